@@ -1,0 +1,27 @@
+/**
+ * Units as branded numbers: a bare `number` never says what it counts, and CPU, memory and time meet in every decision.
+ * Converters are named both ways and live only here.
+ */
+type Unit<Name extends string> = number & { readonly __unit: Name };
+
+/** CPU: 1000 = one core. May be fractional. */
+export type Millicores = Unit<'Millicores'>;
+/** Memory, in bytes. Always an integer below 2^53. */
+export type Bytes = Unit<'Bytes'>;
+/** A span of time or a reading of a monotonic clock, in milliseconds; may be fractional. */
+export type Millis = Unit<'Millis'>;
+/** A span of time, or wall-clock time since the epoch, in microseconds. 2^53 us is the year 2255, so a double holds it. */
+export type Micros = Unit<'Micros'>;
+
+export const millicores = (value: number): Millicores => value as Millicores;
+export const bytes = (value: number): Bytes => value as Bytes;
+export const millis = (value: number): Millis => value as Millis;
+export const micros = (value: number): Micros => value as Micros;
+
+export const coresToMillicores = (cores: number): Millicores => (cores * 1000) as Millicores;
+export const millicoresToCores = (value: Millicores): number => value / 1000;
+export const MIB = 1024 * 1024;
+export const mebibytes = (count: number): Bytes => Math.round(count * MIB) as Bytes;
+export const toMebibytes = (value: Bytes): number => value / MIB;
+export const microsToMillis = (value: Micros): Millis => (value / 1000) as Millis;
+export const millisToMicros = (value: Millis): Micros => (value * 1000) as Micros;
