@@ -1,0 +1,30 @@
+import type { Random } from '../config/index.js';
+
+/** Linear-interpolated quantile (type 7) of unsorted values; NaN for none. */
+export function quantile(values: readonly number[], q: number): number {
+  if (values.length === 0) return Number.NaN;
+  const sorted = [...values].sort((a, b) => a - b);
+  const at = (sorted.length - 1) * q;
+  const low = Math.floor(at);
+  const high = Math.min(sorted.length - 1, low + 1);
+  return sorted[low]! + (sorted[high]! - sorted[low]!) * (at - low);
+}
+
+export const median = (values: readonly number[]): number => quantile(values, 0.5);
+
+export const mean = (values: readonly number[]): number =>
+  values.length === 0 ? Number.NaN : values.reduce((sum, value) => sum + value, 0) / values.length;
+
+/** Percentile bootstrap: the 95 % interval of a statistic over resamples of `values`. */
+export function bootstrapInterval(
+  values: readonly number[],
+  statistic: (sample: readonly number[]) => number,
+  random: Random,
+  resamples = 2000,
+): { low: number; high: number } {
+  const results: number[] = [];
+  for (let i = 0; i < resamples; i++) {
+    results.push(statistic(values.map(() => values[random.below(values.length)]!)));
+  }
+  return { low: quantile(results, 0.025), high: quantile(results, 0.975) };
+}
