@@ -1,1 +1,3 @@
-export {};
+export * from './function-token.js';
+export * from './messages/index.js';
+export * from './subjects.js';

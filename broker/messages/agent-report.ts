@@ -1,0 +1,22 @@
+import { z } from 'zod';
+import { ACTIONS_MAX, STATE_MAX } from './agents-partial.js';
+import { decoder } from './codec.js';
+import { count, cpu, finite, functionField, memory, sender, version, word } from './fields.js';
+
+/** What an agent saw, did and got (`agent.<fn>`, for inspection; may be sampled). */
+export const agentReportSchema = z.object({
+  v: version,
+  function: functionField,
+  ...sender,
+  manager: word,
+  /** Life-cycle phase: `offline`, `online`, `serving`, or `managing` for a manager that does not learn. */
+  phase: word,
+  step: count,
+  features: z.array(finite).max(STATE_MAX * 3),
+  actions: z.array(finite).max(ACTIONS_MAX),
+  /** Absent for a manager without a reward, or before the first. */
+  reward: finite.optional(),
+  target: z.object({ cpu: cpu.optional(), memory: memory.optional(), containers: count.optional() }),
+});
+export type AgentReport = z.infer<typeof agentReportSchema>;
+export const decodeAgentReport = decoder(agentReportSchema);

@@ -1,0 +1,61 @@
+import type { z } from 'zod';
+
+/** Why a message was refused; each is a counter at the receiver. */
+export type RefusalKind = 'malformed' | 'too_large' | 'not_finite' | 'wrong_version';
+
+export interface Refusal {
+  readonly ok: false;
+  readonly kind: RefusalKind;
+  /** Where and what, bounded; never the message itself. */
+  readonly detail: string;
+}
+export type Decoded<T> = { readonly ok: true; readonly message: T } | Refusal;
+export type Decode<T> = (data: Uint8Array) => Decoded<T>;
+
+export const MESSAGE_VERSION = 1;
+/** Default bound of a message: far above any real one, far below the server's 1 MiB. */
+export const MESSAGE_BYTES_MAX = 64 * 1024;
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+const encoder = new TextEncoder();
+
+/** JSON in UTF-8. A number that is not finite becomes `null`, which every receiver refuses as `not_finite`. */
+export const encodeMessage = (message: object): Uint8Array => encoder.encode(JSON.stringify(message));
+
+const refuse = (kind: RefusalKind, detail: string): Refusal => ({ ok: false, kind, detail: detail.slice(0, 200) });
+
+/** The value at an issue's path, to tell a number that is missing from one that is not finite. */
+function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
+  let at = root;
+  for (const key of path) {
+    if (typeof at !== 'object' || at === null) return undefined;
+    at = (at as Record<PropertyKey, unknown>)[key];
+  }
+  return at;
+}
+
+/** A decoder of one kind of message. It never throws: what it cannot accept comes back as a refusal. */
+export function decoder<T>(schema: z.ZodType<T>, maxBytes = MESSAGE_BYTES_MAX): Decode<T> {
+  return (data) => {
+    if (data.byteLength > maxBytes) return refuse('too_large', `${data.byteLength} bytes, at most ${maxBytes}`);
+    let raw: unknown;
+    try {
+      raw = JSON.parse(utf8.decode(data));
+      if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return refuse('malformed', 'not an object');
+      const version = (raw as { v?: unknown }).v;
+      if (typeof version === 'number' && version !== MESSAGE_VERSION) return refuse('wrong_version', `v ${version}`);
+      const result = schema.safeParse(raw);
+      if (result.success) return { ok: true, message: result.data };
+      for (const issue of result.error.issues) {
+        const value = valueAt(raw, issue.path);
+        const notFinite = value === null || (typeof value === 'number' && !Number.isFinite(value));
+        if (notFinite) return refuse('not_finite', `${issue.path.join('.')} is ${String(value)}`);
+      }
+      const first = result.error.issues[0];
+      return refuse('malformed', first ? `${first.path.join('.')}: ${first.message}` : 'invalid');
+    } catch (error) {
+      // JSON.parse and the text decoder throw on bad input; a very deep document overflows the stack inside them.
+      return refuse('malformed', error instanceof Error ? error.message : 'unreadable');
+    }
+  };
+}

@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { decoder } from './codec.js';
+import { finite, functionField, sender, text, version, wallClock } from './fields.js';
+
+export const EVENT_KINDS = ['safeguard', 'harvest', 'loan', 'release', 'oom', 'drift', 'lifecycle', 'mode'] as const;
+export type EventKind = (typeof EVENT_KINDS)[number];
+
+/** Something worth telling an operator (`event.<kind>.<fn>`). */
+export const eventSchema = z.object({
+  v: version,
+  kind: z.enum(EVENT_KINDS),
+  /** Null: of the whole host. */
+  function: functionField.nullable(),
+  ...sender,
+  /** For people's eyes and logs, never for decisions. */
+  at: wallClock,
+  resource: z.enum(['cpu', 'memory', 'containers', 'concurrency']).optional(),
+  activation: z
+    .string()
+    .regex(/^[A-Za-z0-9]{1,64}$/)
+    .optional(),
+  container: z
+    .string()
+    .regex(/^[A-Za-z0-9_.-]{1,128}$/)
+    .optional(),
+  /** In the resource's unit: millicores, bytes, pieces. */
+  before: finite.optional(),
+  after: finite.optional(),
+  reason: text,
+});
+export type GleanerEvent = z.infer<typeof eventSchema>;
+export const decodeEvent = decoder(eventSchema, 8 * 1024);

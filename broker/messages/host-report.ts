@@ -1,0 +1,24 @@
+import { z } from 'zod';
+import { decoder } from './codec.js';
+import { amounts, count, modeField, sender, version } from './fields.js';
+
+/** What one invoker host has and what is wanted of it (`host.<host>`, hook → aggregator). Millicores and bytes. */
+export const hostReportSchema = z.object({
+  v: version,
+  ...sender,
+  capacity: amounts,
+  /** Capacity less reserve: what activations may hold in all. */
+  allocatable: amounts,
+  /** Free to lend now. */
+  pool: amounts,
+  /** Wanted by the functions that are active on this host, before the pool's bound, against what is available to them. */
+  wanted: amounts,
+  available: amounts,
+  granted: amounts,
+  functions: count,
+  containers: count,
+  running: count,
+  mode: modeField,
+});
+export type HostReport = z.infer<typeof hostReportSchema>;
+export const decodeHostReport = decoder(hostReportSchema);

@@ -1,0 +1,13 @@
+export * from './agent-report.js';
+export * from './agents-partial.js';
+export * from './codec.js';
+export * from './event.js';
+export { type Amounts, type Mode, modeField, type Spreads } from './fields.js';
+export * from './host-report.js';
+export * from './latency-histogram.js';
+export * from './mean-field.js';
+export * from './mode.js';
+export * from './observation.js';
+export * from './policy-parameters.js';
+export * from './registration.js';
+export * from './target.js';

@@ -1,0 +1,29 @@
+import { z } from 'zod';
+import { sumsSchema } from './agents-partial.js';
+import { decoder } from './codec.js';
+import { amounts, bootField, count, hostField, nonNegative, sender, sequenceField, version } from './fields.js';
+
+/** Most hosts of either kind in one mean field; 4096 invoker hosts are about 700 KB. */
+export const HOSTS_MAX = 4096;
+
+const perResource = z.object({ cpu: nonNegative, memory: nonNegative });
+
+/**
+ * The mean field (`meanfield`, aggregator → all): grows with hosts, never with functions. `host` is the aggregator's.
+ * A price is the clipped excess of occupancy (wanted / available) over 1, per host and resource (design §4).
+ */
+export const meanFieldSchema = z.object({
+  v: version,
+  ...sender,
+  /** Rises with each change of the publishing aggregator; a lower one is obsolete. */
+  epoch: count,
+  totals: sumsSchema,
+  /** Sum over the invoker hosts that report. */
+  capacity: amounts,
+  hosts: z.array(z.object({ host: hostField, occupancy: perResource, price: perResource })).max(HOSTS_MAX),
+  /** The one batch of each agent host that is in the totals. */
+  batches: z.array(z.object({ host: hostField, boot: bootField, sequence: sequenceField })).max(HOSTS_MAX),
+});
+export type MeanField = z.infer<typeof meanFieldSchema>;
+export type PerResource = z.infer<typeof perResource>;
+export const decodeMeanField = decoder(meanFieldSchema, 1024 * 1024);

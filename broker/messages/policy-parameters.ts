@@ -1,0 +1,24 @@
+import { z } from 'zod';
+import { functionToken } from '../function-token.js';
+import { decoder } from './codec.js';
+import { finite, functionField, text, version, word } from './fields.js';
+
+/**
+ * A value of the bucket `gleaner_policy`: parameters of an activation policy, for one function or for all.
+ * FaaSRM's scoring network has 1,858 weights; the bound leaves room for thirty times as many.
+ */
+export const policyParametersSchema = z.object({
+  v: version,
+  policy: word,
+  /** Null: for every function without its own. */
+  function: functionField.nullable(),
+  parameters: z.record(z.string().max(64), z.union([finite, z.string().max(256), z.boolean()])).default({}),
+  weights: z.array(finite).max(65_536).default([]),
+  /** Where they came from: a checkpoint's name, an author. */
+  source: text.default(''),
+});
+export type PolicyParameters = z.infer<typeof policyParametersSchema>;
+export const decodePolicyParameters = decoder(policyParametersSchema, 1024 * 1024);
+
+export const policyKey = (policy: string, fn: string | null): string =>
+  fn === null ? policy : `${policy}.${functionToken(fn)}`;

@@ -1,0 +1,29 @@
+import { z } from 'zod';
+import { decoder } from './codec.js';
+import { amounts, bootField, functionField, hostField, version, wallClock, word } from './fields.js';
+
+/** A value of the bucket `gleaner_functions`, key = token: a function that some hook has seen, and who manages it. */
+export const registrationSchema = z.object({
+  v: version,
+  function: functionField,
+  manager: word,
+  agentHost: hostField,
+  boot: bootField,
+  user: amounts,
+  registeredAt: wallClock,
+});
+export type Registration = z.infer<typeof registrationSchema>;
+export const decodeRegistration = decoder(registrationSchema, 8 * 1024);
+
+/** A value of the bucket `gleaner_leases`, key = token (or a service's name): its revision is the owner's epoch. */
+export const leaseSchema = z.object({
+  v: version,
+  host: hostField,
+  boot: bootField,
+  /** Rises with each renewal: a lease that does not change for a while, by the watcher's own clock, is free. */
+  renewal: z.int().min(0),
+  /** Length of the lease, ms. */
+  duration: z.number().min(1),
+});
+export type Lease = z.infer<typeof leaseSchema>;
+export const decodeLease = decoder(leaseSchema, 4 * 1024);

@@ -1,0 +1,71 @@
+import { GleanerError } from '../config/index.js';
+import { functionToken, NO_FUNCTION } from './function-token.js';
+import type { EventKind } from './messages/event.js';
+
+/** Subjects, buckets and services of design §5. Functions are one token each; hosts are tokens as configured. */
+export const SUBJECT_PREFIX = 'gleaner.v1';
+
+const HOST = /^[A-Za-z0-9_-]{1,64}$/;
+
+export class HostNameError extends GleanerError {
+  readonly code = 'GLN_HOST_NAME';
+  constructor(host: string) {
+    super(`'${host.slice(0, 80)}' cannot name a host on NATS`, {
+      hint: 'use 1 to 64 letters, digits, - or _, different on each host (host.name in the configuration)',
+    });
+  }
+}
+
+export const isHostName = (host: string): boolean => HOST.test(host);
+
+/** A host name made from the machine's: what NATS does not allow in a token becomes `-`. Two machines may then meet in one name. */
+export const hostNameFrom = (hostname: string): string =>
+  hostname.replace(/[^A-Za-z0-9_-]/g, '-').slice(0, 64) || 'host';
+
+function host(name: string): string {
+  if (!HOST.test(name)) throw new HostNameError(name);
+  return name;
+}
+
+/** Subject builders; each throws `GLN_FUNCTION_NAME` or `GLN_HOST_NAME` rather than address another subject. */
+export const subjects = {
+  observation: (fn: string): string => `${SUBJECT_PREFIX}.obs.${functionToken(fn)}`,
+  hostReport: (hostName: string): string => `${SUBJECT_PREFIX}.host.${host(hostName)}`,
+  agentsPartial: (hostName: string): string => `${SUBJECT_PREFIX}.agents.${host(hostName)}`,
+  agentReport: (fn: string): string => `${SUBJECT_PREFIX}.agent.${functionToken(fn)}`,
+  meanField: `${SUBJECT_PREFIX}.meanfield`,
+  target: (fn: string): string => `${SUBJECT_PREFIX}.target.${functionToken(fn)}`,
+  /** `fn` null: an event of the whole host. */
+  event: (kind: EventKind, fn: string | null): string =>
+    `${SUBJECT_PREFIX}.event.${kind}.${fn === null ? NO_FUNCTION : functionToken(fn)}`,
+} as const;
+
+/** What to subscribe to for all functions or hosts. */
+export const wildcards = {
+  everything: `${SUBJECT_PREFIX}.>`,
+  observations: `${SUBJECT_PREFIX}.obs.*`,
+  hostReports: `${SUBJECT_PREFIX}.host.*`,
+  agentsPartials: `${SUBJECT_PREFIX}.agents.*`,
+  agentReports: `${SUBJECT_PREFIX}.agent.*`,
+  targets: `${SUBJECT_PREFIX}.target.*`,
+  events: `${SUBJECT_PREFIX}.event.>`,
+} as const;
+
+/** Key-value buckets. Keys: function tokens, except where a message says otherwise. */
+export const buckets = {
+  functions: 'gleaner_functions',
+  mode: 'gleaner_mode',
+  leases: 'gleaner_leases',
+  policy: 'gleaner_policy',
+} as const;
+
+export const objectStores = { policies: 'gleaner_policies' } as const;
+export const streams = { trajectories: 'gleaner_trajectories' } as const;
+/** Subject that the trajectories' stream records, per function. */
+export const trajectorySubject = (fn: string): string => `${SUBJECT_PREFIX}.trajectory.${functionToken(fn)}`;
+
+export const services = {
+  hook: 'gleaner-hook',
+  agents: 'gleaner-agents',
+  aggregator: 'gleaner-aggregator',
+} as const;
