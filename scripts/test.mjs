@@ -47,7 +47,16 @@ const runs = [
   await run([c8, ...coverage, '--reporter=none', process.execPath, ava, '--tap']),
   await run([c8, ...coverage, '--reporter=none', process.execPath, ava, '--tap'], { GLEANER_TEST_REAL: '1' }),
 ];
-const report = await run([c8, 'report', '--temp-directory', 'coverage/tmp', '--reporter=text-summary', '--check-coverage', '--lines', '90']);
+const report = await run([
+  c8,
+  'report',
+  '--temp-directory',
+  'coverage/tmp',
+  '--reporter=text-summary',
+  '--check-coverage',
+  '--lines',
+  '90',
+]);
 
 let passed = 0;
 let failed = 0;

@@ -1,0 +1,107 @@
+import { z } from 'zod';
+
+/** What the reference and the loader know of a key, beside its zod schema. */
+export interface KeyMeta {
+  readonly description: string;
+  /** Unit of a number; absent for names, lists and switches. */
+  readonly unit?: string;
+  /** May change at SIGHUP; every other change needs a restart. */
+  readonly reload: boolean;
+}
+
+/** One key as found by walking the schema. */
+export interface KeyInfo extends KeyMeta {
+  readonly path: readonly string[];
+  readonly schema: z.ZodType;
+  readonly fallback: unknown;
+}
+
+/** A key with its default and its documentation; the type of the value is the schema's. */
+export function key<S extends z.ZodType>(
+  schema: S,
+  fallback: z.output<S>,
+  description: string,
+  options: { unit?: string; reload?: boolean } = {},
+): z.ZodDefault<S> {
+  const meta: KeyMeta = {
+    description,
+    reload: options.reload ?? false,
+    ...(options.unit ? { unit: options.unit } : {}),
+  };
+  return schema.default(fallback as z.core.util.NoUndefined<z.output<S>>).meta({ ...meta });
+}
+
+/** A group of keys; strict: a key nobody knows is an error. A missing section means its defaults. */
+export function section<Shape extends z.ZodRawShape>(description: string, shape: Shape) {
+  return z
+    .strictObject(shape)
+    .prefault({} as z.input<z.ZodObject<Shape, z.core.$strict>>)
+    .meta({ description });
+}
+
+/** Positive finite number, the commonest kind of key. */
+export const positive = (max = Number.MAX_SAFE_INTEGER) => z.number().positive().max(max);
+export const share = () => z.number().min(0).max(1);
+/** A path or name; null where the description says what stands instead. */
+export const optionalText = () => z.string().min(1).nullable();
+
+function metaOf(schema: z.ZodType): KeyMeta | undefined {
+  return schema.meta() as KeyMeta | undefined;
+}
+
+/** The schema without its default. */
+export function bare(schema: z.ZodType): z.ZodType {
+  return schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault
+    ? bare(schema.def.innerType as z.ZodType)
+    : schema;
+}
+
+/** Every leaf key below a section, in the order of the schema. */
+export function* keysOf(schema: z.ZodType, path: readonly string[] = []): Generator<KeyInfo> {
+  const inner = bare(schema);
+  if (inner instanceof z.ZodObject) {
+    for (const [name, child] of Object.entries(inner.shape as Record<string, z.ZodType>))
+      yield* keysOf(child, [...path, name]);
+    return;
+  }
+  const meta = metaOf(schema);
+  if (!meta) throw new TypeError(`configuration key ${path.join('.')} has no description`);
+  yield { ...meta, path, schema, fallback: schema instanceof z.ZodDefault ? schema.def.defaultValue : undefined };
+}
+
+/** Description of each section, by dotted path. */
+export function sectionsOf(schema: z.ZodType, path: readonly string[] = []): { path: string; description: string }[] {
+  const inner = bare(schema);
+  if (!(inner instanceof z.ZodObject)) return [];
+  const own = path.length > 0 ? [{ path: path.join('.'), description: metaOf(schema)?.description ?? '' }] : [];
+  const shape = inner.shape as Record<string, z.ZodType>;
+  return [...own, ...Object.entries(shape).flatMap(([name, child]) => sectionsOf(child, [...path, name]))];
+}
+
+/** `decision.weight.alpha` → `GLEANER_DECISION_WEIGHT_ALPHA`. */
+export function environmentName(path: readonly string[]): string {
+  return ['GLEANER', ...path.map((part) => part.toUpperCase())].join('_');
+}
+
+/** What values a key takes, for people. */
+export function rangeOf(schema: z.ZodType): string {
+  const inner = bare(schema);
+  if (inner instanceof z.ZodNullable) return `${rangeOf(inner.def.innerType as z.ZodType)} or null`;
+  if (inner instanceof z.ZodEnum) return inner.options.map((option) => `\`${String(option)}\``).join(', ');
+  if (inner instanceof z.ZodBoolean) return '`true`, `false`';
+  if (inner instanceof z.ZodArray) {
+    const element = inner.def.element as z.ZodType;
+    return element instanceof z.ZodObject ? 'list, see below' : `list of ${rangeOf(element)}`;
+  }
+  if (inner instanceof z.ZodNumber) {
+    const kind = inner.isInt ? 'integer' : 'number';
+    const { minValue, maxValue } = inner;
+    const open = minValue === 0 && !inner.safeParse(0).success;
+    const low = minValue === null || minValue <= Number.MIN_SAFE_INTEGER ? undefined : open ? '> 0' : `${minValue}`;
+    const high = maxValue === null || maxValue >= Number.MAX_SAFE_INTEGER ? undefined : `${maxValue}`;
+    if (low === undefined && high === undefined) return kind;
+    if (open) return high === undefined ? `${kind} > 0` : `${kind} > 0, <= ${high}`;
+    return high === undefined ? `${kind} >= ${low}` : `${kind} ${low}..${high}`;
+  }
+  return 'text';
+}

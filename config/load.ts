@@ -1,0 +1,291 @@
+import { type Document, isMap, isNode, isScalar, isSeq, LineCounter, parse, parseDocument, type Scalar } from 'yaml';
+import { z } from 'zod';
+import { messageOf } from './errors.js';
+import { bare, environmentName, keysOf } from './keys.js';
+import { ConfigError, type ConfigProblem } from './problem.js';
+import { type Config, configSchema } from './schema.js';
+import { suggest } from './suggest.js';
+
+export interface ConfigInputs {
+  /** File to read; none: defaults, environment and flags only. */
+  readonly path?: string | undefined;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Dotted key → value; a string is read as the environment's would be. */
+  readonly flags?: Readonly<Record<string, unknown>>;
+  readonly readFile?: (path: string) => string;
+}
+
+export interface LoadedConfig {
+  readonly config: Config;
+  /** Where each key that is not at its default comes from: dotted key → `file:line`, variable or flag. */
+  readonly sources: ReadonlyMap<string, string>;
+}
+
+type Tree = Record<string, unknown>;
+interface Origin {
+  readonly source: string;
+  readonly line?: number;
+}
+
+const isTree = (value: unknown): value is Tree => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function put(tree: Tree, path: readonly string[], value: unknown): void {
+  let at = tree;
+  for (const part of path.slice(0, -1)) {
+    const next = at[part];
+    if (isTree(next)) at = next;
+    else {
+      const made: Tree = {};
+      at[part] = made;
+      at = made;
+    }
+  }
+  at[path.at(-1)!] = value;
+}
+
+function get(tree: unknown, path: readonly PropertyKey[]): unknown {
+  let at: unknown = tree;
+  for (const part of path) {
+    if (typeof at !== 'object' || at === null) return undefined;
+    at = (at as Record<PropertyKey, unknown>)[part];
+  }
+  return at;
+}
+
+/** Text of a variable or flag as a value: text where text is wanted, `a,b` as a list, else as YAML reads it. */
+function readText(text: string, schema: z.ZodType): unknown {
+  let inner = bare(schema);
+  let nullable = false;
+  if (inner instanceof z.ZodNullable) {
+    nullable = true;
+    inner = inner.def.innerType as z.ZodType;
+  }
+  if (nullable && text === 'null') return null;
+  if (inner instanceof z.ZodString || inner instanceof z.ZodEnum) return text;
+  if (inner instanceof z.ZodArray && !text.trimStart().startsWith('['))
+    return text.split(',').map((part) => part.trim());
+  try {
+    return parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** The configuration in force: flag over environment over file over default. Throws {@link ConfigError} with all problems. */
+export function loadConfig(inputs: ConfigInputs = {}): LoadedConfig {
+  const problems: ConfigProblem[] = [];
+  const origins = new Map<string, Origin>();
+  const file = inputs.path ?? 'configuration';
+  const { tree, document, lines } = readTree(inputs, problems);
+  const fileTree = structuredClone(tree);
+  applyOverrides(tree, inputs, origins, problems);
+
+  const originOf = (path: readonly PropertyKey[]): Origin => {
+    for (let length = path.length; length > 0; length--) {
+      const known = origins.get(path.slice(0, length).join('.'));
+      if (known) return known;
+    }
+    const line = document && lines ? lineOf(document, lines, path) : undefined;
+    return line === undefined ? { source: file } : { source: file, line };
+  };
+  const parsed = configSchema.safeParse(tree);
+  for (const issue of parsed.error?.issues ?? []) addIssue(issue, tree, originOf, problems);
+  addCrossChecks(tree, originOf, problems);
+  if (problems.length > 0) throw new ConfigError(problems);
+
+  const sources = new Map<string, string>();
+  for (const { path } of keysOf(configSchema)) {
+    if (!origins.has(path.join('.')) && get(fileTree, path) === undefined) continue;
+    const origin = originOf(path);
+    sources.set(path.join('.'), origin.line === undefined ? origin.source : `${origin.source}:${origin.line}`);
+  }
+  return { config: parsed.data as Config, sources };
+}
+
+function readTree(
+  { path, readFile }: ConfigInputs,
+  problems: ConfigProblem[],
+): { tree: Tree; document?: Document; lines?: LineCounter } {
+  if (path === undefined) return { tree: {} };
+  let text: string;
+  try {
+    if (!readFile) throw new TypeError('no way to read files was given');
+    text = readFile(path);
+  } catch (error) {
+    problems.push({ path: '', message: `cannot be read: ${messageOf(error)}`, source: path });
+    return { tree: {} };
+  }
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  for (const error of document.errors) {
+    problems.push({ path: '', message: error.message, source: path, line: lines.linePos(error.pos[0]).line });
+  }
+  if (document.errors.length > 0) return { tree: {} };
+  const content: unknown = document.toJS();
+  if (content === null || content === undefined) return { tree: {}, document, lines };
+  if (isTree(content)) return { tree: dropEmptySections(content), document, lines };
+  problems.push({ path: '', message: 'must be a map of sections', value: content, source: path, line: 1 });
+  return { tree: {} };
+}
+
+/** `hook:` with nothing below it (all keys commented out) means the defaults, not null. */
+function dropEmptySections(tree: Tree): Tree {
+  const walk = (schema: z.ZodType, at: Tree): void => {
+    const inner = bare(schema);
+    if (!(inner instanceof z.ZodObject)) return;
+    for (const [name, child] of Object.entries(inner.shape as Record<string, z.ZodType>)) {
+      if (!(bare(child) instanceof z.ZodObject)) continue;
+      const value = at[name];
+      if (value === null) delete at[name];
+      else if (isTree(value)) walk(child, value);
+    }
+  };
+  walk(configSchema, tree);
+  return tree;
+}
+
+function applyOverrides(
+  tree: Tree,
+  inputs: ConfigInputs,
+  origins: Map<string, Origin>,
+  problems: ConfigProblem[],
+): void {
+  const keys = [...keysOf(configSchema)];
+  const byVariable = new Map(keys.map((info) => [environmentName(info.path), info]));
+  const sectionPrefixes = Object.entries(configSchema.shape)
+    .filter(([, child]) => bare(child) instanceof z.ZodObject)
+    .map(([name]) => `${environmentName([name])}_`);
+  for (const [name, text] of Object.entries(inputs.env ?? {})) {
+    if (!name.startsWith('GLEANER_') || text === undefined || text === '') continue;
+    const info = byVariable.get(name);
+    if (info) {
+      put(tree, info.path, readText(text, info.schema));
+      origins.set(info.path.join('.'), { source: name });
+    } else if (sectionPrefixes.some((prefix) => name.startsWith(prefix))) {
+      const meant = suggest(name, byVariable.keys());
+      problems.push({ path: '', message: `no such key${meant ? `; did you mean ${meant}?` : ''}`, source: name });
+    }
+  }
+  const byPath = new Map(keys.map((info) => [info.path.join('.'), info]));
+  for (const [dotted, value] of Object.entries(inputs.flags ?? {})) {
+    if (value === undefined) continue;
+    const info = byPath.get(dotted);
+    const source = `flag ${dotted}`;
+    if (!info) {
+      const meant = suggest(dotted, byPath.keys());
+      problems.push({ path: '', message: `no such key${meant ? `; did you mean ${meant}?` : ''}`, source });
+      continue;
+    }
+    put(tree, info.path, typeof value === 'string' ? readText(value, info.schema) : value);
+    origins.set(dotted, { source });
+  }
+}
+
+/** Line of the key itself, or of the nearest part of its path that the file has. */
+function lineOf(document: Document, lines: LineCounter, path: readonly PropertyKey[]): number | undefined {
+  let node: unknown = document.contents;
+  let offset: number | undefined;
+  for (const part of path) {
+    if (isMap(node)) {
+      const pair = node.items.find((item) => isScalar(item.key) && item.key.value === part);
+      if (!pair) break;
+      offset = (pair.key as Scalar).range?.[0] ?? offset;
+      node = pair.value;
+    } else if (isSeq(node)) {
+      node = node.items[Number(part)];
+      if (!isNode(node)) break;
+      offset = node.range?.[0] ?? offset;
+    } else break;
+  }
+  return offset === undefined ? undefined : lines.linePos(offset).line;
+}
+
+function addIssue(
+  issue: z.core.$ZodIssue,
+  tree: Tree,
+  originOf: (path: readonly PropertyKey[]) => Origin,
+  problems: ConfigProblem[],
+): void {
+  if (issue.code === 'unrecognized_keys') {
+    const known = knownKeys(issue.path);
+    for (const name of issue.keys) {
+      const path = [...issue.path, name];
+      const meant = suggest(name, known);
+      problems.push({
+        path: path.join('.'),
+        message: `no such key${meant ? `; did you mean ${meant}?` : ''}`,
+        ...originOf(path),
+      });
+    }
+    return;
+  }
+  const value = get(tree, issue.path);
+  problems.push({ path: issue.path.join('.'), message: plain(issue), value, ...originOf(issue.path) });
+}
+
+/** Names a strict object knows, for suggestions; list entries are looked up through their element. */
+function knownKeys(path: readonly PropertyKey[]): string[] {
+  let at: z.ZodType | undefined = configSchema;
+  for (const part of path) {
+    let inner: z.ZodType = bare(at as z.ZodType);
+    if (inner instanceof z.ZodOptional) inner = inner.def.innerType as z.ZodType;
+    if (inner instanceof z.ZodArray) at = inner.def.element as z.ZodType;
+    else if (inner instanceof z.ZodObject) at = (inner.shape as Record<PropertyKey, z.ZodType>)[part];
+    else return [];
+    if (!at) return [];
+  }
+  let inner = bare(at);
+  if (inner instanceof z.ZodOptional) inner = inner.def.innerType as z.ZodType;
+  return inner instanceof z.ZodObject ? Object.keys(inner.shape) : [];
+}
+
+function plain(issue: z.core.$ZodIssue): string {
+  switch (issue.code) {
+    case 'too_big':
+      return `must be ${issue.inclusive ? 'at most' : 'below'} ${issue.maximum}`;
+    case 'too_small':
+      return issue.origin === 'string'
+        ? 'must not be empty'
+        : `must be ${issue.inclusive ? 'at least' : 'above'} ${issue.minimum}`;
+    case 'invalid_value':
+      return `must be one of ${issue.values.map(String).join(', ')}`;
+    case 'invalid_type':
+      return `must be ${issue.expected === 'array' ? 'a list' : `a ${issue.expected}`}`;
+    default:
+      return issue.message;
+  }
+}
+
+/** Rules between two keys: [smaller, larger]. */
+const ordered: readonly [string, string][] = [
+  ['decision.weight.clampMin', 'decision.weight.clampMax'],
+  ['decision.cpuFloorMillicores', 'decision.cpuCapMillicores'],
+];
+/** Keys that need each other. */
+const together: readonly [string, string][] = [['nats.certFile', 'nats.keyFile']];
+/** Keys that exclude each other. */
+const apart: readonly [string, string][] = [['nats.credentialsFile', 'nats.nkeySeedFile']];
+
+function addCrossChecks(
+  tree: Tree,
+  originOf: (path: readonly PropertyKey[]) => Origin,
+  problems: ConfigProblem[],
+): void {
+  const fallback = new Map([...keysOf(configSchema)].map((info) => [info.path.join('.'), info.fallback]));
+  const read = (dotted: string): unknown => get(tree, dotted.split('.')) ?? fallback.get(dotted);
+  const complain = (dotted: string, message: string): void => {
+    problems.push({ path: dotted, message, value: read(dotted), ...originOf(dotted.split('.')) });
+  };
+  for (const [low, high] of ordered) {
+    const [least, most] = [read(low), read(high)];
+    if (typeof least === 'number' && typeof most === 'number' && least > most)
+      complain(low, `is above ${high}, which is ${most}`);
+  }
+  for (const [one, other] of together) {
+    const [a, b] = [read(one) ?? null, read(other) ?? null];
+    if ((a === null) !== (b === null)) complain(a === null ? other : one, `needs ${a === null ? one : other} too`);
+  }
+  for (const [one, other] of apart) {
+    if ((read(one) ?? null) !== null && (read(other) ?? null) !== null) complain(one, `cannot be used with ${other}`);
+  }
+}

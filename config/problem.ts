@@ -1,0 +1,34 @@
+import { GleanerError } from './errors.js';
+
+/** One thing wrong with a configuration, told where it stands. */
+export interface ConfigProblem {
+  /** Dotted path of the key; empty for the file as a whole. */
+  readonly path: string;
+  readonly message: string;
+  /** The offending value, as written. */
+  readonly value?: unknown;
+  /** File, environment variable or flag it came from. */
+  readonly source: string;
+  /** 1-based; only in a file. */
+  readonly line?: number;
+}
+
+export function formatProblem(problem: ConfigProblem): string {
+  const where = problem.line === undefined ? problem.source : `${problem.source}:${problem.line}`;
+  const value = problem.value === undefined ? '' : ` (got ${JSON.stringify(problem.value)})`;
+  return `${where}: ${problem.path === '' ? '' : `${problem.path}: `}${problem.message}${value}`;
+}
+
+/** The configuration cannot be used; `problems` holds all that is wrong with it. */
+export class ConfigError extends GleanerError {
+  readonly code = 'GLN_CONFIG_INVALID';
+  readonly problems: readonly ConfigProblem[];
+
+  constructor(problems: readonly ConfigProblem[]) {
+    const count = problems.length === 1 ? '1 problem' : `${problems.length} problems`;
+    super(`the configuration has ${count}:\n${problems.map((problem) => `  ${formatProblem(problem)}`).join('\n')}`, {
+      hint: 'docs/reference/config.md lists every key; `gleaner config check` shows all problems at once.',
+    });
+    this.problems = problems;
+  }
+}

@@ -1,0 +1,66 @@
+import { keysOf } from './keys.js';
+import { type Config, configSchema } from './schema.js';
+
+export interface ConfigChange {
+  /** Dotted key. */
+  readonly path: string;
+  readonly before: unknown;
+  readonly after: unknown;
+  /** False: the change takes effect at the next restart. */
+  readonly reloadable: boolean;
+}
+
+const read = (config: Config, path: readonly string[]): unknown => {
+  let at: unknown = config;
+  for (const part of path) at = (at as Record<string, unknown>)[part];
+  return at;
+};
+
+/** Every key whose value differs, in the order of the schema. */
+export function diffConfig(before: Config, after: Config): ConfigChange[] {
+  const changes: ConfigChange[] = [];
+  for (const { path, reload } of keysOf(configSchema)) {
+    const [old, now] = [read(before, path), read(after, path)];
+    if (JSON.stringify(old) === JSON.stringify(now)) continue;
+    changes.push({ path: path.join('.'), before: old, after: now, reloadable: reload });
+  }
+  return changes;
+}
+
+/** The running configuration with the reloadable changes in it; the others wait for a restart. */
+export function withReloadable(current: Config, changes: readonly ConfigChange[]): Config {
+  const next = structuredClone(current);
+  for (const change of changes) {
+    if (!change.reloadable) continue;
+    const path = change.path.split('.');
+    let at = next as unknown as Record<string, unknown>;
+    for (const part of path.slice(0, -1)) at = at[part] as Record<string, unknown>;
+    at[path.at(-1)!] = change.after;
+  }
+  return next;
+}
+
+export interface Reload {
+  /** What is in force from now on; the old one where the new one has an error. */
+  readonly config: Config;
+  readonly applied: readonly ConfigChange[];
+  readonly needRestart: readonly ConfigChange[];
+  readonly error: unknown;
+}
+
+/** SIGHUP: reads anew, applies what can change while running, and keeps the old configuration on any error. */
+export function reloadConfig(current: Config, load: () => Config): Reload {
+  let wanted: Config;
+  try {
+    wanted = load();
+  } catch (error) {
+    return { config: current, applied: [], needRestart: [], error };
+  }
+  const changes = diffConfig(current, wanted);
+  return {
+    config: withReloadable(current, changes),
+    applied: changes.filter((change) => change.reloadable),
+    needRestart: changes.filter((change) => !change.reloadable),
+    error: null,
+  };
+}

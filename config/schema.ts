@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import { key } from './keys.js';
+import { natsSchema } from './schema/broker.js';
+import { decisionSchema } from './schema/decision.js';
+import { functionsSchema, modes } from './schema/functions.js';
+import { hookSchema } from './schema/hook.js';
+import { agentsSchema, aggregatorSchema, logSchema, simulatorSchema } from './schema/processes.js';
+
+/** The whole configuration; docs/reference/config.md is generated from it. */
+export const configSchema = z.strictObject({
+  mode: key(
+    z.enum(modes),
+    'recommend',
+    '`observe`: watch only. `recommend`: decide and publish, write nothing. `enforce`: write limits.',
+    { reload: true },
+  ),
+  platform: key(
+    z.enum(['host', 'simulated', 'docker']),
+    'host',
+    '`host`: a real invoker host. `simulated`: a simulated one. `docker`: real containers driven by the shipped workload.',
+  ),
+  nats: natsSchema,
+  hook: hookSchema,
+  decision: decisionSchema,
+  functions: functionsSchema,
+  agents: agentsSchema,
+  aggregator: aggregatorSchema,
+  simulator: simulatorSchema,
+  log: logSchema,
+});
+
+export type Config = z.output<typeof configSchema>;
+export type DecisionConfig = Config['decision'];
+export type HookConfig = Config['hook'];
+export type NatsConfig = Config['nats'];
+export type AgentsConfig = Config['agents'];
+export type AggregatorConfig = Config['aggregator'];
+export type SimulatorConfig = Config['simulator'];
+export { quotaPolicies, weightPolicies } from './schema/decision.js';
+export { type FunctionOverride, type Mode, modes } from './schema/functions.js';
+export { managers } from './schema/processes.js';

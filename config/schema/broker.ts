@@ -1,0 +1,34 @@
+import { z } from 'zod';
+import { key, optionalText, section } from '../keys.js';
+
+export const natsSchema = section(
+  'The message bus. Without servers, `gleaner up` starts a nats-server of its own on loopback.',
+  {
+    servers: key(
+      z.array(z.string().regex(/^(nats|tls|ws|wss):\/\/\S+$/, 'must be a URL like nats://host:4222')),
+      [],
+      'NATS servers to connect to; empty: the embedded server of `gleaner up`.',
+    ),
+    name: key(z.string().regex(/^[\w-]{1,64}$/), 'gleaner', 'Connection name shown by the server.'),
+    credentialsFile: key(
+      optionalText(),
+      null,
+      'File with user JWT and NKey (`.creds`), readable by its owner only; null: none.',
+    ),
+    nkeySeedFile: key(optionalText(), null, 'File with an NKey seed, readable by its owner only; null: none.'),
+    caFile: key(optionalText(), null, "CA certificate to check the server against; null: the system's."),
+    certFile: key(optionalText(), null, 'Client certificate (with `keyFile`); null: none.'),
+    keyFile: key(optionalText(), null, 'Key of the client certificate; null: none.'),
+    requestTimeoutMs: key(z.int().min(50).max(60_000), 2000, 'How long CLI and services wait for an answer.', {
+      unit: 'ms',
+    }),
+    embedded: section('The nats-server that `gleaner up` starts where no servers are configured.', {
+      port: key(z.int().min(0).max(65_535), 0, 'Port on 127.0.0.1; 0: any free one.'),
+      binary: key(
+        optionalText(),
+        null,
+        'Path of nats-server (>= 2.9); null: looked for on PATH and in `.nats-server/`.',
+      ),
+    }),
+  },
+);

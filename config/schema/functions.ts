@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import { key, section } from '../keys.js';
+
+export const modes = ['observe', 'recommend', 'enforce'] as const;
+
+const bound = (unit: string) =>
+  z
+    .strictObject({
+      min: z
+        .number()
+        .positive()
+        .optional()
+        .meta({ description: `Smallest limit, ${unit}.` }),
+      max: z
+        .number()
+        .positive()
+        .optional()
+        .meta({ description: `Largest limit, ${unit}.` }),
+    })
+    .refine((value) => value.min === undefined || value.max === undefined || value.min <= value.max, {
+      error: 'min is above max',
+    });
+
+/** One entry of `functions.overrides`. */
+export const overrideSchema = z.strictObject({
+  match: z
+    .string()
+    .regex(/^\/\S/, 'must be a pattern like /guest/thumbs-* or /team/**')
+    .meta({ description: 'Fully qualified name; `*` stands for anything within a part, `**` for anything.' }),
+  mode: z.enum(modes).optional().meta({ description: 'Mode of these functions.' }),
+  cpuMillicores: z
+    .number()
+    .positive()
+    .optional()
+    .meta({ description: 'What the user is owed of CPU, millicores; puts the function into quota mode.' }),
+  sloMs: z.number().positive().optional().meta({ description: 'Latency objective (init + run), ms.' }),
+  bounds: z
+    .strictObject({ cpuMillicores: bound('millicores').optional(), memoryMiB: bound('MiB').optional() })
+    .optional()
+    .meta({ description: 'Limits stay inside: `cpuMillicores: {min, max}`, `memoryMiB: {min, max}`.' }),
+  memoryPolicy: z.enum(['guarantee', 'faasrm']).optional().meta({ description: 'Memory policy of these functions.' }),
+  policy: z.string().min(1).optional().meta({ description: 'Activation policy of these functions, by name.' }),
+  manager: z.string().min(1).optional().meta({ description: 'Resource manager of these functions, by name.' }),
+});
+
+export const functionsSchema = section('Which functions are managed, and what differs for some.', {
+  exclude: key(
+    z.array(z.string().regex(/^\/\S/, 'must be a pattern like /team/**')),
+    ['/whisk.system/**'],
+    'Functions that are never touched.',
+    {
+      reload: true,
+    },
+  ),
+  overrides: key(z.array(overrideSchema), [], 'Entries apply in order; a later one wins, field by field.', {
+    reload: true,
+  }),
+});
+
+export type Mode = (typeof modes)[number];
+export type FunctionOverride = z.output<typeof overrideSchema>;

@@ -1,0 +1,59 @@
+import { z } from 'zod';
+import { key, optionalText, section } from '../keys.js';
+
+const address = z.ipv4('must be an IPv4 address');
+
+export const hookSchema = section('The daemon beside the invoker.', {
+  hostName: key(optionalText(), null, 'Name of this invoker host in messages; null: the host name.'),
+  engineSocket: key(
+    z.string().min(1),
+    '/var/run/docker.sock',
+    'Socket of the Docker Engine API; only `GET` is used on it.',
+  ),
+  engineTimeoutMs: key(z.int().min(100).max(60_000), 5000, 'Deadline of one Engine call.', { unit: 'ms' }),
+  reconcileS: key(z.int().min(1).max(3600), 30, "How often the containers known are compared with the Engine's list.", {
+    unit: 's',
+  }),
+  containerPrefix: key(
+    z.string().regex(/^[\w.-]+$/),
+    'wsk',
+    "Names of action containers begin with this and the invoker's number, as in `wsk0_12_guest_hello`.",
+  ),
+  containerPort: key(z.int().min(1).max(65_535), 8080, 'Port on which action containers answer `/init` and `/run`.'),
+  invokerAddresses: key(
+    z.array(address),
+    [],
+    "Where requests come from, beside each bridge's own address; empty: learned. Other sources are counted and ignored.",
+    { reload: true },
+  ),
+  tcpdump: key(z.string().min(1), 'tcpdump', 'The tcpdump program: a name on PATH or a path.'),
+  tcpdumpUser: key(optionalText(), null, 'User to whom tcpdump drops its privileges; null: its own default.'),
+  stateDir: key(
+    z.string().min(1),
+    '/var/lib/gleaner',
+    'Folder of everything Gleaner writes: lock, kill switch, audit log.',
+  ),
+  auditPath: key(optionalText(), null, 'Audit log of limit changes (JSON lines); null: `audit.jsonl` in `stateDir`.'),
+  auditRotateMiB: key(z.int().min(1).max(10_240), 64, 'Size at which the audit log is rotated.', { unit: 'MiB' }),
+  auditFiles: key(z.int().min(1).max(100), 5, 'Rotated audit logs that are kept.'),
+  killSwitchFile: key(
+    optionalText(),
+    null,
+    'While this file exists every user limit stands; null: `kill-switch` in `stateDir`.',
+  ),
+  sampleMs: key(z.int().min(10).max(10_000), 100, 'How often running containers are sampled.', {
+    unit: 'ms',
+    reload: true,
+  }),
+  driftS: key(z.int().min(1).max(600), 5, 'How often limits in force are compared with those Gleaner wrote.', {
+    unit: 's',
+    reload: true,
+  }),
+  stepActivations: key(z.int().min(1).max(10_000), 20, "Activations after which a function's control step closes.", {
+    reload: true,
+  }),
+  stepS: key(z.int().min(1).max(600), 10, 'Time after which a step with at least one activation closes.', {
+    unit: 's',
+    reload: true,
+  }),
+});

@@ -1,0 +1,33 @@
+import { z } from 'zod';
+import { key, optionalText, section } from '../keys.js';
+
+export const managers = ['fixed', 'greedy'] as const;
+
+export const agentsSchema = section('The agent host: one resource manager per function.', {
+  manager: key(z.enum(managers), 'greedy', 'Resource manager of functions without one of their own.', { reload: true }),
+  hostName: key(optionalText(), null, 'Name of this agent host in messages; null: the host name.'),
+  intervalMs: key(z.int().min(100).max(600_000), 10_000, 'Length of a mean-field step on this side.', { unit: 'ms' }),
+  resident: key(z.int().min(1).max(10_000_000), 1000, 'Agents kept in memory; the others rest as checkpoints.'),
+});
+
+export const aggregatorSchema = section('The mean-field aggregator.', {
+  intervalMs: key(z.int().min(100).max(600_000), 10_000, 'How often totals and prices are published.', { unit: 'ms' }),
+  silentSteps: key(z.number().min(1).max(100), 1.5, 'Steps after which a silent agent host leaves the totals.'),
+});
+
+export const simulatorSchema = section(
+  'The simulated invoker host and the shipped workload (`--platform simulated | docker`).',
+  {
+    workload: key(optionalText(), null, "Workload file in Gleaner's format; null: the shipped one."),
+    speed: key(z.number().positive().max(1000), 1, 'Multiple of real time.'),
+    seed: key(z.int().min(0).max(4_294_967_295), 1, 'Seed of everything random.'),
+    cores: key(z.int().min(1).max(1024), 8, 'Cores of the simulated host.'),
+    memoryMiB: key(z.int().min(128).max(16_777_216), 16_384, 'Memory of the simulated host.', { unit: 'MiB' }),
+  },
+);
+
+export const logSchema = section('Logging: one JSON object per line on stderr.', {
+  level: key(z.enum(['debug', 'info', 'warn', 'error', 'silent']), 'info', 'Least level that is written.', {
+    reload: true,
+  }),
+});

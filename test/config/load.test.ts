@@ -1,0 +1,150 @@
+import test from 'ava';
+import { ConfigError, type ConfigInputs, loadConfig } from '../../config/index.js';
+
+const from = (text: string, rest: ConfigInputs = {}) => loadConfig({ path: 'g.yaml', readFile: () => text, ...rest });
+
+function problemsOf(run: () => unknown): string[] {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof ConfigError)
+      return error.message
+        .split('\n')
+        .slice(1)
+        .map((line) => line.trim());
+    throw error;
+  }
+  return [];
+}
+
+test('without a file every key has its default', (t) => {
+  const { config, sources } = loadConfig();
+  // Defaults of design §3 and §6.
+  t.is(config.mode, 'recommend');
+  t.is(config.decision.thetaUser, 0.9);
+  t.is(config.decision.thetaSpike, 0.8);
+  t.is(config.decision.controlShare, 0.03);
+  t.is(config.decision.peakHalfLifeS, 3600);
+  t.is(config.decision.weight.payerBound, 1.25);
+  t.is(config.decision.weight.clampMin, 1 / 16);
+  t.is(config.decision.policy.quota, 'smallest-in-range');
+  t.is(config.decision.policy.weight, 'short-first');
+  t.is(config.decision.memory.policy, 'guarantee');
+  t.deepEqual(config.functions.exclude, ['/whisk.system/**']);
+  t.is(sources.size, 0);
+});
+
+test('flag wins over environment, environment over file, file over default', (t) => {
+  const file = 'hook:\n  containerPort: 1001\n  sampleMs: 101\n  driftS: 7\n';
+  const env = { GLEANER_HOOK_CONTAINERPORT: '1002', GLEANER_HOOK_SAMPLEMS: '102' };
+  const { config, sources } = from(file, { env, flags: { 'hook.containerPort': 1003 } });
+  t.is(config.hook.containerPort, 1003);
+  t.is(config.hook.sampleMs, 102);
+  t.is(config.hook.driftS, 7);
+  t.is(config.hook.stepS, 10);
+  t.is(sources.get('hook.containerPort'), 'flag hook.containerPort');
+  t.is(sources.get('hook.sampleMs'), 'GLEANER_HOOK_SAMPLEMS');
+  t.is(sources.get('hook.driftS'), 'g.yaml:4');
+});
+
+test('all problems come at once, each with line, key and value', (t) => {
+  const file = [
+    'mode: enforced', // 1
+    'hook:', // 2
+    '  containerPort: 70000', // 3
+    '  contanerPrefix: wsk', // 4
+    'decision:', // 5
+    '  weight:', // 6
+    '    clampMin: 0.5', // 7
+    '    clampMax: "many"', // 8
+    'functions:', // 9
+    '  overrides:', // 10
+    '    - match: /guest/*', // 11
+    '      bounds: { memoryMiB: { min: 512, max: 128 } }', // 12
+    '    - mach: /guest/x', // 13
+  ].join('\n');
+  const problems = problemsOf(() => from(file, { env: { GLEANER_NATS_NAME: 'a b' } }));
+  const has = (part: string) =>
+    t.true(
+      problems.some((line) => line.includes(part)),
+      `${part} in\n${problems.join('\n')}`,
+    );
+  has('g.yaml:1: mode: must be one of observe, recommend, enforce (got "enforced")');
+  has('g.yaml:3: hook.containerPort: must be at most 65535 (got 70000)');
+  has('g.yaml:4: hook.contanerPrefix: no such key; did you mean containerPrefix?');
+  has('g.yaml:8: decision.weight.clampMax: must be a number (got "many")');
+  has('g.yaml:12: functions.overrides.0.bounds.memoryMiB: min is above max');
+  has('g.yaml:13: functions.overrides.1.mach: no such key; did you mean match?');
+  has('GLEANER_NATS_NAME: nats.name:');
+});
+
+test('rules between keys hold whatever else is wrong', (t) => {
+  const problems = problemsOf(() => from('mode: x\nnats:\n  certFile: a\n  credentialsFile: b\n  nkeySeedFile: c\n'));
+  t.is(problems.length, 3);
+  t.true(
+    problems[1]?.includes('nats.keyFile: needs nats.certFile too') || problems[1]?.includes('certFile'),
+    problems[1],
+  );
+  t.true(problems[2]?.startsWith('g.yaml:4: nats.credentialsFile: cannot be used with nats.nkeySeedFile'), problems[2]);
+});
+
+test('YAML errors and repeated keys are named by line', (t) => {
+  t.true(problemsOf(() => from('mode: observe\nmode: enforce\n'))[0]?.startsWith('g.yaml:2: '));
+  t.true(problemsOf(() => from('- a\n- b\n'))[0]?.includes('must be a map of sections'));
+  t.true(problemsOf(() => from('hook: [1\n'))[0]?.startsWith('g.yaml:'));
+});
+
+test('a missing file is one problem with its name', (t) => {
+  const problems = problemsOf(() =>
+    loadConfig({
+      path: 'no.yaml',
+      readFile: () => {
+        throw new Error('ENOENT: no such file');
+      },
+    }),
+  );
+  t.deepEqual(problems, ['no.yaml: cannot be read: ENOENT: no such file']);
+});
+
+test('an empty file, an empty section and an empty variable mean the defaults', (t) => {
+  t.is(from('').config.mode, 'recommend');
+  t.is(from('hook:\ndecision:\n  weight:\n').config.hook.containerPort, 8080);
+  t.is(from('', { env: { GLEANER_MODE: '' } }).config.mode, 'recommend');
+});
+
+test('variables hold lists, numbers, switches, null and text', (t) => {
+  const env = {
+    GLEANER_NATS_SERVERS: 'nats://a:4222, nats://b:4222',
+    GLEANER_DECISION_BOOST_ENABLED: 'false',
+    GLEANER_DECISION_MEMORYCAPMIB: '2048',
+    GLEANER_HOOK_AUDITPATH: 'null',
+    GLEANER_HOOK_HOSTNAME: '12',
+    GLEANER_FUNCTIONS_OVERRIDES: '[{match: "/guest/**", mode: observe}]',
+  };
+  const { config } = loadConfig({ env });
+  t.deepEqual(config.nats.servers, ['nats://a:4222', 'nats://b:4222']);
+  t.false(config.decision.boost.enabled);
+  t.is(config.decision.memoryCapMiB, 2048);
+  t.is(config.hook.auditPath, null);
+  t.is(config.hook.hostName, '12');
+  t.is(config.functions.overrides[0]?.mode, 'observe');
+});
+
+test('an unknown variable of a known section is an error with a suggestion, any other is not ours', (t) => {
+  const problems = problemsOf(() =>
+    loadConfig({ env: { GLEANER_HOOK_CONTAINERPOT: '1', GLEANER_TEST_REAL: '1', GLEANERS: 'x' } }),
+  );
+  t.deepEqual(problems, ['GLEANER_HOOK_CONTAINERPOT: no such key; did you mean GLEANER_HOOK_CONTAINERPORT?']);
+  t.deepEqual(
+    problemsOf(() => loadConfig({ flags: { 'hook.containerPrt': 1 } })),
+    ['flag hook.containerPrt: no such key; did you mean hook.containerPort?'],
+  );
+});
+
+test('a password in a server URL is not printed', async (t) => {
+  const { printConfig } = await import('../../config/index.js');
+  const text = printConfig(from('nats:\n  servers: [nats://me:hunter2@h:4222]\n'));
+  t.false(text.includes('hunter2'));
+  t.true(text.includes('nats://***@h:4222'));
+  t.true(text.startsWith('# nats.servers: g.yaml:2\n'));
+});
