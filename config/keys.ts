@@ -45,6 +45,13 @@ export const share = () => z.number().min(0).max(1);
 /** A path or name; null where the description says what stands instead. */
 export const optionalText = () => z.string().min(1).nullable();
 
+/** One token on NATS. */
+export const hostNameText = () =>
+  z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, - or _')
+    .nullable();
+
 function metaOf(schema: z.ZodType): KeyMeta | undefined {
   return schema.meta() as KeyMeta | undefined;
 }

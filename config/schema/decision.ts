@@ -9,9 +9,9 @@ const live = { reload: true };
 
 export const decisionSchema = section('How limits are chosen (design §3). All of it can change while running.', {
   preset: key(
-    z.enum(['gleaner', 'freyr']),
-    'gleaner',
-    '`freyr`: whole units and the published FaaSRM rules exactly, for comparisons.',
+    z.enum(['default', 'freyr-code', 'freyr-paper']),
+    'default',
+    '`freyr-…`: whole units and the published FaaSRM rules exactly (as programmed, as written), for comparisons; overrides the keys below.',
     live,
   ),
   thetaUser: key(
@@ -26,6 +26,7 @@ export const decisionSchema = section('How limits are chosen (design §3). All o
     "Use at or above this share of a reduced limit is a spike: the user's limit is restored at once.",
     live,
   ),
+  spikeMargin: key(share(), 0.05, 'The lower bound keeps the expected peak this much below `thetaSpike`.', live),
   cpuUnitMillicores: key(z.int().min(1).max(1000), 50, 'Smallest CPU step above a peak.', {
     unit: 'millicores',
     ...live,
@@ -36,6 +37,7 @@ export const decisionSchema = section('How limits are chosen (design §3). All o
     unit: 'millicores',
     ...live,
   }),
+  memoryFloorMiB: key(z.int().min(6).max(1_048_576), 64, 'No memory limit goes below this.', { unit: 'MiB', ...live }),
   cpuCapMillicores: key(positive(1_000_000).nullable(), null, "No CPU limit goes above this; null: the host's cores.", {
     unit: 'millicores',
     ...live,
@@ -62,8 +64,34 @@ export const decisionSchema = section('How limits are chosen (design §3). All o
     unit: 'ms',
     ...live,
   }),
+  reactionMs: key(
+    z.number().min(0).max(60_000),
+    130,
+    'Sampling period plus the time a raise takes: memory must not outgrow its limit within it.',
+    { unit: 'ms', ...live },
+  ),
+  concurrentStep: key(
+    share(),
+    0.1,
+    "With several activations in a container its CPU falls by at most this share of the user's at a start.",
+    live,
+  ),
+  maxFunctions: key(
+    z.int().min(1).max(10_000_000),
+    10_000,
+    'Functions remembered; the least recently used is forgotten first.',
+  ),
+  controlSamples: key(
+    z.int().min(1).max(1_000_000),
+    200,
+    "Control activations from which the arm's own p99 is trusted; the share rises while there are fewer.",
+    live,
+  ),
   controlShare: key(share(), 0.03, 'Share of activations that run at user limits whatever anyone says; 0: off.', live),
-  cpuReserveShare: key(share(), 0.05, "Share of the host's CPU that is never lent.", live),
+  cpuReserveMillicores: key(z.int().min(0).max(1_000_000), 0, 'CPU that is never lent.', {
+    unit: 'millicores',
+    ...live,
+  }),
   memoryReserveMiB: key(z.int().min(0).max(1_048_576), 256, 'Physical memory that is never lent.', {
     unit: 'MiB',
     ...live,

@@ -1,10 +1,14 @@
 import { z } from 'zod';
-import { key, optionalText, section } from '../keys.js';
+import { hostNameText, key, optionalText, section } from '../keys.js';
 
 const address = z.ipv4('must be an IPv4 address');
 
 export const hookSchema = section('The daemon beside the invoker.', {
-  hostName: key(optionalText(), null, 'Name of this invoker host in messages; null: the host name.'),
+  hostName: key(
+    hostNameText(),
+    null,
+    'Name of this invoker host in messages, different on each host; null: the host name.',
+  ),
   engineSocket: key(
     z.string().min(1),
     '/var/run/docker.sock',
