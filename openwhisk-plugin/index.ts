@@ -1,1 +1,3 @@
+export * from './decision/index.js';
+export * from './policies/index.js';
 export * from './ports/index.js';

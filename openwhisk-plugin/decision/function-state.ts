@@ -1,0 +1,145 @@
+import { LRUCache } from 'lru-cache';
+import type { Bytes, Millicores, Millis } from '../../config/index.js';
+import type { UserLimits } from '../ports/limits.js';
+import { ArmStatistics, DurationStatistics } from './arm-statistics.js';
+import type { MemoryPolicy } from './settings.js';
+import { DecayingHistogram, DecayingMean, DecayingPeak } from './statistics.js';
+
+/**
+ * History of one function on this host: action, version and user limits (a re-created action starts anew: field-notes A1-16).
+ * It belongs to the function and not to its containers or its agent (A3-05, A3-08).
+ */
+export class FunctionState {
+  readonly action: string;
+  readonly version: string;
+  readonly userMemory: Bytes;
+  readonly userQuota: Millicores;
+  readonly userShares: number;
+
+  /** From the function's annotation or the configuration; NaN = none. Set by the hook. */
+  configuredCpu: number = Number.NaN;
+  /** Objective for init + run, ms; NaN = from the control arm. */
+  configuredSlo: number = Number.NaN;
+  memoryPolicy: MemoryPolicy;
+  /** False: this function never enters a control arm. */
+  controlArm = true;
+
+  readonly cpuPeak = new DecayingPeak();
+  readonly memoryPeak = new DecayingPeak();
+  /** Peaks of the newest clean run; NaN = none. What the rules compare; `cpuPeak`, `memoryPeak` are the recent peaks. */
+  lastCpuPeak = Number.NaN;
+  lastMemoryPeak = Number.NaN;
+  /** CPU-milliseconds of a run. */
+  readonly cpuTime = new DecayingHistogram();
+  readonly expectedCpu = new DecayingMean();
+  /** Logarithm of the expected CPU time, as the host's reference has counted it; NaN = not counted. */
+  loggedCpu = Number.NaN;
+  loggedWeight = 0;
+  p95CpuTime = Number.NaN;
+  readonly duration = new DecayingMean();
+  readonly control = new ArmStatistics();
+  readonly treated = new ArmStatistics();
+  /** Fastest growth of the working set, bytes/ms. */
+  readonly growth = new DecayingPeak();
+
+  lastFailed = false;
+  /** The last run tripped or came close to a lowered limit: the next one runs at user limits. */
+  cpuSpiked = false;
+  memorySpiked = false;
+  /** Runs at user limits still to come after an OOM kill by a lowered limit. */
+  oomHold = 0;
+  runsSinceOom = 0;
+  /** OOM kills at a lowered limit, and at the user's own or above (A1-08). */
+  oomHarvest = 0;
+  oomUser = 0;
+  /** Working set or kills at the user's own limit: qualifies for a loan. */
+  hitUserLimit = false;
+  /** Memory the OOM kills have asked for; 0 = none. Kills at one limit never add up (A3-03). */
+  wantedMemory: Bytes = 0 as Bytes;
+
+  /** Exponent of `short-first` now, and the treated runs since it last changed. */
+  alpha: number;
+  runsAtAlpha = 0;
+  /** Treated durations since `alpha` last changed. */
+  readonly sinceAlpha = new DurationStatistics();
+  /** Weight factor of the newest run under a weight policy. */
+  weightFactor = 1;
+
+  /** Runs started, clean ends, failures, safeguard runs, mid-run trips, control runs. */
+  started = 0;
+  clean = 0;
+  failed = 0;
+  safeguarded = 0;
+  tripped = 0;
+  controlled = 0;
+  /** CPU-ms; see `Run`. */
+  harvested = 0;
+  accelerated = 0;
+  saved = 0;
+  lastStart: Millis = 0 as Millis;
+
+  constructor(action: string, version: string, user: UserLimits, memoryPolicy: MemoryPolicy, alpha: number) {
+    this.action = action;
+    this.version = version;
+    this.userMemory = user.memory;
+    this.userQuota = user.quota;
+    this.userShares = user.shares;
+    this.memoryPolicy = memoryPolicy;
+    this.alpha = alpha;
+  }
+
+  /** Mean duration against the control arm's; NaN while either arm is unknown. 1.1 = 10 % slower than at user limits. */
+  get slowdown(): number {
+    return this.treated.ratioTo(this.control);
+  }
+}
+
+/** The functions this host knows, bounded; the least recently used is forgotten. At most two versions of an action at once. */
+export class FunctionTable {
+  readonly #versions: LRUCache<string, FunctionState[]>;
+  readonly #forgotten: (fn: FunctionState) => void;
+
+  constructor(maxActions: number, forgotten: (fn: FunctionState) => void) {
+    this.#forgotten = forgotten;
+    this.#versions = new LRUCache({
+      max: maxActions,
+      dispose: (states, _action, reason) => {
+        if (reason !== 'set') for (const fn of states) forgotten(fn);
+      },
+    });
+  }
+
+  get(action: string, version: string, user: UserLimits): FunctionState | undefined {
+    const states = this.#versions.get(action);
+    if (states === undefined) return undefined;
+    for (let i = 0; i < states.length; i++) {
+      const fn = states[i] as FunctionState;
+      if (fn.version === version && fn.userMemory === user.memory && fn.userQuota === user.quota) return fn;
+    }
+    return undefined;
+  }
+
+  put(fn: FunctionState): void {
+    const states = this.#versions.get(fn.action);
+    if (states === undefined) {
+      this.#versions.set(fn.action, [fn]);
+      return;
+    }
+    states.unshift(fn);
+    const old = states.length > 2 ? states.pop() : undefined;
+    if (old) this.#forgotten(old);
+  }
+
+  /** Newest version of an action, without touching its age; undefined = unknown. */
+  newest(action: string): FunctionState | undefined {
+    return this.#versions.peek(action)?.[0];
+  }
+
+  *all(): IterableIterator<FunctionState> {
+    for (const states of this.#versions.values()) yield* states;
+  }
+
+  get size(): number {
+    return this.#versions.size;
+  }
+}

@@ -1,0 +1,134 @@
+/** Running statistics that forget by half-life. Times are monotonic ms; nothing allocates after construction. */
+
+const RECENT = 8;
+
+/**
+ * A maximum that decays, but never below what the newest runs showed: a function that is called once a day must not find its
+ * peak decayed to nothing (the longer and the shorter window, whichever is higher: field-notes A3-15).
+ */
+export class DecayingPeak {
+  #value = 0;
+  #at = 0;
+  readonly #recent = new Float64Array(RECENT);
+  #next = 0;
+  count = 0;
+
+  add(sample: number, now: number, halfLife: number): void {
+    if (!(sample >= 0) || !Number.isFinite(sample)) return;
+    this.#recent[this.#next] = sample;
+    this.#next = (this.#next + 1) % RECENT;
+    this.count++;
+    this.#lift(sample, now, halfLife);
+  }
+
+  /** Counts a lower bound of the demand (a failed run, another host's peak) only where it is higher. */
+  raise(sample: number, now: number, halfLife: number): void {
+    if (!(sample >= 0) || !Number.isFinite(sample)) return;
+    this.#lift(sample, now, halfLife);
+  }
+
+  /** Starts anew (preset `freyr`: calibration). */
+  forget(): void {
+    this.#value = 0;
+    this.#recent.fill(0);
+    this.#next = 0;
+    this.count = 0;
+  }
+
+  read(now: number, halfLife: number): number {
+    let peak = this.#value * decay(now - this.#at, halfLife);
+    for (let i = 0; i < RECENT; i++) {
+      const sample = this.#recent[i] as number;
+      if (sample > peak) peak = sample;
+    }
+    return peak;
+  }
+
+  #lift(sample: number, now: number, halfLife: number): void {
+    const old = this.#value * decay(now - this.#at, halfLife);
+    this.#value = Math.max(sample, old);
+    this.#at = now;
+  }
+}
+
+/** Mean whose samples lose half their weight per half-life. */
+export class DecayingMean {
+  #sum = 0;
+  #at = 0;
+  /** Sum of the samples' weights at the last sample: at most the number of samples. */
+  weight = 0;
+
+  add(sample: number, now: number, halfLife: number): void {
+    if (!Number.isFinite(sample)) return;
+    const keep = decay(now - this.#at, halfLife);
+    this.#sum = this.#sum * keep + sample;
+    this.weight = this.weight * keep + 1;
+    this.#at = now;
+  }
+
+  forget(): void {
+    this.#sum = 0;
+    this.weight = 0;
+  }
+
+  /** NaN without samples. */
+  get mean(): number {
+    return this.weight > 0 ? this.#sum / this.weight : Number.NaN;
+  }
+}
+
+const BUCKETS = 384;
+const SMALLEST = 0.1;
+const GROWTH = 1.05;
+const LOG_GROWTH = Math.log(GROWTH);
+/** Past this exponent the reference time moves, so that weights stay far from the largest double. */
+const MAX_EXPONENT = 100;
+
+/**
+ * Histogram with buckets that grow by 5 % from 0.1 ms (to 0.1 x 1.05^383 = 1.3e7 ms, 3.6 h) and weights that double per half-life,
+ * so that older samples count less (style.md §1.1). A percentile is the upper edge of its bucket: at most 5 % too high.
+ */
+export class DecayingHistogram {
+  readonly #buckets = new Float64Array(BUCKETS);
+  #reference = 0;
+  #total = 0;
+  /** Samples ever. */
+  count = 0;
+
+  add(sample: number, now: number, halfLife: number): void {
+    if (!(sample >= 0) || !Number.isFinite(sample)) return;
+    let exponent = (now - this.#reference) / halfLife;
+    if (this.count === 0) {
+      this.#reference = now;
+      exponent = 0;
+    } else if (exponent > MAX_EXPONENT) {
+      const scale = 2 ** -exponent;
+      for (let i = 0; i < BUCKETS; i++) this.#buckets[i] = (this.#buckets[i] as number) * scale;
+      this.#total *= scale;
+      this.#reference = now;
+      exponent = 0;
+    }
+    const weight = 2 ** exponent;
+    const index =
+      sample <= SMALLEST ? 0 : Math.min(BUCKETS - 1, Math.ceil(Math.log(sample / SMALLEST) / LOG_GROWTH - 1e-9));
+    this.#buckets[index] = (this.#buckets[index] as number) + weight;
+    this.#total += weight;
+    this.count++;
+  }
+
+  /** NaN without samples. `share` in (0, 1]. */
+  percentile(share: number): number {
+    if (this.count === 0 || !(this.#total > 0)) return Number.NaN;
+    const wanted = share * this.#total * (1 - 1e-12);
+    let sum = 0;
+    for (let i = 0; i < BUCKETS; i++) {
+      sum += this.#buckets[i] as number;
+      if (sum >= wanted) return SMALLEST * GROWTH ** i;
+    }
+    return SMALLEST * GROWTH ** (BUCKETS - 1);
+  }
+}
+
+function decay(span: number, halfLife: number): number {
+  return span > 0 ? 2 ** (-span / halfLife) : 1;
+}
