@@ -1,0 +1,111 @@
+import { GleanerError } from '../config/index.js';
+
+export class BrokerDisconnectedError extends GleanerError {
+  readonly code = 'GLN_BROKER_DISCONNECTED';
+  constructor(operation: string, cause?: unknown) {
+    super(`no connection to NATS: ${operation}`, {
+      hint: 'Gleaner reconnects by itself; is nats-server running, and broker.servers right?',
+      cause,
+    });
+  }
+}
+
+export class BrokerClosedError extends GleanerError {
+  readonly code = 'GLN_BROKER_CLOSED';
+  constructor(operation: string) {
+    super(`the broker is closed: ${operation}`, { hint: 'this process is stopping; start it again' });
+  }
+}
+
+export class NoRespondersError extends GleanerError {
+  readonly code = 'GLN_BROKER_NO_RESPONDERS';
+  constructor(subject: string) {
+    super(`nobody answers on ${subject}`, { hint: 'start the part that serves it, or see `gleaner status`' });
+  }
+}
+
+export class RequestTimeoutError extends GleanerError {
+  readonly code = 'GLN_BROKER_TIMEOUT';
+  constructor(operation: string, timeoutMillis: number) {
+    super(`no answer within ${timeoutMillis} ms: ${operation}`, {
+      hint: 'the part that serves it is busy or gone; see `gleaner status`',
+    });
+  }
+}
+
+export class NoJetStreamError extends GleanerError {
+  readonly code = 'GLN_BROKER_NO_JETSTREAM';
+  constructor(operation: string, cause?: unknown) {
+    super(`this nats-server has no JetStream for us: ${operation}`, {
+      hint: 'start nats-server with -js and allow $JS.API.> and $KV.gleaner_*.> for this account',
+      cause,
+    });
+  }
+}
+
+/** A store answered with an error of its own. */
+export class StoreError extends GleanerError {
+  readonly code = 'GLN_BROKER_STORE';
+  constructor(operation: string, cause: unknown) {
+    super(`${operation}: ${cause instanceof Error ? cause.message : String(cause)}`, {
+      hint: 'look at the disk space and the log of nats-server',
+      cause,
+    });
+  }
+}
+
+export class MessageTooLargeError extends GleanerError {
+  readonly code = 'GLN_BROKER_TOO_LARGE';
+  constructor(what: string, size: number, limit: number) {
+    super(`${what} has ${size} bytes, the server takes ${limit}`, {
+      hint: 'use the object store for what is large, or raise max_payload of nats-server',
+    });
+  }
+}
+
+export class SubjectError extends GleanerError {
+  readonly code = 'GLN_BROKER_SUBJECT';
+  constructor(subject: string) {
+    super(`'${subject.slice(0, 80)}' is not a subject`, { hint: 'build subjects with broker/subjects.ts' });
+  }
+}
+
+export class KeyError extends GleanerError {
+  readonly code = 'GLN_BROKER_KEY';
+  constructor(key: string) {
+    super(`'${key.slice(0, 80)}' is not a key`, {
+      hint: 'keys of functions are their tokens (broker/function-token.ts)',
+    });
+  }
+}
+
+export class BrokerAuthError extends GleanerError {
+  readonly code = 'GLN_BROKER_AUTH';
+  constructor(detail: string, cause?: unknown) {
+    super(`NATS refuses this client: ${detail}`, {
+      hint: 'check the credentials in broker.* of the configuration, and the permissions of that user (docs: NATS permissions)',
+      cause,
+    });
+  }
+}
+
+export class CredentialsError extends GleanerError {
+  readonly code = 'GLN_BROKER_CREDENTIALS';
+  constructor(path: string, detail: string) {
+    super(`${path}: ${detail}`, { hint: 'a .creds file or an nkey seed, as `nsc` or `nk -gen user` write them' });
+  }
+}
+
+/** A service answered with an error of its own (`Nats-Service-Error`). */
+export class ServiceError extends GleanerError {
+  readonly code = 'GLN_SERVICE';
+  readonly status: number;
+  constructor(status: number, message: string, hint = 'see the message of the service') {
+    super(message, { hint });
+    this.status = status;
+  }
+}
+
+export class LaunchError extends GleanerError {
+  readonly code = 'GLN_BROKER_LAUNCH';
+}

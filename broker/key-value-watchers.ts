@@ -1,0 +1,78 @@
+import type { KeyValueEntry, KeyValueWatch } from './port.js';
+
+interface Watcher {
+  readonly listener: (entry: KeyValueEntry) => void;
+  /** Last revision of each key; negative where it was a deletion. */
+  readonly seen: Map<string, number>;
+  readonly becomeReady: () => void;
+}
+
+/**
+ * The watchers of one bucket in one process, fed by single changes and by full readings; each watcher gets each revision of a
+ * key at most once, and in order. Pure bookkeeping, shared by both brokers.
+ */
+export class KeyValueWatchers {
+  readonly #watchers = new Set<Watcher>();
+  readonly #onError: () => void;
+
+  constructor(onError: () => void = () => {}) {
+    this.#onError = onError;
+  }
+
+  get size(): number {
+    return this.#watchers.size;
+  }
+
+  add(listener: (entry: KeyValueEntry) => void): KeyValueWatch {
+    let becomeReady: () => void = () => {};
+    const ready = new Promise<void>((resolve) => {
+      becomeReady = resolve;
+    });
+    const watcher = { listener, seen: new Map<string, number>(), becomeReady };
+    this.#watchers.add(watcher);
+    return { ready, stop: () => this.#watchers.delete(watcher) };
+  }
+
+  changed(entry: KeyValueEntry): void {
+    for (const watcher of this.#watchers) this.#deliver(watcher, entry);
+  }
+
+  /**
+   * A complete reading: what is not in it is gone. `lastRevision` is the bucket's when the reading began: what was seen later
+   * than that is not gone. `recreated`: revisions began anew, so all known ones are void.
+   */
+  read(entries: readonly KeyValueEntry[], lastRevision: number, recreated: boolean): void {
+    const present = new Set(entries.filter((entry) => entry.value !== null).map((entry) => entry.key));
+    for (const watcher of this.#watchers) {
+      for (const [key, seen] of watcher.seen) {
+        if (seen < 0 || present.has(key) || (seen > lastRevision && !recreated)) continue;
+        this.#call(watcher, { key, value: null, revision: lastRevision });
+        watcher.seen.set(key, -lastRevision);
+      }
+      if (recreated) watcher.seen.clear();
+      for (const entry of entries) this.#deliver(watcher, entry);
+      watcher.becomeReady();
+    }
+  }
+
+  clear(): void {
+    this.#watchers.clear();
+  }
+
+  #deliver(watcher: Watcher, entry: KeyValueEntry): void {
+    const seen = watcher.seen.get(entry.key);
+    if (entry.value === null && seen === undefined) return;
+    if (seen !== undefined && entry.revision <= Math.abs(seen)) return;
+    // A deleted key stays known by its revision, so that a late reading of the old value is not taken for a new one.
+    watcher.seen.set(entry.key, entry.value === null ? -entry.revision : entry.revision);
+    this.#call(watcher, entry);
+  }
+
+  #call(watcher: Watcher, entry: KeyValueEntry): void {
+    try {
+      watcher.listener(entry);
+    } catch {
+      this.#onError();
+    }
+  }
+}

@@ -1,0 +1,1 @@
+export { MemoryBus } from './memory-bus.js';

@@ -1,0 +1,76 @@
+import { BrokerDisconnectedError } from '../errors.js';
+import { KeyValueWatchers } from '../key-value-watchers.js';
+import type { KeyValue, KeyValueEntry, KeyValueWatch } from '../port.js';
+import { checkKey } from '../subject-rules.js';
+import type { MemoryBus } from './memory-bus.js';
+import type { MemoryBucket } from './memory-stores.js';
+
+export class MemoryKeyValue implements KeyValue {
+  readonly #bus: MemoryBus;
+  readonly #name: string;
+  readonly #connected: () => boolean;
+  readonly #watchers = new KeyValueWatchers();
+  readonly #onChange = (entry: KeyValueEntry): void => {
+    queueMicrotask(() => {
+      if (this.#connected()) this.#watchers.changed(entry);
+    });
+  };
+
+  constructor(bus: MemoryBus, name: string, connected: () => boolean) {
+    this.#bus = bus;
+    this.#name = name;
+    this.#connected = connected;
+    bus.bucket(name).listeners.add(this.#onChange);
+  }
+
+  async get(key: string): Promise<KeyValueEntry | null> {
+    return this.#open(key).get(key);
+  }
+
+  async put(key: string, value: Uint8Array): Promise<number> {
+    return this.#open(key).write(key, value);
+  }
+
+  async create(key: string, value: Uint8Array): Promise<number | null> {
+    const bucket = this.#open(key);
+    return bucket.get(key) ? null : bucket.write(key, value);
+  }
+
+  async update(key: string, value: Uint8Array, revision: number): Promise<number | null> {
+    const bucket = this.#open(key);
+    return bucket.entries.get(key)?.revision === revision ? bucket.write(key, value) : null;
+  }
+
+  async delete(key: string): Promise<void> {
+    const bucket = this.#open(key);
+    if (bucket.get(key)) bucket.write(key, null);
+  }
+
+  async keys(): Promise<string[]> {
+    const bucket = this.#open('any');
+    return [...bucket.entries.values()].filter((entry) => entry.value !== null).map((entry) => entry.key);
+  }
+
+  watch(listener: (entry: KeyValueEntry) => void): KeyValueWatch {
+    const watch = this.#watchers.add(listener);
+    queueMicrotask(() => this.resync());
+    return watch;
+  }
+
+  resync(): void {
+    if (!this.#connected()) return;
+    const entries = [...this.#bus.bucket(this.#name).entries.values()];
+    this.#watchers.read(entries, Math.max(0, ...entries.map((entry) => entry.revision)), false);
+  }
+
+  close(): void {
+    this.#bus.bucket(this.#name).listeners.delete(this.#onChange);
+    this.#watchers.clear();
+  }
+
+  #open(key: string): MemoryBucket {
+    checkKey(key);
+    if (!this.#connected()) throw new BrokerDisconnectedError(`bucket ${this.#name}`);
+    return this.#bus.bucket(this.#name);
+  }
+}

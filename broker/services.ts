@@ -1,0 +1,232 @@
+import { randomBytes } from 'node:crypto';
+import { type Clock, GleanerError, type Millis, messageOf, systemClock } from '../config/index.js';
+import { NoRespondersError, ServiceError } from './errors.js';
+import type { Broker, BrokerMessage, Subscription } from './port.js';
+import { isHostName, SUBJECT_PREFIX } from './subjects.js';
+
+/**
+ * Services as NATS' micro convention has them (ADR-32 of nats-architecture-and-design), so that `nats micro ls` finds ours.
+ * Made on the broker port, hence the same on both brokers; processing times include what a handler awaits.
+ */
+export interface ServiceDefinition {
+  /** `gleaner-hook`, …: letters, digits, `-`, `_` (field-notes A4-14). */
+  readonly name: string;
+  /** Three numbers with dots. */
+  readonly version: string;
+  readonly description: string;
+  /** Instances of one service are told apart by it. */
+  readonly host: string;
+  readonly endpoints: Readonly<Record<string, ServiceHandler>>;
+}
+
+/** Gets the request's JSON (undefined where empty), gives the answer's. What it throws is answered as an error. */
+export type ServiceHandler = (request: unknown) => unknown | Promise<unknown>;
+
+export interface RunningService {
+  readonly id: string;
+  stats(): ServiceStats;
+  stop(): void;
+}
+
+export interface EndpointStats {
+  readonly name: string;
+  readonly subject: string;
+  readonly queue_group: string;
+  num_requests: number;
+  num_errors: number;
+  last_error: string;
+  /** Nanoseconds. */
+  processing_time: number;
+  average_processing_time: number;
+}
+
+export interface ServiceStats {
+  readonly type: 'io.nats.micro.v1.stats_response';
+  readonly name: string;
+  readonly id: string;
+  readonly version: string;
+  readonly metadata: Readonly<Record<string, string>>;
+  /** ISO time. */
+  readonly started: string;
+  readonly endpoints: readonly EndpointStats[];
+}
+
+const QUEUE = 'q';
+const REQUEST_BYTES_MAX = 256 * 1024;
+const encoder = new TextEncoder();
+const decoder = new TextDecoder('utf-8', { fatal: true });
+const EMPTY: Uint8Array = new Uint8Array(0);
+
+const json = (value: unknown): Uint8Array => encoder.encode(JSON.stringify(value ?? {}));
+const parse = (data: Uint8Array): unknown => (data.byteLength === 0 ? undefined : JSON.parse(decoder.decode(data)));
+
+/** Subject of an endpoint: any instance answers, or the one on `host`. */
+export function endpointSubject(service: string, endpoint: string, host?: string): string {
+  const base = `${SUBJECT_PREFIX}.svc.${service}.${endpoint}`;
+  return host === undefined ? base : `${base}.${host}`;
+}
+
+/** Starts a service; it answers as long as the broker is connected, until `stop`. */
+export function serve(broker: Broker, definition: ServiceDefinition, clock: Clock = systemClock): RunningService {
+  const { name, version, description, host } = definition;
+  if (!/^[\w-]{1,64}$/.test(name) || !/^\d+\.\d+\.\d+$/.test(version) || !isHostName(host)) {
+    throw new ServiceError(500, `service ${name} ${version} on ${host} is not well named`, 'see broker/services.ts');
+  }
+  const id = randomBytes(11).toString('base64url').replace(/[-_]/g, 'x');
+  const started = new Date(clock.wall() / 1000).toISOString();
+  const metadata = { host };
+  const identity = { name, id, version, metadata };
+  const subscriptions: Subscription[] = [];
+  const endpoints: EndpointStats[] = [];
+
+  const stats = (): ServiceStats => ({ type: 'io.nats.micro.v1.stats_response', ...identity, started, endpoints });
+  const verbs: Readonly<Record<string, () => unknown>> = {
+    PING: () => ({ type: 'io.nats.micro.v1.ping_response', ...identity }),
+    INFO: () => ({
+      type: 'io.nats.micro.v1.info_response',
+      ...identity,
+      description,
+      endpoints: endpoints.map((e) => ({ name: e.name, subject: e.subject, queue_group: e.queue_group, metadata })),
+    }),
+    STATS: stats,
+  };
+  for (const [verb, answer] of Object.entries(verbs)) {
+    for (const subject of [`$SRV.${verb}`, `$SRV.${verb}.${name}`, `$SRV.${verb}.${name}.${id}`]) {
+      subscriptions.push(
+        broker.subscribe(subject, (message) => {
+          if (message.reply !== undefined) broker.publish(message.reply, json(answer()));
+        }),
+      );
+    }
+  }
+
+  for (const [endpoint, handler] of Object.entries(definition.endpoints)) {
+    const figures: EndpointStats = {
+      name: endpoint,
+      subject: endpointSubject(name, endpoint),
+      queue_group: QUEUE,
+      num_requests: 0,
+      num_errors: 0,
+      last_error: '',
+      processing_time: 0,
+      average_processing_time: 0,
+    };
+    endpoints.push(figures);
+    const receive = (message: BrokerMessage): void => void answerOne(broker, message, handler, figures, clock);
+    subscriptions.push(broker.subscribe(figures.subject, receive, QUEUE));
+    subscriptions.push(broker.subscribe(endpointSubject(name, endpoint, host), receive));
+  }
+  return {
+    id,
+    stats,
+    stop: () => {
+      for (const subscription of subscriptions.splice(0)) subscription.unsubscribe();
+    },
+  };
+}
+
+async function answerOne(
+  broker: Broker,
+  message: BrokerMessage,
+  handler: ServiceHandler,
+  figures: EndpointStats,
+  clock: Clock,
+): Promise<void> {
+  const begun = clock.monotonic();
+  let data: Uint8Array = EMPTY;
+  let headers: Record<string, string> | undefined;
+  try {
+    if (message.data.byteLength > REQUEST_BYTES_MAX) throw new ServiceError(400, 'the request is too large');
+    let request: unknown;
+    try {
+      request = parse(message.data);
+    } catch {
+      throw new ServiceError(400, 'the request is not JSON');
+    }
+    data = json(await handler(request));
+  } catch (error) {
+    figures.num_errors++;
+    figures.last_error = messageOf(error).slice(0, 256);
+    headers = {
+      // A header ends at a line's end, and takes no other characters than printable ones.
+      'Nats-Service-Error': figures.last_error.replace(/[^\x20-\x7e]/g, ' '),
+      'Nats-Service-Error-Code': String(error instanceof ServiceError ? error.status : 500),
+    };
+    if (error instanceof GleanerError) data = json({ code: error.code, message: error.message, hint: error.hint });
+  }
+  figures.num_requests++;
+  figures.processing_time += Math.round((clock.monotonic() - begun) * 1e6);
+  figures.average_processing_time = Math.round(figures.processing_time / figures.num_requests);
+  if (message.reply !== undefined) broker.publish(message.reply, data, headers ? { headers } : undefined);
+}
+
+/** Throws {@link ServiceError} where the answer is an error. */
+function answerOf(message: BrokerMessage): unknown {
+  const status = message.header('Nats-Service-Error-Code');
+  if (status === undefined) return parse(message.data);
+  let hint: string | undefined;
+  try {
+    hint = (parse(message.data) as { hint?: string } | undefined)?.hint;
+  } catch {
+    // An error of another implementation of the convention need not be JSON.
+  }
+  throw new ServiceError(Number(status), message.header('Nats-Service-Error') ?? 'unknown error', hint);
+}
+
+/** Calls one instance (any, or that on `host`). Rejects `GLN_SERVICE` with the service's own error, or as `request` does. */
+export async function callService(
+  broker: Broker,
+  call: { service: string; endpoint: string; host?: string; request?: unknown; timeout?: Millis },
+): Promise<unknown> {
+  const subject = endpointSubject(call.service, call.endpoint, call.host);
+  const data = call.request === undefined ? EMPTY : json(call.request);
+  return answerOf(await broker.request(subject, data, call.timeout ?? (2000 as Millis)));
+}
+
+export interface ServiceInstance {
+  readonly name: string;
+  readonly id: string;
+  readonly version: string;
+  readonly metadata: { readonly host?: string };
+}
+
+/** Which instances of a service (or of all) answer within `wait`. */
+export async function findServices(broker: Broker, service: string | null, wait: Millis): Promise<ServiceInstance[]> {
+  const subject = service === null ? '$SRV.PING' : `$SRV.PING.${service}`;
+  try {
+    const found: ServiceInstance[] = [];
+    for (const answer of await broker.requestMany(subject, EMPTY, wait)) {
+      try {
+        const instance = parse(answer.data) as ServiceInstance;
+        if (typeof instance?.name === 'string' && typeof instance.id === 'string') found.push(instance);
+      } catch {
+        // Not one of the convention's answers: no instance.
+      }
+    }
+    return found;
+  } catch (error) {
+    if (error instanceof NoRespondersError) return [];
+    throw error;
+  }
+}
+
+/** Calls every instance of a service, and collects what each answers, by host; errors are values here. */
+export async function callEveryInstance(
+  broker: Broker,
+  call: { service: string; endpoint: string; request?: unknown; wait?: Millis; timeout?: Millis },
+): Promise<Map<string, unknown>> {
+  const instances = await findServices(broker, call.service, call.wait ?? (300 as Millis));
+  const answers = new Map<string, unknown>();
+  await Promise.all(
+    instances.map(async ({ metadata }) => {
+      const host = metadata?.host;
+      if (host === undefined) return;
+      try {
+        answers.set(host, await callService(broker, { ...call, host }));
+      } catch (error) {
+        answers.set(host, error);
+      }
+    }),
+  );
+  return answers;
+}
