@@ -1,1 +1,1 @@
-export {};
+export * from './docker-platform/index.js';

@@ -1,0 +1,389 @@
+import { initBody, type ResolvedAction, runBody } from './action.js';
+import type { ActionContainer } from './action-container.js';
+import {
+  type ActivationResponse,
+  initFailure,
+  outOfMemory,
+  response,
+  runResponse,
+  timedOut,
+} from './activation-response.js';
+
+import { ContainerHealthError } from './errors.js';
+
+/** One activation on its way through the invoker. */
+export interface Job {
+  readonly action: ResolvedAction;
+  readonly payload: unknown;
+  readonly activationId: string;
+  readonly transactionId: string;
+  /** performance.now() at which the invoker was given it. */
+  readonly acceptedMs: number;
+  /** Tells the caller, before the logs are collected (the active ack). Only the first call counts. */
+  readonly finish: (result: JobResult) => void;
+}
+
+export interface JobResult extends ActivationResponse {
+  readonly waitMs: number;
+  readonly initMs: number;
+  readonly runMs: number;
+  readonly containerName: string | null;
+  readonly cold: boolean;
+}
+
+export type ProxyState = 'starting' | 'started' | 'running' | 'ready' | 'pausing' | 'paused' | 'removing' | 'removed';
+
+export interface ProxyTimes {
+  /** ms without work until the container is paused (container-proxy.timeouts.pause-grace: 50 ms @ 1.0.0, 10 s since 2.0.0). */
+  readonly pauseGraceMs: number;
+  /** ms paused until it is removed (container-proxy.timeouts.idle-container: 10 min). */
+  readonly idleMs: number;
+}
+
+/** What a proxy tells its pool; the names are ContainerProxy's messages. */
+export interface ProxyListener {
+  needWork(proxy: ContainerProxy): void;
+  /** Takes no more work; its memory counts as free from now on, before the engine has removed it (as there). Called once. */
+  containerLeaving(proxy: ContainerProxy): void;
+  reschedule(job: Job): void;
+  logsCollected(job: Job, lines: readonly string[]): void;
+}
+
+/** Of an activation that never reached a container. */
+const NO_TIME = { initMs: 0, runMs: 0, startedMs: null };
+
+/**
+ * The life of one container: starting, started (prewarmed), running, ready, pausing, paused, removing.
+ * Source: ContainerProxy.scala @ 1.0.0, 2.0.0, 1fae641a2 (the same states; `when(...)` blocks and initializeAndRun).
+ */
+export class ContainerProxy {
+  readonly memoryMb: number;
+  readonly kind: string;
+  state: ProxyState = 'starting';
+  container: ActionContainer | null = null;
+  /** The action it was initialised with; it serves no other. Null while prewarmed. */
+  action: ResolvedAction | null = null;
+  initialised = false;
+  readonly #factory: () => Promise<ActionContainer>;
+  readonly #listener: ProxyListener;
+  readonly #times: ProxyTimes;
+  #active = 0;
+  #buffer: Job[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #doomed = false;
+  /** Jobs that came while it was being paused, and what else waits for that. */
+  readonly #stash: Job[] = [];
+  readonly #afterPause: (() => void)[] = [];
+  #left = false;
+  /** Settles when the engine has started it, or not. */
+  #creating: Promise<unknown> = Promise.resolve();
+  #removal: Promise<void> | null = null;
+
+  constructor(
+    kind: string,
+    memoryMb: number,
+    factory: () => Promise<ActionContainer>,
+    listener: ProxyListener,
+    times: ProxyTimes,
+  ) {
+    this.kind = kind;
+    this.memoryMb = memoryMb;
+    this.#factory = factory;
+    this.#listener = listener;
+    this.#times = times;
+  }
+
+  /** Jobs it has, running or waiting inside. */
+  get load(): number {
+    return this.#active + this.#buffer.length + this.#stash.length;
+  }
+
+  /** Starts a container that waits for its first function. */
+  async prewarm(): Promise<boolean> {
+    try {
+      await this.#create();
+      if (this.state === 'starting') this.state = 'started';
+      return true;
+    } catch {
+      this.state = 'removed';
+      this.#leave();
+      return false;
+    }
+  }
+
+  /** Takes a job in any state; one that cannot be served here goes back to the pool. */
+  run(job: Job): void {
+    switch (this.state) {
+      case 'starting':
+        this.action = job.action;
+        this.state = 'running';
+        this.#active = 1;
+        void this.#coldStart(job);
+        return;
+      case 'started':
+        this.action = job.action;
+        this.state = 'running';
+        this.#active = 1;
+        void this.#first(job, false);
+        return;
+      case 'running':
+        if (!this.initialised || this.#active >= job.action.concurrency) this.#buffer.push(job);
+        else this.#warm(job, false);
+        return;
+      case 'ready':
+        clearTimeout(this.#timer);
+        this.state = 'running';
+        this.#warm(job, true);
+        return;
+      case 'paused':
+        clearTimeout(this.#timer);
+        this.state = 'running';
+        void this.#resumeAndRun(job);
+        return;
+      case 'pausing':
+        this.#stash.push(job);
+        return;
+      case 'removing':
+      case 'removed':
+        this.#listener.reschedule(job);
+        return;
+    }
+  }
+
+  /** Asked for by the pool (room is needed) or at the end. Waits for a pause that is under way. */
+  remove(): Promise<void> {
+    if (this.state === 'pausing') return new Promise((resolve) => this.#afterPause.push(() => resolve(this.remove())));
+    return this.#destroy();
+  }
+
+  async #coldStart(job: Job): Promise<void> {
+    try {
+      await this.#create();
+    } catch (error) {
+      const text = error instanceof Error ? error.message : String(error);
+      const failure = response('whisk error', `the container could not be started: ${text}`);
+      this.#answer(job, failure, { ...NO_TIME, cold: true });
+      this.#active--;
+      this.#abortBuffered(failure);
+      this.state = 'removed';
+      this.#leave();
+      return;
+    }
+    if (this.state === 'running') await this.#first(job, true);
+    else this.#answer(job, response('whisk error', 'the invoker has stopped'), { ...NO_TIME, cold: true });
+  }
+
+  async #create(): Promise<void> {
+    const creating = this.#factory();
+    this.#creating = creating.catch(() => undefined);
+    this.container = await creating;
+  }
+
+  /** `/init`, then the first `/run`. A failure of either ends the container. */
+  async #first(job: Job, cold: boolean): Promise<void> {
+    const container = this.container as ActionContainer;
+    const { action } = job;
+    const sinceMs = Date.now();
+    const init = await container.call('/init', initBody(action, job, Date.now() + action.timeoutMs), {
+      timeoutMs: action.timeoutMs,
+      retry: true,
+      reschedule: false,
+    });
+    if (init.answer.kind === 'response' && init.answer.status === 503) return this.#unhealthy(job);
+    const ok = init.answer.kind === 'response' && init.answer.status === 200 && init.answer.truncatedFrom === null;
+    if (!ok) {
+      const failure =
+        init.durationMs >= action.timeoutMs
+          ? timedOut(action.timeoutMs, true)
+          : init.answer.kind === 'memory-exhausted'
+            ? outOfMemory()
+            : initFailure(init.answer);
+      this.#answer(job, failure, { initMs: init.durationMs, runMs: 0, startedMs: init.startedMs, cold });
+      await this.#logs(job, sinceMs, false);
+      this.#active--;
+      this.#abortBuffered(failure);
+      await this.#destroy();
+      return;
+    }
+    this.initialised = true;
+    const run = this.#execute(job, { initMs: init.durationMs, startedMs: init.startedMs, cold, sinceMs }, false);
+    // What was buffered while the container warmed up may run beside the first job from here on.
+    this.#drain();
+    await run;
+  }
+
+  #warm(job: Job, reschedule: boolean): void {
+    this.#active++;
+    this.#again(job, reschedule);
+  }
+
+  #again(job: Job, reschedule: boolean): void {
+    void this.#execute(job, { initMs: 0, startedMs: null, cold: false, sinceMs: Date.now() }, reschedule);
+  }
+
+  async #resumeAndRun(job: Job): Promise<void> {
+    this.#active++;
+    try {
+      await (this.container as ActionContainer).resume();
+    } catch {
+      return this.#unhealthy(job);
+    }
+    this.#again(job, true);
+  }
+
+  async #execute(
+    job: Job,
+    begin: { initMs: number; startedMs: number | null; cold: boolean; sinceMs: number },
+    reschedule: boolean,
+  ): Promise<void> {
+    const { action } = job;
+    const container = this.container as ActionContainer;
+    let result: ActivationResponse;
+    try {
+      const body = runBody(action, job, Date.now() + action.timeoutMs, job.payload);
+      const run = await container.call('/run', body, { timeoutMs: action.timeoutMs, retry: false, reschedule });
+      if (run.answer.kind === 'response' && run.answer.status === 503) throw new ContainerHealthError(container.name);
+      if (run.durationMs >= action.timeoutMs) result = timedOut(action.timeoutMs, false);
+      else if (run.answer.kind === 'memory-exhausted') result = outOfMemory();
+      else result = runResponse(run.answer);
+      this.#answer(job, result, {
+        initMs: begin.initMs,
+        runMs: run.durationMs,
+        startedMs: begin.startedMs ?? run.startedMs,
+        cold: begin.cold,
+      });
+    } catch (error) {
+      if (error instanceof ContainerHealthError) return this.#unhealthy(job);
+      result = response('whisk error', error instanceof Error ? error.message : String(error));
+      this.#answer(job, result, { ...NO_TIME, initMs: begin.initMs, cold: begin.cold });
+    }
+    const good = result.kind === 'success' || result.kind === 'application error';
+    const collected = await this.#logs(job, begin.sinceMs, good);
+    this.#active--;
+    if (good && collected && !this.#doomed) this.#completed();
+    else await this.#failed();
+  }
+
+  /** RunCompleted: more of the buffer, more work from the pool, or ready. */
+  #completed(): void {
+    if (this.#buffer.length > 0) {
+      this.#drain();
+      if (this.#active < (this.action?.concurrency ?? 1)) this.#listener.needWork(this);
+      return;
+    }
+    if (this.#active === 0) this.#becomeReady();
+    this.#listener.needWork(this);
+  }
+
+  #becomeReady(): void {
+    this.state = 'ready';
+    this.#timer = setTimeout(() => void this.#pause(), this.#times.pauseGraceMs);
+  }
+
+  async #pause(): Promise<void> {
+    this.state = 'pausing';
+    let failed = false;
+    try {
+      await (this.container as ActionContainer).suspend();
+    } catch {
+      failed = true;
+    }
+    if (failed) {
+      this.state = 'ready';
+      void this.#destroy();
+    } else {
+      this.state = 'paused';
+      this.#timer = setTimeout(() => void this.#destroy(), this.#times.idleMs);
+    }
+    for (const job of this.#stash.splice(0)) this.run(job);
+    for (const wanted of this.#afterPause.splice(0)) wanted();
+  }
+
+  #drain(): void {
+    while (this.#buffer.length > 0 && this.#active < (this.action?.concurrency ?? 1)) {
+      this.#warm(this.#buffer.shift() as Job, false);
+    }
+  }
+
+  /** A failed run ends the container once every other run in it has ended. */
+  async #failed(): Promise<void> {
+    if (this.#active > 0) {
+      this.#doomed = true;
+      if (this.state !== 'removing') {
+        this.state = 'removing';
+        this.#leave();
+        for (const job of this.#buffer.splice(0)) this.#listener.reschedule(job);
+      }
+      return;
+    }
+    await this.#destroy();
+  }
+
+  /** The job was not taken: it goes back, and the container goes. */
+  async #unhealthy(job: Job): Promise<void> {
+    this.#active--;
+    this.state = 'removing';
+    this.#leave();
+    this.#listener.reschedule(job);
+    for (const other of this.#buffer.splice(0)) this.#listener.reschedule(other);
+    await this.#destroy();
+  }
+
+  #abortBuffered(failure: ActivationResponse): void {
+    for (const job of this.#buffer.splice(0)) {
+      this.#answer(job, failure, { ...NO_TIME, cold: false });
+    }
+  }
+
+  #destroy(): Promise<void> {
+    this.#removal ??= this.#unpauseAndRemove();
+    return this.#removal;
+  }
+
+  async #unpauseAndRemove(): Promise<void> {
+    clearTimeout(this.#timer);
+    const paused = this.state === 'paused';
+    this.state = 'removing';
+    this.#leave();
+    for (const job of this.#buffer.splice(0)) this.#listener.reschedule(job);
+    await this.#creating;
+    try {
+      if (paused) await this.container?.resume();
+      await this.container?.destroy();
+    } catch {
+      // Nobody checks whether a removal succeeded (DockerContainerFactory): the next start-up's clean-up finds it.
+    }
+    this.state = 'removed';
+  }
+
+  #leave(): void {
+    if (this.#left) return;
+    this.#left = true;
+    this.#listener.containerLeaving(this);
+  }
+
+  async #logs(job: Job, sinceMs: number, wait: boolean): Promise<boolean> {
+    try {
+      const lines = await (this.container as ActionContainer).collectLogs(sinceMs, Date.now(), wait);
+      this.#listener.logsCollected(job, lines);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  #answer(
+    job: Job,
+    result: ActivationResponse,
+    times: { initMs: number; runMs: number; startedMs: number | null; cold: boolean },
+  ): void {
+    job.finish({
+      ...result,
+      waitMs: Math.max(0, (times.startedMs ?? performance.now()) - job.acceptedMs),
+      initMs: times.initMs,
+      runMs: times.runMs,
+      containerName: this.container?.name ?? null,
+      cold: times.cold,
+    });
+  }
+}

@@ -1,0 +1,200 @@
+import { execFileSync } from 'node:child_process';
+import test from 'ava';
+import {
+  type Action,
+  type ActionBody,
+  actionSource,
+  ensureActionImage,
+  InvokerDouble,
+  type InvokerOptions,
+} from '../../../simulator/docker-platform/index.js';
+import { dockerMissing } from './docker-needed.js';
+
+const docker = (...args: string[]): string => execFileSync('docker', args, { encoding: 'utf8' }).trim();
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+const action = (body: ActionBody, more: Partial<Action> = {}): Action => ({
+  namespace: 'guest',
+  name: body,
+  version: '0.0.1',
+  ...actionSource(body),
+  memoryMb: 128,
+  ...more,
+});
+
+async function withDouble(
+  prefix: string,
+  options: Partial<InvokerOptions>,
+  body: (double: InvokerDouble) => Promise<void>,
+): Promise<void> {
+  const image = await ensureActionImage();
+  const double = new InvokerDouble({ image, prefix, userMemoryMb: 2048, ...options });
+  try {
+    await double.start();
+    await body(double);
+  } finally {
+    await double.stop();
+  }
+}
+
+test.serial('Each action body ends as its name says', async (t) => {
+  if (dockerMissing(t)) return;
+  t.timeout(120_000);
+  await withDouble('wskgldbla0', { oomPolls: 400 }, async (double) => {
+    const outcome = async (body: ActionBody, payload: unknown, more: Partial<Action> = {}): Promise<string> =>
+      (await double.invoke(action(body, more), payload)).kind;
+    t.is(await outcome('noop', {}), 'success');
+    t.is(await outcome('io', { sleepMs: 20 }), 'success');
+    t.is(await outcome('mixed', { cpuMs: 10, sleepMs: 10, megabytes: 8 }), 'success');
+    t.is(await outcome('memory', { megabytes: 30 }), 'success');
+    t.is(await outcome('appError', {}), 'application error');
+    t.is(await outcome('fail', {}), 'developer error');
+    t.is(await outcome('io', { sleepMs: 3000 }, { name: 'slow', timeoutMs: 300 }), 'timeout');
+    // 300 MB in a container of 128 MB.
+    t.is(await outcome('memory', { megabytes: 300 }), 'oom');
+    const child = await double.invoke(action('memory'), { megabytes: 300, inChild: true });
+    t.is(child.kind, 'success', 'an OOM kill of a child leaves the action alive');
+    t.like(child.result, { child: { signal: 'SIGKILL' } });
+    // A burn of 60 ms of CPU takes at least 60 ms, alone or split over two threads of two cores at least 30.
+    const cpu = await double.invoke(action('cpu'), { cpuMs: 60 });
+    t.true(cpu.ok && cpu.runMs >= 60);
+    t.true((await double.invoke(action('parallel'), { cpuMs: 60, workers: 2 })).runMs >= 30);
+    t.is(await outcome('parallel', { cpuMs: 120, workers: 2, processes: true }), 'success');
+  });
+});
+
+test.serial(
+  'A container is started with OpenWhisk’s limits, and with a quota where user-cpus or the function has one',
+  async (t) => {
+    if (dockerMissing(t)) return;
+    const limits = (name: string): unknown => {
+      const format =
+        '{{.HostConfig.CpuShares}} {{.HostConfig.Memory}} {{.HostConfig.NanoCpus}} {{.HostConfig.PidsLimit}}';
+      return docker('inspect', '--format', format, name);
+    };
+    await withDouble('wskgldblb0', { userCpus: 2, userMemoryMb: 2048 }, async (double) => {
+      // 2048 / 256 = 8 containers: 1024 / 8 = 128 shares, 2 cores / 8 = 0.25 core.
+      const plain = await double.invoke(action('noop', { memoryMb: 256 }));
+      t.is(limits(plain.containerName as string), '128 268435456 250000000 1024');
+      const own = await double.invoke(action('noop', { name: 'own', memoryMb: 256, cpus: 0.5 }));
+      t.is(limits(own.containerName as string), '128 268435456 500000000 1024');
+    });
+  },
+);
+
+for (const useRunc of [true, false]) {
+  test.serial(
+    `An idle container is paused ${useRunc ? 'by runc' : 'by docker'}, resumed for its next call, and removed when idle too long`,
+    async (t) => {
+      if (dockerMissing(t)) return;
+      await withDouble('wskgldblc0', { useRunc, pauseGraceMs: 100, idleMs: 1500 }, async (double) => {
+        const first = await double.invoke(action('noop'));
+        t.true(first.cold);
+        await sleep(700);
+        t.deepEqual(double.containers, [{ name: 'wskgldblc0_1_guest_noop', state: 'paused', load: 0 }]);
+        // The engine knows of a pause by docker only: one by runc is invisible in its API (openwhisk-observed.md §2).
+        t.is(docker('inspect', '--format', '{{.State.Paused}}', 'wskgldblc0_1_guest_noop'), String(!useRunc));
+        const again = await double.invoke(action('noop'));
+        t.true(again.ok && !again.cold);
+        t.is(again.containerName, first.containerName);
+        await sleep(3000);
+        t.deepEqual(double.containers, []);
+        t.is(docker('ps', '-aq', '--filter', 'name=wskgldblc0_'), '');
+      });
+    },
+  );
+}
+
+test.serial('A prewarmed container keeps its name when a function takes it over, and is replaced', async (t) => {
+  if (dockerMissing(t)) return;
+  await withDouble('wskgldbld0', { prewarm: [{ kind: 'nodejs:20', memoryMb: 128, count: 1 }] }, async (double) => {
+    const first = await double.invoke(action('noop'));
+    t.is(first.containerName, 'wskgldbld0_1_prewarm_nodejs20');
+    t.false(first.cold);
+    t.true(first.initMs > 0);
+    await sleep(1000);
+    t.deepEqual(
+      double.containers.map((container) => container.name),
+      ['wskgldbld0_1_prewarm_nodejs20', 'wskgldbld0_2_prewarm_nodejs20'],
+    );
+  });
+});
+
+test.serial('Without room the least recently used idle container goes, and a call that finds none waits', async (t) => {
+  if (dockerMissing(t)) return;
+  await withDouble('wskgldble0', { userMemoryMb: 256 }, async (double) => {
+    await double.invoke(action('noop', { name: 'a' }));
+    await double.invoke(action('noop', { name: 'b' }));
+    await double.invoke(action('noop', { name: 'a' }));
+    await sleep(200);
+    await double.invoke(action('noop', { name: 'c' }));
+    await sleep(200);
+    t.deepEqual(double.containers.map((container) => container.name).sort(), [
+      'wskgldble0_1_guest_a',
+      'wskgldble0_3_guest_c',
+    ]);
+    const slow = ['a', 'c'].map((name) => double.invoke(action('io', { name: `${name}s` }), { sleepMs: 400 }));
+    const waiting = await double.invoke(action('noop', { name: 'd' }));
+    t.true((await Promise.all(slow)).every((result) => result.ok));
+    t.true(waiting.ok);
+    t.true(waiting.waitMs > 400, 'both slots were taken for 400 ms');
+  });
+});
+
+test.serial(
+  'One container takes as many calls at once as the action’s concurrency; a busy one means another',
+  async (t) => {
+    if (dockerMissing(t)) return;
+    await withDouble('wskgldblf0', {}, async (double) => {
+      const shared = action('io', { name: 'shared', concurrency: 4 });
+      const four = await Promise.all([1, 2, 3, 4].map(() => double.invoke(shared, { sleepMs: 300 })));
+      t.deepEqual([...new Set(four.map((result) => result.containerName))], ['wskgldblf0_1_guest_shared']);
+      const alone = action('io', { name: 'alone' });
+      const two = await Promise.all([1, 2].map(() => double.invoke(alone, { sleepMs: 300 })));
+      t.is(new Set(two.map((result) => result.containerName)).size, 2);
+    });
+  },
+);
+
+test.serial('A warm container that was killed meanwhile is replaced without the caller noticing', async (t) => {
+  if (dockerMissing(t)) return;
+  await withDouble('wskgldblg0', {}, async (double) => {
+    const first = await double.invoke(action('noop'));
+    await sleep(200);
+    docker('kill', first.containerName as string);
+    const second = await double.invoke(action('noop'));
+    t.true(second.ok);
+    t.is(second.containerName, 'wskgldblg0_2_guest_noop');
+  });
+});
+
+test.serial('Start-up removes what an earlier invoker of the same prefix left, and nothing else', async (t) => {
+  if (dockerMissing(t)) return;
+  const image = await ensureActionImage();
+  const left = docker('run', '-d', '--name', 'wskgldblh0_9_guest_left', image);
+  const other = docker('run', '-d', '--name', 'wskgldbli0_9_guest_other', image);
+  try {
+    docker('pause', left);
+    await withDouble('wskgldblh0', { useRunc: false }, async () => {
+      t.is(docker('ps', '-aq', '--filter', 'name=wskgldblh0_'), '');
+      t.not(docker('ps', '-aq', '--filter', 'name=wskgldbli0_'), '');
+    });
+  } finally {
+    docker('rm', '-f', other);
+  }
+});
+
+test.serial('Both client styles, small and large payloads, give the same answers', async (t) => {
+  if (dockerMissing(t)) return;
+  for (const clientStyle of ['apache', 'akka'] as const) {
+    await withDouble('wskgldblj0', { clientStyle }, async (double) => {
+      const echo: Action = { ...action('noop'), code: 'function noop(a){return {n:a.text.length}}' };
+      for (const size of [0, 100, 9000, 900_000]) {
+        const result = await double.invoke(echo, { text: 'x'.repeat(size) });
+        t.deepEqual(result.result, { n: size });
+      }
+      const long: Action = { ...action('noop'), name: 'long', code: 'function noop(){return {text:"y".repeat(2e6)}}' };
+      // More than 1 MiB: cut, and an application error (processRunResponseContent).
+      t.is((await double.invoke(long)).kind, 'application error');
+    });
+  }
+});
