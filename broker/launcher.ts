@@ -1,0 +1,141 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { messageOf } from '../config/index.js';
+import { LaunchError } from './errors.js';
+
+export interface LaunchOptions {
+  /** Path of the nats-server binary, or its name on PATH. */
+  readonly binary: string;
+  /** Where JetStream keeps its files; survives restarts. */
+  readonly storeDirectory: string;
+  /** A fixed port of the loopback, or -1 for any free one. */
+  readonly port?: number;
+  /** Further arguments, e.g. a configuration with users. */
+  readonly args?: readonly string[];
+  readonly startTimeoutMillis?: number;
+}
+
+export interface LaunchedServer {
+  readonly url: string;
+  readonly port: number;
+  readonly pid: number;
+  /** The last lines it logged, oldest first. */
+  log(): readonly string[];
+  /** Resolves when the server has ended by itself or by {@link stop}; with its exit code, null where a signal ended it. */
+  readonly ended: Promise<number | null>;
+  stop(): Promise<void>;
+}
+
+const LOG_LINES = 200;
+const LINE_MAX = 500;
+const STOP_GRACE_MILLIS = 3000;
+
+/** The last lines of a child's output; bounded in lines and in their length. */
+class TailLog {
+  readonly lines: string[] = [];
+  #rest = '';
+
+  add(chunk: string): void {
+    const parts = (this.#rest + chunk).split('\n');
+    this.#rest = (parts.pop() ?? '').slice(-LINE_MAX);
+    for (const part of parts) this.lines.push(part.slice(0, LINE_MAX));
+    if (this.lines.length > LOG_LINES) this.lines.splice(0, this.lines.length - LOG_LINES);
+  }
+}
+
+/**
+ * Starts nats-server as a child, on the loopback only, with JetStream. It picks its own port and writes it to a file, so there
+ * is no race for a free one. Rejects with `GLN_BROKER_LAUNCH`, saying what the server logged.
+ */
+export async function launchNatsServer(options: LaunchOptions): Promise<LaunchedServer> {
+  const portsDirectory = mkdtempSync(join(tmpdir(), 'gleaner-nats-'));
+  const clean = (): void => rmSync(portsDirectory, { recursive: true, force: true });
+  const args = ['-a', '127.0.0.1', '-p', String(options.port ?? -1), '-js', '-sd', options.storeDirectory];
+  args.push('--ports_file_dir', portsDirectory, ...(options.args ?? []));
+  const log = new TailLog();
+  let child: ChildProcess;
+  try {
+    child = spawn(options.binary, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  } catch (error) {
+    clean();
+    throw notStarted(options.binary, error);
+  }
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8');
+    stream?.on('data', (chunk: string) => log.add(chunk));
+  }
+  let spawnError: Error | null = null;
+  let done = false;
+  const ended = new Promise<number | null>((resolve) => {
+    child.once('error', (error) => {
+      spawnError = error;
+      done = true;
+      resolve(null);
+    });
+    child.once('close', (code) => {
+      done = true;
+      resolve(code);
+    });
+  });
+  const stop = async (): Promise<void> => {
+    if (!done) {
+      child.kill('SIGTERM');
+      const force = setTimeout(() => child.kill('SIGKILL'), STOP_GRACE_MILLIS);
+      await ended;
+      clearTimeout(force);
+    }
+    clean();
+  };
+
+  const deadline = performance.now() + (options.startTimeoutMillis ?? 10_000);
+  let port: number | null = null;
+  while (port === null) {
+    if (spawnError) {
+      clean();
+      throw notStarted(options.binary, spawnError);
+    }
+    if (done) {
+      clean();
+      throw new LaunchError(`nats-server ended before it was ready: ${log.lines.slice(-3).join(' | ')}`, {
+        hint: `is ${options.storeDirectory} writable, and the port free? Its last lines are above`,
+      });
+    }
+    if (performance.now() > deadline) {
+      await stop();
+      throw new LaunchError('nats-server was not ready in time', {
+        hint: `it logged: ${log.lines.slice(-3).join(' | ')}`,
+      });
+    }
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    port = readPort(portsDirectory);
+  }
+  // The file has served its purpose; the server removes it at its end, and may not find it then.
+  const server = { url: `nats://127.0.0.1:${port}`, port, pid: child.pid!, log: () => log.lines, ended, stop };
+  void ended.then(clean);
+  return server;
+}
+
+function readPort(directory: string): number | null {
+  const file = readdirSync(directory).find((name) => name.endsWith('.ports'));
+  if (file === undefined) return null;
+  try {
+    const ports = JSON.parse(readFileSync(join(directory, file), 'utf8')) as { nats?: string[] };
+    const url = ports.nats?.[0];
+    return url === undefined ? null : Number(new URL(url).port);
+  } catch {
+    // Half written: the next look finds it whole.
+    return null;
+  }
+}
+
+function notStarted(binary: string, error: unknown): LaunchError {
+  const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+  return new LaunchError(`cannot start ${binary}: ${missing ? 'there is no such program' : messageOf(error)}`, {
+    hint: missing
+      ? 'install nats-server 2.9 or newer (Debian: apt install nats-server), or name a running server in broker.servers'
+      : 'check the rights of the file',
+    cause: error,
+  });
+}

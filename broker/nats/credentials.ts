@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs';
+import { type Authenticator, credsAuthenticator, nkeyAuthenticator, nkeys } from 'nats';
+import { messageOf } from '../../config/index.js';
+import { CredentialsError } from '../errors.js';
+
+const encoder = new TextEncoder();
+
+function checkSeed(path: string, seed: string): void {
+  try {
+    nkeys.fromSeed(encoder.encode(seed));
+  } catch {
+    throw new CredentialsError(path, 'the seed in it is not an nkey seed');
+  }
+}
+
+/**
+ * The authenticator of a `.creds` file or an nkey seed file. Both are tried here, because the client hides what an
+ * authenticator throws and only times out (field-notes A4-12). Throws `GLN_BROKER_CREDENTIALS`, naming the file.
+ */
+export function authenticatorFrom(path: string): Authenticator {
+  let content: string;
+  try {
+    content = readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new CredentialsError(path, messageOf(error));
+  }
+  if (!content.includes('-----BEGIN')) {
+    const seed = content.trim();
+    checkSeed(path, seed);
+    return nkeyAuthenticator(encoder.encode(seed));
+  }
+  const blocks = [...content.matchAll(/-{3,}BEGIN[^\n]*-{3,}\s+(\S+)\s+-{3,}\s*END/g)];
+  const [jwt, seed] = [blocks[0]?.[1], blocks[1]?.[1]];
+  if (jwt === undefined || seed === undefined) throw new CredentialsError(path, 'it lacks a JWT block or a seed block');
+  checkSeed(path, seed);
+  return credsAuthenticator(encoder.encode(content));
+}

@@ -1,0 +1,320 @@
+import { readFileSync } from 'node:fs';
+import {
+  type ConnectionOptions,
+  ErrorCode,
+  type Msg,
+  type NatsConnection,
+  type Subscription as NatsSubscription,
+  headers as newHeaders,
+  RequestStrategy,
+} from 'nats';
+import { type Cancel, type GleanerError, type Millis, systemTimers, type Timers } from '../../config/index.js';
+import {
+  BrokerClosedError,
+  BrokerDisconnectedError,
+  CredentialsError,
+  MessageTooLargeError,
+  NoRespondersError,
+  RequestTimeoutError,
+} from '../errors.js';
+import {
+  type Broker,
+  type BrokerMessage,
+  type BrokerStatus,
+  type KeyValue,
+  type MessageStream,
+  newCounters,
+  type ObjectStore,
+  type PublishOptions,
+  type StreamOptions,
+  type Subscription,
+} from '../port.js';
+import { checkSubject } from '../subject-rules.js';
+import { authenticatorFrom } from './credentials.js';
+import { codeOf, connectionError } from './nats-errors.js';
+import { NatsKeyValue } from './nats-key-value.js';
+import { NatsLink } from './nats-link.js';
+import { natsObjects, natsStream } from './nats-stores.js';
+
+export interface NatsOptions {
+  readonly servers: readonly string[];
+  /** Shown in the server's list of connections. */
+  readonly name: string;
+  readonly user?: string;
+  readonly password?: string;
+  readonly token?: string;
+  /** A `.creds` file or an nkey seed file. */
+  readonly credentialsFile?: string;
+  readonly tls?: { readonly caFile?: string; readonly certFile?: string; readonly keyFile?: string };
+  /** What may be on its way to the server before telemetry is dropped, bytes. */
+  readonly backlogBytes?: number;
+  /** Bound of operations on stores, ms. */
+  readonly storeTimeout?: Millis;
+  readonly timers?: Timers;
+}
+
+interface Held {
+  readonly subject: string;
+  readonly queue: string | undefined;
+  readonly handler: (message: BrokerMessage) => void;
+  live: NatsSubscription | null;
+}
+
+/** Confirm what was sent whenever this much is unconfirmed: keeps the backlog's figure honest at little cost. */
+const CONFIRM_BYTES = 64 * 1024;
+const MESSAGE_OVERHEAD = 64;
+
+/** Throws `GLN_BROKER_CREDENTIALS` for files that cannot be right; whether the server likes them it says later. */
+export function natsConnectionOptions(options: NatsOptions): ConnectionOptions {
+  for (const file of [options.tls?.caFile, options.tls?.certFile, options.tls?.keyFile]) {
+    if (file === undefined) continue;
+    try {
+      readFileSync(file);
+    } catch (error) {
+      throw new CredentialsError(file, error instanceof Error ? error.message : 'cannot be read');
+    }
+  }
+  return {
+    servers: [...options.servers],
+    name: options.name,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: 250,
+    reconnectJitter: 250,
+    timeout: 5000,
+    pingInterval: 10_000,
+    maxPingOut: 2,
+    ...(options.user === undefined ? {} : { user: options.user }),
+    ...(options.password === undefined ? {} : { pass: options.password }),
+    ...(options.token === undefined ? {} : { token: options.token }),
+    ...(options.tls ? { tls: options.tls } : {}),
+    ...(options.credentialsFile === undefined ? {} : { authenticator: authenticatorFrom(options.credentialsFile) }),
+  };
+}
+
+const toMessage = (message: Msg): BrokerMessage => ({
+  subject: message.subject,
+  data: message.data,
+  reply: message.reply === '' ? undefined : message.reply,
+  header: (name) => (message.headers?.has(name) ? message.headers.get(name) : undefined),
+});
+
+/** A broker on NATS. Usable at once: it connects in the background, and for ever. */
+export class NatsBroker implements Broker {
+  readonly kind = 'nats';
+  readonly counters = newCounters();
+  readonly #link: NatsLink;
+  readonly #timers: Timers;
+  readonly #backlogLimit: number;
+  readonly #storeTimeout: Millis;
+  readonly #held = new Set<Held>();
+  readonly #values = new Map<string, NatsKeyValue>();
+  readonly #statusListeners = new Set<(status: BrokerStatus) => void>();
+  readonly #connection = (): NatsConnection | null => this.#link.connection;
+  #unconfirmed = 0;
+  #confirming = false;
+  #closed = false;
+
+  constructor(options: NatsOptions) {
+    this.#timers = options.timers ?? systemTimers;
+    this.#backlogLimit = options.backlogBytes ?? 8 * 1024 * 1024;
+    this.#storeTimeout = options.storeTimeout ?? (5000 as Millis);
+    this.#link = new NatsLink(natsConnectionOptions(options), this.#timers, {
+      up: (connection, fresh) => this.#up(connection, fresh),
+      down: () => this.#tell({ kind: 'disconnected' }),
+      error: (error) => this.#tell({ kind: 'error', error }),
+    });
+    this.#link.start();
+  }
+
+  get connected(): boolean {
+    return this.#link.connection !== null;
+  }
+
+  publish(subject: string, data: Uint8Array, options?: PublishOptions): boolean {
+    checkSubject(subject, false);
+    const connection = this.#link.connection;
+    if (!connection) {
+      this.counters.droppedDisconnected++;
+      return false;
+    }
+    const size = data.byteLength + MESSAGE_OVERHEAD;
+    if (data.byteLength > (connection.info?.max_payload ?? 1_048_576)) {
+      this.counters.droppedTooLarge++;
+      return false;
+    }
+    if (this.#unconfirmed + size > this.#backlogLimit) {
+      this.counters.droppedBacklog++;
+      this.#confirm(connection);
+      return false;
+    }
+    try {
+      connection.publish(subject, data, options ? publishOptions(options) : undefined);
+    } catch {
+      // Closed or draining since the check above.
+      this.counters.droppedDisconnected++;
+      return false;
+    }
+    this.counters.published++;
+    this.#unconfirmed += size;
+    if (this.#unconfirmed > CONFIRM_BYTES) this.#confirm(connection);
+    return true;
+  }
+
+  #confirm(connection: NatsConnection): void {
+    if (this.#confirming) return;
+    this.#confirming = true;
+    const covered = this.#unconfirmed;
+    const done = (): void => {
+      this.#confirming = false;
+      this.#unconfirmed = Math.max(0, this.#unconfirmed - covered);
+    };
+    connection.flush().then(done, done);
+  }
+
+  subscribe(subject: string, handler: (message: BrokerMessage) => void, queue?: string): Subscription {
+    checkSubject(subject, true);
+    if (this.#closed) throw new BrokerClosedError(`subscribe ${subject}`);
+    const held: Held = { subject, queue, handler, live: null };
+    this.#held.add(held);
+    const connection = this.#link.connection;
+    if (connection) this.#bind(connection, held);
+    return {
+      unsubscribe: () => {
+        this.#held.delete(held);
+        held.live?.unsubscribe();
+        held.live = null;
+      },
+    };
+  }
+
+  #bind(connection: NatsConnection, held: Held): void {
+    held.live = connection.subscribe(held.subject, {
+      ...(held.queue === undefined ? {} : { queue: held.queue }),
+      callback: (error, message) => {
+        if (error) {
+          this.#tell({ kind: 'error', error: connectionError(`subscribe ${held.subject}`, error) });
+          return;
+        }
+        this.counters.received++;
+        try {
+          held.handler(toMessage(message));
+        } catch {
+          this.counters.handlerErrors++;
+        }
+      },
+    });
+  }
+
+  async request(subject: string, data: Uint8Array, timeout: Millis): Promise<BrokerMessage> {
+    checkSubject(subject, false);
+    const connection = this.#ready(`request ${subject}`, data);
+    try {
+      const answer = await connection.request(subject, data, { timeout });
+      this.counters.published++;
+      return toMessage(answer);
+    } catch (error) {
+      throw requestError(subject, timeout, error);
+    }
+  }
+
+  async requestMany(subject: string, data: Uint8Array, wait: Millis): Promise<BrokerMessage[]> {
+    checkSubject(subject, false);
+    const connection = this.#ready(`request ${subject}`, data);
+    const answers: BrokerMessage[] = [];
+    try {
+      const options = { strategy: RequestStrategy.Timer, maxWait: wait };
+      for await (const answer of await connection.requestMany(subject, data, options)) answers.push(toMessage(answer));
+    } catch (error) {
+      const known = requestError(subject, wait, error);
+      if (known instanceof NoRespondersError || known instanceof RequestTimeoutError) return answers;
+      throw known;
+    }
+    return answers;
+  }
+
+  #ready(operation: string, data: Uint8Array): NatsConnection {
+    if (this.#closed) throw new BrokerClosedError(operation);
+    const connection = this.#link.connection;
+    if (!connection) throw new BrokerDisconnectedError(operation);
+    const max = connection.info?.max_payload ?? 1_048_576;
+    if (data.byteLength > max) throw new MessageTooLargeError(operation, data.byteLength, max);
+    return connection;
+  }
+
+  keyValue(bucket: string): KeyValue {
+    let value = this.#values.get(bucket);
+    if (!value) {
+      const report = (error: GleanerError): void => this.#tell({ kind: 'error', error });
+      const failed = (): void => void this.counters.handlerErrors++;
+      value = new NatsKeyValue(bucket, this.#connection, this.#timers, this.#storeTimeout, report, failed);
+      this.#values.set(bucket, value);
+    }
+    return value;
+  }
+
+  stream(name: string, options: StreamOptions): MessageStream {
+    return natsStream(name, options, this.#connection, this.#storeTimeout);
+  }
+
+  objects(store: string): ObjectStore {
+    return natsObjects(store, this.#connection, this.#storeTimeout);
+  }
+
+  onStatus(listener: (status: BrokerStatus) => void): Cancel {
+    this.#statusListeners.add(listener);
+    queueMicrotask(() => {
+      if (this.#statusListeners.has(listener)) listener(this.#status());
+    });
+    return () => this.#statusListeners.delete(listener);
+  }
+
+  async flush(): Promise<void> {
+    const connection = this.#link.connection;
+    if (!connection) throw new BrokerDisconnectedError('flush');
+    try {
+      await connection.flush();
+    } catch (error) {
+      throw connectionError('flush', error);
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    for (const value of this.#values.values()) value.close();
+    await this.#link.stop();
+  }
+
+  #status(): BrokerStatus {
+    const connection = this.#link.connection;
+    return connection ? { kind: 'connected', server: connection.getServer() } : { kind: 'disconnected' };
+  }
+
+  #up(connection: NatsConnection, fresh: boolean): void {
+    this.counters.connects++;
+    this.#unconfirmed = 0;
+    if (fresh) for (const held of this.#held) this.#bind(connection, held);
+    for (const value of this.#values.values()) value.connected(fresh);
+    this.#tell(this.#status());
+  }
+
+  #tell(status: BrokerStatus): void {
+    for (const listener of this.#statusListeners) listener(status);
+  }
+}
+
+function publishOptions(options: PublishOptions) {
+  let headers: ReturnType<typeof newHeaders> | undefined;
+  if (options.headers) {
+    headers = newHeaders();
+    for (const [name, value] of Object.entries(options.headers)) headers.set(name, value);
+  }
+  return { ...(options.reply === undefined ? {} : { reply: options.reply }), ...(headers ? { headers } : {}) };
+}
+
+function requestError(subject: string, timeout: number, error: unknown): GleanerError {
+  const code = codeOf(error);
+  if (code === ErrorCode.NoResponders) return new NoRespondersError(subject);
+  if (code === ErrorCode.Timeout) return new RequestTimeoutError(`request ${subject}`, timeout);
+  return connectionError(`request ${subject}`, error);
+}

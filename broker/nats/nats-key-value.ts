@@ -1,0 +1,256 @@
+import { type JetStreamManager, type KV, type KvEntry, type NatsConnection, StorageType } from 'nats';
+import type { Cancel, GleanerError, Millis, Timers } from '../../config/index.js';
+import { BrokerDisconnectedError } from '../errors.js';
+import { KeyValueWatchers } from '../key-value-watchers.js';
+import type { KeyValue, KeyValueEntry, KeyValueWatch } from '../port.js';
+import { checkKey } from '../subject-rules.js';
+import { isMissingStore, storeError } from './nats-errors.js';
+
+/** How often a watched bucket's last revision is compared: a lost notice is found by then at the latest. */
+const HEARTBEAT = 5000 as Millis;
+const RETRY_MIN = 250;
+const RETRY_MAX = 10_000;
+const PARALLEL_READS = 64;
+
+interface Opened {
+  readonly kv: KV;
+  readonly manager: JetStreamManager;
+}
+
+const toEntry = (entry: KvEntry): KeyValueEntry => ({
+  key: entry.key,
+  value: entry.operation === 'PUT' ? entry.value : null,
+  revision: entry.revision,
+});
+
+/**
+ * A bucket on JetStream. Watching uses no JetStream consumer, which come late after reconnects and pile up (field-notes A4-04,
+ * A4-05): one plain subscription to the bucket's subjects says *that* a key changed; the key is then read, with its revision.
+ * After each connect, and when the heartbeat finds a revision that was not noticed, all keys are read and compared.
+ */
+export class NatsKeyValue implements KeyValue {
+  readonly #bucket: string;
+  readonly #connection: () => NatsConnection | null;
+  readonly #timers: Timers;
+  readonly #timeout: Millis;
+  readonly #report: (error: GleanerError) => void;
+  readonly #watchers: KeyValueWatchers;
+  #opened: Promise<Opened> | null = null;
+  #stopNotices: (() => void) | null = null;
+  #stopHeartbeat: Cancel | null = null;
+  #cancelRetry: Cancel | null = null;
+  #retry = RETRY_MIN;
+  #reading = false;
+  #readAgain = false;
+  #lastRevision = -1;
+  #created = '';
+  #closed = false;
+
+  constructor(
+    bucket: string,
+    connection: () => NatsConnection | null,
+    timers: Timers,
+    timeout: Millis,
+    report: (error: GleanerError) => void,
+    handlerFailed: () => void,
+  ) {
+    this.#bucket = bucket;
+    this.#connection = connection;
+    this.#timers = timers;
+    this.#timeout = timeout;
+    this.#report = report;
+    this.#watchers = new KeyValueWatchers(handlerFailed);
+  }
+
+  async get(key: string): Promise<KeyValueEntry | null> {
+    checkKey(key);
+    const entry = await this.#run('get', ({ kv }) => kv.get(key));
+    return entry && entry.operation === 'PUT' ? toEntry(entry) : null;
+  }
+
+  async put(key: string, value: Uint8Array): Promise<number> {
+    checkKey(key);
+    return this.#run('put', ({ kv }) => kv.put(key, value));
+  }
+
+  async create(key: string, value: Uint8Array): Promise<number | null> {
+    checkKey(key);
+    return this.#run('create', ({ kv }) => nullWhenChanged(kv.create(key, value)));
+  }
+
+  async update(key: string, value: Uint8Array, revision: number): Promise<number | null> {
+    checkKey(key);
+    if (revision < 1) return null;
+    return this.#run('update', ({ kv }) => nullWhenChanged(kv.update(key, value, revision)));
+  }
+
+  async delete(key: string): Promise<void> {
+    checkKey(key);
+    await this.#run('delete', ({ kv }) => kv.delete(key));
+  }
+
+  async keys(): Promise<string[]> {
+    const { entries } = await this.#run('keys', (opened) => this.#readAll(opened));
+    return entries.filter((entry) => entry.value !== null).map((entry) => entry.key);
+  }
+
+  watch(listener: (entry: KeyValueEntry) => void): KeyValueWatch {
+    const watch = this.#watchers.add(listener);
+    this.#notices();
+    this.#stopHeartbeat ??= this.#timers.every(HEARTBEAT, () => void this.#heartbeat());
+    void this.#resync();
+    return {
+      ready: watch.ready,
+      stop: () => {
+        watch.stop();
+        if (this.#watchers.size === 0) this.#stopWatching();
+      },
+    };
+  }
+
+  /** Called at each connect; `fresh`: nothing is subscribed on this connection yet. */
+  connected(fresh: boolean): void {
+    this.#opened = null;
+    if (fresh) this.#stopNotices = null;
+    if (this.#watchers.size === 0) return;
+    this.#notices();
+    void this.#resync();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#watchers.clear();
+    this.#stopWatching();
+  }
+
+  #stopWatching(): void {
+    this.#stopHeartbeat?.();
+    this.#stopHeartbeat = null;
+    this.#cancelRetry?.();
+    this.#cancelRetry = null;
+    this.#stopNotices?.();
+    this.#stopNotices = null;
+  }
+
+  async #run<T>(operation: string, act: (opened: Opened) => Promise<T>): Promise<T> {
+    const name = `${operation} in bucket ${this.#bucket}`;
+    try {
+      return await act(await this.#open());
+    } catch (error) {
+      if (!isMissingStore(error)) throw storeError(name, error, this.#timeout);
+    }
+    // The bucket was taken away since it was opened (a server with an empty store): opening makes it anew.
+    this.#opened = null;
+    try {
+      return await act(await this.#open());
+    } catch (error) {
+      this.#opened = null;
+      throw storeError(name, error, this.#timeout);
+    }
+  }
+
+  #open(): Promise<Opened> {
+    const connection = this.#connection();
+    if (!connection) return Promise.reject(new BrokerDisconnectedError(`bucket ${this.#bucket}`));
+    this.#opened ??= (async () => {
+      const options = { timeout: this.#timeout };
+      const manager = await connection.jetstreamManager(options);
+      const kv = await connection
+        .jetstream(options)
+        .views.kv(this.#bucket, { history: 1, storage: StorageType.File, timeout: this.#timeout });
+      return { kv, manager };
+    })();
+    const opening = this.#opened;
+    opening.catch(() => {
+      if (this.#opened === opening) this.#opened = null;
+    });
+    return opening;
+  }
+
+  /** Asks to be told of changed keys; the notice has no revision, so the key is read. */
+  #notices(): void {
+    const connection = this.#connection();
+    if (!connection || this.#stopNotices || this.#closed) return;
+    const prefix = `$KV.${this.#bucket}.`;
+    const subscription = connection.subscribe(`${prefix}>`, {
+      callback: (error, message) => {
+        if (!error) void this.#changed(message.subject.slice(prefix.length));
+      },
+    });
+    this.#stopNotices = () => subscription.unsubscribe();
+  }
+
+  async #changed(key: string): Promise<void> {
+    try {
+      const entry = await this.#run('get', ({ kv }) => kv.get(key));
+      if (!entry) return;
+      this.#watchers.changed(toEntry(entry));
+    } catch {
+      void this.#resync();
+    }
+  }
+
+  async #heartbeat(): Promise<void> {
+    if (!this.#connection() || this.#reading) return;
+    try {
+      const info = await this.#run('inspect', ({ manager }) => manager.streams.info(`KV_${this.#bucket}`));
+      if (info.state.last_seq !== this.#lastRevision || String(info.created) !== this.#created) void this.#resync();
+    } catch {
+      void this.#resync();
+    }
+  }
+
+  /** Reads all and tells differences; one reading at a time, tried again with back-off while connected. */
+  async #resync(): Promise<void> {
+    if (this.#closed || !this.#connection()) return;
+    if (this.#reading) {
+      this.#readAgain = true;
+      return;
+    }
+    this.#cancelRetry?.();
+    this.#cancelRetry = null;
+    this.#reading = true;
+    try {
+      const { entries, lastRevision, created } = await this.#run('read', (opened) => this.#readAll(opened));
+      const recreated = this.#created !== '' && created !== this.#created;
+      this.#created = created;
+      this.#lastRevision = lastRevision;
+      this.#retry = RETRY_MIN;
+      if (!this.#closed) this.#watchers.read(entries, lastRevision, recreated);
+    } catch (error) {
+      if (!(error instanceof BrokerDisconnectedError)) this.#report(error as GleanerError);
+      if (!this.#closed && this.#connection()) {
+        this.#cancelRetry = this.#timers.after(this.#retry as Millis, () => void this.#resync());
+        this.#retry = Math.min(RETRY_MAX, this.#retry * 2);
+      }
+    } finally {
+      this.#reading = false;
+    }
+    if (this.#readAgain) {
+      this.#readAgain = false;
+      void this.#resync();
+    }
+  }
+
+  async #readAll(opened: Opened): Promise<{ entries: KeyValueEntry[]; lastRevision: number; created: string }> {
+    const info = await opened.manager.streams.info(`KV_${this.#bucket}`, { subjects_filter: `$KV.${this.#bucket}.>` });
+    const prefix = `$KV.${this.#bucket}.`.length;
+    const keys = Object.keys(info.state.subjects ?? {}).map((subject) => subject.slice(prefix));
+    const entries: KeyValueEntry[] = [];
+    for (let i = 0; i < keys.length; i += PARALLEL_READS) {
+      const part = await Promise.all(keys.slice(i, i + PARALLEL_READS).map((key) => opened.kv.get(key)));
+      for (const entry of part) if (entry) entries.push(toEntry(entry));
+    }
+    return { entries, lastRevision: info.state.last_seq, created: String(info.created) };
+  }
+}
+
+/** "Wrong last sequence" (10071): somebody else was first. */
+async function nullWhenChanged(write: Promise<number>): Promise<number | null> {
+  try {
+    return await write;
+  } catch (error) {
+    if ((error as { api_error?: { err_code?: number } }).api_error?.err_code === 10071) return null;
+    throw error;
+  }
+}

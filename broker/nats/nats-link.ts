@@ -1,0 +1,126 @@
+import { type ConnectionOptions, connect, Events, type NatsConnection, NatsError } from 'nats';
+import type { Cancel, GleanerError, Millis, Timers } from '../../config/index.js';
+import { connectionError, isAuthError } from './nats-errors.js';
+
+export interface LinkListener {
+  /** A new connection object (`fresh`), on which nothing is subscribed yet, or the same one, reconnected. */
+  up(connection: NatsConnection, fresh: boolean): void;
+  down(): void;
+  error(error: GleanerError): void;
+}
+
+const RETRY_MIN = 250;
+const RETRY_MAX = 5000;
+
+/**
+ * One connection for ever. The client's own reconnecting is endless here (its default gives up after 19 s, field-notes A4-03);
+ * what makes the client close all the same (refused credentials twice, a first connect that fails) is tried again by this
+ * class, with back-off, and told once per change.
+ */
+export class NatsLink {
+  readonly #options: ConnectionOptions;
+  readonly #timers: Timers;
+  readonly #listener: LinkListener;
+  #connection: NatsConnection | null = null;
+  #connected = false;
+  #stopped = false;
+  #retry: number = RETRY_MIN;
+  #cancelRetry: Cancel = () => {};
+  #toldError = '';
+  #attempt: Promise<void> = Promise.resolve();
+
+  constructor(options: ConnectionOptions, timers: Timers, listener: LinkListener) {
+    this.#options = options;
+    this.#timers = timers;
+    this.#listener = listener;
+  }
+
+  /** The connection while it is up, else null. */
+  get connection(): NatsConnection | null {
+    return this.#connected ? this.#connection : null;
+  }
+
+  start(): void {
+    this.#attempt = this.#tryOnce();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#cancelRetry();
+    await this.#attempt;
+    const connection = this.#connection;
+    this.#connection = null;
+    this.#connected = false;
+    if (connection && !connection.isClosed()) await connection.close();
+  }
+
+  async #tryOnce(): Promise<void> {
+    let connection: NatsConnection;
+    try {
+      connection = await connect(this.#options);
+    } catch (error) {
+      this.#failed(error);
+      return;
+    }
+    if (this.#stopped) {
+      await connection.close();
+      return;
+    }
+    this.#connection = connection;
+    this.#connected = true;
+    this.#retry = RETRY_MIN;
+    this.#toldError = '';
+    void this.#follow(connection);
+    void connection.closed().then((error) => {
+      if (this.#connection !== connection) return;
+      this.#connection = null;
+      this.#goDown();
+      if (!this.#stopped) this.#failed(error ?? new Error('the connection was closed'));
+    });
+    this.#listener.up(connection, true);
+  }
+
+  async #follow(connection: NatsConnection): Promise<void> {
+    for await (const status of connection.status()) {
+      if (this.#connection !== connection || this.#stopped) return;
+      if (status.type === Events.Disconnect) {
+        this.#goDown();
+      } else if (status.type === Events.Reconnect) {
+        this.#connected = true;
+        this.#toldError = '';
+        this.#listener.up(connection, false);
+      } else if (status.type === Events.Error) {
+        const context = status.permissionContext;
+        const detail = context
+          ? `${String(status.data)}: ${context.operation} ${context.subject}`
+          : String(status.data);
+        this.#tell(new NatsError(detail, String(status.data)), 'the server says');
+      }
+    }
+  }
+
+  #goDown(): void {
+    if (!this.#connected) return;
+    this.#connected = false;
+    if (!this.#stopped) this.#listener.down();
+  }
+
+  #failed(error: unknown): void {
+    if (this.#stopped) return;
+    this.#tell(error, 'connect');
+    const delay = isAuthError(error) ? RETRY_MAX : this.#retry;
+    this.#retry = Math.min(RETRY_MAX, this.#retry * 2);
+    this.#cancelRetry = this.#timers.after(delay as Millis, () => {
+      this.#attempt = this.#tryOnce();
+    });
+  }
+
+  /** Once per kind until the next connect: an outage of an hour is one line, not thousands. */
+  #tell(error: unknown, operation: string): void {
+    const told = connectionError(operation, error);
+    const key = told.code === 'GLN_BROKER_AUTH' ? told.message : told.code;
+    if (key === this.#toldError) return;
+    this.#toldError = key;
+    this.#listener.error(told);
+  }
+}

@@ -1,0 +1,11 @@
+import test from 'ava';
+import { MemoryBus } from '../../../broker/index.js';
+import { brokerContract } from './contract.js';
+
+const bus = new MemoryBus();
+
+brokerContract(test, () => ({
+  connect: async () => bus.connect(),
+  takeDown: async () => bus.takeDown(),
+  bringUp: async () => bus.bringUp(),
+}));
