@@ -1,9 +1,14 @@
+import type { ContainerState } from './container-state.js';
+
 /**
  * What one container holds of one resource of the host while something runs in it. Amounts in millicores or bytes.
  * `granted` = own (never above `user`) + borrowed from the pool.
  */
 export class Claim {
-  active = false;
+  /** Whose it is; null in tests of the pool alone. */
+  readonly owner: ContainerState | null;
+  /** Place in the pool's list; -1 = not in it, nothing runs. */
+  index = -1;
   user = 0;
   /** The part of `granted` that is within the user's right; below `user` it is harvested. */
   own = 0;
@@ -14,6 +19,14 @@ export class Claim {
   expectedEnd = 0;
   /** Set by the pool when a loan was taken back; cleared by whoever writes the limit. */
   cut = false;
+
+  constructor(owner: ContainerState | null = null) {
+    this.owner = owner;
+  }
+
+  get active(): boolean {
+    return this.index >= 0;
+  }
 
   get granted(): number {
     return this.own + this.borrowed;

@@ -1,7 +1,9 @@
 import type { Bytes, Millicores } from '../../config/index.js';
 import { NO_LIMIT, type UserLimits } from '../ports/limits.js';
+import { emptySample, type UsageSample } from '../ports/usage-monitor.js';
 import { Claim } from './claim.js';
 import type { FunctionState } from './function-state.js';
+import type { Run } from './run.js';
 import type { CpuMode, HostCapacity } from './settings.js';
 
 /**
@@ -13,19 +15,25 @@ export class ContainerState {
   /** CPU the user has a right to: configuration, else quota, else what the shares guarantee on a full host (design §3). */
   userCpu: Millicores;
   mode: CpuMode;
-  /** Activations in flight. */
-  running = 0;
+  /** The function it serves; null until its first `/run`. */
+  fn: FunctionState | null = null;
+  /** Activations in flight, oldest first. */
+  readonly runs: Run[] = [];
+  /** More than one activation was in it at once: no memory loans any more. */
+  concurrent = false;
   /** What the container holds of the host's CPU and (policy `faasrm`) memory while activations run. */
-  readonly cpu = new Claim();
-  readonly memory = new Claim();
+  readonly cpu = new Claim(this);
+  readonly memory = new Claim(this);
   /** Memory above the user's limit, lent for the container's life (policy `guarantee`). */
   memoryLoan: Bytes = 0 as Bytes;
   /** Weight in force: belongs to the container, may stay after the activation. */
   shares: number;
   /** End of the cold-start boost on the monotonic clock, ms; 0 = none. */
   boostUntil = 0;
-  /** A loan of this container fell since `takeRevoked` was last asked. */
-  revoked = false;
+  /** The newest reading of its counters, so that what happens between two samples is not missed. */
+  readonly last: UsageSample = emptySample();
+  /** `last` has been read. */
+  read = false;
 
   constructor(user: UserLimits, capacity: HostCapacity) {
     this.user = user;
@@ -36,8 +44,13 @@ export class ContainerState {
 
   /** A container learns its function at its first `/run`; configuration may give that function a quota. */
   adopt(fn: FunctionState, capacity: HostCapacity): void {
+    this.fn = fn;
     this.userCpu = userCpu(this.user, fn.configuredCpu, capacity);
     this.mode = this.user.quota > NO_LIMIT || fn.configuredCpu > 0 ? 'quota' : 'weight';
+  }
+
+  get running(): number {
+    return this.runs.length;
   }
 
   /** The quota that stands when nothing is decided; {@link NO_LIMIT} in weight mode. */

@@ -1,11 +1,19 @@
-import type { Bytes, Millis, Random } from '../../config/index.js';
-import type { ActivationPolicy } from '../policies/activation-policy.js';
-import type { UserLimits } from '../ports/limits.js';
+import type { Bytes, Millicores, Millis, Random } from '../../config/index.js';
+import type { ActivationPolicy, PolicyContext } from '../policies/activation-policy.js';
+import { NO_LIMIT, type UserLimits } from '../ports/limits.js';
 import type { UsageSample } from '../ports/usage-monitor.js';
+import { chooseCpu, chooseMemory, chooseWeight } from './choice.js';
 import { ContainerState } from './container-state.js';
+import { controlShare, Objectives } from './control-arm.js';
 import { FunctionState, FunctionTable } from './function-state.js';
-import type { Run } from './run.js';
+import { HostGrants, settle } from './grants.js';
+import { HarvestPool } from './harvest-pool.js';
+import { MemoryHeadroom } from './headroom.js';
+import { bump, learnFailure, learnOom, learnSuccess } from './learning.js';
+import type { Grant, Run } from './run.js';
 import type { DecisionSettings, HostCapacity } from './settings.js';
+import { closeWindow, copySample, openWindow, watchMemory } from './usage-window.js';
+import { HostReference, scaleShares } from './weights.js';
 
 /** How an activation ended. `unknown`: nobody saw its end; it teaches nothing. */
 export type Outcome = 'success' | 'failure' | 'unknown' | 'oom';
@@ -19,87 +27,267 @@ export interface Policies {
   readonly weight: ActivationPolicy;
 }
 
+/** Expected length of a run of a function never seen, ms. */
+const UNKNOWN_DURATION = 1000;
+
 /**
  * Every decision about activations on one host. Pure: state and `now` in, decision out; no clock, no I/O, no allocation per activation.
- * Times are readings of one monotonic clock, ms.
+ * Times are readings of one monotonic clock, ms. After `start`, `sample`, `finish` and `refused` ask `takeRevoked`.
  */
 export class Decider {
-  settings: DecisionSettings;
   readonly capacity: HostCapacity;
   policies: Policies;
   readonly functions: FunctionTable;
-  readonly #random: Random;
+  readonly cpuPool: HarvestPool;
+  /** Policy `faasrm`: what containers hold of the allocatable memory, for their whole life. */
+  readonly memoryPool: HarvestPool;
+  /** Policy `guarantee`: the hook tells it what it sees of invokers and memory in use. */
+  readonly headroom: MemoryHeadroom;
+  readonly reference = new HostReference();
+  readonly objectives = new Objectives();
+  readonly #grants: HostGrants;
+  readonly #context: PolicyContext;
 
-  constructor(settings: DecisionSettings, capacity: HostCapacity, policies: Policies, random: Random) {
-    this.settings = settings;
+  constructor(
+    settings: DecisionSettings,
+    capacity: HostCapacity,
+    policies: Policies,
+    random: Random,
+    headroom = new MemoryHeadroom(capacity.memory, settings.memoryReserve, capacity.allocatableMemory),
+  ) {
     this.capacity = capacity;
     this.policies = policies;
-    this.#random = random;
-    this.functions = new FunctionTable(settings.maxFunctions, () => {});
+    this.headroom = headroom;
+    this.functions = new FunctionTable(settings.maxFunctions, (fn) => this.reference.remove(fn));
+    this.cpuPool = new HarvestPool(capacity.allocatableCpu, settings.cpuReserve);
+    this.memoryPool = new HarvestPool(capacity.allocatableMemory, settings.memoryReserve);
+    this.#grants = new HostGrants(this.cpuPool, this.memoryPool);
+    this.#context = { settings, random, reference: Number.NaN as Millis };
+  }
+
+  get settings(): DecisionSettings {
+    return this.#context.settings;
+  }
+
+  /** A reload: counts from the next decision on. */
+  set settings(settings: DecisionSettings) {
+    this.#context.settings = settings;
+    this.cpuPool.resize(this.capacity.allocatableCpu, settings.cpuReserve);
+    this.memoryPool.resize(this.capacity.allocatableMemory, settings.memoryReserve);
   }
 
   /** The history of a function, new where it is not known. */
-  functionState(action: string, version: string, user: UserLimits, _now: Millis): FunctionState {
+  functionState(action: string, version: string, user: UserLimits, now: Millis): FunctionState {
     const known = this.functions.get(action, version, user);
     if (known) return known;
     const fn = new FunctionState(action, version, user, this.settings.memoryPolicy, this.settings.alpha);
+    fn.lastStart = now;
     this.functions.put(fn);
     return fn;
   }
 
   /** State of a container that has started, or was found running. */
   container(user: UserLimits): ContainerState {
-    return new ContainerState(user, this.capacity);
+    const container = new ContainerState(user, this.capacity);
+    this.memoryPool.begin(container.memory, user.memory, user.memory, Number.POSITIVE_INFINITY);
+    return container;
   }
 
-  /** The container ended: everything it held is free. */
+  /** The container ended: everything it held is free. Its runs still have to be finished. */
   containerEnded(container: ContainerState, _now: Millis): void {
+    this.headroom.release(container.memoryLoan);
     container.memoryLoan = 0 as Bytes;
+    this.cpuPool.end(container.cpu);
+    this.memoryPool.end(container.memory);
   }
 
-  /** Fills the run's decision and takes from the pools. Inputs: `fn`, `container`, targets, `enforced`. */
+  /** Fills the run's decision and takes from the pools. Inputs: `fn`, `container`, targets, `enforced`, `startCpu`. */
   start(run: Run, now: Millis): void {
+    const { fn, container } = run;
+    const settings = this.settings;
+    if (container.fn !== fn) container.adopt(fn, this.capacity);
+    if (container.boostUntil > 0) this.boostEnded(container);
+    run.cpu.reset(container.userCpu);
+    run.memory.reset(container.user.memory);
     run.startedAt = now;
-    run.container.running++;
-    this.#random.next();
+    run.countedTo = now;
+    openWindow(run, run.startCpu, now);
+    // Drawn in any state, so that the arm is a random one and a seed gives one sequence.
+    const drawn = this.#context.random.next() < controlShare(fn, settings);
+    const others = container.runs.length;
+    run.control = drawn && others === 0;
+    if (others > 0) this.#join(run);
+    container.runs.push(run);
+
+    this.#context.reference = (
+      settings.referenceCpuTime > 0 ? settings.referenceCpuTime : this.reference.value
+    ) as Millis;
+    const policy = fn.policy ?? (container.mode === 'quota' ? this.policies.quota : this.policies.weight);
+    const range = policy.kind === 'weight' ? this.policies.quota : policy;
+    if (container.mode === 'quota') chooseCpu(run, range, this.#context, now);
+    else chooseWeight(run, policy, this.#context);
+    chooseMemory(run, fn.policy === null ? this.policies.quota : range, this.#context, now);
+
+    const expected = fn.duration.mean;
+    const end = now + (expected > 0 ? expected : UNKNOWN_DURATION);
+    this.#grants.takeCpu(run, others > 0, end, settings.concurrentStep);
+    this.#grants.takeMemory(run, others > 0, end);
+    this.#count(run);
   }
 
   /** The mid-run safeguard, and the peaks. `usage` is the container's, read about now. */
-  sample(_run: Run, _usage: UsageSample, _now: Millis): SampleAction {
-    return 'none';
+  sample(run: Run, usage: UsageSample, now: Millis): SampleAction {
+    const container = run.container;
+    const settings = this.settings;
+    const last = container.last;
+    const known = container.read;
+    if (usage.frozen) {
+      // Time paused is not run time.
+      openWindow(run, usage.cpu, usage.at);
+      this.#keep(run, usage);
+      return 'none';
+    }
+    const busy = closeWindow(run, usage.cpu, usage.at, settings.minimumWindow);
+    watchMemory(run, usage, last);
+    const throttled = known && usage.throttledPeriods > last.throttledPeriods;
+    const hits = known ? Math.max(0, usage.limitHits - last.limitHits) : 0;
+    run.limitHits += hits;
+    const { cpu, memory } = run;
+    // A throttled period has used all that the limit gives.
+    if (throttled && container.mode === 'quota' && run.enforced && cpu.peak < cpu.granted) cpu.peak = cpu.granted;
+    const guarded = run.enforced && settings.midRun;
+    const tripCpu =
+      guarded && container.mode === 'quota' && cpu.reduced && (throttled || busy >= settings.thetaSpike * cpu.granted);
+    const tripMemory =
+      guarded && memory.reduced && (hits > 0 || usage.workingSet >= settings.thetaSpike * memory.granted);
+    this.#keep(run, usage);
+    if (!tripCpu && !tripMemory) return 'none';
+    if (tripCpu) this.#grants.restoreCpu(container, now, true);
+    if (tripMemory) this.#grants.restoreMemory(container, now, true);
+    run.fn.tripped++;
+    return tripCpu ? (tripMemory ? 'restore_both' : 'restore_cpu') : 'restore_memory';
   }
 
   /**
-   * The activation ended (`clean`: by its answer, with nothing lost), or what it was given up (`unknown`).
+   * The activation ended (`clean`: by its answer, with nothing lost), or it was given up (`unknown`).
    * `durationMs` from the kernel's stamps, NaN = unknown. Frees the grant: call it only when the container stops working for it.
    */
-  finish(run: Run, _outcome: Outcome, _durationMs: number, _clean: boolean, _now: Millis): void {
-    run.container.running--;
+  finish(run: Run, outcome: Outcome, durationMs: number, clean: boolean, now: Millis): void {
+    const { fn, container } = run;
+    const settings = this.settings;
+    const place = container.runs.indexOf(run);
+    if (place < 0) return;
+    closeWindow(run, run.endCpu, now, settings.minimumWindow);
+    settle(run, now);
+    run.saved = run.cpu.user > 0 ? (run.accelerated * 1000) / run.cpu.user : 0;
+    fn.harvested += run.harvested;
+    fn.harvestedMemory += run.harvestedMemory;
+    fn.accelerated += run.accelerated;
+    fn.saved += run.saved;
+    container.runs.splice(place, 1);
+    const next = container.runs[0];
+    if (next === undefined) {
+      this.cpuPool.end(container.cpu);
+      if (container.memory.active)
+        this.memoryPool.change(container.memory, container.user.memory, Number.POSITIVE_INFINITY);
+    } else if (place === 0) {
+      next.countedTo = now;
+      if (run.endCpu >= 0) openWindow(next, run.endCpu, now);
+    }
+    if (outcome === 'failure' || outcome === 'oom') {
+      learnFailure(run, settings, now);
+    } else if (outcome === 'success' && clean) {
+      const known = run.startCpu >= 0 && run.endCpu >= run.startCpu;
+      const cpuTime = known ? (run.endCpu - run.startCpu) / 1000 / run.concurrency : Number.NaN;
+      learnSuccess(run, durationMs, cpuTime, settings, this.reference, this.objectives, now);
+    }
   }
 
-  /** An OOM kill, with the limit that was in force. May come late, or without a run. */
-  oom(_fn: FunctionState, _limitAtKill: Bytes, _now: Millis): void {}
+  /** An OOM kill, with the limit that was in force. May come late, or without a run (field-notes A3-02, A3-04). */
+  oom(fn: FunctionState, limitAtKill: Bytes, now: Millis): void {
+    learnOom(fn, limitAtKill, this.settings, now);
+  }
 
-  /** Cold start: weight and quota until `/init` is answered (design §3). Sets `container.shares` and `boostUntil`; quota: the host's cores. */
-  boost(container: ContainerState, now: Millis): void {
+  /**
+   * Cold start: weight and quota until `/init` is answered (design §3). Sets `container.shares` and `boostUntil`.
+   * Returns the quota to write where the container has one: the host's cores; {@link NO_LIMIT} in weight mode.
+   */
+  boost(container: ContainerState, now: Millis): Millicores {
     container.boostUntil = now + this.settings.boostTime;
+    container.shares = scaleShares(container.user.shares, this.settings.boostFactor);
+    return container.userQuota > NO_LIMIT ? this.capacity.cpu : (NO_LIMIT as Millicores);
   }
 
   /** `/init` was answered, or the time is over: `container.shares` are the user's again. */
   boostEnded(container: ContainerState): void {
     container.boostUntil = 0;
+    container.shares = container.user.shares;
   }
 
-  /** Memory to lend above the user's limit for the container's life (policy `guarantee`); 0 = none. Kept in `container.memoryLoan`. */
-  memoryLoan(container: ContainerState, _fn: FunctionState, _now: Millis): Bytes {
+  /**
+   * Memory lent above the user's limit for the container's life (policy `guarantee`), after asking for more where the function needs it;
+   * 0 = none. Kept in `container.memoryLoan`, given back by `containerEnded`.
+   */
+  memoryLoan(container: ContainerState, fn: FunctionState, _now: Millis): Bytes {
+    const user = container.user.memory;
+    if (fn.memoryPolicy !== 'guarantee' || !(user > 0) || container.concurrent || !fn.hitUserLimit)
+      return container.memoryLoan;
+    const cap = Math.max(this.settings.memoryCap, user);
+    const wanted = Math.min(cap, Math.max(fn.wantedMemory, bump(user))) - user - container.memoryLoan;
+    if (wanted > 0) {
+      const lent = this.headroom.lend(wanted as Bytes, this.settings.memoryUnit);
+      container.memoryLoan = (container.memoryLoan + lent) as Bytes;
+    }
     return container.memoryLoan;
   }
 
-  /** Containers whose loans were taken back since the last call: write their limits (`container.cpu.granted`). */
-  takeRevoked(_visit: (container: ContainerState) => void): void {}
+  /** The write of a lowered limit was refused or could not be made: the user's limit stands, and the pool knows. */
+  refused(run: Run, resource: 'cpu' | 'memory', now: Millis): void {
+    if (resource === 'cpu') {
+      if (run.cpu.reduced) this.#grants.restoreCpu(run.container, now, false);
+    } else if (run.memory.reduced) this.#grants.restoreMemory(run.container, now, false);
+  }
+
+  /** Containers whose loans were taken back since the last call: write the limits of their runs. */
+  takeRevoked(visit: (container: ContainerState) => void): void {
+    this.#grants.takeRevoked(visit);
+  }
 
   /** The function's objective for init + run, ms; NaN = not known yet (design §6). */
   slo(fn: FunctionState): number {
-    return fn.configuredSlo;
+    return this.objectives.slo(fn, this.settings);
   }
+
+  /** Another run is in the container already: limits are the container's (field-notes A1-20), and nobody's control. */
+  #join(run: Run): void {
+    const container = run.container;
+    container.concurrent = true;
+    const together = container.runs.length + 1;
+    run.concurrency = together;
+    for (const other of container.runs) {
+      other.control = false;
+      if (other.concurrency < together) other.concurrency = together;
+    }
+  }
+
+  /** The outputs, and the counters of starts. */
+  #count(run: Run): void {
+    const { fn, container } = run;
+    if (run.enforced) container.shares = run.shares;
+    run.quota = (container.mode === 'weight' ? NO_LIMIT : run.cpu.granted) as Millicores;
+    run.memoryLimit = Math.floor(run.memory.granted) as Bytes;
+    fn.started++;
+    fn.lastStart = run.startedAt;
+    if (run.control) fn.controlled++;
+    else if (isSafeguard(run.cpu) || isSafeguard(run.memory)) fn.safeguarded++;
+  }
+
+  #keep(run: Run, usage: UsageSample): void {
+    copySample(usage, run.container.last);
+    run.container.read = true;
+  }
+}
+
+function isSafeguard(grant: Grant): boolean {
+  return grant.reason === 'failure' || grant.reason === 'spike' || grant.reason === 'after_oom';
 }

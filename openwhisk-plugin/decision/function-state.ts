@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Bytes, Millicores, Millis } from '../../config/index.js';
+import type { ActivationPolicy } from '../policies/activation-policy.js';
 import type { UserLimits } from '../ports/limits.js';
 import { ArmStatistics, DurationStatistics } from './arm-statistics.js';
 import type { MemoryPolicy } from './settings.js';
@@ -21,20 +22,28 @@ export class FunctionState {
   /** Objective for init + run, ms; NaN = from the control arm. */
   configuredSlo: number = Number.NaN;
   memoryPolicy: MemoryPolicy;
+  /** A policy of its own; null = the host's. Set by the hook. */
+  policy: ActivationPolicy | null = null;
   /** False: this function never enters a control arm. */
   controlArm = true;
 
   readonly cpuPeak = new DecayingPeak();
   readonly memoryPeak = new DecayingPeak();
+  /** Working sets alone, without the page cache that the kernel's own peak counts: what may ask for more. */
+  readonly workingPeak = new DecayingPeak();
   /** Peaks of the newest clean run; NaN = none. What the rules compare; `cpuPeak`, `memoryPeak` are the recent peaks. */
   lastCpuPeak = Number.NaN;
   lastMemoryPeak = Number.NaN;
+  /** What that run was granted. */
+  lastCpuGrant = Number.NaN;
+  lastMemoryGrant = Number.NaN;
   /** CPU-milliseconds of a run. */
   readonly cpuTime = new DecayingHistogram();
   readonly expectedCpu = new DecayingMean();
   /** Logarithm of the expected CPU time, as the host's reference has counted it; NaN = not counted. */
   loggedCpu = Number.NaN;
   loggedWeight = 0;
+  loggedEpoch = 0;
   p95CpuTime = Number.NaN;
   readonly duration = new DecayingMean();
   readonly control = new ArmStatistics();
@@ -57,9 +66,9 @@ export class FunctionState {
   /** Memory the OOM kills have asked for; 0 = none. Kills at one limit never add up (A3-03). */
   wantedMemory: Bytes = 0 as Bytes;
 
-  /** Exponent of `short-first` now, and the treated runs since it last changed. */
+  /** Exponent of `short-first` now. */
   alpha: number;
-  runsAtAlpha = 0;
+
   /** Treated durations since `alpha` last changed. */
   readonly sinceAlpha = new DurationStatistics();
   /** Weight factor of the newest run under a weight policy. */
@@ -75,6 +84,7 @@ export class FunctionState {
   /** CPU-ms; see `Run`. */
   harvested = 0;
   accelerated = 0;
+  harvestedMemory = 0;
   saved = 0;
   lastStart: Millis = 0 as Millis;
 

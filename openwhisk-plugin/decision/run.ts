@@ -1,5 +1,4 @@
 import { type Bytes, type Micros, type Millicores, type Millis, micros } from '../../config/index.js';
-import { emptySample, type UsageSample } from '../ports/usage-monitor.js';
 import type { ContainerState } from './container-state.js';
 import type { FunctionState } from './function-state.js';
 
@@ -7,6 +6,8 @@ import type { FunctionState } from './function-state.js';
 export type RangeReason =
   /** No clean run has been seen yet. */
   | 'first_call'
+  /** Its runs are too short for a peak to be measured. */
+  | 'no_peak'
   /** The last run failed. */
   | 'failure'
   /** The last run came close to a lowered limit: measured anew at user limits. */
@@ -112,12 +113,16 @@ export class Run {
   /** CPU-ms below the user's limit that a quota in force kept free, and CPU-ms used above the user's limit. */
   harvested = 0;
   accelerated = 0;
+  /** MiB-ms below the user's memory limit (policy `faasrm`). */
+  harvestedMemory = 0;
   /** Estimate: ms this run would have taken longer at user limits. */
   saved = 0;
 
-  /** The last sample taken of the container, and whether there is one. */
-  readonly last: UsageSample = emptySample();
-  sampled = false;
+  /** Where the CPU window being measured began: monotonic ms, and counter in us (-1 = unknown). */
+  windowAt: Millis = 0 as Millis;
+  windowCpu = -1;
+  /** Highest working set seen, bytes; -1 = none. `memory.peak` may count page cache too (the kernel's own peak does). */
+  workingPeak = -1;
   /** Fastest growth of the working set between two samples, bytes/ms. */
   growth = 0;
   /** Until when harvested CPU has been counted. */
@@ -150,8 +155,11 @@ export class Run {
     this.limitHits = 0;
     this.harvested = 0;
     this.accelerated = 0;
+    this.harvestedMemory = 0;
     this.saved = 0;
-    this.sampled = false;
+    this.windowAt = 0 as Millis;
+    this.windowCpu = -1;
+    this.workingPeak = -1;
     this.growth = 0;
     this.countedTo = 0 as Millis;
   }

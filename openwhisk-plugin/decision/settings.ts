@@ -57,6 +57,8 @@ export interface DecisionSettings {
   readonly reactionTime: Millis;
   /** With several activations in a container, its CPU falls by at most this share of the user's a start. */
   readonly concurrentStep: number;
+  /** Off in the published presets only: Freyr never acts during an execution (faasrm.md §1.1). */
+  readonly midRun: boolean;
   /** Functions remembered; the least recently used one is forgotten first. */
   readonly maxFunctions: number;
 }
@@ -91,6 +93,7 @@ export const defaultDecisionSettings: DecisionSettings = {
   oomHoldRuns: 20,
   reactionTime: 130 as Millis,
   concurrentStep: 0.1,
+  midRun: true,
   maxFunctions: 10_000,
 };
 
@@ -113,6 +116,8 @@ export function freyrSettings(
     cpuFloor: 1000 as Millicores,
     memoryFloor: memoryUnit,
     memoryPolicy: 'faasrm',
+    halfLife: Number.POSITIVE_INFINITY as Millis,
+    midRun: false,
   };
 }
 

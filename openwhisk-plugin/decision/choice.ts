@@ -1,0 +1,78 @@
+import type { ActivationPolicy, PolicyContext } from '../policies/activation-policy.js';
+import { shortRunQuota } from './quota.js';
+import type { Grant, Run } from './run.js';
+import { cpuRange, memoryRange, userRange } from './safeguard.js';
+import { scaleShares } from './weights.js';
+
+/** Fills `run.cpu` in quota mode: range, then choice, then the rules that only raise. Nothing is taken from a pool yet. */
+export function chooseCpu(run: Run, policy: ActivationPolicy, context: PolicyContext, now: number): void {
+  const grant = run.cpu;
+  const settings = context.settings;
+  if (run.control) userRange(grant, 'control');
+  else cpuRange(grant, run.fn, settings, now);
+  chooseInRange(run, grant, policy, context);
+  if (grant.granted >= grant.user || settings.preset !== 'default') return;
+  const least = shortRunQuota(
+    run.fn.p95CpuTime as Parameters<typeof shortRunQuota>[0],
+    grant.user as Parameters<typeof shortRunQuota>[1],
+    run.container.user.periodMicros as Parameters<typeof shortRunQuota>[2],
+  );
+  if (least > grant.granted) {
+    grant.granted = least;
+    grant.choice = 'short_run';
+  }
+}
+
+/** Fills `run.cpu` and `run.shares` in weight mode: no limit is taken away, so nothing is harvested. */
+export function chooseWeight(run: Run, policy: ActivationPolicy, context: PolicyContext): void {
+  const grant = run.cpu;
+  userRange(grant, run.control ? 'control' : 'weight');
+  // A policy for ranges has nothing to say here.
+  const factor = run.control || policy.kind === 'range' ? 1 : policy.choose(run, grant, context);
+  run.shares = scaleShares(run.container.user.shares, factor);
+  if (run.targetCpu > 0 && Number.isFinite(run.targetCpu)) grant.wanted = run.targetCpu;
+  if (!run.control) run.fn.weightFactor = run.shares / run.container.user.shares;
+}
+
+/** Fills `run.memory`. */
+export function chooseMemory(run: Run, policy: ActivationPolicy, context: PolicyContext, now: number): void {
+  const grant = run.memory;
+  const container = run.container;
+  if (!(grant.user > 0)) {
+    userRange(grant, 'unlimited');
+    return;
+  }
+  if (run.fn.memoryPolicy === 'guarantee') {
+    grant.lower = grant.user;
+    grant.upper = grant.user + container.memoryLoan;
+    grant.granted = grant.upper;
+    grant.borrowed = container.memoryLoan;
+    grant.wanted = Math.max(grant.user, run.fn.wantedMemory);
+    grant.reason = 'guarantee';
+    grant.choice = container.memoryLoan > 0 ? 'loan' : 'user';
+    return;
+  }
+  if (run.control) userRange(grant, 'control');
+  else memoryRange(grant, run.fn, context.settings, now);
+  chooseInRange(run, grant, policy, context);
+  grant.granted = Math.ceil(grant.granted);
+}
+
+/** The policy's wish, clipped. Not finite, not positive (or -0): the user's limit, whatever the range. */
+function chooseInRange(run: Run, grant: Grant, policy: ActivationPolicy, context: PolicyContext): void {
+  const wish = policy.kind === 'weight' ? Number.NaN : policy.choose(run, grant, context);
+  if (!(wish > 0) || !Number.isFinite(wish)) {
+    grant.wanted = grant.user;
+    grant.granted = grant.user;
+    grant.choice = 'no_target';
+    return;
+  }
+  grant.wanted = wish;
+  if (grant.lower === grant.user && grant.upper === grant.user) {
+    grant.granted = grant.user;
+    grant.choice = 'user';
+    return;
+  }
+  grant.granted = Math.min(grant.upper, Math.max(grant.lower, wish));
+  grant.choice = grant.granted === wish ? 'chosen' : 'clipped';
+}

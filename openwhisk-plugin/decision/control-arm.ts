@@ -1,0 +1,88 @@
+import type { ArmStatistics } from './arm-statistics.js';
+import type { FunctionState } from './function-state.js';
+import type { DecisionSettings } from './settings.js';
+import { DecayingHistogram } from './statistics.js';
+
+/** Classes by the decade of the mean duration: below 10 ms, … , 1000 s and more. */
+const CLASSES = 7;
+/** Samples of its own that weigh as much as the class. */
+const SHRINKAGE = 20;
+/** p95 / mean where not even the class is known: exponential durations have ln 20 = 3. */
+const UNKNOWN_RATIO = 3;
+const CLASS_SAMPLES = 20;
+/** Histograms begin at .1: ratios are kept in thousandths. */
+const RATIO_SCALE = 1000;
+/** Share of the base share by which the arm is larger while it has no samples. */
+const EXTRA_SHARE = 2;
+/** Samples of each arm before an alarm, the difference that matters, and the standard errors it must be away. */
+const ALARM_SAMPLES = 30;
+const ALARM_LOG_RATIO = Math.log(1.05);
+const ALARM_ERRORS = 3;
+
+/** Share of a function's activations in its control arm: `controlShare`, up to three times that while samples are few (design §6). */
+export function controlShare(fn: FunctionState, settings: DecisionSettings): number {
+  if (!fn.controlArm) return 0;
+  const missing = Math.max(0, 1 - fn.control.count / settings.controlSamples);
+  return Math.min(1, settings.controlShare * (1 + EXTRA_SHARE * missing));
+}
+
+/** Shapes of the control arms' durations by class, and the objectives derived from them. */
+export class Objectives {
+  readonly #classes: DecayingHistogram[] = Array.from({ length: CLASSES }, () => new DecayingHistogram());
+
+  /** A control run's duration, ms; the function's arm has it already. */
+  learn(fn: FunctionState, duration: number, now: number, halfLife: number): void {
+    const mean = fn.control.mean;
+    if (mean > 0) this.#classOf(mean).add((RATIO_SCALE * duration) / mean, now, halfLife);
+  }
+
+  /** Objective for init + run, ms: configured, else `sloFactor` x p99 of the control arm, with few samples a shrunk p95. NaN: unknown. */
+  slo(fn: FunctionState, settings: DecisionSettings): number {
+    if (fn.configuredSlo > 0) return fn.configuredSlo;
+    const arm = fn.control;
+    if (arm.count === 0) return Number.NaN;
+    if (arm.count >= settings.controlSamples) return settings.sloFactor * arm.histogram.percentile(0.99);
+    const shape = this.#classOf(arm.mean);
+    const ratio = shape.count >= CLASS_SAMPLES ? shape.percentile(0.95) / RATIO_SCALE : UNKNOWN_RATIO;
+    const own = arm.histogram.percentile(0.95);
+    const shrunk = (arm.count * own + SHRINKAGE * ratio * arm.mean) / (arm.count + SHRINKAGE);
+    return settings.sloFactor * shrunk;
+  }
+
+  #classOf(mean: number): DecayingHistogram {
+    const decade = Math.floor(Math.log10(Math.max(1, mean)) + 1e-9);
+    return this.#classes[Math.min(CLASSES - 1, decade)] as DecayingHistogram;
+  }
+}
+
+/** Alarm of one function: its treated runs are slower than its control runs, by more than 5 % and beyond chance. */
+export function worseThanNothing(fn: FunctionState): boolean {
+  return exceeds(logDifference(fn.treated, fn.control), squaredError(fn.treated, fn.control));
+}
+
+/** The same over all functions together, each weighed by how well it is known. */
+export function hostWorseThanNothing(functions: Iterable<FunctionState>): boolean {
+  let precision = 0;
+  let sum = 0;
+  for (const fn of functions) {
+    const squared = squaredError(fn.treated, fn.control);
+    if (!(squared > 0)) continue;
+    precision += 1 / squared;
+    sum += logDifference(fn.treated, fn.control) / squared;
+  }
+  return precision > 0 && exceeds(sum / precision, 1 / precision);
+}
+
+function exceeds(difference: number, squared: number): boolean {
+  return squared >= 0 && difference > ALARM_LOG_RATIO && difference > ALARM_ERRORS * Math.sqrt(squared);
+}
+
+function logDifference(treated: ArmStatistics, control: ArmStatistics): number {
+  return treated.logMean - control.logMean;
+}
+
+/** Variance of the difference of the means; NaN while either arm is too small. */
+function squaredError(treated: ArmStatistics, control: ArmStatistics): number {
+  if (treated.weight < ALARM_SAMPLES || control.weight < ALARM_SAMPLES) return Number.NaN;
+  return treated.logVariance / treated.weight + control.logVariance / control.weight;
+}

@@ -1,0 +1,113 @@
+import { type Bytes, MIB, type Millicores, type Millis } from '../../config/index.js';
+import type { Claim } from './claim.js';
+import type { ContainerState } from './container-state.js';
+import type { HarvestPool } from './harvest-pool.js';
+import type { Grant, Run } from './run.js';
+
+/** Between the runs' decisions and the pools: limits belong to containers, and what a container holds is what its runs were granted. */
+export class HostGrants {
+  readonly #cpu: HarvestPool;
+  readonly #memory: HarvestPool;
+
+  constructor(cpu: HarvestPool, memory: HarvestPool) {
+    this.#cpu = cpu;
+    this.#memory = memory;
+  }
+
+  /** Takes `run.cpu.granted` as chosen from the pool; `step`: share of the user's CPU a container with several runs falls by. */
+  takeCpu(run: Run, joined: boolean, end: number, step: number): void {
+    const { container, cpu } = run;
+    const claim = container.cpu;
+    const wish = cpu.granted;
+    if (container.mode === 'weight' || !run.enforced) {
+      if (!joined) this.#cpu.begin(claim, cpu.user, cpu.user, end);
+      // What it would have got, for those who only watch.
+      if (wish > cpu.user) cpu.granted = Math.min(wish, cpu.user + this.#cpu.free);
+    } else {
+      if (!joined) this.#cpu.begin(claim, cpu.user, wish, end);
+      else {
+        for (const other of container.runs) settle(other, run.startedAt);
+        let least = claim.granted - step * cpu.user;
+        for (const other of container.runs) {
+          if (other !== run && (other.trippedCpu || (other.cpu.lower === cpu.user && other.cpu.upper === cpu.user)))
+            least = Math.max(least, cpu.user);
+        }
+        if (least > wish) cpu.choice = 'step';
+        this.#cpu.change(claim, Math.max(wish, least), end);
+        for (const other of container.runs) if (other !== run) hold(other, other.cpu, claim, other.cpu.choice);
+      }
+      if (claim.granted < wish && wish > cpu.user) cpu.choice = 'pool';
+      hold(run, cpu, claim, cpu.choice);
+    }
+  }
+
+  /** The same for memory under policy `faasrm`. */
+  takeMemory(run: Run, joined: boolean, end: number): void {
+    const { container, memory } = run;
+    const claim = container.memory;
+    const wish = memory.granted;
+    if (run.fn.memoryPolicy !== 'faasrm' || !run.enforced || !(memory.user > 0) || !claim.active) return;
+    // Several activations: it only rises, and nothing is borrowed.
+    this.#memory.change(claim, joined ? Math.max(claim.own, Math.min(wish, memory.user)) : wish, end);
+    if (claim.granted < wish && wish > memory.user) memory.choice = joined ? 'step' : 'pool';
+    for (const other of container.runs) if (other !== run) hold(other, other.memory, claim, other.memory.choice);
+    hold(run, memory, claim, memory.choice);
+  }
+
+  /** The user's limit at once; `tripped`: by the mid-run safeguard. */
+  restoreCpu(container: ContainerState, now: Millis, tripped: boolean): void {
+    for (const run of container.runs) settle(run, now);
+    this.#cpu.restore(container.cpu);
+    for (const run of container.runs) {
+      hold(run, run.cpu, container.cpu, 'restored');
+      if (!tripped) continue;
+      run.trippedCpu = true;
+      run.fn.cpuSpiked = true;
+    }
+  }
+
+  restoreMemory(container: ContainerState, now: Millis, tripped: boolean): void {
+    for (const run of container.runs) settle(run, now);
+    this.#memory.restore(container.memory);
+    for (const run of container.runs) {
+      hold(run, run.memory, container.memory, 'restored');
+      if (!tripped) continue;
+      run.trippedMemory = true;
+      run.fn.memorySpiked = true;
+    }
+  }
+
+  takeRevoked(visit: (container: ContainerState) => void): void {
+    this.#cpu.takeCut((claim) => {
+      const container = claim.owner;
+      if (container === null) return;
+      for (const run of container.runs) hold(run, run.cpu, claim, 'revoked');
+      visit(container);
+    });
+    this.#memory.takeCut((claim) => {
+      const container = claim.owner;
+      if (container === null) return;
+      for (const run of container.runs) hold(run, run.memory, claim, 'revoked');
+      visit(container);
+    });
+  }
+}
+
+/** Counts what a lowered limit kept free until now. The limits are the container's, so its oldest run counts for all. */
+export function settle(run: Run, now: Millis): void {
+  const span = now - run.countedTo;
+  run.countedTo = now;
+  if (!run.enforced || span <= 0 || run.container.runs[0] !== run) return;
+  if (run.container.mode === 'quota' && run.cpu.reduced)
+    run.harvested += ((run.cpu.user - run.cpu.granted) * span) / 1000;
+  if (run.memory.reduced) run.harvestedMemory += ((run.memory.user - run.memory.granted) * span) / MIB;
+}
+
+/** Brings a run's outputs to what its container holds. */
+function hold(run: Run, grant: Grant, claim: Claim, choice: Grant['choice']): void {
+  grant.granted = claim.granted;
+  grant.borrowed = claim.borrowed;
+  grant.choice = choice;
+  if (grant === run.cpu) run.quota = grant.granted as Millicores;
+  else run.memoryLimit = Math.floor(grant.granted) as Bytes;
+}

@@ -1,0 +1,93 @@
+import type { Bytes } from '../../config/index.js';
+import { NO_LIMIT, type UserLimits } from '../ports/limits.js';
+import { MIN_SHARES } from './weights.js';
+
+/** What the shares of one invoker's containers say about its user-memory: it lies in [low, high). */
+interface Invoker {
+  low: number;
+  high: number;
+  contradicted: boolean;
+}
+
+/**
+ * Physical memory that no lender can miss (design §3, Memory): host memory - the invokers' user-memory - what is in use beyond
+ * their containers - reserve - loans given. Anything unknown makes it zero. All in bytes.
+ */
+export class MemoryHeadroom {
+  readonly #host: number;
+  readonly #reserve: number;
+  /** Sum of the invokers' user-memory from the configuration; 0 = learned. */
+  readonly #configured: number;
+  readonly #invokers = new Map<string, Invoker>();
+  #beyond = Number.NaN;
+  #lent = 0;
+
+  constructor(host: Bytes, reserve: Bytes, configuredUserMemory: Bytes) {
+    this.#host = host;
+    this.#reserve = reserve;
+    this.#configured = configuredUserMemory;
+  }
+
+  /**
+   * A container of `invoker` (any stable name of it) was seen. OpenWhisk gives shares = max(2, floor(1024 / floor(user-memory / memory)))
+   * (field-notes A1-03, A1-04), so each container bounds user-memory from both sides, and all must agree.
+   */
+  seen(invoker: string, user: UserLimits): void {
+    // At the clamp the shares say nothing more.
+    if (user.memory <= NO_LIMIT || user.shares <= MIN_SHARES || user.shares > 1024) return;
+    const fits = Math.floor(1024 / user.shares);
+    const least = Math.floor(1024 / (user.shares + 1)) + 1;
+    let known = this.#invokers.get(invoker);
+    if (known === undefined) {
+      known = { low: 0, high: Number.POSITIVE_INFINITY, contradicted: false };
+      this.#invokers.set(invoker, known);
+    }
+    known.low = Math.max(known.low, least * user.memory);
+    known.high = Math.min(known.high, (fits + 1) * user.memory);
+    if (fits < least || known.low >= known.high) known.contradicted = true;
+  }
+
+  /** An invoker is gone from this host. */
+  forget(invoker: string): void {
+    this.#invokers.delete(invoker);
+  }
+
+  /** Memory in use on the host (less what the kernel can drop), and the action containers' part of it. */
+  update(hostInUse: Bytes, containersInUse: Bytes): void {
+    this.#beyond = Math.max(0, hostInUse - containersInUse);
+  }
+
+  /** Sum of the invokers' user-memory, at the upper end of what is possible; NaN = unknown or contradictory. */
+  get userMemory(): number {
+    let low = 0;
+    let high = 0;
+    for (const invoker of this.#invokers.values()) {
+      if (invoker.contradicted) return Number.NaN;
+      low += invoker.low;
+      high += invoker.high;
+    }
+    if (this.#configured > 0) return this.#configured >= low ? this.#configured : Number.NaN;
+    return this.#invokers.size > 0 ? high : Number.NaN;
+  }
+
+  get lent(): Bytes {
+    return this.#lent as Bytes;
+  }
+
+  get free(): Bytes {
+    const free = this.#host - this.userMemory - this.#beyond - this.#reserve - this.#lent;
+    return (free > 0 ? Math.floor(free) : 0) as Bytes;
+  }
+
+  /** Lends up to `wanted`, nothing at all where less than `least` is there. */
+  lend(wanted: Bytes, least: Bytes): Bytes {
+    const amount = Math.min(wanted, this.free);
+    if (!(amount > 0) || amount < Math.min(least, wanted)) return 0 as Bytes;
+    this.#lent += amount;
+    return amount as Bytes;
+  }
+
+  release(amount: Bytes): void {
+    this.#lent = Math.max(0, this.#lent - amount);
+  }
+}

@@ -1,0 +1,134 @@
+import type { Bytes } from '../../config/index.js';
+import { MIB } from '../../config/index.js';
+import type { Objectives } from './control-arm.js';
+import type { FunctionState } from './function-state.js';
+import type { Run } from './run.js';
+import type { DecisionSettings } from './settings.js';
+import { type HostReference, watchPayer } from './weights.js';
+
+/** A p95 is computed anew at each of the first runs, then at every 16th: it scans the histogram. */
+const EAGER_RUNS = 64;
+const LAZY_RUNS = 16;
+/** An OOM kill asks for the limit it met plus the larger of 20 % and 100 MiB (style.md §1.1). */
+const OOM_BUMP = 1.2;
+const OOM_LEAST = 100 * MIB;
+
+/** What a clean, successful run teaches. `duration` and `cpuTime` in ms, NaN = unknown. */
+export function learnSuccess(
+  run: Run,
+  duration: number,
+  cpuTime: number,
+  settings: DecisionSettings,
+  reference: HostReference,
+  objectives: Objectives,
+  now: number,
+): void {
+  const fn = run.fn;
+  const halfLife = settings.halfLife;
+  fn.clean++;
+  fn.lastFailed = false;
+  if (settings.preset !== 'default' && isCalibration(run)) {
+    // Published: the recent peak is the highest since, and including, the last calibration.
+    fn.cpuPeak.forget();
+    fn.memoryPeak.forget();
+  }
+  learnPeaks(run, settings, now);
+  learnSpike(run, settings);
+  if (fn.oomHold > 0 && run.memory.granted >= run.memory.user) fn.oomHold--;
+  fn.runsSinceOom++;
+
+  if (cpuTime >= 0) {
+    fn.cpuTime.add(cpuTime, now, halfLife);
+    fn.expectedCpu.add(cpuTime, now, halfLife);
+    if (fn.cpuTime.count <= EAGER_RUNS || fn.cpuTime.count % LAZY_RUNS === 0)
+      fn.p95CpuTime = fn.cpuTime.percentile(0.95);
+    reference.update(fn, now, halfLife);
+  }
+  if (!(duration > 0)) return;
+  fn.duration.add(duration, now, halfLife);
+  if (run.control) {
+    fn.control.add(duration, now, halfLife);
+    objectives.learn(fn, duration, now, halfLife);
+  } else if (run.enforced) {
+    fn.treated.add(duration, now, halfLife);
+    if (run.container.mode === 'weight') {
+      fn.sinceAlpha.add(duration, now, halfLife);
+      watchPayer(fn, settings);
+    }
+  }
+}
+
+/** A failed run teaches caution only: what it used is a lower bound of what it needs. */
+export function learnFailure(run: Run, settings: DecisionSettings, now: number): void {
+  const fn = run.fn;
+  fn.failed++;
+  fn.lastFailed = true;
+  fn.cpuPeak.raise(run.cpu.peak, now, settings.halfLife);
+  fn.memoryPeak.raise(run.memory.peak, now, settings.halfLife);
+  fn.workingPeak.raise(run.workingPeak, now, settings.halfLife);
+}
+
+/** An OOM kill is a sample of its own, whether or not any other was taken (field-notes A3-01, -02, -03). */
+export function learnOom(fn: FunctionState, limitAtKill: Bytes, settings: DecisionSettings, now: number): void {
+  fn.runsSinceOom = 0;
+  fn.lastFailed = true;
+  if (limitAtKill < fn.userMemory) {
+    fn.oomHarvest++;
+    fn.oomHold = settings.oomHoldRuns;
+    fn.memorySpiked = true;
+    fn.memoryPeak.raise(limitAtKill, now, settings.halfLife);
+    return;
+  }
+  fn.oomUser++;
+  fn.hitUserLimit = true;
+  // Taken as a maximum: ten kills at one limit ask for no more than one.
+  fn.wantedMemory = Math.max(fn.wantedMemory, bump(limitAtKill)) as Bytes;
+  fn.memoryPeak.raise(limitAtKill, now, settings.halfLife);
+  fn.workingPeak.raise(limitAtKill, now, settings.halfLife);
+}
+
+export function bump(limit: number): Bytes {
+  return Math.ceil(Math.max(limit * OOM_BUMP, limit + OOM_LEAST)) as Bytes;
+}
+
+function learnPeaks(run: Run, settings: DecisionSettings, now: number): void {
+  const fn = run.fn;
+  const halfLife = settings.halfLife;
+  if (run.cpu.peak >= 0) {
+    fn.cpuPeak.add(run.cpu.peak, now, halfLife);
+    fn.lastCpuPeak = run.cpu.peak;
+    fn.lastCpuGrant = run.cpu.granted;
+  }
+  if (run.memory.peak < 0) return;
+  fn.memoryPeak.add(run.memory.peak, now, halfLife);
+  fn.workingPeak.add(run.workingPeak, now, halfLife);
+  fn.growth.add(run.growth, now, halfLife);
+  fn.lastMemoryPeak = run.memory.peak;
+  fn.lastMemoryGrant = run.memory.granted;
+  if (run.memory.user > 0 && run.workingPeak >= settings.thetaUser * run.memory.user && run.limitHits > 0)
+    fn.hitUserLimit = true;
+}
+
+/** A spike stands until a clean run at user limits has measured anew. */
+function learnSpike(run: Run, settings: DecisionSettings): void {
+  const fn = run.fn;
+  if (run.cpu.reduced) {
+    if (run.cpu.peak >= settings.thetaSpike * run.cpu.granted) fn.cpuSpiked = true;
+  } else if (!run.trippedCpu) fn.cpuSpiked = false;
+  if (run.memory.reduced) {
+    if (run.memory.peak >= settings.thetaSpike * run.memory.granted) fn.memorySpiked = true;
+  } else if (!run.trippedMemory) fn.memorySpiked = false;
+}
+
+function isCalibration(run: Run): boolean {
+  const cpu = run.cpu.reason;
+  const memory = run.memory.reason;
+  return (
+    cpu === 'first_call' ||
+    cpu === 'failure' ||
+    cpu === 'spike' ||
+    memory === 'first_call' ||
+    memory === 'failure' ||
+    memory === 'spike'
+  );
+}

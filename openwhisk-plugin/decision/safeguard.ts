@@ -1,0 +1,138 @@
+import type { FunctionState } from './function-state.js';
+import type { Grant, RangeReason } from './run.js';
+import type { DecisionSettings } from './settings.js';
+
+/**
+ * The range an activation's CPU may lie in (design §3.2), written into `grant`. `grant.user` is set.
+ * Amounts in millicores.
+ */
+export function cpuRange(grant: Grant, fn: FunctionState, settings: DecisionSettings, now: number): void {
+  const peak = fn.cpuPeak.read(now, settings.halfLife);
+  if (settings.preset === 'default') {
+    const why = userOnly(fn, fn.cpuPeak.count, fn.cpuSpiked);
+    if (why) {
+      userRange(grant, why);
+      return;
+    }
+    const unit = Math.max(settings.cpuUnit, settings.cpuUnitShare * grant.user);
+    range(grant, peak, peak <= settings.thetaUser * grant.user, unit, settings.cpuFloor, settings.cpuCap, settings);
+    return;
+  }
+  publishedRange(grant, fn, peak, fn.lastCpuPeak, fn.lastCpuGrant, settings.cpuUnit, settings.cpuCap, settings);
+}
+
+/** The same for memory under policy `faasrm`, in bytes. */
+export function memoryRange(grant: Grant, fn: FunctionState, settings: DecisionSettings, now: number): void {
+  const peak = fn.memoryPeak.read(now, settings.halfLife);
+  if (fn.oomHold > 0) {
+    userRange(grant, 'after_oom');
+    return;
+  }
+  if (settings.preset === 'default') {
+    const why = userOnly(fn, fn.memoryPeak.count, fn.memorySpiked);
+    if (why) {
+      userRange(grant, why);
+      return;
+    }
+    // Page cache may fill any limit: only a working set asks for more than the user's (field-notes A2-30).
+    const working = fn.workingPeak.read(now, settings.halfLife);
+    const over = Math.min(peak, working) <= settings.thetaUser * grant.user;
+    range(grant, peak, over, settings.memoryUnit, settings.memoryFloor, settings.memoryCap, settings);
+    // Nothing may outgrow a lowered limit before it can be raised (A2-28).
+    const growth = fn.growth.read(now, settings.halfLife) * settings.reactionTime;
+    if (grant.lower < grant.user && peak + growth > grant.lower) {
+      if (peak + growth >= grant.user) {
+        userRange(grant, 'grows_too_fast');
+        return;
+      }
+      grant.lower = peak + growth;
+    }
+    grant.lower = Math.ceil(grant.lower);
+    return;
+  }
+  publishedRange(
+    grant,
+    fn,
+    peak,
+    fn.lastMemoryPeak,
+    fn.lastMemoryGrant,
+    settings.memoryUnit,
+    settings.memoryCap,
+    settings,
+  );
+}
+
+/** Only the user's limit. */
+export function userRange(grant: Grant, reason: RangeReason): void {
+  grant.lower = grant.user;
+  grant.upper = grant.user;
+  grant.reason = reason;
+}
+
+function userOnly(fn: FunctionState, peaks: number, spiked: boolean): RangeReason | null {
+  if (fn.lastFailed) return 'failure';
+  if (spiked) return 'spike';
+  if (fn.clean === 0) return 'first_call';
+  return peaks === 0 ? 'no_peak' : null;
+}
+
+function range(
+  grant: Grant,
+  peak: number,
+  over: boolean,
+  unit: number,
+  floor: number,
+  cap: number,
+  settings: DecisionSettings,
+): void {
+  // The second term keeps the expected peak below thetaSpike of the limit, so that a steady function never trips itself.
+  const above = Math.max(peak + unit, peak / (settings.thetaSpike - settings.spikeMargin));
+  const most = Math.max(cap, grant.user);
+  if (over) {
+    grant.lower = Math.min(grant.user, Math.max(above, floor));
+    grant.upper = grant.user;
+    grant.reason = 'over_provisioned';
+  } else {
+    grant.lower = Math.min(above, most);
+    grant.upper = most;
+    grant.reason = 'under_provisioned';
+  }
+}
+
+/** FaaSRM as published: whole units, the newest run decides, no memory of spikes (faasrm.md §1.1 text, §1.2 program). */
+function publishedRange(
+  grant: Grant,
+  fn: FunctionState,
+  recent: number,
+  last: number,
+  allocation: number,
+  unit: number,
+  cap: number,
+  settings: DecisionSettings,
+): void {
+  const code = settings.preset === 'freyr-code';
+  // Only the program looks at failures.
+  if (code && fn.lastFailed) {
+    userRange(grant, 'failure');
+    return;
+  }
+  if (!(last >= 0)) {
+    userRange(grant, 'first_call');
+    return;
+  }
+  const lower = (Math.floor(recent / unit) + 1) * unit;
+  const over = code ? last / grant.user <= settings.thetaUser : last < grant.user;
+  if (over) {
+    if (last / allocation >= settings.thetaSpike) {
+      userRange(grant, 'spike');
+      return;
+    }
+    grant.lower = Math.min(lower, grant.user);
+    grant.upper = grant.user;
+    grant.reason = 'over_provisioned';
+  } else {
+    grant.lower = Math.min(lower, cap);
+    grant.upper = cap;
+    grant.reason = 'under_provisioned';
+  }
+}

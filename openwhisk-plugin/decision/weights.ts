@@ -1,0 +1,103 @@
+import type { FunctionState } from './function-state.js';
+import type { DecisionSettings } from './settings.js';
+
+/** Range of a cgroup v1 weight; Docker refuses what lies outside (field-notes A1-03). */
+export const MIN_SHARES = 2;
+export const MAX_SHARES = 262_144;
+/** An agent's vertical action multiplies the policy's weight by x1/2, x1 or x2 (design §3). */
+const TARGET_FACTOR = 2;
+/** Half-lives after which the reference's weights are scaled back. */
+const EPOCH = 64;
+/** Runs of either arm before alpha may change: fewer say nothing. */
+const TREATED_NEEDED = 20;
+const CONTROL_NEEDED = 10;
+const ALPHA_FALL = 0.75;
+const ALPHA_RISE = 0.05;
+
+/**
+ * T_ref of `short-first`: the geometric mean of the functions' expected CPU times. Each function counts once, with a weight that halves
+ * per half-life since it was last called, so that one busy function does not push all others into the clamp.
+ */
+export class HostReference {
+  #sum = 0;
+  #weight = 0;
+  #epoch = 0;
+
+  /** Takes in a function's new expectation. */
+  update(fn: FunctionState, now: number, halfLife: number): void {
+    const expected = fn.expectedCpu.mean;
+    if (!(expected > 0) || !Number.isFinite(expected)) return;
+    const halves = now / halfLife;
+    const epoch = Math.floor(halves / EPOCH);
+    if (epoch > this.#epoch) {
+      const scale = 2 ** (-EPOCH * (epoch - this.#epoch));
+      this.#sum *= scale;
+      this.#weight *= scale;
+      this.#epoch = epoch;
+    }
+    this.remove(fn);
+    fn.loggedCpu = Math.log(expected);
+    fn.loggedWeight = 2 ** (halves - this.#epoch * EPOCH);
+    fn.loggedEpoch = this.#epoch;
+    this.#sum += fn.loggedWeight * fn.loggedCpu;
+    this.#weight += fn.loggedWeight;
+  }
+
+  remove(fn: FunctionState): void {
+    if (!(fn.loggedWeight > 0)) return;
+    const weight = fn.loggedWeight * 2 ** (-EPOCH * (this.#epoch - fn.loggedEpoch));
+    this.#sum -= weight * fn.loggedCpu;
+    this.#weight -= weight;
+    fn.loggedWeight = 0;
+  }
+
+  /** ms; NaN while nothing is known. */
+  get value(): number {
+    return this.#weight > 1e-12 ? Math.exp(this.#sum / this.#weight) : Number.NaN;
+  }
+}
+
+/** clamp((reference / expected)^alpha); 1 where either is unknown. */
+export function shortFirstFactor(
+  expected: number,
+  reference: number,
+  alpha: number,
+  settings: DecisionSettings,
+): number {
+  if (!(expected > 0) || !(reference > 0)) return 1;
+  const factor = (reference / expected) ** alpha;
+  if (Number.isNaN(factor)) return 1;
+  return Math.min(settings.weightClampHigh, Math.max(settings.weightClampLow, factor));
+}
+
+/** The agent's factor: its CPU target against the user's CPU, within x1/2..x2; 1 without a target. */
+export function targetFactor(target: number, user: number): number {
+  const factor = target / user;
+  if (!(target > 0) || !Number.isFinite(target) || !(factor > 0)) return 1;
+  return Math.min(TARGET_FACTOR, Math.max(1 / TARGET_FACTOR, factor));
+}
+
+/** The container's own shares x factor, as a weight that the kernel takes. Not finite or not positive: its own shares. */
+export function scaleShares(own: number, factor: number): number {
+  if (!(factor > 0) || !Number.isFinite(factor)) return own;
+  return Math.min(MAX_SHARES, Math.max(MIN_SHARES, Math.round(own * factor)));
+}
+
+/**
+ * Payers are watched: where a function with a lowered weight is slower than `payerBound` x its control arm, its alpha falls by a quarter;
+ * well within the bound it recovers by .05. Each step is judged by runs after it alone.
+ */
+export function watchPayer(fn: FunctionState, settings: DecisionSettings): void {
+  if (fn.alpha > settings.alpha) fn.alpha = settings.alpha;
+  if (fn.sinceAlpha.count < TREATED_NEEDED) return;
+  const pays = fn.weightFactor < 1;
+  if (pays && fn.control.weight < CONTROL_NEEDED) return;
+  const slowdown = fn.sinceAlpha.ratioTo(fn.control);
+  if (pays && slowdown > settings.payerBound) {
+    fn.alpha = fn.alpha < 0.05 ? 0 : fn.alpha * ALPHA_FALL;
+    fn.sinceAlpha.forget();
+  } else if (fn.alpha < settings.alpha && (!pays || slowdown < (1 + settings.payerBound) / 2)) {
+    fn.alpha = Math.min(settings.alpha, fn.alpha + ALPHA_RISE);
+    fn.sinceAlpha.forget();
+  }
+}

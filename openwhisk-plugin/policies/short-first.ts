@@ -1,0 +1,27 @@
+import type { Grant, Run } from '../decision/run.js';
+import { shortFirstFactor, targetFactor } from '../decision/weights.js';
+import type { ActivationPolicy, PolicyContext } from './activation-policy.js';
+
+/**
+ * Size-based processor sharing by cgroup weights alone (design §3): own shares x clamp((T_ref / expected CPU time)^alpha), times the agent's factor.
+ * `alpha` here is a ceiling; each function's own falls while it pays too much.
+ */
+export class ShortFirstPolicy implements ActivationPolicy {
+  readonly name = 'short-first';
+  readonly kind = 'weight';
+  readonly #alpha: number;
+
+  constructor(alpha = Number.POSITIVE_INFINITY) {
+    this.#alpha = alpha;
+  }
+
+  choose(run: Run, grant: Grant, context: PolicyContext): number {
+    const settings = context.settings;
+    const fn = run.fn;
+    const alpha = Math.min(fn.alpha, settings.alpha, this.#alpha);
+    return (
+      shortFirstFactor(fn.expectedCpu.mean, context.reference, alpha, settings) *
+      targetFactor(run.targetCpu, grant.user)
+    );
+  }
+}
