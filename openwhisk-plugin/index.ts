@@ -1,3 +1,5 @@
+export * from './cgroup/index.js';
 export * from './decision/index.js';
+export * from './engine/index.js';
 export * from './policies/index.js';
 export * from './ports/index.js';

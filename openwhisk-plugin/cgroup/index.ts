@@ -1,0 +1,15 @@
+export * from './cgroup-errors.js';
+export { preflight, resolveCgroups } from './cgroup-paths.js';
+export { type Drift, type DriftHandle, DriftWatch } from './drift.js';
+export { CgroupLimitHandle } from './limit-handle.js';
+export { CgroupLimitWriter, type CgroupLimitWriterOptions } from './limit-writer.js';
+export {
+  type ContainerListing,
+  type RestoredContainer,
+  type RestoreReport,
+  restoreAll,
+  restoreUserLimits,
+} from './restore.js';
+export { formulaOf, isRuntimeWeight, runtimeWeight, type WeightFormula } from './shares.js';
+export { type ScopeProperties, setPropertyArguments, systemctl } from './systemd-scope.js';
+export { CgroupUsageMonitor, type CgroupUsageMonitorOptions } from './usage-monitor.js';

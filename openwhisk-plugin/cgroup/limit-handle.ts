@@ -1,0 +1,279 @@
+import type { Bytes, Millicores } from '../../config/index.js';
+import { type ContainerInfo, type LimitHandle, type Limits, NO_LIMIT, type WriteResult } from '../ports/index.js';
+import { UNLIMITED, UNREADABLE, type WriteError } from './control-file.js';
+import type { LimitFiles } from './limit-files.js';
+import type { MemoryLowerer } from './memory-lowerer.js';
+import { clampShares, formulaOf, isRuntimeWeight, scaledWeight, sharesOfWeight, type WeightFormula } from './shares.js';
+import type { SystemdScope } from './systemd-scope.js';
+
+/** The kernel's own minimum, us per period. */
+const LEAST_QUOTA = 1000;
+const PAGE = 4096;
+/** A limit reads back rounded down to a page, which is at most this (arm64). */
+const LARGEST_PAGE = 65_536;
+
+export interface HandleContext {
+  readonly lowerer: MemoryLowerer;
+  /** Room above the use that a lowered limit must leave, as a share of the use. */
+  readonly margin: number;
+  /** Of the host's container runtime, learned from containers whose weight shows it. */
+  formula: WeightFormula;
+}
+
+/** {@link LimitHandle} over either version's files: rounding, order, bounds and read-back are here. */
+export class CgroupLimitHandle implements LimitHandle {
+  readonly #files: LimitFiles;
+  readonly #context: HandleContext;
+  readonly #scope: SystemdScope | null;
+  readonly #user: ContainerInfo['user'];
+  readonly #formula: WeightFormula;
+  readonly #swapAllowance: number;
+  readonly #expected: Limits;
+  readonly #generation = new Int32Array(new SharedArrayBuffer(4));
+  #ceiling: number;
+  #weight: number;
+  #lowering: Promise<WriteResult> | null = null;
+  #closed = false;
+
+  constructor(container: ContainerInfo, files: LimitFiles, context: HandleContext, scope: SystemdScope | null) {
+    this.#files = files;
+    this.#context = context;
+    this.#scope = scope;
+    this.#user = container.user;
+    const { memory, memoryAndSwap } = container.user;
+    this.#swapAllowance =
+      memory === NO_LIMIT || memoryAndSwap === NO_LIMIT ? UNLIMITED : Math.max(0, memoryAndSwap - memory);
+    this.#ceiling = files.hasCpu ? files.ceiling() : UNLIMITED;
+    this.#weight = files.weight();
+    if (files.version === 2) context.formula = formulaOf(container.user.shares, this.#weight) ?? context.formula;
+    this.#formula = context.formula;
+    this.#expected = { shares: 0, quota: 0 as Millicores, memory: 0 as Bytes };
+    this.read(this.#expected);
+  }
+
+  get expected(): Readonly<Limits> {
+    return this.#expected;
+  }
+
+  /** What this host can set; the others answer `unsupported`. */
+  get controls(): { readonly cpu: boolean; readonly memory: boolean } {
+    return { cpu: this.#files.hasCpu, memory: this.#files.hasMemory };
+  }
+
+  setShares(shares: number): WriteResult {
+    if (!this.#files.hasCpu) return 'unsupported';
+    const wanted = clampShares(shares);
+    if (Number.isNaN(wanted)) return 'refused';
+    const weight = this.#files.version === 1 ? wanted : scaledWeight(wanted, this.#user.shares, this.#formula);
+    const found = this.#files.weight();
+    if (found === UNREADABLE) return 'gone';
+    if (found === weight || this.#isUsers(wanted, found)) {
+      this.#expected.shares = wanted;
+      this.#weight = found;
+      return 'unchanged';
+    }
+    const failed = this.#files.writeWeight(weight);
+    if (failed) return outcome(failed);
+    const now = this.#files.weight();
+    if (now === UNREADABLE) return 'gone';
+    this.#expected.shares = wanted;
+    this.#weight = weight;
+    return now === weight ? 'written' : 'not_effective';
+  }
+
+  setQuota(quota: Millicores): WriteResult {
+    if (!this.#files.hasCpu) return 'unsupported';
+    if (!Number.isFinite(quota) || quota < 0) return 'refused';
+    const found = this.#files.quota();
+    if (found === UNREADABLE) return 'gone';
+    const period = this.#files.period;
+    let wanted = this.#quotaMicros(quota, period);
+    let written: 'written' | 'unchanged' = 'unchanged';
+    if (found !== wanted) {
+      let failed = this.#files.writeQuota(wanted);
+      if (failed === 'EINVAL' && wanted !== UNLIMITED) {
+        // A group above may have been narrowed since.
+        this.#ceiling = this.#files.ceiling();
+        const narrowed = Math.min(wanted, this.#ceiling);
+        if (narrowed < wanted) {
+          wanted = narrowed;
+          failed = this.#files.writeQuota(wanted);
+        }
+      }
+      if (failed) return outcome(failed);
+      const now = this.#files.quota();
+      if (now === UNREADABLE) return 'gone';
+      if (now !== wanted) {
+        this.#expected.quota = quotaMillicores(wanted, period);
+        return 'not_effective';
+      }
+      written = 'written';
+    }
+    this.#expected.quota = quotaMillicores(wanted, period);
+    return written;
+  }
+
+  raiseMemory(limit: Bytes): WriteResult {
+    if (!this.#files.hasMemory) return 'unsupported';
+    const wanted = wholePages(limit);
+    if (!(wanted > 0)) return 'refused';
+    const found = this.#files.memory();
+    if (found === UNREADABLE) return 'gone';
+    if (wanted < found && !samePages(found, wanted)) return 'refused';
+    if (samePages(found, wanted)) {
+      // Takes back a lowering that is on its way: the newest wish is this one.
+      Atomics.add(this.#generation, 0, 1);
+      this.#expected.memory = memoryBytes(wanted);
+      const repaired = this.#repairSwap(found);
+      return repaired;
+    }
+    Atomics.add(this.#generation, 0, 1);
+    const oldSwap = this.#files.swap();
+    const failed = this.#files.raise(wanted, this.#swapAllowance);
+    if (failed) {
+      if (oldSwap >= 0) this.#files.writeSwap(found, oldSwap);
+      return outcome(failed);
+    }
+    this.#expected.memory = memoryBytes(wanted);
+    this.#scope?.memory(wanted, this.#swapAllowance);
+    return this.#memoryIs(wanted);
+  }
+
+  /** One at a time per container. A newer call, raise or lower, makes an older one that still waits end as `refused`. */
+  async lowerMemory(limit: Bytes): Promise<WriteResult> {
+    if (!this.#files.hasMemory) return 'unsupported';
+    const wanted = wholePages(limit);
+    if (!(wanted > 0) || wanted === UNLIMITED) return 'refused';
+    const mine = Atomics.add(this.#generation, 0, 1) + 1;
+    while (this.#lowering) await this.#lowering;
+    if (this.#closed) return 'gone';
+    if (Atomics.load(this.#generation, 0) !== mine) return 'refused';
+    const found = this.#files.memory();
+    if (found === UNREADABLE) return 'gone';
+    if (samePages(found, wanted)) {
+      this.#expected.memory = memoryBytes(wanted);
+      return this.#repairSwap(found);
+    }
+    if (wanted > found) return 'refused';
+    const before = this.#expected.memory;
+    this.#lowering = this.#context.lowerer.lower(
+      { paths: this.#files.paths, limit: wanted, swap: this.#swapAllowance, margin: this.#context.margin },
+      this.#generation,
+    );
+    const result = await this.#lowering;
+    this.#lowering = null;
+    if (this.#closed) return result;
+    if (Atomics.load(this.#generation, 0) !== mine) {
+      // A raise came while the kernel was at work: what it asked for is what must stand.
+      const newest = wholePages(this.#expected.memory);
+      if (this.#expected.memory !== before || result === 'written') this.#files.raise(newest, this.#swapAllowance);
+      return 'refused';
+    }
+    if (result === 'written' || result === 'unchanged') {
+      this.#expected.memory = memoryBytes(wanted);
+      this.#scope?.memory(wanted, this.#swapAllowance);
+    }
+    return result;
+  }
+
+  protectMemory(amount: Bytes): WriteResult {
+    if (!this.#files.hasMemory) return 'unsupported';
+    if (!Number.isFinite(amount) || amount < 0) return 'refused';
+    const wanted = Math.floor(amount / PAGE) * PAGE;
+    if (this.#files.version === 2 && this.#files.protection() === wanted) return 'unchanged';
+    const failed = this.#files.protect(wanted);
+    if (failed === 'unsupported') return failed;
+    if (failed) return outcome(failed);
+    this.#scope?.protection(wanted);
+    return samePages(this.#files.protection(), wanted) ? 'written' : 'not_effective';
+  }
+
+  read(into: Limits): boolean {
+    if (this.#files.hasCpu) {
+      const weight = this.#files.weight();
+      const quota = this.#files.quota();
+      if (weight === UNREADABLE || quota === UNREADABLE) return false;
+      into.shares = this.#sharesOf(weight);
+      into.quota = quotaMillicores(quota, this.#files.period);
+    } else {
+      into.shares = this.#user.shares;
+      into.quota = this.#user.quota;
+    }
+    if (!this.#files.hasMemory) {
+      into.memory = this.#user.memory;
+      return true;
+    }
+    const memory = this.#files.memory();
+    if (memory === UNREADABLE) return false;
+    into.memory = memoryBytes(memory);
+    return true;
+  }
+
+  /** False where swap came back, which systemd does to exactly OpenWhisk's flags (field-notes A2-10). */
+  swapHolds(): boolean {
+    if (!this.#files.hasMemory || this.#swapAllowance === UNLIMITED) return true;
+    const swap = this.#files.swap();
+    return swap === UNREADABLE || swap <= this.#swapAllowance + LARGEST_PAGE;
+  }
+
+  repairSwap(): WriteResult {
+    return this.#repairSwap(this.#files.memory());
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    Atomics.add(this.#generation, 0, 1);
+    this.#files.close();
+  }
+
+  #repairSwap(memory: number): WriteResult {
+    if (memory === UNREADABLE) return 'gone';
+    if (this.swapHolds()) return 'unchanged';
+    const failed = this.#files.writeSwap(memory, this.#swapAllowance);
+    if (failed) return outcome(failed);
+    if (memory !== UNLIMITED) this.#scope?.memory(memory, this.#swapAllowance);
+    return this.swapHolds() ? 'written' : 'not_effective';
+  }
+
+  #memoryIs(wanted: number): WriteResult {
+    const now = this.#files.memory();
+    if (now === UNREADABLE) return 'gone';
+    return samePages(now, wanted) ? 'written' : 'not_effective';
+  }
+
+  #quotaMicros(quota: number, period: number): number {
+    if (quota === NO_LIMIT) return UNLIMITED;
+    return Math.max(LEAST_QUOTA, Math.min(this.#ceiling, Math.round((quota * period) / 1000)));
+  }
+
+  #isUsers(shares: number, weight: number): boolean {
+    return this.#files.version === 2 && shares === this.#user.shares && isRuntimeWeight(shares, weight);
+  }
+
+  #sharesOf(weight: number): number {
+    if (this.#files.version === 1) return weight;
+    if (weight === this.#weight && this.#expected.shares > 0) return this.#expected.shares;
+    if (isRuntimeWeight(this.#user.shares, weight)) return this.#user.shares;
+    return sharesOfWeight(weight, this.#user.shares, this.#formula);
+  }
+}
+
+/** As the kernel rounds. {@link NO_LIMIT} is the widest of all. */
+function wholePages(limit: number): number {
+  if (limit === NO_LIMIT) return UNLIMITED;
+  return Number.isFinite(limit) ? Math.floor(limit / PAGE) * PAGE : Number.NaN;
+}
+
+const samePages = (found: number, wanted: number): boolean =>
+  found === wanted ||
+  (found < wanted && wanted - found < LARGEST_PAGE && wanted !== UNLIMITED && found % LARGEST_PAGE === 0);
+
+const memoryBytes = (limit: number): Bytes => (limit === UNLIMITED ? NO_LIMIT : limit) as Bytes;
+
+const quotaMillicores = (quota: number, period: number): Millicores =>
+  (quota === UNLIMITED ? NO_LIMIT : (quota * 1000) / period) as Millicores;
+
+function outcome(error: WriteError): WriteResult {
+  return error === 'gone' ? 'gone' : 'refused';
+}

@@ -1,0 +1,121 @@
+import type { ContainerInfo, LimitWriter } from '../ports/index.js';
+import { CgroupNotFoundError } from './cgroup-errors.js';
+import { resolveCgroups } from './cgroup-paths.js';
+import { CgroupV1Files } from './cgroup-v1.js';
+import { CgroupV2Files } from './cgroup-v2.js';
+import type { LimitFiles } from './limit-files.js';
+import { CgroupLimitHandle, type HandleContext } from './limit-handle.js';
+import { MemoryLowerer } from './memory-lowerer.js';
+import { clampShares, scaledWeight, sharesOfWeight, type WeightFormula } from './shares.js';
+import { type ScopeProperties, SystemdScope } from './systemd-scope.js';
+
+export interface CgroupLimitWriterOptions {
+  /** The file system's root: `/` but in tests. */
+  readonly root?: string;
+  readonly cgroupVersion: 1 | 2;
+  /** Where systemd owns the cgroups: how to tell it (field-notes A2-09). Absent with the cgroupfs driver. */
+  readonly scopes?: ScopeProperties;
+  readonly onScopeFailure?: (container: ContainerInfo, error: unknown) => void;
+  /** Room above the present use that a lowered memory limit must leave, as a share of the use. Default 0.05. */
+  readonly margin?: number;
+  /** Of the container runtime on v2; learned from containers, this is the first guess. */
+  readonly formula?: WeightFormula;
+}
+
+/** {@link LimitWriter} on the files of cgroup v1, v2 or both. Owns one worker thread, made at the first lowered memory limit. */
+export class CgroupLimitWriter implements LimitWriter {
+  readonly #root: string;
+  readonly #version: 1 | 2;
+  readonly #options: CgroupLimitWriterOptions;
+  readonly #context: HandleContext;
+  readonly #lowerer = new MemoryLowerer();
+
+  constructor(options: CgroupLimitWriterOptions) {
+    this.#options = options;
+    this.#root = options.root ?? '/';
+    this.#version = options.cgroupVersion;
+    this.#context = { lowerer: this.#lowerer, margin: options.margin ?? 0.05, formula: options.formula ?? 'linear' };
+  }
+
+  /** Throws CgroupNotFoundError (ended), CgroupNamespaceError, CgroupReadOnlyError. */
+  open(container: ContainerInfo): CgroupLimitHandle {
+    const paths = resolveCgroups(container.pid, container.id, this.#root);
+    const version = paths.memory?.version ?? paths.cpu?.version ?? this.#version;
+    const scope = this.#options.scopes
+      ? new SystemdScope(paths.unit, version, this.#options.scopes, (error) =>
+          this.#options.onScopeFailure?.(container, error),
+        )
+      : null;
+    return new CgroupLimitHandle(container, openFiles(container, paths), this.#context, scope);
+  }
+
+  /**
+   * The weight the kernel would really express. On v2 weights are coarse and stand in proportion to the container's own shares:
+   * 128 shares are weight 5 with an older runc, so that the next step up is +20 %.
+   */
+  expressible(shares: number, userShares = 1024): number {
+    const wanted = clampShares(shares);
+    if (this.#version === 1) return wanted;
+    const { formula } = this.#context;
+    return sharesOfWeight(scaledWeight(wanted, userShares, formula), userShares, formula);
+  }
+
+  /** Ends the worker thread. */
+  close(): Promise<void> {
+    return this.#lowerer.close();
+  }
+}
+
+/** Controllers of one container that live in different versions (hybrid hosts) get both kinds of files behind one face. */
+function openFiles(container: ContainerInfo, paths: ReturnType<typeof resolveCgroups>): LimitFiles {
+  const { cpu, memory } = paths;
+  const period = container.user.periodMicros;
+  if (cpu?.version !== 2 && memory?.version !== 2) {
+    return new CgroupV1Files(cpu?.directory ?? null, memory?.directory ?? null, period);
+  }
+  if (cpu?.version === 1 || memory?.version === 1) {
+    const first = new CgroupV1Files(
+      cpu?.version === 1 ? cpu.directory : null,
+      memory?.version === 1 ? memory.directory : null,
+      period,
+    );
+    const directory = (cpu?.version === 2 ? cpu.directory : memory?.directory) ?? '';
+    return joined(first, new CgroupV2Files(directory, cpu?.version === 2, memory?.version === 2, period));
+  }
+  const directory = cpu?.directory ?? memory?.directory;
+  if (directory === undefined) {
+    throw new CgroupNotFoundError(`container ${container.id.slice(0, 12)} has neither a cpu nor a memory cgroup`, {
+      hint: 'Its first process lives, but no controller is enabled for it: see gleaner doctor.',
+    });
+  }
+  return new CgroupV2Files(directory, cpu !== null, memory !== null, period);
+}
+
+function joined(first: CgroupV1Files, second: CgroupV2Files): LimitFiles {
+  const cpu: LimitFiles = second.hasCpu ? second : first;
+  const memory: LimitFiles = second.hasMemory ? second : first;
+  return {
+    version: cpu.version,
+    hasCpu: cpu.hasCpu,
+    hasMemory: memory.hasMemory,
+    get period() {
+      return cpu.period;
+    },
+    weight: () => cpu.weight(),
+    writeWeight: (weight) => cpu.writeWeight(weight),
+    quota: () => cpu.quota(),
+    writeQuota: (quota) => cpu.writeQuota(quota),
+    ceiling: () => cpu.ceiling(),
+    memory: () => memory.memory(),
+    swap: () => memory.swap(),
+    raise: (limit, swap) => memory.raise(limit, swap),
+    writeSwap: (limit, swap) => memory.writeSwap(limit, swap),
+    protect: (amount) => memory.protect(amount),
+    protection: () => memory.protection(),
+    paths: memory.paths,
+    close: () => {
+      first.close();
+      second.close();
+    },
+  };
+}

@@ -1,0 +1,51 @@
+/** The kernel's range of v1 shares; outside of it an engine fails or half-applies (field-notes A1-03). */
+export const LEAST_SHARES = 2;
+export const MOST_SHARES = 262_144;
+const LEAST_WEIGHT = 1;
+const MOST_WEIGHT = 10_000;
+
+/** How a container runtime turns `--cpu-shares` into a v2 weight: linear before runc 1.3.2, curved since, and in crun (field-notes A2-14). */
+export type WeightFormula = 'linear' | 'curved';
+
+/** A whole number of shares the kernel takes; NaN where the wish is not a number. */
+export function clampShares(shares: number): number {
+  return Math.min(MOST_SHARES, Math.max(LEAST_SHARES, Math.round(shares)));
+}
+
+/** The v2 weight a runtime of either kind gives a container made with these shares. */
+export function runtimeWeight(shares: number, formula: WeightFormula): number {
+  const s = clampShares(shares);
+  if (formula === 'linear') return 1 + Math.floor(((s - 2) * 9999) / 262_142);
+  if (s === LEAST_SHARES) return LEAST_WEIGHT;
+  if (s === MOST_SHARES) return MOST_WEIGHT;
+  const log = Math.log2(s);
+  return Math.min(MOST_WEIGHT, Math.ceil(10 ** ((log * log + 125 * log) / 612 - 7 / 34)));
+}
+
+/** Which formula made this weight of these shares; null where neither did, or both would have. */
+export function formulaOf(shares: number, weight: number): WeightFormula | null {
+  const linear = runtimeWeight(shares, 'linear') === weight;
+  const curved = runtimeWeight(shares, 'curved') === weight;
+  if (linear === curved) return null;
+  return linear ? 'linear' : 'curved';
+}
+
+/** Neither runtime's weight of the user's shares is ever drift. */
+export function isRuntimeWeight(shares: number, weight: number): boolean {
+  return runtimeWeight(shares, 'linear') === weight || runtimeWeight(shares, 'curved') === weight;
+}
+
+/**
+ * The v2 weight for wished shares, in proportion to what the container's own shares were given: a factor of 16 in shares is one
+ * of 16 in CPU, whichever formula the runtime used, and siblings that are not managed keep their place.
+ */
+export function scaledWeight(shares: number, userShares: number, formula: WeightFormula): number {
+  const base = runtimeWeight(userShares, formula);
+  const weight = Math.round((base * clampShares(shares)) / clampShares(userShares));
+  return Math.min(MOST_WEIGHT, Math.max(LEAST_WEIGHT, weight));
+}
+
+/** The shares that a weight stands for beside the container's own. */
+export function sharesOfWeight(weight: number, userShares: number, formula: WeightFormula): number {
+  return (weight * clampShares(userShares)) / runtimeWeight(userShares, formula);
+}

@@ -1,0 +1,198 @@
+import { join } from 'node:path';
+import { type Bytes, type Clock, type Micros, systemClock } from '../../config/index.js';
+import type { ContainerInfo, UsageMonitor, UsageProbe, UsageSample } from '../ports/index.js';
+import { type CgroupPaths, type ControllerDirectory, resolveCgroups } from './cgroup-paths.js';
+import { ControlFile, StatKey, UNREADABLE } from './control-file.js';
+
+const MEM_TOTAL = new StatKey('MemTotal:');
+const MEM_AVAILABLE = new StatKey('MemAvailable:');
+const USAGE_USEC = new StatKey('usage_usec');
+const PERIODS = new StatKey('nr_periods');
+const THROTTLED = new StatKey('nr_throttled');
+const WAIT_SUM = new StatKey('wait_sum');
+const OOM_KILL = new StatKey('oom_kill');
+const MAX = new StatKey('max');
+const TOTAL_INACTIVE_FILE = new StatKey('total_inactive_file');
+const INACTIVE_FILE = new StatKey('inactive_file');
+/** The first `total=` of a pressure file is that of its line `some`. */
+const PRESSURE_TOTAL = Buffer.from('total=', 'latin1');
+/** `FROZEN` and `FREEZING`, against `THAWED`. */
+const LETTER_F = 70;
+
+export interface CgroupUsageMonitorOptions {
+  /** The file system's root: `/` but in tests. */
+  readonly root?: string;
+  readonly clock?: Clock;
+}
+
+/** Counters from the kernel, by key and never by line number (field-notes A2-21), on descriptors that stay open. */
+export class CgroupUsageMonitor implements UsageMonitor {
+  readonly #root: string;
+  readonly #clock: Clock;
+  #meminfo: ControlFile | null = null;
+
+  constructor(options: CgroupUsageMonitorOptions = {}) {
+    this.#root = options.root ?? '/';
+    this.#clock = options.clock ?? systemClock;
+  }
+
+  /** Throws CgroupNotFoundError, CgroupNamespaceError. */
+  open(container: ContainerInfo): UsageProbe {
+    const paths = resolveCgroups(container.pid, container.id, this.#root);
+    return new CgroupUsageProbe(paths, join(this.#root, `proc/${container.pid}/schedstat`), this.#clock);
+  }
+
+  hostMemoryInUse(): Bytes {
+    this.#meminfo ??= ControlFile.open(join(this.#root, 'proc/meminfo'), 'r');
+    const length = this.#meminfo?.fillWords() ?? -1;
+    if (length < 0) return 0 as Bytes;
+    return ((MEM_TOTAL.valueOf(length) - MEM_AVAILABLE.valueOf(length)) * 1024) as Bytes;
+  }
+
+  close(): void {
+    this.#meminfo?.close();
+    this.#meminfo = null;
+  }
+}
+
+class CgroupUsageProbe implements UsageProbe {
+  readonly #clock: Clock;
+  readonly #cpuacct: ControlFile | null;
+  readonly #cpuacctVersion: 1 | 2;
+  readonly #cpuStat: ControlFile | null;
+  readonly #pressure: ControlFile | null;
+  readonly #schedstat: ControlFile | null;
+  readonly #memoryVersion: 1 | 2;
+  readonly #usage: ControlFile | null;
+  readonly #memoryStat: ControlFile | null;
+  readonly #events: ControlFile | null;
+  readonly #failures: ControlFile | null;
+  readonly #peak: ControlFile | null;
+  readonly #frozen: ControlFile | null;
+  readonly #frozenVersion: 1 | 2;
+
+  constructor(paths: CgroupPaths, schedstat: string, clock: Clock) {
+    this.#clock = clock;
+    const { cpu, cpuacct, memory, freezer } = paths;
+    this.#cpuacctVersion = cpuacct?.version ?? 1;
+    this.#cpuacct = file(cpuacct, 'cpuacct.usage', 'cpu.stat');
+    this.#cpuStat = file(cpu, 'cpu.stat', 'cpu.stat');
+    this.#pressure = file(cpu, null, 'cpu.pressure');
+    this.#schedstat = this.#pressure ? null : ControlFile.open(schedstat, 'r');
+    this.#memoryVersion = memory?.version ?? 1;
+    this.#usage = file(memory, 'memory.usage_in_bytes', 'memory.current');
+    this.#memoryStat = file(memory, 'memory.stat', 'memory.stat');
+    this.#events = file(memory, 'memory.oom_control', 'memory.events');
+    this.#failures = file(memory, 'memory.failcnt', null);
+    this.#peak = resettable(memory);
+    this.#frozenVersion = freezer?.version ?? 1;
+    this.#frozen = file(freezer, 'freezer.state', 'cgroup.freeze');
+  }
+
+  cpu(): number {
+    if (!this.#cpuacct) return -1;
+    if (this.#cpuacctVersion === 1) {
+      const nanos = this.#cpuacct.number();
+      return nanos < 0 ? -1 : nanos / 1000;
+    }
+    const length = this.#cpuacct.fill();
+    return length < 0 ? -1 : USAGE_USEC.valueOf(length);
+  }
+
+  sample(into: UsageSample): boolean {
+    const cpu = this.cpu();
+    if (cpu < 0 && this.#cpuacct) return false;
+    into.at = this.#clock.monotonic();
+    into.cpu = Math.max(0, cpu) as Micros;
+    return this.#sampleCpu(into) && this.#sampleMemory(into) && this.#sampleFreezer(into);
+  }
+
+  /** v1: the peak becomes the present use. v2: the same for this descriptor, from kernel 6.12 on. */
+  resetPeak(): void {
+    this.#peak?.write(0);
+  }
+
+  close(): void {
+    this.#cpuacct?.close();
+    this.#cpuStat?.close();
+    this.#pressure?.close();
+    this.#schedstat?.close();
+    this.#usage?.close();
+    this.#memoryStat?.close();
+    this.#events?.close();
+    this.#failures?.close();
+    this.#peak?.close();
+    this.#frozen?.close();
+  }
+
+  #sampleCpu(into: UsageSample): boolean {
+    into.waiting = -1;
+    into.periods = 0;
+    into.throttledPeriods = 0;
+    if (this.#cpuStat) {
+      const length = this.#cpuStat.fill();
+      if (length < 0) return false;
+      into.periods = Math.max(0, PERIODS.valueOf(length));
+      into.throttledPeriods = Math.max(0, THROTTLED.valueOf(length));
+      const wait = WAIT_SUM.valueOf(length);
+      if (wait >= 0) into.waiting = wait / 1000;
+    }
+    if (this.#pressure) {
+      const length = this.#pressure.fill();
+      if (length >= 0) into.waiting = StatKey.wordOf(PRESSURE_TOTAL, length);
+    } else if (into.waiting < 0 && this.#schedstat) {
+      // The first process's main thread only: it is where the node proxy runs functions, and a lower bound for the others.
+      const nanos = this.#schedstat.number(1);
+      if (nanos >= 0) into.waiting = nanos / 1000;
+    }
+    return true;
+  }
+
+  #sampleMemory(into: UsageSample): boolean {
+    if (!this.#usage || !this.#memoryStat) return true;
+    const usage = this.#usage.number();
+    const length = this.#memoryStat.fill();
+    if (usage === UNREADABLE || length < 0) return false;
+    const inactive = (this.#memoryVersion === 1 ? TOTAL_INACTIVE_FILE : INACTIVE_FILE).valueOf(length);
+    into.workingSet = Math.max(0, usage - Math.max(0, inactive)) as Bytes;
+    const peak = this.#peak?.number() ?? -1;
+    into.peak = peak < 0 ? -1 : peak;
+    const events = this.#events?.fill() ?? -1;
+    into.oomKills = events < 0 ? 0 : Math.max(0, OOM_KILL.valueOf(events));
+    if (this.#memoryVersion === 2) into.limitHits = events < 0 ? 0 : Math.max(0, MAX.valueOf(events));
+    else into.limitHits = Math.max(0, this.#failures?.number() ?? 0);
+    return true;
+  }
+
+  /** Pauses by `runc` are visible here and nowhere else (field-notes A1-11). */
+  #sampleFreezer(into: UsageSample): boolean {
+    into.frozen = false;
+    if (!this.#frozen) return true;
+    if (this.#frozenVersion === 1) {
+      const first = this.#frozen.firstByte();
+      into.frozen = first === LETTER_F;
+      return first >= 0;
+    }
+    const state = this.#frozen.number();
+    into.frozen = state === 1;
+    return state !== UNREADABLE;
+  }
+}
+
+function file(where: ControllerDirectory | null, v1: string | null, v2: string | null): ControlFile | null {
+  const name = where?.version === 1 ? v1 : v2;
+  return where === null || name === null ? null : ControlFile.open(join(where.directory, name), 'r');
+}
+
+/** Null where the peak is that of the container's whole life, which says nothing about one activation (field-notes A2-15). */
+function resettable(memory: ControllerDirectory | null): ControlFile | null {
+  if (memory === null) return null;
+  try {
+    return ControlFile.open(
+      join(memory.directory, memory.version === 1 ? 'memory.max_usage_in_bytes' : 'memory.peak'),
+      'r+',
+    );
+  } catch {
+    return null;
+  }
+}

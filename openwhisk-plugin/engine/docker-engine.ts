@@ -1,0 +1,312 @@
+import {
+  bytes,
+  type Cancel,
+  type Clock,
+  GleanerError,
+  type Micros,
+  type Millis,
+  messageOf,
+  millicores,
+  millis,
+  type Random,
+  SeededRandom,
+  systemClock,
+  systemTimers,
+  type Timers,
+} from '../../config/index.js';
+import type { Bridge, ContainerEngine, ContainerEngineListener, ContainerInfo, HostFacts } from '../ports/index.js';
+import { bridgesOf, containerInfo } from './container-info.js';
+import type { ManagedFilter } from './container-names.js';
+import { DockerClient } from './docker-client.js';
+import { DockerEvents } from './docker-events.js';
+import { type EngineEvent, infoSchema, inspectSchema, listSchema, networksSchema } from './docker-schemas.js';
+import {
+  EngineAnswerError,
+  EngineStatusError,
+  EngineUnavailableError,
+  EngineUnsupportedError,
+} from './engine-errors.js';
+
+export interface DockerEngineOptions {
+  readonly socketPath?: string;
+  readonly managed: ManagedFilter;
+  readonly clock?: Clock;
+  readonly timers?: Timers;
+  readonly random?: Random;
+  /** Between two complete listings; events come in between. */
+  readonly reconcileEvery?: Millis;
+  /** Of one call to the engine. */
+  readonly deadline?: Millis;
+}
+
+/** What is known of one managed container. An inspect that was overtaken by a later `die` is thrown away by its `epoch`. */
+interface Known {
+  info: ContainerInfo | null;
+  paused: boolean;
+  lastOom: Micros;
+  /** Number of the pass before which it was announced: a listing asked for earlier does not know it. */
+  seenIn: number;
+}
+
+/**
+ * Docker, by `GET` and events only: subscribe first, list, reconcile by id, and again every 10 s and after each reconnect
+ * (design §2, field-notes A2-27).
+ */
+export class DockerEngine implements ContainerEngine {
+  readonly #client: DockerClient;
+  readonly #managed: ManagedFilter;
+  readonly #clock: Clock;
+  readonly #timers: Timers;
+  readonly #random: Random;
+  readonly #every: Millis;
+  readonly #known = new Map<string, Known>();
+  #bridges: Map<string, Bridge> = new Map();
+  #bridgesText = '';
+  #listener: ContainerEngineListener | null = null;
+  #events: DockerEvents | null = null;
+  #cancelPeriod: Cancel | null = null;
+  #passRunning: Promise<void> | null = null;
+  #passWanted: 'no' | 'listing' | 'full' = 'no';
+  #passNumber = 0;
+  #onFirstPass: (() => void) | null = null;
+  /** Inspections that could not be understood, so far: those containers are not managed. */
+  unreadable = 0;
+
+  constructor(options: DockerEngineOptions) {
+    this.#clock = options.clock ?? systemClock;
+    this.#timers = options.timers ?? systemTimers;
+    this.#random = options.random ?? new SeededRandom(process.pid);
+    this.#managed = options.managed;
+    this.#every = options.reconcileEvery ?? millis(10_000);
+    this.#client = new DockerClient({
+      socketPath: options.socketPath ?? '/var/run/docker.sock',
+      clock: this.#clock,
+      timers: this.#timers,
+      ...(options.deadline === undefined ? {} : { deadline: options.deadline }),
+    });
+  }
+
+  start(listener: ContainerEngineListener): Promise<void> {
+    this.#listener = listener;
+    const first = new Promise<void>((resolve) => {
+      this.#onFirstPass = resolve;
+    });
+    this.#events = new DockerEvents(this.#client, this.#timers, this.#random, this.#clock.wall(), {
+      subscribed: () => this.#pass('full'),
+      event: (event, at) => this.#event(event, at),
+      lost: (error) => this.#listener?.engineDown(error),
+    });
+    this.#events.start();
+    this.#cancelPeriod = this.#timers.every(this.#every, () => this.#pass('listing'));
+    return first;
+  }
+
+  async stop(): Promise<void> {
+    this.#listener = null;
+    this.#cancelPeriod?.();
+    this.#events?.stop();
+    this.#client.close();
+    await this.#passRunning;
+  }
+
+  /** Throws EngineUnavailableError, EngineUnsupportedError (no cgroups to manage). */
+  async facts(): Promise<HostFacts> {
+    const info = await this.#client.get('/info', infoSchema);
+    const driver = info.CgroupDriver;
+    if (driver !== 'cgroupfs' && driver !== 'systemd') {
+      throw new EngineUnsupportedError(
+        `the engine's cgroup driver is '${driver}': its containers have no limits of their own`,
+        {
+          hint: 'A rootless engine on cgroup v1 cannot be managed; run Docker as root, or move the host to cgroup v2.',
+        },
+      );
+    }
+    return {
+      cpu: millicores(info.NCPU * 1000),
+      memory: bytes(info.MemTotal),
+      cgroupVersion: info.CgroupVersion === '2' ? 2 : 1,
+      cgroupDriver: driver,
+      engineVersion: info.ServerVersion,
+      apiVersion: await this.#client.apiVersion(),
+    };
+  }
+
+  /** Every managed container that runs now, once, without a subscription: what {@link restoreAll} compares with. */
+  async snapshot(): Promise<ContainerInfo[]> {
+    await this.#readBridges();
+    const listed = await this.#client.get('/containers/json', listSchema);
+    const managed = listed.filter((container) => this.#isManaged(container.Names));
+    const infos = await Promise.all(managed.map((container) => this.#inspect(container.Id)));
+    return infos.filter((info) => info !== null);
+  }
+
+  close(): void {
+    this.#client.close();
+  }
+
+  #pass(kind: 'listing' | 'full'): void {
+    if (this.#passRunning) {
+      if (this.#passWanted !== 'full') this.#passWanted = kind;
+      return;
+    }
+    this.#passRunning = this.#reconcile(kind === 'full')
+      .then(
+        () => {
+          this.#events?.settled();
+          this.#onFirstPass?.();
+          this.#onFirstPass = null;
+          this.#listener?.reconciled();
+        },
+        (error: unknown) => {
+          // Reconnecting is what asks again: the stream of an engine that does not list is not to be trusted either.
+          const known = error instanceof GleanerError ? error : new EngineUnavailableError(messageOf(error), error);
+          this.#events?.reconnect(known);
+        },
+      )
+      .finally(() => {
+        this.#passRunning = null;
+        const next = this.#passWanted;
+        this.#passWanted = 'no';
+        if (next !== 'no' && this.#listener) this.#pass(next);
+      });
+  }
+
+  /** @param full after a gap: also what is known is inspected, since a container may have died and come back under its id. */
+  async #reconcile(full: boolean): Promise<void> {
+    const pass = ++this.#passNumber;
+    await this.#readBridges();
+    const listed = await this.#client.get('/containers/json', listSchema);
+    const running = new Set<string>();
+    const inspections: Promise<void>[] = [];
+    for (const container of listed) {
+      if (!this.#isManaged(container.Names)) continue;
+      running.add(container.Id);
+      const known = this.#known.get(container.Id);
+      if (!known) inspections.push(this.#learn(container.Id));
+      else if (known.info && full) inspections.push(this.#again(container.Id, known));
+      else if (known.info) this.#setPaused(container.Id, known, container.State === 'paused');
+    }
+    const now = this.#clock.wall();
+    for (const [id, known] of this.#known) {
+      if (!running.has(id) && known.seenIn < pass) this.#ended(id, now);
+    }
+    await Promise.all(inspections);
+  }
+
+  async #readBridges(): Promise<void> {
+    const networks = await this.#client.get('/networks', networksSchema);
+    this.#bridges = bridgesOf(networks);
+    const list = [...this.#bridges.values()].sort((a, b) => a.interfaceName.localeCompare(b.interfaceName));
+    const text = JSON.stringify(list);
+    if (text === this.#bridgesText || !this.#listener) return;
+    this.#bridgesText = text;
+    this.#listener.bridgesChanged(list);
+  }
+
+  async #learn(id: string): Promise<void> {
+    const known: Known = { info: null, paused: false, lastOom: 0 as Micros, seenIn: this.#passNumber };
+    this.#known.set(id, known);
+    let info: ContainerInfo | null;
+    try {
+      info = await this.#inspect(id);
+    } catch (error) {
+      if (this.#known.get(id) === known) this.#known.delete(id);
+      throw error;
+    }
+    // It may have ended, even begun anew, while the engine answered.
+    if (this.#known.get(id) !== known) return;
+    if (info === null) {
+      this.#known.delete(id);
+      return;
+    }
+    known.info = info;
+    known.paused = info.paused;
+    known.seenIn = this.#passNumber;
+    this.#listener?.containerStarted(info);
+  }
+
+  async #again(id: string, known: Known): Promise<void> {
+    const info = await this.#inspect(id);
+    if (this.#known.get(id) !== known || !known.info) return;
+    if (info !== null && info.startedAt === known.info.startedAt) {
+      this.#setPaused(id, known, info.paused);
+      return;
+    }
+    this.#ended(id, info?.startedAt ?? this.#clock.wall());
+    if (info !== null) {
+      this.#known.set(id, { info, paused: info.paused, lastOom: 0 as Micros, seenIn: this.#passNumber });
+      this.#listener?.containerStarted(info);
+    }
+  }
+
+  /** Null where it does not run (any more). */
+  async #inspect(id: string): Promise<ContainerInfo | null> {
+    try {
+      const answer = await this.#client.get(`/containers/${encodeURIComponent(id)}/json`, inspectSchema);
+      if (!answer.State.Running || answer.State.Pid <= 0) return null;
+      for (const endpoint of Object.values(answer.NetworkSettings?.Networks ?? {})) {
+        if (endpoint && endpoint.NetworkID !== '' && !this.#bridges.has(endpoint.NetworkID)) {
+          await this.#readBridges();
+          break;
+        }
+      }
+      return containerInfo(answer, this.#bridges);
+    } catch (error) {
+      if (error instanceof EngineStatusError && (error.status === 404 || error.status === 409)) return null;
+      if (error instanceof EngineAnswerError) {
+        // One container that cannot be read must not keep the others from being managed.
+        this.unreadable++;
+        return null;
+      }
+      throw error;
+    }
+  }
+
+  #event(event: EngineEvent, at: Micros): void {
+    if (event.Type === 'network') {
+      if (event.Action === 'create' || event.Action === 'destroy') this.#pass('listing');
+      return;
+    }
+    if (event.Type !== 'container') return;
+    const id = event.Actor.ID;
+    const known = this.#known.get(id);
+    switch (event.Action) {
+      case 'start':
+        // A failure here is an engine that does not answer: the next pass learns the container.
+        if (!known && this.#managed(event.Actor.Attributes?.name ?? ''))
+          this.#learn(id).catch(() => this.#pass('listing'));
+        break;
+      case 'die':
+      case 'destroy':
+        // An old event told again after a gap says nothing about a container that has started since.
+        if (known && !(known.info && at < known.info.startedAt)) this.#ended(id, at);
+        break;
+      case 'pause':
+      case 'unpause':
+        if (known?.info) this.#setPaused(id, known, event.Action === 'pause');
+        break;
+      case 'oom':
+        if (known?.info && at > known.lastOom) {
+          known.lastOom = at;
+          this.#listener?.containerOom(id);
+        }
+        break;
+    }
+  }
+
+  #ended(id: string, at: Micros): void {
+    const known = this.#known.get(id);
+    this.#known.delete(id);
+    if (known?.info) this.#listener?.containerEnded(id, at);
+  }
+
+  #setPaused(id: string, known: Known, paused: boolean): void {
+    if (known.paused === paused) return;
+    known.paused = paused;
+    this.#listener?.containerPaused(id, paused);
+  }
+
+  #isManaged(names: readonly string[] | null | undefined): boolean {
+    return (names ?? []).some((name) => this.#managed(name.replace(/^\//, '')));
+  }
+}
