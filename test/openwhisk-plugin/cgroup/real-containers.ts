@@ -1,0 +1,80 @@
+import { execFile, execFileSync, spawn } from 'node:child_process';
+import { promisify } from 'node:util';
+import type { ExecutionContext } from 'ava';
+
+const run = promisify(execFile);
+
+/** Everything these tests make begins so, and nothing else is touched. */
+export const PREFIX = 'glcg_';
+const IMAGE = `${PREFIX}node`;
+
+/** True where a real Docker is there; in CI its absence is a failure, elsewhere a loud line. */
+export function hasDocker(t: ExecutionContext): boolean {
+  try {
+    execFileSync('docker', ['version'], { stdio: 'ignore', timeout: 20_000 });
+    return true;
+  } catch {
+    if (process.env.CI) t.fail('no Docker in CI');
+    else t.log('NO DOCKER HERE: NOTHING WAS TESTED');
+    t.pass();
+    return false;
+  }
+}
+
+/** An image of this host's own node and the libraries it needs; made once. */
+export async function nodeImage(): Promise<string> {
+  const { stdout: found } = await run('docker', ['images', '-q', IMAGE]);
+  if (found.trim() !== '') return IMAGE;
+  const { stdout } = await run('ldd', [process.execPath]);
+  const libraries = [...stdout.matchAll(/(\/[^\s()]+)/g)].map((match) => match[1] as string);
+  const files = [...new Set([process.execPath, ...libraries])].map((path) => path.slice(1));
+  await new Promise<void>((resolve, reject) => {
+    const tar = spawn('tar', ['-C', '/', '-chf', '-', ...files], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const load = spawn('docker', ['import', '-', IMAGE], { stdio: [tar.stdout, 'ignore', 'inherit'] });
+    load.on('exit', (code) => (code === 0 ? resolve() : reject(new Error(`docker import ended with ${code}`))));
+  });
+  return IMAGE;
+}
+
+let counter = 0;
+
+export const containerName = (label: string): string => `${PREFIX}${process.pid}_${++counter}_${label}`;
+
+/** `docker run -d` of a node program with OpenWhisk's flags; the name. */
+export async function runContainer(name: string, program: string, flags: readonly string[] = []): Promise<string> {
+  const image = await nodeImage();
+  const limits = flags.length > 0 ? flags : ['--cpu-shares', '128', '--memory', '256m', '--memory-swap', '256m'];
+  const { stdout } = await run('docker', [
+    'run',
+    '-d',
+    '--name',
+    name,
+    ...limits,
+    image,
+    process.execPath,
+    '-e',
+    program,
+  ]);
+  return stdout.trim();
+}
+
+export const IDLE = 'setInterval(() => {}, 1000)';
+
+export async function docker(...args: string[]): Promise<string> {
+  return (await run('docker', args, { timeout: 60_000 })).stdout.trim();
+}
+
+export async function removeContainers(names: readonly string[]): Promise<void> {
+  if (names.length > 0) await run('docker', ['rm', '-f', ...names]).catch(() => {});
+}
+
+export const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+export async function eventually(test: () => boolean | Promise<boolean>, within = 10_000): Promise<boolean> {
+  const until = Date.now() + within;
+  while (Date.now() < until) {
+    if (await test()) return true;
+    await sleep(20);
+  }
+  return false;
+}
