@@ -1,1 +1,3 @@
 export * from './docker-platform/index.js';
+export * from './host/index.js';
+export * from './workload/index.js';

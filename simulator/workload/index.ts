@@ -1,0 +1,19 @@
+export { type ImportOptions, type ImportSummary, importAzure2019, type TraceFiles } from './azure-2019.js';
+export { Table, TraceError } from './csv.js';
+export { type DemandClass, demandClass } from './demand-classes.js';
+export { type Distribution, quantile, scaled } from './distribution.js';
+export { compressionOf, offeredLoad, type Plan, planWorkload, soloMs } from './plan.js';
+export {
+  type Arrivals,
+  type Compression,
+  checkWorkload,
+  compressForDocker,
+  type Profile,
+  parseWorkload,
+  takeMinutes,
+  WORKLOAD_VERSION,
+  type Workload,
+  WorkloadError,
+  type WorkloadFunction,
+  type WorkloadInput,
+} from './workload.js';

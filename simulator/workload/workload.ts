@@ -1,0 +1,219 @@
+import { isNode, LineCounter, parseDocument } from 'yaml';
+import { z } from 'zod';
+import { GleanerError } from '../../config/index.js';
+import { distributionSchema } from './distribution.js';
+
+/** The workload format's version: a file of another one is refused, never guessed at. */
+export const WORKLOAD_VERSION = 1;
+
+/** What an activation of the function really does; no manager ever sees it (design §6b). */
+export const profileSchema = z.strictObject({
+  /** Cores it can keep busy. A fraction stands for a thread that waits often and shortly, so that even short windows see it. */
+  parallelism: z.number().positive().max(1024),
+  /** CPU time of one activation, core-milliseconds. */
+  cpuMs: distributionSchema,
+  /** Time it waits for others without using a core, ms: after half of its CPU work. */
+  ioMs: distributionSchema.default(0),
+  memory: z.strictObject({
+    /** Working set of the idle runtime with the function loaded. */
+    baseMiB: z.number().positive(),
+    /** Highest working set of an activation; below the base counts as the base. */
+    peakMiB: distributionSchema,
+    /** Share of the CPU work after which the peak is reached; the way there is linear. */
+    growth: z.number().min(0).max(1).default(0.5),
+    /** Share of what an activation took above the base that stays in the warm container. */
+    retained: z.number().min(0).max(1).default(0),
+  }),
+  /** An activation's payload has a size s, lognormal with median 1: CPU work x s^cpu, memory above the base x s^memory. */
+  payload: z
+    .strictObject({ sigma: z.number().min(0).max(4), cpu: z.number().min(0).max(4), memory: z.number().min(0).max(4) })
+    .default({ sigma: 0, cpu: 1, memory: 0 }),
+  /** CPU time of starting the runtime and answering `/init`, core-ms. */
+  initMs: z.number().nonnegative().default(60),
+  /** From the order to make a container to its start event, ms. */
+  coldStartMs: z.number().nonnegative().default(450),
+  /** Memory bus: how much it takes per core and how much it suffers from others; off at 0. */
+  interference: z
+    .strictObject({ pressure: z.number().min(0).max(10), sensitivity: z.number().min(0).max(10) })
+    .default({ pressure: 0, sensitivity: 0 }),
+});
+
+const within = z.enum(['uniform', 'poisson', 'even']).default('uniform');
+
+export const arrivalsSchema = z.union([
+  z.strictObject({
+    /** Calls in each minute (or slice of `sliceMs`). */
+    perMinute: z.array(z.number().int().min(0).max(1_000_000)).min(1),
+    sliceMs: z.number().positive().default(60_000),
+    /** `uniform`: just so many, anywhere; `poisson`: the count is drawn too, with that mean; `even`: equal gaps. */
+    within,
+  }),
+  z.strictObject({
+    ratePerSecond: z.number().positive(),
+    seconds: z.number().positive(),
+    within: z.enum(['poisson', 'even']).default('poisson'),
+  }),
+  z.strictObject({ atMs: z.array(z.number().nonnegative()).min(1) }),
+]);
+
+export const functionSchema = z.strictObject({
+  /** Fully qualified: `/namespace/action` or `/namespace/package/action`. */
+  name: z.string().regex(/^\/[^/]+(\/[^/]+){1,2}$/, 'must be /namespace/action or /namespace/package/action'),
+  version: z.string().min(1).default('0.0.1'),
+  /** What the function is and does, for people and for choosing an image. */
+  kind: z.string().default('compute'),
+  /** The container's quota (quota mode); null: none, as stock OpenWhisk makes it (weight mode). */
+  userCpuMillicores: z.number().positive().nullable().default(null),
+  memoryMiB: z.number().int().min(1),
+  timeoutMs: z.number().int().min(100).default(60_000),
+  profile: profileSchema,
+  arrivals: arrivalsSchema,
+});
+
+/** Stated compression of recorded time, applied when the calls are drawn (design §7: numbers are honest). */
+export const compressionSchema = z.strictObject({
+  /** Gaps between calls are divided by it. */
+  time: z.number().min(1).default(1),
+  /** Durations above `aboveMs` (alone, at user limits) are divided by it, CPU work and waits alike ... */
+  duration: z.number().min(1).default(1),
+  aboveMs: z.number().nonnegative().default(1000),
+  /** ... but never below this. */
+  floorMs: z.number().nonnegative().default(300),
+});
+
+export const workloadSchema = z
+  .strictObject({
+    version: z.literal(WORKLOAD_VERSION),
+    name: z.string().min(1),
+    description: z.string().default(''),
+    /** Source and licence of what it was made from. */
+    source: z.string().default(''),
+    seed: z.number().int().min(0).max(0xffffffff).default(1),
+    /** `stratified`: the calls of each function cover its distributions evenly, whatever the seed; else drawn independently. */
+    draws: z.enum(['independent', 'stratified']).default('independent'),
+    host: z
+      .strictObject({
+        cores: z.number().positive().max(4096).default(4),
+        memoryMiB: z.number().int().positive().default(8192),
+        /** OpenWhisk's `container-pool.user-memory`: what is admitted against, and what CPU shares are a part of. */
+        userMemoryMiB: z.number().int().positive().default(4096),
+      })
+      .prefault({}),
+    compression: compressionSchema.prefault({}),
+    functions: z.array(functionSchema).min(1).max(65_535),
+  })
+  .check((context) => {
+    const seen = new Set<string>();
+    context.value.functions.forEach((fn, index) => {
+      const path = ['functions', index];
+      const fail = (field: string, message: string) =>
+        context.issues.push({ code: 'custom', input: fn, path: [...path, field], message });
+      if (seen.has(fn.name)) fail('name', `${fn.name} is there twice`);
+      seen.add(fn.name);
+      if (fn.memoryMiB > context.value.host.userMemoryMiB) {
+        fail(
+          'memoryMiB',
+          `${fn.memoryMiB} MiB never fit into the host's user memory of ${context.value.host.userMemoryMiB} MiB`,
+        );
+      }
+    });
+    if (context.value.host.userMemoryMiB > context.value.host.memoryMiB) {
+      context.issues.push({
+        code: 'custom',
+        input: context.value.host,
+        path: ['host', 'userMemoryMiB'],
+        message: 'is more than the memory of the host',
+      });
+    }
+  });
+
+export type Profile = z.infer<typeof profileSchema>;
+export type Arrivals = z.infer<typeof arrivalsSchema>;
+export type WorkloadFunction = z.infer<typeof functionSchema>;
+export type Compression = z.infer<typeof compressionSchema>;
+export type Workload = z.infer<typeof workloadSchema>;
+/** A workload as one writes it: what has a default may be left out. */
+export type WorkloadInput = z.input<typeof workloadSchema>;
+
+/** A workload file that does not say what it must; `problems` has one line each, with line and path where known. */
+export class WorkloadError extends GleanerError {
+  readonly code = 'GLN_WORKLOAD_INVALID';
+  readonly problems: readonly string[];
+
+  constructor(where: string, problems: readonly string[]) {
+    super(`${where}: ${problems.join('; ')}`, { hint: 'the format is described in simulator/README.md' });
+    this.problems = problems;
+  }
+}
+
+/**
+ * Reads a workload from YAML or JSON (which is YAML).
+ * @param where names the source in errors
+ * @throws WorkloadError with every problem at once
+ */
+export function parseWorkload(text: string, where = 'workload'): Workload {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines });
+  if (document.errors.length > 0) {
+    throw new WorkloadError(
+      where,
+      document.errors.map((error) => `line ${error.linePos?.[0].line ?? 1}: ${error.message.split('\n')[0]}`),
+    );
+  }
+  return checkWorkload(document.toJS(), where, (path) => {
+    for (let length = path.length; length >= 0; length--) {
+      const node = length === 0 ? document.contents : document.getIn(path.slice(0, length), true);
+      if (isNode(node) && node.range) return lines.linePos(node.range[0]).line;
+    }
+    return undefined;
+  });
+}
+
+/** Validates a workload made in memory and fills in the defaults. @throws WorkloadError */
+export function checkWorkload(
+  value: unknown,
+  where = 'workload',
+  lineOf: (path: PropertyKey[]) => number | undefined = () => undefined,
+): Workload {
+  const result = workloadSchema.safeParse(value);
+  if (result.success) return result.data;
+  throw new WorkloadError(
+    where,
+    result.error.issues.map((issue) => {
+      const line = lineOf(issue.path);
+      const path = issue.path.map(String).join('.');
+      return `${line === undefined ? '' : `line ${line}: `}${path ? `${path}: ` : ''}${issue.message}`;
+    }),
+  );
+}
+
+/** Duration of recorded time the arrivals span, ms, before compression. */
+export function arrivalSpanMs(arrivals: Arrivals): number {
+  if ('perMinute' in arrivals) return arrivals.perMinute.length * arrivals.sliceMs;
+  if ('ratePerSecond' in arrivals) return arrivals.seconds * 1000;
+  return Math.max(...arrivals.atMs) + 1;
+}
+
+/** A minute-wise part of a workload: minutes `from` to `from + count` of every function that has per-minute counts; others stay whole. */
+export function takeMinutes(workload: Workload, from: number, count: number): Workload {
+  const functions = workload.functions.map((fn) =>
+    'perMinute' in fn.arrivals
+      ? { ...fn, arrivals: { ...fn.arrivals, perMinute: fn.arrivals.perMinute.slice(from, from + count) } }
+      : fn,
+  );
+  return checkWorkload({ ...workload, name: `${workload.name}[${from}..${from + count})`, functions }, workload.name);
+}
+
+/**
+ * A workload for real containers: gaps between calls divided by `timeFactor`, durations above 1 s divided by `factor` but never
+ * below 300 ms, all shorter ones as recorded. Stated in the workload itself (`compression`), and applied call by call by
+ * `planWorkload`: a call's CPU work and waits shrink alike, its memory stays.
+ *
+ * The ten-function trace (60 minutes, 2447 s of work) takes 6 minutes with 10 and 10; its first 14 minutes 84 s.
+ */
+export function compressForDocker(workload: Workload, options: { factor: number; timeFactor: number }): Workload {
+  return checkWorkload({
+    ...workload,
+    compression: { time: options.timeFactor, duration: options.factor, aboveMs: 1000, floorMs: 300 },
+  });
+}
