@@ -3,7 +3,7 @@ import type { Plan } from '../workload/plan.js';
 import type { WorkloadFunction } from '../workload/workload.js';
 import { ContainerTable, Phase, State } from './container-table.js';
 import { EventQueue } from './event-queue.js';
-import { type HostOptions, type HostWatcher, Outcome, silent } from './options.js';
+import { type HostOptions, type HostWatcher, SimOutcome, silent } from './options.js';
 import { furnish, isIdle, longestIdle, warmContainer } from './placement.js';
 import { Processor } from './processor.js';
 import { Results } from './results.js';
@@ -278,7 +278,7 @@ export class SimHost {
       this.#startRun(slot);
       return;
     }
-    this.#end(slot, Outcome.success);
+    this.#end(slot, SimOutcome.success);
     this.table.state[slot] = State.idle;
     c.lastUsed[slot] = this.now;
     const stamp = this.table.restamp(slot);
@@ -310,7 +310,7 @@ export class SimHost {
   }
 
   #deadline(slot: number): void {
-    this.#end(slot, Outcome.timeout);
+    this.#end(slot, SimOutcome.timeout);
     this.#remove(slot);
     this.#serveWaiting();
   }
@@ -322,7 +322,7 @@ export class SimHost {
     c.oomKills[slot]!++;
     c.limitHits[slot]!++;
     const removing = this.table.state[slot] === State.removing;
-    if (!removing) this.#end(slot, Outcome.outOfMemory);
+    if (!removing) this.#end(slot, SimOutcome.outOfMemory);
     this.table.phase[slot] = Phase.none;
     this.#watcher.containerOom(slot);
     this.#watcher.closed(slot, true);

@@ -37,7 +37,7 @@ export function hostOptions(workload: Workload, changes: Partial<HostOptions> = 
 }
 
 /** How an activation ended, as OpenWhisk's caller sees it. */
-export const Outcome = { pending: 0, success: 1, timeout: 2, outOfMemory: 3 } as const;
+export const SimOutcome = { pending: 0, success: 1, timeout: 2, outOfMemory: 3 } as const;
 
 /** Who watches a host: the simulated platform, or nobody. Called in simulated time; may set limits, may not run the host. */
 export interface HostWatcher {

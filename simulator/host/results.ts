@@ -1,4 +1,4 @@
-import { Outcome } from './options.js';
+import { SimOutcome } from './options.js';
 
 /** What became of each call of a plan, in columns by its index; simulated us. Repeating the plan overwrites them. */
 export class Results {
@@ -22,11 +22,11 @@ export class Results {
 
   /** Response time (wait + init + run), us; NaN while it is not over. */
   response(call: number): number {
-    return this.outcome[call] === Outcome.pending ? Number.NaN : this.ended[call]! - this.arrived[call]!;
+    return this.outcome[call] === SimOutcome.pending ? Number.NaN : this.ended[call]! - this.arrived[call]!;
   }
 
   /** Execution time (run), us; NaN where `/run` was never reached. */
   execution(call: number): number {
-    return this.outcome[call] === Outcome.pending ? Number.NaN : this.ended[call]! - this.runAt[call]!;
+    return this.outcome[call] === SimOutcome.pending ? Number.NaN : this.ended[call]! - this.runAt[call]!;
   }
 }
