@@ -3,3 +3,4 @@ export * from './decision/index.js';
 export * from './engine/index.js';
 export * from './policies/index.js';
 export * from './ports/index.js';
+export * from './tap/index.js';

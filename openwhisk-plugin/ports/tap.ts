@@ -51,10 +51,11 @@ export type TapAnomaly =
   | 'clock_step';
 
 export interface TapListener {
+  /** Ends the connection's last request, if that was not answered: its answer was missed. */
   request(request: TapRequest): void;
   /** The final status line (not 1xx) of the answer to the oldest unanswered request of the connection. */
   answer(connection: number, address: number, status: number, at: Micros): void;
-  /** FIN or RST from the container; the connection is forgotten. */
+  /** FIN or RST from the container, or the connection is remembered no longer (`reset` true); it is forgotten. */
   closed(connection: number, address: number, reset: boolean, at: Micros): void;
   /** Something was missed; `bridge` null: everywhere. User limits must stand for what is in flight. */
   lost(reason: LossReason, bridge: string | null, detail: string): void;

@@ -1,0 +1,205 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect, createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Cancel, type Millis, messageOf, millis, type Timers } from '../../config/index.js';
+import { type CaptureOptions, captureCommand } from './capture-command.js';
+import { type PacketSink, PcapStream } from './pcap.js';
+
+export interface CaptureListener {
+  readonly packet: PacketSink;
+  /** A capture is running: packets from now on are seen. */
+  listening(): void;
+  /** It ended by itself; it is started again after `delay`. `unavailable`: it never got as far as listening. */
+  ended(unavailable: boolean, detail: string, delay: Millis): void;
+  /** The kernel dropped `count` more packets. */
+  dropped(count: number): void;
+}
+
+const FIRST_DELAY = millis(100);
+const LONGEST_DELAY = millis(30_000);
+/** A capture that ran this long begins again with the first delay when it ends. */
+const STEADY = 10_000;
+const DROPPED = /(\d+) packets? dropped by (?:kernel|interface)/g;
+const READ_BUFFER = 256 * 1024;
+const LONGEST_LINE = 4096;
+const TERMINATION = millis(1000);
+
+/** One tcpdump on one bridge: started, watched, started again with growing delays until `stop`. */
+export class Capture {
+  readonly #interfaceName: string;
+  readonly #options: CaptureOptions;
+  readonly #listener: CaptureListener;
+  readonly #timers: Timers;
+  /** tcpdump's packets are read into this one buffer: Node's streams would allocate 64 KiB a read. */
+  readonly #buffer = Buffer.allocUnsafeSlow(READ_BUFFER);
+  #child: ChildProcess | null = null;
+  #exited: Promise<void> = Promise.resolve();
+  #socket: Socket | null = null;
+  #retry: Cancel | null = null;
+  #delay: Millis = FIRST_DELAY;
+  #drops = 0;
+  #stopped = false;
+
+  constructor(interfaceName: string, options: CaptureOptions, timers: Timers, listener: CaptureListener) {
+    this.#interfaceName = interfaceName;
+    this.#options = options;
+    this.#timers = timers;
+    this.#listener = listener;
+  }
+
+  /** Process id of the running tcpdump, for its own accounting; null while there is none. */
+  get pid(): number | null {
+    return this.#child?.pid ?? null;
+  }
+
+  start(): void {
+    this.#retry = null;
+    if (this.#stopped) return;
+    const began = performance.now();
+    let ready = false;
+    let over = false;
+    const pcap = new PcapStream(this.#listener.packet);
+    const fail = (detail: string): void => {
+      if (over) return;
+      over = true;
+      this.#child?.kill('SIGKILL');
+      this.#child = null;
+      this.#socket?.destroy();
+      this.#socket = null;
+      if (this.#stopped) return;
+      if (performance.now() - began > STEADY) this.#delay = FIRST_DELAY;
+      const delay = this.#delay;
+      this.#delay = millis(Math.min(LONGEST_DELAY, delay * 2));
+      this.#retry = this.#timers.after(delay, () => this.start());
+      this.#listener.ended(!ready, detail, delay);
+    };
+    const read = (length: number): boolean => {
+      if (over) return false;
+      pcap.push(this.#buffer, length);
+      if (pcap.state === 'broken') fail(`tcpdump's output cannot be read: ${pcap.reason}`);
+      else if (!ready && pcap.state === 'packets') {
+        ready = true;
+        this.#listener.listening();
+      }
+      return !over;
+    };
+    this.#openPipe(read, (error, end) => {
+      if (error !== null || end === null) {
+        end?.destroy();
+        fail(`no pipe for tcpdump: ${messageOf(error)}`);
+        return;
+      }
+      if (this.#stopped) {
+        end.destroy();
+        this.#socket?.destroy();
+        return;
+      }
+      this.#spawn(end, fail);
+      end.destroy();
+    });
+  }
+
+  /** Asks tcpdump for its counters; what it dropped since the last time is told to the listener. */
+  askForDrops(): void {
+    this.#child?.kill('SIGUSR1');
+  }
+
+  /** Resolves when no process is left. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#retry?.();
+    this.#retry = null;
+    const child = this.#child;
+    this.#child = null;
+    child?.kill('SIGTERM');
+    const force = this.#timers.after(TERMINATION, () => child?.kill('SIGKILL'));
+    await this.#exited;
+    force();
+    this.#socket?.destroy();
+    this.#socket = null;
+  }
+
+  #spawn(output: Socket, fail: (detail: string) => void): void {
+    const command = captureCommand(this.#interfaceName, this.#options);
+    let said = '';
+    this.#drops = 0;
+    let child: ChildProcess;
+    try {
+      child = spawn(command.file, command.args, { stdio: ['ignore', output, 'pipe'] });
+    } catch (error) {
+      fail(messageOf(error));
+      return;
+    }
+    this.#child = child;
+    this.#exited = new Promise((resolve) => {
+      child.once('exit', () => resolve());
+      child.once('error', () => resolve());
+    });
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      said = (said + text).slice(-LONGEST_LINE);
+      said = this.#readCounters(said);
+    });
+    child.once('error', (error) => fail(messageOf(error)));
+    // `close` comes after the last of stderr, which tells why.
+    child.once('close', (code, signal) => {
+      const reason = said.trim().split('\n').at(-1) ?? '';
+      fail(`tcpdump on ${this.#interfaceName} ended (${signal ?? `code ${code}`})${reason ? `: ${reason}` : ''}`);
+    });
+  }
+
+  #readCounters(text: string): string {
+    const end = text.lastIndexOf('\n');
+    if (end < 0) return text;
+    let total = 0;
+    let found = false;
+    for (const line of text.slice(0, end).split('\n')) {
+      let sum = 0;
+      for (const match of line.matchAll(DROPPED)) {
+        sum += Number(match[1]);
+        found = true;
+      }
+      total = Math.max(total, sum);
+    }
+    if (!found) return text;
+    const more = total - this.#drops;
+    this.#drops = Math.max(this.#drops, total);
+    if (more > 0) this.#listener.dropped(more);
+    return text.slice(end + 1);
+  }
+
+  /**
+   * A pipe whose reading end uses the static buffer. Node offers that for sockets it connects itself only, so both ends meet at
+   * a socket in a folder that nobody else may enter, and which is gone as soon as they have.
+   */
+  #openPipe(read: (length: number) => boolean, done: (error: unknown, end: Socket | null) => void): void {
+    let folder: string;
+    try {
+      folder = mkdtempSync(join(tmpdir(), 'gleaner-tap-'));
+    } catch (error) {
+      done(error, null);
+      return;
+    }
+    const path = join(folder, 'pcap');
+    const server = createServer({ pauseOnConnect: true });
+    let finished = false;
+    const finish = (error: unknown, end: Socket | null): void => {
+      if (finished) {
+        end?.destroy();
+        return;
+      }
+      finished = true;
+      server.close();
+      rmSync(folder, { recursive: true, force: true });
+      done(error, end);
+    };
+    server.once('error', (error) => finish(error, null));
+    server.once('connection', (end) => finish(null, end));
+    server.listen(path, () => {
+      const socket = connect({ path, onread: { buffer: this.#buffer, callback: (length) => read(length) } });
+      socket.on('error', (error) => finish(error, null));
+      this.#socket = socket;
+    });
+  }
+}
