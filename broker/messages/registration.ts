@@ -25,5 +25,5 @@ export const leaseSchema = z.object({
   /** Length of the lease, ms. */
   duration: z.number().min(1),
 });
-export type Lease = z.infer<typeof leaseSchema>;
+export type LeaseValue = z.infer<typeof leaseSchema>;
 export const decodeLease = decoder(leaseSchema, 4 * 1024);

@@ -1,6 +1,5 @@
 import type { TestFn } from 'ava';
 import {
-  type Broker,
   type BrokerStatus,
   callEveryInstance,
   callService,
@@ -10,27 +9,7 @@ import {
   serve,
 } from '../../../broker/index.js';
 import { millis } from '../../../config/index.js';
-
-/** What the contract needs of a server: clients of it, and to be taken down and up with its stores kept. */
-export interface Harness {
-  connect(): Promise<Broker>;
-  takeDown(): Promise<void>;
-  bringUp(): Promise<void>;
-}
-
-const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
-const textOf = (data: Uint8Array | null | undefined): string => (data ? new TextDecoder().decode(data) : 'null');
-
-export async function until(condition: () => boolean, what: string, timeout = 10_000): Promise<void> {
-  const deadline = performance.now() + timeout;
-  while (!condition()) {
-    if (performance.now() > deadline) throw new Error(`not within ${timeout} ms: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}
-
-let counter = 0;
-const fresh = (word: string): string => `${word}_${process.pid}_${++counter}`;
+import { bytes, fresh, type Harness, textOf, until } from './harness.js';
 
 /** One suite for every broker: what holds for one must hold for the other. */
 export function brokerContract(test: TestFn, harness: () => Harness): void {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Broker, type LaunchedServer, launchNatsServer, NatsBroker } from '../../../broker/index.js';
-import { until } from './contract.js';
+import { until } from './harness.js';
 
 export const NATS_BINARY = process.env.GLEANER_NATS_SERVER ?? 'nats-server';
 

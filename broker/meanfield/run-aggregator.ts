@@ -1,0 +1,138 @@
+import { type Clock, type Millis, messageOf, type Timers } from '../../config/index.js';
+import { Inbox, type InboxRefusal } from '../inbox.js';
+import { Lease } from '../lease.js';
+import { type Logger, silentLogger } from '../logger.js';
+import { decodeAgentsPartial } from '../messages/agents-partial.js';
+import { encodeMessage } from '../messages/codec.js';
+import { decodeHostReport } from '../messages/host-report.js';
+import type { MeanField } from '../messages/mean-field.js';
+import type { Broker } from '../port.js';
+import { serve } from '../services.js';
+import { buckets, services, subjects, wildcards } from '../subjects.js';
+import { Aggregator, type AggregatorRefusal } from './aggregator.js';
+
+export interface AggregatorRun {
+  readonly broker: Broker;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  /** Length of a mean-field step, ms (design §5: 10 s). */
+  readonly intervalMs: number;
+  readonly host: string;
+  /** Drawn anew by the process at its start. */
+  readonly boot: string;
+  readonly logger?: Logger;
+}
+
+export interface RunningAggregator {
+  /** The mean field published last; null before the first, or while another aggregator publishes. */
+  readonly latest: MeanField | null;
+  readonly publishing: boolean;
+  stop(): Promise<void>;
+}
+
+/** Runs a mean-field aggregator until stopped. Of several, the holder of the lease publishes; the others stay ready. */
+export function runAggregator(run: AggregatorRun): RunningAggregator {
+  const { broker, clock, timers, host, boot, logger = silentLogger } = run;
+  const step = run.intervalMs as Millis;
+  const aggregator = new Aggregator({ host, boot, step });
+  const refusals: Record<string, number> = {};
+  const refused =
+    (what: string) =>
+    (kind: InboxRefusal, detail: string): void =>
+      logger.warn({ kind, detail }, `${what} refused`);
+  const partials = new Inbox({ decode: decodeAgentsPartial, stamp: null, refused: refused('partial sums') });
+  const reports = new Inbox({ decode: decodeHostReport, stamp: null, refused: refused('host report') });
+  const count = (refusal: AggregatorRefusal | null, from: string): void => {
+    if (!refusal) return;
+    refusals[refusal] = (refusals[refusal] ?? 0) + 1;
+    if (refusals[refusal] === 1) logger.warn({ kind: refusal, from }, 'a host is not added');
+  };
+  let latest: MeanField | null = null;
+  let paused = false;
+
+  const subscriptions = [
+    broker.subscribe(wildcards.agentsPartials, (message) => {
+      const now = clock.monotonic();
+      const partial = partials.take(message.data, now);
+      if (partial) count(aggregator.takePartial(partial, now), partial.host);
+    }),
+    broker.subscribe(wildcards.hostReports, (message) => {
+      const now = clock.monotonic();
+      const report = reports.take(message.data, now);
+      if (report) count(aggregator.takeReport(report, now), report.host);
+    }),
+  ];
+
+  const lease = new Lease({
+    bucket: broker.keyValue(buckets.leases),
+    key: services.aggregator,
+    host,
+    boot,
+    duration: Math.max(1500, step * 1.5) as Millis,
+    clock,
+    timers,
+    changed: (epoch) =>
+      logger.info({ epoch }, epoch === null ? 'another aggregator publishes' : 'publishing the mean field'),
+  });
+  const start = (): void => void lease.turn();
+  const cancelStatus = broker.onStatus((status) => {
+    if (status.kind === 'connected') start();
+  });
+
+  const cancelStep = timers.every(step, () => {
+    const epoch = lease.epoch;
+    if (epoch === null || paused) {
+      latest = null;
+      return;
+    }
+    latest = aggregator.step(clock.monotonic(), epoch);
+    broker.publish(subjects.meanField, encodeMessage(latest));
+  });
+
+  const state = () => ({
+    host,
+    publishing: lease.epoch !== null && !paused,
+    epoch: lease.epoch,
+    paused,
+    refusals: { ...refusals, partials: partials.counts, reports: reports.counts },
+    ...aggregator.hosts(),
+  });
+  const service = serve(
+    broker,
+    {
+      name: services.aggregator,
+      version: '1.0.0',
+      description: 'adds up agent hosts and invoker hosts to the mean field',
+      host,
+      endpoints: {
+        list: state,
+        inspect: () => ({ ...state(), meanField: latest }),
+        pause: () => {
+          paused = true;
+          return state();
+        },
+        resume: () => {
+          paused = false;
+          return state();
+        },
+      },
+    },
+    clock,
+  );
+
+  return {
+    get latest() {
+      return latest;
+    },
+    get publishing() {
+      return lease.epoch !== null && !paused;
+    },
+    async stop() {
+      cancelStep();
+      cancelStatus();
+      service.stop();
+      for (const subscription of subscriptions) subscription.unsubscribe();
+      await lease.release().catch((error: unknown) => logger.warn({ error: messageOf(error) }, 'lease not released'));
+    },
+  };
+}
