@@ -12,11 +12,8 @@ export function chooseCpu(run: Run, policy: ActivationPolicy, context: PolicyCon
   else cpuRange(grant, run.fn, settings, now);
   chooseInRange(run, grant, policy, context);
   if (grant.granted >= grant.user || settings.preset !== 'default') return;
-  const least = shortRunQuota(
-    run.fn.p95CpuTime as Parameters<typeof shortRunQuota>[0],
-    grant.user as Parameters<typeof shortRunQuota>[1],
-    run.container.user.periodMicros as Parameters<typeof shortRunQuota>[2],
-  );
+  const fn = run.fn;
+  const least = shortRunQuota(fn.p95CpuTime, fn.duration.mean, grant.user, run.container.user.periodMicros);
   if (least > grant.granted) {
     grant.granted = least;
     grant.choice = 'short_run';

@@ -1,7 +1,7 @@
 import { type Bytes, MIB, type Millicores, type Millis } from '../../config/index.js';
 import type { Claim } from './claim.js';
 import type { ContainerState } from './container-state.js';
-import type { HarvestPool } from './harvest-pool.js';
+import { EPSILON, type HarvestPool } from './harvest-pool.js';
 import type { Grant, Run } from './run.js';
 
 /** Between the runs' decisions and the pools: limits belong to containers, and what a container holds is what its runs were granted. */
@@ -36,7 +36,7 @@ export class HostGrants {
         this.#cpu.change(claim, Math.max(wish, least), end);
         for (const other of container.runs) if (other !== run) hold(other, other.cpu, claim, other.cpu.choice);
       }
-      if (claim.granted < wish && wish > cpu.user) cpu.choice = 'pool';
+      if (claim.granted < wish - EPSILON && wish > cpu.user) cpu.choice = 'pool';
       hold(run, cpu, claim, cpu.choice);
     }
   }
@@ -49,7 +49,7 @@ export class HostGrants {
     if (run.fn.memoryPolicy !== 'faasrm' || !run.enforced || !(memory.user > 0) || !claim.active) return;
     // Several activations: it only rises, and nothing is borrowed.
     this.#memory.change(claim, joined ? Math.max(claim.own, Math.min(wish, memory.user)) : wish, end);
-    if (claim.granted < wish && wish > memory.user) memory.choice = joined ? 'step' : 'pool';
+    if (claim.granted < wish - EPSILON && wish > memory.user) memory.choice = joined ? 'step' : 'pool';
     for (const other of container.runs) if (other !== run) hold(other, other.memory, claim, other.memory.choice);
     hold(run, memory, claim, memory.choice);
   }
@@ -105,7 +105,8 @@ export function settle(run: Run, now: Millis): void {
 
 /** Brings a run's outputs to what its container holds. */
 function hold(run: Run, grant: Grant, claim: Claim, choice: Grant['choice']): void {
-  grant.granted = claim.granted;
+  // A container that is gone holds nothing; its runs are still to be finished.
+  grant.granted = claim.active ? claim.granted : grant.user;
   grant.borrowed = claim.borrowed;
   grant.choice = choice;
   if (grant === run.cpu) run.quota = grant.granted as Millicores;

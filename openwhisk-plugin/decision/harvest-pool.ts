@@ -10,7 +10,7 @@ interface Loan {
 }
 
 /** Less than this is nothing (millicores or bytes). */
-const EPSILON = 1e-6;
+export const EPSILON = 1e-6;
 
 /**
  * What one host can lend of one resource (design §3.4): allocatable capacity less a reserve, less what running activations were granted.

@@ -1,13 +1,14 @@
-import type { Micros, Millicores, Millis } from '../../config/index.js';
-
 /**
- * The least quota that never cuts a short activation (design §3, quota mode): quota x period covers its p95 CPU time.
- * 0 where that does not fit in one period of the user's own quota: such a run is throttled under user limits too, and the mid-run
- * safeguard sees it in time.
+ * The least quota that never cuts a short activation (design §3, quota mode): quota x period covers its p95 CPU time where that fits in
+ * one period. It does where the user's own quota would not cut it, and it is one core's work at most, or the whole run (several threads)
+ * is over within the period. 0 where it does not fit: longer runs show their peaks, and the mid-run safeguard sees them in time.
+ *
+ * @param p95CpuTime CPU-ms, NaN = unknown. @param duration expected, ms. @param user millicores. @param period us. Returns millicores.
  */
-export function shortRunQuota(p95CpuTime: Millis, user: Millicores, period: Micros): Millicores {
-  if (!(p95CpuTime > 0) || !(period > 0)) return 0 as Millicores;
-  // CPU-ms per period, as millicores: 1 CPU-ms per ms = one core = 1000.
-  const needed = (p95CpuTime * 1_000_000) / period;
-  return (needed <= user ? needed : 0) as Millicores;
+export function shortRunQuota(p95CpuTime: number, duration: number, user: number, period: number): number {
+  if (!(p95CpuTime > 0) || !(period > 0)) return 0;
+  const periodMillis = period / 1000;
+  if (p95CpuTime > periodMillis && !(duration <= periodMillis)) return 0;
+  const needed = (p95CpuTime / periodMillis) * 1000;
+  return needed <= user ? needed : 0;
 }

@@ -1,0 +1,397 @@
+import { fc, testProp } from '@fast-check/ava';
+import test from 'ava';
+import { type Bytes, MIB, type Micros, type Millicores, type Millis, SeededRandom } from '../../../config/index.js';
+import {
+  type ContainerState,
+  createPolicy,
+  Decider,
+  defaultDecisionSettings,
+} from '../../../openwhisk-plugin/index.js';
+import { decider, host, limits, Player, plain } from './helpers.js';
+
+test('a first throttled period gives the user limit back at once, and the next run keeps it', (t) => {
+  const player = new Player(decider(), limits(256, 2));
+  player.whole(1000, 0.3);
+  const run = player.start(player.now + 10);
+  t.is(run.cpu.granted, 400); // unit 100: 400 | 400
+  t.is(player.sample(100, 0.1, 50, 1), 'restore_cpu');
+  t.deepEqual([run.cpu.granted, Number(run.quota), run.cpu.choice], [2000, 2000, 'restored']);
+  t.is(player.sample(100, 1.5), 'none');
+  player.finish();
+  t.is(player.fn.tripped, 1);
+  t.is(player.start(player.now + 10).cpu.reason, 'spike');
+  t.is(Number(player.run.quota), 2000);
+  player.sample(100, 1.5);
+  player.finish();
+  // Measured anew at the user limit: 1.5 of 2 cores; 1.5 / .75 = 2.
+  t.is(player.start(player.now + 10).cpu.reason, 'over_provisioned');
+});
+
+test('use at .8 of a lowered limit trips without throttling; use just below does not', (t) => {
+  for (const [busy, action] of [
+    [0.32, 'restore_cpu'],
+    [0.3199, 'none'],
+  ] as const) {
+    const player = new Player(decider(), limits(256, 2));
+    player.whole(1000, 0.3);
+    player.start(player.now + 10);
+    t.is(player.sample(100, busy), action);
+  }
+});
+
+test('throttling at a limit that is not lowered is nobody’s spike, but proves that the limit is needed', (t) => {
+  const player = new Player(decider(), limits(256, 1));
+  player.start();
+  player.sample(100, 0.5);
+  t.is(player.sample(100, 0.5, 50, 3), 'none');
+  player.finish();
+  // A throttled period used the whole quota: peak 1 of 1 core.
+  const run = player.start(player.now + 10);
+  t.is(run.cpu.reason, 'under_provisioned');
+  t.true(Math.abs(run.cpu.granted - 1000 / 0.75) < 1e-9);
+});
+
+test('30 throttled of 50 periods trip, whatever the mean (field-notes A2-29)', (t) => {
+  const player = new Player(decider(), limits(256, 2));
+  player.whole(1000, 0.3);
+  player.start(player.now + 10);
+  t.is(player.sample(5000, 0.16, 50, 30), 'restore_cpu');
+});
+
+test('a quota never cuts a short activation', (t) => {
+  const player = new Player(decider(), limits(256, 2));
+  // 60 CPU-ms in 400 ms: a peak of .6 core in one window of 100 ms would not be seen in longer ones.
+  for (let i = 0; i < 3; i++) {
+    player.start(player.now + 10);
+    player.sample(400, 0.15);
+    player.finish();
+  }
+  // Lower bound: .15 + .1 = 250 millicores; but its 60 CPU-ms fit in one period of 100 ms: >= 600, at most 5 % above (histogram).
+  const run = player.start(player.now + 10);
+  t.is(run.cpu.choice, 'short_run');
+  t.true(run.cpu.granted >= 600 && run.cpu.granted <= 630);
+});
+
+test('harvested CPU is lent to a function that wants more, and recalled when the lender trips', (t) => {
+  const one = decider({}, host(2));
+  const lender = new Player(one, limits(256, 1), '/g/lender');
+  const borrower = new Player(one, limits(256, 1), '/g/borrower');
+  lender.whole(1000, 0.15);
+  borrower.now = lender.now;
+  borrower.whole(1000, 1.5);
+  lender.start(borrower.now + 10);
+  t.is(lender.run.cpu.granted, 200);
+  const run = borrower.start(lender.now);
+  t.is(run.cpu.reason, 'under_provisioned');
+  t.true(Math.abs(run.cpu.wanted - 1000 / 0.75) < 1e-9);
+  t.true(run.cpu.borrowed > 333 && run.cpu.borrowed < 334);
+  one.takeRevoked(() => t.fail('nothing was taken back yet'));
+  borrower.sample(100, 1.3);
+  // 1.3 - 1 cores above the user limit for 100 ms: 30 CPU-ms, which would have taken 30 ms longer.
+  t.true(Math.abs(run.accelerated - 30) < 1e-6);
+  t.is(lender.sample(100, 0.2, 50, 1), 'restore_cpu');
+  const revoked: ContainerState[] = [];
+  one.takeRevoked((container) => revoked.push(container));
+  t.deepEqual(revoked, [borrower.container]);
+  t.deepEqual([run.cpu.granted, Number(run.quota), run.cpu.choice], [1000, 1000, 'revoked']);
+  lender.finish();
+  // 100 ms at .8 core below its user limit.
+  t.true(Math.abs(lender.fn.harvested - 80) < 1e-6);
+  borrower.finish();
+  t.true(Math.abs(borrower.fn.saved - 30) < 1e-6);
+});
+
+test('in weight mode no limit is taken and nothing is called harvested', (t) => {
+  const player = new Player(decider(), limits(256));
+  for (let i = 0; i < 5; i++) player.whole(1000, 0.2);
+  const run = player.start(player.now + 10);
+  t.is(run.cpu.reason, 'weight');
+  t.is(Number(run.quota), 0);
+  t.is(Number(run.memoryLimit), 256 * MIB);
+  player.finish();
+  t.deepEqual([player.fn.harvested, player.fn.accelerated, player.fn.saved], [0, 0, 0]);
+});
+
+test('short-first orders two functions by what their runs cost, on top of what their memory bought', (t) => {
+  const one = decider();
+  const short = new Player(one, limits(256), '/g/short');
+  const long = new Player(one, limits(256), '/g/long');
+  short.whole(100, 0.2); // 20 CPU-ms
+  long.whole(1000, 0.5); // 500 CPU-ms; geometric mean of both: 100
+  t.is(short.start().shares, 128 * 5);
+  t.is(long.start().shares, Math.round(128 / 5));
+  t.is(short.container.shares, 640);
+});
+
+test('weights are clamped to a sixteenth and sixteen times the own shares, and an agent moves them by two', (t) => {
+  const one = decider({ referenceCpuTime: 100 as Millis });
+  const tiny = new Player(one, limits(256), '/g/tiny');
+  tiny.whole(100, 0.01);
+  t.is(tiny.start().shares, 128 * 16);
+  tiny.finish();
+  tiny.run.targetCpu = (tiny.container.userCpu * 2) as Millicores;
+  tiny.decider.start(tiny.run, tiny.now as Millis);
+  t.is(tiny.run.shares, 128 * 32);
+});
+
+test('the user’s CPU: configuration, else quota, else what the shares guarantee on a full host', (t) => {
+  const one = decider({}, host(8));
+  t.is(Number(one.container(limits(256, 0.5)).userCpu), 500);
+  const shares = one.container(limits(256));
+  t.is(Number(shares.userCpu), 1000); // 8 cores x 128 / 1024
+  t.is(shares.mode, 'weight');
+  const fn = one.functionState('/g/f', '1', limits(256), 0 as Millis);
+  fn.configuredCpu = 1500;
+  shares.adopt(fn, host(8));
+  t.deepEqual([Number(shares.userCpu), shares.mode], [1500, 'quota']);
+});
+
+for (const wish of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, -0, 0, -5]) {
+  test(`a target of ${Object.is(wish, -0) ? '-0' : wish} means user limits (field-notes A3-13)`, (t) => {
+    const player = new Player(decider({ memoryPolicy: 'faasrm' }, host(), 'target'), limits(256, 1));
+    player.whole(1000, 0.2);
+    player.run.reset(player.fn, player.container);
+    player.run.targetCpu = wish as Millicores;
+    player.run.targetMemory = wish as Bytes;
+    player.decider.start(player.run, player.now as Millis);
+    t.deepEqual([player.run.cpu.granted, player.run.cpu.choice], [1000, 'no_target']);
+    t.deepEqual([player.run.memory.granted, player.run.memory.choice], [256 * MIB, 'no_target']);
+    t.is(player.run.shares, 128);
+  });
+}
+
+test('a target is clipped to the range, and what was wanted is kept', (t) => {
+  const player = new Player(decider({}, host(), 'target'), limits(256, 1));
+  player.whole(1000, 0.3);
+  player.run.reset(player.fn, player.container);
+  player.run.targetCpu = 10 as Millicores;
+  player.decider.start(player.run, player.now as Millis);
+  t.deepEqual([player.run.cpu.wanted, player.run.cpu.granted, player.run.cpu.choice], [10, 400, 'clipped']);
+  // And the first-ever target of 3 cores is held to the user's, since a function that is not known stays there.
+  const other = new Player(player.decider, limits(256, 1), '/g/new');
+  other.run.targetCpu = 3000 as Millicores;
+  other.decider.start(other.run, 0 as Millis);
+  t.deepEqual([other.run.cpu.wanted, other.run.cpu.granted, other.run.cpu.choice], [3000, 1000, 'user']);
+});
+
+test('with several activations in a container CPU rises at once and falls in steps (field-notes A1-20)', (t) => {
+  const one = decider();
+  const player = new Player(one, limits(256, 1));
+  player.whole(1000, 0.2);
+  player.start(player.now + 10);
+  t.true(Math.abs(player.run.cpu.granted - 200 / 0.75) < 1e-9);
+  const second = new (player.run.constructor as typeof import('../../../openwhisk-plugin/index.js').Run)(
+    player.fn,
+    player.container,
+  );
+  player.fn.cpuSpiked = true;
+  one.start(second, player.now as Millis);
+  // The container's limit: both runs have the user's.
+  t.deepEqual([second.cpu.granted, player.run.cpu.granted], [1000, 1000]);
+  t.is(second.concurrency, 2);
+  t.true(player.container.concurrent);
+  player.fn.cpuSpiked = false;
+  one.finish(player.run, 'success', 10, true, player.now as Millis);
+  player.run.reset(player.fn, player.container);
+  one.start(player.run, player.now as Millis);
+  // The other one was promised the user limit: it stays.
+  t.is(player.run.cpu.granted, 1000);
+  one.finish(second, 'success', 10, true, player.now as Millis);
+  second.reset(player.fn, player.container);
+  one.start(second, player.now as Millis);
+  t.is(second.cpu.granted, 900);
+  t.is(second.cpu.choice, 'step');
+});
+
+test('a cold start gets sixteen times the weight and the whole host, until its first run', (t) => {
+  const one = decider({}, host(4));
+  const player = new Player(one, limits(256, 1));
+  t.is(Number(one.boost(player.container, 5 as Millis)), 4000);
+  t.is(player.container.shares, 2048);
+  t.is(player.container.boostUntil, 10_005);
+  player.start();
+  t.deepEqual([player.container.shares, player.container.boostUntil], [128, 0]);
+  t.is(Number(one.boost(one.container(limits(128)), 0 as Millis)), 0);
+});
+
+test('a memory loan comes after a kill at the user limit, from headroom alone, for the container’s life', (t) => {
+  const one = decider({}, host(8, 4096, 2048));
+  one.headroom.seen('wsk0', limits(256));
+  one.headroom.update((600 * MIB) as Bytes, (500 * MIB) as Bytes);
+  const player = new Player(one, limits(256));
+  t.is(Number(one.memoryLoan(player.container, player.fn, 0 as Millis)), 0);
+  one.oom(player.fn, (256 * MIB) as Bytes, 0 as Millis);
+  // The larger of 20 % and 100 MiB.
+  t.is(Number(one.memoryLoan(player.container, player.fn, 0 as Millis)), 100 * MIB);
+  t.is(Number(one.memoryLoan(player.container, player.fn, 0 as Millis)), 100 * MIB);
+  t.is(Number(one.headroom.lent), 100 * MIB);
+  const run = player.start();
+  t.deepEqual([Number(run.memoryLimit), run.memory.choice], [356 * MIB, 'loan']);
+  for (let i = 0; i < 10; i++) one.oom(player.fn, (256 * MIB) as Bytes, 0 as Millis);
+  t.is(Number(player.fn.wantedMemory), 356 * MIB, 'kills at one limit never add up (A3-03)');
+  one.oom(player.fn, (356 * MIB) as Bytes, 0 as Millis);
+  t.is(Number(player.fn.wantedMemory), 456 * MIB);
+  one.containerEnded(player.container, 0 as Millis);
+  t.is(Number(one.headroom.lent), 0);
+});
+
+test('under `guarantee` a memory limit never goes below the user’s, whatever the history and the target', (t) => {
+  const player = new Player(decider({}, host(), 'target'), limits(256, 1));
+  player.whole(1000, 0.2, 20);
+  player.run.reset(player.fn, player.container);
+  player.run.targetMemory = MIB as Bytes;
+  player.decider.start(player.run, player.now as Millis);
+  t.is(Number(player.run.memoryLimit), 256 * MIB);
+  t.is(player.run.memory.reason, 'guarantee');
+});
+
+test('faasrm memory is restored at .8 of the lowered limit, or when the limit is met', (t) => {
+  for (const [memory, hits, action] of [
+    [107, 0, 'restore_memory'], // limit 133.4: .8 = 106.7
+    [106, 0, 'none'],
+    [60, 1, 'restore_memory'],
+  ] as const) {
+    const player = new Player(decider({ memoryPolicy: 'faasrm' }), limits(256, 1));
+    player.whole(1000, 0.2, 100);
+    player.start(player.now + 10);
+    t.is(player.sample(100, 0.1, memory, 0, hits), action);
+    t.is(player.run.memory.granted === 256 * MIB, action !== 'none');
+  }
+});
+
+test('a refused write leaves the user limit, in the run and in the pool', (t) => {
+  const player = new Player(decider(), limits(256, 1));
+  player.whole(1000, 0.2);
+  player.start(player.now + 10);
+  player.decider.refused(player.run, 'cpu', player.now as Millis);
+  t.is(player.run.cpu.granted, 1000);
+  t.is(player.decider.cpuPool.granted, 1000);
+  t.false(player.fn.cpuSpiked);
+});
+
+test('runs that are only watched take nothing and count for nothing', (t) => {
+  const player = new Player(decider(), limits(256, 1));
+  player.whole(1000, 0.2);
+  player.run.reset(player.fn, player.container);
+  player.run.enforced = false;
+  player.decider.start(player.run, player.now as Millis);
+  t.true(player.run.cpu.granted < 300);
+  t.is(player.decider.cpuPool.granted, 1000);
+  t.is(player.sample(100, 0.9, 50, 5), 'none');
+  player.finish();
+  t.is(player.run.harvested, 0);
+});
+
+test('time paused is not run time', (t) => {
+  const player = new Player(decider(), limits(256, 1));
+  player.start();
+  player.now += 60_000;
+  const frozen = player.usage(50);
+  frozen.frozen = true;
+  player.decider.sample(player.run, frozen, player.now as Millis);
+  player.sample(100, 0.4);
+  t.true(Math.abs(player.run.cpu.peak - 400) < 1e-6);
+});
+
+test('an action re-created with other limits starts anew (field-notes A1-16), and history outlives containers (A3-05)', (t) => {
+  const one = decider();
+  for (let i = 0; i < 50; i++) {
+    const player = new Player(one, limits(256, 1));
+    player.whole(200, 0.2);
+    one.containerEnded(player.container, player.now as Millis);
+  }
+  const fn = one.functionState('/guest/f', '0.0.1', limits(256, 1), 0 as Millis);
+  t.is(fn.cpuPeak.count, 50);
+  t.is(one.functionState('/guest/f', '0.0.1', limits(512, 1), 0 as Millis).clean, 0);
+  t.is(one.functionState('/guest/f', '0.0.2', limits(256, 1), 0 as Millis).clean, 0);
+});
+
+test('finishing twice changes nothing', (t) => {
+  const player = new Player(decider(), limits(256, 1));
+  player.start();
+  player.finish();
+  player.finish();
+  t.is(player.fn.clean, 1);
+  t.is(player.container.running, 0);
+});
+
+const POLICIES = ['smallest-in-range', 'largest-in-range', 'random-in-range', 'target'];
+
+/** Plays random activations of three functions on a small host; returns all that was granted. */
+function play(seed: number, policy: string, check: (player: Player, action: string) => void): number[] {
+  const settings = { ...defaultDecisionSettings, memoryPolicy: 'faasrm' as const, controlShare: 0.2 };
+  const policies = { quota: createPolicy(policy), weight: createPolicy('short-first') };
+  const one = new Decider(settings, host(2), policies, new SeededRandom(seed));
+  const random = new SeededRandom(seed + 1);
+  const players = [0.5, 1, 0.5].map((cores, i) => new Player(one, limits(256, cores), `/g/${i}`));
+  const granted: number[] = [];
+  let now = 0;
+  for (let i = 0; i < 120; i++) {
+    const player = players[random.below(3)] as Player;
+    now += random.next() * 200;
+    if (player.container.running === 0) {
+      player.now = now;
+      player.run.reset(player.fn, player.container);
+      if (random.next() < 0.7) {
+        player.run.targetCpu = (random.next() * 3000 - 200) as Millicores;
+        player.run.targetMemory = (random.next() * 600 * MIB - MIB) as Bytes;
+      }
+      one.start(player.run, now as Millis);
+      granted.push(player.run.cpu.granted, player.run.memory.granted);
+      check(player, 'start');
+    } else if (random.next() < 0.6) {
+      const action = player.sample(
+        now - player.now,
+        random.next() * 1.5,
+        random.next() * 250,
+        random.next() < 0.1 ? 1 : 0,
+      );
+      check(player, action);
+    } else {
+      player.now = now;
+      player.finish(random.next() < 0.9 ? 'success' : 'failure', random.next() < 0.9);
+    }
+    one.takeRevoked((container) => check(players.find((each) => each.container === container) as Player, 'revoked'));
+  }
+  return granted;
+}
+
+testProp(
+  'limits stay within floor and cap, loans within the host, and a trip always ends at user limits',
+  [fc.nat(), fc.constantFrom(...POLICIES)],
+  (t, seed, policy) => {
+    play(seed, policy, (player, action) => {
+      const { cpu, memory, quota, memoryLimit } = player.run;
+      t.true(cpu.granted >= plain.cpuFloor - 1e-6 && cpu.granted <= plain.cpuCap + 1e-6);
+      t.true(memory.granted >= plain.memoryFloor && memory.granted <= plain.memoryCap);
+      t.is(Number(quota), cpu.granted);
+      t.is(Number(memoryLimit), Math.floor(memory.granted));
+      t.true(player.decider.cpuPool.granted <= 2000 + 1e-4);
+      if (action === 'restore_cpu' || action === 'restore_both') t.true(cpu.granted >= cpu.user);
+      if (action === 'restore_memory' || action === 'restore_both') t.true(memory.granted >= memory.user);
+      if (player.run.control && action === 'start') t.deepEqual([cpu.granted, memory.granted], [cpu.user, memory.user]);
+    });
+  },
+);
+
+testProp('the same seed gives the same run', [fc.nat(), fc.constantFrom(...POLICIES)], (t, seed, policy) => {
+  t.deepEqual(
+    play(seed, policy, () => {}),
+    play(seed, policy, () => {}),
+  );
+});
+
+test('a container without a memory limit has none under Gleaner either', (t) => {
+  const player = new Player(decider({ memoryPolicy: 'faasrm' }), limits(0, 1, 128));
+  player.whole(1000, 0.2);
+  const run = player.start();
+  t.deepEqual([run.memory.reason, Number(run.memoryLimit)], ['unlimited', 0]);
+});
+
+test('a counter that cannot be read teaches no CPU time', (t) => {
+  const player = new Player(decider(), limits(256));
+  player.start();
+  player.run.startCpu = -1 as Micros;
+  player.finish();
+  t.is(player.fn.cpuTime.count, 0);
+});

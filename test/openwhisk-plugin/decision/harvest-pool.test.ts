@@ -1,0 +1,142 @@
+import { fc, testProp } from '@fast-check/ava';
+import test from 'ava';
+import { Claim, HarvestPool } from '../../../openwhisk-plugin/index.js';
+
+test('what a lender leaves is lent, and comes back the moment it wants its share', (t) => {
+  const pool = new HarvestPool(4, 0);
+  const lender = new Claim();
+  const borrower = new Claim();
+  pool.begin(lender, 3, 1, 100);
+  pool.begin(borrower, 1, 3, 50);
+  // 4 - 1 - 1 = 2 free: all of it from the lender, as the user limits claim the whole host.
+  t.is(borrower.granted, 3);
+  t.is(lender.lent, 2);
+  t.is(pool.free, 0);
+  pool.restore(lender);
+  t.is(lender.granted, 3);
+  t.is(borrower.granted, 1);
+  const cut: Claim[] = [];
+  pool.takeCut((claim) => cut.push(claim));
+  t.deepEqual(cut, [borrower]);
+  pool.takeCut(() => t.fail('told twice'));
+});
+
+test('at the end of a lender its loans are served from what it leaves, without a cut', (t) => {
+  const pool = new HarvestPool(4, 0);
+  const lender = new Claim();
+  const borrower = new Claim();
+  pool.begin(lender, 3, 1, 100);
+  pool.begin(borrower, 1, 2, 50);
+  pool.end(lender);
+  t.is(borrower.granted, 2);
+  t.is(pool.granted, 2);
+  pool.takeCut(() => t.fail('nobody lost anything'));
+});
+
+test('unclaimed capacity is lent before a lender, then the lender that runs longest', (t) => {
+  const pool = new HarvestPool(6, 0);
+  const [early, late, borrower] = [new Claim(), new Claim(), new Claim()];
+  pool.begin(early, 2, 1, 10);
+  pool.begin(late, 2, 1, 99);
+  pool.begin(borrower, 1, 3, 50);
+  // Unclaimed: 6 - 5 = 1; the other one from `late`.
+  t.deepEqual([borrower.granted, early.lent, late.lent], [3, 0, 1]);
+});
+
+test('a new activation gets its user limit at once; loans that would last longest give way', (t) => {
+  const pool = new HarvestPool(4, 0);
+  const [short, long, fresh] = [new Claim(), new Claim(), new Claim()];
+  pool.begin(short, 1, 2, 10);
+  pool.begin(long, 1, 2, 90);
+  pool.begin(fresh, 1, 1, 50);
+  t.deepEqual([short.granted, long.granted, fresh.granted], [2, 1, 1]);
+});
+
+test('the reserve is never lent, and user limits are granted even beyond the capacity', (t) => {
+  const pool = new HarvestPool(2, 1);
+  const [a, b] = [new Claim(), new Claim()];
+  pool.begin(a, 2, 2, 0);
+  pool.begin(b, 2, 4, 0);
+  t.deepEqual([a.granted, b.granted, pool.borrowed], [2, 2, 0]);
+});
+
+test('an idle container has no claim', (t) => {
+  const pool = new HarvestPool(4, 0);
+  const claim = new Claim();
+  pool.begin(claim, 2, 2, 0);
+  pool.end(claim);
+  pool.end(claim);
+  t.is(pool.free, 4);
+  t.is(claim.granted, 0);
+});
+
+const SLOTS = 8;
+const step = fc.record({
+  slot: fc.nat(SLOTS - 1),
+  what: fc.constantFrom('begin', 'begin', 'begin', 'restore', 'end', 'change', 'resize'),
+  wanted: fc.double({ min: 0.05, max: 8, noNaN: true }),
+  end: fc.nat(100),
+});
+
+testProp(
+  'it never lends more than is there, and never grants less than what a claim may have',
+  [
+    fc.array(fc.double({ min: 0.1, max: 2, noNaN: true }), { minLength: SLOTS, maxLength: SLOTS }),
+    fc.array(step, { minLength: 1, maxLength: 120 }),
+    fc.double({ min: 0, max: 2, noNaN: true }),
+  ],
+  (t, users, steps, reserve) => {
+    // All user limits together fit: then grants must, at every step.
+    const total = users.reduce((sum, user) => sum + user, 0);
+    let capacity = total + reserve;
+    const pool = new HarvestPool(capacity, reserve);
+    const claims = users.map(() => new Claim());
+    for (const { slot, what, wanted, end } of steps) {
+      const claim = claims[slot] as Claim;
+      const user = users[slot] as number;
+      if (what === 'begin') pool.begin(claim, user, wanted, end);
+      else if (what === 'restore') pool.restore(claim);
+      else if (what === 'end') pool.end(claim);
+      else if (what === 'change') pool.change(claim, wanted, end);
+      else {
+        capacity = total + reserve + wanted;
+        pool.resize(capacity, reserve);
+      }
+      let granted = 0;
+      let borrowed = 0;
+      let lent = 0;
+      for (let i = 0; i < SLOTS; i++) {
+        const each = claims[i] as Claim;
+        granted += each.granted;
+        borrowed += each.borrowed;
+        lent += each.lent;
+        t.true(each.own <= (users[i] as number) + 1e-9);
+        t.true(each.borrowed >= 0 && each.lent >= 0);
+        t.true(!each.active || each.lent <= each.user - each.own + 1e-4);
+      }
+      t.true(granted <= capacity - reserve + 1e-4, `granted ${granted} of ${capacity - reserve}`);
+      t.true(Math.abs(granted - pool.granted) < 1e-4);
+      t.true(Math.abs(borrowed - pool.borrowed) < 1e-4);
+      t.true(lent <= borrowed + 1e-4);
+      if (what === 'restore' && claim.active) t.true(claim.granted >= user - 1e-9);
+    }
+  },
+);
+
+testProp(
+  'overcommitted user limits: loans vanish before anyone is denied its own',
+  [fc.array(step, { minLength: 1, maxLength: 80 })],
+  (t, steps) => {
+    const pool = new HarvestPool(4, 0);
+    const claims = Array.from({ length: SLOTS }, () => new Claim());
+    for (const { slot, what, wanted, end } of steps) {
+      const claim = claims[slot] as Claim;
+      if (what === 'begin') pool.begin(claim, 2, wanted, end);
+      else if (what === 'restore') pool.restore(claim);
+      else if (what === 'end') pool.end(claim);
+      else if (what === 'change') pool.change(claim, wanted, end);
+      const own = claims.reduce((sum, each) => sum + each.own, 0);
+      t.true(pool.borrowed <= Math.max(0, 4 - own) + 1e-4);
+    }
+  },
+);

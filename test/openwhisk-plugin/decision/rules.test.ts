@@ -1,0 +1,296 @@
+import test from 'ava';
+import { type Bytes, MIB, type Millis } from '../../../config/index.js';
+import {
+  controlShare,
+  DecayingHistogram,
+  DecayingMean,
+  DecayingPeak,
+  defaultDecisionSettings,
+  FunctionState,
+  HostReference,
+  hostWorseThanNothing,
+  MemoryHeadroom,
+  Objectives,
+  scaleShares,
+  shortFirstFactor,
+  shortRunQuota,
+  targetFactor,
+  watchPayer,
+  worseThanNothing,
+} from '../../../openwhisk-plugin/index.js';
+import { decider, limits, plain } from './helpers.js';
+
+const HOUR = 3_600_000;
+
+function fn(action = '/g/f'): FunctionState {
+  return new FunctionState(action, '1', limits(256), 'guarantee', 1);
+}
+
+test('a peak halves in an hour once newer runs show less, but never below the newest eight', (t) => {
+  const peak = new DecayingPeak();
+  peak.add(100, 0, HOUR);
+  t.is(peak.read(24 * HOUR, HOUR), 100, 'without newer runs nothing is forgotten');
+  for (let i = 0; i < 8; i++) peak.add(10, HOUR, HOUR);
+  t.is(peak.read(HOUR, HOUR), 50);
+  t.is(peak.read(2 * HOUR, HOUR), 25);
+  t.is(peak.read(9 * HOUR, HOUR), 10);
+  peak.add(Number.NaN, 0, HOUR);
+  peak.add(Number.POSITIVE_INFINITY, 0, HOUR);
+  t.is(peak.count, 9);
+});
+
+test('a decaying mean weighs a sample one half-life old by half', (t) => {
+  const mean = new DecayingMean();
+  t.is(mean.mean, Number.NaN);
+  mean.add(10, 0, HOUR);
+  mean.add(40, HOUR, HOUR);
+  t.is(mean.mean, (5 + 40) / 1.5);
+  t.is(mean.weight, 1.5);
+});
+
+test('percentiles are at most 5 % too high, and older samples count less', (t) => {
+  const histogram = new DecayingHistogram();
+  t.is(histogram.percentile(0.5), Number.NaN);
+  for (let i = 1; i <= 100; i++) histogram.add(i, 0, HOUR);
+  for (const share of [0.5, 0.95, 0.99, 1]) {
+    const value = histogram.percentile(share);
+    t.true(value >= share * 100 * 0.999 && value <= share * 100 * 1.051, `${share}: ${value}`);
+  }
+  // 100 half-lives later one sample outweighs them all; 2000 later nothing overflows.
+  histogram.add(1000, 100 * HOUR, HOUR);
+  t.true(histogram.percentile(0.5) >= 1000);
+  histogram.add(5, 2000 * HOUR, HOUR);
+  const last = histogram.percentile(0.99);
+  t.true(last >= 5 && last <= 5.25);
+  histogram.add(1e12, 2000 * HOUR, HOUR);
+  t.true(Number.isFinite(histogram.percentile(1)));
+});
+
+// quota x period >= p95 CPU-ms when it fits in one period (design §3). user in millicores, period 100 ms.
+for (const [p95, duration, user, expected] of [
+  [60, 300, 2000, 600],
+  [100, 300, 1000, 1000],
+  [100.1, 300, 2000, 0], // more than one core's period, and the run is longer than one: its peaks are known
+  [300, 90, 4000, 3000], // four threads, over within the period
+  [300, 90, 2000, 0], // the user's own quota cuts it too
+  [Number.NaN, 90, 2000, 0],
+  [0, 90, 2000, 0],
+] as const) {
+  test(`a quota for ${p95} CPU-ms in ${duration} ms under ${user} millicores: ${expected}`, (t) => {
+    t.is(shortRunQuota(p95, duration, user, 100_000), expected);
+  });
+}
+
+test('short-first: (reference / expected)^alpha within 1/16 and 16, and 1 where anything is unknown', (t) => {
+  const s = defaultDecisionSettings;
+  t.is(shortFirstFactor(100, 200, 1, s), 2);
+  t.is(shortFirstFactor(400, 100, 0.5, s), 0.5);
+  t.is(shortFirstFactor(1, 100, 1, s), 16);
+  t.is(shortFirstFactor(10_000, 100, 1, s), 1 / 16);
+  t.is(shortFirstFactor(10_000, 100, 0, s), 1);
+  t.is(shortFirstFactor(Number.NaN, 100, 1, s), 1);
+  t.is(shortFirstFactor(100, Number.NaN, 1, s), 1);
+  t.is(shortFirstFactor(0, 100, 1, s), 1);
+});
+
+test('weights are what the kernel and Docker take: whole numbers from 2 to 262144 (field-notes A1-03)', (t) => {
+  t.is(scaleShares(128, 1 / 16), 8);
+  t.is(scaleShares(2, 1 / 16), 2);
+  t.is(scaleShares(200_000, 16), 262_144);
+  t.is(scaleShares(128, Number.NaN), 128);
+  t.is(scaleShares(128, -1), 128);
+  t.is(scaleShares(128, Number.POSITIVE_INFINITY), 128);
+});
+
+test('an agent multiplies a weight by a half to two', (t) => {
+  t.is(targetFactor(1000, 1000), 1);
+  t.is(targetFactor(5000, 1000), 2);
+  t.is(targetFactor(10, 1000), 0.5);
+  t.is(targetFactor(Number.NaN, 1000), 1);
+  t.is(targetFactor(Number.POSITIVE_INFINITY, 1000), 1);
+});
+
+test('the host’s reference is the geometric mean of its functions, each once, the forgotten ones not at all', (t) => {
+  const reference = new HostReference();
+  t.is(reference.value, Number.NaN);
+  const [a, b] = [fn('/g/a'), fn('/g/b')];
+  for (let i = 0; i < 100; i++) {
+    a.expectedCpu.add(10, 0, HOUR);
+    reference.update(a, 0, HOUR);
+  }
+  b.expectedCpu.add(1000, 0, HOUR);
+  reference.update(b, 0, HOUR);
+  t.true(Math.abs(reference.value - 100) < 1e-9);
+  // An hour later only `a` is called: b weighs half. exp((ln 10 x 2 + ln 1000) / 3) = 10^(5/3).
+  a.expectedCpu.add(10, HOUR, HOUR);
+  reference.update(a, HOUR, HOUR);
+  t.true(Math.abs(reference.value - 10 ** (5 / 3)) < 1e-6);
+  reference.remove(a);
+  t.true(Math.abs(reference.value - 1000) < 1e-6);
+  // Months later the weights have been scaled back and nothing overflows.
+  a.expectedCpu.add(10, 5000 * HOUR, HOUR);
+  reference.update(a, 5000 * HOUR, HOUR);
+  t.true(Math.abs(reference.value - 10) < 1e-3);
+});
+
+test('alpha falls by a quarter where a payer is slower than 1.25 x its control arm, and recovers by .05', (t) => {
+  const f = fn();
+  f.weightFactor = 0.25;
+  for (let i = 0; i < 10; i++) f.control.add(100, 0, HOUR);
+  const treated = (duration: number, runs: number): void => {
+    for (let i = 0; i < runs; i++) {
+      f.sinceAlpha.add(duration, 0, HOUR);
+      watchPayer(f, plain);
+    }
+  };
+  treated(126, 19);
+  t.is(f.alpha, 1, 'nineteen runs say nothing');
+  treated(126, 1);
+  t.is(f.alpha, 0.75);
+  treated(126, 20);
+  t.is(f.alpha, 0.5625);
+  treated(120, 200);
+  t.is(f.alpha, 0.5625, 'between (1 + 1.25)/2 and 1.25 it stays');
+  f.sinceAlpha.forget();
+  treated(105, 20);
+  t.true(Math.abs(f.alpha - 0.6125) < 1e-12);
+  // Who does not pay is no reason to change anything: slower for another cause.
+  const other = fn();
+  other.weightFactor = 4;
+  for (let i = 0; i < 10; i++) other.control.add(100, 0, HOUR);
+  for (let i = 0; i < 50; i++) {
+    other.sinceAlpha.add(500, 0, HOUR);
+    watchPayer(other, plain);
+  }
+  t.is(other.alpha, 1);
+});
+
+test('the control arm is three times its share without samples, and its share from 200 on', (t) => {
+  const f = fn();
+  const s = defaultDecisionSettings;
+  t.true(Math.abs(controlShare(f, s) - 0.09) < 1e-12);
+  for (let i = 0; i < 100; i++) f.control.add(10, 0, HOUR);
+  t.true(Math.abs(controlShare(f, s) - 0.06) < 1e-12);
+  for (let i = 0; i < 100; i++) f.control.add(10, 0, HOUR);
+  t.is(controlShare(f, s), 0.03);
+  f.controlArm = false;
+  t.is(controlShare(f, s), 0);
+  t.is(controlShare(fn(), plain), 0);
+});
+
+test('an objective is configured, or 1.2 x the p99 of 200 control runs, or a p95 shrunk towards the class', (t) => {
+  const s = defaultDecisionSettings;
+  const objectives = new Objectives();
+  const f = fn();
+  t.is(objectives.slo(f, s), Number.NaN);
+  f.control.add(100, 0, HOUR);
+  // One run of 100 ms, shape unknown: (1 x 100 + 20 x 3 x 100) / 21 x 1.2 = 348.6; the histogram may be 5 % high.
+  const one = objectives.slo(f, s);
+  t.true(one > 348 && one < 349 + 0.3);
+  for (let i = 0; i < 199; i++) f.control.add(i < 194 ? 100 : 1000, 0, HOUR);
+  // 5 of 200 at 1000: the p99 is 1000.
+  const many = objectives.slo(f, s);
+  t.true(many >= 1200 && many <= 1260.001);
+  f.configuredSlo = 77;
+  t.is(objectives.slo(f, s), 77);
+});
+
+test('a class that is known gives its shape to a function with few samples', (t) => {
+  const objectives = new Objectives();
+  const known = fn('/g/known');
+  for (let i = 0; i < 100; i++) {
+    known.control.add(200, 0, HOUR);
+    objectives.learn(known, 200, 0, HOUR);
+  }
+  const fresh = fn('/g/fresh');
+  fresh.control.add(300, 0, HOUR);
+  // Same decade, p95 / mean = 1: about 300 x 1.2.
+  const slo = objectives.slo(fresh, defaultDecisionSettings);
+  t.true(slo >= 360 && slo <= 360 * 1.051);
+});
+
+test('worse than doing nothing: more than 5 % slower than the control arm, beyond chance', (t) => {
+  const make = (treated: (i: number) => number, runs = 100): FunctionState => {
+    const f = fn();
+    for (let i = 0; i < runs; i++) {
+      f.control.add(i % 2 ? 95 : 105, 0, HOUR);
+      f.treated.add(treated(i), 0, HOUR);
+    }
+    return f;
+  };
+  t.true(worseThanNothing(make((i) => (i % 2 ? 115 : 125))));
+  t.false(worseThanNothing(make((i) => (i % 2 ? 98 : 108))), 'about 3 %');
+  t.false(worseThanNothing(make((i) => (i % 2 ? 80 : 90))));
+  t.false(worseThanNothing(make((i) => (i % 2 ? 200 : 210), 29)), 'too few');
+  t.false(worseThanNothing(make((i) => (i % 10 ? 20 : 40_000))), 'too noisy');
+  t.true(hostWorseThanNothing([make((i) => (i % 2 ? 115 : 125)), make((i) => (i % 2 ? 110 : 120))]));
+  t.false(hostWorseThanNothing([make((i) => (i % 2 ? 115 : 125)), make((i) => (i % 2 ? 60 : 65))]));
+  t.false(hostWorseThanNothing([fn()]));
+});
+
+test('headroom: host - user-memory - use beyond the containers - reserve - loans', (t) => {
+  const headroom = new MemoryHeadroom((8192 * MIB) as Bytes, (256 * MIB) as Bytes, 0 as Bytes);
+  t.is(Number(headroom.free), 0, 'nothing is known');
+  // 128 shares of 256 MiB: floor(user / 256) = 8, so [2048, 2304); 64 shares of 128 MiB: 16, so [2048, 2176).
+  headroom.seen('wsk0', limits(256));
+  t.is(headroom.userMemory, 2304 * MIB);
+  headroom.seen('wsk0', limits(128));
+  t.is(headroom.userMemory, 2176 * MIB);
+  t.is(Number(headroom.free), 0, 'the use is not known');
+  headroom.update((1500 * MIB) as Bytes, (1000 * MIB) as Bytes);
+  t.is(Number(headroom.free), (8192 - 2176 - 500 - 256) * MIB);
+  t.is(Number(headroom.lend((1000 * MIB) as Bytes, MIB as Bytes)), 1000 * MIB);
+  t.is(Number(headroom.free), (8192 - 2176 - 500 - 256 - 1000) * MIB);
+  headroom.seen('wsk1', limits(256));
+  t.is(headroom.userMemory, (2176 + 2304) * MIB, 'several invokers: the sum');
+  headroom.release((1000 * MIB) as Bytes);
+  headroom.forget('wsk1');
+  headroom.update((7900 * MIB) as Bytes, 0 as Bytes);
+  t.is(Number(headroom.lend((1000 * MIB) as Bytes, MIB as Bytes)), 0);
+});
+
+test('user-memory follows the integer division of OpenWhisk (field-notes A1-04)', (t) => {
+  const headroom = new MemoryHeadroom((64 * 1024 * MIB) as Bytes, 0 as Bytes, 0 as Bytes);
+  for (const [memory, shares] of [
+    [256, 128],
+    [300, 170],
+    [384, 204],
+    [700, 512],
+    [1100, 1024],
+  ] as const)
+    headroom.seen('wsk0', limits(memory, 0, shares));
+  // 2048 lies in all of them: [2048, 2304), [1800, 2100), [1920, 2304), [1400, 2100), [1100, 2200).
+  t.is(headroom.userMemory, 2100 * MIB);
+});
+
+test('containers that contradict each other, or the configuration, leave no headroom', (t) => {
+  const learned = new MemoryHeadroom((8192 * MIB) as Bytes, 0 as Bytes, 0 as Bytes);
+  learned.update(0 as Bytes, 0 as Bytes);
+  learned.seen('wsk0', limits(256));
+  learned.seen('wsk0', limits(256, 0, 512));
+  t.is(Number(learned.free), 0);
+  const configured = new MemoryHeadroom((8192 * MIB) as Bytes, 0 as Bytes, (1024 * MIB) as Bytes);
+  configured.update(0 as Bytes, 0 as Bytes);
+  t.is(Number(configured.free), 7168 * MIB);
+  configured.seen('wsk0', limits(256, 0, 2));
+  t.is(Number(configured.free), 7168 * MIB, 'at the clamp of 2 the shares say nothing');
+  configured.seen('wsk0', limits(256));
+  t.is(Number(configured.free), 0, 'the containers say at least 2048 MiB');
+});
+
+test('a table of functions is bounded, and what it forgets leaves the reference', (t) => {
+  const one = decider({ maxFunctions: 2 });
+  const first = one.functionState('/g/1', '1', limits(256), 0 as Millis);
+  first.expectedCpu.add(10, 0, HOUR);
+  one.reference.update(first, 0, HOUR);
+  one.functionState('/g/2', '1', limits(256), 0 as Millis);
+  one.functionState('/g/3', '1', limits(256), 0 as Millis);
+  t.is(one.functions.size, 2);
+  t.is(one.functions.newest('/g/1'), undefined);
+  t.is(one.reference.value, Number.NaN);
+  for (const version of ['2', '3', '4']) one.functionState('/g/3', version, limits(256), 0 as Millis);
+  t.deepEqual(
+    [...one.functions.all()].map((f) => f.version),
+    ['4', '3', '1'],
+  );
+});
