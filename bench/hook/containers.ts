@@ -1,0 +1,56 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { actionSource, ensureActionImage } from '../../simulator/index.js';
+import { call } from './http-load.js';
+
+const run = promisify(execFile);
+
+export interface BenchContainer {
+  readonly id: string;
+  readonly address: string;
+  readonly pid: number;
+}
+
+/** Initialised no-op containers as an invoker makes them, with a quota of one core. Named `wskglb0_…`; `remove` takes them away. */
+export async function noopContainers(
+  count: number,
+): Promise<{ containers: BenchContainer[]; remove: () => Promise<void> }> {
+  const image = await ensureActionImage();
+  const ids: string[] = [];
+  const remove = async (): Promise<void> => {
+    if (ids.length > 0) await run('docker', ['rm', '-f', ...ids]);
+  };
+  try {
+    const containers: BenchContainer[] = [];
+    for (let i = 0; i < count; i++) {
+      const { stdout } = await run('docker', [
+        ...['run', '-d', '--cpu-shares', '128', '--cpus', '1', '--memory', '256m', '--memory-swap', '256m'],
+        ...['--network', 'bridge', '--name', `wskglb0_${i + 1}_guest_noop`, '--pids-limit', '1024'],
+        ...['--cap-drop', 'NET_RAW', '--cap-drop', 'NET_ADMIN', '--ulimit', 'nofile=1024:1024', image],
+      ]);
+      const id = stdout.trim();
+      ids.push(id);
+      const format = '{{.NetworkSettings.IPAddress}} {{.State.Pid}}';
+      const [address, pid] = (await run('docker', ['inspect', '--format', format, id])).stdout.trim().split(' ');
+      await initialise(address!);
+      containers.push({ id, address: address!, pid: Number(pid) });
+    }
+    return { containers, remove };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+}
+
+async function initialise(address: string): Promise<void> {
+  const { code, main } = actionSource('noop');
+  const body = JSON.stringify({ value: { name: 'noop', binary: false, main, code, env: {} } });
+  const request = Buffer.from(
+    `POST /init HTTP/1.1\r\nHost: ${address}:8080\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
+  for (let tries = 0; tries < 200; tries++) {
+    if ((await call(address, request)).ok) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error(`the action container at ${address} does not answer /init`);
+}

@@ -1,0 +1,67 @@
+import { parseArgs } from 'node:util';
+import { benchLatency } from './hook/latency.js';
+import { benchLimits } from './hook/limits.js';
+import { benchSafeguard } from './hook/safeguard.js';
+import { type BenchRow, json, table } from './report.js';
+import { benchQuota } from './worth/quota.js';
+import { benchWeight } from './worth/weight.js';
+
+/**
+ * `npm run bench -- <name> [--output json] [--rounds N] [--seconds N] [--load X] [--seed N]`.
+ * Every bench prints a table; with `--output json` an array of `{name, value, unit, baseline, ratio}`. Progress goes to stderr.
+ */
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    output: { type: 'string', default: 'table' },
+    rounds: { type: 'string' },
+    seconds: { type: 'string' },
+    calls: { type: 'string' },
+    load: { type: 'string' },
+    seed: { type: 'string', default: '1' },
+  },
+});
+
+const log = (line: string): void => console.error(line);
+
+function number(name: 'rounds' | 'seconds' | 'calls' | 'load' | 'seed', otherwise: number): number {
+  const text = values[name];
+  if (text === undefined) return otherwise;
+  const value = Number(text);
+  if (!(value > 0)) throw new RangeError(`--${name} ${text}: not a positive number`);
+  return value;
+}
+
+const benches: Record<string, () => Promise<BenchRow[]>> = {
+  hook: async () => [
+    ...benchSafeguard(),
+    ...(await benchLimits()),
+    ...(await benchLatency({
+      rounds: number('rounds', 30),
+      callsPerRound: number('calls', 1000),
+      seconds: number('seconds', 20),
+      log,
+    })),
+  ],
+  safeguard: async () => benchSafeguard(),
+  limits: () => benchLimits(),
+  weight: () =>
+    benchWeight({
+      load: number('load', 0.8),
+      seconds: number('seconds', 60),
+      rounds: number('rounds', 5),
+      seed: number('seed', 1),
+      log,
+    }),
+  quota: () =>
+    benchQuota({ seconds: number('seconds', 40), rounds: number('rounds', 5), seed: number('seed', 1), log }),
+};
+
+const names = positionals.length > 0 ? positionals : [];
+if (names.length === 0 || names.some((name) => !(name in benches))) {
+  console.error(`usage: npm run bench -- <${Object.keys(benches).join('|')}> [--output json]`);
+  process.exit(2);
+}
+const rows: BenchRow[] = [];
+for (const name of names) rows.push(...(await benches[name]!()));
+console.log(values.output === 'json' ? json(rows) : table(rows));

@@ -1,0 +1,91 @@
+import { SeededRandom } from '../../config/index.js';
+import { type ActivationRecord, type InvokerDouble, playWorkload } from '../../simulator/index.js';
+import { median } from '../statistics.js';
+import type { GleanerProcess } from './gleaner-process.js';
+import { actionOf, poissonArrivals, type Subject } from './load.js';
+
+/** One run's records by function name. */
+export type Records = Map<string, ActivationRecord[]>;
+
+export interface Round {
+  readonly off: Records;
+  readonly on: Records;
+  /** A second run without writes: `off` against it is what noise alone does. */
+  readonly again: Records;
+}
+
+export function byFunction(records: readonly ActivationRecord[]): Records {
+  const groups: Records = new Map();
+  for (const record of records) {
+    const name = record.action.slice('/guest/'.length);
+    const group = groups.get(name);
+    if (group) group.push(record);
+    else groups.set(name, [record]);
+  }
+  return groups;
+}
+
+/** Makes `each` containers of every function, so that runs meet warm ones: all are asked for at once and hold on to theirs. */
+export async function warmUp(invoker: InvokerDouble, subjects: readonly Subject[], each: number): Promise<void> {
+  for (const subject of subjects) {
+    const action = actionOf(subject);
+    const payload = { ...subject.payload, cpuMs: 300 };
+    await Promise.all(Array.from({ length: each }, () => invoker.invoke(action, payload)));
+  }
+}
+
+/** Median duration of each function called alone on the idle host: what slowdown is measured against. */
+export async function soloDurations(
+  invoker: InvokerDouble,
+  subjects: readonly Subject[],
+  calls: number,
+): Promise<Map<string, number>> {
+  const solo = new Map<string, number>();
+  for (const subject of subjects) {
+    const durations: number[] = [];
+    for (let i = 0; i < calls; i++) {
+      durations.push((await invoker.invoke(actionOf(subject), subject.payload)).runMs);
+    }
+    solo.set(subject.name, median(durations));
+  }
+  return solo;
+}
+
+/** off, on, off again, with the same arrivals; the order of off and on alternates from round to round. */
+export async function pairedRounds(options: {
+  readonly invoker: InvokerDouble;
+  readonly gleaner: GleanerProcess;
+  readonly subjects: readonly Subject[];
+  readonly seconds: number;
+  readonly rounds: number;
+  readonly seed: number;
+  readonly again: boolean;
+  readonly beside?: (on: boolean, round: number) => Promise<void>;
+  readonly log: (line: string) => void;
+}): Promise<Round[]> {
+  const { invoker, gleaner, subjects, seconds, log } = options;
+  const rounds: Round[] = [];
+  const play = async (on: boolean, seed: number, round: number): Promise<Records> => {
+    await gleaner.setWrites(on);
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    const arrivals = poissonArrivals(subjects, seconds, new SeededRandom(seed));
+    const [records] = await Promise.all([playWorkload(invoker, arrivals), options.beside?.(on, round)]);
+    const failed = records.filter((record) => !record.ok).length;
+    log(`round ${round + 1}: writes ${on ? 'on ' : 'off'}: ${records.length} calls, ${failed} failed`);
+    return byFunction(records);
+  };
+  for (let round = 0; round < options.rounds; round++) {
+    const seed = options.seed + round;
+    const first = await play(round % 2 === 1, seed, round);
+    const second = await play(round % 2 === 0, seed, round);
+    const again = options.again ? await play(false, seed, round) : new Map();
+    rounds.push(round % 2 === 1 ? { on: first, off: second, again } : { off: first, on: second, again });
+  }
+  await gleaner.setWrites(false);
+  return rounds;
+}
+
+/** Durations of `/run` of one function in one arm over all rounds, ms. */
+export function durations(rounds: readonly Round[], arm: keyof Round, name: string): number[] {
+  return rounds.flatMap((round) => (round[arm].get(name) ?? []).map((record) => record.runMs));
+}

@@ -1,0 +1,91 @@
+import { cpus } from 'node:os';
+import { ensureActionImage, InvokerDouble } from '../../simulator/index.js';
+import { type BenchRow, row } from '../report.js';
+import { mean, median } from '../statistics.js';
+import { GleanerProcess } from './gleaner-process.js';
+import { offeredLoad, type Subject } from './load.js';
+import { durations, pairedRounds, soloDurations, warmUp } from './paired-runs.js';
+
+/** Two that want more than their users gave them, and five that use little of what they have. */
+const SUBJECTS: readonly Subject[] = [
+  { name: 'qhungry', memoryMb: 256, cpus: 0.5, body: 'cpu', payload: { cpuMs: 300 }, cpuMs: 300, rate: 0.7 },
+  {
+    name: 'qparallel',
+    memoryMb: 256,
+    cpus: 0.6,
+    body: 'parallel',
+    payload: { cpuMs: 400, workers: 2 },
+    cpuMs: 400,
+    rate: 0.4,
+  },
+  {
+    name: 'qwaiter',
+    memoryMb: 256,
+    cpus: 1,
+    body: 'mixed',
+    payload: { cpuMs: 60, sleepMs: 400, rounds: 6 },
+    cpuMs: 60,
+    rate: 1,
+  },
+  {
+    name: 'qslow',
+    memoryMb: 256,
+    cpus: 1,
+    body: 'mixed',
+    payload: { cpuMs: 80, sleepMs: 800, rounds: 8 },
+    cpuMs: 80,
+    rate: 0.6,
+  },
+  { name: 'qshort', memoryMb: 128, cpus: 1, body: 'cpu', payload: { cpuMs: 20 }, cpuMs: 20, rate: 3 },
+  { name: 'qtiny', memoryMb: 128, cpus: 0.5, body: 'cpu', payload: { cpuMs: 8 }, cpuMs: 8, rate: 4 },
+  { name: 'qio', memoryMb: 256, cpus: 1, body: 'io', payload: { sleepMs: 250 }, cpuMs: 2, rate: 1 },
+];
+
+const HUNGRY = new Set(['qhungry', 'qparallel']);
+
+/** Quota mode: who wanted more gets it, and nobody else pays more than noise. */
+export async function benchQuota(options: {
+  readonly seconds: number;
+  readonly rounds: number;
+  readonly seed: number;
+  readonly log: (line: string) => void;
+}): Promise<BenchRow[]> {
+  const image = await ensureActionImage();
+  const cores = cpus().length;
+  const invoker = new InvokerDouble({ image, prefix: 'wskglq0', userMemoryMb: 8192, pauseGraceMs: 600_000 });
+  const gleaner = new GleanerProcess({
+    agents: { manager: 'greedy' },
+    decision: { policy: { quota: 'target' } },
+  });
+  try {
+    await invoker.start();
+    await gleaner.start();
+    await warmUp(invoker, SUBJECTS, 3);
+    await soloDurations(invoker, SUBJECTS, 5);
+    options.log(`${SUBJECTS.length} functions with quotas, offered load ${offeredLoad(SUBJECTS, cores).toFixed(2)}`);
+    const rounds = await pairedRounds({ ...options, invoker, gleaner, subjects: SUBJECTS, again: true });
+    return SUBJECTS.flatMap(({ name, cpus: user }) => {
+      const [on, off, again] = [
+        durations(rounds, 'on', name),
+        durations(rounds, 'off', name),
+        durations(rounds, 'again', name),
+      ];
+      const noise = rounds.map((round) => {
+        const of = (arm: 'off' | 'again'): number => mean((round[arm].get(name) ?? []).map((record) => record.runMs));
+        return of('again') / of('off');
+      });
+      const spread = Math.max(...noise.map((ratio) => Math.max(ratio, 1 / ratio)));
+      return [
+        row(`quota.${name}.median`, median(on), 'ms', {
+          baseline: median([...off, ...again]),
+          goal: HUNGRY.has(name) ? '<= 0.8x' : `<= ${spread.toFixed(2)}x`,
+          note: `user ${user} cores, ${on.length} calls; fixed against fixed ${Math.min(...noise).toFixed(2)}..${Math.max(...noise).toFixed(2)}`,
+        }),
+        row(`quota.${name}.mean`, mean(on), 'ms', { baseline: mean([...off, ...again]) }),
+      ];
+    });
+  } finally {
+    await gleaner.stop();
+    await invoker.stop();
+  }
+}
