@@ -1,0 +1,236 @@
+import type { Clock, Micros, Millis } from '../../config/index.js';
+import { Run } from '../decision/index.js';
+import type { Identity } from '../ports/index.js';
+import type { Container } from './containers.js';
+import type { Revision } from './functions.js';
+
+/** How an activation's end was learnt. Only `answer` can teach anything. */
+export type EndReason =
+  | 'answer'
+  | 'closed'
+  | 'reset'
+  | 'container_end'
+  | 'deadline'
+  | 'next_head'
+  | 'tap_lost'
+  | 'stopped';
+
+/** Starts that reach the hook later than this set no limit (design §2). */
+export const LATE_MICROS = 50_000;
+/** Wall and monotonic clock may differ by this over one activation; beyond, the clock was stepped. */
+export const CLOCK_TOLERANCE_MICROS = 5_000;
+/** After the deadline OpenWhisk gives up and removes the container; one second more and the end was missed. */
+const DEADLINE_GRACE_MILLIS = 1_000;
+/** Longest run believed where the head names no deadline: OpenWhisk's default maximum is 5 min, and operators raise it. */
+const NO_DEADLINE_MILLIS = 3_600_000;
+
+/** One activation, from a pool: valid from `activationStarted` until `activationEnded` returns. */
+export class Activation {
+  container!: Container;
+  revision!: Revision;
+  /** Decision and its accounting; made with the record and reused with it. */
+  run!: Run;
+  id = '';
+  connection = -1;
+  /** Kernel's stamp of the request's head, and of the answer's. */
+  startedAt = 0 as Micros;
+  endedAt = 0 as Micros;
+  startedMonotonic = 0 as Millis;
+  #startedWall = 0 as Micros;
+  /** Monotonic time at which the end counts as missed. */
+  expires = 0 as Millis;
+  #pausedBefore = 0 as Millis;
+  /** Reached the hook too late for a limit to be worth setting. */
+  late = false;
+  /** First activation of its container: `initMicros` belongs to it. */
+  cold = false;
+  initMicros = 0 as Micros;
+  /** The wall clock was set during it: the monotonic clock counts, and nothing is learnt. */
+  stepped = false;
+  /** Ran beside another in the same container at any moment: its peaks are not its own. */
+  shared = false;
+  /** Container was paused at some moment of it. */
+  wasPaused = false;
+  /** Limits in force when it started were taken away mid-run (kill switch, mode): it teaches nothing. */
+  disturbed = false;
+  /** Throttled and all periods of the container's quota at the start; -1 unknown. */
+  periodsBefore = -1;
+  throttledBefore = -1;
+  waitingBefore = -1;
+  reason: EndReason = 'answer';
+  status = 0;
+  /** Run time without pauses, us. */
+  duration = 0 as Micros;
+  /** Ended by its answer, with both clocks agreeing: peaks and duration may be learnt. */
+  clean = false;
+  older: Activation | null = null;
+
+  /** @internal Used by the tracker only. */
+  open(
+    container: Container,
+    revision: Revision,
+    identity: Identity,
+    connection: number,
+    at: Micros,
+    clock: Clock,
+  ): void {
+    const wall = clock.wall();
+    const now = clock.monotonic();
+    this.container = container;
+    this.revision = revision;
+    if (this.run === undefined) this.run = new Run(revision.state, container.state);
+    else this.run.reset(revision.state, container.state);
+    this.id = identity.activationId;
+    this.connection = connection;
+    this.startedAt = at;
+    this.endedAt = 0 as Micros;
+    this.startedMonotonic = now;
+    this.#startedWall = wall;
+    // A deadline that has passed before the start is one of a clock that was set meanwhile: no deadline.
+    const left = (identity.deadline - wall) / 1000;
+    this.expires = (now + (left > 0 ? left : NO_DEADLINE_MILLIS) + DEADLINE_GRACE_MILLIS) as Millis;
+    this.stepped = false;
+    this.#pausedBefore = container.pausedUntil(now);
+    this.late = Math.abs(wall - at) > LATE_MICROS;
+    this.cold = container.activations === 0;
+    this.initMicros = container.initMicros;
+    container.initMicros = 0 as Micros;
+    this.shared = container.running > 0;
+    this.wasPaused = container.paused;
+    this.disturbed = false;
+    this.periodsBefore = this.throttledBefore = this.waitingBefore = -1;
+    this.reason = 'answer';
+    this.status = 0;
+    this.duration = 0 as Micros;
+    this.clean = false;
+  }
+
+  /** @internal `at` is the kernel's stamp of the end, or null where only the hook's own clock knows it. */
+  close(reason: EndReason, status: number, at: Micros | null, clock: Clock): void {
+    const wall = clock.wall();
+    const now = clock.monotonic();
+    const elapsed = (now - this.startedMonotonic) * 1000;
+    const paused = (this.container.pausedUntil(now) - this.#pausedBefore) * 1000;
+    const stepped = this.stepped || Math.abs(wall - this.#startedWall - elapsed) > CLOCK_TOLERANCE_MICROS;
+    this.stepped = stepped;
+    const bracket = stepped || at === null || at < this.startedAt ? elapsed : at - this.startedAt;
+    this.reason = reason;
+    this.status = status;
+    this.endedAt = at ?? wall;
+    this.duration = Math.max(0, bracket - paused) as Micros;
+    this.clean = reason === 'answer' && !stepped && at !== null && at >= this.startedAt;
+  }
+}
+
+export interface ActivationListener {
+  /** `running` of the container already counts it. */
+  activationStarted(activation: Activation): void;
+  /** Once per activation; `running` no longer counts it. The record is reused when this returns. */
+  activationEnded(activation: Activation): void;
+}
+
+/**
+ * Follows each activation from its head to exactly one end.
+ *
+ * *Next head.* With concurrency 1 a container gets no second request before it answered the first, so a second head means that
+ * the first one's answer was missed. With concurrency > 1 it means nothing. The head does not say which, so:
+ * - on the *same* connection a new head always ends the old activation (one request at a time on a connection);
+ * - on *another* connection it ends the old one unless the function is known to run concurrently;
+ * - the displaced connection is remembered: if its answer arrives after all, the two did overlap, and the function's revision is
+ *   known to be concurrent from then on. What that mistake cost: one activation seen as short, which taught nothing.
+ */
+export class ActivationTracker {
+  readonly #clock: Clock;
+  readonly #listener: ActivationListener;
+  readonly #byConnection = new Map<number, Activation>();
+  readonly #pool: Activation[] = [];
+
+  constructor(clock: Clock, listener: ActivationListener) {
+    this.#clock = clock;
+    this.#listener = listener;
+  }
+
+  get running(): number {
+    return this.#byConnection.size;
+  }
+
+  begin(container: Container, revision: Revision, identity: Identity, connection: number, at: Micros): void {
+    const previous = this.#byConnection.get(connection);
+    if (previous !== undefined) this.#end(previous, 'next_head', 0, null);
+    if (!revision.concurrent && container.newest !== null) {
+      container.displacedConnection = container.newest.connection;
+      this.#endAll(container, 'next_head', null);
+    }
+    const activation = this.#pool.pop() ?? new Activation();
+    activation.open(container, revision, identity, connection, at, this.#clock);
+    for (let other = container.newest; other !== null; other = other.older) other.shared = true;
+    activation.older = container.newest;
+    container.newest = activation;
+    container.running++;
+    container.activations++;
+    this.#byConnection.set(connection, activation);
+    this.#listener.activationStarted(activation);
+  }
+
+  /** The answer's head. False when no activation of this connection was open. */
+  answer(connection: number, status: number, at: Micros, container: Container | undefined): boolean {
+    const activation = this.#byConnection.get(connection);
+    if (activation !== undefined) {
+      this.#end(activation, 'answer', status, at);
+      return true;
+    }
+    if (container !== undefined && container.displacedConnection === connection) {
+      container.displacedConnection = -1;
+      if (container.revision !== null) container.revision.concurrent = true;
+    }
+    return false;
+  }
+
+  /** FIN or RST from the container. After the answer it means nothing. */
+  closed(connection: number, reset: boolean, at: Micros): void {
+    const activation = this.#byConnection.get(connection);
+    if (activation !== undefined) this.#end(activation, reset ? 'reset' : 'closed', 0, at);
+  }
+
+  /** Ends what a container still runs: it died, the tap missed something, or the hook stops. */
+  endContainer(container: Container, reason: EndReason, at: Micros | null): void {
+    this.#endAll(container, reason, at);
+  }
+
+  /** Marks what runs in a container as paused at some moment. */
+  paused(container: Container): void {
+    for (let each = container.newest; each !== null; each = each.older) each.wasPaused = true;
+  }
+
+  /** The wall clock was set: kernel stamps of what runs now cannot be compared with each other. */
+  clockStepped(): void {
+    for (const activation of this.#byConnection.values()) activation.stepped = true;
+  }
+
+  /** Ends what is a second past its deadline; called every so often. */
+  expire(now: Millis): void {
+    for (const activation of this.#byConnection.values()) {
+      if (activation.expires <= now) this.#end(activation, 'deadline', 0, null);
+    }
+  }
+
+  #endAll(container: Container, reason: EndReason, at: Micros | null): void {
+    while (container.newest !== null) this.#end(container.newest, reason, 0, at);
+  }
+
+  #end(activation: Activation, reason: EndReason, status: number, at: Micros | null): void {
+    this.#byConnection.delete(activation.connection);
+    const { container } = activation;
+    if (container.newest === activation) container.newest = activation.older;
+    else {
+      let newer = container.newest;
+      while (newer !== null && newer.older !== activation) newer = newer.older;
+      if (newer !== null) newer.older = activation.older;
+    }
+    activation.older = null;
+    container.running--;
+    activation.close(reason, status, at, this.#clock);
+    this.#listener.activationEnded(activation);
+    this.#pool.push(activation);
+  }
+}

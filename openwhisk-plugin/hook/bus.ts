@@ -1,0 +1,108 @@
+import {
+  type Broker,
+  buckets,
+  decodeMode,
+  functionName,
+  type KeyValueWatch,
+  MODE_GLOBAL,
+  type RunningService,
+  type Subscription,
+  serve,
+  services,
+  wildcards,
+} from '../../broker/index.js';
+import type { Cancel } from '../../config/index.js';
+import type { Hook } from './hook.js';
+import type { RateLimitedLog } from './logger.js';
+import { PolicyParameterWatch } from './policy-parameters.js';
+import { hookEndpoints } from './service.js';
+import type { TargetDesk } from './targets.js';
+
+const FUNCTION_KEY = 'function.';
+
+/**
+ * Everything that comes over NATS: targets, modes and the kill switch, policy parameters, the service. Nothing here is waited
+ * for: with NATS away the hook goes on at user limits and local policies, and hears the rest when it is back.
+ */
+export class HookBus {
+  readonly #hook: Hook;
+  readonly #broker: Broker;
+  readonly #targets: TargetDesk;
+  readonly #log: RateLimitedLog;
+  readonly #policies: PolicyParameterWatch;
+  readonly #subscriptions: Subscription[] = [];
+  #modes: KeyValueWatch | null = null;
+  #service: RunningService | null = null;
+  #cancel: Cancel | null = null;
+
+  constructor(hook: Hook, broker: Broker, targets: TargetDesk, log: RateLimitedLog) {
+    this.#hook = hook;
+    this.#broker = broker;
+    this.#targets = targets;
+    this.#log = log;
+    this.#policies = new PolicyParameterWatch((parameters) => hook.acceptParameters(parameters), hook.clock, log);
+  }
+
+  start(version: string): void {
+    const { host } = this.#hook.hostView();
+    this.#subscriptions.push(
+      this.#broker.subscribe(wildcards.targets, (message) => {
+        const action = functionName(message.subject.slice(message.subject.lastIndexOf('.') + 1));
+        if (action !== null) this.#targets.receive(action, message.data);
+      }),
+    );
+    this.#modes = this.#broker.keyValue(buckets.mode).watch((entry) => this.receiveMode(entry.key, entry.value));
+    this.#modes.ready.catch(() => undefined);
+    this.#policies.start(this.#broker);
+    this.#service = serve(
+      this.#broker,
+      {
+        name: services.hook,
+        version,
+        description: 'Gleaner beside one invoker: limits, modes, explanations',
+        host,
+        endpoints: hookEndpoints(this.#hook),
+      },
+      this.#hook.clock,
+    );
+    this.#cancel = this.#broker.onStatus((status) => {
+      const { logger } = this.#hook;
+      if (status.kind === 'connected') logger.info({ server: status.server }, 'connected to NATS');
+      else if (status.kind === 'disconnected') {
+        logger.warn({}, 'NATS is away: targets go stale, then user limits and local policies stand');
+      } else logger.error({ code: status.error.code, hint: status.error.hint }, status.error.message);
+    });
+  }
+
+  /** A key of the bucket `gleaner_mode`. What cannot be read changes nothing. */
+  receiveMode(key: string, value: Uint8Array | null): void {
+    const action = key.startsWith(FUNCTION_KEY) ? functionName(key.slice(FUNCTION_KEY.length)) : null;
+    if (key !== MODE_GLOBAL && action === null) return;
+    if (value === null) {
+      if (action === null) this.#hook.kill('kv', false);
+      this.#hook.setMode(undefined, action ?? undefined, 'kv');
+      return;
+    }
+    const decoded = decodeMode(value);
+    if (!decoded.ok) {
+      this.#log.warn(
+        `mode_${decoded.kind}`,
+        this.#hook.clock.monotonic(),
+        { key, detail: decoded.detail },
+        'a mode was refused',
+      );
+      return;
+    }
+    const { kill, mode, author } = decoded.message;
+    if (action === null) this.#hook.kill('kv', kill);
+    this.#hook.setMode(mode, action ?? undefined, author);
+  }
+
+  stop(): void {
+    for (const subscription of this.#subscriptions.splice(0)) subscription.unsubscribe();
+    this.#modes?.stop();
+    this.#policies.stop();
+    this.#service?.stop();
+    this.#cancel?.();
+  }
+}

@@ -1,0 +1,182 @@
+import type { GleanerError, Micros } from '../../config/index.js';
+import { type ManagedFilter, managedByPrefix } from '../engine/index.js';
+import type { Bridge, ContainerEngineListener, ContainerInfo } from '../ports/index.js';
+import { type Container, isSystemContainer } from './containers.js';
+import type { Modes } from './modes.js';
+import type { HookParts, Pipeline } from './pipeline.js';
+
+export interface DeskSettings {
+  /** Prefix of the invoker's container names. */
+  readonly containerPrefix: string;
+  readonly boost: boolean;
+}
+
+/** Ends after a single activation from which a warm-reuse ratio is believed (field-notes A1-10). */
+const REUSE_SAMPLE = 20;
+
+/** Hears the engine: adopts what runs at the start, boosts what starts, ends what ends, and follows pauses and OOM kills. */
+export class ContainerDesk implements ContainerEngineListener {
+  readonly #parts: HookParts;
+  readonly #pipeline: Pipeline;
+  readonly #modes: Modes;
+  readonly #isKilled: () => boolean;
+  readonly #watch: (bridges: readonly Bridge[]) => void;
+  readonly #settings: DeskSettings;
+  readonly #managed: ManagedFilter;
+  readonly #invokers = new Map<string, number>();
+  #live = false;
+  #ignored = 0;
+  #slice = 0;
+  engineAnswers = true;
+
+  constructor(
+    parts: HookParts,
+    pipeline: Pipeline,
+    modes: Modes,
+    settings: DeskSettings,
+    isKilled: () => boolean,
+    watch: (bridges: readonly Bridge[]) => void,
+  ) {
+    this.#parts = parts;
+    this.#pipeline = pipeline;
+    this.#modes = modes;
+    this.#settings = settings;
+    this.#managed = managedByPrefix(settings.containerPrefix);
+    this.#isKilled = isKilled;
+    this.#watch = watch;
+  }
+
+  /** Containers that are not an invoker's. */
+  get ignored(): number {
+    return this.#ignored;
+  }
+
+  /** From now on a container that starts is new, and not one that ran before the hook. */
+  live(): void {
+    this.#live = true;
+  }
+
+  containerStarted(info: ContainerInfo): void {
+    if (!this.#managed(info.name)) {
+      this.#ignored++;
+      return;
+    }
+    const { containers, applier, log, clock } = this.#parts;
+    const container = containers.add(info);
+    if (container === null) {
+      log.warn(
+        'unmanaged_container',
+        clock.monotonic(),
+        { container: info.id, name: info.name },
+        'a container cannot be managed',
+      );
+      return;
+    }
+    container.slice = this.#slice++;
+    this.#pipeline.containerAdded(container);
+    this.#countInvoker(info, 1);
+    if (this.#isNew(info)) this.#boost(container);
+    // What a former hook left behind: the truth is what inspect says (design §2).
+    else if (applier.isChanged(container)) this.#pipeline.restore(container, 'restart', 'found_changed');
+  }
+
+  containerEnded(id: string, at: Micros): void {
+    const { containers, decider, oom, clock } = this.#parts;
+    const container = containers.get(id);
+    if (container === undefined) {
+      containers.remove(id);
+      return;
+    }
+    container.ended = true;
+    if (container.running === 0 && container.memoryInForce === 0) {
+      container.memoryInForce = container.handle.expected.memory;
+    }
+    this.#pipeline.tracker.endContainer(container, 'container_end', at);
+    containers.remove(id);
+    this.#pipeline.containerRemoved(container);
+    decider.containerEnded(container.state, clock.monotonic());
+    oom.remember(container);
+    this.#countInvoker(container.info, -1);
+    this.#countReuse(container);
+  }
+
+  containerPaused(id: string, paused: boolean): void {
+    const container = this.#parts.containers.get(id);
+    if (container !== undefined) this.setPaused(container, paused);
+  }
+
+  /** Also from the freezer, which tells of pauses that the engine does not know of (field-notes A1-11). */
+  setPaused(container: Container, paused: boolean): void {
+    if (container.paused === paused) return;
+    container.setPaused(paused, this.#parts.clock.monotonic());
+    if (paused) this.#pipeline.tracker.paused(container);
+  }
+
+  containerOom(id: string): void {
+    this.#parts.oom.event(id, this.#parts.containers.get(id));
+  }
+
+  bridgesChanged(bridges: readonly Bridge[]): void {
+    this.#watch(bridges);
+  }
+
+  reconciled(): void {
+    if (!this.engineAnswers)
+      this.#parts.logger.info({ containers: this.#parts.containers.size }, 'the engine answers again');
+    this.engineAnswers = true;
+  }
+
+  engineDown(error: GleanerError): void {
+    this.engineAnswers = false;
+    this.#parts.counters.engineDown++;
+    const { log, clock } = this.#parts;
+    log.warn(
+      'engine_down',
+      clock.monotonic(),
+      { code: error.code, hint: error.hint },
+      `the engine does not answer: ${error.message}`,
+    );
+  }
+
+  #isNew(info: ContainerInfo): boolean {
+    if (!this.#live) return false;
+    const age = (this.#parts.clock.wall() - info.startedAt) / 1000;
+    return age < this.#parts.decider.settings.boostTime;
+  }
+
+  /** Someone waits for a container that starts, for all of it (design §3). */
+  #boost(container: Container): void {
+    const { decider, applier, clock, counters } = this.#parts;
+    if (!this.#settings.boost || this.#isKilled() || this.#modes.global !== 'enforce') return;
+    if (isSystemContainer(container.info.name)) return;
+    const quota = decider.boost(container.state, clock.monotonic());
+    container.boosted = true;
+    counters.boosts++;
+    applier.setShares(container, container.state.shares, 'boost', 'cold_start', null);
+    if (quota > container.info.user.quota) applier.setQuota(container, quota, 'boost', 'cold_start', null);
+  }
+
+  /** The invoker's own memory is learnt from its containers, and forgotten with the last of them. */
+  #countInvoker(info: ContainerInfo, by: 1 | -1): void {
+    const invoker = info.name.slice(0, info.name.indexOf('_'));
+    const count = (this.#invokers.get(invoker) ?? 0) + by;
+    const { headroom } = this.#parts.decider;
+    if (by === 1) headroom.seen(invoker, info.user);
+    if (count > 0) this.#invokers.set(invoker, count);
+    else if (this.#invokers.delete(invoker)) headroom.forget(invoker);
+  }
+
+  #countReuse(container: Container): void {
+    const fn = container.revision?.fn;
+    if (fn === undefined) return;
+    fn.containers--;
+    fn.ended++;
+    if (container.activations === 1) fn.endedAfterOne++;
+    if (fn.reuseWarned || fn.ended < REUSE_SAMPLE || fn.endedAfterOne < fn.ended) return;
+    fn.reuseWarned = true;
+    this.#parts.logger.warn(
+      { function: fn.action, warm_reuse_ratio: 0, containers: fn.ended },
+      'no container of this function was used twice: pausing may fail on this invoker',
+    );
+  }
+}

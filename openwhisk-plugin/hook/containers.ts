@@ -1,0 +1,204 @@
+import type { Clock, Micros, Millis } from '../../config/index.js';
+import { messageOf } from '../../config/index.js';
+import type { ContainerState, Decider } from '../decision/index.js';
+import type {
+  ContainerInfo,
+  LimitHandle,
+  LimitWriter,
+  Tap,
+  UsageMonitor,
+  UsageProbe,
+  UsageSample,
+} from '../ports/index.js';
+import { addressOf, emptySample } from '../ports/index.js';
+import type { Activation } from './activations.js';
+import type { Revision } from './functions.js';
+
+/** What a container is doing, as far as its packets tell. */
+export type Phase = 'starting' | 'idle' | 'running' | 'paused';
+
+/** One managed container from its start to its end; lives in the registry, everything about it hangs here. */
+export class Container {
+  readonly info: ContainerInfo;
+  /** NaN where the container has no IPv4 address: then nothing of it is ever seen, and it keeps its user's limits. */
+  readonly address: number;
+  /** A packet older than this is of an earlier owner of the address. */
+  since: Micros;
+  readonly handle: LimitHandle;
+  readonly probe: UsageProbe;
+  /** Null until the first `/run` names it: a prewarmed container's name says nothing (field-notes A1-13). */
+  revision: Revision | null = null;
+  /** Its place in the pools; the decider's. */
+  readonly state: ContainerState;
+  /** Newest running activation; they are linked through `older`. */
+  newest: Activation | null = null;
+  running = 0;
+  /** Activations of this container's life; a container that ends after one was never warm. */
+  activations = 0;
+  /** Connection of the unanswered `/init`, -1 when there is none. */
+  initConnection = -1;
+  initAt = 0 as Micros;
+  /** How long `/init` took, until the first `/run` takes it. */
+  initMicros = 0 as Micros;
+  /** Connection of the activation that the next head displaced; its late answer proves concurrency (activations.ts). */
+  displacedConnection = -1;
+  /** An asynchronous memory reduction is under way; `memoryWish` is the newest limit wished, -1 before the first. */
+  memoryBusy = false;
+  memoryWish = -1;
+  /** Paused by the engine's word or the freezer's; paused time is not run time. */
+  paused = false;
+  pausedAt = 0 as Millis;
+  pausedMillis = 0 as Millis;
+  /** OOM kills by the kernel's counter and by the engine's events, and how many have been attributed. */
+  oomKills = 0;
+  oomEvents = 0;
+  oomAttributed = 0;
+  /** Memory limit that was in force during the last activation. */
+  memoryInForce = 0;
+  /** Boosted for its cold start; the weight and quota of that are in force. */
+  boosted = false;
+  /** Which of the sampler's slices it belongs to. */
+  slice = 0;
+  /** Counters at the end of the last sample, for differences. */
+  periods = 0;
+  throttledPeriods = 0;
+  waiting = -1;
+  ended = false;
+  readonly sample: UsageSample = emptySample();
+
+  constructor(info: ContainerInfo, state: ContainerState, handle: LimitHandle, probe: UsageProbe) {
+    this.info = info;
+    this.state = state;
+    this.address = info.address === null ? Number.NaN : addressOf(info.address);
+    this.handle = handle;
+    this.probe = probe;
+    this.since = info.startedAt;
+    this.paused = info.paused;
+  }
+
+  get phase(): Phase {
+    if (this.paused) return 'paused';
+    if (this.running > 0) return 'running';
+    return this.boosted ? 'starting' : 'idle';
+  }
+
+  setPaused(paused: boolean, now: Millis): void {
+    if (paused) this.pausedAt = now;
+    else this.pausedMillis = this.pausedUntil(now);
+    this.paused = paused;
+  }
+
+  /** Total paused time at a moment, so that a span can leave it out. */
+  pausedUntil(now: Millis): Millis {
+    return (this.pausedMillis + (this.paused ? now - this.pausedAt : 0)) as Millis;
+  }
+}
+
+/** What the registry cannot manage, and why; `inspect` shows it. */
+export interface Unmanaged {
+  readonly id: string;
+  readonly name: string;
+  readonly reason: string;
+}
+
+/** The part of the platform that the registry opens things with. */
+export interface RegistryPlatform {
+  readonly clock: Clock;
+  readonly limits: LimitWriter;
+  readonly usage: UsageMonitor;
+  readonly tap: Pick<Tap, 'bind' | 'unbind'>;
+}
+
+/**
+ * Containers by identifier and by address. An address is a container's from its start until its end only, and Docker hands it
+ * out again at once: the newest start owns it, and a packet from before that start belongs to nobody (design §2).
+ * Descriptors are opened here, at the start, so that nothing is opened while an activation waits.
+ */
+export class ContainerRegistry {
+  readonly #platform: RegistryPlatform;
+  readonly #decider: Decider;
+  readonly #byId = new Map<string, Container>();
+  readonly #byAddress = new Map<number, Container>();
+  readonly #unmanaged = new Map<string, Unmanaged>();
+
+  constructor(platform: RegistryPlatform, decider: Decider) {
+    this.#platform = platform;
+    this.#decider = decider;
+  }
+
+  /** Opens and binds. A container whose cgroup cannot be opened is kept as unmanaged, and null is returned. */
+  add(info: ContainerInfo): Container | null {
+    if (this.#byId.has(info.id)) return null;
+    let handle: LimitHandle | null = null;
+    let probe: UsageProbe;
+    try {
+      handle = this.#platform.limits.open(info);
+      probe = this.#platform.usage.open(info);
+    } catch (error) {
+      handle?.close();
+      this.#unmanaged.set(info.id, { id: info.id, name: info.name, reason: messageOf(error) });
+      return null;
+    }
+    const container = new Container(info, this.#decider.container(info.user), handle, probe);
+    // After a step of the wall clock its stamps and ours differ by it; the tap compares them with more care.
+    const wall = this.#platform.clock.wall();
+    if (container.since > wall) container.since = wall;
+    if (container.paused) container.pausedAt = this.#platform.clock.monotonic();
+    this.#byId.set(info.id, container);
+    if (!Number.isNaN(container.address)) {
+      const previous = this.#byAddress.get(container.address);
+      if (previous === undefined || previous.info.startedAt <= info.startedAt) {
+        this.#byAddress.set(container.address, container);
+        this.#platform.tap.bind(container.address, info.startedAt);
+      }
+    }
+    return container;
+  }
+
+  /** Forgets and closes; undefined when it was not known. */
+  remove(id: string): Container | undefined {
+    this.#unmanaged.delete(id);
+    const container = this.#byId.get(id);
+    if (container === undefined) return undefined;
+    this.#byId.delete(id);
+    container.ended = true;
+    if (this.#byAddress.get(container.address) === container) {
+      this.#byAddress.delete(container.address);
+      this.#platform.tap.unbind(container.address);
+    }
+    container.handle.close();
+    container.probe.close();
+    return container;
+  }
+
+  get(id: string): Container | undefined {
+    return this.#byId.get(id);
+  }
+
+  /** Whose packet this is: undefined for nobody's, and for one from before the container's start. */
+  at(address: number, stamp: Micros): Container | undefined {
+    const container = this.#byAddress.get(address);
+    return container === undefined || stamp < container.since ? undefined : container;
+  }
+
+  get size(): number {
+    return this.#byId.size;
+  }
+
+  values(): IterableIterator<Container> {
+    return this.#byId.values();
+  }
+
+  unmanaged(): readonly Unmanaged[] {
+    return [...this.#unmanaged.values()];
+  }
+
+  close(): void {
+    for (const id of [...this.#byId.keys()]) this.remove(id);
+  }
+}
+
+/** OpenWhisk's own actions are never touched; before the first `/run` only the name can tell (field-notes A1-17). */
+export function isSystemContainer(name: string): boolean {
+  return /^[^_]+_\d+_whisksystem_/.test(name);
+}

@@ -1,0 +1,137 @@
+import { LRUCache } from 'lru-cache';
+import { isFunctionName, LatencyHistogram, type Mode } from '../../broker/index.js';
+import type { Millis } from '../../config/index.js';
+import type { CpuMode, Decider, FunctionState } from '../decision/index.js';
+import type { ActivationPolicy } from '../policies/index.js';
+import type { UserLimits } from '../ports/index.js';
+import { Explanations } from './explain.js';
+import type { FunctionSettings, Modes } from './modes.js';
+import { Step } from './step.js';
+import { HeldTarget } from './targets.js';
+
+/** One version of a function under one set of user limits: what history and concurrency belong to (field-notes A1-16). */
+export class Revision {
+  readonly fn: FunctionRecord;
+  readonly version: string;
+  readonly state: FunctionState;
+  /** Runs several activations in one container; learnt (activations.ts), false until proven. */
+  concurrent = false;
+
+  constructor(fn: FunctionRecord, version: string, state: FunctionState) {
+    this.fn = fn;
+    this.version = version;
+    this.state = state;
+  }
+}
+
+/** One function, as an operator names it: what targets, modes, observations and explanations belong to. */
+export class FunctionRecord {
+  readonly action: string;
+  mode: Mode = 'observe';
+  /** Limits are written: mode `enforce`, neither paused nor stopped by the kill switch. */
+  enforced = false;
+  paused = false;
+  settings: FunctionSettings = {};
+  readonly target = new HeldTarget();
+  readonly step = new Step();
+  readonly explanations = new Explanations();
+  /** The revision that ran last. */
+  revision: Revision | null = null;
+  containers = 0;
+  running = 0;
+  activations = 0;
+  /** All clean ends of the treated arm since the start, init and run. */
+  readonly latency = new LatencyHistogram();
+  /** The newest grant lay below or above the user's limit: events tell only of changes. */
+  harvesting = false;
+  borrowing = false;
+  /** The newest decision, for the host's report; millicores and bytes. */
+  wantedCpu = 0;
+  wantedMemory = 0;
+  userCpu = 0;
+  cpuMode: CpuMode = 'weight';
+  /** Monotonic time of the newest start. */
+  lastSeen = 0;
+  /** Containers that ended, and of these after one activation: a warm-reuse ratio near 0 is worth a warning (field-notes A1-10). */
+  ended = 0;
+  endedAfterOne = 0;
+  reuseWarned = false;
+
+  constructor(action: string) {
+    this.action = action;
+  }
+}
+
+/** Every function seen on this host, bounded; the least recently started is forgotten, unless it has containers. */
+export class FunctionRegistry {
+  readonly #decider: Decider;
+  readonly #modes: Modes;
+  readonly #records: LRUCache<string, FunctionRecord>;
+  readonly #policyOf: (record: FunctionRecord) => ActivationPolicy | null;
+  #killed = false;
+
+  /** `policyOf`: a policy of the function's own, null for the host's. */
+  constructor(
+    decider: Decider,
+    modes: Modes,
+    max: number,
+    policyOf: (record: FunctionRecord) => ActivationPolicy | null,
+  ) {
+    this.#policyOf = policyOf;
+    this.#decider = decider;
+    this.#modes = modes;
+    this.#records = new LRUCache({ max });
+  }
+
+  /** Null for a name that OpenWhisk would not allow: nothing is ever filed under it. */
+  revision(action: string, version: string, user: UserLimits, now: Millis): Revision | null {
+    let record = this.#records.get(action);
+    if (record === undefined) {
+      if (!isFunctionName(action)) return null;
+      record = new FunctionRecord(action);
+      this.#apply(record);
+      this.#records.set(action, record);
+    }
+    const state = this.#decider.functionState(action, version, user, now);
+    if (record.revision?.state === state) return record.revision;
+    this.#configure(record, state);
+    record.revision = new Revision(record, version, state);
+    return record.revision;
+  }
+
+  get(action: string): FunctionRecord | undefined {
+    return this.#records.peek(action);
+  }
+
+  values(): Iterable<FunctionRecord> {
+    return this.#records.values();
+  }
+
+  get size(): number {
+    return this.#records.size;
+  }
+
+  /** Reads modes and settings anew, after any change of them. */
+  refresh(killed: boolean): void {
+    this.#killed = killed;
+    for (const record of this.#records.values()) {
+      this.#apply(record);
+      if (record.revision !== null) this.#configure(record, record.revision.state);
+    }
+  }
+
+  #apply(record: FunctionRecord): void {
+    record.settings = this.#modes.settingsOf(record.action);
+    record.mode = this.#modes.of(record.action);
+    record.paused = this.#modes.isPaused(record.action);
+    record.enforced = record.mode === 'enforce' && !record.paused && !this.#killed;
+  }
+
+  #configure(record: FunctionRecord, state: FunctionState): void {
+    const { cpuMillicores, sloMs, memoryPolicy } = record.settings;
+    state.configuredCpu = cpuMillicores ?? Number.NaN;
+    state.configuredSlo = sloMs ?? Number.NaN;
+    state.memoryPolicy = memoryPolicy ?? this.#decider.settings.memoryPolicy;
+    state.policy = this.#policyOf(record);
+  }
+}

@@ -1,0 +1,176 @@
+import type { Bytes, Micros, Millicores } from '../../config/index.js';
+import type { ContainerState } from '../decision/index.js';
+import type { Activation } from './activations.js';
+import type { Container } from './containers.js';
+import type { FunctionRecord } from './functions.js';
+import type { HookParts } from './pipeline.js';
+
+/** Asks the decider for each activation's limits and brings them into force, or only notes them (mode `recommend`). */
+export class Grants {
+  readonly #parts: HookParts;
+  readonly #byState = new Map<ContainerState, Container>();
+  readonly #revoked: (state: ContainerState) => void;
+  /** `policy:<name>` and `agent:<author>` by what they are of: text is made once. */
+  readonly #authors = new Map<string, string>();
+
+  constructor(parts: HookParts) {
+    this.#parts = parts;
+    this.#revoked = (state) => this.#writeRevoked(state);
+    parts.applier.refusedMemory = (container) => {
+      for (let each = container.newest; each !== null; each = each.older) {
+        parts.decider.refused(each.run, 'memory', parts.clock.monotonic());
+      }
+    };
+  }
+
+  add(container: Container): void {
+    this.#byState.set(container.state, container);
+  }
+
+  remove(container: Container): void {
+    this.#byState.delete(container.state);
+  }
+
+  /** `boosted`: the limits of a cold-start boost are still in force. */
+  start(activation: Activation, boosted: boolean): void {
+    const { decider, applier } = this.#parts;
+    const { container, revision, run } = activation;
+    const { fn } = revision;
+    const agent = this.#aim(activation, fn);
+    run.startCpu = container.probe.cpu() as Micros;
+    decider.start(run, activation.startedMonotonic);
+    fn.wantedCpu = run.cpu.wanted;
+    fn.wantedMemory = run.memory.wanted;
+    fn.userCpu = container.state.userCpu;
+    fn.cpuMode = container.state.mode;
+    fn.lastSeen = activation.startedMonotonic;
+    const who = this.#author(activation, agent);
+    if (run.enforced) {
+      applier.setShares(container, run.shares, who, run.cpu.choice, activation);
+      const result = applier.setQuota(container, run.quota, who, run.cpu.choice, activation);
+      if (result !== 'written' && result !== 'unchanged') decider.refused(run, 'cpu', activation.startedMonotonic);
+      this.#applyMemory(activation, who);
+      this.writeRevoked();
+      return;
+    }
+    if (boosted) {
+      applier.setShares(container, container.info.user.shares, 'boost', 'ended', null);
+      applier.setQuota(container, container.info.user.quota, 'boost', 'ended', null);
+    }
+    if (fn.mode === 'recommend') this.#recommend(activation, who);
+  }
+
+  /** Quotas return to the user's at the end, so a missed start is harmless; weights stay, a container serves one function. */
+  end(activation: Activation): void {
+    const { applier } = this.#parts;
+    const { container } = activation;
+    const { user } = container.info;
+    applier.setQuota(container, user.quota, 'restore', activation.reason, activation);
+    if (activation.revision.state.memoryPolicy === 'faasrm') {
+      applier.setMemory(container, user.memory, 'restore', activation.reason, activation);
+    }
+  }
+
+  /** Writes the limits of containers whose loans were taken back meanwhile. */
+  writeRevoked(): void {
+    this.#parts.decider.takeRevoked(this.#revoked);
+  }
+
+  /** Fills in the agent's wish, where it is fresh; true when there is one. */
+  #aim(activation: Activation, fn: FunctionRecord): boolean {
+    const { target } = fn;
+    if (!target.fresh(activation.startedMonotonic)) return false;
+    const { run, container } = activation;
+    const byWeight = container.state.mode === 'weight' && !Number.isNaN(target.weightFactor);
+    run.targetCpu = (byWeight ? target.weightFactor * container.state.userCpu : target.cpu) as Millicores;
+    run.targetMemory = target.memory as Bytes;
+    return true;
+  }
+
+  #author(activation: Activation, agent: boolean): string {
+    const { policies } = this.#parts.decider;
+    const policy = activation.container.state.mode === 'quota' ? policies.quota.name : policies.weight.name;
+    const key = agent && policy === 'target' ? activation.revision.fn.target.author : policy;
+    let author = this.#authors.get(key);
+    if (author === undefined) {
+      author = agent && policy === 'target' ? `agent:${key}` : `policy:${key}`;
+      if (this.#authors.size > 256) this.#authors.clear();
+      this.#authors.set(key, author);
+    }
+    return author;
+  }
+
+  #applyMemory(activation: Activation, who: string): void {
+    const { decider, applier, counters, events } = this.#parts;
+    const { container, revision, run } = activation;
+    const { state } = revision;
+    if (state.memoryPolicy === 'faasrm') {
+      applier.setMemory(container, run.memoryLimit, who, run.memory.choice, activation);
+      return;
+    }
+    const { state: held } = container;
+    if (!state.hitUserLimit) return;
+    const before = held.memoryLoan;
+    const loan = decider.memoryLoan(held, state, activation.startedMonotonic);
+    if (!(loan > before)) return;
+    counters.loans++;
+    const { user } = container.info;
+    applier.setMemory(container, user.memory + loan, 'loan', 'hit_user_limit', activation);
+    events.push({
+      kind: 'loan',
+      function: revision.fn.action,
+      resource: 'memory',
+      container: container.info.id.slice(0, 64),
+      before: user.memory + before,
+      after: user.memory + loan,
+      reason: 'hit_user_limit',
+    });
+  }
+
+  #recommend(activation: Activation, who: string): void {
+    const { applier } = this.#parts;
+    const { container, run } = activation;
+    if (container.state.mode === 'quota') applier.recommended(container, 'cpu.quota', run.quota, who, activation);
+    else applier.recommended(container, 'cpu.shares', run.shares, who, activation);
+    if (run.memoryLimit > 0) applier.recommended(container, 'memory', run.memoryLimit, who, activation);
+  }
+
+  #writeRevoked(state: ContainerState): void {
+    const container = this.#byState.get(state);
+    if (container === undefined || container.ended || container.running === 0) return;
+    const { applier, events } = this.#parts;
+    if (state.mode === 'quota') {
+      applier.setQuota(container, state.cpu.granted, 'pool', 'loan_taken_back', container.newest);
+    }
+    if (container.revision?.state.memoryPolicy === 'faasrm' && state.memory.active) {
+      applier.setMemory(container, state.memory.granted, 'pool', 'loan_taken_back', container.newest);
+    }
+    events.push({
+      kind: 'release',
+      function: container.revision?.fn.action ?? null,
+      container: container.info.id.slice(0, 64),
+      reason: 'loan_taken_back',
+    });
+  }
+
+  /** Tells of harvesting and borrowing when they begin and when they end. */
+  announce(activation: Activation): void {
+    const { run } = activation;
+    const { fn } = activation.revision;
+    const harvesting = run.enforced && (run.cpu.reduced || run.memory.reduced);
+    const borrowing = run.enforced && (run.cpu.borrowed > 0 || run.memory.borrowed > 0);
+    if (harvesting === fn.harvesting && borrowing === fn.borrowing) return;
+    const begins = (harvesting && !fn.harvesting) || (borrowing && !fn.borrowing);
+    const lent = harvesting || fn.harvesting;
+    fn.harvesting = harvesting;
+    fn.borrowing = borrowing;
+    this.#parts.events.push({
+      kind: begins ? (borrowing ? 'loan' : 'harvest') : 'release',
+      function: fn.action,
+      resource: run.cpu.reduced || run.cpu.borrowed > 0 ? 'cpu' : 'memory',
+      before: run.cpu.user,
+      after: run.cpu.granted,
+      reason: lent ? run.cpu.reason : run.cpu.choice,
+    });
+  }
+}

@@ -1,0 +1,200 @@
+import type { Mode, PolicyParameters } from '../../broker/index.js';
+import type { Clock, Config } from '../../config/index.js';
+import type { AuditLog } from './audit.js';
+import type { ContainerDesk } from './container-desk.js';
+import type { Container } from './containers.js';
+import type { Explanation } from './explain.js';
+import { containerViews, type FunctionView, figures, functionView, type HostView } from './inspect.js';
+import type { KillSource, KillSwitch } from './kill-switch.js';
+import type { Logger } from './logger.js';
+import type { Modes } from './modes.js';
+import type { HookParts, Pipeline } from './pipeline.js';
+import type { PolicyTable } from './policies.js';
+import type { Reporter } from './reporter.js';
+import type { TargetDesk } from './targets.js';
+
+/** Everything an operator may ask of a hook, or tell it; the service, the signals and the CLI all come here. */
+export interface HookControls {
+  readonly parts: HookParts;
+  readonly pipeline: Pipeline;
+  readonly desk: ContainerDesk;
+  readonly modes: Modes;
+  readonly killSwitch: KillSwitch;
+  readonly policies: PolicyTable;
+  readonly targets: TargetDesk;
+  readonly reporter: Reporter;
+  readonly audit: AuditLog;
+  readonly policyNames: Config['decision']['policy'];
+}
+
+export interface HookIdentity {
+  readonly host: string;
+  readonly boot: string;
+  readonly version: string;
+  readonly platform: string;
+}
+
+export interface RestoreResult {
+  /** Containers whose limits differed from their user's, and those of them that still do. */
+  readonly restored: number;
+  readonly failed: number;
+}
+
+export interface Inspection {
+  readonly host: HostView;
+  readonly functions: readonly FunctionView[];
+  readonly containers: readonly object[];
+  readonly unmanaged: readonly object[];
+  readonly counters: object;
+  readonly events: object;
+  readonly targets: object;
+  readonly policies: readonly object[];
+  readonly messages: object;
+  readonly audit: object;
+}
+
+/** The hook from outside: its views and its switches. */
+export class Hook {
+  readonly #controls: HookControls;
+  readonly #identity: HookIdentity;
+  #policyNames: Config['decision']['policy'];
+
+  constructor(controls: HookControls, identity: HookIdentity) {
+    this.#controls = controls;
+    this.#identity = identity;
+    this.#policyNames = controls.policyNames;
+  }
+
+  get clock(): Clock {
+    return this.#controls.parts.clock;
+  }
+  get logger(): Logger {
+    return this.#controls.parts.logger;
+  }
+  get killed(): boolean {
+    return this.#controls.killSwitch.killed;
+  }
+
+  hostView(): HostView {
+    const { parts, pipeline, desk, modes, killSwitch, reporter } = this.#controls;
+    const { capacity, pool } = reporter.hostReport(false);
+    return {
+      ...this.#identity,
+      mode: modes.global,
+      killed: killSwitch.killed,
+      killedBy: killSwitch.sources(),
+      engineAnswers: desk.engineAnswers,
+      cpu: capacity.cpu,
+      memory: capacity.memory,
+      poolCpu: pool.cpu,
+      poolMemory: pool.memory,
+      activations: parts.counters.ended,
+      running: pipeline.tracker.running,
+      containers: parts.containers.size,
+    };
+  }
+
+  functionNames(): readonly string[] {
+    return [...this.#controls.parts.functions.values()].map((fn) => fn.action);
+  }
+
+  inspect(): Inspection {
+    const { parts, pipeline, desk, policies, targets, reporter, audit } = this.#controls;
+    const functions: FunctionView[] = [];
+    for (const fn of parts.functions.values()) {
+      const view = functionView(fn, parts);
+      if (view !== null) functions.push(view);
+    }
+    return {
+      host: this.hostView(),
+      functions,
+      containers: containerViews(parts),
+      unmanaged: parts.containers.unmanaged(),
+      counters: { ...figures(parts, pipeline), ignoredContainers: desk.ignored },
+      events: parts.events.counts(),
+      targets: { accepted: targets.accepted, elsewhere: targets.elsewhere, refused: targets.refusals() },
+      policies: policies.summary(),
+      messages: { published: reporter.published, dropped: reporter.dropped + parts.events.dropped },
+      audit: { written: audit.written, dropped: audit.dropped },
+    };
+  }
+
+  /** Youngest first; empty for a function that is not known here. */
+  explain(action: string): readonly Explanation[] {
+    return this.#controls.parts.functions.get(action)?.explanations.latest() ?? [];
+  }
+
+  modeOf(action: string | undefined): Mode {
+    const { modes } = this.#controls;
+    return action === undefined ? modes.global : modes.of(action);
+  }
+
+  setMode(mode: Mode | undefined, action: string | undefined, author: string): void {
+    const { modes } = this.#controls;
+    if (action === undefined) modes.setGlobal(mode, author);
+    else modes.setFunction(action, mode, author);
+  }
+
+  pause(action: string, paused: boolean, author: string): void {
+    this.#controls.modes.pause(action, paused, author);
+  }
+
+  kill(source: KillSource, held: boolean): void {
+    this.#controls.killSwitch.set(source, held);
+  }
+
+  /** Restores every container whose limits are not its user's, and waits for memory that the kernel must reclaim first. */
+  async restoreAll(who: string, why: string): Promise<RestoreResult> {
+    const { parts } = this.#controls;
+    const changed = this.restoreNow(who, why);
+    await parts.applier.settled();
+    let failed = 0;
+    for (const container of changed) {
+      if (!container.ended && parts.applier.isChanged(container)) failed++;
+    }
+    return { restored: changed.length, failed };
+  }
+
+  /** The synchronous part of a restore: all but memory reductions is in force on return. */
+  restoreNow(who: string, why: string): Container[] {
+    const { parts, pipeline } = this.#controls;
+    const changed = [...parts.containers.values()].filter((each) => !each.ended && parts.applier.isChanged(each));
+    for (const container of changed) pipeline.restore(container, who, why);
+    return changed;
+  }
+
+  /** After any change of modes: what is no longer enforced is restored at once. */
+  modesChanged(reason: string): void {
+    const { parts, pipeline, modes, killSwitch, audit } = this.#controls;
+    parts.functions.refresh(killSwitch.killed);
+    for (const container of parts.containers.values()) {
+      const enforced =
+        container.revision?.fn.enforced ?? (container.boosted && modes.global === 'enforce' && !killSwitch.killed);
+      if (!enforced && parts.applier.isChanged(container)) pipeline.restore(container, 'mode', reason);
+    }
+    const record = audit.next(this.clock.wall());
+    record.who = reason;
+    record.why = 'mode_changed';
+    record.resource = 'mode';
+    record.mode = modes.global;
+    record.result = killSwitch.killed ? `killed:${killSwitch.sources().join('+')}` : 'active';
+    parts.events.push({ kind: 'mode', function: null, reason: `${modes.global} (${reason})`.slice(0, 500) });
+  }
+
+  acceptParameters(parameters: PolicyParameters): void {
+    this.#controls.policies.accept(parameters);
+    this.#choosePolicies();
+  }
+
+  /** A reloaded configuration's policies. */
+  usePolicies(names: Config['decision']['policy']): void {
+    this.#policyNames = names;
+    this.#choosePolicies();
+  }
+
+  #choosePolicies(): void {
+    const { parts, policies, killSwitch } = this.#controls;
+    parts.decider.policies = policies.forHost(this.#policyNames);
+    parts.functions.refresh(killSwitch.killed);
+  }
+}

@@ -1,0 +1,136 @@
+import type { FunctionRecord } from './functions.js';
+import type { HookParts, Pipeline } from './pipeline.js';
+
+/** One function as the CLI and the live view show it: millicores, bytes, ms; sums since the hook's start. */
+export interface FunctionView {
+  readonly name: string;
+  readonly mode: string;
+  readonly paused: boolean;
+  readonly activations: number;
+  readonly running: number;
+  readonly containers: number;
+  readonly cpuMode: 'quota' | 'weight';
+  readonly userCpu: number;
+  readonly userMemory: number;
+  readonly userShares: number;
+  /** In force in its containers now (mean), else of the newest activation; 0 = no limit. */
+  readonly cpu: number;
+  readonly memory: number;
+  readonly shares: number;
+  readonly harvestedCpuSeconds: number;
+  readonly acceleratedCpuSeconds: number;
+  /** An estimate. */
+  readonly savedSeconds: number;
+  /** Lent to it above its user limits now. */
+  readonly borrowedMemory: number;
+  readonly p99: number | null;
+  readonly slo: number | null;
+  /** Mean duration against the control arm's; null while unknown. */
+  readonly slowdown: number | null;
+  /** Why the newest range is what it is, or what tripped. */
+  readonly safeguard: string;
+  readonly target: { author: string; fresh: boolean; cpu: number | null; memory: number | null } | null;
+  readonly ooms: { harvest: number; user: number };
+  readonly concurrent: boolean;
+}
+
+/** The host's line of `gleaner status`. */
+export interface HostView {
+  readonly host: string;
+  readonly boot: string;
+  readonly version: string;
+  readonly platform: string;
+  readonly mode: string;
+  readonly killed: boolean;
+  readonly killedBy: readonly string[];
+  readonly engineAnswers: boolean;
+  readonly cpu: number;
+  readonly memory: number;
+  readonly poolCpu: number;
+  readonly poolMemory: number;
+  readonly activations: number;
+  readonly running: number;
+  readonly containers: number;
+}
+
+const finite = (value: number): number | null => (Number.isFinite(value) ? value : null);
+
+export function functionView(fn: FunctionRecord, parts: HookParts): FunctionView | null {
+  const { revision } = fn;
+  if (revision === null) return null;
+  const { state } = revision;
+  const { decider, containers, clock } = parts;
+  let shares = 0;
+  let quota = 0;
+  let memory = 0;
+  let count = 0;
+  let borrowedMemory = 0;
+  for (const container of containers.values()) {
+    if (container.revision?.fn !== fn) continue;
+    const { expected } = container.handle;
+    count++;
+    shares += expected.shares;
+    quota += expected.quota;
+    memory += expected.memory;
+    borrowedMemory += container.state.memoryLoan + container.state.memory.borrowed;
+  }
+  const newest = fn.explanations.latest()[0];
+  const mean = (sum: number, otherwise: number): number => (count > 0 ? sum / count : otherwise);
+  const { target } = fn;
+  const tripped = newest?.trippedCpu || newest?.trippedMemory;
+  return {
+    name: fn.action,
+    mode: fn.mode,
+    paused: fn.paused,
+    activations: fn.activations,
+    running: fn.running,
+    containers: fn.containers,
+    cpuMode: fn.cpuMode,
+    userCpu: fn.userCpu,
+    userMemory: state.userMemory,
+    userShares: state.userShares,
+    cpu: fn.running > 0 ? mean(quota, 0) : (newest?.cpu.granted ?? fn.userCpu),
+    memory: mean(memory, newest?.memory.granted ?? state.userMemory),
+    shares: mean(shares, newest?.shares ?? state.userShares),
+    harvestedCpuSeconds: state.harvested / 1000,
+    acceleratedCpuSeconds: state.accelerated / 1000,
+    savedSeconds: state.saved / 1000,
+    borrowedMemory,
+    p99: fn.latency.count > 0 ? fn.latency.quantile(0.99) : null,
+    slo: finite(decider.slo(state)),
+    slowdown: finite(state.slowdown),
+    safeguard: tripped ? 'tripped' : (newest?.cpu.rangeReason ?? ''),
+    target:
+      target.author === ''
+        ? null
+        : {
+            author: target.author,
+            fresh: target.fresh(clock.monotonic()),
+            cpu: finite(target.cpu),
+            memory: finite(target.memory),
+          },
+    ooms: { harvest: state.oomHarvest, user: state.oomUser },
+    concurrent: revision.concurrent,
+  };
+}
+
+/** Containers as they are, for `inspect`. */
+export function containerViews(parts: HookParts): object[] {
+  return [...parts.containers.values()].map((container) => ({
+    id: container.info.id,
+    name: container.info.name,
+    address: container.info.address,
+    function: container.revision?.fn.action ?? null,
+    version: container.revision?.version ?? null,
+    phase: container.phase,
+    running: container.running,
+    activations: container.activations,
+    user: container.info.user,
+    limits: { ...container.handle.expected },
+    loan: container.state.memoryLoan,
+  }));
+}
+
+export function figures(parts: HookParts, pipeline: Pipeline): object {
+  return { ...parts.counters, lagMicros: pipeline.lags.quantiles() };
+}

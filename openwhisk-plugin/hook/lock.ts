@@ -1,0 +1,91 @@
+import { closeSync, mkdirSync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { GleanerError } from '../../config/index.js';
+
+export class HookLockedError extends GleanerError {
+  readonly code = 'GLN_HOOK_LOCKED';
+  constructor(path: string, pid: number) {
+    super(`another hook (process ${pid}) manages this engine: it holds ${path}`, {
+      hint: 'stop it first; two hooks on one engine would undo each other',
+    });
+  }
+}
+
+export class HookLockError extends GleanerError {
+  readonly code = 'GLN_HOOK_LOCK';
+  constructor(path: string, cause: unknown) {
+    super(`the lock ${path} cannot be taken`, { cause, hint: 'check that the folder exists and may be written' });
+  }
+}
+
+/** Whether a process lives and is the one that wrote the lock: its start time tells it from a later owner of the number. */
+function lives(pid: number, startTime: string): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
+  }
+  const now = startTimeOf(pid);
+  return now === '' || startTime === '' || now === startTime;
+}
+
+/** Field 22 of /proc/<pid>/stat, after the name (which may hold spaces and brackets); '' where there is no /proc. */
+function startTimeOf(pid: number): string {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
+  } catch {
+    return '';
+  }
+}
+
+/** One hook per engine (design §2). A lock whose process is gone, as after `kill -9`, is taken over. */
+export class HookLock {
+  readonly #path: string;
+  #held = true;
+
+  private constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** Throws `GLN_HOOK_LOCKED` while another hook lives, `GLN_HOOK_LOCK` where the file cannot be made. */
+  static acquire(path: string): HookLock {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+        const file = openSync(path, 'wx', 0o600);
+        writeSync(file, `${process.pid} ${startTimeOf(process.pid)}\n`);
+        closeSync(file);
+        return new HookLock(path);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || attempt >= 3) throw new HookLockError(path, error);
+      }
+      const [pid, startTime] = HookLock.#read(path);
+      if (pid > 0 && lives(pid, startTime)) throw new HookLockedError(path, pid);
+      try {
+        unlinkSync(path);
+      } catch {
+        // Somebody else was faster; the next attempt tells.
+      }
+    }
+  }
+
+  static #read(path: string): [pid: number, startTime: string] {
+    try {
+      const [pid = '', startTime = ''] = readFileSync(path, 'utf8').trim().split(' ');
+      return [Number(pid) || 0, startTime];
+    } catch {
+      return [0, ''];
+    }
+  }
+
+  release(): void {
+    if (!this.#held) return;
+    this.#held = false;
+    try {
+      unlinkSync(this.#path);
+    } catch {
+      // Gone already: nothing holds it.
+    }
+  }
+}

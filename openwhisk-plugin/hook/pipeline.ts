@@ -1,0 +1,268 @@
+import type { Clock, Micros } from '../../config/index.js';
+import type { Decider, Outcome, SampleAction } from '../decision/index.js';
+import type { LossReason, TapAnomaly, TapListener, TapRequest, UsageSample } from '../ports/index.js';
+import { type Activation, type ActivationListener, ActivationTracker } from './activations.js';
+import type { Container, ContainerRegistry } from './containers.js';
+import { type Counters, LagRing } from './counters.js';
+import type { EventQueue } from './events.js';
+import type { FunctionRecord, FunctionRegistry, Revision } from './functions.js';
+import { Grants } from './grants.js';
+import type { LimitApplier } from './limit-applier.js';
+import type { Logger, RateLimitedLog } from './logger.js';
+import type { OomDesk } from './oom.js';
+
+/** What the parts of the hook share; made once by run-hook. */
+export interface HookParts {
+  readonly clock: Clock;
+  readonly decider: Decider;
+  readonly containers: ContainerRegistry;
+  readonly functions: FunctionRegistry;
+  readonly applier: LimitApplier;
+  readonly oom: OomDesk;
+  readonly counters: Counters;
+  readonly events: EventQueue;
+  readonly logger: Logger;
+  readonly log: RateLimitedLog;
+}
+
+const ENDS = {
+  answer: 'clean',
+  closed: 'closed',
+  reset: 'reset',
+  container_end: 'containerEnd',
+  deadline: 'deadline',
+  next_head: 'nextHead',
+  tap_lost: 'tapLost',
+  stopped: 'stopped',
+} as const;
+
+/**
+ * From a packet to a limit and back (design §3): tap → container → function → decision → limits; and at the end user limits,
+ * history, explanation, observation. Everything here runs inside the tap's call: no promise, no text, no waiting.
+ */
+export class Pipeline implements TapListener, ActivationListener {
+  readonly tracker: ActivationTracker;
+  readonly lags = new LagRing();
+  readonly #parts: HookParts;
+  readonly #grants: Grants;
+  /** Called when a function's step may be due. */
+  readonly #stepped: (fn: FunctionRecord) => void;
+
+  constructor(parts: HookParts, stepped: (fn: FunctionRecord) => void) {
+    this.#parts = parts;
+    this.#stepped = stepped;
+    this.tracker = new ActivationTracker(parts.clock, this);
+    this.#grants = new Grants(parts);
+  }
+
+  /** Every container of the registry passes here once, when it starts and when it ends. */
+  containerAdded(container: Container): void {
+    this.#grants.add(container);
+  }
+
+  containerRemoved(container: Container): void {
+    this.#grants.remove(container);
+  }
+
+  // ---- from the tap
+
+  request(request: TapRequest): void {
+    const { counters, containers } = this.#parts;
+    counters.requests++;
+    const container = containers.at(request.address, request.at);
+    if (container === undefined) {
+      counters.unknownContainer++;
+      return;
+    }
+    if (request.kind === 'init') {
+      container.initConnection = request.connection;
+      container.initAt = request.at;
+      return;
+    }
+    if (request.kind !== 'run') return;
+    const revision = request.identity === null ? null : this.#identify(container, request);
+    if (revision === null || request.identity === null) {
+      if (request.identity === null) counters.unreadableHead++;
+      else counters.unknownFunction++;
+      // Somebody's activation runs at user limits from here on; what ran before has ended, as after any next head.
+      if (container.revision === null || !container.revision.concurrent) {
+        this.tracker.endContainer(container, 'next_head', null);
+      }
+      this.endBoost(container, 'unknown_function');
+      return;
+    }
+    this.tracker.begin(container, revision, request.identity, request.connection, request.at);
+    if (!container.ended) this.lags.add(this.#parts.clock.wall() - request.at);
+  }
+
+  answer(connection: number, address: number, status: number, at: Micros): void {
+    const { counters, containers } = this.#parts;
+    counters.answers++;
+    const container = containers.at(address, at);
+    if (container !== undefined && container.initConnection === connection) {
+      container.initConnection = -1;
+      container.initMicros = Math.max(0, at - container.initAt) as Micros;
+      this.endBoost(container, 'init_answered');
+      return;
+    }
+    this.tracker.answer(connection, status, at, container);
+  }
+
+  closed(connection: number, address: number, reset: boolean, at: Micros): void {
+    const container = this.#parts.containers.at(address, at);
+    if (container !== undefined && container.initConnection === connection) container.initConnection = -1;
+    this.tracker.closed(connection, reset, at);
+  }
+
+  lost(reason: LossReason, bridge: string | null, detail: string): void {
+    const { counters, containers, log, clock } = this.#parts;
+    if (reason === 'restarted') counters.tapRestarts++;
+    else if (reason === 'dropped') counters.tapDrops++;
+    else counters.tapUnavailable++;
+    for (const container of containers.values()) {
+      if (bridge !== null && container.info.bridge !== bridge) continue;
+      container.initConnection = -1;
+      this.tracker.endContainer(container, 'tap_lost', null);
+    }
+    log.warn(`tap_${reason}`, clock.monotonic(), { bridge, detail }, 'the tap missed packets: user limits stand');
+  }
+
+  anomaly(kind: TapAnomaly, _address: number): void {
+    const { anomalies } = this.#parts.counters;
+    anomalies[kind] = (anomalies[kind] ?? 0) + 1;
+    if (kind === 'clock_step') this.tracker.clockStepped();
+  }
+
+  // ---- activations
+
+  activationStarted(activation: Activation): void {
+    const { counters } = this.#parts;
+    const { container, run } = activation;
+    const { fn } = activation.revision;
+    counters.started++;
+    fn.running++;
+    if (activation.late) counters.late++;
+    run.enforced = fn.enforced && !activation.late;
+    const { boosted } = container;
+    container.boosted = false;
+    this.#grants.start(activation, boosted);
+  }
+
+  activationEnded(activation: Activation): void {
+    const { counters, decider, clock } = this.#parts;
+    const { container, run } = activation;
+    const { fn } = activation.revision;
+    const now = clock.monotonic();
+    counters.ended++;
+    counters[ENDS[activation.reason]]++;
+    if (activation.stepped) counters.clockSteps++;
+    fn.running--;
+    container.memoryInForce = container.handle.expected.memory;
+    if (container.running === 0 && !container.ended && run.enforced) this.#grants.end(activation);
+    let killed = false;
+    if (!container.ended) {
+      run.endCpu = container.probe.cpu() as Micros;
+      if (container.probe.sample(container.sample)) {
+        decider.sample(run, container.sample, now);
+        killed = this.observe(container, container.sample, fn);
+      }
+    }
+    const outcome = outcomeOf(activation, killed);
+    const teaches = activation.clean && !activation.disturbed;
+    decider.finish(run, outcome, activation.duration / 1000, teaches, now);
+    this.#grants.writeRevoked();
+    const cpu = busy(activation);
+    fn.step.record(activation, outcome === 'failure' || outcome === 'oom', cpu, now);
+    fn.activations++;
+    if (activation.clean && !run.control) fn.latency.record((activation.duration + activation.initMicros) / 1000);
+    fn.explanations.record(activation);
+    this.#grants.announce(activation);
+    if (container.running === 0) container.probe.resetPeak();
+    this.#stepped(fn);
+  }
+
+  // ---- used by the sampler and the container desk
+
+  /** The mid-run safeguard asks for user limits: they are given at once, in whichever order they matter. */
+  safeguard(activation: Activation, action: SampleAction): void {
+    if (action === 'none') return;
+    const { container, run, revision } = activation;
+    const { applier, counters, events } = this.#parts;
+    if (!run.enforced) return;
+    counters.safeguards++;
+    if (action !== 'restore_cpu') applier.setMemory(container, run.memoryLimit, 'safeguard', 'mid_run', activation);
+    if (action !== 'restore_memory') applier.setQuota(container, run.quota, 'safeguard', 'mid_run', activation);
+    this.#grants.writeRevoked();
+    events.push({
+      kind: 'safeguard',
+      function: revision.fn.action,
+      resource: action === 'restore_memory' ? 'memory' : 'cpu',
+      container: container.info.id.slice(0, 64),
+      reason: 'mid_run',
+    });
+  }
+
+  /** Books the differences of a fresh sample: throttling, waiting, kills. True when it tells of a new OOM kill. */
+  observe(container: Container, sample: UsageSample, fn: FunctionRecord): boolean {
+    const { step } = fn;
+    step.periods += Math.max(0, sample.periods - container.periods);
+    step.throttledPeriods += Math.max(0, sample.throttledPeriods - container.throttledPeriods);
+    if (sample.waiting >= 0 && container.waiting >= 0)
+      step.waited += Math.max(0, sample.waiting - container.waiting) / 1000;
+    if (sample.waiting >= 0) step.waits = true;
+    container.periods = sample.periods;
+    container.throttledPeriods = sample.throttledPeriods;
+    container.waiting = sample.waiting;
+    return this.#parts.oom.counted(container, sample.oomKills);
+  }
+
+  endBoost(container: Container, why: string): void {
+    if (!container.boosted) return;
+    container.boosted = false;
+    const { decider, applier } = this.#parts;
+    decider.boostEnded(container.state);
+    applier.setShares(container, container.state.shares, 'boost', why, null);
+    if (container.running === 0) applier.setQuota(container, container.info.user.quota, 'boost', why, null);
+  }
+
+  /** Takes every limit of a container back to its user's; what runs in it goes on and teaches nothing. */
+  restore(container: Container, who: string, why: string): void {
+    for (let each = container.newest; each !== null; each = each.older) each.disturbed = true;
+    if (container.boosted) {
+      container.boosted = false;
+      this.#parts.decider.boostEnded(container.state);
+    }
+    this.#parts.applier.restore(container, who, why);
+  }
+
+  // ---- steps of the above
+
+  #identify(container: Container, request: TapRequest): Revision | null {
+    const identity = request.identity!;
+    const known = container.revision;
+    if (known !== null && known.version === identity.version && known.fn.action === identity.action) return known;
+    // A container serves one function for life: another name means that something is not what it seems.
+    if (known !== null) return null;
+    const { functions, decider, clock } = this.#parts;
+    const revision = functions.revision(identity.action, identity.version, container.info.user, clock.monotonic());
+    if (revision === null) return null;
+    container.revision = revision;
+    container.state.adopt(revision.state, decider.capacity);
+    revision.fn.containers++;
+    return revision;
+  }
+}
+
+function outcomeOf(activation: Activation, killed: boolean): Outcome {
+  const { reason, status } = activation;
+  if (killed && !activation.shared) return 'oom';
+  if (reason === 'answer') return status >= 200 && status < 300 ? 'success' : 'failure';
+  return reason === 'closed' || reason === 'reset' || reason === 'container_end' ? 'failure' : 'unknown';
+}
+
+/** Busy CPU over the activation, millicores; -1 where it cannot be told. */
+function busy(activation: Activation): number {
+  const { startCpu, endCpu } = activation.run;
+  if (startCpu < 0 || endCpu < startCpu || activation.duration <= 0) return -1;
+  return ((endCpu - startCpu) / activation.duration) * 1000;
+}

@@ -1,0 +1,232 @@
+import {
+  type Broker,
+  encodeMessage,
+  type GleanerEvent,
+  type HostReport,
+  type Observation,
+  subjects,
+} from '../../broker/index.js';
+import {
+  type Bytes,
+  type Cancel,
+  type Clock,
+  type Millicores,
+  messageOf,
+  millis,
+  type Timers,
+} from '../../config/index.js';
+import type { HostCapacity } from '../decision/index.js';
+import type { FunctionRecord } from './functions.js';
+import type { Modes } from './modes.js';
+import type { HookParts, Pipeline } from './pipeline.js';
+
+export interface ReporterSettings {
+  readonly host: string;
+  readonly boot: string;
+  /** A control step closes after this many activations, or after `stepMillis` with at least one (design §4). */
+  readonly stepActivations: number;
+  readonly stepMillis: number;
+  readonly hostReportMillis: number;
+}
+
+/** How often what is due is sent; nothing is ever sent from the hot path. */
+const FLUSH_MILLIS = 100;
+/** A function that has not been called for this long wants nothing in the host's report, ms. */
+const ACTIVE_MILLIS = 30_000;
+
+/** Makes observations, host reports and events, and hands them to the broker in batches. With NATS away they are dropped and counted. */
+export class Reporter {
+  readonly #parts: HookParts;
+  readonly #modes: Modes;
+  readonly #settings: ReporterSettings;
+  readonly #clock: Clock;
+  readonly #due = new Set<FunctionRecord>();
+  readonly #cancels: Cancel[] = [];
+  #broker: Broker | null = null;
+  #sequence = 0;
+  #published = 0;
+  #dropped = 0;
+  #pipeline: Pipeline | null = null;
+
+  constructor(parts: HookParts, modes: Modes, settings: ReporterSettings) {
+    this.#parts = parts;
+    this.#modes = modes;
+    this.#settings = settings;
+    this.#clock = parts.clock;
+  }
+
+  get published(): number {
+    return this.#published;
+  }
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  start(timers: Timers, pipeline: Pipeline): void {
+    this.#pipeline = pipeline;
+    this.#cancels.push(timers.every(millis(FLUSH_MILLIS), () => this.flush()));
+    this.#cancels.push(timers.every(millis(this.#settings.hostReportMillis), () => this.reportHost()));
+  }
+
+  stop(): void {
+    for (const cancel of this.#cancels.splice(0)) cancel();
+  }
+
+  /** The broker to speak through; null: none yet. */
+  connect(broker: Broker | null): void {
+    this.#broker = broker;
+  }
+
+  /** After each activation: a few comparisons, no message. */
+  stepped(fn: FunctionRecord): void {
+    if (fn.step.activations + fn.step.control.count >= this.#settings.stepActivations) this.#due.add(fn);
+  }
+
+  flush(): void {
+    const now = this.#clock.monotonic();
+    for (const fn of this.#parts.functions.values()) {
+      if (!fn.step.empty && now - fn.step.beganAt >= this.#settings.stepMillis) this.#due.add(fn);
+    }
+    for (const fn of this.#due) this.#observe(fn, now);
+    this.#due.clear();
+    for (const event of this.#parts.events.take()) {
+      const message: GleanerEvent = { v: 1, ...event, ...this.#sender(), at: this.#clock.wall() };
+      this.#send(subjects.event(event.kind, event.function), message);
+    }
+  }
+
+  reportHost(): void {
+    this.#send(subjects.hostReport(this.#settings.host), this.hostReport(true));
+  }
+
+  /** `send`: takes a sequence number. */
+  hostReport(send: boolean): HostReport {
+    const { decider, functions, containers } = this.#parts;
+    const { capacity, settings } = decider;
+    const allocatable = {
+      cpu: Math.max(0, capacity.allocatableCpu - settings.cpuReserve),
+      memory: allocatableMemory(capacity, settings.memoryReserve),
+    };
+    const granted = { cpu: 0, memory: 0 };
+    for (const container of containers.values()) {
+      if (container.running === 0) continue;
+      granted.cpu += container.state.cpu.granted;
+      granted.memory += container.state.memory.active
+        ? container.state.memory.granted
+        : container.handle.expected.memory;
+    }
+    const now = this.#clock.monotonic();
+    const wanted = { cpu: 0, memory: 0 };
+    let active = 0;
+    for (const fn of functions.values()) {
+      if (fn.revision === null || (fn.running === 0 && now - fn.lastSeen > ACTIVE_MILLIS)) continue;
+      active++;
+      wanted.cpu += fn.wantedCpu * Math.max(1, fn.running);
+      wanted.memory += fn.wantedMemory * Math.max(1, fn.running);
+    }
+    return {
+      v: 1,
+      ...this.#sender(send),
+      capacity: amounts(capacity.cpu, capacity.memory),
+      allocatable: amounts(allocatable.cpu, allocatable.memory),
+      pool: amounts(Math.max(0, allocatable.cpu - granted.cpu), Math.max(0, allocatable.memory - granted.memory)),
+      wanted: amounts(wanted.cpu, wanted.memory),
+      available: amounts(allocatable.cpu, allocatable.memory),
+      granted: amounts(granted.cpu, granted.memory),
+      functions: active,
+      containers: containers.size,
+      running: this.#pipeline?.tracker.running ?? 0,
+      mode: this.#modes.global,
+    };
+  }
+
+  #observe(fn: FunctionRecord, now: number): void {
+    const { step, revision } = fn;
+    if (step.empty || revision === null) return;
+    const message = this.#observation(fn, now);
+    step.clear();
+    this.#send(subjects.observation(fn.action), message);
+  }
+
+  #observation(fn: FunctionRecord, now: number): Observation {
+    const { step } = fn;
+    const { state, concurrent } = fn.revision!;
+    const { decider } = this.#parts;
+    const slo = decider.slo(state);
+    const ended = step.activations + step.control.count;
+    const message: Observation = {
+      v: 1,
+      function: fn.action,
+      host: this.#settings.host,
+      boot: this.#settings.boot,
+      step: step.number,
+      observedAt: millis(now),
+      span: millis(Math.max(0, now - step.beganAt)),
+      mode: fn.mode,
+      cpuMode: fn.cpuMode,
+      activations: step.activations,
+      coldStarts: step.coldStarts,
+      failures: step.failures,
+      oomKills: step.oomKills,
+      running: fn.running,
+      latency: step.latency.toMessage(),
+      peak: amounts(step.peakCpu, step.peakMemory),
+      used: amounts(step.usedCpu, step.usedMemory),
+      throttledShare: step.periods > 0 ? Math.min(1, step.throttledPeriods / step.periods) : 0,
+      user: { ...amounts(fn.userCpu, state.userMemory), shares: state.userShares },
+      granted: spreads(step.cpu.toMessage(), step.memory.toMessage()),
+      wanted: amounts(step.wantedCpu, step.wantedMemory),
+      containers: fn.containers,
+      concurrency: concurrent ? Math.max(2, fn.running) : 1,
+      control: {
+        activations: step.control.count,
+        mean: step.control.mean,
+        p99: step.control.quantile(0.99),
+      },
+    };
+    if (step.waits && ended > 0) message.cpuWait = millis(step.waited / ended);
+    if (step.inits > 0) message.initTime = millis(step.initTotal / step.inits);
+    if (slo > 0 && Number.isFinite(slo)) message.slo = millis(slo);
+    return message;
+  }
+
+  #sender(send = true): { host: string; boot: string; sequence: number } {
+    const sequence = send ? this.#sequence++ : this.#sequence;
+    return { host: this.#settings.host, boot: this.#settings.boot, sequence };
+  }
+
+  #send(subject: string, message: object): void {
+    if (this.#broker === null) {
+      this.#dropped++;
+      return;
+    }
+    try {
+      if (this.#broker.publish(subject, encodeMessage(message))) this.#published++;
+      else this.#dropped++;
+    } catch (error) {
+      this.#dropped++;
+      this.#parts.log.warn(
+        'publish',
+        this.#clock.monotonic(),
+        { error: messageOf(error) },
+        'a message could not be sent',
+      );
+    }
+  }
+}
+
+/** A message never carries what is not finite: an unknown amount is 0. */
+const number = (value: number): number => (Number.isFinite(value) && value > 0 ? value : 0);
+const amounts = (cpu: number, memory: number): { cpu: Millicores; memory: Bytes } => ({
+  cpu: number(cpu) as Millicores,
+  memory: number(memory) as Bytes,
+});
+
+type Three = { min: number; mean: number; max: number };
+const spreads = (cpu: Three, memory: Three): Observation['granted'] => ({
+  cpu: cpu as Observation['granted']['cpu'],
+  memory: memory as Observation['granted']['memory'],
+});
+
+const allocatableMemory = (capacity: HostCapacity, reserve: number): number =>
+  Math.max(0, capacity.allocatableMemory - reserve);

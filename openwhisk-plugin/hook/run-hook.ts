@@ -1,0 +1,260 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { type Broker, hostNameFrom } from '../../broker/index.js';
+import { type Config, millis, type Random } from '../../config/index.js';
+import { Decider, MemoryHeadroom } from '../decision/index.js';
+import type { Bridge, Platform } from '../ports/index.js';
+import { FileAuditLog } from './audit.js';
+import { HookBus } from './bus.js';
+import { ContainerDesk } from './container-desk.js';
+import { ContainerRegistry } from './containers.js';
+import { Counters } from './counters.js';
+import { EventQueue } from './events.js';
+import type { Explanation } from './explain.js';
+import { FunctionRegistry } from './functions.js';
+import { Hook, type Inspection, type RestoreResult } from './hook.js';
+import { KillSwitch } from './kill-switch.js';
+import { LimitApplier } from './limit-applier.js';
+import { HookLock } from './lock.js';
+import { type Logger, RateLimitedLog } from './logger.js';
+import { Modes } from './modes.js';
+import { OomDesk } from './oom.js';
+import { type HookParts, Pipeline } from './pipeline.js';
+import { PolicyTable } from './policies.js';
+import { Reporter } from './reporter.js';
+import { Sampler } from './sampler.js';
+import { decisionSettings, hostCapacity } from './settings.js';
+import { TargetDesk } from './targets.js';
+
+export interface HookOptions {
+  readonly platform: Platform;
+  /** Connects by itself and goes on trying; not closed by the hook. Null: no NATS at all, local policies only. */
+  readonly broker: Broker | null;
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly random: Random;
+  /** Of the product, three numbers with dots. */
+  readonly version?: string;
+  /** Name of this start; drawn where it is not given. */
+  readonly boot?: string;
+  /** Called about once a second from the loop that samples: for a watchdog. */
+  readonly heartbeat?: () => void;
+}
+
+export interface RunningHook {
+  /** Stops deciding, restores every changed limit, writes the audit log out, closes all it opened. Once. */
+  stop(): Promise<void>;
+  /** Takes over a new configuration's modes, overrides, decision settings and policies; the rest needs a restart. */
+  reload(config: Config): void;
+  /** The signal's kill switch: on, and off again at the next call. */
+  kill(): void;
+  inspect(): Inspection;
+  explain(action: string): readonly Explanation[];
+  restore(author: string): Promise<RestoreResult>;
+}
+
+/** How long a stop waits for memory limits that the kernel is still lowering, ms. */
+const SETTLE_MILLIS = 2000;
+
+const pathsOf = ({ hook }: Config) => ({
+  lock: join(hook.stateDir, 'hook.lock'),
+  killSwitch: hook.killSwitchFile ?? join(hook.stateDir, 'kill-switch'),
+  audit: hook.auditPath ?? join(hook.stateDir, 'audit.jsonl'),
+});
+
+/**
+ * Runs the hook: first every container is adopted or restored from the engine alone, then the tap listens, then decisions begin.
+ * Rejects with `GLN_HOOK_LOCKED` beside another hook, or with what the engine says where it does not answer at all.
+ */
+export async function runHook(options: HookOptions): Promise<RunningHook> {
+  const { platform, config, logger, broker } = options;
+  const paths = pathsOf(config);
+  const lock = HookLock.acquire(paths.lock);
+  try {
+    return await start(options, lock);
+  } catch (error) {
+    lock.release();
+    await platform.tap.stop().catch(() => undefined);
+    await platform.engine.stop().catch(() => undefined);
+    throw error;
+  } finally {
+    logger.debug({ broker: broker?.kind ?? 'none', platform: platform.name }, 'hook start ended');
+  }
+}
+
+async function start(options: HookOptions, lock: HookLock): Promise<RunningHook> {
+  const { platform, broker, config, logger, random } = options;
+  const { clock, timers } = platform;
+  const paths = pathsOf(config);
+  const facts = await platform.engine.facts();
+  const capacity = hostCapacity(facts, config.decision.memory.invokerMemoryMiB);
+  const settings = decisionSettings(config.decision, config.hook.sampleMs, capacity);
+  const policies = new PolicyTable();
+  const configured = config.decision.memory.invokerMemoryMiB === null ? 0 : capacity.allocatableMemory;
+  const headroom = new MemoryHeadroom(capacity.memory, settings.memoryReserve, configured as typeof capacity.memory);
+  const decider = new Decider(
+    settings,
+    capacity,
+    policies.forHost(config.decision.policy),
+    random.fork('decider'),
+    headroom,
+  );
+  const log = new RateLimitedLog(logger);
+  const targetLog = new RateLimitedLog(logger);
+  const counters = new Counters();
+  const events = new EventQueue();
+  const audit = new FileAuditLog(
+    { path: paths.audit, rotateBytes: config.hook.auditRotateMiB * 1024 * 1024, files: config.hook.auditFiles },
+    timers,
+    logger,
+  );
+  const identity = {
+    host: config.hook.hostName ?? hostNameFrom(hostname()),
+    boot: options.boot ?? randomUUID().slice(0, 13),
+    version: options.version ?? '0.1.0',
+    platform: platform.name,
+  };
+
+  let stopping = false;
+  const killSwitch = new KillSwitch((killed, source) => {
+    logger.warn({ killed, source }, killed ? 'kill switch: every user limit is restored' : 'kill switch released');
+    hook.modesChanged(`kill_switch:${source}`);
+  });
+  const modes = new Modes(
+    { mode: config.mode, exclude: config.functions.exclude, overrides: config.functions.overrides },
+    (reason) => hook.modesChanged(reason),
+  );
+  const functions: FunctionRegistry = new FunctionRegistry(decider, modes, config.decision.maxFunctions, (fn) =>
+    policies.forFunction(fn.action, fn.settings.policy, decider.policies),
+  );
+  const containers = new ContainerRegistry(platform, decider);
+  const applier = new LimitApplier(clock, audit, counters, log);
+  const oom = new OomDesk(clock, decider, counters, audit, events);
+  const parts: HookParts = { clock, decider, containers, functions, applier, oom, counters, events, logger, log };
+  const reporter = new Reporter(parts, modes, {
+    host: identity.host,
+    boot: identity.boot,
+    stepActivations: config.hook.stepActivations,
+    stepMillis: config.hook.stepS * 1000,
+    hostReportMillis: config.hook.stepS * 1000,
+  });
+  const pipeline = new Pipeline(parts, (fn) => reporter.stepped(fn));
+  const silent = (): boolean => stopping || killSwitch.killed;
+
+  let bridges: readonly Bridge[] = [];
+  let tapping = false;
+  const desk = new ContainerDesk(
+    parts,
+    pipeline,
+    modes,
+    { containerPrefix: config.hook.containerPrefix, boost: config.decision.boost.enabled },
+    silent,
+    (now) => {
+      bridges = now;
+      if (tapping) platform.tap.watch(now);
+    },
+  );
+  const sampler = new Sampler(
+    parts,
+    pipeline,
+    desk,
+    { sampleMillis: config.hook.sampleMs, driftMillis: config.hook.driftS * 1000 },
+    () => !silent(),
+    () => platform.usage.hostMemoryInUse(),
+    options.heartbeat ?? (() => undefined),
+  );
+  const targets = new TargetDesk(
+    {
+      host: identity.host,
+      boot: identity.boot,
+      staleMillis: config.decision.targetStaleMs,
+      // An agent of another host may think of larger ones; eight times this host is nobody's wish.
+      cpuMax: capacity.cpu * 8,
+      memoryMax: capacity.memory * 8,
+    },
+    clock,
+    targetLog,
+    (action) => functions.get(action)?.target,
+  );
+  const hook: Hook = new Hook(
+    {
+      parts,
+      pipeline,
+      desk,
+      modes,
+      killSwitch,
+      policies,
+      targets,
+      reporter,
+      audit,
+      policyNames: config.decision.policy,
+    },
+    identity,
+  );
+
+  killSwitch.follow(paths.killSwitch, timers);
+  // Open for addresses, but listening on no bridge: nothing is decided before every container has been adopted.
+  platform.tap.start(pipeline);
+  await platform.engine.start(desk);
+  logger.info({ containers: containers.size, mode: modes.global, boot: identity.boot }, 'containers adopted');
+  desk.live();
+  tapping = true;
+  platform.tap.watch(bridges);
+  sampler.start(timers);
+  reporter.start(timers, pipeline);
+  reporter.connect(broker);
+  const bus = broker === null ? null : new HookBus(hook, broker, targets, targetLog);
+  bus?.start(identity.version);
+
+  let stopped: Promise<void> | null = null;
+  const stop = async (): Promise<void> => {
+    stopping = true;
+    sampler.stop();
+    // Nothing decides any more once the activations are closed and the functions not enforced.
+    functions.refresh(true);
+    for (const container of containers.values()) pipeline.tracker.endContainer(container, 'stopped', null);
+    hook.restoreNow('restore', 'stopped');
+    await withDeadline(applier.settled(), SETTLE_MILLIS);
+    reporter.flush();
+    reporter.stop();
+    bus?.stop();
+    await platform.tap.stop();
+    await platform.engine.stop();
+    const { length } = hook.restoreNow('restore', 'stopped');
+    if (length > 0) logger.warn({ containers: length }, "limits of some containers are still not their user's");
+    containers.close();
+    killSwitch.close();
+    await audit.close();
+    lock.release();
+  };
+
+  return {
+    stop: () => {
+      stopped ??= stop();
+      return stopped;
+    },
+    reload: (next) => {
+      decider.settings = decisionSettings(next.decision, config.hook.sampleMs, capacity);
+      modes.configure({ mode: next.mode, exclude: next.functions.exclude, overrides: next.functions.overrides });
+      hook.usePolicies(next.decision.policy);
+      logger.info({ mode: modes.global }, 'configuration reloaded');
+    },
+    kill: () => killSwitch.toggle('signal'),
+    inspect: () => hook.inspect(),
+    explain: (action) => hook.explain(action),
+    restore: (author) => hook.restoreAll(`operator:${author}`, 'asked'),
+  };
+}
+
+/** Real time even on a simulated platform: it waits for the kernel, not for an activation. */
+async function withDeadline(work: Promise<void>, limit: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  await Promise.race([
+    work,
+    new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, millis(limit));
+    }),
+  ]);
+  clearTimeout(timer);
+}

@@ -1,0 +1,162 @@
+import { type Bytes, type Cancel, type Millis, millis, type Timers } from '../../config/index.js';
+import type { DriftHandle } from '../cgroup/index.js';
+import type { Limits } from '../ports/index.js';
+import type { ContainerDesk } from './container-desk.js';
+import type { Container } from './containers.js';
+import type { HookParts, Pipeline } from './pipeline.js';
+
+export interface SamplerSettings {
+  /** How often each running container is sampled, ms. */
+  readonly sampleMillis: number;
+  /** How often each container's limits are compared with what was written, ms. */
+  readonly driftMillis: number;
+}
+
+/** Containers are sampled in turns, so that many of them never make one long pause. */
+const SLICES = 4;
+/** How often the host's memory is looked at, for loans. */
+const HEADROOM_MILLIS = 1000;
+/** Millicores: what rounding a quota to whole microseconds can make. */
+const QUOTA_ROUNDING = 0.02;
+
+/**
+ * Everything that looks again: the usage of what runs (the mid-run safeguard), limits that something else changed, boosts and
+ * deadlines that are over, containers whose cgroup has vanished.
+ */
+export class Sampler {
+  readonly #parts: HookParts;
+  readonly #pipeline: Pipeline;
+  readonly #desk: ContainerDesk;
+  readonly #settings: SamplerSettings;
+  readonly #mayWrite: () => boolean;
+  readonly #limits: Limits = { shares: 0, quota: 0 as Limits['quota'], memory: 0 as Limits['memory'] };
+  readonly #memoryInUse: () => Bytes;
+  readonly #heartbeat: () => void;
+  #slice = 0;
+  #headroomAt = Number.NEGATIVE_INFINITY;
+  #drift: IterableIterator<Container> | null = null;
+  #owed = 0;
+  #cancel: Cancel | null = null;
+
+  /** `mayWrite`: false while the kill switch holds. `heartbeat`: about once a second, from this loop and no other. */
+  constructor(
+    parts: HookParts,
+    pipeline: Pipeline,
+    desk: ContainerDesk,
+    settings: SamplerSettings,
+    mayWrite: () => boolean,
+    memoryInUse: () => Bytes,
+    heartbeat: () => void,
+  ) {
+    this.#memoryInUse = memoryInUse;
+    this.#heartbeat = heartbeat;
+    this.#parts = parts;
+    this.#pipeline = pipeline;
+    this.#desk = desk;
+    this.#settings = settings;
+    this.#mayWrite = mayWrite;
+  }
+
+  start(timers: Timers): void {
+    this.#cancel = timers.every(millis(this.#settings.sampleMillis / SLICES), () => this.tick());
+  }
+
+  stop(): void {
+    this.#cancel?.();
+    this.#cancel = null;
+  }
+
+  tick(): void {
+    const { containers, clock } = this.#parts;
+    this.#slice = (this.#slice + 1) % SLICES;
+    const now = clock.monotonic();
+    if (this.#slice === 0) this.#pipeline.tracker.expire(now);
+    if (now - this.#headroomAt >= HEADROOM_MILLIS) this.#updateHeadroom(now);
+    for (const container of containers.values()) {
+      if (container.boosted && container.state.boostUntil <= now) this.#pipeline.endBoost(container, 'too_long');
+      if (container.slice % SLICES === this.#slice && (container.running > 0 || container.paused))
+        this.#sample(container, now);
+    }
+    this.#checkDrift();
+  }
+
+  #updateHeadroom(now: Millis): void {
+    this.#headroomAt = now;
+    const { containers, decider } = this.#parts;
+    let used = 0;
+    for (const container of containers.values()) used += container.sample.workingSet;
+    decider.headroom.update(this.#memoryInUse(), used as Bytes);
+    this.#heartbeat();
+  }
+
+  #sample(container: Container, now: Millis): void {
+    const { decider } = this.#parts;
+    const { sample } = container;
+    if (!container.probe.sample(sample)) {
+      // The cgroup is gone before the engine said so; its word follows and closes the rest.
+      this.#pipeline.tracker.endContainer(container, 'container_end', null);
+      return;
+    }
+    if (sample.frozen !== container.paused) this.#desk.setPaused(container, sample.frozen);
+    if (container.running === 0 || container.revision === null) return;
+    if (this.#pipeline.observe(container, sample, container.revision.fn)) {
+      // A child was killed and the container lives on: what runs there is no clean run any more (field-notes A1-09).
+      for (let each = container.newest; each !== null; each = each.older) each.disturbed = true;
+    }
+    if (container.paused) return;
+    for (let each = container.newest; each !== null; each = each.older) {
+      this.#pipeline.safeguard(each, decider.sample(each.run, sample, now));
+    }
+  }
+
+  /** A share of the containers at each tick, so that all have had their turn within the interval. */
+  #checkDrift(): void {
+    const { containers } = this.#parts;
+    this.#owed += (containers.size * this.#settings.sampleMillis) / SLICES / this.#settings.driftMillis;
+    while (this.#owed >= 1) {
+      this.#owed--;
+      this.#drift ??= containers.values();
+      const next = this.#drift.next();
+      if (next.done) this.#drift = null;
+      else this.#compare(next.value);
+    }
+  }
+
+  #compare(container: Container): void {
+    // Idle containers are only looked at here: what they keep in use counts for the headroom.
+    if (container.running === 0) container.probe.sample(container.sample);
+    const { handle, revision } = container;
+    // Modes that write nothing repair nothing.
+    if (!this.#mayWrite() || container.ended || container.memoryBusy || revision === null || !revision.fn.enforced)
+      return;
+    const limits = this.#limits;
+    const { shares, quota, memory } = handle.expected;
+    if (!handle.read(limits)) return;
+    const watched: DriftHandle = handle;
+    const swapped = watched.swapHolds?.() === false;
+    const quotaHolds = Math.abs(limits.quota - quota) <= QUOTA_ROUNDING;
+    if (quotaHolds) limits.quota = quota;
+    if (limits.shares === shares && quotaHolds && limits.memory === memory && !swapped) {
+      this.#retryLoan(container, memory);
+      return;
+    }
+    const { counters, events, applier } = this.#parts;
+    counters.drift++;
+    // Swap comes back for exactly OpenWhisk's flags (field-notes A2-10).
+    if (swapped) watched.repairSwap?.();
+    applier.repair(container, limits);
+    events.push({
+      kind: 'drift',
+      function: revision.fn.action,
+      container: container.info.id.slice(0, 64),
+      reason: 'changed_outside',
+    });
+  }
+
+  /** A memory limit above user limit and loan is a reduction that was refused for being in use: tried again while idle. */
+  #retryLoan(container: Container, memory: number): void {
+    const { user } = container.info;
+    if (container.running > 0 || user.memory === 0 || memory <= user.memory + container.state.memoryLoan) return;
+    this.#parts.applier.setMemory(container, user.memory + container.state.memoryLoan, 'restore', 'idle', null);
+  }
+}
