@@ -25,6 +25,7 @@ export class CgroupLimitHandle implements LimitHandle {
   readonly #files: LimitFiles;
   readonly #context: HandleContext;
   readonly #scope: SystemdScope | null;
+  readonly #freezer: string | null;
   readonly #user: ContainerInfo['user'];
   readonly #formula: WeightFormula;
   readonly #swapAllowance: number;
@@ -35,7 +36,15 @@ export class CgroupLimitHandle implements LimitHandle {
   #lowering: Promise<WriteResult> | null = null;
   #closed = false;
 
-  constructor(container: ContainerInfo, files: LimitFiles, context: HandleContext, scope: SystemdScope | null) {
+  /** @param freezer path of the file that says whether the container is paused, null where there is none */
+  constructor(
+    container: ContainerInfo,
+    files: LimitFiles,
+    context: HandleContext,
+    scope: SystemdScope | null,
+    freezer: string | null,
+  ) {
+    this.#freezer = freezer;
     this.#files = files;
     this.#context = context;
     this.#scope = scope;
@@ -157,7 +166,14 @@ export class CgroupLimitHandle implements LimitHandle {
     if (wanted > found) return 'refused';
     const before = this.#expected.memory;
     this.#lowering = this.#context.lowerer.lower(
-      { paths: this.#files.paths, limit: wanted, swap: this.#swapAllowance, margin: this.#context.margin },
+      {
+        paths: this.#files.paths,
+        limit: wanted,
+        swap: this.#swapAllowance,
+        margin: this.#context.margin,
+        // Back to the user's own limit is right at any time; below it a paused container is left alone (field-notes A2-19).
+        freezer: this.#user.memory !== NO_LIMIT && wanted >= wholePages(this.#user.memory) ? null : this.#freezer,
+      },
       this.#generation,
     );
     const result = await this.#lowering;

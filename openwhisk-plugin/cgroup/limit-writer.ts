@@ -1,6 +1,7 @@
+import { join } from 'node:path';
 import type { ContainerInfo, LimitWriter } from '../ports/index.js';
 import { CgroupNotFoundError } from './cgroup-errors.js';
-import { resolveCgroups } from './cgroup-paths.js';
+import { type CgroupPaths, resolveCgroups } from './cgroup-paths.js';
 import { CgroupV1Files } from './cgroup-v1.js';
 import { CgroupV2Files } from './cgroup-v2.js';
 import type { LimitFiles } from './limit-files.js';
@@ -46,7 +47,7 @@ export class CgroupLimitWriter implements LimitWriter {
           this.#options.onScopeFailure?.(container, error),
         )
       : null;
-    return new CgroupLimitHandle(container, openFiles(container, paths), this.#context, scope);
+    return new CgroupLimitHandle(container, openFiles(container, paths), this.#context, scope, freezerFile(paths));
   }
 
   /**
@@ -66,8 +67,12 @@ export class CgroupLimitWriter implements LimitWriter {
   }
 }
 
+function freezerFile({ freezer }: CgroupPaths): string | null {
+  return freezer && join(freezer.directory, freezer.version === 1 ? 'freezer.state' : 'cgroup.freeze');
+}
+
 /** Controllers of one container that live in different versions (hybrid hosts) get both kinds of files behind one face. */
-function openFiles(container: ContainerInfo, paths: ReturnType<typeof resolveCgroups>): LimitFiles {
+function openFiles(container: ContainerInfo, paths: CgroupPaths): LimitFiles {
   const { cpu, memory } = paths;
   const period = container.user.periodMicros;
   if (cpu?.version !== 2 && memory?.version !== 2) {

@@ -10,6 +10,8 @@ export interface LoweringJob {
   readonly swap: number;
   /** Room above the present use that must stay, as a share of it. */
   readonly margin: number;
+  /** `freezer.state` or `cgroup.freeze`, where a paused container must keep its limit: it comes back needing more than it has now. */
+  readonly freezer: string | null;
 }
 
 /** The files as text: an argument, so that a test can play a kernel that kills. */
@@ -35,6 +37,7 @@ export function lowerMemoryNow(job: LoweringJob, wanted: () => boolean, files: T
     const old = firstLine(files.read(paths.limit));
     const oldLimit = old === 'max' ? Number.POSITIVE_INFINITY : Number(old);
     if (oldLimit === job.limit) return 'unchanged';
+    if (job.freezer !== null && /^(1|F)/.test(files.read(job.freezer))) return 'refused';
     let use = Number(firstLine(files.read(paths.usage)));
     if (paths.version === 1) use -= keyed(files.read(paths.stat), 'total_inactive_file');
     if (!(job.limit >= use * (1 + job.margin))) return 'refused';

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { type Bytes, type Clock, type Micros, systemClock } from '../../config/index.js';
 import type { ContainerInfo, UsageMonitor, UsageProbe, UsageSample } from '../ports/index.js';
 import { type CgroupPaths, type ControllerDirectory, resolveCgroups } from './cgroup-paths.js';
-import { ControlFile, StatKey, UNREADABLE } from './control-file.js';
+import { ControlFile, StatKey, UNLIMITED, UNREADABLE } from './control-file.js';
 
 const MEM_TOTAL = new StatKey('MemTotal:');
 const MEM_AVAILABLE = new StatKey('MemAvailable:');
@@ -67,9 +67,15 @@ class CgroupUsageProbe implements UsageProbe {
   readonly #memoryStat: ControlFile | null;
   readonly #events: ControlFile | null;
   readonly #failures: ControlFile | null;
+  /** With memory and swap limited to the same sum, as OpenWhisk does, it is this counter that grows, and the other stays 0. */
+  readonly #swapFailures: ControlFile | null;
+  readonly #limit: ControlFile | null;
   readonly #peak: ControlFile | null;
   readonly #frozen: ControlFile | null;
   readonly #frozenVersion: 1 | 2;
+  /** v1 kernels that no longer count failures (seen: 6.18): how often the peak has reached the limit since a reset. */
+  #peaksAtLimit = 0;
+  #isPeakAtLimit = false;
 
   constructor(paths: CgroupPaths, schedstat: string, clock: Clock) {
     this.#clock = clock;
@@ -84,6 +90,8 @@ class CgroupUsageProbe implements UsageProbe {
     this.#memoryStat = file(memory, 'memory.stat', 'memory.stat');
     this.#events = file(memory, 'memory.oom_control', 'memory.events');
     this.#failures = file(memory, 'memory.failcnt', null);
+    this.#swapFailures = file(memory, 'memory.memsw.failcnt', null);
+    this.#limit = file(memory, 'memory.limit_in_bytes', null);
     this.#peak = resettable(memory);
     this.#frozenVersion = freezer?.version ?? 1;
     this.#frozen = file(freezer, 'freezer.state', 'cgroup.freeze');
@@ -110,6 +118,7 @@ class CgroupUsageProbe implements UsageProbe {
   /** v1: the peak becomes the present use. v2: the same for this descriptor, from kernel 6.12 on. */
   resetPeak(): void {
     this.#peak?.write(0);
+    this.#isPeakAtLimit = false;
   }
 
   close(): void {
@@ -121,6 +130,8 @@ class CgroupUsageProbe implements UsageProbe {
     this.#memoryStat?.close();
     this.#events?.close();
     this.#failures?.close();
+    this.#swapFailures?.close();
+    this.#limit?.close();
     this.#peak?.close();
     this.#frozen?.close();
   }
@@ -159,9 +170,19 @@ class CgroupUsageProbe implements UsageProbe {
     into.peak = peak < 0 ? -1 : peak;
     const events = this.#events?.fill() ?? -1;
     into.oomKills = events < 0 ? 0 : Math.max(0, OOM_KILL.valueOf(events));
-    if (this.#memoryVersion === 2) into.limitHits = events < 0 ? 0 : Math.max(0, MAX.valueOf(events));
-    else into.limitHits = Math.max(0, this.#failures?.number() ?? 0);
+    into.limitHits =
+      this.#memoryVersion === 2 ? Math.max(0, events < 0 ? 0 : MAX.valueOf(events)) : this.#failuresOf(peak);
     return true;
+  }
+
+  #failuresOf(peak: number): number {
+    const counted = Math.max(0, this.#failures?.number() ?? 0) + Math.max(0, this.#swapFailures?.number() ?? 0);
+    if (counted > 0) return counted;
+    if (!this.#isPeakAtLimit && peak >= 0 && peak >= (this.#limit?.number() ?? UNLIMITED)) {
+      this.#isPeakAtLimit = true;
+      this.#peaksAtLimit++;
+    }
+    return this.#peaksAtLimit;
   }
 
   /** Pauses by `runc` are visible here and nowhere else (field-notes A1-11). */

@@ -1,4 +1,5 @@
 import { execFile, execFileSync, spawn } from 'node:child_process';
+import { rmdirSync } from 'node:fs';
 import { promisify } from 'node:util';
 import type { ExecutionContext } from 'ava';
 
@@ -25,9 +26,11 @@ export function hasDocker(t: ExecutionContext): boolean {
 export async function nodeImage(): Promise<string> {
   const { stdout: found } = await run('docker', ['images', '-q', IMAGE]);
   if (found.trim() !== '') return IMAGE;
-  const { stdout } = await run('ldd', [process.execPath]);
-  const libraries = [...stdout.matchAll(/(\/[^\s()]+)/g)].map((match) => match[1] as string);
-  const files = [...new Set([process.execPath, ...libraries])].map((path) => path.slice(1));
+  const { stdout: sleepPath } = await run('sh', ['-c', 'command -v sleep']);
+  const programs = [process.execPath, sleepPath.trim()];
+  const { stdout } = await run('ldd', programs);
+  const libraries = [...stdout.matchAll(/(\/[^\s():]+)/g)].map((match) => match[1] as string);
+  const files = [...new Set([...programs, ...libraries])].map((path) => path.slice(1));
   await new Promise<void>((resolve, reject) => {
     const tar = spawn('tar', ['-C', '/', '-chf', '-', ...files], { stdio: ['ignore', 'pipe', 'inherit'] });
     const load = spawn('docker', ['import', '-', IMAGE], { stdio: [tar.stdout, 'ignore', 'inherit'] });
@@ -56,6 +59,31 @@ export async function runContainer(name: string, program: string, flags: readonl
     program,
   ]);
   return stdout.trim();
+}
+
+/** As many containers as wanted, of a program that needs next to nothing. */
+export async function runSleepers(names: readonly string[]): Promise<void> {
+  const image = await nodeImage();
+  const { stdout: sleepPath } = await run('sh', ['-c', 'command -v sleep']);
+  const limits = ['--cpu-shares', '64', '--memory', '128m', '--memory-swap', '128m', '--network', 'none'];
+  const waiting = [...names];
+  const one = async (): Promise<void> => {
+    for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
+      await run('docker', ['run', '-d', '--name', name, ...limits, image, sleepPath.trim(), '600']);
+    }
+  };
+  await Promise.all([one(), one(), one()]);
+}
+
+/** The engine leaves a `--cgroup-parent` behind. */
+export function removeParent(directories: readonly string[]): void {
+  for (const directory of directories) {
+    try {
+      rmdirSync(directory);
+    } catch {
+      // Another hierarchy, or not there: nothing of ours.
+    }
+  }
 }
 
 export const IDLE = 'setInterval(() => {}, 1000)';

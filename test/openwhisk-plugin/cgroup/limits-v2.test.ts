@@ -1,0 +1,306 @@
+import test from 'ava';
+import { bytes, millicores } from '../../../config/index.js';
+import {
+  CgroupLimitWriter,
+  CgroupReadOnlyError,
+  type Drift,
+  DriftWatch,
+  restoreAll,
+  setPropertyArguments,
+} from '../../../openwhisk-plugin/index.js';
+import { FixtureTree, ID, container as info, PID, V2_MOUNT, V2_SCOPE, v1Mount, v2Tree } from './fixture-tree.js';
+
+const MIB = 1024 * 1024;
+const writerOf = (root: string, more = {}) => new CgroupLimitWriter({ root, cgroupVersion: 2, ...more });
+
+test('v2: limits are written in the kernel formats and read back', async (t) => {
+  const { tree, at, container } = v2Tree();
+  const writer = writerOf(tree.root);
+  const handle = writer.open(container);
+  t.deepEqual({ ...handle.expected }, { shares: 128, quota: millicores(0), memory: bytes(256 * MIB) });
+  t.is(handle.setQuota(millicores(600)), 'written');
+  t.is(at('cpu.max'), '60000 100000');
+  t.is(handle.setQuota(millicores(600)), 'unchanged');
+  t.is(handle.setQuota(millicores(0)), 'written');
+  t.is(at('cpu.max'), 'max 100000', 'A2-05: no limit is max');
+  t.is(handle.setShares(256), 'written');
+  t.is(at('cpu.weight'), '10');
+  t.is(handle.expected.shares, 256);
+  t.is(handle.raiseMemory(bytes(512 * MIB)), 'written');
+  t.is(at('memory.max'), String(512 * MIB));
+  t.is(at('memory.swap.max'), '0', 'A1-01: no swap comes with a loan');
+  t.is(handle.protectMemory(bytes(256 * MIB)), 'written');
+  t.is(at('memory.low'), String(256 * MIB));
+  t.is(handle.protectMemory(bytes(256 * MIB)), 'unchanged');
+  t.is(await handle.lowerMemory(bytes(256 * MIB)), 'written');
+  t.is(at('memory.max'), String(256 * MIB));
+  handle.close();
+  await writer.close();
+  tree.remove();
+});
+
+test('A1-05, A1-23: a quota is what was asked for in the container period, and never below the kernel minimum', (t) => {
+  const { tree, at, container } = v2Tree();
+  const handle = writerOf(tree.root).open(container);
+  handle.setQuota(millicores(2000));
+  t.is(at('cpu.max'), '200000 100000');
+  handle.setQuota(millicores(250));
+  t.is(at('cpu.max'), '25000 100000');
+  handle.setQuota(millicores(0.1));
+  t.is(at('cpu.max'), '1000 100000');
+  handle.close();
+  tree.remove();
+});
+
+test('A2-04: on v2 a limit below the use is not written at all', async (t) => {
+  const { tree, at, container } = v2Tree({ 'memory.current': `${180 * MIB}\n` });
+  const writer = writerOf(tree.root);
+  const handle = writer.open(container);
+  t.is(await handle.lowerMemory(bytes(128 * MIB)), 'refused');
+  t.is(at('memory.max'), String(256 * MIB));
+  t.is(handle.expected.memory as number, 256 * MIB);
+  handle.close();
+  await writer.close();
+  tree.remove();
+});
+
+test('A2-12: the ratio is kept whatever the period', (t) => {
+  const { tree, at, container } = v2Tree({ 'cpu.max': '500000 1000000\n' });
+  const handle = writerOf(tree.root).open(container);
+  t.is(handle.expected.quota as number, 500);
+  t.is(handle.setQuota(millicores(600)), 'written');
+  t.is(at('cpu.max'), '600000 1000000');
+  handle.close();
+  tree.remove();
+});
+
+test('A2-13: the burst is lowered before the quota', (t) => {
+  const { tree, at, container } = v2Tree({ 'cpu.max': '200000 100000\n', 'cpu.max.burst': '100000\n' });
+  const handle = writerOf(tree.root).open(container);
+  t.is(handle.setQuota(millicores(500)), 'written');
+  t.is(at('cpu.max.burst'), '50000');
+  t.is(at('cpu.max'), '50000 100000');
+  handle.close();
+  tree.remove();
+});
+
+test('A2-11: a quota is not above that of a group over the container', (t) => {
+  const { tree, at, container } = v2Tree();
+  tree.write('sys/fs/cgroup/system.slice/cpu.max', '150000 100000\n');
+  const handle = writerOf(tree.root).open(container);
+  t.is(handle.setQuota(millicores(2000)), 'written');
+  t.is(at('cpu.max'), '150000 100000');
+  t.is(handle.expected.quota as number, 1500);
+  handle.close();
+  tree.remove();
+});
+
+test('A2-14: weights are in proportion to what the runtime gave, and its own weight is left as it is', (t) => {
+  for (const [weight, sixteenfold] of [
+    ['5', '80'],
+    ['21', '336'],
+  ] as const) {
+    const { tree, at, container } = v2Tree({ 'cpu.weight': `${weight}\n` });
+    const handle = writerOf(tree.root).open(container);
+    t.is(handle.setShares(128), 'unchanged');
+    t.is(handle.setShares(2048), 'written');
+    t.is(at('cpu.weight'), sixteenfold);
+    t.is(handle.setShares(128), 'written');
+    t.is(at('cpu.weight'), weight);
+    handle.close();
+    tree.remove();
+  }
+});
+
+test('A2-23: without a cpu controller memory is still set', (t) => {
+  const { tree, container } = v2Tree({ 'cgroup.controllers': 'memory pids\n', 'cpu.weight': '', 'cpu.max': '' });
+  const handle = writerOf(tree.root).open(container);
+  t.deepEqual(handle.controls, { cpu: false, memory: true });
+  t.is(handle.setQuota(millicores(500)), 'unsupported');
+  t.is(handle.setShares(500), 'unsupported');
+  t.is(handle.raiseMemory(bytes(300 * MIB)), 'written');
+  handle.close();
+  tree.remove();
+});
+
+test('A2-09: a limit that somebody else changed is written again on the next pass, counted and told once', async (t) => {
+  const { tree, at, put, container } = v2Tree();
+  const handle = writerOf(tree.root).open(container);
+  handle.setQuota(millicores(500));
+  const told: Drift[] = [];
+  const drift = new DriftWatch((each) => told.push(each));
+  drift.watch(container, handle);
+  await drift.pass();
+  t.is(drift.total, 0);
+  put('cpu.max', 'max 100000\n');
+  await drift.pass();
+  await drift.pass();
+  t.is(at('cpu.max'), '50000 100000');
+  t.is(drift.total, 1);
+  t.deepEqual(
+    told.map(({ limit, expected, found, result }) => ({ limit, expected, found, result })),
+    [{ limit: 'quota', expected: 500, found: 0, result: 'written' }],
+  );
+  drift.unwatch(container.id);
+  put('cpu.max', 'max 100000\n');
+  await drift.pass();
+  t.is(drift.total, 1);
+  handle.close();
+  tree.remove();
+});
+
+test('A2-10: swap that came back for a container without swap is taken away again, and told', async (t) => {
+  const { tree, at, put, container } = v2Tree();
+  const calls: string[][] = [];
+  const scopes = { set: async (unit: string, properties: readonly string[]) => void calls.push([unit, ...properties]) };
+  const handle = writerOf(tree.root, { scopes }).open(container);
+  const told: Drift[] = [];
+  const drift = new DriftWatch((each) => told.push(each));
+  drift.watch(container, handle);
+  put('memory.swap.max', 'max\n');
+  await drift.pass();
+  t.is(at('memory.swap.max'), '0');
+  t.is(told[0]?.limit, 'swap');
+  // The pair is sent again, so that systemd does not bring it back at once.
+  t.deepEqual(calls, [[`docker-${ID}.scope`, `MemoryMax=${256 * MIB}`, 'MemorySwapMax=0']]);
+  handle.close();
+  tree.remove();
+});
+
+test('A2-09: with the systemd driver a loan and the protection go through the scope, quota and weight do not', async (t) => {
+  const { tree, container } = v2Tree();
+  const calls: string[][] = [];
+  let release: () => void = () => {};
+  const scopes = {
+    set: (unit: string, properties: readonly string[]) => {
+      calls.push([unit, ...properties]);
+      return new Promise<void>((resolve) => {
+        release = resolve;
+      });
+    },
+  };
+  const handle = writerOf(tree.root, { scopes }).open(container);
+  handle.setQuota(millicores(500));
+  handle.setShares(300);
+  t.deepEqual(calls, []);
+  handle.raiseMemory(bytes(300 * MIB));
+  handle.raiseMemory(bytes(400 * MIB));
+  handle.raiseMemory(bytes(512 * MIB));
+  handle.protectMemory(bytes(256 * MIB));
+  const unit = `docker-${ID}.scope`;
+  t.is(calls.length, 1, 'one call at a time');
+  release();
+  await new Promise((resolve) => setImmediate(resolve));
+  t.deepEqual(calls, [
+    [unit, `MemoryMax=${300 * MIB}`, 'MemorySwapMax=0'],
+    [unit, `MemoryMax=${512 * MIB}`, 'MemorySwapMax=0', `MemoryLow=${256 * MIB}`],
+  ]);
+  t.deepEqual(setPropertyArguments(unit, ['MemoryMax=1', 'MemorySwapMax=0']), [
+    'set-property',
+    '--runtime',
+    '--',
+    unit,
+    'MemoryMax=1',
+    'MemorySwapMax=0',
+  ]);
+  handle.close();
+  tree.remove();
+});
+
+test('a scope that systemd refuses is told, and the limit in the kernel stands', async (t) => {
+  const { tree, at, container } = v2Tree();
+  const failures: unknown[] = [];
+  const scopes = { set: () => Promise.reject(new Error('Unit not found')) };
+  const onScopeFailure = (_: unknown, error: unknown): void => void failures.push(error);
+  const handle = writerOf(tree.root, { scopes, onScopeFailure }).open(container);
+  t.is(handle.raiseMemory(bytes(300 * MIB)), 'written');
+  await new Promise((resolve) => setImmediate(resolve));
+  t.is(failures.length, 1);
+  t.is(at('memory.max'), String(300 * MIB));
+  handle.close();
+  tree.remove();
+});
+
+test('A2-19: a paused container may be raised and goes back to its user limit, but is not shrunk below it', async (t) => {
+  const { tree, container } = v2Tree({ 'cgroup.freeze': '1\n' });
+  const writer = writerOf(tree.root);
+  const handle = writer.open(container);
+  t.is(await handle.lowerMemory(bytes(128 * MIB)), 'refused');
+  t.is(handle.raiseMemory(bytes(512 * MIB)), 'written');
+  t.is(await handle.lowerMemory(bytes(256 * MIB)), 'written');
+  handle.close();
+  await writer.close();
+  tree.remove();
+});
+
+test('a hybrid host is one handle: quota on v2, memory on v1', async (t) => {
+  const tree = new FixtureTree().proc(`9:memory:/docker/${ID}\n0::/docker/${ID}`, [
+    v1Mount('memory'),
+    V2_MOUNT.replace('/sys/fs/cgroup rw', '/sys/fs/cgroup/unified rw'),
+  ]);
+  const memory = `sys/fs/cgroup/memory/docker/${ID}`;
+  const unified = `sys/fs/cgroup/unified/docker/${ID}`;
+  tree.write(`${unified}/cgroup.controllers`, 'cpu\n').write(`${unified}/cpu.weight`, '5\n');
+  tree.write(`${unified}/cpu.max`, 'max 100000\n');
+  tree.write(`${memory}/memory.limit_in_bytes`, `${256 * MIB}\n`);
+  tree.write(`${memory}/memory.memsw.limit_in_bytes`, `${256 * MIB}\n`);
+  const handle = writerOf(tree.root).open(info());
+  t.is(handle.setQuota(millicores(500)), 'written');
+  t.is(handle.setShares(2048), 'written');
+  t.is(handle.raiseMemory(bytes(300 * MIB)), 'written');
+  t.is(tree.line(`${unified}/cpu.max`), '50000 100000');
+  t.is(tree.line(`${memory}/memory.memsw.limit_in_bytes`), String(300 * MIB));
+  handle.close();
+  tree.remove();
+});
+
+test('v1 prints no limit as a number near 2^63, and that is no limit', (t) => {
+  const tree = new FixtureTree().proc(`9:memory:/docker/${ID}`, [v1Mount('memory')]);
+  const memory = `sys/fs/cgroup/memory/docker/${ID}`;
+  tree.write(`${memory}/memory.limit_in_bytes`, '9223372036854771712\n');
+  tree.write(`${memory}/memory.memsw.limit_in_bytes`, '9223372036854771712\n');
+  const handle = writerOf(tree.root).open(info({ memory: bytes(0), memoryAndSwap: bytes(0) }));
+  t.is(handle.expected.memory as number, 0);
+  t.is(handle.raiseMemory(bytes(512 * MIB)), 'refused', 'it would be a reduction');
+  t.is(handle.raiseMemory(bytes(0)), 'unchanged');
+  t.is(handle.setQuota(millicores(100)), 'unsupported');
+  handle.close();
+  tree.remove();
+});
+
+test('restoring puts back what a hook left, and says what it found', async (t) => {
+  const { tree, at, container } = v2Tree({
+    'cpu.max': '30000 100000\n',
+    'cpu.weight': '80\n',
+    'memory.max': `${512 * MIB}\n`,
+  });
+  const writer = writerOf(tree.root);
+  const ended = { ...container, id: 'd'.repeat(64), pid: PID + 1 };
+  const engine = { snapshot: async () => [container, ended] };
+  const report = await restoreAll({ engine, writer });
+  t.is(report.restored.length, 1, 'the one that ended meanwhile is left out');
+  t.deepEqual(report.failed, []);
+  t.is(report.restored[0]?.before.memory as number, 512 * MIB);
+  t.deepEqual([at('cpu.max'), at('cpu.weight'), at('memory.max')], ['max 100000', '5', String(256 * MIB)]);
+  await writer.close();
+  tree.remove();
+});
+
+test('restoring leaves a loan that is in use, since taking it back would kill', async (t) => {
+  const { tree, at, container } = v2Tree({ 'memory.max': `${512 * MIB}\n`, 'memory.current': `${300 * MIB}\n` });
+  const writer = writerOf(tree.root);
+  const report = await restoreAll({ engine: { snapshot: async () => [container] }, writer });
+  t.is(report.restored[0]?.memory, 'refused');
+  t.is(at('memory.max'), String(512 * MIB));
+  await writer.close();
+  tree.remove();
+});
+
+test('a limit file that may not be written says how to run instead', (t) => {
+  // A folder in the file's place: it cannot be opened for writing, not even by root.
+  const { tree, container } = v2Tree({ 'memory.low': '' });
+  tree.write(`${V2_SCOPE}/memory.low/x`, '');
+  const error = t.throws(() => writerOf(tree.root).open(container), { instanceOf: CgroupReadOnlyError });
+  t.regex(error?.hint ?? '', /rw/);
+  tree.remove();
+});

@@ -1,0 +1,62 @@
+import { testProp } from '@fast-check/ava';
+import test from 'ava';
+import fc from 'fast-check';
+import { clampShares, scaledWeight, sharesOfWeight } from '../../../openwhisk-plugin/cgroup/shares.js';
+import { CgroupLimitWriter, formulaOf, isRuntimeWeight, runtimeWeight } from '../../../openwhisk-plugin/index.js';
+
+test('A2-14: both runtimes make these weights of these shares, and neither is drift', (t) => {
+  for (const [shares, linear, curved] of [
+    [128, 5, 21],
+    [256, 10, 35],
+    [1024, 39, 100],
+    [2000, 77, 170],
+    [2, 1, 1],
+    [262144, 10000, 10000],
+  ] as const) {
+    t.is(runtimeWeight(shares, 'linear'), linear);
+    t.is(runtimeWeight(shares, 'curved'), curved);
+    t.true(isRuntimeWeight(shares, linear) && isRuntimeWeight(shares, curved));
+    t.false(isRuntimeWeight(shares, 3333));
+  }
+  t.is(formulaOf(128, 5), 'linear');
+  t.is(formulaOf(128, 21), 'curved');
+  t.is(formulaOf(2, 1), null, 'both agree, so nothing is learned');
+  t.is(formulaOf(128, 50), null);
+});
+
+test('v1 expresses every whole share; v2 says what it makes of a wish', (t) => {
+  const one = new CgroupLimitWriter({ cgroupVersion: 1 });
+  t.is(one.expressible(131.4), 131);
+  const two = new CgroupLimitWriter({ cgroupVersion: 2 });
+  // 128 shares are weight 5: the next step up is 6/5, so a wish of +5 % is not there at all.
+  t.is(two.expressible(134, 128), 128);
+  t.is(two.expressible(150, 128), 153.6);
+  // A sixteenth of 5 is below the kernel's smallest weight, 1: a fifth is the least.
+  t.is(two.expressible(8, 128), 25.6);
+});
+
+testProp(
+  'A1-03: no wish leaves the range of the kernel',
+  [fc.double({ noNaN: true }), fc.integer({ min: 2, max: 262144 })],
+  (t, wish, user) => {
+    const shares = clampShares(wish);
+    t.true(shares >= 2 && shares <= 262144 && Number.isInteger(shares));
+    for (const formula of ['linear', 'curved'] as const) {
+      const weight = scaledWeight(wish, user, formula);
+      t.true(weight >= 1 && weight <= 10000 && Number.isInteger(weight));
+    }
+  },
+);
+
+testProp(
+  'the user shares keep the runtime weight, and more shares never weigh less',
+  [fc.integer({ min: 2, max: 262144 }), fc.integer({ min: 2, max: 262144 }), fc.integer({ min: 2, max: 262144 })],
+  (t, user, a, b) => {
+    for (const formula of ['linear', 'curved'] as const) {
+      t.is(scaledWeight(user, user, formula), runtimeWeight(user, formula));
+      t.is(Math.round(sharesOfWeight(runtimeWeight(user, formula), user, formula)), user);
+      const [less, more] = a < b ? [a, b] : [b, a];
+      t.true(scaledWeight(less, user, formula) <= scaledWeight(more, user, formula));
+    }
+  },
+);

@@ -1,0 +1,159 @@
+import test from 'ava';
+import { ManualTime } from '../../../config/index.js';
+import { CgroupUsageMonitor, emptySample } from '../../../openwhisk-plugin/index.js';
+import { FixtureTree, ID, container as info, v1Mount, v2Tree } from './fixture-tree.js';
+
+const MIB = 1024 * 1024;
+
+function v2(files: Record<string, string> = {}) {
+  const built = v2Tree(files);
+  const monitor = new CgroupUsageMonitor({ root: built.tree.root, clock: new ManualTime() });
+  const probe = monitor.open(built.container);
+  const sample = emptySample();
+  t0(probe.sample(sample));
+  const close = (): void => {
+    probe.close();
+    monitor.close();
+    built.tree.remove();
+  };
+  return { ...built, monitor, probe, sample, close };
+}
+
+const t0 = (fine: boolean): void => {
+  if (!fine) throw new Error('the sample could not be read');
+};
+
+test('A2-30: the working set is the use without inactive page cache', (t) => {
+  const { sample, close } = v2({
+    'memory.current': `${200 * MIB}\n`,
+    'memory.stat': `anon ${70 * MIB}\nfile ${130 * MIB}\ninactive_file ${120 * MIB}\nactive_file ${10 * MIB}\n`,
+  });
+  t.is(sample.workingSet as number, 80 * MIB);
+  close();
+});
+
+test('A2-17: processes killed are counted, not the times a limit was met', (t) => {
+  const { sample, put, probe, close } = v2({
+    'memory.events': 'low 0\nhigh 12\nmax 40\noom 1\noom_kill 0\noom_group_kill 0\n',
+  });
+  t.is(sample.oomKills, 0);
+  t.is(sample.limitHits, 40);
+  put('memory.events', 'low 0\nhigh 12\nmax 40\noom 1\noom_kill 2\noom_group_kill 0\n');
+  probe.sample(sample);
+  t.is(sample.oomKills, 2);
+  close();
+});
+
+test('A2-29: throttled periods are read beside all periods', (t) => {
+  const { sample, probe, close } = v2({
+    'cpu.stat': 'usage_usec 77\nnr_periods 50\nnr_throttled 30\nthrottled_usec 9\n',
+  });
+  t.is(sample.periods, 50);
+  t.is(sample.throttledPeriods, 30);
+  t.is(probe.cpu(), 77);
+  close();
+});
+
+test('A2-15: without a peak that can be reset the peak is unknown', (t) => {
+  const { sample, close } = v2();
+  t.is(sample.peak, -1);
+  close();
+});
+
+test('A1-11: a frozen cgroup is paused, whatever the engine says', (t) => {
+  const { sample, put, probe, close } = v2();
+  t.false(sample.frozen);
+  put('cgroup.freeze', '1\n');
+  probe.sample(sample);
+  t.true(sample.frozen);
+  close();
+});
+
+test('waiting for a CPU is the pressure on v2', (t) => {
+  const { sample, close } = v2();
+  t.is(sample.waiting, 321);
+  close();
+});
+
+test('v1 keys are found by name and in any order; waiting is wait_sum, else that of the first process', (t) => {
+  const controllers = ['cpu', 'cpuacct', 'memory', 'freezer'];
+  const tree = new FixtureTree().proc(
+    controllers.map((name, i) => `${i + 1}:${name}:/docker/${ID}`).join('\n'),
+    controllers.map((name) => v1Mount(name)),
+  );
+  const put = (controller: string, name: string, text: string): void =>
+    void tree.write(`sys/fs/cgroup/${controller}/docker/${ID}/${name}`, text);
+  put('cpuacct', 'cpuacct.usage', '123456789\n');
+  put('cpu', 'cpu.stat', 'nr_periods 10\nnr_throttled 4\nthrottled_time 5\n');
+  put('memory', 'memory.usage_in_bytes', `${200 * MIB}\n`);
+  put(
+    'memory',
+    'memory.stat',
+    `inactive_file 1\ncache 2\ntotal_cache 3\ntotal_inactive_file ${120 * MIB}\ntotal_active_file 5\n`,
+  );
+  put('memory', 'memory.oom_control', 'oom_kill_disable 0\nunder_oom 0\noom_kill 3\n');
+  put('memory', 'memory.failcnt', '17\n');
+  put('memory', 'memory.memsw.failcnt', '4\n');
+  put('memory', 'memory.max_usage_in_bytes', `${201 * MIB}\n`);
+  put('freezer', 'freezer.state', 'FREEZING\n');
+  const monitor = new CgroupUsageMonitor({ root: tree.root });
+  const probe = monitor.open(info());
+  const sample = emptySample();
+  t.true(probe.sample(sample));
+  t.is(sample.cpu as number, 123456.789);
+  t.is(sample.workingSet as number, 80 * MIB);
+  t.is(sample.oomKills, 3);
+  t.is(sample.limitHits, 21);
+  t.is(sample.peak, 201 * MIB);
+  t.is(sample.throttledPeriods, 4);
+  t.true(sample.frozen);
+  // proc/<pid>/schedstat: run time, wait time, slices; nanoseconds.
+  t.is(sample.waiting, 2500);
+  put('cpu', 'cpu.stat', 'nr_periods 10\nnr_throttled 4\nthrottled_time 5\nwait_sum 7000000\n');
+  probe.sample(sample);
+  t.is(sample.waiting, 7000);
+  probe.resetPeak();
+  probe.sample(sample);
+  t.is(sample.peak, 0);
+  probe.close();
+  tree.remove();
+});
+
+test('a v1 kernel that counts no failures still shows that the limit was met, once per peak', (t) => {
+  const tree = new FixtureTree().proc(`1:memory:/docker/${ID}`, [v1Mount('memory')]);
+  const put = (name: string, value: number): void =>
+    void tree.write(`sys/fs/cgroup/memory/docker/${ID}/${name}`, `${value}\n`);
+  put('memory.usage_in_bytes', 50 * MIB);
+  put('memory.stat', 0);
+  put('memory.failcnt', 0);
+  put('memory.limit_in_bytes', 128 * MIB);
+  put('memory.max_usage_in_bytes', 127 * MIB);
+  const monitor = new CgroupUsageMonitor({ root: tree.root });
+  const probe = monitor.open(info());
+  const sample = emptySample();
+  const hits = (): number => {
+    probe.sample(sample);
+    return sample.limitHits;
+  };
+  t.is(hits(), 0);
+  put('memory.max_usage_in_bytes', 128 * MIB);
+  t.deepEqual([hits(), hits()], [1, 1]);
+  probe.resetPeak();
+  t.is(hits(), 1, 'what was met stays met');
+  put('memory.max_usage_in_bytes', 128 * MIB);
+  t.is(hits(), 2);
+  put('memory.failcnt', 9);
+  t.is(hits(), 9);
+  probe.close();
+  tree.remove();
+});
+
+test('memory in use on the host is what is not available', (t) => {
+  const { tree, monitor, close } = v2();
+  tree.write(
+    'proc/meminfo',
+    'MemTotal:       24683520 kB\nMemFree:        1000 kB\nMemAvailable:   24000000 kB\nBuffers:  5 kB\n',
+  );
+  t.is(monitor.hostMemoryInUse() as number, 683520 * 1024);
+  close();
+});
