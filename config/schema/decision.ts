@@ -45,7 +45,7 @@ export const decisionSchema = section('How limits are chosen (design §3). All o
   memoryCapMiB: key(
     positive(16_777_216).nullable(),
     null,
-    'No memory limit goes above this; null: what physical headroom allows.',
+    "No memory limit goes above this; null: the host's memory.",
     {
       unit: 'MiB',
       ...live,

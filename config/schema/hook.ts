@@ -19,7 +19,7 @@ export const hookSchema = section('The daemon beside the invoker.', {
     unit: 's',
   }),
   containerPrefix: key(
-    z.string().regex(/^[\w.-]+$/),
+    z.string().regex(/^[A-Za-z0-9]{1,64}$/, 'must be letters and digits'),
     'wsk',
     "Names of action containers begin with this and the invoker's number, as in `wsk0_12_guest_hello`.",
   ),
@@ -31,7 +31,6 @@ export const hookSchema = section('The daemon beside the invoker.', {
     { reload: true },
   ),
   tcpdump: key(z.string().min(1), 'tcpdump', 'The tcpdump program: a name on PATH or a path.'),
-  tcpdumpUser: key(optionalText(), null, 'User to whom tcpdump drops its privileges; null: its own default.'),
   stateDir: key(
     z.string().min(1),
     '/var/lib/gleaner',

@@ -19,10 +19,19 @@ export const simulatorSchema = section(
   'The simulated invoker host and the shipped workload (`--platform simulated | docker`).',
   {
     workload: key(optionalText(), null, "Workload file in Gleaner's format; null: the shipped one."),
-    speed: key(z.number().positive().max(1000), 1, 'Multiple of real time.'),
-    seed: key(z.int().min(0).max(4_294_967_295), 1, 'Seed of everything random.'),
-    cores: key(z.int().min(1).max(1024), 8, 'Cores of the simulated host.'),
-    memoryMiB: key(z.int().min(128).max(16_777_216), 16_384, 'Memory of the simulated host.', { unit: 'MiB' }),
+    speed: key(
+      z.number().positive().max(1000),
+      1,
+      'Multiple of real time of the simulated host; real containers run in real time.',
+    ),
+    repeat: key(z.boolean(), true, 'Begin the workload again when it is over.'),
+    seed: key(z.int().min(0).max(4_294_967_295).nullable(), null, "Seed of everything random; null: the workload's."),
+    cores: key(z.number().positive().max(1024).nullable(), null, "Cores of the simulated host; null: the workload's."),
+    prefix: key(
+      z.string().regex(/^wsk[a-z]+\d+$/, 'must be like wskdemo0'),
+      'wskgleaner0',
+      'Name prefix of the real containers (`--platform docker`).',
+    ),
   },
 );
 
