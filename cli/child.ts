@@ -1,0 +1,40 @@
+import { EXIT, reportError } from './exit.js';
+
+/** What a long-running part offers to whoever runs it. */
+export interface Running {
+  stop(): Promise<void>;
+  /** SIGHUP. */
+  reload?(): void;
+  /** SIGUSR2: the kill switch. */
+  kill?(): void;
+}
+
+/**
+ * Runs one part as a process: ready is told to the supervisor, SIGTERM, SIGINT and a supervisor that vanished stop it, SIGHUP
+ * reloads. Never returns; the process ends with the code.
+ */
+export async function runAsProcess(start: () => Promise<Running>): Promise<void> {
+  let running: Running | null = null;
+  let stopping: Promise<void> | null = null;
+  let wanted = false;
+  const stop = (): void => {
+    wanted = true;
+    if (!running || stopping) return;
+    stopping = running.stop().then(
+      () => process.exit(EXIT.ok),
+      (error) => process.exit(reportError(error, (text) => process.stderr.write(text))),
+    );
+  };
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+  process.on('disconnect', stop);
+  process.on('SIGHUP', () => running?.reload?.());
+  process.on('SIGUSR2', () => running?.kill?.());
+  try {
+    running = await start();
+  } catch (error) {
+    process.exit(reportError(error, (text) => process.stderr.write(text)));
+  }
+  process.send?.({ ready: true });
+  if (wanted) stop();
+}

@@ -1,0 +1,40 @@
+import type { Command } from 'commander';
+import { findings, isManageable } from '../doctor/findings.js';
+import { surveyHost } from '../doctor/survey.js';
+import { EXIT } from '../exit.js';
+import { coloursFor, json, plainText, processScreen, table } from '../output.js';
+import { loadSettings, statePaths } from '../settings.js';
+import { addOutputOption, globalOptions, type OutputOptions } from './common.js';
+
+export function addDoctor(program: Command): void {
+  const command = program
+    .command('doctor')
+    .description('say whether this host can be managed, and what to do where not (exit code 1)');
+  addOutputOption(command).action(async (options: OutputOptions) => {
+    const { config } = loadSettings(globalOptions(command));
+    const { servers, embedded } = config.nats;
+    const list = findings(await surveyHost(config.hook, { servers, binary: embedded.binary }, statePaths(config).lock));
+    const manageable = isManageable(list);
+    if (options.output === 'json') processScreen.write(json({ manageable, findings: list }));
+    else {
+      const colours = coloursFor(processScreen, process.env);
+      const paint = { ok: colours.green, warn: colours.yellow, fail: colours.red };
+      processScreen.write(
+        table(
+          [
+            { title: '', value: (row) => paint[row.level](row.level) },
+            { title: 'check', value: (row) => plainText(row.check) },
+            { title: 'found', value: (row) => plainText(row.found) },
+          ],
+          list,
+        ),
+      );
+      const advised = list.filter((row) => row.advice !== '');
+      if (advised.length > 0) processScreen.write('\n');
+      for (const row of advised)
+        processScreen.write(`${paint[row.level](row.level)} ${plainText(row.check)}: ${row.advice}\n`);
+      processScreen.write(manageable ? '\nThis host can be managed.\n' : '\nThis host cannot be managed as it is.\n');
+    }
+    process.exitCode = manageable ? EXIT.ok : EXIT.failed;
+  });
+}

@@ -1,0 +1,103 @@
+import type { Command } from 'commander';
+import { callEveryInstance, isFunctionName, services } from '../../broker/index.js';
+import { messageOf } from '../../config/index.js';
+import type { ExplainedGrant, Explanation } from '../../openwhisk-plugin/index.js';
+import { withBroker } from '../connection.js';
+import { EXIT, UsageError } from '../exit.js';
+import { cores, json, mebibytesText, plainText, processScreen, span, table } from '../output.js';
+import { loadSettings } from '../settings.js';
+import { addOutputOption, globalOptions, type OutputOptions } from './common.js';
+
+interface ExplainOptions extends OutputOptions {
+  readonly last: string;
+}
+
+/** `0.35 of 0.3..1 (user 1): over_provisioned, smallest-in-range`. */
+function grantText(grant: ExplainedGrant, unit: (value: number) => string): string {
+  const range = `${unit(grant.lower)}..${unit(grant.upper)}`;
+  const wanted =
+    Number.isFinite(grant.wanted) && grant.wanted !== grant.granted ? `, wanted ${unit(grant.wanted)}` : '';
+  return `${unit(grant.granted)} of ${range} (user ${unit(grant.user)}${wanted}): ${grant.rangeReason}, ${grant.choice}`;
+}
+
+const peakText = (grant: ExplainedGrant, unit: (value: number) => string): string =>
+  grant.peak < 0 ? '-' : unit(grant.peak);
+
+/** What an activation brought or cost, in words. */
+export function outcomeText(entry: Explanation): string {
+  const parts: string[] = [];
+  if (entry.control) parts.push('control arm: user limits');
+  else if (!entry.enforced) parts.push('not enforced');
+  if (entry.harvested > 0) parts.push(`kept ${span(entry.harvested)} of CPU free`);
+  if (entry.accelerated > 0) parts.push(`used ${span(entry.accelerated)} of CPU above the user's limit`);
+  if (entry.saved > 0) parts.push(`saved about ${span(entry.saved)}`);
+  if (entry.loan > 0) parts.push(`memory loan ${mebibytesText(entry.loan)} MiB`);
+  if (entry.trippedCpu) parts.push('CPU safeguard tripped');
+  if (entry.trippedMemory) parts.push('memory safeguard tripped');
+  if (entry.ended !== 'answer') parts.push(`ended by ${entry.ended}`);
+  return parts.join('; ') || 'nothing to gain';
+}
+
+export function explainText(entries: readonly Explanation[]): string {
+  return table<Explanation>(
+    [
+      { title: 'activation', value: (row) => plainText(row.activation).slice(0, 12) },
+      {
+        title: 'took',
+        value: (row) => `${span(row.durationMillis)}${row.cold ? ` + ${span(row.initMillis)} init` : ''}`,
+        right: true,
+      },
+      { title: 'cpu peak', value: (row) => peakText(row.cpu, cores), right: true },
+      {
+        title: 'cpu granted',
+        value: (row) =>
+          row.cpuMode === 'quota'
+            ? grantText(row.cpu, cores)
+            : `weight ${Math.round(row.shares)} (user ${Math.round(row.userShares)})`,
+      },
+      { title: 'MiB peak', value: (row) => peakText(row.memory, mebibytesText), right: true },
+      { title: 'MiB granted', value: (row) => grantText(row.memory, mebibytesText) },
+      { title: 'brought', value: outcomeText },
+    ],
+    entries,
+  );
+}
+
+/** The heap of these is fixed when the process starts: a memory loan does not reach it (design §3). */
+const HEAP_NOTE =
+  'A memory loan helps what grows after start (buffers, native memory, page cache, Python); V8 and the JVM fix their heap at process start.';
+
+export function addExplain(program: Command): void {
+  const command = program
+    .command('explain')
+    .description('the last activations of a function: peaks, wanted, allowed range and why, granted, what it brought')
+    .argument('<function>', 'fully qualified: /namespace/package/action or /namespace/action')
+    .option('-n, --last <count>', 'how many activations', '10');
+  addOutputOption(command).action(async (name: string, options: ExplainOptions) => {
+    if (!isFunctionName(name))
+      throw new UsageError(`'${name}' is not the name of an action`, {
+        hint: 'write it as /namespace/package/action or /namespace/action',
+      });
+    const last = Number(options.last);
+    if (!Number.isInteger(last) || last < 1)
+      throw new UsageError(`--last ${options.last} is not a count`, { hint: 'give a whole number above 0' });
+    const { config } = loadSettings(globalOptions(command));
+    const answers = await withBroker(config, (broker) =>
+      callEveryInstance(broker, { service: services.hook, endpoint: 'explain', request: { function: name } }),
+    );
+    const hosts = [...answers].map(([host, answer]) => ({ host, ...explained(answer, last) }));
+    if (options.output === 'json') processScreen.write(json({ function: name, hosts }));
+    else
+      for (const { host, activations, error } of hosts) {
+        processScreen.write(`${name} on ${plainText(host)}${error ? `: ${plainText(error)}` : ''}\n`);
+        if (activations.length > 0) processScreen.write(`${explainText(activations)}${HEAP_NOTE}\n`);
+      }
+    process.exitCode = hosts.some(({ activations }) => activations.length > 0) ? EXIT.ok : EXIT.failed;
+  });
+}
+
+function explained(answer: unknown, last: number): { activations: Explanation[]; error?: string } {
+  if (answer instanceof Error) return { activations: [], error: messageOf(answer) };
+  const { activations } = (answer ?? {}) as { activations?: unknown };
+  return { activations: Array.isArray(activations) ? (activations as Explanation[]).slice(0, last) : [] };
+}

@@ -1,0 +1,57 @@
+import type { Command } from 'commander';
+import { withBroker } from '../connection.js';
+import { EXIT } from '../exit.js';
+import { inspectHooks } from '../hook-client.js';
+import type { FunctionLine } from '../live-model.js';
+import { cores, count, json, mebibytesText, plainText, processScreen, span, table } from '../output.js';
+import { loadSettings } from '../settings.js';
+import { addOutputOption, globalOptions, type OutputOptions } from './common.js';
+
+type Row = FunctionLine & { readonly host: string };
+
+const figure = (value: number): string => (value === 0 ? '-' : value.toFixed(1));
+
+export function addFunctions(program: Command): void {
+  const command = program
+    .command('functions')
+    .description('every function the hooks know: limits, what was harvested and borrowed, latency against objective');
+  addOutputOption(command).action(async (options: OutputOptions) => {
+    const { config } = loadSettings(globalOptions(command));
+    const hooks = await withBroker(config, (broker) => inspectHooks(broker));
+    const rows: Row[] = hooks.flatMap(({ host, functions }) => functions.map((row) => ({ host: host.host, ...row })));
+    if (options.output === 'json') processScreen.write(json(rows));
+    else
+      processScreen.write(
+        table<Row>(
+          [
+            { title: 'function', value: (row) => plainText(row.name) },
+            { title: 'host', value: (row) => plainText(row.host) },
+            { title: 'mode', value: (row) => row.mode },
+            { title: 'calls', value: (row) => count(row.activations), right: true },
+            { title: 'containers', value: (row) => count(row.containers), right: true },
+            { title: 'cpu', value: (row) => row.cpuMode },
+            {
+              title: 'user',
+              value: (row) => (row.cpuMode === 'quota' ? cores(row.userCpu) : `w${row.userShares}`),
+              right: true,
+            },
+            {
+              title: 'now',
+              value: (row) => (row.cpuMode === 'quota' ? cores(row.cpu) : `w${Math.round(row.shares)}`),
+              right: true,
+            },
+            { title: 'user MiB', value: (row) => mebibytesText(row.userMemory), right: true },
+            { title: 'now MiB', value: (row) => mebibytesText(row.memory), right: true },
+            { title: 'harvested core-s', value: (row) => figure(row.harvestedCpuSeconds), right: true },
+            { title: 'borrowed core-s', value: (row) => figure(row.acceleratedCpuSeconds), right: true },
+            { title: 'saved s', value: (row) => figure(row.savedSeconds), right: true },
+            { title: 'p99', value: (row) => span(row.p99), right: true },
+            { title: 'slo', value: (row) => span(row.slo), right: true },
+            { title: 'safeguard', value: (row) => plainText(row.safeguard) },
+          ],
+          rows,
+        ),
+      );
+    process.exitCode = hooks.length > 0 ? EXIT.ok : EXIT.failed;
+  });
+}

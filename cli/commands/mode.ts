@@ -1,0 +1,67 @@
+import { userInfo } from 'node:os';
+import { Argument, type Command } from 'commander';
+import { buckets, MODE_GLOBAL, modeKey } from '../../broker/index.js';
+import { modes } from '../../config/index.js';
+import { withBroker } from '../connection.js';
+import { EXIT } from '../exit.js';
+import { inspectHooks } from '../hook-client.js';
+import { json, plainText, processScreen, table } from '../output.js';
+import { loadSettings } from '../settings.js';
+import { addOutputOption, globalOptions, type OutputOptions } from './common.js';
+
+interface ModeOptions extends OutputOptions {
+  readonly function?: string;
+  readonly reason: string;
+}
+
+const encoder = new TextEncoder();
+
+/** Who asks, for the audit log. */
+function author(): string {
+  try {
+    return `cli:${userInfo().username}`;
+  } catch {
+    return 'cli';
+  }
+}
+
+export function addMode(program: Command): void {
+  const command = program
+    .command('mode')
+    .description('show the mode, or set it for all hosts or for one function; `default`: as configured')
+    .addArgument(new Argument('[mode]', 'new mode').choices([...modes, 'default']))
+    .option('-f, --function <name>', 'only this function, as /namespace/package/action')
+    .option('--reason <text>', 'why, for the audit log', '');
+  addOutputOption(command).action(async (mode: string | undefined, options: ModeOptions) => {
+    const { config } = loadSettings(globalOptions(command));
+    const hooks = await withBroker(config, async (broker) => {
+      if (mode !== undefined) {
+        const key = options.function === undefined ? MODE_GLOBAL : modeKey(options.function);
+        const bucket = broker.keyValue(buckets.mode);
+        if (mode === 'default') await bucket.delete(key);
+        else {
+          const value = { v: 1, kill: false, mode, author: author(), reason: options.reason, at: Date.now() * 1000 };
+          await bucket.put(key, encoder.encode(JSON.stringify(value)));
+        }
+      }
+      return inspectHooks(broker);
+    });
+    const rows = hooks.map(({ host }) => ({ host: host.host, mode: host.mode, killed: host.killed }));
+    if (options.output === 'json')
+      processScreen.write(json({ set: mode ?? null, function: options.function ?? null, hosts: rows }));
+    else {
+      if (mode !== undefined) processScreen.write(`${options.function ?? 'all functions'}: ${mode}\n`);
+      else
+        processScreen.write(
+          table(
+            [
+              { title: 'host', value: (row) => plainText(row.host) },
+              { title: 'mode', value: (row) => (row.killed ? `${row.mode} (stopped by the kill switch)` : row.mode) },
+            ],
+            rows,
+          ),
+        );
+    }
+    process.exitCode = mode === undefined && rows.length === 0 ? EXIT.failed : EXIT.ok;
+  });
+}

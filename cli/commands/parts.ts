@@ -1,0 +1,83 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Command } from 'commander';
+import { hostNameFrom } from '../../broker/index.js';
+import { type Config, messageOf, reloadConfig, systemClock, systemTimers } from '../../config/index.js';
+import { type Running, runAsProcess } from '../child.js';
+import { makeLogger } from '../logger.js';
+import { loadSettings } from '../settings.js';
+import { runAggregatorPart } from '../wiring/aggregator.js';
+import { runDockerWorkload } from '../wiring/docker-workload.js';
+import { runHookPart } from '../wiring/hook.js';
+import { globalOptions } from './common.js';
+
+/** What every part is started with. */
+export interface PartInputs {
+  readonly config: Config;
+  readonly logger: ReturnType<typeof makeLogger>;
+  readonly clock: typeof systemClock;
+  readonly timers: typeof systemTimers;
+  /** Name of this start, drawn anew each time. */
+  readonly boot: string;
+  readonly hostName: string;
+}
+
+type Part = (inputs: PartInputs) => Promise<Running & { reconfigure?(config: Config): void }>;
+
+/** The long-running parts, one command each; `gleaner up` runs the same commands. */
+export function addParts(program: Command): void {
+  addPart(
+    program,
+    'hook',
+    'the daemon beside the invoker: tap, safeguard, limits',
+    (config) => config.hook.hostName,
+    runHookPart,
+  );
+  addPart(program, 'aggregator', 'the mean-field aggregator', (config) => config.agents.hostName, runAggregatorPart);
+  const workload = program.command('workload', { hidden: true }).description('plays the workload on real containers');
+  workload.action(() =>
+    runAsProcess(async () => {
+      const { config } = loadSettings(globalOptions(workload));
+      const logger = makeLogger(config.log.level, 'workload');
+      return runDockerWorkload(config.simulator, (text) => logger.info(text));
+    }),
+  );
+}
+
+function addPart(
+  program: Command,
+  name: string,
+  description: string,
+  host: (config: Config) => string | null,
+  part: Part,
+): void {
+  const command = program.command(name).description(description);
+  command.action(() =>
+    runAsProcess(async () => {
+      const load = (): Config => loadSettings(globalOptions(command)).config;
+      let config = load();
+      const logger = makeLogger(config.log.level, name);
+      const running = await part({
+        config,
+        logger,
+        clock: systemClock,
+        timers: systemTimers,
+        boot: randomUUID().slice(0, 8),
+        hostName: host(config) ?? hostNameFrom(hostname()),
+      });
+      return {
+        ...running,
+        reload: () => {
+          const { config: next, applied, needRestart, error } = reloadConfig(config, load);
+          if (error !== null) logger.error(`the configuration stays as it was: ${messageOf(error)}`);
+          for (const { path, before, after } of applied) logger.info({ path, before, after }, 'configuration changed');
+          for (const { path } of needRestart) logger.warn(`${path} changes at the next restart`);
+          if (applied.length === 0) return;
+          config = next;
+          logger.level = config.log.level;
+          running.reconfigure?.(config);
+        },
+      };
+    }),
+  );
+}

@@ -1,0 +1,87 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { Command } from 'commander';
+import { callEveryInstance, services } from '../../broker/index.js';
+import { messageOf } from '../../config/index.js';
+import { withBroker } from '../connection.js';
+import { EXIT, UsageError } from '../exit.js';
+import { json, plainText, processScreen, table } from '../output.js';
+import { loadSettings, statePaths } from '../settings.js';
+import { restoreHost } from '../wiring/restore.js';
+import { addOutputOption, globalOptions, type OutputOptions } from './common.js';
+
+interface RestoreOptions extends OutputOptions {
+  readonly local?: boolean;
+  readonly hold?: boolean;
+  readonly release?: boolean;
+}
+
+interface RestoredHost {
+  readonly host: string;
+  readonly result: string;
+  readonly ok: boolean;
+}
+
+function describe(answer: unknown): { result: string; ok: boolean } {
+  if (answer instanceof Error) return { result: messageOf(answer), ok: false };
+  const { restored, failed } = (answer ?? {}) as { restored?: unknown; failed?: unknown };
+  if (typeof restored !== 'number') return { result: 'restored', ok: true };
+  const bad = typeof failed === 'number' ? failed : 0;
+  return { result: `${restored} limits restored${bad > 0 ? `, ${bad} failed` : ''}`, ok: bad === 0 };
+}
+
+export function addRestore(program: Command): void {
+  const command = program
+    .command('restore')
+    .description('give every container its user limits back')
+    .option('--local', 'on this host, without NATS and without the hook: from the engine and the cgroups alone')
+    .option('--hold', 'set the kill switch file too: user limits stand until --release (works with NATS down)')
+    .option('--release', 'take the kill switch file away');
+  addOutputOption(command).action(async (options: RestoreOptions) => {
+    if (options.release && (options.hold || options.local))
+      throw new UsageError('--release cannot be used with --hold or --local', {
+        hint: 'release first or hold, not both',
+      });
+    const { config } = loadSettings(globalOptions(command));
+    const file = statePaths(config).killSwitch;
+    let hosts: RestoredHost[] = [];
+    if (options.release) {
+      rmSync(file, { force: true });
+      hosts = [{ host: 'local', result: `released ${file}`, ok: true }];
+    } else {
+      if (options.hold) {
+        // The hook watches the file and restores by itself; what is done below holds where no hook runs.
+        mkdirSync(dirname(file), { recursive: true });
+        writeFileSync(file, `${new Date().toISOString()} gleaner restore --hold\n`, { mode: 0o600 });
+      }
+      if (options.local || options.hold) {
+        hosts = [{ host: 'local', ...(await locally(() => restoreHost(config))) }];
+      } else {
+        const answers = await withBroker(config, (broker) =>
+          callEveryInstance(broker, { service: services.hook, endpoint: 'restore' }),
+        );
+        hosts = [...answers].map(([host, answer]) => ({ host, ...describe(answer) }));
+      }
+    }
+    if (options.output === 'json') processScreen.write(json({ held: options.hold === true, hosts }));
+    else
+      processScreen.write(
+        table<RestoredHost>(
+          [
+            { title: 'host', value: (row) => plainText(row.host) },
+            { title: 'result', value: (row) => plainText(row.result) },
+          ],
+          hosts,
+        ),
+      );
+    process.exitCode = hosts.length > 0 && hosts.every((row) => row.ok) ? EXIT.ok : EXIT.failed;
+  });
+}
+
+async function locally(restore: () => Promise<unknown>): Promise<{ result: string; ok: boolean }> {
+  try {
+    return describe(await restore());
+  } catch (error) {
+    return describe(error);
+  }
+}

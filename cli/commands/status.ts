@@ -1,0 +1,66 @@
+import type { Command } from 'commander';
+import { type Broker, findServices } from '../../broker/index.js';
+import { millis } from '../../config/index.js';
+import { withBroker } from '../connection.js';
+import { EXIT } from '../exit.js';
+import { type HookAnswer, inspectHooks } from '../hook-client.js';
+import { cores, count, json, mebibytesText, plainText, processScreen, table } from '../output.js';
+import { loadSettings } from '../settings.js';
+import { addOutputOption, globalOptions, type OutputOptions } from './common.js';
+
+interface ServiceLine {
+  readonly service: string;
+  readonly host: string;
+  readonly version: string;
+}
+
+async function servicesSeen(broker: Broker): Promise<ServiceLine[]> {
+  const found = await findServices(broker, null, millis(300));
+  return found
+    .filter(({ name }) => name.startsWith('gleaner-'))
+    .map(({ name, metadata, version }) => ({ service: name, host: metadata.host ?? '?', version }))
+    .sort((a, b) => a.service.localeCompare(b.service) || a.host.localeCompare(b.host));
+}
+
+function hostTable(hosts: readonly HookAnswer[]): string {
+  return table(
+    [
+      { title: 'host', value: ({ host }) => plainText(host.host) },
+      { title: 'mode', value: ({ host }) => (host.killed ? 'stopped (kill switch)' : host.mode) },
+      { title: 'cores', value: ({ host }) => cores(host.cpu), right: true },
+      { title: 'memory MiB', value: ({ host }) => mebibytesText(host.memory), right: true },
+      { title: 'pool cores', value: ({ host }) => cores(host.poolCpu), right: true },
+      { title: 'pool MiB', value: ({ host }) => mebibytesText(host.poolMemory), right: true },
+      { title: 'calls', value: ({ host }) => count(host.activations), right: true },
+      { title: 'running', value: ({ host }) => count(host.running), right: true },
+    ],
+    hosts,
+  );
+}
+
+export function addStatus(program: Command): void {
+  const command = program.command('status').description('which parts run, and what each invoker host has to give');
+  addOutputOption(command).action(async (options: OutputOptions) => {
+    const { config } = loadSettings(globalOptions(command));
+    const { services, hooks } = await withBroker(config, async (broker) => {
+      const [seen, answers] = await Promise.all([servicesSeen(broker), inspectHooks(broker)]);
+      return { services: seen, hooks: answers };
+    });
+    if (options.output === 'json') {
+      processScreen.write(json({ services, hosts: hooks.map((hook) => hook.raw) }));
+    } else {
+      processScreen.write(
+        table<ServiceLine>(
+          [
+            { title: 'service', value: (row) => plainText(row.service) },
+            { title: 'host', value: (row) => plainText(row.host) },
+            { title: 'version', value: (row) => plainText(row.version) },
+          ],
+          services,
+        ),
+      );
+      processScreen.write(`\n${hostTable(hooks)}`);
+    }
+    process.exitCode = hooks.length > 0 ? EXIT.ok : EXIT.failed;
+  });
+}

@@ -1,0 +1,125 @@
+import { resolve } from 'node:path';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Config, modes, systemClock } from '../../config/index.js';
+import { EXIT } from '../exit.js';
+import type { LiveModel } from '../live-model.js';
+import { LiveScreen, renderPlain } from '../live-view.js';
+import { coloursFor, processScreen } from '../output.js';
+import { configPath, flagsOf, loadSettings, statePaths } from '../settings.js';
+import { LiveFeed } from '../up/live-feed.js';
+import { UpSession } from '../up/session.js';
+import { restoreHost } from '../wiring/restore.js';
+import { globalOptions } from './common.js';
+
+interface UpOptions {
+  readonly platform?: string;
+  readonly workload?: string;
+  readonly speed?: string;
+  readonly mode?: string;
+  readonly for?: number;
+  readonly plain?: boolean;
+}
+
+const DRAW_MILLIS = 500;
+const PLAIN_MILLIS = 5000;
+
+function seconds(text: string): number {
+  const value = Number(text);
+  if (!(value > 0)) throw new InvalidArgumentError('must be a number of seconds above 0');
+  return value;
+}
+
+export function addUp(program: Command): void {
+  const command = program
+    .command('up')
+    .description(
+      'run every part on this machine under one supervisor, with a live view; Ctrl-C restores every limit and stops',
+    )
+    .addOption(new Option('--platform <name>', 'where activations come from').choices(['simulated', 'docker', 'host']))
+    .option('--workload <file>', 'workload to play (simulated, docker)')
+    .option('--speed <factor>', 'multiple of real time (simulated)')
+    .addOption(new Option('--mode <mode>', 'mode for all functions').choices([...modes]))
+    .option('--for <seconds>', 'stop by itself after this long', seconds)
+    .option('--plain', 'a line every few seconds instead of the live view');
+  command.action(async (options: UpOptions) => {
+    const globals = globalOptions(command);
+    const shorthands = {
+      platform: options.platform,
+      mode: options.mode,
+      'simulator.workload': options.workload === undefined ? undefined : resolve(options.workload),
+      'simulator.speed': options.speed,
+    };
+    const { config } = loadSettings(globals, shorthands);
+    const file = configPath(globals);
+    await up(config, {
+      path: file === undefined ? undefined : resolve(file),
+      flags: flagsOf(globals, shorthands),
+      live: processScreen.isTerminal && !options.plain,
+      ...(options.for === undefined ? {} : { seconds: options.for }),
+    });
+  });
+}
+
+interface Run {
+  readonly path: string | undefined;
+  readonly flags: Readonly<Record<string, unknown>>;
+  readonly live: boolean;
+  readonly seconds?: number;
+}
+
+async function up(config: Config, run: Run): Promise<void> {
+  const colours = coloursFor(processScreen, process.env);
+  const screen = new LiveScreen(processScreen, colours);
+  const say = (text: string): void => {
+    if (!run.live) processScreen.write(`${text}\n`);
+  };
+  const session = new UpSession({
+    config,
+    path: run.path,
+    flags: run.flags,
+    paths: statePaths(config),
+    restore: async () => void (await restoreHost(config)),
+    note: say,
+  });
+  const startedAt = systemClock.monotonic();
+  // Signals count from now on: a Ctrl-C during the start stops what has been started.
+  const asked = stopAsked(session, run.seconds);
+  let feed: LiveFeed | null = null;
+  try {
+    const started = session.start();
+    await Promise.race([started, asked]);
+    // A stop during the start ends the children it waits for; how it ends is of no interest then.
+    started.catch(() => undefined);
+    if (session.servers.length > 0) feed = new LiveFeed(config, session.servers);
+    const model = (): LiveModel => ({ ...feed!.model(), ...session.frame(startedAt, systemClock.monotonic()) });
+    const draw = setInterval(
+      () => {
+        if (feed === null) return;
+        if (run.live) screen.draw(model(), process.stdout.rows ?? 40);
+        else say(renderPlain(model()));
+      },
+      run.live ? DRAW_MILLIS : PLAIN_MILLIS,
+    );
+    await asked;
+    clearInterval(draw);
+    if (feed) say(renderPlain(model()));
+  } finally {
+    screen.close();
+    await feed?.close();
+    processScreen.write('restoring every limit and stopping …\n');
+    await session.stop();
+  }
+  processScreen.write("stopped; every limit is the user's again\n");
+  process.exitCode = EXIT.ok;
+}
+
+/** Resolves when somebody wants it to stop: a signal, or the time is over. */
+function stopAsked(session: UpSession, seconds: number | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    process.on('SIGINT', () => resolve());
+    process.on('SIGTERM', () => resolve());
+    process.on('SIGHUP', () => session.signal('SIGHUP'));
+    process.on('SIGUSR2', () => session.signal('SIGUSR2'));
+    if (seconds !== undefined) setTimeout(resolve, seconds * 1000).unref();
+  });
+}

@@ -1,0 +1,204 @@
+import type { EngineSurvey, Survey } from './survey.js';
+
+export type FindingLevel = 'ok' | 'warn' | 'fail';
+
+export interface Finding {
+  readonly check: string;
+  readonly level: FindingLevel;
+  readonly found: string;
+  /** What to do; empty where nothing is to be done. */
+  readonly advice: string;
+}
+
+/** Oldest Engine API with all that is used: events, listing and inspect as Gleaner reads them. */
+export const LEAST_API = '1.24';
+const CAP_NET_RAW = 13n;
+
+const ok = (check: string, found: string): Finding => ({ check, level: 'ok', found, advice: '' });
+const warn = (check: string, found: string, advice: string): Finding => ({ check, level: 'warn', found, advice });
+const fail = (check: string, found: string, advice: string): Finding => ({ check, level: 'fail', found, advice });
+
+/** Compares `1.9` and `1.41` as versions. */
+export function atLeastVersion(have: string, least: string): boolean {
+  const [major = 0, minor = 0] = have.split('.').map(Number);
+  const [leastMajor = 0, leastMinor = 0] = least.split('.').map(Number);
+  return major > leastMajor || (major === leastMajor && minor >= leastMinor);
+}
+
+/** What stands in the way of managing this host, and what to do about each. */
+export function findings(survey: Survey): Finding[] {
+  const out: Finding[] = [];
+  if (survey.platform !== 'linux')
+    out.push(
+      fail('platform', survey.platform, 'a real invoker host needs Linux; the simulated platform runs everywhere'),
+    );
+  else out.push(ok('platform', `Linux ${survey.kernel}, ${survey.cores} cores`));
+  if ('error' in survey.engine) out.push(engineDown(survey, survey.engine));
+  else out.push(...engineFindings(survey.engine));
+  out.push(...cgroupFindings(survey), ...tapFindings(survey), ...rightsFindings(survey));
+  return out;
+}
+
+function engineDown(survey: Survey, { error, code }: { error: string; code: string }): Finding {
+  if (survey.inKubernetes)
+    return fail(
+      'engine',
+      'no Docker engine, but Kubernetes',
+      'Kubernetes pods are not managed yet: run Gleaner on a Docker invoker host',
+    );
+  const advice =
+    code === 'EACCES'
+      ? 'this user may not read the socket: run as root or join the group that owns it'
+      : code === 'ETIMEDOUT'
+        ? 'the engine hangs: see its log; Gleaner leaves containers alone meanwhile'
+        : 'is Docker installed and running, and hook.engineSocket right?';
+  return fail('engine', `not reachable: ${error}`, advice);
+}
+
+function* engineFindings(engine: EngineSurvey): Generator<Finding> {
+  const { version, info } = engine;
+  const range = `${version.MinAPIVersion ?? '?'}..${version.ApiVersion}`;
+  if (atLeastVersion(version.ApiVersion, LEAST_API)) yield ok('engine', `Docker ${version.Version}, API ${range}`);
+  else
+    yield fail(
+      'engine',
+      `Docker ${version.Version}, API ${range}`,
+      `Gleaner needs API ${LEAST_API} or newer: update Docker`,
+    );
+  if (atLeastVersion(version.MinAPIVersion ?? '0', '1.43'))
+    yield warn(
+      'engine API',
+      `refuses clients older than ${version.MinAPIVersion}`,
+      "the docker CLI inside OpenWhisk's invoker image may be older: check that the invoker still starts containers",
+    );
+  if (info.SecurityOptions?.some((option) => option.includes('rootless')))
+    yield fail(
+      'engine',
+      'runs rootless',
+      'limits are dropped silently there (no cpu controller): run the engine as root',
+    );
+  if (info.SwapLimit === false)
+    yield warn(
+      'swap',
+      'the kernel does not account swap',
+      'boot with swapaccount=1, or memory limits do not cover swap; memory loans stay off',
+    );
+  yield* networkFindings(engine);
+}
+
+const unseen: Readonly<Record<string, string>> = {
+  macvlan: 'a macvlan network bypasses the host',
+  ipvlan: 'an ipvlan network bypasses the host',
+  overlay: 'an overlay network wraps packets',
+  host: 'the host network has no address per container',
+  null: 'no network at all',
+};
+
+function* networkFindings({ networks, containers }: EngineSurvey): Generator<Finding> {
+  const used = new Map<string, number>();
+  for (const container of containers) {
+    for (const name of Object.keys(container.NetworkSettings?.Networks ?? {}))
+      used.set(name, (used.get(name) ?? 0) + 1);
+  }
+  const bridges: string[] = [];
+  for (const network of networks) {
+    const actions = used.get(network.Name) ?? 0;
+    const subnets = (network.IPAM?.Config ?? []).map((config) => config.Subnet ?? '');
+    const onlySix =
+      network.Driver === 'bridge' && subnets.length > 0 && subnets.every((subnet) => subnet.includes(':'));
+    const reason = onlySix ? 'an IPv6-only bridge' : unseen[network.Driver];
+    if (!reason) {
+      if (network.Driver === 'bridge') bridges.push(network.Name);
+      continue;
+    }
+    if (actions > 0)
+      yield fail(
+        `network ${network.Name}`,
+        `${reason}, and holds ${actions} action containers`,
+        "set the invoker's container network to an IPv4 bridge",
+      );
+    else if (onlySix || network.Driver === 'macvlan' || network.Driver === 'ipvlan' || network.Driver === 'overlay')
+      yield warn(`network ${network.Name}`, reason, 'the tap cannot see it: keep action containers off it');
+  }
+  if (bridges.length > 0) yield ok('bridges', `${bridges.join(', ')}; ${containers.length} action containers run`);
+  else yield fail('bridges', 'no IPv4 bridge network', 'action containers must hang on a Docker bridge');
+}
+
+function* cgroupFindings({ cgroup, engine }: Survey): Generator<Finding> {
+  const info = 'error' in engine ? {} : engine.info;
+  const version = info.CgroupVersion ?? (cgroup.unified ? '2' : '1');
+  const driver = info.CgroupDriver ?? 'unknown';
+  if (cgroup.privateNamespace) {
+    yield fail(
+      'cgroup',
+      "a namespace of its own hides the host's tree",
+      "start Gleaner's container with --cgroupns=host and /sys/fs/cgroup mounted read-write",
+    );
+    return;
+  }
+  const lacking = ['cpu', 'memory'].filter((name) => !cgroup.controllers.includes(name));
+  if (lacking.length > 0)
+    yield fail(
+      'cgroup',
+      `v${version}, no controller ${lacking.join(', ')}`,
+      'enable it for the root cgroup (cgroup.subtree_control) or at boot',
+    );
+  else yield ok('cgroup', `v${version}, driver ${driver}`);
+  if (!cgroup.writable)
+    yield fail('cgroup rights', 'limits cannot be written', 'run as root with /sys/fs/cgroup mounted read-write');
+  if (driver === 'systemd')
+    yield ok('cgroup owner', 'systemd: what a daemon-reload could undo is set on the scopes, drift is repaired');
+  if (!cgroup.pressure)
+    yield warn('kernel', 'no pressure information (PSI)', 'boot with psi=1 to have the waiting time of functions');
+}
+
+function* tapFindings({ tcpdump, uid, capabilities }: Survey): Generator<Finding> {
+  if (tcpdump.path === null) {
+    yield fail('tcpdump', 'not found', 'install it (Debian, Ubuntu: apt-get install tcpdump) or set hook.tcpdump');
+    return;
+  }
+  if (tcpdump.refusal === null) {
+    yield ok('tcpdump', `${tcpdump.path} ${tcpdump.version}, permitted`);
+    return;
+  }
+  const allowed = uid === 0 || (capabilities & (1n << CAP_NET_RAW)) !== 0n;
+  yield fail(
+    'tcpdump',
+    `may not listen: ${tcpdump.refusal}`,
+    allowed ? "a security module may forbid it: see the system's log" : 'run as root or give it CAP_NET_RAW',
+  );
+}
+
+function* rightsFindings(survey: Survey): Generator<Finding> {
+  if (survey.uid === 0) yield ok('rights', 'root');
+  else
+    yield warn(
+      'rights',
+      `user ${survey.uid}`,
+      "writing limits needs root (or write access to the containers' cgroups)",
+    );
+  if (survey.swapTotalKiB > 0)
+    yield ok(
+      'swap on the host',
+      `${Math.round(survey.swapTotalKiB / 1024)} MiB; limits of memory and swap are always set together`,
+    );
+  if (!survey.stateDirWritable)
+    yield fail('state folder', 'cannot be written', 'set hook.stateDir to a folder of this user');
+  if (survey.lockHolder !== null)
+    yield fail(
+      'two hooks',
+      `process ${survey.lockHolder} manages this engine already`,
+      'if that is the one you mean, all is well; a second one is refused',
+    );
+  if (survey.natsServers.length > 0)
+    yield ok('NATS', survey.natsServers.map((url) => url.replace(/\/\/[^@/]*@/, '//***@')).join(', '));
+  else if (survey.natsServer !== null) yield ok('NATS', `embedded, ${survey.natsServer}`);
+  else
+    yield warn(
+      'NATS',
+      'no servers configured and no nats-server found',
+      'set nats.servers or install nats-server >= 2.9; without it user limits stand',
+    );
+}
+
+export const isManageable = (list: readonly Finding[]): boolean => list.every((finding) => finding.level !== 'fail');

@@ -1,0 +1,221 @@
+import { spawnSync } from 'node:child_process';
+import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { availableParallelism, platform, release } from 'node:os';
+import { delimiter, join } from 'node:path';
+import type { HookConfig } from '../../config/index.js';
+
+export interface EngineNetwork {
+  readonly Name: string;
+  readonly Driver: string;
+  readonly EnableIPv6?: boolean;
+  readonly IPAM?: { readonly Config?: readonly { readonly Subnet?: string }[] | null };
+}
+
+export interface EngineContainer {
+  readonly Id: string;
+  readonly Names: readonly string[];
+  readonly HostConfig?: { readonly NetworkMode?: string };
+  readonly NetworkSettings?: { readonly Networks?: Readonly<Record<string, { readonly IPAddress?: string }>> };
+}
+
+export interface EngineInfo {
+  readonly CgroupVersion?: string;
+  readonly CgroupDriver?: string;
+  readonly SwapLimit?: boolean;
+  readonly SecurityOptions?: readonly string[];
+  readonly OperatingSystem?: string;
+}
+
+export interface EngineVersion {
+  readonly Version: string;
+  readonly ApiVersion: string;
+  readonly MinAPIVersion?: string;
+}
+
+export interface EngineSurvey {
+  readonly version: EngineVersion;
+  readonly info: EngineInfo;
+  readonly networks: readonly EngineNetwork[];
+  readonly containers: readonly EngineContainer[];
+}
+
+/** All that `doctor` looks at; findings are a pure function of it. */
+export interface Survey {
+  readonly platform: string;
+  readonly kernel: string;
+  readonly cores: number;
+  readonly uid: number;
+  /** Effective capabilities as a bit set; 0n where unknown. */
+  readonly capabilities: bigint;
+  readonly inKubernetes: boolean;
+  readonly engine: EngineSurvey | { readonly error: string; readonly code: string };
+  readonly cgroup: {
+    readonly unified: boolean;
+    readonly controllers: readonly string[];
+    /** The engine's folder of containers, or the root where it has none yet. */
+    readonly writable: boolean;
+    /** /proc/self/cgroup shows a namespace of its own, away from the host's tree. */
+    readonly privateNamespace: boolean;
+    readonly pressure: boolean;
+  };
+  readonly tcpdump: { readonly path: string | null; readonly version: string; readonly refusal: string | null };
+  readonly swapTotalKiB: number;
+  readonly stateDirWritable: boolean;
+  readonly lockHolder: number | null;
+  readonly natsServer: string | null;
+  readonly natsServers: readonly string[];
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+function may(path: string, mode: number): boolean {
+  try {
+    accessSync(path, mode);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export function findProgram(name: string, extra: readonly string[] = []): string | null {
+  if (name.includes('/')) return may(name, constants.X_OK) ? name : null;
+  for (const folder of [
+    ...(process.env.PATH ?? '').split(delimiter),
+    '/usr/local/sbin',
+    '/usr/sbin',
+    '/sbin',
+    ...extra,
+  ]) {
+    if (folder !== '' && may(join(folder, name), constants.X_OK)) return join(folder, name);
+  }
+  return null;
+}
+
+/** One bounded `GET` at the engine's socket. */
+export function engineGet<T>(socketPath: string, path: string, timeout: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const call = request({ socketPath, path, method: 'GET', timeout, headers: { Host: 'docker' } }, (answer) => {
+      let text = '';
+      answer.setEncoding('utf8');
+      answer.on('data', (chunk: string) => {
+        text += chunk;
+      });
+      answer.on('end', () => {
+        if (answer.statusCode !== 200) reject(new Error(`${path}: status ${answer.statusCode}: ${text.slice(0, 200)}`));
+        else {
+          try {
+            resolve(JSON.parse(text) as T);
+          } catch (error) {
+            reject(error);
+          }
+        }
+      });
+      answer.on('error', reject);
+    });
+    call.on('timeout', () =>
+      call.destroy(Object.assign(new Error(`no answer within ${timeout} ms`), { code: 'ETIMEDOUT' })),
+    );
+    call.on('error', reject);
+    call.end();
+  });
+}
+
+async function surveyEngine(hook: HookConfig): Promise<Survey['engine']> {
+  const get = <T>(path: string): Promise<T> => engineGet<T>(hook.engineSocket, path, hook.engineTimeoutMs);
+  const filters = encodeURIComponent(JSON.stringify({ name: [hook.containerPrefix] }));
+  try {
+    const version = await get<EngineVersion>('/version');
+    const [info, networks, containers] = await Promise.all([
+      get<EngineInfo>('/info'),
+      get<EngineNetwork[]>('/networks'),
+      get<EngineContainer[]>(`/containers/json?filters=${filters}`),
+    ]);
+    // The engine's filter matches anywhere in a name; only a name that begins with the prefix is an action container.
+    const ours = containers.filter(({ Names }) => Names.some((name) => name.startsWith(`/${hook.containerPrefix}`)));
+    return { version, info, networks, containers: ours };
+  } catch (error) {
+    const { message, code } = error as NodeJS.ErrnoException;
+    return { error: message, code: code ?? '' };
+  }
+}
+
+function surveyCgroup(): Survey['cgroup'] {
+  const root = '/sys/fs/cgroup';
+  const unified = existsSync(`${root}/cgroup.controllers`);
+  const own = readText('/proc/self/cgroup');
+  const controllers = unified
+    ? readText(`${root}/cgroup.controllers`).trim().split(' ').filter(Boolean)
+    : own
+        .split('\n')
+        .flatMap((line) => (line.split(':')[1] ?? '').split(','))
+        .filter(Boolean);
+  const cpu = unified ? root : `${root}/cpu`;
+  const folder = [`${cpu}/system.slice`, `${cpu}/docker`, cpu].find((path) => existsSync(path)) ?? root;
+  return {
+    unified,
+    controllers,
+    writable: may(folder, constants.W_OK),
+    privateNamespace:
+      unified && own.trim() === '0::/' && !existsSync(`${root}/init.scope`) && !existsSync(`${root}/system.slice`),
+    pressure: existsSync('/proc/pressure/cpu'),
+  };
+}
+
+function surveyTcpdump(program: string): Survey['tcpdump'] {
+  const path = findProgram(program);
+  if (path === null) return { path, version: '', refusal: null };
+  const shown = spawnSync(path, ['--version'], { encoding: 'utf8', timeout: 5000 });
+  const version = /tcpdump version (\S+)/.exec(`${shown.stdout}${shown.stderr}`)?.[1] ?? '';
+  // Compiling a filter for a device opens it, which needs the same rights as listening, and ends by itself.
+  const tried = spawnSync(path, ['-i', 'lo', '-d', 'tcp'], { encoding: 'utf8', timeout: 5000 });
+  const refusal = tried.status === 0 ? null : (tried.stderr ?? '').trim().split('\n').at(-1) || 'did not run';
+  return { path, version, refusal };
+}
+
+function holderOf(lockPath: string): number | null {
+  const pid = Number.parseInt(readText(lockPath), 10);
+  if (!(pid > 0)) return null;
+  return existsSync(`/proc/${pid}`) ? pid : null;
+}
+
+/** Looks at this host; changes nothing. */
+export async function surveyHost(
+  hook: HookConfig,
+  nats: { readonly servers: readonly string[]; readonly binary: string | null },
+  lockPath: string,
+): Promise<Survey> {
+  const capabilities = /^CapEff:\s*([0-9a-f]+)/m.exec(readText('/proc/self/status'))?.[1];
+  return {
+    platform: platform(),
+    kernel: release(),
+    cores: availableParallelism(),
+    uid: process.getuid?.() ?? -1,
+    capabilities: capabilities ? BigInt(`0x${capabilities}`) : 0n,
+    inKubernetes: process.env.KUBERNETES_SERVICE_HOST !== undefined,
+    engine: await surveyEngine(hook),
+    cgroup: surveyCgroup(),
+    tcpdump: surveyTcpdump(hook.tcpdump),
+    swapTotalKiB: Number(/^SwapTotal:\s*(\d+)/m.exec(readText('/proc/meminfo'))?.[1] ?? 0),
+    stateDirWritable: writableOrMakeable(hook.stateDir),
+    lockHolder: holderOf(lockPath),
+    natsServer: nats.binary ?? findProgram('nats-server', ['.nats-server/bin']),
+    natsServers: nats.servers,
+  };
+}
+
+function writableOrMakeable(path: string): boolean {
+  let at = path;
+  while (!existsSync(at)) {
+    const parent = join(at, '..');
+    if (parent === at) return false;
+    at = parent;
+  }
+  return may(at, constants.W_OK);
+}

@@ -1,0 +1,163 @@
+import type { FunctionLine, LiveModel } from './live-model.js';
+import {
+  type Colours,
+  type Column,
+  cores,
+  count,
+  mebibytesText,
+  plainText,
+  type Screen,
+  span,
+  table,
+  visibleLength,
+} from './output.js';
+
+const HIDE_CURSOR = '\u001b[?25l';
+const SHOW_CURSOR = '\u001b[?25h';
+const HOME = '\u001b[H';
+const CLEAR_BELOW = '\u001b[J';
+const CLEAR_LINE_END = '\u001b[K';
+const OTHER_SCREEN = '\u001b[?1049h';
+const OWN_SCREEN = '\u001b[?1049l';
+
+const seconds = (value: number): string =>
+  value === 0 ? '-' : value < 100 ? value.toFixed(1) : String(Math.round(value));
+
+function limits(cpu: number, shares: number, memory: number, mode: FunctionLine['cpuMode']): string {
+  return `${mode === 'quota' ? cores(cpu) : `w${Math.round(shares)}`} / ${mebibytesText(memory)}`;
+}
+
+function columns(colours: Colours): Column<FunctionLine>[] {
+  return [
+    { title: 'function', value: (row) => plainText(row.name) },
+    { title: 'calls', value: (row) => count(row.activations), right: true },
+    { title: 'run', value: (row) => (row.running > 0 ? colours.bold(String(row.running)) : '-'), right: true },
+    { title: 'user', value: (row) => limits(row.userCpu, row.userShares, row.userMemory, row.cpuMode), right: true },
+    { title: 'now', value: (row) => coloured(row, colours), right: true },
+    { title: 'harvested', value: (row) => colours.green(seconds(row.harvestedCpuSeconds)), right: true },
+    { title: 'borrowed', value: (row) => colours.cyan(seconds(row.acceleratedCpuSeconds)), right: true },
+    {
+      title: 'lent MiB',
+      value: (row) => (row.borrowedMemory > 0 ? mebibytesText(row.borrowedMemory) : '-'),
+      right: true,
+    },
+    { title: 'saved', value: (row) => seconds(row.savedSeconds), right: true },
+    { title: 'p99', value: (row) => objective(row, colours), right: true },
+    { title: 'slo', value: (row) => span(row.slo), right: true },
+    { title: 'safeguard', value: (row) => plainText(row.safeguard) },
+  ];
+}
+
+function objective(row: FunctionLine, colours: Colours): string {
+  const text = span(row.p99);
+  if (row.p99 === null || row.slo === null) return text;
+  return row.p99 <= row.slo ? colours.green(text) : colours.red(text);
+}
+
+/** Green below what the user asked for, cyan above. */
+function coloured(row: FunctionLine, colours: Colours): string {
+  const text = limits(row.cpu, row.shares, row.memory, row.cpuMode);
+  const [now, user] = row.cpuMode === 'quota' ? [row.cpu, row.userCpu] : [row.shares, row.userShares];
+  if (now > 0 && now < user) return colours.green(text);
+  return now > user || row.memory > row.userMemory ? colours.cyan(text) : text;
+}
+
+/** The whole view as text, cut to the screen's width. */
+export function renderLive(
+  model: LiveModel,
+  colours: Colours,
+  width: number,
+  height = Number.POSITIVE_INFINITY,
+): string {
+  const lines: string[] = [];
+  const state = model.nats === 'connected' ? colours.green('NATS') : colours.red('NATS away: user limits stand');
+  lines.push(
+    `${colours.bold('gleaner')}  platform ${model.platform}  manager ${plainText(model.manager)}  ${state}  up ${model.upSeconds} s${model.restarts > 0 ? `  restarts ${model.restarts}` : ''}`,
+  );
+  for (const host of model.hosts) {
+    const mode = host.killed ? colours.red('stopped by the kill switch') : host.mode;
+    lines.push(
+      `host ${plainText(host.host)}  mode ${mode}  ${cores(host.cpu)} cores ${mebibytesText(host.memory)} MiB  pool ${cores(host.poolCpu)} cores ${mebibytesText(host.poolMemory)} MiB  calls ${host.activations}  running ${host.running}`,
+    );
+  }
+  if (model.hosts.length === 0) lines.push(colours.dim('waiting for the hook …'));
+  lines.push('');
+  const room = Math.max(1, height - lines.length - model.notes.length - 5);
+  const shown = model.functions.slice(0, room);
+  lines.push(...table(columns(colours), shown).trimEnd().split('\n'));
+  if (shown.length < model.functions.length) lines.push(colours.dim(`… ${model.functions.length - shown.length} more`));
+  lines.push(
+    '',
+    colours.dim(
+      'user and now: cores or weight / MiB; harvested, borrowed: core-seconds; saved: seconds (estimate). Ctrl-C restores and stops.',
+    ),
+  );
+  for (const note of model.notes) lines.push(plainText(note));
+  return lines.map((line) => cut(line, width)).join('\n');
+}
+
+/** Cuts at the visible width, and never inside an escape sequence: a cut line loses its colour. */
+function cut(line: string, width: number): string {
+  if (visibleLength(line) <= width) return line;
+  let out = '';
+  let seen = 0;
+  for (let i = 0; i < line.length && seen < width; i++) {
+    if (line[i] === '\u001b') {
+      const end = line.indexOf('m', i);
+      if (end < 0) break;
+      out += line.slice(i, end + 1);
+      i = end;
+    } else {
+      out += line[i];
+      seen++;
+    }
+  }
+  return line.includes('\u001b') ? `${out}\u001b[0m` : out;
+}
+
+/** One line for logs, every few seconds, where there is no terminal. */
+export function renderPlain(model: LiveModel): string {
+  let harvested = 0;
+  let borrowed = 0;
+  let saved = 0;
+  let calls = 0;
+  let kept = 0;
+  let judged = 0;
+  for (const row of model.functions) {
+    harvested += row.harvestedCpuSeconds;
+    borrowed += row.acceleratedCpuSeconds;
+    saved += row.savedSeconds;
+    calls += row.activations;
+    if (row.p99 !== null && row.slo !== null) {
+      judged++;
+      if (row.p99 <= row.slo) kept++;
+    }
+  }
+  const mode = model.hosts.map((host) => (host.killed ? 'stopped' : host.mode)).join(',') || 'starting';
+  return `up ${model.upSeconds} s  mode ${mode}  functions ${model.functions.length}  calls ${calls}  harvested ${harvested.toFixed(1)} core-s  borrowed ${borrowed.toFixed(1)} core-s  saved ${saved.toFixed(1)} s  SLO kept ${kept}/${judged}`;
+}
+
+/** Draws on the terminal's other screen, so that what was there before is there afterwards. */
+export class LiveScreen {
+  readonly #screen: Screen;
+  readonly #colours: Colours;
+  #open = false;
+
+  constructor(screen: Screen, colours: Colours) {
+    this.#screen = screen;
+    this.#colours = colours;
+  }
+
+  draw(model: LiveModel, rows: number): void {
+    const text = renderLive(model, this.#colours, this.#screen.columns, rows);
+    const start = this.#open ? HOME : `${OTHER_SCREEN}${HIDE_CURSOR}${HOME}`;
+    this.#open = true;
+    this.#screen.write(`${start}${text.split('\n').join(`${CLEAR_LINE_END}\n`)}${CLEAR_LINE_END}${CLEAR_BELOW}`);
+  }
+
+  close(): void {
+    if (!this.#open) return;
+    this.#open = false;
+    this.#screen.write(`${SHOW_CURSOR}${OWN_SCREEN}`);
+  }
+}

@@ -1,0 +1,17 @@
+#!/usr/bin/env node
+import { CommanderError } from 'commander';
+import { EXIT, reportError } from './exit.js';
+import { gleanerProgram } from './program.js';
+
+// A reader that has seen enough (`gleaner functions | head`) is not an error.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(EXIT.ok);
+  throw error;
+});
+
+try {
+  await gleanerProgram().parseAsync(process.argv);
+} catch (error) {
+  if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+  else process.exitCode = reportError(error, (text) => process.stderr.write(text));
+}

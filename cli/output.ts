@@ -1,0 +1,90 @@
+import { stripVTControlCharacters } from 'node:util';
+import pico from 'picocolors';
+
+export type OutputFormat = 'table' | 'json';
+
+export interface Screen {
+  write(text: string): void;
+  readonly isTerminal: boolean;
+  readonly columns: number;
+}
+
+export type Colours = ReturnType<typeof pico.createColors>;
+
+/** Colours only on a terminal, and never with NO_COLOR (https://no-color.org) or `TERM=dumb`. */
+export function coloursFor(
+  screen: Pick<Screen, 'isTerminal'>,
+  env: Readonly<Record<string, string | undefined>>,
+): Colours {
+  return pico.createColors(screen.isTerminal && !env.NO_COLOR && env.TERM !== 'dumb');
+}
+
+export const processScreen: Screen = {
+  write: (text) => void process.stdout.write(text),
+  get isTerminal() {
+    return process.stdout.isTTY === true;
+  },
+  get columns() {
+    return process.stdout.columns ?? 100;
+  },
+};
+
+export const visibleLength = (text: string): number => stripVTControlCharacters(text).length;
+
+export interface Column<Row> {
+  readonly title: string;
+  readonly value: (row: Row) => string;
+  /** Numbers stand right. */
+  readonly right?: boolean;
+}
+
+/** Rows under headers in capitals, columns as wide as their widest cell, two spaces apart. */
+export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string {
+  const cells = rows.map((row) => columns.map((column) => column.value(row)));
+  const widths = columns.map((column, i) =>
+    Math.max(column.title.length, ...cells.map((line) => visibleLength(line[i] ?? ''))),
+  );
+  const line = (values: readonly string[]): string =>
+    values
+      .map((value, i) => {
+        const pad = ' '.repeat(Math.max(0, widths[i]! - visibleLength(value)));
+        return columns[i]!.right ? pad + value : value + pad;
+      })
+      .join('  ')
+      .trimEnd();
+  return `${[line(columns.map((column) => column.title.toUpperCase())), ...cells.map(line)].join('\n')}\n`;
+}
+
+export const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
+
+/** Text of somebody else's (names, reasons) without anything that could steer a terminal. */
+export const plainText = (text: string): string => text.replace(/\p{Cc}/gu, '?');
+
+const missing = '-';
+const real = (value: number | null | undefined): value is number => typeof value === 'number' && Number.isFinite(value);
+
+/** Millicores as cores: `0.25`, `2`. */
+export function cores(value: number | null | undefined): string {
+  return real(value) ? String(Number((value / 1000).toFixed(2))) : missing;
+}
+
+export function mebibytesText(value: number | null | undefined): string {
+  return real(value) ? `${Math.round(value / 1_048_576)}` : missing;
+}
+
+/** A span in ms, with the unit that reads best. */
+export function span(value: number | null | undefined): string {
+  if (!real(value)) return missing;
+  if (value < 10) return `${value.toFixed(1)}ms`;
+  if (value < 1000) return `${Math.round(value)}ms`;
+  if (value < 60_000) return `${(value / 1000).toFixed(2)}s`;
+  return `${Math.round(value / 60_000)}min`;
+}
+
+export function percent(value: number | null | undefined): string {
+  return real(value) ? `${Math.round(value * 100)}%` : missing;
+}
+
+export function count(value: number | null | undefined): string {
+  return real(value) ? String(value) : missing;
+}

@@ -1,0 +1,57 @@
+import { Command } from 'commander';
+import { addConfig } from './commands/config.js';
+import { addDocs } from './commands/docs.js';
+import { addDoctor } from './commands/doctor.js';
+import { addExplain } from './commands/explain.js';
+import { addFunctions } from './commands/functions.js';
+import { addMode } from './commands/mode.js';
+import { addParts } from './commands/parts.js';
+import { addRestore } from './commands/restore.js';
+import { addStatus } from './commands/status.js';
+import { addUp } from './commands/up.js';
+import { LEAST_API } from './doctor/findings.js';
+import { packageVersion } from './version.js';
+
+const collect = (value: string, all: string[] = []): string[] => [...all, value];
+
+/** `gleaner` with all its commands. */
+export function gleanerProgram(): Command {
+  const program = new Command('gleaner')
+    .description('A resource manager beside Apache OpenWhisk')
+    .version(
+      `gleaner ${packageVersion()} (Node ${process.versions.node}, Engine API ${LEAST_API} and newer)`,
+      '-V, --version',
+    )
+    .option(
+      '-c, --config <file>',
+      'configuration file (else GLEANER_CONFIG, else /etc/gleaner/gleaner.yaml where it exists)',
+    )
+    .option('--set <key=value>', 'set one key of the configuration, as hook.sampleMs=50; may be repeated', collect)
+    .option('--nats <urls>', 'NATS servers, comma-separated')
+    .configureHelp({ showGlobalOptions: true })
+    .showSuggestionAfterError()
+    .exitOverride();
+  for (const add of [
+    addUp,
+    addParts,
+    addStatus,
+    addFunctions,
+    addExplain,
+    addMode,
+    addRestore,
+    addDoctor,
+    addConfig,
+    addDocs,
+  ])
+    add(program);
+  inheritExit(program);
+  return program;
+}
+
+/** Errors of sub-commands end as those of the program do: with exit code 2. */
+function inheritExit(command: Command): void {
+  for (const child of command.commands) {
+    child.exitOverride();
+    inheritExit(child);
+  }
+}

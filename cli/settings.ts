@@ -1,0 +1,63 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { type Config, type LoadedConfig, loadConfig } from '../config/index.js';
+
+/** Where a daemon's configuration lives if nothing else is said. */
+export const SYSTEM_CONFIG = '/etc/gleaner/gleaner.yaml';
+
+export interface GlobalOptions {
+  readonly config?: string;
+  /** Repeated `--set key=value`. */
+  readonly set?: readonly string[];
+  readonly nats?: string;
+}
+
+/** The file in use: `--config`, else GLEANER_CONFIG, else /etc/gleaner/gleaner.yaml where it exists, else none. */
+export function configPath(
+  options: Pick<GlobalOptions, 'config'>,
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): string | undefined {
+  return options.config ?? (env.GLEANER_CONFIG || undefined) ?? (existsSync(SYSTEM_CONFIG) ? SYSTEM_CONFIG : undefined);
+}
+
+/** `--set a.b=c` and the flags that are short for one key. */
+export function flagsOf(
+  options: GlobalOptions,
+  shorthands: Readonly<Record<string, unknown>> = {},
+): Record<string, unknown> {
+  const flags: Record<string, unknown> = {};
+  for (const assignment of options.set ?? []) {
+    const equals = assignment.indexOf('=');
+    flags[equals < 0 ? assignment : assignment.slice(0, equals)] = equals < 0 ? '' : assignment.slice(equals + 1);
+  }
+  for (const [key, value] of Object.entries(shorthands)) if (value !== undefined) flags[key] = value;
+  if (options.nats !== undefined) flags['nats.servers'] = options.nats;
+  return flags;
+}
+
+/** Reads the configuration as all commands do. Throws a ConfigError with every problem. */
+export function loadSettings(options: GlobalOptions, shorthands: Readonly<Record<string, unknown>> = {}): LoadedConfig {
+  const path = configPath(options);
+  return loadConfig({
+    ...(path === undefined ? {} : { path }),
+    env: process.env,
+    flags: flagsOf(options, shorthands),
+    readFile: (file) => readFileSync(file, 'utf8'),
+  });
+}
+
+/** Files in the state folder, by their configured or usual names. */
+export function statePaths(config: Config) {
+  const folder = resolve(config.hook.stateDir);
+  const at = (name: string): string => join(folder, name);
+  return {
+    folder,
+    lock: at('hook.lock'),
+    killSwitch: config.hook.killSwitchFile ?? at('kill-switch'),
+    audit: config.hook.auditPath ?? at('audit.jsonl'),
+    nats: at('nats'),
+    logs: at('logs'),
+    /** Says how `gleaner up` can be reached: process and NATS address. */
+    running: at('up.json'),
+  };
+}

@@ -1,0 +1,217 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { type Cancel, GleanerError, type Millis, messageOf, millis, type Timers } from '../config/index.js';
+import { EXIT } from './exit.js';
+
+export interface ChildSpec {
+  readonly name: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** Node children say `{ ready: true }` on their channel and end by themselves when it closes. */
+  readonly channel: boolean;
+  /** Says when a child without a channel is ready. */
+  readonly probe?: () => Promise<void>;
+  /** After an end that nobody asked for, before the restart. */
+  readonly afterDeath?: () => Promise<void>;
+  /** How long it gets between SIGTERM and SIGKILL. */
+  readonly stopMillis?: number;
+}
+
+export interface SupervisorListener {
+  log(child: string, text: string): void;
+  /** `code` of the end; null while it runs. */
+  changed(child: string, state: ChildState, detail: string): void;
+}
+
+export type ChildState = 'starting' | 'ready' | 'restarting' | 'stopping' | 'stopped';
+
+const FIRST_BACKOFF = 250;
+const MOST_BACKOFF = 15_000;
+/** A child that lived this long starts again at once. */
+const GOOD_LIFE = 10_000;
+
+class Child {
+  readonly spec: ChildSpec;
+  readonly #listener: SupervisorListener;
+  readonly #timers: Timers;
+  #process: ChildProcess | null = null;
+  #backoff = FIRST_BACKOFF;
+  #startedAt = 0;
+  #stopping = false;
+  #cancelRestart: Cancel | null = null;
+  #ready: (() => void) | null = null;
+  #refuse: ((error: Error) => void) | null = null;
+  #lastLine = '';
+  #gone: Promise<void> = Promise.resolve();
+  restarts = 0;
+
+  constructor(spec: ChildSpec, listener: SupervisorListener, timers: Timers) {
+    this.spec = spec;
+    this.#listener = listener;
+    this.#timers = timers;
+  }
+
+  get pid(): number | undefined {
+    return this.#process?.pid;
+  }
+
+  /** Resolves when the child is ready for the first time; it is restarted for ever after. */
+  async start(giveUp: Millis): Promise<void> {
+    let cancel: Cancel = () => undefined;
+    const ready = new Promise<void>((resolve, reject) => {
+      this.#ready = resolve;
+      this.#refuse = reject;
+      cancel = this.#timers.after(giveUp, () => reject(new ChildNotReadyError(this.spec.name, 'not ready in time')));
+    });
+    this.#spawn();
+    try {
+      await ready;
+    } finally {
+      cancel();
+    }
+  }
+
+  #spawn(): void {
+    const { name, command, args, env, channel } = this.spec;
+    this.#listener.changed(name, 'starting', '');
+    this.#startedAt = performance.now();
+    // A group of its own: a Ctrl-C at the terminal reaches the supervisor alone, which stops the children in order, and
+    // what a child has started (tcpdump) can be ended with it.
+    const child = spawn(command, args, {
+      detached: true,
+      env: { ...process.env, ...env },
+      stdio: channel ? ['ignore', 'pipe', 'pipe', 'ipc'] : ['ignore', 'pipe', 'pipe'],
+    });
+    this.#process = child;
+    for (const stream of [child.stdout, child.stderr]) this.#follow(stream);
+    child.on('message', (message) => {
+      if ((message as { ready?: unknown }).ready === true) this.#isReady();
+    });
+    this.#gone = new Promise((resolve) => {
+      let ended = false;
+      const end = (detail: string): void => {
+        if (ended) return;
+        ended = true;
+        this.#killGroup(child, 'SIGKILL');
+        this.#process = null;
+        resolve();
+        void this.#died(detail);
+      };
+      child.on('error', (error) => end(messageOf(error)));
+      child.on('exit', (code, signal) => {
+        // Wrong usage or configuration stays wrong: trying again only hides it.
+        if (code === EXIT.usage) this.#refuse?.(new ChildNotReadyError(name, this.#lastLine));
+        end(signal ? `killed by ${signal}` : `exit code ${code}`);
+      });
+    });
+    if (this.spec.probe) {
+      this.spec.probe().then(
+        () => this.#isReady(),
+        (error) => this.#listener.log(name, `not ready: ${messageOf(error)}`),
+      );
+    }
+  }
+
+  #isReady(): void {
+    this.#listener.changed(this.spec.name, 'ready', '');
+    this.#ready?.();
+    this.#ready = null;
+    this.#refuse = null;
+  }
+
+  #follow(stream: NodeJS.ReadableStream | null): void {
+    let rest = '';
+    stream?.setEncoding('utf8');
+    stream?.on('data', (chunk: string) => {
+      const lines = (rest + chunk).split('\n');
+      rest = (lines.pop() ?? '').slice(-16_384);
+      for (const line of lines) {
+        if (line !== '') this.#lastLine = line;
+        this.#listener.log(this.spec.name, line);
+      }
+    });
+    stream?.on('end', () => {
+      if (rest !== '') this.#listener.log(this.spec.name, rest);
+    });
+  }
+
+  async #died(detail: string): Promise<void> {
+    if (this.#stopping) {
+      this.#listener.changed(this.spec.name, 'stopped', detail);
+      return;
+    }
+    this.restarts++;
+    this.#listener.changed(this.spec.name, 'restarting', detail);
+    try {
+      await this.spec.afterDeath?.();
+    } catch (error) {
+      this.#listener.log(this.spec.name, `after its end: ${messageOf(error)}`);
+    }
+    if (this.#stopping) return;
+    if (performance.now() - this.#startedAt > GOOD_LIFE) this.#backoff = FIRST_BACKOFF;
+    this.#cancelRestart = this.#timers.after(millis(this.#backoff), () => this.#spawn());
+    this.#backoff = Math.min(this.#backoff * 2, MOST_BACKOFF);
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#process?.kill(signal);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    this.#cancelRestart?.();
+    const child = this.#process;
+    if (!child) return;
+    this.#listener.changed(this.spec.name, 'stopping', '');
+    child.kill('SIGTERM');
+    const cancel = this.#timers.after(millis(this.spec.stopMillis ?? 5000), () => this.#killGroup(child, 'SIGKILL'));
+    await this.#gone;
+    cancel();
+  }
+
+  #killGroup(child: ChildProcess, signal: NodeJS.Signals): void {
+    if (child.pid === undefined) return;
+    try {
+      process.kill(-child.pid, signal);
+    } catch {
+      // The whole group is gone already.
+    }
+  }
+}
+
+/** Starts children in order, restarts what ends, stops them in the reverse order. */
+export class Supervisor {
+  readonly #children: Child[];
+
+  constructor(specs: readonly ChildSpec[], listener: SupervisorListener, timers: Timers) {
+    this.#children = specs.map((spec) => new Child(spec, listener, timers));
+  }
+
+  /** Starts all at once; resolves when each has been ready once. Rejects when one cannot, or not within `giveUp`. */
+  async start(giveUp: Millis): Promise<void> {
+    await Promise.all(this.#children.map((child) => child.start(giveUp)));
+  }
+
+  pidOf(name: string): number | undefined {
+    return this.#children.find((child) => child.spec.name === name)?.pid;
+  }
+
+  restarts(): Record<string, number> {
+    return Object.fromEntries(this.#children.map((child) => [child.spec.name, child.restarts]));
+  }
+
+  signalAll(signal: NodeJS.Signals): void {
+    for (const child of this.#children) if (child.spec.channel) child.signal(signal);
+  }
+
+  async stop(): Promise<void> {
+    for (const child of [...this.#children].reverse()) await child.stop();
+  }
+}
+
+export class ChildNotReadyError extends GleanerError {
+  readonly code = 'GLN_CHILD_NOT_READY';
+  constructor(name: string, why: string) {
+    super(`${name} cannot be started: ${why}`, { hint: 'its log in the state folder says more' });
+  }
+}

@@ -1,0 +1,46 @@
+import { fileURLToPath } from 'node:url';
+import type { Config } from '../../config/index.js';
+import type { ChildSpec } from '../supervisor.js';
+
+const main = fileURLToPath(new URL('../main.js', import.meta.url));
+
+/** How each part is started: the same program, the same configuration, one command each. */
+export function partSpec(
+  name: string,
+  command: string,
+  passed: readonly string[],
+  options: { afterDeath?: () => Promise<void>; stopMillis?: number } = {},
+): ChildSpec {
+  return {
+    name,
+    command: process.execPath,
+    args: ['--enable-source-maps', main, command, ...passed],
+    channel: true,
+    ...options,
+  };
+}
+
+/** The command line that gives a child the configuration in force here: the same file, and every key that differs from it. */
+export function passedArguments(
+  path: string | undefined,
+  flags: Readonly<Record<string, unknown>>,
+  servers: readonly string[],
+): string[] {
+  const args = path === undefined ? [] : ['--config', path];
+  for (const [key, value] of Object.entries(flags)) {
+    if (key === 'nats.servers') continue;
+    args.push('--set', `${key}=${Array.isArray(value) ? value.join(',') : String(value)}`);
+  }
+  args.push('--nats', servers.join(','));
+  return args;
+}
+
+/** Parts in the order they start; they stop in the reverse order, so that the hook restores limits before anything else ends. */
+export function partSpecs(config: Config, passed: readonly string[], restore: () => Promise<void>): ChildSpec[] {
+  const parts = [partSpec('aggregator', 'aggregator', passed)];
+  if (config.platform === 'docker') parts.push(partSpec('workload', 'workload', passed, { stopMillis: 30_000 }));
+  // A simulated host lives and dies inside its hook: nothing of it is left to restore.
+  const afterDeath = config.platform === 'simulated' ? {} : { afterDeath: restore };
+  parts.push(partSpec('hook', 'hook', passed, { ...afterDeath, stopMillis: 10_000 }));
+  return parts;
+}

@@ -1,0 +1,51 @@
+import type { Broker } from '../../broker/index.js';
+import type { Config } from '../../config/index.js';
+import { type HookAnswer, inspectHooks } from '../hook-client.js';
+import type { LiveModel } from '../live-model.js';
+import { connectBroker } from '../wiring/broker.js';
+
+const POLL_MILLIS = 1000;
+
+/** Keeps the newest of what the hooks tell over NATS. One question at a time; an old answer stays until a new one comes. */
+export class LiveFeed {
+  readonly #config: Config;
+  readonly #broker: Broker;
+  readonly #timer: NodeJS.Timeout;
+  #hooks: readonly HookAnswer[] = [];
+  #asking = false;
+
+  constructor(config: Config, servers: readonly string[]) {
+    this.#config = config;
+    this.#broker = connectBroker({ ...config.nats, servers: [...servers] }, 'live');
+    this.#timer = setInterval(() => void this.#ask(), POLL_MILLIS);
+    void this.#ask();
+  }
+
+  model(): Omit<LiveModel, 'platform' | 'upSeconds' | 'restarts' | 'notes'> {
+    const functions = this.#hooks.flatMap((hook) => hook.functions);
+    return {
+      hosts: this.#hooks.map((hook) => hook.host),
+      functions: functions.sort((a, b) => b.activations - a.activations || a.name.localeCompare(b.name)),
+      manager: this.#config.agents.manager,
+      nats: this.#broker.connected ? 'connected' : 'away',
+    };
+  }
+
+  async #ask(): Promise<void> {
+    if (this.#asking || !this.#broker.connected) return;
+    this.#asking = true;
+    try {
+      const hooks = await inspectHooks(this.#broker);
+      if (hooks.length > 0) this.#hooks = hooks;
+    } catch {
+      // NATS went away while asking: the view says so, and the next round asks again.
+    } finally {
+      this.#asking = false;
+    }
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#broker.close();
+  }
+}

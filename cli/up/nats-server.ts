@@ -1,0 +1,59 @@
+import { mkdirSync } from 'node:fs';
+import { createServer, connect as open } from 'node:net';
+import { GleanerError } from '../../config/index.js';
+import type { ChildSpec } from '../supervisor.js';
+
+export class NatsServerMissingError extends GleanerError {
+  readonly code = 'GLN_NATS_SERVER_MISSING';
+  constructor() {
+    super('no nats-server was found, and nats.servers is empty', {
+      hint: 'install nats-server >= 2.9 (Debian, Ubuntu: apt-get install nats-server), or set nats.servers or nats.embedded.binary',
+    });
+  }
+}
+
+/** A port of loopback that nobody listens on now. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.on('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      const port = typeof address === 'object' && address !== null ? address.port : 0;
+      server.close(() => resolve(port));
+    });
+  });
+}
+
+function listens(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = open({ port, host: '127.0.0.1' });
+    socket.on('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.on('error', () => resolve(false));
+  });
+}
+
+/** Resolves when something listens; the supervisor bounds the wait. */
+async function waitForPort(port: number): Promise<void> {
+  while (!(await listens(port))) await new Promise((resolve) => setTimeout(resolve, 25));
+}
+
+/**
+ * The embedded nats-server: loopback only, JetStream in the state folder. Where the machine has `setpriv`, the kernel ends it
+ * with the supervisor, even one killed with -9: it has no channel by which it could notice.
+ */
+export function natsServerSpec(binary: string, port: number, folder: string, setpriv: string | null): ChildSpec {
+  mkdirSync(folder, { recursive: true });
+  const args = ['--addr', '127.0.0.1', '--port', String(port), '--jetstream', '--store_dir', folder];
+  return {
+    name: 'nats-server',
+    command: setpriv ?? binary,
+    args: setpriv ? ['--pdeathsig', 'TERM', binary, ...args] : args,
+    channel: false,
+    probe: () => waitForPort(port),
+    stopMillis: 3000,
+  };
+}

@@ -1,0 +1,115 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { type Config, type Millis, millis, systemTimers } from '../../config/index.js';
+import { findProgram } from '../doctor/survey.js';
+import type { LiveModel } from '../live-model.js';
+import type { statePaths } from '../settings.js';
+import { type ChildState, Supervisor } from '../supervisor.js';
+import { partSpecs, passedArguments } from './children.js';
+import { LogFiles, noteOf } from './log-files.js';
+import { freePort, NatsServerMissingError, natsServerSpec } from './nats-server.js';
+
+const START_TIMEOUT = millis(30_000);
+const KEPT_NOTES = 4;
+
+export interface SessionInputs {
+  readonly config: Config;
+  readonly path: string | undefined;
+  readonly flags: Readonly<Record<string, unknown>>;
+  readonly paths: ReturnType<typeof statePaths>;
+  /** Restores every user limit from the engine alone; for a hook that is gone. */
+  readonly restore: () => Promise<void>;
+  /** One line for a person, as it happens. */
+  readonly note: (text: string) => void;
+}
+
+/** All parts on one machine, as child processes of this one. */
+export class UpSession {
+  readonly #inputs: SessionInputs;
+  readonly #logs: LogFiles;
+  readonly #notes: string[] = [];
+  #nats: Supervisor | null = null;
+  #parts: Supervisor | null = null;
+  #stopping = false;
+  servers: readonly string[] = [];
+
+  constructor(inputs: SessionInputs) {
+    this.#inputs = inputs;
+    mkdirSync(inputs.paths.folder, { recursive: true });
+    this.#logs = new LogFiles(inputs.paths.logs);
+  }
+
+  async start(): Promise<void> {
+    const { config, path, flags, paths } = this.#inputs;
+    const listener = { log: this.#log, changed: this.#changed };
+    this.servers = config.nats.servers;
+    if (this.servers.length === 0) {
+      const binary = config.nats.embedded.binary ?? findProgram('nats-server', ['.nats-server/bin']);
+      if (binary === null) throw new NatsServerMissingError();
+      const port = config.nats.embedded.port || (await freePort());
+      const spec = natsServerSpec(binary, port, paths.nats, findProgram('setpriv'));
+      this.#nats = new Supervisor([spec], listener, systemTimers);
+      await this.#nats.start(START_TIMEOUT);
+      if (this.#stopping) return;
+      this.servers = [`nats://127.0.0.1:${port}`];
+    }
+    mkdirSync(dirname(paths.running), { recursive: true });
+    writeFileSync(paths.running, `${JSON.stringify({ pid: process.pid, servers: this.servers })}\n`, { mode: 0o600 });
+    const passed = passedArguments(path, flags, this.servers);
+    this.#parts = new Supervisor(partSpecs(config, passed, this.#inputs.restore), listener, systemTimers);
+    await this.#parts.start(START_TIMEOUT);
+  }
+
+  get notes(): readonly string[] {
+    return this.#notes;
+  }
+
+  get restarts(): number {
+    const all = { ...this.#nats?.restarts(), ...this.#parts?.restarts() };
+    return Object.values(all).reduce((sum, count) => sum + count, 0);
+  }
+
+  pidOf(part: string): number | undefined {
+    return this.#parts?.pidOf(part) ?? this.#nats?.pidOf(part);
+  }
+
+  /** SIGHUP and SIGUSR2 go to every part. */
+  signal(signal: NodeJS.Signals): void {
+    this.#parts?.signalAll(signal);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    await this.#parts?.stop();
+    await this.#nats?.stop();
+    rmSync(this.#inputs.paths.running, { force: true });
+    this.#logs.close();
+  }
+
+  /** What of the live view this process knows by itself. */
+  frame(startedAt: Millis, now: Millis): Pick<LiveModel, 'platform' | 'upSeconds' | 'restarts' | 'notes'> {
+    return {
+      platform: this.#inputs.config.platform,
+      upSeconds: Math.round((now - startedAt) / 1000),
+      restarts: this.restarts,
+      notes: this.#notes,
+    };
+  }
+
+  readonly #log = (child: string, line: string): void => {
+    this.#logs.write(child, line);
+    const note = noteOf(child, line);
+    if (note) this.#note(note);
+  };
+
+  readonly #changed = (child: string, state: ChildState, detail: string): void => {
+    this.#logs.write(child, `--- ${state}${detail ? `: ${detail}` : ''}`);
+    if (state === 'restarting') this.#note(`${child} ended (${detail}) and is started again`);
+  };
+
+  #note(text: string): void {
+    this.#notes.push(text);
+    if (this.#notes.length > KEPT_NOTES) this.#notes.shift();
+    this.#inputs.note(text);
+  }
+}

@@ -1,0 +1,23 @@
+import { runAggregator } from '../../broker/index.js';
+import type { Running } from '../child.js';
+import type { PartInputs } from '../commands/parts.js';
+import { connectBroker } from './broker.js';
+
+export async function runAggregatorPart({
+  config,
+  logger,
+  clock,
+  timers,
+  boot,
+  hostName,
+}: PartInputs): Promise<Running> {
+  const broker = connectBroker(config.nats, 'aggregator');
+  const { intervalMs } = config.aggregator;
+  const aggregator = runAggregator({ broker, clock, timers, intervalMs, host: hostName, boot, logger });
+  return {
+    stop: async () => {
+      await aggregator.stop();
+      await broker.close();
+    },
+  };
+}

@@ -1,0 +1,37 @@
+import { type Config, SeededRandom } from '../../config/index.js';
+import { type Platform, runHook } from '../../openwhisk-plugin/index.js';
+import type { Running } from '../child.js';
+import type { PartInputs } from '../commands/parts.js';
+import { packageVersion } from '../version.js';
+import { connectBroker } from './broker.js';
+import { hostPlatform } from './host-platform.js';
+import { simulatedHost } from './simulated-platform.js';
+
+/** The hook on the configured platform. A simulated host begins to play when the hook listens. */
+export async function runHookPart(inputs: PartInputs): Promise<Running & { reconfigure(config: Config): void }> {
+  const { config, logger, boot } = inputs;
+  const simulated = config.platform === 'simulated' ? simulatedHost(config.simulator) : null;
+  const platform: Platform = simulated?.platform ?? (await hostPlatform(config));
+  const broker = config.nats.servers.length === 0 ? null : connectBroker(config.nats, 'hook');
+  if (broker === null) logger.warn('no NATS servers are configured: local policies only');
+  const hook = await runHook({
+    platform,
+    broker,
+    config,
+    logger,
+    random: new SeededRandom(config.simulator.seed ?? Date.now() % 4_294_967_296),
+    version: packageVersion(),
+    boot,
+  });
+  simulated?.play();
+  return {
+    stop: async () => {
+      // Time goes on while the hook stops: a simulated host that stood still would never let it settle.
+      await hook.stop();
+      simulated?.stop();
+      await broker?.close();
+    },
+    kill: () => hook.kill(),
+    reconfigure: (next) => hook.reload(next),
+  };
+}

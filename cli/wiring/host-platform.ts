@@ -1,0 +1,44 @@
+import { type Config, millis, systemClock, systemTimers } from '../../config/index.js';
+import {
+  CgroupLimitWriter,
+  CgroupUsageMonitor,
+  DockerEngine,
+  type HostFacts,
+  managedByPrefix,
+  type Platform,
+  systemctl,
+  TcpdumpTap,
+} from '../../openwhisk-plugin/index.js';
+
+export function dockerEngine(hook: Config['hook']): DockerEngine {
+  return new DockerEngine({
+    socketPath: hook.engineSocket,
+    managed: managedByPrefix(hook.containerPrefix),
+    reconcileEvery: millis(hook.reconcileS * 1000),
+    deadline: millis(hook.engineTimeoutMs),
+  });
+}
+
+export function cgroupWriter(facts: HostFacts, margin: number): CgroupLimitWriter {
+  return new CgroupLimitWriter({
+    cgroupVersion: facts.cgroupVersion,
+    margin,
+    ...(facts.cgroupDriver === 'systemd' ? { scopes: systemctl } : {}),
+  });
+}
+
+/** `Platform` on this very host: Docker, tcpdump and cgroups. Rejects where the engine does not answer. */
+export async function hostPlatform(config: Config): Promise<Platform> {
+  const { hook, decision } = config;
+  const engine = dockerEngine(hook);
+  const facts = await engine.facts();
+  return {
+    name: 'host',
+    clock: systemClock,
+    timers: systemTimers,
+    engine,
+    tap: new TcpdumpTap({ port: hook.containerPort, invokers: hook.invokerAddresses, tcpdump: hook.tcpdump }),
+    limits: cgroupWriter(facts, decision.memory.shrinkMargin),
+    usage: new CgroupUsageMonitor(),
+  };
+}

@@ -1,0 +1,99 @@
+import test from 'ava';
+import { atLeastVersion, findings, isManageable } from '../../cli/doctor/findings.js';
+import type { EngineSurvey, Survey } from '../../cli/doctor/survey.js';
+
+const engine: EngineSurvey = {
+  version: { Version: '20.10.24', ApiVersion: '1.41', MinAPIVersion: '1.12' },
+  info: { CgroupVersion: '1', CgroupDriver: 'cgroupfs', SwapLimit: true },
+  networks: [{ Name: 'bridge', Driver: 'bridge', IPAM: { Config: [{ Subnet: '172.17.0.0/16' }] } }],
+  containers: [],
+};
+const good: Survey = {
+  platform: 'linux',
+  kernel: '6.1.0',
+  cores: 2,
+  uid: 0,
+  capabilities: 0n,
+  inKubernetes: false,
+  engine,
+  cgroup: { unified: false, controllers: ['cpu', 'memory'], writable: true, privateNamespace: false, pressure: true },
+  tcpdump: { path: '/usr/bin/tcpdump', version: '4.99.3', refusal: null },
+  swapTotalKiB: 0,
+  stateDirWritable: true,
+  lockHolder: null,
+  natsServer: '/usr/sbin/nats-server',
+  natsServers: [],
+};
+
+const on = (name: string) => ({ Id: 'a', Names: ['/wsk0_1_guest_a'], NetworkSettings: { Networks: { [name]: {} } } });
+const failed = (survey: Survey): string[] =>
+  findings(survey)
+    .filter(({ level }) => level === 'fail')
+    .map(({ check }) => check);
+
+test('a good host has only good findings', (t) => {
+  t.true(isManageable(findings(good)));
+  t.true(findings(good).every(({ level }) => level === 'ok'));
+});
+
+test('each finding that is not good says what to do', (t) => {
+  const bad: Survey = {
+    ...good,
+    uid: 1000,
+    engine: { error: 'connect ENOENT', code: 'ENOENT' },
+    cgroup: { ...good.cgroup, controllers: ['memory'], writable: false, pressure: false },
+    tcpdump: { path: null, version: '', refusal: null },
+    stateDirWritable: false,
+    lockHolder: 77,
+    natsServer: null,
+  };
+  for (const finding of findings(bad)) t.is(finding.level === 'ok', finding.advice === '', finding.check);
+  t.deepEqual(failed(bad), ['engine', 'cgroup', 'cgroup rights', 'tcpdump', 'state folder', 'two hooks']);
+});
+
+test('what the tap cannot see is refused by name where action containers are on it', (t) => {
+  const networks = [
+    ...engine.networks,
+    { Name: 'six', Driver: 'bridge', IPAM: { Config: [{ Subnet: 'fd00::/64' }] } },
+    { Name: 'mac', Driver: 'macvlan' },
+    { Name: 'over', Driver: 'overlay' },
+    { Name: 'host', Driver: 'host' },
+  ];
+  for (const name of ['six', 'mac', 'over', 'host']) {
+    const survey = { ...good, engine: { ...engine, networks, containers: [on(name)] } };
+    t.deepEqual(failed(survey), [`network ${name}`]);
+  }
+  const empty = findings({ ...good, engine: { ...engine, networks } });
+  t.true(isManageable(empty));
+  t.deepEqual(
+    empty.filter(({ level }) => level === 'warn').map(({ check }) => check),
+    ['network six', 'network mac', 'network over'],
+  );
+});
+
+test('an engine that may not be read, hangs, or is none at all gets its own advice', (t) => {
+  const advice = (code: string, inKubernetes = false) =>
+    findings({ ...good, inKubernetes, engine: { error: 'x', code } }).find(({ check }) => check === 'engine')?.advice;
+  t.regex(advice('EACCES') ?? '', /group/);
+  t.regex(advice('ETIMEDOUT') ?? '', /hangs/);
+  t.regex(advice('ENOENT', true) ?? '', /Kubernetes/);
+});
+
+test('a cgroup namespace of its own is named with its cure (field-notes A2-22)', (t) => {
+  const survey = { ...good, cgroup: { ...good.cgroup, unified: true, privateNamespace: true } };
+  t.regex(findings(survey).find(({ check }) => check === 'cgroup')?.advice ?? '', /--cgroupns=host/);
+  t.false(isManageable(findings(survey)));
+});
+
+test("Docker 29 and newer get a word about the invoker's own old client (field-notes A1-25)", (t) => {
+  const version = { Version: '29.0.0', ApiVersion: '1.52', MinAPIVersion: '1.44' };
+  const list = findings({ ...good, engine: { ...engine, version } });
+  t.true(isManageable(list));
+  t.true(list.some(({ check, level }) => check === 'engine API' && level === 'warn'));
+});
+
+test('API versions compare as versions', (t) => {
+  t.true(atLeastVersion('1.41', '1.24'));
+  t.false(atLeastVersion('1.9', '1.24'));
+  t.true(atLeastVersion('2.0', '1.24'));
+});

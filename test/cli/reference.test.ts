@@ -1,0 +1,8 @@
+import { readFileSync } from 'node:fs';
+import test from 'ava';
+import { generatedDocs } from '../../cli/commands/docs.js';
+import { gleanerProgram } from '../../cli/program.js';
+
+test('the generated pages are what commands and schema say (else: npm run build && npm run docs)', (t) => {
+  for (const [path, text] of generatedDocs(gleanerProgram())) t.is(readFileSync(path, 'utf8'), text, path);
+});

@@ -1,0 +1,116 @@
+import { readFileSync } from 'node:fs';
+import test from 'ava';
+import { EXIT } from '../../cli/exit.js';
+import { type ChildSpec, type ChildState, Supervisor } from '../../cli/supervisor.js';
+import { millis, systemTimers } from '../../config/index.js';
+
+const GIVE_UP = millis(10_000);
+
+function nodeChild(name: string, code: string, rest: Partial<ChildSpec> = {}): ChildSpec {
+  return { name, command: process.execPath, args: ['-e', code], channel: true, ...rest };
+}
+
+/** Says it is ready, and ends in good order on SIGTERM. */
+const GOOD = `process.on('SIGTERM', () => { console.log('bye'); process.exit(0); }); process.send({ ready: true }); setInterval(() => {}, 1000);`;
+
+function recorder() {
+  const states: string[] = [];
+  const lines: string[] = [];
+  const waiting: { text: string; done: () => void }[] = [];
+  const listener = {
+    log: (child: string, text: string) => void lines.push(`${child}: ${text}`),
+    changed: (child: string, state: ChildState) => {
+      const text = `${child} ${state}`;
+      states.push(text);
+      for (const entry of waiting.filter((one) => one.text === text)) entry.done();
+    },
+  };
+  const until = (text: string): Promise<void> => new Promise((done) => waiting.push({ text, done }));
+  return { states, lines, listener, until };
+}
+
+/** A zombie, where nobody has collected it yet, does not live. */
+const lives = (pid: number): boolean => {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return stat.slice(stat.lastIndexOf(')') + 2, stat.lastIndexOf(')') + 3) !== 'Z';
+  } catch {
+    return false;
+  }
+};
+
+test('children stop in the reverse of their order, each in good order', async (t) => {
+  const { states, lines, listener } = recorder();
+  const supervisor = new Supervisor([nodeChild('one', GOOD), nodeChild('two', GOOD)], listener, systemTimers);
+  await supervisor.start(GIVE_UP);
+  const pids = [supervisor.pidOf('one')!, supervisor.pidOf('two')!];
+  await supervisor.stop();
+  t.true(states.indexOf('two stopped') < states.indexOf('one stopping'), states.join(', '));
+  t.deepEqual(lines.sort(), ['one: bye', 'two: bye']);
+  t.false(pids.some(lives));
+});
+
+test('a killed child is restarted, after what must be done first', async (t) => {
+  const { listener, until } = recorder();
+  const order: string[] = [];
+  const child = nodeChild('hook', GOOD, { afterDeath: async () => void order.push('restored') });
+  const supervisor = new Supervisor([child], listener, systemTimers);
+  await supervisor.start(GIVE_UP);
+  const first = supervisor.pidOf('hook')!;
+  const again = until('hook ready');
+  const died = performance.now();
+  process.kill(first, 'SIGKILL');
+  const starting = until('hook starting').then(() => order.push('starting'));
+  await Promise.all([again, starting]);
+  // The promise of design §3: user limits are back within a second.
+  t.true(performance.now() - died < 5000);
+  t.deepEqual(order, ['restored', 'starting']);
+  t.not(supervisor.pidOf('hook'), first);
+  t.deepEqual(supervisor.restarts(), { hook: 1 });
+  await supervisor.stop();
+});
+
+test('what a child has started ends with it', async (t) => {
+  const code = `
+    const { spawn } = require('node:child_process');
+    const grandchild = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
+    console.log(grandchild.pid);
+    process.send({ ready: true });
+    setInterval(() => {}, 1000);`;
+  const { lines, listener } = recorder();
+  const supervisor = new Supervisor([nodeChild('tap', code)], listener, systemTimers);
+  await supervisor.start(GIVE_UP);
+  while (lines.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+  const grandchild = Number(lines[0]?.split(' ')[1]);
+  t.true(lives(grandchild));
+  await supervisor.stop();
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  t.false(lives(grandchild));
+});
+
+test('a child that does not listen to SIGTERM is ended all the same', async (t) => {
+  const deaf = `process.on('SIGTERM', () => {}); process.send({ ready: true }); setInterval(() => {}, 1000);`;
+  const { listener } = recorder();
+  const supervisor = new Supervisor([nodeChild('deaf', deaf, { stopMillis: 200 })], listener, systemTimers);
+  await supervisor.start(GIVE_UP);
+  const pid = supervisor.pidOf('deaf')!;
+  await supervisor.stop();
+  t.false(lives(pid));
+});
+
+test('wrong configuration is told at once, not tried again', async (t) => {
+  const wrong = `console.error('gleaner: hook.sampleMs: must be at least 10'); setTimeout(() => process.exit(${EXIT.usage}), 200);`;
+  const { listener } = recorder();
+  const supervisor = new Supervisor([nodeChild('hook', wrong)], listener, systemTimers);
+  const error = await t.throwsAsync(supervisor.start(GIVE_UP));
+  t.is(error?.message, 'hook cannot be started: gleaner: hook.sampleMs: must be at least 10');
+  await supervisor.stop();
+});
+
+test('a program that is not there is one clear error in time', async (t) => {
+  const { listener } = recorder();
+  const missing: ChildSpec = { name: 'nats', command: 'no-such-program-here', args: [], channel: false };
+  const supervisor = new Supervisor([missing], listener, systemTimers);
+  await t.throwsAsync(supervisor.start(millis(600)), { code: 'GLN_CHILD_NOT_READY' });
+  await supervisor.stop();
+});
