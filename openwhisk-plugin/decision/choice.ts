@@ -4,6 +4,9 @@ import type { Grant, Run } from './run.js';
 import { cpuRange, memoryRange, userRange } from './safeguard.js';
 import { scaleShares } from './weights.js';
 
+/** Share of a weight within which it is left alone. */
+const DEAD_BAND = 0.05;
+
 /** Fills `run.cpu` in quota mode: range, then choice, then the rules that only raise. Nothing is taken from a pool yet. */
 export function chooseCpu(run: Run, policy: ActivationPolicy, context: PolicyContext, now: number): void {
   const grant = run.cpu;
@@ -28,6 +31,9 @@ export function chooseWeight(run: Run, policy: ActivationPolicy, context: Policy
   const factor = run.control || policy.kind === 'range' ? 1 : policy.choose(run, grant, context);
   run.shares = scaleShares(run.container.user.shares, factor);
   if (run.targetCpu > 0 && Number.isFinite(run.targetCpu)) grant.wanted = run.targetCpu;
+  // A weight that differs by little from the one in force is not worth a write (field-notes A3-09).
+  const inForce = run.container.shares;
+  if (!run.control && Math.abs(run.shares - inForce) <= DEAD_BAND * inForce) run.shares = inForce;
   if (!run.control) run.fn.weightFactor = run.shares / run.container.user.shares;
 }
 

@@ -12,14 +12,14 @@ const UNKNOWN_RATIO = 3;
 const CLASS_SAMPLES = 20;
 /** Histograms begin at .1: ratios are kept in thousandths. */
 const RATIO_SCALE = 1000;
-/** Share of the base share by which the arm is larger while it has no samples. */
-const EXTRA_SHARE = 2;
+/** Share of the base share by which the arm is larger while it has no samples. Its runs are the slow ones: a larger arm would set the p99. */
+const EXTRA_SHARE = 1;
 /** Samples of each arm before an alarm, the difference that matters, and the standard errors it must be away. */
 const ALARM_SAMPLES = 30;
 const ALARM_LOG_RATIO = Math.log(1.05);
 const ALARM_ERRORS = 3;
 
-/** Share of a function's activations in its control arm: `controlShare`, up to three times that while samples are few (design §6). */
+/** Share of a function's activations in its control arm: `controlShare`, up to twice that while samples are few (design §6). */
 export function controlShare(fn: FunctionState, settings: DecisionSettings): number {
   if (!fn.controlArm) return 0;
   const missing = Math.max(0, 1 - fn.control.count / settings.controlSamples);

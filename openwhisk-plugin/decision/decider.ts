@@ -73,7 +73,7 @@ export class Decider {
   set settings(settings: DecisionSettings) {
     this.#context.settings = settings;
     this.cpuPool.resize(this.capacity.allocatableCpu, settings.cpuReserve);
-    this.memoryPool.resize(this.capacity.allocatableMemory, settings.memoryReserve);
+    this.#sizeMemoryPool();
   }
 
   /** The history of a function, new where it is not known. */
@@ -89,6 +89,7 @@ export class Decider {
   /** State of a container that has started, or was found running. */
   container(user: UserLimits): ContainerState {
     const container = new ContainerState(user, this.capacity);
+    this.#sizeMemoryPool();
     this.memoryPool.begin(container.memory, user.memory, user.memory, Number.POSITIVE_INFINITY);
     return container;
   }
@@ -256,6 +257,13 @@ export class Decider {
   /** The function's objective for init + run, ms; NaN = not known yet (design §6). */
   slo(fn: FunctionState): number {
     return this.objectives.slo(fn, this.settings);
+  }
+
+  /** What the invokers hand out is all that policy `faasrm` lends; nothing while that is unknown. */
+  #sizeMemoryPool(): void {
+    const known = this.headroom.userMemory;
+    const allocatable = known > 0 ? Math.min(known, this.capacity.allocatableMemory) : 0;
+    this.memoryPool.resize(allocatable, this.settings.memoryReserve);
   }
 
   /** Another run is in the container already: limits are the container's (field-notes A1-20), and nobody's control. */

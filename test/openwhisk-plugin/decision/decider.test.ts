@@ -6,6 +6,7 @@ import {
   createPolicy,
   Decider,
   defaultDecisionSettings,
+  MemoryHeadroom,
 } from '../../../openwhisk-plugin/index.js';
 import { decider, host, limits, Player, plain } from './helpers.js';
 
@@ -132,6 +133,33 @@ test('weights are clamped to a sixteenth and sixteen times the own shares, and a
   tiny.run.targetCpu = (tiny.container.userCpu * 2) as Millicores;
   tiny.decider.start(tiny.run, tiny.now as Millis);
   t.is(tiny.run.shares, 128 * 32);
+});
+
+test('a weight is left alone while the wish stays within 5 % of it, so that nothing flaps (field-notes A3-09)', (t) => {
+  const player = new Player(decider({ referenceCpuTime: 100 as Millis }), limits(1024, 0, 512));
+  const seen = new Set<number>();
+  for (let i = 0; i < 100; i++) {
+    // 50 CPU-ms, give or take 4 %: a factor of 2, that the mean keeps within 5 %.
+    const run = player.whole(500, i % 2 ? 0.104 : 0.096);
+    if (i > 0) seen.add(run.shares);
+  }
+  t.is(seen.size, 1);
+});
+
+test('faasrm lends memory from the invokers’ user-memory only, and nothing while that is unknown', (t) => {
+  const capacity = { ...host(8, 8192), allocatableMemory: (8192 * MIB) as Bytes };
+  const headroom = new MemoryHeadroom(capacity.memory, 0 as Bytes, 0 as Bytes);
+  const policies = { quota: createPolicy('smallest-in-range'), weight: createPolicy('memory') };
+  const settings = { ...plain, memoryPolicy: 'faasrm' as const };
+  const one = new Decider(settings, capacity, policies, new SeededRandom(1), headroom);
+  const unknown = new Player(one, limits(256, 1));
+  unknown.whole(1000, 0.2, 250);
+  t.deepEqual([unknown.start().memory.granted, unknown.run.memory.choice], [256 * MIB, 'pool']);
+  unknown.finish();
+  headroom.seen('wsk0', limits(256));
+  new Player(one, limits(256, 1));
+  // 250 / .75 = 333.3 MiB; 2304 - 2 x 256 are free.
+  t.is(unknown.start().memory.granted, Math.ceil((250 * MIB) / 0.75));
 });
 
 test('the user’s CPU: configuration, else quota, else what the shares guarantee on a full host', (t) => {

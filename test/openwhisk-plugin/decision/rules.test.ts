@@ -165,12 +165,12 @@ test('alpha falls by a quarter where a payer is slower than 1.25 x its control a
   t.is(other.alpha, 1);
 });
 
-test('the control arm is three times its share without samples, and its share from 200 on', (t) => {
+test('the control arm is twice its share without samples, and its share from 200 on', (t) => {
   const f = fn();
   const s = defaultDecisionSettings;
-  t.true(Math.abs(controlShare(f, s) - 0.09) < 1e-12);
-  for (let i = 0; i < 100; i++) f.control.add(10, 0, HOUR);
   t.true(Math.abs(controlShare(f, s) - 0.06) < 1e-12);
+  for (let i = 0; i < 100; i++) f.control.add(10, 0, HOUR);
+  t.true(Math.abs(controlShare(f, s) - 0.045) < 1e-12);
   for (let i = 0; i < 100; i++) f.control.add(10, 0, HOUR);
   t.is(controlShare(f, s), 0.03);
   f.controlArm = false;
