@@ -37,8 +37,21 @@ export interface CallResult {
   readonly durationMs: number;
 }
 
+/** What the pool and its proxies need of a container. */
+export interface Container {
+  readonly name: string;
+  /** `/init` or `/run`; @throws ContainerHealthError where `reschedule` is set and nobody listens */
+  call(path: '/init' | '/run', json: string, options: PostOptions): Promise<CallResult>;
+  /** Pauses it. */
+  suspend(): Promise<void>;
+  resume(): Promise<void>;
+  destroy(): Promise<void>;
+  /** @param wait the activation ended well, so both end markers will come */
+  collectLogs(sinceMs: number, untilMs: number, wait: boolean): Promise<readonly string[]>;
+}
+
 /** One container as the engine runs it. Source: DockerContainer.scala and Container.scala @ 1.0.0, 2.0.0, 1fae641a2. */
-export class ActionContainer {
+export class ActionContainer implements Container {
   readonly id: string;
   readonly name: string;
   readonly address: string;
@@ -92,7 +105,6 @@ export class ActionContainer {
     return { answer, startedMs, durationMs };
   }
 
-  /** @param wait the activation ended well, so both end markers will come */
   async collectLogs(sinceMs: number, untilMs: number, wait: boolean): Promise<readonly string[]> {
     const { logs, containersFolder, docker } = this.#options;
     if (logs === 'none') return [];

@@ -108,7 +108,12 @@ export class ContainerClient {
     const socket = this.#take() ?? (await open(this.#host, this.#port, limit));
     let reusable = false;
     try {
-      const answer = await exchange(socket, this.#parts(path, body), limit, keep);
+      const answer = await exchange(
+        socket,
+        requestParts(this.#style, `${this.#host}:${this.#port}`, path, body),
+        limit,
+        keep,
+      );
       reusable = this.#style === 'akka' && answer.length !== null;
       return interpret(answer, maxResponse, options.truncation ?? MIB);
     } finally {
@@ -123,32 +128,27 @@ export class ContainerClient {
       if (!socket || (!socket.destroyed && socket.readable)) return socket;
     }
   }
-
-  /** What goes out in one system call each. */
-  #parts(path: string, body: Buffer): Buffer[] {
-    const head = this.#style === 'apache' ? this.#apacheHead(path, body.length) : this.#akkaHead(path, body.length);
-    if (this.#style === 'apache' && head.length + body.length > APACHE_BUFFER) return [head, body];
-    return [Buffer.concat([head, body])];
-  }
-
-  #apacheHead(path: string, length: number): Buffer {
-    return Buffer.from(
-      `POST ${path} HTTP/1.1\r\nAccept: application/json\r\nContent-Length: ${length}\r\n` +
-        `Content-Type: application/json\r\nHost: ${this.#host}:${this.#port}\r\nConnection: Keep-Alive\r\n` +
-        'User-Agent: Apache-HttpClient/4.5.13 (Java/17.0.15)\r\nAccept-Encoding: gzip,deflate\r\n\r\n',
-      'latin1',
-    );
-  }
-
-  /** akka-http renders the given headers first, then Host, User-Agent and the entity's own. */
-  #akkaHead(path: string, length: number): Buffer {
-    return Buffer.from(
-      `POST ${path} HTTP/1.1\r\nAccept: application/json\r\nHost: ${this.#host}:${this.#port}\r\n` +
-        `User-Agent: akka-http/10.2.4\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`,
-      'latin1',
-    );
-  }
 }
+
+/** What goes out in one system call each: with `apache` a body that does not fit the buffer follows its head. */
+export function requestParts(style: ClientStyle, host: string, path: string, body: Buffer): Buffer[] {
+  const head = Buffer.from(
+    style === 'apache' ? apacheHead(host, path, body.length) : akkaHead(host, path, body.length),
+    'latin1',
+  );
+  if (style === 'apache' && head.length + body.length > APACHE_BUFFER) return [head, body];
+  return [Buffer.concat([head, body])];
+}
+
+const apacheHead = (host: string, path: string, length: number): string =>
+  `POST ${path} HTTP/1.1\r\nAccept: application/json\r\nContent-Length: ${length}\r\n` +
+  `Content-Type: application/json\r\nHost: ${host}\r\nConnection: Keep-Alive\r\n` +
+  'User-Agent: Apache-HttpClient/4.5.13 (Java/17.0.15)\r\nAccept-Encoding: gzip,deflate\r\n\r\n';
+
+/** akka-http renders the given headers first, then Host, User-Agent and the entity's own. */
+const akkaHead = (host: string, path: string, length: number): string =>
+  `POST ${path} HTTP/1.1\r\nAccept: application/json\r\nHost: ${host}\r\n` +
+  `User-Agent: akka-http/10.2.4\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`;
 
 /** No Content-Length, or 204, count as no answer in both clients. */
 function interpret(answer: HttpAnswer, maxResponse: number, truncation: number): ContainerAnswer {

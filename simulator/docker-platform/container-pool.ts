@@ -1,5 +1,5 @@
 import type { ResolvedAction } from './action.js';
-import type { ActionContainer } from './action-container.js';
+import type { Container } from './action-container.js';
 import { response } from './activation-response.js';
 import { ContainerProxy, type Job, type ProxyListener, type ProxyTimes } from './container-proxy.js';
 
@@ -15,7 +15,7 @@ export interface PoolOptions {
   readonly prewarm: readonly PrewarmSpec[];
   readonly times: ProxyTimes;
   /** Starts a container: for an action, or prewarmed for a kind and memory. */
-  readonly create: (kind: string, memoryMb: number, action: ResolvedAction | null) => Promise<ActionContainer>;
+  readonly create: (kind: string, memoryMb: number, action: ResolvedAction | null) => Promise<Container>;
   readonly onLogs?: (activationId: string, lines: readonly string[]) => void;
 }
 
@@ -74,9 +74,7 @@ export class ContainerPool implements ProxyListener {
   }
 
   containerLeaving(proxy: ContainerProxy): void {
-    const index = this.#proxies.indexOf(proxy);
-    if (index >= 0) this.#proxies.splice(index, 1);
-    this.#lastUsed.delete(proxy);
+    this.#forget(proxy);
     if (this.#stopping) return;
     if (proxy.action === null) this.#prewarmFailures++;
     this.#process();
@@ -171,9 +169,17 @@ export class ContainerPool implements ProxyListener {
   }
 
   #remove(proxy: ContainerProxy): void {
+    // Out of the pool at once, even where a pause under way has to end first (ContainerPool.removeContainer).
+    this.#forget(proxy);
     const removal = proxy.remove();
     this.#removals.add(removal);
     void removal.finally(() => this.#removals.delete(removal));
+  }
+
+  #forget(proxy: ContainerProxy): void {
+    const index = this.#proxies.indexOf(proxy);
+    if (index >= 0) this.#proxies.splice(index, 1);
+    this.#lastUsed.delete(proxy);
   }
 
   #used(): number {
@@ -189,7 +195,7 @@ export class ContainerPool implements ProxyListener {
       ).length;
       for (let missing = spec.count - have; missing > 0; missing--) {
         if (this.#used() + spec.memoryMb > this.#options.userMemoryMb) break;
-        const create = (): Promise<ActionContainer> => this.#options.create(spec.kind, spec.memoryMb, null);
+        const create = (): Promise<Container> => this.#options.create(spec.kind, spec.memoryMb, null);
         const proxy = new ContainerProxy(spec.kind, spec.memoryMb, create, this, this.#options.times);
         this.#proxies.push(proxy);
         started.push(
@@ -210,6 +216,7 @@ export class ContainerPool implements ProxyListener {
       runMs: 0,
       containerName: null,
       cold: false,
+      coldStartMs: null,
     });
   }
 }

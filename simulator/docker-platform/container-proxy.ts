@@ -1,5 +1,5 @@
 import { initBody, type ResolvedAction, runBody } from './action.js';
-import type { ActionContainer } from './action-container.js';
+import type { Container } from './action-container.js';
 import {
   type ActivationResponse,
   initFailure,
@@ -29,6 +29,8 @@ export interface JobResult extends ActivationResponse {
   readonly runMs: number;
   readonly containerName: string | null;
   readonly cold: boolean;
+  /** From the beginning of the container's creation to the answer of `/init`, ms; null where the container was there already. */
+  readonly coldStartMs: number | null;
 }
 
 export type ProxyState = 'starting' | 'started' | 'running' | 'ready' | 'pausing' | 'paused' | 'removing' | 'removed';
@@ -60,11 +62,11 @@ export class ContainerProxy {
   readonly memoryMb: number;
   readonly kind: string;
   state: ProxyState = 'starting';
-  container: ActionContainer | null = null;
+  container: Container | null = null;
   /** The action it was initialised with; it serves no other. Null while prewarmed. */
   action: ResolvedAction | null = null;
   initialised = false;
-  readonly #factory: () => Promise<ActionContainer>;
+  readonly #factory: () => Promise<Container>;
   readonly #listener: ProxyListener;
   readonly #times: ProxyTimes;
   #active = 0;
@@ -75,6 +77,7 @@ export class ContainerProxy {
   readonly #stash: Job[] = [];
   readonly #afterPause: (() => void)[] = [];
   #left = false;
+  #createdMs = 0;
   /** Settles when the engine has started it, or not. */
   #creating: Promise<unknown> = Promise.resolve();
   #removal: Promise<void> | null = null;
@@ -82,7 +85,7 @@ export class ContainerProxy {
   constructor(
     kind: string,
     memoryMb: number,
-    factory: () => Promise<ActionContainer>,
+    factory: () => Promise<Container>,
     listener: ProxyListener,
     times: ProxyTimes,
   ) {
@@ -174,6 +177,7 @@ export class ContainerProxy {
   }
 
   async #create(): Promise<void> {
+    this.#createdMs = performance.now();
     const creating = this.#factory();
     this.#creating = creating.catch(() => undefined);
     this.container = await creating;
@@ -181,7 +185,7 @@ export class ContainerProxy {
 
   /** `/init`, then the first `/run`. A failure of either ends the container. */
   async #first(job: Job, cold: boolean): Promise<void> {
-    const container = this.container as ActionContainer;
+    const container = this.container as Container;
     const { action } = job;
     const sinceMs = Date.now();
     const init = await container.call('/init', initBody(action, job, Date.now() + action.timeoutMs), {
@@ -224,7 +228,7 @@ export class ContainerProxy {
   async #resumeAndRun(job: Job): Promise<void> {
     this.#active++;
     try {
-      await (this.container as ActionContainer).resume();
+      await (this.container as Container).resume();
     } catch {
       return this.#unhealthy(job);
     }
@@ -237,7 +241,7 @@ export class ContainerProxy {
     reschedule: boolean,
   ): Promise<void> {
     const { action } = job;
-    const container = this.container as ActionContainer;
+    const container = this.container as Container;
     let result: ActivationResponse;
     try {
       const body = runBody(action, job, Date.now() + action.timeoutMs, job.payload);
@@ -284,7 +288,7 @@ export class ContainerProxy {
     this.state = 'pausing';
     let failed = false;
     try {
-      await (this.container as ActionContainer).suspend();
+      await (this.container as Container).suspend();
     } catch {
       failed = true;
     }
@@ -364,7 +368,7 @@ export class ContainerProxy {
 
   async #logs(job: Job, sinceMs: number, wait: boolean): Promise<boolean> {
     try {
-      const lines = await (this.container as ActionContainer).collectLogs(sinceMs, Date.now(), wait);
+      const lines = await (this.container as Container).collectLogs(sinceMs, Date.now(), wait);
       this.#listener.logsCollected(job, lines);
       return true;
     } catch {
@@ -384,6 +388,7 @@ export class ContainerProxy {
       runMs: times.runMs,
       containerName: this.container?.name ?? null,
       cold: times.cold,
+      coldStartMs: times.cold && times.startedMs !== null ? times.startedMs + times.initMs - this.#createdMs : null,
     });
   }
 }

@@ -55,12 +55,16 @@ export async function exchange(
   keep: number,
 ): Promise<HttpAnswer> {
   const answer = readAnswer(socket, idleMs, keep);
-  // A fault while writing arrives through the reader; until it is awaited it must not count as unhandled.
-  answer.catch(() => undefined);
+  // Not awaited: a peer that stops reading must run into the time limit, too.
+  void send(socket, parts);
+  return await answer;
+}
+
+async function send(socket: Socket, parts: readonly Buffer[]): Promise<void> {
   for (const part of parts) {
     await new Promise<void>((resolve) => socket.write(part, () => resolve()));
+    if (socket.destroyed) return;
   }
-  return await answer;
 }
 
 function readAnswer(socket: Socket, idleMs: number, keep: number): Promise<HttpAnswer> {

@@ -1,7 +1,13 @@
 export type { Action } from './action.js';
 export type { LogMode } from './action-container.js';
 export type { Outcome, Status } from './activation-response.js';
-export { type ClientOptions, type ClientStyle, ContainerClient, type PostOptions } from './container-client.js';
+export {
+  type ClientOptions,
+  type ClientStyle,
+  ContainerClient,
+  type PostOptions,
+  requestParts,
+} from './container-client.js';
 export type { PrewarmSpec } from './container-pool.js';
 export { containerName, cpuLimit, cpuShares, namePrefix } from './container-resources.js';
 export * from './docker-cli.js';

@@ -49,6 +49,8 @@ export interface ActivationResult {
   readonly runMs: number;
   readonly containerName: string | null;
   readonly cold: boolean;
+  /** From the beginning of the container's creation to the answer of `/init`, ms; null where the container was there already. */
+  readonly coldStartMs: number | null;
 }
 
 /**
@@ -61,6 +63,7 @@ export class InvokerDouble {
   readonly #random: Random;
   readonly #prefix: string;
   readonly #runc: Runc | null;
+  readonly #userMemoryMb: number;
   #count = 0;
 
   constructor(options: InvokerOptions) {
@@ -104,8 +107,6 @@ export class InvokerDouble {
     this.#userMemoryMb = userMemoryMb;
   }
 
-  readonly #userMemoryMb: number;
-
   /** Start-up: removes what an earlier invoker of this prefix left behind, then starts the prewarmed containers. */
   async start(): Promise<void> {
     await this.#cleanUp();
@@ -113,7 +114,7 @@ export class InvokerDouble {
   }
 
   /** Resolves when the answer is there (the active ack); the container stays busy until its logs are collected. */
-  invoke(action: Action, payload: unknown = {}): Promise<ActivationResult> {
+  async invoke(action: Action, payload: unknown = {}): Promise<ActivationResult> {
     const resolved = resolveAction(action);
     if (resolved.memoryMb > this.#userMemoryMb) {
       throw new InvalidActionError(
@@ -121,7 +122,7 @@ export class InvokerDouble {
       );
     }
     const activationId = this.#hex(32);
-    return new Promise((resolve) => {
+    return await new Promise((resolve) => {
       this.#pool.submit({
         action: resolved,
         payload,

@@ -1,0 +1,151 @@
+import { fc, testProp } from '@fast-check/ava';
+import test from 'ava';
+import { resolveAction } from '../../../simulator/docker-platform/action.js';
+import type { CallResult, Container } from '../../../simulator/docker-platform/action-container.js';
+import { ContainerPool } from '../../../simulator/docker-platform/container-pool.js';
+import { ContainerHealthError } from '../../../simulator/docker-platform/errors.js';
+
+const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+interface World {
+  /** Most calls in one container at once, over its concurrency. */
+  worst: number;
+  /** Most containers in the pool at once. */
+  most: number;
+  readonly alive: Set<string>;
+}
+
+/** A container without an engine: answers after some turns of the event loop; `behave` decides what. */
+function imagined(
+  world: World,
+  name: string,
+  concurrency: number,
+  behave: (path: string) => 'ok' | 'error' | 'gone' | 'init-fails',
+): Container {
+  let inside = 0;
+  world.alive.add(name);
+  return {
+    name,
+    async call(path, _json, options): Promise<CallResult> {
+      const startedMs = performance.now();
+      inside++;
+      world.worst = Math.max(world.worst, inside / concurrency);
+      const how = behave(path);
+      for (let i = 0; i < 3; i++) await tick();
+      inside--;
+      if (how === 'gone' && options.reschedule) throw new ContainerHealthError(name);
+      const bad = (how === 'error' && path === '/run') || (how === 'init-fails' && path === '/init');
+      return {
+        startedMs,
+        durationMs: 1,
+        answer: { kind: 'response', status: bad ? 502 : 200, entity: '{}', truncatedFrom: null },
+      };
+    },
+    suspend: tick,
+    resume: tick,
+    async destroy() {
+      await tick();
+      world.alive.delete(name);
+    },
+    async collectLogs() {
+      await tick();
+      return [];
+    },
+  };
+}
+
+testProp(
+  'Every activation ends exactly once, no container gets more at once than its concurrency, and nothing is left at the end',
+  [
+    fc.array(
+      fc.record({
+        name: fc.integer({ min: 0, max: 4 }),
+        turns: fc.integer({ min: 0, max: 8 }),
+        how: fc.constantFrom('ok', 'ok', 'ok', 'error', 'gone', 'init-fails') as fc.Arbitrary<
+          'ok' | 'error' | 'gone' | 'init-fails'
+        >,
+      }),
+      { maxLength: 40 },
+    ),
+    fc.integer({ min: 1, max: 3 }),
+    fc.integer({ min: 0, max: 2 }),
+  ],
+  async (t, jobs, concurrency, prewarmed) => {
+    const world: World = { worst: 0, most: 0, alive: new Set() };
+    let count = 0;
+    let step = 0;
+    const pool = new ContainerPool({
+      userMemoryMb: 1024,
+      prewarm: [{ kind: 'nodejs:20', memoryMb: 256, count: prewarmed }],
+      times: { pauseGraceMs: 1, idleMs: 5 },
+      create: async () => {
+        world.most = Math.max(world.most, pool.containers.length);
+        await tick();
+        return imagined(world, `c${++count}`, concurrency, () => jobs[step++ % jobs.length]?.how ?? 'ok');
+      },
+    });
+    await pool.start();
+    const ends = new Map<number, number>();
+    const all: Promise<void>[] = [];
+    for (const [index, job] of jobs.entries()) {
+      for (let i = 0; i < job.turns; i++) await tick();
+      const action = resolveAction({
+        namespace: 'n',
+        name: `f${job.name}`,
+        version: '0.0.1',
+        code: '',
+        memoryMb: 256,
+        concurrency,
+      });
+      all.push(
+        new Promise((resolve) => {
+          pool.submit({
+            action,
+            payload: {},
+            activationId: String(index),
+            transactionId: '',
+            acceptedMs: performance.now(),
+            finish: () => {
+              ends.set(index, (ends.get(index) ?? 0) + 1);
+              resolve();
+            },
+          });
+        }),
+      );
+    }
+    await Promise.all(all);
+    for (let i = 0; i < 20; i++) await tick();
+    await pool.stop();
+    for (let i = 0; i < 20; i++) await tick();
+    t.is(ends.size, jobs.length);
+    t.true([...ends.values()].every((times) => times === 1));
+    t.true(world.worst <= 1);
+    // 1024 MB hold four containers of 256 MB.
+    t.true(world.most <= 4);
+    t.deepEqual([...world.alive], []);
+  },
+  { numRuns: 60 },
+);
+
+test('An invoker that stops refuses what waits and what comes later', async (t) => {
+  const pool = new ContainerPool({
+    userMemoryMb: 256,
+    prewarm: [],
+    times: { pauseGraceMs: 10, idleMs: 10 },
+    create: () => Promise.reject(new Error('no engine')),
+  });
+  const submit = (): Promise<string> =>
+    new Promise((resolve) =>
+      pool.submit({
+        action: resolveAction({ namespace: 'n', name: 'f', version: '0.0.1', code: '' }),
+        payload: {},
+        activationId: '',
+        transactionId: '',
+        acceptedMs: performance.now(),
+        finish: (result) => resolve(`${result.kind}: ${String(result.result)}`),
+      }),
+    );
+  t.is(await submit(), 'whisk error: the container could not be started: no engine');
+  await pool.stop();
+  t.is(await submit(), 'whisk error: the invoker has stopped');
+});
