@@ -27,7 +27,8 @@ export class CgroupLimitHandle implements LimitHandle {
   readonly #scope: SystemdScope | null;
   readonly #freezer: string | null;
   readonly #user: ContainerInfo['user'];
-  readonly #formula: WeightFormula;
+  /** Seen on this container; where a leftover weight hides it, the host's is taken. */
+  readonly #ownFormula: WeightFormula | null;
   readonly #swapAllowance: number;
   readonly #expected: Limits;
   readonly #generation = new Int32Array(new SharedArrayBuffer(4));
@@ -54,8 +55,8 @@ export class CgroupLimitHandle implements LimitHandle {
       memory === NO_LIMIT || memoryAndSwap === NO_LIMIT ? UNLIMITED : Math.max(0, memoryAndSwap - memory);
     this.#ceiling = files.hasCpu ? files.ceiling() : UNLIMITED;
     this.#weight = files.weight();
-    if (files.version === 2) context.formula = formulaOf(container.user.shares, this.#weight) ?? context.formula;
-    this.#formula = context.formula;
+    this.#ownFormula = files.version === 2 ? formulaOf(container.user.shares, this.#weight) : null;
+    context.formula = this.#ownFormula ?? context.formula;
     this.#expected = { shares: 0, quota: 0 as Millicores, memory: 0 as Bytes };
     this.read(this.#expected);
   }
@@ -132,9 +133,8 @@ export class CgroupLimitHandle implements LimitHandle {
     if (samePages(found, wanted)) {
       // Takes back a lowering that is on its way: the newest wish is this one.
       Atomics.add(this.#generation, 0, 1);
-      this.#expected.memory = memoryBytes(wanted);
-      const repaired = this.#repairSwap(found);
-      return repaired;
+      this.#expected.memory = memoryBytes(found);
+      return this.#repairSwap(found);
     }
     Atomics.add(this.#generation, 0, 1);
     const oldSwap = this.#files.swap();
@@ -160,7 +160,7 @@ export class CgroupLimitHandle implements LimitHandle {
     const found = this.#files.memory();
     if (found === UNREADABLE) return 'gone';
     if (samePages(found, wanted)) {
-      this.#expected.memory = memoryBytes(wanted);
+      this.#expected.memory = memoryBytes(found);
       return this.#repairSwap(found);
     }
     if (wanted > found) return 'refused';
@@ -186,8 +186,9 @@ export class CgroupLimitHandle implements LimitHandle {
       return 'refused';
     }
     if (result === 'written' || result === 'unchanged') {
-      this.#expected.memory = memoryBytes(wanted);
       this.#scope?.memory(wanted, this.#swapAllowance);
+      this.#expected.memory = memoryBytes(wanted);
+      return this.#memoryIs(wanted) === 'written' ? result : 'not_effective';
     }
     return result;
   }
@@ -255,16 +256,25 @@ export class CgroupLimitHandle implements LimitHandle {
   #memoryIs(wanted: number): WriteResult {
     const now = this.#files.memory();
     if (now === UNREADABLE) return 'gone';
-    return samePages(now, wanted) ? 'written' : 'not_effective';
+    if (!samePages(now, wanted)) return 'not_effective';
+    // Rounded to larger pages: what the kernel says is what is expected from now on.
+    this.#expected.memory = memoryBytes(now);
+    return 'written';
   }
 
   #quotaMicros(quota: number, period: number): number {
     if (quota === NO_LIMIT) return UNLIMITED;
-    return Math.max(LEAST_QUOTA, Math.min(this.#ceiling, Math.round((quota * period) / 1000)));
+    const micros = Math.max(LEAST_QUOTA, Math.round((quota * period) / 1000));
+    if (micros > this.#ceiling) this.#ceiling = this.#files.ceiling();
+    return Math.max(LEAST_QUOTA, Math.min(this.#ceiling, micros));
   }
 
   #isUsers(shares: number, weight: number): boolean {
     return this.#files.version === 2 && shares === this.#user.shares && isRuntimeWeight(shares, weight);
+  }
+
+  get #formula(): WeightFormula {
+    return this.#ownFormula ?? this.#context.formula;
   }
 
   #sharesOf(weight: number): number {

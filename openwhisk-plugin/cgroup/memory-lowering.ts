@@ -2,6 +2,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import type { WriteResult } from '../ports/index.js';
 import type { MemoryPaths } from './limit-files.js';
 
+/** A limit reads back rounded down to a page, which is at most this (arm64). */
+const LARGEST_PAGE = 65_536;
+
 export interface LoweringJob {
   readonly paths: MemoryPaths;
   /** Bytes, a whole number of pages. */
@@ -58,7 +61,8 @@ export function lowerMemoryNow(job: LoweringJob, wanted: () => boolean, files: T
       files.write(paths.limit, `${old}\n`);
       return 'refused';
     }
-    return Number(firstLine(files.read(paths.limit))) === job.limit ? 'written' : 'not_effective';
+    const now = Number(firstLine(files.read(paths.limit)));
+    return now <= job.limit && job.limit - now < LARGEST_PAGE ? 'written' : 'not_effective';
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
     return code === 'ENOENT' || code === 'ENODEV' ? 'gone' : 'refused';

@@ -32,18 +32,28 @@ export async function restoreAll(parts: { engine: ContainerListing; writer: Limi
   const restored: RestoredContainer[] = [];
   const failed: { container: ContainerInfo; error: Error }[] = [];
   const containers = await parts.engine.snapshot();
+  const fail = (container: ContainerInfo, error: unknown): void => {
+    if (error instanceof CgroupNotFoundError) return;
+    failed.push({ container, error: error instanceof Error ? error : new Error(messageOf(error)) });
+  };
+  // All are opened first: containers that were left alone show the writer which weights the runtime gives on this host.
+  const handles: { container: ContainerInfo; handle: LimitHandle }[] = [];
+  for (const container of containers) {
+    try {
+      handles.push({ container, handle: parts.writer.open(container) });
+    } catch (error) {
+      fail(container, error);
+    }
+  }
   await Promise.all(
-    containers.map(async (container) => {
-      let handle: LimitHandle | null = null;
+    handles.map(async ({ container, handle }) => {
       try {
-        handle = parts.writer.open(container);
         const result = await restoreUserLimits(container, handle);
         if (result) restored.push(result);
       } catch (error) {
-        if (error instanceof CgroupNotFoundError) return;
-        failed.push({ container, error: error instanceof Error ? error : new Error(messageOf(error)) });
+        fail(container, error);
       } finally {
-        handle?.close();
+        handle.close();
       }
     }),
   );

@@ -45,8 +45,10 @@ export class CgroupUsageMonitor implements UsageMonitor {
   hostMemoryInUse(): Bytes {
     this.#meminfo ??= ControlFile.open(join(this.#root, 'proc/meminfo'), 'r');
     const length = this.#meminfo?.fillWords() ?? -1;
-    if (length < 0) return 0 as Bytes;
-    return ((MEM_TOTAL.valueOf(length) - MEM_AVAILABLE.valueOf(length)) * 1024) as Bytes;
+    const available = MEM_AVAILABLE.valueOf(length);
+    // Unknown is as good as full: nothing is lent then.
+    if (length < 0 || available < 0) return Number.MAX_SAFE_INTEGER as Bytes;
+    return ((MEM_TOTAL.valueOf(length) - available) * 1024) as Bytes;
   }
 
   close(): void {

@@ -105,15 +105,17 @@ export class DockerClient {
       this.#breaker.failed();
       throw error;
     }
+    let isAnswered = false;
     try {
       const response = await this.#send(path, true);
       const body = await this.#body(path, response);
+      isAnswered = true;
       this.#breaker.succeeded();
       const status = response.statusCode ?? 0;
       if (status < 200 || status > 299) throw new EngineStatusError(path, status, body);
       return use(body, response);
     } catch (error) {
-      if (error instanceof EngineUnavailableError) this.#breaker.failed();
+      if (!isAnswered) this.#breaker.failed();
       throw error;
     } finally {
       this.#running--;

@@ -286,6 +286,39 @@ test('restoring puts back what a hook left, and says what it found', async (t) =
   tree.remove();
 });
 
+test('A2-14: a container that was left alone shows which weight to restore for another', async (t) => {
+  const path = (id: string): string => `system.slice/docker-${id}.scope`;
+  const left = 'b'.repeat(64);
+  const { tree, at, container } = v2Tree({ 'cpu.weight': '336\n' });
+  // 1024 shares are 100 in the curved formula only; it is listed after the one that needs it.
+  tree.write('proc/77/cgroup', `0::/${path(left)}\n`);
+  tree.write(`sys/fs/cgroup/${path(left)}/cgroup.controllers`, 'cpu memory\n');
+  tree
+    .write(`sys/fs/cgroup/${path(left)}/cpu.weight`, '100\n')
+    .write(`sys/fs/cgroup/${path(left)}/cpu.max`, 'max 100000\n');
+  const other = { ...info({ shares: 1024 }), id: left, pid: 77 };
+  const writer = writerOf(tree.root);
+  await restoreAll({ engine: { snapshot: async () => [container, other] }, writer });
+  t.is(at('cpu.weight'), '21');
+  t.is(tree.line(`sys/fs/cgroup/${path(left)}/cpu.weight`), '100');
+  await writer.close();
+  tree.remove();
+});
+
+test('a limit between two pages is no drift', async (t) => {
+  const { tree, container } = v2Tree();
+  const handle = writerOf(tree.root).open(container);
+  const drift = new DriftWatch(() => {});
+  drift.watch(container, handle);
+  for (const size of [256 * MIB + 8192, 300 * MIB + 12_345, 300 * MIB + 70_000]) {
+    t.not(handle.raiseMemory(bytes(size)), 'refused');
+    await drift.pass();
+  }
+  t.is(drift.total, 0);
+  handle.close();
+  tree.remove();
+});
+
 test('restoring leaves a loan that is in use, since taking it back would kill', async (t) => {
   const { tree, at, container } = v2Tree({ 'memory.max': `${512 * MIB}\n`, 'memory.current': `${300 * MIB}\n` });
   const writer = writerOf(tree.root);

@@ -155,5 +155,7 @@ test('memory in use on the host is what is not available', (t) => {
     'MemTotal:       24683520 kB\nMemFree:        1000 kB\nMemAvailable:   24000000 kB\nBuffers:  5 kB\n',
   );
   t.is(monitor.hostMemoryInUse() as number, 683520 * 1024);
+  tree.write('proc/meminfo', '');
+  t.is(monitor.hostMemoryInUse() as number, Number.MAX_SAFE_INTEGER, 'unknown counts as full');
   close();
 });

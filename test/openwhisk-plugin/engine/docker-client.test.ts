@@ -104,6 +104,41 @@ test('answers that are errors, no JSON, of another shape or endless end in an er
   await stub.close();
 });
 
+test('an engine that hung is asked again after a pause, and then as before', async (t) => {
+  let answer: 'well' | 'never' | 'endless' = 'well';
+  const stub = await stubEngine((url, response) => {
+    if (answer === 'well') json(response, url === '/version' ? VERSION : {});
+    if (answer === 'endless') {
+      const more = (): void => {
+        while (!response.destroyed && response.write(Buffer.alloc(1024 * 1024, 32)));
+      };
+      response.on('drain', more);
+      more();
+    }
+  });
+  const client = new DockerClient({ socketPath: stub.socketPath, deadline: millis(400) });
+  await client.get('/info', anything);
+  answer = 'never';
+  await Promise.allSettled(Array.from({ length: 8 }, () => client.get('/info', anything)));
+  const isAsked = async (): Promise<boolean> => {
+    const before = stub.requests.length;
+    await client.get('/info', anything).catch(() => {});
+    return stub.requests.length > before;
+  };
+  t.false(await isAsked());
+  // Half a second later one call may try; that its answer is bad must not close the way for good.
+  answer = 'endless';
+  await new Promise((resolve) => setTimeout(resolve, 600));
+  t.true(await isAsked());
+  t.false(await isAsked());
+  answer = 'well';
+  await new Promise((resolve) => setTimeout(resolve, 1100));
+  t.true(await isAsked());
+  await client.get('/info', anything);
+  client.close();
+  await stub.close();
+});
+
 test('without an engine at the socket the error names the socket', async (t) => {
   const client = new DockerClient({ socketPath: '/nonexistent/docker.sock', deadline: millis(500) });
   const error = await t.throwsAsync(client.get('/info', anything), { instanceOf: EngineUnavailableError });
