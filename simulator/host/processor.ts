@@ -96,7 +96,7 @@ export class Processor {
     if (quota > 0) {
       const index = Math.floor((now - c.epoch[slot]!) / c.period[slot]!);
       if (index === c.usedPeriod[slot]) {
-        const budget = quota - c.used[slot]!;
+        const budget = Math.max(0, quota - c.used[slot]!);
         if (cpu > budget) {
           work *= budget / cpu;
           cpu = budget;
@@ -214,7 +214,7 @@ export class Processor {
   #slotDue(slot: number, now: number): number {
     const c = this.#table.columns;
     const period = c.period[slot]!;
-    if (this.#table.throttled[slot]) return c.epoch[slot]! + (c.usedPeriod[slot]! + 1) * period;
+    if (this.#table.throttled[slot]) return Math.max(now, c.epoch[slot]! + (c.throttledIn[slot]! + 1) * period);
     const work = Math.min(c.target[slot]! - c.done[slot]!, this.#untilMemoryLimit(slot));
     if (work <= WORK_EPSILON) return now;
     const speed = c.speed[slot]!;

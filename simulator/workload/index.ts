@@ -3,6 +3,7 @@ export { Table, TraceError } from './csv.js';
 export { type DemandClass, demandClass } from './demand-classes.js';
 export { type Distribution, quantile, scaled } from './distribution.js';
 export { compressionOf, offeredLoad, type Plan, planWorkload, soloMs } from './plan.js';
+export { loadWorkload, SHIPPED_WORKLOADS, type ShippedWorkload, shippedWorkload } from './shipped.js';
 export {
   type Arrivals,
   type Compression,
