@@ -1,1 +1,5 @@
-export {};
+export * from './agent-host.js';
+export * from './environment.js';
+export { FEATURES, localFeatures, sloPreservation } from './features.js';
+export * from './managers/index.js';
+export * from './resource-manager.js';

@@ -1,3 +1,4 @@
+export * from './boot-id.js';
 export * from './errors.js';
 export * from './function-token.js';
 export * from './inbox.js';

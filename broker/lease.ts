@@ -19,7 +19,8 @@ export interface LeaseOptions {
 /**
  * One owner of a key at a time. The epoch is the revision at which the lease was taken, so it rises from owner to owner, and
  * whoever obeys the highest epoch seen is right (design §5). No machine's clock is compared with another's: a contender waits
- * until the lease has not changed for its duration; an owner that cannot renew gives up after two thirds of it.
+ * until the lease has not changed for its duration; an owner that cannot renew gives up after two thirds of it. A lease of this
+ * host's earlier life is free at once: a host's name is unique.
  *
  * Without JetStream there is nobody to ask: the lease counts as ours with epoch 1.
  */
@@ -92,7 +93,8 @@ export class Lease {
       this.#seenAt = now;
     }
     const held = entry.value ? decodeLease(entry.value) : null;
-    const term = held?.ok ? Math.min(held.message.duration, duration * 4) : duration;
+    const earlierLife = held?.ok === true && held.message.host === this.#options.host;
+    const term = earlierLife ? 0 : held?.ok ? Math.min(held.message.duration, duration * 4) : duration;
     if (now - this.#seenAt < term) return;
     const revision = await bucket.update(key, this.#value(), entry.revision);
     if (revision !== null) this.#taken(revision);

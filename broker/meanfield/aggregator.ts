@@ -17,6 +17,8 @@ export interface AggregatorOptions {
   readonly boot: string;
   /** Length of a step, ms. */
   readonly step: Millis;
+  /** Default {@link SILENT_STEPS}. */
+  readonly silentSteps?: number;
 }
 
 interface Agents {
@@ -70,7 +72,7 @@ export class Aggregator {
     const { step } = this.#options;
     const { boot, sequence, sums } = partial;
     // A sender's own interval counts, within reason: one message must not keep a dead host in the totals for long.
-    const leaveAfter = SILENT_STEPS * Math.min(Math.max(partial.interval, step), 6 * step);
+    const leaveAfter = this.#silentSteps() * Math.min(Math.max(partial.interval, step), 6 * step);
     this.#agents.set(partial.host, { boot, sequence, sums, at: now, leaveAfter });
     return null;
   }
@@ -113,9 +115,13 @@ export class Aggregator {
     return { agents: [...this.#agents.keys()], invokers: [...this.#invokers.keys()] };
   }
 
+  #silentSteps(): number {
+    return this.#options.silentSteps ?? SILENT_STEPS;
+  }
+
   #leave(now: Millis): void {
     for (const [host, agents] of this.#agents) if (now - agents.at > agents.leaveAfter) this.#agents.delete(host);
-    const limit = SILENT_STEPS * this.#options.step;
+    const limit = this.#silentSteps() * this.#options.step;
     for (const [host, invoker] of this.#invokers) if (now - invoker.at > limit) this.#invokers.delete(host);
   }
 

@@ -1,4 +1,5 @@
 import { type Clock, type Millis, messageOf, type Timers } from '../../config/index.js';
+import { newBootId } from '../boot-id.js';
 import { Inbox, type InboxRefusal } from '../inbox.js';
 import { Lease } from '../lease.js';
 import { type Logger, silentLogger } from '../logger.js';
@@ -9,7 +10,7 @@ import type { MeanField } from '../messages/mean-field.js';
 import type { Broker } from '../port.js';
 import { serve } from '../services.js';
 import { buckets, services, subjects, wildcards } from '../subjects.js';
-import { Aggregator, type AggregatorRefusal } from './aggregator.js';
+import { Aggregator, type AggregatorRefusal, SILENT_STEPS } from './aggregator.js';
 
 export interface AggregatorRun {
   readonly broker: Broker;
@@ -18,8 +19,10 @@ export interface AggregatorRun {
   /** Length of a mean-field step, ms (design §5: 10 s). */
   readonly intervalMs: number;
   readonly host: string;
-  /** Drawn anew by the process at its start. */
-  readonly boot: string;
+  /** Drawn anew by the process at its start: `newBootId()`. */
+  readonly boot?: string;
+  /** Steps of silence after which a host leaves the totals; default 1.5. */
+  readonly silentSteps?: number;
   readonly logger?: Logger;
 }
 
@@ -32,9 +35,9 @@ export interface RunningAggregator {
 
 /** Runs a mean-field aggregator until stopped. Of several, the holder of the lease publishes; the others stay ready. */
 export function runAggregator(run: AggregatorRun): RunningAggregator {
-  const { broker, clock, timers, host, boot, logger = silentLogger } = run;
+  const { broker, clock, timers, host, boot = newBootId(), silentSteps = SILENT_STEPS, logger = silentLogger } = run;
   const step = run.intervalMs as Millis;
-  const aggregator = new Aggregator({ host, boot, step });
+  const aggregator = new Aggregator({ host, boot, step, silentSteps });
   const refusals: Record<string, number> = {};
   const refused =
     (what: string) =>

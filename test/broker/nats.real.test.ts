@@ -33,6 +33,7 @@ test('credentials that cannot be right are refused at once, naming the file', (t
 if (natsServerHere()) {
   test.serial('a broker made before its server is usable at once, and works when the server comes', async (t) => {
     const server = new RealServer();
+    t.teardown(() => server.remove());
     await server.up();
     await server.down();
     const errors: string[] = [];
@@ -53,11 +54,11 @@ if (natsServerHere()) {
     await until(() => seen.length === 1 && entries.length === 1, 'both arrive');
     t.deepEqual([seen, entries, errors], [['now'], ['v'], ['GLN_BROKER_DISCONNECTED']]);
     await broker.close();
-    await server.remove();
   });
 
   test.serial('twenty lost connections leave no consumer behind, and the watch still works', async (t) => {
     const server = new RealServer();
+    t.teardown(() => server.remove());
     await server.up();
     const broker = await server.connect('watcher');
     const seen: string[] = [];
@@ -75,13 +76,13 @@ if (natsServerHere()) {
     t.is(info.state.consumer_count, 0);
     await admin.close();
     await broker.close();
-    await server.remove();
   });
 
   test.serial(
     'a server that comes back with an empty store gets its buckets again, and old values are deleted',
     async (t) => {
       const server = new RealServer();
+      t.teardown(() => server.remove());
       await server.up();
       const broker = await server.connect('watcher');
       const kv = broker.keyValue('mode');
@@ -98,12 +99,12 @@ if (natsServerHere()) {
       await until(() => seen.at(-1) === 'a=new', 'a lower revision of the new bucket counts');
       t.pass();
       await broker.close();
-      await server.remove();
     },
   );
 
   test.serial('a server that takes nothing more costs bounded memory: messages are dropped and counted', async (t) => {
     const server = new RealServer();
+    t.teardown(() => server.remove());
     await server.up();
     const broker = new NatsBroker({ servers: [server.url], name: 'backlog', backlogBytes: 1_000_000 });
     await until(() => broker.connected, 'connected');
@@ -117,11 +118,11 @@ if (natsServerHere()) {
     await broker.flush();
     await until(() => broker.publish('flood', new Uint8Array(1000)), 'it goes on');
     await broker.close();
-    await server.remove();
   });
 
   test.serial('a refused client is told apart from a missing server, and a forbidden subject is named', async (t) => {
     const server = new RealServer();
+    t.teardown(() => server.remove());
     const config = join(server.directory, 'auth.conf');
     const pair = nkeys.createUser();
     writeFileSync(
@@ -158,11 +159,11 @@ if (natsServerHere()) {
     const right = new NatsBroker({ servers: [server.url], name: 'n', credentialsFile: seedFile });
     await until(() => right.connected, 'nkey accepted');
     await right.close();
-    await server.remove();
   });
 
   test.serial('without JetStream stores say so, and an aggregator publishes all the same', async (t) => {
     const server = new RealServer();
+    t.teardown(() => server.remove());
     const config = join(server.directory, 'nojs.conf');
     writeFileSync(config, 'accounts { A { users = [ { user: a, password: a } ] } }\nno_auth_user: a\n');
     await server.up(['-c', config]);
@@ -182,6 +183,5 @@ if (natsServerHere()) {
     await aggregator.stop();
     t.pass();
     await broker.close();
-    await server.remove();
   });
 }

@@ -19,6 +19,7 @@ export function natsServerHere(): boolean {
 export class RealServer {
   readonly directory = mkdtempSync(join(tmpdir(), 'gleaner-test-nats-'));
   #server: LaunchedServer | null = null;
+  readonly #brokers: Broker[] = [];
   #port = -1;
 
   get url(): string {
@@ -46,11 +47,14 @@ export class RealServer {
 
   async connect(name = 'test'): Promise<Broker> {
     const broker = new NatsBroker({ servers: [this.url], name });
+    this.#brokers.push(broker);
     await until(() => broker.connected, 'first connect');
     return broker;
   }
 
+  /** For a test's teardown: also what a failed test left open must not keep the process alive. */
   async remove(): Promise<void> {
+    await Promise.all(this.#brokers.map((broker) => broker.close()));
     await this.down();
     rmSync(this.directory, { recursive: true, force: true });
   }

@@ -1,0 +1,279 @@
+import { LRUCache } from 'lru-cache';
+import {
+  type Broker,
+  type BrokerMessage,
+  buckets,
+  type Contribution,
+  decodeObservation,
+  encodeMessage,
+  functionToken,
+  Inbox,
+  isFunctionName,
+  type Logger,
+  newBootId,
+  type Observation,
+  ServiceError,
+  serve,
+  services,
+  silentLogger,
+  subjects,
+  type Target,
+  wildcards,
+} from '../broker/index.js';
+import { type Clock, type Millis, messageOf, type Random, type Timers } from '../config/index.js';
+import { Agent } from './agent.js';
+import { MeanFieldView } from './mean-field-view.js';
+import type { Decision, ResourceManager } from './resource-manager.js';
+import { Shards } from './shards.js';
+
+export interface AgentHostRun {
+  readonly broker: Broker;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+  /** One manager for all, or by function. */
+  readonly manager: ResourceManager | ((fn: string) => ResourceManager);
+  /** Length of a mean-field step, ms (design §5: 10 s). */
+  readonly intervalMs: number;
+  /** Unique among agent hosts. */
+  readonly host: string;
+  readonly boot?: string;
+  /** Agents kept in memory; the one silent for longest goes first, and begins anew when its function is seen again. */
+  readonly resident?: number;
+  /** Share of decisions reported on `agent.<fn>`. */
+  readonly reportShare?: number;
+  readonly logger?: Logger;
+}
+
+export interface AgentHostCounts {
+  observations: number;
+  targets: number;
+  /** Observations of functions whose shard another host has. */
+  elsewhere: number;
+  /** A message on another function's subject. */
+  wrongSubject: number;
+  /** A manager threw, or wished for what is not finite: no target, so user limits. */
+  failedDecisions: number;
+}
+
+export interface RunningAgentHost {
+  readonly counts: Readonly<AgentHostCounts>;
+  readonly agents: number;
+  readonly ownedShards: number;
+  stop(): Promise<void>;
+}
+
+/** An agent is active, and counts in the sums, for so many intervals after its last observation. */
+const ACTIVE_INTERVALS = 3;
+const LEASE_LEAST = 6000;
+/** Functions in one answer of `list`: some 300 KB, below the server's largest payload. */
+const PAGE = 1000;
+
+const finiteWish = (value: number | undefined): boolean => value === undefined || (Number.isFinite(value) && value > 0);
+
+const soundDecision = (decision: Decision): boolean =>
+  finiteWish(decision.cpu) && finiteWish(decision.memory) && finiteWish(decision.weightFactor);
+
+/** The body of `gleaner agents`: observations in, targets out. Runs until stopped; needs no connection to start. */
+export function runAgentHost(run: AgentHostRun): RunningAgentHost {
+  const { broker, clock, timers, random, host, boot = newBootId(), logger = silentLogger, reportShare = 1 } = run;
+  const interval = run.intervalMs as Millis;
+  const managerOf = typeof run.manager === 'function' ? run.manager : () => run.manager as ResourceManager;
+  const agents = new LRUCache<string, Agent>({ max: Math.max(1, run.resident ?? 1000) });
+  const counts: AgentHostCounts = { observations: 0, targets: 0, elsewhere: 0, wrongSubject: 0, failedDecisions: 0 };
+  const refused =
+    (what: string) =>
+    (kind: string, detail: string): void =>
+      logger.warn({ kind, detail }, `${what} refused`);
+  const inbox = new Inbox<Observation>({
+    decode: decodeObservation,
+    stamp: (o) => ({ sender: `${o.host} ${o.function}`, boot: o.boot, sequence: o.step }),
+    refused: refused('observation'),
+    senders: 100_000,
+  });
+  const meanField = new MeanFieldView({ host, boot, interval, refused: refused('mean field') });
+  const duration = Math.max(LEASE_LEAST, interval / 2) as Millis;
+  const shards = new Shards({ broker, host, boot, clock, timers, duration });
+  const functions = broker.keyValue(buckets.functions);
+  let paused = false;
+  let sequence = 0;
+  let targetSequence = 0;
+
+  const agentOf = (fn: string): Agent => {
+    let agent = agents.get(fn);
+    if (!agent) {
+      agent = new Agent(fn, managerOf(fn));
+      agents.set(fn, agent);
+    }
+    return agent;
+  };
+
+  const register = (agent: Agent, observation: Observation): void => {
+    if (agent.registered) return;
+    agent.registered = true;
+    const value = encodeMessage({
+      v: 1,
+      function: agent.fn,
+      manager: agent.manager.name,
+      agentHost: host,
+      boot,
+      user: { cpu: observation.user.cpu, memory: observation.user.memory },
+      registeredAt: clock.wall(),
+    });
+    functions.put(functionToken(agent.fn), value).catch((error: unknown) => {
+      // Tried again at the function's next observation; the registry is for people and never waited for.
+      agent.registered = false;
+      logger.debug({ function: agent.fn, error: messageOf(error) }, 'not registered');
+    });
+  };
+
+  const send = (agent: Agent, observation: Observation, decision: Decision, epoch: number): void => {
+    const { actions, ...wish } = decision;
+    const target: Target = {
+      v: 1,
+      function: agent.fn,
+      ...wish,
+      epoch,
+      echo: { host: observation.host, boot: observation.boot, observedAt: observation.observedAt },
+      author: { host, boot, sequence: ++targetSequence, manager: agent.manager.name },
+    };
+    if (broker.publish(subjects.target(agent.fn), encodeMessage(target))) counts.targets++;
+    if (random.next() >= reportShare) return;
+    const { cpu, memory, containers } = wish;
+    const report = {
+      v: 1,
+      function: agent.fn,
+      host,
+      boot,
+      sequence: targetSequence,
+      manager: agent.manager.name,
+      phase: agent.phase,
+      step: agent.steps,
+      features: agent.features,
+      actions,
+      target: { cpu, memory, containers },
+    };
+    broker.publish(subjects.agentReport(agent.fn), encodeMessage(report));
+  };
+
+  const observe = (message: BrokerMessage): void => {
+    const now = clock.monotonic();
+    const observation = inbox.take(message.data, now);
+    if (!observation) return;
+    const fn = observation.function;
+    if (message.subject !== subjects.observation(fn)) {
+      counts.wrongSubject++;
+      return;
+    }
+    counts.observations++;
+    const epoch = shards.epochOf(fn);
+    if (epoch === null) {
+      counts.elsewhere++;
+      agents.delete(fn);
+      return;
+    }
+    const agent = agentOf(fn);
+    register(agent, observation);
+    try {
+      const decision = agent.decide(observation, meanField.around(fn, now), random, now);
+      if (!soundDecision(decision)) throw new Error('a wish is not a positive number');
+      if (!paused && !agent.paused) send(agent, observation, decision, epoch);
+    } catch (error) {
+      counts.failedDecisions++;
+      if (counts.failedDecisions === 1) logger.error({ function: fn, error: messageOf(error) }, 'no decision');
+    }
+  };
+
+  const publishPartial = (): void => {
+    const now = clock.monotonic();
+    const since = (now - ACTIVE_INTERVALS * interval) as Millis;
+    const contributions = new Map<string, Contribution>();
+    for (const [fn, agent] of agents.entries()) {
+      if (agent.lastSeen >= since && agent.steps > 0 && shards.epochOf(fn) !== null) {
+        contributions.set(fn, agent.contribution(since));
+      }
+    }
+    const sums = meanField.record(++sequence, contributions);
+    broker.publish(subjects.agentsPartial(host), encodeMessage({ v: 1, host, boot, sequence, interval, sums }));
+  };
+
+  const subscriptions = [
+    broker.subscribe(wildcards.observations, observe),
+    broker.subscribe(subjects.meanField, (message) => {
+      const field = meanField.take(message.data, clock.monotonic());
+      if (field) void shards.rebalance(Math.max(1, field.batches.length)).catch(() => {});
+    }),
+  ];
+  const cancelStatus = broker.onStatus((status) => {
+    if (status.kind === 'connected') void shards.turn();
+  });
+  const cancelPartial = timers.every(interval, publishPartial);
+
+  const state = () => ({
+    host,
+    boot,
+    paused,
+    shards: shards.owned,
+    counts,
+    observations: inbox.counts,
+    meanField: meanField.counts,
+  });
+  const agentNamed = (request: unknown): Agent => {
+    const fn = (request as { function?: unknown } | undefined)?.function;
+    if (typeof fn !== 'string' || !isFunctionName(fn)) {
+      throw new ServiceError(400, 'which function?', 'send {"function": "/namespace/package/action"}');
+    }
+    const agent = agents.peek(fn);
+    if (!agent) throw new ServiceError(404, `${fn} has no agent on ${host}`, 'see `list` for those that are here');
+    return agent;
+  };
+  const setPaused = (request: unknown, value: boolean) => {
+    if (request === undefined || (request as { function?: unknown }).function === undefined) paused = value;
+    else agentNamed(request).paused = value;
+    return state();
+  };
+  const page = (request: unknown): object[] => {
+    const { offset = 0, limit = PAGE } = (request ?? {}) as { offset?: number; limit?: number };
+    return [...agents.values()].slice(offset, offset + Math.min(PAGE, limit)).map((agent) => agent.summary());
+  };
+  const service = serve(
+    broker,
+    {
+      name: services.agents,
+      version: '1.0.0',
+      description: 'decides what each function should be given',
+      host,
+      endpoints: {
+        list: (request) => ({ ...state(), total: agents.size, functions: page(request) }),
+        inspect: (request) => agentNamed(request).describe(),
+        pause: (request) => setPaused(request, true),
+        resume: (request) => setPaused(request, false),
+        retrain: (request) => {
+          const agent = agentNamed(request);
+          if (!agent.retrain()) {
+            throw new ServiceError(501, `retrain is not supported by this manager (${agent.manager.name})`);
+          }
+          return agent.describe();
+        },
+      },
+    },
+    clock,
+  );
+
+  return {
+    counts,
+    get agents() {
+      return agents.size;
+    },
+    get ownedShards() {
+      return shards.owned;
+    },
+    async stop() {
+      cancelPartial();
+      cancelStatus();
+      service.stop();
+      for (const subscription of subscriptions) subscription.unsubscribe();
+      await shards.stop();
+    },
+  };
+}

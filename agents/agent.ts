@@ -1,0 +1,116 @@
+import type { Contribution, MeanField, Observation, Others, PerResource } from '../broker/index.js';
+import type { Bytes, Millicores, Millis, Random } from '../config/index.js';
+import { localFeatures } from './features.js';
+import type { Decision, ResourceManager } from './resource-manager.js';
+
+/** Invoker hosts of one function that are remembered, the one silent for longest goes first. */
+const HOSTS_MAX = 64;
+
+interface Seen {
+  readonly observation: Observation;
+  readonly at: Millis;
+}
+
+/** What of the mean field concerns one function. */
+export interface Surroundings {
+  readonly field: MeanField | null;
+  readonly others: Others | null;
+}
+
+const priceOn = (field: MeanField | null, host: string): PerResource | null =>
+  field?.hosts.find((one) => one.host === host)?.price ?? null;
+
+/** One function's manager with its state, and what was last seen of the function on each invoker host. */
+export class Agent {
+  readonly fn: string;
+  readonly manager: ResourceManager;
+  paused = false;
+  /** Registered in `gleaner_functions`, or being so. */
+  registered = false;
+  decision: Decision | null = null;
+  features: readonly number[] = [];
+  steps = 0;
+  lastSeen = 0 as Millis;
+  #state: unknown;
+  readonly #hosts = new Map<string, Seen>();
+  readonly #actions: [number, number, number] = [0, 0, 0];
+
+  constructor(fn: string, manager: ResourceManager) {
+    this.fn = fn;
+    this.manager = manager;
+    this.#state = manager.initialState(fn);
+  }
+
+  get phase(): string {
+    return this.manager.phase(this.#state);
+  }
+
+  decide(observation: Observation, surroundings: Surroundings, random: Random, now: Millis): Decision {
+    this.#hosts.delete(observation.host);
+    this.#hosts.set(observation.host, { observation, at: now });
+    if (this.#hosts.size > HOSTS_MAX) this.#hosts.delete(this.#hosts.keys().next().value!);
+    this.lastSeen = now;
+    this.steps++;
+    const { field, others } = surroundings;
+    this.features = localFeatures(observation, field, others);
+    const view = { observation, features: this.features, others, price: priceOn(field, observation.host), random };
+    const { state, decision } = this.manager.decide(this.#state, view, now);
+    this.#state = state;
+    this.decision = decision;
+    for (let i = 0; i < 3; i++) this.#actions[i] = this.#actions[i]! + decision.actions[i]!;
+    return decision;
+  }
+
+  /** False where the manager does not learn. */
+  retrain(): boolean {
+    if (!this.manager.retrain) return false;
+    this.#state = this.manager.retrain(this.#state);
+    return true;
+  }
+
+  /** The record for the mean field, over the hosts seen since `since`; actions since the last record, as a direction. */
+  contribution(since: Millis): Contribution {
+    let cpu = 0;
+    let memory = 0;
+    let containers = 0;
+    let wantedCpu = 0;
+    let wantedMemory = 0;
+    for (const [host, { observation, at }] of this.#hosts) {
+      if (at < since) {
+        this.#hosts.delete(host);
+        continue;
+      }
+      const { granted, wanted } = observation;
+      cpu += granted.cpu.mean * observation.containers;
+      memory += granted.memory.mean * observation.containers;
+      containers += observation.containers;
+      wantedCpu += wanted.cpu * observation.containers;
+      wantedMemory += wanted.memory * observation.containers;
+    }
+    const actions = this.#actions.map(Math.sign);
+    this.#actions.fill(0);
+    return {
+      state: this.features,
+      actions,
+      allocated: { cpu: cpu as Millicores, memory: memory as Bytes, containers },
+      wanted: { cpu: wantedCpu as Millicores, memory: wantedMemory as Bytes },
+    };
+  }
+
+  /** For `list`. */
+  summary(): object {
+    const { fn, manager, phase, paused, steps, decision } = this;
+    return { function: fn, manager: manager.name, phase, paused, steps, decision };
+  }
+
+  /** For `inspect`. */
+  describe(): object {
+    return {
+      ...this.summary(),
+      features: this.features,
+      state: this.#state,
+      hosts: [...this.#hosts.keys()],
+      observation: [...this.#hosts.values()].at(-1)?.observation ?? null,
+    };
+  }
+}

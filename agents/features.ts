@@ -1,0 +1,40 @@
+import { LatencyHistogram, type MeanField, type Observation, type Others } from '../broker/index.js';
+
+/** Names of the local features, in their order (simppo-aware.md §1.2). */
+export const FEATURES = ['cpu_util', 'slo_preservation', 'cpu', 'cpu_others', 'containers', 'arrival_rate'] as const;
+
+/** Scales of the published environment (simppo-aware.md §1.2), used where no invoker host tells its capacity. */
+const CAPACITY_UNKNOWN = 20_000;
+const CONTAINERS_SCALE = 20;
+const RATE_SCALE = 10;
+/** Fewer samples than this have no p99 of their own: the largest stands for it (simppo-aware.md §1.8). */
+const P99_SAMPLES = 20;
+
+const clip = (value: number): number => (value > 0 ? Math.min(1, value) : 0);
+
+const scratch = new LatencyHistogram();
+
+/** min(1, SLO / p99); 1 without an SLO or without activations; 0 where calls wait and no container exists. */
+export function sloPreservation(observation: Observation): number {
+  if (observation.containers === 0 && observation.running > 0) return 0;
+  if (observation.slo === undefined || observation.activations === 0) return 1;
+  scratch.clear();
+  scratch.add(observation.latency);
+  const tail = scratch.count >= P99_SAMPLES ? scratch.quantile(0.99) : scratch.max;
+  return tail > 0 ? Math.min(1, observation.slo / tail) : 1;
+}
+
+/** The six local features of one observation, each in [0, 1]. */
+export function localFeatures(observation: Observation, field: MeanField | null, others: Others | null): number[] {
+  const capacity = field && field.capacity.cpu > 0 ? field.capacity.cpu : CAPACITY_UNKNOWN;
+  const limit = observation.granted.cpu.mean > 0 ? observation.granted.cpu.mean : observation.user.cpu;
+  const calls = observation.activations + observation.control.activations;
+  return [
+    limit > 0 ? clip(observation.used.cpu / limit) : 0,
+    sloPreservation(observation),
+    clip((limit * observation.containers) / capacity),
+    clip((others?.allocated.cpu ?? 0) / capacity),
+    clip(observation.containers / CONTAINERS_SCALE),
+    observation.span > 0 ? clip((calls * 1000) / observation.span / RATE_SCALE) : 0,
+  ];
+}

@@ -1,0 +1,46 @@
+import type { Observation, Others, PerResource } from '../broker/index.js';
+import type { Bytes, Millicores, Millis, Random } from '../config/index.js';
+
+/** What a manager wishes for one function, per container; what is absent is no wish. */
+export interface Decision {
+  readonly cpu?: Millicores;
+  readonly memory?: Bytes;
+  /** Weight mode: multiplies the activation policy's weight. */
+  readonly weightFactor?: number;
+  readonly containers?: number;
+  readonly concurrency?: number;
+  /** Steps taken (containers, cpu, memory), -1, 0 or 1 each: what the mean field adds up. */
+  readonly actions: readonly [number, number, number];
+}
+
+/** What a manager may look at. */
+export interface View {
+  readonly observation: Observation;
+  /** Local features, each in [0, 1] (`features.ts`). */
+  readonly features: readonly number[];
+  /** The virtual agent; null without a mean field of late. */
+  readonly others: Others | null;
+  /** Congestion price of the observation's host; null without one. */
+  readonly price: PerResource | null;
+  readonly random: Random;
+}
+
+/** Most a function may be given, per container. */
+export interface Cap {
+  readonly cpu: Millicores;
+  readonly memory: Bytes;
+}
+
+/**
+ * Decides at each control step of a function. Pure but for `view.random`: the function's state goes in and comes out, so it
+ * can rest elsewhere, be replayed and be compared.
+ */
+export interface ResourceManager<State = unknown> {
+  readonly name: string;
+  initialState(fn: string): State;
+  decide(state: State, view: View, now: Millis): { readonly state: State; readonly decision: Decision };
+  /** Life-cycle phase for inspection; `managing` for a manager that does not learn. */
+  phase(state: State): string;
+  /** Begins to learn anew. Absent: it does not learn. */
+  retrain?(state: State): State;
+}
