@@ -5,6 +5,7 @@ import type { UserLimits } from '../ports/limits.js';
 import { ArmStatistics, DurationStatistics } from './arm-statistics.js';
 import type { MemoryPolicy } from './settings.js';
 import { DecayingHistogram, DecayingMean, DecayingPeak } from './statistics.js';
+import { UNPROVEN_FLOOR } from './weights.js';
 
 /**
  * History of one function on this host: action, version and user limits (a re-created action starts anew: field-notes A1-16).
@@ -69,6 +70,8 @@ export class FunctionState {
   /** Exponent of `short-first` now. */
   alpha: number;
 
+  /** Least weight factor: lower only where the control arm has shown that this function bears it. */
+  payerFloor = UNPROVEN_FLOOR;
   /** Treated durations since `alpha` last changed. */
   readonly sinceAlpha = new DurationStatistics();
   /** Weight factor of the newest run under a weight policy. */

@@ -19,9 +19,8 @@ export class ShortFirstPolicy implements ActivationPolicy {
     const settings = context.settings;
     const fn = run.fn;
     const alpha = Math.min(fn.alpha, settings.alpha, this.#alpha);
-    return (
-      shortFirstFactor(fn.expectedCpu.mean, context.reference, alpha, settings) *
-      targetFactor(run.targetCpu, grant.user)
-    );
+    const low = Math.max(fn.payerFloor, settings.weightClampLow);
+    const factor = shortFirstFactor(fn.expectedCpu.mean, context.reference, alpha, low, settings.weightClampHigh);
+    return factor * targetFactor(run.targetCpu, grant.user);
   }
 }

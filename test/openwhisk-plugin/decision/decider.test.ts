@@ -146,6 +146,17 @@ test('a weight is left alone while the wish stays within 5 % of it, so that noth
   t.is(seen.size, 1);
 });
 
+test('settings can change while runs are in flight', (t) => {
+  const one = decider({}, host(2));
+  const borrower = new Player(one, limits(256, 1));
+  borrower.whole(1000, 2);
+  t.true(borrower.start(borrower.now + 10).cpu.granted > 1300);
+  one.settings = { ...one.settings, cpuReserve: 1000 as Millicores };
+  one.takeRevoked(() => {});
+  t.is(borrower.run.cpu.granted, 1000);
+  t.is(one.cpuPool.loans, 0);
+});
+
 test('faasrm lends memory from the invokers’ user-memory only, and nothing while that is unknown', (t) => {
   const capacity = { ...host(8, 8192), allocatableMemory: (8192 * MIB) as Bytes };
   const headroom = new MemoryHeadroom(capacity.memory, 0 as Bytes, 0 as Bytes);

@@ -82,15 +82,14 @@ for (const [p95, duration, user, expected] of [
 }
 
 test('short-first: (reference / expected)^alpha within 1/16 and 16, and 1 where anything is unknown', (t) => {
-  const s = defaultDecisionSettings;
-  t.is(shortFirstFactor(100, 200, 1, s), 2);
-  t.is(shortFirstFactor(400, 100, 0.5, s), 0.5);
-  t.is(shortFirstFactor(1, 100, 1, s), 16);
-  t.is(shortFirstFactor(10_000, 100, 1, s), 1 / 16);
-  t.is(shortFirstFactor(10_000, 100, 0, s), 1);
-  t.is(shortFirstFactor(Number.NaN, 100, 1, s), 1);
-  t.is(shortFirstFactor(100, Number.NaN, 1, s), 1);
-  t.is(shortFirstFactor(0, 100, 1, s), 1);
+  t.is(shortFirstFactor(100, 200, 1, 1 / 16, 16), 2);
+  t.is(shortFirstFactor(400, 100, 0.5, 1 / 16, 16), 0.5);
+  t.is(shortFirstFactor(1, 100, 1, 1 / 16, 16), 16);
+  t.is(shortFirstFactor(10_000, 100, 1, 1 / 16, 16), 1 / 16);
+  t.is(shortFirstFactor(10_000, 100, 0, 1 / 16, 16), 1);
+  t.is(shortFirstFactor(Number.NaN, 100, 1, 1 / 16, 16), 1);
+  t.is(shortFirstFactor(100, Number.NaN, 1, 1 / 16, 16), 1);
+  t.is(shortFirstFactor(0, 100, 1, 1 / 16, 16), 1);
 });
 
 test('weights are what the kernel and Docker take: whole numbers from 2 to 262144 (field-notes A1-03)', (t) => {
@@ -163,6 +162,27 @@ test('alpha falls by a quarter where a payer is slower than 1.25 x its control a
     watchPayer(other, plain);
   }
   t.is(other.alpha, 1);
+});
+
+test('a payer keeps an eighth of its weight until its control arm shows that it bears less', (t) => {
+  const f = fn();
+  f.weightFactor = 0.25;
+  const treated = (duration: number, runs: number): void => {
+    for (let i = 0; i < runs; i++) {
+      f.sinceAlpha.add(duration, 0, HOUR);
+      watchPayer(f, plain);
+    }
+  };
+  treated(100, 50);
+  t.is(f.payerFloor, 1 / 8, 'no control run, no proof');
+  for (let i = 0; i < 10; i++) f.control.add(100, 0, HOUR);
+  treated(100, 1);
+  t.is(f.payerFloor, 1 / 16);
+  treated(100, 100);
+  t.is(f.payerFloor, 1 / 16, 'never below the clamp');
+  f.sinceAlpha.forget();
+  treated(130, 20);
+  t.deepEqual([f.payerFloor, f.alpha], [1 / 8, 0.75]);
 });
 
 test('the control arm is twice its share without samples, and its share from 200 on', (t) => {

@@ -83,6 +83,11 @@ test('short-first follows the reference, the function’s alpha and the smallest
   r.fn.expectedCpu.add(400, 0, 1000);
   t.is(createPolicy('short-first').choose(r, r.cpu, context()), 0.25);
   t.is(createPolicy('short-first', { alpha: 0.5 }).choose(r, r.cpu, context()), 0.5);
+  r.fn.expectedCpu.forget();
+  r.fn.expectedCpu.add(4000, 0, 1000);
+  t.is(createPolicy('short-first').choose(r, r.cpu, context()), 1 / 8, 'unproven payers keep an eighth');
+  r.fn.payerFloor = 1 / 64;
+  t.is(createPolicy('short-first').choose(r, r.cpu, context()), 1 / 16, 'the clamp');
   r.fn.alpha = 0;
   t.is(createPolicy('short-first').choose(r, r.cpu, context()), 1);
 });
