@@ -15,8 +15,6 @@ export type EndReason =
   | 'tap_lost'
   | 'stopped';
 
-/** Starts that reach the hook later than this set no limit (design §2). */
-export const LATE_MICROS = 50_000;
 /** Wall and monotonic clock may differ by this over one activation; beyond, the clock was stepped. */
 export const CLOCK_TOLERANCE_MICROS = 5_000;
 /** After the deadline OpenWhisk gives up and removes the container; one second more and the end was missed. */
@@ -73,6 +71,7 @@ export class Activation {
     connection: number,
     at: Micros,
     clock: Clock,
+    lateMicros: number,
   ): void {
     const wall = clock.wall();
     const now = clock.monotonic();
@@ -91,7 +90,7 @@ export class Activation {
     this.expires = (now + (left > 0 ? left : NO_DEADLINE_MILLIS) + DEADLINE_GRACE_MILLIS) as Millis;
     this.stepped = false;
     this.#pausedBefore = container.pausedUntil(now);
-    this.late = Math.abs(wall - at) > LATE_MICROS;
+    this.late = Math.abs(wall - at) > lateMicros;
     this.cold = container.activations === 0;
     this.initMicros = container.initMicros;
     container.initMicros = 0 as Micros;
@@ -144,6 +143,8 @@ export class ActivationTracker {
   readonly #listener: ActivationListener;
   readonly #byConnection = new Map<number, Activation>();
   readonly #pool: Activation[] = [];
+  /** Starts that reach the hook later than this set no limit (design §2), us. */
+  lateMicros = 50_000;
 
   constructor(clock: Clock, listener: ActivationListener) {
     this.#clock = clock;
@@ -162,7 +163,7 @@ export class ActivationTracker {
       this.#endAll(container, 'next_head', null);
     }
     const activation = this.#pool.pop() ?? new Activation();
-    activation.open(container, revision, identity, connection, at, this.#clock);
+    activation.open(container, revision, identity, connection, at, this.#clock, this.lateMicros);
     for (let other = container.newest; other !== null; other = other.older) other.shared = true;
     activation.older = container.newest;
     container.newest = activation;

@@ -21,7 +21,8 @@ export class ContainerDesk implements ContainerEngineListener {
   readonly #modes: Modes;
   readonly #isKilled: () => boolean;
   readonly #watch: (bridges: readonly Bridge[]) => void;
-  readonly #settings: DeskSettings;
+  /** Cold-start boosts are given. */
+  boosts: boolean;
   readonly #managed: ManagedFilter;
   readonly #invokers = new Map<string, number>();
   #live = false;
@@ -40,7 +41,7 @@ export class ContainerDesk implements ContainerEngineListener {
     this.#parts = parts;
     this.#pipeline = pipeline;
     this.#modes = modes;
-    this.#settings = settings;
+    this.boosts = settings.boost;
     this.#managed = managedByPrefix(settings.containerPrefix);
     this.#isKilled = isKilled;
     this.#watch = watch;
@@ -147,7 +148,7 @@ export class ContainerDesk implements ContainerEngineListener {
   /** Someone waits for a container that starts, for all of it (design §3). */
   #boost(container: Container): void {
     const { decider, applier, clock, counters } = this.#parts;
-    if (!this.#settings.boost || this.#isKilled() || this.#modes.global !== 'enforce') return;
+    if (!this.boosts || this.#isKilled() || this.#modes.global !== 'enforce') return;
     if (isSystemContainer(container.info.name)) return;
     const quota = decider.boost(container.state, clock.monotonic());
     container.boosted = true;

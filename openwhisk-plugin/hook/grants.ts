@@ -38,6 +38,8 @@ export class Grants {
     const { fn } = revision;
     const agent = this.#aim(activation, fn);
     run.startCpu = container.probe.cpu() as Micros;
+    // Asked for first, so that the decision counts with it.
+    if (run.enforced && revision.state.hitUserLimit) this.#lend(activation);
     decider.start(run, activation.startedMonotonic);
     fn.wantedCpu = run.cpu.wanted;
     fn.wantedMemory = run.memory.wanted;
@@ -101,28 +103,31 @@ export class Grants {
   }
 
   #applyMemory(activation: Activation, who: string): void {
-    const { decider, applier, counters, events } = this.#parts;
+    const { applier } = this.#parts;
     const { container, revision, run } = activation;
-    const { state } = revision;
-    if (state.memoryPolicy === 'faasrm') {
+    if (revision.state.memoryPolicy === 'faasrm') {
       applier.setMemory(container, run.memoryLimit, who, run.memory.choice, activation);
-      return;
+    } else if (container.state.memoryLoan > 0) {
+      const limit = container.info.user.memory + container.state.memoryLoan;
+      applier.setMemory(container, limit, 'loan', 'hit_user_limit', activation);
     }
-    const { state: held } = container;
-    if (!state.hitUserLimit) return;
-    const before = held.memoryLoan;
-    const loan = decider.memoryLoan(held, state, activation.startedMonotonic);
+  }
+
+  /** A loan for the container's life, for a function that has met its user limit. */
+  #lend(activation: Activation): void {
+    const { decider, counters, events } = this.#parts;
+    const { container, revision } = activation;
+    const before = container.state.memoryLoan;
+    const loan = decider.memoryLoan(container.state, revision.state, activation.startedMonotonic);
     if (!(loan > before)) return;
     counters.loans++;
-    const { user } = container.info;
-    applier.setMemory(container, user.memory + loan, 'loan', 'hit_user_limit', activation);
     events.push({
       kind: 'loan',
       function: revision.fn.action,
       resource: 'memory',
       container: container.info.id.slice(0, 64),
-      before: user.memory + before,
-      after: user.memory + loan,
+      before: container.info.user.memory + before,
+      after: container.info.user.memory + loan,
       reason: 'hit_user_limit',
     });
   }
@@ -138,16 +143,18 @@ export class Grants {
   #writeRevoked(state: ContainerState): void {
     const container = this.#byState.get(state);
     if (container === undefined || container.ended || container.running === 0) return;
+    // With the kill switch on, or paused: user limits stand already.
+    if (container.revision === null || !container.revision.fn.enforced) return;
     const { applier, events } = this.#parts;
     if (state.mode === 'quota') {
       applier.setQuota(container, state.cpu.granted, 'pool', 'loan_taken_back', container.newest);
     }
-    if (container.revision?.state.memoryPolicy === 'faasrm' && state.memory.active) {
+    if (container.revision.state.memoryPolicy === 'faasrm' && state.memory.active) {
       applier.setMemory(container, state.memory.granted, 'pool', 'loan_taken_back', container.newest);
     }
     events.push({
       kind: 'release',
-      function: container.revision?.fn.action ?? null,
+      function: container.revision.fn.action,
       container: container.info.id.slice(0, 64),
       reason: 'loan_taken_back',
     });

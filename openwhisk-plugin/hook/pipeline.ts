@@ -188,7 +188,7 @@ export class Pipeline implements TapListener, ActivationListener {
     if (action === 'none') return;
     const { container, run, revision } = activation;
     const { applier, counters, events } = this.#parts;
-    if (!run.enforced) return;
+    if (!run.enforced || !revision.fn.enforced) return;
     counters.safeguards++;
     if (action !== 'restore_cpu') applier.setMemory(container, run.memoryLimit, 'safeguard', 'mid_run', activation);
     if (action !== 'restore_memory') applier.setQuota(container, run.quota, 'safeguard', 'mid_run', activation);

@@ -38,7 +38,7 @@ const ACTIVE_MILLIS = 30_000;
 export class Reporter {
   readonly #parts: HookParts;
   readonly #modes: Modes;
-  readonly #settings: ReporterSettings;
+  #settings: ReporterSettings;
   readonly #clock: Clock;
   readonly #due = new Set<FunctionRecord>();
   readonly #cancels: Cancel[] = [];
@@ -66,6 +66,11 @@ export class Reporter {
     this.#pipeline = pipeline;
     this.#cancels.push(timers.every(millis(FLUSH_MILLIS), () => this.flush()));
     this.#cancels.push(timers.every(millis(this.#settings.hostReportMillis), () => this.reportHost()));
+  }
+
+  /** Other lengths of a step, from the next one on. */
+  configure(steps: Pick<ReporterSettings, 'stepActivations' | 'stepMillis'>): void {
+    this.#settings = { ...this.#settings, ...steps };
   }
 
   stop(): void {

@@ -140,6 +140,7 @@ async function start(options: HookOptions, lock: HookLock): Promise<RunningHook>
     hostReportMillis: config.hook.stepS * 1000,
   });
   const pipeline = new Pipeline(parts, (fn) => reporter.stepped(fn));
+  pipeline.tracker.lateMicros = config.decision.lateStartMs * 1000;
   const silent = (): boolean => stopping || killSwitch.killed;
 
   let bridges: readonly Bridge[] = [];
@@ -235,7 +236,12 @@ async function start(options: HookOptions, lock: HookLock): Promise<RunningHook>
       return stopped;
     },
     reload: (next) => {
-      decider.settings = decisionSettings(next.decision, config.hook.sampleMs, capacity);
+      decider.settings = decisionSettings(next.decision, next.hook.sampleMs, capacity);
+      desk.boosts = next.decision.boost.enabled;
+      pipeline.tracker.lateMicros = next.decision.lateStartMs * 1000;
+      sampler.configure({ sampleMillis: next.hook.sampleMs, driftMillis: next.hook.driftS * 1000 });
+      reporter.configure({ stepActivations: next.hook.stepActivations, stepMillis: next.hook.stepS * 1000 });
+      targets.configure(next.decision.targetStaleMs);
       modes.configure({ mode: next.mode, exclude: next.functions.exclude, overrides: next.functions.overrides });
       hook.usePolicies(next.decision.policy);
       logger.info({ mode: modes.global }, 'configuration reloaded');

@@ -27,7 +27,8 @@ export class Sampler {
   readonly #parts: HookParts;
   readonly #pipeline: Pipeline;
   readonly #desk: ContainerDesk;
-  readonly #settings: SamplerSettings;
+  #settings: SamplerSettings;
+  #timers: Timers | null = null;
   readonly #mayWrite: () => boolean;
   readonly #limits: Limits = { shares: 0, quota: 0 as Limits['quota'], memory: 0 as Limits['memory'] };
   readonly #memoryInUse: () => Bytes;
@@ -58,7 +59,16 @@ export class Sampler {
   }
 
   start(timers: Timers): void {
+    this.#timers = timers;
     this.#cancel = timers.every(millis(this.#settings.sampleMillis / SLICES), () => this.tick());
+  }
+
+  /** New intervals, from now on. */
+  configure(settings: SamplerSettings): void {
+    this.#settings = settings;
+    if (this.#timers === null) return;
+    this.stop();
+    this.start(this.#timers);
   }
 
   stop(): void {

@@ -65,7 +65,7 @@ const EPOCH_MEMORY = 10;
  * hook's own monotonic time, order by the lease's epoch and the author's sequence.
  */
 export class TargetDesk {
-  readonly #settings: TargetSettings;
+  #settings: TargetSettings;
   readonly #clock: Clock;
   readonly #log: RateLimitedLog;
   readonly #find: (action: string) => HeldTarget | undefined;
@@ -83,6 +83,10 @@ export class TargetDesk {
     this.#clock = clock;
     this.#log = log;
     this.#find = find;
+  }
+
+  configure(staleMillis: number): void {
+    this.#settings = { ...this.#settings, staleMillis };
   }
 
   get accepted(): number {

@@ -246,7 +246,7 @@ export class HookRig {
     const n = ++this.#container;
     const memory = wish.memory ?? mebibytes(256);
     return {
-      id: `c${n}`.padEnd(64, '0'),
+      id: n.toString(16).padStart(64, 'c'),
       name: wish.name ?? `wsk0_${n}_guest_hello`,
       address: wish.address ?? `172.17.0.${n + 1}`,
       bridge: wish.bridge ?? 'docker0',
