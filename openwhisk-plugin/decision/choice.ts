@@ -1,3 +1,4 @@
+import type { Bytes } from '../../config/index.js';
 import type { ActivationPolicy, PolicyContext } from '../policies/activation-policy.js';
 import { shortRunQuota } from './quota.js';
 import type { Grant, Run } from './run.js';
@@ -40,25 +41,32 @@ export function chooseWeight(run: Run, policy: ActivationPolicy, context: Policy
 /** Fills `run.memory`. */
 export function chooseMemory(run: Run, policy: ActivationPolicy, context: PolicyContext, now: number): void {
   const grant = run.memory;
-  const container = run.container;
   if (!(grant.user > 0)) {
     userRange(grant, 'unlimited');
     return;
   }
   if (run.fn.memoryPolicy === 'guarantee') {
     grant.lower = grant.user;
-    grant.upper = grant.user + container.memoryLoan;
-    grant.granted = grant.upper;
-    grant.borrowed = container.memoryLoan;
     grant.wanted = Math.max(grant.user, run.fn.wantedMemory);
     grant.reason = 'guarantee';
-    grant.choice = container.memoryLoan > 0 ? 'loan' : 'user';
+    holdLoan(run);
     return;
   }
   if (run.control) userRange(grant, 'control');
   else memoryRange(grant, run.fn, context.settings, now);
   chooseInRange(run, grant, policy, context);
   grant.granted = Math.ceil(grant.granted);
+}
+
+/** Policy `guarantee`: the user's limit and the container's loan, which may come while a run is in it. */
+export function holdLoan(run: Run): void {
+  const grant = run.memory;
+  const loan = run.container.memoryLoan;
+  grant.upper = grant.user + loan;
+  grant.granted = grant.upper;
+  grant.borrowed = loan;
+  grant.choice = loan > 0 ? 'loan' : 'user';
+  run.memoryLimit = grant.granted as Bytes;
 }
 
 /** The policy's wish, clipped. Not finite, not positive (or -0): the user's limit, whatever the range. */

@@ -2,7 +2,7 @@ import type { Bytes, Millicores, Millis, Random } from '../../config/index.js';
 import type { ActivationPolicy, PolicyContext } from '../policies/activation-policy.js';
 import { NO_LIMIT, type UserLimits } from '../ports/limits.js';
 import type { UsageSample } from '../ports/usage-monitor.js';
-import { chooseCpu, chooseMemory, chooseWeight } from './choice.js';
+import { chooseCpu, chooseMemory, chooseWeight, holdLoan } from './choice.js';
 import { ContainerState } from './container-state.js';
 import { controlShare, Objectives } from './control-arm.js';
 import { FunctionState, FunctionTable } from './function-state.js';
@@ -238,6 +238,7 @@ export class Decider {
     if (wanted > 0) {
       const lent = this.headroom.lend(wanted as Bytes, this.settings.memoryUnit);
       container.memoryLoan = (container.memoryLoan + lent) as Bytes;
+      if (lent > 0) for (const run of container.runs) holdLoan(run);
     }
     return container.memoryLoan;
   }

@@ -260,10 +260,14 @@ test('a memory loan comes after a kill at the user limit, from headroom alone, f
   const player = new Player(one, limits(256));
   t.is(Number(one.memoryLoan(player.container, player.fn, 0 as Millis)), 0);
   one.oom(player.fn, (256 * MIB) as Bytes, 0 as Millis);
+  const inside = player.start();
+  t.is(Number(inside.memoryLimit), 256 * MIB);
   // The larger of 20 % and 100 MiB.
   t.is(Number(one.memoryLoan(player.container, player.fn, 0 as Millis)), 100 * MIB);
   t.is(Number(one.memoryLoan(player.container, player.fn, 0 as Millis)), 100 * MIB);
   t.is(Number(one.headroom.lent), 100 * MIB);
+  t.deepEqual([Number(inside.memoryLimit), inside.memory.choice], [356 * MIB, 'loan'], 'the run in it has it at once');
+  player.finish();
   const run = player.start();
   t.deepEqual([Number(run.memoryLimit), run.memory.choice], [356 * MIB, 'loan']);
   for (let i = 0; i < 10; i++) one.oom(player.fn, (256 * MIB) as Bytes, 0 as Millis);
