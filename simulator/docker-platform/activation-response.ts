@@ -1,3 +1,4 @@
+import type { CallAnswer } from './action-container.js';
 import type { ContainerAnswer } from './container-client.js';
 
 /** How an activation ended. `timeout` and `oom` are developer errors in OpenWhisk; here they are told apart. */
@@ -35,10 +36,22 @@ function parse(text: string): unknown {
   }
 }
 
-export const timedOut = (limitMs: number, init: boolean): ActivationResponse =>
-  response('timeout', `${init ? 'initialization' : 'activation'} exceeded its time limit of ${limitMs} ms`);
+const timedOut = (limitMs: number, what: string): ActivationResponse =>
+  response('timeout', `${what} exceeded its time limit of ${limitMs} ms`);
 
-export const outOfMemory = (): ActivationResponse => response('oom', 'the container was killed: out of memory');
+const outOfMemory = (): ActivationResponse => response('oom', 'the container was killed: out of memory');
+
+/** A failed `/init`: the time limit goes first (Container.initialize), then a kill, then the container's own words. */
+export function initOutcome(answer: CallAnswer, durationMs: number, limitMs: number): ActivationResponse {
+  if (durationMs >= limitMs) return timedOut(limitMs, 'initialization');
+  return answer.kind === 'memory-exhausted' ? outOfMemory() : initFailure(answer);
+}
+
+/** Any `/run`, judged in the same order (Container.run). */
+export function runOutcome(answer: CallAnswer, durationMs: number, limitMs: number): ActivationResponse {
+  if (durationMs >= limitMs) return timedOut(limitMs, 'activation');
+  return answer.kind === 'memory-exhausted' ? outOfMemory() : runResponse(answer);
+}
 
 /** An `/init` that did not end with 200 (ActivationResponse.processInitResponseContent @ 1.0.0, 2.0.0, 1fae641a2). */
 export function initFailure(answer: ContainerAnswer): ActivationResponse {

@@ -1,7 +1,9 @@
 import type { ResolvedAction } from './action.js';
 import type { Container } from './action-container.js';
 import { response } from './activation-response.js';
-import { ContainerProxy, type Job, type ProxyListener, type ProxyTimes } from './container-proxy.js';
+import { ContainerProxy } from './container-proxy.js';
+import type { Job } from './job.js';
+import type { ProxyListener, ProxyTimes } from './proxy-listener.js';
 
 export interface PrewarmSpec {
   readonly kind: string;

@@ -1,55 +1,10 @@
 import { initBody, type ResolvedAction, runBody } from './action.js';
 import type { Container } from './action-container.js';
-import {
-  type ActivationResponse,
-  initFailure,
-  outOfMemory,
-  response,
-  runResponse,
-  timedOut,
-} from './activation-response.js';
+import { type ActivationResponse, initOutcome, response, runOutcome } from './activation-response.js';
 
 import { ContainerHealthError } from './errors.js';
-
-/** One activation on its way through the invoker. */
-export interface Job {
-  readonly action: ResolvedAction;
-  readonly payload: unknown;
-  readonly activationId: string;
-  readonly transactionId: string;
-  /** performance.now() at which the invoker was given it. */
-  readonly acceptedMs: number;
-  /** Tells the caller, before the logs are collected (the active ack). Only the first call counts. */
-  readonly finish: (result: JobResult) => void;
-}
-
-export interface JobResult extends ActivationResponse {
-  readonly waitMs: number;
-  readonly initMs: number;
-  readonly runMs: number;
-  readonly containerName: string | null;
-  readonly cold: boolean;
-  /** From the beginning of the container's creation to the answer of `/init`, ms; null where the container was there already. */
-  readonly coldStartMs: number | null;
-}
-
-export type ProxyState = 'starting' | 'started' | 'running' | 'ready' | 'pausing' | 'paused' | 'removing' | 'removed';
-
-export interface ProxyTimes {
-  /** ms without work until the container is paused (container-proxy.timeouts.pause-grace: 50 ms @ 1.0.0, 10 s since 2.0.0). */
-  readonly pauseGraceMs: number;
-  /** ms paused until it is removed (container-proxy.timeouts.idle-container: 10 min). */
-  readonly idleMs: number;
-}
-
-/** What a proxy tells its pool; the names are ContainerProxy's messages. */
-export interface ProxyListener {
-  needWork(proxy: ContainerProxy): void;
-  /** Takes no more work; its memory counts as free from now on, before the engine has removed it (as there). Called once. */
-  containerLeaving(proxy: ContainerProxy): void;
-  reschedule(job: Job): void;
-  logsCollected(job: Job, lines: readonly string[]): void;
-}
+import type { Job } from './job.js';
+import type { ProxyListener, ProxyState, ProxyTimes } from './proxy-listener.js';
 
 /** Of an activation that never reached a container. */
 const NO_TIME = { initMs: 0, runMs: 0, startedMs: null };
@@ -196,12 +151,7 @@ export class ContainerProxy {
     if (init.answer.kind === 'response' && init.answer.status === 503) return this.#unhealthy(job);
     const ok = init.answer.kind === 'response' && init.answer.status === 200 && init.answer.truncatedFrom === null;
     if (!ok) {
-      const failure =
-        init.durationMs >= action.timeoutMs
-          ? timedOut(action.timeoutMs, true)
-          : init.answer.kind === 'memory-exhausted'
-            ? outOfMemory()
-            : initFailure(init.answer);
+      const failure = initOutcome(init.answer, init.durationMs, action.timeoutMs);
       this.#answer(job, failure, { initMs: init.durationMs, runMs: 0, startedMs: init.startedMs, cold });
       await this.#logs(job, sinceMs, false);
       this.#active--;
@@ -247,9 +197,7 @@ export class ContainerProxy {
       const body = runBody(action, job, Date.now() + action.timeoutMs, job.payload);
       const run = await container.call('/run', body, { timeoutMs: action.timeoutMs, retry: false, reschedule });
       if (run.answer.kind === 'response' && run.answer.status === 503) throw new ContainerHealthError(container.name);
-      if (run.durationMs >= action.timeoutMs) result = timedOut(action.timeoutMs, false);
-      else if (run.answer.kind === 'memory-exhausted') result = outOfMemory();
-      else result = runResponse(run.answer);
+      result = runOutcome(run.answer, run.durationMs, action.timeoutMs);
       this.#answer(job, result, {
         initMs: begin.initMs,
         runMs: run.durationMs,

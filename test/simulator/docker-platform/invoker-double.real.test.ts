@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
 import test from 'ava';
 import {
   type Action,
@@ -61,6 +62,47 @@ test.serial('Each action body ends as its name says', async (t) => {
     t.is(await outcome('parallel', { cpuMs: 120, workers: 2, processes: true }), 'success');
   });
 });
+
+/** CPU time of a container, ms, from the kernel: cgroup v1 or v2, cgroupfs or systemd driver; null where none of them is there. */
+function cpuMsOf(name: string): number | null {
+  const id = docker('inspect', '--format', '{{.Id}}', name);
+  for (const [path, pattern, perMs] of [
+    [`/sys/fs/cgroup/cpuacct/docker/${id}/cpuacct.usage`, /^(\d+)/, 1e6],
+    [`/sys/fs/cgroup/cpuacct/system.slice/docker-${id}.scope/cpuacct.usage`, /^(\d+)/, 1e6],
+    [`/sys/fs/cgroup/system.slice/docker-${id}.scope/cpu.stat`, /^usage_usec (\d+)/m, 1e3],
+    [`/sys/fs/cgroup/docker/${id}/cpu.stat`, /^usage_usec (\d+)/m, 1e3],
+  ] as const) {
+    if (existsSync(path)) return Number(pattern.exec(readFileSync(path, 'utf8'))?.[1]) / perMs;
+  }
+  return null;
+}
+
+test.serial(
+  'A burn costs the CPU time it states, by the kernel’s account, whatever its quota makes of the duration',
+  async (t) => {
+    if (dockerMissing(t)) return;
+    await withDouble('wskgldblk0', {}, async (double) => {
+      for (const [body, payload] of [
+        ['cpu', { cpuMs: 200 }],
+        ['parallel', { cpuMs: 200, workers: 2 }],
+        ['parallel', { cpuMs: 300, workers: 2, processes: true }],
+      ] as const) {
+        const burner = action(body, { name: `${body}${'processes' in payload ? 'p' : ''}`, cpus: 0.5, memoryMb: 256 });
+        const name = (await double.invoke(burner, { ...payload, cpuMs: 1 })).containerName as string;
+        await sleep(300);
+        const before = cpuMsOf(name);
+        if (before === null) t.log('the kernel’s account is nowhere known: only the duration is compared');
+        const result = await double.invoke(burner, payload);
+        t.is(result.containerName, name);
+        const cost = (cpuMsOf(name) ?? payload.cpuMs) - (before ?? 0);
+        // The proxy's own work and the start of threads and children come on top.
+        t.true(cost >= payload.cpuMs * 0.98 && cost <= payload.cpuMs * 1.25, `${body}: ${cost} ms`);
+        // Half a core takes twice as long, but for the 50 ms that each of the first and the last period lets through.
+        t.true(result.runMs >= 2 * payload.cpuMs - 100, `${body}: ${result.runMs} ms`);
+      }
+    });
+  },
+);
 
 test.serial(
   'A container is started with OpenWhisk’s limits, and with a quota where user-cpus or the function has one',
