@@ -56,6 +56,23 @@ if (natsServerHere()) {
     await broker.close();
   });
 
+  test.serial(
+    'an outage longer than the ten attempts after which the client would give up ends in a reconnect',
+    async (t) => {
+      const server = new RealServer();
+      t.teardown(() => server.remove());
+      await server.up();
+      const broker = await server.connect('patient');
+      await server.down();
+      // Attempts come every 250 to 500 ms here: ten of them take at most 5 s.
+      await new Promise((resolve) => setTimeout(resolve, 7000));
+      t.false(broker.connected);
+      await server.up();
+      await until(() => broker.connected, 'reconnected', 3000);
+      t.is(broker.counters.connects, 2);
+    },
+  );
+
   test.serial('twenty lost connections leave no consumer behind, and the watch still works', async (t) => {
     const server = new RealServer();
     t.teardown(() => server.remove());
