@@ -164,15 +164,17 @@ export class CgroupLimitHandle implements LimitHandle {
       return this.#repairSwap(found);
     }
     if (wanted > found) return 'refused';
+    // Back to the user's own limit: what fits below it is what the user has asked for, so no room is kept, and a paused container
+    // is no exception. Below it there must be room, and a paused container is left alone (field-notes A2-19).
+    const isUsers = this.#user.memory !== NO_LIMIT && wanted >= wholePages(this.#user.memory);
     const before = this.#expected.memory;
     this.#lowering = this.#context.lowerer.lower(
       {
         paths: this.#files.paths,
         limit: wanted,
         swap: this.#swapAllowance,
-        margin: this.#context.margin,
-        // Back to the user's own limit is right at any time; below it a paused container is left alone (field-notes A2-19).
-        freezer: this.#user.memory !== NO_LIMIT && wanted >= wholePages(this.#user.memory) ? null : this.#freezer,
+        margin: isUsers ? 0 : this.#context.margin,
+        freezer: isUsers ? null : this.#freezer,
       },
       this.#generation,
     );

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { bytes, millicores } from '../../../config/index.js';
+import { bytes, millicores, SeededRandom } from '../../../config/index.js';
 import {
   CgroupLimitWriter,
   CgroupUsageMonitor,
@@ -155,6 +155,31 @@ test.serial(
       t.is(await lowering, 'refused');
       t.is(kernel(container, 'memory', 'memory.limit_in_bytes'), String(600 * MIB));
       t.is(kernel(container, 'freezer', 'freezer.state'), 'THAWED');
+      handle.close();
+    });
+  },
+);
+
+test.serial(
+  'whatever order raises and lowerings come in, the kernel has what the handle expects, memory and swap alike',
+  async (t) => {
+    await withContainers(t, [{ program: IDLE }], async ([container], writer, _engine, facts) => {
+      if (!container || !isV1(t, facts)) return;
+      const handle = writer.open(container);
+      const random = new SeededRandom(11);
+      for (let round = 0; round < 60; round++) {
+        const pending: Promise<unknown>[] = [];
+        for (let i = 0; i < 8; i++) {
+          const size = bytes((128 + random.below(800)) * MIB);
+          if (random.below(2) === 0) handle.raiseMemory(size);
+          else pending.push(handle.lowerMemory(size));
+          if (random.below(3) === 0) await new Promise((resolve) => setImmediate(resolve));
+        }
+        await Promise.all(pending);
+        const { memory } = handle.expected;
+        t.is(kernel(container, 'memory', 'memory.limit_in_bytes'), String(memory), `round ${round}`);
+        t.is(kernel(container, 'memory', 'memory.memsw.limit_in_bytes'), String(memory), `round ${round}`);
+      }
       handle.close();
     });
   },

@@ -286,6 +286,17 @@ test('restoring puts back what a hook left, and says what it found', async (t) =
   tree.remove();
 });
 
+test('the margin is for what lies below the user limit: going back to it needs none', async (t) => {
+  const { tree, container } = v2Tree({ 'memory.max': `${512 * MIB}\n`, 'memory.current': `${250 * MIB}\n` });
+  const writer = writerOf(tree.root, { margin: 0.25 });
+  const handle = writer.open(container);
+  t.is(await handle.lowerMemory(bytes(256 * MIB)), 'written');
+  t.is(await handle.lowerMemory(bytes(252 * MIB)), 'refused');
+  handle.close();
+  await writer.close();
+  tree.remove();
+});
+
 test('A2-14: a container that was left alone shows which weight to restore for another', async (t) => {
   const path = (id: string): string => `system.slice/docker-${id}.scope`;
   const left = 'b'.repeat(64);
