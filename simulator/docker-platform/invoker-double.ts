@@ -31,7 +31,7 @@ export interface InvokerOptions {
   readonly network?: string;
   readonly apiHost?: string;
   readonly docker?: DockerCliOptions;
-  /** Source of activation ids. */
+  /** Source of activation ids; default: seed 1, forked by the prefix, so that a run repeats its ids. */
   readonly random?: Random;
   readonly onLogs?: (activationId: string, lines: readonly string[]) => void;
 }
@@ -68,8 +68,9 @@ export class InvokerDouble {
 
   constructor(options: InvokerOptions) {
     this.docker = new DockerCli(options.docker);
-    this.#random = options.random ?? new SeededRandom(1);
     this.#prefix = options.prefix ?? 'wskgl0';
+    // Two doubles must not give out the same activation ids.
+    this.#random = options.random ?? new SeededRandom(1).fork(this.#prefix);
     if (!/^wsk[\p{L}\p{Nd}_.-]*$/u.test(this.#prefix)) {
       throw new InvalidActionError(`prefix ${this.#prefix} does not begin with wsk`);
     }
