@@ -1,0 +1,245 @@
+import { fc, testProp } from '@fast-check/ava';
+import test from 'ava';
+import {
+  checkWorkload,
+  compressForDocker,
+  compressionOf,
+  loadWorkload,
+  offeredLoad,
+  parseWorkload,
+  planWorkload,
+  quantile,
+  shippedWorkload,
+  soloMs,
+  takeMinutes,
+  WorkloadError,
+  type WorkloadInput,
+} from '../../../simulator/index.js';
+import { normalQuantile } from '../../../simulator/workload/distribution.js';
+
+const PROFILE = { parallelism: 1, cpuMs: 10, memory: { baseMiB: 40, peakMiB: 60 } };
+
+function workload(changes: Partial<WorkloadInput> = {}, fn: Partial<WorkloadInput['functions'][number]> = {}) {
+  return checkWorkload({
+    version: 1,
+    name: 'test',
+    functions: [{ name: '/guest/f', memoryMiB: 256, profile: PROFILE, arrivals: { atMs: [0] }, ...fn }],
+    ...changes,
+  });
+}
+
+function problems(text: string): readonly string[] {
+  try {
+    parseWorkload(text, 'w.yaml');
+  } catch (error) {
+    if (error instanceof WorkloadError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+test('YAML and JSON say the same', (t) => {
+  const yaml = `
+version: 1
+name: test
+functions:
+  - name: /guest/f
+    memoryMiB: 256
+    profile: { parallelism: 1, cpuMs: 10, memory: { baseMiB: 40, peakMiB: 60 } }
+    arrivals: { atMs: [0] }
+`;
+  t.deepEqual(parseWorkload(yaml), workload());
+  t.deepEqual(parseWorkload(JSON.stringify(workload())), workload());
+});
+
+test('every problem is reported at once, with its line', (t) => {
+  const found = problems(`version: 1
+name: test
+hots: {}
+functions:
+  - name: f
+    memoryMiB: 256
+    profile:
+      parallelism: 0
+      cpuMs: 10
+      memory: { baseMiB: 40, peakMiB: 60 }
+    arrivals: { atMs: [0] }
+`);
+  t.is(found.length, 3, found.join('\n'));
+  t.true(found.some((line) => line.startsWith('line 5: functions.0.name: must be /namespace/action')));
+  t.true(found.some((line) => line.startsWith('line 8: functions.0.profile.parallelism')));
+  t.true(found.some((line) => line.includes('hots')));
+});
+
+test('other versions, broken YAML and impossible functions are refused', (t) => {
+  t.regex(problems('version: 2\nname: x\nfunctions: []')[0]!, /^line 1: version/);
+  t.regex(problems('a: [1')[0]!, /^line 1: /);
+  t.regex(problems('')[0]!, /expected object/i);
+  const twice = { name: '/guest/f', memoryMiB: 256, profile: PROFILE, arrivals: { atMs: [0] } };
+  t.throws(() => workload({ functions: [twice, twice] }), { message: /\/guest\/f is there twice/ });
+  t.throws(() => workload({}, { memoryMiB: 8192 }), { message: /never fit/ });
+  t.throws(() => workload({ host: { memoryMiB: 1024, userMemoryMiB: 2048 } }), {
+    message: /more than the memory of the host/,
+  });
+  t.throws(() => loadWorkload('no/such/file.json'), { instanceOf: WorkloadError, message: /no such file/ });
+});
+
+test('a call is drawn by its own streams: another function changes nothing', (t) => {
+  const random = {
+    arrivals: { ratePerSecond: 5, seconds: 20 },
+    profile: { ...PROFILE, cpuMs: { exponential: { mean: 10 } } },
+  };
+  const alone = planWorkload(workload({}, random));
+  const f = workload({}, random).functions[0]!;
+  const both = planWorkload(workload({ functions: [{ ...f, name: '/guest/another' }, f] }));
+  const of = (plan: typeof both, index: number) =>
+    [...plan.arrival]
+      .map((at, i) => [at, plan.cpu[i], plan.fn[i]])
+      .filter(([, , fn]) => fn === index)
+      .map(([at, cpu]) => [at, cpu]);
+  t.deepEqual(of(both, 1), of(alone, 0));
+  t.notDeepEqual(of(both, 0), of(alone, 0));
+});
+
+test('arrivals: so many a minute, a Poisson count, or equal gaps', (t) => {
+  const counts = [3, 0, 5];
+  const minuteOf = (within: 'uniform' | 'poisson' | 'even', perMinute = counts) =>
+    [...planWorkload(workload({}, { arrivals: { perMinute, within } })).arrival].map((at) => Math.floor(at / 60e6));
+  t.deepEqual(minuteOf('uniform'), [0, 0, 0, 2, 2, 2, 2, 2]);
+  t.deepEqual(
+    [...planWorkload(workload({}, { arrivals: { perMinute: [3], within: 'even' } })).arrival],
+    [10e6, 30e6, 50e6],
+  );
+  // 400 minutes of mean 25: the sum is 10,000 with a standard deviation of 100.
+  const many = minuteOf(
+    'poisson',
+    Array.from({ length: 400 }, () => 25),
+  );
+  t.true(Math.abs(many.length - 10_000) < 400, `${many.length}`);
+  const perMinute = Array.from({ length: 400 }, (_, i) => many.filter((minute) => minute === i).length);
+  const variance = perMinute.reduce((sum, n) => sum + (n - many.length / 400) ** 2, 0) / 399;
+  // Poisson: the variance is the mean; its own relative deviation here is .07.
+  t.true(Math.abs(variance / 25 - 1) < 0.28, `${variance}`);
+});
+
+test('a rate gives Poisson gaps', (t) => {
+  const { arrival } = planWorkload(workload({}, { arrivals: { ratePerSecond: 10, seconds: 1000 } }));
+  t.true(Math.abs(arrival.length - 10_000) < 400);
+  let squares = 0;
+  for (let i = 1; i < arrival.length; i++) squares += ((arrival[i]! - arrival[i - 1]!) / 1e5) ** 2;
+  // Exponential gaps of mean 1: the second moment is 2.
+  t.true(Math.abs(squares / arrival.length / 2 - 1) < 0.12);
+});
+
+test('a payload scales work and memory by its own exponents', (t) => {
+  const payload = { sigma: 0.5, cpu: 1, memory: 0.5 };
+  const plan = planWorkload(
+    workload({}, { profile: { ...PROFILE, payload }, arrivals: { atMs: Array.from({ length: 200 }, (_, i) => i) } }),
+  );
+  for (let i = 0; i < plan.count; i++) {
+    t.true(Math.abs(plan.cpu[i]! - 10_000 * plan.payload[i]!) < 1e-6);
+    t.is(plan.peak[i], Math.round((40 + 20 * Math.sqrt(plan.payload[i]!)) * 1024 * 1024));
+  }
+});
+
+test('only durations above a second are compressed, by the stated factor, never below 300 ms', (t) => {
+  const compression = { time: 10, duration: 10, aboveMs: 1000, floorMs: 300 };
+  const after = (ms: number) => Math.round(ms * compressionOf(ms, compression));
+  t.is(after(999), 999);
+  t.is(after(1000), 1000);
+  t.is(after(2000), 300);
+  t.is(after(3000), 300);
+  t.is(after(9000), 900);
+  t.is(after(300_000), 30_000);
+});
+
+test('the ten-function trace fits into ten minutes on two cores, and a part of it into 90 s', (t) => {
+  const full = compressForDocker(shippedWorkload(), { factor: 10, timeFactor: 10 });
+  const plan = planWorkload(full);
+  t.is(plan.count, 268);
+  t.is(plan.spanMicros, 360_000_000);
+  t.true(offeredLoad(plan, 2) < 0.5);
+  const recorded = planWorkload(checkWorkload({ ...shippedWorkload(), compression: {} }));
+  for (let i = 0; i < plan.count; i++) {
+    const solo = (p: typeof plan) => soloMs(full.functions[p.fn[i]!]!, p.cpu[i]! / 1000, p.io[i]! / 1000);
+    // Same calls in the same order: arrivals are divided alike.
+    if (solo(recorded) <= 1000) t.is(solo(plan), solo(recorded));
+    else t.true(Math.abs(solo(plan) - Math.max(300, solo(recorded) / 10)) < 0.01);
+  }
+  const part = planWorkload(takeMinutes(full, 0, 14));
+  t.is(part.spanMicros, 84_000_000);
+  t.true(part.count >= 50, `${part.count}`);
+});
+
+test('at least two of the shipped functions want more CPU than their users gave, and most want less', (t) => {
+  const wants = shippedWorkload().functions.map((fn) => fn.profile.parallelism / (fn.userCpuMillicores! / 1000));
+  t.is(wants.filter((ratio) => ratio > 1).length, 3);
+  t.is(wants.filter((ratio) => ratio < 0.9).length, 7);
+});
+
+test('quantiles run geometrically between two points', (t) => {
+  const distribution = {
+    quantiles: [
+      [0, 10],
+      [0.5, 40],
+      [1, 40],
+    ] as [number, number][],
+  };
+  t.is(quantile(distribution, 0), 10);
+  // Half of the way from 10 to 40 by ratio is 20.
+  t.true(Math.abs(quantile(distribution, 0.25) - 20) < 1e-12);
+  t.is(quantile(distribution, 0.75), 40);
+  t.is(
+    quantile(
+      {
+        quantiles: [
+          [0, 0],
+          [1, 8],
+        ],
+      },
+      0.5,
+    ),
+    4,
+  );
+  t.is(quantile(7, 0.3), 7);
+});
+
+test('the normal quantile is the textbook one', (t) => {
+  for (const [u, z] of [
+    [0.5, 0],
+    [0.975, 1.959963985],
+    [0.01, -2.326347874],
+    [0.999, 3.090232306],
+  ] as const) {
+    t.true(Math.abs(normalQuantile(u) - z) < 1e-7, `${u}`);
+  }
+});
+
+testProp(
+  'stratified draws lie one in each slice',
+  [fc.integer({ min: 1, max: 60 }), fc.integer({ min: 0, max: 1000 })],
+  (t, count, seed) => {
+    const plan = planWorkload(
+      workload(
+        { draws: 'stratified', seed },
+        {
+          arrivals: { atMs: Array.from({ length: count }, (_, i) => i) },
+          profile: {
+            ...PROFILE,
+            cpuMs: {
+              quantiles: [
+                [0, 0],
+                [1, 1],
+              ],
+            },
+          },
+        },
+      ),
+    );
+    const slices = [...plan.cpu].map((cpu) => Math.floor((cpu / 1000) * count)).sort((a, b) => a - b);
+    t.deepEqual(
+      slices,
+      Array.from({ length: count }, (_, i) => i),
+    );
+  },
+);
