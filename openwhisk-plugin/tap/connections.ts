@@ -119,7 +119,7 @@ export class Connections {
       // The port is used again: whatever ran on the old connection has lost its client.
       this.#close(known, true, packet.at);
     }
-    if (!this.sources.allows(packet.destination) && !this.sources.mayLearn(packet.destination)) {
+    if (!this.#mayCall(packet.destination)) {
       this.#anomaly('unknown_source', packet.source);
       return;
     }
@@ -134,11 +134,10 @@ export class Connections {
     const first = bytes[packet.payload];
     let slot = this.#table.find(packet.destination, packet.source, packet.sourcePort);
     if (slot < 0) {
-      if (!this.sources.allows(packet.source)) {
+      if (!this.#mayCall(packet.source)) {
         this.#anomaly('unknown_source', packet.destination);
         return;
       }
-      this.#anomaly('unexpected_sequence', packet.destination);
       slot = this.#add(packet.destination, packet.source, packet.sourcePort, bridge, packet.at);
       this.#chain(slot, bytes, packet, false);
       return;
@@ -159,9 +158,9 @@ export class Connections {
     if (table.trust[slot] === UNTRUSTED) {
       if (!this.#chain(slot, bytes, packet, distance === 0)) return;
     } else if (distance !== 0) {
-      this.#anomaly('unexpected_sequence', server);
       // Behind: a piece of a body. Beyond: the head that must have come before was not seen.
-      if (distance > 0) {
+      if (distance < 0) this.#anomaly('unexpected_sequence', server);
+      else {
         table.trust[slot] = UNTRUSTED;
         this.#chain(slot, bytes, packet, false);
       }
@@ -323,6 +322,10 @@ export class Connections {
     request.at = table.headAt[slot] as Micros;
     request.contentLength = table.contentLength[slot]!;
     this.#listener.request(request);
+  }
+
+  #mayCall(client: number): boolean {
+    return this.sources.allows(client) || this.sources.mayLearn(client);
   }
 
   #isDelivered(slot: number): boolean {

@@ -1,0 +1,134 @@
+import { chmodSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test from 'ava';
+import { type Cancel, type Millis, micros, systemTimers, type Timers } from '../../../config/index.js';
+import { TcpdumpTap } from '../../../openwhisk-plugin/tap/index.js';
+import { until } from './bridge.js';
+import {
+  answerOf,
+  BEGIN,
+  CONTAINER,
+  frame,
+  INVOKER,
+  pcapOf,
+  Recorder,
+  runBody,
+  runRequest,
+  type Segment,
+} from './packets.js';
+
+/** A program in tcpdump's place: what cannot be provoked with the real one (kernel drops, a stream out of step). */
+function impostor(script: string): { path: string; remove: () => void } {
+  const folder = mkdtempSync(join(tmpdir(), 'gltap-test-'));
+  const path = join(folder, 'tcpdump');
+  writeFileSync(path, `#!/bin/sh\n${script}\n`);
+  chmodSync(path, 0o755);
+  chmodSync(folder, 0o755);
+  return { path, remove: () => rmSync(folder, { recursive: true, force: true }) };
+}
+
+/** Real timers, ten times faster. */
+const hasty: Timers = {
+  after: (delay, run) => systemTimers.after((delay / 10) as Millis, run),
+  every: (period, run): Cancel => systemTimers.every((period / 10) as Millis, run),
+};
+
+const BRIDGE = { interfaceName: 'none0', networkName: 'none', gateway: '172.17.0.1' };
+
+function stream(): Buffer {
+  const base = { source: INVOKER, destination: CONTAINER, sourcePort: 40000, destinationPort: 8080 };
+  const back = { source: CONTAINER, destination: INVOKER, sourcePort: 8080, destinationPort: 40000 };
+  const request = Buffer.from(runRequest(runBody()));
+  const segments: Segment[] = [
+    { ...back, sequence: 99, acknowledged: 1000, flags: 18, payload: Buffer.alloc(0) },
+    { ...base, sequence: 1000, acknowledged: 100, flags: 24, payload: request },
+    { ...back, sequence: 100, acknowledged: 1000 + request.length, flags: 24, payload: Buffer.from(answerOf()) },
+  ];
+  return pcapOf(segments.map((segment) => frame(segment)));
+}
+
+const octal = (bytes: Buffer): string => [...bytes].map((byte) => `\\${byte.toString(8).padStart(3, '0')}`).join('');
+
+test('what tcpdump writes becomes requests and answers; its counters become losses', async (t) => {
+  const fake = impostor(
+    `count=0\ntrap 'count=$((count+3)); echo "tcpdump: 9 packets captured, 9 packets received by filter, $count packets dropped by kernel" >&2' USR1\n` +
+      `printf '${octal(stream())}'\nwhile :; do sleep 0.02; done`,
+  );
+  const recorder = new Recorder();
+  const tap = new TcpdumpTap({ tcpdump: fake.path, timers: hasty });
+  tap.start(recorder);
+  tap.bind(CONTAINER, micros(BEGIN - 1));
+  tap.watch([BRIDGE]);
+  tap.watch([BRIDGE]);
+  await until('the answer', () => recorder.ends === 1);
+  t.is(tap.packets, 3);
+  t.is(tap.pids.length, 1);
+  await until('two losses', () => recorder.told.filter((line) => line === 'lost dropped').length === 2);
+  t.deepEqual(recorder.told.slice(0, 2), [`run /guest/plain ${runBody().length}`, 'answer 200']);
+  await tap.stop();
+  t.deepEqual(tap.pids, []);
+  fake.remove();
+});
+
+test('a missing tcpdump is told once, and its folder of pipes is gone', async (t) => {
+  const recorder = new Recorder();
+  const tap = new TcpdumpTap({ tcpdump: '/nowhere/tcpdump', timers: hasty });
+  tap.start(recorder);
+  tap.watch([BRIDGE]);
+  await until('the loss', () => recorder.told.length > 0);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  t.deepEqual(recorder.told, ['lost unavailable']);
+  t.deepEqual(tap.listeningOn, []);
+  await tap.stop();
+  const mine = readdirSync(tmpdir()).filter((name) => name.startsWith('gleaner-tap-'));
+  t.deepEqual(mine, []);
+});
+
+test('a stream out of step is ended and begun again', async (t) => {
+  const broken = octal(Buffer.alloc(40, 255));
+  const fake = impostor(`printf '${octal(stream())}'\nsleep 0.1\nprintf '${broken}'\nexec sleep 60`);
+  const recorder = new Recorder();
+  const tap = new TcpdumpTap({ tcpdump: fake.path, timers: hasty });
+  tap.start(recorder);
+  tap.bind(CONTAINER, micros(BEGIN - 1));
+  tap.watch([BRIDGE]);
+  await until('two restarts', () => recorder.told.filter((line) => line === 'lost restarted').length === 2);
+  t.true(recorder.ends >= 2);
+  await tap.stop();
+  fake.remove();
+});
+
+test('a tap told to stop while a capture begins leaves nothing', async (t) => {
+  const fake = impostor(`printf '${octal(stream())}'\nexec sleep 60`);
+  const tap = new TcpdumpTap({ tcpdump: fake.path });
+  tap.start(new Recorder());
+  tap.watch([BRIDGE]);
+  await tap.stop();
+  await new Promise((resolve) => setTimeout(resolve, 150));
+  t.deepEqual(tap.pids, []);
+  fake.remove();
+});
+
+test('a clock set under way is counted and stamps go on as before', async (t) => {
+  let set = 0;
+  const fake = impostor(`sleep 0.3\nprintf '${octal(stream())}'\nexec sleep 60`);
+  const recorder = new Recorder();
+  const tap = new TcpdumpTap({ tcpdump: fake.path, timers: hasty, wallNow: () => Date.now() * 1000 + set });
+  tap.start(recorder);
+  set = -3_600_000_000;
+  await until('the step', () => recorder.count('clock_step') === 1);
+  let at = 0;
+  recorder.request = (request) => {
+    at = request.at;
+    recorder.ends--;
+  };
+  tap.bind(CONTAINER, micros(BEGIN - 1));
+  tap.watch([BRIDGE]);
+  await until('the request', () => at > 0);
+  // The second packet of the stream bears BEGIN + 1 us; readings of Date.now() are whole milliseconds.
+  t.true(Math.abs(at - (BEGIN + 1 + 3_600_000_000)) < 3000);
+  t.is(recorder.count('clock_step'), 1);
+  await tap.stop();
+  fake.remove();
+});
