@@ -232,6 +232,21 @@ test('the filter tests flags before payloads and refuses what is no port', (t) =
   t.throws(() => captureFilter(8080.5), { instanceOf: RangeError });
 });
 
+test('a reader held up between two clocks does not take that for a step', (t) => {
+  const time = new ManualTime();
+  let held = 0;
+  const check = new WallClockCheck(time, () => {
+    const wall = time.wall();
+    time.advance(millis(held));
+    return wall;
+  });
+  held = 20;
+  t.false(check.check());
+  held = 0;
+  t.false(check.check());
+  t.is(check.stepped, 0);
+});
+
 test('a clock set by more than 5 ms is noticed once, and stamps are moved back by it', (t) => {
   const time = new ManualTime();
   let set = 0;
