@@ -1,6 +1,7 @@
 import type { Micros } from '../../config/index.js';
-import type { Identity, RequestKind, TapAnomaly, TapListener, TapRequest } from '../ports/index.js';
+import type { TapAnomaly, TapListener } from '../ports/index.js';
 import { ConnectionTable, HALF, HOPELESS, IDLE, OPEN, TRUSTED, UNTRUSTED } from './connection-table.js';
+import { Deliveries } from './deliveries.js';
 import { headLength, RequestHead, readRequestHead, readStatus } from './http-head.js';
 import { readIdentity } from './identity.js';
 import { ACK, FIN, RST, SYN, type TcpPacket } from './packet.js';
@@ -15,15 +16,6 @@ export interface ConnectionOptions {
   readonly invokers: readonly number[];
   /** No request lasts longer than this: OpenWhisk hangs up before. */
   readonly longestRequest: Micros;
-}
-
-interface Mutable extends TapRequest {
-  connection: number;
-  address: number;
-  kind: RequestKind;
-  identity: Identity | null;
-  at: Micros;
-  contentLength: number;
 }
 
 /** A sequence number that far ahead cannot be told from one behind. */
@@ -41,25 +33,22 @@ export class Connections {
   readonly #listener: TapListener;
   readonly #options: ConnectionOptions;
   readonly #table: ConnectionTable;
-  readonly #bound = new Map<number, number>();
+  /** Containers by address: when they started, us. */
+  readonly #bound: Map<number, number>;
+  readonly #deliveries: Deliveries;
   readonly sources: Sources;
   /** How far the wall clock was set since the start, us: deadlines are moved by it, as packets' stamps are. */
   stepped = 0;
   readonly #head = new RequestHead();
-  readonly #request: Mutable = {
-    connection: 0,
-    address: 0,
-    kind: 'other',
-    identity: null,
-    at: 0 as Micros,
-    contentLength: -1,
-  };
 
   constructor(listener: TapListener, options: ConnectionOptions) {
     this.#listener = listener;
     this.#options = options;
     this.#table = new ConnectionTable(options.capacity);
-    this.sources = new Sources(options.invokers, (address) => this.#bound.has(address));
+    const bound = new Map<number, number>();
+    this.#bound = bound;
+    this.sources = new Sources(options.invokers, (address) => bound.has(address));
+    this.#deliveries = new Deliveries(listener, this.#table, this.sources, bound);
   }
 
   get remembered(): number {
@@ -72,7 +61,8 @@ export class Connections {
     // A quick container is called before its start is announced.
     const table = this.#table;
     for (let slot = 0; slot < table.capacity; slot++) {
-      if (table.isTaken(slot) && table.server[slot] === address && table.open[slot] === OPEN) this.#tell(slot);
+      if (table.isTaken(slot) && table.server[slot] === address && table.open[slot] === OPEN)
+        this.#deliveries.tell(slot);
     }
   }
 
@@ -207,7 +197,7 @@ export class Connections {
       return;
     }
     // The last request's answer or body was not seen: its start is told before it is ended by this one.
-    if (table.open[slot] === HALF) this.#tell(slot);
+    if (table.open[slot] === HALF) this.#deliveries.tell(slot);
     table.head[slot] = packet.sequence;
     table.headSeen[slot] = 1;
     table.headAt[slot] = packet.at;
@@ -220,7 +210,7 @@ export class Connections {
     if (!whole) this.#anomaly('unreadable_head', packet.destination);
     if (!whole || !head.measurable || head.length + length >= FARTHEST) {
       table.trust[slot] = HOPELESS;
-      this.#tell(slot);
+      this.#deliveries.tell(slot);
       return;
     }
     const body = packet.payload + head.length;
@@ -233,7 +223,7 @@ export class Connections {
       }
       this.#identify(slot, bytes, body, end, packet.destination);
     }
-    this.#tell(slot);
+    this.#deliveries.tell(slot);
   }
 
   #bodyStart(slot: number, bytes: Uint8Array, packet: TcpPacket): void {
@@ -250,7 +240,7 @@ export class Connections {
     }
     table.open[slot] = OPEN;
     this.#identify(slot, bytes, packet.payload, packet.payload + packet.captured, packet.destination);
-    this.#tell(slot);
+    this.#deliveries.tell(slot);
   }
 
   #identify(slot: number, bytes: Uint8Array, start: number, end: number, address: number): void {
@@ -282,9 +272,9 @@ export class Connections {
         return;
       }
       if (status >= 200) {
-        this.#tell(slot);
+        this.#deliveries.tell(slot);
         table.open[slot] = IDLE;
-        if (table.told[slot] === 1 && this.#isDelivered(slot)) {
+        if (table.told[slot] === 1 && this.#deliveries.reach(slot)) {
           this.#listener.answer(table.id[slot]!, packet.source, status, packet.at as Micros);
         }
         return;
@@ -298,45 +288,14 @@ export class Connections {
     }
   }
 
-  /** Tells of the open request, once, if it is a container's whose time has begun. */
-  #tell(slot: number): void {
-    const table = this.#table;
-    if (table.told[slot] === 1 || !this.#isDelivered(slot)) return;
-    const client = table.client[slot]!;
-    const identity = table.identity[slot] ?? null;
-    const kind = table.kind[slot]!;
-    if (!this.sources.allows(client)) {
-      if ((kind !== 'init' && identity === null) || !this.sources.learn(client)) {
-        this.#anomaly('unknown_source', table.server[slot]!);
-        return;
-      }
-    }
-    table.told[slot] = 1;
-    table.open[slot] = OPEN;
-    table.identity[slot] = null;
-    const request = this.#request;
-    request.connection = table.id[slot]!;
-    request.address = table.server[slot]!;
-    request.kind = kind;
-    request.identity = identity;
-    request.at = table.headAt[slot] as Micros;
-    request.contentLength = table.contentLength[slot]!;
-    this.#listener.request(request);
-  }
-
   #mayCall(client: number): boolean {
     return this.sources.allows(client) || this.sources.mayLearn(client);
   }
 
-  #isDelivered(slot: number): boolean {
-    const startedAt = this.#bound.get(this.#table.server[slot]!);
-    return startedAt !== undefined && this.#table.openedAt[slot]! >= startedAt;
-  }
-
   #close(slot: number, reset: boolean, at: number): void {
     const table = this.#table;
-    if (table.open[slot] !== IDLE) this.#tell(slot);
-    const delivered = this.#isDelivered(slot) && this.sources.allows(table.client[slot]!);
+    if (table.open[slot] !== IDLE) this.#deliveries.tell(slot);
+    const delivered = this.#deliveries.reach(slot) && this.sources.allows(table.client[slot]!);
     const id = table.id[slot]!;
     const server = table.server[slot]!;
     table.remove(slot);
@@ -346,7 +305,7 @@ export class Connections {
   #add(server: number, client: number, port: number, bridge: number, at: number): number {
     const victim = this.#table.victim;
     if (victim >= 0) {
-      if (this.#isDelivered(victim)) {
+      if (this.#deliveries.reach(victim)) {
         this.#anomaly('connection_evicted', this.#table.server[victim]!);
         this.#close(victim, true, at);
       } else this.#table.remove(victim);
