@@ -1,13 +1,13 @@
 import { MIB } from '../../config/index.js';
 import type { Plan } from '../workload/plan.js';
 import type { WorkloadFunction } from '../workload/workload.js';
+import { ArrivalFeed } from './arrival-feed.js';
 import { ContainerTable, Phase, State } from './container-table.js';
 import { EventQueue } from './event-queue.js';
 import { type HostOptions, type HostWatcher, SimOutcome, silent } from './options.js';
 import { furnish, isIdle, longestIdle, warmContainer } from './placement.js';
 import { Processor } from './processor.js';
 import { Results } from './results.js';
-import { residentAfter } from './working-set.js';
 
 const Kind = {
   arrival: 0,
@@ -32,8 +32,6 @@ export class SimHost {
   readonly results: Results;
   readonly options: HostOptions;
   readonly plan: Plan;
-  /** Play the plan again and again. */
-  repeat = false;
   now = 0;
   /** Calls arrived, and calls over, in all rounds. */
   arrived = 0;
@@ -42,12 +40,13 @@ export class SimHost {
   /** Nominal memory of all containers, bytes. */
   admitted = 0;
 
+  readonly #feed: ArrivalFeed;
   readonly #queue = new EventQueue();
   readonly #functions: readonly WorkloadFunction[];
   readonly #watcher: HostWatcher;
   readonly #waiting: { call: number; at: number }[] = [];
-  #next = 0;
-  #round = 0;
+  /** An arrival is in the queue. */
+  #expecting = false;
   #containers = 0;
   #connections = 0;
 
@@ -58,16 +57,18 @@ export class SimHost {
     this.#watcher = watcher;
     this.cpu = new Processor(this.table, options.cores, options.interference);
     this.results = new Results(plan.count);
-    this.#pushArrival();
+    this.#feed = new ArrivalFeed(plan);
+    this.#awaitNext();
   }
 
   /** All calls have arrived and are over (never, while it repeats). */
   get finished(): boolean {
-    return this.#next >= this.plan.count && !this.repeat && this.ended === this.arrived;
+    return this.#feed.exhausted && !this.#expecting && this.ended === this.arrived;
   }
 
-  get waiting(): number {
-    return this.#waiting.length;
+  /** Play the plan again and again; to be said before the last call has arrived. */
+  set repeat(value: boolean) {
+    this.#feed.repeat = value;
   }
 
   get nextAt(): number {
@@ -129,20 +130,14 @@ export class SimHost {
     else this.#removed(target);
   }
 
-  #pushArrival(): void {
-    if (this.#next >= this.plan.count) {
-      if (!this.repeat || this.plan.count === 0) return;
-      this.#next = 0;
-      this.#round++;
-    }
-    const at = this.plan.arrival[this.#next]! + this.#round * this.plan.spanMicros;
-    this.#queue.push(Math.max(at, this.now), Kind.arrival, this.#next, 0);
+  #awaitNext(): void {
+    this.#expecting = this.#feed.advance();
+    if (this.#expecting) this.#queue.push(Math.max(this.#feed.at, this.now), Kind.arrival, this.#feed.call, 0);
   }
 
   #arrive(call: number): void {
     this.arrived++;
-    this.#next = call + 1;
-    this.#pushArrival();
+    this.#awaitNext();
     // First come, first served: who cannot be placed makes all later ones wait, as OpenWhisk's run buffer does.
     if (this.#waiting.length > 0 || !this.#place(call, this.now)) this.#waiting.push({ call, at: this.now });
   }
@@ -259,7 +254,7 @@ export class SimHost {
     this.cpu.leave(slot, this.now);
     // Whoever asked has hung up: nobody reads an answer, and what was left to do no longer matters.
     if (this.table.state[slot] === State.removing) {
-      if (phase !== Phase.init) this.#settleMemory(slot);
+      if (phase !== Phase.init) this.cpu.unload(slot, this.functionOf(slot).profile.memory.retained);
       this.table.phase[slot] = Phase.none;
       return;
     }
@@ -270,7 +265,7 @@ export class SimHost {
       this.#queue.push(this.now + io, Kind.waited, slot, c.stamp[slot]!);
       return;
     }
-    if (phase !== Phase.init) this.#settleMemory(slot);
+    if (phase !== Phase.init) this.cpu.unload(slot, this.functionOf(slot).profile.memory.retained);
     this.table.phase[slot] = Phase.none;
     this.#watcher.answer(slot, 200);
     this.#watcher.closed(slot, false);
@@ -285,15 +280,6 @@ export class SimHost {
     this.#queue.push(this.now + this.options.pauseGraceMicros, Kind.pause, slot, stamp);
     this.#queue.push(this.now + this.options.idleMicros, Kind.evict, slot, stamp);
     this.#serveWaiting();
-  }
-
-  #settleMemory(slot: number): void {
-    const c = this.table.columns;
-    c.resident[slot] = residentAfter(
-      c.base[slot]!,
-      this.cpu.workingSet(slot),
-      this.functionOf(slot).profile.memory.retained,
-    );
   }
 
   #waited(slot: number): void {
@@ -355,11 +341,8 @@ export class SimHost {
     const c = this.table.columns;
     this.cpu.settle(slot, this.now);
     this.table.activation[slot] = -1;
-    this.results.outcome[call] = outcome;
-    this.results.arrived[call] = c.arrivedAt[slot]!;
-    this.results.runAt[call] = c.runAt[slot]!;
-    this.results.ended[call] = this.now;
-    this.results.cpu[call] = this.table.phase[slot] === Phase.init ? 0 : c.done[slot]!;
+    const cpu = this.table.phase[slot] === Phase.init ? 0 : c.done[slot]!;
+    this.results.record(call, outcome, c.arrivedAt[slot]!, c.runAt[slot]!, this.now, cpu);
     this.ended++;
     this.#watcher.activationEnded(call, slot, outcome);
   }

@@ -1,6 +1,6 @@
 import { type ContainerTable, Phase } from './container-table.js';
 import { interferenceFactor, shareCores, timeToThrottle, WORK_EPSILON } from './cpu.js';
-import { progressAtLimit, workingSetAt } from './working-set.js';
+import { progressAtLimit, residentAfter, workingSetAt } from './working-set.js';
 
 /** Why `turn` shows a slot. */
 export type Due = 'phase-done' | 'out-of-memory';
@@ -30,10 +30,6 @@ export class Processor {
     this.#table = table;
     this.#cores = cores;
     this.#interference = interference;
-  }
-
-  get runnable(): number {
-    return this.#count;
   }
 
   /** Cores in use by the present plan. */
@@ -73,6 +69,12 @@ export class Processor {
     if (phase === Phase.none || phase === Phase.init) return c.resident[slot]!;
     const progress = c.work[slot]! > 0 ? c.done[slot]! / c.work[slot]! : 1;
     return workingSetAt(c.resident[slot]!, c.peak[slot]!, c.growth[slot]!, progress);
+  }
+
+  /** Lets go of what an activation took, but for the share that stays in a warm container. */
+  unload(slot: number, retained: number): void {
+    const c = this.#table.columns;
+    c.resident[slot] = residentAfter(c.base[slot]!, this.workingSet(slot), retained);
   }
 
   /** Brings one container's work, bucket and counters up to `now`; changes no rate. */

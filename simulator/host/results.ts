@@ -20,6 +20,14 @@ export class Results {
     this.cpu = new Float64Array(count);
   }
 
+  record(call: number, outcome: number, arrived: number, runAt: number, ended: number, cpu: number): void {
+    this.outcome[call] = outcome;
+    this.arrived[call] = arrived;
+    this.runAt[call] = runAt;
+    this.ended[call] = ended;
+    this.cpu[call] = cpu;
+  }
+
   /** Response time (wait + init + run), us; NaN while it is not over. */
   response(call: number): number {
     return this.outcome[call] === SimOutcome.pending ? Number.NaN : this.ended[call]! - this.arrived[call]!;

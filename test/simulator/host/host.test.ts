@@ -180,6 +180,25 @@ test('at its time limit an activation has failed, and works on until the contain
   );
 });
 
+test('an answer after the time limit reaches nobody, and the container goes all the same', async (t) => {
+  // 1050 ms of work against a limit of 1000: done at 1050, nothing said; removed at 1100.
+  const s = await scene([fn('a', [0], 1050, { timeoutMs: 1000 })]);
+  s.platform.host.run(3_000_000);
+  t.is(s.platform.host.results.outcome[0], 2);
+  t.deepEqual(
+    s.log.slice(-2).map((line) => line.replace(/wsk\S+/, 'it')),
+    ['1000 ended 0 2', '1100 die it'],
+  );
+});
+
+test('a hundred containers share one core alike', async (t) => {
+  // 100 calls of 1 ms at the same time: all end after 100 ms.
+  const calls = Array.from({ length: 100 }, () => 0);
+  const s = await scene([fn('a', calls, 1)], { userMemoryMiB: 1_000_000, memoryMiB: 1_000_000 });
+  s.platform.host.runToEnd();
+  for (let call = 0; call < 100; call++) t.true(Math.abs(s.response(call) - 100) <= 0.002);
+});
+
 test('what does not fit by nominal memory waits first in, first out, and its wait is response but not execution', async (t) => {
   // Room for one container of 256. a runs 100 ms; b waits for it, then a's idle container makes room; c waits behind b.
   const s = await scene([fn('a', [0], 100), fn('b', [10], 50), fn('c', [20], 10, { memoryMiB: 128 })], {

@@ -48,12 +48,22 @@ export interface Scene {
 /** One core and 2048 MiB of user memory unless changed; engine and tap are started, addresses bound as the hook does. */
 export async function scene(
   functions: FunctionInput[],
-  options: { cores?: number; userMemoryMiB?: number; host?: Partial<HostOptions>; seed?: number } = {},
+  options: {
+    cores?: number;
+    memoryMiB?: number;
+    userMemoryMiB?: number;
+    host?: Partial<HostOptions>;
+    seed?: number;
+  } = {},
 ): Promise<Scene> {
   const workload = checkWorkload({
     version: 1,
     name: 'scene',
-    host: { cores: options.cores ?? 1, memoryMiB: 8192, userMemoryMiB: options.userMemoryMiB ?? 2048 },
+    host: {
+      cores: options.cores ?? 1,
+      memoryMiB: options.memoryMiB ?? 8192,
+      userMemoryMiB: options.userMemoryMiB ?? 2048,
+    },
     functions,
     seed: options.seed ?? 1,
   });

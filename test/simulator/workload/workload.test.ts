@@ -9,6 +9,7 @@ import {
   parseWorkload,
   planWorkload,
   quantile,
+  scaled,
   shippedWorkload,
   soloMs,
   takeMinutes,
@@ -202,6 +203,25 @@ test('quantiles run geometrically between two points', (t) => {
     4,
   );
   t.is(quantile(7, 0.3), 7);
+});
+
+test('a scaled distribution has scaled values', (t) => {
+  const kinds = [
+    5,
+    {
+      quantiles: [
+        [0, 10],
+        [1, 40],
+      ] as [number, number][],
+    },
+    { lognormal: { median: 20, sigma: 0.4 } },
+    { lognormal: { median: 20, sigma: 0 } },
+    { exponential: { mean: 8 } },
+  ];
+  for (const kind of kinds) {
+    for (const u of [0.1, 0.5, 0.9])
+      t.true(Math.abs(quantile(scaled(kind, 3), u) / (3 * quantile(kind, u)) - 1) < 1e-9);
+  }
 });
 
 test('the normal quantile is the textbook one', (t) => {
