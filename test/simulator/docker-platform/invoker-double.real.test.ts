@@ -13,6 +13,10 @@ import { dockerMissing } from './docker-needed.js';
 
 const docker = (...args: string[]): string => execFileSync('docker', args, { encoding: 'utf8' }).trim();
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+/** Other work shares the machine: what must come is waited for, not slept for. */
+async function until(come: () => boolean): Promise<void> {
+  for (let i = 0; i < 600 && !come(); i++) await sleep(25);
+}
 const action = (body: ActionBody, more: Partial<Action> = {}): Action => ({
   namespace: 'guest',
   name: body,
@@ -89,7 +93,7 @@ test.serial(
       ] as const) {
         const burner = action(body, { name: `${body}${'processes' in payload ? 'p' : ''}`, cpus: 0.5, memoryMb: 256 });
         const name = (await double.invoke(burner, { ...payload, cpuMs: 1 })).containerName as string;
-        await sleep(300);
+        await until(() => double.containers.every((container) => container.load === 0));
         const before = cpuMsOf(name);
         if (before === null) t.log('the kernel’s account is nowhere known: only the duration is compared');
         const result = await double.invoke(burner, payload);
@@ -128,18 +132,20 @@ for (const useRunc of [true, false]) {
     `An idle container is paused ${useRunc ? 'by runc' : 'by docker'}, resumed for its next call, and removed when idle too long`,
     async (t) => {
       if (dockerMissing(t)) return;
-      await withDouble('wskgldblc0', { useRunc, pauseGraceMs: 100, idleMs: 1500 }, async (double) => {
+      await withDouble('wskgldblc0', { useRunc, pauseGraceMs: 100, idleMs: 3000 }, async (double) => {
         const first = await double.invoke(action('noop'));
         t.true(first.cold);
-        await sleep(700);
+        await until(() => double.containers[0]?.state === 'paused');
         t.deepEqual(double.containers, [{ name: 'wskgldblc0_1_guest_noop', state: 'paused', load: 0 }]);
         // The engine knows of a pause by docker only: one by runc is invisible in its API (openwhisk-observed.md §2).
         t.is(docker('inspect', '--format', '{{.State.Paused}}', 'wskgldblc0_1_guest_noop'), String(!useRunc));
         const again = await double.invoke(action('noop'));
         t.true(again.ok && !again.cold);
         t.is(again.containerName, first.containerName);
-        await sleep(3000);
+        await until(() => double.containers.length === 0);
         t.deepEqual(double.containers, []);
+        // Out of the pool first, then gone from the engine.
+        await until(() => docker('ps', '-aq', '--filter', 'name=wskgldblc0_') === '');
         t.is(docker('ps', '-aq', '--filter', 'name=wskgldblc0_'), '');
       });
     },
@@ -153,7 +159,9 @@ test.serial('A prewarmed container keeps its name when a function takes it over,
     t.is(first.containerName, 'wskgldbld0_1_prewarm_nodejs20');
     t.false(first.cold);
     t.true(first.initMs > 0);
-    await sleep(1000);
+    await until(
+      () => double.containers.length === 2 && double.containers.every((container) => container.name !== null),
+    );
     t.deepEqual(
       double.containers.map((container) => container.name),
       ['wskgldbld0_1_prewarm_nodejs20', 'wskgldbld0_2_prewarm_nodejs20'],
@@ -166,10 +174,11 @@ test.serial('Without room the least recently used idle container goes, and a cal
   await withDouble('wskgldble0', { userMemoryMb: 256 }, async (double) => {
     await double.invoke(action('noop', { name: 'a' }));
     await double.invoke(action('noop', { name: 'b' }));
+    await until(() => double.containers.every((container) => container.load === 0));
     await double.invoke(action('noop', { name: 'a' }));
-    await sleep(200);
+    await until(() => double.containers.every((container) => container.load === 0));
     await double.invoke(action('noop', { name: 'c' }));
-    await sleep(200);
+    await until(() => double.containers.every((container) => container.load === 0));
     t.deepEqual(double.containers.map((container) => container.name).sort(), [
       'wskgldble0_1_guest_a',
       'wskgldble0_3_guest_c',
@@ -199,14 +208,21 @@ test.serial(
 
 test.serial('A warm container that was killed meanwhile is replaced without the caller noticing', async (t) => {
   if (dockerMissing(t)) return;
-  await withDouble('wskgldblg0', {}, async (double) => {
-    const first = await double.invoke(action('noop'));
-    await sleep(200);
-    docker('kill', first.containerName as string);
-    const second = await double.invoke(action('noop'));
-    t.true(second.ok);
-    t.is(second.containerName, 'wskgldblg0_2_guest_noop');
-  });
+  // A network of its own: on the shared bridge another container may get the dead one's address at once, and answer.
+  const network = 'wskgldblnet';
+  docker('network', 'create', network);
+  try {
+    await withDouble('wskgldblg0', { network }, async (double) => {
+      const first = await double.invoke(action('noop'));
+      await until(() => double.containers.every((container) => container.state === 'ready'));
+      docker('kill', first.containerName as string);
+      const second = await double.invoke(action('noop'));
+      t.true(second.ok);
+      t.is(second.containerName, 'wskgldblg0_2_guest_noop');
+    });
+  } finally {
+    docker('network', 'rm', network);
+  }
 });
 
 test.serial('Start-up removes what an earlier invoker of the same prefix left, and nothing else', async (t) => {
