@@ -3,8 +3,9 @@ import { CommanderError } from 'commander';
 import { EXIT, reportError } from './exit.js';
 import { gleanerProgram } from './program.js';
 
-// A reader that has seen enough (`gleaner functions | head`) is not an error.
+// A reader that has seen enough (`gleaner functions | head`) is not an error. `gleaner up` stops in order instead.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (process.stdout.listenerCount('error') > 1) return;
   if (error.code === 'EPIPE') process.exit(EXIT.ok);
   throw error;
 });

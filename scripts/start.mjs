@@ -152,7 +152,8 @@ const args = [at('dist', 'cli', 'main.js'), 'up'];
 if (!has('--config') && !has('-c')) args.push('--config', at('config', 'demo.yaml'));
 const child = spawn(process.execPath, [...args, ...passed], {
   cwd: root,
-  stdio: 'inherit',
+  // The channel tells the child when this process is gone, however it went.
+  stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
   env: {
     ...process.env,
     ...(natsServer && !process.env.GLEANER_NATS_EMBEDDED_BINARY ? { GLEANER_NATS_EMBEDDED_BINARY: natsServer } : {}),
@@ -161,5 +162,8 @@ const child = spawn(process.execPath, [...args, ...passed], {
 // At a terminal Ctrl-C reaches this process, npm and the child at once: each waits for the child, which restores every limit.
 // From elsewhere only this process gets the signal, so it is passed on; the child takes a second one as the same wish.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+// A SIGTERM to npm ends npm and its shell only: this process sees that it has got another parent.
+const parent = process.ppid;
+setInterval(() => process.ppid !== parent && child.kill('SIGTERM'), 250).unref();
 child.on('error', (error) => fail(`gleaner up could not be started: ${error.message}`, 'run npm run build'));
 child.on('exit', (code, signal) => process.exit(code ?? (signal ? 1 : 0)));

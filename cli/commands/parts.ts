@@ -6,6 +6,7 @@ import { type Config, messageOf, reloadConfig, systemClock, systemTimers } from 
 import { type Running, runAsProcess } from '../child.js';
 import { makeLogger } from '../logger.js';
 import { loadSettings } from '../settings.js';
+import { runAgentsPart } from '../wiring/agents.js';
 import { runAggregatorPart } from '../wiring/aggregator.js';
 import { runDockerWorkload } from '../wiring/docker-workload.js';
 import { runHookPart } from '../wiring/hook.js';
@@ -32,6 +33,13 @@ export function addParts(program: Command): void {
     'the daemon beside the invoker: tap, safeguard, limits',
     (config) => config.hook.hostName,
     runHookPart,
+  );
+  addPart(
+    program,
+    'agents',
+    'an agent host: one resource manager per function',
+    (config) => config.agents.hostName,
+    runAgentsPart,
   );
   addPart(program, 'aggregator', 'the mean-field aggregator', (config) => config.agents.hostName, runAggregatorPart);
   const workload = program.command('workload', { hidden: true }).description('plays the workload on real containers');

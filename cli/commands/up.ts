@@ -118,7 +118,12 @@ function stopAsked(session: UpSession, seconds: number | undefined): Promise<voi
   return new Promise((resolve) => {
     process.on('SIGINT', () => resolve());
     process.on('SIGTERM', () => resolve());
-    process.on('SIGHUP', () => session.signal('SIGHUP'));
+    // Whoever started this is gone.
+    process.on('disconnect', () => resolve());
+    // So is whoever read what it says.
+    process.stdout.on('error', () => resolve());
+    // From a terminal it means that the terminal is gone, else that the configuration is to be read again.
+    process.on('SIGHUP', () => (process.stdin.isTTY ? resolve() : session.signal('SIGHUP')));
     process.on('SIGUSR2', () => session.signal('SIGUSR2'));
     if (seconds !== undefined) setTimeout(resolve, seconds * 1000).unref();
   });

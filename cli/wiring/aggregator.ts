@@ -1,7 +1,7 @@
 import { runAggregator } from '../../broker/index.js';
 import type { Running } from '../child.js';
 import type { PartInputs } from '../commands/parts.js';
-import { connectBroker } from './broker.js';
+import { connectPart } from './broker.js';
 
 export async function runAggregatorPart({
   config,
@@ -11,7 +11,7 @@ export async function runAggregatorPart({
   boot,
   hostName,
 }: PartInputs): Promise<Running> {
-  const broker = connectBroker(config.nats, 'aggregator');
+  const broker = await connectPart(config.nats, 'aggregator');
   const { intervalMs } = config.aggregator;
   const aggregator = runAggregator({ broker, clock, timers, intervalMs, host: hostName, boot, logger });
   return {

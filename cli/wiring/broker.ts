@@ -19,3 +19,22 @@ export function connectBroker(nats: NatsConfig, name: string): Broker {
         }),
   });
 }
+
+const SOON_MS = 1000;
+
+/** As {@link connectBroker}, and waits a moment for the connection: a part that starts beside its server need not report it away. */
+export async function connectPart(nats: NatsConfig, name: string): Promise<Broker> {
+  const broker = connectBroker(nats, name);
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(done, SOON_MS);
+    const cancel = broker.onStatus((status) => {
+      if (status.kind === 'connected') done();
+    });
+    function done(): void {
+      clearTimeout(timer);
+      cancel();
+      resolve();
+    }
+  });
+  return broker;
+}

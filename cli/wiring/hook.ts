@@ -3,7 +3,7 @@ import { type Platform, runHook } from '../../openwhisk-plugin/index.js';
 import type { Running } from '../child.js';
 import type { PartInputs } from '../commands/parts.js';
 import { packageVersion } from '../version.js';
-import { connectBroker } from './broker.js';
+import { connectPart } from './broker.js';
 import { hostPlatform } from './host-platform.js';
 import { simulatedHost } from './simulated-platform.js';
 
@@ -12,7 +12,7 @@ export async function runHookPart(inputs: PartInputs): Promise<Running & { recon
   const { config, logger, boot } = inputs;
   const simulated = config.platform === 'simulated' ? simulatedHost(config.simulator) : null;
   const platform: Platform = simulated?.platform ?? (await hostPlatform(config));
-  const broker = config.nats.servers.length === 0 ? null : connectBroker(config.nats, 'hook');
+  const broker = config.nats.servers.length === 0 ? null : await connectPart(config.nats, 'hook');
   if (broker === null) logger.warn('no NATS servers are configured: local policies only');
   const hook = await runHook({
     platform,

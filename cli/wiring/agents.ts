@@ -1,0 +1,46 @@
+import { createManager, type ManagerSettings, runAgentHost } from '../../agents/index.js';
+import { type Config, mebibytes, millicores, overrideFor, SeededRandom } from '../../config/index.js';
+import { defaultDecisionSettings } from '../../openwhisk-plugin/index.js';
+import type { Running } from '../child.js';
+import type { PartInputs } from '../commands/parts.js';
+import { connectPart } from './broker.js';
+
+/** What a manager may wish for at most. Agents serve many hosts: where no cap is set, each hook's own bounds count. */
+function managerSettings({ decision }: Config): ManagerSettings {
+  const { cpuCap, memoryCap } = defaultDecisionSettings;
+  return {
+    cap: {
+      cpu: decision.cpuCapMillicores === null ? cpuCap : millicores(decision.cpuCapMillicores),
+      memory: decision.memoryCapMiB === null ? memoryCap : mebibytes(decision.memoryCapMiB),
+    },
+    preset: decision.preset === 'default' ? 'default' : 'freyr',
+  };
+}
+
+/** An agent host: the configured manager for every function, or the one an override names. */
+export async function runAgentsPart({ config, logger, clock, timers, boot, hostName }: PartInputs): Promise<Running> {
+  const settings = managerSettings(config);
+  // Made before anything runs, so that a wrong name is an error at the start.
+  createManager(config.agents.manager, settings);
+  const { overrides } = config.functions;
+  for (const { manager } of overrides) if (manager !== undefined) createManager(manager, settings);
+  const broker = await connectPart(config.nats, 'agents');
+  const agents = runAgentHost({
+    broker,
+    clock,
+    timers,
+    random: new SeededRandom(Date.now() % 4_294_967_296),
+    manager: (fn) => createManager(overrideFor(overrides, fn).manager ?? config.agents.manager, settings),
+    intervalMs: config.agents.intervalMs,
+    host: hostName,
+    boot,
+    resident: config.agents.resident,
+    logger,
+  });
+  return {
+    stop: async () => {
+      await agents.stop();
+      await broker.close();
+    },
+  };
+}
