@@ -53,6 +53,10 @@ export interface Inspection {
   readonly audit: object;
 }
 
+/** Some 700 and 450 bytes each. */
+const SHOWN_FUNCTIONS = 800;
+const SHOWN_CONTAINERS = 500;
+
 /** The hook from outside: its views and its switches. */
 export class Hook {
   readonly #controls: HookControls;
@@ -105,10 +109,12 @@ export class Hook {
       const view = functionView(fn, parts);
       if (view !== null) functions.push(view);
     }
+    // The most called first: an answer must fit into one message (field-notes A4-10).
+    functions.sort((a, b) => b.activations - a.activations);
     return {
       host: this.hostView(),
-      functions,
-      containers: containerViews(parts),
+      functions: functions.slice(0, SHOWN_FUNCTIONS),
+      containers: containerViews(parts, SHOWN_CONTAINERS),
       unmanaged: parts.containers.unmanaged(),
       counters: { ...figures(parts, pipeline), ignoredContainers: desk.ignored },
       events: parts.events.counts(),

@@ -115,8 +115,8 @@ export function functionView(fn: FunctionRecord, parts: HookParts): FunctionView
 }
 
 /** Containers as they are, for `inspect`. */
-export function containerViews(parts: HookParts): object[] {
-  return [...parts.containers.values()].map((container) => ({
+export function containerViews(parts: HookParts, most: number): object[] {
+  return [...parts.containers.values()].slice(0, most).map((container) => ({
     id: container.info.id,
     name: container.info.name,
     address: container.info.address,

@@ -2,6 +2,8 @@ import type { PolicyParameters } from '../../broker/index.js';
 import type { Config } from '../../config/index.js';
 import type { Policies } from '../decision/index.js';
 import { type ActivationPolicy, createPolicy } from '../policies/index.js';
+import { BoundedPolicy } from './bounded-policy.js';
+import type { FunctionSettings } from './modes.js';
 
 /**
  * The activation policies in use: by name from the configuration, with the parameters that came by key-value, for all functions
@@ -19,12 +21,25 @@ export class PolicyTable {
     this.#made.set(key, policy);
   }
 
+  /** Throws a GleanerError for a name nobody knows: at the start or a reload, never while an activation waits. */
+  check(overrides: readonly FunctionSettings[]): void {
+    for (const { policy } of overrides) if (policy !== undefined) createPolicy(policy);
+  }
+
   forHost(names: Config['decision']['policy']): Policies {
     return { quota: this.#policy(names.quota, null), weight: this.#policy(names.weight, null) };
   }
 
-  /** The function's own: named by the configuration, or with parameters of its own for the host's policy; null = the host's. */
-  forFunction(action: string, named: string | undefined, host: Policies): ActivationPolicy | null {
+  /** The function's own: named or bounded by the configuration, or with parameters of its own for the host's; null = the host's. */
+  forFunction(action: string, settings: FunctionSettings, host: Policies): ActivationPolicy | null {
+    const own = this.#own(action, settings.policy, host);
+    if (settings.bounds === undefined) return own;
+    const range = own === null || own.kind === 'weight' ? host.quota : own;
+    const weight = own === null ? host.weight : own.kind === 'range' ? null : own;
+    return new BoundedPolicy(range, weight, settings.bounds);
+  }
+
+  #own(action: string, named: string | undefined, host: Policies): ActivationPolicy | null {
     if (named !== undefined) return this.#policy(named, action);
     for (const { name } of [host.quota, host.weight]) {
       const own = this.#made.get(keyOf(name, action));

@@ -45,7 +45,8 @@ export interface HookOptions {
 export interface RunningHook {
   /** Stops deciding, restores every changed limit, writes the audit log out, closes all it opened. Once. */
   stop(): Promise<void>;
-  /** Takes over a new configuration's modes, overrides, decision settings and policies; the rest needs a restart. */
+  /** Takes over a new configuration's modes, overrides, decision settings and policies; the rest needs a restart.
+   * Throws a GleanerError for a policy nobody knows, and keeps the old configuration then. */
   reload(config: Config): void;
   /** The signal's kill switch: on, and off again at the next call. */
   kill(): void;
@@ -91,6 +92,7 @@ async function start(options: HookOptions, lock: HookLock): Promise<RunningHook>
   const capacity = hostCapacity(facts, config.decision.memory.invokerMemoryMiB);
   const settings = decisionSettings(config.decision, config.hook.sampleMs, capacity);
   const policies = new PolicyTable();
+  policies.check(config.functions.overrides);
   const configured = config.decision.memory.invokerMemoryMiB === null ? 0 : capacity.allocatableMemory;
   const headroom = new MemoryHeadroom(capacity.memory, settings.memoryReserve, configured as typeof capacity.memory);
   const decider = new Decider(
@@ -126,7 +128,7 @@ async function start(options: HookOptions, lock: HookLock): Promise<RunningHook>
     (reason) => hook.modesChanged(reason),
   );
   const functions: FunctionRegistry = new FunctionRegistry(decider, modes, config.decision.maxFunctions, (fn) =>
-    policies.forFunction(fn.action, fn.settings.policy, decider.policies),
+    policies.forFunction(fn.action, fn.settings, decider.policies),
   );
   const containers = new ContainerRegistry(platform, decider);
   const applier = new LimitApplier(clock, audit, counters, log);
@@ -236,6 +238,7 @@ async function start(options: HookOptions, lock: HookLock): Promise<RunningHook>
       return stopped;
     },
     reload: (next) => {
+      policies.check(next.functions.overrides);
       decider.settings = decisionSettings(next.decision, next.hook.sampleMs, capacity);
       desk.boosts = next.decision.boost.enabled;
       pipeline.tracker.lateMicros = next.decision.lateStartMs * 1000;
