@@ -310,3 +310,41 @@ test('a run during which its limits were taken away teaches nothing', async (t) 
   t.is(container.cgroup.inForce.quota, quota);
   await rig.hook.stop();
 });
+
+test('an operator’s bounds hold a target inside, and the range of the safeguard wins over them', async (t) => {
+  // field-notes A1-05: min .25, max .5; the agent asks for .9 and for .1. Peak 200: the range begins at 267.
+  const rig = new HookRig((config) => {
+    Object.assign(config.decision.policy, { quota: 'largest-in-range' });
+    const bounds = { cpuMillicores: { min: 250, max: 500 } };
+    Object.assign(config.functions, { overrides: [{ match: '/guest/*', bounds }] });
+  });
+  await rig.start();
+  const container = rig.container({ quota: 1000 });
+  container.call(4000, 200);
+  const connection = container.run();
+  t.is(container.cgroup.inForce.quota, 500);
+  container.answer(connection);
+  await rig.hook.stop();
+});
+
+test('bounds leave weights to their policy', async (t) => {
+  const rig = new HookRig((config) => {
+    const bounds = { cpuMillicores: { min: 250, max: 500 } };
+    Object.assign(config.functions, { overrides: [{ match: '/guest/*', bounds }] });
+  });
+  await rig.start();
+  const [short, long] = [rig.container(), rig.container()];
+  for (let i = 0; i < 4; i++) {
+    short.call(20, 1000, { action: '/guest/short' });
+    long.call(2000, 1000, { action: '/guest/long' });
+  }
+  t.true(short.cgroup.inForce.shares > long.cgroup.inForce.shares);
+  await rig.hook.stop();
+});
+
+test('an override that names an unknown policy fails the start, not an activation', async (t) => {
+  const rig = new HookRig((config) => {
+    Object.assign(config.functions, { overrides: [{ match: '/guest/*', policy: 'magic' }] });
+  });
+  await t.throwsAsync(() => rig.start(), { message: /magic/ });
+});
