@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
@@ -202,3 +202,32 @@ test.serial('a failing, a killed and a timed-out activation each end once', asyn
     t.is(seen.oomHarvest, 0);
   });
 });
+
+test.serial(
+  'a hook that starts after a crash gives every container what inspect says, from the engine alone',
+  async (t) => {
+    if (missing(t)) return;
+    t.timeout(120_000);
+    await together('wskglhkd0', {}, async (double, hook) => {
+      const first = await double.invoke(action('noop', { cpus: 1 }), {});
+      const id = docker('inspect', '--format', '{{.Id}}', first.containerName as string);
+      await hook.stop();
+      // What a hook killed with -9 in the middle of a run leaves behind.
+      const v1 = `/sys/fs/cgroup/cpu/docker/${id}`;
+      if (!existsSync(v1)) {
+        t.log('NOT RUN: written for cgroup v1 with the cgroupfs driver');
+        t.pass();
+        return;
+      }
+      writeFileSync(join(v1, 'cpu.cfs_quota_us'), '20000');
+      writeFileSync(join(v1, 'cpu.shares'), '2048');
+      const begun = performance.now();
+      const next = await startHook('wskglhkd0');
+      const took = performance.now() - begun;
+      t.deepEqual(kernel(id), { quota: 100_000, shares: 128 });
+      t.log(`restored ${took.toFixed(0)} ms after the start`);
+      t.true(took < 1000);
+      await next.stop();
+    });
+  },
+);
