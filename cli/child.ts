@@ -1,8 +1,12 @@
 import { EXIT, reportError } from './exit.js';
 
+const STOP_MILLIS = 3000;
+
 /** What a long-running part offers to whoever runs it. */
 export interface Running {
   stop(): Promise<void>;
+  /** The process ends after this long even where `stop` has not; default 3 s. What NATS holds may be unreachable for ever. */
+  readonly stopMillis?: number;
   /** SIGHUP. */
   reload?(): void;
   /** SIGUSR2: the kill switch. */
@@ -20,6 +24,7 @@ export async function runAsProcess(start: () => Promise<Running>): Promise<void>
   const stop = (): void => {
     wanted = true;
     if (!running || stopping) return;
+    setTimeout(() => process.exit(EXIT.failed), running.stopMillis ?? STOP_MILLIS);
     stopping = running.stop().then(
       () => process.exit(EXIT.ok),
       (error) => process.exit(reportError(error, (text) => process.stderr.write(text))),

@@ -38,12 +38,16 @@ export function flagsOf(
 /** Reads the configuration as all commands do. Throws a ConfigError with every problem. */
 export function loadSettings(options: GlobalOptions, shorthands: Readonly<Record<string, unknown>> = {}): LoadedConfig {
   const path = configPath(options);
-  return loadConfig({
+  const loaded = loadConfig({
     ...(path === undefined ? {} : { path }),
     env: process.env,
     flags: flagsOf(options, shorthands),
     readFile: (file) => readFileSync(file, 'utf8'),
   });
+  const { config } = loaded;
+  if (config.platform !== 'docker') return loaded;
+  // The shipped workload's own containers only: nobody else's on this engine are touched.
+  return { ...loaded, config: { ...config, hook: { ...config.hook, containerPrefix: config.simulator.prefix } } };
 }
 
 /** Files in the state folder, by their configured or usual names. */

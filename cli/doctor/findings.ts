@@ -185,10 +185,10 @@ function* rightsFindings(survey: Survey): Generator<Finding> {
   if (!survey.stateDirWritable)
     yield fail('state folder', 'cannot be written', 'set hook.stateDir to a folder of this user');
   if (survey.lockHolder !== null)
-    yield fail(
+    yield warn(
       'two hooks',
       `process ${survey.lockHolder} manages this engine already`,
-      'if that is the one you mean, all is well; a second one is refused',
+      'if that is the hook you mean, all is well: a second one is refused',
     );
   if (survey.natsServers.length > 0)
     yield ok('NATS', survey.natsServers.map((url) => url.replace(/\/\/[^@/]*@/, '//***@')).join(', '));

@@ -74,6 +74,7 @@ export async function runDockerWorkload(simulator: SimulatorConfig, log: (text: 
     } while (simulator.repeat && !stopped.signal.aborted);
   })().catch((error) => log(messageOf(error)));
   return {
+    stopMillis: 28_000,
     stop: async () => {
       stopped.abort();
       // Removing the containers ends what still runs in them: nothing is waited for.

@@ -25,6 +25,8 @@ export async function runHookPart(inputs: PartInputs): Promise<Running & { recon
   });
   simulated?.play();
   return {
+    // Memory that a loan has given back must first be reclaimed by the kernel.
+    stopMillis: 9000,
     stop: async () => {
       // Time goes on while the hook stops: a simulated host that stood still would never let it settle.
       await hook.stop();

@@ -48,7 +48,7 @@ test('each finding that is not good says what to do', (t) => {
     natsServer: null,
   };
   for (const finding of findings(bad)) t.is(finding.level === 'ok', finding.advice === '', finding.check);
-  t.deepEqual(failed(bad), ['engine', 'cgroup', 'cgroup rights', 'tcpdump', 'state folder', 'two hooks']);
+  t.deepEqual(failed(bad), ['engine', 'cgroup', 'cgroup rights', 'tcpdump', 'state folder']);
 });
 
 test('what the tap cannot see is refused by name where action containers are on it', (t) => {

@@ -1,0 +1,154 @@
+import test from 'ava';
+import type { FunctionLine, LiveModel } from '../../cli/live-model.js';
+import { LiveScreen, renderLive, renderPlain } from '../../cli/live-view.js';
+import { coloursFor, visibleLength } from '../../cli/output.js';
+
+const row: FunctionLine = {
+  name: '/guest/thumb',
+  mode: 'enforce',
+  activations: 12,
+  running: 1,
+  containers: 1,
+  cpuMode: 'quota',
+  userCpu: 1000,
+  userMemory: 268_435_456,
+  userShares: 256,
+  cpu: 400,
+  memory: 268_435_456,
+  shares: 256,
+  harvestedCpuSeconds: 1.5,
+  acceleratedCpuSeconds: 0,
+  savedSeconds: 0,
+  borrowedMemory: 0,
+  p99: 250,
+  slo: 300,
+  safeguard: 'over_provisioned',
+};
+const model: LiveModel = {
+  hosts: [
+    {
+      host: 'invoker0',
+      mode: 'enforce',
+      killed: false,
+      cpu: 4000,
+      memory: 8_589_934_592,
+      poolCpu: 2500,
+      poolMemory: 1_073_741_824,
+      activations: 12,
+      running: 1,
+    },
+  ],
+  functions: [
+    row,
+    {
+      ...row,
+      name: '/guest/wide',
+      cpuMode: 'weight',
+      shares: 512,
+      p99: 900,
+      acceleratedCpuSeconds: 2,
+      savedSeconds: 3.25,
+    },
+  ],
+  manager: 'greedy',
+  platform: 'simulated',
+  nats: 'connected',
+  upSeconds: 9,
+  restarts: 0,
+  notes: [],
+};
+const plain = coloursFor({ isTerminal: false }, {});
+const coloured = coloursFor({ isTerminal: true }, {});
+
+test('the header names platform, manager, NATS, host, mode and pool', (t) => {
+  const [first, second] = renderLive(model, plain, 200).split('\n');
+  t.is(first, 'gleaner  platform simulated  manager greedy  NATS  up 9 s');
+  t.is(second, 'host invoker0  mode enforce  4 cores 8192 MiB  pool 2.5 cores 1024 MiB  calls 12  running 1');
+});
+
+test('a line has user and current limits, in cores or as a weight, and what was harvested and borrowed', (t) => {
+  const lines = renderLive(model, plain, 200).split('\n');
+  const line = (name: string) =>
+    lines
+      .find((text) => text.startsWith(name))
+      ?.split(/ {2,}/)
+      .map((cell) => cell.trim());
+  t.deepEqual(line('/guest/thumb'), [
+    '/guest/thumb',
+    '12',
+    '1',
+    '1 / 256',
+    '0.4 / 256',
+    '1.5',
+    '-',
+    '-',
+    '-',
+    '250ms',
+    '300ms',
+    'over_provisioned',
+  ]);
+  t.deepEqual(line('/guest/wide'), [
+    '/guest/wide',
+    '12',
+    '1',
+    'w256 / 256',
+    'w512 / 256',
+    '1.5',
+    '2.0',
+    '-',
+    '3.3',
+    '900ms',
+    '300ms',
+    'over_provisioned',
+  ]);
+});
+
+test('no line is wider than the screen, whatever its colours, and what does not fit is counted', (t) => {
+  for (const width of [20, 60, 100])
+    for (const line of renderLive(model, coloured, width).split('\n')) t.true(visibleLength(line) <= width);
+  const many = { ...model, functions: Array.from({ length: 50 }, (_, i) => ({ ...row, name: `/guest/f${i}` })) };
+  const lines = renderLive(many, plain, 200, 20).split('\n');
+  t.true(lines.length <= 20);
+  t.true(lines.some((line) => /^… \d+ more$/.test(line)));
+});
+
+test('NATS away and the kill switch are said in words', (t) => {
+  const text = renderLive(
+    { ...model, nats: 'away', restarts: 2, hosts: [{ ...model.hosts[0]!, killed: true }] },
+    plain,
+    200,
+  );
+  t.regex(text, /NATS away: user limits stand/);
+  t.regex(text, /stopped by the kill switch/);
+  t.regex(text, /restarts 2/);
+  t.regex(renderLive({ ...model, hosts: [] }, plain, 200), /waiting for the hook/);
+});
+
+test('without a terminal it is one line of sums', (t) => {
+  // 1.5 + 1.5 harvested, 2 borrowed, 3.25 saved; one of two functions is within its objective.
+  t.is(
+    renderPlain(model),
+    'up 9 s  mode enforce  functions 2  calls 24  harvested 3.0 core-s  borrowed 2.0 core-s  saved 3.3 s  SLO kept 1/2',
+  );
+});
+
+test('the screen that was there before comes back', (t) => {
+  let written = '';
+  const screen = new LiveScreen(
+    {
+      write: (text) => {
+        written += text;
+      },
+      isTerminal: true,
+      columns: 80,
+    },
+    plain,
+  );
+  screen.close();
+  t.is(written, '');
+  screen.draw(model, 30);
+  screen.draw(model, 30);
+  screen.close();
+  t.is(written.split('\u001b[?1049h').length, 2);
+  t.true(written.endsWith('\u001b[?25h\u001b[?1049l'));
+});

@@ -1,0 +1,140 @@
+import { spawnSync } from 'node:child_process';
+import test from 'ava';
+import { findProgram } from '../../cli/doctor/survey.js';
+import { gleaner, processesWith, startUp, until } from './gleaner.js';
+
+/** False (and loud) where a real part is missing; in CI that is a failure. */
+function has(program: string): boolean {
+  if (findProgram(program) !== null) return true;
+  if (process.env.CI) throw new Error(`${program} is missing`);
+  console.warn(`SKIPPED: ${program} is missing`);
+  return false;
+}
+
+const demo = {
+  mode: 'enforce',
+  platform: 'simulated',
+  decision: { policy: { quota: 'target' }, targetStaleMs: 300_000 },
+  simulator: { speed: 20 },
+};
+
+interface Listed {
+  readonly name: string;
+  readonly activations: number;
+  readonly harvestedCpuSeconds: number;
+  readonly acceleratedCpuSeconds: number;
+}
+
+test.serial('gleaner up runs the whole loop, answers questions, and leaves nothing behind', async (t) => {
+  if (!has('nats-server')) return t.pass();
+  const up = startUp(demo);
+  t.teardown(up.clean);
+  const ask = (...args: string[]) => gleaner(['--config', up.config, ...args]);
+  const functions = async (): Promise<Listed[]> => {
+    const { code, out } = await ask('functions', '--output', 'json');
+    return code === 0 ? (JSON.parse(out) as Listed[]) : [];
+  };
+  let seen: Listed[] = [];
+  await until(
+    async () => {
+      seen = await functions();
+      return seen.some((row) => row.harvestedCpuSeconds > 0) && seen.some((row) => row.acceleratedCpuSeconds > 0);
+    },
+    60_000,
+    'a function harvested and another accelerated',
+  );
+
+  const status = await ask('status', '-o', 'json');
+  t.is(status.code, 0);
+  const { services, hosts } = JSON.parse(status.out) as { services: { service: string }[]; hosts: unknown[] };
+  t.deepEqual(
+    [...new Set(services.map(({ service }) => service))],
+    ['gleaner-agents', 'gleaner-aggregator', 'gleaner-hook'],
+  );
+  t.is(hosts.length, 1);
+  t.regex((await ask('status')).out, /^SERVICE +HOST +VERSION\n/);
+  t.regex((await ask('functions')).out, /^FUNCTION +HOST +MODE/);
+
+  const busiest = seen.reduce((a, b) => (a.activations > b.activations ? a : b)).name;
+  const explained = await ask('explain', busiest);
+  t.is(explained.code, 0, explained.err);
+  t.regex(explained.out, /ACTIVATION +TOOK +CPU PEAK +CPU GRANTED/);
+  t.is((await ask('explain', '/guest/no-such')).code, 1);
+  t.is((await ask('explain', 'nonsense')).code, 2);
+  t.is((await ask('explain', busiest, '--last', 'x')).code, 2);
+
+  t.is((await ask('mode', 'observe', '--reason', 'a test')).code, 0);
+  await until(async () => (await ask('mode')).out.includes('observe'), 10_000, 'mode observe');
+  t.is((await ask('mode', 'enforce', '--function', busiest)).code, 0);
+  t.is((await ask('mode', 'default')).code, 0);
+  await until(async () => (await ask('mode')).out.includes('enforce'), 10_000, 'mode as configured');
+
+  const restored = await ask('restore');
+  t.is(restored.code, 0, restored.err);
+  t.regex(restored.out, /limits restored/);
+  const release = await ask('restore', '--release');
+  t.is(release.code, 0);
+  t.is((await ask('restore', '--release', '--hold')).code, 2);
+
+  up.child.kill('SIGHUP');
+  up.child.kill('SIGINT');
+  // A second wish, as npm and a terminal both send one, changes nothing.
+  up.child.kill('SIGTERM');
+  t.is(await up.ended, 0, up.output());
+  t.regex(up.output(), /harvested .* borrowed .* saved .*SLO kept/);
+  t.regex(up.output(), /every limit is the user's again/);
+  t.deepEqual(processesWith(up.folder), []);
+  const away = await ask('status');
+  t.is(away.code, 1);
+  t.regex(away.err, /GLN_NATS_UNKNOWN/);
+});
+
+test.serial('parts that are killed come back, and a killed supervisor takes all of them along', async (t) => {
+  if (!has('nats-server')) return t.pass();
+  const up = startUp(demo);
+  t.teardown(up.clean);
+  const part = (name: string) => processesWith(up.folder).find(({ args }) => args.includes(name))?.pid;
+  await until(() => up.output().includes('calls'), 20_000, 'a first line');
+  for (const name of ['main.js hook', 'main.js agents', 'main.js aggregator', 'nats-server']) {
+    const pid = part(name);
+    t.truthy(pid, name);
+    process.kill(pid!, 'SIGKILL');
+    await until(() => part(name) !== undefined && part(name) !== pid, 5000, `${name} again`);
+  }
+  await until(
+    async () => (await gleaner(['--config', up.config, 'status'])).out.includes('gleaner-hook'),
+    15_000,
+    'the hook answers',
+  );
+  process.kill(up.child.pid!, 'SIGKILL');
+  await up.ended;
+  await until(() => processesWith(up.folder).length === 0, 5000, 'no process is left');
+  t.pass();
+});
+
+test.serial('a wrong configuration is one answer with every problem, and exit code 2', async (t) => {
+  const up = startUp({ ...demo, simulator: { speed: -1, sped: 2 } });
+  t.teardown(up.clean);
+  t.is(await up.ended, 2);
+  t.regex(up.output(), /simulator\.speed: must be above 0/);
+  t.regex(up.output(), /simulator\.sped: no such key; did you mean speed\?/);
+  const check = await gleaner(['--config', up.config, 'config', 'check', '-o', 'json']);
+  t.is(check.code, 2);
+  t.is((JSON.parse(check.out) as { problems: unknown[] }).problems.length, 2);
+});
+
+test.serial('config, doctor and help answer without anything running', async (t) => {
+  t.is((await gleaner(['config', 'check'])).code, 0);
+  const printed = await gleaner(['--set', 'hook.sampleMs=50', 'config', 'print'], { GLEANER_MODE: 'observe' });
+  t.regex(printed.out, /# mode: GLEANER_MODE\n# hook\.sampleMs: flag hook\.sampleMs\n/);
+  const json = await gleaner(['--set', 'hook.sampleMs=50', 'config', 'print', '-o', 'json']);
+  t.is((JSON.parse(json.out) as { config: { hook: { sampleMs: number } } }).config.hook.sampleMs, 50);
+  const docker = spawnSync('docker', ['version'], { stdio: 'ignore' }).status === 0;
+  const doctor = await gleaner(['doctor', '-o', 'json']);
+  const { findings } = JSON.parse(doctor.out) as { findings: { check: string; level: string }[] };
+  t.is(findings.find(({ check }) => check === 'engine')?.level, docker ? 'ok' : 'fail');
+  t.regex((await gleaner(['doctor'])).out, /CHECK +FOUND/);
+  t.regex((await gleaner(['--version'])).out, /^gleaner \d+\.\d+\.\d+/);
+  t.is((await gleaner(['upp'])).code, 2);
+  t.is((await gleaner(['--help'])).code, 0);
+});
