@@ -109,6 +109,8 @@ async function up(config: Config, run: Run): Promise<void> {
     processScreen.write('restoring every limit and stopping …\n');
     await session.stop();
   }
+  // An open channel would keep this process.
+  if (process.connected) process.disconnect();
   processScreen.write("stopped; every limit is the user's again\n");
   process.exitCode = EXIT.ok;
 }

