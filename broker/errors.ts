@@ -4,7 +4,7 @@ export class BrokerDisconnectedError extends GleanerError {
   readonly code = 'GLN_BROKER_DISCONNECTED';
   constructor(operation: string, cause?: unknown) {
     super(`no connection to NATS: ${operation}`, {
-      hint: 'Gleaner reconnects by itself; is nats-server running, and broker.servers right?',
+      hint: 'Gleaner reconnects by itself; is nats-server running, and nats.servers right?',
       cause,
     });
   }
@@ -83,7 +83,7 @@ export class BrokerAuthError extends GleanerError {
   readonly code = 'GLN_BROKER_AUTH';
   constructor(detail: string, cause?: unknown) {
     super(`NATS refuses this client: ${detail}`, {
-      hint: 'check the credentials in broker.* of the configuration, and the permissions of that user (docs: NATS permissions)',
+      hint: 'check the credentials in nats.* of the configuration, and the permissions of that user (docs: NATS permissions)',
       cause,
     });
   }

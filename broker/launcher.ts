@@ -134,7 +134,7 @@ function notStarted(binary: string, error: unknown): LaunchError {
   const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
   return new LaunchError(`cannot start ${binary}: ${missing ? 'there is no such program' : messageOf(error)}`, {
     hint: missing
-      ? 'install nats-server 2.9 or newer (Debian: apt install nats-server), or name a running server in broker.servers'
+      ? 'install nats-server 2.9 or newer (Debian: apt install nats-server), or name a running server in nats.servers'
       : 'check the rights of the file',
     cause: error,
   });

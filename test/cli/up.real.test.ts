@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
 import test from 'ava';
 import { findProgram } from '../../cli/doctor/survey.js';
 import { gleaner, processesWith, startUp, until } from './gleaner.js';
@@ -110,6 +111,37 @@ test.serial('parts that are killed come back, and a killed supervisor takes all 
   await up.ended;
   await until(() => processesWith(up.folder).length === 0, 5000, 'no process is left');
   t.pass();
+});
+
+test.serial('the kill switch holds with NATS down, and SIGHUP changes the mode but never to a wrong one', async (t) => {
+  if (!has('nats-server')) return t.pass();
+  const up = startUp(demo);
+  t.teardown(up.clean);
+  const ask = (...args: string[]) => gleaner(['--config', up.config, ...args]);
+  const host = async (): Promise<{ mode: string; killed: boolean } | undefined> => {
+    const { code, out } = await ask('mode', '-o', 'json');
+    return code === 0 ? (JSON.parse(out) as { hosts: { mode: string; killed: boolean }[] }).hosts[0] : undefined;
+  };
+  await until(async () => (await host())?.mode === 'enforce', 20_000, 'the hook answers');
+  const before = readFileSync(up.config, 'utf8');
+  writeFileSync(up.config, before.replace('mode: enforce', 'mode: nonsense'));
+  up.child.kill('SIGHUP');
+  await until(() => up.output().includes('the configuration stays as it was'), 5000, 'the error is told');
+  writeFileSync(up.config, before.replace('mode: enforce', 'mode: observe'));
+  up.child.kill('SIGHUP');
+  await until(async () => (await host())?.mode === 'observe', 10_000, 'mode observe');
+
+  const nats = processesWith(up.folder).find(({ args }) => args.includes('nats-server'))!;
+  process.kill(nats.pid, 'SIGSTOP');
+  const held = await ask('restore', '--hold');
+  t.is(held.code, 0, held.err);
+  await until(() => up.output().includes('kill switch: every user limit is restored'), 2000, 'the switch is seen');
+  process.kill(nats.pid, 'SIGCONT');
+  await until(async () => (await host())?.killed === true, 15_000, 'the hook says so');
+  t.is((await ask('restore', '--release')).code, 0);
+  await until(async () => (await host())?.killed === false, 5000, 'it goes on');
+  up.child.kill('SIGTERM');
+  t.is(await up.ended, 0, up.output());
 });
 
 test.serial('a wrong configuration is one answer with every problem, and exit code 2', async (t) => {
