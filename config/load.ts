@@ -121,7 +121,14 @@ function readTree(
     problems.push({ path: '', message: error.message, source: path, line: lines.linePos(error.pos[0]).line });
   }
   if (document.errors.length > 0) return { tree: {} };
-  const content: unknown = document.toJS();
+  let content: unknown;
+  try {
+    content = document.toJS();
+  } catch (error) {
+    // An alias without its anchor, or more aliases than any configuration needs.
+    problems.push({ path: '', message: messageOf(error), source: path });
+    return { tree: {} };
+  }
   if (content === null || content === undefined) return { tree: {}, document, lines };
   if (isTree(content)) return { tree: dropEmptySections(content), document, lines };
   problems.push({ path: '', message: 'must be a map of sections', value: content, source: path, line: 1 });
