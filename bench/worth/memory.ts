@@ -1,0 +1,109 @@
+import { cpus, totalmem } from 'node:os';
+import { type Action, actionSource, ensureActionImage, InvokerDouble } from '../../simulator/index.js';
+import { type BenchRow, row } from '../report.js';
+import { GleanerProcess } from './gleaner-process.js';
+
+const action = (name: string, memoryMb: number): Action => ({
+  namespace: 'guest',
+  name,
+  version: '0.0.1',
+  ...actionSource('memory'),
+  memoryMb,
+  timeoutMs: 60_000,
+});
+
+/**
+ * Memory under both policies on real containers. `guarantee`: who was killed at the user's limit gets a loan, and lenders that all grow to
+ * their own limits lose nothing. `faasrm`: what was harvested and what it killed, as it is.
+ */
+export async function benchMemory(options: { log: (line: string) => void }): Promise<BenchRow[]> {
+  return [...(await guarantee(options.log)), ...(await faasrm(options.log))];
+}
+
+async function guarantee(log: (line: string) => void): Promise<BenchRow[]> {
+  const image = await ensureActionImage();
+  const invoker = new InvokerDouble({ image, prefix: 'wskglm0', userMemoryMb: 4096, pauseGraceMs: 600_000 });
+  const gleaner = new GleanerProcess({ mode: 'observe' });
+  const hungry = action('hungry', 128);
+  try {
+    await invoker.start();
+    await gleaner.start();
+    const outcomes = async (count: number): Promise<string[]> => {
+      const kinds: string[] = [];
+      for (let i = 0; i < count; i++) {
+        kinds.push((await invoker.invoke(hungry, { megabytes: 130, megabytesPerSecond: 400, holdMs: 200 })).kind);
+      }
+      return kinds;
+    };
+    const without = await outcomes(3);
+    await gleaner.setWrites(true);
+    const withLoan = await outcomes(6);
+    log(`128 MB function that needs about 180 MB: without writes ${without}; with ${withLoan}`);
+
+    const lenders = Array.from({ length: 8 }, (_, i) => action(`lender${i}`, 256));
+    const small = await Promise.all(lenders.map((each) => invoker.invoke(each, { megabytes: 20, holdMs: 300 })));
+    const all = await Promise.all([
+      ...lenders.map((each) => invoker.invoke(each, { megabytes: 180, megabytesPerSecond: 300, holdMs: 500 })),
+      invoker.invoke(hungry, { megabytes: 130, megabytesPerSecond: 400, holdMs: 500 }),
+    ]);
+    const lost = all.slice(0, lenders.length).filter((result) => !result.ok).length;
+    return [
+      row('memory.guarantee.killed.off', without.filter((kind) => kind === 'oom').length, 'of 3', { goal: '3' }),
+      row('memory.guarantee.killed.on', withLoan.filter((kind) => kind !== 'success').length, 'of 6', {
+        goal: '<= 1',
+        note: withLoan.join(', '),
+      }),
+      row('memory.guarantee.lenders.lost', lost + small.filter((result) => !result.ok).length, `of ${lenders.length}`, {
+        goal: '0',
+        note: 'all at their user limits while the loan stands',
+      }),
+    ];
+  } finally {
+    await gleaner.stop();
+    await invoker.stop();
+  }
+}
+
+async function faasrm(log: (line: string) => void): Promise<BenchRow[]> {
+  const image = await ensureActionImage();
+  const invoker = new InvokerDouble({ image, prefix: 'wskglm0', userMemoryMb: 4096, pauseGraceMs: 600_000 });
+  const gleaner = new GleanerProcess({ mode: 'enforce', decision: { memory: { policy: 'faasrm' }, controlShare: 0 } });
+  const steady = [32, 64, 96].map((megabytes) => ({ megabytes, action: action(`steady${megabytes}`, 256) }));
+  const jumper = action('jumper', 256);
+  let calls = 0;
+  let kills = 0;
+  const harvested: number[] = [];
+  const note = (result: { kind: string }): void => {
+    calls++;
+    if (result.kind === 'oom') kills++;
+  };
+  try {
+    await invoker.start();
+    await gleaner.start();
+    for (let round = 0; round < 12; round++) {
+      for (const { megabytes, action: each } of steady) {
+        note(await invoker.invoke(each, { megabytes, megabytesPerSecond: 500, holdMs: 250 }));
+      }
+      // Eleven quiet calls, then 100 MB within 100 ms.
+      const megabytes = round < 11 ? 20 : 120;
+      note(await invoker.invoke(jumper, { megabytes, megabytesPerSecond: 1000, holdMs: 250 }));
+      const containers = (await gleaner.command('containers').catch(() => [])) as {
+        user: { memory: number };
+        limits: { memory: number };
+      }[];
+      const user = containers.reduce((sum, each) => sum + each.user.memory, 0);
+      const now = containers.reduce((sum, each) => sum + Math.min(each.limits.memory, each.user.memory), 0);
+      if (user > 0) harvested.push((user - now) / user);
+    }
+    log(`faasrm: ${calls} calls, ${kills} OOM kills`);
+    return [
+      row('memory.faasrm.harvested', harvested.at(-1) ?? Number.NaN, 'share of user memory', { note: 'as it is, at the end' }),
+      row('memory.faasrm.oom', kills, `of ${calls}`, {
+        note: `as it is; one function jumps by 100 MB in 100 ms; ${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB`,
+      }),
+    ];
+  } finally {
+    await gleaner.stop();
+    await invoker.stop();
+  }
+}
