@@ -11,7 +11,7 @@ export interface BenchContainer {
   readonly pid: number;
 }
 
-/** Initialised no-op containers as an invoker makes them, with a quota of one core. Named `wskglb0_…`; `remove` takes them away. */
+/** Initialised no-op containers as an invoker makes them, with a quota of two cores, so that a no-op is over-provisioned. Named `wskglb0_…`; `remove` takes them away. */
 export async function noopContainers(
   count: number,
 ): Promise<{ containers: BenchContainer[]; remove: () => Promise<void> }> {
@@ -24,7 +24,7 @@ export async function noopContainers(
     const containers: BenchContainer[] = [];
     for (let i = 0; i < count; i++) {
       const { stdout } = await run('docker', [
-        ...['run', '-d', '--cpu-shares', '128', '--cpus', '1', '--memory', '256m', '--memory-swap', '256m'],
+        ...['run', '-d', '--cpu-shares', '128', '--cpus', '2', '--memory', '256m', '--memory-swap', '256m'],
         ...['--network', 'bridge', '--name', `wskglb0_${i + 1}_guest_noop`, '--pids-limit', '1024'],
         ...['--cap-drop', 'NET_RAW', '--cap-drop', 'NET_ADMIN', '--ulimit', 'nofile=1024:1024', image],
       ]);

@@ -54,10 +54,19 @@ export function call(address: string, request: Buffer, timeoutMillis = 10_000): 
 let sequence = 0;
 export const nextActivationId = (): string => (++sequence).toString(16).padStart(32, '0');
 
-/** Calls one after the other, round robin over the containers. */
-export async function serialLoad(addresses: readonly string[], action: string, count: number): Promise<Call[]> {
+/**
+ * Calls one after the other, round robin over the containers, `gapMillis` after the last answer: long enough for whatever follows a call
+ * (clean-up in the kernel, the end of the activation in the hook) not to run into the next one, with Gleaner or without.
+ */
+export async function serialLoad(
+  addresses: readonly string[],
+  action: string,
+  count: number,
+  gapMillis = 0,
+): Promise<Call[]> {
   const calls: Call[] = [];
   for (let i = 0; i < count; i++) {
+    if (gapMillis > 0) await new Promise((resolve) => setTimeout(resolve, gapMillis));
     const address = addresses[i % addresses.length]!;
     calls.push(await call(address, runRequest(address, action, nextActivationId(), Date.now() + 60_000)));
   }

@@ -7,19 +7,23 @@ import { serialLoad, steadyLoad } from './http-load.js';
 import { hookCpuMillis } from './processes.js';
 
 const ACTION = '/guest/noop';
+/** About 250 calls a second. */
+const GAP_MILLIS = 3;
 
 /**
- * A limit changes on each activation: peaks of any window count, so that a no-op is over-provisioned, its quota is lowered at every start
+ * A limit changes on each activation: peaks of any window count (and for a second), so that a no-op is over-provisioned, its quota is lowered at every start
  * and goes back at every end. No control arm, which would leave some activations alone.
  */
 const everyActivation = {
   mode: 'enforce',
-  decision: { minWindowMs: 0, controlShare: 0, controlSamples: 1, policy: { quota: 'smallest-in-range' } },
+  decision: {
+    minWindowMs: 0,
+    peakHalfLifeS: 1,
+    controlShare: 0,
+    controlSamples: 1,
+    policy: { quota: 'smallest-in-range' },
+  },
 };
-
-interface Status {
-  counters: { started: number; ended: number; tapDrops: number; lagMicros: { p50: number; p99: number } };
-}
 
 /** Real containers, one connection per call, warm no-ops: what Gleaner adds to them, how late its limits are, what it costs. */
 export async function benchLatency(options: {
@@ -44,6 +48,10 @@ export async function benchLatency(options: {
       row('hook.cpu', fast.hookMicros + fast.tcpdumpMicros, 'us', {
         goal: '<= 250',
         note: `an activation at 500/s: hook ${fast.hookMicros.toFixed(0)}, tcpdump ${fast.tcpdumpMicros.toFixed(0)}`,
+      }),
+      row('hook.changes', fast.changes, 'writes', {
+        goal: '2',
+        note: 'an activation: lowered at its start, restored at its end',
       }),
       row('hook.dropped', fast.drops + slow.drops, 'packets', { goal: '0' }),
       row('hook.seen', fast.seen + slow.seen, 'activations', {
@@ -74,8 +82,8 @@ async function addedLatency(
       await gleaner.stop();
       gleaner = null;
     }
-    await serialLoad(addresses, ACTION, 300);
-    const calls = await serialLoad(addresses, ACTION, options.callsPerRound);
+    await serialLoad(addresses, ACTION, 200, GAP_MILLIS);
+    const calls = await serialLoad(addresses, ACTION, options.callsPerRound, GAP_MILLIS);
     const failed = calls.filter((each) => !each.ok).length;
     if (failed > 0) throw new Error(`${failed} of ${calls.length} calls failed with Gleaner ${on ? 'on' : 'off'}`);
     return median(calls.map((each) => each.durationMicros));
@@ -107,14 +115,15 @@ async function steady(addresses: readonly string[], perSecond: number, seconds: 
   try {
     await gleaner.start();
     await steadyLoad(addresses, ACTION, perSecond, perSecond * 2);
-    const before = (await gleaner.command('status')) as Status;
+    const before = await gleaner.status();
     const cpuBefore = hookCpuMillis(gleaner.pid);
     const calls = await steadyLoad(addresses, ACTION, perSecond, perSecond * seconds);
     const cpuAfter = hookCpuMillis(gleaner.pid);
     await new Promise((resolve) => setTimeout(resolve, 1500));
-    const after = (await gleaner.command('status')) as Status;
+    const after = await gleaner.status();
     return {
-      lag: after.counters.lagMicros,
+      lag: after.counters.lagMicros ?? { p50: Number.NaN, p99: Number.NaN },
+      changes: (after.counters.limitsWritten - before.counters.limitsWritten) / calls.length,
       drops: after.counters.tapDrops,
       seen: after.counters.started - before.counters.started,
       sent: calls.length,

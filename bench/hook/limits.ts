@@ -37,7 +37,7 @@ function writerTimes(container: BenchContainer, count: number): number[] {
     paused: false,
     user: {
       shares: 128,
-      quota: millicores(1000),
+      quota: millicores(2000),
       memory: bytes(268435456),
       memoryAndSwap: bytes(268435456),
       periodMicros: 100_000,

@@ -9,6 +9,21 @@ import { stringify } from 'yaml';
 const run = promisify(execFile);
 const cli = fileURLToPath(new URL('../../cli/main.js', import.meta.url));
 
+/** The part of `gleaner status` that benches read. */
+export interface HookStatus {
+  readonly counters: {
+    readonly started: number;
+    readonly clean: number;
+    readonly tapDrops: number;
+    readonly limitsWritten: number;
+    readonly lagMicros: { readonly p50: number; readonly p99: number } | null;
+  };
+  readonly containers: readonly {
+    readonly user: { readonly memory: number };
+    readonly limits: { readonly memory: number };
+  }[];
+}
+
 /**
  * A whole Gleaner (`gleaner up`) as an operator would run it beside an invoker, with a state folder and a NATS server of its own.
  * Writes are switched on and off while it runs: `enforce` against `observe`, so that both arms carry the tap and the hook.
@@ -64,6 +79,14 @@ export class GleanerProcess {
       timeout: 15_000,
     });
     return stdout.trim() === '' ? null : JSON.parse(stdout);
+  }
+
+  /** What the hook says of itself. */
+  async status(): Promise<HookStatus> {
+    const { hosts } = (await this.command('status')) as { hosts: HookStatus[] };
+    const [host] = hosts;
+    if (!host) throw new Error(`no hook answers:\n${this.#output}`);
+    return host;
   }
 
   get output(): string {

@@ -87,17 +87,16 @@ async function faasrm(log: (line: string) => void): Promise<BenchRow[]> {
       // Eleven quiet calls, then 100 MB within 100 ms.
       const megabytes = round < 11 ? 20 : 120;
       note(await invoker.invoke(jumper, { megabytes, megabytesPerSecond: 1000, holdMs: 250 }));
-      const containers = (await gleaner.command('containers').catch(() => [])) as {
-        user: { memory: number };
-        limits: { memory: number };
-      }[];
+      const { containers } = await gleaner.status();
       const user = containers.reduce((sum, each) => sum + each.user.memory, 0);
       const now = containers.reduce((sum, each) => sum + Math.min(each.limits.memory, each.user.memory), 0);
       if (user > 0) harvested.push((user - now) / user);
     }
     log(`faasrm: ${calls} calls, ${kills} OOM kills`);
     return [
-      row('memory.faasrm.harvested', harvested.at(-1) ?? Number.NaN, 'share of user memory', { note: 'as it is, at the end' }),
+      row('memory.faasrm.harvested', harvested.at(-1) ?? Number.NaN, 'share of user memory', {
+        note: 'as it is, at the end',
+      }),
       row('memory.faasrm.oom', kills, `of ${calls}`, {
         note: `as it is; one function jumps by 100 MB in 100 ms; ${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB`,
       }),

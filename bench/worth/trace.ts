@@ -2,10 +2,16 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { arrivalsOf, configuredPlan } from '../../cli/index.js';
 import { loadConfig } from '../../config/index.js';
-import { type ActivationRecord, ensureActionImage, InvokerDouble, type Plan, playWorkload } from '../../simulator/index.js';
+import {
+  type ActivationRecord,
+  ensureActionImage,
+  InvokerDouble,
+  type Plan,
+  playWorkload,
+} from '../../simulator/index.js';
 import { type BenchRow, row } from '../report.js';
 import { mean, median, quantile } from '../statistics.js';
-import { GleanerProcess } from './gleaner-process.js';
+import { GleanerProcess, type HookStatus } from './gleaner-process.js';
 
 /** What the audit log says of one write. */
 interface AuditLine {
@@ -45,11 +51,13 @@ export async function benchTrace(options: { minutes: number; log: (line: string)
     const managed = await play();
     options.log(`with Gleaner: ${managed.filter((record) => record.ok).length} of ${managed.length} succeeded`);
     await new Promise((resolve) => setTimeout(resolve, 1500));
-    const status = (await gleaner.command('status')) as { counters: Record<string, number> };
+    const { counters } = await gleaner.status();
     const functions = (await gleaner.command('functions')) as Record<string, number | string | null>[];
-    const audit = readFileSync(join(gleaner.folder, 'state', 'audit.jsonl'), 'utf8').trim().split('\n');
+    const audit = readFileSync(join(gleaner.folder, 'state', 'audit.jsonl'), 'utf8')
+      .trim()
+      .split('\n');
     const writes = audit.map((line) => JSON.parse(line) as AuditLine);
-    return traceRows(plan, alone, managed, status.counters, functions, writes);
+    return traceRows(plan, alone, managed, counters, functions, writes);
   } finally {
     await gleaner.stop();
   }
@@ -64,7 +72,7 @@ function traceRows(
   plan: Plan,
   alone: readonly ActivationRecord[],
   managed: readonly ActivationRecord[],
-  counters: Record<string, number>,
+  counters: HookStatus['counters'],
   functions: readonly Record<string, number | string | null>[],
   writes: readonly AuditLine[],
 ): BenchRow[] {
@@ -72,9 +80,17 @@ function traceRows(
   const inForce = writes.filter((line) => line.result === 'written' || line.result === 'unchanged').length;
   const sum = (key: string): number => functions.reduce((total, fn) => total + Number(fn[key] ?? 0), 0);
   const rows = [
-    row('trace.alike', alike, 'activations', { baseline: alone.length, goal: '1x', note: 'end as they do without Gleaner' }),
-    row('trace.starts', counters.started!, 'activations', { baseline: plan.count, goal: '1x' }),
-    row('trace.ends', counters.clean!, 'activations', { baseline: plan.count, goal: '1x', note: 'ended by their answer' }),
+    row('trace.alike', alike, 'activations', {
+      baseline: alone.length,
+      goal: '1x',
+      note: 'end as they do without Gleaner',
+    }),
+    row('trace.starts', counters.started, 'activations', { baseline: plan.count, goal: '1x' }),
+    row('trace.ends', counters.clean, 'activations', {
+      baseline: plan.count,
+      goal: '1x',
+      note: 'ended by their answer',
+    }),
     row('trace.writes', inForce, 'writes', { baseline: writes.length, goal: '1x', note: 'read back from the cgroup' }),
     row('trace.harvested', sum('harvestedCpuSeconds'), 'core-s', { note: 'kept free by quotas in force' }),
     row('trace.accelerated', sum('acceleratedCpuSeconds'), 'core-s', { note: "used above the users' limits" }),
