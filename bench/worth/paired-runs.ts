@@ -70,8 +70,9 @@ export async function pairedRounds(options: {
     await new Promise((resolve) => setTimeout(resolve, 1000));
     const arrivals = poissonArrivals(subjects, seconds, new SeededRandom(seed));
     const [records] = await Promise.all([playWorkload(invoker, arrivals), options.beside?.(on, round)]);
-    const failed = records.filter((record) => !record.ok).length;
-    log(`round ${round + 1}: writes ${on ? 'on ' : 'off'}: ${records.length} calls, ${failed} failed`);
+    const failed = records.filter((record) => !record.ok).map((record) => record.kind);
+    const cold = records.filter((record) => record.cold).length;
+    log(`round ${round + 1}: writes ${on ? 'on' : 'off'}: ${records.length} calls, ${cold} cold, failed: [${failed}]`);
     return byFunction(records);
   };
   for (let round = 0; round < options.rounds; round++) {

@@ -61,7 +61,7 @@ export async function benchWeight(options: WeightOptions): Promise<BenchRow[]> {
   try {
     await invoker.start();
     await gleaner.start();
-    await warmUp(invoker, subjects, 6);
+    await warmUp(invoker, subjects, 10);
     const solo = await soloDurations(invoker, subjects, 4);
     log(`${subjects.length} functions, offered load ${offeredLoad(subjects, cores).toFixed(2)} of ${cores} cores`);
     const rounds = await pairedRounds({
