@@ -25,6 +25,13 @@ export interface HookParts {
   readonly log: RateLimitedLog;
 }
 
+/**
+ * A whole reading of a container's counters costs as much as everything else at an activation's end (`memory.stat` makes the kernel add up):
+ * after one that is younger than this only the CPU counter is read. Peaks and kills are counters, so the next reading has them; no peak of
+ * CPU is taken from so short a window anyway.
+ */
+const SETTLED_MILLIS = 50;
+
 const ENDS = {
   answer: 'clean',
   closed: 'closed',
@@ -160,9 +167,12 @@ export class Pipeline implements TapListener, ActivationListener {
     container.memoryInForce = container.handle.expected.memory;
     if (container.running === 0 && !container.ended && run.enforced) this.#grants.end(activation);
     let killed = false;
+    let sampled = false;
     if (!container.ended) {
-      run.endCpu = container.probe.cpu() as Micros;
-      if (container.probe.sample(container.sample)) {
+      const ended = answered(activation) && now - container.sample.at < SETTLED_MILLIS;
+      sampled = !ended && container.probe.sample(container.sample);
+      run.endCpu = (sampled ? container.sample.cpu : container.probe.cpu()) as Micros;
+      if (sampled) {
         decider.sample(run, container.sample, now);
         killed = this.observe(container, container.sample, fn);
       }
@@ -177,7 +187,7 @@ export class Pipeline implements TapListener, ActivationListener {
     if (activation.clean && !run.control) fn.latency.record((activation.duration + activation.initMicros) / 1000);
     fn.explanations.record(activation);
     this.#grants.announce(activation);
-    if (container.running === 0) container.probe.resetPeak();
+    if (sampled && container.running === 0) container.probe.resetPeak();
     this.#stepped(fn);
   }
 
@@ -253,10 +263,14 @@ export class Pipeline implements TapListener, ActivationListener {
   }
 }
 
+function answered(activation: Activation): boolean {
+  return activation.reason === 'answer' && activation.status >= 200 && activation.status < 300;
+}
+
 function outcomeOf(activation: Activation, killed: boolean): Outcome {
-  const { reason, status } = activation;
+  const { reason } = activation;
   if (killed && !activation.shared) return 'oom';
-  if (reason === 'answer') return status >= 200 && status < 300 ? 'success' : 'failure';
+  if (reason === 'answer') return answered(activation) ? 'success' : 'failure';
   return reason === 'closed' || reason === 'reset' || reason === 'container_end' ? 'failure' : 'unknown';
 }
 
