@@ -3,6 +3,7 @@ import { type Platform, runHook } from '../../openwhisk-plugin/index.js';
 import type { Running } from '../child.js';
 import type { PartInputs } from '../commands/parts.js';
 import { packageVersion } from '../version.js';
+import { bindToCore } from './affinity.js';
 import { connectPart } from './broker.js';
 import { hostPlatform } from './host-platform.js';
 import { simulatedHost } from './simulated-platform.js';
@@ -11,6 +12,10 @@ import { simulatedHost } from './simulated-platform.js';
 export async function runHookPart(inputs: PartInputs): Promise<Running & { reconfigure(config: Config): void }> {
   const { config, logger, boot } = inputs;
   const simulated = config.platform === 'simulated' ? simulatedHost(config.simulator) : null;
+  if (simulated === null && config.hook.core !== null) {
+    const problem = bindToCore(config.hook.core);
+    if (problem !== null) logger.warn({ core: config.hook.core, problem }, 'hook.core: running on any core');
+  }
   const platform: Platform = simulated?.platform ?? (await hostPlatform(config));
   const broker = config.nats.servers.length === 0 ? null : await connectPart(config.nats, 'hook');
   if (broker === null) logger.warn('no NATS servers are configured: local policies only');

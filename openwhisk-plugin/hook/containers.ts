@@ -14,6 +14,15 @@ import { addressOf, emptySample } from '../ports/index.js';
 import type { Activation } from './activations.js';
 import type { Revision } from './functions.js';
 
+/**
+ * How old a reading of a container's counters may be for an activation's end or the next one's start to make do with it, ms.
+ *
+ * A whole reading costs as much as everything else at an activation's end (`memory.stat` makes the kernel add up). Peaks and kills are
+ * counters, so a later reading has them; no peak of CPU is taken from so short a window; what a function burns between its answer and its
+ * next call is its own.
+ */
+export const SETTLED_MILLIS = 100;
+
 /** What a container is doing, as far as its packets tell. */
 export type Phase = 'starting' | 'idle' | 'running' | 'paused';
 
@@ -65,6 +74,9 @@ export class Container {
   waiting = -1;
   ended = false;
   readonly sample: UsageSample = emptySample();
+  /** The CPU counter as it was last read at an activation's end, us, and when. */
+  cpuCounter = -1;
+  cpuCounterAt = Number.NEGATIVE_INFINITY;
 
   constructor(info: ContainerInfo, state: ContainerState, handle: LimitHandle, probe: UsageProbe) {
     this.info = info;
@@ -92,6 +104,12 @@ export class Container {
   pausedUntil(now: Millis): Millis {
     return (this.pausedMillis + (this.paused ? now - this.pausedAt : 0)) as Millis;
   }
+}
+
+/** The CPU counter at an activation's start: of a container that was idle since a moment ago, the last one still holds. */
+export function cpuAtStart(container: Container, now: Millis): number {
+  const idle = container.running <= 1 && container.cpuCounter >= 0;
+  return idle && now - container.cpuCounterAt < SETTLED_MILLIS ? container.cpuCounter : container.probe.cpu();
 }
 
 /** What the registry cannot manage, and why; `inspect` shows it. */

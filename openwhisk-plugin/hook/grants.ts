@@ -1,7 +1,7 @@
 import type { Bytes, Micros, Millicores } from '../../config/index.js';
 import type { ContainerState } from '../decision/index.js';
 import type { Activation } from './activations.js';
-import type { Container } from './containers.js';
+import { type Container, cpuAtStart } from './containers.js';
 import type { FunctionRecord } from './functions.js';
 import type { HookParts } from './pipeline.js';
 
@@ -37,7 +37,7 @@ export class Grants {
     const { container, revision, run } = activation;
     const { fn } = revision;
     const agent = this.#aim(activation, fn);
-    run.startCpu = container.probe.cpu() as Micros;
+    run.startCpu = cpuAtStart(container, activation.startedMonotonic) as Micros;
     // Asked for first, so that the decision counts with it.
     if (run.enforced && revision.state.hitUserLimit) this.#lend(activation);
     decider.start(run, activation.startedMonotonic);

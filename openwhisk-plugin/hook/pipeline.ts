@@ -2,7 +2,7 @@ import type { Clock, Micros } from '../../config/index.js';
 import type { Decider, Outcome, SampleAction } from '../decision/index.js';
 import type { LossReason, TapAnomaly, TapListener, TapRequest, UsageSample } from '../ports/index.js';
 import { type Activation, type ActivationListener, ActivationTracker } from './activations.js';
-import type { Container, ContainerRegistry } from './containers.js';
+import { type Container, type ContainerRegistry, SETTLED_MILLIS } from './containers.js';
 import { type Counters, LagRing } from './counters.js';
 import type { EventQueue } from './events.js';
 import type { FunctionRecord, FunctionRegistry, Revision } from './functions.js';
@@ -24,13 +24,6 @@ export interface HookParts {
   readonly logger: Logger;
   readonly log: RateLimitedLog;
 }
-
-/**
- * A whole reading of a container's counters costs as much as everything else at an activation's end (`memory.stat` makes the kernel add up):
- * after one that is younger than this only the CPU counter is read. Peaks and kills are counters, so the next reading has them; no peak of
- * CPU is taken from so short a window anyway.
- */
-const SETTLED_MILLIS = 50;
 
 const ENDS = {
   answer: 'clean',
@@ -172,6 +165,8 @@ export class Pipeline implements TapListener, ActivationListener {
       const ended = answered(activation) && now - container.sample.at < SETTLED_MILLIS;
       sampled = !ended && container.probe.sample(container.sample);
       run.endCpu = (sampled ? container.sample.cpu : container.probe.cpu()) as Micros;
+      container.cpuCounter = run.endCpu;
+      container.cpuCounterAt = now;
       if (sampled) {
         decider.sample(run, container.sample, now);
         killed = this.observe(container, container.sample, fn);
