@@ -1,0 +1,95 @@
+import { execFileSync } from 'node:child_process';
+import { closeSync, existsSync, openSync, readFileSync, readSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Limits of a container: shares, quota in millicores (0 = none), memory in bytes. */
+export interface KernelLimits {
+  readonly shares: number;
+  readonly quota: number;
+  readonly memory: number;
+}
+
+/** A container as Docker and the kernel know it; read here by means of our own and not by the hook's. */
+export class WatchedContainer {
+  readonly id: string;
+  /** What inspect says. */
+  readonly user: KernelLimits;
+  readonly #v1: boolean;
+  readonly #folder: (controller: string) => string;
+  readonly #quota: number;
+  readonly #buffer = Buffer.alloc(64);
+
+  constructor(id: string, pid: number, user: KernelLimits) {
+    this.id = id;
+    this.user = user;
+    const paths = readFileSync(`/proc/${pid}/cgroup`, 'utf8').trim().split('\n');
+    this.#v1 = existsSync('/sys/fs/cgroup/cpu');
+    this.#folder = (controller) => {
+      const line = paths.find((each) => (this.#v1 ? each.split(':')[1]?.split(',').includes(controller) : true));
+      const path = line?.split(':').at(-1) ?? '';
+      return this.#v1 ? join('/sys/fs/cgroup', controller, path) : join('/sys/fs/cgroup', path);
+    };
+    this.#quota = openSync(join(this.#folder('cpu'), this.#v1 ? 'cpu.cfs_quota_us' : 'cpu.max'), 'r');
+  }
+
+  /** Quota in force now, millicores; 0 = none. Throws where the cgroup is gone. */
+  quota(): number {
+    const length = readSync(this.#quota, this.#buffer, 0, this.#buffer.length, 0);
+    const text = this.#buffer.toString('latin1', 0, length).trim();
+    const micros = Number(this.#v1 ? text : text.split(' ')[0]);
+    return micros > 0 ? micros / 100 : 0;
+  }
+
+  get lowered(): boolean {
+    const quota = this.quota();
+    return quota > 0 && quota < this.user.quota;
+  }
+
+  /** All limits as the kernel has them. On cgroup v2 weights are not compared: they have another scale. */
+  limits(): KernelLimits {
+    const read = (controller: string, file: string): string =>
+      readFileSync(join(this.#folder(controller), file), 'utf8').trim();
+    return {
+      quota: this.quota(),
+      shares: this.#v1 ? Number(read('cpu', 'cpu.shares')) : this.user.shares,
+      memory: Number(this.#v1 ? read('memory', 'memory.limit_in_bytes') : read('memory', 'memory.max')),
+    };
+  }
+
+  close(): void {
+    closeSync(this.#quota);
+  }
+}
+
+interface Inspected {
+  readonly Id: string;
+  readonly State: { readonly Pid: number };
+  readonly HostConfig: {
+    readonly CpuShares: number;
+    readonly NanoCpus: number;
+    readonly CpuQuota: number;
+    readonly Memory: number;
+  };
+}
+
+/** Every running container whose name begins with the prefix. */
+export function watchContainers(prefix: string, env: NodeJS.ProcessEnv = process.env): WatchedContainer[] {
+  const docker = (...args: string[]): string => execFileSync('docker', args, { encoding: 'utf8', env });
+  const ids = docker('ps', '--quiet', '--no-trunc', '--filter', `name=^${prefix}`).split('\n').filter(Boolean);
+  if (ids.length === 0) return [];
+  const all = JSON.parse(docker('inspect', ...ids)) as Inspected[];
+  return all.map(({ Id, State, HostConfig }) => {
+    const quota = HostConfig.NanoCpus > 0 ? HostConfig.NanoCpus / 1e6 : Math.max(0, HostConfig.CpuQuota) / 100;
+    return new WatchedContainer(Id, State.Pid, { shares: HostConfig.CpuShares, quota, memory: HostConfig.Memory });
+  });
+}
+
+/** Polls until `done`; ms it took. Throws with `what` after `most` ms. */
+export async function until(what: string, most: number, done: () => boolean, everyMillis = 5): Promise<number> {
+  const begun = performance.now();
+  while (!done()) {
+    if (performance.now() - begun > most) throw new Error(`${what}: not within ${most} ms`);
+    await new Promise((resolve) => setTimeout(resolve, everyMillis));
+  }
+  return performance.now() - begun;
+}

@@ -1,0 +1,36 @@
+import test from 'ava';
+import { ensureActionImage } from '../../simulator/index.js';
+import { PARTS } from './processes.js';
+import { missing, realParts } from './real-parts.js';
+import { Rig } from './rig.js';
+import { playRounds, RESTORE_BOUND, ratioOf, STALE_SLACK, table } from './rounds.js';
+
+const STALE = 2500;
+
+test.serial(
+  'whichever part is killed with -9, no activation in flight fails or takes longer, and limits go back to the users’',
+  async (t) => {
+    if (missing(t, realParts)) return;
+    t.timeout(230_000);
+    const rig = new Rig({ prefix: 'wskglfk', image: await ensureActionImage(), staleMillis: STALE });
+    t.teardown(() => rig.stop());
+    await rig.start();
+    const results = await playRounds(rig, {
+      rounds: 3,
+      parts: PARTS,
+      staleMillis: STALE,
+      log: (line) => t.log(line),
+    });
+    t.log(`\n${table(results)}`);
+    for (const result of results) {
+      const { part, failed, problems, restores } = result;
+      t.deepEqual(failed, [], part);
+      t.deepEqual(problems, [], part);
+      t.true(ratioOf(result, results) <= 1.05, `${part}: ${ratioOf(result, results)}`);
+      const bound = part === 'hook' || part === 'tcpdump' ? RESTORE_BOUND : STALE + STALE_SLACK;
+      for (const millis of restores) t.true(millis <= bound, `${part}: user limits after ${millis} ms`);
+      // The aggregator's absence changes no limit.
+      if (part !== 'aggregator') t.true(restores.length > 0, part);
+    }
+  },
+);

@@ -1,0 +1,53 @@
+import { pidsOf } from './processes.js';
+import type { Rig } from './rig.js';
+
+export interface OutageResult {
+  readonly activations: number;
+  readonly failed: readonly string[];
+  /** From the kill until a batch began at user limits, ms; null: none did. */
+  readonly userLimitsAfter: number | null;
+  /** Most quotas lowered at once in any later batch. */
+  readonly loweredAfter: number;
+  /** From the server's return until limits are lowered again, ms. */
+  readonly resumedAfter: number;
+  /** Lines of the hook's log that tell of it. */
+  readonly awayLines: number;
+}
+
+/** NATS killed and kept away (its supervisor is held), with activations all the time; then let back. */
+export async function natsOutage(rig: Rig, seconds: number): Promise<OutageResult> {
+  const up = rig.gleaner.pid;
+  await rig.untilLowered(30_000);
+  const linesBefore = awayLines(rig);
+  const failed: string[] = [];
+  let activations = 0;
+  let userLimitsAfter: number | null = null;
+  let loweredAfter = 0;
+  process.kill(up, 'SIGSTOP');
+  const killedAt = performance.now();
+  try {
+    for (const pid of pidsOf('nats-server', up)) process.kill(pid, 'SIGKILL');
+    do {
+      const away = performance.now() - killedAt;
+      const { result, most } = await rig.mostLowered(rig.batch());
+      activations += result.length;
+      failed.push(...result.filter(({ ok }) => !ok).map(({ kind }) => kind));
+      if (userLimitsAfter !== null) loweredAfter = Math.max(loweredAfter, most);
+      else if (most === 0) userLimitsAfter = away;
+    } while (performance.now() - killedAt < seconds * 1000);
+  } finally {
+    process.kill(up, 'SIGCONT');
+  }
+  const resumedAfter = await rig.untilLowered(60_000);
+  return {
+    activations,
+    failed,
+    userLimitsAfter,
+    loweredAfter,
+    resumedAfter,
+    awayLines: awayLines(rig) - linesBefore,
+  };
+}
+
+const awayLines = (rig: Rig): number =>
+  rig.log('hook').filter(({ msg }) => typeof msg === 'string' && msg.startsWith('NATS is away')).length;

@@ -1,0 +1,171 @@
+import { median } from '../../bench/statistics.js';
+import { until } from './cgroups.js';
+import { lives, PARTS, type Part, pidsOf } from './processes.js';
+import type { Rig } from './rig.js';
+
+/** What the rounds of one part add up to. Durations in ms. */
+export interface PartResult {
+  readonly part: Part;
+  rounds: number;
+  activations: number;
+  readonly failed: string[];
+  /** Of the activations in flight at the kill, and of the same ones with writes off. */
+  readonly durations: number[];
+  readonly baseline: number[];
+  /** From the kill until every limit was the user's: in flight (hook, tcpdump), or of activations begun since (agents, NATS). */
+  readonly restores: number[];
+  /** From the kill (or the end of the outage) until limits are lowered again. */
+  readonly resumes: number[];
+  readonly problems: string[];
+}
+
+export interface RoundOptions {
+  readonly rounds: number;
+  readonly parts: readonly Part[];
+  readonly staleMillis: number;
+  readonly log: (line: string) => void;
+}
+
+/** A container's limits are the user's again so long after its hook or its tap is gone (design §3). */
+export const RESTORE_BOUND = 1000;
+/** Batches are asked one after the other; a target that goes stale is noticed at the next batch. */
+export const STALE_SLACK = 2500;
+
+/** Against the baselines of all parts, which are alike: calls with writes off and nothing killed. */
+export const ratioOf = (result: PartResult, all: readonly PartResult[]): number =>
+  median(result.durations) / median(all.flatMap(({ baseline }) => baseline));
+
+/**
+ * Kills each part in turn, so that a part has lived for a while when its turn comes again (a part that dies young waits longer
+ * for its restart, as it should). Every third round of agents, aggregator and NATS holds the supervisor: the part stays away.
+ */
+export async function playRounds(rig: Rig, options: RoundOptions): Promise<PartResult[]> {
+  const results = PARTS.filter((part) => options.parts.includes(part)).map(
+    (part): PartResult => ({
+      part,
+      rounds: 0,
+      activations: 0,
+      failed: [],
+      durations: [],
+      baseline: [],
+      restores: [],
+      resumes: [],
+      problems: [],
+    }),
+  );
+  await rig.untilLowered(30_000);
+  for (let round = 0; round < options.rounds; round++) {
+    for (const result of results) {
+      await playRound(rig, result, round % 3 === 0, options);
+      options.log(
+        `round ${round + 1}, ${result.part}: ${result.failed.length} failed of ${result.activations}, restored after ` +
+          `${result.restores.at(-1)?.toFixed(0) ?? '-'} ms, decisions again after ${result.resumes.at(-1)?.toFixed(0)} ms` +
+          result.problems.map((problem) => `; ${problem}`).join(''),
+      );
+    }
+  }
+  return results;
+}
+
+async function playRound(rig: Rig, result: PartResult, third: boolean, options: RoundOptions): Promise<void> {
+  const { part } = result;
+  const up = rig.gleaner.pid;
+  const direct = part === 'hook' || part === 'tcpdump';
+  const held = third && !direct;
+  await rig.setWrites(false);
+  note(result, await rig.batch(), result.baseline);
+  await rig.setWrites(true);
+  await rig.untilLowered(30_000);
+
+  const calls = rig.batch();
+  await until('lowered limits in flight', 1000, () => rig.lowered >= rig.enough);
+  const [before = []] = [pidsOf(part, up)];
+  if (before.length === 0) throw new Error(`${part} does not run:\n${rig.gleaner.output}`);
+  // With the supervisor stopped the part stays away until it is let go on.
+  if (held) process.kill(up, 'SIGSTOP');
+  let killedAt = performance.now();
+  for (const pid of before) process.kill(pid, 'SIGKILL');
+  try {
+    if (direct) {
+      await until('user limits', 10_000, () => rig.lowered === 0, 2);
+      result.restores.push(performance.now() - killedAt);
+      const strayed = rig.strayed();
+      if (part === 'hook' && strayed.length > 0) result.problems.push(`not the user's: ${strayed.join(', ')}`);
+    }
+    note(result, await calls, result.durations);
+    if (held) await outage(rig, result, killedAt, options.staleMillis);
+  } finally {
+    if (held) {
+      process.kill(up, 'SIGCONT');
+      killedAt = performance.now();
+    }
+  }
+  await until(`${part} again`, 20_000, () => pidsOf(part, up).length > 0, 50);
+  if (part === 'hook') await adopted(rig, result);
+  await rig.untilLowered(30_000);
+  result.resumes.push(performance.now() - killedAt);
+  for (const pid of before) if (lives(pid)) result.problems.push(`process ${pid} has survived`);
+  result.rounds++;
+}
+
+/** While the part is away: without targets new activations get user limits; without an aggregator nothing changes. */
+async function outage(rig: Rig, result: PartResult, killedAt: number, staleMillis: number): Promise<void> {
+  for (;;) {
+    const begunAt = performance.now();
+    const { result: activations, most } = await rig.mostLowered(rig.batch());
+    result.activations += activations.length;
+    result.failed.push(...activations.filter(({ ok }) => !ok).map(({ kind }) => kind));
+    const away = begunAt - killedAt;
+    if (result.part === 'aggregator') {
+      if (most < rig.enough) result.problems.push(`only ${most} limits are lowered without the aggregator`);
+      if (away > staleMillis) return;
+    } else if (most === 0) {
+      result.restores.push(away);
+      return;
+    } else if (away > staleMillis + STALE_SLACK) {
+      result.problems.push(`${most} limits are still lowered ${away.toFixed(0)} ms after the kill`);
+      return;
+    }
+  }
+}
+
+/** The new hook knows every container, and each has its user's limits until decisions begin again. */
+async function adopted(rig: Rig, result: PartResult): Promise<void> {
+  const { containers } = await rig.inspect();
+  const known = new Set(containers.map(({ id }) => id));
+  const missing = rig.containers.filter(({ id }) => !known.has(id));
+  if (missing.length > 0) result.problems.push(`${missing.length} containers are unknown to the new hook`);
+  const strayed = rig.strayed();
+  if (strayed.length > 0) result.problems.push(`not the user's after the restart: ${strayed.join(', ')}`);
+}
+
+function note(result: PartResult, activations: Awaited<ReturnType<Rig['batch']>>, durations: number[]): void {
+  result.activations += activations.length;
+  for (const { ok, kind, runMs } of activations) {
+    if (ok) durations.push(runMs);
+    else result.failed.push(kind);
+  }
+}
+
+/** A line per part, for people. */
+export function table(results: readonly PartResult[]): string {
+  const rows = results.map((result) => [
+    result.part,
+    String(result.rounds),
+    `${result.failed.length} of ${result.activations}`,
+    ratioOf(result, results).toFixed(3),
+    result.restores.length === 0 ? '-' : Math.max(...result.restores).toFixed(0),
+    Math.max(...result.resumes).toFixed(0),
+    result.problems.join('; '),
+  ]);
+  const head = ['part', 'rounds', 'failed', 'median ratio', 'slowest restore ms', 'slowest resume ms', 'problems'];
+  const widths = head.map((text, i) => Math.max(text.length, ...rows.map((row) => row[i]!.length)));
+  return [head, ...rows]
+    .map((row) =>
+      row
+        .map((cell, i) => cell.padEnd(widths[i]!))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
