@@ -1,7 +1,9 @@
+import { cpus } from 'node:os';
 import { SeededRandom } from '../../config/index.js';
-import { type ActivationRecord, type InvokerDouble, playWorkload } from '../../simulator/index.js';
+import { type ActivationRecord, type Invoker, playWorkload } from '../../simulator/index.js';
 import { median } from '../statistics.js';
 import type { GleanerProcess } from './gleaner-process.js';
+import { hostBusyMillis } from './host-cpu.js';
 import { actionOf, poissonArrivals, type Subject } from './load.js';
 
 /** One run's records by function name. */
@@ -26,7 +28,7 @@ export function byFunction(records: readonly ActivationRecord[]): Records {
 }
 
 /** Makes `each` containers of every function, so that runs meet warm ones: all are asked for at once and hold on to theirs. */
-export async function warmUp(invoker: InvokerDouble, subjects: readonly Subject[], each: number): Promise<void> {
+export async function warmUp(invoker: Invoker, subjects: readonly Subject[], each: number): Promise<void> {
   for (const subject of subjects) {
     const action = actionOf(subject);
     const payload = { ...subject.payload, cpuMs: 300 };
@@ -34,26 +36,38 @@ export async function warmUp(invoker: InvokerDouble, subjects: readonly Subject[
   }
 }
 
-/** Median duration of each function called alone on the idle host: what slowdown is measured against. */
-export async function soloDurations(
-  invoker: InvokerDouble,
+/** A function called alone on the idle host. */
+export interface Solo {
+  /** Median from call to answer, ms: what slowdown is measured against. */
+  readonly responseMs: number;
+  /** CPU time of the whole host for one call, ms: container, invoker, kernel and tap together. */
+  readonly hostCpuMs: number;
+}
+
+export async function soloRuns(
+  invoker: Invoker,
   subjects: readonly Subject[],
-  calls: number,
-): Promise<Map<string, number>> {
-  const solo = new Map<string, number>();
+  millis = 2000,
+): Promise<Map<string, Solo>> {
+  const solo = new Map<string, Solo>();
   for (const subject of subjects) {
-    const durations: number[] = [];
-    for (let i = 0; i < calls; i++) {
-      durations.push((await invoker.invoke(actionOf(subject), subject.payload)).runMs);
+    const responses: number[] = [];
+    const count = Math.min(60, Math.max(3, Math.round(millis / subject.cpuMs)));
+    const busy = hostBusyMillis();
+    for (let i = 0; i < count; i++) {
+      const begun = performance.now();
+      await invoker.invoke(actionOf(subject), subject.payload);
+      responses.push(performance.now() - begun);
     }
-    solo.set(subject.name, median(durations));
+    const hostCpuMs = (hostBusyMillis() - busy) / count;
+    solo.set(subject.name, { responseMs: median(responses), hostCpuMs });
   }
   return solo;
 }
 
 /** off, on, off again, with the same arrivals; the order of off and on alternates from round to round. */
 export async function pairedRounds(options: {
-  readonly invoker: InvokerDouble;
+  readonly invoker: Invoker;
   readonly gleaner: GleanerProcess;
   readonly subjects: readonly Subject[];
   readonly seconds: number;
@@ -69,10 +83,15 @@ export async function pairedRounds(options: {
     await gleaner.setWrites(on);
     await new Promise((resolve) => setTimeout(resolve, 1000));
     const arrivals = poissonArrivals(subjects, seconds, new SeededRandom(seed));
+    const busy = hostBusyMillis();
+    const begun = performance.now();
     const [records] = await Promise.all([playWorkload(invoker, arrivals), options.beside?.(on, round)]);
     const failed = records.filter((record) => !record.ok).map((record) => record.kind);
+    const used = (hostBusyMillis() - busy) / (performance.now() - begun) / cpus().length;
     const cold = records.filter((record) => record.cold).length;
-    log(`round ${round + 1}: writes ${on ? 'on' : 'off'}: ${records.length} calls, ${cold} cold, failed: [${failed}]`);
+    log(
+      `round ${round + 1}: writes ${on ? 'on' : 'off'}: ${records.length} calls, ${cold} cold, host ${(used * 100).toFixed(0)} % busy, failed: [${failed}]`,
+    );
     return byFunction(records);
   };
   for (let round = 0; round < options.rounds; round++) {

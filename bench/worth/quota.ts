@@ -4,7 +4,8 @@ import { type BenchRow, row } from '../report.js';
 import { mean, median } from '../statistics.js';
 import { GleanerProcess } from './gleaner-process.js';
 import { offeredLoad, type Subject } from './load.js';
-import { durations, pairedRounds, soloDurations, warmUp } from './paired-runs.js';
+import { durations, pairedRounds, soloRuns, warmUp } from './paired-runs.js';
+import { QueueingInvoker } from './queueing-invoker.js';
 
 /** Two that want more than their users gave them, and five that use little of what they have. */
 const SUBJECTS: readonly Subject[] = [
@@ -41,6 +42,8 @@ const SUBJECTS: readonly Subject[] = [
   { name: 'qio', memoryMb: 256, cpus: 1, body: 'io', payload: { sleepMs: 250 }, cpuMs: 2, rate: 1 },
 ];
 
+const CONTAINERS = 5;
+
 const HUNGRY = new Set(['qhungry', 'qparallel']);
 
 /** Quota mode: who wanted more gets it, and nobody else pays more than noise. */
@@ -52,16 +55,23 @@ export async function benchQuota(options: {
 }): Promise<BenchRow[]> {
   const image = await ensureActionImage();
   const cores = cpus().length;
-  const invoker = new InvokerDouble({ image, prefix: 'wskglq0', userMemoryMb: 8192, pauseGraceMs: 600_000 });
+  const double = new InvokerDouble({
+    image,
+    prefix: 'wskglq0',
+    userMemoryMb: 8192,
+    pauseGraceMs: 600_000,
+    logs: 'none',
+  });
+  const invoker = new QueueingInvoker(double, CONTAINERS);
   const gleaner = new GleanerProcess({
     agents: { manager: 'greedy' },
     decision: { policy: { quota: 'target' } },
   });
   try {
-    await invoker.start();
+    await double.start();
     await gleaner.start();
-    await warmUp(invoker, SUBJECTS, 3);
-    await soloDurations(invoker, SUBJECTS, 5);
+    await warmUp(invoker, SUBJECTS, CONTAINERS);
+    await soloRuns(invoker, SUBJECTS, 1000);
     options.log(`${SUBJECTS.length} functions with quotas, offered load ${offeredLoad(SUBJECTS, cores).toFixed(2)}`);
     const rounds = await pairedRounds({ ...options, invoker, gleaner, subjects: SUBJECTS, again: true });
     return SUBJECTS.flatMap(({ name, cpus: user }) => {
@@ -86,6 +96,6 @@ export async function benchQuota(options: {
     });
   } finally {
     await gleaner.stop();
-    await invoker.stop();
+    await double.stop();
   }
 }

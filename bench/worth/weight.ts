@@ -7,7 +7,8 @@ import { type BenchRow, row } from '../report.js';
 import { bootstrapInterval, mean, median, quantile } from '../statistics.js';
 import { GleanerProcess } from './gleaner-process.js';
 import { offeredLoad, type Subject } from './load.js';
-import { pairedRounds, type Round, soloDurations, warmUp } from './paired-runs.js';
+import { pairedRounds, type Round, type Solo, soloRuns, warmUp } from './paired-runs.js';
+import { QueueingInvoker } from './queueing-invoker.js';
 
 const run = promisify(execFile);
 
@@ -24,15 +25,27 @@ const KINDS: readonly [string, number, number][] = [
   ['w3000', 3000, 512],
 ];
 
-/** Every function offers the same share of the load. */
-export function weightSubjects(load: number, cores: number): Subject[] {
+/** Containers of each function, all warm before anything is measured. */
+const CONTAINERS = 10;
+/** Between two cold starts beside the load, s. */
+const COLD_EVERY = 8;
+
+function weightSubjects(): Subject[] {
   return KINDS.map(([name, cpuMs, memoryMb]) => ({
     name,
     memoryMb,
     body: 'cpu',
     payload: { cpuMs },
     cpuMs,
-    rate: (load * cores) / KINDS.length / (cpuMs / 1000),
+    rate: 0,
+  }));
+}
+
+/** Rates at which every function offers the same part of the load, counted in all the CPU time that a call costs the host. */
+function withRates(subjects: readonly Subject[], solo: Map<string, Solo>, load: number, cores: number): Subject[] {
+  return subjects.map((subject) => ({
+    ...subject,
+    rate: (load * cores * 1000) / subjects.length / solo.get(subject.name)!.hostCpuMs,
   }));
 }
 
@@ -51,19 +64,27 @@ export interface WeightOptions {
 export async function benchWeight(options: WeightOptions): Promise<BenchRow[]> {
   const { log } = options;
   const cores = cpus().length;
-  const subjects = weightSubjects(options.load, cores);
   const image = await ensureActionImage();
   const userMemoryMb = 16_384;
-  const invoker = new InvokerDouble({ image, prefix: 'wskglw0', userMemoryMb, pauseGraceMs: 600_000 });
-  const gleaner = new GleanerProcess({ decision: { policy: { weight: 'short-first' } } });
+  const double = new InvokerDouble({
+    image,
+    prefix: 'wskglw0',
+    userMemoryMb,
+    pauseGraceMs: 600_000,
+    logs: 'none',
+  });
+  const invoker = new QueueingInvoker(double, CONTAINERS);
+  const gleaner = new GleanerProcess({ decision: { policy: { weight: 'short-first' }, controlShare: 0 } });
   const cold = { on: [] as number[], off: [] as number[] };
   const tag = `weight.load${options.load}`;
   try {
-    await invoker.start();
+    await double.start();
     await gleaner.start();
-    await warmUp(invoker, subjects, 10);
-    const solo = await soloDurations(invoker, subjects, 4);
-    log(`${subjects.length} functions, offered load ${offeredLoad(subjects, cores).toFixed(2)} of ${cores} cores`);
+    await warmUp(invoker, weightSubjects(), CONTAINERS);
+    const solo = await soloRuns(invoker, weightSubjects());
+    const subjects = withRates(weightSubjects(), solo, options.load, cores);
+    const own = offeredLoad(subjects, cores);
+    log(`offered load ${options.load} of ${cores} cores (${own.toFixed(2)} by the functions' own work)`);
     const rounds = await pairedRounds({
       ...options,
       invoker,
@@ -78,7 +99,7 @@ export async function benchWeight(options: WeightOptions): Promise<BenchRow[]> {
     return [...weightRows(tag, rounds, subjects, solo), ...coldRows(tag, cold)];
   } finally {
     await gleaner.stop();
-    await invoker.stop();
+    await double.stop();
   }
 }
 
@@ -88,8 +109,10 @@ async function coldStarts(image: string, seconds: number, seed: number): Promise
   const times: number[] = [];
   try {
     const begun = performance.now();
-    for (let i = 0; (i + 1) * 4 < seconds; i++) {
-      await new Promise((resolve) => setTimeout(resolve, Math.max(0, (i + 0.5) * 4000 - (performance.now() - begun))));
+    for (let i = 0; (i + 1) * COLD_EVERY <= seconds; i++) {
+      await new Promise((resolve) =>
+        setTimeout(resolve, Math.max(0, (i + 0.5) * COLD_EVERY * 1000 - (performance.now() - begun))),
+      );
       const name = `cold${seed}x${i}`;
       const result = await invoker.invoke({ namespace: 'guest', name, version: '0.0.1', ...actionSource('noop') });
       if (!result.ok || !result.containerName) continue;
@@ -108,10 +131,12 @@ async function startToInit(container: string, runMs: number): Promise<number> {
   return now - runMs - Date.parse(stdout.trim());
 }
 
-function weightRows(tag: string, rounds: Round[], subjects: readonly Subject[], solo: Map<string, number>): BenchRow[] {
+function weightRows(tag: string, rounds: Round[], subjects: readonly Subject[], solo: Map<string, Solo>): BenchRow[] {
   const slowdowns = (arm: 'on' | 'off', names = subjects.map((s) => s.name), only?: Round): number[] =>
     (only ? [only] : rounds).flatMap((round) =>
-      names.flatMap((name) => (round[arm].get(name) ?? []).map((record) => record.runMs / solo.get(name)!)),
+      names.flatMap((name) =>
+        (round[arm].get(name) ?? []).map((record) => record.latencyMs / solo.get(name)!.responseMs),
+      ),
     );
   const ratios = rounds.map(
     (round) => mean(slowdowns('on', undefined, round)) / mean(slowdowns('off', undefined, round)),
@@ -133,7 +158,7 @@ function weightRows(tag: string, rounds: Round[], subjects: readonly Subject[], 
       row(`${tag}.${name}.mean`, mean(slowdowns('on', [name])), 'x', {
         baseline: mean(slowdowns('off', [name])),
         goal: '<= 1.25x',
-        note: `${slowdowns('on', [name]).length} calls, ${memoryMb} MB, alone ${solo.get(name)!.toFixed(0)} ms`,
+        note: `${slowdowns('on', [name]).length} calls, ${memoryMb} MB, alone ${solo.get(name)!.responseMs.toFixed(0)} ms`,
       }),
     );
   }
