@@ -3,7 +3,9 @@ import { benchLatency } from './hook/latency.js';
 import { benchLimits } from './hook/limits.js';
 import { benchSafeguard } from './hook/safeguard.js';
 import { type BenchRow, json, table } from './report.js';
+import { benchMemory } from './worth/memory.js';
 import { benchQuota } from './worth/quota.js';
+import { benchTrace } from './worth/trace.js';
 import { benchWeight } from './worth/weight.js';
 
 /**
@@ -18,13 +20,14 @@ const { values, positionals } = parseArgs({
     seconds: { type: 'string' },
     calls: { type: 'string' },
     load: { type: 'string' },
+    minutes: { type: 'string' },
     seed: { type: 'string', default: '1' },
   },
 });
 
 const log = (line: string): void => console.error(line);
 
-function number(name: 'rounds' | 'seconds' | 'calls' | 'load' | 'seed', otherwise: number): number {
+function number(name: 'rounds' | 'seconds' | 'calls' | 'load' | 'minutes' | 'seed', otherwise: number): number {
   const text = values[name];
   if (text === undefined) return otherwise;
   const value = Number(text);
@@ -53,6 +56,8 @@ const benches: Record<string, () => Promise<BenchRow[]>> = {
       seed: number('seed', 1),
       log,
     }),
+  trace: () => benchTrace({ minutes: number('minutes', 0), log }),
+  memory: () => benchMemory({ log }),
   quota: () =>
     benchQuota({ seconds: number('seconds', 40), rounds: number('rounds', 5), seed: number('seed', 1), log }),
 };

@@ -1,13 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { arrivalsOf, configuredPlan } from '../../cli/index.js';
-import { loadConfig } from '../../config/index.js';
+import { arrivalsOf } from '../../cli/index.js';
 import {
   type ActivationRecord,
   ensureActionImage,
   InvokerDouble,
   type Plan,
+  planWorkload,
   playWorkload,
+  shippedWorkload,
+  takeMinutes,
 } from '../../simulator/index.js';
 import { type BenchRow, row } from '../report.js';
 import { mean, median, quantile } from '../statistics.js';
@@ -64,8 +66,8 @@ export async function benchTrace(options: { minutes: number; log: (line: string)
 }
 
 function tracePlan(minutes: number): Plan {
-  const { config } = loadConfig({ env: {}, flags: {} });
-  return configuredPlan({ ...config.simulator, ...(minutes > 0 ? { minutes } : {}) });
+  const workload = shippedWorkload('azure-ten');
+  return planWorkload(minutes > 0 ? takeMinutes(workload, 0, minutes) : workload);
 }
 
 function traceRows(
