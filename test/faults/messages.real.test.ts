@@ -1,0 +1,111 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'ava';
+import { connect } from 'nats';
+import { callService, decodeObservation, type Observation, services, subjects, wildcards } from '../../broker/index.js';
+import { ensureActionImage } from '../../simulator/index.js';
+import { badTargets, type Forgery, targetFor, usurpers } from './forged-targets.js';
+import { natsOutage } from './outage.js';
+import { missing, realParts } from './real-parts.js';
+import { Rig } from './rig.js';
+import { STALE_SLACK } from './rounds.js';
+
+const STALE = 4000;
+/** Each is sent so often: counted each time, and told once. */
+const TIMES = 5;
+
+const count = (forgeries: readonly Forgery[]): Record<string, number> => {
+  const counts: Record<string, number> = {};
+  for (const { kind } of forgeries) counts[kind] = (counts[kind] ?? 0) + TIMES;
+  return counts;
+};
+
+test.serial('targets that make no sense change no limit; each kind is counted, and told once', async (t) => {
+  if (missing(t, realParts)) return;
+  t.timeout(120_000);
+  const rig = new Rig({ prefix: 'wskglfn', image: await ensureActionImage(), staleMillis: STALE, functions: 1 });
+  t.teardown(() => rig.stop());
+  await rig.start();
+  const [fn] = rig.names as [string];
+  const { servers } = JSON.parse(readFileSync(join(rig.gleaner.folder, 'state', 'up.json'), 'utf8'));
+  const forger = await connect({ servers });
+  let newest: Observation | null = null;
+  const following = forger.subscribe(wildcards.observations, {
+    callback: (_, message) => {
+      const decoded = decodeObservation(message.data);
+      if (decoded.ok) newest = decoded.message;
+    },
+  });
+  const send = async (forgeries: readonly Forgery[]): Promise<void> => {
+    for (let i = 0; i < TIMES; i++) {
+      for (const { text } of forgeries) forger.publish(subjects.target(fn), new TextEncoder().encode(text));
+    }
+    await forger.flush();
+  };
+  const observed = async (): Promise<Observation> => {
+    newest = null;
+    const batch = await rig.batch();
+    t.true(batch.every(({ ok }) => ok));
+    while (newest === null) await new Promise((resolve) => setTimeout(resolve, 20));
+    return newest;
+  };
+
+  // The real agents rest, so that every target is ours.
+  await callService(rig.broker, { service: services.agents, endpoint: 'pause' });
+  await new Promise((resolve) => setTimeout(resolve, STALE));
+  const before = (await rig.inspect()).targets;
+  const bad = badTargets(await observed(), STALE);
+  await send(bad);
+  const first = rig.mostLowered(rig.batch());
+  await send(bad);
+  const { result, most } = await first;
+  t.true(result.every(({ ok }) => ok));
+  t.is(most, 0, 'no target that was taken: user limits');
+
+  const held = targetFor(await observed(), 400, 2_000_000, 7);
+  forger.publish(subjects.target(fn), new TextEncoder().encode(JSON.stringify(held)));
+  await forger.flush();
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  t.is((await rig.inspect()).targets.accepted, before.accepted + 1);
+  const others = usurpers(held);
+  await send(others);
+  const second = rig.mostLowered(rig.batch());
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  await send(others);
+  // In force is the one that was taken, 400 millicores, and none of those that wanted 150 in its place.
+  const quotas = rig.containers.map((container) => container.quota()).filter((quota) => quota < 1000);
+  t.true(quotas.length >= rig.enough && quotas.every((quota) => quota === 400), quotas.join(', '));
+  t.true((await second).result.every(({ ok }) => ok));
+
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  const { targets } = await rig.inspect();
+  t.is(targets.accepted, before.accepted + 1);
+  const expected = count([...bad, ...bad, ...others, ...others]);
+  t.like(targets.refused, expected);
+  for (const kind of Object.keys(expected)) {
+    const told = rig
+      .log('hook')
+      .filter((line) => line.kind === kind && line.msg === 'target refused: user limits stand');
+    t.is(told.length, 1, `log lines of ${kind}`);
+  }
+  following.unsubscribe();
+  await forger.close();
+});
+
+test.serial(
+  'NATS away for a while: user limits once targets are stale, no activation fails, and all goes on after it',
+  async (t) => {
+    if (missing(t, realParts)) return;
+    t.timeout(120_000);
+    const staleMillis = 2500;
+    const rig = new Rig({ prefix: 'wskglfo', image: await ensureActionImage(), staleMillis, functions: 2 });
+    t.teardown(() => rig.stop());
+    await rig.start();
+    const outage = await natsOutage(rig, 6);
+    t.log(JSON.stringify(outage));
+    t.deepEqual(outage.failed, []);
+    t.true(outage.userLimitsAfter !== null && outage.userLimitsAfter <= staleMillis + STALE_SLACK);
+    t.is(outage.loweredAfter, 0);
+    t.is(outage.awayLines, 1);
+  },
+);
