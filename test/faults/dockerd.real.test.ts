@@ -74,6 +74,7 @@ test.serial(
       hook: { engineSocket: dockerd.socket, containerPrefix: PREFIX },
     });
     t.teardown(() => gleaner.stop());
+    t.teardown(() => invoker.stop());
     await gleaner.start();
     const watch = (): WatchedContainer[] => watchContainers(PREFIX);
     t.true((await invoker.invoke(action, { sleepMs: 300 })).ok);

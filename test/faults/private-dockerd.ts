@@ -72,6 +72,8 @@ export class PrivateDockerd {
     await end(this.#dockerd, 'SIGTERM');
     await end(this.#containerd, 'SIGTERM');
     spawnSync('ip', ['link', 'del', this.#bridge]);
+    // dockerd mounts its folder on itself, and leaves that behind when it was killed once.
+    spawnSync('umount', ['--recursive', '--lazy', this.dataRoot]);
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
   }
   #spawn(program: string, args: readonly string[]): ChildProcess {
