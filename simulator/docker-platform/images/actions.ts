@@ -113,12 +113,17 @@ interface MixedArguments {
   megabytes?: number;
 }
 
-/** Rounds of waiting and burning on top of a working set that stays. */
+/**
+ * Rounds of waiting and burning. The working set grows during the first half of them, as the simulated host's does: touched all
+ * at once, it would be a burst of a whole core that hides how little the rest of the call needs.
+ */
 async function mixed(args: MixedArguments): Promise<unknown> {
   const rounds = args.rounds ?? 2;
   const keep: Buffer[] = [];
-  await grow(args.megabytes ?? 0, 0, keep);
+  const megabytes = args.megabytes ?? 0;
   for (let round = 0; round < rounds; round++) {
+    const due = Math.ceil(megabytes * Math.min(1, (2 * (round + 1)) / rounds));
+    await grow(due - keep.length, 0, keep);
     await new Promise((resolve) => setTimeout(resolve, (args.sleepMs ?? 0) / rounds));
     burn((args.cpuMs ?? 0) / rounds);
   }
