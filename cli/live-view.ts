@@ -54,6 +54,39 @@ function objective(row: FunctionLine, colours: Colours): string {
   return row.p99 <= row.slo ? colours.green(text) : colours.red(text);
 }
 
+/** What a narrow screen does without, first to last. */
+const DISPENSABLE = ['lent MiB', 'run', 'safeguard', 'saved', 'calls', 'user'];
+
+/** The table with as many columns as the screen is wide: whole columns go, never the end of a line. */
+function functionTable(rows: readonly FunctionLine[], colours: Colours, width: number): string[] {
+  let kept = columns(colours);
+  for (let i = 0; ; i++) {
+    const lines = table(kept, rows).trimEnd().split('\n');
+    const title = DISPENSABLE[i];
+    if (title === undefined || lines.every((line) => visibleLength(line) <= width)) return lines;
+    kept = kept.filter((column) => column.title !== title);
+  }
+}
+
+/** Lines of parts, two spaces apart, broken between parts where the screen ends. */
+function folded(parts: readonly string[], width: number): string[] {
+  const lines: string[] = [];
+  for (const part of parts) {
+    const last = lines.at(-1);
+    if (last !== undefined && visibleLength(last) + 2 + visibleLength(part) <= width)
+      lines[lines.length - 1] = `${last}  ${part}`;
+    else lines.push(part);
+  }
+  return lines;
+}
+
+const LEGEND = [
+  'user, now: cores or weight / MiB',
+  'harvested, borrowed: core-seconds',
+  'saved: seconds (estimate)',
+  'Ctrl-C restores and stops',
+];
+
 /** Green below what the user asked for, cyan above. */
 function coloured(row: FunctionLine, colours: Colours): string {
   const text = limits(row.cpu, row.shares, row.memory, row.cpuMode);
@@ -71,27 +104,41 @@ export function renderLive(
 ): string {
   const lines: string[] = [];
   const state = model.nats === 'connected' ? colours.green('NATS') : colours.red('NATS away: user limits stand');
-  lines.push(
-    `${colours.bold('gleaner')}  platform ${model.platform}  manager ${plainText(model.manager)}  ${state}  up ${model.upSeconds} s${model.restarts > 0 ? `  restarts ${model.restarts}` : ''}`,
-  );
+  const first = [
+    colours.bold('gleaner'),
+    `platform ${model.platform}`,
+    `manager ${plainText(model.manager)}`,
+    state,
+    `up ${model.upSeconds} s`,
+  ];
+  if (model.restarts > 0) first.push(`restarts ${model.restarts}`);
+  lines.push(...folded(first, width));
   for (const host of model.hosts) {
     const mode = host.killed ? colours.red('stopped by the kill switch') : host.mode;
     lines.push(
-      `host ${plainText(host.host)}  mode ${mode}  ${cores(host.cpu)} cores ${mebibytesText(host.memory)} MiB  pool ${cores(host.poolCpu)} cores ${mebibytesText(host.poolMemory)} MiB  calls ${host.activations}  running ${host.running}`,
+      ...folded(
+        [
+          `host ${plainText(host.host)}`,
+          `mode ${mode}`,
+          `${cores(host.cpu)} cores ${mebibytesText(host.memory)} MiB`,
+          `pool ${cores(host.poolCpu)} cores ${mebibytesText(host.poolMemory)} MiB`,
+          `calls ${host.activations}`,
+          `running ${host.running}`,
+        ],
+        width,
+      ),
     );
   }
   if (model.hosts.length === 0) lines.push(colours.dim('waiting for the hook …'));
   lines.push('');
-  const room = Math.max(1, height - lines.length - model.notes.length - 5);
+  const legend = folded(LEGEND, width).map((line) => colours.dim(line));
+  // The table's head, the line of what does not fit, the empty line before the legend, and one for the cursor.
+  const room = Math.max(1, height - lines.length - model.notes.length - legend.length - 4);
   const shown = model.functions.slice(0, room);
-  lines.push(...table(columns(colours), shown).trimEnd().split('\n'));
+  if (shown.length > 0) lines.push(...functionTable(shown, colours, width));
+  else if (model.hosts.length > 0) lines.push(colours.dim('no activation seen yet'));
   if (shown.length < model.functions.length) lines.push(colours.dim(`… ${model.functions.length - shown.length} more`));
-  lines.push(
-    '',
-    colours.dim(
-      'user and now: cores or weight / MiB; harvested, borrowed: core-seconds; saved: seconds (estimate). Ctrl-C restores and stops.',
-    ),
-  );
+  lines.push('', ...legend);
   for (const note of model.notes) lines.push(plainText(note));
   return lines.map((line) => cut(line, width)).join('\n');
 }

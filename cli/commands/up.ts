@@ -85,6 +85,7 @@ async function up(config: Config, run: Run): Promise<void> {
   // Signals count from now on: a Ctrl-C during the start stops what has been started.
   const asked = stopAsked(session, run.seconds);
   let feed: LiveFeed | null = null;
+  let summary = '';
   try {
     const started = session.start();
     await Promise.race([started, asked]);
@@ -102,9 +103,10 @@ async function up(config: Config, run: Run): Promise<void> {
     );
     await asked;
     clearInterval(draw);
-    if (feed) say(renderPlain(model()));
+    if (feed) summary = `${renderPlain(model())}\n`;
   } finally {
     screen.close();
+    processScreen.write(summary);
     await feed?.close();
     processScreen.write('restoring every limit and stopping …\n');
     await session.stop();

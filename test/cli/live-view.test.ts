@@ -112,6 +112,15 @@ test('no line is wider than the screen, whatever its colours, and what does not 
   t.true(lines.some((line) => /^… \d+ more$/.test(line)));
 });
 
+test('a narrow screen loses whole columns, and keeps latency, objective, harvested and borrowed', (t) => {
+  const lines = renderLive(model, coloured, 80).split('\n');
+  const head = lines.find((line) => line.startsWith('FUNCTION')) ?? '';
+  for (const title of ['NOW', 'HARVESTED', 'BORROWED', 'P99', 'SLO']) t.true(head.includes(title), head);
+  t.false(head.includes('LENT'));
+  t.true(lines.some((line) => line.includes('running 1')));
+  t.true(lines.some((line) => line.includes('Ctrl-C')));
+});
+
 test('NATS away and the kill switch are said in words', (t) => {
   const text = renderLive(
     { ...model, nats: 'away', restarts: 2, hosts: [{ ...model.hosts[0]!, killed: true }] },
