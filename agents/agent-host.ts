@@ -38,6 +38,8 @@ export interface AgentHostRun {
   /** Unique among agent hosts. */
   readonly host: string;
   readonly boot?: string;
+  /** Of the program, as its service tells it. */
+  readonly version?: string;
   /** Agents kept in memory; the one silent for longest goes first, and begins anew when its function is seen again. */
   readonly resident?: number;
   /** Share of decisions reported on `agent.<fn>`. */
@@ -77,6 +79,7 @@ const soundDecision = (decision: Decision): boolean =>
 /** The body of `gleaner agents`: observations in, targets out. Runs until stopped; needs no connection to start. */
 export function runAgentHost(run: AgentHostRun): RunningAgentHost {
   const { broker, clock, timers, random, host, boot = newBootId(), logger = silentLogger, reportShare = 1 } = run;
+  const { version = '0.0.0' } = run;
   const interval = run.intervalMs as Millis;
   const managerOf = typeof run.manager === 'function' ? run.manager : () => run.manager as ResourceManager;
   const agents = new LRUCache<string, Agent>({ max: Math.max(1, run.resident ?? 1000) });
@@ -240,7 +243,7 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
     broker,
     {
       name: services.agents,
-      version: '1.0.0',
+      version,
       description: 'decides what each function should be given',
       host,
       endpoints: {

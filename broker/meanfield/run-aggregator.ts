@@ -21,6 +21,8 @@ export interface AggregatorRun {
   readonly host: string;
   /** Drawn anew by the process at its start: `newBootId()`. */
   readonly boot?: string;
+  /** Of the program, as its service tells it. */
+  readonly version?: string;
   /** Steps of silence after which a host leaves the totals; default 1.5. */
   readonly silentSteps?: number;
   readonly logger?: Logger;
@@ -35,7 +37,8 @@ export interface RunningAggregator {
 
 /** Runs a mean-field aggregator until stopped. Of several, the holder of the lease publishes; the others stay ready. */
 export function runAggregator(run: AggregatorRun): RunningAggregator {
-  const { broker, clock, timers, host, boot = newBootId(), silentSteps = SILENT_STEPS, logger = silentLogger } = run;
+  const { broker, clock, timers, host, boot = newBootId(), version = '0.0.0', logger = silentLogger } = run;
+  const { silentSteps = SILENT_STEPS } = run;
   const step = run.intervalMs as Millis;
   const aggregator = new Aggregator({ host, boot, step, silentSteps });
   const refusals: Record<string, number> = {};
@@ -104,7 +107,7 @@ export function runAggregator(run: AggregatorRun): RunningAggregator {
     broker,
     {
       name: services.aggregator,
-      version: '1.0.0',
+      version,
       description: 'adds up agent hosts and invoker hosts to the mean field',
       host,
       endpoints: {

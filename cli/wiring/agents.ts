@@ -3,6 +3,7 @@ import { type Config, mebibytes, millicores, overrideFor, SeededRandom } from '.
 import { defaultDecisionSettings } from '../../openwhisk-plugin/index.js';
 import type { Running } from '../child.js';
 import type { PartInputs } from '../commands/parts.js';
+import { packageVersion } from '../version.js';
 import { connectPart } from './broker.js';
 
 /** What a manager may wish for at most. Agents serve many hosts: where no cap is set, each hook's own bounds count. */
@@ -35,6 +36,7 @@ export async function runAgentsPart({ config, logger, clock, timers, boot, hostN
     host: hostName,
     boot,
     resident: config.agents.resident,
+    version: packageVersion(),
     logger,
   });
   return {

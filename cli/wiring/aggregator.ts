@@ -1,6 +1,7 @@
 import { runAggregator } from '../../broker/index.js';
 import type { Running } from '../child.js';
 import type { PartInputs } from '../commands/parts.js';
+import { packageVersion } from '../version.js';
 import { connectPart } from './broker.js';
 
 export async function runAggregatorPart({
@@ -12,8 +13,18 @@ export async function runAggregatorPart({
   hostName,
 }: PartInputs): Promise<Running> {
   const broker = await connectPart(config.nats, 'aggregator');
-  const { intervalMs } = config.aggregator;
-  const aggregator = runAggregator({ broker, clock, timers, intervalMs, host: hostName, boot, logger });
+  const { intervalMs, silentSteps } = config.aggregator;
+  const aggregator = runAggregator({
+    broker,
+    clock,
+    timers,
+    intervalMs,
+    silentSteps,
+    host: hostName,
+    boot,
+    version: packageVersion(),
+    logger,
+  });
   return {
     stop: async () => {
       await aggregator.stop();

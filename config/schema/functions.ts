@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { key, section } from '../keys.js';
+import { quotaPolicies, weightPolicies } from './decision.js';
+import { managers } from './processes.js';
 
 export const modes = ['observe', 'recommend', 'enforce'] as const;
 
@@ -39,8 +41,14 @@ export const overrideSchema = z.strictObject({
     .optional()
     .meta({ description: 'Limits stay inside: `cpuMillicores: {min, max}`, `memoryMiB: {min, max}`.' }),
   memoryPolicy: z.enum(['guarantee', 'faasrm']).optional().meta({ description: 'Memory policy of these functions.' }),
-  policy: z.string().min(1).optional().meta({ description: 'Activation policy of these functions, by name.' }),
-  manager: z.string().min(1).optional().meta({ description: 'Resource manager of these functions, by name.' }),
+  policy: z
+    .enum([...new Set([...quotaPolicies, ...weightPolicies])])
+    .optional()
+    .meta({ description: 'Activation policy of these functions, by name.' }),
+  manager: z
+    .enum(managers)
+    .optional()
+    .meta({ description: 'Resource manager of these functions, by name; changes when the agent host starts anew.' }),
 });
 
 export const functionsSchema = section('Which functions are managed, and what differs for some.', {

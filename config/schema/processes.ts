@@ -4,7 +4,7 @@ import { hostNameText, key, optionalText, section } from '../keys.js';
 export const managers = ['fixed', 'greedy'] as const;
 
 export const agentsSchema = section('The agent host: one resource manager per function.', {
-  manager: key(z.enum(managers), 'greedy', 'Resource manager of functions without one of their own.', { reload: true }),
+  manager: key(z.enum(managers), 'greedy', 'Resource manager of functions without one of their own.'),
   hostName: key(hostNameText(), null, 'Name of this agent host in messages; null: the host name.'),
   intervalMs: key(z.int().min(100).max(600_000), 10_000, 'Length of a mean-field step on this side.', { unit: 'ms' }),
   resident: key(z.int().min(1).max(10_000_000), 1000, 'Agents kept in memory; the others rest as checkpoints.'),

@@ -13,7 +13,10 @@ export interface FunctionView {
   readonly userCpu: number;
   readonly userMemory: number;
   readonly userShares: number;
-  /** In force in its containers now (mean), else of the newest activation; 0 = no limit. */
+  /**
+   * In force in its containers now (mean); of a function that does not run, what its newest activation was granted, and the user's
+   * where nothing is enforced. 0 = no limit.
+   */
   readonly cpu: number;
   readonly memory: number;
   readonly shares: number;
@@ -89,7 +92,7 @@ export function functionView(fn: FunctionRecord, parts: HookParts): FunctionView
     userCpu: fn.userCpu,
     userMemory: state.userMemory,
     userShares: state.userShares,
-    cpu: fn.running > 0 ? mean(quota, 0) : (newest?.cpu.granted ?? fn.userCpu),
+    cpu: fn.running > 0 ? mean(quota, 0) : fn.enforced ? (newest?.cpu.granted ?? fn.userCpu) : fn.userCpu,
     memory: mean(memory, newest?.memory.granted ?? state.userMemory),
     shares: mean(shares, newest?.shares ?? state.userShares),
     harvestedCpuSeconds: state.harvested / 1000,
