@@ -202,6 +202,10 @@ export class LiveScreen {
     this.#screen.write(`${start}${text.split('\n').join(`${CLEAR_LINE_END}\n`)}${CLEAR_LINE_END}${CLEAR_BELOW}`);
   }
 
+  get isOpen(): boolean {
+    return this.#open;
+  }
+
   close(): void {
     if (!this.#open) return;
     this.#open = false;

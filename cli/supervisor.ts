@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { type Cancel, GleanerError, type Millis, messageOf, millis, type Timers } from '../config/index.js';
-import { EXIT } from './exit.js';
+import { ERROR_PREFIX, EXIT } from './exit.js';
 
 export interface ChildSpec {
   readonly name: string;
@@ -42,6 +42,7 @@ class Child {
   #ready: (() => void) | null = null;
   #refuse: ((error: Error) => void) | null = null;
   #lastLine = '';
+  #lastError = '';
   #gone: Promise<void> = Promise.resolve();
   restarts = 0;
 
@@ -61,7 +62,9 @@ class Child {
     const ready = new Promise<void>((resolve, reject) => {
       this.#ready = resolve;
       this.#refuse = reject;
-      cancel = this.#timers.after(giveUp, () => reject(new ChildNotReadyError(this.spec.name, 'not ready in time')));
+      cancel = this.#timers.after(giveUp, () =>
+        reject(new ChildNotReadyError(this.spec.name, this.#lastError || 'not ready in time')),
+      );
     });
     this.#spawn();
     try {
@@ -127,6 +130,7 @@ class Child {
       rest = (lines.pop() ?? '').slice(-16_384);
       for (const line of lines) {
         if (line !== '') this.#lastLine = line;
+        if (line.startsWith(ERROR_PREFIX)) this.#lastError = line.slice(ERROR_PREFIX.length);
         this.#listener.log(this.spec.name, line);
       }
     });
@@ -159,6 +163,8 @@ class Child {
 
   async stop(): Promise<void> {
     this.#stopping = true;
+    // Nobody waits for it any more, nor does the timer of `start`.
+    this.#refuse?.(new ChildNotReadyError(this.spec.name, 'stopped before it was ready'));
     this.#cancelRestart?.();
     const child = this.#process;
     if (!child) return;

@@ -1,4 +1,6 @@
 import { type Command, Option } from 'commander';
+import { isFunctionName } from '../../broker/index.js';
+import { UsageError } from '../exit.js';
 import type { OutputFormat } from '../output.js';
 import type { GlobalOptions } from '../settings.js';
 
@@ -17,4 +19,12 @@ export function addOutputOption(command: Command): Command {
 /** The options of `gleaner` itself, seen from any command below it. */
 export function globalOptions(command: Command): GlobalOptions {
   return command.optsWithGlobals<GlobalOptions>();
+}
+
+/** Throws a UsageError where a name is given that no action can have. */
+export function checkFunctionName(name: string | undefined): void {
+  if (name === undefined || isFunctionName(name)) return;
+  throw new UsageError(`'${name}' is not the name of an action`, {
+    hint: 'write it as /namespace/package/action or /namespace/action',
+  });
 }

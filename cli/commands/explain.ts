@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
-import { callEveryInstance, isFunctionName, services } from '../../broker/index.js';
+import { callEveryInstance, services } from '../../broker/index.js';
 import { messageOf } from '../../config/index.js';
 import type { ExplainedGrant, Explanation } from '../../openwhisk-plugin/index.js';
 import { withBroker } from '../connection.js';
 import { EXIT, UsageError } from '../exit.js';
 import { cores, json, mebibytesText, plainText, processScreen, span, table } from '../output.js';
 import { loadSettings } from '../settings.js';
-import { addOutputOption, globalOptions, type OutputOptions } from './common.js';
+import { addOutputOption, checkFunctionName, globalOptions, type OutputOptions } from './common.js';
 
 interface ExplainOptions extends OutputOptions {
   readonly last: string;
@@ -74,10 +74,7 @@ export function addExplain(program: Command): void {
     .argument('<function>', 'fully qualified: /namespace/package/action or /namespace/action')
     .option('-n, --last <count>', 'how many activations', '10');
   addOutputOption(command).action(async (name: string, options: ExplainOptions) => {
-    if (!isFunctionName(name))
-      throw new UsageError(`'${name}' is not the name of an action`, {
-        hint: 'write it as /namespace/package/action or /namespace/action',
-      });
+    checkFunctionName(name);
     const last = Number(options.last);
     if (!Number.isInteger(last) || last < 1)
       throw new UsageError(`--last ${options.last} is not a count`, { hint: 'give a whole number above 0' });
@@ -91,6 +88,7 @@ export function addExplain(program: Command): void {
       for (const { host, activations, error } of hosts) {
         processScreen.write(`${name} on ${plainText(host)}${error ? `: ${plainText(error)}` : ''}\n`);
         if (activations.length > 0) processScreen.write(`${explainText(activations)}${HEAP_NOTE}\n`);
+        else if (!error) processScreen.write('no activation seen; `gleaner functions` lists those that are known\n');
       }
     process.exitCode = hosts.some(({ activations }) => activations.length > 0) ? EXIT.ok : EXIT.failed;
   });

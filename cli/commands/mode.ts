@@ -7,7 +7,7 @@ import { EXIT } from '../exit.js';
 import { inspectHooks } from '../hook-client.js';
 import { json, plainText, processScreen, table } from '../output.js';
 import { loadSettings } from '../settings.js';
-import { addOutputOption, globalOptions, type OutputOptions } from './common.js';
+import { addOutputOption, checkFunctionName, globalOptions, type OutputOptions } from './common.js';
 
 interface ModeOptions extends OutputOptions {
   readonly function?: string;
@@ -33,6 +33,7 @@ export function addMode(program: Command): void {
     .option('-f, --function <name>', 'only this function, as /namespace/package/action')
     .option('--reason <text>', 'why, for the audit log', '');
   addOutputOption(command).action(async (mode: string | undefined, options: ModeOptions) => {
+    checkFunctionName(options.function);
     const { config } = loadSettings(globalOptions(command));
     const hooks = await withBroker(config, async (broker) => {
       if (mode !== undefined) {

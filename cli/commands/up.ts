@@ -71,7 +71,7 @@ async function up(config: Config, run: Run): Promise<void> {
   const colours = coloursFor(processScreen, process.env);
   const screen = new LiveScreen(processScreen, colours);
   const say = (text: string): void => {
-    if (!run.live) processScreen.write(`${text}\n`);
+    if (!screen.isOpen) processScreen.write(`${text}\n`);
   };
   const session = new UpSession({
     config,
@@ -86,6 +86,7 @@ async function up(config: Config, run: Run): Promise<void> {
   const asked = stopAsked(session, run.seconds);
   let feed: LiveFeed | null = null;
   let summary = '';
+  say('starting every part …');
   try {
     const started = session.start();
     await Promise.race([started, asked]);

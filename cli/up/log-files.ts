@@ -1,12 +1,17 @@
 import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { ERROR_PREFIX } from '../exit.js';
 import { plainText } from '../output.js';
 
 const MOST_BYTES = 32 * 1024 * 1024;
 const WARN = 40;
 
-/** A child's line as a person reads it, null where it is below a warning. Pino's lines are JSON, other programs' are not. */
+/**
+ * A child's line as a person reads it, null where it is below a warning. Pino's lines are JSON; why a part cannot start is a plain
+ * line of `reportError`.
+ */
 export function noteOf(child: string, line: string): string | null {
+  if (line.startsWith(ERROR_PREFIX)) return `${child}: ${plainText(line.slice(ERROR_PREFIX.length)).slice(0, 300)}`;
   if (!line.startsWith('{')) return null;
   try {
     const { level, msg } = JSON.parse(line) as { level?: unknown; msg?: unknown };

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import test from 'ava';
 import { EXIT } from '../../cli/exit.js';
 import { type ChildSpec, type ChildState, Supervisor } from '../../cli/supervisor.js';
+import { noteOf } from '../../cli/up/log-files.js';
 import { millis, systemTimers } from '../../config/index.js';
 
 const GIVE_UP = millis(10_000);
@@ -113,4 +114,33 @@ test('a program that is not there is one clear error in time', async (t) => {
   const supervisor = new Supervisor([missing], listener, systemTimers);
   await t.throwsAsync(supervisor.start(millis(600)), { code: 'GLN_CHILD_NOT_READY' });
   await supervisor.stop();
+});
+
+test('a stop before a child was ready ends the wait at once', async (t) => {
+  const { listener } = recorder();
+  const supervisor = new Supervisor([nodeChild('never', 'setInterval(() => {}, 1000)')], listener, systemTimers);
+  const started = t.throwsAsync(supervisor.start(GIVE_UP), { message: /stopped before it was ready/ });
+  const begun = performance.now();
+  await supervisor.stop();
+  await started;
+  // SIGTERM ends a child without a handler; the 10 s that `start` gives are not waited for.
+  t.true(performance.now() - begun < 5000);
+});
+
+test('a child that never gets ready is refused with the error it told', async (t) => {
+  const { listener } = recorder();
+  const child = nodeChild(
+    'hook',
+    "console.error('gleaner: no engine [GLN_X]\\n  start it'); setInterval(() => {}, 1000)",
+  );
+  const supervisor = new Supervisor([child], listener, systemTimers);
+  await t.throwsAsync(supervisor.start(millis(1500)), { message: /no engine \[GLN_X\]/ });
+  await supervisor.stop();
+});
+
+test('a person sees warnings, and why a part cannot start', (t) => {
+  t.is(noteOf('hook', '{"level":40,"msg":"late"}'), 'hook: late');
+  t.is(noteOf('hook', '{"level":30,"msg":"fine"}'), null);
+  t.is(noteOf('hook', 'gleaner: no engine [GLN_X]'), 'hook: no engine [GLN_X]');
+  t.is(noteOf('nats-server', '[1] 2026/11/28 [INF] Starting'), null);
 });

@@ -1,0 +1,48 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test from 'ava';
+import { gleaner } from './gleaner.js';
+
+const nowhere = ['--set', `hook.stateDir=${join(tmpdir(), 'gleaner-nowhere')}`];
+
+// None of these asks anybody anything: wrong usage is found before NATS is.
+for (const args of [
+  ['explain'],
+  ['explain', 'thumb'],
+  ['explain', '/guest/thumb', '--last', '0'],
+  ['mode', 'sideways'],
+  ['mode', 'observe', '--function', 'thumb'],
+  ['up', '--for', 'ever'],
+  ['status', '--output', 'xml'],
+  ['restore', '--hold', '--release'],
+  ['--set', 'hook.sampleMs=soon', 'status'],
+  ['--nats', 'somewhere', 'status'],
+  ['no-such-command'],
+])
+  test(`wrong usage ends with 2: gleaner ${args.join(' ')}`, async (t) => {
+    const { code, out, err } = await gleaner([...nowhere, ...args]);
+    t.is(code, 2, err);
+    t.is(out, '');
+    t.not(err, '');
+  });
+
+test('where nothing runs a question ends with 1 and says what to do', async (t) => {
+  const { code, err } = await gleaner([...nowhere, 'status']);
+  t.is(code, 1);
+  t.regex(err, /GLN_NATS_UNKNOWN[\s\S]*--nats URL/);
+});
+
+test('a check names unknown policies and managers of single functions by line', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'gleaner-usage-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'gleaner.yaml');
+  writeFileSync(
+    file,
+    'functions:\n  overrides:\n    - match: /guest/a\n      policy: nonsense\n      manager: nobody\n',
+  );
+  const { code, out } = await gleaner(['--config', file, 'config', 'check']);
+  t.is(code, 2);
+  t.regex(out, /:4: functions\.overrides\.0\.policy: must be one of/);
+  t.regex(out, /:5: functions\.overrides\.0\.manager: must be one of fixed, greedy/);
+});
