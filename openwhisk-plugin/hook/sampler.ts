@@ -1,5 +1,5 @@
 import { type Bytes, type Cancel, type Millis, millis, type Timers } from '../../config/index.js';
-import type { DriftHandle } from '../cgroup/index.js';
+import { type DriftHandle, findDrift, QUOTA_ROUNDING } from '../cgroup/index.js';
 import type { Limits } from '../ports/index.js';
 import type { ContainerDesk } from './container-desk.js';
 import type { Container } from './containers.js';
@@ -16,8 +16,6 @@ export interface SamplerSettings {
 const SLICES = 4;
 /** How often the host's memory is looked at, for loans. */
 const HEADROOM_MILLIS = 1000;
-/** Millicores: what rounding a quota to whole microseconds can make. */
-const QUOTA_ROUNDING = 0.02;
 
 /**
  * Everything that looks again: the usage of what runs (the mid-run safeguard), limits that something else changed, boosts and
@@ -113,7 +111,7 @@ export class Sampler {
       // A child was killed and the container lives on: what runs there is no clean run any more (field-notes A1-09).
       for (let each = container.newest; each !== null; each = each.older) each.disturbed = true;
     }
-    if (container.paused) return;
+    // Also while it is paused, when nothing trips: the window of its CPU must not count that time.
     for (let each = container.newest; each !== null; each = each.older) {
       this.#pipeline.safeguard(each, decider.sample(each.run, sample, now));
     }
@@ -139,22 +137,17 @@ export class Sampler {
     // Modes that write nothing repair nothing.
     if (!this.#mayWrite() || container.ended || container.memoryBusy || revision === null || !revision.fn.enforced)
       return;
-    const limits = this.#limits;
-    const { shares, quota, memory } = handle.expected;
-    if (!handle.read(limits)) return;
     const watched: DriftHandle = handle;
-    const swapped = watched.swapHolds?.() === false;
-    const quotaHolds = Math.abs(limits.quota - quota) <= QUOTA_ROUNDING;
-    if (quotaHolds) limits.quota = quota;
-    if (limits.shares === shares && quotaHolds && limits.memory === memory && !swapped) {
-      this.#retryLoan(container, memory);
+    const drift = findDrift(watched, this.#limits);
+    if (drift === 'gone') return;
+    if (drift === 'none') {
+      this.#retryRestore(container, handle.expected.memory);
       return;
     }
     const { counters, events, applier } = this.#parts;
     counters.drift++;
-    // Swap comes back for exactly OpenWhisk's flags (field-notes A2-10).
-    if (swapped) watched.repairSwap?.();
-    applier.repair(container, limits);
+    if (watched.swapHolds?.() === false) watched.repairSwap?.();
+    applier.repair(container, this.#limits);
     events.push({
       kind: 'drift',
       function: revision.fn.action,
@@ -163,10 +156,14 @@ export class Sampler {
     });
   }
 
-  /** A memory limit above user limit and loan is a reduction that was refused for being in use: tried again while idle. */
-  #retryLoan(container: Container, memory: number): void {
+  /** What could not be given back when it was due is tried again while idle: a refused quota, a memory limit that was in use. */
+  #retryRestore(container: Container, memory: number): void {
     const { user } = container.info;
-    if (container.running > 0 || user.memory === 0 || memory <= user.memory + container.state.memoryLoan) return;
+    if (container.running > 0) return;
+    if (!container.boosted && Math.abs(container.handle.expected.quota - user.quota) > QUOTA_ROUNDING) {
+      this.#parts.applier.setQuota(container, user.quota, 'restore', 'idle', null);
+    }
+    if (user.memory === 0 || memory <= user.memory + container.state.memoryLoan) return;
     this.#parts.applier.setMemory(container, user.memory + container.state.memoryLoan, 'restore', 'idle', null);
   }
 }

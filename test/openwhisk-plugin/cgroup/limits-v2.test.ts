@@ -3,8 +3,7 @@ import { bytes, millicores } from '../../../config/index.js';
 import {
   CgroupLimitWriter,
   CgroupReadOnlyError,
-  type Drift,
-  DriftWatch,
+  findDrift,
   restoreAll,
   setPropertyArguments,
 } from '../../../openwhisk-plugin/index.js';
@@ -123,44 +122,33 @@ test('A2-23: without a cpu controller memory is still set', (t) => {
   tree.remove();
 });
 
-test('A2-09: a limit that somebody else changed is written again on the next pass, counted and told once', async (t) => {
+test('A2-09: a limit that somebody else changed is found, and written again as it is expected', (t) => {
   const { tree, at, put, container } = v2Tree();
   const handle = writerOf(tree.root).open(container);
   handle.setQuota(millicores(500));
-  const told: Drift[] = [];
-  const drift = new DriftWatch((each) => told.push(each));
-  drift.watch(container, handle);
-  await drift.pass();
-  t.is(drift.total, 0);
+  const found = { shares: 0, quota: millicores(0), memory: bytes(0) };
+  t.is(findDrift(handle, found), 'none');
   put('cpu.max', 'max 100000\n');
-  await drift.pass();
-  await drift.pass();
+  t.is(findDrift(handle, found), 'limits');
+  t.deepEqual(found, { shares: 128, quota: millicores(0), memory: bytes(256 * MIB) });
+  t.is(handle.setQuota(handle.expected.quota), 'written');
   t.is(at('cpu.max'), '50000 100000');
-  t.is(drift.total, 1);
-  t.deepEqual(
-    told.map(({ limit, expected, found, result }) => ({ limit, expected, found, result })),
-    [{ limit: 'quota', expected: 500, found: 0, result: 'written' }],
-  );
-  drift.unwatch(container.id);
-  put('cpu.max', 'max 100000\n');
-  await drift.pass();
-  t.is(drift.total, 1);
+  t.is(findDrift(handle, found), 'none');
   handle.close();
   tree.remove();
 });
 
-test('A2-10: swap that came back for a container without swap is taken away again, and told', async (t) => {
+test('A2-10: swap that came back for a container without swap is found, and taken away again', (t) => {
   const { tree, at, put, container } = v2Tree();
   const calls: string[][] = [];
   const scopes = { set: async (unit: string, properties: readonly string[]) => void calls.push([unit, ...properties]) };
   const handle = writerOf(tree.root, { scopes }).open(container);
-  const told: Drift[] = [];
-  const drift = new DriftWatch((each) => told.push(each));
-  drift.watch(container, handle);
+  const found = { shares: 0, quota: millicores(0), memory: bytes(0) };
   put('memory.swap.max', 'max\n');
-  await drift.pass();
+  t.is(findDrift(handle, found), 'swap');
+  t.is(handle.repairSwap(), 'written');
   t.is(at('memory.swap.max'), '0');
-  t.is(told[0]?.limit, 'swap');
+  t.is(findDrift(handle, found), 'none');
   // The pair is sent again, so that systemd does not bring it back at once.
   t.deepEqual(calls, [[`docker-${ID}.scope`, `MemoryMax=${256 * MIB}`, 'MemorySwapMax=0']]);
   handle.close();
@@ -316,16 +304,14 @@ test('A2-14: a container that was left alone shows which weight to restore for a
   tree.remove();
 });
 
-test('a limit between two pages is no drift', async (t) => {
+test('a limit between two pages is no drift', (t) => {
   const { tree, container } = v2Tree();
   const handle = writerOf(tree.root).open(container);
-  const drift = new DriftWatch(() => {});
-  drift.watch(container, handle);
+  const found = { shares: 0, quota: millicores(0), memory: bytes(0) };
   for (const size of [256 * MIB + 8192, 300 * MIB + 12_345, 300 * MIB + 70_000]) {
     t.not(handle.raiseMemory(bytes(size)), 'refused');
-    await drift.pass();
+    t.is(findDrift(handle, found), 'none');
   }
-  t.is(drift.total, 0);
   handle.close();
   tree.remove();
 });
