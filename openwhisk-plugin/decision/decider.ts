@@ -32,7 +32,7 @@ const UNKNOWN_DURATION = 1000;
 
 /**
  * Every decision about activations on one host. Pure: state and `now` in, decision out; no clock, no I/O, no allocation per activation.
- * Times are readings of one monotonic clock, ms. After `start`, `sample`, `finish` and `refused` ask `takeRevoked`.
+ * Times are readings of one monotonic clock, ms. After `start`, `sample`, `finish`, `refused` and `userLimits` ask `takeRevoked`.
  */
 export class Decider {
   readonly capacity: HostCapacity;
@@ -73,6 +73,7 @@ export class Decider {
   set settings(settings: DecisionSettings) {
     this.#context.settings = settings;
     this.cpuPool.resize(this.capacity.allocatableCpu, settings.cpuReserve);
+    this.headroom.reserve = settings.memoryReserve;
     this.#sizeMemoryPool();
   }
 
@@ -106,7 +107,8 @@ export class Decider {
   start(run: Run, now: Millis): void {
     const { fn, container } = run;
     const settings = this.settings;
-    if (container.fn !== fn) container.adopt(fn, this.capacity);
+    // Alone in it, also to take over what a reload has changed of the function.
+    if (container.fn !== fn || container.runs.length === 0) container.adopt(fn, this.capacity);
     if (container.boostUntil > 0) this.boostEnded(container);
     run.cpu.reset(container.userCpu);
     run.memory.reset(container.user.memory);
@@ -248,6 +250,17 @@ export class Decider {
     if (resource === 'cpu') {
       if (run.cpu.reduced) this.#grants.restoreCpu(run.container, now, false);
     } else if (run.memory.reduced) this.#grants.restoreMemory(run.container, now, false);
+  }
+
+  /** The hook has put a container back to its user's limits (kill switch, mode, a request of nobody known). */
+  userLimits(container: ContainerState, now: Millis): void {
+    this.#grants.userLimits(container, now);
+  }
+
+  /** Memory above the user's limit that an earlier hook lent and the container still has: nobody else may be promised it. */
+  foundLoan(container: ContainerState, amount: Bytes): void {
+    this.headroom.take(amount);
+    container.memoryLoan = (container.memoryLoan + amount) as Bytes;
   }
 
   /** Containers whose loans were taken back since the last call: write the limits of their runs. */

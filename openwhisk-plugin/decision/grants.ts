@@ -21,6 +21,8 @@ export class HostGrants {
     const wish = cpu.granted;
     if (container.mode === 'weight' || !run.enforced) {
       if (!joined) this.#cpu.begin(claim, cpu.user, cpu.user, end);
+      // Nobody guards this run, so nothing that was lowered for another stays.
+      else if (claim.active && claim.own < claim.user) this.restoreCpu(container, run.startedAt, false);
       // What it would have got, for those who only watch.
       if (wish > cpu.user) cpu.granted = Math.min(wish, cpu.user + this.#cpu.free);
     } else {
@@ -29,8 +31,9 @@ export class HostGrants {
         for (const other of container.runs) settle(other, run.startedAt);
         let least = claim.granted - step * cpu.user;
         for (const other of container.runs) {
-          if (other !== run && (other.trippedCpu || (other.cpu.lower === cpu.user && other.cpu.upper === cpu.user)))
-            least = Math.max(least, cpu.user);
+          if (other === run) continue;
+          const atUser = other.cpu.lower === cpu.user && other.cpu.upper === cpu.user;
+          if (!other.enforced || other.trippedCpu || atUser) least = Math.max(least, cpu.user);
         }
         if (least > wish) cpu.choice = 'step';
         this.#cpu.change(claim, Math.max(wish, least), end);
@@ -46,7 +49,11 @@ export class HostGrants {
     const { container, memory } = run;
     const claim = container.memory;
     const wish = memory.granted;
-    if (run.fn.memoryPolicy !== 'faasrm' || !run.enforced || !(memory.user > 0) || !claim.active) return;
+    if (run.fn.memoryPolicy !== 'faasrm' || !(memory.user > 0) || !claim.active) return;
+    if (!run.enforced) {
+      if (joined && claim.own < claim.user) this.restoreMemory(container, run.startedAt, false);
+      return;
+    }
     // Several activations: it only rises, and nothing is borrowed.
     this.#memory.change(claim, joined ? Math.max(claim.own, Math.min(wish, memory.user)) : wish, end);
     if (claim.granted < wish - EPSILON && wish > memory.user) memory.choice = joined ? 'step' : 'pool';
@@ -74,6 +81,19 @@ export class HostGrants {
       if (!tripped) continue;
       run.trippedMemory = true;
       run.fn.memorySpiked = true;
+    }
+  }
+
+  /** The container is back at its user's limits, by whatever hand: it holds neither less nor more. */
+  userLimits(container: ContainerState, now: Millis): void {
+    for (const run of container.runs) settle(run, now);
+    const { cpu, memory } = container;
+    if (cpu.active) this.#cpu.change(cpu, cpu.user, cpu.expectedEnd);
+    if (memory.active) this.#memory.change(memory, memory.user, memory.expectedEnd);
+    for (const run of container.runs) {
+      if (!run.enforced) continue;
+      if (container.mode === 'quota') hold(run, run.cpu, cpu, 'restored');
+      if (run.fn.memoryPolicy === 'faasrm' && run.memory.user > 0) hold(run, run.memory, memory, 'restored');
     }
   }
 

@@ -15,7 +15,8 @@ interface Invoker {
  */
 export class MemoryHeadroom {
   readonly #host: number;
-  readonly #reserve: number;
+  /** Kept back, bytes. */
+  reserve: number;
   /** Sum of the invokers' user-memory from the configuration; 0 = learned. */
   readonly #configured: number;
   readonly #invokers = new Map<string, Invoker>();
@@ -24,7 +25,7 @@ export class MemoryHeadroom {
 
   constructor(host: Bytes, reserve: Bytes, configuredUserMemory: Bytes) {
     this.#host = host;
-    this.#reserve = reserve;
+    this.reserve = reserve;
     this.#configured = configuredUserMemory;
   }
 
@@ -75,7 +76,7 @@ export class MemoryHeadroom {
   }
 
   get free(): Bytes {
-    const free = this.#host - this.userMemory - this.#beyond - this.#reserve - this.#lent;
+    const free = this.#host - this.userMemory - this.#beyond - this.reserve - this.#lent;
     return (free > 0 ? Math.floor(free) : 0) as Bytes;
   }
 
@@ -85,6 +86,11 @@ export class MemoryHeadroom {
     if (!(amount > 0) || amount < Math.min(least, wanted)) return 0 as Bytes;
     this.#lent += amount;
     return amount as Bytes;
+  }
+
+  /** Lent before this process began. */
+  take(amount: Bytes): void {
+    this.#lent += amount;
   }
 
   release(amount: Bytes): void {

@@ -1,6 +1,6 @@
-import type { GleanerError, Micros } from '../../config/index.js';
+import type { Bytes, GleanerError, Micros } from '../../config/index.js';
 import { type ManagedFilter, managedByPrefix } from '../engine/index.js';
-import type { Bridge, ContainerEngineListener, ContainerInfo } from '../ports/index.js';
+import { type Bridge, type ContainerEngineListener, type ContainerInfo, NO_LIMIT } from '../ports/index.js';
 import { type Container, isSystemContainer } from './containers.js';
 import type { Modes } from './modes.js';
 import type { HookParts, Pipeline } from './pipeline.js';
@@ -62,7 +62,7 @@ export class ContainerDesk implements ContainerEngineListener {
       this.#ignored++;
       return;
     }
-    const { containers, applier, log, clock } = this.#parts;
+    const { containers, applier, decider, log, clock } = this.#parts;
     const container = containers.add(info);
     if (container === null) {
       log.warn(
@@ -78,7 +78,12 @@ export class ContainerDesk implements ContainerEngineListener {
     this.#countInvoker(info, 1);
     if (this.#isNew(info)) this.#boost(container);
     // What a former hook left behind: the truth is what inspect says (design §2).
-    else if (applier.isChanged(container)) this.#pipeline.restore(container, 'restart', 'found_changed');
+    else if (applier.isChanged(container)) {
+      const loan = container.handle.expected.memory - info.user.memory;
+      this.#pipeline.restore(container, 'restart', 'found_changed');
+      // It may be in use, so it is counted for the container's life, as when it was lent.
+      if (info.user.memory !== NO_LIMIT && loan > 0) decider.foundLoan(container.state, loan as Bytes);
+    }
   }
 
   containerEnded(id: string, at: Micros): void {

@@ -64,6 +64,8 @@ export class Container {
   oomAttributed = 0;
   /** Memory limit that was in force during the last activation. */
   memoryInForce = 0;
+  /** Limits were written for an activation since it was last at its user's: it must be put back when it is idle. */
+  limited = false;
   /** Boosted for its cold start; the weight and quota of that are in force. */
   boosted = false;
   /** Which of the sampler's slices it belongs to. */

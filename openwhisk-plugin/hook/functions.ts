@@ -67,6 +67,8 @@ export class FunctionRegistry {
   readonly #decider: Decider;
   readonly #modes: Modes;
   readonly #records: LRUCache<string, FunctionRecord>;
+  /** Of the forgotten ones those that have containers: a kill switch or a mode must still reach them. */
+  readonly #evicted = new Map<string, FunctionRecord>();
   readonly #policyOf: (record: FunctionRecord) => ActivationPolicy | null;
   #killed = false;
 
@@ -80,12 +82,19 @@ export class FunctionRegistry {
     this.#policyOf = policyOf;
     this.#decider = decider;
     this.#modes = modes;
-    this.#records = new LRUCache({ max });
+    this.#records = new LRUCache({
+      max,
+      dispose: (record, action, reason) => {
+        if (reason !== 'evict' || record.containers === 0) return;
+        for (const [name, other] of this.#evicted) if (other.containers === 0) this.#evicted.delete(name);
+        this.#evicted.set(action, record);
+      },
+    });
   }
 
   /** Null for a name that OpenWhisk would not allow: nothing is ever filed under it. */
   revision(action: string, version: string, user: UserLimits, now: Millis): Revision | null {
-    let record = this.#records.get(action);
+    let record = this.#records.get(action) ?? this.#revive(action);
     if (record === undefined) {
       if (!isFunctionName(action)) return null;
       record = new FunctionRecord(action);
@@ -100,7 +109,7 @@ export class FunctionRegistry {
   }
 
   get(action: string): FunctionRecord | undefined {
-    return this.#records.peek(action);
+    return this.#records.peek(action) ?? this.#evicted.get(action);
   }
 
   values(): Iterable<FunctionRecord> {
@@ -114,10 +123,24 @@ export class FunctionRegistry {
   /** Reads modes and settings anew, after any change of them. */
   refresh(killed: boolean): void {
     this.#killed = killed;
-    for (const record of this.#records.values()) {
-      this.#apply(record);
-      if (record.revision !== null) this.#configure(record, record.revision.state);
+    for (const record of this.#records.values()) this.#apply(record);
+    for (const [action, record] of this.#evicted) {
+      if (record.containers > 0) this.#apply(record);
+      else this.#evicted.delete(action);
     }
+    // Older versions too: their containers may still be called.
+    for (const state of this.#decider.functions.all()) {
+      const record = this.get(state.action);
+      if (record !== undefined) this.#configure(record, state);
+    }
+  }
+
+  #revive(action: string): FunctionRecord | undefined {
+    const record = this.#evicted.get(action);
+    if (record === undefined) return undefined;
+    this.#evicted.delete(action);
+    this.#records.set(action, record);
+    return record;
   }
 
   #apply(record: FunctionRecord): void {

@@ -49,11 +49,19 @@ export class Grants {
     const who = this.#author(activation, agent);
     if (run.enforced) {
       applier.setShares(container, run.shares, who, run.cpu.choice, activation);
+      container.limited = true;
       const result = applier.setQuota(container, run.quota, who, run.cpu.choice, activation);
       if (result !== 'written' && result !== 'unchanged') decider.refused(run, 'cpu', activation.startedMonotonic);
+      // Something is in force that nobody asked for.
+      if (result === 'not_effective') applier.setQuota(container, run.quota, who, 'not_effective', activation);
       this.#applyMemory(activation, who);
       this.writeRevoked();
       return;
+    }
+    // Another run of this container has lowered limits, and nobody would guard this one under them.
+    if (container.limited) {
+      this.#giveBack(activation, 'unguarded');
+      this.writeRevoked();
     }
     if (boosted) {
       applier.setShares(container, container.info.user.shares, 'boost', 'ended', null);
@@ -64,12 +72,19 @@ export class Grants {
 
   /** Quotas return to the user's at the end, so a missed start is harmless; weights stay, a container serves one function. */
   end(activation: Activation): void {
+    this.#giveBack(activation, activation.reason);
+  }
+
+  #giveBack(activation: Activation, why: string): void {
     const { applier } = this.#parts;
     const { container } = activation;
     const { user } = container.info;
-    applier.setQuota(container, user.quota, 'restore', activation.reason, activation);
-    if (activation.revision.state.memoryPolicy === 'faasrm') {
-      applier.setMemory(container, user.memory, 'restore', activation.reason, activation);
+    container.limited = false;
+    applier.setQuota(container, user.quota, 'restore', why, activation);
+    // Whatever the policy is by now: a reload may have changed it under a lowered limit.
+    const lowered = container.memoryWish > 0 && container.memoryWish < user.memory;
+    if (lowered || activation.revision.state.memoryPolicy === 'faasrm') {
+      applier.setMemory(container, user.memory, 'restore', why, activation);
     }
   }
 
@@ -91,7 +106,8 @@ export class Grants {
 
   #author(activation: Activation, agent: boolean): string {
     const { policies } = this.#parts.decider;
-    const policy = activation.container.state.mode === 'quota' ? policies.quota.name : policies.weight.name;
+    const hosts = activation.container.state.mode === 'quota' ? policies.quota : policies.weight;
+    const policy = (activation.revision.state.policy ?? hosts).name;
     const key = agent && policy === 'target' ? activation.revision.fn.target.author : policy;
     let author = this.#authors.get(key);
     if (author === undefined) {

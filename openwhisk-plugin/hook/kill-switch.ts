@@ -18,6 +18,7 @@ export class KillSwitch {
   #watcher: FSWatcher | null = null;
   #cancel: Cancel | null = null;
   #path = '';
+  #closed = false;
 
   constructor(changed: (killed: boolean, source: KillSource) => void) {
     this.#changed = changed;
@@ -32,7 +33,7 @@ export class KillSwitch {
   }
 
   set(source: KillSource, held: boolean): void {
-    if (held === this.#held.has(source)) return;
+    if (this.#closed || held === this.#held.has(source)) return;
     const before = this.killed;
     if (held) this.#held.add(source);
     else this.#held.delete(source);
@@ -58,7 +59,9 @@ export class KillSwitch {
     }
   }
 
+  /** From now on nothing changes any more. */
   close(): void {
+    this.#closed = true;
     this.#cancel?.();
     this.#cancel = null;
     this.#unwatch();

@@ -1,4 +1,5 @@
 import type { Clock } from '../../config/index.js';
+import { QUOTA_ROUNDING } from '../cgroup/index.js';
 import type { Grant } from '../decision/index.js';
 import { type Limits, NO_LIMIT, type WriteResult } from '../ports/index.js';
 import type { Activation } from './activations.js';
@@ -86,7 +87,11 @@ export class LimitApplier {
   isChanged(container: Container): boolean {
     const { expected } = container.handle;
     const { user } = container.info;
-    return expected.shares !== user.shares || expected.quota !== user.quota || expected.memory !== user.memory;
+    // The kernel rounds a quota to microseconds and a memory limit down to pages.
+    const short = user.memory - expected.memory;
+    const memory =
+      expected.memory === NO_LIMIT || user.memory === NO_LIMIT ? short !== 0 : short < 0 || short >= 65_536;
+    return expected.shares !== user.shares || Math.abs(expected.quota - user.quota) > QUOTA_ROUNDING || memory;
   }
 
   /** Writes the expected limits again after something else has changed them to `found`. */

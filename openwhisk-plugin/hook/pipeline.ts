@@ -87,7 +87,7 @@ export class Pipeline implements TapListener, ActivationListener {
       // Somebody's activation runs at user limits from here on; what ran before has ended, as after any next head.
       if (container.revision === null || !container.revision.concurrent) {
         this.tracker.endContainer(container, 'next_head', null);
-      }
+      } else if (container.limited) this.restore(container, 'safeguard', 'unknown_request');
       this.endBoost(container, 'unknown_function');
       return;
     }
@@ -158,7 +158,7 @@ export class Pipeline implements TapListener, ActivationListener {
     if (activation.stepped) counters.clockSteps++;
     fn.running--;
     container.memoryInForce = container.handle.expected.memory;
-    if (container.running === 0 && !container.ended && run.enforced) this.#grants.end(activation);
+    if (container.running === 0 && !container.ended && container.limited) this.#grants.end(activation);
     let killed = false;
     let sampled = false;
     if (!container.ended) {
@@ -237,7 +237,10 @@ export class Pipeline implements TapListener, ActivationListener {
       container.boosted = false;
       this.#parts.decider.boostEnded(container.state);
     }
+    container.limited = false;
     this.#parts.applier.restore(container, who, why);
+    this.#parts.decider.userLimits(container.state, this.#parts.clock.monotonic());
+    this.#grants.writeRevoked();
   }
 
   // ---- steps of the above

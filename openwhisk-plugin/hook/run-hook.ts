@@ -213,6 +213,9 @@ async function start(options: HookOptions, lock: HookLock): Promise<RunningHook>
   let stopped: Promise<void> | null = null;
   const stop = async (): Promise<void> => {
     stopping = true;
+    // Nobody may change modes, and so enforce again, under what follows.
+    bus?.stop();
+    killSwitch.close();
     sampler.stop();
     // Nothing decides any more once the activations are closed and the functions not enforced.
     functions.refresh(true);
@@ -221,13 +224,11 @@ async function start(options: HookOptions, lock: HookLock): Promise<RunningHook>
     await withDeadline(applier.settled(), SETTLE_MILLIS);
     reporter.flush();
     reporter.stop();
-    bus?.stop();
     await platform.tap.stop();
     await platform.engine.stop();
     const { length } = hook.restoreNow('restore', 'stopped');
     if (length > 0) logger.warn({ containers: length }, "limits of some containers are still not their user's");
     containers.close();
-    killSwitch.close();
     await audit.close();
     lock.release();
   };

@@ -1,0 +1,209 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'ava';
+import { type Config, type Millicores, mebibytes } from '../../../config/index.js';
+import type { WriteResult } from '../../../openwhisk-plugin/index.js';
+import { type FakeContainer, HookRig } from './fakes.js';
+
+/** A limit that was lowered for one activation must never bind another one, nor outlive it. */
+async function learnt(change: (config: Config) => void = () => undefined): Promise<[HookRig, FakeContainer]> {
+  const rig = await new HookRig(change).start();
+  const container = rig.container({ quota: 1000 });
+  container.call(400, 200);
+  return [rig, container];
+}
+
+/** The late answer of a displaced call proves that the function runs several at once. */
+function makeConcurrent(container: FakeContainer): void {
+  const first = container.run();
+  const second = container.run();
+  container.answer(first);
+  container.answer(second);
+}
+
+const quotaOf = (container: FakeContainer): number => container.cgroup.inForce.quota;
+const soon = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+test('a late start that joins a guarded one brings the user limit back, since nobody guards it', async (t) => {
+  const [rig, container] = await learnt();
+  makeConcurrent(container);
+  const guarded = container.run();
+  t.true(quotaOf(container) < 1000);
+  const late = container.run({ late: 100 });
+  t.is(quotaOf(container), 1000);
+  container.answer(guarded);
+  t.is(quotaOf(container), 1000);
+  container.answer(late);
+  await rig.hook.stop();
+});
+
+test('a guarded start that joins a late one leaves it the user limit', async (t) => {
+  const [rig, container] = await learnt();
+  makeConcurrent(container);
+  const late = container.run({ late: 100 });
+  const guarded = container.run();
+  t.is(quotaOf(container), 1000);
+  container.answer(guarded);
+  t.is(quotaOf(container), 1000);
+  container.answer(late);
+  await rig.hook.stop();
+});
+
+test('a request that cannot be read, beside others of its container, runs at user limits', async (t) => {
+  const [rig, container] = await learnt();
+  makeConcurrent(container);
+  const guarded = container.run();
+  t.true(quotaOf(container) < 1000);
+  container.unreadable();
+  t.is(quotaOf(container), 1000);
+  container.answer(guarded);
+  t.is(quotaOf(container), 1000);
+  await rig.hook.stop();
+});
+
+test('a lowered memory limit is given back at the end, though a reload has changed the policy meanwhile', async (t) => {
+  const [rig, container] = await learnt((config) => Object.assign(config.decision.memory, { policy: 'faasrm' }));
+  const connection = container.run();
+  await soon();
+  t.true(container.cgroup.inForce.memory < mebibytes(256));
+  const next = structuredClone(rig.config) as Config;
+  Object.assign(next.decision.memory, { policy: 'guarantee' });
+  rig.hook.reload(next);
+  container.answer(connection);
+  await soon();
+  t.is(container.cgroup.inForce.memory, mebibytes(256));
+  await rig.hook.stop();
+});
+
+test('the kill switch reaches the containers of a function that the table has forgotten', async (t) => {
+  const [rig, container] = await learnt((config) => Object.assign(config.decision, { maxFunctions: 1 }));
+  container.run();
+  t.true(quotaOf(container) < 1000);
+  rig.container({ quota: 1000 }).call(400, 200, { action: '/guest/other' });
+  t.true(quotaOf(container) < 1000);
+  rig.hook.kill();
+  t.is(quotaOf(container), 1000);
+  await rig.hook.stop();
+});
+
+test('what is restored is no longer lent: the borrower is cut back at once', async (t) => {
+  const [rig, lender] = await learnt();
+  const borrower = rig.container({ quota: 6500 });
+  const wants = (): number => borrower.run({ action: '/guest/wants' });
+  const first = wants();
+  borrower.work(400, 6400);
+  borrower.answer(first);
+  lender.run();
+  const lowered = quotaOf(lender);
+  t.true(lowered < 1000);
+  wants();
+  // Its peak asks for more than the 8 cores; it gets what the lender was not granted.
+  t.true(Math.abs(quotaOf(borrower) - (8000 - lowered)) < 1e-6);
+  const next = structuredClone(rig.config) as Config;
+  Object.assign(next.functions, { overrides: [{ match: '/guest/hello', mode: 'observe' }] });
+  rig.hook.reload(next);
+  t.is(quotaOf(lender), 1000);
+  t.is(quotaOf(borrower), 7000);
+  await rig.hook.stop();
+});
+
+test('a loan that an earlier hook left in use is not promised to anybody else', async (t) => {
+  const rig = new HookRig((config) => Object.assign(config.decision.memory, { invokerMemoryMiB: 2048 }));
+  const left = rig.info();
+  rig.platform.before.push(left);
+  const cgroup = rig.platform.open(left);
+  cgroup.inForce.memory = mebibytes(512);
+  cgroup.expected.memory = mebibytes(512);
+  cgroup.usage.workingSet = mebibytes(450);
+  await rig.start();
+  await soon();
+  t.is(cgroup.inForce.memory, mebibytes(512));
+  // 16384 - 2048 user-memory - 256 reserve - 13830 in use beyond the containers leave 250 MiB, of which 256 are out on loan.
+  rig.platform.memoryInUse = mebibytes(13_830 + 450);
+  rig.advance(12_000);
+  const first = rig.container();
+  first.run();
+  rig.platform.listener.containerOom(first.info.id);
+  first.end();
+  const second = rig.container();
+  second.run();
+  t.is(second.cgroup.inForce.memory, mebibytes(256));
+  await rig.hook.stop();
+});
+
+test('no time paused counts in the window in which busy cores are measured', async (t) => {
+  const [rig, container] = await learnt();
+  const connection = container.run();
+  container.work(120, 100);
+  container.cgroup.usage.frozen = true;
+  container.work(1000, 0);
+  container.cgroup.usage.frozen = false;
+  // 75 ms after the last frozen reading at most, so the next window is about these 100 ms and not about 1100.
+  container.work(100, 700);
+  container.answer(connection);
+  const peak = rig.hook.explain('/guest/hello')[0]?.cpu.peak ?? 0;
+  t.true(peak >= 300, `peak ${peak}`);
+  await rig.hook.stop();
+});
+
+test('a quota that the kernel changed into another one makes way for the user limit at once', async (t) => {
+  const [rig, container] = await learnt();
+  const { cgroup } = container;
+  const write = cgroup.setQuota.bind(cgroup);
+  let answer: WriteResult | null = 'not_effective';
+  cgroup.setQuota = (quota: Millicores): WriteResult => {
+    const result = write(quota);
+    const told = answer ?? result;
+    answer = null;
+    return told;
+  };
+  const connection = container.run();
+  t.is(quotaOf(container), 1000);
+  container.answer(connection);
+  await rig.hook.stop();
+});
+
+test('a quota that could not be given back is tried again while the container is idle', async (t) => {
+  const [rig, container] = await learnt();
+  const connection = container.run();
+  t.true(quotaOf(container) < 1000);
+  container.cgroup.quotaResult = 'refused';
+  container.answer(connection);
+  t.true(quotaOf(container) < 1000);
+  container.cgroup.quotaResult = null;
+  rig.advance(11_000);
+  t.is(quotaOf(container), 1000);
+  await rig.hook.stop();
+});
+
+test('nothing lowers a limit any more once a stop has begun, whatever the switches say', async (t) => {
+  const [rig, container] = await learnt();
+  const stopped = rig.hook.stop();
+  rig.hook.kill();
+  rig.hook.kill();
+  container.run();
+  t.is(quotaOf(container), 1000);
+  await stopped;
+});
+
+test('a reload that gives a function a CPU of its own counts in its warm containers', async (t) => {
+  const [rig, container] = await learnt();
+  const next = structuredClone(rig.config) as Config;
+  Object.assign(next.functions, { overrides: [{ match: '/guest/hello', cpuMillicores: 600 }] });
+  rig.hook.reload(next);
+  const connection = container.run();
+  t.is(rig.hook.inspect().functions[0]?.userCpu, 600);
+  container.answer(connection);
+  await rig.hook.stop();
+});
+
+test('the audit log names the policy that decided, also where it is a function’s own', async (t) => {
+  const [rig, container] = await learnt((config) =>
+    Object.assign(config.functions, { overrides: [{ match: '/guest/hello', policy: 'random-in-range' }] }),
+  );
+  container.run();
+  await rig.hook.stop();
+  const text = readFileSync(join(rig.folder, 'audit.jsonl'), 'utf8');
+  t.true(text.includes('"policy:random-in-range"'));
+  t.false(text.includes('"policy:smallest-in-range"'));
+});
