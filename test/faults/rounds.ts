@@ -77,9 +77,8 @@ async function playRound(rig: Rig, result: PartResult, third: boolean, options: 
   await rig.setWrites(true);
   await rig.untilLowered(30_000);
 
-  const calls = rig.batch();
-  await until('lowered limits in flight', 1000, () => rig.lowered >= rig.enough);
-  const [before = []] = [pidsOf(part, up)];
+  const { calls } = await inFlight(rig, result);
+  const before = pidsOf(part, up);
   if (before.length === 0) throw new Error(`${part} does not run:\n${rig.gleaner.output}`);
   // With the supervisor stopped the part stays away until it is let go on.
   if (held) process.kill(up, 'SIGSTOP');
@@ -106,6 +105,20 @@ async function playRound(rig: Rig, result: PartResult, third: boolean, options: 
   result.resumes.push(performance.now() - killedAt);
   for (const pid of before) if (lives(pid)) result.problems.push(`process ${pid} has survived`);
   result.rounds++;
+}
+
+/** Activations under way with lowered limits. A start that reaches the hook late sets none: then they are begun once more. */
+async function inFlight(rig: Rig, result: PartResult): Promise<{ calls: ReturnType<Rig['batch']> }> {
+  for (let attempt = 0; ; attempt++) {
+    const calls = rig.batch();
+    try {
+      await until('lowered limits in flight', 500, () => rig.lowered >= rig.enough);
+      return { calls };
+    } catch (error) {
+      note(result, await calls, []);
+      if (attempt === 4) throw error;
+    }
+  }
 }
 
 /** While the part is away: without targets new activations get user limits; without an aggregator nothing changes. */
