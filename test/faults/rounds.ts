@@ -58,7 +58,8 @@ export async function playRounds(rig: Rig, options: RoundOptions): Promise<PartR
     for (const result of results) {
       await playRound(rig, result, round % 3 === 0, options);
       options.log(
-        `round ${round + 1}, ${result.part}: ${result.failed.length} failed of ${result.activations}, restored after ` +
+        `round ${round + 1}, ${result.part}: ${result.failed.length} failed of ${result.activations}, ` +
+          `${median(result.durations.slice(-20)).toFixed(0)} ms against ${median(result.baseline.slice(-20)).toFixed(0)} ms, restored after ` +
           `${result.restores.at(-1)?.toFixed(0) ?? '-'} ms, decisions again after ${result.resumes.at(-1)?.toFixed(0)} ms` +
           result.problems.map((problem) => `; ${problem}`).join(''),
       );
