@@ -128,13 +128,19 @@ test('a stop before a child was ready ends the wait at once', async (t) => {
 });
 
 test('a child that never gets ready is refused with the error it told', async (t) => {
-  const { listener } = recorder();
-  const child = nodeChild(
-    'hook',
-    "console.error('gleaner: no engine [GLN_X]\\n  start it'); setInterval(() => {}, 1000)",
-  );
-  const supervisor = new Supervisor([child], listener, systemTimers);
-  await t.throwsAsync(supervisor.start(millis(1500)), { message: /no engine \[GLN_X\]/ });
+  let giveUp = (): void => undefined;
+  const timers = {
+    ...systemTimers,
+    after: (_: unknown, act: () => void) => {
+      giveUp = act;
+      return () => undefined;
+    },
+  };
+  // Time is over as soon as the child has told its error.
+  const listener = { log: () => giveUp(), changed: () => undefined };
+  const child = nodeChild('hook', "console.error('gleaner: no engine [GLN_X]'); setInterval(() => {}, 1000)");
+  const supervisor = new Supervisor([child], listener, timers);
+  await t.throwsAsync(supervisor.start(GIVE_UP), { message: /no engine \[GLN_X\]/ });
   await supervisor.stop();
 });
 
