@@ -1,6 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type Config, type LoadedConfig, loadConfig } from '../config/index.js';
+import { type Config, GleanerError, type LoadedConfig, loadConfig, messageOf } from '../config/index.js';
 
 /** Where a daemon's configuration lives if nothing else is said. */
 export const SYSTEM_CONFIG = '/etc/gleaner/gleaner.yaml';
@@ -64,4 +64,23 @@ export function statePaths(config: Config) {
     /** Says how `gleaner up` can be reached: process and NATS address. */
     running: at('up.json'),
   };
+}
+
+export class StateFolderError extends GleanerError {
+  readonly code = 'GLN_STATE_FOLDER';
+  constructor(folder: string, cause: unknown) {
+    super(`the folder ${folder} cannot be made: ${messageOf(cause)}`, {
+      cause,
+      hint: 'set hook.stateDir to a folder of this user, or run as the user that runs Gleaner',
+    });
+  }
+}
+
+/** Makes a folder of Gleaner's own where it is not there yet. Throws StateFolderError. */
+export function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true });
+  } catch (error) {
+    throw new StateFolderError(folder, error);
+  }
 }

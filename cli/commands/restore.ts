@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Command } from 'commander';
 import { callEveryInstance, services } from '../../broker/index.js';
@@ -6,7 +6,7 @@ import { messageOf } from '../../config/index.js';
 import { withBroker } from '../connection.js';
 import { EXIT, UsageError } from '../exit.js';
 import { json, plainText, processScreen, table } from '../output.js';
-import { loadSettings, statePaths } from '../settings.js';
+import { loadSettings, makeFolder, statePaths } from '../settings.js';
 import { restoreHost } from '../wiring/restore.js';
 import { addOutputOption, globalOptions, type OutputOptions } from './common.js';
 
@@ -49,13 +49,9 @@ export function addRestore(program: Command): void {
       rmSync(file, { force: true });
       hosts = [{ host: 'local', result: `released ${file}`, ok: true }];
     } else {
-      if (options.hold) {
-        // The hook watches the file and restores by itself; what is done below holds where no hook runs.
-        mkdirSync(dirname(file), { recursive: true });
-        writeFileSync(file, `${new Date().toISOString()} gleaner restore --hold\n`, { mode: 0o600 });
-      }
+      if (options.hold) hosts = hold(file);
       if (options.local || options.hold) {
-        hosts = [{ host: 'local', ...(await locally(() => restoreHost(config))) }];
+        hosts.push({ host: 'local', ...(await locally(() => restoreHost(config))) });
       } else {
         const answers = await withBroker(config, (broker) =>
           callEveryInstance(broker, { service: services.hook, endpoint: 'restore' }),
@@ -63,7 +59,7 @@ export function addRestore(program: Command): void {
         hosts = [...answers].map(([host, answer]) => ({ host, ...describe(answer) }));
       }
     }
-    if (options.output === 'json') processScreen.write(json({ held: options.hold === true, hosts }));
+    if (options.output === 'json') processScreen.write(json({ held: options.hold === true && existsSync(file), hosts }));
     else
       processScreen.write(
         table<RestoredHost>(
@@ -76,6 +72,20 @@ export function addRestore(program: Command): void {
       );
     process.exitCode = hosts.length > 0 && hosts.every((row) => row.ok) ? EXIT.ok : EXIT.failed;
   });
+}
+
+/**
+ * Sets the kill switch; the hook watches the file and restores by itself, what comes after holds where no hook runs. @returns a
+ * line where that failed: limits are then restored all the same
+ */
+function hold(file: string): RestoredHost[] {
+  try {
+    makeFolder(dirname(file));
+    writeFileSync(file, `${new Date().toISOString()} gleaner restore --hold\n`, { mode: 0o600 });
+    return [];
+  } catch (error) {
+    return [{ host: 'local', result: `the kill switch is not set: ${messageOf(error)}`, ok: false }];
+  }
 }
 
 async function locally(restore: () => Promise<unknown>): Promise<{ result: string; ok: boolean }> {

@@ -1,9 +1,8 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { rmSync, writeFileSync } from 'node:fs';
 import { type Config, type Millis, millis, systemTimers } from '../../config/index.js';
 import { findProgram } from '../doctor/survey.js';
 import type { LiveModel } from '../live-model.js';
-import type { statePaths } from '../settings.js';
+import { makeFolder, type statePaths } from '../settings.js';
 import { type ChildState, Supervisor } from '../supervisor.js';
 import { partSpecs, passedArguments } from './children.js';
 import { LogFiles, noteOf } from './log-files.js';
@@ -35,7 +34,7 @@ export class UpSession {
 
   constructor(inputs: SessionInputs) {
     this.#inputs = inputs;
-    mkdirSync(inputs.paths.folder, { recursive: true });
+    makeFolder(inputs.paths.folder);
     this.#logs = new LogFiles(inputs.paths.logs);
   }
 
@@ -53,7 +52,6 @@ export class UpSession {
       if (this.#stopping) return;
       this.servers = [`nats://127.0.0.1:${port}`];
     }
-    mkdirSync(dirname(paths.running), { recursive: true });
     writeFileSync(paths.running, `${JSON.stringify({ pid: process.pid, servers: this.servers })}\n`, { mode: 0o600 });
     const passed = passedArguments(path, flags, this.servers);
     this.#parts = new Supervisor(partSpecs(config, passed, this.#inputs.restore), listener, systemTimers);

@@ -46,3 +46,17 @@ test('a check names unknown policies and managers of single functions by line', 
   t.regex(out, /:4: functions\.overrides\.0\.policy: must be one of/);
   t.regex(out, /:5: functions\.overrides\.0\.manager: must be one of fixed, greedy/);
 });
+
+test('a kill switch that cannot be set is said, and limits are restored all the same', async (t) => {
+  // A file where the folder should be; the simulated platform has nothing to restore, so that is all right.
+  const blocked = ['--set', 'hook.stateDir=package.json', '--set', 'platform=simulated'];
+  const { code, out } = await gleaner([...blocked, 'restore', '--hold', '-o', 'json']);
+  t.is(code, 1);
+  const { hosts } = JSON.parse(out) as { hosts: { result: string; ok: boolean }[] };
+  t.is(hosts.length, 2);
+  t.regex(hosts[0]!.result, /the kill switch is not set/);
+  t.deepEqual(hosts[1], { host: 'local', result: '0 limits restored', ok: true });
+  const up = await gleaner([...blocked, 'up', '--for', '1']);
+  t.is(up.code, 1);
+  t.regex(up.err, /GLN_STATE_FOLDER/);
+});
