@@ -1,4 +1,4 @@
-import { type GleanerError, messageOf } from '../../config/index.js';
+import { type Bytes, type GleanerError, messageOf } from '../../config/index.js';
 import type { ContainerInfo, LimitHandle, Limits, LimitWriter, WriteResult } from '../ports/index.js';
 import { CgroupNotFoundError } from './cgroup-errors.js';
 
@@ -74,6 +74,7 @@ export async function restoreUserLimits(
   const isHigher = user.memory !== 0 && (before.memory === 0 || before.memory > user.memory);
   // Equal limits go the way of a raise too: it puts swap right and takes back a lowering that is on its way.
   const memory = isHigher ? await handle.lowerMemory(user.memory) : handle.raiseMemory(user.memory);
+  handle.protectMemory(0 as Bytes);
   if (!handle.read(after)) return null;
   return { container, before, after, shares, quota, memory };
 }

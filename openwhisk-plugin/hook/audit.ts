@@ -5,7 +5,7 @@ import { type Cancel, type Micros, messageOf, millis, type Timers } from '../../
 import type { Logger } from './logger.js';
 
 /** What a record is about. */
-export type AuditResource = 'cpu.shares' | 'cpu.quota' | 'memory' | 'mode' | 'oom' | 'none';
+export type AuditResource = 'cpu.shares' | 'cpu.quota' | 'memory' | 'memory.low' | 'mode' | 'oom' | 'none';
 
 /**
  * One line of the audit log, as numbers and references: it is formatted later, away from the hot path. -1 = does not apply.

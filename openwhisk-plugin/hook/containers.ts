@@ -66,6 +66,8 @@ export class Container {
   memoryInForce = 0;
   /** Limits were written for an activation since it was last at its user's: it must be put back when it is idle. */
   limited = false;
+  /** Its memory is protected from what others borrow (v2 only); null before anybody asked. */
+  isProtected: boolean | null = null;
   /** Boosted for its cold start; the weight and quota of that are in force. */
   boosted = false;
   /** Which of the sampler's slices it belongs to. */

@@ -123,7 +123,10 @@ export class Grants {
     const { container, revision, run } = activation;
     if (revision.state.memoryPolicy === 'faasrm') {
       applier.setMemory(container, run.memoryLimit, who, run.memory.choice, activation);
-    } else if (container.state.memoryLoan > 0) {
+      return;
+    }
+    applier.protect(container);
+    if (container.state.memoryLoan > 0) {
       const limit = container.info.user.memory + container.state.memoryLoan;
       applier.setMemory(container, limit, 'loan', 'hit_user_limit', activation);
     }

@@ -1,4 +1,4 @@
-import type { Clock } from '../../config/index.js';
+import type { Bytes, Clock } from '../../config/index.js';
 import { QUOTA_ROUNDING } from '../cgroup/index.js';
 import type { Grant } from '../decision/index.js';
 import { type Limits, NO_LIMIT, type WriteResult } from '../ports/index.js';
@@ -75,12 +75,28 @@ export class LimitApplier {
     this.#raise(container, limit, who, why, activation);
   }
 
+  /** v2: what the user asked for is this container's before any borrower's (`memory.low`, design §3). Once in its life. */
+  protect(container: Container): void {
+    if (container.isProtected === null)
+      container.isProtected = this.#protect(container, container.info.user.memory, 'enforced');
+  }
+
+  #protect(container: Container, amount: number, why: string): boolean {
+    const before = this.#clock.monotonic();
+    const result = container.handle.protectMemory(amount as Bytes);
+    if (result === 'written')
+      this.#record(container, 'memory.low', -1, amount, amount, result, before, 'lender', why, null);
+    return result === 'written' || result === 'unchanged';
+  }
+
   /** Every limit of the user, as inspect says. A loan still in use stays until the next try: taking it would kill. */
   restore(container: Container, who: string, why: string): void {
     const { user } = container.info;
     this.setShares(container, user.shares, who, why, null);
     this.setQuota(container, user.quota, who, why, null);
     this.setMemory(container, user.memory, who, why, null);
+    if (container.isProtected) this.#protect(container, 0, why);
+    container.isProtected = null;
     this.#counters.restores++;
   }
 
@@ -91,7 +107,12 @@ export class LimitApplier {
     const short = user.memory - expected.memory;
     const memory =
       expected.memory === NO_LIMIT || user.memory === NO_LIMIT ? short !== 0 : short < 0 || short >= 65_536;
-    return expected.shares !== user.shares || Math.abs(expected.quota - user.quota) > QUOTA_ROUNDING || memory;
+    return (
+      expected.shares !== user.shares ||
+      Math.abs(expected.quota - user.quota) > QUOTA_ROUNDING ||
+      memory ||
+      container.isProtected === true
+    );
   }
 
   /** Writes the expected limits again after something else has changed them to `found`. */

@@ -317,11 +317,16 @@ test('a limit between two pages is no drift', (t) => {
 });
 
 test('restoring leaves a loan that is in use, since taking it back would kill', async (t) => {
-  const { tree, at, container } = v2Tree({ 'memory.max': `${512 * MIB}\n`, 'memory.current': `${300 * MIB}\n` });
+  const { tree, at, container } = v2Tree({
+    'memory.max': `${512 * MIB}\n`,
+    'memory.current': `${300 * MIB}\n`,
+    'memory.low': `${256 * MIB}\n`,
+  });
   const writer = writerOf(tree.root);
   const report = await restoreAll({ engine: { snapshot: async () => [container] }, writer });
   t.is(report.restored[0]?.memory, 'refused');
   t.is(at('memory.max'), String(512 * MIB));
+  t.is(at('memory.low'), '0');
   await writer.close();
   tree.remove();
 });

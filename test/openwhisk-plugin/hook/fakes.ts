@@ -75,8 +75,14 @@ export class FakeCgroup implements LimitHandle, UsageProbe {
     return this.#set('memory', limit);
   }
 
-  protectMemory(): WriteResult {
-    return 'unsupported';
+  /** `memory.low`; null: there is none, as on v1. */
+  protection: number | null = null;
+
+  protectMemory(amount: Bytes): WriteResult {
+    if (this.protection === null) return 'unsupported';
+    if (this.protection === amount) return 'unchanged';
+    this.protection = amount;
+    return 'written';
   }
 
   read(into: Limits): boolean {

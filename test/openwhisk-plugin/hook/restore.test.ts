@@ -207,3 +207,18 @@ test('the audit log names the policy that decided, also where it is a functionâ€
   t.true(text.includes('"policy:random-in-range"'));
   t.false(text.includes('"policy:smallest-in-range"'));
 });
+
+test('where the kernel can, a lenderâ€™s memory is protected up to its user limit, until it is restored', async (t) => {
+  const rig = await new HookRig().start();
+  const container = rig.container();
+  container.cgroup.protection = 0;
+  container.call(400, 200);
+  t.is(container.cgroup.protection, mebibytes(256));
+  rig.hook.kill();
+  t.is(container.cgroup.protection, 0);
+  rig.hook.kill();
+  container.call(400, 200);
+  t.is(container.cgroup.protection, mebibytes(256));
+  await rig.hook.stop();
+  t.is(container.cgroup.protection, 0);
+});
