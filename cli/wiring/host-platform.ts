@@ -40,5 +40,6 @@ export async function hostPlatform(config: Config): Promise<Platform> {
     tap: new TcpdumpTap({ port: hook.containerPort, invokers: hook.invokerAddresses, tcpdump: hook.tcpdump }),
     limits: cgroupWriter(facts, decision.memory.shrinkMargin),
     usage: new CgroupUsageMonitor(),
+    exclusive: hook.engineSocket,
   };
 }

@@ -1,11 +1,13 @@
-import { closeSync, mkdirSync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { linkSync, mkdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
 import { dirname } from 'node:path';
 import { GleanerError } from '../../config/index.js';
 
 export class HookLockedError extends GleanerError {
   readonly code = 'GLN_HOOK_LOCKED';
-  constructor(path: string, pid: number) {
-    super(`another hook (process ${pid}) manages this engine: it holds ${path}`, {
+  constructor(path: string, pid: number | null) {
+    super(`another hook${pid === null ? '' : ` (process ${pid})`} manages this engine: it holds ${path}`, {
       hint: 'stop it first; two hooks on one engine would undo each other',
     });
   }
@@ -39,7 +41,36 @@ function startTimeOf(pid: number): string {
   }
 }
 
-/** One hook per engine (design §2). A lock whose process is gone, as after `kill -9`, is taken over. */
+/**
+ * One hook per engine (design §2), whatever folders they keep their state in: a socket without a file, which the kernel takes back
+ * with its process.
+ */
+export class EngineLock {
+  readonly #server: Server;
+
+  private constructor(server: Server) {
+    this.#server = server;
+  }
+
+  /** `engine`: e.g. the path of its socket. Rejects with `GLN_HOOK_LOCKED` while another hook lives. */
+  static acquire(engine: string): Promise<EngineLock> {
+    const name = createHash('sha256').update(engine).digest('hex').slice(0, 32);
+    return new Promise((resolve, reject) => {
+      const server = createServer((socket) => socket.destroy());
+      server.unref();
+      server.once('error', (error: NodeJS.ErrnoException) =>
+        reject(error.code === 'EADDRINUSE' ? new HookLockedError(engine, null) : new HookLockError(engine, error)),
+      );
+      server.listen(`\0gleaner-hook-${name}`, () => resolve(new EngineLock(server)));
+    });
+  }
+
+  release(): void {
+    this.#server.close();
+  }
+}
+
+/** One hook per state folder. A lock whose process is gone, as after `kill -9`, is taken over. */
 export class HookLock {
   readonly #path: string;
   #held = true;
@@ -50,15 +81,18 @@ export class HookLock {
 
   /** Throws `GLN_HOOK_LOCKED` while another hook lives, `GLN_HOOK_LOCK` where the file cannot be made. */
   static acquire(path: string): HookLock {
+    const draft = `${path}.${process.pid}`;
     for (let attempt = 0; ; attempt++) {
       try {
         mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-        const file = openSync(path, 'wx', 0o600);
-        writeSync(file, `${process.pid} ${startTimeOf(process.pid)}\n`);
-        closeSync(file);
+        // Linked into place whole: an empty lock would look like one that nobody holds.
+        writeFileSync(draft, `${process.pid} ${startTimeOf(process.pid)}\n`, { mode: 0o600 });
+        linkSync(draft, path);
         return new HookLock(path);
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || attempt >= 3) throw new HookLockError(path, error);
+      } finally {
+        rmSync(draft, { force: true });
       }
       const [pid, startTime] = HookLock.#read(path);
       if (pid > 0 && lives(pid, startTime)) throw new HookLockedError(path, pid);

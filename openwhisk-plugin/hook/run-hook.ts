@@ -16,7 +16,7 @@ import { FunctionRegistry } from './functions.js';
 import { Hook, type Inspection, type RestoreResult } from './hook.js';
 import { KillSwitch } from './kill-switch.js';
 import { LimitApplier } from './limit-applier.js';
-import { HookLock } from './lock.js';
+import { EngineLock, HookLock } from './lock.js';
 import { type Logger, RateLimitedLog } from './logger.js';
 import { Modes } from './modes.js';
 import { OomDesk } from './oom.js';
@@ -72,10 +72,16 @@ export async function runHook(options: HookOptions): Promise<RunningHook> {
   const { platform, config, logger, broker } = options;
   const paths = pathsOf(config);
   const lock = HookLock.acquire(paths.lock);
-  try {
-    return await start(options, lock);
-  } catch (error) {
+  let engineLock: EngineLock | null = null;
+  const release = (): void => {
+    engineLock?.release();
     lock.release();
+  };
+  try {
+    if (platform.exclusive !== undefined) engineLock = await EngineLock.acquire(platform.exclusive);
+    return await start(options, release);
+  } catch (error) {
+    release();
     await platform.tap.stop().catch(() => undefined);
     await platform.engine.stop().catch(() => undefined);
     throw error;
@@ -84,7 +90,7 @@ export async function runHook(options: HookOptions): Promise<RunningHook> {
   }
 }
 
-async function start(options: HookOptions, lock: HookLock): Promise<RunningHook> {
+async function start(options: HookOptions, release: () => void): Promise<RunningHook> {
   const { platform, broker, config, logger, random } = options;
   const { clock, timers } = platform;
   const paths = pathsOf(config);
@@ -230,7 +236,7 @@ async function start(options: HookOptions, lock: HookLock): Promise<RunningHook>
     if (length > 0) logger.warn({ containers: length }, "limits of some containers are still not their user's");
     containers.close();
     await audit.close();
-    lock.release();
+    release();
   };
 
   return {

@@ -16,4 +16,6 @@ export interface Platform {
   readonly tap: Tap;
   readonly limits: LimitWriter;
   readonly usage: UsageMonitor;
+  /** What only one hook of this machine may manage, e.g. the engine's socket; absent: nobody else could. */
+  readonly exclusive?: string;
 }

@@ -128,6 +128,20 @@ test('a second hook on the same engine is refused by name', async (t) => {
   await rig.hook.stop();
 });
 
+test('a hook with a state folder of its own is refused on the same engine, and taken once that is free', async (t) => {
+  const exclusive = `/run/test-${process.pid}.sock`;
+  const [one, two] = [new HookRig(), new HookRig()];
+  Object.assign(one.platform, { exclusive });
+  Object.assign(two.platform, { exclusive });
+  await one.start();
+  const error = await t.throwsAsync(() => two.start());
+  t.true(error instanceof HookLockedError);
+  t.true(error.message.includes(exclusive));
+  await one.hook.stop();
+  await two.start();
+  await two.hook.stop();
+});
+
 test('a lock left by a process that was killed is taken over', (t) => {
   const rig = new HookRig();
   const path = join(rig.folder, 'hook.lock');
