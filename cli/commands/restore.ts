@@ -59,7 +59,8 @@ export function addRestore(program: Command): void {
         hosts = [...answers].map(([host, answer]) => ({ host, ...describe(answer) }));
       }
     }
-    if (options.output === 'json') processScreen.write(json({ held: options.hold === true && existsSync(file), hosts }));
+    if (options.output === 'json')
+      processScreen.write(json({ held: options.hold === true && existsSync(file), hosts }));
     else
       processScreen.write(
         table<RestoredHost>(
