@@ -21,6 +21,11 @@ export function globalOptions(command: Command): GlobalOptions {
   return command.optsWithGlobals<GlobalOptions>();
 }
 
+/** Says on stderr why an answer is empty. */
+export function noHookAnswers(): void {
+  process.stderr.write('gleaner: no hook answers; does `gleaner up` or `gleaner hook` run on these NATS servers?\n');
+}
+
 /** Throws a UsageError where a name is given that no action can have. */
 export function checkFunctionName(name: string | undefined): void {
   if (name === undefined || isFunctionName(name)) return;

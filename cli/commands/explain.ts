@@ -6,7 +6,7 @@ import { withBroker } from '../connection.js';
 import { EXIT, UsageError } from '../exit.js';
 import { cores, json, mebibytesText, plainText, processScreen, span, table } from '../output.js';
 import { loadSettings } from '../settings.js';
-import { addOutputOption, checkFunctionName, globalOptions, type OutputOptions } from './common.js';
+import { addOutputOption, checkFunctionName, globalOptions, noHookAnswers, type OutputOptions } from './common.js';
 
 interface ExplainOptions extends OutputOptions {
   readonly last: string;
@@ -90,6 +90,7 @@ export function addExplain(program: Command): void {
         if (activations.length > 0) processScreen.write(`${explainText(activations)}${HEAP_NOTE}\n`);
         else if (!error) processScreen.write('no activation seen; `gleaner functions` lists those that are known\n');
       }
+    if (hosts.length === 0) noHookAnswers();
     process.exitCode = hosts.some(({ activations }) => activations.length > 0) ? EXIT.ok : EXIT.failed;
   });
 }

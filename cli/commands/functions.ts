@@ -5,7 +5,7 @@ import { inspectHooks } from '../hook-client.js';
 import type { FunctionLine } from '../live-model.js';
 import { cores, count, json, mebibytesText, plainText, processScreen, span, table } from '../output.js';
 import { loadSettings } from '../settings.js';
-import { addOutputOption, globalOptions, type OutputOptions } from './common.js';
+import { addOutputOption, globalOptions, noHookAnswers, type OutputOptions } from './common.js';
 
 type Row = FunctionLine & { readonly host: string };
 
@@ -52,6 +52,7 @@ export function addFunctions(program: Command): void {
           rows,
         ),
       );
+    if (hooks.length === 0) noHookAnswers();
     process.exitCode = hooks.length > 0 ? EXIT.ok : EXIT.failed;
   });
 }

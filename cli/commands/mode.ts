@@ -7,7 +7,7 @@ import { EXIT } from '../exit.js';
 import { inspectHooks } from '../hook-client.js';
 import { json, plainText, processScreen, table } from '../output.js';
 import { loadSettings } from '../settings.js';
-import { addOutputOption, checkFunctionName, globalOptions, type OutputOptions } from './common.js';
+import { addOutputOption, checkFunctionName, globalOptions, noHookAnswers, type OutputOptions } from './common.js';
 
 interface ModeOptions extends OutputOptions {
   readonly function?: string;
@@ -63,6 +63,7 @@ export function addMode(program: Command): void {
           ),
         );
     }
+    if (rows.length === 0) noHookAnswers();
     process.exitCode = mode === undefined && rows.length === 0 ? EXIT.failed : EXIT.ok;
   });
 }

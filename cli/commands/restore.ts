@@ -8,7 +8,7 @@ import { EXIT, UsageError } from '../exit.js';
 import { json, plainText, processScreen, table } from '../output.js';
 import { loadSettings, makeFolder, statePaths } from '../settings.js';
 import { restoreHost } from '../wiring/restore.js';
-import { addOutputOption, globalOptions, type OutputOptions } from './common.js';
+import { addOutputOption, globalOptions, noHookAnswers, type OutputOptions } from './common.js';
 
 interface RestoreOptions extends OutputOptions {
   readonly local?: boolean;
@@ -71,6 +71,7 @@ export function addRestore(program: Command): void {
           hosts,
         ),
       );
+    if (hosts.length === 0) noHookAnswers();
     process.exitCode = hosts.length > 0 && hosts.every((row) => row.ok) ? EXIT.ok : EXIT.failed;
   });
 }

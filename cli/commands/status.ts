@@ -6,7 +6,7 @@ import { EXIT } from '../exit.js';
 import { type HookAnswer, inspectHooks } from '../hook-client.js';
 import { cores, count, json, mebibytesText, plainText, processScreen, table } from '../output.js';
 import { loadSettings } from '../settings.js';
-import { addOutputOption, globalOptions, type OutputOptions } from './common.js';
+import { addOutputOption, globalOptions, noHookAnswers, type OutputOptions } from './common.js';
 
 interface ServiceLine {
   readonly service: string;
@@ -61,6 +61,7 @@ export function addStatus(program: Command): void {
       );
       processScreen.write(`\n${hostTable(hooks)}`);
     }
+    if (hooks.length === 0) noHookAnswers();
     process.exitCode = hooks.length > 0 ? EXIT.ok : EXIT.failed;
   });
 }
