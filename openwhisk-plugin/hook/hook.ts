@@ -1,5 +1,6 @@
 import type { Mode, PolicyParameters } from '../../broker/index.js';
 import type { Clock, Config } from '../../config/index.js';
+import { hostWorseThanNothing } from '../decision/index.js';
 import type { AuditLog } from './audit.js';
 import type { ContainerDesk } from './container-desk.js';
 import type { Container } from './containers.js';
@@ -95,6 +96,7 @@ export class Hook {
       activations: parts.counters.ended,
       running: pipeline.tracker.running,
       containers: parts.containers.size,
+      worseThanNothing: hostWorseThanNothing(parts.decider.functions.all()),
     };
   }
 

@@ -1,3 +1,4 @@
+import { worseThanNothing } from '../decision/index.js';
 import type { FunctionRecord } from './functions.js';
 import type { HookParts, Pipeline } from './pipeline.js';
 
@@ -30,6 +31,8 @@ export interface FunctionView {
   readonly slo: number | null;
   /** Mean duration against the control arm's; null while unknown. */
   readonly slowdown: number | null;
+  /** Alarm: slower than its own control arm by more than 5 %, beyond chance (design §3). */
+  readonly worseThanNothing: boolean;
   /** Why the newest range is what it is, or what tripped. */
   readonly safeguard: string;
   readonly target: { author: string; fresh: boolean; cpu: number | null; memory: number | null } | null;
@@ -54,6 +57,8 @@ export interface HostView {
   readonly activations: number;
   readonly running: number;
   readonly containers: number;
+  /** The same alarm over all functions together. */
+  readonly worseThanNothing: boolean;
 }
 
 const finite = (value: number): number | null => (Number.isFinite(value) ? value : null);
@@ -102,6 +107,7 @@ export function functionView(fn: FunctionRecord, parts: HookParts): FunctionView
     p99: fn.latency.count > 0 ? fn.latency.quantile(0.99) : null,
     slo: finite(decider.slo(state)),
     slowdown: finite(state.slowdown),
+    worseThanNothing: worseThanNothing(state),
     safeguard: tripped ? 'tripped' : (newest?.cpu.rangeReason ?? ''),
     target:
       target.author === ''

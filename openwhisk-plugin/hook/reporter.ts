@@ -15,7 +15,7 @@ import {
   millis,
   type Timers,
 } from '../../config/index.js';
-import type { HostCapacity } from '../decision/index.js';
+import { type HostCapacity, worseThanNothing } from '../decision/index.js';
 import type { FunctionRecord } from './functions.js';
 import type { Modes } from './modes.js';
 import type { HookParts, Pipeline } from './pipeline.js';
@@ -39,6 +39,7 @@ export class Reporter {
   readonly #parts: HookParts;
   readonly #modes: Modes;
   #settings: ReporterSettings;
+  #alarmed: ReadonlySet<string> = new Set();
   readonly #clock: Clock;
   readonly #due = new Set<FunctionRecord>();
   readonly #cancels: Cancel[] = [];
@@ -102,6 +103,22 @@ export class Reporter {
 
   reportHost(): void {
     this.#send(subjects.hostReport(this.#settings.host), this.hostReport(true));
+    this.#raiseAlarm();
+  }
+
+  /** The live alarm of design §3: what runs under Gleaner is slower than what runs without, which the control arm tells. */
+  #raiseAlarm(): void {
+    const { decider, log, clock, events } = this.#parts;
+    const worse = [...decider.functions.all()].filter(worseThanNothing).map((fn) => fn.action);
+    for (const action of worse) {
+      if (!this.#alarmed.has(action))
+        events.push({ kind: 'safeguard', function: action, reason: 'worse_than_nothing' });
+    }
+    this.#alarmed = new Set(worse);
+    if (worse.length === 0) return;
+    const hint = 'see `gleaner explain`; put it into mode recommend until the cause is known';
+    const fields = { functions: worse.slice(0, 10), count: worse.length, hint };
+    log.warn('worse_than_nothing', clock.monotonic(), fields, 'slower than the control arm: Gleaner does harm here');
   }
 
   /** `send`: takes a sequence number. */

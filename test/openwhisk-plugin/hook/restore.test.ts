@@ -222,3 +222,20 @@ test('where the kernel can, a lender’s memory is protected up to its user limi
   await rig.hook.stop();
   t.is(container.cgroup.protection, 0);
 });
+
+test('what is slower than its own control arm is told: in the log once, as an event, and in every view', async (t) => {
+  const [rig, container] = await learnt((config) => Object.assign(config.decision, { controlShare: 0.2 }));
+  for (let i = 0; i < 150; i++) {
+    const connection = container.run();
+    // Treated runs take 1.5 x as long: far beyond 5 %, and beyond chance with some 50 or more of either.
+    container.work(quotaOf(container) < 1000 ? 150 : 100, 200);
+    container.answer(connection);
+  }
+  rig.advance(10_000);
+  const { host, functions, events } = rig.hook.inspect();
+  t.true(host.worseThanNothing);
+  t.true(functions[0]?.worseThanNothing);
+  t.true(((events as Record<string, number>).safeguard ?? 0) >= 1, JSON.stringify(events));
+  t.is(rig.lines.filter((line) => line.message.includes('Gleaner does harm')).length, 1);
+  await rig.hook.stop();
+});
