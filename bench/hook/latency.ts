@@ -17,7 +17,7 @@ const GAP_MILLIS = 3;
  */
 const everyActivation = {
   mode: 'enforce',
-  hook: { core: cpus().length - 1 },
+  hook: { core: cpus().length - 1, containerPrefix: 'wskglb0' },
   functions: { overrides: [{ match: ACTION, cpuMillicores: 2000 * cpus().length }] },
   decision: {
     minWindowMs: 0,

@@ -23,7 +23,7 @@ export async function benchMemory(options: { log: (line: string) => void }): Pro
 async function guarantee(log: (line: string) => void): Promise<BenchRow[]> {
   const image = await ensureActionImage();
   const invoker = new InvokerDouble({ image, prefix: 'wskglm0', userMemoryMb: 4096, pauseGraceMs: 600_000 });
-  const gleaner = new GleanerProcess({ mode: 'observe' });
+  const gleaner = new GleanerProcess({ hook: { containerPrefix: 'wskglm0' }, mode: 'observe' });
   const hungry = action('hungry', 128);
   try {
     await invoker.start();
@@ -67,7 +67,11 @@ async function guarantee(log: (line: string) => void): Promise<BenchRow[]> {
 async function faasrm(log: (line: string) => void): Promise<BenchRow[]> {
   const image = await ensureActionImage();
   const invoker = new InvokerDouble({ image, prefix: 'wskglm0', userMemoryMb: 4096, pauseGraceMs: 600_000 });
-  const gleaner = new GleanerProcess({ mode: 'enforce', decision: { memory: { policy: 'faasrm' }, controlShare: 0 } });
+  const gleaner = new GleanerProcess({
+    hook: { containerPrefix: 'wskglm0' },
+    mode: 'enforce',
+    decision: { memory: { policy: 'faasrm' }, controlShare: 0 },
+  });
   const steady = [32, 64, 96].map((megabytes) => ({ megabytes, action: action(`steady${megabytes}`, 256) }));
   const jumper = action('jumper', 256);
   let calls = 0;

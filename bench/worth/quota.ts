@@ -64,6 +64,7 @@ export async function benchQuota(options: {
   });
   const invoker = new QueueingInvoker(double, CONTAINERS);
   const gleaner = new GleanerProcess({
+    hook: { containerPrefix: 'wskglq0' },
     agents: { manager: 'greedy' },
     decision: { policy: { quota: 'target' } },
   });

@@ -44,6 +44,7 @@ export async function benchTrace(options: { minutes: number; log: (line: string)
   const alone = await play();
   options.log(`without Gleaner: ${alone.filter((record) => record.ok).length} of ${alone.length} succeeded`);
   const gleaner = new GleanerProcess({
+    hook: { containerPrefix: 'wskglt0' },
     mode: 'enforce',
     agents: { manager: 'greedy' },
     decision: { policy: { quota: 'target' } },

@@ -74,7 +74,10 @@ export async function benchWeight(options: WeightOptions): Promise<BenchRow[]> {
     logs: 'none',
   });
   const invoker = new QueueingInvoker(double, CONTAINERS);
-  const gleaner = new GleanerProcess({ decision: { policy: { weight: 'short-first' }, controlShare: 0 } });
+  const gleaner = new GleanerProcess({
+    hook: { containerPrefix: 'wskgl' },
+    decision: { policy: { weight: 'short-first' }, controlShare: 0 },
+  });
   const cold = { on: [] as number[], off: [] as number[] };
   const tag = `weight.load${options.load}`;
   try {
