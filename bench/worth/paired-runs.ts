@@ -86,11 +86,13 @@ export async function pairedRounds(options: {
     const busy = hostBusyMillis();
     const begun = performance.now();
     const [records] = await Promise.all([playWorkload(invoker, arrivals), options.beside?.(on, round)]);
-    const failed = records.filter((record) => !record.ok).map((record) => record.kind);
+    const failed = records
+      .filter((record) => !record.ok)
+      .map((record) => `${record.kind}: ${String(record.result).slice(0, 60)}`);
     const used = (hostBusyMillis() - busy) / (performance.now() - begun) / cpus().length;
     const cold = records.filter((record) => record.cold).length;
     log(
-      `round ${round + 1}: writes ${on ? 'on' : 'off'}: ${records.length} calls, ${cold} cold, host ${(used * 100).toFixed(0)} % busy, failed: [${failed}]`,
+      `round ${round + 1}: writes ${on ? 'on' : 'off'}: ${records.length} calls, ${cold} cold, host ${(used * 100).toFixed(0)} % busy, ${failed.length} failed ${failed[0] ?? ''}`,
     );
     return byFunction(records);
   };
