@@ -1,6 +1,6 @@
 import { GleanerError } from '../config/index.js';
+import type { EventKind } from './event-kind.js';
 import { functionToken, NO_FUNCTION } from './function-token.js';
-import type { EventKind } from './messages/event.js';
 
 /** Subjects, buckets and services of design §5. Functions are one token each; hosts are tokens as configured. */
 export const SUBJECT_PREFIX = 'gleaner.v1';

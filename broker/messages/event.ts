@@ -1,9 +1,7 @@
 import { z } from 'zod';
+import { EVENT_KINDS } from '../event-kind.js';
 import { decoder } from './codec.js';
 import { finite, functionField, sender, text, version, wallClock } from './fields.js';
-
-export const EVENT_KINDS = ['safeguard', 'harvest', 'loan', 'release', 'oom', 'drift', 'lifecycle', 'mode'] as const;
-export type EventKind = (typeof EVENT_KINDS)[number];
 
 /** Something worth telling an operator (`event.<kind>.<fn>`). */
 export const eventSchema = z.object({

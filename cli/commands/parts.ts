@@ -3,27 +3,15 @@ import { hostname } from 'node:os';
 import type { Command } from 'commander';
 import { hostNameFrom } from '../../broker/index.js';
 import { type Config, messageOf, reloadConfig, systemClock, systemTimers } from '../../config/index.js';
-import { type Running, runAsProcess } from '../child.js';
+import { runAsProcess } from '../child.js';
 import { makeLogger } from '../logger.js';
 import { loadSettings } from '../settings.js';
 import { runAgentsPart } from '../wiring/agents.js';
 import { runAggregatorPart } from '../wiring/aggregator.js';
 import { runDockerWorkload } from '../wiring/docker-workload.js';
 import { runHookPart } from '../wiring/hook.js';
+import type { Part } from '../wiring/part.js';
 import { globalOptions } from './common.js';
-
-/** What every part is started with. */
-export interface PartInputs {
-  readonly config: Config;
-  readonly logger: ReturnType<typeof makeLogger>;
-  readonly clock: typeof systemClock;
-  readonly timers: typeof systemTimers;
-  /** Name of this start, drawn anew each time. */
-  readonly boot: string;
-  readonly hostName: string;
-}
-
-type Part = (inputs: PartInputs) => Promise<Running & { reconfigure?(config: Config): void }>;
 
 /** The long-running parts, one command each; `gleaner up` runs the same commands. */
 export function addParts(program: Command): void {

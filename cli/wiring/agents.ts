@@ -2,9 +2,9 @@ import { createManager, type ManagerSettings, runAgentHost } from '../../agents/
 import { type Config, mebibytes, millicores, overrideFor, SeededRandom } from '../../config/index.js';
 import { defaultDecisionSettings } from '../../openwhisk-plugin/index.js';
 import type { Running } from '../child.js';
-import type { PartInputs } from '../commands/parts.js';
 import { packageVersion } from '../version.js';
 import { connectPart } from './broker.js';
+import type { PartInputs } from './part.js';
 
 /** What a manager may wish for at most. Agents serve many hosts: where no cap is set, each hook's own bounds count. */
 function managerSettings({ decision }: Config): ManagerSettings {

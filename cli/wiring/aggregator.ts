@@ -1,8 +1,8 @@
 import { runAggregator } from '../../broker/index.js';
 import type { Running } from '../child.js';
-import type { PartInputs } from '../commands/parts.js';
 import { packageVersion } from '../version.js';
 import { connectPart } from './broker.js';
+import type { PartInputs } from './part.js';
 
 export async function runAggregatorPart({
   config,

@@ -1,11 +1,11 @@
 import { type Config, SeededRandom } from '../../config/index.js';
 import { type Platform, runHook } from '../../openwhisk-plugin/index.js';
 import type { Running } from '../child.js';
-import type { PartInputs } from '../commands/parts.js';
 import { packageVersion } from '../version.js';
 import { bindToCore } from './affinity.js';
 import { connectPart } from './broker.js';
 import { hostPlatform } from './host-platform.js';
+import type { PartInputs } from './part.js';
 import { simulatedHost } from './simulated-platform.js';
 
 /** The hook on the configured platform. A simulated host begins to play when the hook listens. */

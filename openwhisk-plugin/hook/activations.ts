@@ -2,18 +2,8 @@ import type { Clock, Micros, Millis } from '../../config/index.js';
 import { Run } from '../decision/index.js';
 import type { Identity } from '../ports/index.js';
 import type { Container } from './containers.js';
+import type { EndedActivation, EndReason } from './ended-activation.js';
 import type { Revision } from './functions.js';
-
-/** How an activation's end was learnt. Only `answer` can teach anything. */
-export type EndReason =
-  | 'answer'
-  | 'closed'
-  | 'reset'
-  | 'container_end'
-  | 'deadline'
-  | 'next_head'
-  | 'tap_lost'
-  | 'stopped';
 
 /** Wall and monotonic clock may differ by this over one activation; beyond, the clock was stepped. */
 export const CLOCK_TOLERANCE_MICROS = 5_000;
@@ -23,7 +13,7 @@ const DEADLINE_GRACE_MILLIS = 1_000;
 const NO_DEADLINE_MILLIS = 3_600_000;
 
 /** One activation, from a pool: valid from `activationStarted` until `activationEnded` returns. */
-export class Activation {
+export class Activation implements EndedActivation {
   container!: Container;
   revision!: Revision;
   /** Decision and its accounting; made with the record and reused with it. */

@@ -2,8 +2,9 @@ import type { Bytes, GleanerError, Micros } from '../../config/index.js';
 import { type ManagedFilter, managedByPrefix } from '../engine/index.js';
 import { type Bridge, type ContainerEngineListener, type ContainerInfo, NO_LIMIT } from '../ports/index.js';
 import { type Container, isSystemContainer } from './containers.js';
+import type { HookParts } from './hook-parts.js';
 import type { Modes } from './modes.js';
-import type { HookParts, Pipeline } from './pipeline.js';
+import type { Pipeline } from './pipeline.js';
 
 export interface DeskSettings {
   /** Prefix of the invoker's container names. */

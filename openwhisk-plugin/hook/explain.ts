@@ -1,5 +1,5 @@
 import type { ChoiceReason, Grant, RangeReason } from '../decision/index.js';
-import type { Activation, EndReason } from './activations.js';
+import type { EndedActivation, EndReason } from './ended-activation.js';
 
 /** One resource of one past activation: millicores or bytes. */
 export interface ExplainedGrant {
@@ -109,7 +109,7 @@ export class Explanations {
   readonly #ring: Explanation[] = [];
   #next = 0;
 
-  record(activation: Activation): void {
+  record(activation: EndedActivation): void {
     const { run, container } = activation;
     let entry = this.#ring[this.#next];
     if (entry === undefined) {

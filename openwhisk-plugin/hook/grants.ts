@@ -3,7 +3,7 @@ import type { ContainerState } from '../decision/index.js';
 import type { Activation } from './activations.js';
 import { type Container, cpuAtStart } from './containers.js';
 import type { FunctionRecord } from './functions.js';
-import type { HookParts } from './pipeline.js';
+import type { HookParts } from './hook-parts.js';
 
 /** Asks the decider for each activation's limits and brings them into force, or only notes them (mode `recommend`). */
 export class Grants {

@@ -1,6 +1,7 @@
 import { worseThanNothing } from '../decision/index.js';
 import type { FunctionRecord } from './functions.js';
-import type { HookParts, Pipeline } from './pipeline.js';
+import type { HookParts } from './hook-parts.js';
+import type { Pipeline } from './pipeline.js';
 
 /** One function as the CLI and the live view show it: millicores, bytes, ms; sums since the hook's start. */
 export interface FunctionView {

@@ -1,29 +1,12 @@
-import type { Clock, Micros } from '../../config/index.js';
-import type { Decider, Outcome, SampleAction } from '../decision/index.js';
+import type { Micros } from '../../config/index.js';
+import type { Outcome, SampleAction } from '../decision/index.js';
 import type { LossReason, TapAnomaly, TapListener, TapRequest, UsageSample } from '../ports/index.js';
 import { type Activation, type ActivationListener, ActivationTracker } from './activations.js';
-import { type Container, type ContainerRegistry, SETTLED_MILLIS } from './containers.js';
-import { type Counters, LagRing } from './counters.js';
-import type { EventQueue } from './events.js';
-import type { FunctionRecord, FunctionRegistry, Revision } from './functions.js';
+import { type Container, SETTLED_MILLIS } from './containers.js';
+import { LagRing } from './counters.js';
+import type { FunctionRecord, Revision } from './functions.js';
 import { Grants } from './grants.js';
-import type { LimitApplier } from './limit-applier.js';
-import type { Logger, RateLimitedLog } from './logger.js';
-import type { OomDesk } from './oom.js';
-
-/** What the parts of the hook share; made once by run-hook. */
-export interface HookParts {
-  readonly clock: Clock;
-  readonly decider: Decider;
-  readonly containers: ContainerRegistry;
-  readonly functions: FunctionRegistry;
-  readonly applier: LimitApplier;
-  readonly oom: OomDesk;
-  readonly counters: Counters;
-  readonly events: EventQueue;
-  readonly logger: Logger;
-  readonly log: RateLimitedLog;
-}
+import type { HookParts } from './hook-parts.js';
 
 const ENDS = {
   answer: 'clean',

@@ -17,8 +17,9 @@ import {
 } from '../../config/index.js';
 import { type HostCapacity, worseThanNothing } from '../decision/index.js';
 import type { FunctionRecord } from './functions.js';
+import type { HookParts } from './hook-parts.js';
 import type { Modes } from './modes.js';
-import type { HookParts, Pipeline } from './pipeline.js';
+import type { Pipeline } from './pipeline.js';
 
 export interface ReporterSettings {
   readonly host: string;

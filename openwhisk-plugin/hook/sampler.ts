@@ -3,7 +3,8 @@ import { type DriftHandle, findDrift, QUOTA_ROUNDING } from '../cgroup/index.js'
 import type { Limits } from '../ports/index.js';
 import type { ContainerDesk } from './container-desk.js';
 import type { Container } from './containers.js';
-import type { HookParts, Pipeline } from './pipeline.js';
+import type { HookParts } from './hook-parts.js';
+import type { Pipeline } from './pipeline.js';
 
 export interface SamplerSettings {
   /** How often each running container is sampled, ms. */

@@ -1,5 +1,5 @@
 import { LatencyHistogram } from '../../broker/index.js';
-import type { Activation } from './activations.js';
+import type { EndedActivation } from './ended-activation.js';
 
 /** Minimum, mean and maximum of something, without keeping it. */
 export class Spread {
@@ -70,7 +70,7 @@ export class Step {
   }
 
   /** `failed` as the outcome says; `cpu`, millicores busy on average over it, -1 unknown. */
-  record(activation: Activation, failed: boolean, cpu: number, now: number): void {
+  record(activation: EndedActivation, failed: boolean, cpu: number, now: number): void {
     if (this.empty) this.beganAt = now;
     const { run } = activation;
     const latency = (activation.duration + activation.initMicros) / 1000;

@@ -1,0 +1,23 @@
+import type { Clock } from '../../config/index.js';
+import type { Decider } from '../decision/index.js';
+import type { ContainerRegistry } from './containers.js';
+import type { Counters } from './counters.js';
+import type { EventQueue } from './events.js';
+import type { FunctionRegistry } from './functions.js';
+import type { LimitApplier } from './limit-applier.js';
+import type { Logger, RateLimitedLog } from './logger.js';
+import type { OomDesk } from './oom.js';
+
+/** What the parts of the hook share; made once by run-hook. */
+export interface HookParts {
+  readonly clock: Clock;
+  readonly decider: Decider;
+  readonly containers: ContainerRegistry;
+  readonly functions: FunctionRegistry;
+  readonly applier: LimitApplier;
+  readonly oom: OomDesk;
+  readonly counters: Counters;
+  readonly events: EventQueue;
+  readonly logger: Logger;
+  readonly log: RateLimitedLog;
+}
