@@ -1,14 +1,7 @@
-import { fc, testProp } from '@fast-check/ava';
 import test from 'ava';
-import { type Bytes, MIB, type Micros, type Millicores, type Millis, SeededRandom } from '../../../config/index.js';
-import {
-  type ContainerState,
-  createPolicy,
-  Decider,
-  defaultDecisionSettings,
-  MemoryHeadroom,
-} from '../../../openwhisk-plugin/index.js';
-import { decider, host, limits, Player, plain } from './helpers.js';
+import { type Bytes, MIB, type Micros, type Millicores, type Millis } from '../../../config/index.js';
+import type { ContainerState } from '../../../openwhisk-plugin/index.js';
+import { decider, host, limits, Player } from './helpers.js';
 
 test('a first throttled period gives the user limit back at once, and the next run keeps it', (t) => {
   const player = new Player(decider(), limits(256, 2));
@@ -157,22 +150,6 @@ test('settings can change while runs are in flight', (t) => {
   t.is(one.cpuPool.loans, 0);
 });
 
-test('faasrm lends memory from the invokers’ user-memory only, and nothing while that is unknown', (t) => {
-  const capacity = { ...host(8, 8192), allocatableMemory: (8192 * MIB) as Bytes };
-  const headroom = new MemoryHeadroom(capacity.memory, 0 as Bytes, 0 as Bytes);
-  const policies = { quota: createPolicy('smallest-in-range'), weight: createPolicy('memory') };
-  const settings = { ...plain, memoryPolicy: 'faasrm' as const };
-  const one = new Decider(settings, capacity, policies, new SeededRandom(1), headroom);
-  const unknown = new Player(one, limits(256, 1));
-  unknown.whole(1000, 0.2, 250);
-  t.deepEqual([unknown.start().memory.granted, unknown.run.memory.choice], [256 * MIB, 'pool']);
-  unknown.finish();
-  headroom.seen('wsk0', limits(256));
-  new Player(one, limits(256, 1));
-  // 250 / .75 = 333.3 MiB; 2304 - 2 x 256 are free.
-  t.is(unknown.start().memory.granted, Math.ceil((250 * MIB) / 0.75));
-});
-
 test('the user’s CPU: configuration, else quota, else what the shares guarantee on a full host', (t) => {
   const one = decider({}, host(8));
   t.is(Number(one.container(limits(256, 0.5)).userCpu), 500);
@@ -253,55 +230,6 @@ test('a cold start gets sixteen times the weight and the whole host, until its f
   t.is(Number(one.boost(one.container(limits(128)), 0 as Millis)), 0);
 });
 
-test('a memory loan comes after a kill at the user limit, from headroom alone, for the container’s life', (t) => {
-  const one = decider({}, host(8, 4096, 2048));
-  one.headroom.seen('wsk0', limits(256));
-  one.headroom.update((600 * MIB) as Bytes, (500 * MIB) as Bytes);
-  const player = new Player(one, limits(256));
-  t.is(Number(one.memoryLoan(player.container, player.fn, 0 as Millis)), 0);
-  one.oom(player.fn, (256 * MIB) as Bytes, 0 as Millis);
-  const inside = player.start();
-  t.is(Number(inside.memoryLimit), 256 * MIB);
-  // The larger of 20 % and 100 MiB.
-  t.is(Number(one.memoryLoan(player.container, player.fn, 0 as Millis)), 100 * MIB);
-  t.is(Number(one.memoryLoan(player.container, player.fn, 0 as Millis)), 100 * MIB);
-  t.is(Number(one.headroom.lent), 100 * MIB);
-  t.deepEqual([Number(inside.memoryLimit), inside.memory.choice], [356 * MIB, 'loan'], 'the run in it has it at once');
-  player.finish();
-  const run = player.start();
-  t.deepEqual([Number(run.memoryLimit), run.memory.choice], [356 * MIB, 'loan']);
-  for (let i = 0; i < 10; i++) one.oom(player.fn, (256 * MIB) as Bytes, 0 as Millis);
-  t.is(Number(player.fn.wantedMemory), 356 * MIB, 'kills at one limit never add up (A3-03)');
-  one.oom(player.fn, (356 * MIB) as Bytes, 0 as Millis);
-  t.is(Number(player.fn.wantedMemory), 456 * MIB);
-  one.containerEnded(player.container, 0 as Millis);
-  t.is(Number(one.headroom.lent), 0);
-});
-
-test('under `guarantee` a memory limit never goes below the user’s, whatever the history and the target', (t) => {
-  const player = new Player(decider({}, host(), 'target'), limits(256, 1));
-  player.whole(1000, 0.2, 20);
-  player.run.reset(player.fn, player.container);
-  player.run.targetMemory = MIB as Bytes;
-  player.decider.start(player.run, player.now as Millis);
-  t.is(Number(player.run.memoryLimit), 256 * MIB);
-  t.is(player.run.memory.reason, 'guarantee');
-});
-
-test('faasrm memory is restored at .8 of the lowered limit, or when the limit is met', (t) => {
-  for (const [memory, hits, action] of [
-    [107, 0, 'restore_memory'], // limit 133.4: .8 = 106.7
-    [106, 0, 'none'],
-    [60, 1, 'restore_memory'],
-  ] as const) {
-    const player = new Player(decider({ memoryPolicy: 'faasrm' }), limits(256, 1));
-    player.whole(1000, 0.2, 100);
-    player.start(player.now + 10);
-    t.is(player.sample(100, 0.1, memory, 0, hits), action);
-    t.is(player.run.memory.granted === 256 * MIB, action !== 'none');
-  }
-});
-
 test('a refused write leaves the user limit, in the run and in the pool', (t) => {
   const player = new Player(decider(), limits(256, 1));
   player.whole(1000, 0.2);
@@ -356,79 +284,6 @@ test('finishing twice changes nothing', (t) => {
   player.finish();
   t.is(player.fn.clean, 1);
   t.is(player.container.running, 0);
-});
-
-const POLICIES = ['smallest-in-range', 'largest-in-range', 'random-in-range', 'target'];
-
-/** Plays random activations of three functions on a small host; returns all that was granted. */
-function play(seed: number, policy: string, check: (player: Player, action: string) => void): number[] {
-  const settings = { ...defaultDecisionSettings, memoryPolicy: 'faasrm' as const, controlShare: 0.2 };
-  const policies = { quota: createPolicy(policy), weight: createPolicy('short-first') };
-  const one = new Decider(settings, host(2), policies, new SeededRandom(seed));
-  const random = new SeededRandom(seed + 1);
-  const players = [0.5, 1, 0.5].map((cores, i) => new Player(one, limits(256, cores), `/g/${i}`));
-  const granted: number[] = [];
-  let now = 0;
-  for (let i = 0; i < 120; i++) {
-    const player = players[random.below(3)] as Player;
-    now += random.next() * 200;
-    if (player.container.running === 0) {
-      player.now = now;
-      player.run.reset(player.fn, player.container);
-      if (random.next() < 0.7) {
-        player.run.targetCpu = (random.next() * 3000 - 200) as Millicores;
-        player.run.targetMemory = (random.next() * 600 * MIB - MIB) as Bytes;
-      }
-      one.start(player.run, now as Millis);
-      granted.push(player.run.cpu.granted, player.run.memory.granted);
-      check(player, 'start');
-    } else if (random.next() < 0.6) {
-      const action = player.sample(
-        now - player.now,
-        random.next() * 1.5,
-        random.next() * 250,
-        random.next() < 0.1 ? 1 : 0,
-      );
-      check(player, action);
-    } else {
-      player.now = now;
-      player.finish(random.next() < 0.9 ? 'success' : 'failure', random.next() < 0.9);
-    }
-    one.takeRevoked((container) => check(players.find((each) => each.container === container) as Player, 'revoked'));
-  }
-  return granted;
-}
-
-testProp(
-  'limits stay within floor and cap, loans within the host, and a trip always ends at user limits',
-  [fc.nat(), fc.constantFrom(...POLICIES)],
-  (t, seed, policy) => {
-    play(seed, policy, (player, action) => {
-      const { cpu, memory, quota, memoryLimit } = player.run;
-      t.true(cpu.granted >= plain.cpuFloor - 1e-6 && cpu.granted <= plain.cpuCap + 1e-6);
-      t.true(memory.granted >= plain.memoryFloor && memory.granted <= plain.memoryCap);
-      t.is(Number(quota), cpu.granted);
-      t.is(Number(memoryLimit), Math.floor(memory.granted));
-      t.true(player.decider.cpuPool.granted <= 2000 + 1e-4);
-      if (action === 'restore_cpu' || action === 'restore_both') t.true(cpu.granted >= cpu.user);
-      if (action === 'restore_memory' || action === 'restore_both') t.true(memory.granted >= memory.user);
-      if (player.run.control && action === 'start') t.deepEqual([cpu.granted, memory.granted], [cpu.user, memory.user]);
-    });
-  },
-);
-
-testProp('the same seed gives the same run', [fc.nat(), fc.constantFrom(...POLICIES)], (t, seed, policy) => {
-  t.deepEqual(
-    play(seed, policy, () => {}),
-    play(seed, policy, () => {}),
-  );
-});
-
-test('a container without a memory limit has none under Gleaner either', (t) => {
-  const player = new Player(decider({ memoryPolicy: 'faasrm' }), limits(0, 1, 128));
-  player.whole(1000, 0.2);
-  const run = player.start();
-  t.deepEqual([run.memory.reason, Number(run.memoryLimit)], ['unlimited', 0]);
 });
 
 test('a counter that cannot be read teaches no CPU time', (t) => {

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { mebibytes } from '../../../config/index.js';
-import { HookRig } from './fakes.js';
+import { HookRig } from './hook-rig.js';
 
 /** Quota mode (user 1000 millicores); the second call's range is over-provisioned: peak 200, so a quota well below 1000. */
 async function harvesting(): Promise<{ rig: HookRig; container: ReturnType<HookRig['container']> }> {

@@ -12,7 +12,7 @@ import {
   subjects,
   wildcards,
 } from '../../../broker/index.js';
-import { type FakeContainer, HookRig } from './fakes.js';
+import { type FakeContainer, HookRig } from './hook-rig.js';
 
 const HELLO = '/guest/hello';
 const settle = async (): Promise<void> => {

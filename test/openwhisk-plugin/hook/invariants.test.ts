@@ -1,7 +1,7 @@
 import { fc, testProp } from '@fast-check/ava';
 import test from 'ava';
 import { mebibytes } from '../../../config/index.js';
-import { type FakeContainer, HookRig } from './fakes.js';
+import { type FakeContainer, HookRig } from './hook-rig.js';
 
 const event = fc.record({
   container: fc.integer({ min: 0, max: 2 }),

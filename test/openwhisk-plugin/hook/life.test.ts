@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import test from 'ava';
 import { type Config, SeededRandom } from '../../../config/index.js';
 import { HookLock, HookLockedError, runHook, silentLogger } from '../../../openwhisk-plugin/index.js';
-import { FakePlatform, HookRig } from './fakes.js';
+import { FakePlatform } from './fake-platform.js';
+import { HookRig } from './hook-rig.js';
 
 async function lowered(rig = new HookRig()): Promise<{ rig: HookRig; lower: () => number[] }> {
   await rig.start();

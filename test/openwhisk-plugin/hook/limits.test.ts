@@ -1,6 +1,6 @@
 import test from 'ava';
 import { type Bytes, mebibytes } from '../../../config/index.js';
-import { type FakeContainer, HookRig } from './fakes.js';
+import { type FakeContainer, HookRig } from './hook-rig.js';
 
 const counters = (rig: HookRig): Record<string, number> => rig.hook.inspect().counters as Record<string, number>;
 const learnt = async (rig: HookRig): Promise<FakeContainer> => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { type Config, type Millicores, mebibytes } from '../../../config/index.js';
 import type { WriteResult } from '../../../openwhisk-plugin/index.js';
-import { type FakeContainer, HookRig } from './fakes.js';
+import { type FakeContainer, HookRig } from './hook-rig.js';
 
 /** A limit that was lowered for one activation must never bind another one, nor outlive it. */
 async function learnt(change: (config: Config) => void = () => undefined): Promise<[HookRig, FakeContainer]> {

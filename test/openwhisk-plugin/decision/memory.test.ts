@@ -1,0 +1,76 @@
+import test from 'ava';
+import { type Bytes, MIB, type Millis, SeededRandom } from '../../../config/index.js';
+import { createPolicy, Decider, MemoryHeadroom } from '../../../openwhisk-plugin/index.js';
+import { decider, host, limits, Player, plain } from './helpers.js';
+
+test('faasrm lends memory from the invokers’ user-memory only, and nothing while that is unknown', (t) => {
+  const capacity = { ...host(8, 8192), allocatableMemory: (8192 * MIB) as Bytes };
+  const headroom = new MemoryHeadroom(capacity.memory, 0 as Bytes, 0 as Bytes);
+  const policies = { quota: createPolicy('smallest-in-range'), weight: createPolicy('memory') };
+  const settings = { ...plain, memoryPolicy: 'faasrm' as const };
+  const one = new Decider(settings, capacity, policies, new SeededRandom(1), headroom);
+  const unknown = new Player(one, limits(256, 1));
+  unknown.whole(1000, 0.2, 250);
+  t.deepEqual([unknown.start().memory.granted, unknown.run.memory.choice], [256 * MIB, 'pool']);
+  unknown.finish();
+  headroom.seen('wsk0', limits(256));
+  new Player(one, limits(256, 1));
+  // 250 / .75 = 333.3 MiB; 2304 - 2 x 256 are free.
+  t.is(unknown.start().memory.granted, Math.ceil((250 * MIB) / 0.75));
+});
+
+test('a memory loan comes after a kill at the user limit, from headroom alone, for the container’s life', (t) => {
+  const one = decider({}, host(8, 4096, 2048));
+  one.headroom.seen('wsk0', limits(256));
+  one.headroom.update((600 * MIB) as Bytes, (500 * MIB) as Bytes);
+  const player = new Player(one, limits(256));
+  t.is(Number(one.memoryLoan(player.container, player.fn, 0 as Millis)), 0);
+  one.oom(player.fn, (256 * MIB) as Bytes, 0 as Millis);
+  const inside = player.start();
+  t.is(Number(inside.memoryLimit), 256 * MIB);
+  // The larger of 20 % and 100 MiB.
+  t.is(Number(one.memoryLoan(player.container, player.fn, 0 as Millis)), 100 * MIB);
+  t.is(Number(one.memoryLoan(player.container, player.fn, 0 as Millis)), 100 * MIB);
+  t.is(Number(one.headroom.lent), 100 * MIB);
+  t.deepEqual([Number(inside.memoryLimit), inside.memory.choice], [356 * MIB, 'loan'], 'the run in it has it at once');
+  player.finish();
+  const run = player.start();
+  t.deepEqual([Number(run.memoryLimit), run.memory.choice], [356 * MIB, 'loan']);
+  for (let i = 0; i < 10; i++) one.oom(player.fn, (256 * MIB) as Bytes, 0 as Millis);
+  t.is(Number(player.fn.wantedMemory), 356 * MIB, 'kills at one limit never add up (A3-03)');
+  one.oom(player.fn, (356 * MIB) as Bytes, 0 as Millis);
+  t.is(Number(player.fn.wantedMemory), 456 * MIB);
+  one.containerEnded(player.container, 0 as Millis);
+  t.is(Number(one.headroom.lent), 0);
+});
+
+test('under `guarantee` a memory limit never goes below the user’s, whatever the history and the target', (t) => {
+  const player = new Player(decider({}, host(), 'target'), limits(256, 1));
+  player.whole(1000, 0.2, 20);
+  player.run.reset(player.fn, player.container);
+  player.run.targetMemory = MIB as Bytes;
+  player.decider.start(player.run, player.now as Millis);
+  t.is(Number(player.run.memoryLimit), 256 * MIB);
+  t.is(player.run.memory.reason, 'guarantee');
+});
+
+test('faasrm memory is restored at .8 of the lowered limit, or when the limit is met', (t) => {
+  for (const [memory, hits, action] of [
+    [107, 0, 'restore_memory'], // limit 133.4: .8 = 106.7
+    [106, 0, 'none'],
+    [60, 1, 'restore_memory'],
+  ] as const) {
+    const player = new Player(decider({ memoryPolicy: 'faasrm' }), limits(256, 1));
+    player.whole(1000, 0.2, 100);
+    player.start(player.now + 10);
+    t.is(player.sample(100, 0.1, memory, 0, hits), action);
+    t.is(player.run.memory.granted === 256 * MIB, action !== 'none');
+  }
+});
+
+test('a container without a memory limit has none under Gleaner either', (t) => {
+  const player = new Player(decider({ memoryPolicy: 'faasrm' }), limits(0, 1, 128));
+  player.whole(1000, 0.2);
+  const run = player.start();
+  t.deepEqual([run.memory.reason, Number(run.memoryLimit)], ['unlimited', 0]);
+});
