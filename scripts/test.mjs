@@ -4,14 +4,13 @@
  */
 import { spawn } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const LEAST_PERCENT = 90;
-const require = createRequire(import.meta.url);
-const bin = (name, file) => join(dirname(require.resolve(`${name}/package.json`)), file);
+/** Not by `require.resolve`: some packages export nothing but their entry. */
+const bin = (name, file) => join(root, 'node_modules', name, file);
 
 /** Runs a child, passes its output on and returns it with the exit code. */
 function run(args, environment = {}) {
