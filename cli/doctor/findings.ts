@@ -141,7 +141,9 @@ function* cgroupFindings({ cgroup, engine }: Survey): Generator<Finding> {
     yield fail(
       'cgroup',
       `v${version}, no controller ${lacking.join(', ')}`,
-      'enable it for the root cgroup (cgroup.subtree_control) or at boot',
+      cgroup.controllers.length === 0
+        ? 'mount /sys/fs/cgroup (in a container: -v /sys/fs/cgroup:/sys/fs/cgroup:rw), and enable them at boot'
+        : 'enable it for the root cgroup (cgroup.subtree_control) or at boot',
     );
   else yield ok('cgroup', `v${version}, driver ${driver}`);
   if (!cgroup.writable)

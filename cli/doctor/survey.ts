@@ -4,6 +4,7 @@ import { request } from 'node:http';
 import { availableParallelism, platform, release } from 'node:os';
 import { delimiter, join } from 'node:path';
 import type { HookConfig } from '../../config/index.js';
+import { availableControllers } from '../../openwhisk-plugin/index.js';
 
 export interface EngineNetwork {
   readonly Name: string;
@@ -52,6 +53,7 @@ export interface Survey {
   readonly engine: EngineSurvey | { readonly error: string; readonly code: string };
   readonly cgroup: {
     readonly unified: boolean;
+    /** Of `cpu` and `memory` those that a mounted hierarchy has. */
     readonly controllers: readonly string[];
     /** The engine's folder of containers, or the root where it has none yet. */
     readonly writable: boolean;
@@ -150,17 +152,11 @@ function surveyCgroup(): Survey['cgroup'] {
   const root = '/sys/fs/cgroup';
   const unified = existsSync(`${root}/cgroup.controllers`);
   const own = readText('/proc/self/cgroup');
-  const controllers = unified
-    ? readText(`${root}/cgroup.controllers`).trim().split(' ').filter(Boolean)
-    : own
-        .split('\n')
-        .flatMap((line) => (line.split(':')[1] ?? '').split(','))
-        .filter(Boolean);
   const cpu = unified ? root : `${root}/cpu`;
   const folder = [`${cpu}/system.slice`, `${cpu}/docker`, cpu].find((path) => existsSync(path)) ?? root;
   return {
     unified,
-    controllers,
+    controllers: availableControllers(),
     writable: may(folder, constants.W_OK),
     privateNamespace:
       unified && own.trim() === '0::/' && !existsSync(`${root}/init.scope`) && !existsSync(`${root}/system.slice`),

@@ -86,29 +86,17 @@ export function resolveCgroups(pid: number, id: string, root = '/'): CgroupPaths
 }
 
 /**
- * Why limits could not be set here, in words for people; empty where they can. `doctor` and start-up ask (field-notes A2-22, A2-23).
+ * Which of the controllers that limits need a mounted hierarchy of either version has; none where nothing is mounted. `doctor` asks
+ * (field-notes A2-23).
  */
-export function preflight(root = '/'): string[] {
+export function availableControllers(root = '/'): string[] {
   const mounts = parseMounts(read(join(root, 'proc/self/mountinfo')) ?? '');
-  if (mounts.length === 0)
-    return [
-      'no cgroup file system is mounted; mount /sys/fs/cgroup (in a container: -v /sys/fs/cgroup:/sys/fs/cgroup:rw)',
-    ];
-  const problems: string[] = [];
   const unified = mounts.find((mount) => mount.type === 'cgroup2');
   const enabled = unified ? (read(join(root, unified.point, 'cgroup.controllers')) ?? '').trim().split(/\s+/) : [];
-  for (const controller of ['cpu', 'memory']) {
-    if (mounts.some((mount) => mount.type === 'cgroup' && mount.controllers.includes(controller))) continue;
-    if (!enabled.includes(controller)) {
-      problems.push(
-        `controller '${controller}' is not available: its limits stay as they are (rootless engine, or switched off at boot)`,
-      );
-    }
-  }
-  if (unified && unified.root !== '/' && !mounts.some((mount) => mount.type === 'cgroup')) {
-    problems.push('only a part of the cgroup tree is visible; use --cgroupns=host');
-  }
-  return problems;
+  return ['cpu', 'memory'].filter(
+    (name) =>
+      enabled.includes(name) || mounts.some(({ type, controllers }) => type === 'cgroup' && controllers.includes(name)),
+  );
 }
 
 /** `/proc/self/mountinfo`: mount root, mount point and, for v1, the controllers among the super options. */

@@ -1,5 +1,5 @@
 export * from './cgroup-errors.js';
-export { preflight, resolveCgroups } from './cgroup-paths.js';
+export { availableControllers, resolveCgroups } from './cgroup-paths.js';
 export { type Drift, type DriftHandle, findDrift, QUOTA_ROUNDING } from './drift.js';
 export { CgroupLimitHandle } from './limit-handle.js';
 export { CgroupLimitWriter, type CgroupLimitWriterOptions } from './limit-writer.js';

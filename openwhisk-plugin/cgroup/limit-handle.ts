@@ -65,11 +65,6 @@ export class CgroupLimitHandle implements LimitHandle {
     return this.#expected;
   }
 
-  /** What this host can set; the others answer `unsupported`. */
-  get controls(): { readonly cpu: boolean; readonly memory: boolean } {
-    return { cpu: this.#files.hasCpu, memory: this.#files.hasMemory };
-  }
-
   setShares(shares: number): WriteResult {
     if (!this.#files.hasCpu) return 'unsupported';
     const wanted = clampShares(shares);

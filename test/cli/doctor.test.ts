@@ -85,6 +85,15 @@ test('a cgroup namespace of its own is named with its cure (field-notes A2-22)',
   t.false(isManageable(findings(survey)));
 });
 
+test('a missing controller is named, and where there is none the mount is the cure (field-notes A2-23)', (t) => {
+  const cgroup = (controllers: string[]) =>
+    findings({ ...good, cgroup: { ...good.cgroup, controllers } }).find(({ check }) => check === 'cgroup');
+  t.is(cgroup(['memory'])?.found, 'v1, no controller cpu');
+  t.regex(cgroup(['memory'])?.advice ?? '', /subtree_control/);
+  t.is(cgroup([])?.found, 'v1, no controller cpu, memory');
+  t.regex(cgroup([])?.advice ?? '', /mount \/sys\/fs\/cgroup/);
+});
+
 test("Docker 29 and newer get a word about the invoker's own old client (field-notes A1-25)", (t) => {
   const version = { Version: '29.0.0', ApiVersion: '1.52', MinAPIVersion: '1.44' };
   const list = findings({ ...good, engine: { ...engine, version } });
