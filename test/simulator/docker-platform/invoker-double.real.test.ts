@@ -59,10 +59,13 @@ test.serial('Each action body ends as its name says', async (t) => {
     const child = await double.invoke(action('memory'), { megabytes: 300, inChild: true });
     t.is(child.kind, 'success', 'an OOM kill of a child leaves the action alive');
     t.like(child.result, { child: { signal: 'SIGKILL' } });
-    // A burn of 60 ms of CPU takes at least 60 ms, alone or split over two threads of two cores at least 30.
+    // A burn is of the process's account, to which V8's own threads (compiler, collector) add: up to a third of so short a burn. So 60 ms
+    // of CPU on one thread take at least 40 ms, and split over two threads of two cores at least 20.
     const cpu = await double.invoke(action('cpu'), { cpuMs: 60 });
-    t.true(cpu.ok && cpu.runMs >= 60);
-    t.true((await double.invoke(action('parallel'), { cpuMs: 60, workers: 2 })).runMs >= 30);
+    t.is(cpu.kind, 'success');
+    t.true(cpu.runMs >= 40, `a burn of 60 ms took ${cpu.runMs} ms`);
+    const parallel = await double.invoke(action('parallel'), { cpuMs: 60, workers: 2 });
+    t.true(parallel.runMs >= 20, `a burn of 60 ms on two threads took ${parallel.runMs} ms`);
     t.is(await outcome('parallel', { cpuMs: 120, workers: 2, processes: true }), 'success');
   });
 });
