@@ -65,10 +65,24 @@ export interface AuditLog {
   close(): Promise<void>;
 }
 
+/** JSON of texts that come again and again (names, identifiers, reasons): two lines an activation make quoting them the log's main cost. */
+const quotes = new Map<string, string>();
+const QUOTES = 4096;
+
+function quoted(text: string): string {
+  let json = quotes.get(text);
+  if (json === undefined) {
+    if (quotes.size >= QUOTES) quotes.clear();
+    json = JSON.stringify(text);
+    quotes.set(text, json);
+  }
+  return json;
+}
+
 function put(parts: string[], key: string, value: string | number): void {
   if (typeof value === 'number') {
     if (value !== -1) parts.push(`"${key}":${Number.isFinite(value) ? value : 'null'}`);
-  } else if (value !== '') parts.push(`"${key}":${JSON.stringify(value)}`);
+  } else if (value !== '') parts.push(`"${key}":${quoted(value)}`);
 }
 
 /** One record as one JSON line. Keys that do not apply are absent. */
@@ -79,7 +93,8 @@ export function auditLine(record: AuditRecord): string {
   put(parts, 'resource', record.resource);
   put(parts, 'action', record.action);
   put(parts, 'version', record.version);
-  put(parts, 'activation', record.activation);
+  // Never the same twice.
+  if (record.activation !== '') parts.push(`"activation":${JSON.stringify(record.activation)}`);
   put(parts, 'container', record.container);
   put(parts, 'name', record.containerName);
   put(parts, 'mode', record.mode);
@@ -91,7 +106,7 @@ export function auditLine(record: AuditRecord): string {
   put(parts, 'new', record.new);
   put(parts, 'readBack', record.readBack);
   put(parts, 'result', record.result);
-  put(parts, 'durationMicros', record.duration);
+  put(parts, 'durationMicros', record.duration < 0 ? -1 : Math.round(record.duration));
   return `{${parts.join(',')}}\n`;
 }
 

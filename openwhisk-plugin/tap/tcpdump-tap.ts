@@ -152,7 +152,7 @@ export class TcpdumpTap implements Tap {
           listener.anomaly('malformed_packet', 0);
           return;
         }
-        this.#checkClock();
+        if (packet.payloadLength > 0) this.#checkClock();
         packet.at = at - this.#clock.stepped;
         connections.packet(bytes, packet, id);
       },
