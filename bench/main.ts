@@ -59,7 +59,7 @@ const benches: Record<string, () => Promise<BenchRow[]>> = {
   trace: () => benchTrace({ minutes: number('minutes', 0), log }),
   memory: () => benchMemory({ log }),
   quota: () =>
-    benchQuota({ seconds: number('seconds', 40), rounds: number('rounds', 5), seed: number('seed', 1), log }),
+    benchQuota({ seconds: number('seconds', 60), rounds: number('rounds', 5), seed: number('seed', 1), log }),
 };
 
 const names = positionals.length > 0 ? positionals : [];
