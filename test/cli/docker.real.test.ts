@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { cgroupWriter, dockerEngine } from '../../cli/index.js';
 import { type Bytes, loadConfig, type Millicores } from '../../config/index.js';
+import { CgroupNotFoundError } from '../../openwhisk-plugin/index.js';
 import { gleaner, processesWith, startUp, until } from './gleaner.js';
 
 const PREFIX = 'wskclitest0';
@@ -56,10 +57,15 @@ test.serial('kill -9 of the hook: the supervisor gives every user limit back wit
     handles.flatMap(({ user, handle }) => (handle.read(into) ? [{ user, now: into.quota }] : []));
   const lowered = async (): Promise<boolean> => {
     for (const { handle } of handles) handle.close();
-    handles = (await engine.snapshot()).map((container) => ({
-      user: container.user.quota,
-      handle: writer.open(container),
-    }));
+    handles = (await engine.snapshot()).flatMap((container) => {
+      try {
+        return [{ user: container.user.quota, handle: writer.open(container) }];
+      } catch (error) {
+        // It may end between the engine's answer and now.
+        if (error instanceof CgroupNotFoundError) return [];
+        throw error;
+      }
+    });
     return quotas().some(({ user, now }) => now > 0 && now < user);
   };
   await until(lowered, 90_000, 'a lowered quota');
