@@ -1,43 +1,15 @@
-/** One line of the live view; millicores, bytes, ms, all cumulative figures since the hook started. */
-export interface FunctionLine {
-  readonly name: string;
-  readonly mode: string;
-  readonly activations: number;
-  readonly running: number;
-  readonly containers: number;
-  readonly cpuMode: 'quota' | 'weight';
-  readonly userCpu: number;
-  readonly userMemory: number;
-  readonly userShares: number;
-  /** In force now; 0 = no limit. */
-  readonly cpu: number;
-  readonly memory: number;
-  readonly shares: number;
-  /** Core-seconds below the user's limit that were kept free, and above it that were used. */
-  readonly harvestedCpuSeconds: number;
-  readonly acceleratedCpuSeconds: number;
-  /** Seconds saved, an estimate of the hook's. */
-  readonly savedSeconds: number;
-  /** Memory lent to it now. */
-  readonly borrowedMemory: number;
-  readonly p99: number | null;
-  readonly slo: number | null;
-  /** Why the last range was what it was, or what tripped. */
-  readonly safeguard: string;
-}
+import type { FunctionView, HostView } from '../openwhisk-plugin/index.js';
 
-export interface HostLine {
-  readonly host: string;
-  readonly mode: string;
-  readonly killed: boolean;
-  readonly cpu: number;
-  readonly memory: number;
-  /** Lendable now. */
-  readonly poolCpu: number;
-  readonly poolMemory: number;
-  readonly activations: number;
-  readonly running: number;
-}
+/** What one line of the live view needs of the hook's own view of a function. */
+export type FunctionLine = Omit<
+  FunctionView,
+  'paused' | 'slowdown' | 'worseThanNothing' | 'target' | 'ooms' | 'concurrent'
+>;
+
+export type HostLine = Pick<
+  HostView,
+  'host' | 'mode' | 'killed' | 'cpu' | 'memory' | 'poolCpu' | 'poolMemory' | 'activations' | 'running'
+>;
 
 export interface LiveModel {
   readonly hosts: readonly HostLine[];
