@@ -1,4 +1,5 @@
 export { type ImportOptions, type ImportSummary, importAzure2019, type TraceFiles } from './azure-2019.js';
+export { CallBlock, type CalledFunction, type CallStream, PlanStream } from './call-stream.js';
 export { Table, TraceError } from './csv.js';
 export { type DemandClass, demandClass } from './demand-classes.js';
 export { type Distribution, quantile, scaled } from './distribution.js';
