@@ -1,3 +1,4 @@
+export * from './cluster/index.js';
 export * from './docker-platform/index.js';
 export * from './host/index.js';
 export * from './workload/index.js';

@@ -1,0 +1,22 @@
+export {
+  type ClusterMode,
+  type ClusterOptions,
+  type ClusterShape,
+  type ControlOptions,
+  DEFAULT_CLUSTER,
+  DEFAULT_CONTROL,
+  type Failure,
+  type LimitChange,
+  type Prewarm,
+  type Progress,
+} from './options.js';
+export { CallLog, type CallRecord, type CallRecorder, ClusterOutcome, StartKind } from './recorder.js';
+export type {
+  FunctionSummary,
+  HarvestTotals,
+  OutcomeCounts,
+  RunSummary,
+  Series,
+  StartCounts,
+  Statistics,
+} from './summary.js';
