@@ -45,6 +45,23 @@ export function quantile(distribution: Distribution, u: number): number {
   return sigma === 0 ? median : median * Math.exp(sigma * normalQuantile(u));
 }
 
+/** The mean, exactly: a geometric piece from a to b has (b - a) / ln(b / a), one from 0 the middle. */
+export function mean(distribution: Distribution): number {
+  if (typeof distribution === 'number') return distribution;
+  if ('exponential' in distribution) return distribution.exponential.mean;
+  if ('lognormal' in distribution)
+    return distribution.lognormal.median * Math.exp(distribution.lognormal.sigma ** 2 / 2);
+  let sum = 0;
+  for (let i = 1; i < distribution.quantiles.length; i++) {
+    const [p0, v0] = distribution.quantiles[i - 1]!;
+    const [p1, v1] = distribution.quantiles[i]!;
+    // Near-equal ends: the logarithm would lose the digits the middle keeps.
+    const geometric = v0 > 0 && v1 / v0 > 1 + 1e-6;
+    sum += (p1 - p0) * (geometric ? (v1 - v0) / Math.log(v1 / v0) : (v0 + v1) / 2);
+  }
+  return sum;
+}
+
 /** The distribution of `factor` times the quantity. */
 export function scaled(distribution: Distribution, factor: number): Distribution {
   if (typeof distribution === 'number') return distribution * factor;

@@ -2,7 +2,25 @@ export { type ImportOptions, type ImportSummary, importAzure2019, type TraceFile
 export { CallBlock, type CalledFunction, type CallStream, PlanStream } from './call-stream.js';
 export { Table, TraceError } from './csv.js';
 export { type DemandClass, demandClass } from './demand-classes.js';
-export { type Distribution, quantile, scaled } from './distribution.js';
+export { type Distribution, mean, quantile, scaled } from './distribution.js';
+export {
+  describeScaling,
+  expectedCalls,
+  expectedLoad,
+  type LoadScaling,
+  type ScaledWorkload,
+  scaleToLoad,
+  spanMicros,
+} from './offered-load.js';
+export {
+  builtinWorkload,
+  builtinWorkloads,
+  callStream,
+  type LoadedWorkload,
+  loadWorkloadPath,
+  openWorkload,
+  type WorkloadOptions,
+} from './open.js';
 export { compressionOf, offeredLoad, type Plan, planWorkload, soloMs } from './plan.js';
 export { loadWorkload, SHIPPED_WORKLOADS, type ShippedWorkload, shippedWorkload } from './shipped.js';
 export {

@@ -97,7 +97,8 @@ export function offeredLoad(plan: Plan, cores = plan.workload.host.cores): numbe
   return work / (plan.spanMicros * cores);
 }
 
-function sameShape(fn: WorkloadFunction): boolean {
+/** Whether waits follow the CPU work: both come from one recorded duration. */
+export function sameShape(fn: WorkloadFunction): boolean {
   const { cpuMs, ioMs } = fn.profile;
   return typeof cpuMs === 'object' && typeof ioMs === 'object' && 'quantiles' in cpuMs && 'quantiles' in ioMs;
 }

@@ -72,8 +72,8 @@ export const functionSchema = z.strictObject({
 
 /** Stated compression of recorded time, applied when the calls are drawn (design §7: numbers are honest). */
 export const compressionSchema = z.strictObject({
-  /** Gaps between calls are divided by it. */
-  time: z.number().min(1).default(1),
+  /** Gaps between calls are divided by it; below 1 stretches them. */
+  time: z.number().positive().default(1),
   /** Durations above `aboveMs` (alone, at user limits) are divided by it, CPU work and waits alike ... */
   duration: z.number().min(1).default(1),
   aboveMs: z.number().nonnegative().default(1000),

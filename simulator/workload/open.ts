@@ -1,0 +1,103 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { suggest } from '../../config/index.js';
+import { type ImportSummary, importAzure2019 } from './azure-2019.js';
+import { type CallStream, PlanStream } from './call-stream.js';
+import { type LoadScaling, type ScaledWorkload, scaleToLoad } from './offered-load.js';
+import { planWorkload } from './plan.js';
+import { loadWorkload, shippedWorkload } from './shipped.js';
+import { checkWorkload, takeMinutes, type Workload, WorkloadError } from './workload.js';
+
+/** What a command line says about a workload beside its name or path. */
+export interface WorkloadOptions {
+  /** The first so many functions, in the order of the file. */
+  readonly functions?: number;
+  /** Of arrivals, demand and of the assumptions an importer draws; default: the workload's own. */
+  readonly seed?: number;
+  /** Minutes of the recording, from 0 on. */
+  readonly minutes?: { readonly from: number; readonly count: number };
+  /** Days of the traces of 2019, from 1 on. */
+  readonly days?: readonly number[];
+  /** Offered load on so many cores to bring it to. */
+  readonly load?: { readonly load: number; readonly cores: number; readonly by?: LoadScaling };
+  /** Every anomaly of a trace is an error. */
+  readonly strict?: boolean;
+}
+
+/** A workload ready to run, with what is to be printed about it. */
+export interface LoadedWorkload {
+  readonly workload: Workload;
+  /** What is played one after the other: the workload alone, or, for a change scenario, before and after. */
+  readonly phases: readonly Workload[];
+  /** What an importer kept, merged, clamped and dropped; undefined where nothing was imported. */
+  readonly summary?: ImportSummary;
+  /** How it was brought to the load asked for; print `describeScaling` of it. */
+  readonly scaling?: ScaledWorkload;
+}
+
+/** Workloads with a name; `azure-sample:50` is `azure-sample` with 50 functions. */
+export const builtinWorkloads: readonly { readonly name: string; readonly description: string }[] = [
+  { name: 'azure-ten', description: 'ten functions of the Azure trace of 2019, an hour in six minutes' },
+  { name: 'azure-sample', description: '1000 functions of the Azure trace of 2019, an hour' },
+];
+
+/** A named workload, or the one at a path. @throws WorkloadError, TraceError */
+export function openWorkload(nameOrPath: string, options: WorkloadOptions = {}): LoadedWorkload {
+  if (builtinWorkloads.some(({ name }) => name === nameOrPath.split(':')[0]))
+    return builtinWorkload(nameOrPath, options);
+  if (existsSync(nameOrPath)) return loadWorkloadPath(nameOrPath, options);
+  const names = builtinWorkloads.map(({ name }) => name);
+  const meant = suggest(nameOrPath, names);
+  throw new WorkloadError(nameOrPath, [
+    `is neither a file nor a workload${meant === undefined ? '' : `; did you mean ${meant}?`} Names: ${names.join(', ')}`,
+  ]);
+}
+
+/** @throws WorkloadError where there is no such workload */
+export function builtinWorkload(name: string, options: WorkloadOptions = {}): LoadedWorkload {
+  const [kind, argument] = name.split(':');
+  const functions = options.functions ?? (argument === undefined ? undefined : Number(argument));
+  if (kind === 'azure-ten') return narrowed(shippedWorkload('azure-ten'), { ...options, functions });
+  if (kind === 'azure-sample') return loadWorkloadPath(SAMPLE, { ...options, functions });
+  throw new WorkloadError(name, ['there is no such workload']);
+}
+
+/**
+ * The workload in a file or folder: the product's own format (YAML, JSON), or Azure's traces, recognised by their files' names
+ * and headers. @throws WorkloadError, TraceError
+ */
+export function loadWorkloadPath(path: string, options: WorkloadOptions = {}): LoadedWorkload {
+  if (!statSync(path).isDirectory()) return narrowed(loadWorkload(path), options);
+  const file = (table: string) => {
+    const name = readdirSync(path).find((entry) => entry.endsWith('.csv') && entry.includes(`_${table}_traces_`));
+    if (name === undefined) throw new WorkloadError(path, [`there is no table '..._${table}_traces_...csv'`]);
+    return { name, content: readFileSync(join(path, name)) };
+  };
+  const { workload, summary } = importAzure2019(
+    { invocations: file('invocation'), memory: file('memory'), durations: file('duration') },
+    { name: basename(path), seed: options.seed },
+  );
+  return { ...narrowed(workload, options), summary };
+}
+
+/** The calls of a loaded workload, in order; with `calls`, repeated until there are so many. */
+export function callStream(
+  { workload }: LoadedWorkload,
+  options: { readonly seed?: number; readonly calls?: number } = {},
+): CallStream {
+  return new PlanStream(planWorkload(workload, options.seed));
+}
+
+const SAMPLE = fileURLToPath(new URL('../../../simulator/workload/shipped/azure-sample/', import.meta.url));
+
+function narrowed(workload: Workload, options: WorkloadOptions): LoadedWorkload {
+  let narrow = workload;
+  if (options.functions !== undefined) {
+    narrow = checkWorkload({ ...narrow, functions: narrow.functions.slice(0, options.functions) });
+  }
+  if (options.minutes !== undefined) narrow = takeMinutes(narrow, options.minutes.from, options.minutes.count);
+  const scaling = options.load === undefined ? undefined : scaleToLoad(narrow, { ...options.load, seed: options.seed });
+  const ready = scaling?.workload ?? narrow;
+  return { workload: ready, phases: [ready], scaling };
+}
