@@ -1,1 +1,1 @@
-export {};
+export { benchTrace } from './worth/trace.js';

@@ -9,7 +9,7 @@ import { benchTrace } from './worth/trace.js';
 import { benchWeight } from './worth/weight.js';
 
 /**
- * `npm run bench -- <name> [--output json] [--rounds N] [--seconds N] [--load X] [--seed N]`.
+ * `npm run bench -- <name> [--output json] [--rounds N] [--seconds N] [--load X] [--seed N] [--policy P] [--manager M]`.
  * Every bench prints a table; with `--output json` an array of `{name, value, unit, baseline, ratio}`. Progress goes to stderr.
  */
 const { values, positionals } = parseArgs({
@@ -22,6 +22,8 @@ const { values, positionals } = parseArgs({
     load: { type: 'string' },
     minutes: { type: 'string' },
     seed: { type: 'string', default: '1' },
+    policy: { type: 'string', default: 'smallest-in-range' },
+    manager: { type: 'string', default: 'fixed' },
   },
 });
 
@@ -59,7 +61,14 @@ const benches: Record<string, () => Promise<BenchRow[]>> = {
   trace: () => benchTrace({ minutes: number('minutes', 0), log }),
   memory: () => benchMemory({ log }),
   quota: () =>
-    benchQuota({ seconds: number('seconds', 60), rounds: number('rounds', 5), seed: number('seed', 1), log }),
+    benchQuota({
+      policy: values.policy,
+      manager: values.manager,
+      seconds: number('seconds', 60),
+      rounds: number('rounds', 5),
+      seed: number('seed', 1),
+      log,
+    }),
 };
 
 const names = positionals.length > 0 ? positionals : [];

@@ -34,6 +34,7 @@ const functionSchema = z.looseObject({
   memory: number,
   shares: number,
   harvestedCpuSeconds: number,
+  harvestedMebibyteSeconds: number,
   acceleratedCpuSeconds: number,
   savedSeconds: number,
   borrowedMemory: number,

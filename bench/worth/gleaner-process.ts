@@ -18,10 +18,6 @@ export interface HookStatus {
     readonly limitsWritten: number;
     readonly lagMicros: { readonly p50: number; readonly p99: number } | null;
   };
-  readonly containers: readonly {
-    readonly user: { readonly memory: number };
-    readonly limits: { readonly memory: number };
-  }[];
 }
 
 /**

@@ -76,9 +76,11 @@ async function faasrm(log: (line: string) => void): Promise<BenchRow[]> {
   const jumper = action('jumper', 256);
   let calls = 0;
   let kills = 0;
-  const harvested: number[] = [];
-  const note = (result: { kind: string }): void => {
+  // User memory x run time of all calls, MiB x s: what the harvested part is a share of.
+  let held = 0;
+  const note = (result: { kind: string; runMs: number }): void => {
     calls++;
+    held += (256 * result.runMs) / 1000;
     if (result.kind === 'oom') kills++;
   };
   try {
@@ -91,15 +93,13 @@ async function faasrm(log: (line: string) => void): Promise<BenchRow[]> {
       // Eleven quiet calls, then 100 MB within 100 ms.
       const megabytes = round < 11 ? 20 : 120;
       note(await invoker.invoke(jumper, { megabytes, megabytesPerSecond: 1000, holdMs: 250 }));
-      const { containers } = await gleaner.status();
-      const user = containers.reduce((sum, each) => sum + each.user.memory, 0);
-      const now = containers.reduce((sum, each) => sum + Math.min(each.limits.memory, each.user.memory), 0);
-      if (user > 0) harvested.push((user - now) / user);
     }
+    const functions = (await gleaner.command('functions')) as { harvestedMebibyteSeconds: number }[];
+    const harvested = functions.reduce((sum, fn) => sum + fn.harvestedMebibyteSeconds, 0);
     log(`faasrm: ${calls} calls, ${kills} OOM kills`);
     return [
-      row('memory.faasrm.harvested', harvested.at(-1) ?? Number.NaN, 'share of user memory', {
-        note: 'as it is, at the end',
+      row('memory.faasrm.harvested', harvested / held, 'share of user memory', {
+        note: `as it is: ${harvested.toFixed(0)} of ${held.toFixed(0)} MiB x s while calls ran`,
       }),
       row('memory.faasrm.oom', kills, `of ${calls}`, {
         note: `as it is; one function jumps by 100 MB in 100 ms; ${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB`,

@@ -3,7 +3,7 @@ import { SeededRandom } from '../../config/index.js';
 import { type ActivationRecord, type Invoker, playWorkload } from '../../simulator/index.js';
 import { median } from '../statistics.js';
 import type { GleanerProcess } from './gleaner-process.js';
-import { hostBusyMillis } from './host-cpu.js';
+import { containersBusyMillis, hostBusyMillis } from './host-cpu.js';
 import { actionOf, poissonArrivals, type Subject } from './load.js';
 
 /** One run's records by function name. */
@@ -40,8 +40,8 @@ export async function warmUp(invoker: Invoker, subjects: readonly Subject[], eac
 export interface Solo {
   /** Median from call to answer, ms: what slowdown is measured against. */
   readonly responseMs: number;
-  /** CPU time of the whole host for one call, ms: container, invoker, kernel and tap together. */
-  readonly hostCpuMs: number;
+  /** CPU time of its container for one call, ms, as the kernel counts it: the function's own and its proxy's. */
+  readonly cpuMs: number;
 }
 
 export async function soloRuns(
@@ -53,14 +53,14 @@ export async function soloRuns(
   for (const subject of subjects) {
     const responses: number[] = [];
     const count = Math.min(60, Math.max(3, Math.round(millis / subject.cpuMs)));
-    const busy = hostBusyMillis();
+    const busy = containersBusyMillis();
     for (let i = 0; i < count; i++) {
       const begun = performance.now();
       await invoker.invoke(actionOf(subject), subject.payload);
       responses.push(performance.now() - begun);
     }
-    const hostCpuMs = (hostBusyMillis() - busy) / count;
-    solo.set(subject.name, { responseMs: median(responses), hostCpuMs });
+    const cpuMs = (containersBusyMillis() - busy) / count;
+    solo.set(subject.name, { responseMs: median(responses), cpuMs });
   }
   return solo;
 }
@@ -84,15 +84,18 @@ export async function pairedRounds(options: {
     await new Promise((resolve) => setTimeout(resolve, 1000));
     const arrivals = poissonArrivals(subjects, seconds, new SeededRandom(seed));
     const busy = hostBusyMillis();
+    const own = containersBusyMillis();
     const begun = performance.now();
     const [records] = await Promise.all([playWorkload(invoker, arrivals), options.beside?.(on, round)]);
     const failed = records
       .filter((record) => !record.ok)
       .map((record) => `${record.kind}: ${String(record.result).slice(0, 60)}`);
-    const used = (hostBusyMillis() - busy) / (performance.now() - begun) / cpus().length;
+    const span = (performance.now() - begun) * cpus().length;
+    const used = (hostBusyMillis() - busy) / span;
+    const functions = (containersBusyMillis() - own) / span;
     const cold = records.filter((record) => record.cold).length;
     log(
-      `round ${round + 1}: writes ${on ? 'on' : 'off'}: ${records.length} calls, ${cold} cold, host ${(used * 100).toFixed(0)} % busy, ${failed.length} failed ${failed[0] ?? ''}`,
+      `round ${round + 1}: writes ${on ? 'on' : 'off'}: ${records.length} calls, ${cold} cold, host ${(used * 100).toFixed(0)} % busy (functions ${(functions * 100).toFixed(0)} %), ${failed.length} failed ${failed[0] ?? ''}`,
     );
     return byFunction(records);
   };

@@ -46,8 +46,13 @@ const CONTAINERS = 5;
 
 const HUNGRY = new Set(['qhungry', 'qparallel']);
 
-/** Quota mode: who wanted more gets it, and nobody else pays more than noise. */
+/**
+ * Quota mode: who wanted more gets it, and nobody else pays more than noise. `policy` and `manager` as in the configuration; the
+ * product's default is the activation policy `smallest-in-range`, which needs no manager.
+ */
 export async function benchQuota(options: {
+  readonly policy: string;
+  readonly manager: string;
   readonly seconds: number;
   readonly rounds: number;
   readonly seed: number;
@@ -65,8 +70,8 @@ export async function benchQuota(options: {
   const invoker = new QueueingInvoker(double, CONTAINERS);
   const gleaner = new GleanerProcess({
     hook: { containerPrefix: 'wskglq0' },
-    agents: { manager: 'greedy' },
-    decision: { policy: { quota: 'target' } },
+    agents: { manager: options.manager },
+    decision: { policy: { quota: options.policy } },
   });
   try {
     await double.start();

@@ -42,7 +42,7 @@ export async function benchTrace(options: { minutes: number; log: (line: string)
   };
 
   const alone = await play();
-  options.log(`without Gleaner: ${alone.filter((record) => record.ok).length} of ${alone.length} succeeded`);
+  options.log(`without Gleaner: ${outcomes(alone)}`);
   const gleaner = new GleanerProcess({
     hook: { containerPrefix: 'wskglt0' },
     mode: 'enforce',
@@ -52,7 +52,7 @@ export async function benchTrace(options: { minutes: number; log: (line: string)
   try {
     await gleaner.start();
     const managed = await play();
-    options.log(`with Gleaner: ${managed.filter((record) => record.ok).length} of ${managed.length} succeeded`);
+    options.log(`with Gleaner: ${outcomes(managed)}`);
     await new Promise((resolve) => setTimeout(resolve, 1500));
     const { counters } = await gleaner.status();
     const functions = (await gleaner.command('functions')) as Record<string, number | string | null>[];
@@ -64,6 +64,12 @@ export async function benchTrace(options: { minutes: number; log: (line: string)
   } finally {
     await gleaner.stop();
   }
+}
+
+function outcomes(records: readonly ActivationRecord[]): string {
+  const failed = records.filter((record) => !record.ok);
+  const kinds = failed.map((record) => `; ${record.action} at ${record.atMs.toFixed(0)} ms: ${record.kind}`);
+  return `${records.length - failed.length} of ${records.length} succeeded${kinds.join('')}`;
 }
 
 function tracePlan(minutes: number): Plan {

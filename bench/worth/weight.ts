@@ -6,7 +6,7 @@ import { actionSource, ensureActionImage, InvokerDouble } from '../../simulator/
 import { type BenchRow, row } from '../report.js';
 import { bootstrapInterval, mean, median, quantile } from '../statistics.js';
 import { GleanerProcess } from './gleaner-process.js';
-import { offeredLoad, type Subject } from './load.js';
+import type { Subject } from './load.js';
 import { pairedRounds, type Round, type Solo, soloRuns, warmUp } from './paired-runs.js';
 import { QueueingInvoker } from './queueing-invoker.js';
 
@@ -41,11 +41,11 @@ function weightSubjects(): Subject[] {
   }));
 }
 
-/** Rates at which every function offers the same part of the load, counted in all the CPU time that a call costs the host. */
+/** Rates at which every function offers the same part of the load, counted in the CPU time that its containers use. */
 function withRates(subjects: readonly Subject[], solo: Map<string, Solo>, load: number, cores: number): Subject[] {
   return subjects.map((subject) => ({
     ...subject,
-    rate: (load * cores * 1000) / subjects.length / solo.get(subject.name)!.hostCpuMs,
+    rate: (load * cores * 1000) / subjects.length / solo.get(subject.name)!.cpuMs,
   }));
 }
 
@@ -86,8 +86,7 @@ export async function benchWeight(options: WeightOptions): Promise<BenchRow[]> {
     await warmUp(invoker, weightSubjects(), CONTAINERS);
     const solo = await soloRuns(invoker, weightSubjects());
     const subjects = withRates(weightSubjects(), solo, options.load, cores);
-    const own = offeredLoad(subjects, cores);
-    log(`offered load ${options.load} of ${cores} cores (${own.toFixed(2)} by the functions' own work)`);
+    log(`offered load ${options.load} of ${cores} cores, in the containers' own CPU time`);
     const rounds = await pairedRounds({
       ...options,
       invoker,
@@ -149,7 +148,7 @@ function weightRows(tag: string, rounds: Round[], subjects: readonly Subject[], 
     row(`${tag}.slowdown.mean`, mean(slowdowns('on')), 'x', {
       baseline: mean(slowdowns('off')),
       goal: '<= 0.5x',
-      note: `paired ratio ${mean(ratios).toFixed(3)} [${interval.low.toFixed(3)}, ${interval.high.toFixed(3)}]`,
+      note: `by round ${ratios.map((ratio) => ratio.toFixed(2)).join(' ')}: mean ${mean(ratios).toFixed(3)} [${interval.low.toFixed(3)}, ${interval.high.toFixed(3)}]`,
     }),
     row(`${tag}.slowdown.p99`, quantile(slowdowns('on'), 0.99), 'x', {
       baseline: quantile(slowdowns('off'), 0.99),

@@ -43,6 +43,7 @@ export function addFunctions(program: Command): void {
             { title: 'user MiB', value: (row) => mebibytesText(row.userMemory), right: true },
             { title: 'now MiB', value: (row) => mebibytesText(row.memory), right: true },
             { title: 'harvested core-s', value: (row) => figure(row.harvestedCpuSeconds), right: true },
+            { title: 'harvested MiB-s', value: (row) => figure(row.harvestedMebibyteSeconds), right: true },
             { title: 'borrowed core-s', value: (row) => figure(row.acceleratedCpuSeconds), right: true },
             { title: 'saved s', value: (row) => figure(row.savedSeconds), right: true },
             { title: 'p99', value: (row) => span(row.p99), right: true },

@@ -23,6 +23,8 @@ export interface FunctionView {
   readonly memory: number;
   readonly shares: number;
   readonly harvestedCpuSeconds: number;
+  /** Memory kept free below the user's limits while activations ran (policy `faasrm`), MiB x s. */
+  readonly harvestedMebibyteSeconds: number;
   readonly acceleratedCpuSeconds: number;
   /** An estimate. */
   readonly savedSeconds: number;
@@ -102,6 +104,7 @@ export function functionView(fn: FunctionRecord, parts: HookParts): FunctionView
     memory: mean(memory, newest?.memory.granted ?? state.userMemory),
     shares: mean(shares, newest?.shares ?? state.userShares),
     harvestedCpuSeconds: state.harvested / 1000,
+    harvestedMebibyteSeconds: state.harvestedMemory / 1000,
     acceleratedCpuSeconds: state.accelerated / 1000,
     savedSeconds: state.saved / 1000,
     borrowedMemory,

@@ -17,6 +17,7 @@ const row: FunctionLine = {
   memory: 268_435_456,
   shares: 256,
   harvestedCpuSeconds: 1.5,
+  harvestedMebibyteSeconds: 0,
   acceleratedCpuSeconds: 0,
   savedSeconds: 0,
   borrowedMemory: 0,

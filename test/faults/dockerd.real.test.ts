@@ -8,9 +8,9 @@ import {
   ensureActionImage,
   InvokerDouble,
 } from '../../simulator/index.js';
+import { missing, realParts } from '../real-parts.js';
 import { type WatchedContainer, watchContainers } from './cgroups.js';
 import { PrivateDockerd } from './private-dockerd.js';
-import { missing, realParts } from './real-parts.js';
 
 const PREFIX = 'wskglfd';
 const action: Action = {

@@ -1,8 +1,8 @@
 import test from 'ava';
 import { median } from '../../bench/statistics.js';
 import { ensureActionImage } from '../../simulator/index.js';
+import { missing, realParts } from '../real-parts.js';
 import { PARTS } from './processes.js';
-import { missing, realParts } from './real-parts.js';
 import { Rig } from './rig.js';
 import { playRounds, RESTORE_BOUND, ratioOf, STALE_SLACK, table } from './rounds.js';
 

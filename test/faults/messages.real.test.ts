@@ -4,9 +4,9 @@ import test from 'ava';
 import { connect } from 'nats';
 import { callService, decodeObservation, type Observation, services, subjects, wildcards } from '../../broker/index.js';
 import { ensureActionImage } from '../../simulator/index.js';
+import { missing, realParts } from '../real-parts.js';
 import { badTargets, type Forgery, targetFor, usurpers } from './forged-targets.js';
 import { natsOutage } from './outage.js';
-import { missing, realParts } from './real-parts.js';
 import { Rig } from './rig.js';
 import { STALE_SLACK } from './rounds.js';
 
