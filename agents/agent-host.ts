@@ -74,7 +74,10 @@ const PAGE = 1000;
 const finiteWish = (value: number | undefined): boolean => value === undefined || (Number.isFinite(value) && value > 0);
 
 const soundDecision = (decision: Decision): boolean =>
-  finiteWish(decision.cpu) && finiteWish(decision.memory) && finiteWish(decision.weightFactor);
+  finiteWish(decision.cpu) &&
+  finiteWish(decision.memory) &&
+  finiteWish(decision.nominalMemory) &&
+  finiteWish(decision.weightFactor);
 
 /** The body of `gleaner agents`: observations in, targets out. Runs until stopped; needs no connection to start. */
 export function runAgentHost(run: AgentHostRun): RunningAgentHost {

@@ -9,6 +9,11 @@ export interface Decision {
   readonly weightFactor?: number;
   readonly containers?: number;
   readonly concurrency?: number;
+  /**
+   * The action's `limits.memory`: what OpenWhisk admits by, where `memory` is a running container's limit. A new one makes a new
+   * revision, so containers that exist keep theirs until they end (design §3, memory).
+   */
+  readonly nominalMemory?: Bytes;
   /** Steps taken (containers, cpu, memory), -1, 0 or 1 each: what the mean field adds up. */
   readonly actions: readonly [number, number, number];
 }

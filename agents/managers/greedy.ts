@@ -1,7 +1,7 @@
-import type { Observation } from '../../broker/index.js';
 import type { Bytes, Millicores } from '../../config/index.js';
 import { mebibytes } from '../../config/index.js';
 import type { Cap, ResourceManager } from '../resource-manager.js';
+import { allocated } from './sound.js';
 
 /** Constants of the greedy manager. Amounts in millicores and bytes, shares of one. */
 export interface GreedyConstants {
@@ -56,14 +56,6 @@ function nextAmount(
 ): number {
   const next = peak <= threshold * allocated ? allocated - step : allocated + step;
   return Math.min(cap, Math.max(least, next));
-}
-
-/** What was in force, where wishes are put in force; else the last wish, as if it had been. */
-function allocated(observation: Observation, resource: 'cpu' | 'memory', wished: number | null): number {
-  const enforced = observation.mode === 'enforce' && (resource === 'memory' || observation.cpuMode === 'quota');
-  const granted = observation.granted[resource].max;
-  if (enforced && granted > 0) return granted;
-  return wished ?? observation.user[resource];
 }
 
 /**

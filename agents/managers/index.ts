@@ -1,3 +1,22 @@
+export * from './actuator.js';
+export * from './decision-store.js';
+export * from './ensure.js';
 export { fixedManager } from './fixed.js';
 export { GREEDY_DEFAULT, GREEDY_FREYR, type GreedyConstants, type GreedyState, greedyManager } from './greedy.js';
+export * from './host-sights.js';
+export * from './hpa.js';
+export * from './hpa-vpa.js';
+export * from './kpa.js';
 export * from './registry.js';
+export * from './right-size.js';
+export { CONTAINERS_MAX, guarded, isSound, NO_WISH } from './sound.js';
+export {
+  type BucketScheme,
+  CPU_BUCKETS,
+  EMPTY_HISTOGRAM,
+  MEMORY_BUCKETS,
+  percentileOf,
+  type UsageHistogram,
+  withSample,
+} from './usage-histogram.js';
+export * from './vpa.js';

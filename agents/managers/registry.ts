@@ -1,7 +1,14 @@
 import { GleanerError } from '../../config/index.js';
 import type { Cap, ResourceManager } from '../resource-manager.js';
+import { ENSURE_DEFAULT, ENSURE_PUBLISHED, ensureManager } from './ensure.js';
 import { fixedManager } from './fixed.js';
 import { GREEDY_DEFAULT, GREEDY_FREYR, greedyManager } from './greedy.js';
+import { HPA_PUBLISHED, hpaManager } from './hpa.js';
+import { HPA_VPA_DEFAULT, HPA_VPA_PUBLISHED, hpaVpaManager } from './hpa-vpa.js';
+import { KPA_PUBLISHED, kpaManager } from './kpa.js';
+import { RIGHT_SIZE_DEFAULT, rightSizeManager } from './right-size.js';
+import { guarded } from './sound.js';
+import { VPA_DEFAULT, VPA_PUBLISHED, vpaManager } from './vpa.js';
 
 export type Preset = 'default' | 'freyr';
 
@@ -14,6 +21,12 @@ export interface ManagerSettings {
 const makers = {
   fixed: () => fixedManager(),
   greedy: ({ cap, preset }: ManagerSettings) => greedyManager(preset === 'freyr' ? GREEDY_FREYR : GREEDY_DEFAULT, cap),
+  ensure: ({ preset }: ManagerSettings) => ensureManager(preset === 'freyr' ? ENSURE_PUBLISHED : ENSURE_DEFAULT),
+  hpa: () => hpaManager(HPA_PUBLISHED),
+  vpa: ({ preset }: ManagerSettings) => vpaManager(preset === 'freyr' ? VPA_PUBLISHED : VPA_DEFAULT),
+  'hpa-vpa': ({ preset }: ManagerSettings) => hpaVpaManager(preset === 'freyr' ? HPA_VPA_PUBLISHED : HPA_VPA_DEFAULT),
+  kpa: () => kpaManager(KPA_PUBLISHED),
+  'right-size': () => rightSizeManager(RIGHT_SIZE_DEFAULT),
 } as const satisfies Record<string, (settings: ManagerSettings) => ResourceManager>;
 
 export type ManagerName = keyof typeof makers;
@@ -26,8 +39,8 @@ export class UnknownManagerError extends GleanerError {
   }
 }
 
-/** Throws {@link UnknownManagerError}. */
+/** Guarded against unsound observations and wishes past the cap. Throws {@link UnknownManagerError}. */
 export function createManager(name: string, settings: ManagerSettings): ResourceManager {
   if (!Object.hasOwn(makers, name)) throw new UnknownManagerError(name);
-  return makers[name as ManagerName](settings);
+  return guarded<unknown>(makers[name as ManagerName](settings), settings.cap);
 }

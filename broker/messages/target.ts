@@ -30,6 +30,8 @@ export const targetSchema = z.object({
     .optional(),
   containers: count.max(10_000).optional(),
   concurrency: count.min(1).max(500).optional(),
+  /** The action's own limit, for whoever may change actions; no hook acts on it. */
+  nominalMemory: memory.refine((value) => value > 0, 'is not positive').optional(),
   /** Revision of the owner's lease: the highest one seen is obeyed. */
   epoch: count,
   /** The observation that this answers: the hook judges staleness by its own clock. */

@@ -1,0 +1,120 @@
+import type { Observation } from '../../broker/index.js';
+import type { Millis } from '../../config/index.js';
+import type { ResourceManager } from '../resource-manager.js';
+import { type ActuatorConstants, actuate, type InForce, NOTHING_IN_FORCE } from './actuator.js';
+import { fresh, type Recommendation, type StoredRecommendation, stored } from './decision-store.js';
+import { busyOf, containersOf, withSight } from './host-sights.js';
+import { HPA_INITIAL, HPA_PUBLISHED, type HpaConstants, type HpaState, hpaStep } from './hpa.js';
+import {
+  VPA_DEFAULT,
+  VPA_INITIAL,
+  VPA_PUBLISHED,
+  type VpaConstants,
+  type VpaState,
+  vpaObserve,
+  vpaRecommend,
+} from './vpa.js';
+
+/** Constants of the multidimensional pod autoscaler. Times in ms. */
+export interface HpaVpaConstants {
+  readonly vpa: VpaConstants;
+  readonly hpa: HpaConstants;
+  readonly actuator: ActuatorConstants;
+  /** How long a stored recommendation holds. */
+  readonly life: number;
+}
+
+/** AWARE's MPA: VPA and HPA with their own constants, the rest from simppo-aware.md §3.2. */
+export const HPA_VPA_PUBLISHED: HpaVpaConstants = {
+  vpa: VPA_PUBLISHED,
+  hpa: HPA_PUBLISHED,
+  actuator: { pause: 10_000, dryRun: false },
+  life: 300_000,
+};
+
+/** The half-life of our `vpa`. */
+export const HPA_VPA_DEFAULT: HpaVpaConstants = { ...HPA_VPA_PUBLISHED, vpa: VPA_DEFAULT };
+
+/** The recommender's own memory: nothing of it says what is in force. */
+export interface RecommenderState {
+  readonly vpa: VpaState;
+  readonly hpa: HpaState;
+}
+
+export interface HpaVpaState {
+  readonly recommender: RecommenderState;
+  readonly store: StoredRecommendation | null;
+  readonly inForce: InForce;
+}
+
+/**
+ * Vertical first, then horizontal (simppo-aware.md §3.2): the number of containers is computed for the size that was just
+ * recommended, so that the two do not both answer the same rise of load.
+ */
+export function recommendBoth(
+  before: RecommenderState,
+  observation: Observation,
+  { vpa: vertical, hpa: horizontal }: HpaVpaConstants,
+  now: Millis,
+): { readonly state: RecommenderState; readonly recommendation: Recommendation | null } {
+  const urgent = observation.oomKills > 0;
+  let vpa = vpaObserve(before.vpa, observation, vertical, now);
+  let hpa: HpaState = { ...before.hpa, sights: withSight(before.hpa.sights, observation, now) };
+  const sizes =
+    vpa.samples > 0 && (urgent || vpa.recommendedAt === null || now - vpa.recommendedAt >= vertical.loop)
+      ? vpaRecommend(vpa, vertical, now)
+      : null;
+  if (sizes !== null) {
+    const target = { cpu: sizes.cpu.target, memory: sizes.memory?.target ?? 0 };
+    vpa = { ...vpa, recommendedAt: now, wish: target };
+  }
+  const current = containersOf(hpa.sights);
+  const due = hpa.syncedAt === null || now - hpa.syncedAt >= horizontal.sync;
+  if (due && current > 0 && observation.span >= 1) {
+    const granted = observation.granted.cpu.mean > 0 ? observation.granted.cpu.mean : observation.user.cpu;
+    hpa = hpaStep(hpa, busyOf(hpa.sights), current, vpa.wish?.cpu ?? granted, horizontal, now);
+  }
+  const scaled = hpa.syncedAt === now && hpa.containers !== null;
+  if (sizes === null && !scaled) return { state: { vpa, hpa }, recommendation: null };
+  return {
+    state: { vpa, hpa },
+    recommendation: {
+      ...(sizes === null ? {} : { cpu: sizes.cpu }),
+      ...(sizes?.memory ? { memory: sizes.memory } : {}),
+      ...(scaled && hpa.containers !== null ? { containers: hpa.containers } : {}),
+      urgent,
+    },
+  };
+}
+
+/**
+ * The multidimensional pod autoscaler, AWARE's rule-based fallback. Its three parts know nothing of each other: the recommender
+ * writes to the decision store, the actuator reads from it, and a learning recommender can take the first one's place.
+ */
+export function hpaVpaManager(constants: HpaVpaConstants): ResourceManager<HpaVpaState> {
+  return {
+    name: 'hpa-vpa',
+    initialState: () => ({
+      recommender: { vpa: VPA_INITIAL, hpa: HPA_INITIAL },
+      store: null,
+      inForce: NOTHING_IN_FORCE,
+    }),
+    phase: () => 'managing',
+    decide(before, { observation }, now) {
+      const { state: recommender, recommendation } = recommendBoth(before.recommender, observation, constants, now);
+      const store =
+        recommendation === null ? before.store : stored(before.store, recommendation, 'hpa-vpa', now, constants.life);
+      const since = recommender.vpa.first ?? now;
+      const { inForce, decision } = actuate(
+        before.inForce,
+        fresh(store, now),
+        observation.user,
+        since,
+        constants.actuator,
+        constants.vpa,
+        now,
+      );
+      return { state: { recommender, store, inForce }, decision };
+    },
+  };
+}

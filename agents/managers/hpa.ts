@@ -1,0 +1,111 @@
+import type { Millis } from '../../config/index.js';
+import type { ResourceManager } from '../resource-manager.js';
+import { busyOf, containersOf, type HostSight, withSight } from './host-sights.js';
+import { CONTAINERS_MAX } from './sound.js';
+
+/** Constants of the horizontal pod autoscaler. Times in ms. */
+export interface HpaConstants {
+  /** Wanted CPU use, as a share of what the containers were given. */
+  readonly target: number;
+  /** No change while use / target is within 1 +- this. */
+  readonly tolerance: number;
+  readonly sync: number;
+  /** A fall takes the highest recommendation of so long. */
+  readonly stabilisation: number;
+  /** Most containers more in one sync: the larger of a number and a share. */
+  readonly riseContainers: number;
+  readonly riseShare: number;
+  readonly least: number;
+  readonly most: number;
+}
+
+/**
+ * Kubernetes' own (simppo-aware.md §4.4) at a target of 60 %, the rule-based setting of simppo-aware.md §6.4. AWARE takes the
+ * highest use at which the SLO still held, which has to be found per workload.
+ */
+export const HPA_PUBLISHED: HpaConstants = {
+  target: 0.6,
+  tolerance: 0.1,
+  sync: 15_000,
+  stabilisation: 300_000,
+  riseContainers: 4,
+  riseShare: 1,
+  least: 1,
+  most: CONTAINERS_MAX,
+};
+
+/** What was recommended when. */
+export interface Recommended {
+  readonly at: Millis;
+  readonly containers: number;
+}
+
+export interface HpaState {
+  readonly sights: readonly HostSight[];
+  readonly recommended: readonly Recommended[];
+  readonly syncedAt: Millis | null;
+  /** Last wish; null: none yet. */
+  readonly containers: number | null;
+}
+
+export const HPA_INITIAL: HpaState = { sights: [], recommended: [], syncedAt: null, containers: null };
+
+/** ceil(current x use / target), or `current` within the tolerance. `use`: share of what the containers were given. */
+export function desiredContainers(current: number, use: number, constants: HpaConstants): number {
+  const ratio = use / constants.target;
+  // A tiny step back, so that a ratio of exactly 1.1 is within the tolerance in spite of rounding.
+  if (Math.abs(ratio - 1) <= constants.tolerance + 1e-9) return current;
+  return Math.ceil(current * ratio - 1e-9);
+}
+
+/** One sync: `busy` millicores in use over `current` containers that were given `request` millicores each. */
+export function hpaStep(
+  state: HpaState,
+  busy: number,
+  current: number,
+  request: number,
+  constants: HpaConstants,
+  now: Millis,
+): HpaState {
+  const { least, most, stabilisation, riseContainers, riseShare } = constants;
+  const clamp = (n: number): number => Math.min(most, Math.max(least, n));
+  const desired = clamp(desiredContainers(current, busy / (current * request), constants));
+  const recommended = [
+    ...state.recommended.filter((one) => now - one.at <= stabilisation),
+    { at: now, containers: desired },
+  ];
+  let containers = desired;
+  if (desired < current) {
+    // Down: the highest recommendation of the window, but a rise it does not become.
+    containers = Math.min(current, Math.max(...recommended.map((one) => one.containers)));
+  } else {
+    containers = Math.min(desired, Math.max(current + riseContainers, Math.floor(current * (1 + riseShare))));
+  }
+  return { ...state, recommended, syncedAt: now, containers: clamp(containers) };
+}
+
+/**
+ * The horizontal pod autoscaler on CPU use: containers only, sizes stay the user's. Use is averaged over the step with idle
+ * containers counted, as a pod's is. Missing pods do not occur: a silent host's containers keep their last use for a minute.
+ * OpenWhisk makes containers itself; the wish is a cap there and a number in the simulator.
+ */
+export function hpaManager(constants: HpaConstants): ResourceManager<HpaState> {
+  return {
+    name: 'hpa',
+    initialState: () => HPA_INITIAL,
+    phase: () => 'managing',
+    decide(before, { observation }, now) {
+      let state: HpaState = { ...before, sights: withSight(before.sights, observation, now) };
+      const current = containersOf(state.sights);
+      const due = state.syncedAt === null || now - state.syncedAt >= constants.sync;
+      if (due && current > 0 && observation.span >= 1) {
+        const request = observation.granted.cpu.mean > 0 ? observation.granted.cpu.mean : observation.user.cpu;
+        state = hpaStep(state, busyOf(state.sights), current, request, constants, now);
+      }
+      const wished = before.containers ?? current;
+      const { containers } = state;
+      if (containers === null) return { state, decision: { actions: [0, 0, 0] } };
+      return { state, decision: { containers, actions: [Math.sign(containers - wished), 0, 0] } };
+    },
+  };
+}

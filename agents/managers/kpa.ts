@@ -1,0 +1,136 @@
+import type { Observation } from '../../broker/index.js';
+import type { Millis } from '../../config/index.js';
+import type { ResourceManager } from '../resource-manager.js';
+import { containersOf, type HostSight, withSight } from './host-sights.js';
+import { busyMillis, CONTAINERS_MAX } from './sound.js';
+
+/** Constants of Knative's pod autoscaler. Times in ms. */
+export interface KpaConstants {
+  readonly tick: number;
+  readonly stableTicks: number;
+  readonly panicTicks: number;
+  /** Panic from desired / ready on. */
+  readonly panicThreshold: number;
+  /** Share of a container's concurrency that is aimed at. */
+  readonly utilisation: number;
+  readonly riseRate: number;
+  readonly fallRate: number;
+  readonly least: number;
+  readonly most: number;
+}
+
+/** Knative's own (simppo-aware.md §4.6): windows of 60 s and 6 s in ticks of 2 s. */
+export const KPA_PUBLISHED: KpaConstants = {
+  tick: 2000,
+  stableTicks: 30,
+  panicTicks: 3,
+  panicThreshold: 2,
+  utilisation: 0.7,
+  riseRate: 1000,
+  fallRate: 2,
+  least: 1,
+  most: CONTAINERS_MAX,
+};
+
+export interface KpaState {
+  readonly sights: readonly HostSight[];
+  /** Mean concurrency per tick, the newest last; `tick` is the newest one's number. */
+  readonly ticks: readonly number[];
+  readonly tick: number;
+  /** Begin of the first step seen: a window is no longer than what is known. */
+  readonly firstAt: Millis | null;
+  /** When the panic was last called for; null: none. */
+  readonly panicAt: Millis | null;
+  readonly panicMost: number;
+  readonly containers: number | null;
+}
+
+export const KPA_INITIAL: KpaState = {
+  sights: [],
+  ticks: [],
+  tick: 0,
+  firstAt: null,
+  panicAt: null,
+  panicMost: 0,
+  containers: null,
+};
+
+/** Spreads the step's mean concurrency over the ticks that it covers; hosts add up. */
+function withConcurrency(state: KpaState, observation: Observation, constants: KpaConstants, now: Millis): KpaState {
+  const { tick: length, stableTicks } = constants;
+  // An instant between two ticks belongs to the one that ends there.
+  const tick = Math.max(state.tick, Math.ceil(now / length) - 1);
+  const moved = Math.min(stableTicks, tick - state.tick);
+  const ticks: number[] =
+    state.ticks.length > 0
+      ? [...state.ticks.slice(moved), ...new Array<number>(moved).fill(0)]
+      : new Array<number>(stableTicks).fill(0);
+  const { span } = observation;
+  const concurrency = busyMillis(observation) / span;
+  const from = now - span;
+  for (let i = 0; i < stableTicks; i++) {
+    const start = (tick - stableTicks + 1 + i) * length;
+    const overlap = Math.min(now, start + length) - Math.max(from, start);
+    if (overlap > 0) ticks[i] = ticks[i]! + (concurrency * overlap) / length;
+  }
+  return { ...state, ticks, tick, firstAt: state.firstAt ?? (from as Millis) };
+}
+
+/** Mean concurrency over the last `count` ticks, the running one as far as it goes, or over what is known of them. */
+export function averageOver(state: KpaState, count: number, length: number, now: Millis): number {
+  const mass = state.ticks.slice(-count).reduce((total, one) => total + one, 0) * length;
+  const window = Math.min(now - (state.tick - count + 1) * length, now - (state.firstAt ?? now));
+  return window > 0 ? mass / window : 0;
+}
+
+/**
+ * Knative's pod autoscaler: containers = mean concurrency / (70 % of what one may run at once), over 60 s, or over 6 s in a
+ * panic, in which the number never falls. Concurrency comes from the calls' durations (Little); a step longer than the panic
+ * window is spread evenly, so a panic is seen a step late. Scale to zero is OpenWhisk's own (idle containers go after 10 min):
+ * a function that is not called is not observed.
+ */
+export function kpaManager(constants: KpaConstants): ResourceManager<KpaState> {
+  return {
+    name: 'kpa',
+    initialState: () => KPA_INITIAL,
+    phase: () => 'managing',
+    decide(before, { observation }, now) {
+      const sights = withSight(before.sights, observation, now);
+      let state: KpaState = { ...before, sights };
+      const wished = before.containers ?? containersOf(sights);
+      if (observation.span >= 1) {
+        state = withConcurrency(state, observation, constants, now);
+        state = kpaStep(state, observation.concurrency, constants, now);
+      }
+      const { containers } = state;
+      if (containers === null) return { state, decision: { actions: [0, 0, 0] } };
+      return { state, decision: { containers, actions: [Math.sign(containers - wished), 0, 0] } };
+    },
+  };
+}
+
+function kpaStep(state: KpaState, perContainer: number, constants: KpaConstants, now: Millis): KpaState {
+  const { tick, stableTicks, panicTicks, panicThreshold, utilisation, riseRate, fallRate, least, most } = constants;
+  const ready = Math.max(1, containersOf(state.sights));
+  const target = utilisation * perContainer;
+  const low = Math.floor(ready / fallRate);
+  const high = Math.ceil(riseRate * ready);
+  const desired = (ticks: number): number =>
+    Math.min(high, Math.max(low, Math.ceil(averageOver(state, ticks, tick, now) / target - 1e-9)));
+  const stable = desired(stableTicks);
+  const panic = desired(panicTicks);
+  let { panicAt, panicMost } = state;
+  if (panic / ready >= panicThreshold) {
+    if (panicAt === null) panicMost = 0;
+    panicAt = now;
+  } else if (panicAt !== null && now - panicAt >= stableTicks * tick) {
+    panicAt = null;
+    panicMost = 0;
+  }
+  let wish = stable;
+  if (panicAt !== null) {
+    panicMost = Math.max(panicMost, stable, panic);
+    wish = panicMost;
+  }
+  return { ...state, panicAt, panicMost, containers: Math.min(most, Math.max(least, wish)) };
+}

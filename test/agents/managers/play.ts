@@ -1,0 +1,38 @@
+import type { Decision, ResourceManager } from '../../../agents/index.js';
+import type { Observation, PerResource } from '../../../broker/index.js';
+import { type Millis, SeededRandom } from '../../../config/index.js';
+import { observation } from '../observations.js';
+
+export interface Step extends Partial<Observation> {
+  readonly now?: number;
+  readonly price?: PerResource;
+}
+
+/** Plays observations, 10 s apart where nothing is said, through a manager. */
+export function play<State>(
+  manager: ResourceManager<State>,
+  steps: readonly Step[],
+): { readonly decisions: Decision[]; readonly state: State } {
+  let state = manager.initialState('/guest/hello');
+  let clock = 0;
+  const decisions = steps.map(({ now, price, ...changes }) => {
+    clock = now ?? clock + 10_000;
+    const view = {
+      observation: observation(changes),
+      features: [],
+      others: null,
+      price: price ?? null,
+      random: new SeededRandom(1),
+    };
+    const result = manager.decide(state, view, clock as Millis);
+    state = result.state;
+    return result.decision;
+  });
+  return { decisions, state };
+}
+
+/** `calls` activations of `each` ms; managers look at the sum. */
+export const latencies = (calls: number, each: number): Pick<Observation, 'activations' | 'latency'> => ({
+  activations: calls,
+  latency: { first: 1, counts: [calls], sum: calls * each, max: each },
+});
