@@ -1,0 +1,65 @@
+import { SeededRandom } from '../../config/index.js';
+import { Cluster } from './cluster.js';
+import { FunctionHistory } from './function-history.js';
+import { type PublishedManagerName, publishedManager } from './managers.js';
+import { Request } from './request.js';
+import { type Allocation, durationOf, RULES } from './rules.js';
+import type { PublishedSample } from './sample.js';
+
+/** One ended invocation against what the user asked for. */
+export interface PublishedOutcome {
+  readonly order: number;
+  readonly fn: number;
+  readonly success: boolean;
+  /** Ticks, a cold start left out and a queue included. */
+  readonly ticks: number;
+  /** Relative function execution time: `ticks` against those at the user's allocation. */
+  readonly rfet: number;
+  readonly allocation: Allocation;
+  readonly user: Allocation;
+}
+
+export interface PublishedRun {
+  readonly manager: PublishedManagerName;
+  readonly seed: number;
+}
+
+/**
+ * Plays a sample by the published rules (faasrm.md §3.3), oddities included: the clock ticks with every event, a decision takes
+ * effect one invocation late, the last event is never submitted.
+ */
+export function playPublished(sample: PublishedSample, { manager, seed }: PublishedRun): PublishedOutcome[] {
+  const random = new SeededRandom(seed);
+  const decide = publishedManager(manager, random.fork('policy'));
+  const histories = sample.functions.map((fn) => new FunctionHistory(fn));
+  const outcomes: PublishedOutcome[] = [];
+  const cluster = new Cluster(random.fork('overloaded'), (request) => {
+    histories[request.fn.index]!.add(request);
+    outcomes.push(outcomeOf(request));
+  });
+  const last = sample.calls.length - 1;
+  for (let event = 0; event < last; event++) {
+    const history = histories[sample.calls[event]!]!;
+    // Decided on what the event before has left behind; the seconds between pass afterwards. Nobody is asked before the first.
+    const next = event === 0 ? null : decide(history, cluster.freeCpu);
+    while (cluster.second < sample.seconds[event]!) cluster.advance();
+    cluster.place(new Request(event, history.fn, history.allocation));
+    if (next !== null) history.allocation = next;
+    cluster.step();
+  }
+  while (cluster.second < RULES.seconds || !cluster.isIdle) cluster.advance();
+  return outcomes;
+}
+
+function outcomeOf(request: Request): PublishedOutcome {
+  const { order, fn, outcome, progress, allocation } = request;
+  return {
+    order,
+    fn: fn.index,
+    success: outcome === 'success',
+    ticks: progress,
+    rfet: progress / durationOf(fn, fn.user),
+    allocation,
+    user: fn.user,
+  };
+}

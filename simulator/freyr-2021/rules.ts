@@ -1,0 +1,69 @@
+/**
+ * Constants and laws of the published FaaSRM simulator as of 2021 (reference: faasrm.md §3.1, §3.2; §1.2 for the threshold).
+ * Amounts are whole units: one core, 64 MB. They hold in this folder only: nothing here is how Gleaner itself models a host.
+ */
+export const RULES = {
+  servers: 30,
+  serverCpu: 8,
+  serverMemory: 32,
+  /** Most a function may have of either resource. */
+  cap: 8,
+  memoryUnitMb: 64,
+  memoryCapMb: 512,
+  /** Seconds after which a cached container goes. */
+  keepAlive: 10,
+  /** Distance between the servers probed for a place. */
+  probeStep: 7,
+  /** The safeguard's threshold as coded; the paper says 0.8. */
+  threshold: 0.9,
+  /** CPU counts this much against memory's 1 in the duration law. */
+  cpuWeight: 2,
+  seconds: 60,
+  httpTimeout: 230,
+  otherTimeout: 600,
+} as const;
+
+/** An amount of both resources, in units. */
+export interface Allocation {
+  readonly cpu: number;
+  readonly memory: number;
+}
+
+/** A function as the simulator sees it; `ideal*` and durations are hidden from every manager but ensure. */
+export interface PublishedFunction {
+  readonly index: number;
+  readonly user: Allocation;
+  readonly idealCpu: number;
+  /** In MB, where the duration law uses it. */
+  readonly idealMb: number;
+  /** In units, where peaks are made of it. */
+  readonly idealMemory: number;
+  /** Ticks. */
+  readonly minDuration: number;
+  readonly maxDuration: number;
+  readonly coldStart: number;
+  readonly timeout: number;
+}
+
+/**
+ * Ticks of work under an allocation (faasrm.md §3.2): the shortest duration with the ideal amounts, the longest with one unit
+ * of each, linear between, CPU counting twice. Added up in the published order: where the exact sum is whole, rounding in
+ * another order gives another tick (1 + 4 x 2/3 x 1/2 + 4 x 1/3 x 1/2 is 2.9999999999999996), and that moves the mean of ten functions by 0.004.
+ */
+export function durationOf(fn: PublishedFunction, { cpu, memory }: Allocation): number {
+  const megabytes = memory * RULES.memoryUnitMb;
+  const cpuLack = cpu >= fn.idealCpu ? 0 : (fn.idealCpu - cpu) / (fn.idealCpu - 1);
+  const memoryLack = megabytes >= fn.idealMb ? 0 : (fn.idealMb - megabytes) / (fn.idealMb - RULES.memoryUnitMb);
+  const spread = fn.maxDuration - fn.minDuration;
+  const forCpu = ((spread * RULES.cpuWeight) / (RULES.cpuWeight + 1)) * cpuLack;
+  const forMemory = (spread / (RULES.cpuWeight + 1)) * memoryLack;
+  return Math.floor(fn.minDuration + forCpu + forMemory) + 1;
+}
+
+/** Use never exceeds what was given, nor what the function can use. */
+export function peakOf(fn: PublishedFunction, allocation: Allocation): Allocation {
+  return {
+    cpu: Math.min(allocation.cpu, fn.idealCpu),
+    memory: Math.min(allocation.memory, fn.idealMemory),
+  };
+}
