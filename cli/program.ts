@@ -7,6 +7,7 @@ import { addFunctions } from './commands/functions.js';
 import { addMode } from './commands/mode.js';
 import { addParts } from './commands/parts.js';
 import { addRestore } from './commands/restore.js';
+import { addSimulate } from './commands/simulate.js';
 import { addStatus } from './commands/status.js';
 import { addUp } from './commands/up.js';
 import { LEAST_API } from './doctor/findings.js';
@@ -40,6 +41,7 @@ export function gleanerProgram(): Command {
     addMode,
     addRestore,
     addDoctor,
+    addSimulate,
     addConfig,
     addDocs,
   ])
