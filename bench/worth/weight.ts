@@ -27,6 +27,8 @@ const KINDS: readonly [string, number, number][] = [
 
 /** Containers of each function, all warm before anything is measured. */
 const CONTAINERS = 10;
+/** Holds ninety warm containers by their nominal memory (27 GB), which they never use; the shares of 128 MB are a whole number. */
+const USER_MEMORY_MB = 32_768;
 /** Between two cold starts beside the load, s. */
 const COLD_EVERY = 8;
 
@@ -65,11 +67,10 @@ export async function benchWeight(options: WeightOptions): Promise<BenchRow[]> {
   const { log } = options;
   const cores = cpus().length;
   const image = await ensureActionImage();
-  const userMemoryMb = 16_384;
   const double = new InvokerDouble({
     image,
     prefix: 'wskglw0',
-    userMemoryMb,
+    userMemoryMb: USER_MEMORY_MB,
     pauseGraceMs: 600_000,
     logs: 'none',
   });
@@ -107,7 +108,7 @@ export async function benchWeight(options: WeightOptions): Promise<BenchRow[]> {
 
 /** Cold starts at even distances; containers are removed at the end, so that each arm meets the same memory. */
 async function coldStarts(image: string, seconds: number, seed: number): Promise<number[]> {
-  const invoker = new InvokerDouble({ image, prefix: 'wskglc0', userMemoryMb: 16_384, random: new SeededRandom(seed) });
+  const invoker = new InvokerDouble({ image, prefix: 'wskglc0', userMemoryMb: USER_MEMORY_MB, random: new SeededRandom(seed) });
   const times: number[] = [];
   try {
     const begun = performance.now();
