@@ -43,11 +43,11 @@ function weightSubjects(): Subject[] {
   }));
 }
 
-/** Rates at which every function offers the same part of the load, counted in the CPU time that its containers use. */
-function withRates(subjects: readonly Subject[], solo: Map<string, Solo>, load: number, cores: number): Subject[] {
+/** Rates at which every function offers the same part of the load, counted in its own work. */
+function withRates(subjects: readonly Subject[], load: number, cores: number): Subject[] {
   return subjects.map((subject) => ({
     ...subject,
-    rate: (load * cores * 1000) / subjects.length / solo.get(subject.name)!.cpuMs,
+    rate: (load * cores * 1000) / subjects.length / subject.cpuMs,
   }));
 }
 
@@ -86,8 +86,9 @@ export async function benchWeight(options: WeightOptions): Promise<BenchRow[]> {
     await gleaner.start();
     await warmUp(invoker, weightSubjects(), CONTAINERS);
     const solo = await soloRuns(invoker, weightSubjects());
-    const subjects = withRates(weightSubjects(), solo, options.load, cores);
-    log(`offered load ${options.load} of ${cores} cores, in the containers' own CPU time`);
+    const subjects = withRates(weightSubjects(), options.load, cores);
+    const whole = subjects.reduce((sum, s) => sum + (s.rate * solo.get(s.name)!.cpuMs) / 1000, 0) / cores;
+    log(`offered load ${options.load} of ${cores} cores (${whole.toFixed(2)} with the proxies in the containers)`);
     const rounds = await pairedRounds({
       ...options,
       invoker,
