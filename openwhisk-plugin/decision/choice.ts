@@ -14,6 +14,7 @@ export function chooseCpu(run: Run, policy: ActivationPolicy, context: PolicyCon
   const settings = context.settings;
   if (run.control) userRange(grant, 'control');
   else cpuRange(grant, run.fn, settings, now);
+  if (policy.predicts === true && settings.midRun) widen(grant, settings.cpuFloor, settings.cpuCap);
   chooseInRange(run, grant, policy, context);
   if (grant.granted >= grant.user || settings.preset !== 'default') return;
   const fn = run.fn;
@@ -30,17 +31,31 @@ export function chooseWeight(run: Run, policy: ActivationPolicy, context: Policy
   userRange(grant, run.control ? 'control' : 'weight');
   // A policy for ranges has nothing to say here.
   const factor = run.control || policy.kind === 'range' ? 1 : policy.choose(run, grant, context);
-  run.shares = scaleShares(run.container.user.shares, factor);
   if (run.targetCpu > 0 && Number.isFinite(run.targetCpu)) grant.wanted = run.targetCpu;
+  if (run.control) run.shares = scaleShares(run.container.user.shares, factor);
+  else takeWeight(run, factor);
+}
+
+/** The container's own shares x factor, as the run's. */
+export function takeWeight(run: Run, factor: number): void {
+  const { shares, user } = run.container;
+  const wanted = scaleShares(user.shares, factor);
   // A weight that differs by little from the one in force is not worth a write (field-notes A3-09).
-  const inForce = run.container.shares;
-  if (!run.control && Math.abs(run.shares - inForce) <= DEAD_BAND * inForce) run.shares = inForce;
-  if (!run.control) run.fn.weightFactor = run.shares / run.container.user.shares;
+  run.shares = Math.abs(wanted - shares) <= DEAD_BAND * shares ? shares : wanted;
+  run.fn.weightFactor = run.shares / user.shares;
+}
+
+/** A range from recent peaks says nothing to a policy that knows more of this very run; what guards it mid-run stays. */
+function widen(grant: Grant, floor: number, cap: number): void {
+  if (grant.reason !== 'over_provisioned' && grant.reason !== 'under_provisioned') return;
+  grant.lower = Math.min(grant.user, floor);
+  grant.upper = Math.max(grant.user, cap);
 }
 
 /** Fills `run.memory`. */
 export function chooseMemory(run: Run, policy: ActivationPolicy, context: PolicyContext, now: number): void {
   const grant = run.memory;
+  const settings = context.settings;
   if (!(grant.user > 0)) {
     userRange(grant, 'unlimited');
     return;
@@ -53,7 +68,8 @@ export function chooseMemory(run: Run, policy: ActivationPolicy, context: Policy
     return;
   }
   if (run.control) userRange(grant, 'control');
-  else memoryRange(grant, run.fn, context.settings, now);
+  else memoryRange(grant, run.fn, settings, now);
+  if (policy.predicts === true && settings.midRun) widen(grant, settings.memoryFloor, settings.memoryCap);
   chooseInRange(run, grant, policy, context);
   grant.granted = Math.ceil(grant.granted);
 }

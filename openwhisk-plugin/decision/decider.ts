@@ -1,8 +1,8 @@
 import type { Bytes, Millicores, Millis, Random } from '../../config/index.js';
-import type { ActivationPolicy, PolicyContext } from '../policies/activation-policy.js';
+import { type ActivationPolicy, noOracle, type Oracle, type PolicyContext } from '../policies/activation-policy.js';
 import { NO_LIMIT, type UserLimits } from '../ports/limits.js';
 import type { UsageSample } from '../ports/usage-monitor.js';
-import { chooseCpu, chooseMemory, chooseWeight, holdLoan } from './choice.js';
+import { chooseCpu, chooseMemory, chooseWeight, holdLoan, takeWeight } from './choice.js';
 import { ContainerState } from './container-state.js';
 import { controlShare, Objectives } from './control-arm.js';
 import { FunctionState, FunctionTable } from './function-state.js';
@@ -62,7 +62,8 @@ export class Decider {
     this.cpuPool = new HarvestPool(capacity.allocatableCpu, settings.cpuReserve);
     this.memoryPool = new HarvestPool(capacity.allocatableMemory, settings.memoryReserve);
     this.#grants = new HostGrants(this.cpuPool, this.memoryPool);
-    this.#context = { settings, random, reference: Number.NaN as Millis };
+    const cores = capacity.cpu / 1000;
+    this.#context = { settings, random, reference: Number.NaN as Millis, cores, oracle: noOracle };
   }
 
   get settings(): DecisionSettings {
@@ -75,6 +76,11 @@ export class Decider {
     this.cpuPool.resize(this.capacity.allocatableCpu, settings.cpuReserve);
     this.headroom.reserve = settings.memoryReserve;
     this.#sizeMemoryPool();
+  }
+
+  /** What a simulator knows and no host does: for policies that are bounds. */
+  set oracle(oracle: Oracle) {
+    this.#context.oracle = oracle;
   }
 
   /** The history of a function, new where it is not known. */
@@ -125,7 +131,7 @@ export class Decider {
     this.#context.reference = (
       settings.referenceCpuTime > 0 ? settings.referenceCpuTime : this.reference.value
     ) as Millis;
-    const policy = fn.policy ?? (container.mode === 'quota' ? this.policies.quota : this.policies.weight);
+    const policy = this.#policyOf(run);
     const range = policy.kind === 'weight' ? this.policies.quota : policy;
     if (container.mode === 'quota') chooseCpu(run, range, this.#context, now);
     else chooseWeight(run, policy, this.#context);
@@ -136,6 +142,24 @@ export class Decider {
     this.#grants.takeCpu(run, others > 0, end, settings.concurrentStep);
     this.#grants.takeMemory(run, others > 0, end);
     this.#count(run);
+  }
+
+  /**
+   * A weight policy's second thoughts. `used`: CPU-ms of the run so far. True: `run.shares` is another weight, to be written.
+   * Where several activations share a container the start's choice stands.
+   */
+  revise(run: Run, used: number): boolean {
+    const policy = this.#reviser(run);
+    if (policy?.revise === undefined) return false;
+    const before = run.shares;
+    takeWeight(run, policy.revise(run, used, this.#context));
+    run.container.shares = run.shares;
+    return run.shares !== before;
+  }
+
+  /** CPU-ms of the run at which `revise` would answer otherwise; Infinity = never. */
+  revisesAt(run: Run, used: number): number {
+    return this.#reviser(run)?.revisesAt?.(run, used, this.#context) ?? Number.POSITIVE_INFINITY;
   }
 
   /** The mid-run safeguard, and the peaks. `usage` is the container's, read about now. */
@@ -203,6 +227,7 @@ export class Decider {
       const known = run.startCpu >= 0 && run.endCpu >= run.startCpu;
       const cpuTime = known ? (run.endCpu - run.startCpu) / 1000 / run.concurrency : Number.NaN;
       learnSuccess(run, durationMs, cpuTime, settings, this.reference, this.objectives, now);
+      if (run.concurrency === 1) this.#policyOf(run).learn?.(run, durationMs, this.#context, now);
     }
   }
 
@@ -271,6 +296,17 @@ export class Decider {
   /** The function's objective for init + run, ms; NaN = not known yet (design §6). */
   slo(fn: FunctionState): number {
     return this.objectives.slo(fn, this.settings);
+  }
+
+  #policyOf({ fn, container }: Run): ActivationPolicy {
+    return fn.policy ?? (container.mode === 'quota' ? this.policies.quota : this.policies.weight);
+  }
+
+  /** The policy of a run whose weight may change while it goes on; null: it may not. */
+  #reviser(run: Run): ActivationPolicy | null {
+    const { container } = run;
+    if (run.control || !run.enforced || container.mode !== 'weight' || container.runs.length !== 1) return null;
+    return container.boostUntil > 0 ? null : this.#policyOf(run);
   }
 
   /** What the invokers hand out is all that policy `faasrm` lends; nothing while that is unknown. */

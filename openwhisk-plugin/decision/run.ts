@@ -90,6 +90,8 @@ export class Run {
   /** The agent's target; NaN = none, stale or refused. In weight mode cpu / user cpu, clamped to 1/2..2, multiplies the weight. */
   targetCpu: Millicores = Number.NaN as Millicores;
   targetMemory: Bytes = Number.NaN as Bytes;
+  /** Size of the call's body, as its head says; -1 = unknown. */
+  payload: Bytes = -1 as Bytes;
   /** False (modes observe and recommend): the decision is filled, but nothing is taken from pools and nothing counts. */
   enforced = true;
 
@@ -139,6 +141,7 @@ export class Run {
     this.container = container;
     this.targetCpu = Number.NaN as Millicores;
     this.targetMemory = Number.NaN as Bytes;
+    this.payload = -1 as Bytes;
     this.enforced = true;
     this.cpu.reset(container.userCpu);
     this.memory.reset(container.user.memory);

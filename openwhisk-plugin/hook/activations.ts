@@ -1,4 +1,4 @@
-import type { Clock, Micros, Millis } from '../../config/index.js';
+import type { Bytes, Clock, Micros, Millis } from '../../config/index.js';
 import { Run } from '../decision/index.js';
 import type { Identity } from '../ports/index.js';
 import type { Container } from './containers.js';
@@ -60,6 +60,7 @@ export class Activation implements EndedActivation {
     identity: Identity,
     connection: number,
     at: Micros,
+    payload: number,
     clock: Clock,
     lateMicros: number,
   ): void {
@@ -69,6 +70,7 @@ export class Activation implements EndedActivation {
     this.revision = revision;
     if (this.run === undefined) this.run = new Run(revision.state, container.state);
     else this.run.reset(revision.state, container.state);
+    this.run.payload = payload as Bytes;
     this.id = identity.activationId;
     this.connection = connection;
     this.startedAt = at;
@@ -145,7 +147,15 @@ export class ActivationTracker {
     return this.#byConnection.size;
   }
 
-  begin(container: Container, revision: Revision, identity: Identity, connection: number, at: Micros): void {
+  /** `payload`: bytes of the body, -1 = unknown. */
+  begin(
+    container: Container,
+    revision: Revision,
+    identity: Identity,
+    connection: number,
+    at: Micros,
+    payload = -1,
+  ): void {
     const previous = this.#byConnection.get(connection);
     if (previous !== undefined) this.#end(previous, 'next_head', 0, null);
     if (!revision.concurrent && container.newest !== null) {
@@ -153,7 +163,7 @@ export class ActivationTracker {
       this.#endAll(container, 'next_head', null);
     }
     const activation = this.#pool.pop() ?? new Activation();
-    activation.open(container, revision, identity, connection, at, this.#clock, this.lateMicros);
+    activation.open(container, revision, identity, connection, at, payload, this.#clock, this.lateMicros);
     for (let other = container.newest; other !== null; other = other.older) other.shared = true;
     activation.older = container.newest;
     container.newest = activation;

@@ -11,6 +11,7 @@ type Bounds = NonNullable<FunctionOverride['bounds']>;
 export class BoundedPolicy implements ActivationPolicy {
   readonly name: string;
   readonly kind: PolicyKind = 'both';
+  readonly predicts: boolean;
   readonly #range: ActivationPolicy;
   /** Null: the container's own weight. */
   readonly #weight: ActivationPolicy | null;
@@ -19,6 +20,7 @@ export class BoundedPolicy implements ActivationPolicy {
 
   constructor(range: ActivationPolicy, weight: ActivationPolicy | null, bounds: Bounds) {
     this.name = range.name;
+    this.predicts = range.predicts === true;
     this.#range = range;
     this.#weight = weight;
     const { cpuMillicores: cpu, memoryMiB: memory } = bounds;
@@ -34,5 +36,20 @@ export class BoundedPolicy implements ActivationPolicy {
     const [min, max] = isCpu ? this.#cpu : this.#memory;
     // Not finite stays so: then user limits stand.
     return Math.min(max, Math.max(min, wish));
+  }
+
+  revise(run: Run, used: number, context: PolicyContext): number {
+    const weight = this.#weight;
+    if (weight?.revise === undefined) return run.shares / run.container.user.shares;
+    return weight.revise(run, used, context);
+  }
+
+  revisesAt(run: Run, used: number, context: PolicyContext): number {
+    return this.#weight?.revisesAt?.(run, used, context) ?? Number.POSITIVE_INFINITY;
+  }
+
+  learn(run: Run, duration: number, context: PolicyContext, now: number): void {
+    const policy = run.container.mode === 'weight' ? this.#weight : this.#range;
+    policy?.learn?.(run, duration, context, now);
   }
 }

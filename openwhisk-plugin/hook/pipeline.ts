@@ -74,7 +74,7 @@ export class Pipeline implements TapListener, ActivationListener {
       this.endBoost(container, 'unknown_function');
       return;
     }
-    this.tracker.begin(container, revision, request.identity, request.connection, request.at);
+    this.tracker.begin(container, revision, request.identity, request.connection, request.at, request.contentLength);
     if (!container.ended) this.lags.add(this.#parts.clock.wall() - request.at);
   }
 
@@ -188,6 +188,14 @@ export class Pipeline implements TapListener, ActivationListener {
       container: container.info.id.slice(0, 64),
       reason: 'mid_run',
     });
+  }
+
+  /** A policy may give another weight as the run goes on (`sfs`: its slice is used up). */
+  revise(activation: Activation, sample: UsageSample): void {
+    const { container, run, revision } = activation;
+    if (!revision.fn.enforced || container.paused || run.startCpu < 0) return;
+    if (this.#parts.decider.revise(run, (sample.cpu - run.startCpu) / 1000))
+      this.#parts.applier.setShares(container, run.shares, 'policy', 'revised', activation);
   }
 
   /** Books the differences of a fresh sample: throttling, waiting, kills. True when it tells of a new OOM kill. */

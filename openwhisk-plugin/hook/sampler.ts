@@ -115,6 +115,7 @@ export class Sampler {
     // Also while it is paused, when nothing trips: the window of its CPU must not count that time.
     for (let each = container.newest; each !== null; each = each.older) {
       this.#pipeline.safeguard(each, decider.sample(each.run, sample, now));
+      this.#pipeline.revise(each, sample);
     }
   }
 

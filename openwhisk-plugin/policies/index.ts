@@ -1,9 +1,14 @@
 export * from './activation-policy.js';
+export * from './alps.js';
 export * from './equal.js';
 export * from './largest-in-range.js';
+export * from './libra.js';
+export { DemandProfile, LibraProfile, PowerFit } from './libra-profile.js';
 export * from './memory.js';
 export * from './random-in-range.js';
 export * from './registry.js';
+export * from './sfs.js';
 export * from './short-first.js';
+export * from './shortest-remaining-first.js';
 export * from './smallest-in-range.js';
 export * from './target.js';

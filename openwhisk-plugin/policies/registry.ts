@@ -1,11 +1,15 @@
 import { z } from 'zod';
 import { GleanerError } from '../../config/index.js';
 import type { ActivationPolicy } from './activation-policy.js';
+import { AlpsPolicy } from './alps.js';
 import { EqualPolicy } from './equal.js';
 import { LargestInRangePolicy } from './largest-in-range.js';
+import { LibraPolicy } from './libra.js';
 import { MemoryPolicyWeights } from './memory.js';
 import { RandomInRangePolicy } from './random-in-range.js';
+import { SfsPolicy } from './sfs.js';
 import { ShortFirstPolicy } from './short-first.js';
+import { ShortestRemainingFirstPolicy } from './shortest-remaining-first.js';
 import { SmallestInRangePolicy } from './smallest-in-range.js';
 import { TargetPolicy } from './target.js';
 
@@ -21,6 +25,7 @@ export class PolicyParametersError extends GleanerError {
 type Maker = (parameters: unknown) => ActivationPolicy;
 
 const noParameters = z.strictObject({});
+const shortestRemainingParameters = z.strictObject({ exponent: z.number().min(0).max(8).optional() });
 const shortFirstParameters = z.strictObject({ alpha: z.number().min(0).max(2).optional() });
 
 function maker<Schema extends z.ZodType>(
@@ -47,6 +52,17 @@ const makers = new Map<string, Maker>([
   ['random-in-range', maker('random-in-range', noParameters, () => new RandomInRangePolicy())],
   ['equal', maker('equal', noParameters, () => new EqualPolicy())],
   ['memory', maker('memory', noParameters, () => new MemoryPolicyWeights())],
+  ['libra', maker('libra', noParameters, () => new LibraPolicy())],
+  ['sfs', maker('sfs', noParameters, () => new SfsPolicy())],
+  ['alps', maker('alps', noParameters, () => new AlpsPolicy())],
+  [
+    'shortest-remaining-first',
+    maker(
+      'shortest-remaining-first',
+      shortestRemainingParameters,
+      ({ exponent }) => new ShortestRemainingFirstPolicy(exponent),
+    ),
+  ],
 ]);
 
 export const policyNames: readonly string[] = [...makers.keys()];

@@ -41,8 +41,9 @@ export function decider(
   settings: Partial<DecisionSettings> = {},
   capacity = host(),
   policy = 'smallest-in-range',
+  weight = 'short-first',
 ): Decider {
-  const policies = { quota: createPolicy(policy) as ActivationPolicy, weight: createPolicy('short-first') };
+  const policies = { quota: createPolicy(policy) as ActivationPolicy, weight: createPolicy(weight) };
   return new Decider({ ...plain, ...settings }, capacity, policies, new SeededRandom(1));
 }
 
@@ -53,6 +54,8 @@ export class Player {
   readonly fn: FunctionState;
   readonly run: Run;
   now = 1000;
+  /** Bytes of the next calls' bodies. */
+  payload = -1;
   #cpu = 0;
   #hits = 0;
   #throttled = 0;
@@ -67,6 +70,7 @@ export class Player {
   start(now = this.now): Run {
     this.now = now;
     this.run.reset(this.fn, this.container);
+    this.run.payload = this.payload as Bytes;
     this.run.startCpu = this.#cpu as Micros;
     this.decider.start(this.run, now as Millis);
     return this.run;

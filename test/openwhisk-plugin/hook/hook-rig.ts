@@ -116,6 +116,8 @@ export interface CallWish {
   readonly late?: number;
   /** Time limit of the action, ms. */
   readonly limit?: number;
+  /** Bytes of the body. */
+  readonly payload?: number;
 }
 
 export class FakeContainer {
@@ -154,6 +156,7 @@ export class FakeContainer {
         deadline: (this.rig.platform.time.wall() + limit) as Micros,
       },
       wish.late ?? 0,
+      wish.payload,
     );
     return connection;
   }
@@ -203,8 +206,9 @@ export class FakeContainer {
     connection: number,
     identity: { action: string; version: string; activationId: string; deadline: Micros } | null,
     late: number,
+    contentLength = 100,
   ): void {
     const at = (this.rig.platform.time.wall() - late * 1000) as Micros;
-    this.rig.platform.packets.request({ connection, address: this.address, kind, identity, at, contentLength: 100 });
+    this.rig.platform.packets.request({ connection, address: this.address, kind, identity, at, contentLength });
   }
 }

@@ -5,6 +5,7 @@ import {
   createPolicy,
   type DecisionSettings,
   freyrSettings,
+  noOracle,
   type PolicyContext,
   policyNames,
   type Run,
@@ -12,7 +13,7 @@ import {
 import { decider, limits, Player, plain } from '../decision/helpers.js';
 
 function context(settings: DecisionSettings = plain): PolicyContext {
-  return { settings, random: new SeededRandom(7), reference: 100 as Millis };
+  return { settings, random: new SeededRandom(7), reference: 100 as Millis, cores: 8, oracle: noOracle };
 }
 
 /** A run whose CPU may lie in [400, 1000] of 1000 millicores; quota mode unless said. */
