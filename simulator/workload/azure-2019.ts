@@ -16,7 +16,7 @@ export interface ImportOptions {
   readonly seed?: number;
   readonly namespace?: string;
   /** Where calls lie inside their minute. */
-  readonly within?: 'uniform' | 'poisson' | 'even';
+  readonly within?: 'uniform' | 'poisson' | 'bursty' | 'even';
   /** Quota mode: containers get their user CPU as a quota; false: stock containers, none. */
   readonly quota?: boolean;
   /** Longest duration, ms; longer ones are clamped to it. OpenWhisk's own cap is 300 s. */

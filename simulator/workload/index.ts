@@ -1,3 +1,4 @@
+export { BURST, expectedCalls } from './arrivals.js';
 export { type ImportOptions, type ImportSummary, importAzure2019, type TraceFiles } from './azure-2019.js';
 export { CallBlock, type CalledFunction, type CallStream, PlanStream } from './call-stream.js';
 export { Table, TraceError } from './csv.js';
@@ -5,7 +6,6 @@ export { type DemandClass, demandClass } from './demand-classes.js';
 export { type Distribution, mean, quantile, scaled } from './distribution.js';
 export {
   describeScaling,
-  expectedCalls,
   expectedLoad,
   type LoadScaling,
   type ScaledWorkload,
@@ -37,3 +37,4 @@ export {
   type WorkloadFunction,
   type WorkloadInput,
 } from './workload.js';
+export { PhasedStream, type StreamOptions, WorkloadStream } from './workload-stream.js';

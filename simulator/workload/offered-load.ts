@@ -1,9 +1,9 @@
 import { type Random, SeededRandom } from '../../config/index.js';
+import { expectedCalls, roundSpanMs } from './arrivals.js';
 import { mean, normalQuantile, quantile } from './distribution.js';
 import { compressionOf, sameShape, soloMs } from './plan.js';
 import {
   type Arrivals,
-  arrivalSpanMs,
   type Compression,
   checkWorkload,
   type Workload,
@@ -26,17 +26,9 @@ export interface ScaledWorkload {
   readonly after: number;
 }
 
-/** Calls of one round that the arrivals make, in the mean. */
-export function expectedCalls(arrivals: Arrivals): number {
-  if ('perMinute' in arrivals) return arrivals.perMinute.reduce((sum, count) => sum + count, 0);
-  if ('ratePerSecond' in arrivals) return arrivals.ratePerSecond * arrivals.seconds;
-  return arrivals.atMs.length;
-}
-
 /** Length of one round, us of played time. */
 export function spanMicros(workload: Workload): number {
-  const spanMs = workload.functions.reduce((longest, fn) => Math.max(longest, arrivalSpanMs(fn.arrivals)), 0);
-  return Math.ceil((spanMs * 1000) / workload.compression.time);
+  return Math.ceil((roundSpanMs(workload.functions) * 1000) / workload.compression.time);
 }
 
 /**
@@ -56,8 +48,8 @@ export function expectedLoad(workload: Workload, cores: number): number {
 export function meanCpuMs(fn: WorkloadFunction, compression: Compression): number {
   const { cpuMs, payload } = fn.profile;
   if (compression.duration === 1) {
-    // s is lognormal: E[s^k] = exp((k sigma)^2 / 2).
-    return mean(cpuMs) * Math.exp((payload.cpu * payload.sigma) ** 2 / 2);
+    // s is lognormal: E[s^k] = median^k exp((k sigma)^2 / 2).
+    return mean(cpuMs) * payload.median ** payload.cpu * Math.exp((payload.cpu * payload.sigma) ** 2 / 2);
   }
   return compressedMeanMs(fn, compression);
 }
@@ -76,9 +68,9 @@ function compressedMeanMs(fn: WorkloadFunction, compression: Compression): numbe
   for (let i = 0; i < POINTS; i++) {
     const u = (i + 0.5) / POINTS;
     // The fractional parts of i/g and i/g^2, g^3 = g + 1: the plane's counterpart of the golden ratio.
-    const size = Math.exp(payload.sigma * normalQuantile((0.5 + i * 0.7548776662466927) % 1));
+    const size = payload.median * Math.exp(payload.sigma * normalQuantile((0.5 + i * 0.7548776662466927) % 1));
     const cpu = quantile(cpuMs, u) * size ** payload.cpu;
-    const io = quantile(ioMs, together ? u : (0.5 + i * 0.5698402909980532) % 1);
+    const io = quantile(ioMs, together ? u : (0.5 + i * 0.5698402909980532) % 1) * size ** payload.io;
     sum += cpu * compressionOf(soloMs(fn, cpu, io), compression);
   }
   return sum / POINTS;

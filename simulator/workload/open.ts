@@ -3,11 +3,11 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { suggest } from '../../config/index.js';
 import { type ImportSummary, importAzure2019 } from './azure-2019.js';
-import { type CallStream, PlanStream } from './call-stream.js';
+import type { CallStream } from './call-stream.js';
 import { type LoadScaling, type ScaledWorkload, scaleToLoad } from './offered-load.js';
-import { planWorkload } from './plan.js';
 import { loadWorkload, shippedWorkload } from './shipped.js';
 import { checkWorkload, takeMinutes, type Workload, WorkloadError } from './workload.js';
+import { PhasedStream, WorkloadStream } from './workload-stream.js';
 
 /** What a command line says about a workload beside its name or path. */
 export interface WorkloadOptions {
@@ -83,10 +83,12 @@ export function loadWorkloadPath(path: string, options: WorkloadOptions = {}): L
 
 /** The calls of a loaded workload, in order; with `calls`, repeated until there are so many. */
 export function callStream(
-  { workload }: LoadedWorkload,
+  { phases }: LoadedWorkload,
   options: { readonly seed?: number; readonly calls?: number } = {},
 ): CallStream {
-  return new PlanStream(planWorkload(workload, options.seed));
+  const calls = options.calls === undefined ? undefined : Math.ceil(options.calls / phases.length);
+  const streams = phases.map((phase) => new WorkloadStream(phase, { seed: options.seed, calls }));
+  return streams.length === 1 ? streams[0]! : new PhasedStream(streams);
 }
 
 const SAMPLE = fileURLToPath(new URL('../../../simulator/workload/shipped/azure-sample/', import.meta.url));

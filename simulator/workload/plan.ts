@@ -1,6 +1,7 @@
-import { MIB, type Random, SeededRandom } from '../../config/index.js';
+import { MIB, SeededRandom } from '../../config/index.js';
+import { drawArrivals } from './arrivals.js';
 import { normalQuantile, probabilities, quantile } from './distribution.js';
-import { type Arrivals, arrivalSpanMs, type Compression, type Workload, type WorkloadFunction } from './workload.js';
+import { arrivalSpanMs, type Compression, type Workload, type WorkloadFunction } from './workload.js';
 
 /**
  * Every call of a workload with its demand, drawn before anything runs: so no manager, no placement and no other function changes
@@ -21,7 +22,7 @@ export interface Plan {
   readonly io: Float64Array;
   /** Highest working set, bytes. */
   readonly peak: Float64Array;
-  /** Size of the payload, 1 = the function's median. */
+  /** Size of the payload, in units of what the profile's numbers are for. */
   readonly payload: Float64Array;
 }
 
@@ -43,10 +44,11 @@ export function planWorkload(workload: Workload, seed = workload.seed): Plan {
     const peakAt = probabilities(times.length, stratified, random.fork('memory'));
     const payloadAt = probabilities(times.length, stratified, random.fork('payload'));
     times.forEach((ms, order) => {
-      const payload = Math.exp(fn.profile.payload.sigma * normalQuantile(payloadAt[order]!));
-      const cpuMs = quantile(fn.profile.cpuMs, cpuAt[order]!) * payload ** fn.profile.payload.cpu;
+      const size = fn.profile.payload;
+      const payload = size.median * Math.exp(size.sigma * normalQuantile(payloadAt[order]!));
+      const cpuMs = quantile(fn.profile.cpuMs, cpuAt[order]!) * payload ** size.cpu;
       // A call that waits longer also computes longer: both come from the same recorded duration, so from the same draw.
-      const ioMs = quantile(fn.profile.ioMs, sameShape(fn) ? cpuAt[order]! : ioAt[order]!);
+      const ioMs = quantile(fn.profile.ioMs, sameShape(fn) ? cpuAt[order]! : ioAt[order]!) * payload ** size.io;
       const shrink = compressionOf(soloMs(fn, cpuMs, ioMs), workload.compression);
       const base = fn.profile.memory.baseMiB;
       const above = Math.max(0, quantile(fn.profile.memory.peakMiB, peakAt[order]!) - base);
@@ -56,7 +58,7 @@ export function planWorkload(workload: Workload, seed = workload.seed): Plan {
         order,
         cpu: cpuMs * 1000 * shrink,
         io: Math.round(ioMs * 1000 * shrink),
-        peak: Math.round((base + above * payload ** fn.profile.payload.memory) * MIB),
+        peak: Math.round((base + above * payload ** size.memory) * MIB),
         payload,
       });
     });
@@ -101,45 +103,4 @@ export function offeredLoad(plan: Plan, cores = plan.workload.host.cores): numbe
 export function sameShape(fn: WorkloadFunction): boolean {
   const { cpuMs, ioMs } = fn.profile;
   return typeof cpuMs === 'object' && typeof ioMs === 'object' && 'quantiles' in cpuMs && 'quantiles' in ioMs;
-}
-
-/** Times of calls, ms of recorded time. */
-function drawArrivals(arrivals: Arrivals, random: Random): number[] {
-  if ('atMs' in arrivals) return [...arrivals.atMs];
-  const times: number[] = [];
-  if ('ratePerSecond' in arrivals) {
-    const end = arrivals.seconds * 1000;
-    const mean = 1000 / arrivals.ratePerSecond;
-    const even = arrivals.within === 'even';
-    let at = even ? mean / 2 : gap(mean, random);
-    while (at < end) {
-      times.push(at);
-      at += even ? mean : gap(mean, random);
-    }
-    return times;
-  }
-  arrivals.perMinute.forEach((mean, slice) => {
-    const count = arrivals.within === 'poisson' ? poisson(mean, random) : mean;
-    for (let i = 0; i < count; i++) {
-      const share = arrivals.within === 'even' ? (i + 0.5) / count : random.next();
-      times.push((slice + share) * arrivals.sliceMs);
-    }
-  });
-  return times;
-}
-
-/** Counted by the gaps: exact, and fast enough for a minute's calls. */
-function poisson(mean: number, random: Random): number {
-  let count = -1;
-  let sum = 0;
-  while (sum < mean) {
-    sum += gap(1, random);
-    count++;
-  }
-  return Math.max(0, count);
-}
-
-/** Exponential with the given mean. */
-function gap(mean: number, random: Random): number {
-  return -mean * Math.log1p(-random.next());
 }

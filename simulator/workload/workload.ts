@@ -24,10 +24,19 @@ export const profileSchema = z.strictObject({
     /** Share of what an activation took above the base that stays in the warm container. */
     retained: z.number().min(0).max(1).default(0),
   }),
-  /** An activation's payload has a size s, lognormal with median 1: CPU work x s^cpu, memory above the base x s^memory. */
+  /**
+   * An activation's payload has a size s, lognormal: CPU work x s^cpu, waits x s^io, memory above the base x s^memory. The other
+   * numbers of the profile are for s = 1.
+   */
   payload: z
-    .strictObject({ sigma: z.number().min(0).max(4), cpu: z.number().min(0).max(4), memory: z.number().min(0).max(4) })
-    .default({ sigma: 0, cpu: 1, memory: 0 }),
+    .strictObject({
+      median: z.number().positive().default(1),
+      sigma: z.number().min(0).max(4),
+      cpu: z.number().min(0).max(4),
+      io: z.number().min(0).max(4).default(0),
+      memory: z.number().min(0).max(4),
+    })
+    .default({ median: 1, sigma: 0, cpu: 1, io: 0, memory: 0 }),
   /** CPU time of starting the runtime and answering `/init`, core-ms. */
   initMs: z.number().nonnegative().default(60),
   /** From the order to make a container to its start event, ms. */
@@ -38,14 +47,14 @@ export const profileSchema = z.strictObject({
     .default({ pressure: 0, sensitivity: 0 }),
 });
 
-const within = z.enum(['uniform', 'poisson', 'even']).default('uniform');
+const within = z.enum(['uniform', 'poisson', 'bursty', 'even']).default('uniform');
 
 export const arrivalsSchema = z.union([
   z.strictObject({
     /** Calls in each minute (or slice of `sliceMs`). */
     perMinute: z.array(z.number().int().min(0).max(1_000_000)).min(1),
     sliceMs: z.number().positive().default(60_000),
-    /** `uniform`: just so many, anywhere; `poisson`: the count is drawn too, with that mean; `even`: equal gaps. */
+    /** `uniform`: just so many, anywhere; `poisson`: the count is drawn too, with that mean; `bursty`: just so many, in bursts; `even`: equal gaps. */
     within,
   }),
   z.strictObject({

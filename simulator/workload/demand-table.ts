@@ -1,0 +1,94 @@
+import { MIB, type Random } from '../../config/index.js';
+import { expectedCalls } from './arrivals.js';
+import type { CallBlock } from './call-stream.js';
+import { normalQuantile } from './distribution.js';
+import { DistributionTable } from './distribution-table.js';
+import { compressionOf, sameShape, soloMs } from './plan.js';
+import { ProbabilityTable } from './probability-table.js';
+import type { Compression, Workload, WorkloadFunction } from './workload.js';
+
+/** Streams of a function's demand, named as `planWorkload` forks them. */
+const STREAMS = ['cpu', 'io', 'memory', 'payload'] as const;
+const CPU = 0;
+const IO = 1;
+const MEMORY = 2;
+const PAYLOAD = 3;
+
+/** Numbers of a function's row. */
+const ROW = 6;
+/** Handles of a function's row: its three distributions, and whether waits take the draw of the CPU work. */
+const HANDLES = 4;
+
+/** Draws what calls need, for all functions of a workload: distributed as `planWorkload` draws them, nothing allocated per call. */
+export class DemandTable {
+  readonly #functions: readonly WorkloadFunction[];
+  readonly #compression: Compression | undefined;
+  readonly #distributions = new DistributionTable();
+  readonly #probabilities: ProbabilityTable;
+  /** Base memory, MiB; logarithm of the payload's median; its sigma; exponents for CPU, waits and memory. */
+  readonly #numbers: Float64Array;
+  readonly #handles: Int32Array;
+
+  /** @param randoms one per function */
+  constructor({ functions, compression, draws }: Workload, randoms: readonly Random[]) {
+    this.#functions = functions;
+    this.#compression = compression.duration === 1 ? undefined : compression;
+    this.#probabilities = new ProbabilityTable(functions.length);
+    this.#numbers = new Float64Array(functions.length * ROW);
+    this.#handles = new Int32Array(functions.length * HANDLES);
+    functions.forEach((fn, index) => {
+      const { cpuMs, ioMs, memory, payload } = fn.profile;
+      const add = this.#distributions.add.bind(this.#distributions);
+      this.#handles.set([add(cpuMs), add(ioMs), add(memory.peakMiB), sameShape(fn) ? 1 : 0], index * HANDLES);
+      const size = [Math.log(payload.median), payload.sigma, payload.cpu, payload.io, payload.memory];
+      this.#numbers.set([memory.baseMiB, ...size], index * ROW);
+      const strata = draws === 'stratified' ? Math.max(1, Math.round(expectedCalls(fn.arrivals))) : 0;
+      const streams = STREAMS.map((name) => randoms[index]!.fork(name));
+      this.#probabilities.seed(index, streams, strata);
+    });
+    this.#distributions.seal();
+  }
+
+  /** Writes the demand of the next call of a function to row `i`. */
+  draw(fn: number, block: CallBlock, i: number): void {
+    this.#probabilities.advance(fn);
+    const row = fn * ROW;
+    const numbers = this.#numbers;
+    const base = numbers[row]!;
+    const cpu = this.#handles[fn * HANDLES]!;
+    const io = this.#handles[fn * HANDLES + 1]!;
+    const u = this.#probability(cpu, fn, CPU);
+    let cpuMs = this.#distributions.at(cpu, u);
+    const together = this.#handles[fn * HANDLES + 3] === 1;
+    let ioMs = this.#distributions.at(io, together ? u : this.#probability(io, fn, IO));
+    const peak = this.#handles[fn * HANDLES + 2]!;
+    let above = this.#distributions.at(peak, this.#probability(peak, fn, MEMORY)) - base;
+    let size = 1;
+    const sigma = numbers[row + 2]!;
+    let logSize = numbers[row + 1]!;
+    if (sigma > 0) logSize += sigma * normalQuantile(this.#probabilities.next(fn, PAYLOAD));
+    if (logSize !== 0) {
+      size = Math.exp(logSize);
+      cpuMs *= power(size, logSize, numbers[row + 3]!);
+      ioMs *= power(size, logSize, numbers[row + 4]!);
+      above *= power(size, logSize, numbers[row + 5]!);
+    }
+    let factor = 1000;
+    if (this.#compression !== undefined) {
+      factor *= compressionOf(soloMs(this.#functions[fn]!, cpuMs, ioMs), this.#compression);
+    }
+    block.cpu[i] = cpuMs * factor;
+    block.io[i] = Math.round(ioMs * factor);
+    block.peak[i] = Math.round((base + Math.max(0, above)) * MIB);
+    block.payload[i] = size;
+  }
+
+  #probability(distribution: number, fn: number, stream: number): number {
+    return this.#distributions.isConstant(distribution) ? 0 : this.#probabilities.next(fn, stream);
+  }
+}
+
+function power(size: number, logSize: number, exponent: number): number {
+  if (exponent === 0) return 1;
+  return exponent === 1 ? size : Math.exp(logSize * exponent);
+}

@@ -1,0 +1,148 @@
+import { SeededRandom } from '../../config/index.js';
+import { type ArrivalSource, arrivalSource, expectedCalls, roundSpanMs } from './arrivals.js';
+import type { CallBlock, CalledFunction, CallStream } from './call-stream.js';
+import { DemandTable } from './demand-table.js';
+import type { Workload } from './workload.js';
+
+/** How long a stream is: so many rounds of the workload (default 1), or so many calls, round after round. */
+export interface StreamOptions {
+  readonly seed?: number;
+  readonly rounds?: number;
+  readonly calls?: number;
+}
+
+/**
+ * A workload's calls made while they are asked for: distributed as `planWorkload` draws them (the same random streams, forked by
+ * function and purpose; not the same numbers), in order of arrival, ties in the order of the functions. Memory and the cost of a call do not
+ * depend on how many there are.
+ *
+ * The next call of each function waits in a heap of four children a node, kept as columns; taking a call puts that function's next
+ * one in its place. Rounds differ: each draws anew.
+ */
+export class WorkloadStream implements CallStream {
+  readonly functions: readonly CalledFunction[];
+  readonly spanMicros: number;
+  readonly expectedCalls: number;
+  readonly #microsPerMs: number;
+  readonly #sources: readonly ArrivalSource[];
+  readonly #demand: DemandTable;
+  /** Heap: arrival, us, and function of each entry. */
+  readonly #at: Float64Array;
+  readonly #fn: Uint32Array;
+  #left: number;
+
+  constructor(workload: Workload, options: StreamOptions = {}) {
+    const { functions, compression } = workload;
+    const spanMs = roundSpanMs(functions);
+    const perRound = functions.reduce((sum, fn) => sum + expectedCalls(fn.arrivals), 0);
+    const calls = options.calls ?? Number.POSITIVE_INFINITY;
+    const rounds = options.rounds ?? (options.calls === undefined ? 1 : Number.POSITIVE_INFINITY);
+    const expected = perRound === 0 ? 0 : Math.min(calls, perRound * rounds);
+    this.functions = functions;
+    this.#microsPerMs = 1000 / compression.time;
+    this.#left = perRound === 0 ? 0 : calls;
+    this.expectedCalls = Math.round(expected);
+    this.spanMicros = Math.ceil(spanMs * this.#microsPerMs * (perRound === 0 ? 1 : expected / perRound));
+    const root = new SeededRandom(options.seed ?? workload.seed);
+    const randoms = functions.map((fn) => root.fork(fn.name));
+    this.#sources = functions.map((fn, i) => arrivalSource(fn.arrivals, spanMs, rounds, randoms[i]!.fork('arrivals')));
+    this.#demand = new DemandTable(workload, randoms);
+    this.#at = Float64Array.from(this.#sources, (source) => this.#next(source));
+    this.#fn = Uint32Array.from(functions, (_, index) => index);
+    for (let i = (functions.length - 2) >> 2; i >= 0; i--) this.#sink(i, this.#at[i]!, this.#fn[i]!);
+  }
+
+  fill(block: CallBlock): number {
+    const most = Math.min(block.capacity, this.#left);
+    let count = 0;
+    while (count < most) {
+      const at = this.#at[0]!;
+      if (at === Number.POSITIVE_INFINITY) break;
+      const fn = this.#fn[0]!;
+      block.arrival[count] = at;
+      block.fn[count] = fn;
+      this.#demand.draw(fn, block, count);
+      count++;
+      this.#sink(0, this.#next(this.#sources[fn]!), fn);
+    }
+    this.#left -= count;
+    return count;
+  }
+
+  #next(source: ArrivalSource): number {
+    return Math.round(source.next() * this.#microsPerMs);
+  }
+
+  /** Puts an entry into the place at `hole` or, where a child is earlier, below it. */
+  #sink(hole: number, at: number, fn: number): void {
+    const ats = this.#at;
+    const fns = this.#fn;
+    const length = ats.length;
+    let place = hole;
+    for (;;) {
+      let child = 4 * place + 1;
+      if (child >= length) break;
+      const end = Math.min(child + 4, length);
+      let least = ats[child]!;
+      for (let i = child + 1; i < end; i++) {
+        const other = ats[i]!;
+        if (other < least || (other === least && fns[i]! < fns[child]!)) {
+          child = i;
+          least = other;
+        }
+      }
+      if (at < least || (at === least && fn < fns[child]!)) break;
+      ats[place] = least;
+      fns[place] = fns[child]!;
+      place = child;
+    }
+    ats[place] = at;
+    fns[place] = fn;
+  }
+}
+
+/**
+ * Streams played one after the other: the same functions by name, changed demand (a change scenario). The functions are the first
+ * stream's: what a container is made with does not change, what its calls need does.
+ */
+export class PhasedStream implements CallStream {
+  readonly functions: readonly CalledFunction[];
+  readonly spanMicros: number;
+  readonly expectedCalls: number;
+  readonly #phases: readonly CallStream[];
+  #phase = 0;
+  #start = 0;
+  #last = 0;
+
+  constructor(phases: readonly CallStream[]) {
+    const first = phases[0];
+    if (first === undefined) throw new RangeError('there is no phase');
+    for (const { functions } of phases) {
+      if (
+        functions.length !== first.functions.length ||
+        functions.some((fn, i) => fn.name !== first.functions[i]!.name)
+      )
+        throw new RangeError('the phases have different functions');
+    }
+    this.functions = first.functions;
+    this.spanMicros = phases.reduce((sum, phase) => sum + phase.spanMicros, 0);
+    this.expectedCalls = phases.reduce((sum, phase) => sum + phase.expectedCalls, 0);
+    this.#phases = phases;
+  }
+
+  fill(block: CallBlock): number {
+    while (this.#phase < this.#phases.length) {
+      const phase = this.#phases[this.#phase]!;
+      const count = phase.fill(block);
+      for (let i = 0; i < count; i++) block.arrival[i]! += this.#start;
+      if (count > 0) {
+        this.#last = block.arrival[count - 1]!;
+        return count;
+      }
+      // A stream of so many calls may go on a little beyond its expected span.
+      this.#start = Math.max(this.#start + phase.spanMicros, this.#last);
+      this.#phase++;
+    }
+    return 0;
+  }
+}

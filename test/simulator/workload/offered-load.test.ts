@@ -1,0 +1,122 @@
+import test from 'ava';
+import {
+  checkWorkload,
+  describeScaling,
+  expectedLoad,
+  mean,
+  offeredLoad,
+  openWorkload,
+  planWorkload,
+  scaleToLoad,
+  type WorkloadInput,
+} from '../../../simulator/index.js';
+
+const PROFILE = { parallelism: 1, cpuMs: 100, memory: { baseMiB: 40, peakMiB: 60 } };
+
+function workload(fn: Partial<WorkloadInput['functions'][number]>, changes: Partial<WorkloadInput> = {}) {
+  const f = { name: '/guest/f', memoryMiB: 256, profile: PROFILE, arrivals: { perMinute: [60] }, ...fn };
+  return checkWorkload({ version: 1, name: 'test', functions: [f], ...changes });
+}
+
+test('means of distributions, by their formulas', (t) => {
+  const near = (value: number, expected: number) => t.true(Math.abs(value / expected - 1) < 1e-12, `${value}`);
+  near(mean(7), 7);
+  near(mean({ exponential: { mean: 8 } }), 8);
+  near(mean({ lognormal: { median: 20, sigma: 0.5 } }), 20 * Math.exp(0.125));
+  // 10 to 40 geometrically for half of the calls: 30 / ln 4; then 40.
+  const quantiles: [number, number][] = [
+    [0, 10],
+    [0.5, 40],
+    [1, 40],
+  ];
+  near(mean({ quantiles }), 0.5 * (30 / Math.log(4)) + 0.5 * 40);
+  // From 0 it is straight.
+  const ramp: [number, number][] = [
+    [0, 0],
+    [1, 8],
+  ];
+  near(mean({ quantiles: ramp }), 4);
+});
+
+test('offered load is calls x CPU work over cores x span', (t) => {
+  // 60 calls of 100 ms in 60 s: a tenth of a core.
+  t.is(expectedLoad(workload({}), 1), 0.1);
+  t.is(expectedLoad(workload({}), 4), 0.025);
+  // Payload: E[s^2] = 2^2 x exp((2 x .5)^2 / 2).
+  const payload = { median: 2, sigma: 0.5, cpu: 2, memory: 0 };
+  const expected = 0.1 * 4 * Math.exp(0.5);
+  t.true(Math.abs(expectedLoad(workload({ profile: { ...PROFILE, payload } }), 1) / expected - 1) < 1e-12);
+  // Played four times as fast.
+  t.is(expectedLoad(workload({}, { compression: { time: 4 } }), 1), 0.4);
+});
+
+test('compressed durations: the load is what calls drawn add up to', (t) => {
+  const compression = { time: 10, duration: 10, aboveMs: 1000, floorMs: 300 };
+  const profile = {
+    ...PROFILE,
+    cpuMs: { lognormal: { median: 800, sigma: 1 } },
+    ioMs: { exponential: { mean: 200 } },
+    payload: { sigma: 0.3, cpu: 1, memory: 0 },
+  };
+  const made = workload({ profile, arrivals: { perMinute: Array.from({ length: 200 }, () => 100) } }, { compression });
+  const drawn = offeredLoad(planWorkload(made), 8);
+  // 20,000 draws whose deviation is about their mean: 1 % is 1.4 standard errors or more; 3 % stands.
+  t.true(Math.abs(expectedLoad(made, 8) / drawn - 1) < 0.03, `${expectedLoad(made, 8)} ${drawn}`);
+});
+
+test('a load by time stretches gaps, by thinning drops calls, by cores counts cores; durations stay', (t) => {
+  const { workload: sample } = openWorkload('azure-sample');
+  const cores = 24;
+  const before = expectedLoad(sample, cores);
+  const byTime = scaleToLoad(sample, { load: 0.7, cores });
+  t.true(Math.abs(byTime.after - 0.7) < 1e-6);
+  t.true(Math.abs(byTime.workload.compression.time - 0.7 / before) < 1e-12);
+  const byCores = scaleToLoad(sample, { load: 0.7, cores, by: 'cores' });
+  t.is(byCores.cores, Math.round((cores * before) / 0.7));
+  t.is(byCores.workload.host.cores, byCores.cores);
+  t.true(Math.abs(byCores.after / 0.7 - 1) < 0.01);
+  const byThin = scaleToLoad(sample, { load: 0.7, cores, by: 'thin' });
+  // Heavy tails: few functions make most of the work, so the share kept differs from the share of work.
+  t.true(Math.abs(byThin.after / 0.7 - 1) < 0.1, `${byThin.after}`);
+  t.deepEqual(scaleToLoad(sample, { load: 0.7, cores, by: 'thin' }), byThin);
+  for (const scaled of [byTime, byCores, byThin]) {
+    t.is(scaled.before, before);
+    t.deepEqual(
+      scaled.workload.functions.map((fn) => fn.profile),
+      sample.functions.map((fn) => fn.profile),
+    );
+  }
+  t.is(
+    describeScaling({ ...byTime, factor: 3.58274, before: 2.508, after: 0.7 }),
+    'offered load 0.700 on 24 cores (gaps between calls x 3.583; 2.508 before; durations as recorded)',
+  );
+  t.regex(describeScaling(byThin), /% of the calls kept/);
+  t.regex(describeScaling(byCores), /cores x /);
+});
+
+test('thinning takes from every kind of arrivals', (t) => {
+  const functions = [
+    { perMinute: [1000] },
+    { ratePerSecond: 10, seconds: 60 },
+    { atMs: Array.from({ length: 1000 }, (_, i) => i) },
+    { atMs: [1] },
+  ].map((arrivals, i) => ({ ...workload({}).functions[0]!, name: `/guest/f${i}`, arrivals }));
+  const made = workload({}, { functions });
+  const half = expectedLoad(made, 1) / 2;
+  const { workload: thin } = scaleToLoad(made, { load: half, cores: 1, by: 'thin', seed: 3 });
+  const [first, second, third] = thin.functions.map((fn) => fn.arrivals);
+  // Binomial: 500 with a standard deviation of 16.
+  t.true(first !== undefined && 'perMinute' in first && Math.abs(first.perMinute[0]! - 500) < 80);
+  t.like(second, { ratePerSecond: 5, seconds: 60 });
+  t.true(third !== undefined && 'atMs' in third && Math.abs(third.atMs.length - 500) < 80);
+});
+
+test('what cannot be brought to a load is refused', (t) => {
+  const made = workload({});
+  t.throws(() => scaleToLoad(made, { load: 0.7, cores: 1, by: 'thin' }), { message: /thinning cannot raise/ });
+  t.throws(() => scaleToLoad(made, { load: 0, cores: 1 }), { message: /cannot be brought/ });
+  const silent = workload({ arrivals: { perMinute: [0] } });
+  t.throws(() => scaleToLoad(silent, { load: 0.7, cores: 1 }), { message: /cannot be brought/ });
+  const rare = workload({ arrivals: { atMs: [1] } });
+  t.throws(() => scaleToLoad(rare, { load: 1e-9, cores: 1, by: 'thin', seed: 1 }), { message: /no call is left/ });
+});

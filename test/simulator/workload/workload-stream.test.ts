@@ -1,0 +1,280 @@
+import { fc, testProp } from '@fast-check/ava';
+import test from 'ava';
+import {
+  CallBlock,
+  type CallStream,
+  checkWorkload,
+  type Distribution,
+  PhasedStream,
+  planWorkload,
+  quantile,
+  type Workload,
+  type WorkloadInput,
+  WorkloadStream,
+} from '../../../simulator/index.js';
+import { DistributionTable } from '../../../simulator/workload/distribution-table.js';
+import { permuted } from '../../../simulator/workload/probability-table.js';
+
+const PROFILE = { parallelism: 1, cpuMs: 10, memory: { baseMiB: 40, peakMiB: 60 } };
+
+type FunctionInput = WorkloadInput['functions'][number];
+
+function workload(functions: readonly Partial<FunctionInput>[], changes: Partial<WorkloadInput> = {}): Workload {
+  return checkWorkload({
+    version: 1,
+    name: 'test',
+    functions: functions.map((fn, i) => ({
+      name: `/guest/f${i}`,
+      memoryMiB: 256,
+      profile: PROFILE,
+      arrivals: { atMs: [0] },
+      ...fn,
+    })),
+    ...changes,
+  });
+}
+
+interface Call {
+  readonly fn: number;
+  readonly at: number;
+  readonly cpu: number;
+  readonly io: number;
+  readonly peak: number;
+  readonly payload: number;
+}
+
+/** Drained in blocks of an odd size, so that block edges fall anywhere. */
+function drain(stream: CallStream, capacity = 37): Call[] {
+  const block = new CallBlock(capacity);
+  const calls: Call[] = [];
+  for (let count = stream.fill(block); count > 0; count = stream.fill(block)) {
+    for (let i = 0; i < count; i++) {
+      calls.push({
+        fn: block.fn[i]!,
+        at: block.arrival[i]!,
+        cpu: block.cpu[i]!,
+        io: block.io[i]!,
+        peak: block.peak[i]!,
+        payload: block.payload[i]!,
+      });
+    }
+  }
+  return calls;
+}
+
+/** Largest distance between two empirical distributions (Kolmogorov, Smirnov). */
+function distance(a: readonly number[], b: readonly number[]): number {
+  const left = [...a].sort((x, y) => x - y);
+  const right = [...b].sort((x, y) => x - y);
+  let most = 0;
+  for (let i = 0, j = 0; i < left.length && j < right.length; ) {
+    const value = Math.min(left[i]!, right[j]!);
+    while (i < left.length && left[i]! <= value) i++;
+    while (j < right.length && right[j]! <= value) j++;
+    most = Math.max(most, Math.abs(i / left.length - j / right.length));
+  }
+  return most;
+}
+
+const HEAVY: FunctionInput['profile'] = {
+  parallelism: 0.5,
+  cpuMs: {
+    quantiles: [
+      [0, 5],
+      [0.5, 40],
+      [1, 4000],
+    ],
+  },
+  ioMs: {
+    quantiles: [
+      [0, 1],
+      [0.5, 10],
+      [1, 900],
+    ],
+  },
+  memory: { baseMiB: 40, peakMiB: { lognormal: { median: 90, sigma: 0.4 } } },
+  payload: { median: 2, sigma: 0.5, cpu: 1, io: 0.5, memory: 0.3 },
+};
+
+test('a stream is distributed as the plan of the same workload', (t) => {
+  for (const draws of ['independent', 'stratified'] as const) {
+    for (const within of ['uniform', 'poisson', 'bursty', 'even'] as const) {
+      const perMinute = Array.from({ length: 30 }, (_, i) => (i % 3) * 60);
+      const compression = { time: 2, duration: 10, aboveMs: 1000, floorMs: 300 };
+      const made = workload([{ profile: HEAVY, arrivals: { perMinute, within } }], { draws, compression });
+      const calls = drain(new WorkloadStream(made, { rounds: 2 }));
+      const plan = planWorkload(made, 99);
+      if (within === 'poisson') t.true(Math.abs(calls.length - 3600) < 4 * 60, `${calls.length}`);
+      else t.is(calls.length, 3600);
+      const round = 15 * 60e6;
+      // 3600 against 1800: the .001 point of the distance is 1.95 x sqrt(1/3600 + 1/1800) = .056.
+      for (const [name, mine, plans] of [
+        ['arrival', calls.map((call) => call.at % round), plan.arrival],
+        ['cpu', calls.map((call) => call.cpu), plan.cpu],
+        ['io', calls.map((call) => call.io), plan.io],
+        ['peak', calls.map((call) => call.peak), plan.peak],
+        ['payload', calls.map((call) => call.payload), plan.payload],
+      ] as const) {
+        // Burst shifts times of neighbours together: eight calls count as one.
+        const bound = name === 'arrival' && within === 'bursty' ? 0.056 * Math.sqrt(8) : 0.056;
+        t.true(distance(mine, [...plans]) < bound, `${draws} ${within} ${name}: ${distance(mine, [...plans])}`);
+      }
+    }
+  }
+});
+
+test('calls come in order, ties in the order of the functions, whatever the size of the block', (t) => {
+  const functions = Array.from({ length: 50 }, (_, i) => ({
+    arrivals: { perMinute: [i % 7, (i * 3) % 11], within: i % 2 === 0 ? ('even' as const) : ('uniform' as const) },
+  }));
+  const calls = drain(new WorkloadStream(workload(functions), { rounds: 3 }));
+  const counts = functions.reduce((sum, { arrivals }) => sum + arrivals.perMinute[0]! + arrivals.perMinute[1]!, 0);
+  t.is(calls.length, 3 * counts);
+  for (let i = 1; i < calls.length; i++) {
+    const [before, call] = [calls[i - 1]!, calls[i]!];
+    t.true(before.at < call.at || (before.at === call.at && before.fn <= call.fn));
+  }
+  t.deepEqual(drain(new WorkloadStream(workload(functions), { rounds: 3 }), 4096), calls);
+});
+
+test('a function added changes no other’s calls', (t) => {
+  const f = { name: '/guest/f', profile: HEAVY, arrivals: { ratePerSecond: 5, seconds: 60 } };
+  const alone = drain(new WorkloadStream(workload([f])));
+  const both = drain(new WorkloadStream(workload([{ ...f, name: '/guest/other' }, f])));
+  t.deepEqual(
+    both.filter((call) => call.fn === 1).map((call) => ({ ...call, fn: 0 })),
+    alone,
+  );
+});
+
+test('a stream of so many calls goes round after round, each drawn anew', (t) => {
+  const made = workload([{ arrivals: { atMs: [3, 1, 2] } }, { arrivals: { perMinute: [2] } }]);
+  const stream = new WorkloadStream(made, { calls: 12 });
+  const calls = drain(stream);
+  t.is(calls.length, 12);
+  t.is(stream.expectedCalls, 12);
+  // Five calls a minute: 12 take 2.4 minutes.
+  t.is(stream.spanMicros, 144e6);
+  const listed = calls.filter((call) => call.fn === 0).map((call) => call.at);
+  t.deepEqual(listed.slice(0, 6), [1e3, 2e3, 3e3, 60_001e3, 60_002e3, 60_003e3]);
+  const drawn = calls.filter((call) => call.fn === 1).map((call) => call.at);
+  t.not(drawn[0]! % 60e6, drawn[2]! % 60e6);
+});
+
+test('a stream without any call ends at once', (t) => {
+  const stream = new WorkloadStream(workload([{ arrivals: { perMinute: [0, 0] } }]), { calls: 10 });
+  t.is(stream.expectedCalls, 0);
+  t.deepEqual(drain(stream), []);
+  // Equal gaps longer than the whole recording: no call, however often it is repeated.
+  const rare = workload([{ arrivals: { ratePerSecond: 0.1, seconds: 2, within: 'even' } }]);
+  t.deepEqual(drain(new WorkloadStream(rare, { calls: 3 })), []);
+});
+
+test('rates: equal gaps begin half a gap late, Poisson gaps end with the recording', (t) => {
+  const even = workload([{ arrivals: { ratePerSecond: 2, seconds: 2, within: 'even' } }]);
+  t.deepEqual(
+    drain(new WorkloadStream(even, { rounds: 2 })).map(({ at }) => at / 1e6),
+    [0.25, 0.75, 1.25, 1.75, 2.25, 2.75, 3.25, 3.75],
+  );
+  const poisson = workload([{ arrivals: { ratePerSecond: 100, seconds: 50 } }, { arrivals: { perMinute: [0, 1] } }]);
+  const calls = drain(new WorkloadStream(poisson, { rounds: 2 })).filter(({ fn }) => fn === 0);
+  // 2 x 5000, standard deviation 100; none in the 70 s of each round that lie after the recording.
+  t.true(Math.abs(calls.length - 10_000) < 400, `${calls.length}`);
+  t.true(calls.every(({ at }) => at % 120e6 < 50e6));
+});
+
+test('bursts: counts stay as recorded, their variance over six seconds is that of the cluster process', (t) => {
+  const perMinute = Array.from({ length: 500 }, () => 100);
+  const calls = drain(new WorkloadStream(workload([{ arrivals: { perMinute, within: 'bursty' } }])));
+  const minutes = new Array(500).fill(0);
+  const bins = new Array(5000).fill(0);
+  for (const { at } of calls) {
+    minutes[Math.floor(at / 60e6)]++;
+    bins[Math.floor(at / 6e6)]++;
+  }
+  t.deepEqual(minutes, perMinute);
+  const variance = bins.reduce((sum: number, n: number) => sum + (n - 10) ** 2, 0) / bins.length;
+  // Sizes S geometric with mean 8: E[S^2]/E[S] = 15 times the mean of 10, less a tenth because a minute's count is fixed; a burst
+  // lasts .7 s in the mean, so about a tenth of them straddle two bins, which lowers it by some 10 % more. Uniform: 9.
+  t.true(variance > 0.7 * 135 && variance < 1.05 * 135, `${variance}`);
+});
+
+test('a hundred draws that are to cover a distribution evenly do, round after round, in random order', (t) => {
+  const ramp: Distribution = {
+    quantiles: [
+      [0, 0],
+      [1, 1],
+    ],
+  };
+  const made = workload([{ profile: { ...PROFILE, cpuMs: ramp }, arrivals: { perMinute: [100] } }], {
+    draws: 'stratified',
+  });
+  const cpu = drain(new WorkloadStream(made, { rounds: 2 })).map((call) => Math.floor((call.cpu / 1000) * 100));
+  const inOrder = Array.from({ length: 100 }, (_, i) => i);
+  const sorted = (values: number[]) => [...values].sort((a, b) => a - b);
+  t.deepEqual(sorted(cpu.slice(0, 100)), inOrder);
+  t.deepEqual(sorted(cpu.slice(100)), inOrder);
+  t.notDeepEqual(cpu.slice(0, 100), cpu.slice(100));
+  // Correlation of neighbours near 0: standard deviation .1.
+  let product = 0;
+  for (let i = 1; i < 100; i++) product += (cpu[i]! - 49.5) * (cpu[i - 1]! - 49.5);
+  t.true(Math.abs(product / 99 / 833) < 0.35, `${product / 99 / 833}`);
+});
+
+test('phases play one after the other, the later ones after the span of the earlier', (t) => {
+  const before = workload([{ arrivals: { perMinute: [1] } }]);
+  const after = workload([{ arrivals: { perMinute: [2] }, profile: { ...PROFILE, cpuMs: 30 } }]);
+  const stream = new PhasedStream([new WorkloadStream(before), new WorkloadStream(after)]);
+  const calls = drain(stream);
+  t.is(stream.spanMicros, 120e6);
+  t.is(stream.expectedCalls, 3);
+  t.deepEqual(
+    calls.map((call) => [call.cpu, Math.floor(call.at / 60e6)]),
+    [
+      [10_000, 0],
+      [30_000, 1],
+      [30_000, 1],
+    ],
+  );
+  t.throws(() => new PhasedStream([]), { instanceOf: RangeError });
+  const other = workload([{ name: '/guest/other' }]);
+  t.throws(() => new PhasedStream([new WorkloadStream(before), new WorkloadStream(other)]), { instanceOf: RangeError });
+});
+
+testProp(
+  'a permutation by key is one: every index once',
+  [fc.integer({ min: 1, max: 300 }), fc.integer()],
+  (t, count, key) => {
+    const places = Array.from({ length: count }, (_, i) => permuted(i, count, key));
+    t.is(new Set(places).size, count);
+    t.true(places.every((place) => place >= 0 && place < count));
+  },
+);
+
+const distributions = fc.oneof(
+  fc.double({ min: 0, max: 1e4, noNaN: true }),
+  fc.record({
+    lognormal: fc.record({ median: fc.double({ min: 0.1, max: 1e3, noNaN: true }), sigma: fc.constantFrom(0, 0.3, 2) }),
+  }),
+  fc.record({ exponential: fc.record({ mean: fc.double({ min: 0.1, max: 1e3, noNaN: true }) }) }),
+  fc
+    .array(fc.constantFrom(0, 0, 1, 1, 5, 40, 40, 900), { minLength: 2, maxLength: 9 })
+    .map((values) => values.sort((a, b) => a - b))
+    .map((values) => ({
+      quantiles: values.map((value, i): [number, number] => [i === 0 ? 0 : i / (values.length - 1), value]),
+    })),
+);
+
+testProp(
+  'a distribution made ready for many draws has the same quantiles',
+  [fc.array(distributions, { minLength: 1, maxLength: 4 }), fc.double({ min: 0, max: 0.999999, noNaN: true })],
+  (t, kinds, u) => {
+    const table = new DistributionTable();
+    const handles = kinds.map((kind) => table.add(kind));
+    table.seal();
+    kinds.forEach((kind, i) => {
+      const expected = quantile(kind, u);
+      t.true(Math.abs(table.at(handles[i]!, u) - expected) <= 1e-9 * Math.max(1, expected));
+    });
+  },
+);
