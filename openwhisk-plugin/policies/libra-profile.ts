@@ -46,6 +46,10 @@ export class PowerFit {
 /** The larger of a share and a unit within which a prediction counts as right. */
 const RIGHT_SHARE = 0.1;
 
+/** The P99 is computed anew at each of the first peaks, then at every 16th: it scans the histogram. */
+const EAGER_PEAKS = 64;
+const LAZY_PEAKS = 16;
+
 /** One resource of one function: what a size predicts, how often that was right, and the P99 of all peaks. */
 export class DemandProfile {
   readonly #fit = new PowerFit();
@@ -53,14 +57,15 @@ export class DemandProfile {
   /** Decaying share of predictions that were right. */
   #right = 0;
   #predicted = 0;
-  /** P99 of the peaks, computed when one is added; NaN without any. */
+  /** P99 of the peaks; NaN without any. */
   p99 = Number.NaN;
 
   /** `size` NaN or not positive: unknown. */
   learn(size: number, peak: number, unit: number, now: number, halfLife: number): void {
     if (!(peak >= 0)) return;
     this.#peaks.add(peak, now, halfLife);
-    this.p99 = this.#peaks.percentile(0.99);
+    const { count } = this.#peaks;
+    if (count <= EAGER_PEAKS || count % LAZY_PEAKS === 0) this.p99 = this.#peaks.percentile(0.99);
     if (!(size > 0)) return;
     const guess = this.#fit.predict(size);
     if (guess >= 0) {
