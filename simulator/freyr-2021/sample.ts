@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { messageOf } from '../../config/index.js';
 import { Table, TraceError } from '../workload/index.js';
 import { type PublishedFunction, RULES } from './rules.js';
@@ -13,6 +14,9 @@ export interface PublishedSample {
   readonly seconds: Uint8Array;
 }
 
+/** The sample that comes with the product, beside the sources: the same folder seen from dist/. */
+const SHIPPED = 'azure-sample';
+const SHIPPED_FOLDER = fileURLToPath(new URL('../../../simulator/workload/shipped/azure-sample/', import.meta.url));
 const KIND = 'invocation_traces';
 const HINT =
   'name a folder with *invocation_traces*.csv, *memory_traces*.csv (with its column Ideal) and *duration_traces*.csv, or the first of these files';
@@ -68,13 +72,13 @@ function table(path: string): Table {
 const clip = (value: number, high: number): number => Math.min(high, Math.max(1, value));
 
 /**
- * Reads the first `count` rows of a sample by the rules of faasrm.md §3.2: user CPU and user memory both come from the average
+ * Reads the first `count` rows of a sample (its folder, its file of invocations, or `azure-sample`) by the rules of faasrm.md §3.2: user CPU and user memory both come from the average
  * memory, what the function can really use from the column Ideal. Row i of each table is function i.
  *
  * @throws TraceError with file and line
  */
 export function readPublishedSample(path: string, count: number): PublishedSample {
-  const { invocations, memory, durations } = readTables(path);
+  const { invocations, memory, durations } = readTables(path === SHIPPED ? SHIPPED_FOLDER : path);
   for (const other of [memory, durations]) {
     if (other.rows.length !== invocations.rows.length)
       throw new TraceError(
