@@ -1,4 +1,5 @@
 export * from './cluster/index.js';
+export * from './compare/index.js';
 export * from './docker-platform/index.js';
 export * from './freyr-2021/index.js';
 export * from './host/index.js';

@@ -1,0 +1,18 @@
+export { type Comparison, compareRuns, type MetricInfo, type Row, type Section } from './comparison.js';
+export {
+  type Contender,
+  contender,
+  contenderNames,
+  FIXED,
+  FLOORS,
+  lineUp,
+  NOISE,
+  UnknownContenderError,
+} from './contenders.js';
+export { type Engine, type Job, type JobResult, runJob, WorkloadShelf } from './job.js';
+export { type Figures, figuresOf, METRICS, type Metric } from './metrics.js';
+export { type ComparisonRequest, planJobs, planSections, type SectionPlan } from './plan.js';
+export { runsCsv } from './runs-csv.js';
+export { type Setting, withDefaultSizes } from './setting.js';
+export { bootstrapMean, type Interval, type Paired, pairedWith, quantileOf } from './statistics.js';
+export type { Victim, Victims } from './victims.js';
