@@ -1,0 +1,82 @@
+import { bootstrapMean, type Comparison, type Row, type Section } from '../../simulator/index.js';
+import { ABOUT } from './about.js';
+import { changeText, figure, judge, percentage, valueText } from './figures.js';
+
+/** What contenders are ranked by. */
+export const RANKED_BY = 'execution.mean';
+
+/** Contenders proper, the best first. */
+export function ranking({ rows }: Section): Row[] {
+  return rows.filter(({ isNoise }) => !isNoise).sort((a, b) => mean(a) - mean(b));
+}
+
+const mean = (row: Row): number => row.figures[RANKED_BY]!.mean;
+
+/** Those that the seeds do not tell apart from the first. */
+export function notToldApart([first, ...others]: readonly Row[]): Row[] {
+  if (first === undefined) return [];
+  return others.filter((row) => {
+    const { low, high } = bootstrapMean(row.values[RANKED_BY]!.map((value, i) => value - first.values[RANKED_BY]![i]!));
+    return low <= 0 && high >= 0;
+  });
+}
+
+/** Who wins in a section, and why: sentences. */
+export function verdict(section: Section, metrics: Comparison['metrics']): string[] {
+  const ranked = ranking(section);
+  const first = ranked[0]!;
+  const fixed = section.rows[0]!;
+  if (
+    first.name === 'fixed' ||
+    first.paired === undefined ||
+    judge(first.paired[RANKED_BY]!, { better: 'lower' }) !== 'better'
+  )
+    return [
+      `Nobody is told apart from fixed: mean slowdown of execution ${figure(mean(fixed))}, against 1 of the oracle.`,
+    ];
+  const same = notToldApart(ranked).filter(({ name }) => name !== 'fixed');
+  const about = ABOUT[first.name];
+  const sentences = [
+    `${first.name} wins${about === undefined ? '' : ` (${about})`}: mean slowdown of execution ${figure(mean(fixed))} → ${figure(mean(first))}, ${changeText(first.paired[RANKED_BY]!, { unit: '' })}.` +
+      (same.length > 0 ? ` Not told apart from it: ${same.map(({ name }) => name).join(', ')}.` : ''),
+    why(first, fixed, metrics),
+    pays(first),
+  ];
+  return sentences.filter((sentence) => sentence !== '');
+}
+
+/** What explains a mean slowdown, in the order in which it is looked at. */
+const REASONS = [
+  'execution.slow',
+  'execution.p99',
+  'response.mean',
+  'response.p50',
+  'wait.mean',
+  'cold.share',
+  'failed.share',
+  'accelerated.share',
+  'saved.seconds',
+];
+
+function why(first: Row, fixed: Row, metrics: Comparison['metrics']): string {
+  const changes = REASONS.flatMap((key) => {
+    const metric = metrics.find((one) => one.key === key);
+    const change = first.paired?.[key];
+    if (metric === undefined || change === undefined) return [];
+    const { low, high } = change.difference;
+    const before = fixed.figures[key]!.mean;
+    const after = first.figures[key]!.mean;
+    if ((low <= 0 && high >= 0) || Math.abs(after - before) < 0.02 * Math.abs(before)) return [];
+    return [`${metric.title} ${valueText(before, metric)} → ${valueText(after, metric)}`];
+  });
+  return changes.length === 0 ? '' : `Why: ${changes.join('; ')}.`;
+}
+
+function pays({ victims }: Row): string {
+  const { judged, paying, gaining, worst } = victims;
+  if (judged === 0) return '';
+  const counts = `Of ${judged} functions ${gaining} are faster by more than a fifth and ${paying} slower by more than a quarter`;
+  const [victim] = worst;
+  if (victim === undefined || victim.ratio <= 1) return `${counts}.`;
+  return `${counts}; the worst off is ${victim.name}, mean slowdown ${figure(victim.fixed)} → ${figure(victim.slowdown)} (+${percentage(victim.ratio - 1)}).`;
+}

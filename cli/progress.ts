@@ -1,0 +1,44 @@
+const WIDTH = 28;
+
+/** A line that grows on a terminal; silent elsewhere, so that logs stay readable. */
+export class ProgressBar {
+  readonly #write: (text: string) => void;
+  readonly #isTerminal: boolean;
+  readonly #now: () => number;
+  readonly #started: number;
+  #shown = '';
+
+  constructor(write: (text: string) => void, isTerminal: boolean, now: () => number) {
+    this.#write = write;
+    this.#isTerminal = isTerminal;
+    this.#now = now;
+    this.#started = now();
+  }
+
+  /** `share` of the work done, 0..1. */
+  update(share: number, note: string): void {
+    if (!this.#isTerminal) return;
+    const done = Math.round(Math.min(1, Math.max(0, share)) * WIDTH);
+    const passed = (this.#now() - this.#started) / 1000;
+    const left = share > 0.02 ? `, ${Math.ceil((passed * (1 - share)) / share)} s left` : '';
+    const line = `[${'█'.repeat(done)}${'·'.repeat(WIDTH - done)}] ${Math.floor(100 * share)} %  ${note}${left}`;
+    if (line === this.#shown) return;
+    this.#shown = line;
+    this.#write(`\r${line}\u001b[K`);
+  }
+
+  /** Takes the line away. */
+  end(): void {
+    if (this.#shown !== '') this.#write('\r\u001b[K');
+    this.#shown = '';
+  }
+}
+
+/** On stderr, so that stdout is the answer alone. */
+export function stderrProgress(): ProgressBar {
+  return new ProgressBar(
+    (text) => void process.stderr.write(text),
+    process.stderr.isTTY === true,
+    () => performance.now(),
+  );
+}
