@@ -1,131 +1,78 @@
 import { SeededRandom } from '../../config/index.js';
-import { Table, TraceError } from './csv.js';
-import { demandClass } from './demand-classes.js';
-import { scaled } from './distribution.js';
-import { type Arrivals, type Compression, checkWorkload, type Workload, type WorkloadInput } from './workload.js';
+import { AnomalyLog, emptySummary, type ImportSummary } from './anomalies.js';
+import {
+  ActionNames,
+  type ImportOptions,
+  MOST_DURATION_MS,
+  type Points,
+  workloadFunction,
+} from './recorded-function.js';
+import { TraceError } from './trace-error.js';
+import { readTable, type TraceReader, type TraceSource } from './trace-reader.js';
+import { checkWorkload, type Workload, type WorkloadInput } from './workload.js';
 
-/** The three tables of a sample, with the names that errors use. */
+/** The three tables of one day, or of a sample. */
 export interface TraceFiles {
-  readonly invocations: { readonly name: string; readonly content: string | Uint8Array };
-  readonly memory: { readonly name: string; readonly content: string | Uint8Array };
-  readonly durations: { readonly name: string; readonly content: string | Uint8Array };
-}
-
-export interface ImportOptions {
-  readonly name: string;
-  readonly seed?: number;
-  readonly namespace?: string;
-  /** Where calls lie inside their minute. */
-  readonly within?: 'uniform' | 'poisson' | 'bursty' | 'even';
-  /** Quota mode: containers get their user CPU as a quota; false: stock containers, none. */
-  readonly quota?: boolean;
-  /** Longest duration, ms; longer ones are clamped to it. OpenWhisk's own cap is 300 s. */
-  readonly timeoutMs?: number;
-  readonly compression?: Partial<Compression>;
-  readonly host?: WorkloadInput['host'];
-}
-
-/** What the importer did, by rule; each count is of functions unless it says otherwise. */
-export interface ImportSummary {
-  kept: number;
-  activations: number;
-  /** Rows of invocations added to an earlier row of the same function. */
-  duplicates: number;
-  /** Repeated rows of memory and durations: the first stands. */
-  repeated: number;
-  withoutMemory: number;
-  withoutDuration: number;
-  withoutCalls: number;
-  /** Some duration was above the time limit. */
-  clamped: number;
-  /** Average or some percentile below 1 ms: set to 1 ms. */
-  floored: number;
-  /** Percentiles that fell, or lay above the maximum: made to rise. */
-  unordered: number;
-  /** Minimum or Maximum empty: the outer percentiles stand in. */
-  incomplete: number;
-  triggers: Record<string, number>;
-  /** Sum over functions of average duration x calls, s. */
-  recordedSeconds: number;
-  notes: { bom: number; crlfLines: number; blankLines: number };
+  readonly invocations: TraceSource;
+  readonly memory: TraceSource;
+  readonly durations: TraceSource;
 }
 
 const PERCENTILES = [0, 1, 25, 50, 75, 99, 100] as const;
 const MEMORY_PERCENTILES = [1, 5, 25, 50, 75, 95, 99, 100] as const;
-/** Users pick round limits: the smallest of these that holds the highest recorded working set. */
-const MEMORY_SIZES = [128, 256, 512, 1024, 2048];
+const DURATION_COLUMNS = ['Average', 'Minimum', 'Maximum', ...PERCENTILES.map((p) => `percentile_Average_${p}`)];
+const MEMORY_COLUMNS = MEMORY_PERCENTILES.map((p) => `AverageAllocatedMb_pct${p}`);
 
 /**
- * Makes a workload from a sample of Azure's 2019 traces, by the rules of field-notes A6. Functions are keyed by owner, application
- * and function where the columns are there (A6-03), memory by application where it has no function column.
+ * Makes a workload from days of Azure's trace of 2019, or from a sample of it, by the rules of field-notes A6. Functions are keyed by owner,
+ * application and function where the columns are there (A6-03), memory by application where it has no function column. Minutes of
+ * several days follow each other; of memory and durations the first day that has them stands. Invocations, the large table, pass
+ * row by row: what is held is the part taken of the functions kept.
  *
  * @throws TraceError with file and line
  */
 export function importAzure2019(
-  files: TraceFiles,
+  files: TraceFiles | readonly TraceFiles[],
   options: ImportOptions,
 ): { workload: Workload; summary: ImportSummary } {
-  const invocations = new Table(files.invocations.name, files.invocations.content);
-  const memory = new Table(files.memory.name, files.memory.content);
-  const durations = new Table(files.durations.name, files.durations.content);
-  const summary = emptySummary();
-  for (const { notes } of [invocations, memory, durations]) {
-    summary.notes.bom += notes.bom ? 1 : 0;
-    summary.notes.crlfLines += notes.crlf;
-    summary.notes.blankLines += notes.blank;
+  const days = 'invocations' in files ? [files] : files;
+  const log = new AnomalyLog(options.strict);
+  const memory = new RecordedRows(MEMORY_COLUMNS, []);
+  const durations = new RecordedRows(DURATION_COLUMNS, ['Minimum', 'Maximum']);
+  const found = new Invocations(options, log, memory, durations);
+  for (const day of days) {
+    readTable(day.memory, log, (reader) => memory.read(reader, log));
+    readTable(day.durations, log, (reader) => durations.read(reader, log));
   }
-  const timeoutMs = options.timeoutMs ?? 300_000;
+  for (const day of days) readTable(day.invocations, log, (reader) => found.read(reader));
+  const minutes = found.checkMinutes();
+  const summary = emptySummary(minutes >= 1440 ? 'azure-2019' : 'azure-2019-sample', log);
   const root = new SeededRandom(options.seed ?? 1);
-  const memoryRows = index(memory, summary);
-  const durationRows = index(durations, summary);
   const functions: WorkloadInput['functions'] = [];
-  for (const [key, entry] of readInvocations(invocations, summary)) {
-    const memoryRow = memoryRows(entry.row, invocations);
-    const durationRow = durationRows(entry.row, invocations);
-    if (memoryRow === undefined) summary.withoutMemory++;
-    if (durationRow === undefined) summary.withoutDuration++;
+  for (const entry of found.entries()) {
+    const recorded = durationsOf(entry.durations, options.timeoutMs ?? MOST_DURATION_MS, log);
+    const memoryMiB = memoryOf(entry.memory, log);
+    const arrivals = { perMinute: entry.counts, sliceMs: 60_000, within: options.within ?? 'uniform' };
+    functions.push(workloadFunction({ ...entry, arrivals, durationMs: recorded.points, memoryMiB }, options, root));
     const calls = entry.counts.reduce((sum, count) => sum + count, 0);
-    if (calls === 0) summary.withoutCalls++;
-    if (memoryRow === undefined || durationRow === undefined || calls === 0) continue;
-    const recorded = readDurations(durations, durationRow, timeoutMs, summary);
-    const megabytes = readMemory(memory, memoryRow, summary);
-    const demand = demandClass(entry.name, entry.trigger, root.fork(key));
-    const cores = Math.min(demand.parallelism, demand.userCpuMillicores / 1000);
-    const longest = recorded.points.at(-1)![1];
-    const arrivals: Arrivals = { perMinute: entry.counts, sliceMs: 60_000, within: options.within ?? 'uniform' };
-    functions.push({
-      name: `/${options.namespace ?? 'guest'}/${entry.name}`,
-      kind: demand.kind,
-      userCpuMillicores: options.quota === false ? null : demand.userCpuMillicores,
-      memoryMiB: MEMORY_SIZES.find((size) => size >= megabytes.at(-1)![1]) ?? Math.ceil(megabytes.at(-1)![1]),
-      timeoutMs: longest > 60_000 ? timeoutMs : 60_000,
-      profile: {
-        parallelism: demand.parallelism,
-        cpuMs: scaled({ quantiles: recorded.points }, demand.busy * cores),
-        ioMs: demand.busy < 1 ? scaled({ quantiles: recorded.points }, 1 - demand.busy) : 0,
-        memory: {
-          // An application's lowest percentile includes the activation; the runtime alone is taken for four fifths of it.
-          baseMiB: Math.max(1, Math.round(megabytes[0]![1] * 0.8)),
-          peakMiB: { quantiles: megabytes },
-          growth: 0.5,
-          retained: demand.retained,
-        },
-        initMs: demand.initMs,
-      },
-      arrivals,
-    });
     summary.kept++;
     summary.activations += calls;
     summary.triggers[entry.trigger] = (summary.triggers[entry.trigger] ?? 0) + 1;
     summary.recordedSeconds += (recorded.averageMs * calls) / 1000;
   }
-  if (functions.length === 0)
-    throw new TraceError(invocations.file, 0, 'no function is left that has calls, memory and durations');
+  summary.silent = found.silent;
+  summary.beyond = found.beyond;
+  if (functions.length === 0) {
+    throw new TraceError(days[0]!.invocations.name, 0, 'no function is left that has calls, memory and durations');
+  }
   const workload = checkWorkload({
     version: 1,
     name: options.name,
-    description: `${summary.kept} functions, ${summary.activations} activations, ${Math.round(summary.recordedSeconds)} s of work as recorded; CPU demand is assumed by class (simulator/README.md)`,
-    source: 'Azure Functions trace 2019 (Microsoft, CC-BY 4.0), sampled by the authors of Freyr',
+    description: `${summary.kept} functions, ${summary.activations} activations, ${Math.round(summary.recordedSeconds)} s of work as recorded; CPU demand is assumed by class (simulator/workload/README.md)`,
+    source:
+      summary.format === 'azure-2019'
+        ? 'Azure Functions trace 2019 (Microsoft, CC-BY 4.0)'
+        : 'Azure Functions trace 2019 (Microsoft, CC-BY 4.0), sampled by the authors of Freyr',
     seed: options.seed ?? 1,
     draws: 'stratified',
     host: options.host ?? {},
@@ -135,104 +82,212 @@ export function importAzure2019(
   return { workload, summary };
 }
 
-interface Invocations {
+interface Row {
+  readonly file: string;
+  readonly line: number;
+  /** In the order of the columns asked for; NaN = empty. */
+  readonly values: Float64Array;
+}
+
+/** Memory or durations, by key. */
+class RecordedRows {
+  readonly #columns: readonly string[];
+  readonly #mayBeEmpty: readonly string[];
+  readonly #rows = new Map<string, Row>();
+  #keys: readonly string[] = [];
+
+  constructor(columns: readonly string[], mayBeEmpty: readonly string[]) {
+    this.#columns = columns;
+    this.#mayBeEmpty = mayBeEmpty;
+  }
+
+  read(reader: TraceReader, log: AnomalyLog): void {
+    this.#keys = keyColumns(reader);
+    const keyAt = this.#keys.map((name) => reader.column(name));
+    const at = this.#columns.map((name) => reader.column(name));
+    const empty = this.#columns.map((name) => (this.#mayBeEmpty.includes(name) ? Number.NaN : undefined));
+    const seen = new Set<string>();
+    while (reader.next()) {
+      const key = keyAt.map((column) => reader.text(column)).join('/');
+      const values = Float64Array.from(at, (column, i) => reader.number(column, empty[i]));
+      if (seen.has(key)) log.note('repeated', reader.file, reader.line, `'${key}' is there already`);
+      seen.add(key);
+      if (!this.#rows.has(key)) this.#rows.set(key, { file: reader.file, line: reader.line, values });
+    }
+  }
+
+  /** @param part what a row of invocations has in a column */
+  of(part: (column: string) => string): Row | undefined {
+    return this.#rows.get(this.#keys.map(part).join('/'));
+  }
+}
+
+/** Columns that name a row: down to the function where there is such a column, else the application (A6-03). */
+function keyColumns(reader: TraceReader): string[] {
+  if (!reader.has('HashFunction')) reader.column('HashApp');
+  return ['HashOwner', 'HashApp', 'HashFunction'].filter((name) => reader.has(name));
+}
+
+interface Entry {
+  readonly key: string;
   readonly name: string;
   readonly trigger: string;
+  /** Of the part taken. */
   readonly counts: number[];
-  /** First row of the function. */
-  readonly row: number;
+  readonly memory: Row;
+  readonly durations: Row;
 }
 
-function readInvocations(table: Table, summary: ImportSummary): Map<string, Invocations> {
-  const minutes = table.header.map((name, at) => ({ name, at })).filter(({ name }) => /^\d+$/.test(name));
-  if (minutes.length === 0) throw new TraceError(table.file, 1, "there are no minute columns '1', '2', ...");
+/** Collects the functions kept while days of invocations pass. */
+class Invocations {
+  silent = 0;
+  beyond = 0;
+  readonly #options: ImportOptions;
+  readonly #log: AnomalyLog;
+  readonly #memory: RecordedRows;
+  readonly #durations: RecordedRows;
+  readonly #entries = new Map<string, Entry>();
+  /** Functions dropped, left out, or without a call so far. */
+  readonly #others = new Map<string, 'dropped' | 'beyond' | 'silent'>();
+  readonly #names = new ActionNames();
+  /** Minutes of the days that have passed. */
+  #minutes = 0;
+  #file = '';
+
+  constructor(options: ImportOptions, log: AnomalyLog, memory: RecordedRows, durations: RecordedRows) {
+    this.#options = options;
+    this.#log = log;
+    this.#memory = memory;
+    this.#durations = durations;
+  }
+
+  read(reader: TraceReader): void {
+    this.#file = reader.file;
+    const minutes = minuteColumns(reader);
+    reader.column('HashFunction');
+    const keys = keyColumns(reader);
+    const counts = new Float64Array(minutes.length);
+    const seen = new Set<string>();
+    while (reader.next()) {
+      minutes.forEach((column, i) => {
+        counts[i] = reader.count(column);
+      });
+      const key = keys.map((name) => reader.text(reader.column(name))).join('/');
+      if (seen.has(key)) this.#log.note('duplicates', reader.file, reader.line, `function '${key}' is there already`);
+      seen.add(key);
+      this.#take(reader, key, counts);
+    }
+    this.#minutes += minutes.length;
+    for (const entry of this.#entries.values()) pad(entry.counts, this.#overlap(this.#minutes)[1]);
+  }
+
+  /** Minutes in all. @throws TraceError where the part asked for lies behind them */
+  checkMinutes(): number {
+    const asked = this.#options.minutes;
+    if (asked !== undefined && asked.from + asked.count > this.#minutes) {
+      const part = `minutes ${asked.from} to ${asked.from + asked.count - 1} are asked for`;
+      throw new TraceError(this.#file, 0, `${part}, but there are ${this.#minutes}`, 'take fewer minutes or more days');
+    }
+    return this.#minutes;
+  }
+
+  *entries(): Iterable<Entry> {
+    yield* this.#entries.values();
+  }
+
+  /** The part taken, cut at `minutes`: first minute and, relative to it, how many. */
+  #overlap(minutes: number): [number, number] {
+    const { from, count } = this.#options.minutes ?? { from: 0, count: Number.MAX_SAFE_INTEGER };
+    return [from, Math.max(0, Math.min(minutes, from + count) - from)];
+  }
+
+  #take(reader: TraceReader, key: string, counts: Float64Array): void {
+    const [from, length] = this.#overlap(this.#minutes + counts.length);
+    const first = Math.max(0, from - this.#minutes);
+    const part = counts.subarray(first, Math.max(first, from + length - this.#minutes));
+    const known = this.#entries.get(key);
+    if (known !== undefined) {
+      add(known.counts, this.#minutes + first - from, part);
+      return;
+    }
+    const other = this.#others.get(key);
+    if (other === 'dropped' || other === 'beyond') return;
+    if (!part.some((count) => count > 0)) {
+      if (other === undefined) this.silent++;
+      this.#others.set(key, 'silent');
+      return;
+    }
+    if (other === 'silent') this.silent--;
+    this.#others.delete(key);
+    const text = (column: string) => reader.text(reader.column(column));
+    const hash = text('HashFunction');
+    if (!ActionNames.canBe(hash)) {
+      throw new TraceError(reader.file, reader.line, `'${hash}' cannot name a function`);
+    }
+    const memory = this.#memory.of(text);
+    const durations = this.#durations.of(text);
+    if (memory === undefined) this.#log.note('withoutMemory', reader.file, reader.line, `no memory of '${key}'`);
+    if (durations === undefined)
+      this.#log.note('withoutDuration', reader.file, reader.line, `no durations of '${key}'`);
+    if (memory === undefined || durations === undefined) {
+      this.#others.set(key, 'dropped');
+    } else if (this.#entries.size === (this.#options.functions ?? Number.POSITIVE_INFINITY)) {
+      this.#others.set(key, 'beyond');
+      this.beyond++;
+    } else {
+      const trigger = reader.has('Trigger') ? text('Trigger') : 'unknown';
+      const entry: Entry = { key, name: this.#names.take(hash), trigger, memory, durations, counts: [] };
+      add(entry.counts, this.#minutes + first - from, part);
+      this.#entries.set(key, entry);
+    }
+  }
+}
+
+/** @throws TraceError */
+function minuteColumns(reader: TraceReader): number[] {
+  const minutes = reader.header.map((name, at) => ({ name, at })).filter(({ name }) => /^\d+$/.test(name));
+  if (minutes.length === 0) throw new TraceError(reader.file, 1, "there are no minute columns '1', '2', ...");
   minutes.forEach(({ name }, i) => {
     if (Number(name) !== i + 1)
-      throw new TraceError(table.file, 1, `minute column '${name}' stands where '${i + 1}' belongs`);
+      throw new TraceError(reader.file, 1, `minute column '${name}' stands where '${i + 1}' belongs`);
   });
-  const nameAt = table.column('HashFunction');
-  const triggerAt = table.has('Trigger') ? table.column('Trigger') : -1;
-  const found = new Map<string, Invocations>();
-  const names = new Map<string, number>();
-  for (let row = 0; row < table.rows.length; row++) {
-    const counts = minutes.map(({ name, at }) => {
-      const count = table.number(row, at);
-      if (Number.isInteger(count)) return count;
-      throw new TraceError(table.file, table.lines[row]!, `column '${name}' is ${count}, not a whole number of calls`);
-    });
-    const key = keyOf(table, row, true);
-    const known = found.get(key);
-    if (known !== undefined) {
-      summary.duplicates++;
-      counts.forEach((count, i) => {
-        known.counts[i]! += count;
-      });
-      continue;
-    }
-    const plain = table.text(row, nameAt);
-    if (!/^[^/\s]+$/.test(plain))
-      throw new TraceError(table.file, table.lines[row]!, `'${plain}' cannot name a function`);
-    // One hash under two applications is two functions (A6-03): the later ones get a number.
-    const seen = (names.get(plain) ?? 0) + 1;
-    names.set(plain, seen);
-    const name = seen === 1 ? plain : `${plain}_${seen}`;
-    found.set(key, { name, trigger: triggerAt < 0 ? 'unknown' : table.text(row, triggerAt), counts, row });
+  return minutes.map(({ at }) => at);
+}
+
+function pad(counts: number[], length: number): void {
+  while (counts.length < length) counts.push(0);
+}
+
+function add(counts: number[], from: number, part: Float64Array): void {
+  pad(counts, from + part.length);
+  part.forEach((count, i) => {
+    counts[from + i]! += count;
+  });
+}
+
+function durationsOf({ file, line, values }: Row, timeoutMs: number, log: AnomalyLog) {
+  const [averageMs, minimum, maximum] = [values[0]!, values[1]!, values[2]!];
+  const recorded = [...values.subarray(3)];
+  if (Number.isNaN(minimum) || Number.isNaN(maximum)) {
+    log.note('incomplete', file, line, 'Minimum or Maximum is empty');
   }
-  return found;
-}
-
-/** Finds the row of `table` that belongs to a row of invocations. */
-function index(table: Table, summary: ImportSummary): (row: number, invocations: Table) => number | undefined {
-  const byFunction = table.has('HashFunction');
-  if (!byFunction) table.column('HashApp');
-  const rows = new Map<string, number>();
-  for (let row = 0; row < table.rows.length; row++) {
-    const key = keyOf(table, row, byFunction);
-    if (rows.has(key)) summary.repeated++;
-    else rows.set(key, row);
-  }
-  const columns = keyColumns(byFunction).filter((name) => table.has(name));
-  return (row, invocations) =>
-    rows.get(columns.map((name) => invocations.text(row, invocations.column(name))).join('/'));
-}
-
-function keyColumns(byFunction: boolean): readonly string[] {
-  return byFunction ? ['HashOwner', 'HashApp', 'HashFunction'] : ['HashOwner', 'HashApp'];
-}
-
-function keyOf(table: Table, row: number, byFunction: boolean): string {
-  return keyColumns(byFunction)
-    .filter((name) => table.has(name))
-    .map((name) => table.text(row, table.column(name)))
-    .join('/');
-}
-
-function readDurations(table: Table, row: number, timeoutMs: number, summary: ImportSummary) {
-  const averageMs = table.number(row, table.column('Average'));
-  const read = (column: string) => table.number(row, table.column(column), Number.NaN);
-  const minimum = read('Minimum');
-  const maximum = read('Maximum');
-  if (Number.isNaN(minimum) || Number.isNaN(maximum)) summary.incomplete++;
   // Percentiles are of half-minute averages, so the ends are the recorded extremes, not percentiles 0 and 100 (A6-06).
-  const values = PERCENTILES.map((percent) => table.number(row, table.column(`percentile_Average_${percent}`)));
-  if (!Number.isNaN(minimum)) values[0] = minimum;
-  if (!Number.isNaN(maximum)) values[values.length - 1] = maximum;
-  if (rise(values)) summary.unordered++;
-  if (values.at(-1)! > timeoutMs) summary.clamped++;
-  if (averageMs < 1 || values[0]! < 1) summary.floored++;
+  if (!Number.isNaN(minimum)) recorded[0] = minimum;
+  if (!Number.isNaN(maximum)) recorded[recorded.length - 1] = maximum;
+  if (rise(recorded)) log.note('unordered', file, line, 'percentiles fall, or lie above the maximum');
+  if (recorded.at(-1)! > timeoutMs) log.note('clamped', file, line, `durations above ${timeoutMs} ms`);
+  if (averageMs < 1 || recorded[0]! < 1) log.note('floored', file, line, 'durations below 1 ms');
   const points = PERCENTILES.map((percent, i): [number, number] => [
     percent / 100,
-    Math.min(timeoutMs, Math.max(1, values[i]!)),
+    Math.min(timeoutMs, Math.max(1, recorded[i]!)),
   ]);
   return { averageMs: Math.max(1, averageMs), points };
 }
 
-function readMemory(table: Table, row: number, summary: ImportSummary): [number, number][] {
-  const values = MEMORY_PERCENTILES.map((percent) =>
-    table.number(row, table.column(`AverageAllocatedMb_pct${percent}`)),
-  );
-  if (rise(values)) summary.unordered++;
-  const points = MEMORY_PERCENTILES.map((percent, i): [number, number] => [percent / 100, Math.max(1, values[i]!)]);
+function memoryOf({ file, line, values }: Row, log: AnomalyLog): Points {
+  const recorded = [...values];
+  if (rise(recorded)) log.note('unordered', file, line, 'percentiles fall');
+  const points = MEMORY_PERCENTILES.map((percent, i): [number, number] => [percent / 100, Math.max(1, recorded[i]!)]);
   return [[0, points[0]![1]], ...points];
 }
 
@@ -245,23 +300,4 @@ function rise(values: number[]): boolean {
     fell = true;
   }
   return fell;
-}
-
-function emptySummary(): ImportSummary {
-  return {
-    kept: 0,
-    activations: 0,
-    duplicates: 0,
-    repeated: 0,
-    withoutMemory: 0,
-    withoutDuration: 0,
-    withoutCalls: 0,
-    clamped: 0,
-    floored: 0,
-    unordered: 0,
-    incomplete: 0,
-    triggers: {},
-    recordedSeconds: 0,
-    notes: { bom: 0, crlfLines: 0, blankLines: 0 },
-  };
 }

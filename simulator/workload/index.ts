@@ -1,7 +1,8 @@
+export { ANOMALIES, type Anomaly, type ImportSummary, summaryLines } from './anomalies.js';
 export { BURST, expectedCalls } from './arrivals.js';
-export { type ImportOptions, type ImportSummary, importAzure2019, type TraceFiles } from './azure-2019.js';
+export { importAzure2019, type TraceFiles } from './azure-2019.js';
+export { importAzure2021 } from './azure-2021.js';
 export { CallBlock, type CalledFunction, type CallStream, PlanStream } from './call-stream.js';
-export { Table, TraceError } from './csv.js';
 export { type DemandClass, demandClass } from './demand-classes.js';
 export { type Distribution, mean, quantile, scaled } from './distribution.js';
 export {
@@ -22,7 +23,11 @@ export {
   type WorkloadOptions,
 } from './open.js';
 export { compressionOf, offeredLoad, type Plan, planWorkload, soloMs } from './plan.js';
+export type { ImportOptions } from './recorded-function.js';
 export { loadWorkload, SHIPPED_WORKLOADS, type ShippedWorkload, shippedWorkload } from './shipped.js';
+export { Table } from './table.js';
+export { TraceError } from './trace-error.js';
+export type { TraceSource } from './trace-reader.js';
 export {
   type Arrivals,
   type Compression,

@@ -138,5 +138,5 @@ function thinned(arrivals: Arrivals, share: number, random: Random): Arrivals | 
   };
   if ('perMinute' in arrivals) return { ...arrivals, perMinute: arrivals.perMinute.map(kept) };
   const atMs = arrivals.atMs.filter(() => random.next() < share);
-  return atMs.length === 0 ? undefined : { atMs };
+  return atMs.length === 0 ? undefined : { ...arrivals, atMs };
 }

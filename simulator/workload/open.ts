@@ -1,11 +1,13 @@
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { existsSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { suggest } from '../../config/index.js';
-import { type ImportSummary, importAzure2019 } from './azure-2019.js';
+import type { ImportSummary } from './anomalies.js';
+import { importAzure2019 } from './azure-2019.js';
+import { importAzure2021 } from './azure-2021.js';
 import type { CallStream } from './call-stream.js';
 import { type LoadScaling, type ScaledWorkload, scaleToLoad } from './offered-load.js';
 import { loadWorkload, shippedWorkload } from './shipped.js';
+import { recogniseFile, recogniseFolder } from './trace-files.js';
 import { checkWorkload, takeMinutes, type Workload, WorkloadError } from './workload.js';
 import { PhasedStream, WorkloadStream } from './workload-stream.js';
 
@@ -57,8 +59,11 @@ export function openWorkload(nameOrPath: string, options: WorkloadOptions = {}):
 /** @throws WorkloadError where there is no such workload */
 export function builtinWorkload(name: string, options: WorkloadOptions = {}): LoadedWorkload {
   const [kind, argument] = name.split(':');
+  if (argument !== undefined && !/^[1-9]\d*$/.test(argument)) {
+    throw new WorkloadError(name, [`'${argument}' is no number of functions`]);
+  }
   const functions = options.functions ?? (argument === undefined ? undefined : Number(argument));
-  if (kind === 'azure-ten') return narrowed(shippedWorkload('azure-ten'), { ...options, functions });
+  if (kind === 'azure-ten') return ready(narrowed(shippedWorkload('azure-ten'), { ...options, functions }), options);
   if (kind === 'azure-sample') return loadWorkloadPath(SAMPLE, { ...options, functions });
   throw new WorkloadError(name, ['there is no such workload']);
 }
@@ -68,17 +73,17 @@ export function builtinWorkload(name: string, options: WorkloadOptions = {}): Lo
  * and headers. @throws WorkloadError, TraceError
  */
 export function loadWorkloadPath(path: string, options: WorkloadOptions = {}): LoadedWorkload {
-  if (!statSync(path).isDirectory()) return narrowed(loadWorkload(path), options);
-  const file = (table: string) => {
-    const name = readdirSync(path).find((entry) => entry.endsWith('.csv') && entry.includes(`_${table}_traces_`));
-    if (name === undefined) throw new WorkloadError(path, [`there is no table '..._${table}_traces_...csv'`]);
-    return { name, content: readFileSync(join(path, name)) };
-  };
-  const { workload, summary } = importAzure2019(
-    { invocations: file('invocation'), memory: file('memory'), durations: file('duration') },
-    { name: basename(path), seed: options.seed },
-  );
-  return { ...narrowed(workload, options), summary };
+  const recognised = statSync(path).isDirectory()
+    ? recogniseFolder(path, options.days)
+    : recogniseFile(path, options.days);
+  if (recognised.kind === 'product') return ready(narrowed(loadWorkload(path), options), options);
+  const { functions, minutes, seed, strict } = options;
+  const importOptions = { name: recognised.name, functions, minutes, seed, strict };
+  const { workload, summary } =
+    recognised.kind === '2019'
+      ? importAzure2019(recognised.files, importOptions)
+      : importAzure2021(recognised.source, importOptions);
+  return ready(workload, options, summary);
 }
 
 /** The calls of a loaded workload, in order; with `calls`, repeated until there are so many. */
@@ -93,13 +98,16 @@ export function callStream(
 
 const SAMPLE = fileURLToPath(new URL('../../../simulator/workload/shipped/azure-sample/', import.meta.url));
 
-function narrowed(workload: Workload, options: WorkloadOptions): LoadedWorkload {
+function narrowed(workload: Workload, options: WorkloadOptions): Workload {
+  const { functions, minutes } = options;
   let narrow = workload;
-  if (options.functions !== undefined) {
-    narrow = checkWorkload({ ...narrow, functions: narrow.functions.slice(0, options.functions) });
-  }
-  if (options.minutes !== undefined) narrow = takeMinutes(narrow, options.minutes.from, options.minutes.count);
-  const scaling = options.load === undefined ? undefined : scaleToLoad(narrow, { ...options.load, seed: options.seed });
-  const ready = scaling?.workload ?? narrow;
-  return { workload: ready, phases: [ready], scaling };
+  if (functions !== undefined) narrow = { ...narrow, functions: narrow.functions.slice(0, functions) };
+  if (minutes !== undefined) narrow = takeMinutes(narrow, minutes.from, minutes.count);
+  return checkWorkload(narrow, workload.name);
+}
+
+function ready(workload: Workload, options: WorkloadOptions, summary?: ImportSummary): LoadedWorkload {
+  if (options.load === undefined) return { workload, phases: [workload], summary };
+  const scaling = scaleToLoad(workload, { ...options.load, seed: options.seed });
+  return { workload: scaling.workload, phases: [scaling.workload], summary, scaling };
 }

@@ -62,7 +62,11 @@ export const arrivalsSchema = z.union([
     seconds: z.number().positive(),
     within: z.enum(['poisson', 'even']).default('poisson'),
   }),
-  z.strictObject({ atMs: z.array(z.number().nonnegative()).min(1) }),
+  z.strictObject({
+    atMs: z.array(z.number().nonnegative()).min(1),
+    /** Length of the recording; absent: it ends with the last call. */
+    spanMs: z.number().positive().optional(),
+  }),
 ]);
 
 export const functionSchema = z.strictObject({
@@ -150,7 +154,7 @@ export class WorkloadError extends GleanerError {
   readonly problems: readonly string[];
 
   constructor(where: string, problems: readonly string[]) {
-    super(`${where}: ${problems.join('; ')}`, { hint: 'the format is described in simulator/README.md' });
+    super(`${where}: ${problems.join('; ')}`, { hint: 'the format is described in simulator/workload/README.md' });
     this.problems = problems;
   }
 }
@@ -200,17 +204,26 @@ export function checkWorkload(
 export function arrivalSpanMs(arrivals: Arrivals): number {
   if ('perMinute' in arrivals) return arrivals.perMinute.length * arrivals.sliceMs;
   if ('ratePerSecond' in arrivals) return arrivals.seconds * 1000;
-  return Math.max(...arrivals.atMs) + 1;
+  return arrivals.spanMs ?? arrivals.atMs.reduce((latest, at) => Math.max(latest, at), 0) + 1;
 }
 
-/** A minute-wise part of a workload: minutes `from` to `from + count` of every function that has per-minute counts; others stay whole. */
+/** A part of a workload: minutes `from` to `from + count` of every function, those without a call there included. */
 export function takeMinutes(workload: Workload, from: number, count: number): Workload {
-  const functions = workload.functions.map((fn) =>
-    'perMinute' in fn.arrivals
-      ? { ...fn, arrivals: { ...fn.arrivals, perMinute: fn.arrivals.perMinute.slice(from, from + count) } }
-      : fn,
-  );
+  const functions = workload.functions.map((fn) => ({ ...fn, arrivals: arrivalsWithin(fn.arrivals, from, count) }));
   return checkWorkload({ ...workload, name: `${workload.name}[${from}..${from + count})`, functions }, workload.name);
+}
+
+function arrivalsWithin(arrivals: Arrivals, from: number, count: number): Arrivals {
+  const silence = { perMinute: new Array<number>(count).fill(0), sliceMs: 60_000, within: 'uniform' as const };
+  if ('perMinute' in arrivals) return { ...arrivals, perMinute: arrivals.perMinute.slice(from, from + count) };
+  if ('ratePerSecond' in arrivals) {
+    const seconds = Math.min(arrivals.seconds - from * 60, count * 60);
+    return seconds > 0 ? { ...arrivals, seconds } : silence;
+  }
+  const start = from * 60_000;
+  const spanMs = count * 60_000;
+  const atMs = arrivals.atMs.filter((at) => at >= start && at < start + spanMs).map((at) => at - start);
+  return atMs.length > 0 ? { atMs, spanMs } : silence;
 }
 
 /**

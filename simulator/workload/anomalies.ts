@@ -1,0 +1,75 @@
+import { TraceError } from './trace-error.js';
+
+/** What an importer may meet in a trace and goes on from, with the rule it follows (field-notes A6). */
+export const ANOMALIES = {
+  bom: 'files that begin with a byte order mark: skipped',
+  crlf: 'lines that end in CR LF: accepted',
+  blank: 'empty lines: skipped',
+  duplicates: 'rows of a function that was there already: counts added',
+  repeated: 'further rows of memory or durations for the same key: the first stands',
+  withoutMemory: 'functions whose application has no memory: dropped',
+  withoutDuration: 'functions without durations: dropped',
+  clamped: 'durations above the time limit: cut at it',
+  floored: 'durations below 1 ms: set to 1 ms',
+  unordered: 'percentiles that fall, or lie above the maximum: made to rise',
+  incomplete: 'empty Minimum or Maximum: the outer percentiles stand in',
+  negativeStarts: 'calls that began before the recording: everything shifted so that the first begins at 0',
+} as const;
+
+export type Anomaly = keyof typeof ANOMALIES;
+
+/** Counts anomalies and remembers where each was met first; with `strict` the first one is an error. */
+export class AnomalyLog {
+  readonly met: Record<Anomaly, number>;
+  readonly first: Partial<Record<Anomaly, string>> = {};
+  readonly #strict: boolean;
+
+  constructor(strict = false) {
+    this.#strict = strict;
+    this.met = Object.fromEntries(Object.keys(ANOMALIES).map((kind) => [kind, 0])) as Record<Anomaly, number>;
+  }
+
+  /** @throws TraceError where nothing is let pass */
+  note(kind: Anomaly, file: string, line: number, what: string): void {
+    if (this.#strict) throw new TraceError(file, line, what, `without --strict: ${ANOMALIES[kind]}`);
+    if (this.met[kind]++ === 0) this.first[kind] = line > 0 ? `${file}: line ${line}` : file;
+  }
+}
+
+/** What an importer did. `met` counts functions, rows or (2021) calls, as `ANOMALIES` says. */
+export interface ImportSummary {
+  readonly format: 'azure-2019-sample' | 'azure-2019' | 'azure-2021';
+  /** Functions. */
+  kept: number;
+  /** Calls of the functions kept. */
+  activations: number;
+  /** Functions without a call in the part taken: not kept, and no anomaly. */
+  silent: number;
+  /** Functions beyond the number asked for. */
+  beyond: number;
+  readonly triggers: Record<string, number>;
+  /** Work of the calls kept as recorded: 2019 average x calls, 2021 the sum; after floor, before the time limit; s. */
+  recordedSeconds: number;
+  readonly met: Readonly<Record<Anomaly, number>>;
+  /** Where each was met first. */
+  readonly first: Readonly<Partial<Record<Anomaly, string>>>;
+}
+
+export function emptySummary(format: ImportSummary['format'], log: AnomalyLog): ImportSummary {
+  const counts = { kept: 0, activations: 0, silent: 0, beyond: 0, recordedSeconds: 0 };
+  return { format, ...counts, triggers: {}, met: log.met, first: log.first };
+}
+
+/** The summary for people: what was kept, then a line for each anomaly met. */
+export function summaryLines(summary: ImportSummary): string[] {
+  const { kept, activations, silent, beyond, recordedSeconds, met, first } = summary;
+  const lines = [
+    `${summary.format}: ${kept} functions kept, ${activations} activations, ${Math.round(recordedSeconds)} s of work as recorded`,
+  ];
+  if (silent > 0) lines.push(`${silent} functions without a call in the part taken: left out`);
+  if (beyond > 0) lines.push(`${beyond} functions beyond the number asked for: left out`);
+  for (const kind of Object.keys(ANOMALIES) as Anomaly[]) {
+    if (met[kind] > 0) lines.push(`${met[kind]} ${ANOMALIES[kind]} (first: ${first[kind]})`);
+  }
+  return lines;
+}

@@ -1,0 +1,165 @@
+import { type Random, SeededRandom } from '../../config/index.js';
+import { AnomalyLog, emptySummary, type ImportSummary } from './anomalies.js';
+import { quantile } from './distribution.js';
+import {
+  ActionNames,
+  type ImportOptions,
+  MOST_DURATION_MS,
+  type Points,
+  workloadFunction,
+} from './recorded-function.js';
+import { TraceError } from './trace-error.js';
+import { readTable, type TraceReader, type TraceSource } from './trace-reader.js';
+import { checkWorkload, type Workload, type WorkloadInput } from './workload.js';
+
+/** The columns of the trace of 2021, in s. */
+export const COLUMNS_2021 = ['app', 'func', 'end_timestamp', 'duration'] as const;
+
+/** Percentiles that a function's durations are kept as; the ends are its least and longest call. */
+const PERCENTILES = [0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1] as const;
+
+/**
+ * **Assumption**: the trace of 2021 has no memory. An application's median is drawn from those of the thousand functions of the
+ * 2019 sample (AverageAllocatedMb_pct50, MiB) ...
+ */
+const MEMORY_MEDIANS: Points = [
+  [0, 71],
+  [0.05, 102],
+  [0.25, 120],
+  [0.5, 147],
+  [0.75, 191],
+  [0.95, 267],
+  [0.99, 502],
+  [1, 1250],
+];
+/** ... and lies among its other percentiles as the medians of their ratios in that sample do. */
+const MEMORY_SHAPE: Points = [
+  [0, 0.86],
+  [0.01, 0.86],
+  [0.25, 0.97],
+  [0.5, 1],
+  [0.75, 1.03],
+  [0.99, 1.15],
+  [1, 1.25],
+];
+
+/**
+ * Makes a workload from Azure's trace of 2021: a row per call, with its end and duration. Calls begin at end - duration; where
+ * some began before the recording everything is shifted so that the first begins at 0 (A6-09). Functions are keyed by application and function: ids are
+ * unique only within one. Calls keep their times to the microsecond; durations are kept as percentiles and drawn anew.
+ *
+ * @throws TraceError with file and line
+ */
+export function importAzure2021(
+  source: TraceSource,
+  options: ImportOptions,
+): { workload: Workload; summary: ImportSummary } {
+  const log = new AnomalyLog(options.strict);
+  const summary = emptySummary('azure-2021', log);
+  const timeoutMs = options.timeoutMs ?? MOST_DURATION_MS;
+  const { calls, shiftMs, spanMs } = readTable(source, log, (reader) => readCalls(reader, log, timeoutMs));
+  const from = (options.minutes?.from ?? 0) * 60_000;
+  const length = options.minutes === undefined ? spanMs : options.minutes.count * 60_000;
+  if (from + length > Math.ceil(spanMs / 60_000) * 60_000) {
+    const there = `there are ${Math.ceil(spanMs / 60_000)}`;
+    throw new TraceError(source.name, 0, `minutes up to ${(from + length) / 60_000} are asked for, but ${there}`);
+  }
+  const root = new SeededRandom(options.seed ?? 1);
+  const names = new ActionNames();
+  const functions: WorkloadInput['functions'] = [];
+  for (const [key, { app, func, starts, durations }] of calls) {
+    const inside = starts.map((start) => start + shiftMs - from);
+    const kept = inside.map((at, i) => ({ at, ms: durations[i]! })).filter(({ at }) => at >= 0 && at < length);
+    if (kept.length === 0) {
+      summary.silent++;
+      continue;
+    }
+    if (functions.length === (options.functions ?? Number.POSITIVE_INFINITY)) {
+      summary.beyond++;
+      continue;
+    }
+    const recorded = {
+      key,
+      name: names.take(func),
+      trigger: 'unknown',
+      arrivals: { atMs: kept.map(({ at }) => micros(at)).sort((a, b) => a - b), spanMs: length },
+      durationMs: percentiles(kept.map(({ ms }) => Math.min(ms, timeoutMs))),
+      memoryMiB: memoryOf(root.fork(`memory of ${app}`)),
+    };
+    functions.push(workloadFunction(recorded, options, root));
+    summary.kept++;
+    summary.activations += kept.length;
+    summary.recordedSeconds += kept.reduce((sum, { ms }) => sum + ms, 0) / 1000;
+  }
+  if (functions.length === 0) throw new TraceError(source.name, 0, 'no function has a call in the part taken');
+  const workload = checkWorkload({
+    version: 1,
+    name: options.name,
+    description: `${summary.kept} functions, ${summary.activations} activations, ${Math.round(summary.recordedSeconds)} s of work as recorded; CPU demand and memory are assumed (simulator/workload/README.md)`,
+    source: 'Azure Functions invocation trace 2021 (Microsoft, CC-BY 4.0)',
+    seed: options.seed ?? 1,
+    draws: 'stratified',
+    host: options.host ?? {},
+    compression: options.compression ?? {},
+    functions,
+  });
+  return { workload, summary };
+}
+
+interface Calls {
+  readonly app: string;
+  readonly func: string;
+  /** ms, as recorded: below 0 at the head. */
+  readonly starts: number[];
+  readonly durations: number[];
+}
+
+function readCalls(reader: TraceReader, log: AnomalyLog, timeoutMs: number) {
+  const [appAt, funcAt, endAt, durationAt] = COLUMNS_2021.map((name) => reader.column(name));
+  const calls = new Map<string, Calls>();
+  let least = 0;
+  let last = 0;
+  while (reader.next()) {
+    const [app, func] = [reader.text(appAt!), reader.text(funcAt!)];
+    if (!ActionNames.canBe(func)) throw new TraceError(reader.file, reader.line, `'${func}' cannot name a function`);
+    const endMs = reader.number(endAt!) * 1000;
+    const durationMs = reader.number(durationAt!) * 1000;
+    const startMs = endMs - durationMs;
+    if (startMs < 0)
+      log.note('negativeStarts', reader.file, reader.line, `began ${-startMs / 1000} s before the recording`);
+    if (durationMs < 1) log.note('floored', reader.file, reader.line, `took ${durationMs} ms`);
+    if (durationMs > timeoutMs) log.note('clamped', reader.file, reader.line, `took ${durationMs} ms`);
+    least = Math.min(least, startMs);
+    last = Math.max(last, startMs);
+    const key = `${app}/${func}`;
+    let known = calls.get(key);
+    if (known === undefined) {
+      known = { app, func, starts: [], durations: [] };
+      calls.set(key, known);
+    }
+    known.starts.push(startMs);
+    known.durations.push(Math.max(1, durationMs));
+  }
+  // Half a microsecond past the last start, rounded up to a whole one: it lies inside.
+  return { calls, shiftMs: -least, spanMs: micros(last - least) + 0.001 };
+}
+
+/** Empirical percentiles, between two calls on the line that joins them. */
+function percentiles(values: number[]): Points {
+  values.sort((a, b) => a - b);
+  return PERCENTILES.map((p) => {
+    const at = p * (values.length - 1);
+    const below = values[Math.floor(at)]!;
+    return [p, micros(below + (values[Math.ceil(at)]! - below) * (at - Math.floor(at)))];
+  });
+}
+
+function memoryOf(random: Random): Points {
+  const median = quantile({ quantiles: MEMORY_MEDIANS }, random.next());
+  return MEMORY_SHAPE.map(([p, ratio]) => [p, Math.round(median * ratio)]);
+}
+
+/** To a thousandth of a ms. */
+function micros(ms: number): number {
+  return Math.round(ms * 1000) / 1000;
+}

@@ -1,0 +1,95 @@
+import test from 'ava';
+import { importAzure2021, summaryLines, TraceError, type Workload } from '../../../simulator/index.js';
+
+const HEADER = 'app,func,end_timestamp,duration\n';
+
+function read(rows: string, options: Partial<Parameters<typeof importAzure2021>[1]> = {}) {
+  return importAzure2021({ name: '2021.txt', content: HEADER + rows }, { name: 'test', ...options });
+}
+
+function times(workload: Workload): number[][] {
+  return workload.functions.map(({ arrivals }) => ('atMs' in arrivals ? arrivals.atMs : []));
+}
+
+function durations(workload: Workload, index = 0): number[] {
+  const { cpuMs, ioMs } = workload.functions[index]!.profile;
+  const fn = workload.functions[index]!;
+  const cores = Math.min(fn.profile.parallelism, fn.userCpuMillicores! / 1000);
+  const value = (points: typeof cpuMs, i: number) =>
+    typeof points === 'object' && 'quantiles' in points ? points.quantiles[i]![1] : 0;
+  // CPU work = busy x D x cores and waiting = (1 - busy) x D, so D = CPU work / cores + waiting.
+  return Array.from({ length: 9 }, (_, i) => value(cpuMs, i) / cores + value(ioMs, i));
+}
+
+test('A6-09: ends become starts, a start before 0 shifts everything to 0, calls are in order of their starts', (t) => {
+  // Starts: 5 - 42 = -37, 6 - 1 = 5, 7 - 5 = 2.
+  const { workload, summary } = read('a,f,5.0,42.0\na,f,6.0,1.0\na,f,7.0,5.0\n');
+  t.deepEqual(times(workload), [[0, 39_000, 42_000]]);
+  t.is(summary.met.negativeStarts, 1);
+  t.is(summary.first.negativeStarts, '2021.txt: line 2');
+  t.is(summary.activations, 3);
+  t.is(summary.recordedSeconds, 48);
+});
+
+test('A6-09: without a start before 0 nothing is shifted', (t) => {
+  t.deepEqual(times(read('a,f,50,8\n').workload), [[42_000]]);
+});
+
+test('A6-09: ids are unique only within an application', (t) => {
+  const { workload, summary } = read('a,f,1,0.5\nb,f,2,0.5\na,f,3,0.5\n');
+  t.deepEqual(
+    workload.functions.map(({ name }) => name),
+    ['/guest/f', '/guest/f_2'],
+  );
+  t.deepEqual(times(workload), [[500, 2500], [1500]]);
+  t.is(summary.kept, 2);
+});
+
+test('A6-05: a duration of 0 is counted and drawn as 1 ms', (t) => {
+  const { workload, summary } = read('a,f,1,0.0\na,f,2,0.0\na,f,3,0.01\n');
+  t.is(summary.met.floored, 2);
+  const found = durations(workload);
+  t.true(Math.abs(found[0]! - 1) < 0.01, `${found}`);
+  t.true(Math.abs(found[8]! - 10) < 0.01, `${found}`);
+  t.is(summary.recordedSeconds, 0.012);
+});
+
+test('A6-07: a call above the time limit is cut at it and counted', (t) => {
+  const { workload, summary } = read('a,f,900,800\na,f,1000,1\n');
+  t.is(summary.met.clamped, 1);
+  t.true(Math.abs(durations(workload)[8]! - 300_000) < 1);
+  t.is(workload.functions[0]!.timeoutMs, 300_000);
+});
+
+test('a part of the trace: only its minutes, the first functions, the rest counted', (t) => {
+  const rows = 'a,late,200,1\na,f,61,1\na,f,119,2\na,g,70,1\na,h,80,1\n';
+  const { workload, summary } = read(rows, { minutes: { from: 1, count: 1 }, functions: 2 });
+  t.deepEqual(times(workload), [[0, 57_000], [9000]]);
+  t.like(summary, { kept: 2, silent: 1, beyond: 1, activations: 3 });
+  const lines = summaryLines(summary);
+  t.is(lines[0], 'azure-2021: 2 functions kept, 3 activations, 4 s of work as recorded');
+  t.true(lines.some((line) => line.startsWith('1 functions beyond')));
+  t.throws(() => read(rows, { minutes: { from: 3, count: 2 } }), {
+    message: '2021.txt: minutes up to 5 are asked for, but there are 4',
+  });
+  t.throws(() => read(rows, { minutes: { from: 2, count: 1 } }), { message: /no function has a call/ });
+});
+
+test('memory is assumed, one draw per application, and the workload is the same for the same seed', (t) => {
+  const rows = 'a,f,1,1\na,g,1,1\nb,f,1,1\n';
+  const { workload } = read(rows);
+  const peaks = workload.functions.map((fn) => fn.profile.memory.peakMiB);
+  t.deepEqual(peaks[0], peaks[1]);
+  t.notDeepEqual(peaks[0], peaks[2]);
+  t.deepEqual(read(rows).workload, workload);
+  t.notDeepEqual(read(rows, { seed: 2 }).workload.functions, workload.functions);
+});
+
+test('bad rows are refused with their line', (t) => {
+  const message = (rows: string) => t.throws(() => read(rows), { instanceOf: TraceError })!.message;
+  t.is(message('a,f,1,1\na,f,1\n'), '2021.txt: line 3: 3 columns, but the header has 4');
+  t.is(message('a,f,1,-2\n'), "2021.txt: line 2: column 'duration' is '-2', not a number >= 0");
+  t.is(message('a,f,,1\n'), "2021.txt: line 2: column 'end_timestamp' is '', not a number >= 0");
+  t.is(message('a,f,NaN,1\n'), "2021.txt: line 2: column 'end_timestamp' is 'NaN', not a number >= 0");
+  t.is(message('a,f/g,1,1\n'), "2021.txt: line 2: 'f/g' cannot name a function");
+});
