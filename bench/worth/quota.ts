@@ -7,7 +7,10 @@ import { offeredLoad, type Subject } from './load.js';
 import { durations, pairedRounds, soloRuns, warmUp } from './paired-runs.js';
 import { QueueingInvoker } from './queueing-invoker.js';
 
-/** Two that want more than their users gave them, and five that use little of what they have. */
+/**
+ * Two that want more than their users gave them, and five that use little of what they have. On two cores the users' limits of what runs
+ * together must leave something: the pool lends nothing that a running activation is owed.
+ */
 const SUBJECTS: readonly Subject[] = [
   { name: 'qhungry', memoryMb: 256, cpus: 0.5, body: 'cpu', payload: { cpuMs: 300 }, cpuMs: 300, rate: 0.7 },
   {
@@ -22,7 +25,7 @@ const SUBJECTS: readonly Subject[] = [
   {
     name: 'qwaiter',
     memoryMb: 256,
-    cpus: 1,
+    cpus: 0.5,
     body: 'mixed',
     payload: { cpuMs: 60, sleepMs: 400, rounds: 6 },
     cpuMs: 60,
@@ -31,15 +34,15 @@ const SUBJECTS: readonly Subject[] = [
   {
     name: 'qslow',
     memoryMb: 256,
-    cpus: 1,
+    cpus: 0.5,
     body: 'mixed',
     payload: { cpuMs: 80, sleepMs: 800, rounds: 8 },
     cpuMs: 80,
     rate: 0.6,
   },
-  { name: 'qshort', memoryMb: 128, cpus: 1, body: 'cpu', payload: { cpuMs: 20 }, cpuMs: 20, rate: 3 },
-  { name: 'qtiny', memoryMb: 128, cpus: 0.5, body: 'cpu', payload: { cpuMs: 8 }, cpuMs: 8, rate: 4 },
-  { name: 'qio', memoryMb: 256, cpus: 1, body: 'io', payload: { sleepMs: 250 }, cpuMs: 2, rate: 1 },
+  { name: 'qshort', memoryMb: 128, cpus: 0.5, body: 'cpu', payload: { cpuMs: 20 }, cpuMs: 20, rate: 3 },
+  { name: 'qtiny', memoryMb: 128, cpus: 0.25, body: 'cpu', payload: { cpuMs: 8 }, cpuMs: 8, rate: 4 },
+  { name: 'qio', memoryMb: 256, cpus: 0.25, body: 'io', payload: { sleepMs: 250 }, cpuMs: 2, rate: 1 },
 ];
 
 const CONTAINERS = 5;

@@ -109,7 +109,12 @@ export async function benchWeight(options: WeightOptions): Promise<BenchRow[]> {
 
 /** Cold starts at even distances; containers are removed at the end, so that each arm meets the same memory. */
 async function coldStarts(image: string, seconds: number, seed: number): Promise<number[]> {
-  const invoker = new InvokerDouble({ image, prefix: 'wskglc0', userMemoryMb: USER_MEMORY_MB, random: new SeededRandom(seed) });
+  const invoker = new InvokerDouble({
+    image,
+    prefix: 'wskglc0',
+    userMemoryMb: USER_MEMORY_MB,
+    random: new SeededRandom(seed),
+  });
   const times: number[] = [];
   try {
     const begun = performance.now();

@@ -14,6 +14,6 @@ test.serial(
       t.is(figure(name).ratio, 1, name);
     }
     // The wide function wants four times its user CPU, and the greedy manager raises it from its second step on.
-  t.true(figure('accelerated').value > 0);
+    t.true(figure('accelerated').value > 0);
   },
 );
