@@ -1,7 +1,18 @@
 export { ANOMALIES, type Anomaly, type ImportSummary, summaryLines } from './anomalies.js';
 export { BURST, expectedCalls } from './arrivals.js';
+export {
+  AWARE_PARTS,
+  type AwareApp,
+  awareApps,
+  awareFunction,
+  awareLine,
+  awareName,
+  awareWorkload,
+  composeAware,
+} from './aware.js';
 export { importAzure2019, type TraceFiles } from './azure-2019.js';
 export { importAzure2021 } from './azure-2021.js';
+export { builtinWorkloads } from './builtin.js';
 export { CallBlock, type CalledFunction, type CallStream, PlanStream } from './call-stream.js';
 export { type DemandClass, demandClass } from './demand-classes.js';
 export { type Distribution, mean, quantile, scaled } from './distribution.js';
@@ -15,7 +26,6 @@ export {
 } from './offered-load.js';
 export {
   builtinWorkload,
-  builtinWorkloads,
   callStream,
   type LoadedWorkload,
   loadWorkloadPath,
@@ -23,8 +33,12 @@ export {
   type WorkloadOptions,
 } from './open.js';
 export { compressionOf, offeredLoad, type Plan, planWorkload, soloMs } from './plan.js';
+export { profiles12 } from './profiles-12.js';
 export type { ImportOptions } from './recorded-function.js';
+export { CHANGE_SCENARIOS, type ChangeScenario, scenarioPhases } from './scenarios.js';
+export { INPUTS, type InputKind, SEGMENT_NAMES, SEGMENTS, type Segment, type SegmentName } from './segments.js';
 export { loadWorkload, SHIPPED_WORKLOADS, type ShippedWorkload, shippedWorkload } from './shipped.js';
+export { PARTS, type Part, SPLIT_MINUTES, type Split, shippedSplit, splitNames, takePart } from './splits.js';
 export { Table } from './table.js';
 export { TraceError } from './trace-error.js';
 export type { TraceSource } from './trace-reader.js';

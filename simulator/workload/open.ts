@@ -1,12 +1,12 @@
 import { existsSync, statSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import { suggest } from '../../config/index.js';
 import type { ImportSummary } from './anomalies.js';
 import { importAzure2019 } from './azure-2019.js';
 import { importAzure2021 } from './azure-2021.js';
+import { findBuiltin, isBuiltin, meant } from './builtin.js';
 import type { CallStream } from './call-stream.js';
 import { type LoadScaling, type ScaledWorkload, scaleToLoad } from './offered-load.js';
-import { loadWorkload, shippedWorkload } from './shipped.js';
+import { loadWorkload } from './shipped.js';
+import { type Part, shippedSplit, takePart } from './splits.js';
 import { recogniseFile, recogniseFolder } from './trace-files.js';
 import { checkWorkload, takeMinutes, type Workload, WorkloadError } from './workload.js';
 import { PhasedStream, WorkloadStream } from './workload-stream.js';
@@ -15,12 +15,15 @@ import { PhasedStream, WorkloadStream } from './workload-stream.js';
 export interface WorkloadOptions {
   /** The first so many functions, in the order of the file. */
   readonly functions?: number;
-  /** Of arrivals, demand and of the assumptions an importer draws; default: the workload's own. */
+  /** Of the assumptions an importer draws, and of thinning; default: the workload's own. */
   readonly seed?: number;
   /** Minutes of the recording, from 0 on. */
   readonly minutes?: { readonly from: number; readonly count: number };
   /** Days of the traces of 2019, from 1 on. */
   readonly days?: readonly number[];
+  /** A part of a named workload, by functions (default) or by time, as shipped/splits.json fixes it. */
+  readonly part?: Part;
+  readonly partBy?: 'function' | 'time';
   /** Offered load on so many cores to bring it to. */
   readonly load?: { readonly load: number; readonly cores: number; readonly by?: LoadScaling };
   /** Every anomaly of a trace is an error. */
@@ -32,40 +35,34 @@ export interface LoadedWorkload {
   readonly workload: Workload;
   /** What is played one after the other: the workload alone, or, for a change scenario, before and after. */
   readonly phases: readonly Workload[];
-  /** What an importer kept, merged, clamped and dropped; undefined where nothing was imported. */
+  /** What an importer kept, merged, clamped and dropped (`summaryLines`); undefined where nothing was imported. */
   readonly summary?: ImportSummary;
   /** How it was brought to the load asked for; print `describeScaling` of it. */
   readonly scaling?: ScaledWorkload;
 }
 
-/** Workloads with a name; `azure-sample:50` is `azure-sample` with 50 functions. */
-export const builtinWorkloads: readonly { readonly name: string; readonly description: string }[] = [
-  { name: 'azure-ten', description: 'ten functions of the Azure trace of 2019, an hour in six minutes' },
-  { name: 'azure-sample', description: '1000 functions of the Azure trace of 2019, an hour' },
-];
-
 /** A named workload, or the one at a path. @throws WorkloadError, TraceError */
 export function openWorkload(nameOrPath: string, options: WorkloadOptions = {}): LoadedWorkload {
-  if (builtinWorkloads.some(({ name }) => name === nameOrPath.split(':')[0]))
-    return builtinWorkload(nameOrPath, options);
+  if (isBuiltin(nameOrPath)) return builtinWorkload(nameOrPath, options);
   if (existsSync(nameOrPath)) return loadWorkloadPath(nameOrPath, options);
-  const names = builtinWorkloads.map(({ name }) => name);
-  const meant = suggest(nameOrPath, names);
-  throw new WorkloadError(nameOrPath, [
-    `is neither a file nor a workload${meant === undefined ? '' : `; did you mean ${meant}?`} Names: ${names.join(', ')}`,
-  ]);
+  throw new WorkloadError(nameOrPath, [`is neither a file nor a workload${meant(nameOrPath)}`]);
 }
 
-/** @throws WorkloadError where there is no such workload */
+/** A workload with a name (`builtinWorkloads`). @throws WorkloadError where there is no such one */
 export function builtinWorkload(name: string, options: WorkloadOptions = {}): LoadedWorkload {
-  const [kind, argument] = name.split(':');
-  if (argument !== undefined && !/^[1-9]\d*$/.test(argument)) {
-    throw new WorkloadError(name, [`'${argument}' is no number of functions`]);
-  }
-  const functions = options.functions ?? (argument === undefined ? undefined : Number(argument));
-  if (kind === 'azure-ten') return ready(narrowed(shippedWorkload('azure-ten'), { ...options, functions }), options);
-  if (kind === 'azure-sample') return loadWorkloadPath(SAMPLE, { ...options, functions });
-  throw new WorkloadError(name, ['there is no such workload']);
+  const { part, partBy, seed } = options;
+  const { base, functions, workload, phases, summary } = findBuiltin(name, {
+    seed,
+    functions: options.functions,
+    whole: part !== undefined,
+  });
+  const taken = part === undefined ? workload : takePart(workload, shippedSplit(base), part, partBy);
+  const narrowing = { ...options, functions: options.functions ?? functions };
+  if (phases === undefined) return ready([narrowed(taken, narrowing)], options, summary);
+  return ready(
+    phases.map((phase) => narrowed(phase, narrowing)),
+    options,
+  );
 }
 
 /**
@@ -73,20 +70,21 @@ export function builtinWorkload(name: string, options: WorkloadOptions = {}): Lo
  * and headers. @throws WorkloadError, TraceError
  */
 export function loadWorkloadPath(path: string, options: WorkloadOptions = {}): LoadedWorkload {
+  if (options.part !== undefined) throw new WorkloadError(path, ['only named workloads have parts']);
   const recognised = statSync(path).isDirectory()
     ? recogniseFolder(path, options.days)
     : recogniseFile(path, options.days);
-  if (recognised.kind === 'product') return ready(narrowed(loadWorkload(path), options), options);
+  if (recognised.kind === 'product') return ready([narrowed(loadWorkload(path), options)], options);
   const { functions, minutes, seed, strict } = options;
   const importOptions = { name: recognised.name, functions, minutes, seed, strict };
   const { workload, summary } =
     recognised.kind === '2019'
       ? importAzure2019(recognised.files, importOptions)
       : importAzure2021(recognised.source, importOptions);
-  return ready(workload, options, summary);
+  return ready([workload], options, summary);
 }
 
-/** The calls of a loaded workload, in order; with `calls`, repeated until there are so many. */
+/** The calls of a loaded workload, in order; with `calls`, repeated until there are so many (shared by its phases). */
 export function callStream(
   { phases }: LoadedWorkload,
   options: { readonly seed?: number; readonly calls?: number } = {},
@@ -96,18 +94,23 @@ export function callStream(
   return streams.length === 1 ? streams[0]! : new PhasedStream(streams);
 }
 
-const SAMPLE = fileURLToPath(new URL('../../../simulator/workload/shipped/azure-sample/', import.meta.url));
-
-function narrowed(workload: Workload, options: WorkloadOptions): Workload {
-  const { functions, minutes } = options;
-  let narrow = workload;
-  if (functions !== undefined) narrow = { ...narrow, functions: narrow.functions.slice(0, functions) };
-  if (minutes !== undefined) narrow = takeMinutes(narrow, minutes.from, minutes.count);
-  return checkWorkload(narrow, workload.name);
+function narrowed(workload: Workload, { functions, minutes }: WorkloadOptions): Workload {
+  if (functions === undefined && minutes === undefined) return workload;
+  const first = functions === undefined ? workload.functions : workload.functions.slice(0, functions);
+  const narrow = checkWorkload({ ...workload, functions: first }, workload.name);
+  return minutes === undefined ? narrow : takeMinutes(narrow, minutes.from, minutes.count);
 }
 
-function ready(workload: Workload, options: WorkloadOptions, summary?: ImportSummary): LoadedWorkload {
-  if (options.load === undefined) return { workload, phases: [workload], summary };
-  const scaling = scaleToLoad(workload, { ...options.load, seed: options.seed });
-  return { workload: scaling.workload, phases: [scaling.workload], summary, scaling };
+/** Brings the phases to the load asked for: all by what the first one needs, so that the change stays one. */
+function ready(phases: readonly Workload[], options: WorkloadOptions, summary?: ImportSummary): LoadedWorkload {
+  if (options.load === undefined) return { workload: phases[0]!, phases, summary };
+  const scaling = scaleToLoad(phases[0]!, { ...options.load, seed: options.seed });
+  const time = scaling.workload.compression.time;
+  const later = phases.slice(1).map((phase) => {
+    if (options.load?.by === 'thin')
+      throw new WorkloadError(phase.name, ['a change scenario is scaled by time or cores']);
+    const host = { ...phase.host, cores: scaling.workload.host.cores };
+    return checkWorkload({ ...phase, host, compression: { ...phase.compression, time } }, phase.name);
+  });
+  return { workload: scaling.workload, phases: [scaling.workload, ...later], summary, scaling };
 }

@@ -1,0 +1,215 @@
+import { readFileSync } from 'node:fs';
+import { fc, testProp } from '@fast-check/ava';
+import test from 'ava';
+import {
+  AWARE_PARTS,
+  awareApps,
+  awareFunction,
+  awareLine,
+  awareName,
+  builtinWorkload,
+  builtinWorkloads,
+  CallBlock,
+  CHANGE_SCENARIOS,
+  type ChangeScenario,
+  callStream,
+  checkWorkload,
+  composeAware,
+  expectedLoad,
+  INPUTS,
+  openWorkload,
+  PARTS,
+  SEGMENT_NAMES,
+  SPLIT_MINUTES,
+  scenarioPhases,
+  shippedSplit,
+  splitNames,
+  WorkloadError,
+} from '../../../simulator/index.js';
+
+const shippedJson = (name: string) =>
+  JSON.parse(readFileSync(new URL(`../../../../simulator/workload/shipped/${name}`, import.meta.url), 'utf8'));
+const lastName = (name: string) => name.slice(name.lastIndexOf('/') + 1);
+
+/** Median CPU work of a function's call, core-ms: at the median payload. */
+function medianCpu(fn: ReturnType<typeof awareFunction>): number {
+  const made = checkWorkload({ version: 1, name: 'test', functions: [fn] }).functions[0]!.profile;
+  if (typeof made.cpuMs !== 'object' || !('lognormal' in made.cpuMs)) throw new Error('lognormal');
+  return made.cpuMs.lognormal.median * made.payload.median ** made.payload.cpu;
+}
+
+test('every named workload opens and has calls', (t) => {
+  const examples: Record<string, string> = { 'aware-app': 'aware-app:17', change: 'change:file-size' };
+  for (const { name } of builtinWorkloads) {
+    const { workload, phases } = openWorkload(examples[name] ?? name);
+    t.true(expectedLoad(workload, 4) > 0, name);
+    t.is(phases[0], workload);
+  }
+  t.is(openWorkload('profiles-12').workload.functions.length, 12);
+  t.is(openWorkload('aware').workload.functions.length, 1000);
+  t.is(openWorkload('aware:20').workload.functions.length, 20);
+  t.is(openWorkload('aware-app:17').workload.functions[0]!.name, '/aware/app-017');
+});
+
+test('names that are none are refused with what there is', (t) => {
+  const refused = (name: string, message: RegExp) =>
+    t.throws(() => builtinWorkload(name), { instanceOf: WorkloadError, message });
+  refused('aware-app:1000', /ids run from 0 to 999/);
+  refused('aware-app', /ids run from 0 to 999/);
+  refused('aware-app:x', /'x' is no number/);
+  refused('change:weather', /there are file-size, table-size, /);
+  refused('nothing', /is no workload \(there are azure-ten, /);
+});
+
+test('the sample’s first functions are those of the file', (t) => {
+  const names = openWorkload('azure-sample:3').workload.functions.map(({ name }) => name);
+  t.deepEqual(names, ['/guest/0', '/guest/1', '/guest/2']);
+});
+
+test('the twelve profiles: payload sizes drive CPU, waits and memory by their exponents', (t) => {
+  const { workload } = openWorkload('profiles-12');
+  const matMul = workload.functions.find(({ name }) => name === '/guest/matMul')!;
+  t.like(matMul.profile.payload, { cpu: 3, memory: 2 });
+  const wanting = workload.functions.filter((fn) => fn.profile.parallelism > fn.userCpuMillicores! / 1000);
+  t.deepEqual(
+    wanting.map(({ name }) => lastName(name)),
+    ['primes', 'matMul', 'floatOperations', 'compress'],
+  );
+});
+
+test('the composer: 1000 applications of one to three segments, fixed in a file', (t) => {
+  const { apps } = composeAware(1);
+  t.deepEqual(awareApps(), apps);
+  t.deepEqual(shippedJson('aware-apps.json').apps, apps.map(awareLine));
+  t.is(apps.length, 1000);
+  const lengths = [1, 2, 3].map((length) => apps.filter(({ segments }) => segments.length === length).length);
+  // A third each: 333 with a standard deviation of 15.
+  for (const count of lengths) t.true(Math.abs(count - 333) < 60, `${lengths}`);
+  t.is(new Set(apps.flatMap(({ segments }) => segments)).size, 16);
+  t.true(apps.some(({ callsPerDay }) => callsPerDay > 100_000));
+});
+
+test('800 applications to train, 200 to test, no composition in two parts', (t) => {
+  t.is(AWARE_PARTS.train + AWARE_PARTS.validation, 800);
+  const { functions } = shippedSplit('aware');
+  const { apps, parts } = composeAware(1);
+  const compositions = PARTS.map((part) => {
+    t.is(functions[part].length, AWARE_PARTS[part]);
+    t.deepEqual(
+      functions[part],
+      parts[part].map((id) => awareName({ id })),
+    );
+    return new Set(parts[part].map((id) => [...apps[id]!.segments].sort().join()));
+  });
+  t.is(new Set(PARTS.flatMap((part) => parts[part])).size, 1000);
+  const all = compositions.flatMap((set) => [...set]);
+  t.is(new Set(all).size, all.length);
+});
+
+test('splits by function and by time: disjoint, complete, and what the script makes', (t) => {
+  for (const name of ['azure-ten', 'azure-sample', 'profiles-12']) {
+    const names = openWorkload(name).workload.functions.map((fn) => lastName(fn.name));
+    const split = shippedSplit(name);
+    t.deepEqual(split.functions, splitNames(names, 1));
+    t.deepEqual(PARTS.flatMap((part) => split.functions[part]).sort(), [...names].sort());
+    t.deepEqual(split.minutes, SPLIT_MINUTES);
+  }
+  t.is(shippedSplit('azure-sample').functions.test.length, 200);
+  const test5 = openWorkload('azure-sample:5', { part: 'test' }).workload;
+  t.deepEqual(
+    test5.functions.map((fn) => lastName(fn.name)),
+    shippedSplit('azure-sample').functions.test.slice(0, 5),
+  );
+  // Minutes 48 to 59 of 60, all functions.
+  const late = openWorkload('azure-ten', { part: 'test', partBy: 'time' }).workload;
+  const whole = openWorkload('azure-ten').workload;
+  late.functions.forEach((fn, i) => {
+    const { arrivals } = whole.functions[i]!;
+    t.true('perMinute' in arrivals && 'perMinute' in fn.arrivals);
+    if ('perMinute' in arrivals) t.like(fn.arrivals, { perMinute: arrivals.perMinute.slice(48, 60) });
+  });
+  t.throws(() => openWorkload('change:load', { part: 'train' }), { message: /has no parts/ });
+});
+
+test('the seven scenarios: the same functions, and what changes grows as printed', (t) => {
+  // Ratios of the printed medians (simppo-aware.md §3.8), and how much CPU work of the segment that only grows with them.
+  const expected: Record<string, number> = {
+    // compress: 1 + 12 x 3 against 1 + 12; the file grows from 256 to 768 KB.
+    compress: 37 / 13,
+    // imageRotate: 4 + 1 x 16 against 5.
+    imageRotate: 20 / 5,
+    // json2yaml: 1 + 2 x 6 against 3.
+    json2yaml: 13 / 3,
+    // matMul: three times the rows, 27 times the work: 1 + 5 x 27 against 6.
+    matMul: 136 / 6,
+    // dynamoRead: ten times the items: 1.5 + 20 against 3.5.
+    dynamoRead: 21.5 / 3.5,
+    // floatOperations: 1 + 600 against 301.
+    floatOperations: 601 / 301,
+  };
+  t.is(Object.keys(CHANGE_SCENARIOS).length, 7);
+  const seen = new Set<string>();
+  for (const scenario of Object.keys(CHANGE_SCENARIOS) as ChangeScenario[]) {
+    const phases = scenarioPhases(scenario);
+    const [before, after] = [phases[0]!, phases[1]!];
+    t.deepEqual(
+      before.functions.map(({ name, memoryMiB }) => [name, memoryMiB]),
+      after.functions.map(({ name, memoryMiB }) => [name, memoryMiB]),
+    );
+    if (scenario === 'load') continue;
+    before.functions.forEach((fn, i) => {
+      const ratio = medianCpu(after.functions[i]!) / medianCpu(fn);
+      const wanted = expected[fn.kind];
+      t.true(ratio > 1, fn.kind);
+      if (wanted === undefined) return;
+      seen.add(fn.kind);
+      t.true(Math.abs(ratio / wanted - 1) < 0.01, `${fn.kind}: ${ratio}`);
+    });
+  }
+  t.deepEqual([...seen].sort(), Object.keys(expected).sort());
+  t.is(INPUTS.image.after / INPUTS.image.before, 16);
+  const load = scenarioPhases('load').map(({ functions }) => functions[0]!.arrivals);
+  const rates = load.map((arrivals) => ('ratePerSecond' in arrivals ? arrivals.ratePerSecond * 86_400 : 0));
+  t.true(rates[0]! > 1e5 && rates[1]! < 1e5 && rates[2] === rates[0], `${rates}`);
+});
+
+test('a scenario that changes none of the applications is refused; one may be asked for', (t) => {
+  const sleeper = { id: 5, segments: ['sleep'] as const, size: 1, callsPerDay: 1000 };
+  t.throws(() => scenarioPhases('file-size', [sleeper]), { message: /changes no segment/ });
+  const mixed = { ...sleeper, segments: ['sleep', 'compress'] as const };
+  t.is(scenarioPhases('file-size', [mixed], 5)[1]!.functions[0]!.name, '/aware/app-005');
+});
+
+test('a scenario plays as one stream: before, then after, at one time scale', (t) => {
+  const loaded = openWorkload('change:matrix-size', { load: { load: 0.5, cores: 1 } });
+  t.is(loaded.phases.length, 2);
+  t.is(loaded.phases[1]!.compression.time, loaded.phases[0]!.compression.time);
+  const stream = callStream(loaded, { calls: 2000 });
+  const block = new CallBlock(5000);
+  const cpu = [0, 0];
+  let calls = 0;
+  for (let count = stream.fill(block); count > 0; count = stream.fill(block)) {
+    for (let i = 0; i < count; i++) cpu[calls++ < 1000 ? 0 : 1]! += block.cpu[i]!;
+  }
+  t.is(calls, 2000);
+  // 136 / 6 = 22.7 at the medians; in the mean the larger exponent adds to it.
+  t.true(cpu[1]! / cpu[0]! > 15, `${cpu[1]! / cpu[0]!}`);
+  t.throws(() => openWorkload('change:load', { load: { load: 1e-3, cores: 1, by: 'thin' } }), {
+    message: /scaled by time or cores/,
+  });
+});
+
+testProp(
+  'a composed application needs no less than the largest of its segments alone',
+  [
+    fc.array(fc.constantFrom(...SEGMENT_NAMES), { minLength: 1, maxLength: 3 }),
+    fc.constantFrom(0.5, 1, 1.5),
+    fc.constantFrom(...(Object.keys(INPUTS) as (keyof typeof INPUTS)[])),
+  ],
+  (t, segments, size, input) => {
+    const of = (names: typeof segments) =>
+      medianCpu(awareFunction({ id: 0, segments: names, size, callsPerDay: 1000 }, { grown: new Set([input]) }));
+    // Published numbers are rounded to a thousandth.
+    for (const name of segments) t.true(of(segments) >= of([name]) * 0.98 - 0.01);
+  },
+);
