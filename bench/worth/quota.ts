@@ -12,7 +12,7 @@ import { QueueingInvoker } from './queueing-invoker.js';
  * together must leave something: the pool lends nothing that a running activation is owed.
  */
 const SUBJECTS: readonly Subject[] = [
-  { name: 'qhungry', memoryMb: 256, cpus: 0.5, body: 'cpu', payload: { cpuMs: 300 }, cpuMs: 300, rate: 0.7 },
+  { name: 'qhungry', memoryMb: 256, cpus: 0.5, body: 'cpu', payload: { cpuMs: 300 }, cpuMs: 300, rate: 0.45 },
   {
     name: 'qparallel',
     memoryMb: 256,
@@ -20,7 +20,7 @@ const SUBJECTS: readonly Subject[] = [
     body: 'parallel',
     payload: { cpuMs: 400, workers: 2 },
     cpuMs: 400,
-    rate: 0.4,
+    rate: 0.25,
   },
   {
     name: 'qwaiter',
