@@ -12,7 +12,7 @@ import { QueueingInvoker } from './queueing-invoker.js';
  * together must leave something: the pool lends nothing that a running activation is owed.
  */
 const SUBJECTS: readonly Subject[] = [
-  { name: 'qhungry', memoryMb: 256, cpus: 0.5, body: 'cpu', payload: { cpuMs: 300 }, cpuMs: 300, rate: 0.45 },
+  { name: 'qhungry', memoryMb: 256, cpus: 0.5, body: 'cpu', payload: { cpuMs: 300 }, cpuMs: 300, rate: 0.4 },
   {
     name: 'qparallel',
     memoryMb: 256,
@@ -20,7 +20,7 @@ const SUBJECTS: readonly Subject[] = [
     body: 'parallel',
     payload: { cpuMs: 400, workers: 2 },
     cpuMs: 400,
-    rate: 0.25,
+    rate: 0.3,
   },
   {
     name: 'qwaiter',
@@ -40,8 +40,8 @@ const SUBJECTS: readonly Subject[] = [
     cpuMs: 80,
     rate: 0.6,
   },
-  { name: 'qshort', memoryMb: 128, cpus: 0.5, body: 'cpu', payload: { cpuMs: 20 }, cpuMs: 20, rate: 3 },
-  { name: 'qtiny', memoryMb: 128, cpus: 0.25, body: 'cpu', payload: { cpuMs: 8 }, cpuMs: 8, rate: 4 },
+  { name: 'qshort', memoryMb: 128, cpus: 0.5, body: 'cpu', payload: { cpuMs: 20 }, cpuMs: 20, rate: 1.5 },
+  { name: 'qtiny', memoryMb: 128, cpus: 0.25, body: 'cpu', payload: { cpuMs: 8 }, cpuMs: 8, rate: 1.5 },
   { name: 'qio', memoryMb: 256, cpus: 0.25, body: 'io', payload: { sleepMs: 250 }, cpuMs: 2, rate: 1 },
 ];
 
