@@ -23,6 +23,9 @@ const MEMORY_PERCENTILES = [1, 5, 25, 50, 75, 95, 99, 100] as const;
 const DURATION_COLUMNS = ['Average', 'Minimum', 'Maximum', ...PERCENTILES.map((p) => `percentile_Average_${p}`)];
 const MEMORY_COLUMNS = MEMORY_PERCENTILES.map((p) => `AverageAllocatedMb_pct${p}`);
 
+/** Counts held at most, functions x minutes: about 800 MB while the workload is checked. A whole day of all functions has 60 million. */
+const MOST_COUNTS = 20_000_000;
+
 /**
  * Makes a workload from days of Azure's trace of 2019, or from a sample of it, by the rules of field-notes A6. Functions are keyed by owner,
  * application and function where the columns are there (A6-03), memory by application where it has no function column. Minutes of
@@ -235,6 +238,11 @@ class Invocations {
       this.#others.set(key, 'beyond');
       this.beyond++;
     } else {
+      const [, taken] = this.#overlap(this.#minutes + counts.length);
+      if ((this.#entries.size + 1) * taken > MOST_COUNTS) {
+        const held = `more than ${MOST_COUNTS / 1e6} million counts (functions x minutes)`;
+        throw new TraceError(reader.file, reader.line, held, 'take fewer functions or fewer minutes');
+      }
       const trigger = reader.has('Trigger') ? text('Trigger') : 'unknown';
       const entry: Entry = { key, name: this.#names.take(hash), trigger, memory, durations, counts: [] };
       add(entry.counts, this.#minutes + first - from, part);

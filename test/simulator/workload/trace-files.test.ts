@@ -112,6 +112,22 @@ test('A6-01: the duplicates of a whole day are merged, its holes counted, with t
   ]);
 });
 
+test('more than 20 million counts are refused before they fill the memory', (t) => {
+  const minutes = Array.from({ length: 4000 }, (_, i) => i + 1).join(',');
+  const zeros = ',0'.repeat(3999);
+  const functions = Array.from({ length: 5001 }, (_, i) => `f${i}`);
+  const folder = folderOf(t, {
+    'my_invocation_traces_0.csv': `HashFunction,Trigger,${minutes}\n${functions.map((fn) => `${fn},http,1${zeros}\n`).join('')}`,
+    'my_memory_traces_0.csv': `HashFunction,${MEMORY}\n${functions.map((fn) => `${fn},${MEMORY_ROW}\n`).join('')}`,
+    'my_duration_traces_0.csv': `HashFunction,${DURATION}\n${functions.map((fn) => `${fn},${DURATION_ROW}\n`).join('')}`,
+  });
+  // 5000 functions of 4000 minutes are just 20 million; line 1 is the header.
+  t.is(
+    refused(folder).message,
+    'my_invocation_traces_0.csv: line 5002: more than 20 million counts (functions x minutes)',
+  );
+});
+
 test('long hashes are cut for names, and stay apart', (t) => {
   const hash = 'c455703077a17a9b8d0fc655d939fcc6d24d819fa9a1066b74f710c35a43cbc8';
   const other = hash.replace(/8$/, '9');

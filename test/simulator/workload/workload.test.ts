@@ -172,6 +172,18 @@ test('the ten-function trace fits into ten minutes on two cores, and a part of i
   t.true(part.count >= 50, `${part.count}`);
 });
 
+test('minutes are cut out of every kind of arrivals', (t) => {
+  const cut = (arrivals: WorkloadInput['functions'][number]['arrivals'], from: number, count: number) =>
+    takeMinutes(workload({}, { arrivals }), from, count).functions[0]!.arrivals;
+  t.like(cut({ perMinute: [1, 2, 3, 4] }, 1, 2), { perMinute: [2, 3] });
+  t.like(cut({ ratePerSecond: 2, seconds: 150 }, 1, 1), { ratePerSecond: 2, seconds: 60 });
+  // 150 s end half a minute into the third.
+  t.like(cut({ ratePerSecond: 2, seconds: 150 }, 2, 3), { ratePerSecond: 2, seconds: 30 });
+  t.like(cut({ ratePerSecond: 2, seconds: 150 }, 3, 2), { perMinute: [0, 0] });
+  t.deepEqual(cut({ atMs: [59_999, 60_000, 119_999, 120_000] }, 1, 1), { atMs: [0, 59_999], spanMs: 60_000 });
+  t.like(cut({ atMs: [1] }, 1, 1), { perMinute: [0] });
+});
+
 test('at least two of the shipped functions want more CPU than their users gave, and most want less', (t) => {
   const wants = shippedWorkload().functions.map((fn) => fn.profile.parallelism / (fn.userCpuMillicores! / 1000));
   t.is(wants.filter((ratio) => ratio > 1).length, 3);
