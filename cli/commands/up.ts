@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type Config, modes, systemClock } from '../../config/index.js';
@@ -36,7 +37,7 @@ export function addUp(program: Command): void {
       'run every part on this machine under one supervisor, with a live view; Ctrl-C restores every limit and stops',
     )
     .addOption(new Option('--platform <name>', 'where activations come from').choices(['simulated', 'docker', 'host']))
-    .option('--workload <file>', 'workload to play (simulated, docker)')
+    .option('--workload <name>', 'workload to play, by name or path (simulated, docker)')
     .option('--speed <factor>', 'multiple of real time (simulated)')
     .addOption(new Option('--mode <mode>', 'mode for all functions').choices([...modes]))
     .option('--for <seconds>', 'stop by itself after this long', seconds)
@@ -46,7 +47,8 @@ export function addUp(program: Command): void {
     const shorthands = {
       platform: options.platform,
       mode: options.mode,
-      'simulator.workload': options.workload === undefined ? undefined : resolve(options.workload),
+      'simulator.workload':
+        options.workload && existsSync(options.workload) ? resolve(options.workload) : options.workload,
       'simulator.speed': options.speed,
     };
     const { config } = loadSettings(globals, shorthands);

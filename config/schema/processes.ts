@@ -18,7 +18,7 @@ export const aggregatorSchema = section('The mean-field aggregator.', {
 export const simulatorSchema = section(
   'The simulated invoker host and the shipped workload (`--platform simulated | docker`).',
   {
-    workload: key(optionalText(), null, "Workload file in Gleaner's format; null: the shipped one."),
+    workload: key(optionalText(), null, "Workload by name or path: Gleaner's format, or a trace; null: azure-ten."),
     speed: key(
       z.number().positive().max(1000),
       1,
