@@ -27,6 +27,8 @@ export interface ClusterShape {
 export interface Prewarm {
   readonly memoryMiB: number;
   readonly count: number;
+  /** Time to make one, ms. */
+  readonly coldStartMs: number;
 }
 
 /** A host that is gone for a while: what ran there is lost, what waited there waits on, its containers are gone. */

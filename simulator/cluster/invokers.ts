@@ -1,0 +1,444 @@
+import { residentAfter } from '../host/working-set.js';
+import { type ActivationColumns, type Activations, Due, Phase, Stop } from './activations.js';
+import { ContainerStatus, type Containers } from './containers.js';
+import type { Cores } from './cores.js';
+import type { FunctionColumns } from './function-columns.js';
+import type { Guard } from './guard.js';
+import { isOnCpu, Limits } from './limits.js';
+import type { ClusterShape } from './options.js';
+import { ClusterOutcome, StartKind } from './recorder.js';
+
+/** Told of what the invokers have done with the calls they were sent. */
+export interface Desk {
+  /** The call is over for its caller; its place is free after this. */
+  ended(activation: number, outcome: number, now: number): void;
+  /** A container of `fn` on `host` has room again (-1: memory has become free there). */
+  freed(host: number, fn: number, container: number, now: number): void;
+  removed(fn: number, now: number): void;
+}
+
+/** Not a call: it makes a container that somebody wants to have ready. */
+const NO_CALL = -1;
+
+/**
+ * The invokers: life of containers and of the activations in them, as OpenWhisk has it. Warm ones first (the most recently used),
+ * then a prewarmed one, then a new one if nominal memory allows, the longest idle making room. Constant time each.
+ */
+export class Invokers {
+  readonly limits: Limits;
+  guard: Guard | null = null;
+  /** Containers evicted for room or by age. */
+  evicted = 0;
+
+  readonly #c: ActivationColumns;
+  readonly #activations: Activations;
+  readonly #containers: Containers;
+  readonly #functions: FunctionColumns;
+  readonly #cores: Cores;
+  readonly #desk: Desk;
+  readonly #shape: ClusterShape;
+  readonly #graceMicros: number;
+  readonly #unpauseMicros: number;
+  readonly #idleMicros: number;
+  /** Prewarmed containers that are ready, by host and kind. */
+  readonly #stock: Int32Array;
+
+  constructor(
+    activations: Activations,
+    containers: Containers,
+    functions: FunctionColumns,
+    cores: Cores,
+    desk: Desk,
+    shape: ClusterShape,
+  ) {
+    this.limits = new Limits(activations, containers, functions, cores);
+    this.#c = activations.columns;
+    this.#activations = activations;
+    this.#containers = containers;
+    this.#functions = functions;
+    this.#cores = cores;
+    this.#desk = desk;
+    this.#shape = shape;
+    this.#graceMicros = shape.pauseGraceMs * 1000;
+    this.#unpauseMicros = shape.unpauseMs * 1000;
+    this.#idleMicros = shape.idleMs * 1000;
+    this.#stock = new Int32Array(shape.hosts * shape.prewarm.length);
+  }
+
+  /** Finds a container on `host`; false where there is no room. `mayCreate`: a warm one only. */
+  place(a: number, host: number, now: number, mayCreate = true): boolean {
+    const fn = this.#c.fn[a]!;
+    this.expire(host, now);
+    const warm = this.#containers.warm(fn, host);
+    if (warm >= 0) {
+      this.use(warm, a, now);
+      return true;
+    }
+    if (!mayCreate) return false;
+    const memory = this.#functions.memory[fn]!;
+    const kind = this.#stocked(host, memory);
+    if (kind < 0 && !this.#makeRoom(host, memory, now)) return false;
+    if (kind >= 0) this.#containers.admitted[host] = this.#containers.admitted[host]! - memory;
+    this.#create(a, fn, host, memory, kind, now);
+    return true;
+  }
+
+  /** Puts an activation into a container that has room. */
+  use(container: number, a: number, now: number): void {
+    const c = this.#c;
+    const k = this.#containers.columns;
+    const wasIdle = k.active[container] === 0;
+    if (wasIdle) this.#containers.removeIdle(container);
+    this.#enter(container, a, now, StartKind.warm);
+    if (k.status[container] === ContainerStatus.starting) {
+      c.phase[a] = Phase.boarding;
+      return;
+    }
+    if (wasIdle && now - k.idleAt[container]! >= this.#graceMicros) {
+      this.#sleep(a, Phase.unpausing, now + this.#unpauseMicros);
+      return;
+    }
+    this.#startRun(a, now);
+  }
+
+  /** Makes a container that nobody has asked for yet; false where there is no room. */
+  provision(fn: number, host: number, now: number): boolean {
+    const memory = this.#functions.memory[fn]!;
+    this.expire(host, now);
+    if (this.#containers.admitted[host]! + memory > this.#shape.userMemoryMiB) return false;
+    const a = this.#activations.claim();
+    this.#c.call[a] = NO_CALL;
+    this.#c.fn[a] = fn;
+    this.#c.host[a] = host;
+    this.#c.counted[a] = 0;
+    this.#create(a, fn, host, memory, -1, now);
+    return true;
+  }
+
+  /** Something is due of an activation (or of a container being made) on its host. */
+  handle(a: number, now: number): void {
+    const c = this.#c;
+    const phase = c.phase[a]!;
+    if (!isOnCpu(phase)) {
+      this.#cores.sleepers.remove(a);
+      if (phase === Phase.creating) this.#startInit(a, now);
+      else if (phase === Phase.unpausing) this.#startRun(a, now);
+      else if (phase === Phase.stocking) this.#stockReady(a);
+      else if (c.dueKind[a] === Due.deadline) this.#timeOut(a, now);
+      else this.#resume(a, now);
+      return;
+    }
+    const kind = c.dueKind[a];
+    if (kind === Due.stop) this.#reached(a, now);
+    else if (kind === Due.deadline) this.#timeOut(a, now);
+    else if (kind === Due.refill) {
+      this.#cores.refilled(a, now);
+      // The kernel counts a throttled period when it ends.
+      if (c.tripRate[a]! < Number.POSITIVE_INFINITY) this.guard?.crossed(a, now);
+    } else {
+      if (kind === Due.crossing) {
+        this.#cores.settle(a, now);
+        this.guard?.crossed(a, now);
+      }
+      this.#cores.interrupted(a, now);
+    }
+  }
+
+  /** Removes what has been idle for too long. Nothing else happens at that time, so it is done when somebody looks. */
+  expire(host: number, now: number): void {
+    const containers = this.#containers;
+    for (;;) {
+      const oldest = containers.oldestIdle(host);
+      if (oldest < 0 || containers.columns.idleAt[oldest]! + this.#idleMicros > now) return;
+      this.evict(oldest, now);
+    }
+  }
+
+  evict(container: number, now: number): void {
+    this.evicted++;
+    this.#containers.removeIdle(container);
+    this.#remove(container, now);
+  }
+
+  /** The host is gone with all that is on it. */
+  fail(host: number, now: number): void {
+    const { sleepers, runners } = this.#cores;
+    while (runners.counts[host]! + sleepers.counts[host]! > 0) {
+      const a = runners.counts[host]! > 0 ? runners.on(host)[0]! : sleepers.at(host, 0);
+      if (this.#c.phase[a] === Phase.stocking) {
+        sleepers.remove(a);
+        this.#containers.admitted[host] = this.#containers.admitted[host]! - this.#c.work[a]!;
+        this.#activations.release(a);
+      } else this.#kill(this.#c.container[a]!, ClusterOutcome.lost, now);
+    }
+    for (let oldest = this.#containers.oldestIdle(host); oldest >= 0; oldest = this.#containers.oldestIdle(host))
+      this.evict(oldest, now);
+    this.#shape.prewarm.forEach(({ memoryMiB }, kind) => {
+      const key = host * this.#shape.prewarm.length + kind;
+      this.#containers.admitted[host] = this.#containers.admitted[host]! - memoryMiB * this.#stock[key]!;
+      this.#stock[key] = 0;
+    });
+  }
+
+  /** A host begins, or comes back: its prewarmed containers are made. */
+  stock(host: number, now: number): void {
+    this.#shape.prewarm.forEach(({ count }, kind) => {
+      for (let i = 0; i < count; i++) this.#restock(host, kind, now);
+    });
+  }
+
+  #stocked(host: number, memory: number): number {
+    const { prewarm } = this.#shape;
+    for (let kind = 0; kind < prewarm.length; kind++)
+      if (prewarm[kind]!.memoryMiB === memory && this.#stock[host * prewarm.length + kind]! > 0) return kind;
+    return -1;
+  }
+
+  /** No idle container gives way for one that nobody has asked for. */
+  #restock(host: number, kind: number, now: number): void {
+    const { memoryMiB, coldStartMs } = this.#shape.prewarm[kind]!;
+    if (this.#containers.admitted[host]! + memoryMiB > this.#shape.userMemoryMiB) return;
+    this.#containers.admitted[host] = this.#containers.admitted[host]! + memoryMiB;
+    const a = this.#activations.claim();
+    this.#c.host[a] = host;
+    this.#c.container[a] = kind;
+    this.#c.work[a] = memoryMiB;
+    this.#sleep(a, Phase.stocking, now + Math.round(coldStartMs * 1000));
+  }
+
+  #stockReady(a: number): void {
+    const key = this.#c.host[a]! * this.#shape.prewarm.length + this.#c.container[a]!;
+    this.#stock[key] = this.#stock[key]! + 1;
+    this.#activations.release(a);
+  }
+
+  /** Orders idle containers away, least recently used first, if that makes room. */
+  #makeRoom(host: number, need: number, now: number): boolean {
+    const containers = this.#containers;
+    const limit = this.#shape.userMemoryMiB - need;
+    if (containers.admitted[host]! <= limit) return true;
+    if (containers.admitted[host]! - containers.idleMemory[host]! > limit) return false;
+    while (containers.admitted[host]! > limit) this.evict(containers.oldestIdle(host), now);
+    return true;
+  }
+
+  #create(a: number, fn: number, host: number, memory: number, kind: number, now: number): void {
+    const container = this.#containers.claim(fn, host, memory);
+    const k = this.#containers.columns;
+    k.limit[container] = this.#functions.limit[fn]!;
+    k.weight[container] = this.#functions.weight[fn]!;
+    k.quota[container] = this.#functions.quota[fn]!;
+    k.resident[container] = this.#functions.base[fn]!;
+    k.epoch[container] = now;
+    this.#enter(container, a, now, kind >= 0 ? StartKind.prewarmed : StartKind.cold);
+    if (kind < 0) {
+      this.#sleep(a, Phase.creating, now + this.#functions.cold[fn]!);
+      return;
+    }
+    const key = host * this.#shape.prewarm.length + kind;
+    this.#stock[key] = this.#stock[key]! - 1;
+    this.#restock(host, kind, now);
+    this.#startInit(a, now);
+  }
+
+  #enter(container: number, a: number, now: number, start: number): void {
+    const c = this.#c;
+    const k = this.#containers.columns;
+    const active = k.active[container]! + 1;
+    k.active[container] = active;
+    c.container[a] = container;
+    c.sibling[a] = k.first[container]!;
+    k.first[container] = a;
+    c.placedAt[a] = now;
+    c.runAt[a] = Number.NaN;
+    c.cpuUsed[a] = 0;
+    c.start[a] = start;
+    if (active < this.#functions.concurrency[c.fn[a]!]!) this.#containers.addWarm(container);
+    else this.#containers.removeWarm(container);
+    if (active > 1) this.limits.spread(container, now);
+  }
+
+  #sleep(a: number, phase: number, until: number): void {
+    const c = this.#c;
+    c.phase[a] = phase;
+    c.dueAt[a] = until;
+    c.dueKind[a] = Due.timer;
+    this.#cores.sleepers.add(a);
+  }
+
+  #startInit(a: number, now: number): void {
+    const c = this.#c;
+    const fn = c.fn[a]!;
+    const container = c.container[a]!;
+    this.#containers.columns.epoch[container] = now;
+    this.guard?.containerStarted(container, now);
+    c.tapAt[a] = now;
+    c.deadline[a] = now + this.#functions.timeout[fn]!;
+    // The runtime is one process that starts: one core, whatever the function can use later.
+    this.#join(a, Phase.init, this.#functions.init[fn]!, 1, now);
+  }
+
+  #startRun(a: number, now: number): void {
+    const c = this.#c;
+    const fn = c.fn[a]!;
+    if (c.start[a] === StartKind.warm) c.tapAt[a] = now;
+    c.runAt[a] = now;
+    c.deadline[a] = now + this.#functions.timeout[fn]!;
+    c.phase[a] = Phase.before;
+    this.guard?.runStarted(a, now);
+    this.#join(a, Phase.before, c.cpu[a]!, this.#functions.parallelism[fn]!, now);
+  }
+
+  #join(a: number, phase: number, work: number, cap: number, now: number): void {
+    const c = this.#c;
+    c.phase[a] = phase;
+    c.work[a] = work;
+    c.done[a] = 0;
+    c.cap[a] = cap;
+    if (this.guard === null) c.tripRate[a] = Number.POSITIVE_INFINITY;
+    this.limits.enter(a, now);
+    this.limits.aim(a);
+    this.#cores.join(a, now);
+  }
+
+  /** The I/O wait is over. */
+  #resume(a: number, now: number): void {
+    const c = this.#c;
+    c.phase[a] = Phase.after;
+    this.limits.enter(a, now);
+    this.limits.aim(a);
+    this.#cores.join(a, now);
+  }
+
+  #reached(a: number, now: number): void {
+    const c = this.#c;
+    const phase = c.phase[a];
+    this.#cores.settle(a, now);
+    c.done[a] = c.stop[a]!;
+    const kind = c.stopKind[a];
+    if (kind === Stop.memoryTrip) {
+      this.guard?.crossed(a, now);
+      this.limits.aim(a);
+      this.#cores.interrupted(a, now);
+      return;
+    }
+    if (kind === Stop.memoryLimit) {
+      this.#kill(c.container[a]!, ClusterOutcome.outOfMemory, now);
+      return;
+    }
+    this.#offCpu(a, now);
+    if (phase === Phase.init) this.#initEnded(a, now);
+    else if (phase === Phase.before && c.io[a]! > 0) {
+      const back = now + c.io[a]!;
+      this.#sleep(a, Phase.waiting, Math.min(back, c.deadline[a]!));
+      if (back > c.deadline[a]!) c.dueKind[a] = Due.deadline;
+    } else this.#succeed(a, now);
+  }
+
+  #offCpu(a: number, now: number): void {
+    this.#cores.leave(a, now);
+    this.limits.leave(a);
+  }
+
+  #initEnded(a: number, now: number): void {
+    const container = this.#c.container[a]!;
+    const k = this.#containers.columns;
+    k.status[container] = ContainerStatus.ready;
+    this.guard?.initEnded(container, now);
+    for (let other = k.first[container]!; other >= 0; other = this.#c.sibling[other]!)
+      if (this.#c.phase[other] === Phase.boarding) this.#startRun(other, now);
+    if (this.#c.call[a] !== NO_CALL) this.#startRun(a, now);
+    else this.#detach(a, now);
+  }
+
+  #succeed(a: number, now: number): void {
+    const c = this.#c;
+    const container = c.container[a]!;
+    const fn = c.fn[a]!;
+    const k = this.#containers.columns;
+    const top = Math.max(c.peak[a]!, k.resident[container]!);
+    this.guard?.runEnded(a, ClusterOutcome.success, now);
+    k.resident[container] = residentAfter(this.#functions.base[fn]!, top, this.#functions.retained[fn]!);
+    this.#desk.ended(a, ClusterOutcome.success, now);
+    this.#detach(a, now);
+  }
+
+  /** OpenWhisk gives a container up that has let a time limit pass; what else is in it may end. */
+  #timeOut(a: number, now: number): void {
+    const container = this.#c.container[a]!;
+    if (this.#c.phase[a] === Phase.init) {
+      this.#kill(container, ClusterOutcome.timeout, now);
+      return;
+    }
+    if (isOnCpu(this.#c.phase[a]!)) this.#offCpu(a, now);
+    this.guard?.runEnded(a, ClusterOutcome.timeout, now);
+    this.#desk.ended(a, ClusterOutcome.timeout, now);
+    this.#containers.columns.status[container] = ContainerStatus.retired;
+    this.#containers.removeWarm(container);
+    this.#detach(a, now);
+  }
+
+  /** An activation leaves its container for good. */
+  #detach(a: number, now: number): void {
+    const c = this.#c;
+    const k = this.#containers.columns;
+    const container = c.container[a]!;
+    const host = c.host[a]!;
+    const fn = c.fn[a]!;
+    this.#unlink(container, a);
+    const active = k.active[container]! - 1;
+    k.active[container] = active;
+    this.limits.forget(a);
+    this.#activations.release(a);
+    if (k.status[container] === ContainerStatus.retired) {
+      if (active === 0) this.#remove(container, now);
+      this.#desk.freed(host, -1, -1, now);
+      return;
+    }
+    this.#containers.addWarm(container);
+    if (active === 0) this.#containers.addIdle(container, now);
+    else this.limits.spread(container, now);
+    this.#desk.freed(host, fn, container, now);
+  }
+
+  #unlink(container: number, a: number): void {
+    const c = this.#c;
+    const k = this.#containers.columns;
+    let other = k.first[container]!;
+    if (other === a) {
+      k.first[container] = c.sibling[a]!;
+      return;
+    }
+    while (c.sibling[other] !== a) other = c.sibling[other]!;
+    c.sibling[other] = c.sibling[a]!;
+  }
+
+  /** The container dies with all that runs in it: memory limit, host. */
+  #kill(container: number, outcome: number, now: number): void {
+    const c = this.#c;
+    const k = this.#containers.columns;
+    const host = k.host[container]!;
+    while (k.first[container]! >= 0) {
+      const a = k.first[container]!;
+      const phase = c.phase[a]!;
+      if (isOnCpu(phase)) this.#offCpu(a, now);
+      else if (phase !== Phase.boarding) this.#cores.sleepers.remove(a);
+      if (!Number.isNaN(c.runAt[a]!)) this.guard?.runEnded(a, outcome, now);
+      if (c.call[a] !== NO_CALL) this.#desk.ended(a, outcome, now);
+      this.#unlink(container, a);
+      k.active[container] = k.active[container]! - 1;
+      this.limits.forget(a);
+      this.#activations.release(a);
+    }
+    this.#remove(container, now);
+    this.#desk.freed(host, -1, -1, now);
+  }
+
+  #remove(container: number, now: number): void {
+    this.guard?.containerEnded(container, now);
+    this.#containers.removeWarm(container);
+    const fn = this.#containers.columns.fn[container]!;
+    this.#containers.release(container);
+    this.#desk.removed(fn, now);
+  }
+}

@@ -1,0 +1,72 @@
+import type { Cluster } from './cluster.js';
+import type { ClusterOptions } from './options.js';
+import { StartKind } from './recorder.js';
+import type { FunctionSummary, HarvestTotals, RunSummary } from './summary.js';
+
+const NOTHING_HARVESTED: HarvestTotals = {
+  harvestedCoreSeconds: 0,
+  acceleratedCoreSeconds: 0,
+  borrowedCoreSeconds: 0,
+  wantedCoreSeconds: 0,
+  savedSeconds: 0,
+  harvestedShare: 0,
+  acceleratedShare: 0,
+  borrowedShare: 0,
+  trips: 0,
+  control: 0,
+  revoked: 0,
+};
+
+/** What a run that is over has come to. */
+export function summarise(cluster: Cluster, options: ClusterOptions): RunSummary {
+  const { accounts, levels, functions, parts } = cluster;
+  const { tally } = accounts;
+  const { shape, calls } = parts;
+  const cores = shape.hosts * shape.cores;
+  const span = Math.max(1, calls.spanMicros);
+  const perFunction = functions.specs.map((spec, fn) => tally.functionSummary(fn, spec.name, spec.sloMs));
+  const [warm = 0, prewarmed = 0, cold = 0] = tally.starts;
+  const [success = 0, timeout = 0, outOfMemory = 0, lost = 0, rejected = 0] = tally.outcomes;
+  const started = warm + prewarmed + cold;
+  const judged = perFunction.filter((fn, index) => tally.isKnown(index) && fn.sloMs !== null);
+  return {
+    manager: typeof options.manager === 'object' ? options.manager.name : (options.manager ?? 'fixed'),
+    mode: parts.mode,
+    safeguard: false,
+    quotaPolicy: '',
+    weightPolicy: '',
+    seed: parts.seed,
+    hosts: shape.hosts,
+    cores: shape.cores,
+    userMemoryMiB: shape.userMemoryMiB,
+    functions: functions.count,
+    spanMs: calls.spanMicros / 1000,
+    endedAtMs: cluster.now / 1000,
+    offeredLoad: accounts.asked / (span * cores),
+    utilisation: levels.total / (span * cores),
+    activations: tally.activations,
+    outcomes: { success, timeout, outOfMemory, lost, rejected },
+    slowdown: tally.slowdown.summary(),
+    rfet: tally.rfet.summary(),
+    responseMs: tally.response.summary(1000),
+    slowShare: success > 0 ? tally.slow / success : 0,
+    starts: { cold: tally.starts[StartKind.cold]!, prewarmed, warm },
+    coldShare: started > 0 ? cold / started : 0,
+    waited: tally.waited,
+    waitMeanMs: tally.waited > 0 ? tally.waitTotal / tally.waited / 1000 : 0,
+    oomKills: outOfMemory,
+    harvest: NOTHING_HARVESTED,
+    worst: worstOf(perFunction, (index) => tally.isKnown(index)),
+    slo: { functions: judged.length, missed: judged.filter((fn) => fn.p99Ms > fn.sloMs!).length },
+    perFunction,
+    series: levels.summary(cores),
+  };
+}
+
+function worstOf(functions: readonly FunctionSummary[], known: (index: number) => boolean): RunSummary['worst'] {
+  const enough = functions.filter((_fn, index) => known(index));
+  const candidates = enough.length > 0 ? enough : functions.filter((fn) => fn.meanSlowdown > 0);
+  let worst: FunctionSummary | undefined;
+  for (const fn of candidates) if (worst === undefined || fn.meanSlowdown > worst.meanSlowdown) worst = fn;
+  return worst === undefined ? null : { name: worst.name, slowdown: worst.meanSlowdown, calls: worst.calls };
+}
