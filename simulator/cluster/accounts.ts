@@ -1,5 +1,5 @@
 import type { ActivationColumns } from './activations.js';
-import type { FunctionColumns } from './function-columns.js';
+import type { FunctionRows } from './function-rows.js';
 import { type CallRecord, type CallRecorder, ClusterOutcome, StartKind } from './recorder.js';
 import { Tally } from './tally.js';
 
@@ -14,7 +14,7 @@ export class Accounts {
   /** CPU work of the calls that arrived, and CPU time their runs used, core-us; inits not counted. */
   asked = 0;
   readonly #c: ActivationColumns;
-  readonly #functions: FunctionColumns;
+  readonly #functions: FunctionRows;
   readonly #recorder: CallRecorder | null;
   readonly #record: Mutable<CallRecord> = {
     call: 0,
@@ -31,7 +31,7 @@ export class Accounts {
     userMicros: 0,
   };
 
-  constructor(columns: ActivationColumns, functions: FunctionColumns, recorder: CallRecorder | null) {
+  constructor(columns: ActivationColumns, functions: FunctionRows, recorder: CallRecorder | null) {
     this.#c = columns;
     this.#functions = functions;
     this.#recorder = recorder;

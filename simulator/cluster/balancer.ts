@@ -1,3 +1,5 @@
+import { Fn, type FunctionRows } from './function-rows.js';
+
 /**
  * Where OpenWhisk's sharding load balancer sends a call: a function has a home host and a step, both by hash of namespace and
  * action; from home on every step-th host is asked until one has user memory for it (nominal memory of what is in flight). A step
@@ -5,8 +7,7 @@
  */
 export class Balancer {
   readonly hosts: number;
-  readonly home: Int32Array;
-  readonly step: Int32Array;
+  readonly #functions: FunctionRows;
   readonly #userMemory: number;
   /** MiB of the activations in flight, forced ones included. */
   readonly inFlight: Float64Array;
@@ -14,20 +15,19 @@ export class Balancer {
   readonly alive: Uint8Array;
   readonly #seed: number;
 
-  /** `names`: fully qualified, by function. `userMemory` in MiB. */
-  constructor(names: readonly string[], hosts: number, userMemory: number, seed: number) {
+  /** Writes homes and steps into the functions' rows. `userMemory` in MiB. */
+  constructor(functions: FunctionRows, hosts: number, userMemory: number, seed: number) {
     this.hosts = hosts;
+    this.#functions = functions;
     this.#userMemory = userMemory;
     this.#seed = seed;
     this.inFlight = new Float64Array(hosts);
     this.alive = new Uint8Array(hosts).fill(1);
-    this.home = new Int32Array(names.length);
-    this.step = new Int32Array(names.length);
     const steps = coprimeSteps(hosts);
-    names.forEach((name, fn) => {
+    functions.specs.forEach(({ name }, fn) => {
       const hash = placementHash(name);
-      this.home[fn] = hash % hosts;
-      this.step[fn] = steps[hash % steps.length]!;
+      functions.set(fn, Fn.home, hash % hosts);
+      functions.set(fn, Fn.step, steps[hash % steps.length]!);
     });
   }
 
@@ -35,8 +35,8 @@ export class Balancer {
   acquire(fn: number, memory: number): number {
     const { hosts, inFlight, alive } = this;
     const limit = this.#userMemory - memory;
-    const step = this.step[fn]!;
-    let host = this.home[fn]!;
+    const step = this.#functions.get(fn, Fn.step);
+    let host = this.#functions.get(fn, Fn.home);
     for (let asked = 0; asked < hosts; asked++) {
       if (inFlight[host]! <= limit && alive[host] === 1) {
         inFlight[host] = inFlight[host]! + memory;

@@ -7,7 +7,7 @@ import { Balancer } from './balancer.js';
 import { ContainerStatus, Containers } from './containers.js';
 import { Cores } from './cores.js';
 import { Dispatch } from './dispatch.js';
-import { FunctionColumns, quotaOf } from './function-columns.js';
+import { Fn, FunctionRows, quotaOf } from './function-rows.js';
 import type { Guard } from './guard.js';
 import { HostClock } from './host-clock.js';
 import { Invokers } from './invokers.js';
@@ -40,7 +40,7 @@ export interface ClusterParts {
  */
 export class Cluster {
   readonly activations = new Activations();
-  readonly functions: FunctionColumns;
+  readonly functions: FunctionRows;
   readonly containers: Containers;
   readonly cores: Cores;
   readonly invokers: Invokers;
@@ -62,14 +62,13 @@ export class Cluster {
   constructor(parts: ClusterParts) {
     const { calls, shape, mode, seed } = parts;
     this.parts = parts;
-    this.functions = new FunctionColumns(calls.functions, mode, shape.userMemoryMiB);
+    this.functions = new FunctionRows(calls.functions, mode, shape.userMemoryMiB);
     this.containers = new Containers(this.functions.count, shape.hosts);
     this.levels = new Levels(calls.spanMicros, parts.seriesBuckets);
     const { activations, functions, containers, levels } = this;
     this.cores = new Cores(activations, shape.hosts, shape.cores, levels);
     this.accounts = new Accounts(activations.columns, functions, parts.recorder);
-    const names = calls.functions.map((fn) => fn.name);
-    this.#balancer = new Balancer(names, shape.hosts, shape.userMemoryMiB, seed);
+    this.#balancer = new Balancer(functions, shape.hosts, shape.userMemoryMiB, seed);
     this.dispatch = new Dispatch(activations, this.#balancer, containers, functions, this.accounts, (fn, now) =>
       this.#timeline.push(now, Event.retry, fn, 0),
     );
@@ -206,15 +205,15 @@ export class Cluster {
     const { functions, containers, now } = this;
     const { limits } = this.invokers;
     const { fn, cpuMillicores, shares, memoryMiB } = change;
-    if (cpuMillicores !== undefined) functions.quota[fn] = quotaOf(cpuMillicores);
-    if (shares !== undefined) functions.weight[fn] = shares;
-    if (memoryMiB !== undefined) functions.limit[fn] = memoryMiB * MIB;
+    if (cpuMillicores !== undefined) functions.set(fn, Fn.quota, quotaOf(cpuMillicores));
+    if (shares !== undefined) functions.set(fn, Fn.weight, shares);
+    if (memoryMiB !== undefined) functions.set(fn, Fn.limit, memoryMiB * MIB);
     const k = containers.columns;
     for (let container = 0; container < containers.high; container++) {
       if (k.status[container] === ContainerStatus.free || k.fn[container] !== fn) continue;
-      limits.setQuota(container, functions.quota[fn]!, now);
-      limits.setWeight(container, functions.weight[fn]!, now);
-      limits.setMemory(container, functions.limit[fn]!, now);
+      limits.setQuota(container, functions.get(fn, Fn.quota), now);
+      limits.setWeight(container, functions.get(fn, Fn.weight), now);
+      limits.setMemory(container, functions.get(fn, Fn.limit), now);
       this.refresh(k.host[container]!);
     }
   }

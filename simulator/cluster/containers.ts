@@ -52,22 +52,18 @@ export class Containers {
   readonly idleMemory: Float64Array;
   readonly #oldest: Int32Array;
   readonly #newest: Int32Array;
-  /** By function and host. */
-  readonly #warm: Int32Array;
-  readonly #hosts: number;
-  readonly counts: Int32Array;
-  /** By function, on all hosts. */
-  readonly totals: Int32Array;
+  /** By function and host, two places each: the first warm one, and how many there are; behind the hosts how many on all. */
+  readonly #places: Int32Array;
+  readonly #width: number;
 
   constructor(functions: number, hosts: number) {
-    this.#hosts = hosts;
+    this.#width = 2 * (hosts + 1);
     this.admitted = new Float64Array(hosts);
     this.idleMemory = new Float64Array(hosts);
     this.#oldest = new Int32Array(hosts).fill(-1);
     this.#newest = new Int32Array(hosts).fill(-1);
-    this.#warm = new Int32Array(functions * hosts).fill(-1);
-    this.counts = new Int32Array(functions * hosts);
-    this.totals = new Int32Array(functions);
+    this.#places = new Int32Array(functions * this.#width);
+    for (let i = 0; i < this.#places.length; i += 2) this.#places[i] = -1;
   }
 
   get high(): number {
@@ -76,12 +72,17 @@ export class Containers {
 
   /** A container with room for one more activation; -1 where there is none. */
   warm(fn: number, host: number): number {
-    return this.#warm[fn * this.#hosts + host]!;
+    return this.#places[fn * this.#width + 2 * host]!;
   }
 
   /** Containers of a function on a host. */
   countOf(fn: number, host: number): number {
-    return this.counts[fn * this.#hosts + host]!;
+    return this.#places[fn * this.#width + 2 * host + 1]!;
+  }
+
+  /** On all hosts. */
+  total(fn: number): number {
+    return this.#places[(fn + 1) * this.#width - 1]!;
   }
 
   claim(fn: number, host: number, memory: number): number {
@@ -107,9 +108,7 @@ export class Containers {
     c.status[container] = ContainerStatus.starting;
     c.warm[container] = 0;
     this.admitted[host] = this.admitted[host]! + memory;
-    const key = fn * this.#hosts + host;
-    this.counts[key] = this.counts[key]! + 1;
-    this.totals[fn] = this.totals[fn]! + 1;
+    this.#add(fn, host, 1);
     return container;
   }
 
@@ -119,9 +118,7 @@ export class Containers {
     const host = c.host[container]!;
     this.count--;
     this.admitted[host] = this.admitted[host]! - c.memory[container]!;
-    const key = c.fn[container]! * this.#hosts + host;
-    this.counts[key] = this.counts[key]! - 1;
-    this.totals[c.fn[container]!] = this.totals[c.fn[container]!]! - 1;
+    this.#add(c.fn[container]!, host, -1);
     c.status[container] = ContainerStatus.free;
     c.newer[container] = this.#free;
     this.#free = container;
@@ -130,13 +127,13 @@ export class Containers {
   addWarm(container: number): void {
     const c = this.columns;
     if (c.warm[container] === 1) return;
-    const key = c.fn[container]! * this.#hosts + c.host[container]!;
-    const head = this.#warm[key]!;
+    const key = c.fn[container]! * this.#width + 2 * c.host[container]!;
+    const head = this.#places[key]!;
     c.warm[container] = 1;
     c.warmPrevious[container] = -1;
     c.warmNext[container] = head;
     if (head >= 0) c.warmPrevious[head] = container;
-    this.#warm[key] = container;
+    this.#places[key] = container;
   }
 
   removeWarm(container: number): void {
@@ -146,7 +143,7 @@ export class Containers {
     const previous = c.warmPrevious[container]!;
     const next = c.warmNext[container]!;
     if (previous >= 0) c.warmNext[previous] = next;
-    else this.#warm[c.fn[container]! * this.#hosts + c.host[container]!] = next;
+    else this.#places[c.fn[container]! * this.#width + 2 * c.host[container]!] = next;
     if (next >= 0) c.warmPrevious[next] = previous;
   }
 
@@ -179,5 +176,13 @@ export class Containers {
   /** The one that has been idle longest; -1 where there is none. */
   oldestIdle(host: number): number {
     return this.#oldest[host]!;
+  }
+
+  #add(fn: number, host: number, change: number): void {
+    const row = fn * this.#width;
+    const here = row + 2 * host + 1;
+    const all = row + this.#width - 1;
+    this.#places[here] = this.#places[here]! + change;
+    this.#places[all] = this.#places[all]! + change;
   }
 }

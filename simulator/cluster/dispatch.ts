@@ -2,7 +2,7 @@ import type { Accounts } from './accounts.js';
 import { type ActivationColumns, type Activations, Phase } from './activations.js';
 import type { Balancer } from './balancer.js';
 import type { Containers } from './containers.js';
-import type { FunctionColumns } from './function-columns.js';
+import { Fn, type FunctionRows } from './function-rows.js';
 import type { Desk, Invokers } from './invokers.js';
 import { ClusterOutcome, StartKind } from './recorder.js';
 import { Waiting } from './waiting.js';
@@ -17,14 +17,12 @@ export class Dispatch implements Desk {
   readonly #activations: Activations;
   readonly #balancer: Balancer;
   readonly #containers: Containers;
-  readonly #functions: FunctionColumns;
+  readonly #functions: FunctionRows;
   readonly #accounts: Accounts;
   /** By host. */
   readonly #buffer: Waiting;
   /** By function: all containers that it may have are busy. */
   readonly #held: Waiting;
-  /** Functions that have a cap. */
-  readonly #capped: Uint8Array;
   readonly #most: Int32Array;
   /** Most containers by function and host; null = no host has a cap of its own. */
   #mostOnHost: Int32Array | null = null;
@@ -35,7 +33,7 @@ export class Dispatch implements Desk {
     activations: Activations,
     balancer: Balancer,
     containers: Containers,
-    functions: FunctionColumns,
+    functions: FunctionRows,
     accounts: Accounts,
     wake: (fn: number, now: number) => void,
   ) {
@@ -48,7 +46,6 @@ export class Dispatch implements Desk {
     this.#buffer = new Waiting(this.#c, balancer.hosts);
     this.#held = new Waiting(this.#c, functions.count);
     this.#most = Int32Array.from(functions.specs, (spec) => spec.maxContainers ?? 0x7fffffff);
-    this.#capped = Uint8Array.from(functions.specs, (spec) => (spec.maxContainers === undefined ? 0 : 1));
     this.#wake = wake;
   }
 
@@ -63,8 +60,8 @@ export class Dispatch implements Desk {
     c.start[a] = StartKind.none;
     c.runAt[a] = Number.NaN;
     c.phase[a] = Phase.queued;
-    const memory = this.#functions.memory[fn]!;
-    if (this.#capped[fn] === 1 && this.#containers.totals[fn]! > 0) {
+    const memory = this.#functions.get(fn, Fn.memory);
+    if (this.#functions.get(fn, Fn.capped) === 1 && this.#containers.total(fn) > 0) {
       const host = this.#hostForCapped(fn, memory);
       if (host < 0) {
         this.#held.push(fn, a);
@@ -101,12 +98,12 @@ export class Dispatch implements Desk {
     this.#mostOnHost ??= new Int32Array(this.#functions.count * hosts).fill(0x7fffffff);
     const before = this.#mostOnHost[fn * hosts + host]!;
     this.#mostOnHost[fn * hosts + host] = most;
-    this.#capped[fn] = 1;
+    this.#functions.set(fn, Fn.capped, 1);
     if (most > before) this.#wake(fn, now);
   }
 
   ended(a: number, outcome: number, now: number): void {
-    this.#balancer.release(this.#c.host[a]!, this.#functions.memory[this.#c.fn[a]!]!);
+    this.#balancer.release(this.#c.host[a]!, this.#functions.get(this.#c.fn[a]!, Fn.memory));
     this.#accounts.end(a, outcome, now);
   }
 
@@ -115,7 +112,7 @@ export class Dispatch implements Desk {
     const held = fn < 0 ? -1 : this.#held.shift(fn);
     if (held >= 0) {
       this.#c.host[held] = host;
-      this.#balancer.take(host, this.#functions.memory[fn]!);
+      this.#balancer.take(host, this.#functions.get(fn, Fn.memory));
       this.invokers.use(container, held, now);
       return;
     }
@@ -137,7 +134,7 @@ export class Dispatch implements Desk {
       else {
         // Not for want of room: the others need not wait for it.
         buffer.shift(host);
-        this.#balancer.release(host, this.#functions.memory[fn]!);
+        this.#balancer.release(host, this.#functions.get(fn, Fn.memory));
         this.#held.push(fn, a);
       }
     }
@@ -153,13 +150,13 @@ export class Dispatch implements Desk {
 
   #send(a: number, host: number, now: number): void {
     this.#c.host[a] = host;
-    const mayCreate = this.#capped[this.#c.fn[a]!] === 0 || this.#mayCreate(this.#c.fn[a]!, host);
+    const mayCreate = this.#functions.get(this.#c.fn[a]!, Fn.capped) === 0 || this.#mayCreate(this.#c.fn[a]!, host);
     if (this.#buffer.first(host) >= 0 || !this.invokers.place(a, host, now, mayCreate)) this.#buffer.push(host, a);
   }
 
   #mayCreate(fn: number, host: number): boolean {
-    if (this.#capped[fn] === 0) return true;
-    if (this.#containers.totals[fn]! >= this.#most[fn]!) return false;
+    if (this.#functions.get(fn, Fn.capped) === 0) return true;
+    if (this.#containers.total(fn) >= this.#most[fn]!) return false;
     const most = this.#mostOnHost;
     return most === null || this.#containers.countOf(fn, host) < most[fn * this.#balancer.hosts + host]!;
   }
@@ -168,13 +165,13 @@ export class Dispatch implements Desk {
   #hostForCapped(fn: number, memory: number): number {
     const balancer = this.#balancer;
     let found = -1;
-    let host = balancer.home[fn]!;
+    let host = this.#functions.get(fn, Fn.home);
     for (let asked = 0; asked < balancer.hosts; asked++) {
       if (balancer.fits(host, memory)) {
         if (this.#containers.warm(fn, host) >= 0) return host;
         if (found < 0 && this.#mayCreate(fn, host)) found = host;
       }
-      host = (host + balancer.step[fn]!) % balancer.hosts;
+      host = (host + this.#functions.get(fn, Fn.step)) % balancer.hosts;
     }
     return found;
   }

@@ -2,7 +2,7 @@ import { residentAfter } from '../host/working-set.js';
 import { type ActivationColumns, type Activations, Due, Phase, Stop } from './activations.js';
 import { ContainerStatus, type Containers } from './containers.js';
 import type { Cores } from './cores.js';
-import type { FunctionColumns } from './function-columns.js';
+import { Fn, type FunctionRows } from './function-rows.js';
 import type { Guard } from './guard.js';
 import { isOnCpu, Limits } from './limits.js';
 import type { ClusterShape } from './options.js';
@@ -33,7 +33,7 @@ export class Invokers {
   readonly #c: ActivationColumns;
   readonly #activations: Activations;
   readonly #containers: Containers;
-  readonly #functions: FunctionColumns;
+  readonly #functions: FunctionRows;
   readonly #cores: Cores;
   readonly #desk: Desk;
   readonly #shape: ClusterShape;
@@ -46,7 +46,7 @@ export class Invokers {
   constructor(
     activations: Activations,
     containers: Containers,
-    functions: FunctionColumns,
+    functions: FunctionRows,
     cores: Cores,
     desk: Desk,
     shape: ClusterShape,
@@ -75,7 +75,7 @@ export class Invokers {
       return true;
     }
     if (!mayCreate) return false;
-    const memory = this.#functions.memory[fn]!;
+    const memory = this.#functions.get(fn, Fn.memory);
     const kind = this.#stocked(host, memory);
     if (kind < 0 && !this.#makeRoom(host, memory, now)) return false;
     if (kind >= 0) this.#containers.admitted[host] = this.#containers.admitted[host]! - memory;
@@ -103,7 +103,7 @@ export class Invokers {
 
   /** Makes a container that nobody has asked for yet; false where there is no room. */
   provision(fn: number, host: number, now: number): boolean {
-    const memory = this.#functions.memory[fn]!;
+    const memory = this.#functions.get(fn, Fn.memory);
     this.expire(host, now);
     if (this.#containers.admitted[host]! + memory > this.#shape.userMemoryMiB) return false;
     const a = this.#activations.claim();
@@ -225,14 +225,14 @@ export class Invokers {
   #create(a: number, fn: number, host: number, memory: number, kind: number, now: number): void {
     const container = this.#containers.claim(fn, host, memory);
     const k = this.#containers.columns;
-    k.limit[container] = this.#functions.limit[fn]!;
-    k.weight[container] = this.#functions.weight[fn]!;
-    k.quota[container] = this.#functions.quota[fn]!;
-    k.resident[container] = this.#functions.base[fn]!;
+    k.limit[container] = this.#functions.get(fn, Fn.limit);
+    k.weight[container] = this.#functions.get(fn, Fn.weight);
+    k.quota[container] = this.#functions.get(fn, Fn.quota);
+    k.resident[container] = this.#functions.get(fn, Fn.base);
     k.epoch[container] = now;
     this.#enter(container, a, now, kind >= 0 ? StartKind.prewarmed : StartKind.cold);
     if (kind < 0) {
-      this.#sleep(a, Phase.creating, now + this.#functions.cold[fn]!);
+      this.#sleep(a, Phase.creating, now + this.#functions.get(fn, Fn.cold));
       return;
     }
     const key = host * this.#shape.prewarm.length + kind;
@@ -253,7 +253,7 @@ export class Invokers {
     c.runAt[a] = Number.NaN;
     c.cpuUsed[a] = 0;
     c.start[a] = start;
-    if (active < this.#functions.concurrency[c.fn[a]!]!) this.#containers.addWarm(container);
+    if (active < this.#functions.get(c.fn[a]!, Fn.concurrency)) this.#containers.addWarm(container);
     else this.#containers.removeWarm(container);
     if (active > 1) this.limits.spread(container, now);
   }
@@ -273,9 +273,9 @@ export class Invokers {
     this.#containers.columns.epoch[container] = now;
     this.guard?.containerStarted(container, now);
     c.tapAt[a] = now;
-    c.deadline[a] = now + this.#functions.timeout[fn]!;
+    c.deadline[a] = now + this.#functions.get(fn, Fn.timeout);
     // The runtime is one process that starts: one core, whatever the function can use later.
-    this.#join(a, Phase.init, this.#functions.init[fn]!, 1, now);
+    this.#join(a, Phase.init, this.#functions.get(fn, Fn.init), 1, now);
   }
 
   #startRun(a: number, now: number): void {
@@ -283,10 +283,10 @@ export class Invokers {
     const fn = c.fn[a]!;
     if (c.start[a] === StartKind.warm) c.tapAt[a] = now;
     c.runAt[a] = now;
-    c.deadline[a] = now + this.#functions.timeout[fn]!;
+    c.deadline[a] = now + this.#functions.get(fn, Fn.timeout);
     c.phase[a] = Phase.before;
     this.guard?.runStarted(a, now);
-    this.#join(a, Phase.before, c.cpu[a]!, this.#functions.parallelism[fn]!, now);
+    this.#join(a, Phase.before, c.cpu[a]!, this.#functions.get(fn, Fn.parallelism), now);
   }
 
   #join(a: number, phase: number, work: number, cap: number, now: number): void {
@@ -358,7 +358,7 @@ export class Invokers {
     const k = this.#containers.columns;
     const top = Math.max(c.peak[a]!, k.resident[container]!);
     this.guard?.runEnded(a, ClusterOutcome.success, now);
-    k.resident[container] = residentAfter(this.#functions.base[fn]!, top, this.#functions.retained[fn]!);
+    k.resident[container] = residentAfter(this.#functions.get(fn, Fn.base), top, this.#functions.get(fn, Fn.retained));
     this.#desk.ended(a, ClusterOutcome.success, now);
     this.#detach(a, now);
   }

@@ -3,7 +3,7 @@ import { type ActivationColumns, type Activations, Phase, Stop } from './activat
 import { periodEndAt } from './bucket.js';
 import type { Containers } from './containers.js';
 import type { Cores } from './cores.js';
-import type { FunctionColumns } from './function-columns.js';
+import { Fn, type FunctionRows } from './function-rows.js';
 
 /**
  * Limits of containers, and what they mean to the activations inside. Several in one container share its weight and its bucket
@@ -12,12 +12,12 @@ import type { FunctionColumns } from './function-columns.js';
 export class Limits {
   readonly #c: ActivationColumns;
   readonly #containers: Containers;
-  readonly #functions: FunctionColumns;
+  readonly #functions: FunctionRows;
   readonly #cores: Cores;
   /** Bytes of working set at which the safeguard wants to know, of the few activations where it does. */
   readonly #trips = new Map<number, number>();
 
-  constructor(activations: Activations, containers: Containers, functions: FunctionColumns, cores: Cores) {
+  constructor(activations: Activations, containers: Containers, functions: FunctionRows, cores: Cores) {
     this.#c = activations.columns;
     this.#containers = containers;
     this.#functions = functions;
@@ -123,7 +123,7 @@ export class Limits {
       const container = c.container[a]!;
       const k = this.#containers.columns;
       const resident = k.resident[container]!;
-      const growth = this.#functions.growth[c.fn[a]!]!;
+      const growth = this.#functions.get(c.fn[a]!, Fn.growth);
       const killed = progressAtLimit(resident, c.peak[a]!, growth, k.limit[container]!) * work;
       if (killed <= stop) {
         stop = killed;
@@ -159,7 +159,7 @@ export class Limits {
     const phase = c.phase[a]!;
     if (phase !== Phase.before && phase !== Phase.waiting && phase !== Phase.after) return resident;
     const progress = c.work[a]! > 0 ? c.done[a]! / c.work[a]! : 1;
-    return workingSetAt(resident, Math.max(resident, c.peak[a]!), this.#functions.growth[c.fn[a]!]!, progress);
+    return workingSetAt(resident, Math.max(resident, c.peak[a]!), this.#functions.get(c.fn[a]!, Fn.growth), progress);
   }
 }
 

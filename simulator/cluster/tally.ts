@@ -14,6 +14,19 @@ const DURATION_OCTAVES = 36;
 /** RFET goes below one, where functions are accelerated: kept x 2^10. */
 const RFET_SCALE = 1024;
 
+/** Places in a function's row; harvested and accelerated in core-ms. */
+export const Row = {
+  calls: 0,
+  successes: 1,
+  slowdownSum: 2,
+  cold: 3,
+  oom: 4,
+  failed: 5,
+  harvested: 6,
+  accelerated: 7,
+} as const;
+const WIDTH = 8;
+
 /** Mean, maximum and distribution of one quantity over all functions. */
 class Quantity {
   readonly #histogram: Histograms;
@@ -59,27 +72,14 @@ export class Tally {
   waited = 0;
   waitTotal = 0;
   activations = 0;
-  readonly calls: Float64Array;
-  readonly #successes: Float64Array;
-  readonly #slowdownSum: Float64Array;
-  readonly #cold: Float64Array;
-  readonly #oom: Float64Array;
-  readonly #failed: Float64Array;
-  readonly harvested: Float64Array;
-  readonly accelerated: Float64Array;
+  /** A row a function: see `Row`. */
+  readonly #rows: Float64Array;
   readonly #slowdowns: Histograms;
   readonly #latencies: Histograms;
   readonly #alone: Histograms;
 
   constructor(functions: number) {
-    this.calls = new Float64Array(functions);
-    this.#successes = new Float64Array(functions);
-    this.#slowdownSum = new Float64Array(functions);
-    this.#cold = new Float64Array(functions);
-    this.#oom = new Float64Array(functions);
-    this.#failed = new Float64Array(functions);
-    this.harvested = new Float64Array(functions);
-    this.accelerated = new Float64Array(functions);
+    this.#rows = new Float64Array(WIDTH * functions);
     this.#slowdowns = new Histograms(functions, RATIO_OCTAVES);
     this.#latencies = new Histograms(functions, DURATION_OCTAVES);
     this.#alone = new Histograms(functions, DURATION_OCTAVES);
@@ -88,12 +88,12 @@ export class Tally {
   /** `wait`: us until a container was found for it. */
   ended(fn: number, outcome: number, start: number, wait: number): void {
     this.activations++;
-    this.calls[fn] = this.calls[fn]! + 1;
+    this.add(fn, Row.calls, 1);
     this.outcomes[outcome] = this.outcomes[outcome]! + 1;
     this.starts[start] = this.starts[start]! + 1;
-    if (start === StartKind.cold) this.#cold[fn] = this.#cold[fn]! + 1;
-    if (outcome === ClusterOutcome.outOfMemory) this.#oom[fn] = this.#oom[fn]! + 1;
-    if (outcome !== ClusterOutcome.success) this.#failed[fn] = this.#failed[fn]! + 1;
+    if (start === StartKind.cold) this.add(fn, Row.cold, 1);
+    if (outcome === ClusterOutcome.outOfMemory) this.add(fn, Row.oom, 1);
+    if (outcome !== ClusterOutcome.success) this.add(fn, Row.failed, 1);
     if (wait > 0) {
       this.waited++;
       this.waitTotal += wait;
@@ -111,33 +111,43 @@ export class Tally {
     if (slowdown > SLOW) this.slow++;
     this.rfet.add(execution / user);
     this.response.add(response);
-    this.#successes[fn] = this.#successes[fn]! + 1;
-    this.#slowdownSum[fn] = this.#slowdownSum[fn]! + slowdown;
+    this.add(fn, Row.successes, 1);
+    this.add(fn, Row.slowdownSum, slowdown);
     this.#slowdowns.add(fn, slowdown);
     this.#latencies.add(fn, latency);
     this.#alone.add(fn, user);
   }
 
+  /** `place`: one of {@link Row}. */
+  get(fn: number, place: number): number {
+    return this.#rows[WIDTH * fn + place]!;
+  }
+
+  add(fn: number, place: number, amount: number): void {
+    const at = WIDTH * fn + place;
+    this.#rows[at] = this.#rows[at]! + amount;
+  }
+
   functionSummary(fn: number, name: string, sloMs: number | undefined): FunctionSummary {
-    const successes = this.#successes[fn]!;
+    const successes = this.get(fn, Row.successes);
     const known = successes > 0;
     return {
       name,
-      calls: this.calls[fn]!,
-      meanSlowdown: known ? this.#slowdownSum[fn]! / successes : 0,
+      calls: this.get(fn, Row.calls),
+      meanSlowdown: known ? this.get(fn, Row.slowdownSum) / successes : 0,
       p99Slowdown: known ? this.#slowdowns.quantile(fn, 0.99) : 0,
       p99Ms: known ? this.#latencies.quantile(fn, 0.99) / 1000 : 0,
       sloMs: sloMs ?? (known ? (SLO_FACTOR * this.#alone.quantile(fn, 0.99)) / 1000 : null),
-      coldStarts: this.#cold[fn]!,
-      oomKills: this.#oom[fn]!,
-      failures: this.#failed[fn]!,
-      harvested: this.harvested[fn]! / 1000,
-      accelerated: this.accelerated[fn]! / 1000,
+      coldStarts: this.get(fn, Row.cold),
+      oomKills: this.get(fn, Row.oom),
+      failures: this.get(fn, Row.failed),
+      harvested: this.get(fn, Row.harvested) / 1000,
+      accelerated: this.get(fn, Row.accelerated) / 1000,
     };
   }
 
   /** Has enough successful activations for its figures to mean something. */
   isKnown(fn: number): boolean {
-    return this.#successes[fn]! >= ENOUGH;
+    return this.get(fn, Row.successes) >= ENOUGH;
   }
 }
