@@ -134,8 +134,10 @@ ${victimTable(section)}`;
 const POOL_LINES = ['wanted', 'borrowed', 'harvested'];
 
 function settingText({ setting, offeredLoad, functions, activations, spanMs, scaling }: Section): string {
-  const minutes = spanMs / 60_000;
-  return `${figure(functions)} functions, ${figure(activations)} activations in ${figure(minutes)} minutes on ${setting.hosts} hosts of ${setting.cores} cores and ${figure(setting.userMemoryMiB / 1024)} GiB of user memory; offered load ${figure(offeredLoad)} as drawn. ${scaling === '' ? '' : `${scaling}.`}`;
+  const { hosts, cores, userMemoryMiB } = setting;
+  const where = `${hosts === 1 ? 'one host' : `${hosts} hosts`} of ${cores} cores and ${figure(userMemoryMiB / 1024)} GiB of user memory`;
+  const load = `The calls as drawn offer a load of ${figure(offeredLoad)}${scaling === '' ? '' : `; asked for: ${scaling}`}.`;
+  return `${figure(functions)} functions, ${figure(activations)} activations in ${figure(spanMs / 60_000)} minutes on ${where}. ${load}`;
 }
 
 const DENSITY = ['cold.share', 'response.mean', 'response.p50', 'slowdown.p50'];

@@ -121,7 +121,10 @@ export function densityChart(sections: readonly Section[], metric: Comparison['m
     title: metric.title,
     xTitle: 'user memory per host, GiB',
     yTitle: metric.title,
-    x: logScale(Math.min(...sections.map(memory)), Math.max(...sections.map(memory)), ...PLOT.x),
+    x: {
+      ...logScale(Math.min(...sections.map(memory)), Math.max(...sections.map(memory)), ...PLOT.x),
+      ticks: sections.map(memory),
+    },
     y: linearScale(0, Math.max(...all), ...PLOT.y),
     lines: names.map((name) => ({
       name,

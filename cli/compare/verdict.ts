@@ -39,37 +39,45 @@ export function verdict(section: Section, metrics: Comparison['metrics']): strin
   const sentences = [
     `${first.name} wins${about === undefined ? '' : ` (${about})`}: mean slowdown of execution ${figure(mean(fixed))} → ${figure(mean(first))}, ${changeText(first.paired[RANKED_BY]!, { unit: '' })}.` +
       (same.length > 0 ? ` Not told apart from it: ${same.map(({ name }) => name).join(', ')}.` : ''),
-    why(first, fixed, metrics),
+    ...why(first, fixed, metrics),
     pays(first),
   ];
   return sentences.filter((sentence) => sentence !== '');
 }
 
-/** What explains a mean slowdown, in the order in which it is looked at. */
-const REASONS = [
+/** What explains a mean slowdown, and what it may cost, in the order in which it is looked at. */
+const EXPLAINING = [
   'execution.slow',
   'execution.p99',
   'response.mean',
   'response.p50',
+  'response.p99',
   'wait.mean',
   'cold.share',
+  'oom.kills',
   'failed.share',
-  'accelerated.share',
   'saved.seconds',
 ];
+/** Smaller changes explain nothing. */
+const NOTABLE = 0.02;
 
-function why(first: Row, fixed: Row, metrics: Comparison['metrics']): string {
-  const changes = REASONS.flatMap((key) => {
-    const metric = metrics.find((one) => one.key === key);
-    const change = first.paired?.[key];
-    if (metric === undefined || change === undefined) return [];
-    const { low, high } = change.difference;
-    const before = fixed.figures[key]!.mean;
-    const after = first.figures[key]!.mean;
-    if ((low <= 0 && high >= 0) || Math.abs(after - before) < 0.02 * Math.abs(before)) return [];
-    return [`${metric.title} ${valueText(before, metric)} → ${valueText(after, metric)}`];
-  });
-  return changes.length === 0 ? '' : `Why: ${changes.join('; ')}.`;
+/** What got better, and what worse, as far as the seeds tell. */
+function why(first: Row, fixed: Row, metrics: Comparison['metrics']): string[] {
+  const changes = (wanted: 'better' | 'worse'): string[] =>
+    EXPLAINING.flatMap((key) => {
+      const metric = metrics.find((one) => one.key === key);
+      const change = first.paired?.[key];
+      if (metric === undefined || change === undefined || judge(change, metric) !== wanted) return [];
+      const before = fixed.figures[key]!.mean;
+      const after = first.figures[key]!.mean;
+      if (Math.abs(after - before) < NOTABLE * Math.abs(before)) return [];
+      return [`${metric.title} ${valueText(before, metric)} → ${valueText(after, metric)}`];
+    });
+  const [better, worse] = [changes('better'), changes('worse')];
+  return [
+    ...(better.length === 0 ? [] : [`Why: ${better.join('; ')}.`]),
+    ...(worse.length === 0 ? [] : [`At a price: ${worse.join('; ')}.`]),
+  ];
 }
 
 function pays({ victims }: Row): string {
