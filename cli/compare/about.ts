@@ -12,7 +12,8 @@ export const ABOUT: Readonly<Record<string, string>> = {
   'short-first': 'weight by expected CPU time: short calls first, long ones never starve',
   equal: 'the same weight for every container',
   memory: "OpenWhisk's own weights, by memory",
-  srpt: 'shortest remaining first, as far as weights can say it',
+  'shortest-remaining-first':
+    'as far as weights can say it, by the true remaining work that only a simulator knows: a bound',
   sfs: 'the published SFS rule, as far as weights can say it',
   alps: 'the published ALPS rule, as far as weights can say it',
   'smallest-in-range': 'the least that the safeguard allows',

@@ -23,6 +23,12 @@ export const RULES = {
   otherTimeout: 600,
 } as const;
 
+/**
+ * Speed of the published simulator, quoted and not measured here: 7 to 9 ms per event, in Python on one thread of a machine like
+ * ours (faasrm.md §8).
+ */
+export const PUBLISHED_EVENTS_PER_SECOND = 120;
+
 /** An amount of both resources, in units. */
 export interface Allocation {
   readonly cpu: number;
