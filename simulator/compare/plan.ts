@@ -8,6 +8,7 @@ export interface ComparisonRequest {
   /** Managers and policies by name; `all`. */
   readonly contenders: readonly string[];
   readonly seeds: readonly number[];
+  /** By name or path; `name@2` plays it on two hosts. */
   readonly workloads: readonly string[];
   readonly functions?: number;
   readonly loads: readonly number[];
@@ -22,8 +23,14 @@ export interface ComparisonRequest {
 
 /** Contenders of the density section: what OpenWhisk does, and what could change how many warm containers fit. */
 const DENSITY_CONTENDERS = ['fixed', 'right-size', 'short-first', 'hpa', 'kpa', 'right-size+short-first'];
-/** Load of the density section: memory is what is looked at, so CPU must not be scarce. */
-const DENSITY_LOAD = 0.5;
+/** Load of the density section, that of the sample as recorded: memory is what is looked at, so CPU must not be scarce. */
+const DENSITY_LOAD = 0.25;
+
+/** `profiles-12@2` is `profiles-12` on two hosts: a few functions cannot keep thirty busy. */
+function placed(workload: string, hosts: number): { workload: string; hosts: number } {
+  const [, name, count] = /^(.+)@([1-9]\d{0,3})$/.exec(workload) ?? [];
+  return name === undefined ? { workload, hosts } : { workload: name, hosts: Number(count) };
+}
 
 /** A section: a setting and who meets in it. */
 export interface SectionPlan {
@@ -34,10 +41,11 @@ export interface SectionPlan {
 
 /** @throws UnknownContenderError */
 export function planSections(request: ComparisonRequest): SectionPlan[] {
-  const { contenders, workloads, functions, loads, modes, hosts, cores, memoryMiB, userMemoryMiB } = request;
-  const shape = { functions, hosts, cores, memoryMiB, userMemoryMiB };
+  const { contenders, workloads, functions, loads, modes, cores, memoryMiB, userMemoryMiB } = request;
+  const shape = { functions, cores, memoryMiB, userMemoryMiB };
   const sections: SectionPlan[] = [];
-  for (const workload of workloads) {
+  for (const spec of workloads) {
+    const { workload, hosts } = placed(spec, request.hosts);
     for (const mode of modes) {
       const runners = lineUp(contenders, mode);
       for (const load of loads) {
@@ -45,13 +53,14 @@ export function planSections(request: ComparisonRequest): SectionPlan[] {
         sections.push({
           kind: 'load',
           contenders: runners,
-          setting: { ...shape, name, workload, mode, load, sizes: 'given' },
+          setting: { ...shape, hosts, name, workload, mode, load, sizes: 'given' },
         });
       }
     }
   }
-  const [workload] = workloads;
-  if (workload === undefined) return sections;
+  const [first] = workloads;
+  if (first === undefined) return sections;
+  const { workload, hosts } = placed(first, request.hosts);
   for (const userMemory of request.densityMiB) {
     const name = `density: ${workload}, ${userMemory} MiB of user memory per host`;
     sections.push({
@@ -59,6 +68,7 @@ export function planSections(request: ComparisonRequest): SectionPlan[] {
       contenders: DENSITY_CONTENDERS.map((one) => (one === 'fixed' ? FIXED : contender(one))),
       setting: {
         ...shape,
+        hosts,
         name,
         workload,
         mode: 'weight',

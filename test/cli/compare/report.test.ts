@@ -59,7 +59,8 @@ test('the verdict says who wins, by how much, why, and who pays', (t) => {
     /^short-first wins \(.*short calls first.*\): mean slowdown of execution 1\.\d+ → 1\.\d+, −\d/,
   );
   t.regex(sentences[1]!, /^Why: .*slower than 1\.2 x alone/);
-  t.regex(sentences[2]!, /Of 10 functions 9 are faster .* the worst off is \/guest\/dh/);
+  t.regex(sentences[2]!, /^At a price: .*response, p99/);
+  t.regex(sentences[3]!, /Of 10 functions 9 are faster .* the worst off is \/guest\/dh/);
 });
 
 test('who is not told apart from the first is named; nobody wins against fixed by chance', (t) => {
