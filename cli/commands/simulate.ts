@@ -1,54 +1,118 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import {
+  callStream,
+  type LoadedWorkload,
+  openWorkload,
   type PublishedManagerName,
   type PublishedSummary,
   playPublished,
   publishedManagerNames,
+  type RunSummary,
   readPublishedSample,
+  simulateCluster,
   summarizePublished,
 } from '../../simulator/index.js';
+import { runTable } from '../compare/run-table.js';
 import { UsageError } from '../exit.js';
 import { json, processScreen, table } from '../output.js';
+import { stderrProgress } from '../progress.js';
 import { addOutputOption, type OutputOptions } from './common.js';
+import {
+  checkHosts,
+  DEFAULT_HOSTS,
+  type HostOptions,
+  MANAGERS_HINT,
+  namedContender,
+  offeredLoad,
+  wholeNumber,
+} from './simulation-options.js';
 
-interface SimulateOptions extends OutputOptions {
-  readonly mode: 'freyr-2021';
+interface SimulateOptions extends OutputOptions, HostOptions {
+  readonly mode: 'weight' | 'quota' | 'freyr-2021';
   readonly workload: string;
-  readonly functions: number;
+  readonly functions?: number;
+  readonly load?: number;
+  readonly calls?: number;
   readonly manager: string;
   readonly seed: number;
+  readonly strict?: boolean;
 }
 
 export function addSimulate(program: Command): void {
   const command = program
     .command('simulate')
-    .description('one run of a workload under one manager, in simulated time')
+    .description('one run of a workload on a simulated cluster under one manager or policy')
     .addOption(
-      new Option('--mode <mode>', "freyr-2021: the published FaaSRM simulator's rules, to reproduce its figures")
-        .choices(['freyr-2021'])
-        .default('freyr-2021'),
+      new Option(
+        '--mode <mode>',
+        "weight: containers as stock OpenWhisk makes them; quota: with a CPU quota each; freyr-2021: the published FaaSRM simulator's rules, to reproduce its figures",
+      )
+        .choices(['weight', 'quota', 'freyr-2021'])
+        .default('weight'),
     )
-    .requiredOption('--workload <path>', 'folder of a trace sample, or its file of invocations')
-    .option('--functions <n>', 'how many functions of the sample, from its first row on', wholeNumber, 10)
-    .option('--manager <name>', 'who decides', 'fixed')
-    .option('--seed <n>', 'one seed, one run', wholeNumber, 1);
+    .option('--workload <name or path>', 'a workload by name, its file, or a folder of trace tables', 'azure-sample')
+    .option('--functions <n>', 'only so many functions, from the first on', wholeNumber)
+    .option('--load <x>', 'offered load that gaps between calls are stretched or compressed to', offeredLoad)
+    .option('--calls <n>', 'repeat the workload until there are so many calls', wholeNumber)
+    .option('--manager <name>', MANAGERS_HINT, 'fixed')
+    .option('--seed <n>', 'one seed, one run', wholeNumber, 1)
+    .option('--hosts <n>', 'invoker hosts', wholeNumber, DEFAULT_HOSTS.hosts)
+    .option('--cores <n>', 'cores of each', wholeNumber, DEFAULT_HOSTS.cores)
+    .option('--memory <MiB>', 'memory of each', wholeNumber, DEFAULT_HOSTS.memory)
+    .option(
+      '--user-memory <MiB>',
+      "memory for containers on each: OpenWhisk's user-memory",
+      wholeNumber,
+      DEFAULT_HOSTS.userMemory,
+    )
+    .option('--strict', 'whatever is odd in a trace is an error');
   addOutputOption(command).action((options: SimulateOptions) => {
-    const summary = simulatePublished(options);
-    processScreen.write(options.output === 'json' ? json(summary) : publishedTable(summary));
+    if (options.mode === 'freyr-2021') {
+      const summary = simulatePublished(options);
+      processScreen.write(options.output === 'json' ? json(summary) : publishedTable(summary));
+      return;
+    }
+    checkHosts(options);
+    const { loaded, run } = simulate(options, options.mode);
+    processScreen.write(options.output === 'json' ? json(run) : runTable(run, loaded));
   });
 }
 
-function wholeNumber(text: string): number {
-  if (!/^\d{1,9}$/.test(text) || Number(text) < 1) throw new InvalidArgumentError('must be a whole number from 1 on');
-  return Number(text);
+function simulate(options: SimulateOptions, mode: 'weight' | 'quota'): { loaded: LoadedWorkload; run: RunSummary } {
+  const { hosts, cores, memory, userMemory, seed, load } = options;
+  const { manager, safeguard, quotaPolicy, weightPolicy } = namedContender(options.manager);
+  const loaded = openWorkload(options.workload, {
+    functions: options.functions,
+    seed,
+    strict: options.strict,
+    load: load === undefined ? undefined : { load, cores: hosts * cores },
+  });
+  const progress = stderrProgress();
+  const run = simulateCluster({
+    calls: callStream(loaded, { seed, calls: options.calls }),
+    cluster: { hosts, cores, memoryMiB: memory, userMemoryMiB: userMemory },
+    mode,
+    manager,
+    safeguard,
+    quotaPolicy,
+    weightPolicy,
+    seed,
+    onProgress: ({ share, activations }) => progress.update(share, `${activations} activations`),
+  });
+  progress.end();
+  return { loaded, run };
 }
+
+/** As many functions as the published runs had at least. */
+const PUBLISHED_FUNCTIONS = 10;
 
 function simulatePublished({ workload, functions, manager, seed }: SimulateOptions): PublishedSummary {
   if (!isPublishedManager(manager))
     throw new UsageError(`the published simulator has no manager '${manager}'`, {
       hint: `one of: ${publishedManagerNames.join(', ')}`,
     });
-  return summarizePublished(playPublished(readPublishedSample(workload, functions), { manager, seed }));
+  const sample = readPublishedSample(workload, functions ?? PUBLISHED_FUNCTIONS);
+  return summarizePublished(playPublished(sample, { manager, seed }));
 }
 
 const isPublishedManager = (name: string): name is PublishedManagerName =>

@@ -1,0 +1,64 @@
+import type { ImportSummary, LoadedWorkload, RunSummary, Statistics } from '../../simulator/index.js';
+import { describeScaling } from '../../simulator/index.js';
+import { plainText, table } from '../output.js';
+import { figure, percentage } from './figures.js';
+
+/** One run for people: what was played, how it went, who paid. */
+export function runTable(run: RunSummary, loaded: LoadedWorkload): string {
+  const { harvest, outcomes, starts, worst, slo } = run;
+  const failed = run.activations - outcomes.success;
+  const lines = [
+    ...workloadLines(loaded),
+    `${run.manager} in ${run.mode} mode, ${run.safeguard ? `policies ${run.quotaPolicy} and ${run.weightPolicy}` : 'no hook'}, seed ${run.seed}`,
+    `${figure(run.activations)} activations of ${figure(run.functions)} functions in ${figure(run.spanMs / 60_000)} minutes on ${run.hosts} hosts of ${run.cores} cores and ${run.userMemoryMiB} MiB of user memory; offered load ${figure(run.offeredLoad)}, cores busy ${percentage(run.utilisation)}`,
+    '',
+    statisticsTable(run),
+    `starts     cold ${percentage(run.coldShare)}, prewarmed ${figure(starts.prewarmed)}; waited for room ${figure(run.waited)}, mean ${figure(run.waitMeanMs)} ms; slower than 1.2 x alone ${percentage(run.slowShare)}`,
+    `failures   ${figure(failed)}: timeout ${outcomes.timeout}, out of memory ${outcomes.outOfMemory}, lost ${outcomes.lost}, rejected ${outcomes.rejected}`,
+    `harvested  ${figure(harvest.harvestedCoreSeconds)} core-s (${percentage(harvest.harvestedShare)} of activations); wanted ${figure(harvest.wantedCoreSeconds)}, borrowed ${figure(harvest.borrowedCoreSeconds)}, used ${figure(harvest.acceleratedCoreSeconds)}; saved ${figure(harvest.savedSeconds)} s (estimate); restored mid-run ${figure(harvest.trips)}`,
+    `objectives ${slo.missed} of ${slo.functions} functions above theirs${worst === null ? '' : `; worst function ${plainText(worst.name)}: mean slowdown ${figure(worst.slowdown)} in ${figure(worst.calls)} calls`}`,
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function statisticsTable(run: RunSummary): string {
+  const rows: [string, Statistics][] = [
+    ['slowdown (response / alone at true demand)', run.slowdown],
+    ['execution / alone at user limits', run.rfet],
+    ['response, ms', run.responseMs],
+  ];
+  const column = (title: keyof Statistics) => ({
+    title,
+    right: true,
+    value: ([, statistics]: [string, Statistics]) => figure(statistics[title]),
+  });
+  return table(
+    [
+      { title: '', value: ([name]) => name },
+      column('mean'),
+      column('p50'),
+      column('p90'),
+      column('p99'),
+      column('max'),
+    ],
+    rows,
+  );
+}
+
+/** What the importer did with the trace, where there was one, and what the load was made of. */
+export function workloadLines({ workload, summary, scaling }: LoadedWorkload): string[] {
+  return [
+    `workload ${plainText(workload.name)}${scaling === undefined ? '' : `: ${describeScaling(scaling)}`}`,
+    ...(summary === undefined ? [] : [`trace: ${importText(summary)}`]),
+  ];
+}
+
+/** Counts of an import, those above zero; the rules stand in simulator/README.md. */
+function importText(summary: ImportSummary): string {
+  const counts = Object.entries(summary).flatMap(([key, value]) =>
+    typeof value === 'number' && value > 0 ? [[key, value] as const] : [],
+  );
+  return counts.map(([key, value]) => `${words(key)} ${figure(value)}`).join(', ');
+}
+
+const words = (key: string): string => key.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
