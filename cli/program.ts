@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { addCompare } from './commands/compare.js';
 import { addConfig } from './commands/config.js';
 import { addDocs } from './commands/docs.js';
 import { addDoctor } from './commands/doctor.js';
@@ -42,6 +43,7 @@ export function gleanerProgram(): Command {
     addRestore,
     addDoctor,
     addSimulate,
+    addCompare,
     addConfig,
     addDocs,
   ])

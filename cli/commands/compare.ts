@@ -1,0 +1,192 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { type Command, InvalidArgumentError } from 'commander';
+import {
+  type ClusterMode,
+  type Comparison,
+  type ComparisonRequest,
+  compareRuns,
+  planJobs,
+  planSections,
+  runJobs,
+  runsCsv,
+} from '../../simulator/index.js';
+import { changeText, figure, percentage } from '../compare/figures.js';
+import { comparisonReport } from '../compare/report.js';
+import { RANKED_BY, ranking } from '../compare/verdict.js';
+import { EXIT } from '../exit.js';
+import { json, processScreen, table } from '../output.js';
+import { stderrProgress } from '../progress.js';
+import { packageVersion } from '../version.js';
+import { addOutputOption, type OutputOptions } from './common.js';
+import {
+  checkHosts,
+  DEFAULT_HOSTS,
+  type HostOptions,
+  listOf,
+  MANAGERS_HINT,
+  namedContender,
+  offeredLoad,
+  wholeNumber,
+} from './simulation-options.js';
+
+interface CompareOptions extends OutputOptions, HostOptions {
+  readonly managers: string[];
+  readonly seeds: number;
+  readonly firstSeed: number;
+  readonly workloads: string[];
+  readonly functions?: number;
+  readonly loads: number[];
+  readonly modes: ClusterMode[];
+  readonly density: number[] | false;
+  readonly workers: number;
+  readonly out: string;
+}
+
+const WORKLOADS = ['azure-sample', 'profiles-12@1'];
+/**
+ * Ample, so that CPU is what contenders differ by; the density section looks at memory. (With too little of it a host that falls behind
+ * evicts what it needs next, pays for cold starts with the CPU it lacks, and never recovers.)
+ */
+const AMPLE = { memory: 131_072, userMemory: 98_304 } as const;
+const LOADS = [0.5, 0.7, 0.9];
+const MODES: ClusterMode[] = ['weight', 'quota'];
+/** From scarce to ample for a thousand functions on thirty hosts. */
+const DENSITY_MIB = [4096, 6144, 8192, 16_384, 32_768];
+
+export function addCompare(program: Command): void {
+  const command = program
+    .command('compare')
+    .description(
+      'managers and policies side by side on the same calls; writes report.html, runs.csv and comparison.json',
+    )
+    .option('--managers <names>', `all, or by commas ${MANAGERS_HINT}`, listOf(String), ['all'])
+    .option('--seeds <n>', 'so many seeds', wholeNumber, 5)
+    .option('--first-seed <n>', 'and the first of them', wholeNumber, 1)
+    .option(
+      '--workloads <names>',
+      'by commas: names, files, folders of trace tables; name@2 is on two hosts',
+      listOf(String),
+      WORKLOADS,
+    )
+    .option('--functions <n>', 'only so many functions of each workload, from the first on', wholeNumber)
+    .option(
+      '--loads <list>',
+      'offered loads that gaps between calls are stretched or compressed to',
+      listOf(offeredLoad),
+      LOADS,
+    )
+    .option('--modes <list>', 'weight: stock containers; quota: with a CPU quota each', listOf(clusterMode), MODES)
+    .option('--density <MiB list>', 'user memories per host for the density section', listOf(wholeNumber), DENSITY_MIB)
+    .option('--no-density', 'no density section')
+    .option('--hosts <n>', 'invoker hosts, where a workload does not name its own', wholeNumber, DEFAULT_HOSTS.hosts)
+    .option('--cores <n>', 'cores of each', wholeNumber, DEFAULT_HOSTS.cores)
+    .option('--memory <MiB>', 'memory of each', wholeNumber, AMPLE.memory)
+    .option(
+      '--user-memory <MiB>',
+      "memory for containers on each: OpenWhisk's user-memory",
+      wholeNumber,
+      AMPLE.userMemory,
+    )
+    .option('--workers <n>', 'threads; changes nothing but the time (default: one a core)', wholeNumber)
+    .option('--out <folder>', 'where the files go', 'gleaner-comparison');
+  addOutputOption(command).action(async (options: CompareOptions) => {
+    checkHosts(options);
+    for (const name of options.managers) if (name !== 'all') namedContender(name);
+    const comparison = await compare(options);
+    mkdirSync(options.out, { recursive: true });
+    const files: [string, string][] = [
+      ['comparison.json', `${JSON.stringify(comparison)}\n`],
+      ['runs.csv', runsCsv(comparison)],
+      ['report.html', comparisonReport(comparison)],
+    ];
+    for (const [name, text] of files) writeFileSync(join(options.out, name), text);
+    if (options.output === 'json') processScreen.write(json(comparison));
+    else processScreen.write(`${overview(comparison)}\n${files.map(([name]) => join(options.out, name)).join('\n')}\n`);
+    const ahead = comparison.sections.flatMap(({ beatOracle }) => beatOracle);
+    if (ahead.length > 0)
+      process.stderr.write(`gleaner: ahead of the oracle, which nobody can be: ${ahead.join(', ')}\n`);
+    process.exitCode = ahead.length > 0 ? EXIT.failed : EXIT.ok;
+  });
+}
+
+function clusterMode(text: string): ClusterMode {
+  if (text !== 'weight' && text !== 'quota') throw new InvalidArgumentError('must be weight or quota');
+  return text;
+}
+
+async function compare(options: CompareOptions): Promise<Comparison> {
+  const seeds = Array.from({ length: options.seeds }, (_, i) => options.firstSeed + i);
+  const request: ComparisonRequest = {
+    contenders: options.managers,
+    seeds,
+    workloads: options.workloads,
+    functions: options.functions,
+    loads: options.loads,
+    modes: options.modes,
+    hosts: options.hosts,
+    cores: options.cores,
+    memoryMiB: options.memory,
+    userMemoryMiB: options.userMemory,
+    densityMiB: options.density || [],
+  };
+  const sections = planSections(request);
+  const jobs = planJobs(sections, seeds);
+  const progress = stderrProgress();
+  try {
+    const results = await runJobs(jobs, {
+      workers: options.workers ?? availableParallelism(),
+      onDone: (done) => progress.update(done / jobs.length, `${done} of ${jobs.length} runs`),
+    });
+    return compareRuns(sections, jobs, results, { command: commandOf(options), gleaner: packageVersion(), seeds });
+  } finally {
+    progress.end();
+  }
+}
+
+/** What makes the same comparison again; where it was written and by how many workers is no part of it. */
+function commandOf(options: CompareOptions): string {
+  const parts = [`gleaner compare --managers ${options.managers.join(',')} --seeds ${options.seeds}`];
+  const differs = (name: string, value: unknown, otherwise: unknown): void => {
+    if (String(value) !== String(otherwise)) parts.push(`--${name} ${value}`);
+  };
+  differs('first-seed', options.firstSeed, 1);
+  differs('workloads', options.workloads, WORKLOADS);
+  differs('functions', options.functions, undefined);
+  differs('loads', options.loads, LOADS);
+  differs('modes', options.modes, MODES);
+  if (options.density === false) parts.push('--no-density');
+  else differs('density', options.density, DENSITY_MIB);
+  differs('hosts', options.hosts, DEFAULT_HOSTS.hosts);
+  differs('cores', options.cores, DEFAULT_HOSTS.cores);
+  differs('memory', options.memory, AMPLE.memory);
+  differs('user-memory', options.userMemory, AMPLE.userMemory);
+  return parts.join(' ');
+}
+
+/** The ranking of every section, for the terminal. */
+function overview({ sections }: Comparison): string {
+  return sections
+    .map((section) => {
+      const rows = [...ranking(section), ...section.rows.filter(({ isNoise }) => isNoise)];
+      const body = table(
+        [
+          { title: 'contender', value: ({ name }) => name },
+          { title: 'slowdown', value: ({ figures }) => figure(figures[RANKED_BY]!.mean), right: true },
+          {
+            title: 'against fixed (95 %)',
+            value: ({ paired }) => (paired === undefined ? '-' : changeText(paired[RANKED_BY]!, { unit: '' })),
+            right: true,
+          },
+          { title: 'response ms', value: ({ figures }) => figure(figures['response.mean']!.mean), right: true },
+          { title: 'cold', value: ({ figures }) => percentage(figures['cold.share']!.mean), right: true },
+          { title: 'saved s', value: ({ figures }) => figure(figures['saved.seconds']!.mean), right: true },
+          { title: 'paying', value: ({ victims }) => `${victims.paying}/${victims.judged}`, right: true },
+        ],
+        rows,
+      );
+      return `${section.setting.name} (offered load ${figure(section.offeredLoad)}; the oracle has 1)\n${body}`;
+    })
+    .join('\n');
+}
