@@ -80,7 +80,9 @@ export function addSimulate(program: Command): void {
 
 function simulate(options: SimulateOptions, mode: 'weight' | 'quota'): { loaded: LoadedWorkload; run: RunSummary } {
   const { hosts, cores, memory, userMemory, seed, load } = options;
-  const { manager, safeguard, quotaPolicy, weightPolicy } = namedContender(options.manager);
+  const { name, manager, safeguard, quotaPolicy, weightPolicy, modes } = namedContender(options.manager);
+  if (!modes.includes(mode))
+    process.stderr.write(`gleaner: ${name} decides in ${modes.join()} mode only; in ${mode} mode CPU stays as it is\n`);
   const loaded = openWorkload(options.workload, {
     functions: options.functions,
     seed,

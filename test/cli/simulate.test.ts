@@ -48,6 +48,12 @@ test('a summary for people says what was played, how it went and who paid', asyn
     t.regex(out, text);
 });
 
+test('a policy that cannot act in a mode is said to', async (t) => {
+  const { code, err } = await gleaner([...small, '--mode', 'weight', '--manager', 'largest-in-range', '-o', 'json']);
+  t.is(code, 0);
+  t.regex(err, /largest-in-range decides in quota mode only/);
+});
+
 test('wrong usage ends with 2, a missing trace with 1', async (t) => {
   const nobody = await gleaner([...published, '--manager', 'nobody']);
   t.is(nobody.code, 2);
