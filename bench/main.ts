@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { benchFidelity } from './fidelity/fidelity.js';
 import { benchLatency } from './hook/latency.js';
 import { benchLimits } from './hook/limits.js';
 import { benchSafeguard } from './hook/safeguard.js';
@@ -60,6 +61,8 @@ const benches: Record<string, () => Promise<BenchRow[]>> = {
     }),
   trace: () => benchTrace({ minutes: number('minutes', 0), log }),
   memory: () => benchMemory({ log }),
+  fidelity: () =>
+    benchFidelity({ load: number('load', 0.65), seconds: number('seconds', 110), seed: number('seed', 1), log }),
   quota: () =>
     benchQuota({
       policy: values.policy,

@@ -1,0 +1,124 @@
+import { cpus } from 'node:os';
+import { type Random, SeededRandom } from '../../config/index.js';
+import {
+  type CallBlock,
+  type CalledFunction,
+  CallLog,
+  type CallStream,
+  ClusterOutcome,
+  simulateCluster,
+} from '../../simulator/index.js';
+import type { Subject } from '../worth/load.js';
+import { CONTAINERS, type Contended, USER_MEMORY_MB } from './contended.js';
+import type { SoloProfile } from './profile.js';
+
+/** Before the arrivals that count: every container is made, as in the real runs. */
+const WARM_UP_MS = 60_000;
+const WARM_UP_CPU_MS = 300;
+
+/**
+ * Durations of `/run` that the simulator expects of one condition, ms by function: same functions, same arrivals, same manager; what
+ * calls need is drawn from the solo profiles, never from the contended run.
+ */
+export function predict(
+  subjects: readonly Subject[],
+  profiles: ReadonlyMap<string, SoloProfile>,
+  condition: Pick<Contended, 'mode' | 'manager' | 'arrivals'>,
+  seed: number,
+): Map<string, number[]> {
+  const log = new CallLog();
+  const calls = new FidelityStream(subjects, profiles, condition, new SeededRandom(seed));
+  // What one call costs beside its container takes its share of the cores from all of them.
+  const beside = subjects.reduce((sum, each) => sum + (profiles.get(each.name)!.overheadMs * each.rate) / 1000, 0);
+  simulateCluster({
+    calls,
+    cluster: { hosts: 1, cores: cpus().length - beside, memoryMiB: 16_384, userMemoryMiB: USER_MEMORY_MB },
+    mode: condition.mode,
+    manager: condition.manager,
+    quotaPolicy: 'target',
+    weightPolicy: 'target',
+    safeguard: condition.manager !== 'fixed',
+    decision: { controlShare: 0 },
+    seed,
+    recorder: log,
+  });
+  const durations = new Map<string, number[]>(subjects.map((subject) => [subject.name, []]));
+  for (const call of log.calls) {
+    if (call.call < calls.warmUpCalls || call.outcome !== ClusterOutcome.success) continue;
+    durations.get(subjects[call.fn]!.name)!.push((call.endedAt - call.runAt) / 1000);
+  }
+  return durations;
+}
+
+class FidelityStream implements CallStream {
+  readonly functions: readonly CalledFunction[];
+  readonly spanMicros: number;
+  readonly expectedCalls: number;
+  readonly warmUpCalls: number;
+  readonly #subjects: readonly Subject[];
+  readonly #profiles: ReadonlyMap<string, SoloProfile>;
+  readonly #arrivals: Contended['arrivals'];
+  readonly #index: ReadonlyMap<string, number>;
+  readonly #random: Random;
+  #next = 0;
+
+  constructor(
+    subjects: readonly Subject[],
+    profiles: ReadonlyMap<string, SoloProfile>,
+    condition: Pick<Contended, 'mode' | 'arrivals'>,
+    random: Random,
+  ) {
+    this.#subjects = subjects;
+    this.#profiles = profiles;
+    this.#arrivals = [...condition.arrivals].sort((a, b) => a.atMs - b.atMs);
+    this.#index = new Map(subjects.map((subject, i) => [subject.name, i]));
+    this.#random = random;
+    this.functions = subjects.map((subject) => calledFunction(subject, profiles.get(subject.name)!));
+    this.warmUpCalls = subjects.length * CONTAINERS;
+    this.expectedCalls = this.warmUpCalls + this.#arrivals.length;
+    this.spanMicros = 1000 * (WARM_UP_MS + (this.#arrivals.at(-1)?.atMs ?? 0));
+  }
+
+  fill(block: CallBlock): number {
+    let count = 0;
+    while (count < block.capacity && this.#next < this.expectedCalls) {
+      const index = this.#next++;
+      const warming = index < this.warmUpCalls;
+      const arrival = warming ? undefined : this.#arrivals[index - this.warmUpCalls]!;
+      const fn = arrival ? this.#index.get(arrival.action.name)! : index % this.#subjects.length;
+      const profile = this.#profiles.get(this.#subjects[fn]!.name)!;
+      // CPU and waits of one and the same solo call belong together.
+      const drawn = this.#random.below(profile.cpuMs.length);
+      block.fn[count] = fn;
+      block.arrival[count] = arrival ? Math.round(1000 * (WARM_UP_MS + arrival.atMs)) : 0;
+      block.cpu[count] = 1000 * (warming ? WARM_UP_CPU_MS : profile.cpuMs[drawn]!);
+      block.io[count] = warming ? 0 : Math.round(1000 * profile.ioMs[drawn]!);
+      block.peak[count] = this.functions[fn]!.profile.memory.baseMiB * 1024 * 1024;
+      block.payload[count] = 1;
+      count++;
+    }
+    return count;
+  }
+}
+
+function calledFunction(subject: Subject, profile: SoloProfile): CalledFunction {
+  return {
+    name: `/guest/${subject.name}`,
+    version: '0.0.1',
+    kind: subject.body,
+    userCpuMillicores: subject.cpus === undefined ? null : subject.cpus * 1000,
+    memoryMiB: subject.memoryMb,
+    timeoutMs: 60_000,
+    maxContainers: CONTAINERS,
+    profile: {
+      parallelism: profile.parallelism,
+      cpuMs: WARM_UP_CPU_MS,
+      ioMs: 0,
+      memory: { baseMiB: 64, peakMiB: 64, growth: 0.5, retained: 0 },
+      payload: { median: 1, sigma: 0, cpu: 1, io: 0, memory: 0 },
+      initMs: 60,
+      coldStartMs: 450,
+      interference: { pressure: 0, sensitivity: 0 },
+    },
+  };
+}
