@@ -14,7 +14,7 @@ export function cpuRange(grant: Grant, fn: FunctionState, settings: DecisionSett
       userRange(grant, why);
       return;
     }
-    const unit = Math.max(settings.cpuUnit, settings.cpuUnitShare * grant.user);
+    const unit = cpuUnitOf(grant.user, settings);
     range(grant, peak, peak <= settings.thetaUser * grant.user, unit, settings.cpuFloor, settings.cpuCap, settings);
     return;
   }
@@ -62,6 +62,20 @@ export function memoryRange(grant: Grant, fn: FunctionState, settings: DecisionS
   );
 }
 
+/** Smallest step above a CPU peak, millicores. */
+export function cpuUnitOf(user: number, settings: DecisionSettings): number {
+  return Math.max(settings.cpuUnit, settings.cpuUnitShare * user);
+}
+
+/**
+ * The least limit that a peak may be given: a unit more, and so much that the peak stays below thetaSpike of the limit, so that a steady
+ * function never trips itself. The published presets have whole units.
+ */
+export function roomAbove(peak: number, unit: number, { preset, thetaSpike, spikeMargin }: DecisionSettings): number {
+  if (preset !== 'default') return (Math.floor(peak / unit) + 1) * unit;
+  return Math.max(peak + unit, peak / (thetaSpike - spikeMargin));
+}
+
 /** Only the user's limit. */
 export function userRange(grant: Grant, reason: RangeReason): void {
   grant.lower = grant.user;
@@ -85,8 +99,7 @@ function range(
   cap: number,
   settings: DecisionSettings,
 ): void {
-  // The second term keeps the expected peak below thetaSpike of the limit, so that a steady function never trips itself.
-  const above = Math.max(peak + unit, peak / (settings.thetaSpike - settings.spikeMargin));
+  const above = roomAbove(peak, unit, settings);
   const most = Math.max(cap, grant.user);
   if (over) {
     grant.lower = Math.min(grant.user, Math.max(above, floor));
@@ -120,7 +133,7 @@ function publishedRange(
     userRange(grant, 'first_call');
     return;
   }
-  const lower = (Math.floor(recent / unit) + 1) * unit;
+  const lower = roomAbove(recent, unit, settings);
   const over = code ? last / grant.user <= settings.thetaUser : last < grant.user;
   if (over) {
     if (last / allocation >= settings.thetaSpike) {

@@ -1,7 +1,7 @@
 import { MIB } from '../../config/index.js';
 import type { FunctionState } from '../decision/function-state.js';
 import type { Grant, Run } from '../decision/run.js';
-import type { DecisionSettings } from '../decision/settings.js';
+import { cpuUnitOf, roomAbove } from '../decision/safeguard.js';
 import type { ActivationPolicy, PolicyContext } from './activation-policy.js';
 import { LibraProfile } from './libra-profile.js';
 
@@ -34,8 +34,7 @@ export class LibraPolicy implements ActivationPolicy {
     if (profile.sizeRelated && profile.covers(size)) predicted = demand.predict(size);
     if (!(predicted >= 0)) return Number.NaN;
     if (!isCpu) return roomAbove(predicted * MIB, settings.memoryUnit, settings);
-    const unit = Math.max(settings.cpuUnit, settings.cpuUnitShare * grant.user);
-    return Math.max(profile.probe, roomAbove(predicted, unit, settings));
+    return Math.max(profile.probe, roomAbove(predicted, cpuUnitOf(grant.user, settings), settings));
   }
 
   learn(run: Run, duration: number, { settings }: PolicyContext, now: number): void {
@@ -45,16 +44,10 @@ export class LibraPolicy implements ActivationPolicy {
       this.#profiles.set(run.fn, profile);
     }
     const { cpu, memory } = run;
-    const unit = Math.max(settings.cpuUnit, settings.cpuUnitShare * cpu.user);
+    const unit = cpuUnitOf(cpu.user, settings);
     const working = memory.peak >= 0 ? memory.peak / MIB : Number.NaN;
     profile.learn(run.payload, cpu.peak, working, duration, unit, settings.memoryUnit, now, settings.halfLife);
     const all = cpu.peak >= SATURATED * cpu.granted;
     profile.probe = all ? Math.min(2 * cpu.granted, Math.max(settings.cpuCap, cpu.user)) : 0;
   }
-}
-
-/** As the safeguard's lower bound (design §3.2): a unit, and so much that the expected peak is no spike. Whole units in the published presets. */
-function roomAbove(peak: number, unit: number, { preset, thetaSpike, spikeMargin }: DecisionSettings): number {
-  if (preset !== 'default') return (Math.floor(peak / unit) + 1) * unit;
-  return Math.max(peak + unit, peak / (thetaSpike - spikeMargin));
 }
