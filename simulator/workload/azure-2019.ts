@@ -3,13 +3,14 @@ import { AnomalyLog, emptySummary, type ImportSummary } from './anomalies.js';
 import {
   ActionNames,
   type ImportOptions,
+  importedWorkload,
   MOST_DURATION_MS,
   type Points,
   workloadFunction,
 } from './recorded-function.js';
 import { TraceError } from './trace-error.js';
 import { readTable, type TraceReader, type TraceSource } from './trace-reader.js';
-import { checkWorkload, type Workload, type WorkloadInput } from './workload.js';
+import type { Workload, WorkloadInput } from './workload.js';
 
 /** The three tables of one day, or of a sample. */
 export interface TraceFiles {
@@ -68,21 +69,14 @@ export function importAzure2019(
   if (functions.length === 0) {
     throw new TraceError(days[0]!.invocations.name, 0, 'no function is left that has calls, memory and durations');
   }
-  const workload = checkWorkload({
-    version: 1,
-    name: options.name,
-    description: `${summary.kept} functions, ${summary.activations} activations, ${Math.round(summary.recordedSeconds)} s of work as recorded; CPU demand is assumed by class (simulator/workload/README.md)`,
+  const origin = {
+    assumed: 'CPU demand is assumed by class',
     source:
       summary.format === 'azure-2019'
         ? 'Azure Functions trace 2019 (Microsoft, CC-BY 4.0)'
         : 'Azure Functions trace 2019 (Microsoft, CC-BY 4.0), sampled by the authors of Freyr',
-    seed: options.seed ?? 1,
-    draws: 'stratified',
-    host: options.host ?? {},
-    compression: options.compression ?? {},
-    functions,
-  });
-  return { workload, summary };
+  };
+  return { workload: importedWorkload(functions, summary, origin, options), summary };
 }
 
 interface Row {

@@ -4,13 +4,14 @@ import { quantile } from './distribution.js';
 import {
   ActionNames,
   type ImportOptions,
+  importedWorkload,
   MOST_DURATION_MS,
   type Points,
   workloadFunction,
 } from './recorded-function.js';
 import { TraceError } from './trace-error.js';
 import { readTable, type TraceReader, type TraceSource } from './trace-reader.js';
-import { checkWorkload, type Workload, type WorkloadInput } from './workload.js';
+import type { Workload, WorkloadInput } from './workload.js';
 
 /** The columns of the trace of 2021, in s. */
 export const COLUMNS_2021 = ['app', 'func', 'end_timestamp', 'duration'] as const;
@@ -92,18 +93,11 @@ export function importAzure2021(
     summary.recordedSeconds += kept.reduce((sum, { ms }) => sum + ms, 0) / 1000;
   }
   if (functions.length === 0) throw new TraceError(source.name, 0, 'no function has a call in the part taken');
-  const workload = checkWorkload({
-    version: 1,
-    name: options.name,
-    description: `${summary.kept} functions, ${summary.activations} activations, ${Math.round(summary.recordedSeconds)} s of work as recorded; CPU demand and memory are assumed (simulator/workload/README.md)`,
+  const origin = {
+    assumed: 'CPU demand and memory are assumed',
     source: 'Azure Functions invocation trace 2021 (Microsoft, CC-BY 4.0)',
-    seed: options.seed ?? 1,
-    draws: 'stratified',
-    host: options.host ?? {},
-    compression: options.compression ?? {},
-    functions,
-  });
-  return { workload, summary };
+  };
+  return { workload: importedWorkload(functions, summary, origin, options), summary };
 }
 
 interface Calls {

@@ -1,7 +1,8 @@
 import type { SeededRandom } from '../../config/index.js';
+import type { ImportSummary } from './anomalies.js';
 import { type DemandClass, demandClass } from './demand-classes.js';
 import { scaled } from './distribution.js';
-import type { Arrivals, Compression, WorkloadInput } from './workload.js';
+import { type Arrivals, type Compression, checkWorkload, type Workload, type WorkloadInput } from './workload.js';
 
 /** What all importers are told. */
 export interface ImportOptions {
@@ -71,6 +72,26 @@ export function workloadFunction(
     },
     arrivals: recorded.arrivals,
   };
+}
+
+/** The workload of all functions that an importer has kept. `assumed`: what the trace does not say. @throws WorkloadError */
+export function importedWorkload(
+  functions: WorkloadInput['functions'],
+  { kept, activations, recordedSeconds }: ImportSummary,
+  { assumed, source }: { readonly assumed: string; readonly source: string },
+  options: ImportOptions,
+): Workload {
+  return checkWorkload({
+    version: 1,
+    name: options.name,
+    description: `${kept} functions, ${activations} activations, ${Math.round(recordedSeconds)} s of work as recorded; ${assumed} (simulator/workload/README.md)`,
+    source,
+    seed: options.seed ?? 1,
+    draws: 'stratified',
+    host: options.host ?? {},
+    compression: options.compression ?? {},
+    functions,
+  });
 }
 
 function memoryOf(memoryMiB: Points, demand: DemandClass) {
