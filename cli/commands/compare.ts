@@ -21,6 +21,7 @@ import { stderrProgress } from '../progress.js';
 import { packageVersion } from '../version.js';
 import { addOutputOption, type OutputOptions } from './common.js';
 import {
+  addHostOptions,
   checkHosts,
   DEFAULT_HOSTS,
   type HostOptions,
@@ -79,16 +80,8 @@ export function addCompare(program: Command): void {
     )
     .option('--modes <list>', 'weight: stock containers; quota: with a CPU quota each', listOf(clusterMode), MODES)
     .option('--density <MiB list>', 'user memories per host for the density section', listOf(wholeNumber), DENSITY_MIB)
-    .option('--no-density', 'no density section')
-    .option('--hosts <n>', 'invoker hosts, where a workload does not name its own', wholeNumber, DEFAULT_HOSTS.hosts)
-    .option('--cores <n>', 'cores of each', wholeNumber, DEFAULT_HOSTS.cores)
-    .option('--memory <MiB>', 'memory of each', wholeNumber, AMPLE.memory)
-    .option(
-      '--user-memory <MiB>',
-      "memory for containers on each: OpenWhisk's user-memory",
-      wholeNumber,
-      AMPLE.userMemory,
-    )
+    .option('--no-density', 'no density section');
+  addHostOptions(command, 'invoker hosts, where a workload does not name its own', AMPLE)
     .option('--workers <n>', 'threads; changes nothing but the time (default: one a core)', wholeNumber)
     .option('--out <folder>', 'where the files go', 'gleaner-comparison');
   addOutputOption(command).action(async (options: CompareOptions) => {

@@ -18,8 +18,8 @@ import { json, processScreen, table } from '../output.js';
 import { stderrProgress } from '../progress.js';
 import { addOutputOption, type OutputOptions } from './common.js';
 import {
+  addHostOptions,
   checkHosts,
-  DEFAULT_HOSTS,
   type HostOptions,
   MANAGERS_HINT,
   namedContender,
@@ -55,17 +55,8 @@ export function addSimulate(program: Command): void {
     .option('--load <x>', 'offered load that gaps between calls are stretched or compressed to', offeredLoad)
     .option('--calls <n>', 'repeat the workload until there are so many calls', wholeNumber)
     .option('--manager <name>', MANAGERS_HINT, 'fixed')
-    .option('--seed <n>', 'one seed, one run', wholeNumber, 1)
-    .option('--hosts <n>', 'invoker hosts', wholeNumber, DEFAULT_HOSTS.hosts)
-    .option('--cores <n>', 'cores of each', wholeNumber, DEFAULT_HOSTS.cores)
-    .option('--memory <MiB>', 'memory of each', wholeNumber, DEFAULT_HOSTS.memory)
-    .option(
-      '--user-memory <MiB>',
-      "memory for containers on each: OpenWhisk's user-memory",
-      wholeNumber,
-      DEFAULT_HOSTS.userMemory,
-    )
-    .option('--strict', 'whatever is odd in a trace is an error');
+    .option('--seed <n>', 'one seed, one run', wholeNumber, 1);
+  addHostOptions(command, 'invoker hosts').option('--strict', 'whatever is odd in a trace is an error');
   addOutputOption(command).action((options: SimulateOptions) => {
     if (options.mode === 'freyr-2021') {
       const summary = simulatePublished(options);

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import {
   type Contender,
   contender,
@@ -38,6 +38,19 @@ export interface HostOptions {
   readonly cores: number;
   readonly memory: number;
   readonly userMemory: number;
+}
+
+/** The options of {@link HostOptions}. `which` says whose hosts. */
+export function addHostOptions(
+  command: Command,
+  which: string,
+  { memory, userMemory }: Pick<HostOptions, 'memory' | 'userMemory'> = DEFAULT_HOSTS,
+): Command {
+  return command
+    .option('--hosts <n>', which, wholeNumber, DEFAULT_HOSTS.hosts)
+    .option('--cores <n>', 'cores of each', wholeNumber, DEFAULT_HOSTS.cores)
+    .option('--memory <MiB>', 'memory of each', wholeNumber, memory)
+    .option('--user-memory <MiB>', "memory for containers on each: OpenWhisk's user-memory", wholeNumber, userMemory);
 }
 
 /** @throws UsageError */
