@@ -1,8 +1,6 @@
 import { WORK_EPSILON } from '../host/cpu.js';
+import { PERIOD_MICROS } from '../host/placement.js';
 import type { ActivationColumns } from './activations.js';
-
-/** The CFS period Docker gives a container that has a quota, us. */
-export const PERIOD_MICROS = 100_000;
 
 /**
  * The kernel's quota, `quota` core-us at each boundary of a period and nothing carried over, in closed form: at a constant rate

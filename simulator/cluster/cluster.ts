@@ -1,5 +1,6 @@
 import { MIB } from '../../config/index.js';
 import { EventQueue } from '../host/event-queue.js';
+import { quotaOf } from '../host/placement.js';
 import { CallBlock, type CallStream } from '../workload/call-stream.js';
 import { Accounts } from './accounts.js';
 import { Activations } from './activations.js';
@@ -7,7 +8,7 @@ import { Balancer } from './balancer.js';
 import { ContainerStatus, Containers } from './containers.js';
 import { Cores } from './cores.js';
 import { Dispatch } from './dispatch.js';
-import { Fn, FunctionRows, quotaOf } from './function-rows.js';
+import { Fn, FunctionRows } from './function-rows.js';
 import type { Guard } from './guard.js';
 import { HostClock } from './host-clock.js';
 import { Invokers } from './invokers.js';

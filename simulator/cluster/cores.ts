@@ -1,6 +1,7 @@
 import { timeToThrottle, WORK_EPSILON } from '../host/cpu.js';
+import { PERIOD_MICROS } from '../host/placement.js';
 import { type ActivationColumns, type Activations, Due, OnCore } from './activations.js';
-import { drawFromBucket, isThrottled, PERIOD_MICROS, timeInBucket } from './bucket.js';
+import { drawFromBucket, isThrottled, timeInBucket } from './bucket.js';
 import { canCross, crossingAt } from './crossing.js';
 import type { Levels } from './levels.js';
 import { Runners } from './runners.js';

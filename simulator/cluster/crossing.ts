@@ -1,6 +1,7 @@
 import { timeToThrottle } from '../host/cpu.js';
+import { PERIOD_MICROS } from '../host/placement.js';
 import { type ActivationColumns, Phase } from './activations.js';
-import { isThrottled, PERIOD_MICROS } from './bucket.js';
+import { isThrottled } from './bucket.js';
 
 /** No use is measured over less than this, us (design §3.2). */
 export const WINDOW_MICROS = 50_000;

@@ -1,8 +1,7 @@
 import { MIB } from '../../config/index.js';
 import { timeUnderQuota } from '../host/cpu.js';
-import { sharesOf } from '../host/placement.js';
+import { PERIOD_MICROS, quotaOf, sharesOf } from '../host/placement.js';
 import type { CalledFunction } from '../workload/call-stream.js';
-import { PERIOD_MICROS } from './bucket.js';
 import type { ClusterMode } from './options.js';
 
 /** Places in a function's row. */
@@ -102,9 +101,4 @@ export class FunctionRows {
     if (io === 0) return timeUnderQuota(cpu, parallelism, quota, PERIOD_MICROS);
     return 2 * timeUnderQuota(cpu / 2, parallelism, quota, PERIOD_MICROS) + io;
   }
-}
-
-/** Core-us a period. */
-export function quotaOf(millicores: number | null): number {
-  return millicores === null ? 0 : (millicores * PERIOD_MICROS) / 1000;
 }

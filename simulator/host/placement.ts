@@ -43,12 +43,17 @@ export function sharesOf(memoryMiB: number, userMemoryBytes: number): number {
   return Math.max(2, Math.floor((1024 * memoryMiB * MIB) / userMemoryBytes));
 }
 
+/** A user's CPU as a quota, core-us a period; 0 = none. */
+export function quotaOf(millicores: number | null): number {
+  return millicores === null ? 0 : (millicores * PERIOD_MICROS) / 1000;
+}
+
 /** Gives a new container the limits OpenWhisk would, and the profile of its function. */
 export function furnish(table: ContainerTable, slot: number, spec: WorkloadFunction, userMemoryBytes: number): void {
   const c = table.columns;
   c.weight[slot] = sharesOf(spec.memoryMiB, userMemoryBytes);
   c.period[slot] = PERIOD_MICROS;
-  c.quota[slot] = spec.userCpuMillicores === null ? 0 : (spec.userCpuMillicores * PERIOD_MICROS) / 1000;
+  c.quota[slot] = quotaOf(spec.userCpuMillicores);
   c.limit[slot] = spec.memoryMiB * MIB;
   c.base[slot] = spec.profile.memory.baseMiB * MIB;
   c.growth[slot] = spec.profile.memory.growth;
