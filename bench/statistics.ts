@@ -1,13 +1,13 @@
 import type { Random } from '../config/index.js';
+import { quantileOf } from '../simulator/index.js';
 
-/** Linear-interpolated quantile (type 7) of unsorted values; NaN for none. */
+/** Linear between ranks (type 7), of unsorted values; NaN for none. */
 export function quantile(values: readonly number[], q: number): number {
   if (values.length === 0) return Number.NaN;
-  const sorted = [...values].sort((a, b) => a - b);
-  const at = (sorted.length - 1) * q;
-  const low = Math.floor(at);
-  const high = Math.min(sorted.length - 1, low + 1);
-  return sorted[low]! + (sorted[high]! - sorted[low]!) * (at - low);
+  return quantileOf(
+    [...values].sort((a, b) => a - b),
+    q,
+  );
 }
 
 export const median = (values: readonly number[]): number => quantile(values, 0.5);
