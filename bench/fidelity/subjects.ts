@@ -1,5 +1,5 @@
 import type { Random } from '../../config/index.js';
-import type { Arrival } from '../../simulator/index.js';
+import { type Arrival, normalQuantile } from '../../simulator/index.js';
 import { poissonArrivals, type Subject } from '../worth/load.js';
 
 /** Limits that every condition is run with: stock containers, or quotas as a user could have set them. */
@@ -37,7 +37,7 @@ export function fidelitySubjects(mode: FidelityMode, load: number, cores: number
 
 /** The payload of one call: the subject's own, with its CPU time drawn. */
 export function drawPayload(subject: Subject, random: Random): Record<string, number> {
-  const cpuMs = subject.cpuMs * Math.exp(SIGMA * normal(random));
+  const cpuMs = subject.cpuMs * Math.exp(SIGMA * normalQuantile(random.next()));
   return { ...subject.payload, cpuMs: Math.round(cpuMs * 10) / 10 };
 }
 
@@ -49,10 +49,4 @@ export function fidelityArrivals(subjects: readonly Subject[], seconds: number, 
     ...arrival,
     payload: drawPayload(byName.get(arrival.action.name)!, demand.get(arrival.action.name)!),
   }));
-}
-
-/** Box and Muller's transform. */
-function normal(random: Random): number {
-  const radius = Math.sqrt(-2 * Math.log(1 - random.next()));
-  return radius * Math.cos(2 * Math.PI * random.next());
 }

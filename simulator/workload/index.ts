@@ -15,7 +15,7 @@ export { importAzure2021 } from './azure-2021.js';
 export { builtinWorkloads } from './builtin.js';
 export { CallBlock, type CalledFunction, type CallStream, PlanStream } from './call-stream.js';
 export { type DemandClass, demandClass } from './demand-classes.js';
-export { type Distribution, mean, quantile, scaled } from './distribution.js';
+export { type Distribution, mean, normalQuantile, quantile, scaled } from './distribution.js';
 export {
   describeScaling,
   expectedLoad,
