@@ -81,19 +81,22 @@ function simulate(options: SimulateOptions, mode: 'weight' | 'quota'): { loaded:
     load: load === undefined ? undefined : { load, cores: hosts * cores },
   });
   const progress = stderrProgress();
-  const run = simulateCluster({
-    calls: callStream(loaded, { seed, calls: options.calls }),
-    cluster: { hosts, cores, memoryMiB: memory, userMemoryMiB: userMemory },
-    mode,
-    manager,
-    safeguard,
-    quotaPolicy,
-    weightPolicy,
-    seed,
-    onProgress: ({ share, activations }) => progress.update(share, `${activations} activations`),
-  });
-  progress.end();
-  return { loaded, run };
+  try {
+    const run = simulateCluster({
+      calls: callStream(loaded, { seed, calls: options.calls }),
+      cluster: { hosts, cores, memoryMiB: memory, userMemoryMiB: userMemory },
+      mode,
+      manager,
+      safeguard,
+      quotaPolicy,
+      weightPolicy,
+      seed,
+      onProgress: ({ share, activations }) => progress.update(share, `${activations} activations`),
+    });
+    return { loaded, run };
+  } finally {
+    progress.end();
+  }
 }
 
 /** As many functions as the published runs had at least. */
