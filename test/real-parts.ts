@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import type { ExecutionContext } from 'ava';
 
 /** True where a program is missing: the test has failed in CI, and passed with a loud line elsewhere. */
-export function missing(t: ExecutionContext, programs: readonly [string, ...string[]][]): boolean {
-  const absent = programs.filter(([program, ...args]) => spawnSync(program, args, { timeout: 10_000 }).status !== 0);
+export function missing(t: ExecutionContext, programs: Programs): boolean {
+  const absent = programs.filter(([program, ...args]) => spawnSync(program, args, { timeout: 20_000 }).status !== 0);
   if (absent.length === 0) return false;
   const names = absent.map(([program]) => program).join(', ');
   if (process.env.CI) t.fail(`needs ${names}`);
@@ -12,8 +12,8 @@ export function missing(t: ExecutionContext, programs: readonly [string, ...stri
   return true;
 }
 
-export const realParts: readonly [string, ...string[]][] = [
-  ['docker', 'version'],
-  ['tcpdump', '--version'],
-  ['nats-server', '--version'],
-];
+type Programs = readonly [string, ...string[]][];
+
+export const dockerAlone: Programs = [['docker', 'version']];
+export const dockerAndTap: Programs = [...dockerAlone, ['tcpdump', '--version']];
+export const realParts: Programs = [...dockerAndTap, ['nats-server', '--version']];

@@ -14,11 +14,11 @@ import {
   resolveCgroups,
   restoreAll,
 } from '../../../openwhisk-plugin/index.js';
+import { dockerAlone, missing } from '../../real-parts.js';
 import {
   containerName,
   docker,
   eventually,
-  hasDocker,
   IDLE,
   nodeImage,
   removeContainers,
@@ -39,7 +39,7 @@ async function withContainers(
     facts: HostFacts,
   ) => Promise<void>,
 ): Promise<void> {
-  if (!hasDocker(t)) return;
+  if (missing(t, dockerAlone)) return;
   await nodeImage();
   const names = programs.map((_, index) => containerName(`limits${index}`));
   const mine = new Set(names);
@@ -186,7 +186,7 @@ test.serial(
 );
 
 test.serial('A2-11: a quota is not above that of the group over it, and the period stays', async (t) => {
-  if (!hasDocker(t)) return;
+  if (missing(t, dockerAlone)) return;
   const parent = `/${containerName('parent')}`;
   const flags = ['--cgroup-parent', parent, '--cpu-quota', '50000', '--memory', '128m', '--memory-swap', '128m'];
   await withContainers(t, [{ program: IDLE, flags }], async ([container], writer, _engine, facts) => {
@@ -282,7 +282,7 @@ test.serial('A1-15: after a crash every container is back at its user limits, fr
 });
 
 test.serial('A1-15: fifty containers are restored within a second, the engine asked included', async (t) => {
-  if (!hasDocker(t)) return;
+  if (missing(t, dockerAlone)) return;
   const names = Array.from({ length: 50 }, (_, i) => containerName(`many${i}`));
   const mine = new Set(names);
   const engine = new DockerEngine({ managed: (name) => mine.has(name) });

@@ -1,26 +1,12 @@
-import { execFile, execFileSync, spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { rmdirSync } from 'node:fs';
 import { promisify } from 'node:util';
-import type { ExecutionContext } from 'ava';
 
 const run = promisify(execFile);
 
 /** Everything these tests make begins so, and nothing else is touched. */
 export const PREFIX = 'glcg_';
 const IMAGE = `${PREFIX}node`;
-
-/** True where a real Docker is there; in CI its absence is a failure, elsewhere a loud line. */
-export function hasDocker(t: ExecutionContext): boolean {
-  try {
-    execFileSync('docker', ['version'], { stdio: 'ignore', timeout: 20_000 });
-    return true;
-  } catch {
-    if (process.env.CI) t.fail('no Docker in CI');
-    else t.log('NO DOCKER HERE: NOTHING WAS TESTED');
-    t.pass();
-    return false;
-  }
-}
 
 /** An image of this host's own node and the libraries it needs; made once. */
 export async function nodeImage(): Promise<string> {

@@ -10,11 +10,11 @@ import {
   emptySample,
   resolveCgroups,
 } from '../../../openwhisk-plugin/index.js';
+import { dockerAlone, missing } from '../../real-parts.js';
 import {
   containerName,
   docker,
   eventually,
-  hasDocker,
   IDLE,
   nodeImage,
   removeContainers,
@@ -30,7 +30,7 @@ async function withContainer(
   flags: readonly string[],
   body: (container: ContainerInfo, monitor: CgroupUsageMonitor, engine: DockerEngine, version: 1 | 2) => Promise<void>,
 ): Promise<void> {
-  if (!hasDocker(t)) return;
+  if (missing(t, dockerAlone)) return;
   await nodeImage();
   const name = containerName('usage');
   const engine = new DockerEngine({ managed: (each) => each === name });

@@ -1,10 +1,10 @@
 import test from 'ava';
 import { DockerEngine } from '../../../openwhisk-plugin/index.js';
+import { dockerAlone, missing } from '../../real-parts.js';
 import {
   containerName,
   docker,
   eventually,
-  hasDocker,
   IDLE,
   nodeImage,
   removeContainers,
@@ -13,7 +13,7 @@ import {
 import { Recorder } from './recorder.js';
 
 test.serial('a real container is announced at its start and ended at its death, by events alone', async (t) => {
-  if (!hasDocker(t)) return;
+  if (missing(t, dockerAlone)) return;
   await nodeImage();
   const name = containerName('events');
   const network = containerName('net');
@@ -74,7 +74,7 @@ test.serial('a real container is announced at its start and ended at its death, 
 });
 
 test.serial('A1-09: an OOM kill of a child is told, although the container lives on', async (t) => {
-  if (!hasDocker(t)) return;
+  if (missing(t, dockerAlone)) return;
   await nodeImage();
   const name = containerName('oom');
   const engine = new DockerEngine({ managed: (each) => each === name });

@@ -1,8 +1,8 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import { type Config, configSchema, SeededRandom, systemClock, systemTimers } from '../../../config/index.js';
 import {
   CgroupLimitWriter,
@@ -23,21 +23,11 @@ import {
   InvokerDouble,
   type InvokerOptions,
 } from '../../../simulator/docker-platform/index.js';
+import { dockerAndTap, missing } from '../../real-parts.js';
 
 /** The hook on real parts: dockerd, tcpdump, cgroups, and containers made as OpenWhisk makes them. */
 const docker = (...args: string[]): string => execFileSync('docker', args, { encoding: 'utf8' }).trim();
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-
-function missing(t: ExecutionContext): boolean {
-  const there =
-    spawnSync('docker', ['version'], { timeout: 10_000 }).status === 0 &&
-    spawnSync('tcpdump', ['--version']).status === 0;
-  if (there) return false;
-  if (process.env.CI) t.fail('no Docker or no tcpdump');
-  else t.log('NOT RUN: needs dockerd and tcpdump');
-  t.pass();
-  return true;
-}
 
 const action = (body: ActionBody, more: Partial<Action> = {}): Action => ({
   namespace: 'guest',
@@ -126,7 +116,7 @@ async function watched<T>(id: string, call: Promise<T>): Promise<{ result: T; qu
 }
 
 test.serial('a quota is lowered at /run, in force in the cgroup, and the user’s again after the answer', async (t) => {
-  if (missing(t)) return;
+  if (missing(t, dockerAndTap)) return;
   t.timeout(120_000);
   await together('wskglhka0', {}, async (double, hook) => {
     const io = action('io', { cpus: 1 });
@@ -157,7 +147,7 @@ test.serial('a quota is lowered at /run, in force in the cgroup, and the user’
 test.serial(
   'thirty short calls are all seen from start to end, and a stop leaves every limit as inspect says',
   async (t) => {
-    if (missing(t)) return;
+    if (missing(t, dockerAndTap)) return;
     t.timeout(120_000);
     let ids: string[] = [];
     await together('wskglhkb0', {}, async (double, hook) => {
@@ -184,7 +174,7 @@ test.serial(
 );
 
 test.serial('a failing, a killed and a timed-out activation each end once', async (t) => {
-  if (missing(t)) return;
+  if (missing(t, dockerAndTap)) return;
   t.timeout(120_000);
   await together('wskglhkc0', { oomPolls: 400 }, async (double, hook) => {
     t.is((await double.invoke(action('fail'), {})).kind, 'developer error');
@@ -206,7 +196,7 @@ test.serial('a failing, a killed and a timed-out activation each end once', asyn
 test.serial(
   'a hook that starts after a crash gives every container what inspect says, from the engine alone',
   async (t) => {
-    if (missing(t)) return;
+    if (missing(t, dockerAndTap)) return;
     t.timeout(120_000);
     await together('wskglhkd0', {}, async (double, hook) => {
       const first = await double.invoke(action('noop', { cpus: 1 }), {});

@@ -9,7 +9,7 @@ import {
   InvokerDouble,
   type InvokerOptions,
 } from '../../../simulator/docker-platform/index.js';
-import { dockerMissing } from './docker-needed.js';
+import { dockerAlone, missing } from '../../real-parts.js';
 
 const docker = (...args: string[]): string => execFileSync('docker', args, { encoding: 'utf8' }).trim();
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
@@ -42,7 +42,7 @@ async function withDouble(
 }
 
 test.serial('Each action body ends as its name says', async (t) => {
-  if (dockerMissing(t)) return;
+  if (missing(t, dockerAlone)) return;
   t.timeout(120_000);
   await withDouble('wskgldbla0', { oomPolls: 400 }, async (double) => {
     const outcome = async (body: ActionBody, payload: unknown, more: Partial<Action> = {}): Promise<string> =>
@@ -87,7 +87,7 @@ function cpuMsOf(name: string): number | null {
 test.serial(
   'A burn costs the CPU time it states, by the kernel’s account, whatever its quota makes of the duration',
   async (t) => {
-    if (dockerMissing(t)) return;
+    if (missing(t, dockerAlone)) return;
     await withDouble('wskgldblk0', {}, async (double) => {
       for (const [body, payload] of [
         ['cpu', { cpuMs: 200 }],
@@ -114,7 +114,7 @@ test.serial(
 test.serial(
   'A container is started with OpenWhisk’s limits, and with a quota where user-cpus or the function has one',
   async (t) => {
-    if (dockerMissing(t)) return;
+    if (missing(t, dockerAlone)) return;
     const limits = (name: string): unknown => {
       const format =
         '{{.HostConfig.CpuShares}} {{.HostConfig.Memory}} {{.HostConfig.NanoCpus}} {{.HostConfig.PidsLimit}}';
@@ -134,7 +134,7 @@ for (const useRunc of [true, false]) {
   test.serial(
     `An idle container is paused ${useRunc ? 'by runc' : 'by docker'}, resumed for its next call, and removed when idle too long`,
     async (t) => {
-      if (dockerMissing(t)) return;
+      if (missing(t, dockerAlone)) return;
       await withDouble('wskgldblc0', { useRunc, pauseGraceMs: 100, idleMs: 3000 }, async (double) => {
         const first = await double.invoke(action('noop'));
         t.true(first.cold);
@@ -156,7 +156,7 @@ for (const useRunc of [true, false]) {
 }
 
 test.serial('A prewarmed container keeps its name when a function takes it over, and is replaced', async (t) => {
-  if (dockerMissing(t)) return;
+  if (missing(t, dockerAlone)) return;
   await withDouble('wskgldbld0', { prewarm: [{ kind: 'nodejs:20', memoryMb: 128, count: 1 }] }, async (double) => {
     const first = await double.invoke(action('noop'));
     t.is(first.containerName, 'wskgldbld0_1_prewarm_nodejs20');
@@ -173,7 +173,7 @@ test.serial('A prewarmed container keeps its name when a function takes it over,
 });
 
 test.serial('Without room the least recently used idle container goes, and a call that finds none waits', async (t) => {
-  if (dockerMissing(t)) return;
+  if (missing(t, dockerAlone)) return;
   await withDouble('wskgldble0', { userMemoryMb: 256 }, async (double) => {
     await double.invoke(action('noop', { name: 'a' }));
     await double.invoke(action('noop', { name: 'b' }));
@@ -197,7 +197,7 @@ test.serial('Without room the least recently used idle container goes, and a cal
 test.serial(
   'One container takes as many calls at once as the action’s concurrency; a busy one means another',
   async (t) => {
-    if (dockerMissing(t)) return;
+    if (missing(t, dockerAlone)) return;
     await withDouble('wskgldblf0', {}, async (double) => {
       const shared = action('io', { name: 'shared', concurrency: 4 });
       const four = await Promise.all([1, 2, 3, 4].map(() => double.invoke(shared, { sleepMs: 300 })));
@@ -210,7 +210,7 @@ test.serial(
 );
 
 test.serial('A warm container that was killed meanwhile is replaced without the caller noticing', async (t) => {
-  if (dockerMissing(t)) return;
+  if (missing(t, dockerAlone)) return;
   // A network of its own: on the shared bridge another container may get the dead one's address at once, and answer.
   const network = 'wskgldblnet';
   docker('network', 'create', network);
@@ -229,7 +229,7 @@ test.serial('A warm container that was killed meanwhile is replaced without the 
 });
 
 test.serial('Start-up removes what an earlier invoker of the same prefix left, and nothing else', async (t) => {
-  if (dockerMissing(t)) return;
+  if (missing(t, dockerAlone)) return;
   const image = await ensureActionImage();
   const left = docker('run', '-d', '--name', 'wskgldblh0_9_guest_left', image);
   const other = docker('run', '-d', '--name', 'wskgldbli0_9_guest_other', image);
@@ -245,7 +245,7 @@ test.serial('Start-up removes what an earlier invoker of the same prefix left, a
 });
 
 test.serial('Both client styles, small and large payloads, give the same answers', async (t) => {
-  if (dockerMissing(t)) return;
+  if (missing(t, dockerAlone)) return;
   for (const clientStyle of ['apache', 'akka'] as const) {
     await withDouble('wskgldblj0', { clientStyle }, async (double) => {
       const echo: Action = { ...action('noop'), code: 'function noop(a){return {n:a.text.length}}' };

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import { ensureActionImage, InvokerDouble } from '../../../simulator/docker-platform/index.js';
-import { dockerMissing } from './docker-needed.js';
+import { dockerAlone, missing } from '../../real-parts.js';
 import { type Line, TrafficRecorder } from './traffic-recorder.js';
 import { byContainer, comparable, filled, recordedAction } from './transcript.js';
 
@@ -78,7 +78,7 @@ async function play(recorder: TrafficRecorder, double: InvokerDouble): Promise<v
 }
 
 test.serial('The double says to engine and containers what a real OpenWhisk was recorded to say', async (t) => {
-  if (dockerMissing(t)) return;
+  if (missing(t, dockerAlone)) return;
   t.timeout(180_000);
   const image = await ensureActionImage();
   const folder = mkdtempSync(join(tmpdir(), 'gleaner-transcript-'));
