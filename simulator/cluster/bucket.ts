@@ -8,13 +8,13 @@ import type { ActivationColumns } from './activations.js';
  */
 
 /**
- * CPU time an activation at a constant `rate` gets in `span` us, its bucket brought up to date. In a period it has the bucket's
+ * CPU time an activation at a constant `rate` gets in `span` us from an instant on, its bucket brought up to date. In a period it has the bucket's
  * rest; who has used it up waits for the boundary.
  */
-export function drawFromBucket(c: ActivationColumns, a: number, rate: number, span: number): number {
+export function drawFromBucket(c: ActivationColumns, a: number, rate: number, from: number, span: number): number {
   const quota = c.quota[a]!;
   const used = c.used[a]!;
-  const rest = c.periodEnd[a]! - c.settledAt[a]!;
+  const rest = c.periodEnd[a]! - from;
   if (span < rest) {
     const cpu = Math.min(rate * span, Math.max(0, quota - used));
     c.used[a] = used + cpu;

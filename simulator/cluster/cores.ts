@@ -1,19 +1,19 @@
-import { timeToThrottle, WORK_EPSILON } from '../host/cpu.js';
+import { WORK_EPSILON } from '../host/cpu.js';
 import { PERIOD_MICROS } from '../host/placement.js';
 import { type ActivationColumns, type Activations, Due, OnCore } from './activations.js';
-import { drawFromBucket, isThrottled, timeInBucket } from './bucket.js';
-import { canCross, crossingAt } from './crossing.js';
+import { drawFromBucket, isThrottled } from './bucket.js';
 import type { Levels } from './levels.js';
-import { Runners } from './runners.js';
+import { armAlone, armSatisfied, armSharing, bindingLevel } from './milestones.js';
+import { CORE_EPSILON, Runners } from './runners.js';
 import { Sleepers } from './sleepers.js';
-
-/** Cores by which more may be asked than there are before anybody has to give way: rounding of doubles. */
-const CORE_EPSILON = 1e-6;
 
 /** Told before the rate of an activation changes; its columns are settled. */
 export interface RateWatcher {
   rateChanges(activation: number, now: number): void;
 }
+
+/** More than one has come since the last plan. */
+const SEVERAL = -2;
 
 /**
  * The cores of all hosts and who is on them: weighted max-min within caps and quotas (design §6b), at a few operations an event.
@@ -35,10 +35,16 @@ export class Cores {
   readonly #wanting: Int32Array;
   readonly #tight: Uint8Array;
   readonly #dirty: Uint8Array;
-  /** Earliest instant at which a runner is due, and whose it is; NaN = to be looked for. */
+  /** Who has come since the last plan; -1 nobody, SEVERAL = look at all. */
+  readonly #fresh: Int32Array;
+  /** Earliest `dueAt` of the runners and whose it is, and the same in virtual time of those that share; NaN = to be looked for. */
   readonly #next: Float64Array;
   readonly #first: Int32Array;
-  /** Virtual time as it was at `#planned`; it passes at the level. */
+  readonly #nextVirtual: Float64Array;
+  readonly #firstVirtual: Int32Array;
+  /** Whose turn `next` found. */
+  readonly #turn: Int32Array;
+  /** Virtual time as it was at `#planned`; it passes at the level (0: nobody shares). */
   readonly #virtual: Float64Array;
   readonly #level: Float64Array;
   readonly #planned: Float64Array;
@@ -48,22 +54,28 @@ export class Cores {
   readonly #busy: Float64Array;
 
   constructor(activations: Activations, hosts: number, cores: number, levels: Levels) {
+    const doubles = (value = 0): Float64Array => new Float64Array(hosts).fill(value);
+    const integers = (value = 0): Int32Array => new Int32Array(hosts).fill(value);
     this.#c = activations.columns;
     this.sleepers = new Sleepers(activations.columns, hosts);
     this.runners = new Runners(activations.columns, hosts);
     this.#cores = cores;
     this.#levels = levels;
-    this.#asked = new Float64Array(hosts);
-    this.#wanting = new Int32Array(hosts);
+    this.#asked = doubles();
+    this.#wanting = integers();
     this.#tight = new Uint8Array(hosts);
     this.#dirty = new Uint8Array(hosts);
-    this.#next = new Float64Array(hosts).fill(Number.POSITIVE_INFINITY);
-    this.#first = new Int32Array(hosts).fill(-1);
-    this.#virtual = new Float64Array(hosts);
-    this.#level = new Float64Array(hosts);
-    this.#free = new Float64Array(hosts).fill(Number.POSITIVE_INFINITY);
-    this.#planned = new Float64Array(hosts);
-    this.#busy = new Float64Array(hosts);
+    this.#fresh = integers(-1);
+    this.#next = doubles(Number.POSITIVE_INFINITY);
+    this.#first = integers(-1);
+    this.#nextVirtual = doubles(Number.POSITIVE_INFINITY);
+    this.#firstVirtual = integers(-1);
+    this.#turn = integers(-1);
+    this.#virtual = doubles();
+    this.#level = doubles();
+    this.#planned = doubles();
+    this.#free = doubles(Number.POSITIVE_INFINITY);
+    this.#busy = doubles();
   }
 
   /** Starts to want a core: `done`, `stop`, `cap`, `weight`, bucket, deadline and what is watched are set. */
@@ -73,18 +85,14 @@ export class Cores {
     const asked = this.#asked[host]! + c.cap[a]!;
     this.#asked[host] = asked;
     this.#wanting[host] = this.#wanting[host]! + 1;
-    this.#enter(a, now);
-    if (this.#dirty[host] === 1) return;
-    if (this.#tight[host] === 1 || asked > this.#cores + CORE_EPSILON) {
-      this.#dirty[host] = 1;
-      return;
-    }
+    const dirty = this.#dirty[host] === 1;
+    this.#enter(a, host, now);
+    if (dirty || this.#tight[host] === 1 || asked > this.#cores + CORE_EPSILON) return;
+    this.#dirty[host] = 0;
+    this.#fresh[host] = -1;
     c.onCore[a] = OnCore.satisfied;
-    const due = this.#armAlone(a, now);
-    if (due < this.#next[host]!) {
-      this.#next[host] = due;
-      this.#first[host] = a;
-    }
+    armAlone(c, a, now);
+    this.#timed(a, host);
   }
 
   leave(a: number, now: number): void {
@@ -106,22 +114,20 @@ export class Cores {
   interrupted(a: number, now: number): void {
     const c = this.#c;
     const host = c.host[a]!;
+    if (c.onCore[a] === OnCore.throttled) return;
     this.settle(a, now);
     this.#withdraw(a, host);
-    if (this.#tight[host] === 1 && isThrottled(c, a)) this.#throttle(a, now);
-    else this.#enter(a, now);
-    this.#dirty[host] = 1;
+    if (this.#tight[host] === 1 && isThrottled(c, a)) this.#throttle(a, host, now);
+    else this.#enter(a, host, now);
   }
 
   /** A new period begins for one that was throttled. */
   refilled(a: number, now: number): void {
     const c = this.#c;
-    const host = c.host[a]!;
     this.sleepers.remove(a);
     c.used[a] = 0;
     c.periodEnd[a] = c.periodEnd[a]! + PERIOD_MICROS;
-    this.#enter(a, now);
-    this.#dirty[host] = 1;
+    this.#enter(a, c.host[a]!, now);
   }
 
   /** Brings one activation's work and bucket up to `now`; changes no rate. */
@@ -130,23 +136,19 @@ export class Cores {
     const from = c.settledAt[a]!;
     const span = now - from;
     if (span <= 0) return;
+    c.settledAt[a] = now;
     const state = c.onCore[a];
-    if (state === OnCore.throttled || state === OnCore.not) {
-      c.settledAt[a] = now;
-      return;
-    }
     const host = c.host[a]!;
     let cpu: number;
     if (state === OnCore.sharing) {
       const virtual = this.#virtualAt(host, now);
       cpu = c.weight[a]! * (virtual - c.settledVirtual[a]!);
       c.settledVirtual[a] = virtual;
-      if (c.quota[a]! > 0) cpu = drawFromBucket(c, a, cpu / span, span);
-    } else {
+      if (c.quota[a]! > 0) cpu = drawFromBucket(c, a, cpu / span, from, span);
+    } else if (state === OnCore.satisfied) {
       const cap = c.cap[a]!;
-      cpu = c.quota[a]! > 0 ? drawFromBucket(c, a, cap, span) : cap * span;
-    }
-    c.settledAt[a] = now;
+      cpu = c.quota[a]! > 0 ? drawFromBucket(c, a, cap, from, span) : cap * span;
+    } else return;
     // Instants are rounded up to whole microseconds; what was planned ends exactly, never a microsecond's work later.
     cpu = Math.min(cpu, c.stop[a]! - c.done[a]!);
     c.done[a] = c.done[a]! + cpu;
@@ -158,52 +160,70 @@ export class Cores {
   next(host: number, now: number): number {
     if (this.#dirty[host] === 1) this.#plan(host, now);
     let next = this.#next[host]!;
-    if (Number.isNaN(next)) {
-      next = this.#earliest(host, now);
-      this.#next[host] = next;
+    if (Number.isNaN(next)) next = this.#lookForNext(host);
+    let turn = this.#first[host]!;
+    if (this.#level[host]! > 0) {
+      let virtual = this.#nextVirtual[host]!;
+      if (Number.isNaN(virtual)) virtual = this.#lookForVirtual(host);
+      const wait = (virtual - this.#virtualAt(host, now)) / this.#level[host]!;
+      const at = now + Math.max(0, Math.ceil(wait - WORK_EPSILON));
+      if (at <= next) {
+        next = at;
+        turn = this.#firstVirtual[host]!;
+        this.#c.dueKind[turn] = this.#c.virtualKind[turn]!;
+      }
     }
-    return Math.min(next, this.sleepers.next(host));
+    const asleep = this.sleepers.next(host);
+    if (asleep <= next) {
+      next = asleep;
+      turn = -1;
+    }
+    this.#turn[host] = turn;
+    return next;
   }
 
-  /** Whose instant `next` is, with `dueKind` saying what is due. Who sleeps goes first. */
+  /** Whose instant `next` was, with `dueKind` saying what is due. Who sleeps goes first. */
   first(host: number): number {
-    if (this.sleepers.next(host) <= this.#next[host]!) return this.sleepers.first(host);
-    return this.#first[host]!;
+    const turn = this.#turn[host]!;
+    return turn >= 0 ? turn : this.sleepers.first(host);
   }
 
-  /** Cores an activation has now, where no quota is about to bind. */
+  /** Cores an activation has now, where its bucket is not empty. */
   rate(a: number): number {
     const c = this.#c;
     if (c.onCore[a] === OnCore.satisfied) return c.cap[a]!;
     return c.onCore[a] === OnCore.sharing ? c.weight[a]! * this.#level[c.host[a]!]! : 0;
   }
 
-  #enter(a: number, now: number): void {
+  #enter(a: number, host: number, now: number): void {
     const c = this.#c;
     c.onCore[a] = OnCore.fresh;
     c.settledAt[a] = now;
     c.dueAt[a] = Number.POSITIVE_INFINITY;
     c.ratio[a] = c.cap[a]! / c.weight[a]!;
     this.runners.add(a);
+    this.#fresh[host] = this.#fresh[host] === -1 ? a : SEVERAL;
+    this.#dirty[host] = 1;
   }
 
   #withdraw(a: number, host: number): void {
     this.runners.remove(a);
+    if (this.#first[host] === a) this.#next[host] = Number.NaN;
+    if (this.#firstVirtual[host] === a) this.#nextVirtual[host] = Number.NaN;
+    if (this.#fresh[host] === a) this.#fresh[host] = -1;
     if (this.#tight[host] === 1) this.#dirty[host] = 1;
-    else this.#next[host] = Number.NaN;
   }
 
-  #throttle(a: number, now: number): void {
+  #throttle(a: number, host: number, now: number): void {
     const c = this.#c;
     this.watcher?.rateChanges(a, now);
     c.onCore[a] = OnCore.throttled;
-    c.dueAt[a] = c.periodEnd[a]!;
-    c.dueKind[a] = Due.refill;
-    if (c.deadline[a]! < c.periodEnd[a]!) {
-      c.dueAt[a] = c.deadline[a]!;
-      c.dueKind[a] = Due.deadline;
-    }
+    const deadline = c.deadline[a]!;
+    const first = deadline < c.periodEnd[a]!;
+    c.dueAt[a] = first ? deadline : c.periodEnd[a]!;
+    c.dueKind[a] = first ? Due.deadline : Due.refill;
     this.sleepers.add(a);
+    this.#dirty[host] = 1;
   }
 
   #virtualAt(host: number, now: number): number {
@@ -212,9 +232,8 @@ export class Cores {
 
   #plan(host: number, now: number): void {
     this.#dirty[host] = 0;
-    const wasTight = this.#tight[host] === 1;
     const tight = this.#asked[host]! > this.#cores + CORE_EPSILON;
-    if (wasTight) {
+    if (this.#tight[host] === 1) {
       const from = this.#planned[host]!;
       if (now > from) this.#levels.used(from, now, this.#busy[host]! * (now - from));
       this.#virtual[host] = this.#virtualAt(host, now);
@@ -222,30 +241,33 @@ export class Cores {
     this.#planned[host] = now;
     if (tight) this.#divide(host, now);
     else this.#relax(host, now);
-    this.#next[host] = Number.NaN;
+    this.#fresh[host] = -1;
   }
 
   /** All together ask for too much from now on: no closed form any more. */
   #tighten(host: number, now: number): void {
     const c = this.#c;
     const list = this.runners.on(host);
-    let count = this.runners.counts[host]!;
-    for (let i = 0; i < count; i++) this.settle(list[i]!, now);
-    for (let i = 0; i < count; ) {
+    for (let i = 0; i < this.runners.counts[host]!; i++) this.settle(list[i]!, now);
+    for (let i = 0; i < this.runners.counts[host]!; ) {
       const a = list[i]!;
       if (isThrottled(c, a)) {
         this.runners.remove(a);
-        this.#throttle(a, now);
-        count--;
+        this.#throttle(a, host, now);
       } else {
         c.onCore[a] = OnCore.fresh;
         i++;
       }
     }
+    this.runners.restart(host);
+    this.#dirty[host] = 0;
     this.#tight[host] = 1;
+    this.#fresh[host] = SEVERAL;
     this.#free[host] = Number.POSITIVE_INFINITY;
     this.#virtual[host] = 0;
     this.#level[host] = 0;
+    this.#next[host] = Number.NaN;
+    this.#nextVirtual[host] = Number.NaN;
   }
 
   /** Everybody gets all they can use from now on. */
@@ -258,179 +280,126 @@ export class Cores {
       this.settle(a, now);
       if (c.onCore[a] === OnCore.sharing) this.watcher?.rateChanges(a, now);
     }
+    this.runners.restart(host);
     this.#tight[host] = 0;
     this.#level[host] = 0;
-    this.#busy[host] = 0;
     for (let i = 0; i < count; i++) {
       c.onCore[list[i]!] = OnCore.satisfied;
-      this.#armAlone(list[i]!, now);
+      armAlone(c, list[i]!, now);
     }
+    this.#next[host] = Number.NaN;
+    this.#nextVirtual[host] = Number.POSITIVE_INFINITY;
+    this.#firstVirtual[host] = -1;
   }
 
-  /**
-   * Weighted max-min: in order of cap / weight everyone up to the level is satisfied; the level is what is left over the weights that
-   * are left.
-   */
   #divide(host: number, now: number): void {
-    const { cap, weight, ratio, onCore } = this.#c;
-    const list = this.runners.on(host);
-    const count = this.runners.counts[host]!;
-    let weights = 0;
-    for (let i = 0; i < count; i++) weights += weight[list[i]!]!;
-    let left = this.#cores;
-    let satisfied = 0;
-    let level = left / weights;
-    for (; satisfied < count; satisfied++) {
-      const a = list[satisfied]!;
-      if (ratio[a]! > level) break;
-      left -= cap[a]!;
-      weights -= weight[a]!;
-      level = Math.max(level, left / weights);
+    const { runners } = this;
+    const found = runners.divide(host, this.#cores);
+    const all = found === Number.POSITIVE_INFINITY;
+    const level = all ? 0 : found;
+    const line = runners.satisfied[host]!;
+    const list = runners.on(host);
+    this.#busy[host] = all ? runners.caps(host) : this.#cores;
+    // Settling is by the virtual time of this instant, so the level may be set before.
+    this.#level[host] = level;
+    for (let i = runners.movedFrom; i < runners.movedTo; i++) this.#assign(list[i]!, host, i < line, now);
+    const fresh = this.#fresh[host]!;
+    if (fresh >= 0) {
+      if (this.#c.onCore[fresh] === OnCore.fresh) this.#assign(fresh, host, all || this.#c.ratio[fresh]! <= level, now);
+    } else if (fresh === SEVERAL) {
+      for (let i = 0; i < runners.counts[host]!; i++)
+        if (this.#c.onCore[list[i]!] === OnCore.fresh) this.#assign(list[i]!, host, i < line, now);
     }
-    const all = satisfied === count;
-    for (let i = 0; i < satisfied; i++) if (onCore[list[i]!] !== OnCore.satisfied) this.#satisfy(list[i]!, now);
-    this.#level[host] = all ? 0 : level;
-    this.#busy[host] = all ? this.#cores - left : this.#cores;
-    for (let i = satisfied; i < count; i++)
-      if (onCore[list[i]!] !== OnCore.sharing) this.#letShare(list[i]!, host, now);
-    if (this.#level[host]! > this.#free[host]!) this.#rewatch(host, now);
+    if (level > this.#free[host]!) this.#rewatch(host, now);
   }
 
-  #satisfy(a: number, now: number): void {
+  #assign(a: number, host: number, satisfied: boolean, now: number): void {
     const c = this.#c;
-    if (c.onCore[a] === OnCore.sharing) {
+    const before = c.onCore[a];
+    if (before !== OnCore.fresh) {
       this.settle(a, now);
       this.watcher?.rateChanges(a, now);
     }
-    c.onCore[a] = OnCore.satisfied;
-    this.#armSatisfied(a, now);
+    if (satisfied) {
+      c.onCore[a] = OnCore.satisfied;
+      if (this.#firstVirtual[host] === a) this.#nextVirtual[host] = Number.NaN;
+      armSatisfied(c, a, now);
+    } else {
+      c.onCore[a] = OnCore.sharing;
+      this.#share(a, host, now);
+    }
+    this.#timed(a, host);
   }
 
-  #letShare(a: number, host: number, now: number): void {
+  #share(a: number, host: number, now: number): void {
     const c = this.#c;
-    if (c.onCore[a] === OnCore.satisfied) {
-      this.settle(a, now);
-      this.watcher?.rateChanges(a, now);
-    }
-    c.onCore[a] = OnCore.sharing;
-    const virtual = this.#virtual[host]!;
-    c.settledVirtual[a] = virtual;
-    const weight = c.weight[a]!;
-    c.dueVirtual[a] = virtual + Math.max(0, c.stop[a]! - c.done[a]!) / weight;
-    c.virtualKind[a] = Due.stop;
-    if (c.quota[a]! > 0) this.#watchBucket(a, host, virtual);
-    c.dueAt[a] = c.deadline[a]!;
-    c.dueKind[a] = Due.deadline;
-    this.#watch(a, now);
-  }
-
-  /** One that shares cannot use its bucket up while the level is below what its quota comes to. */
-  #watchBucket(a: number, host: number, virtual: number): void {
-    const c = this.#c;
-    const weight = c.weight[a]!;
-    const quota = c.quota[a]!;
-    const binding = quota / (PERIOD_MICROS * weight);
-    if (this.#level[host]! <= binding) {
-      if (binding < this.#free[host]!) this.#free[host] = binding;
-      return;
-    }
-    const empty = virtual + Math.max(0, quota - c.used[a]!) / weight;
-    if (empty < c.dueVirtual[a]!) {
-      c.dueVirtual[a] = empty;
-      c.virtualKind[a] = Due.throttle;
-    }
+    const binding = bindingLevel(c, a);
+    const bucket = this.#level[host]! > binding;
+    if (!bucket && binding < this.#free[host]!) this.#free[host] = binding;
+    armSharing(c, a, now, this.#virtual[host]!, bucket);
+    const due = c.dueVirtual[a]!;
+    if (due < this.#nextVirtual[host]!) {
+      this.#nextVirtual[host] = due;
+      this.#firstVirtual[host] = a;
+    } else if (this.#firstVirtual[host] === a) this.#nextVirtual[host] = Number.NaN;
   }
 
   /** The level is high enough for some bucket to be used up that was not watched. */
   #rewatch(host: number, now: number): void {
     const c = this.#c;
     const list = this.runners.on(host);
-    const count = this.runners.counts[host]!;
     this.#free[host] = Number.POSITIVE_INFINITY;
-    for (let i = 0; i < count; i++) {
+    for (let i = this.runners.satisfied[host]!; i < this.runners.counts[host]!; i++) {
       const a = list[i]!;
-      if (c.onCore[a] !== OnCore.sharing || c.quota[a] === 0) continue;
+      if (c.quota[a] === 0) continue;
       this.settle(a, now);
-      this.#letShare(a, host, now);
+      this.#share(a, host, now);
+      this.#timed(a, host);
     }
   }
 
-  /** On a host that is not tight: all that is to come of it is known. */
-  #armAlone(a: number, now: number): number {
-    const c = this.#c;
-    const left = c.stop[a]! - c.done[a]!;
-    const cap = c.cap[a]!;
-    if (left <= WORK_EPSILON) this.#due(a, now, 0);
-    else this.#due(a, now, c.quota[a]! > 0 ? timeInBucket(c, a, cap, left) : left / cap);
-    this.#watch(a, now);
-    return c.dueAt[a]!;
+  /** Its `dueAt` is new. */
+  #timed(a: number, host: number): void {
+    const due = this.#c.dueAt[a]!;
+    if (due < this.#next[host]!) {
+      this.#next[host] = due;
+      this.#first[host] = a;
+    } else if (this.#first[host] === a) this.#next[host] = Number.NaN;
   }
 
-  #armSatisfied(a: number, now: number): void {
-    const c = this.#c;
-    const cap = c.cap[a]!;
-    this.#due(a, now, Math.max(0, c.stop[a]! - c.done[a]!) / cap);
-    const quota = c.quota[a]!;
-    if (quota > 0) {
-      const phase = PERIOD_MICROS - (c.periodEnd[a]! - now);
-      const empty = now + Math.ceil(timeToThrottle(cap, quota, PERIOD_MICROS, phase, c.used[a]!));
-      if (empty < c.dueAt[a]!) {
-        c.dueAt[a] = empty;
-        c.dueKind[a] = Due.throttle;
-      }
-    }
-    this.#watch(a, now);
-  }
-
-  /** At the same instant the work that is done counts, not the time limit. */
-  #due(a: number, now: number, wait: number): void {
-    const c = this.#c;
-    const at = now + Math.ceil(wait - WORK_EPSILON);
-    const deadline = c.deadline[a]!;
-    c.dueAt[a] = Math.min(at, deadline);
-    c.dueKind[a] = at <= deadline ? Due.stop : Due.deadline;
-  }
-
-  #watch(a: number, now: number): void {
-    const c = this.#c;
-    if (!canCross(c, a)) return;
-    const at = crossingAt(c, a, now, this.#tight[c.host[a]!] === 0);
-    if (at >= c.dueAt[a]!) return;
-    c.dueAt[a] = at;
-    c.dueKind[a] = Due.crossing;
-  }
-
-  #earliest(host: number, now: number): number {
-    const c = this.#c;
-    const { dueAt, onCore, dueVirtual } = c;
+  #lookForNext(host: number): number {
+    const { dueAt } = this.#c;
     const list = this.runners.on(host);
     const count = this.runners.counts[host]!;
     let next = Number.POSITIVE_INFINITY;
     let first = -1;
-    let virtual = Number.POSITIVE_INFINITY;
-    let sharer = -1;
     for (let i = 0; i < count; i++) {
       const a = list[i]!;
-      const at = dueAt[a]!;
-      if (at < next) {
-        next = at;
+      if (dueAt[a]! < next) {
+        next = dueAt[a]!;
         first = a;
       }
-      if (onCore[a] === OnCore.sharing && dueVirtual[a]! < virtual) {
-        virtual = dueVirtual[a]!;
-        sharer = a;
-      }
     }
-    if (sharer >= 0) {
-      const wait = (virtual - this.#virtualAt(host, now)) / this.#level[host]!;
-      const at = now + Math.max(0, Math.ceil(wait - WORK_EPSILON));
-      if (at <= next) {
-        next = at;
-        first = sharer;
-        c.dueKind[sharer] = c.virtualKind[sharer]!;
-      }
-    }
+    this.#next[host] = next;
     this.#first[host] = first;
+    return next;
+  }
+
+  #lookForVirtual(host: number): number {
+    const { dueVirtual } = this.#c;
+    const list = this.runners.on(host);
+    const count = this.runners.counts[host]!;
+    let next = Number.POSITIVE_INFINITY;
+    let first = -1;
+    for (let i = this.runners.satisfied[host]!; i < count; i++) {
+      const a = list[i]!;
+      if (dueVirtual[a]! < next) {
+        next = dueVirtual[a]!;
+        first = a;
+      }
+    }
+    this.#nextVirtual[host] = next;
+    this.#firstVirtual[host] = first;
     return next;
   }
 }
