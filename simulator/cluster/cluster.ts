@@ -115,7 +115,11 @@ export class Cluster {
       const eventAt = timeline.nextAt;
       const arrivalAt = this.#arrivalAt;
       const at = Math.min(dueAt, eventAt, arrivalAt);
-      if (at > until || at === Number.POSITIVE_INFINITY) break;
+      if (at === Number.POSITIVE_INFINITY) {
+        this.dispatch.giveUp(this.now);
+        break;
+      }
+      if (at > until) break;
       this.now = at;
       // At one instant: what was set beforehand, then what ends, then who comes.
       if (eventAt === at) this.#event();

@@ -305,7 +305,8 @@ export class Cores {
     for (let i = runners.movedFrom; i < runners.movedTo; i++) this.#assign(list[i]!, host, i < line, now);
     const fresh = this.#fresh[host]!;
     if (fresh >= 0) {
-      if (this.#c.onCore[fresh] === OnCore.fresh) this.#assign(fresh, host, all || this.#c.ratio[fresh]! <= level, now);
+      // By its place and not by its ratio: where that equals the level, rounding could put it on the other side.
+      if (this.#c.onCore[fresh] === OnCore.fresh) this.#assign(fresh, host, runners.isSatisfied(fresh), now);
     } else if (fresh === SEVERAL) {
       for (let i = 0; i < runners.counts[host]!; i++)
         if (this.#c.onCore[list[i]!] === OnCore.fresh) this.#assign(list[i]!, host, i < line, now);
@@ -333,7 +334,7 @@ export class Cores {
 
   #share(a: number, host: number, now: number): void {
     const c = this.#c;
-    const binding = bindingLevel(c, a);
+    const binding = bindingLevel(c, a, now);
     const bucket = this.#level[host]! > binding;
     if (!bucket && binding < this.#free[host]!) this.#free[host] = binding;
     armSharing(c, a, now, this.#virtual[host]!, bucket);

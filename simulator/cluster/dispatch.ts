@@ -140,6 +140,20 @@ export class Dispatch implements Desk {
     }
   }
 
+  /** Nothing will ever happen that could place those who still wait: they are turned away. */
+  giveUp(now: number): void {
+    for (let host = 0; host < this.#balancer.hosts; host++)
+      for (let a = this.#buffer.shift(host); a >= 0; a = this.#buffer.shift(host)) {
+        this.ended(a, ClusterOutcome.rejected, now);
+        this.#activations.release(a);
+      }
+    for (let fn = 0; fn < this.#functions.count; fn++)
+      for (let a = this.#held.shift(fn); a >= 0; a = this.#held.shift(fn)) {
+        this.#accounts.end(a, ClusterOutcome.rejected, now);
+        this.#activations.release(a);
+      }
+  }
+
   /** What waits on a host that never comes back. */
   lose(host: number, now: number): void {
     for (let a = this.#buffer.shift(host); a >= 0; a = this.#buffer.shift(host)) {

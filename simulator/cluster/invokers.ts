@@ -123,7 +123,7 @@ export class Invokers {
       this.#cores.sleepers.remove(a);
       if (phase === Phase.creating) this.#startInit(a, now);
       else if (phase === Phase.unpausing) this.#startRun(a, now);
-      else if (phase === Phase.stocking) this.#stockReady(a);
+      else if (phase === Phase.stocking) this.#stockReady(a, now);
       else if (c.dueKind[a] === Due.deadline) this.#timeOut(a, now);
       else this.#resume(a, now);
       return;
@@ -206,10 +206,13 @@ export class Invokers {
     this.#sleep(a, Phase.stocking, now + Math.round(coldStartMs * 1000));
   }
 
-  #stockReady(a: number): void {
-    const key = this.#c.host[a]! * this.#shape.prewarm.length + this.#c.container[a]!;
+  #stockReady(a: number, now: number): void {
+    const host = this.#c.host[a]!;
+    const key = host * this.#shape.prewarm.length + this.#c.container[a]!;
     this.#stock[key] = this.#stock[key]! + 1;
     this.#activations.release(a);
+    // Somebody may have waited for it, or for its memory.
+    this.#desk.freed(host, -1, -1, now);
   }
 
   /** Orders idle containers away, least recently used first, if that makes room. */
@@ -217,9 +220,32 @@ export class Invokers {
     const containers = this.#containers;
     const limit = this.#shape.userMemoryMiB - need;
     if (containers.admitted[host]! <= limit) return true;
-    if (containers.admitted[host]! - containers.idleMemory[host]! > limit) return false;
-    while (containers.admitted[host]! > limit) this.evict(containers.oldestIdle(host), now);
+    const busy = containers.admitted[host]! - containers.idleMemory[host]!;
+    if (busy - this.#stockMemory(host) > limit) return false;
+    while (containers.admitted[host]! > limit) {
+      const oldest = containers.oldestIdle(host);
+      if (oldest >= 0) this.evict(oldest, now);
+      else this.#destock(host);
+    }
     return true;
+  }
+
+  /** MiB of the prewarmed containers that are ready. */
+  #stockMemory(host: number): number {
+    const { prewarm } = this.#shape;
+    let memory = 0;
+    for (let kind = 0; kind < prewarm.length; kind++)
+      memory += prewarm[kind]!.memoryMiB * this.#stock[host * prewarm.length + kind]!;
+    return memory;
+  }
+
+  /** A prewarmed container gives way where nothing else can, and is not made again: a call must not wait for ever. */
+  #destock(host: number): void {
+    const { prewarm } = this.#shape;
+    const kind = prewarm.findIndex((_, each) => this.#stock[host * prewarm.length + each]! > 0);
+    const key = host * prewarm.length + kind;
+    this.#stock[key] = this.#stock[key]! - 1;
+    this.#containers.admitted[host] = this.#containers.admitted[host]! - prewarm[kind]!.memoryMiB;
   }
 
   #create(a: number, fn: number, host: number, memory: number, kind: number, now: number): void {

@@ -52,10 +52,16 @@ export function armSharing(c: ActivationColumns, a: number, now: number, virtual
   if (canCross(c, a)) watch(c, a, now, false);
 }
 
-/** The level from which on one that shares can use its bucket up; Infinity where no quota binds. */
-export function bindingLevel(c: ActivationColumns, a: number): number {
+/**
+ * The level from which on one that shares can use its bucket up, in this period (of which something may be used already) or in a full
+ * one; Infinity where no quota binds.
+ */
+export function bindingLevel(c: ActivationColumns, a: number, now: number): number {
   const quota = c.quota[a]!;
-  return quota === 0 ? Number.POSITIVE_INFINITY : quota / (PERIOD_MICROS * c.weight[a]!);
+  if (quota === 0) return Number.POSITIVE_INFINITY;
+  const rest = c.periodEnd[a]! - now;
+  const here = rest > 0 ? Math.max(0, quota - c.used[a]!) / rest : quota / PERIOD_MICROS;
+  return Math.min(here, quota / PERIOD_MICROS) / c.weight[a]!;
 }
 
 /** At the same instant the work that is done counts, not the time limit. */

@@ -84,6 +84,14 @@ export class Runners {
     if (last === 0) this.restart(host);
   }
 
+  isSatisfied(a: number): boolean {
+    const host = this.#c.host[a]!;
+    const list = this.#lists[host]!;
+    const line = this.satisfied[host]!;
+    for (let i = 0; i < line; i++) if (list[i] === a) return true;
+    return false;
+  }
+
   /** Nobody is satisfied yet. */
   restart(host: number): void {
     const list = this.#lists[host]!;

@@ -195,3 +195,21 @@ test('a function that may have one container only waits for it, and nobody waits
   t.deepEqual(endsMs(calls), [100, 200, 300, 130]);
   t.is(summary.starts.cold, 2);
 });
+
+test('nobody waits for ever', (t) => {
+  // The only host has 256 MiB, half of it in a prewarmed container: that gives way to a call that needs all. Before it is ready (400)
+  // there is no room.
+  const cluster = { userMemoryMiB: 256, prewarm: [{ memoryMiB: 128, count: 1, coldStartMs: 400 }] };
+  const { calls } = play({ functions: [fn('a', at(0), { memoryMiB: 256 })], cluster });
+  t.deepEqual(endsMs(calls), [500]);
+  // The only host is gone for good: the second call, held back since its function may have one container, is turned away at once.
+  const gone = play({
+    functions: [fn('a', at(0, 10, 60))],
+    extras: { 0: { maxContainers: 1 } },
+    failures: [{ host: 0, atMs: 50 }],
+  });
+  t.deepEqual(
+    gone.calls.map((call) => call.outcome),
+    [ClusterOutcome.lost, ClusterOutcome.rejected, ClusterOutcome.rejected],
+  );
+});

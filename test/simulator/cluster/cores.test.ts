@@ -46,9 +46,9 @@ testProp('shares are weighted max-min at every instant', [fc.constantFrom(1, 2, 
 testProp('who ends when is as exact arithmetic says', [fc.constantFrom(1, 2, 3), jobs(none)], (t, cores, list) => {
   const { ends } = playOnCores(cores, list);
   const expected = playByHand(cores, list);
-  // Each event is put off to a whole microsecond, and others see it so much later.
+  // Where a time is a whole microsecond but for rounding of doubles, the two may disagree by one; a small share makes more of that.
   ends.forEach((end, i) => {
-    t.true(Math.abs(end - expected[i]!) <= 4 * list.length, `${end} instead of ${expected[i]}`);
+    t.true(Math.abs(end - expected[i]!) <= 1 + 1e-4 * expected[i]!, `${end} instead of ${expected[i]}`);
   });
 });
 
@@ -69,13 +69,13 @@ testProp(
   [fc.constantFrom(1, 2, 3), jobs(fc.constantFrom(0, 0, 10_000, 50_000, 150_000))],
   (t, cores, list) => {
     const { ends, cpu, excess } = playOnCores(cores, list);
-    t.true(excess < 1e-6);
+    t.true(excess < 2e-6, `${excess} cores too many`);
     list.forEach((job, i) => {
       t.true(Math.abs(cpu[i]! - job.work) < 1e-3, 'work done is work asked');
       // Alone, with all its quota ever gives: nothing is faster.
       const periods = job.quota > 0 ? Math.ceil(job.work / job.quota) : 0;
       const least = Math.max(job.work / job.cap, (periods - 1) * 100_000);
-      t.true(ends[i]! - job.at >= least - 1e-3 - 1);
+      t.true(ends[i]! - job.at >= least - 1, `${ends[i]! - job.at} is faster than ${least}`);
     });
   },
 );
@@ -108,4 +108,24 @@ test('shares and a quota by hand', (t) => {
     { at: 0, work: 100_000, cap: 1, weight: 64, quota: 0 },
   ];
   t.deepEqual(playOnCores(1, quota).ends, [140_000, 140_000]);
+});
+
+test('one whose share is just what it can use stays in its place', (t) => {
+  // Weights 64 + 32 + 64 on one core: the level is 1/160, and .4 / 64 = 1/160 too. Whichever side of the line the first is on, when one of
+  // weight 2 comes at 2 the level is 1/162, and it must not keep its .4 cores.
+  const job = (at: number, cap: number, weight: number) => ({ at, work: 1000, cap, weight, quota: 0 });
+  const rates: number[] = [];
+  playOnCores(1, [job(1, 0.4, 64), job(0, 0.5, 32), job(0, 1, 64), job(2, 0.25, 2)], (running, now) => {
+    if (now === 2) rates.push(...running.filter(({ job: { cap } }) => cap === 0.4).map(({ rate }) => rate));
+  });
+  t.true(Math.abs(rates.at(-1)! - 64 / 162) < 1e-9, `${rates.at(-1)}`);
+});
+
+test('a bucket nearly empty binds, however small the share is', (t) => {
+  // Two cores; A may use 150 ms a period on four cores: two alone (that is all there is) for 74 ms, 148 ms used. Then B comes and each has one
+  // core: A's last 2 ms of this period are gone at 76 ms. It waits until 100 ms, and its last 50 ms at one core end at 150 ms. B has
+  // one core for 2 ms, all it can use (one core) throughout, and ends at 74 + 100.
+  const a = { at: 0, work: 200_000, cap: 4, weight: 64, quota: 150_000 };
+  const b = { at: 74_000, work: 100_000, cap: 1, weight: 64, quota: 0 };
+  t.deepEqual(playOnCores(2, [a, b]).ends, [150_000, 174_000]);
 });

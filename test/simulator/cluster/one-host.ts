@@ -85,7 +85,10 @@ export function playOnCores(
   return { ends, cpu, excess, levels };
 }
 
-/** The same by small steps of exact arithmetic in real numbers: from one change to the next, with the shares found anew for all. */
+/**
+ * The same by brute force: from one change to the next, with the shares found anew for all. Changes come at whole microseconds, as in the
+ * engine: what is due in between is seen at the next.
+ */
 export function playByHand(cores: number, jobs: readonly Job[]): number[] {
   const ends = jobs.map(() => Number.NaN);
   const state = jobs.map((job) => ({ left: job.work, used: 0, periodEnd: job.at + PERIOD_MICROS }));
@@ -103,15 +106,16 @@ export function playByHand(cores: number, jobs: readonly Job[]): number[] {
     active.forEach((i, k) => {
       const { left, used, periodEnd } = state[i]!;
       const rate = rates[k]!;
-      if (rate > 0) until = Math.min(until, now + left / rate);
+      if (rate > 0) until = Math.min(until, now + Math.ceil(left / rate - 1e-6));
       if (jobs[i]!.quota === 0) return;
       until = Math.min(until, periodEnd);
       const phase = PERIOD_MICROS - (periodEnd - now);
-      until = Math.min(until, now + timeToThrottle(rate, jobs[i]!.quota, PERIOD_MICROS, phase, used));
+      until = Math.min(until, now + Math.ceil(timeToThrottle(rate, jobs[i]!.quota, PERIOD_MICROS, phase, used)));
     });
     active.forEach((i, k) => {
       const one = state[i]!;
-      const done = rates[k]! * (until - now);
+      const bucket = jobs[i]!.quota > 0 ? jobs[i]!.quota - one.used : Number.POSITIVE_INFINITY;
+      const done = Math.min(rates[k]! * (until - now), one.left, bucket);
       one.left -= done;
       one.used += done;
       if (one.left <= 1e-6) ends[i] = until;
@@ -120,8 +124,7 @@ export function playByHand(cores: number, jobs: readonly Job[]): number[] {
         one.used = 0;
       }
     });
-    // A step too small for the clock's precision still is one.
-    now = Math.max(until, now + 1e-9);
+    now = until;
   }
   throw new Error('did not come to an end');
 }
