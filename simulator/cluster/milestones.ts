@@ -1,6 +1,6 @@
 import { timeToThrottle, WORK_EPSILON } from '../host/cpu.js';
-import { type ActivationColumns, Due } from './activations.js';
 import { PERIOD_MICROS } from '../host/placement.js';
+import { type ActivationColumns, Due } from './activations.js';
 import { timeInBucket } from './bucket.js';
 import { canCross, crossingAt } from './crossing.js';
 

@@ -1,8 +1,9 @@
 import { Activations, Due } from '../../../simulator/cluster/activations.js';
-import { isThrottled, PERIOD_MICROS, periodEndAt } from '../../../simulator/cluster/bucket.js';
+import { isThrottled, periodEndAt } from '../../../simulator/cluster/bucket.js';
 import { Cores } from '../../../simulator/cluster/cores.js';
 import { Levels } from '../../../simulator/cluster/levels.js';
 import { shareCores, timeToThrottle } from '../../../simulator/host/cpu.js';
+import { PERIOD_MICROS } from '../../../simulator/host/placement.js';
 
 /** One piece of work on a host's cores. Times in us, work in core-us, quota in core-us a period (0 = none). */
 export interface Job {
