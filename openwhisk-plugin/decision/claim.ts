@@ -10,6 +10,8 @@ export class Claim {
   /** Place in the pool's list; -1 = not in it, nothing runs. */
   index = -1;
   user = 0;
+  /** What was asked for; above `granted` a wish that is still to be met. */
+  wanted = 0;
   /** The part of `granted` that is within the user's right; below `user` it is harvested. */
   own = 0;
   borrowed = 0;
@@ -17,8 +19,10 @@ export class Claim {
   lent = 0;
   /** When the run is expected to end, monotonic ms. */
   expectedEnd = 0;
-  /** Set by the pool when a loan was taken back; cleared by whoever writes the limit. */
-  cut = false;
+  /** Set by the pool when others changed `borrowed`; cleared when the holder is told. */
+  changed = false;
+  /** `granted` as its holder knows it, while `changed`. */
+  known = 0;
 
   constructor(owner: ContainerState | null = null) {
     this.owner = owner;
@@ -30,5 +34,9 @@ export class Claim {
 
   get granted(): number {
     return this.own + this.borrowed;
+  }
+
+  get unmet(): number {
+    return this.wanted - this.granted;
   }
 }

@@ -6,7 +6,7 @@ import { chooseCpu, chooseMemory, chooseWeight, holdLoan, takeWeight } from './c
 import { ContainerState } from './container-state.js';
 import { controlShare, Objectives } from './control-arm.js';
 import { FunctionState, FunctionTable } from './function-state.js';
-import { HostGrants, settle } from './grants.js';
+import { type GrantChange, HostGrants, settle } from './grants.js';
 import { HarvestPool } from './harvest-pool.js';
 import { MemoryHeadroom } from './headroom.js';
 import { bump, learnFailure, learnOom, learnSuccess } from './learning.js';
@@ -32,7 +32,7 @@ const UNKNOWN_DURATION = 1000;
 
 /**
  * Every decision about activations on one host. Pure: state and `now` in, decision out; no clock, no I/O, no allocation per activation.
- * Times are readings of one monotonic clock, ms. After `start`, `sample`, `finish`, `refused` and `userLimits` ask `takeRevoked`.
+ * Times are readings of one monotonic clock, ms. After `start`, `sample`, `finish`, `refused` and `userLimits` ask `takeChanged`.
  */
 export class Decider {
   readonly capacity: HostCapacity;
@@ -180,8 +180,9 @@ export class Decider {
     const hits = known ? Math.max(0, usage.limitHits - last.limitHits) : 0;
     run.limitHits += hits;
     const { cpu, memory } = run;
-    // A throttled period has used all that the limit gives.
-    if (throttled && container.mode === 'quota' && run.enforced && cpu.peak < cpu.granted) cpu.peak = cpu.granted;
+    // A throttled period has used all that the limit gives; which of the limits since the last reading it was, nobody knows.
+    if (throttled && container.mode === 'quota' && run.enforced && cpu.peak < run.leastCpu) cpu.peak = run.leastCpu;
+    run.leastCpu = cpu.granted;
     const guarded = run.enforced && settings.midRun;
     const tripCpu =
       guarded && container.mode === 'quota' && cpu.reduced && (throttled || busy >= settings.thetaSpike * cpu.granted);
@@ -288,9 +289,10 @@ export class Decider {
     container.memoryLoan = (container.memoryLoan + amount) as Bytes;
   }
 
-  /** Containers whose loans were taken back since the last call: write the limits of their runs. */
-  takeRevoked(visit: (container: ContainerState) => void): void {
-    this.#grants.takeRevoked(visit);
+  /** Lends what has become free to those already running, and tells of containers whose loans others changed: write the limits of their runs. */
+  takeChanged(visit: (container: ContainerState, why: GrantChange) => void): void {
+    // The published presets act only between runs.
+    this.#grants.takeChanged(this.settings.midRun, visit);
   }
 
   /** The function's objective for init + run, ms; NaN = not known yet (design §6). */
@@ -333,6 +335,7 @@ export class Decider {
     const { fn, container } = run;
     if (run.enforced) container.shares = run.shares;
     run.quota = (container.mode === 'weight' ? NO_LIMIT : run.cpu.granted) as Millicores;
+    run.leastCpu = run.cpu.granted;
     run.memoryLimit = Math.floor(run.memory.granted) as Bytes;
     fn.started++;
     fn.lastStart = run.startedAt;

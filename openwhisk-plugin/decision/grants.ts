@@ -2,7 +2,10 @@ import { type Bytes, MIB, type Millicores, type Millis } from '../../config/inde
 import type { Claim } from './claim.js';
 import type { ContainerState } from './container-state.js';
 import { EPSILON, type HarvestPool } from './harvest-pool.js';
-import type { Grant, Run } from './run.js';
+import type { ChoiceReason, Grant, Run } from './run.js';
+
+/** What others did to a container's share while it runs. */
+export type GrantChange = Extract<ChoiceReason, 'revoked' | 'lent_later'>;
 
 /** Between the runs' decisions and the pools: limits belong to containers, and what a container holds is what its runs were granted. */
 export class HostGrants {
@@ -21,8 +24,12 @@ export class HostGrants {
     const wish = cpu.granted;
     if (container.mode === 'weight' || !run.enforced) {
       if (!joined) this.#cpu.begin(claim, cpu.user, cpu.user, end);
-      // Nobody guards this run, so nothing that was lowered for another stays.
-      else if (claim.active && claim.own < claim.user) this.restoreCpu(container, run.startedAt, false);
+      // Nobody guards this run: nothing that was lowered for another stays, and nothing more is lent.
+      else if (claim.active && claim.wanted !== claim.user) {
+        for (const other of container.runs) settle(other, run.startedAt);
+        this.#cpu.change(claim, claim.user, end);
+        for (const other of container.runs) hold(other, other.cpu, claim, 'restored');
+      }
       // What it would have got, for those who only watch.
       if (wish > cpu.user) cpu.granted = Math.min(wish, cpu.user + this.#cpu.free);
     } else {
@@ -88,7 +95,7 @@ export class HostGrants {
   userLimits(container: ContainerState, now: Millis): void {
     for (const run of container.runs) settle(run, now);
     const { cpu, memory } = container;
-    if (cpu.active) this.#cpu.change(cpu, cpu.user, cpu.expectedEnd);
+    this.#cpu.change(cpu, cpu.user, cpu.expectedEnd);
     if (memory.active) this.#memory.change(memory, memory.user, memory.expectedEnd);
     for (const run of container.runs) {
       if (!run.enforced) continue;
@@ -97,19 +104,25 @@ export class HostGrants {
     }
   }
 
-  takeRevoked(visit: (container: ContainerState) => void): void {
-    this.#cpu.takeCut((claim) => {
+  /**
+   * Tells of containers whose share others have changed. `serve`: what is free is lent to those first that got less than they wanted.
+   * CPU only: memory that a running activation has begun to use cannot be taken back without killing.
+   */
+  takeChanged(serve: boolean, visit: (container: ContainerState, why: GrantChange) => void): void {
+    if (serve) this.#cpu.serve();
+    for (let claim = this.#cpu.nextChanged(); claim !== null; claim = this.#cpu.nextChanged()) {
       const container = claim.owner;
-      if (container === null) return;
-      for (const run of container.runs) hold(run, run.cpu, claim, 'revoked');
-      visit(container);
-    });
-    this.#memory.takeCut((claim) => {
+      if (container === null) continue;
+      const why = claim.granted > claim.known ? 'lent_later' : 'revoked';
+      for (const run of container.runs) hold(run, run.cpu, claim, why);
+      visit(container, why);
+    }
+    for (let claim = this.#memory.nextChanged(); claim !== null; claim = this.#memory.nextChanged()) {
       const container = claim.owner;
-      if (container === null) return;
+      if (container === null) continue;
       for (const run of container.runs) hold(run, run.memory, claim, 'revoked');
-      visit(container);
-    });
+      visit(container, 'revoked');
+    }
   }
 }
 
@@ -129,6 +142,8 @@ function hold(run: Run, grant: Grant, claim: Claim, choice: Grant['choice']): vo
   grant.granted = claim.active ? claim.granted : grant.user;
   grant.borrowed = claim.borrowed;
   grant.choice = choice;
-  if (grant === run.cpu) run.quota = grant.granted as Millicores;
-  else run.memoryLimit = Math.floor(grant.granted) as Bytes;
+  if (grant === run.cpu) {
+    run.quota = grant.granted as Millicores;
+    run.leastCpu = Math.min(run.leastCpu, grant.granted);
+  } else run.memoryLimit = Math.floor(grant.granted) as Bytes;
 }

@@ -12,10 +12,14 @@ interface Loan {
 /** Less than this is nothing (millicores or bytes). */
 export const EPSILON = 1e-6;
 
+/** Less than this share of the user's limit is not worth a write while the activation runs. */
+const LEAST_RAISE = 0.05;
+
 /**
  * What one host can lend of one resource (design §3.4): allocatable capacity less a reserve, less what running activations were granted.
  * Within its user limit a claim is always granted; everything above is a loan, and loans give way: the sum of grants stays within
- * the capacity as long as the user limits alone do. An idle container has no claim.
+ * the capacity as long as the user limits alone do. An idle container has no claim. A wish that the pool could not meet is
+ * remembered; `serve` meets it from what others have given back since.
  */
 export class HarvestPool {
   #allocatable: number;
@@ -24,7 +28,9 @@ export class HarvestPool {
   /** Ordered by expected end, the latest last. */
   readonly #loans: Loan[] = [];
   readonly #spareLoans: Loan[] = [];
-  #cut: Claim[] = [];
+  readonly #changed: Claim[] = [];
+  /** Claims that want more than their user's limit. */
+  #borrowers = 0;
   #own = 0;
   #borrowed = 0;
   #user = 0;
@@ -69,11 +75,13 @@ export class HarvestPool {
     if (claim.index >= 0) this.end(claim);
     claim.index = this.#claims.push(claim) - 1;
     claim.user = user;
+    claim.wanted = 0;
     claim.own = Math.min(user, wanted);
     claim.borrowed = 0;
     claim.lent = 0;
     claim.expectedEnd = expectedEnd;
-    claim.cut = false;
+    claim.changed = false;
+    this.#want(claim, wanted);
     this.#user += user;
     this.#own += claim.own;
     this.#settle();
@@ -84,6 +92,7 @@ export class HarvestPool {
   change(claim: Claim, wanted: number, expectedEnd: number): void {
     if (claim.index < 0) return;
     claim.expectedEnd = expectedEnd;
+    this.#want(claim, wanted);
     const own = Math.min(claim.user, wanted);
     if (own > claim.own) this.#raiseOwn(claim, own);
     else {
@@ -93,16 +102,22 @@ export class HarvestPool {
     const extra = wanted - claim.user;
     if (extra > claim.borrowed) this.#borrow(claim, extra - claim.borrowed);
     else this.#giveBack(claim, claim.borrowed - Math.max(0, extra));
+    // Its holder asked, and reads what came of it.
+    claim.changed = false;
   }
 
   /** The lender trips or wants its share: the whole user limit at once, and what it lent comes back. */
   restore(claim: Claim): void {
-    if (claim.index >= 0) this.#raiseOwn(claim, claim.user);
+    if (claim.index < 0) return;
+    this.#want(claim, Math.max(claim.user, claim.wanted));
+    this.#raiseOwn(claim, claim.user);
+    claim.changed = false;
   }
 
   /** The run ended. What it lent is backed by others where they can, else the borrowers are cut. */
   end(claim: Claim): void {
     if (claim.index < 0) return;
+    this.#want(claim, 0);
     this.#giveBack(claim, claim.borrowed);
     const last = this.#claims.pop() as Claim;
     if (last !== claim) {
@@ -115,7 +130,7 @@ export class HarvestPool {
     if (claim.lent > 0) this.#recall(claim);
     claim.own = 0;
     claim.user = 0;
-    claim.cut = false;
+    claim.changed = false;
     // Sums of fractions drift; an idle host starts from zero again.
     if (this.#claims.length === 0) {
       this.#user = 0;
@@ -125,21 +140,46 @@ export class HarvestPool {
     }
   }
 
-  /** Claims whose loans were cut since the last call. */
-  takeCut(visit: (claim: Claim) => void): void {
-    if (this.#cut.length === 0) return;
-    const cut = this.#cut;
-    this.#cut = [];
-    for (const claim of cut) {
-      // Ended, or begun anew, in the meantime.
-      if (!claim.cut) continue;
-      claim.cut = false;
-      visit(claim);
+  /**
+   * Lends what is free to those who run already and got less than they wanted, the one expected to end first before all others: it
+   * passes the loan on soonest, and loans are cut in the opposite order, so none is given only to be the first one cut.
+   */
+  serve(): void {
+    while (this.#borrowers > 0 && this.free > EPSILON) {
+      const { free } = this;
+      let first: Claim | null = null;
+      for (let i = 0; i < this.#claims.length; i++) {
+        const claim = this.#claims[i] as Claim;
+        if (first !== null && claim.expectedEnd >= first.expectedEnd) continue;
+        const amount = Math.min(claim.unmet, free);
+        if (amount > EPSILON && amount >= LEAST_RAISE * claim.user) first = claim;
+      }
+      if (first === null) return;
+      this.#willChange(first);
+      if (this.#borrow(first, first.unmet) <= EPSILON) return;
     }
+  }
+
+  /** One that others have left with less or more than its holder knows of, and which now counts as told; null = no more. */
+  nextChanged(): Claim | null {
+    while (this.#changed.length > 0) {
+      const claim = this.#changed.shift() as Claim;
+      // Ended, or begun anew, in the meantime.
+      if (!claim.changed) continue;
+      claim.changed = false;
+      if (Math.abs(claim.granted - claim.known) > EPSILON) return claim;
+    }
+    return null;
   }
 
   get #capacity(): number {
     return this.#allocatable - this.#reserve;
+  }
+
+  #want(claim: Claim, wanted: number): void {
+    if (claim.wanted > claim.user) this.#borrowers--;
+    if (wanted > claim.user) this.#borrowers++;
+    claim.wanted = wanted;
   }
 
   #raiseOwn(claim: Claim, own: number): void {
@@ -156,8 +196,9 @@ export class HarvestPool {
       const loan = this.#loans[i] as Loan;
       if (loan.lender !== lender) continue;
       const { borrower, amount } = loan;
+      this.#willChange(borrower);
       this.#reduce(i, amount);
-      if (this.#borrow(borrower, amount) < amount - EPSILON) this.#markCut(borrower);
+      this.#borrow(borrower, amount);
       // Serving anew inserts loans of others, never of this lender: start over, the list is short.
       i = this.#loans.length;
     }
@@ -171,7 +212,7 @@ export class HarvestPool {
       const last = this.#loans.length - 1;
       const loan = this.#loans[last] as Loan;
       const amount = Math.min(over, loan.amount);
-      this.#markCut(loan.borrower);
+      this.#willChange(loan.borrower);
       this.#reduce(last, amount);
       over -= amount;
     }
@@ -250,9 +291,11 @@ export class HarvestPool {
     this.#spareLoans.push(loan);
   }
 
-  #markCut(claim: Claim): void {
-    if (claim.cut) return;
-    claim.cut = true;
-    this.#cut.push(claim);
+  /** Before its loans are changed for the sake of others. */
+  #willChange(claim: Claim): void {
+    if (claim.changed) return;
+    claim.changed = true;
+    claim.known = claim.granted;
+    this.#changed.push(claim);
   }
 }

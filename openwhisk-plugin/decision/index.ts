@@ -4,6 +4,7 @@ export * from './container-state.js';
 export * from './control-arm.js';
 export * from './decider.js';
 export * from './function-state.js';
+export type { GrantChange } from './grants.js';
 export * from './harvest-pool.js';
 export * from './headroom.js';
 export * from './quota.js';

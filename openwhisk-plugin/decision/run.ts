@@ -47,6 +47,8 @@ export type ChoiceReason =
   | 'restored'
   /** A loan was taken back by its lender. */
   | 'revoked'
+  /** The pool had less at the start; what others gave back meanwhile was lent to it while it ran. */
+  | 'lent_later'
   /** A loan of memory for the container's life. */
   | 'loan';
 
@@ -100,6 +102,8 @@ export class Run {
   shares = 1024;
   quota: Millicores = 0 as Millicores;
   memoryLimit: Bytes = 0 as Bytes;
+  /** The lowest CPU limit since the last reading, millicores. */
+  leastCpu = 0;
   control = false;
 
   startedAt: Millis = 0 as Millis;
@@ -148,6 +152,7 @@ export class Run {
     this.shares = container.user.shares;
     this.quota = container.userQuota;
     this.memoryLimit = container.user.memory;
+    this.leastCpu = container.userCpu;
     this.control = false;
     this.startedAt = 0 as Millis;
     this.startCpu = micros(-1);

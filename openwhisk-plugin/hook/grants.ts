@@ -1,5 +1,5 @@
 import type { Bytes, Micros, Millicores } from '../../config/index.js';
-import type { ContainerState } from '../decision/index.js';
+import type { ContainerState, GrantChange } from '../decision/index.js';
 import type { Activation } from './activations.js';
 import { type Container, cpuAtStart } from './containers.js';
 import type { FunctionRecord } from './functions.js';
@@ -9,13 +9,13 @@ import type { HookParts } from './hook-parts.js';
 export class Grants {
   readonly #parts: HookParts;
   readonly #byState = new Map<ContainerState, Container>();
-  readonly #revoked: (state: ContainerState) => void;
+  readonly #changed: (state: ContainerState, why: GrantChange) => void;
   /** `policy:<name>` and `agent:<author>` by what they are of: text is made once. */
   readonly #authors = new Map<string, string>();
 
   constructor(parts: HookParts) {
     this.#parts = parts;
-    this.#revoked = (state) => this.#writeRevoked(state);
+    this.#changed = (state, why) => this.#writeChange(state, why);
     parts.applier.refusedMemory = (container) => {
       for (let each = container.newest; each !== null; each = each.older) {
         parts.decider.refused(each.run, 'memory', parts.clock.monotonic());
@@ -55,13 +55,13 @@ export class Grants {
       // Something is in force that nobody asked for.
       if (result === 'not_effective') applier.setQuota(container, run.quota, who, 'not_effective', activation);
       this.#applyMemory(activation, who);
-      this.writeRevoked();
+      this.writeChanged();
       return;
     }
     // Another run of this container has lowered limits, and nobody would guard this one under them.
     if (container.limited) {
       this.#giveBack(activation, 'unguarded');
-      this.writeRevoked();
+      this.writeChanged();
     }
     if (boosted) {
       applier.setShares(container, container.info.user.shares, 'boost', 'ended', null);
@@ -88,9 +88,9 @@ export class Grants {
     }
   }
 
-  /** Writes the limits of containers whose loans were taken back meanwhile. */
-  writeRevoked(): void {
-    this.#parts.decider.takeRevoked(this.#revoked);
+  /** Writes the limits of containers whose loans were taken back meanwhile, or to which more is lent now. */
+  writeChanged(): void {
+    this.#parts.decider.takeChanged(this.#changed);
   }
 
   /** Fills in the agent's wish, where it is fresh; true when there is one. */
@@ -159,23 +159,26 @@ export class Grants {
     if (run.memoryLimit > 0) applier.recommended(container, 'memory', run.memoryLimit, who, activation);
   }
 
-  #writeRevoked(state: ContainerState): void {
+  #writeChange(state: ContainerState, why: GrantChange): void {
     const container = this.#byState.get(state);
     if (container === undefined || container.ended || container.running === 0) return;
     // With the kill switch on, or paused: user limits stand already.
     if (container.revision === null || !container.revision.fn.enforced) return;
     const { applier, events } = this.#parts;
-    if (state.mode === 'quota') {
-      applier.setQuota(container, state.cpu.granted, 'pool', 'loan_taken_back', container.newest);
-    }
+    const reason = why === 'revoked' ? 'loan_taken_back' : why;
+    if (state.mode === 'quota') applier.setQuota(container, state.cpu.granted, 'pool', reason, container.newest);
     if (container.revision.state.memoryPolicy === 'faasrm' && state.memory.active) {
-      applier.setMemory(container, state.memory.granted, 'pool', 'loan_taken_back', container.newest);
+      applier.setMemory(container, state.memory.granted, 'pool', reason, container.newest);
+    }
+    if (why === 'lent_later') {
+      if (container.newest !== null) this.announce(container.newest);
+      return;
     }
     events.push({
       kind: 'release',
       function: container.revision.fn.action,
       container: container.info.id.slice(0, 64),
-      reason: 'loan_taken_back',
+      reason,
     });
   }
 

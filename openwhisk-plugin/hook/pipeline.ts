@@ -158,7 +158,7 @@ export class Pipeline implements TapListener, ActivationListener {
     const outcome = outcomeOf(activation, killed);
     const teaches = activation.clean && !activation.disturbed;
     decider.finish(run, outcome, activation.duration / 1000, teaches, now);
-    this.#grants.writeRevoked();
+    this.#grants.writeChanged();
     const cpu = busy(activation);
     fn.step.record(activation, outcome === 'failure' || outcome === 'oom', cpu, now);
     fn.activations++;
@@ -180,7 +180,7 @@ export class Pipeline implements TapListener, ActivationListener {
     counters.safeguards++;
     if (action !== 'restore_cpu') applier.setMemory(container, run.memoryLimit, 'safeguard', 'mid_run', activation);
     if (action !== 'restore_memory') applier.setQuota(container, run.quota, 'safeguard', 'mid_run', activation);
-    this.#grants.writeRevoked();
+    this.#grants.writeChanged();
     events.push({
       kind: 'safeguard',
       function: revision.fn.action,
@@ -231,7 +231,7 @@ export class Pipeline implements TapListener, ActivationListener {
     container.limited = false;
     this.#parts.applier.restore(container, who, why);
     this.#parts.decider.userLimits(container.state, this.#parts.clock.monotonic());
-    this.#grants.writeRevoked();
+    this.#grants.writeChanged();
   }
 
   // ---- steps of the above

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { type Bytes, MIB, type Micros, type Millicores, type Millis } from '../../../config/index.js';
-import type { ContainerState } from '../../../openwhisk-plugin/index.js';
+import { type ContainerState, type Decider, Run } from '../../../openwhisk-plugin/index.js';
 import { decider, host, limits, Player } from './helpers.js';
 
 test('a first throttled period gives the user limit back at once, and the next run keeps it', (t) => {
@@ -79,13 +79,13 @@ test('harvested CPU is lent to a function that wants more, and recalled when the
   t.is(run.cpu.reason, 'under_provisioned');
   t.true(Math.abs(run.cpu.wanted - 1000 / 0.75) < 1e-9);
   t.true(run.cpu.borrowed > 333 && run.cpu.borrowed < 334);
-  one.takeRevoked(() => t.fail('nothing was taken back yet'));
+  one.takeChanged(() => t.fail('nothing was taken back yet'));
   borrower.sample(100, 1.3);
   // 1.3 - 1 cores above the user limit for 100 ms: 30 CPU-ms, which would have taken 30 ms longer.
   t.true(Math.abs(run.accelerated - 30) < 1e-6);
   t.is(lender.sample(100, 0.2, 50, 1), 'restore_cpu');
   const revoked: ContainerState[] = [];
-  one.takeRevoked((container) => revoked.push(container));
+  one.takeChanged((container) => revoked.push(container));
   t.deepEqual(revoked, [borrower.container]);
   t.deepEqual([run.cpu.granted, Number(run.quota), run.cpu.choice], [1000, 1000, 'revoked']);
   lender.finish();
@@ -93,6 +93,92 @@ test('harvested CPU is lent to a function that wants more, and recalled when the
   t.true(Math.abs(lender.fn.harvested - 80) < 1e-6);
   borrower.finish();
   t.true(Math.abs(borrower.fn.saved - 30) < 1e-6);
+});
+
+/** A host of two cores on which two that want more than their one core meet: `first` has taken what the pool had. */
+function twoHungry(settings: Parameters<typeof decider>[0] = {}): { one: Decider; first: Player; second: Player } {
+  const one = decider(settings, host(3));
+  const first = new Player(one, limits(256, 1), '/g/first');
+  const second = new Player(one, limits(256, 1), '/g/second');
+  for (const player of [first, second]) {
+    player.now = Math.max(first.now, second.now);
+    player.whole(1000, 1.5);
+  }
+  // 1 of 1 core, throttled: 1.333 wanted. Then 1.333 of 1.5: 1.777 wanted.
+  first.now = second.now;
+  first.whole(1000, 1.5);
+  first.start(first.now + 10);
+  second.now = first.now;
+  return { one, first, second };
+}
+
+test('what becomes free is lent to a run that found the pool empty', (t) => {
+  const { one, first, second } = twoHungry();
+  // 3 - 1.777 - 1 = .222 of the .333 it wants above its core.
+  const run = second.start(first.now);
+  t.is(run.cpu.choice, 'pool');
+  t.true(Math.abs(run.cpu.granted - (2000 - 1000 * (0.75 ** -2 - 1))) < 1e-6);
+  one.takeChanged(() => t.fail('nothing is free'));
+  first.sample(100, 1);
+  first.finish();
+  const told: unknown[] = [];
+  one.takeChanged((container, why) => told.push(container, why));
+  t.deepEqual(told, [second.container, 'lent_later']);
+  t.true(Math.abs(run.cpu.granted - 1000 / 0.75) < 1e-6);
+  t.deepEqual([Number(run.quota), run.cpu.choice], [run.cpu.granted, 'lent_later']);
+  one.takeChanged(() => t.fail('told twice'));
+});
+
+test('what a throttled period proves is the lowest limit since the last reading', (t) => {
+  const { one, first, second } = twoHungry();
+  const run = second.start(first.now);
+  const before = run.cpu.granted;
+  second.sample(100, 1);
+  first.finish();
+  one.takeChanged(() => {});
+  t.true(run.cpu.granted > before + 100);
+  // It may have been throttled before the raise: the higher limit is not known to be needed.
+  second.sample(100, 1, 50, 1);
+  t.is(run.cpu.peak, before);
+  second.sample(100, 1, 50, 1);
+  t.is(run.cpu.peak, run.cpu.granted);
+});
+
+test('nothing is lent later to the control arm, to runs that are only watched, or under the published presets', (t) => {
+  const none = (one: Decider, first: Player, second: Player): void => {
+    const before = second.run.cpu.granted;
+    first.finish();
+    one.takeChanged(() => t.fail('lent later'));
+    t.is(second.run.cpu.granted, before);
+  };
+  const control = twoHungry();
+  control.one.settings = { ...control.one.settings, controlShare: 1 };
+  t.true(control.second.start(control.first.now).control);
+  none(control.one, control.first, control.second);
+
+  const watched = twoHungry();
+  watched.second.run.reset(watched.second.fn, watched.second.container);
+  watched.second.run.enforced = false;
+  watched.one.start(watched.second.run, watched.first.now as Millis);
+  none(watched.one, watched.first, watched.second);
+
+  // They act only between runs.
+  const published = twoHungry();
+  published.second.start(published.first.now);
+  published.one.settings = { ...published.one.settings, midRun: false };
+  none(published.one, published.first, published.second);
+});
+
+test('a run that nobody guards joins: its container gets no more later', (t) => {
+  const { one, first, second } = twoHungry();
+  second.start(first.now);
+  const late = new Run(second.fn, second.container);
+  late.enforced = false;
+  one.start(late, first.now as Millis);
+  t.is(second.run.cpu.granted, 1000);
+  first.finish();
+  one.takeChanged(() => t.fail('lent later'));
+  t.is(second.container.cpu.granted, 1000);
 });
 
 test('in weight mode no limit is taken and nothing is called harvested', (t) => {
@@ -145,7 +231,7 @@ test('settings can change while runs are in flight', (t) => {
   borrower.whole(1000, 2);
   t.true(borrower.start(borrower.now + 10).cpu.granted > 1300);
   one.settings = { ...one.settings, cpuReserve: 1000 as Millicores };
-  one.takeRevoked(() => {});
+  one.takeChanged(() => {});
   t.is(borrower.run.cpu.granted, 1000);
   t.is(one.cpuPool.loans, 0);
 });
@@ -196,10 +282,7 @@ test('with several activations in a container CPU rises at once and falls in ste
   player.whole(1000, 0.2);
   player.start(player.now + 10);
   t.true(Math.abs(player.run.cpu.granted - 200 / 0.75) < 1e-9);
-  const second = new (player.run.constructor as typeof import('../../../openwhisk-plugin/index.js').Run)(
-    player.fn,
-    player.container,
-  );
+  const second = new Run(player.fn, player.container);
   player.fn.cpuSpiked = true;
   one.start(second, player.now as Millis);
   // The container's limit: both runs have the user's.

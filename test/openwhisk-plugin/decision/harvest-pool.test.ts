@@ -15,10 +15,8 @@ test('what a lender leaves is lent, and comes back the moment it wants its share
   pool.restore(lender);
   t.is(lender.granted, 3);
   t.is(borrower.granted, 1);
-  const cut: Claim[] = [];
-  pool.takeCut((claim) => cut.push(claim));
-  t.deepEqual(cut, [borrower]);
-  pool.takeCut(() => t.fail('told twice'));
+  t.is(pool.nextChanged(), borrower);
+  t.is(pool.nextChanged(), null);
 });
 
 test('at the end of a lender its loans are served from what it leaves, without a cut', (t) => {
@@ -30,7 +28,8 @@ test('at the end of a lender its loans are served from what it leaves, without a
   pool.end(lender);
   t.is(borrower.granted, 2);
   t.is(pool.granted, 2);
-  pool.takeCut(() => t.fail('nobody lost anything'));
+  // Nobody lost anything.
+  t.is(pool.nextChanged(), null);
 });
 
 test('unclaimed capacity is lent before a lender, then the lender that runs longest', (t) => {
@@ -70,13 +69,107 @@ test('an idle container has no claim', (t) => {
   t.is(claim.granted, 0);
 });
 
+test('what others leave goes to those who got less than they wanted, the one that ends first before all', (t) => {
+  const pool = new HarvestPool(6, 0);
+  const [first, late, early, met] = [new Claim(), new Claim(), new Claim(), new Claim()];
+  pool.begin(late, 1, 3, 90);
+  pool.begin(first, 1, 3, 70);
+  pool.begin(met, 1, 1, 5);
+  pool.begin(early, 1, 3, 80);
+  // 6 - 4 own = 2: the late one has given way to all others' own, and the first one holds all that is left.
+  t.deepEqual([first.granted, late.granted, early.granted], [3, 1, 1]);
+  pool.serve();
+  t.is(pool.nextChanged(), late);
+  t.is(pool.nextChanged(), null);
+  pool.end(first);
+  // 3 free: 2 for the early one, the last for the late one, nothing for who wants no more.
+  pool.serve();
+  t.deepEqual([early.granted, late.granted, met.granted], [3, 2, 1]);
+  t.is(pool.nextChanged(), early);
+  t.is(pool.nextChanged(), late);
+  t.is(pool.nextChanged(), null);
+  pool.resize(7, 0);
+  pool.serve();
+  t.is(late.granted, 3);
+});
+
+test('less than a twentieth of the user limit is not worth a write; it adds up until it is', (t) => {
+  const pool = new HarvestPool(2, 0);
+  const claim = new Claim();
+  pool.begin(claim, 2, 3, 10);
+  pool.resize(2.09, 0);
+  pool.serve();
+  t.is(claim.granted, 2);
+  pool.resize(2.11, 0);
+  pool.serve();
+  t.true(Math.abs(claim.granted - 2.11) < 1e-9);
+});
+
+test('nobody is told of a loan that was cut and made good at once', (t) => {
+  const pool = new HarvestPool(4, 0);
+  const [lender, other, borrower] = [new Claim(), new Claim(), new Claim()];
+  pool.begin(lender, 2, 1, 50);
+  pool.begin(other, 1, 1, 60);
+  pool.begin(borrower, 1, 2, 40);
+  pool.restore(lender);
+  t.is(borrower.granted, 1);
+  pool.end(other);
+  pool.serve();
+  t.is(borrower.granted, 2);
+  t.is(pool.nextChanged(), null);
+});
+
+test('whoever wants no more than its user limit gets no more later', (t) => {
+  for (const content of [
+    (pool: HarvestPool, claim: Claim) => pool.change(claim, 1, 10),
+    (pool: HarvestPool, claim: Claim) => pool.begin(claim, 1, 1, 10),
+    (pool: HarvestPool, claim: Claim) => pool.end(claim),
+  ]) {
+    const pool = new HarvestPool(1, 0);
+    const claim = new Claim();
+    pool.begin(claim, 1, 2, 10);
+    content(pool, claim);
+    pool.resize(4, 0);
+    pool.serve();
+    t.true(claim.granted <= 1);
+    t.is(pool.nextChanged(), null);
+  }
+});
+
 const SLOTS = 8;
 const step = fc.record({
   slot: fc.nat(SLOTS - 1),
   what: fc.constantFrom('begin', 'begin', 'begin', 'restore', 'end', 'change', 'resize'),
   wanted: fc.double({ min: 0.05, max: 8, noNaN: true }),
   end: fc.nat(100),
+  serve: fc.boolean(),
 });
+
+/** What each holder believes to hold: it is told at its own calls, and by `nextChanged` of all that others do. */
+class Holders {
+  readonly #pool: HarvestPool;
+  readonly #known = new Map<Claim, number>();
+
+  constructor(pool: HarvestPool) {
+    this.#pool = pool;
+  }
+
+  asked(claim: Claim): void {
+    this.#known.set(claim, claim.granted);
+  }
+
+  tell(): void {
+    for (let claim = this.#pool.nextChanged(); claim !== null; claim = this.#pool.nextChanged()) this.asked(claim);
+  }
+
+  /** Of all active claims, how far the worst-informed one is off. */
+  get error(): number {
+    return Math.max(
+      0,
+      ...[...this.#known].map(([claim, known]) => (claim.active ? Math.abs(claim.granted - known) : 0)),
+    );
+  }
+}
 
 testProp(
   'it never lends more than is there, and never grants less than what a claim may have',
@@ -91,7 +184,8 @@ testProp(
     let capacity = total + reserve;
     const pool = new HarvestPool(capacity, reserve);
     const claims = users.map(() => new Claim());
-    for (const { slot, what, wanted, end } of steps) {
+    const holders = new Holders(pool);
+    for (const { slot, what, wanted, end, serve } of steps) {
       const claim = claims[slot] as Claim;
       const user = users[slot] as number;
       if (what === 'begin') pool.begin(claim, user, wanted, end);
@@ -101,6 +195,14 @@ testProp(
       else {
         capacity = total + reserve + wanted;
         pool.resize(capacity, reserve);
+      }
+      holders.asked(claim);
+      if (serve) {
+        pool.serve();
+        holders.tell();
+        t.true(holders.error < 1e-4);
+        // Nobody wants what is there: what is missing, or what is free, is less than a twentieth of its user's limit.
+        for (const each of claims) t.true(!each.active || Math.min(each.unmet, pool.free) < 0.05 * each.user + 1e-4);
       }
       let granted = 0;
       let borrowed = 0;
@@ -113,6 +215,7 @@ testProp(
         t.true(each.own <= (users[i] as number) + 1e-9);
         t.true(each.borrowed >= 0 && each.lent >= 0);
         t.true(!each.active || each.lent <= each.user - each.own + 1e-4);
+        t.true(each.granted <= each.wanted + 1e-4);
       }
       t.true(granted <= capacity - reserve + 1e-4, `granted ${granted} of ${capacity - reserve}`);
       t.true(Math.abs(granted - pool.granted) < 1e-4);
@@ -129,12 +232,20 @@ testProp(
   (t, steps) => {
     const pool = new HarvestPool(4, 0);
     const claims = Array.from({ length: SLOTS }, () => new Claim());
-    for (const { slot, what, wanted, end } of steps) {
+    const holders = new Holders(pool);
+    for (const { slot, what, wanted, end, serve } of steps) {
       const claim = claims[slot] as Claim;
       if (what === 'begin') pool.begin(claim, 2, wanted, end);
       else if (what === 'restore') pool.restore(claim);
       else if (what === 'end') pool.end(claim);
       else if (what === 'change') pool.change(claim, wanted, end);
+      holders.asked(claim);
+      if (serve) {
+        pool.serve();
+        holders.tell();
+        t.true(holders.error < 1e-4);
+        for (const each of claims) t.true(!each.active || Math.min(each.unmet, pool.free) < 0.1 + 1e-4);
+      }
       const own = claims.reduce((sum, each) => sum + each.own, 0);
       t.true(pool.borrowed <= Math.max(0, 4 - own) + 1e-4);
     }

@@ -39,7 +39,7 @@ function play(seed: number, policy: string, check: (player: Player, action: stri
       player.now = now;
       player.finish(random.next() < 0.9 ? 'success' : 'failure', random.next() < 0.9);
     }
-    one.takeRevoked((container) => check(players.find((each) => each.container === container) as Player, 'revoked'));
+    one.takeChanged((container, why) => check(players.find((each) => each.container === container) as Player, why));
   }
   return granted;
 }

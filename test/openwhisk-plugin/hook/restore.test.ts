@@ -107,6 +107,44 @@ test('what is restored is no longer lent: the borrower is cut back at once', asy
   await rig.hook.stop();
 });
 
+test('what one borrower leaves is lent to the next while it runs, with its audit record; user limits stand after the kill switch', async (t) => {
+  const rig = await new HookRig().start();
+  const [first, second] = [rig.container({ quota: 3000 }), rig.container({ quota: 3000 })];
+  const begin = (container: FakeContainer, action: string): number => container.run({ action });
+  for (const [container, action] of [
+    [first, '/guest/first'],
+    [second, '/guest/second'],
+  ] as const) {
+    const learning = begin(container, action);
+    container.work(400, 3000);
+    container.answer(learning);
+  }
+  const one = begin(first, '/guest/first');
+  const two = begin(second, '/guest/second');
+  // Each wants 3 / .75 = 4 of 8 cores. Then a third one takes its user's 2: what lies above 3 + 3 gives way, until it ends.
+  t.deepEqual([quotaOf(first), quotaOf(second)], [4000, 4000]);
+  const third = rig.container({ quota: 2000 });
+  const own = third.run({ action: '/guest/third' });
+  t.deepEqual([quotaOf(first), quotaOf(second)], [3000, 3000]);
+  third.answer(own);
+  t.deepEqual([quotaOf(first), quotaOf(second)], [4000, 4000]);
+  third.run({ action: '/guest/third' });
+  rig.hook.kill();
+  first.answer(one);
+  t.deepEqual([quotaOf(first), quotaOf(second)], [3000, 3000]);
+  second.answer(two);
+  await rig.hook.stop();
+  const lines = readFileSync(join(rig.config.hook.stateDir, 'audit.jsonl'), 'utf8').split('\n');
+  const later = lines.filter((line) => line.includes('"why":"lent_later"')).map((line) => JSON.parse(line));
+  t.deepEqual(
+    later.map(({ who, resource, old, new: now }) => [who, resource, old, now]),
+    [
+      ['pool', 'cpu.quota', 3000, 4000],
+      ['pool', 'cpu.quota', 3000, 4000],
+    ],
+  );
+});
+
 test('a loan that an earlier hook left in use is not promised to anybody else', async (t) => {
   const rig = new HookRig((config) => Object.assign(config.decision.memory, { invokerMemoryMiB: 2048 }));
   const left = rig.info();
