@@ -45,6 +45,8 @@ export interface AgentHostRun {
   /** Share of decisions reported on `agent.<fn>`. */
   readonly reportShare?: number;
   readonly logger?: Logger;
+  /** Called at each mean-field step, from the loop that takes it: for health checks. */
+  readonly heartbeat?: () => void;
 }
 
 export interface AgentHostCounts {
@@ -62,6 +64,9 @@ export interface RunningAgentHost {
   readonly counts: Readonly<AgentHostCounts>;
   readonly agents: number;
   readonly ownedShards: number;
+  readonly paused: boolean;
+  /** Age of the mean field in use, ms; NaN: none. */
+  readonly meanFieldAge: number;
   stop(): Promise<void>;
 }
 
@@ -192,6 +197,7 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
 
   const publishPartial = (): void => {
     const now = clock.monotonic();
+    run.heartbeat?.();
     const since = (now - ACTIVE_INTERVALS * interval) as Millis;
     const contributions = new Map<string, Contribution>();
     for (const [fn, agent] of agents.entries()) {
@@ -273,6 +279,12 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
     },
     get ownedShards() {
       return shards.owned;
+    },
+    get paused() {
+      return paused;
+    },
+    get meanFieldAge() {
+      return meanField.age(clock.monotonic());
     },
     async stop() {
       cancelPartial();

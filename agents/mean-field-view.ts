@@ -53,6 +53,11 @@ export class MeanFieldView {
     return now - this.#at <= this.#keep ? this.#field : null;
   }
 
+  /** Since the mean field in use came, ms; NaN where there is none. */
+  age(now: Millis): number {
+    return this.current(now) ? now - this.#at : Number.NaN;
+  }
+
   around(fn: string, now: Millis): Surroundings {
     const field = this.current(now);
     return { field, others: field ? this.#leaveOneOut.others(field, fn) : null };

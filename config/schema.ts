@@ -4,6 +4,7 @@ import { natsSchema } from './schema/broker.js';
 import { decisionSchema } from './schema/decision.js';
 import { functionsSchema, modes } from './schema/functions.js';
 import { hookSchema } from './schema/hook.js';
+import { metricsSchema } from './schema/metrics.js';
 import { agentsSchema, aggregatorSchema, logSchema, simulatorSchema } from './schema/processes.js';
 
 /** The whole configuration; docs/reference/config.md is generated from it. */
@@ -26,6 +27,7 @@ export const configSchema = z.strictObject({
   agents: agentsSchema,
   aggregator: aggregatorSchema,
   simulator: simulatorSchema,
+  metrics: metricsSchema,
   log: logSchema,
 });
 
@@ -35,6 +37,7 @@ export type HookConfig = Config['hook'];
 export type NatsConfig = Config['nats'];
 export type AgentsConfig = Config['agents'];
 export type AggregatorConfig = Config['aggregator'];
+export type MetricsConfig = Config['metrics'];
 export type SimulatorConfig = Config['simulator'];
 export { quotaPolicies, weightPolicies } from './schema/decision.js';
 export { type FunctionOverride, type Mode, modes } from './schema/functions.js';

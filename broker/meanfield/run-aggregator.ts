@@ -26,6 +26,8 @@ export interface AggregatorRun {
   /** Steps of silence after which a host leaves the totals; default 1.5. */
   readonly silentSteps?: number;
   readonly logger?: Logger;
+  /** Called at each step, from the loop that takes it: for health checks. */
+  readonly heartbeat?: () => void;
 }
 
 export interface RunningAggregator {
@@ -86,6 +88,7 @@ export function runAggregator(run: AggregatorRun): RunningAggregator {
   });
 
   const cancelStep = timers.every(step, () => {
+    run.heartbeat?.();
     const epoch = lease.epoch;
     if (epoch === null || paused) {
       latest = null;

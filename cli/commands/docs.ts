@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { configExample, configReference } from '../../config/index.js';
+import { metricsReference } from '../metrics/index.js';
 import { processScreen } from '../output.js';
 import { commandReference } from '../reference.js';
 
@@ -10,6 +11,7 @@ export function generatedDocs(program: Command): ReadonlyMap<string, string> {
   return new Map([
     ['docs/reference/config.md', configReference()],
     ['docs/reference/cli.md', commandReference(program)],
+    ['docs/reference/metrics.md', metricsReference()],
     ['config/gleaner.example.yaml', configExample()],
   ]);
 }

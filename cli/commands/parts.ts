@@ -5,6 +5,7 @@ import { hostNameFrom } from '../../broker/index.js';
 import { type Config, messageOf, reloadConfig, systemClock, systemTimers } from '../../config/index.js';
 import { runAsProcess } from '../child.js';
 import { makeLogger } from '../logger.js';
+import { type MetricPart, Operating } from '../metrics/index.js';
 import { loadSettings } from '../settings.js';
 import { runAgentsPart } from '../wiring/agents.js';
 import { runAggregatorPart } from '../wiring/aggregator.js';
@@ -20,6 +21,8 @@ export function addParts(program: Command): void {
     'hook',
     'the daemon beside the invoker: tap, safeguard, limits',
     (config) => config.hook.hostName,
+    // What the sampler's heartbeat is, whatever the sampling interval.
+    () => 1000,
     runHookPart,
   );
   addPart(
@@ -27,9 +30,17 @@ export function addParts(program: Command): void {
     'agents',
     'an agent host: one resource manager per function',
     (config) => config.agents.hostName,
+    (config) => config.agents.intervalMs,
     runAgentsPart,
   );
-  addPart(program, 'aggregator', 'the mean-field aggregator', (config) => config.agents.hostName, runAggregatorPart);
+  addPart(
+    program,
+    'aggregator',
+    'the mean-field aggregator',
+    (config) => config.agents.hostName,
+    (config) => config.aggregator.intervalMs,
+    runAggregatorPart,
+  );
   const workload = program.command('workload', { hidden: true }).description('plays the workload on real containers');
   workload.action(() =>
     runAsProcess(async () => {
@@ -42,9 +53,10 @@ export function addParts(program: Command): void {
 
 function addPart(
   program: Command,
-  name: string,
+  name: MetricPart,
   description: string,
   host: (config: Config) => string | null,
+  loopMillis: (config: Config) => number,
   part: Part,
 ): void {
   const command = program.command(name).description(description);
@@ -53,6 +65,8 @@ function addPart(
       const load = (): Config => loadSettings(globalOptions(command)).config;
       let config = load();
       const logger = makeLogger(config.log.level, name);
+      const operating = new Operating(name, systemClock, loopMillis(config));
+      await operating.listen(config.metrics, logger);
       const running = await part({
         config,
         logger,
@@ -60,9 +74,14 @@ function addPart(
         timers: systemTimers,
         boot: randomUUID().slice(0, 8),
         hostName: host(config) ?? hostNameFrom(hostname()),
+        operating,
       });
       return {
         ...running,
+        stop: () => {
+          operating.stop();
+          return running.stop();
+        },
         reload: () => {
           const { config: next, applied, needRestart, error } = reloadConfig(config, load);
           if (error !== null) logger.error(`the configuration stays as it was: ${messageOf(error)}`);

@@ -2,6 +2,7 @@ import { createManager, type ManagerSettings, runAgentHost } from '../../agents/
 import { type Config, mebibytes, millicores, overrideFor, SeededRandom } from '../../config/index.js';
 import { defaultDecisionSettings } from '../../openwhisk-plugin/index.js';
 import type { Running } from '../child.js';
+import { updateAgents } from '../metrics/index.js';
 import { packageVersion } from '../version.js';
 import { connectPart } from './broker.js';
 import type { PartInputs } from './part.js';
@@ -19,7 +20,15 @@ function managerSettings({ decision }: Config): ManagerSettings {
 }
 
 /** An agent host: the configured manager for every function, or the one an override names. */
-export async function runAgentsPart({ config, logger, clock, timers, boot, hostName }: PartInputs): Promise<Running> {
+export async function runAgentsPart({
+  config,
+  logger,
+  clock,
+  timers,
+  boot,
+  hostName,
+  operating,
+}: PartInputs): Promise<Running> {
   const settings = managerSettings(config);
   // Made before anything runs, so that a wrong name is an error at the start.
   createManager(config.agents.manager, settings);
@@ -38,7 +47,9 @@ export async function runAgentsPart({ config, logger, clock, timers, boot, hostN
     resident: config.agents.resident,
     version: packageVersion(),
     logger,
+    heartbeat: operating.beat,
   });
+  operating.watch({ broker, update: () => updateAgents(operating.metrics, agents), checks: () => [] });
   return {
     stop: async () => {
       await agents.stop();

@@ -1,5 +1,6 @@
 import { runAggregator } from '../../broker/index.js';
 import type { Running } from '../child.js';
+import { updateAggregator } from '../metrics/index.js';
 import { packageVersion } from '../version.js';
 import { connectPart } from './broker.js';
 import type { PartInputs } from './part.js';
@@ -11,6 +12,7 @@ export async function runAggregatorPart({
   timers,
   boot,
   hostName,
+  operating,
 }: PartInputs): Promise<Running> {
   const broker = await connectPart(config.nats, 'aggregator');
   const { intervalMs, silentSteps } = config.aggregator;
@@ -24,7 +26,9 @@ export async function runAggregatorPart({
     boot,
     version: packageVersion(),
     logger,
+    heartbeat: operating.beat,
   });
+  operating.watch({ broker, update: () => updateAggregator(operating.metrics, aggregator), checks: () => [] });
   return {
     stop: async () => {
       await aggregator.stop();

@@ -1,6 +1,7 @@
 import { type Config, SeededRandom } from '../../config/index.js';
 import { type Platform, runHook } from '../../openwhisk-plugin/index.js';
 import type { Running } from '../child.js';
+import { HookMetrics } from '../metrics/index.js';
 import { packageVersion } from '../version.js';
 import { bindToCore } from './affinity.js';
 import { connectPart } from './broker.js';
@@ -10,7 +11,7 @@ import { simulatedHost } from './simulated-platform.js';
 
 /** The hook on the configured platform. A simulated host begins to play when the hook listens. */
 export async function runHookPart(inputs: PartInputs): Promise<Running & { reconfigure(config: Config): void }> {
-  const { config, logger, boot } = inputs;
+  const { config, logger, boot, operating } = inputs;
   const simulated = config.platform === 'simulated' ? simulatedHost(config.simulator) : null;
   if (simulated === null && config.hook.core !== null) {
     const problem = bindToCore(config.hook.core);
@@ -27,6 +28,24 @@ export async function runHookPart(inputs: PartInputs): Promise<Running & { recon
     random: new SeededRandom(config.simulator.seed ?? Date.now() % 4_294_967_296),
     version: packageVersion(),
     boot,
+    heartbeat: operating.beat,
+  });
+  const metrics = new HookMetrics(operating.metrics, config.metrics);
+  operating.watch({
+    broker,
+    update: (now) => metrics.update(hook.figures(), now),
+    checks: () => {
+      const { host, unmanaged } = hook.figures();
+      const detail = `${host.containers} managed, ${unmanaged} not`;
+      return [
+        {
+          name: 'engine',
+          state: host.engineAnswers ? 'ok' : 'failed',
+          detail: host.engineAnswers ? 'answers' : 'silent',
+        },
+        { name: 'containers', state: unmanaged > 0 ? 'degraded' : 'ok', detail },
+      ];
+    },
   });
   simulated?.play();
   return {

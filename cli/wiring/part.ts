@@ -1,6 +1,7 @@
 import type { Config, systemClock, systemTimers } from '../../config/index.js';
 import type { Running } from '../child.js';
 import type { makeLogger } from '../logger.js';
+import type { Operating } from '../metrics/index.js';
 
 /** What every part is started with. */
 export interface PartInputs {
@@ -11,6 +12,8 @@ export interface PartInputs {
   /** Name of this start, drawn anew each time. */
   readonly boot: string;
   readonly hostName: string;
+  /** Metrics and health; the part tells it of itself once it runs, and of every beat of its loop. */
+  readonly operating: Operating;
 }
 
 /** Starts one long-running part; `reconfigure` takes what may change while it runs. */

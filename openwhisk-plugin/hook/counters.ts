@@ -16,6 +16,8 @@ export class Counters {
   stopped = 0;
   /** Starts that reached the hook too late for a limit. */
   late = 0;
+  /** Starts whose policy is `target` and whose agent's target was missing or stale. */
+  noTarget = 0;
   clockSteps = 0;
   unknownContainer = 0;
   unreadableHead = 0;

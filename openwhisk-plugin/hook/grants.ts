@@ -108,6 +108,7 @@ export class Grants {
     const { policies } = this.#parts.decider;
     const hosts = activation.container.state.mode === 'quota' ? policies.quota : policies.weight;
     const policy = (activation.revision.state.policy ?? hosts).name;
+    if (policy === 'target' && !agent) this.#parts.counters.noTarget++;
     const key = agent && policy === 'target' ? activation.revision.fn.target.author : policy;
     let author = this.#authors.get(key);
     if (author === undefined) {

@@ -5,6 +5,7 @@ import type { AuditLog } from './audit.js';
 import type { ContainerDesk } from './container-desk.js';
 import type { Container } from './containers.js';
 import type { Explanation } from './explain.js';
+import { functionFigures, type HookFigures } from './figures.js';
 import type { HookParts } from './hook-parts.js';
 import { containerViews, type FunctionView, figures, functionView, type HostView } from './inspect.js';
 import type { KillSource, KillSwitch } from './kill-switch.js';
@@ -125,6 +126,23 @@ export class Hook {
       policies: policies.summary(),
       messages: { published: reporter.published, dropped: reporter.dropped + parts.events.dropped },
       audit: { written: audit.written, dropped: audit.dropped },
+    };
+  }
+
+  figures(): HookFigures {
+    const { parts, pipeline, targets, reporter, audit } = this.#controls;
+    return {
+      host: this.hostView(),
+      counters: parts.counters,
+      limits: parts.applier.tally,
+      decisions: pipeline.decisions,
+      lag: pipeline.lag,
+      events: parts.events.counts(),
+      targets: { accepted: targets.accepted, refused: targets.refusals() },
+      messages: { published: reporter.published, dropped: reporter.dropped + parts.events.dropped },
+      audit: { written: audit.written, dropped: audit.dropped },
+      unmanaged: parts.containers.unmanaged().length,
+      functions: functionFigures(parts),
     };
   }
 

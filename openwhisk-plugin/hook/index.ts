@@ -1,7 +1,9 @@
 export type { ExplainedGrant, Explanation } from './explain.js';
+export type { FunctionFigures, HookFigures } from './figures.js';
 export type { Inspection, RestoreResult } from './hook.js';
 export type { FunctionView, HostView } from './inspect.js';
 export { EngineLock, HookLock, HookLockError, HookLockedError } from './lock.js';
 export { type Logger, silentLogger } from './logger.js';
 export { type HookOptions, type RunningHook, runHook } from './run-hook.js';
 export { decisionSettings, hostCapacity } from './settings.js';
+export * from './tallies.js';

@@ -7,6 +7,7 @@ import type { AuditLog, AuditRecord, AuditResource } from './audit.js';
 import type { Container } from './containers.js';
 import type { Counters } from './counters.js';
 import type { RateLimitedLog } from './logger.js';
+import { type LimitResource, LimitTally } from './tallies.js';
 
 /** True where a limit `a` allows more than `b`; {@link NO_LIMIT} allows most. */
 function above(a: number, b: number): boolean {
@@ -24,6 +25,7 @@ export class LimitApplier {
   readonly #counters: Counters;
   readonly #log: RateLimitedLog;
   readonly #pending = new Set<Promise<void>>();
+  readonly tally = new LimitTally();
   /** Told when a reduction of memory was not taken: the old limit stands. */
   refusedMemory: (container: Container) => void = () => undefined;
 
@@ -120,7 +122,7 @@ export class LimitApplier {
     const { handle } = container;
     const { shares, quota, memory } = handle.expected;
     const before = this.#clock.monotonic();
-    const note = (resource: AuditResource, old: number, value: number, result: WriteResult): void => {
+    const note = (resource: LimitResource, old: number, value: number, result: WriteResult): void => {
       this.#record(container, resource, old, value, value, result, before, 'drift', 'changed_outside', null);
     };
     if (found.shares !== shares) note('cpu.shares', found.shares, shares, handle.setShares(shares));
@@ -233,7 +235,7 @@ export class LimitApplier {
 
   #record(
     container: Container,
-    resource: AuditResource,
+    resource: LimitResource,
     old: number,
     value: number,
     readBack: number,
@@ -251,6 +253,7 @@ export class LimitApplier {
     record.readBack = readBack;
     record.result = result;
     record.duration = (now - before) * 1000;
+    this.tally.add(resource, above(value, old), result, record.duration);
     this.#count(result, container, resource, now);
   }
 

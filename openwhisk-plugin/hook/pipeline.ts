@@ -7,6 +7,7 @@ import { LagRing } from './counters.js';
 import type { FunctionRecord, Revision } from './functions.js';
 import { Grants } from './grants.js';
 import type { HookParts } from './hook-parts.js';
+import { DecisionTally, DurationHistogram } from './tallies.js';
 
 const ENDS = {
   answer: 'clean',
@@ -26,6 +27,8 @@ const ENDS = {
 export class Pipeline implements TapListener, ActivationListener {
   readonly tracker: ActivationTracker;
   readonly lags = new LagRing();
+  readonly lag = new DurationHistogram();
+  readonly decisions = new DecisionTally();
   readonly #parts: HookParts;
   readonly #grants: Grants;
   /** Called when a function's step may be due. */
@@ -75,7 +78,10 @@ export class Pipeline implements TapListener, ActivationListener {
       return;
     }
     this.tracker.begin(container, revision, request.identity, request.connection, request.at, request.contentLength);
-    if (!container.ended) this.lags.add(this.#parts.clock.wall() - request.at);
+    if (container.ended) return;
+    const lag = this.#parts.clock.wall() - request.at;
+    this.lags.add(lag);
+    this.lag.add(lag);
   }
 
   answer(connection: number, address: number, status: number, at: Micros): void {
@@ -129,6 +135,7 @@ export class Pipeline implements TapListener, ActivationListener {
     const { boosted } = container;
     container.boosted = false;
     this.#grants.start(activation, boosted);
+    this.decisions.add(fn.mode, run.cpu.reason);
   }
 
   activationEnded(activation: Activation): void {

@@ -12,6 +12,7 @@ import { ContainerRegistry } from './containers.js';
 import { Counters } from './counters.js';
 import { EventQueue } from './events.js';
 import type { Explanation } from './explain.js';
+import type { HookFigures } from './figures.js';
 import { FunctionRegistry } from './functions.js';
 import { Hook, type Inspection, type RestoreResult } from './hook.js';
 import type { HookParts } from './hook-parts.js';
@@ -52,6 +53,8 @@ export interface RunningHook {
   /** The signal's kill switch: on, and off again at the next call. */
   kill(): void;
   inspect(): Inspection;
+  /** Figures for metrics: cheap enough for every scrape. */
+  figures(): HookFigures;
   explain(action: string): readonly Explanation[];
   restore(author: string): Promise<RestoreResult>;
 }
@@ -259,6 +262,7 @@ async function start(options: HookOptions, release: () => void): Promise<Running
     },
     kill: () => killSwitch.toggle('signal'),
     inspect: () => hook.inspect(),
+    figures: () => hook.figures(),
     explain: (action) => hook.explain(action),
     restore: (author) => hook.restoreAll(`operator:${author}`, 'asked'),
   };

@@ -1,0 +1,47 @@
+import type { RunningAgentHost } from '../../agents/index.js';
+import type { Broker, RunningAggregator } from '../../broker/index.js';
+import type { MetricSet } from './metric-set.js';
+
+/** `broker` null: the part runs without NATS. */
+export function updateNats(set: MetricSet, broker: Broker | null): void {
+  if (broker === null) return;
+  const { counters } = broker;
+  set.set('gleaner_nats_connected', broker.connected ? 1 : 0);
+  set.grow('gleaner_nats_reconnects_total', Math.max(0, counters.connects - 1));
+  const results = {
+    published: counters.published,
+    received: counters.received,
+    dropped_disconnected: counters.droppedDisconnected,
+    dropped_backlog: counters.droppedBacklog,
+    dropped_too_large: counters.droppedTooLarge,
+    handler_error: counters.handlerErrors,
+  };
+  for (const [result, count] of Object.entries(results)) set.grow('gleaner_nats_messages_total', count, { result });
+}
+
+export function updateAgents(set: MetricSet, host: RunningAgentHost): void {
+  const { counts } = host;
+  set.set('gleaner_agents_resident', host.agents);
+  set.set('gleaner_agents_paused', host.paused ? 1 : 0);
+  set.set('gleaner_agents_shards', host.ownedShards);
+  const results = {
+    taken: counts.observations - counts.elsewhere,
+    elsewhere: counts.elsewhere,
+    wrong_subject: counts.wrongSubject,
+  };
+  for (const [result, count] of Object.entries(results))
+    set.grow('gleaner_agents_observations_total', count, { result });
+  set.grow('gleaner_agents_targets_total', counts.targets);
+  set.grow('gleaner_agents_failed_decisions_total', counts.failedDecisions);
+  set.set('gleaner_meanfield_staleness_seconds', host.meanFieldAge / 1000);
+}
+
+export function updateAggregator(set: MetricSet, { publishing, latest }: RunningAggregator): void {
+  set.set('gleaner_aggregator_publishing', publishing ? 1 : 0);
+  set.set('gleaner_meanfield_hosts', latest?.batches.length ?? Number.NaN, { kind: 'agents' });
+  set.set('gleaner_meanfield_hosts', latest?.hosts.length ?? Number.NaN, { kind: 'invokers' });
+  for (const resource of ['cpu', 'memory'] as const) {
+    const highest = latest === null ? Number.NaN : Math.max(0, ...latest.hosts.map(({ price }) => price[resource]));
+    set.set('gleaner_meanfield_price_ratio', highest, { resource });
+  }
+}

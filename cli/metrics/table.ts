@@ -1,0 +1,188 @@
+/** The parts that serve metrics. */
+export const METRIC_PARTS = ['hook', 'agents', 'aggregator'] as const;
+export type MetricPart = (typeof METRIC_PARTS)[number];
+
+export interface MetricRow {
+  readonly type: 'counter' | 'gauge' | 'histogram';
+  readonly help: string;
+  /** Every label has few values, fixed in the source; `function` is bounded by `metrics.functions`. */
+  readonly labels: readonly string[];
+  readonly parts: readonly MetricPart[];
+}
+
+const hook = ['hook'] as const;
+const agents = ['agents'] as const;
+const aggregator = ['aggregator'] as const;
+const none: readonly string[] = [];
+
+const counter = (parts: readonly MetricPart[], labels: readonly string[], help: string): MetricRow => ({
+  type: 'counter',
+  help,
+  labels,
+  parts,
+});
+const gauge = (parts: readonly MetricPart[], labels: readonly string[], help: string): MetricRow => ({
+  ...counter(parts, labels, help),
+  type: 'gauge',
+});
+const histogram = (parts: readonly MetricPart[], labels: readonly string[], help: string): MetricRow => ({
+  ...counter(parts, labels, help),
+  type: 'histogram',
+});
+
+/**
+ * Every metric of Gleaner: the registry, docs/reference/metrics.md and the checks of dashboards and alerts are made from it.
+ * Names and units are those of prometheus.io's naming page and reference/field-notes.md §B; times in seconds, CPU in cores.
+ */
+export const METRICS = {
+  gleaner_build_info: gauge(METRIC_PARTS, ['version', 'node', 'part'], 'Always 1; what runs, as labels.'),
+  gleaner_loop_age_seconds: gauge(
+    METRIC_PARTS,
+    none,
+    'Since the part’s own loop last made progress; `/livez` judges it.',
+  ),
+  gleaner_nats_connected: gauge(METRIC_PARTS, none, '1 while connected to NATS; absent where none is configured.'),
+  gleaner_nats_reconnects_total: counter(METRIC_PARTS, none, 'Connections to NATS after the first one.'),
+  gleaner_nats_messages_total: counter(
+    METRIC_PARTS,
+    ['result'],
+    'Messages by what became of them: published, received, dropped_disconnected, dropped_backlog, dropped_too_large, handler_error.',
+  ),
+
+  gleaner_mode: gauge(
+    hook,
+    ['mode'],
+    '1 at the mode in force for all functions (observe, recommend, enforce), 0 at the others.',
+  ),
+  gleaner_kill_switch_active: gauge(hook, none, '1 while any source holds the kill switch: user limits stand.'),
+  gleaner_engine_up: gauge(hook, none, '1 while the Docker Engine answers.'),
+  gleaner_containers: gauge(hook, none, 'Managed containers.'),
+  gleaner_containers_unmanaged: gauge(
+    hook,
+    none,
+    'Containers of the invoker that cannot be managed; `inspect` of its service says why.',
+  ),
+  gleaner_activations_running: gauge(hook, none, 'Activations that run now.'),
+  gleaner_requests_total: counter(hook, none, 'Requests seen by the tap, `/init` and `/run`.'),
+  gleaner_activations_total: counter(hook, ['function'], 'Activations that ended.'),
+  gleaner_activation_ends_total: counter(
+    hook,
+    ['reason'],
+    'Activations by how they ended: answer, closed, reset, container_end, deadline, next_head, tap_lost, stopped.',
+  ),
+  gleaner_decisions_total: counter(
+    hook,
+    ['mode', 'reason'],
+    'Decisions at an activation’s start, by the function’s mode and the reason of the range the safeguard allows for CPU.',
+  ),
+  gleaner_decision_lag_seconds: histogram(
+    hook,
+    none,
+    'From the kernel’s stamp of a request’s head to its limits in force.',
+  ),
+  gleaner_decision_fallbacks_total: counter(
+    hook,
+    ['reason'],
+    'Activations left at user limits or local policies: no_target, late, unknown_container, unknown_function, unreadable_head.',
+  ),
+  gleaner_targets_total: counter(
+    hook,
+    ['result'],
+    'Targets of agents: accepted, or why one was refused (stale, old_epoch, replayed, …).',
+  ),
+  gleaner_safeguard_interventions_total: counter(hook, none, 'User limits given back in the middle of an activation.'),
+  gleaner_safeguard_active: gauge(
+    hook,
+    none,
+    'Functions whose next activation runs at user limits after a spike, a failure or an OOM kill.',
+  ),
+  gleaner_functions: gauge(hook, ['mode'], 'Functions known, by the mode in force for each.'),
+  gleaner_functions_paused: gauge(hook, none, 'Functions paused by an operator.'),
+  gleaner_functions_worse_than_nothing: gauge(
+    hook,
+    none,
+    'Functions slower than their own control arm, beyond chance.',
+  ),
+  gleaner_paused: gauge(hook, ['function'], '1 where an operator paused the function.'),
+  gleaner_slowdown_ratio: gauge(hook, ['function'], 'Mean duration against the control arm’s; absent while unknown.'),
+  gleaner_latency_p99_seconds: gauge(hook, ['function'], 'p99 of init and run since the start, control arm left out.'),
+  gleaner_slo_seconds: gauge(hook, ['function'], 'Latency objective; absent while unknown.'),
+
+  gleaner_memory_limit_bytes: gauge(hook, ['function'], 'Memory limits in force, sum over containers.'),
+  gleaner_harvested_bytes: gauge(
+    hook,
+    none,
+    'Memory limits in force below the user’s (policy faasrm only). It never lets an invoker start more containers.',
+  ),
+  gleaner_borrowed_bytes: gauge(hook, none, 'Memory lent above users’ limits now.'),
+  gleaner_harvested_cpu_seconds_total: counter(
+    hook,
+    ['function'],
+    'CPU below the user’s quota that a binding limit kept free.',
+  ),
+  gleaner_accelerated_cpu_seconds_total: counter(hook, ['function'], 'CPU used above the user’s quota.'),
+  gleaner_saved_seconds_total: counter(hook, ['function'], 'Estimate of the time that callers were spared.'),
+  gleaner_pool_cpu_cores: gauge(hook, none, 'CPU that could be lent now.'),
+  gleaner_pool_memory_bytes: gauge(hook, none, 'Memory that could be lent now.'),
+  gleaner_loans_total: counter(hook, none, 'Loans of memory given.'),
+  gleaner_boosts_total: counter(hook, none, 'Containers boosted for their cold start.'),
+
+  gleaner_limit_updates_total: counter(
+    hook,
+    ['resource', 'direction', 'result'],
+    'Limits written: cpu.shares, cpu.quota, memory, memory.low; lower or raise; written, gone, refused, not_effective, unsupported.',
+  ),
+  gleaner_update_duration_seconds: histogram(hook, ['resource'], 'Time of a limit update, reading back included.'),
+  gleaner_restores_total: counter(hook, none, 'Containers given all their user limits back.'),
+  gleaner_drift_total: counter(hook, none, 'Limits that something else had changed, found and repaired.'),
+  gleaner_oom_kills_total: counter(
+    hook,
+    ['cause'],
+    'OOM kills: harvest (under a limit below the user’s) or user (under the user’s own or more).',
+  ),
+  gleaner_tap_losses_total: counter(
+    hook,
+    ['reason'],
+    'Times that the tap missed packets or could not listen: restarted, dropped, unavailable.',
+  ),
+  gleaner_packets_ignored_total: counter(hook, ['reason'], 'Packets that the tap set aside, by its own names.'),
+  gleaner_events_total: counter(hook, ['kind'], 'Events by kind, as on NATS.'),
+  gleaner_audit_records_total: counter(hook, ['result'], 'Lines of the audit log: written or dropped.'),
+
+  gleaner_agents_resident: gauge(agents, none, 'Agents in memory.'),
+  gleaner_agents_paused: gauge(agents, none, '1 while this agent host is paused.'),
+  gleaner_agents_shards: gauge(agents, none, 'Shards of functions that this host holds the lease of.'),
+  gleaner_agents_observations_total: counter(
+    agents,
+    ['result'],
+    'Observations: taken, elsewhere (another host decides), wrong_subject.',
+  ),
+  gleaner_agents_targets_total: counter(agents, none, 'Targets published.'),
+  gleaner_agents_failed_decisions_total: counter(
+    agents,
+    none,
+    'Decisions that threw or were not finite: no target was sent.',
+  ),
+  gleaner_meanfield_staleness_seconds: gauge(agents, none, 'Age of the mean field in use; absent where there is none.'),
+
+  gleaner_aggregator_publishing: gauge(aggregator, none, '1 where this aggregator holds the lease and publishes.'),
+  gleaner_meanfield_hosts: gauge(aggregator, ['kind'], 'Hosts in the mean field: agents, invokers.'),
+  gleaner_meanfield_price_ratio: gauge(
+    aggregator,
+    ['resource'],
+    'Highest price of any host: excess of wanted over available, clipped.',
+  ),
+} as const satisfies Readonly<Record<string, MetricRow>>;
+
+export type MetricName = keyof typeof METRICS;
+
+/** Of prom-client's own figures of the process those that keep the naming rules. */
+export const PROCESS_METRICS: readonly string[] = [
+  'process_cpu_seconds_total',
+  'process_start_time_seconds',
+  'process_resident_memory_bytes',
+  'process_open_fds',
+  'process_max_fds',
+  'nodejs_eventloop_lag_p99_seconds',
+  'nodejs_heap_size_used_bytes',
+];

@@ -1,0 +1,107 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test from 'ava';
+import { stringify } from 'yaml';
+import { METRIC_PARTS, METRICS, type MetricPart, PROCESS_METRICS } from '../../cli/metrics/index.js';
+import { startUp, until } from '../cli/gleaner.js';
+import { familiesOf, seriesOf } from '../cli/metrics/exposition.js';
+import { missing } from '../real-parts.js';
+
+const promtool: [string, ...string[]][] = [['promtool', '--version']];
+const run = (args: readonly string[], input = ''): { status: number | null; text: string } => {
+  const { status, stdout, stderr } = spawnSync('promtool', args, { input, encoding: 'utf8', cwd: 'deploy/prometheus' });
+  return { status, text: `${stdout}${stderr}` };
+};
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number };
+      server.close(() => resolve(port));
+    });
+  });
+}
+
+test.serial('alert rules are right and fire as their unit tests say', (t) => {
+  if (missing(t, promtool)) return;
+  const checked = run(['check', 'rules', 'alerts.yml']);
+  t.is(checked.status, 0, checked.text);
+  const tested = run(['test', 'rules', 'alerts.test.yml']);
+  t.is(tested.status, 0, tested.text);
+});
+
+test.serial('every expression of the dashboard is PromQL', (t) => {
+  if (missing(t, promtool)) return;
+  const { panels } = JSON.parse(readFileSync('deploy/prometheus/grafana-dashboard.json', 'utf8')) as {
+    panels: { targets?: { expr: string }[] }[];
+  };
+  const exprs = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr.replaceAll('$host', '.*')));
+  t.true(exprs.length > 30);
+  const folder = mkdtempSync(join(tmpdir(), 'gleaner-rules-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'rules.yml');
+  const rules = exprs.map((expr, i) => ({ record: `x:r${i}`, expr }));
+  writeFileSync(file, stringify({ groups: [{ name: 'dashboard', rules }] }));
+  const { status, text } = run(['check', 'rules', file]);
+  t.is(status, 0, text);
+});
+
+test.serial(
+  'every part of a running Gleaner serves metrics that promtool finds no fault with, and all of the table',
+  async (t) => {
+    if (missing(t, [...promtool, ['nats-server', '--version']])) return;
+    const ports = { hook: await freePort(), agents: await freePort(), aggregator: await freePort() };
+    const address = (part: MetricPart): string => `127.0.0.1:${ports[part]}`;
+    const up = startUp({
+      mode: 'enforce',
+      platform: 'simulated',
+      decision: { policy: { quota: 'target' }, targetStaleMs: 300_000 },
+      simulator: { speed: 20 },
+      agents: { intervalMs: 500 },
+      aggregator: { intervalMs: 500 },
+      metrics: Object.fromEntries(METRIC_PARTS.map((part) => [part, address(part)])),
+    });
+    t.teardown(up.clean);
+    const page = async (part: MetricPart, path: string): Promise<string> => {
+      try {
+        return await (await fetch(`http://${address(part)}${path}`)).text();
+      } catch {
+        return '';
+      }
+    };
+    const value = async (part: MetricPart, name: string): Promise<number> => {
+      let sum = Number.NaN;
+      for (const [key, one] of seriesOf(await page(part, '/metrics')))
+        if (key === name || key.startsWith(`${name}{`)) sum = (Number.isNaN(sum) ? 0 : sum) + one;
+      return sum;
+    };
+    await until(async () => (await value('hook', 'gleaner_harvested_cpu_seconds_total')) > 0, 60_000, 'CPU harvested');
+    await until(
+      async () => (await value('agents', 'gleaner_meanfield_staleness_seconds')) >= 0,
+      20_000,
+      'a mean field',
+    );
+    await until(async () => (await value('aggregator', 'gleaner_aggregator_publishing')) === 1, 20_000, 'a publisher');
+    await until(async () => (await value('aggregator', 'gleaner_meanfield_price_ratio')) >= 0, 20_000, 'prices');
+    t.true((await value('agents', 'gleaner_agents_targets_total')) > 0);
+    for (const part of METRIC_PARTS) {
+      const text = await page(part, '/metrics');
+      const { status, text: said } = run(['check', 'metrics'], text);
+      t.is(status, 0, `${part}: ${said}`);
+      t.is(said, '', part);
+      const families = familiesOf(text);
+      for (const [name, row] of Object.entries(METRICS)) {
+        const here = (row.parts as readonly string[]).includes(part);
+        t.is(families.get(name), here ? row.type : undefined, `${part}: ${name}`);
+      }
+      for (const name of families.keys()) t.true(name in METRICS || PROCESS_METRICS.includes(name), `${part}: ${name}`);
+      t.is(await page(part, '/livez'), 'ok\n');
+      t.is(await page(part, '/readyz'), 'ok\n');
+    }
+    up.child.kill('SIGTERM');
+    t.is(await up.ended, 0);
+  },
+);
