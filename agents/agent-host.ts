@@ -1,14 +1,15 @@
 import { LRUCache } from 'lru-cache';
 import {
+  agentsService,
   type Broker,
   type BrokerMessage,
   buckets,
   type Contribution,
+  contractedEndpoints,
   decodeObservation,
   encodeMessage,
   functionToken,
   Inbox,
-  isFunctionName,
   type Logger,
   newBootId,
   type Observation,
@@ -73,8 +74,6 @@ export interface RunningAgentHost {
 /** An agent is active, and counts in the sums, for so many intervals after its last observation. */
 const ACTIVE_INTERVALS = 3;
 const LEASE_LEAST = 6000;
-/** Functions in one answer of `list`: some 300 KB, below the server's largest payload. */
-const PAGE = 1000;
 
 const finiteWish = (value: number | undefined): boolean => value === undefined || (Number.isFinite(value) && value > 0);
 
@@ -185,14 +184,17 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
     }
     const agent = agentOf(fn);
     register(agent, observation);
+    let sent = false;
     try {
       const decision = agent.decide(observation, meanField.around(fn, now), random, now);
       if (!soundDecision(decision)) throw new Error('a wish is not a positive number');
-      if (!paused && !agent.paused) send(agent, observation, decision, epoch);
+      sent = !paused && !agent.paused;
+      if (sent) send(agent, observation, decision, epoch);
     } catch (error) {
       counts.failedDecisions++;
       if (counts.failedDecisions === 1) logger.error({ function: fn, error: messageOf(error) }, 'no decision');
     }
+    agent.remember(clock.wall(), sent);
   };
 
   const publishPartial = (): void => {
@@ -226,49 +228,49 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
     boot,
     paused,
     shards: shards.owned,
-    counts,
+    counts: { ...counts },
     observations: inbox.counts,
     meanField: meanField.counts,
   });
-  const agentNamed = (request: unknown): Agent => {
-    const fn = (request as { function?: unknown } | undefined)?.function;
-    if (typeof fn !== 'string' || !isFunctionName(fn)) {
-      throw new ServiceError(400, 'which function?', 'send {"function": "/namespace/package/action"}');
-    }
+  const agentNamed = (fn: string): Agent => {
     const agent = agents.peek(fn);
     if (!agent) throw new ServiceError(404, `${fn} has no agent on ${host}`, 'see `list` for those that are here');
     return agent;
   };
-  const setPaused = (request: unknown, value: boolean) => {
-    if (request === undefined || (request as { function?: unknown }).function === undefined) paused = value;
-    else agentNamed(request).paused = value;
+  const setPaused = (fn: string | undefined, value: boolean) => {
+    if (fn === undefined) paused = value;
+    else agentNamed(fn).paused = value;
     return state();
   };
-  const page = (request: unknown): object[] => {
-    const { offset = 0, limit = PAGE } = (request ?? {}) as { offset?: number; limit?: number };
-    return [...agents.values()].slice(offset, offset + Math.min(PAGE, limit)).map((agent) => agent.summary());
+  const tally = (of: (agent: Agent) => string): Record<string, number> => {
+    const counted: Record<string, number> = {};
+    for (const agent of agents.values()) counted[of(agent)] = (counted[of(agent)] ?? 0) + 1;
+    return counted;
   };
+  const endpoints = contractedEndpoints(agentsService, {
+    list: ({ offset, limit }) => ({
+      ...state(),
+      total: agents.size,
+      phases: tally((agent) => agent.phase),
+      managers: tally((agent) => agent.manager.name),
+      functions: [...agents.values()].slice(offset, offset + limit).map((agent) => agent.summary()),
+    }),
+    inspect: ({ function: fn }) => agentNamed(fn).describe(),
+    explain: ({ function: fn }) => ({ function: fn, decisions: agentNamed(fn).log.latest() }),
+    pause: ({ function: fn }) => setPaused(fn, true),
+    resume: ({ function: fn }) => setPaused(fn, false),
+    retrain: ({ function: fn }) => {
+      const agent = agentNamed(fn);
+      if (!agent.retrain()) {
+        throw new ServiceError(501, `retrain is not supported by this manager (${agent.manager.name})`);
+      }
+      return agent.describe();
+    },
+  });
+  const description = 'decides what each function should be given';
   const service = serve(
     broker,
-    {
-      name: services.agents,
-      version,
-      description: 'decides what each function should be given',
-      host,
-      endpoints: {
-        list: (request) => ({ ...state(), total: agents.size, functions: page(request) }),
-        inspect: (request) => agentNamed(request).describe(),
-        pause: (request) => setPaused(request, true),
-        resume: (request) => setPaused(request, false),
-        retrain: (request) => {
-          const agent = agentNamed(request);
-          if (!agent.retrain()) {
-            throw new ServiceError(501, `retrain is not supported by this manager (${agent.manager.name})`);
-          }
-          return agent.describe();
-        },
-      },
-    },
+    { name: services.agents, version, description, host, metadata: { boot }, endpoints },
     clock,
   );
 

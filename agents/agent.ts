@@ -1,5 +1,15 @@
-import type { Contribution, MeanField, Observation, Others, PerResource } from '../broker/index.js';
-import type { Bytes, Millicores, Millis, Random } from '../config/index.js';
+import type { z } from 'zod';
+import type {
+  AgentSummary,
+  agentsService,
+  Contribution,
+  MeanField,
+  Observation,
+  Others,
+  PerResource,
+} from '../broker/index.js';
+import type { Bytes, Micros, Millicores, Millis, Random } from '../config/index.js';
+import { DecisionLog } from './decision-log.js';
 import { localFeatures } from './features.js';
 import type { Decision, ResourceManager } from './resource-manager.js';
 
@@ -20,6 +30,8 @@ export interface Surroundings {
 const priceOn = (field: MeanField | null, host: string): PerResource | null =>
   field?.hosts.find((one) => one.host === host)?.price ?? null;
 
+const shown = (decision: Decision | null) => decision && { ...decision, actions: [...decision.actions] };
+
 /** One function's manager with its state, and what was last seen of the function on each invoker host. */
 export class Agent {
   readonly fn: string;
@@ -28,10 +40,12 @@ export class Agent {
   /** Registered in `gleaner_functions`, or being so. */
   registered = false;
   decision: Decision | null = null;
+  readonly log = new DecisionLog();
   features: readonly number[] = [];
   steps = 0;
   lastSeen = 0 as Millis;
   #state: unknown;
+  #around: { readonly others: Others | null; readonly price: PerResource | null } = { others: null, price: null };
   readonly #hosts = new Map<string, Seen>();
   readonly #actions: [number, number, number] = [0, 0, 0];
 
@@ -53,7 +67,9 @@ export class Agent {
     this.steps++;
     const { field, others } = surroundings;
     this.features = localFeatures(observation, field, others);
-    const view = { observation, features: this.features, others, price: priceOn(field, observation.host), random };
+    this.decision = null;
+    this.#around = { others, price: priceOn(field, observation.host) };
+    const view = { observation, features: this.features, ...this.#around, random };
     const { state, decision } = this.manager.decide(this.#state, view, now);
     this.#state = state;
     this.decision = decision;
@@ -98,16 +114,36 @@ export class Agent {
   }
 
   /** For `list`. */
-  summary(): object {
+  summary(): AgentSummary {
     const { fn, manager, phase, paused, steps, decision } = this;
-    return { function: fn, manager: manager.name, phase, paused, steps, decision };
+    return { function: fn, manager: manager.name, phase, paused, steps, decision: shown(decision) };
+  }
+
+  /** For `explain`: of the newest observation, whether its decision went out. */
+  remember(at: Micros, sent: boolean): void {
+    const newest = [...this.#hosts.values()].at(-1)?.observation;
+    if (newest === undefined) return;
+    const { steps: step, phase, decision, features } = this;
+    const { others, price } = this.#around;
+    this.log.record({
+      at,
+      step,
+      phase,
+      host: newest.host,
+      activations: newest.activations + newest.control.activations,
+      features: [...features],
+      others: others !== null,
+      price,
+      decision: shown(decision),
+      sent,
+    });
   }
 
   /** For `inspect`. */
-  describe(): object {
+  describe(): z.output<typeof agentsService.inspect.answer> {
     return {
       ...this.summary(),
-      features: this.features,
+      features: [...this.features],
       state: this.#state,
       hosts: [...this.#hosts.keys()],
       observation: [...this.#hosts.values()].at(-1)?.observation ?? null,

@@ -109,3 +109,10 @@ export class ServiceError extends GleanerError {
 export class LaunchError extends GleanerError {
   readonly code = 'GLN_BROKER_LAUNCH';
 }
+
+export class ModeConflictError extends GleanerError {
+  readonly code = 'GLN_MODE_CONFLICT';
+  constructor(key: string) {
+    super(`others keep changing ${key} in gleaner_mode`, { hint: 'look who does, and try again' });
+  }
+}

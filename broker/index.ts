@@ -1,4 +1,5 @@
 export * from './boot-id.js';
+export * from './contracts/index.js';
 export * from './errors.js';
 export * from './event-kind.js';
 export * from './function-token.js';
@@ -9,8 +10,10 @@ export * from './logger.js';
 export * from './meanfield/index.js';
 export * from './memory/index.js';
 export * from './messages/index.js';
+export * from './mode-store.js';
 export * from './nats/index.js';
 export * from './port.js';
+export { natsReference } from './reference.js';
 export * from './services.js';
 export * from './subject-rules.js';
 export * from './subjects.js';

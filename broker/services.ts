@@ -16,7 +16,15 @@ export interface ServiceDefinition {
   readonly description: string;
   /** Instances of one service are told apart by it. */
   readonly host: string;
-  readonly endpoints: Readonly<Record<string, ServiceHandler>>;
+  /** More about this instance, beside its host: what does not change while it runs. */
+  readonly metadata?: Readonly<Record<string, string>>;
+  readonly endpoints: Readonly<Record<string, ServiceEndpoint>>;
+}
+
+export interface ServiceEndpoint {
+  /** One line for `INFO`. */
+  readonly describes: string;
+  readonly handle: ServiceHandler;
 }
 
 /** Gets the request's JSON (undefined where empty), gives the answer's. What it throws is answered as an error. */
@@ -60,7 +68,10 @@ const EMPTY: Uint8Array = new Uint8Array(0);
 const json = (value: unknown): Uint8Array => encoder.encode(JSON.stringify(value ?? {}));
 const parse = (data: Uint8Array): unknown => (data.byteLength === 0 ? undefined : JSON.parse(decoder.decode(data)));
 
-/** Subject of an endpoint: any instance answers, or the one on `host`. */
+/** Stands for a host in an endpoint's subject, and can be no host's name: every instance answers. */
+export const ALL_HOSTS = '@all';
+
+/** Subject of an endpoint: any instance answers, or the one on `host`, or each ({@link ALL_HOSTS}). */
 export function endpointSubject(service: string, endpoint: string, host?: string): string {
   const base = `${SUBJECT_PREFIX}.svc.${service}.${endpoint}`;
   return host === undefined ? base : `${base}.${host}`;
@@ -74,7 +85,7 @@ export function serve(broker: Broker, definition: ServiceDefinition, clock: Cloc
   }
   const id = randomBytes(11).toString('base64url').replace(/[-_]/g, 'x');
   const started = new Date(clock.wall() / 1000).toISOString();
-  const metadata = { host };
+  const metadata = { ...definition.metadata, host };
   const identity = { name, id, version, metadata };
   const subscriptions: Subscription[] = [];
   const endpoints: EndpointStats[] = [];
@@ -86,7 +97,12 @@ export function serve(broker: Broker, definition: ServiceDefinition, clock: Cloc
       type: 'io.nats.micro.v1.info_response',
       ...identity,
       description,
-      endpoints: endpoints.map((e) => ({ name: e.name, subject: e.subject, queue_group: e.queue_group, metadata })),
+      endpoints: endpoints.map((e) => ({
+        name: e.name,
+        subject: e.subject,
+        queue_group: e.queue_group,
+        metadata: { describes: definition.endpoints[e.name]!.describes },
+      })),
     }),
     STATS: stats,
   };
@@ -100,7 +116,7 @@ export function serve(broker: Broker, definition: ServiceDefinition, clock: Cloc
     }
   }
 
-  for (const [endpoint, handler] of Object.entries(definition.endpoints)) {
+  for (const [endpoint, { handle }] of Object.entries(definition.endpoints)) {
     const figures: EndpointStats = {
       name: endpoint,
       subject: endpointSubject(name, endpoint),
@@ -112,9 +128,11 @@ export function serve(broker: Broker, definition: ServiceDefinition, clock: Cloc
       average_processing_time: 0,
     };
     endpoints.push(figures);
-    const receive = (message: BrokerMessage): void => void answerOne(broker, message, handler, figures, clock);
+    const receive = (message: BrokerMessage): void => void answerOne(broker, message, handle, figures, clock);
     subscriptions.push(broker.subscribe(figures.subject, receive, QUEUE));
-    subscriptions.push(broker.subscribe(endpointSubject(name, endpoint, host), receive));
+    for (const whom of [host, ALL_HOSTS]) {
+      subscriptions.push(broker.subscribe(endpointSubject(name, endpoint, whom), receive));
+    }
   }
   return {
     id,

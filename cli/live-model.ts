@@ -1,15 +1,15 @@
-import type { FunctionView, HostView } from '../openwhisk-plugin/index.js';
+import type { FunctionView, HostView } from '../broker/index.js';
 
 /** What one line of the live view needs of the hook's own view of a function. */
 export type FunctionLine = Omit<
   FunctionView,
-  'paused' | 'slowdown' | 'worseThanNothing' | 'target' | 'ooms' | 'concurrent'
->;
+  'mode' | 'paused' | 'slowdown' | 'worseThanNothing' | 'target' | 'ooms' | 'concurrent'
+> & { readonly mode: string };
 
 export type HostLine = Pick<
   HostView,
-  'host' | 'mode' | 'killed' | 'cpu' | 'memory' | 'poolCpu' | 'poolMemory' | 'activations' | 'running'
->;
+  'host' | 'killed' | 'cpu' | 'memory' | 'poolCpu' | 'poolMemory' | 'activations' | 'running'
+> & { readonly mode: string };
 
 export interface LiveModel {
   readonly hosts: readonly HostLine[];

@@ -1,4 +1,6 @@
+import type { z } from 'zod';
 import type { Bytes, Millicores, Millis } from '../../config/index.js';
+import type { aggregatorService } from '../contracts/aggregator-service.js';
 import { type OrderRefusal, SequenceGuard } from '../inbox.js';
 import type { AgentsPartial, Sums } from '../messages/agents-partial.js';
 import type { HostReport } from '../messages/host-report.js';
@@ -44,6 +46,12 @@ export function occupancyOf(wanted: number, available: number): number {
 
 /** The clipped excess of occupancy over 1 (design §4): grants are bounded by the pool, wishes are not. */
 export const priceOf = (occupancy: number): number => Math.min(PRICE_MAX, Math.max(0, occupancy - 1));
+
+const occupancyIn = ({ wanted, available }: HostReport): PerResource => ({
+  cpu: occupancyOf(wanted.cpu, available.cpu),
+  memory: occupancyOf(wanted.memory, available.memory),
+});
+const pricesOf = ({ cpu, memory }: PerResource): PerResource => ({ cpu: priceOf(cpu), memory: priceOf(memory) });
 
 /**
  * Adds up what agent hosts and invoker hosts say. Pure: a state and a time. Everything is added anew at each step from at most
@@ -100,19 +108,33 @@ export class Aggregator {
     for (const [host, { report }] of this.#invokers) {
       capacity.cpu = (capacity.cpu + report.capacity.cpu) as Millicores;
       capacity.memory = (capacity.memory + report.capacity.memory) as Bytes;
-      const occupancy: PerResource = {
-        cpu: occupancyOf(report.wanted.cpu, report.available.cpu),
-        memory: occupancyOf(report.wanted.memory, report.available.memory),
-      };
-      hosts.push({ host, occupancy, price: { cpu: priceOf(occupancy.cpu), memory: priceOf(occupancy.memory) } });
+      const occupancy = occupancyIn(report);
+      hosts.push({ host, occupancy, price: pricesOf(occupancy) });
     }
     const { host, boot } = this.#options;
     return { v: 1, host, boot, sequence: ++this.#sequence, epoch, totals, capacity, hosts, batches };
   }
 
   /** For `list`. */
-  hosts(): { readonly agents: readonly string[]; readonly invokers: readonly string[] } {
+  hosts(): { agents: string[]; invokers: string[] } {
     return { agents: [...this.#agents.keys()], invokers: [...this.#invokers.keys()] };
+  }
+
+  /** For `explain`: what is in the totals, and how each price came about. */
+  explain(now: Millis): z.output<typeof aggregatorService.explain.answer> {
+    this.#leave(now);
+    return {
+      agents: [...this.#agents].map(([host, { sums, at, leaveAfter }]) => ({
+        host,
+        age: (now - at) as Millis,
+        leavesAfter: leaveAfter as Millis,
+        sums,
+      })),
+      invokers: [...this.#invokers].map(([host, { report, at }]) => {
+        const occupancy = occupancyIn(report);
+        return { host, age: (now - at) as Millis, occupancy, price: pricesOf(occupancy), report };
+      }),
+    };
   }
 
   #silentSteps(): number {

@@ -1,5 +1,7 @@
 import { type Clock, type Millis, messageOf, type Timers } from '../../config/index.js';
 import { newBootId } from '../boot-id.js';
+import { aggregatorService } from '../contracts/aggregator-service.js';
+import { contractedEndpoints } from '../contracts/contract.js';
 import { Inbox, type InboxRefusal } from '../inbox.js';
 import { Lease } from '../lease.js';
 import { type Logger, silentLogger } from '../logger.js';
@@ -106,26 +108,23 @@ export function runAggregator(run: AggregatorRun): RunningAggregator {
     refusals: { ...refusals, partials: partials.counts, reports: reports.counts },
     ...aggregator.hosts(),
   });
+  const endpoints = contractedEndpoints(aggregatorService, {
+    list: state,
+    inspect: () => ({ ...state(), meanField: latest }),
+    explain: () => aggregator.explain(clock.monotonic()),
+    pause: () => {
+      paused = true;
+      return state();
+    },
+    resume: () => {
+      paused = false;
+      return state();
+    },
+  });
+  const description = 'adds up agent hosts and invoker hosts to the mean field';
   const service = serve(
     broker,
-    {
-      name: services.aggregator,
-      version,
-      description: 'adds up agent hosts and invoker hosts to the mean field',
-      host,
-      endpoints: {
-        list: state,
-        inspect: () => ({ ...state(), meanField: latest }),
-        pause: () => {
-          paused = true;
-          return state();
-        },
-        resume: () => {
-          paused = false;
-          return state();
-        },
-      },
-    },
+    { name: services.aggregator, version, description, host, metadata: { boot }, endpoints },
     clock,
   );
 

@@ -9,13 +9,13 @@ export const agentReportSchema = z.object({
   function: functionField,
   ...sender,
   manager: word,
-  /** Life-cycle phase: `offline`, `online`, `serving`, or `managing` for a manager that does not learn. */
-  phase: word,
+  phase: word.describe(
+    'Life-cycle phase: `offline`, `online`, `serving`, or `managing` for a manager that does not learn.',
+  ),
   step: count,
   features: z.array(finite).max(STATE_MAX * 3),
   actions: z.array(finite).max(ACTIONS_MAX),
-  /** Absent for a manager without a reward, or before the first. */
-  reward: finite.optional(),
+  reward: finite.optional().describe('Absent for a manager without a reward, or before the first.'),
   target: z.object({ cpu: cpu.optional(), memory: memory.optional(), containers: count.optional() }),
 });
 export type AgentReport = z.infer<typeof agentReportSchema>;

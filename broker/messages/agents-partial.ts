@@ -9,13 +9,13 @@ export const ACTIONS_MAX = 8;
 /** The quantities that add up over agents: both a partial sum and a total have this shape. */
 export const sumsSchema = z.object({
   members: count,
-  /** Sum over members of each local feature, and of its square. */
-  state: z.array(finite).max(STATE_MAX),
+  state: z.array(finite).max(STATE_MAX).describe('Sum over members of each local feature, and of its square.'),
   squares: z.array(nonNegative).max(STATE_MAX),
-  /** Sum over members of each action in steps (horizontal, cpu, memory). */
-  actions: z.array(finite).max(ACTIONS_MAX),
-  /** Limits x containers, and containers. */
-  allocated: amounts.extend({ containers: nonNegative }),
+  actions: z
+    .array(finite)
+    .max(ACTIONS_MAX)
+    .describe('Sum over members of each action in steps (horizontal, cpu, memory).'),
+  allocated: amounts.extend({ containers: nonNegative }).describe('Limits x containers, and containers.'),
   wanted: amounts,
 });
 export type Sums = z.infer<typeof sumsSchema>;
@@ -28,8 +28,9 @@ export const agentsPartialSchema = z
   .object({
     v: version,
     ...sender,
-    /** The sender's interval, ms: it leaves the totals after 1.5 of these in silence. */
-    interval: nonNegative.min(1),
+    interval: nonNegative
+      .min(1)
+      .describe("The sender's interval, ms: it leaves the totals after 1.5 of these in silence."),
     sums: sumsSchema,
   })
   .refine((value) => value.sums.state.length === value.sums.squares.length, 'has not one square per state');

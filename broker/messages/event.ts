@@ -7,11 +7,9 @@ import { finite, functionField, sender, text, version, wallClock } from './field
 export const eventSchema = z.object({
   v: version,
   kind: z.enum(EVENT_KINDS),
-  /** Null: of the whole host. */
-  function: functionField.nullable(),
+  function: functionField.nullable().describe('Null: of the whole host.'),
   ...sender,
-  /** For people's eyes and logs, never for decisions. */
-  at: wallClock,
+  at: wallClock.describe("For people's eyes and logs, never for decisions."),
   resource: z.enum(['cpu', 'memory', 'containers', 'concurrency']).optional(),
   activation: z
     .string()
@@ -21,10 +19,9 @@ export const eventSchema = z.object({
     .string()
     .regex(/^[A-Za-z0-9_.-]{1,128}$/)
     .optional(),
-  /** In the resource's unit: millicores, bytes, pieces. */
-  before: finite.optional(),
+  before: finite.optional().describe("In the resource's unit: millicores, bytes, pieces."),
   after: finite.optional(),
-  reason: text,
+  reason: text.describe('A word of ours, or a sentence for people.'),
 });
 export type GleanerEvent = z.infer<typeof eventSchema>;
 export const decodeEvent = decoder(eventSchema, 8 * 1024);

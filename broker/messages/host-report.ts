@@ -7,12 +7,11 @@ export const hostReportSchema = z.object({
   v: version,
   ...sender,
   capacity: amounts,
-  /** Capacity less reserve: what activations may hold in all. */
-  allocatable: amounts,
-  /** Free to lend now. */
-  pool: amounts,
-  /** Wanted by the functions that are active on this host, before the pool's bound, against what is available to them. */
-  wanted: amounts,
+  allocatable: amounts.describe('Capacity less reserve: what activations may hold in all.'),
+  pool: amounts.describe('Free to lend now.'),
+  wanted: amounts.describe(
+    "Wanted by the functions that are active on this host, before the pool's bound, against what is available to them.",
+  ),
   available: amounts,
   granted: amounts,
   functions: count,

@@ -15,14 +15,14 @@ const perResource = z.object({ cpu: nonNegative, memory: nonNegative });
 export const meanFieldSchema = z.object({
   v: version,
   ...sender,
-  /** Rises with each change of the publishing aggregator; a lower one is obsolete. */
-  epoch: count,
+  epoch: count.describe('Rises with each change of the publishing aggregator; a lower one is obsolete.'),
   totals: sumsSchema,
-  /** Sum over the invoker hosts that report. */
-  capacity: amounts,
+  capacity: amounts.describe('Sum over the invoker hosts that report.'),
   hosts: z.array(z.object({ host: hostField, occupancy: perResource, price: perResource })).max(HOSTS_MAX),
-  /** The one batch of each agent host that is in the totals. */
-  batches: z.array(z.object({ host: hostField, boot: bootField, sequence: sequenceField })).max(HOSTS_MAX),
+  batches: z
+    .array(z.object({ host: hostField, boot: bootField, sequence: sequenceField }))
+    .max(HOSTS_MAX)
+    .describe('The one batch of each agent host that is in the totals.'),
 });
 export type MeanField = z.infer<typeof meanFieldSchema>;
 export type PerResource = z.infer<typeof perResource>;

@@ -25,45 +25,43 @@ export const observationSchema = z.object({
   function: functionField,
   host: hostField,
   boot: bootField,
-  /** Step of this function on this host; rises by one. */
-  step: sequenceField,
-  /** The hook's own monotonic clock at the step's end: targets echo it, nobody else reads it as a time. */
-  observedAt: time,
-  /** How long the step was: rates are counts over this. */
-  span: time,
+  step: sequenceField.describe('Step of this function on this host; rises by one.'),
+  observedAt: time.describe(
+    "The hook's own monotonic clock at the step's end: targets echo it, nobody else reads it as a time.",
+  ),
+  span: time.describe('How long the step was: rates are counts over this.'),
   mode: modeField,
   cpuMode: z.enum(['quota', 'weight']),
-  /** Ended in this step (control arm excluded), and of these: started cold, failed (developer or system error, time limit). */
-  activations: count,
+  activations: count.describe(
+    'Ended in this step (control arm excluded), and of these: started cold, failed (developer or system error, time limit).',
+  ),
   coldStarts: count,
   failures: count,
   oomKills: count,
-  /** In flight at the step's end. */
-  running: count,
-  /** Init + run, as the tap sees it. */
-  latency: latencyHistogram,
-  /** Highest and mean use over the activations: busy cores, working set. */
-  peak: amounts,
+  running: count.describe("In flight at the step's end."),
+  latency: latencyHistogram.describe('Init + run, as the tap sees it.'),
+  peak: amounts.describe('Highest and mean use over the activations: busy cores, working set.'),
   used: amounts,
-  /** Throttled periods / all periods; 0 where no quota stands. */
-  throttledShare: share,
-  /** Time runnable without a CPU, mean per activation; absent where the kernel does not tell. */
-  cpuWait: time.optional(),
-  /** Init, mean per cold start; absent without one. */
-  initTime: time.optional(),
-  /** What the user asked for, per container; `shares` on the scale of cgroup v1. */
-  user: amounts.extend({ shares: nonNegative }),
-  /** Limits in force over the activations: rewards are tagged with these, not with the target. */
-  granted: spreads,
-  /** What the safeguard's range and the target together asked for, before the pool's bound: the price's numerator. */
-  wanted: amounts,
+  throttledShare: share.describe('Throttled periods / all periods; 0 where no quota stands.'),
+  cpuWait: time
+    .optional()
+    .describe('Time runnable without a CPU, mean per activation; absent where the kernel does not tell.'),
+  initTime: time.optional().describe('Init, mean per cold start; absent without one.'),
+  user: amounts
+    .extend({ shares: nonNegative })
+    .describe('What the user asked for, per container; `shares` on the scale of cgroup v1.'),
+  granted: spreads.describe(
+    'Limits in force over the activations: rewards are tagged with these, not with the target.',
+  ),
+  wanted: amounts.describe(
+    "What the safeguard's range and the target together asked for, before the pool's bound: the price's numerator.",
+  ),
   containers: count,
-  /** Activations that one container may run at once (the action's `concurrency`). */
-  concurrency: count.min(1),
-  /** Random activations at user limits (design §3.8). */
-  control: z.object({ activations: count, mean: nonNegative, p99: nonNegative }),
-  /** Objective for init + run, ms; absent until one is known. */
-  slo: time.optional(),
+  concurrency: count.min(1).describe("Activations that one container may run at once (the action's `concurrency`)."),
+  control: z
+    .object({ activations: count, mean: nonNegative, p99: nonNegative })
+    .describe('Random activations at user limits (design §3.8).'),
+  slo: time.optional().describe('Objective for init + run, ms; absent until one is known.'),
 });
 export type Observation = z.infer<typeof observationSchema>;
 export const decodeObservation = decoder(observationSchema);

@@ -10,12 +10,10 @@ import { finite, functionField, text, version, word } from './fields.js';
 export const policyParametersSchema = z.object({
   v: version,
   policy: word,
-  /** Null: for every function without its own. */
-  function: functionField.nullable(),
+  function: functionField.nullable().describe('Null: for every function without its own.'),
   parameters: z.record(z.string().max(64), z.union([finite, z.string().max(256), z.boolean()])).default({}),
   weights: z.array(finite).max(65_536).default([]),
-  /** Where they came from: a checkpoint's name, an author. */
-  source: text.default(''),
+  source: text.default('').describe("Where they came from: a checkpoint's name, an author."),
 });
 export type PolicyParameters = z.infer<typeof policyParametersSchema>;
 export const decodePolicyParameters = decoder(policyParametersSchema, 1024 * 1024);

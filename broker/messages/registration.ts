@@ -20,10 +20,13 @@ export const leaseSchema = z.object({
   v: version,
   host: hostField,
   boot: bootField,
-  /** Rises with each renewal: a lease that does not change for a while, by the watcher's own clock, is free. */
-  renewal: z.int().min(0),
-  /** Length of the lease, ms. */
-  duration: z.number().min(1),
+  renewal: z
+    .int()
+    .min(0)
+    .describe(
+      "Rises with each renewal: a lease that does not change for a while, by the watcher's own clock, is free.",
+    ),
+  duration: z.number().min(1).describe('Length of the lease, ms.'),
 });
 export type LeaseValue = z.infer<typeof leaseSchema>;
 export const decodeLease = decoder(leaseSchema, 4 * 1024);

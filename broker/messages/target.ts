@@ -20,22 +20,26 @@ import {
 export const targetSchema = z.object({
   v: version,
   function: functionField,
-  /** Per container. Millicores, bytes; never zero. */
-  cpu: cpu.refine((value) => value > 0, 'is not positive').optional(),
+  cpu: cpu
+    .refine((value) => value > 0, 'is not positive')
+    .optional()
+    .describe('Per container. Millicores, bytes; never zero.'),
   memory: memory.refine((value) => value > 0, 'is not positive').optional(),
-  /** Weight mode: multiplies the activation policy's weight. */
   weightFactor: finite
     .min(1 / 64)
     .max(64)
-    .optional(),
+    .optional()
+    .describe("Weight mode: multiplies the activation policy's weight."),
   containers: count.max(10_000).optional(),
   concurrency: count.min(1).max(500).optional(),
-  /** The action's own limit, for whoever may change actions; no hook acts on it. */
-  nominalMemory: memory.refine((value) => value > 0, 'is not positive').optional(),
-  /** Revision of the owner's lease: the highest one seen is obeyed. */
-  epoch: count,
-  /** The observation that this answers: the hook judges staleness by its own clock. */
-  echo: z.object({ host: hostField, boot: bootField, observedAt: time }),
+  nominalMemory: memory
+    .refine((value) => value > 0, 'is not positive')
+    .optional()
+    .describe("The action's own limit, for whoever may change actions; no hook acts on it."),
+  epoch: count.describe("Revision of the owner's lease: the highest one seen is obeyed."),
+  echo: z
+    .object({ host: hostField, boot: bootField, observedAt: time })
+    .describe('The observation that this answers: the hook judges staleness by its own clock.'),
   author: z.object({
     host: hostField,
     boot: bootField,

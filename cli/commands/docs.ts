@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
+import { natsReference } from '../../broker/index.js';
 import { configExample, configReference } from '../../config/index.js';
 import { metricsReference } from '../metrics/index.js';
 import { processScreen } from '../output.js';
@@ -12,6 +13,7 @@ export function generatedDocs(program: Command): ReadonlyMap<string, string> {
     ['docs/reference/config.md', configReference()],
     ['docs/reference/cli.md', commandReference(program)],
     ['docs/reference/metrics.md', metricsReference()],
+    ['docs/reference/nats.md', natsReference()],
     ['config/gleaner.example.yaml', configExample()],
   ]);
 }

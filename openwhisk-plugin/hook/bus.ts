@@ -44,7 +44,7 @@ export class HookBus {
   }
 
   start(version: string): void {
-    const { host } = this.#hook.hostView();
+    const { host, boot, platform } = this.#hook.hostView();
     this.#subscriptions.push(
       this.#broker.subscribe(wildcards.targets, (message) => {
         const action = functionName(message.subject.slice(message.subject.lastIndexOf('.') + 1));
@@ -54,17 +54,15 @@ export class HookBus {
     this.#modes = this.#broker.keyValue(buckets.mode).watch((entry) => this.receiveMode(entry.key, entry.value));
     this.#modes.ready.catch(() => undefined);
     this.#policies.start(this.#broker);
-    this.#service = serve(
-      this.#broker,
-      {
-        name: services.hook,
-        version,
-        description: 'Gleaner beside one invoker: limits, modes, explanations',
-        host,
-        endpoints: hookEndpoints(this.#hook),
-      },
-      this.#hook.clock,
-    );
+    // By the machine's clock: a simulated host's runs at another speed, and an answer's true time is what counts here.
+    this.#service = serve(this.#broker, {
+      name: services.hook,
+      version,
+      description: 'Gleaner beside one invoker: limits, modes, explanations',
+      host,
+      metadata: { boot, platform },
+      endpoints: hookEndpoints(this.#hook),
+    });
     this.#cancel = this.#broker.onStatus((status) => {
       const { logger } = this.#hook;
       if (status.kind === 'connected') logger.info({ server: status.server }, 'connected to NATS');
@@ -80,6 +78,7 @@ export class HookBus {
     if (key !== MODE_GLOBAL && action === null) return;
     if (value === null) {
       if (action === null) this.#hook.kill('kv', false);
+      else this.#hook.pause(action, false, 'kv');
       this.#hook.setMode(undefined, action ?? undefined, 'kv');
       return;
     }
@@ -93,8 +92,9 @@ export class HookBus {
       );
       return;
     }
-    const { kill, mode, author } = decoded.message;
+    const { kill, paused, mode, author } = decoded.message;
     if (action === null) this.#hook.kill('kv', kill);
+    else this.#hook.pause(action, paused, author);
     this.#hook.setMode(mode, action ?? undefined, author);
   }
 

@@ -1,10 +1,9 @@
-import type { Mode } from '../../broker/index.js';
+import type { HostView, Mode } from '../../broker/index.js';
 import { worseThanNothing } from '../decision/index.js';
 import { NO_LIMIT } from '../ports/index.js';
 import type { Counters } from './counters.js';
 import type { FunctionRecord } from './functions.js';
 import type { HookParts } from './hook-parts.js';
-import type { HostView } from './inspect.js';
 import type { DecisionTally, DurationHistogram, LimitTally } from './tallies.js';
 
 /** One function as metrics need it: millicores, bytes, ms; sums since the hook's start. */

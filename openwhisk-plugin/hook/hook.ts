@@ -1,4 +1,14 @@
-import type { Mode, PolicyParameters } from '../../broker/index.js';
+import type { z } from 'zod';
+import {
+  type FunctionView,
+  type HostView,
+  type hookService,
+  type Inspection,
+  type Mode,
+  PAGE_CONTAINERS,
+  PAGE_FUNCTIONS,
+  type PolicyParameters,
+} from '../../broker/index.js';
 import type { Clock, Config } from '../../config/index.js';
 import { hostWorseThanNothing } from '../decision/index.js';
 import type { AuditLog } from './audit.js';
@@ -6,8 +16,9 @@ import type { ContainerDesk } from './container-desk.js';
 import type { Container } from './containers.js';
 import type { Explanation } from './explain.js';
 import { functionFigures, type HookFigures } from './figures.js';
+import type { FunctionRecord } from './functions.js';
 import type { HookParts } from './hook-parts.js';
-import { containerViews, type FunctionView, figures, functionView, type HostView } from './inspect.js';
+import { containerSums, containerViews, figures, functionView } from './inspect.js';
 import type { KillSource, KillSwitch } from './kill-switch.js';
 import type { Logger } from './logger.js';
 import type { Modes } from './modes.js';
@@ -43,22 +54,7 @@ export interface RestoreResult {
   readonly failed: number;
 }
 
-export interface Inspection {
-  readonly host: HostView;
-  readonly functions: readonly FunctionView[];
-  readonly containers: readonly object[];
-  readonly unmanaged: readonly object[];
-  readonly counters: object;
-  readonly events: object;
-  readonly targets: object;
-  readonly policies: readonly object[];
-  readonly messages: object;
-  readonly audit: object;
-}
-
-/** Some 700 and 450 bytes each. */
-const SHOWN_FUNCTIONS = 800;
-const SHOWN_CONTAINERS = 500;
+export type InspectRequest = z.output<typeof hookService.inspect.request>;
 
 /** The hook from outside: its views and its switches. */
 export class Hook {
@@ -89,7 +85,7 @@ export class Hook {
       ...this.#identity,
       mode: modes.global,
       killed: killSwitch.killed,
-      killedBy: killSwitch.sources(),
+      killedBy: [...killSwitch.sources()],
       engineAnswers: desk.engineAnswers,
       cpu: capacity.cpu,
       memory: capacity.memory,
@@ -106,24 +102,23 @@ export class Hook {
     return [...this.#controls.parts.functions.values()].map((fn) => fn.action);
   }
 
-  inspect(): Inspection {
+  /** As the service's `inspect` says: the most called functions first, or a page of them by name, or one. */
+  inspect(request: Partial<InspectRequest> = {}): Inspection {
     const { parts, pipeline, desk, policies, targets, reporter, audit } = this.#controls;
+    const { containers = PAGE_CONTAINERS } = request;
+    const sums = containerSums(parts);
     const functions: FunctionView[] = [];
-    for (const fn of parts.functions.values()) {
-      const view = functionView(fn, parts);
-      if (view !== null) functions.push(view);
-    }
-    // The most called first: an answer must fit into one message (field-notes A4-10).
-    functions.sort((a, b) => b.activations - a.activations);
+    for (const fn of this.#page(request)) functions.push(functionView(fn, parts, sums.get(fn))!);
     return {
       host: this.hostView(),
-      functions: functions.slice(0, SHOWN_FUNCTIONS),
-      containers: containerViews(parts, SHOWN_CONTAINERS),
-      unmanaged: parts.containers.unmanaged(),
+      total: parts.functions.size,
+      functions,
+      containers: containerViews(parts, containers, request.function),
+      unmanaged: parts.containers.unmanaged().slice(0, containers),
       counters: { ...figures(parts, pipeline), ignoredContainers: desk.ignored },
       events: parts.events.counts(),
       targets: { accepted: targets.accepted, elsewhere: targets.elsewhere, refused: targets.refusals() },
-      policies: policies.summary(),
+      policies: [...policies.summary()],
       messages: { published: reporter.published, dropped: reporter.dropped + parts.events.dropped },
       audit: { written: audit.written, dropped: audit.dropped },
     };
@@ -146,6 +141,15 @@ export class Hook {
     };
   }
 
+  #page({ function: action, offset, limit = PAGE_FUNCTIONS }: Partial<InspectRequest>): readonly FunctionRecord[] {
+    const { functions } = this.#controls.parts;
+    const known = (record: FunctionRecord | undefined): record is FunctionRecord => record?.revision != null;
+    if (action !== undefined) return [functions.get(action)].filter(known);
+    const all = [...functions.values()].filter(known);
+    if (offset === undefined) return all.sort((a, b) => b.activations - a.activations).slice(0, limit);
+    return all.sort((a, b) => (a.action < b.action ? -1 : 1)).slice(offset, offset + limit);
+  }
+
   /** Youngest first; empty for a function that is not known here. */
   explain(action: string): readonly Explanation[] {
     return this.#controls.parts.functions.get(action)?.explanations.latest() ?? [];
@@ -164,6 +168,10 @@ export class Hook {
 
   pause(action: string, paused: boolean, author: string): void {
     this.#controls.modes.pause(action, paused, author);
+  }
+
+  isPaused(action: string): boolean {
+    return this.#controls.modes.isPaused(action);
   }
 
   kill(source: KillSource, held: boolean): void {
@@ -191,7 +199,7 @@ export class Hook {
   }
 
   /** After any change of modes: what is no longer enforced is restored at once. */
-  modesChanged(reason: string): void {
+  modesChanged(reason: string, action: string | null = null): void {
     const { parts, pipeline, modes, killSwitch, audit } = this.#controls;
     parts.functions.refresh(killSwitch.killed);
     for (const container of parts.containers.values()) {
@@ -203,9 +211,10 @@ export class Hook {
     record.who = reason;
     record.why = 'mode_changed';
     record.resource = 'mode';
-    record.mode = modes.global;
+    record.action = action ?? '';
+    record.mode = action === null ? modes.global : modes.of(action);
     record.result = killSwitch.killed ? `killed:${killSwitch.sources().join('+')}` : 'active';
-    parts.events.push({ kind: 'mode', function: null, reason: `${modes.global} (${reason})`.slice(0, 500) });
+    parts.events.push({ kind: 'mode', function: action, reason: `${record.mode} (${reason})`.slice(0, 500) });
   }
 
   acceptParameters(parameters: PolicyParameters): void {

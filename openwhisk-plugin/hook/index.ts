@@ -1,7 +1,6 @@
 export type { ExplainedGrant, Explanation } from './explain.js';
 export type { FunctionFigures, HookFigures } from './figures.js';
-export type { Inspection, RestoreResult } from './hook.js';
-export type { FunctionView, HostView } from './inspect.js';
+export type { InspectRequest, RestoreResult } from './hook.js';
 export { EngineLock, HookLock, HookLockError, HookLockedError } from './lock.js';
 export { type Logger, silentLogger } from './logger.js';
 export { type HookOptions, type RunningHook, runHook } from './run-hook.js';

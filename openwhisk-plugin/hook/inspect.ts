@@ -1,92 +1,48 @@
+import type { FunctionView, Inspection } from '../../broker/index.js';
 import { worseThanNothing } from '../decision/index.js';
 import type { FunctionRecord } from './functions.js';
 import type { HookParts } from './hook-parts.js';
 import type { Pipeline } from './pipeline.js';
 
-/** One function as the CLI and the live view show it: millicores, bytes, ms; sums since the hook's start. */
-export interface FunctionView {
-  readonly name: string;
-  readonly mode: string;
-  readonly paused: boolean;
-  readonly activations: number;
-  readonly running: number;
-  readonly containers: number;
-  readonly cpuMode: 'quota' | 'weight';
-  readonly userCpu: number;
-  readonly userMemory: number;
-  readonly userShares: number;
-  /**
-   * In force in its containers now (mean); of a function that does not run, what its newest activation was granted, and the user's
-   * where nothing is enforced. 0 = no limit.
-   */
-  readonly cpu: number;
-  readonly memory: number;
-  readonly shares: number;
-  readonly harvestedCpuSeconds: number;
-  /** Memory kept free below the user's limits while activations ran (policy `faasrm`), MiB x s. */
-  readonly harvestedMebibyteSeconds: number;
-  readonly acceleratedCpuSeconds: number;
-  /** An estimate. */
-  readonly savedSeconds: number;
-  /** Lent to it above its user limits now. */
-  readonly borrowedMemory: number;
-  readonly p99: number | null;
-  readonly slo: number | null;
-  /** Mean duration against the control arm's; null while unknown. */
-  readonly slowdown: number | null;
-  /** Alarm: slower than its own control arm by more than 5 %, beyond chance (design §3). */
-  readonly worseThanNothing: boolean;
-  /** Why the newest range is what it is, or what tripped. */
-  readonly safeguard: string;
-  readonly target: { author: string; fresh: boolean; cpu: number | null; memory: number | null } | null;
-  readonly ooms: { harvest: number; user: number };
-  readonly concurrent: boolean;
+/** What the containers of one function have in force, added up. */
+export interface ContainerSums {
+  count: number;
+  shares: number;
+  quota: number;
+  memory: number;
+  borrowed: number;
 }
 
-/** The host's line of `gleaner status`. */
-export interface HostView {
-  readonly host: string;
-  readonly boot: string;
-  readonly version: string;
-  readonly platform: string;
-  readonly mode: string;
-  readonly killed: boolean;
-  readonly killedBy: readonly string[];
-  readonly engineAnswers: boolean;
-  readonly cpu: number;
-  readonly memory: number;
-  readonly poolCpu: number;
-  readonly poolMemory: number;
-  readonly activations: number;
-  readonly running: number;
-  readonly containers: number;
-  /** The same alarm over all functions together. */
-  readonly worseThanNothing: boolean;
+/** One walk over all containers: with 1000 functions one for each would hold up the tap. */
+export function containerSums({ containers }: HookParts): ReadonlyMap<FunctionRecord, ContainerSums> {
+  const sums = new Map<FunctionRecord, ContainerSums>();
+  for (const { revision, handle, state } of containers.values()) {
+    if (revision === null) continue;
+    let sum = sums.get(revision.fn);
+    if (sum === undefined) {
+      sum = { count: 0, shares: 0, quota: 0, memory: 0, borrowed: 0 };
+      sums.set(revision.fn, sum);
+    }
+    sum.count++;
+    sum.shares += handle.expected.shares;
+    sum.quota += handle.expected.quota;
+    sum.memory += handle.expected.memory;
+    sum.borrowed += state.memoryLoan + state.memory.borrowed;
+  }
+  return sums;
 }
 
 const finite = (value: number): number | null => (Number.isFinite(value) ? value : null);
 
-export function functionView(fn: FunctionRecord, parts: HookParts): FunctionView | null {
+/** Null for a function that has not run yet. `sums`: absent where it has no container. */
+export function functionView(fn: FunctionRecord, parts: HookParts, sums?: ContainerSums): FunctionView | null {
   const { revision } = fn;
   if (revision === null) return null;
   const { state } = revision;
-  const { decider, containers, clock } = parts;
-  let shares = 0;
-  let quota = 0;
-  let memory = 0;
-  let count = 0;
-  let borrowedMemory = 0;
-  for (const container of containers.values()) {
-    if (container.revision?.fn !== fn) continue;
-    const { expected } = container.handle;
-    count++;
-    shares += expected.shares;
-    quota += expected.quota;
-    memory += expected.memory;
-    borrowedMemory += container.state.memoryLoan + container.state.memory.borrowed;
-  }
+  const { decider, clock } = parts;
   const newest = fn.explanations.latest()[0];
-  const mean = (sum: number, otherwise: number): number => (count > 0 ? sum / count : otherwise);
+  const mean = (of: 'shares' | 'quota' | 'memory', otherwise: number): number =>
+    sums === undefined ? otherwise : sums[of] / sums.count;
   const { target } = fn;
   const tripped = newest?.trippedCpu || newest?.trippedMemory;
   return {
@@ -100,14 +56,14 @@ export function functionView(fn: FunctionRecord, parts: HookParts): FunctionView
     userCpu: fn.userCpu,
     userMemory: state.userMemory,
     userShares: state.userShares,
-    cpu: fn.running > 0 ? mean(quota, 0) : fn.enforced ? (newest?.cpu.granted ?? fn.userCpu) : fn.userCpu,
-    memory: mean(memory, newest?.memory.granted ?? state.userMemory),
-    shares: mean(shares, newest?.shares ?? state.userShares),
+    cpu: fn.running > 0 ? mean('quota', 0) : fn.enforced ? (newest?.cpu.granted ?? fn.userCpu) : fn.userCpu,
+    memory: mean('memory', newest?.memory.granted ?? state.userMemory),
+    shares: mean('shares', newest?.shares ?? state.userShares),
     harvestedCpuSeconds: state.harvested / 1000,
     harvestedMebibyteSeconds: state.harvestedMemory / 1000,
     acceleratedCpuSeconds: state.accelerated / 1000,
     savedSeconds: state.saved / 1000,
-    borrowedMemory,
+    borrowedMemory: sums?.borrowed ?? 0,
     p99: fn.latency.count > 0 ? fn.latency.quantile(0.99) : null,
     slo: finite(decider.slo(state)),
     slowdown: finite(state.slowdown),
@@ -127,9 +83,11 @@ export function functionView(fn: FunctionRecord, parts: HookParts): FunctionView
   };
 }
 
-/** Containers as they are, for `inspect`. */
-export function containerViews(parts: HookParts, most: number): object[] {
-  return [...parts.containers.values()].slice(0, most).map((container) => ({
+/** Containers as they are, of one function or of all, for `inspect`. */
+export function containerViews(parts: HookParts, most: number, action?: string): Inspection['containers'] {
+  const all = [...parts.containers.values()];
+  const chosen = action === undefined ? all : all.filter(({ revision }) => revision?.fn.action === action);
+  return chosen.slice(0, most).map((container) => ({
     id: container.info.id,
     name: container.info.name,
     address: container.info.address,

@@ -20,17 +20,20 @@ export class Modes {
   #forAll: Mode | undefined;
   readonly #forFunction = new Map<string, Mode>();
   readonly #paused = new Set<string>();
-  readonly #changed: (reason: string) => void;
+  readonly #changed: (reason: string, action: string | null) => void;
 
-  /** `changed` is called after any change, for the hook to read the modes anew and restore what is no longer enforced. */
-  constructor(settings: ModeSettings, changed: (reason: string) => void) {
+  /**
+   * `changed` is called after any change (of one function, else null), for the hook to read the modes anew and restore what is
+   * no longer enforced.
+   */
+  constructor(settings: ModeSettings, changed: (reason: string, action: string | null) => void) {
     this.#settings = settings;
     this.#changed = changed;
   }
 
   configure(settings: ModeSettings): void {
     this.#settings = settings;
-    this.#changed('configuration');
+    this.#changed('configuration', null);
   }
 
   get global(): Mode {
@@ -61,20 +64,20 @@ export class Modes {
   setGlobal(mode: Mode | undefined, reason: string): void {
     if (this.#forAll === mode) return;
     this.#forAll = mode;
-    this.#changed(reason);
+    this.#changed(reason, null);
   }
 
   setFunction(action: string, mode: Mode | undefined, reason: string): void {
     if (this.#forFunction.get(action) === mode) return;
     if (mode === undefined) this.#forFunction.delete(action);
     else this.#forFunction.set(action, mode);
-    this.#changed(reason);
+    this.#changed(reason, action);
   }
 
   pause(action: string, paused: boolean, reason: string): void {
     if (paused === this.#paused.has(action)) return;
     if (paused) this.#paused.add(action);
     else this.#paused.delete(action);
-    this.#changed(reason);
+    this.#changed(`${paused ? 'paused' : 'resumed'} by ${reason}`, action);
   }
 }

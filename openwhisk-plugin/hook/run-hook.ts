@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { type Broker, hostNameFrom } from '../../broker/index.js';
+import { type Broker, hostNameFrom, type Inspection } from '../../broker/index.js';
 import { type Config, millis, type Random } from '../../config/index.js';
 import { Decider, MemoryHeadroom } from '../decision/index.js';
 import type { Bridge, Platform } from '../ports/index.js';
@@ -14,7 +14,7 @@ import { EventQueue } from './events.js';
 import type { Explanation } from './explain.js';
 import type { HookFigures } from './figures.js';
 import { FunctionRegistry } from './functions.js';
-import { Hook, type Inspection, type RestoreResult } from './hook.js';
+import { Hook, type InspectRequest, type RestoreResult } from './hook.js';
 import type { HookParts } from './hook-parts.js';
 import { KillSwitch } from './kill-switch.js';
 import { LimitApplier } from './limit-applier.js';
@@ -52,7 +52,7 @@ export interface RunningHook {
   reload(config: Config): void;
   /** The signal's kill switch: on, and off again at the next call. */
   kill(): void;
-  inspect(): Inspection;
+  inspect(request?: Partial<InspectRequest>): Inspection;
   /** Figures for metrics: cheap enough for every scrape. */
   figures(): HookFigures;
   explain(action: string): readonly Explanation[];
@@ -135,7 +135,7 @@ async function start(options: HookOptions, release: () => void): Promise<Running
   });
   const modes = new Modes(
     { mode: config.mode, exclude: config.functions.exclude, overrides: config.functions.overrides },
-    (reason) => hook.modesChanged(reason),
+    (reason, action) => hook.modesChanged(reason, action),
   );
   const functions: FunctionRegistry = new FunctionRegistry(decider, modes, config.decision.maxFunctions, (fn) =>
     policies.forFunction(fn.action, fn.settings, decider.policies),
@@ -261,7 +261,7 @@ async function start(options: HookOptions, release: () => void): Promise<Running
       logger.info({ mode: modes.global }, 'configuration reloaded');
     },
     kill: () => killSwitch.toggle('signal'),
-    inspect: () => hook.inspect(),
+    inspect: (request) => hook.inspect(request),
     figures: () => hook.figures(),
     explain: (action) => hook.explain(action),
     restore: (author) => hook.restoreAll(`operator:${author}`, 'asked'),

@@ -2,6 +2,7 @@ import test from 'ava';
 import { type AgentHostRun, createManager, fixedManager, runAgentHost } from '../../agents/index.js';
 import {
   type AgentReport,
+  agentsService,
   type Broker,
   buckets,
   callService,
@@ -141,10 +142,22 @@ test('a function is registered, reported, listed, inspected, paused and resumed;
     list.functions.map((one) => [one.function, one.manager]),
     [['/guest/hello', 'greedy']],
   );
+  t.like(list, { total: 1, phases: { managing: 1 }, managers: { greedy: 1 } });
+  for (const endpoint of ['list', 'inspect', 'explain'] as const) {
+    // What is answered is what the reference says, no more and no less.
+    const request = endpoint === 'list' ? {} : { function: '/guest/hello' };
+    const answer = await call(endpoint, request);
+    t.deepEqual(agentsService[endpoint].answer.parse(answer), answer, endpoint);
+  }
+  const { decisions } = (await call('explain', { function: '/guest/hello' })) as { decisions: { sent: boolean }[] };
+  t.deepEqual(
+    decisions.map(({ sent }) => sent),
+    [true],
+  );
   const seen = (await call('inspect', { function: '/guest/hello' })) as { hosts: string[]; phase: string };
   t.deepEqual([seen.hosts, seen.phase], [['invoker-1'], 'managing']);
   await t.throwsAsync(call('inspect', { function: '/guest/none' }), { message: /no agent/ });
-  await t.throwsAsync(call('inspect', {}), { message: /which function/ });
+  await t.throwsAsync(call('inspect', {}), { message: /^function: / });
   await t.throwsAsync(call('retrain', { function: '/guest/hello' }), { message: /not supported by this manager/ });
   await call('pause', { function: '/guest/hello' });
   send(hook, 2);

@@ -1,8 +1,10 @@
 import type { TestFn } from 'ava';
 import {
+  ALL_HOSTS,
   type BrokerStatus,
   callEveryInstance,
   callService,
+  endpointSubject,
   findServices,
   functionToken,
   type KeyValueEntry,
@@ -120,13 +122,19 @@ export function brokerContract(test: TestFn, harness: () => Harness): void {
         description: 'a test',
         host,
         endpoints: {
-          where: () => ({ host }),
-          slow: async () => {
-            await new Promise((resolve) => setTimeout(resolve, 40));
-            return {};
+          where: { describes: 'its host', handle: () => ({ host }) },
+          slow: {
+            describes: 'takes 40 ms',
+            handle: async () => {
+              await new Promise((resolve) => setTimeout(resolve, 40));
+              return {};
+            },
           },
-          fails: () => {
-            throw new Error('no such\r\nfunction');
+          fails: {
+            describes: 'fails',
+            handle: () => {
+              throw new Error('no such\r\nfunction');
+            },
           },
         },
       });
@@ -140,6 +148,8 @@ export function brokerContract(test: TestFn, harness: () => Harness): void {
         'one',
         'two',
       ]);
+      const everyone = await b.requestMany(endpointSubject(name, 'where', ALL_HOSTS), bytes(''), millis(200));
+      t.deepEqual(everyone.map((answer) => textOf(answer.data)).sort(), ['{"host":"one"}', '{"host":"two"}']);
       await callService(b, { service: name, endpoint: 'slow', host: 'one' });
       await t.throwsAsync(callService(b, { service: name, endpoint: 'fails', host: 'one' }), {
         code: 'GLN_SERVICE',

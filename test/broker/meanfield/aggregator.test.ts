@@ -2,6 +2,7 @@ import test from 'ava';
 import {
   type AgentsPartial,
   Aggregator,
+  aggregatorService,
   callService,
   decodeMeanField,
   emptySums,
@@ -133,6 +134,23 @@ test('of two aggregators one publishes; when it goes the other does, under a hig
     refusals: { partials: { malformed: number } };
   };
   t.is(state.refusals.partials.malformed, 1);
+  // 3000 of 2000 millicores are wanted: occupancy 1.5, price .5 (its excess over 1); memory 1500 of 3000: .5 and none.
+  listener.publish(subjects.hostReport('i'), encodeMessage(report('i', 1, 3000)));
+  await settle();
+  for (const endpoint of ['list', 'inspect', 'explain'] as const) {
+    const answer = await callService(listener, { service: 'gleaner-aggregator', endpoint, host: 'one' });
+    t.deepEqual(aggregatorService[endpoint].answer.parse(answer), answer, endpoint);
+    if (endpoint !== 'explain') continue;
+    const { agents, invokers } = aggregatorService.explain.answer.parse(answer);
+    t.deepEqual([agents[0]?.host, agents[0]?.sums.members], ['a', 1]);
+    t.deepEqual(
+      [invokers[0]?.occupancy, invokers[0]?.price],
+      [
+        { cpu: 1.5, memory: 0.5 },
+        { cpu: 0.5, memory: 0 },
+      ],
+    );
+  }
   await first.stop();
   await pass(time, 3000);
   t.true(second.publishing);

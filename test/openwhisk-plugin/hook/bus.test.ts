@@ -2,9 +2,11 @@ import test from 'ava';
 import {
   buckets,
   callService,
+  changeMode,
   decodeHostReport,
   decodeObservation,
   encodeMessage,
+  hookService,
   MODE_GLOBAL,
   modeKey,
   type Observation,
@@ -259,9 +261,20 @@ test('one function can be paused and resumed, and put into another mode by key-v
   t.is(quotaOf(container), 1000);
   await call('resume', { function: HELLO });
   t.is(quotaOf(container), 700);
-  await rig.other.keyValue(buckets.mode).put(modeKey(HELLO), encodeMessage({ v: 1, mode: 'observe', author: 'test' }));
+  const author = { author: 'test' };
+  await changeMode(rig.other, HELLO, { mode: 'observe' }, author);
   await settle();
   t.is(quotaOf(container), 1000);
+  // A pause is kept beside the mode, and outlives it.
+  await changeMode(rig.other, HELLO, { paused: true }, author);
+  await changeMode(rig.other, HELLO, { mode: null }, author);
+  await settle();
+  t.is(quotaOf(container), 1000);
+  t.like(rig.hook.inspect({ function: HELLO }).functions[0], { mode: 'enforce', paused: true });
+  await changeMode(rig.other, HELLO, { paused: false }, author);
+  await settle();
+  t.is(quotaOf(container), 700);
+  t.is(await rig.other.keyValue(buckets.mode).get(modeKey(HELLO)), null, 'nothing is said of it any more');
   await rig.hook.stop();
 });
 
@@ -280,6 +293,14 @@ test('the service lists, inspects, explains, restores, and answers errors with a
   container.cgroup.setShares(999);
   t.like(await call('restore', {}), { restored: 1, failed: 0 });
   t.is(container.cgroup.inForce.shares, 128);
+  for (const endpoint of ['list', 'inspect', 'explain', 'mode', 'restore'] as const) {
+    // What is answered is what the reference says, no more and no less.
+    const answer = await call(endpoint, { function: HELLO });
+    t.deepEqual(hookService[endpoint].answer.parse(answer), answer, endpoint);
+  }
+  t.like(await call('inspect', { offset: 1 }), { total: 1, functions: [] });
+  t.like(await call('inspect', { offset: 0, containers: 0 }), { functions: [{ name: HELLO }], containers: [] });
+  t.like(await call('inspect', { function: '/guest/none' }), { functions: [], containers: [] });
   await t.throwsAsync(() => call('explain', { function: 'no slash' }), { message: /not the name of an action/ });
   await rig.hook.stop();
 });

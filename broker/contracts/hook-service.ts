@@ -1,0 +1,206 @@
+import { z } from 'zod';
+import { bootField, count, finite, functionField, hostField, modeField } from '../messages/fields.js';
+import type { EndpointContract } from './contract.js';
+
+const author = z.string().max(128).default('service').describe('Who asks, for the audit log.');
+const onFunction = z.object({ function: functionField, author });
+// What is shown is not calculated with: plain numbers, where messages have branded ones.
+const cpu = finite.min(0).meta({ says: 'millicores' });
+const memory = finite.min(0).meta({ says: 'bytes' });
+const time = finite.min(0).meta({ says: 'ms' });
+const seconds = finite.meta({ says: 'seconds' });
+const shares = finite.min(0).meta({ says: 'weight, as cgroup v1 `cpu.shares`' });
+
+/** One invoker host. */
+export const hostViewSchema = z.object({
+  host: hostField,
+  boot: bootField,
+  version: z.string(),
+  platform: z.string().describe('`host`, or `simulated`.'),
+  mode: modeField,
+  killed: z.boolean().describe('The kill switch holds: every user limit stands.'),
+  killedBy: z.array(z.string()).describe('Of `file`, `signal`, `service`, `kv` those that hold it.'),
+  engineAnswers: z.boolean(),
+  cpu,
+  memory,
+  poolCpu: cpu.describe('Free to lend now.'),
+  poolMemory: memory.describe('Free to lend now.'),
+  activations: count.describe("Ended since the hook's start."),
+  running: count,
+  containers: count,
+  worseThanNothing: z.boolean().describe('Alarm: all functions together are slower than their control arm.'),
+});
+export type HostView = Readonly<z.output<typeof hostViewSchema>>;
+
+/** One function on one host; sums since the hook's start. */
+export const functionViewSchema = z.object({
+  name: functionField,
+  mode: modeField,
+  paused: z.boolean(),
+  activations: count,
+  running: count,
+  containers: count,
+  cpuMode: z.enum(['quota', 'weight']),
+  userCpu: cpu,
+  userMemory: memory,
+  userShares: shares,
+  cpu: cpu.describe(
+    "In force in its containers now (mean); of a function that does not run, what its newest activation was granted, and the user's where nothing is enforced. 0 = no limit.",
+  ),
+  memory,
+  shares,
+  harvestedCpuSeconds: seconds.describe("CPU kept free below the user's limit."),
+  harvestedMebibyteSeconds: finite.describe(
+    "Memory kept free below the user's limits while activations ran (policy `faasrm`), MiB x s.",
+  ),
+  acceleratedCpuSeconds: seconds.describe("CPU used above the user's limit."),
+  savedSeconds: seconds.describe('An estimate of what callers noticed.'),
+  borrowedMemory: memory.describe('Lent to it above its user limits now.'),
+  p99: time.nullable(),
+  slo: time.nullable(),
+  slowdown: finite.nullable().describe("Mean duration against the control arm's; null while unknown."),
+  worseThanNothing: z
+    .boolean()
+    .describe('Alarm: slower than its own control arm by more than 5 %, beyond chance (design §3).'),
+  safeguard: z.string().describe('Why the newest range is what it is, or `tripped`.'),
+  target: z
+    .object({ author: z.string(), fresh: z.boolean(), cpu: cpu.nullable(), memory: memory.nullable() })
+    .nullable()
+    .describe('Newest target of its agent.'),
+  ooms: z.object({ harvest: count, user: count }).describe('OOM kills below, and at or above, the user limit.'),
+  concurrent: z.boolean().describe('Runs several activations in one container.'),
+});
+export type FunctionView = Readonly<z.output<typeof functionViewSchema>>;
+
+export const containerViewSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  address: z.string().nullable(),
+  function: functionField.nullable(),
+  version: z.string().nullable(),
+  phase: z.string(),
+  running: count,
+  activations: count,
+  user: z.unknown().describe('What the user asked for, as the engine tells it.'),
+  limits: z.unknown().describe('In force now, as read back.'),
+  loan: memory,
+});
+
+const amount = finite.nullable().meta({ says: 'millicores or bytes' });
+const explainedGrant = z
+  .object({
+    user: amount,
+    wanted: amount,
+    lower: amount,
+    upper: amount,
+    granted: amount,
+    borrowed: amount,
+    rangeReason: z.string().describe('Why the range is what it is.'),
+    choice: z.string().describe('Who chose inside the range.'),
+    peak: amount.describe('Highest use seen; -1 when no window of it counted.'),
+  })
+  .meta({ says: 'grant' });
+
+/** One past activation: what it got and why, and what that brought. */
+export const explanationSchema = z.object({
+  activation: z.string(),
+  version: z.string(),
+  container: z.string(),
+  startedAt: finite.meta({ says: 'wall clock, us since 1970' }),
+  durationMillis: time,
+  initMillis: time,
+  cold: z.boolean(),
+  control: z.boolean().describe('Of the control arm: at user limits whatever anybody says.'),
+  enforced: z.boolean(),
+  ended: z.string().describe('What ended it; only `answer` teaches.'),
+  status: finite,
+  clean: z.boolean(),
+  cpuMode: z.enum(['quota', 'weight']),
+  shares: finite.nullable(),
+  userShares: finite.nullable(),
+  cpu: explainedGrant,
+  memory: explainedGrant,
+  loan: finite,
+  trippedCpu: z.boolean(),
+  trippedMemory: z.boolean(),
+  targetCpu: finite.nullable(),
+  targetMemory: finite.nullable(),
+  harvested: finite.describe('CPU-ms kept free.'),
+  accelerated: finite.describe("CPU-ms used above the user's limit."),
+  saved: finite.describe('ms saved, an estimate.'),
+});
+export type ExplanationView = Readonly<z.output<typeof explanationSchema>>;
+
+export const PAGE_FUNCTIONS = 800;
+export const PAGE_CONTAINERS = 500;
+
+/** Everything of one hook at once, or a page of it: an answer must fit into one message (field-notes A4-10). */
+const inspection = z.object({
+  host: hostViewSchema,
+  total: count.describe('Functions known here; `functions` may be a page of them.'),
+  functions: z.array(functionViewSchema),
+  containers: z.array(containerViewSchema),
+  unmanaged: z.array(z.unknown()).describe('Containers that are left alone, and why.'),
+  counters: z.unknown().describe('Of the tap, the limit writer and the activations; lags in us.'),
+  events: z.record(z.string(), count).describe("By kind, since the hook's start."),
+  targets: z.unknown().describe('Accepted, elsewhere, refused by kind.'),
+  policies: z.array(z.unknown()),
+  messages: z.object({ published: count, dropped: count }),
+  audit: z.object({ written: count, dropped: count }),
+});
+export type Inspection = Readonly<z.output<typeof inspection>>;
+
+/** The service `gleaner-hook`, one instance per invoker host. */
+export const hookService = {
+  list: {
+    describes: 'the host, and the names of its functions',
+    request: z.object({}),
+    answer: z.object({ host: hostViewSchema, functions: z.array(functionField) }),
+  },
+  inspect: {
+    describes: 'host, functions, containers, counters; the most called functions first, or a page by name',
+    request: z.object({
+      function: functionField.optional().describe('Only this one and its containers.'),
+      offset: count.optional().describe('Page: functions by name, from this one on.'),
+      limit: count.max(PAGE_FUNCTIONS).default(PAGE_FUNCTIONS).describe('Most functions.'),
+      containers: count.max(PAGE_CONTAINERS).default(PAGE_CONTAINERS).describe('Most containers.'),
+    }),
+    answer: inspection,
+  },
+  explain: {
+    describes: "a function's last 16 activations: peaks, wanted, allowed range and why, granted, what it brought",
+    request: z.object({ function: functionField }),
+    answer: z.object({ function: functionField, activations: z.array(explanationSchema).describe('Youngest first.') }),
+  },
+  pause: {
+    describes: 'user limits stand for this function on this host, until `resume` or a restart',
+    request: onFunction,
+    answer: z.object({ function: functionField, paused: z.boolean() }),
+  },
+  resume: {
+    describes: 'the function is managed again, as its mode says',
+    request: onFunction,
+    answer: z.object({ function: functionField, paused: z.boolean() }),
+  },
+  mode: {
+    describes: 'sets the mode on this host, or tells it',
+    request: z.object({
+      function: functionField.optional().describe('Absent: for all.'),
+      mode: modeField.nullable().optional().describe('Absent: only tell; null: as configured.'),
+      author,
+    }),
+    answer: z.object({ host: hostField, mode: modeField, killed: z.boolean() }),
+  },
+  restore: {
+    describes: 'gives every container its user limits back',
+    request: z.object({
+      hold: z.boolean().optional().describe('Also hold the kill switch: user limits stand until `release`.'),
+      release: z.boolean().optional().describe('Let the kill switch go; restores nothing.'),
+      author,
+    }),
+    answer: z.object({
+      restored: count.describe("Containers whose limits differed from their user's."),
+      failed: count.describe('Of them those that still do.'),
+    }),
+  },
+} satisfies Record<string, EndpointContract>;

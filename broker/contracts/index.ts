@@ -1,0 +1,4 @@
+export * from './agents-service.js';
+export * from './aggregator-service.js';
+export * from './contract.js';
+export * from './hook-service.js';

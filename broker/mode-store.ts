@@ -1,0 +1,49 @@
+import { type Micros, systemClock } from '../config/index.js';
+import { ModeConflictError } from './errors.js';
+import { encodeMessage } from './messages/codec.js';
+import { decodeMode, MODE_GLOBAL, type ModeValue, modeKey } from './messages/mode.js';
+import type { Broker } from './port.js';
+import { buckets } from './subjects.js';
+
+/** What is to be different; `mode: null` = as configured. */
+export interface ModeChange {
+  readonly mode?: ModeValue['mode'] | null;
+  readonly paused?: boolean;
+  readonly kill?: boolean;
+}
+
+const ATTEMPTS = 8;
+
+/**
+ * Changes the value of one function, or the global one (`fn` null), and leaves what is not named as it is: a pause must outlive
+ * a change of mode. A value that says nothing any more is deleted. Rejects `GLN_MODE_CONFLICT`, and as the bucket does.
+ */
+export async function changeMode(
+  broker: Broker,
+  fn: string | null,
+  change: ModeChange,
+  who: { readonly author: string; readonly reason?: string },
+): Promise<void> {
+  const bucket = broker.keyValue(buckets.mode);
+  const key = fn === null ? MODE_GLOBAL : modeKey(fn);
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const entry = await bucket.get(key);
+    const decoded = entry?.value ? decodeMode(entry.value) : null;
+    // What cannot be read is obeyed by nobody: it is replaced.
+    const before = decoded?.ok ? decoded.message : null;
+    const next = {
+      kill: change.kill ?? before?.kill ?? false,
+      paused: change.paused ?? before?.paused ?? false,
+      mode: change.mode === undefined ? before?.mode : (change.mode ?? undefined),
+    };
+    if (!next.kill && !next.paused && next.mode === undefined) {
+      await bucket.delete(key);
+      return;
+    }
+    const at: Micros = systemClock.wall();
+    const value = encodeMessage({ v: 1, ...next, author: who.author, reason: who.reason ?? '', at });
+    const done = entry?.value ? await bucket.update(key, value, entry.revision) : await bucket.create(key, value);
+    if (done !== null) return;
+  }
+  throw new ModeConflictError(key);
+}

@@ -1,0 +1,152 @@
+import { z } from 'zod';
+import { bucketCatalogue, type CatalogueEntry, messageCatalogue, serviceCatalogue } from './catalogue.js';
+import { agentDecisionSchema, agentSummarySchema } from './contracts/agents-service.js';
+import {
+  containerViewSchema,
+  explanationSchema,
+  functionViewSchema,
+  hostViewSchema,
+} from './contracts/hook-service.js';
+import { sumsSchema } from './messages/agents-partial.js';
+import { hostReportSchema } from './messages/host-report.js';
+import { meanFieldSchema } from './messages/mean-field.js';
+import { observationSchema } from './messages/observation.js';
+import { ALL_HOSTS, endpointSubject } from './services.js';
+
+interface Field {
+  readonly path: string;
+  readonly kind: string;
+  readonly required: boolean;
+  readonly meaning: string;
+}
+
+const cell = (text: string): string => text.replaceAll('|', '\\|');
+const metaOf = (schema: z.ZodType): { description?: string; says?: string } => schema.meta() ?? {};
+
+/** A schema without optional, nullable and default, and what these meant. */
+function unwrapped(schema: z.ZodType): { inner: z.ZodType; optional: boolean; nullable: boolean; fallback?: unknown } {
+  let inner = schema;
+  const seen: { optional: boolean; nullable: boolean; fallback?: unknown } = { optional: false, nullable: false };
+  for (;;) {
+    if (inner instanceof z.ZodOptional) seen.optional = true;
+    else if (inner instanceof z.ZodNullable) seen.nullable = true;
+    else if (inner instanceof z.ZodDefault) {
+      seen.optional = true;
+      seen.fallback = inner.def.defaultValue;
+    } else return { inner, ...seen };
+    inner = inner.def.innerType as z.ZodType;
+  }
+}
+
+function kindOf(schema: z.ZodType): string {
+  const { says } = metaOf(schema);
+  if (says !== undefined) return says;
+  if (schema instanceof z.ZodLiteral) return [...schema.values].map((value) => `\`${String(value)}\``).join(', ');
+  if (schema instanceof z.ZodEnum) return schema.options.map((option) => `\`${String(option)}\``).join(', ');
+  if (schema instanceof z.ZodBoolean) return 'boolean';
+  if (schema instanceof z.ZodNumber) return schema.isInt ? 'count' : 'number';
+  if (schema instanceof z.ZodString) return 'text';
+  if (schema instanceof z.ZodArray) return `list of ${kindOf(unwrapped(schema.def.element as z.ZodType).inner)}`;
+  if (schema instanceof z.ZodRecord) return `map of ${kindOf(unwrapped(schema.def.valueType as z.ZodType).inner)}`;
+  if (schema instanceof z.ZodUnion)
+    return (schema.def.options as readonly z.ZodType[]).map((one) => kindOf(unwrapped(one).inner)).join(' or ');
+  if (schema instanceof z.ZodObject) return 'object';
+  return 'any JSON';
+}
+
+/** The object whose fields stand below a field: itself, or what a list or map holds. */
+function below(schema: z.ZodType): { shape: z.ZodObject; mark: string } | null {
+  if (schema instanceof z.ZodObject) return { shape: schema, mark: '' };
+  const held =
+    schema instanceof z.ZodArray ? schema.def.element : schema instanceof z.ZodRecord ? schema.def.valueType : null;
+  if (held === null) return null;
+  const { inner } = unwrapped(held as z.ZodType);
+  return inner instanceof z.ZodObject ? { shape: inner, mark: schema instanceof z.ZodArray ? '[]' : '.*' } : null;
+}
+
+/** Every field of a message, those of its objects below them; `named` are told once, in a section of their own. */
+function* fieldsOf(schema: z.ZodObject, named: NamedObjects, prefix = ''): Generator<Field> {
+  for (const [name, child] of Object.entries(schema.shape as Record<string, z.ZodType>)) {
+    const { inner, optional, nullable, fallback } = unwrapped(child);
+    const path = prefix + name;
+    const inside = below(inner);
+    const section = inside === null ? undefined : named.get(inside.shape);
+    const notes = [metaOf(child).description ?? metaOf(inner).description ?? ''];
+    if (fallback !== undefined && fallback !== '') notes.push(`Default \`${JSON.stringify(fallback)}\`.`);
+    if (section !== undefined) notes.push(`Fields: see [${section}](#${section.replaceAll(' ', '-')}).`);
+    yield {
+      path,
+      kind: `${kindOf(inner)}${nullable ? ' or null' : ''}`,
+      required: !optional,
+      meaning: notes.filter(Boolean).join(' '),
+    };
+    if (inside !== null && section === undefined) yield* fieldsOf(inside.shape, named, `${path}${inside.mark}.`);
+  }
+}
+
+type NamedObjects = ReadonlyMap<z.ZodType, string>;
+
+function table(schema: z.ZodType, named: NamedObjects): string[] {
+  const { inner } = unwrapped(schema);
+  const fields = inner instanceof z.ZodObject ? [...fieldsOf(inner, named)] : [];
+  if (fields.length === 0) return ['no fields: `{}`', ''];
+  const row = ({ path, kind, required, meaning }: Field): string =>
+    `| \`${path}\` | ${cell(kind)} | ${required ? 'yes' : ''} | ${cell(meaning)} |`;
+  return ['| field | kind | always | meaning |', '|---|---|---|---|', ...fields.map(row), ''];
+}
+
+const message = ({ where, route, describes, schema }: CatalogueEntry, named: NamedObjects): string[] => {
+  const section = named.get(schema);
+  const fields =
+    section === undefined ? table(schema, named) : [`Fields: see [${section}](#${section.replaceAll(' ', '-')}).`, ''];
+  return [`### ${where}`, '', `${route}. ${describes}`, '', ...fields];
+};
+
+/** Told once, each in a section of its own. */
+const sections: NamedObjects = new Map<z.ZodType, string>([
+  [hostViewSchema, 'invoker host'],
+  [functionViewSchema, 'function on a host'],
+  [containerViewSchema, 'container'],
+  [explanationSchema, 'activation explained'],
+  [agentSummarySchema, 'agent'],
+  [agentDecisionSchema, 'agent decision'],
+  [meanFieldSchema, 'mean field'],
+  [hostReportSchema, 'host report'],
+  [observationSchema, 'observation'],
+  [sumsSchema, 'sums over agents'],
+]);
+
+/** docs/reference/nats.md, generated from the schemas that check every message on receipt. */
+export function natsReference(): string {
+  const lines = [
+    '# NATS reference',
+    '',
+    'Generated by `gleaner docs` from the schemas in broker/messages and broker/contracts that every receiver checks; do not edit.',
+    '[NATS topics](../nats.md) shows how to use it with a stock client. Messages are JSON in UTF-8. `<fn>` is the base64url of the',
+    "function's fully qualified name (`/namespace/package/action` or `/namespace/action`). *always*: the field is there in every message. CPU is in millicores (1000 = one core), memory in bytes.",
+    '',
+    '## Services',
+    '',
+    'NATS micro-services (ADR-32): `$SRV.PING`, `$SRV.INFO`, `$SRV.STATS`, each also with `.<name>` and `.<name>.<id>`. An endpoint',
+    `has three subjects: \`${endpointSubject('<service>', '<endpoint>')}\` (any instance answers), \`….<host>\` (the one on that`,
+    `host), \`….${ALL_HOSTS}\` (each answers). An error comes as the headers \`Nats-Service-Error-Code\` and \`Nats-Service-Error\`.`,
+    '',
+  ];
+  for (const { name, describes, contract } of serviceCatalogue) {
+    lines.push(`### ${name}`, '', describes, '');
+    for (const [endpoint, { describes: does, request, answer }] of Object.entries(contract)) {
+      lines.push(`#### \`${endpointSubject(name, endpoint)}\``, '', `${does}.`, '');
+      lines.push('Request:', '', ...table(request, sections), 'Answer:', '', ...table(answer, sections));
+    }
+  }
+  lines.push('## Messages', '');
+  for (const entry of messageCatalogue) lines.push(...message(entry, sections));
+  lines.push('## Key-value buckets', '');
+  for (const entry of bucketCatalogue) lines.push(...message(entry, sections));
+  lines.push('## Objects that appear in several places', '');
+  for (const [schema, title] of sections) {
+    const others = new Map([...sections].filter(([one]) => one !== schema));
+    lines.push(`### ${title}`, '', ...table(schema, others));
+  }
+  return `${lines.join('\n').trimEnd()}\n`;
+}
