@@ -2,4 +2,5 @@ export * from './agent-host.js';
 export * from './environment.js';
 export { FEATURES, localFeatures, sloPreservation } from './features.js';
 export * from './managers/index.js';
+export * from './nn/index.js';
 export * from './resource-manager.js';

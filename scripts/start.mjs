@@ -71,9 +71,7 @@ function build() {
     : 0;
   if (built >= newest) return;
   const started = new Date();
-  const tsc = at('node_modules', 'typescript', 'bin', 'tsc');
-  if (!run('building', process.execPath, [tsc, '-p', at('tsconfig.json')]))
-    fail('the build failed', 'see the lines above');
+  if (!run('building', process.execPath, [at('scripts', 'build.mjs')])) fail('the build failed', 'see the lines above');
   mkdirSync(dirname(stamp), { recursive: true });
   writeFileSync(stamp, `${started.toISOString()}\n`);
 }

@@ -35,7 +35,7 @@ function tally(output) {
   return { passed: read('pass'), failed: read('fail') };
 }
 
-const build = await run([bin('typescript', 'bin/tsc'), '-p', 'tsconfig.json']);
+const build = await run([join(root, 'scripts', 'build.mjs')]);
 if (build.code !== 0) {
   console.log('0 passed, 1 failed');
   process.exit(1);

@@ -1,0 +1,46 @@
+import type { InputGradients, PpoBatch } from './engine.js';
+import { ShapeError } from './errors.js';
+import { expectLength, inputsOf, type NetworkShape, outputsOf } from './shape.js';
+
+/** Throws `GLN_NN_SHAPE` unless every array of the batch has the length that its rows and the shapes ask for. */
+export function checkBatch(
+  batch: PpoBatch,
+  actor: NetworkShape,
+  critic: NetworkShape,
+  inputGradients?: InputGradients,
+): void {
+  const { rows } = batch;
+  if (!Number.isInteger(rows) || rows < 1) throw new ShapeError(`a batch of ${rows} rows`);
+  expectLength('actorInputs', batch.actorInputs, rows * inputsOf(actor));
+  expectLength('criticInputs', batch.criticInputs, rows * inputsOf(critic));
+  expectLength('masks', batch.masks, rows * outputsOf(actor));
+  for (const name of ['actions', 'logProbabilities', 'advantages', 'returns'] as const)
+    expectLength(name, batch[name], rows);
+  for (let row = 0; row < rows; row++) {
+    const action = batch.actions[row]!;
+    if (!(action >= 0 && action < outputsOf(actor))) throw new ShapeError(`action ${action} of row ${row}`);
+    if (batch.masks[row * outputsOf(actor) + action] !== 1)
+      throw new ShapeError(`row ${row}: action ${action} was masked, it cannot have been executed`);
+  }
+  if (!inputGradients) return;
+  expectLength('dL/d actor inputs', inputGradients.actor, rows * inputsOf(actor));
+  expectLength('dL/d critic inputs', inputGradients.critic, rows * inputsOf(critic));
+}
+
+export function checkActorCritic(critic: NetworkShape): void {
+  if (outputsOf(critic) !== 1) throw new ShapeError(`a critic with ${outputsOf(critic)} outputs; it has one`);
+}
+
+/** Throws `GLN_NN_SHAPE` unless inputs, outputs and gradients fit the rows. */
+export function checkRows(
+  shape: NetworkShape,
+  inputs: Float32Array,
+  rows: number,
+  outputs: Float32Array,
+  inputGradient?: Float32Array,
+): void {
+  if (!Number.isInteger(rows) || rows < 1) throw new ShapeError(`${rows} rows`);
+  expectLength('inputs', inputs, rows * inputsOf(shape));
+  expectLength('outputs', outputs, rows * outputsOf(shape));
+  if (inputGradient) expectLength('dL/d inputs', inputGradient, rows * inputsOf(shape));
+}

@@ -1,0 +1,30 @@
+import type { AdamSettings } from '../engine.js';
+
+export function sumOfSquares(gradient: Float32Array): number {
+  let sum = 0;
+  for (let i = 0; i < gradient.length; i++) sum += gradient[i]! * gradient[i]!;
+  return sum;
+}
+
+/** The factor that brings a gradient of this norm down to the largest allowed. */
+export const clipScale = (norm: number, largestNorm: number): number => (norm > largestNorm ? largestNorm / norm : 1);
+
+/** Adam with bias correction (Kingma, Ba 2015, algorithm 1), on the scaled gradient. `steps` counts this one. */
+export function adamStep(
+  parameters: Float32Array,
+  gradient: Float32Array,
+  first: Float32Array,
+  second: Float32Array,
+  steps: number,
+  { rate, beta1, beta2, epsilon }: AdamSettings,
+  scale: number,
+): void {
+  const correct1 = 1 - beta1 ** steps;
+  const correct2 = 1 - beta2 ** steps;
+  for (let i = 0; i < parameters.length; i++) {
+    const g = gradient[i]! * scale;
+    first[i] = beta1 * first[i]! + (1 - beta1) * g;
+    second[i] = beta2 * second[i]! + (1 - beta2) * g * g;
+    parameters[i]! -= (rate * (first[i]! / correct1)) / (Math.sqrt(second[i]! / correct2) + epsilon);
+  }
+}

@@ -1,0 +1,18 @@
+import type { ActorCritic, Engine, Network } from '../engine.js';
+import type { NetworkShape } from '../shape.js';
+import { JsActorCritic } from './actor-critic.js';
+import { JsNetwork } from './network.js';
+
+/** Typed arrays and nothing else: runs everywhere, and says what the others must say. */
+export class JsEngine implements Engine {
+  readonly name = 'js';
+  readonly detail = `typed arrays, V8 ${process.versions.v8}`;
+
+  network(shape: NetworkShape): Network {
+    return new JsNetwork(shape);
+  }
+
+  actorCritic(actor: NetworkShape, critic: NetworkShape): ActorCritic {
+    return new JsActorCritic(actor, critic);
+  }
+}

@@ -1,0 +1,98 @@
+import type { Random } from '../../config/index.js';
+import { ShapeError } from './errors.js';
+
+export type Activation = 'tanh' | 'relu';
+
+/** A multilayer perceptron: widths from the input to the output; hidden layers are activated, the last is linear. */
+export interface NetworkShape {
+  readonly widths: readonly number[];
+  readonly activation: Activation;
+}
+
+/** Widest layer; the kernels in simd/assembly/network.ts have room for it. */
+const WIDEST = 1024;
+
+export function checkShape(shape: NetworkShape): void {
+  const wrong = shape.widths.find((width) => !(Number.isInteger(width) && width >= 1 && width <= WIDEST));
+  if (shape.widths.length < 2 || wrong !== undefined)
+    throw new ShapeError(`[${shape.widths.join(', ')}] are no widths of a network`);
+  if (shape.activation !== 'tanh' && shape.activation !== 'relu')
+    throw new ShapeError(`'${String(shape.activation)}' is no activation`);
+}
+
+export const inputsOf = (shape: NetworkShape): number => shape.widths[0]!;
+export const outputsOf = (shape: NetworkShape): number => shape.widths.at(-1)!;
+
+export const sameShape = (a: NetworkShape, b: NetworkShape): boolean =>
+  a.activation === b.activation &&
+  a.widths.length === b.widths.length &&
+  a.widths.every((width, i) => width === b.widths[i]);
+
+/** Where a layer's parameters stand in the flat array: kernel [inputs][outputs] row-major, then bias, as TensorFlow has them. */
+export interface Layer {
+  readonly inputs: number;
+  readonly outputs: number;
+  readonly kernel: number;
+  readonly bias: number;
+}
+
+export function layersOf(shape: NetworkShape): Layer[] {
+  let at = 0;
+  return shape.widths.slice(1).map((outputs, i) => {
+    const inputs = shape.widths[i]!;
+    const layer = { inputs, outputs, kernel: at, bias: at + inputs * outputs };
+    at += (inputs + 1) * outputs;
+    return layer;
+  });
+}
+
+/** Floats of all kernels and biases: 1,089 for 11-32-16-1. */
+export const parameterCount = (shape: NetworkShape): number =>
+  layersOf(shape).reduce((sum, { inputs, outputs }) => sum + (inputs + 1) * outputs, 0);
+
+export function expectLength(what: string, data: { readonly length: number }, length: number): void {
+  if (data.length !== length) throw new ShapeError(`${what}: ${data.length} numbers where ${length} belong`);
+}
+
+/**
+ * Orthogonal kernels, biases 0 (simppo-aware.md §6.1 item 1): gain sqrt 2 in hidden layers, `outputGain` in the last (0.01 for a policy, so that
+ * it starts nearly uniform; 1 for a value).
+ */
+export function orthogonal(shape: NetworkShape, outputGain: number, random: Random): Float32Array {
+  checkShape(shape);
+  const parameters = new Float32Array(parameterCount(shape));
+  const layers = layersOf(shape);
+  layers.forEach(({ inputs, outputs, kernel }, index) => {
+    const gain = index === layers.length - 1 ? outputGain : Math.SQRT2;
+    const wide = outputs > inputs;
+    const vectors = orthonormal(wide ? inputs : outputs, wide ? outputs : inputs, random);
+    for (let i = 0; i < inputs; i++)
+      for (let o = 0; o < outputs; o++)
+        parameters[kernel + i * outputs + o] = gain * (wide ? vectors[i]![o]! : vectors[o]![i]!);
+  });
+  return parameters;
+}
+
+/** `count` orthonormal vectors of `length` >= count: Gram-Schmidt, twice over for accuracy, on normal draws. */
+function orthonormal(count: number, length: number, random: Random): Float64Array[] {
+  const vectors: Float64Array[] = [];
+  while (vectors.length < count) {
+    const vector = Float64Array.from({ length }, () => normal(random));
+    for (let pass = 0; pass < 2; pass++)
+      for (const other of vectors) {
+        const along = dot(vector, other);
+        for (let i = 0; i < length; i++) vector[i]! -= along * other[i]!;
+      }
+    const size = Math.sqrt(dot(vector, vector));
+    if (size < 1e-6) continue;
+    vectors.push(vector.map((value) => value / size));
+  }
+  return vectors;
+}
+
+const dot = (a: Float64Array, b: Float64Array): number => a.reduce((sum, value, i) => sum + value * b[i]!, 0);
+
+/** Box and Muller, 1958. */
+function normal(random: Random): number {
+  return Math.sqrt(-2 * Math.log(1 - random.next())) * Math.cos(2 * Math.PI * random.next());
+}

@@ -1,0 +1,38 @@
+/** `npm run build`: the WebAssembly kernels by asc, where their source is newer than what is built; then everything by tsc. */
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
+const source = join(root, 'agents', 'nn', 'simd', 'assembly');
+const target = join(root, 'dist', 'agents', 'nn', 'simd', 'kernels.wasm');
+const bin = (...parts) => join(root, 'node_modules', ...parts);
+
+function run(script, args) {
+  const { status } = spawnSync(process.execPath, [script, ...args], { cwd: root, stdio: 'inherit' });
+  if (status !== 0) process.exit(status ?? 1);
+}
+
+const newest = Math.max(
+  statSync(fileURLToPath(import.meta.url)).mtimeMs,
+  ...readdirSync(source).map((file) => statSync(join(source, file)).mtimeMs),
+);
+if (!existsSync(target) || statSync(target).mtimeMs < newest) {
+  mkdirSync(dirname(target), { recursive: true });
+  // Warning 112 is about functions on vectors, which only other files of the kernels call. Memory grows when networks are made.
+  const options = [
+    '-O3',
+    '--noAssert',
+    '--runtime',
+    'stub',
+    '--use',
+    'abort=',
+    '--enable',
+    'simd',
+    '--disableWarning',
+    '112',
+  ];
+  run(bin('assemblyscript', 'bin', 'asc.js'), [join(source, 'kernels.ts'), ...options, '--outFile', target]);
+}
+run(bin('typescript', 'bin', 'tsc'), ['-p', join(root, 'tsconfig.json')]);
