@@ -27,11 +27,19 @@ export function byFunction(records: readonly ActivationRecord[]): Records {
   return groups;
 }
 
-/** Makes `each` containers of every function, so that runs meet warm ones: all are asked for at once and hold on to theirs. */
-export async function warmUp(invoker: Invoker, subjects: readonly Subject[], each: number): Promise<void> {
+/**
+ * Makes `each` containers of every function, so that runs meet warm ones: all are asked for at once and hold on to theirs.
+ * `work`: other work than the calls to come have. Gleaner learns from these calls too.
+ */
+export async function warmUp(
+  invoker: Invoker,
+  subjects: readonly Subject[],
+  each: number,
+  work: Readonly<Record<string, number>> = { cpuMs: 300 },
+): Promise<void> {
   for (const subject of subjects) {
     const action = actionOf(subject);
-    const payload = { ...subject.payload, cpuMs: 300 };
+    const payload = { ...subject.payload, ...work };
     await Promise.all(Array.from({ length: each }, () => invoker.invoke(action, payload)));
   }
 }

@@ -79,7 +79,8 @@ export async function benchQuota(options: {
   try {
     await double.start();
     await gleaner.start();
-    await warmUp(invoker, SUBJECTS, CONTAINERS);
+    // Their own work: a peak of other work would be lent CPU for an hour that these calls do not use.
+    await warmUp(invoker, SUBJECTS, CONTAINERS, {});
     await soloRuns(invoker, SUBJECTS, 1000);
     options.log(`${SUBJECTS.length} functions with quotas, offered load ${offeredLoad(SUBJECTS, cores).toFixed(2)}`);
     const rounds = await pairedRounds({ ...options, invoker, gleaner, subjects: SUBJECTS, again: true });

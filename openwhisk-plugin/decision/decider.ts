@@ -335,7 +335,8 @@ export class Decider {
     const { fn, container } = run;
     if (run.enforced) container.shares = run.shares;
     run.quota = (container.mode === 'weight' ? NO_LIMIT : run.cpu.granted) as Millicores;
-    run.leastCpu = run.cpu.granted;
+    // The first reading may count a throttled period of the container's run before, which had no more than the user's limit for sure.
+    run.leastCpu = Math.min(run.cpu.granted, run.cpu.user);
     run.memoryLimit = Math.floor(run.memory.granted) as Bytes;
     fn.started++;
     fn.lastStart = run.startedAt;

@@ -144,6 +144,19 @@ test('what a throttled period proves is the lowest limit since the last reading'
   t.is(run.cpu.peak, run.cpu.granted);
 });
 
+test('a period throttled at the user limit, counted late, does not ask for more than the next run’s loan', (t) => {
+  const player = new Player(decider(), limits(256, 1));
+  player.whole(1000, 1.5);
+  // 1 of 1 core: 1.333 granted. The first reading still counts the last period of the run before.
+  const run = player.start(player.now + 10);
+  player.sample(100, 0.9, 50, 1);
+  t.is(run.cpu.peak, 1000);
+  player.sample(100, 1.2);
+  t.is(Math.round(run.cpu.peak), 1200);
+  player.sample(100, 1.2, 50, 1);
+  t.is(run.cpu.peak, run.cpu.granted);
+});
+
 test('nothing is lent later to the control arm, to runs that are only watched, or under the published presets', (t) => {
   const none = (one: Decider, first: Player, second: Player): void => {
     const before = second.run.cpu.granted;
