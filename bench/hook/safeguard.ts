@@ -12,6 +12,7 @@ import { quantile } from '../statistics.js';
 
 const FUNCTIONS = 1000;
 const BATCH = 200;
+const nothing = (): void => undefined;
 
 const capacity: HostCapacity = {
   cpu: millicores(64_000),
@@ -20,7 +21,7 @@ const capacity: HostCapacity = {
   allocatableMemory: bytes(192 * 2 ** 30),
 };
 
-/** One decision at the start of an activation (range, choice, pool), over 1000 functions with a history. */
+/** One decision at the start of an activation (range, choice, pool, loans changed by it), over 1000 functions with a history. */
 export function benchSafeguard(): BenchRow[] {
   const user: UserLimits = {
     shares: 128,
@@ -43,12 +44,14 @@ export function benchSafeguard(): BenchRow[] {
     run.reset(run.fn, run.container);
     run.startCpu = counter as Micros;
     decider.start(run, now as Millis);
+    decider.takeChanged(nothing);
   };
   const end = (run: Run, cores: number): void => {
     now += 200;
     counter += 200_000 * cores;
     run.endCpu = counter as Micros;
     decider.finish(run, 'success', 200, true, now as Millis);
+    decider.takeChanged(nothing);
   };
   for (let warm = 0; warm < 20; warm++) {
     for (const run of runs) {
