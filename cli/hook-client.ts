@@ -11,6 +11,7 @@ const maybe = z.number().nullable().catch(null);
 const hostSchema = z.looseObject({
   host: text,
   mode: text,
+  platform: text,
   killed: z.boolean().catch(false),
   cpu: number,
   memory: number,
@@ -48,6 +49,7 @@ const inspectionSchema = z.looseObject({ host: hostSchema, functions: z.array(fu
 export interface HookAnswer {
   readonly host: HostLine;
   readonly functions: readonly FunctionLine[];
+  readonly platform: string;
   /** All of the answer, for `--output json`. */
   readonly raw: unknown;
 }
@@ -58,7 +60,10 @@ export async function inspectHooks(broker: Broker, wait: Millis = millis(300)): 
   const hooks: HookAnswer[] = [];
   for (const answer of answers.values()) {
     const parsed = inspectionSchema.safeParse(answer);
-    if (parsed.success) hooks.push({ host: parsed.data.host, functions: parsed.data.functions, raw: answer });
+    if (parsed.success) {
+      const { host, functions } = parsed.data;
+      hooks.push({ host, functions, platform: host.platform, raw: answer });
+    }
   }
   return hooks.sort((a, b) => a.host.host.localeCompare(b.host.host));
 }

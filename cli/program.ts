@@ -1,15 +1,22 @@
 import { Command } from 'commander';
+import { addAudit } from './commands/audit.js';
+import { addChanges } from './commands/changes.js';
 import { addCompare } from './commands/compare.js';
+import { addCompletion } from './commands/completion.js';
 import { addConfig } from './commands/config.js';
 import { addDocs } from './commands/docs.js';
 import { addDoctor } from './commands/doctor.js';
+import { addEvents } from './commands/events.js';
 import { addExplain } from './commands/explain.js';
 import { addFunctions } from './commands/functions.js';
+import { addMeanField } from './commands/meanfield.js';
 import { addMode } from './commands/mode.js';
 import { addParts } from './commands/parts.js';
 import { addRestore } from './commands/restore.js';
 import { addSimulate } from './commands/simulate.js';
 import { addStatus } from './commands/status.js';
+import { addSupportBundle } from './commands/support-bundle.js';
+import { addTop } from './commands/top.js';
 import { addUp } from './commands/up.js';
 import { LEAST_API } from './doctor/findings.js';
 import { packageVersion } from './version.js';
@@ -37,11 +44,18 @@ export function gleanerProgram(): Command {
     addUp,
     addParts,
     addStatus,
+    addTop,
     addFunctions,
     addExplain,
+    addMeanField,
+    addEvents,
+    addAudit,
     addMode,
+    addChanges,
     addRestore,
     addDoctor,
+    addSupportBundle,
+    addCompletion,
     addSimulate,
     addCompare,
     addConfig,

@@ -1,4 +1,5 @@
-import { type Command, Option } from 'commander';
+import { userInfo } from 'node:os';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { isFunctionName } from '../../broker/index.js';
 import { UsageError } from '../exit.js';
 import type { OutputFormat } from '../output.js';
@@ -19,6 +20,39 @@ export function addOutputOption(command: Command): Command {
 /** The options of `gleaner` itself, seen from any command below it. */
 export function globalOptions(command: Command): GlobalOptions {
   return command.optsWithGlobals<GlobalOptions>();
+}
+
+/** Who asks, for the audit log. */
+export function author(): string {
+  try {
+    return `cli:${userInfo().username}`;
+  } catch {
+    return 'cli';
+  }
+}
+
+/** An option's number of seconds. */
+export function seconds(text: string): number {
+  const value = Number(text);
+  if (!(value > 0)) throw new InvalidArgumentError('must be a number of seconds above 0');
+  return value;
+}
+
+/** An option's whole number above 0. */
+export function wholeCount(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1) throw new InvalidArgumentError('must be a whole number above 0');
+  return value;
+}
+
+/** Resolves at Ctrl-C, at SIGTERM, when the reader has gone, or after so many seconds. */
+export function untilStopped(after?: number): Promise<void> {
+  return new Promise((resolve) => {
+    process.once('SIGINT', () => resolve());
+    process.once('SIGTERM', () => resolve());
+    process.stdout.on('error', () => resolve());
+    if (after !== undefined) setTimeout(resolve, after * 1000);
+  });
 }
 
 /** Says on stderr why an answer is empty. */

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
+import { surveyConfigured } from '../doctor/configured.js';
 import { findings, isManageable } from '../doctor/findings.js';
-import { surveyHost } from '../doctor/survey.js';
 import { EXIT } from '../exit.js';
 import { coloursFor, json, plainText, processScreen, table } from '../output.js';
-import { loadSettings, statePaths } from '../settings.js';
+import { loadSettings } from '../settings.js';
 import { addOutputOption, globalOptions, type OutputOptions } from './common.js';
 
 export function addDoctor(program: Command): void {
@@ -12,8 +12,7 @@ export function addDoctor(program: Command): void {
     .description('say whether this host can be managed, and what to do where not (exit code 1)');
   addOutputOption(command).action(async (options: OutputOptions) => {
     const { config } = loadSettings(globalOptions(command));
-    const { servers, embedded } = config.nats;
-    const list = findings(await surveyHost(config.hook, { servers, binary: embedded.binary }, statePaths(config).lock));
+    const list = findings(await surveyConfigured(config));
     const manageable = isManageable(list);
     if (options.output === 'json') processScreen.write(json({ manageable, findings: list }));
     else {

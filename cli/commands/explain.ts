@@ -3,13 +3,20 @@ import { callEveryInstance, services } from '../../broker/index.js';
 import { messageOf } from '../../config/index.js';
 import type { ExplainedGrant, Explanation } from '../../openwhisk-plugin/index.js';
 import { withBroker } from '../connection.js';
-import { EXIT, UsageError } from '../exit.js';
+import { EXIT } from '../exit.js';
 import { cores, json, mebibytesText, plainText, processScreen, span, table } from '../output.js';
 import { loadSettings } from '../settings.js';
-import { addOutputOption, checkFunctionName, globalOptions, noHookAnswers, type OutputOptions } from './common.js';
+import {
+  addOutputOption,
+  checkFunctionName,
+  globalOptions,
+  noHookAnswers,
+  type OutputOptions,
+  wholeCount,
+} from './common.js';
 
 interface ExplainOptions extends OutputOptions {
-  readonly last: string;
+  readonly last: number;
 }
 
 /** `0.35 of 0.3..1 (user 1): over_provisioned, smallest-in-range`. */
@@ -72,12 +79,10 @@ export function addExplain(program: Command): void {
     .command('explain')
     .description('the last activations of a function: peaks, wanted, allowed range and why, granted, what it brought')
     .argument('<function>', 'fully qualified: /namespace/package/action or /namespace/action')
-    .option('-n, --last <count>', 'how many activations', '10');
+    .option('-n, --last <count>', 'how many activations', wholeCount, 10);
   addOutputOption(command).action(async (name: string, options: ExplainOptions) => {
     checkFunctionName(name);
-    const last = Number(options.last);
-    if (!Number.isInteger(last) || last < 1)
-      throw new UsageError(`--last ${options.last} is not a count`, { hint: 'give a whole number above 0' });
+    const { last } = options;
     const { config } = loadSettings(globalOptions(command));
     const answers = await withBroker(config, (broker) =>
       callEveryInstance(broker, { service: services.hook, endpoint: 'explain', request: { function: name } }),

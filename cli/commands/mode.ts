@@ -1,28 +1,23 @@
-import { userInfo } from 'node:os';
 import { Argument, type Command } from 'commander';
-import { buckets, MODE_GLOBAL, modeKey } from '../../broker/index.js';
+import { changeMode, type Mode } from '../../broker/index.js';
 import { modes } from '../../config/index.js';
 import { withBroker } from '../connection.js';
 import { EXIT } from '../exit.js';
 import { inspectHooks } from '../hook-client.js';
 import { json, plainText, processScreen, table } from '../output.js';
 import { loadSettings } from '../settings.js';
-import { addOutputOption, checkFunctionName, globalOptions, noHookAnswers, type OutputOptions } from './common.js';
+import {
+  addOutputOption,
+  author,
+  checkFunctionName,
+  globalOptions,
+  noHookAnswers,
+  type OutputOptions,
+} from './common.js';
 
 interface ModeOptions extends OutputOptions {
   readonly function?: string;
   readonly reason: string;
-}
-
-const encoder = new TextEncoder();
-
-/** Who asks, for the audit log. */
-function author(): string {
-  try {
-    return `cli:${userInfo().username}`;
-  } catch {
-    return 'cli';
-  }
 }
 
 export function addMode(program: Command): void {
@@ -37,13 +32,9 @@ export function addMode(program: Command): void {
     const { config } = loadSettings(globalOptions(command));
     const hooks = await withBroker(config, async (broker) => {
       if (mode !== undefined) {
-        const key = options.function === undefined ? MODE_GLOBAL : modeKey(options.function);
-        const bucket = broker.keyValue(buckets.mode);
-        if (mode === 'default') await bucket.delete(key);
-        else {
-          const value = { v: 1, kill: false, mode, author: author(), reason: options.reason, at: Date.now() * 1000 };
-          await bucket.put(key, encoder.encode(JSON.stringify(value)));
-        }
+        const who = { author: author(), reason: options.reason };
+        const change = { mode: mode === 'default' ? null : (mode as Mode) };
+        await changeMode(broker, options.function ?? null, change, who);
       }
       return inspectHooks(broker);
     });

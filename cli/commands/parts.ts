@@ -12,6 +12,7 @@ import { runAggregatorPart } from '../wiring/aggregator.js';
 import { runDockerWorkload } from '../wiring/docker-workload.js';
 import { runHookPart } from '../wiring/hook.js';
 import type { Part } from '../wiring/part.js';
+import { addAgentQuestions } from './agents.js';
 import { globalOptions } from './common.js';
 
 /** The long-running parts, one command each; `gleaner up` runs the same commands. */
@@ -25,7 +26,7 @@ export function addParts(program: Command): void {
     () => 1000,
     runHookPart,
   );
-  addPart(
+  const agents = addPart(
     program,
     'agents',
     'an agent host: one resource manager per function',
@@ -41,6 +42,7 @@ export function addParts(program: Command): void {
     (config) => config.aggregator.intervalMs,
     runAggregatorPart,
   );
+  addAgentQuestions(agents);
   const workload = program.command('workload', { hidden: true }).description('plays the workload on real containers');
   workload.action(() =>
     runAsProcess(async () => {
@@ -58,7 +60,7 @@ function addPart(
   host: (config: Config) => string | null,
   loopMillis: (config: Config) => number,
   part: Part,
-): void {
+): Command {
   const command = program.command(name).description(description);
   command.action(() =>
     runAsProcess(async () => {
@@ -95,4 +97,5 @@ function addPart(
       };
     }),
   );
+  return command;
 }

@@ -1,16 +1,18 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Command } from 'commander';
-import { callEveryInstance, services } from '../../broker/index.js';
+import { callEveryInstance, callService, services } from '../../broker/index.js';
 import { messageOf } from '../../config/index.js';
 import { withBroker } from '../connection.js';
 import { EXIT, UsageError } from '../exit.js';
 import { json, plainText, processScreen, table } from '../output.js';
 import { loadSettings, makeFolder, statePaths } from '../settings.js';
 import { restoreHost } from '../wiring/restore.js';
-import { addOutputOption, globalOptions, noHookAnswers, type OutputOptions } from './common.js';
+import { addOutputOption, author, globalOptions, noHookAnswers, type OutputOptions } from './common.js';
 
 interface RestoreOptions extends OutputOptions {
+  readonly all?: boolean;
+  readonly host?: string;
   readonly local?: boolean;
   readonly hold?: boolean;
   readonly release?: boolean;
@@ -34,6 +36,8 @@ export function addRestore(program: Command): void {
   const command = program
     .command('restore')
     .description('give every container its user limits back')
+    .option('--all', 'on every host that a hook answers for (what happens where nothing else is said)')
+    .option('--host <name>', 'on this host only')
     .option('--local', 'on this host, without NATS and without the hook: from the engine and the cgroups alone')
     .option('--hold', 'set the kill switch file too: user limits stand until --release (works with NATS down)')
     .option('--release', 'take the kill switch file away');
@@ -42,6 +46,8 @@ export function addRestore(program: Command): void {
       throw new UsageError('--release cannot be used with --hold or --local', {
         hint: 'release first or hold, not both',
       });
+    if (options.all && (options.host !== undefined || options.local))
+      throw new UsageError('--all cannot be used with --host or --local', { hint: 'all hosts, or one' });
     const { config } = loadSettings(globalOptions(command));
     const file = statePaths(config).killSwitch;
     let hosts: RestoredHost[] = [];
@@ -53,8 +59,11 @@ export function addRestore(program: Command): void {
       if (options.local || options.hold) {
         hosts.push({ host: 'local', ...(await locally(() => restoreHost(config))) });
       } else {
-        const answers = await withBroker(config, (broker) =>
-          callEveryInstance(broker, { service: services.hook, endpoint: 'restore' }),
+        const call = { service: services.hook, endpoint: 'restore', request: { author: author() } };
+        const answers = await withBroker(config, async (broker) =>
+          options.host === undefined
+            ? callEveryInstance(broker, call)
+            : new Map([[options.host, await callService(broker, { ...call, host: options.host })]]),
         );
         hosts = [...answers].map(([host, answer]) => ({ host, ...describe(answer) }));
       }

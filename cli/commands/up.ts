@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { type Config, modes, systemClock } from '../../config/index.js';
 import { EXIT } from '../exit.js';
 import type { LiveModel } from '../live-model.js';
@@ -10,7 +10,7 @@ import { configPath, flagsOf, loadSettings, statePaths } from '../settings.js';
 import { LiveFeed } from '../up/live-feed.js';
 import { UpSession } from '../up/session.js';
 import { restoreHost } from '../wiring/restore.js';
-import { globalOptions } from './common.js';
+import { globalOptions, seconds } from './common.js';
 
 interface UpOptions {
   readonly platform?: string;
@@ -23,12 +23,6 @@ interface UpOptions {
 
 const DRAW_MILLIS = 500;
 const PLAIN_MILLIS = 5000;
-
-function seconds(text: string): number {
-  const value = Number(text);
-  if (!(value > 0)) throw new InvalidArgumentError('must be a number of seconds above 0');
-  return value;
-}
 
 export function addUp(program: Command): void {
   const command = program

@@ -192,7 +192,14 @@ function* rightsFindings(survey: Survey): Generator<Finding> {
       `process ${survey.lockHolder} manages this engine already`,
       'if that is the hook you mean, all is well: a second one is refused',
     );
-  if (survey.natsServers.length > 0)
+  yield* fileFindings(survey);
+  if (survey.natsServers.length > 0 && survey.natsRefusal !== null)
+    yield warn(
+      'NATS',
+      survey.natsRefusal,
+      'see nats.servers and the credentials; meanwhile user limits and local policies stand',
+    );
+  else if (survey.natsServers.length > 0)
     yield ok('NATS', survey.natsServers.map((url) => url.replace(/\/\/[^@/]*@/, '//***@')).join(', '));
   else if (survey.natsServer !== null) yield ok('NATS', `embedded, ${survey.natsServer}`);
   else
@@ -200,6 +207,27 @@ function* rightsFindings(survey: Survey): Generator<Finding> {
       'NATS',
       'no servers configured and no nats-server found',
       'set nats.servers or install nats-server >= 2.9; without it user limits stand',
+    );
+}
+
+/** Kept open per container: three or four limit and usage files (cgroup v1 has one hierarchy each). */
+const FILES_PER_CONTAINER = 8;
+const FILES_OWN = 256;
+
+function* fileFindings({ openFiles }: Survey): Generator<Finding> {
+  if (openFiles === null) return;
+  // Node raises the soft limit to the hard one by itself when it starts.
+  const containers = Math.floor((openFiles.soft - FILES_OWN) / FILES_PER_CONTAINER);
+  if (containers >= 500) {
+    const found = Number.isFinite(openFiles.soft)
+      ? `${openFiles.soft}: enough for ${containers} containers`
+      : 'no limit';
+    yield ok('open files', found);
+  } else
+    yield warn(
+      'open files',
+      `${openFiles.soft}: enough for ${Math.max(0, containers)} containers`,
+      'raise LimitNOFILE of the unit (or ulimit -Hn) to 65536: each container keeps some files open',
     );
 }
 

@@ -67,6 +67,10 @@ export interface Survey {
   readonly lockHolder: number | null;
   readonly natsServer: string | null;
   readonly natsServers: readonly string[];
+  /** What each configured server says to a connection; null: it answers. */
+  readonly natsRefusal: string | null;
+  /** Most open files of this process: now, and what it may ask for; null where unknown. */
+  readonly openFiles: { readonly soft: number; readonly hard: number } | null;
 }
 
 function readText(path: string): string {
@@ -184,7 +188,12 @@ function holderOf(lockPath: string): number | null {
 /** Looks at this host; changes nothing. */
 export async function surveyHost(
   hook: HookConfig,
-  nats: { readonly servers: readonly string[]; readonly binary: string | null },
+  nats: {
+    readonly servers: readonly string[];
+    readonly binary: string | null;
+    /** Connects, and says what went wrong; null: it works. */
+    readonly refusal: () => Promise<string | null>;
+  },
   lockPath: string,
 ): Promise<Survey> {
   const capabilities = /^CapEff:\s*([0-9a-f]+)/m.exec(readText('/proc/self/status'))?.[1];
@@ -203,7 +212,16 @@ export async function surveyHost(
     lockHolder: holderOf(lockPath),
     natsServer: nats.binary ?? findProgram('nats-server', ['.nats-server/bin']),
     natsServers: nats.servers,
+    natsRefusal: nats.servers.length === 0 ? null : await nats.refusal(),
+    openFiles: surveyOpenFiles(),
   };
+}
+
+function surveyOpenFiles(): Survey['openFiles'] {
+  const found = /^Max open files\s+(\d+|unlimited)\s+(\d+|unlimited)/m.exec(readText('/proc/self/limits'));
+  if (!found) return null;
+  const number = (text: string): number => (text === 'unlimited' ? Number.POSITIVE_INFINITY : Number(text));
+  return { soft: number(found[1]!), hard: number(found[2]!) };
 }
 
 function writableOrMakeable(path: string): boolean {

@@ -13,12 +13,25 @@ export class LiveFeed {
   readonly #timer: NodeJS.Timeout;
   #hooks: readonly HookAnswer[] = [];
   #asking = false;
+  #gotAnswer: () => void = () => undefined;
+  /** Resolves at the first answer of a hook. */
+  readonly answered = new Promise<void>((resolve) => {
+    this.#gotAnswer = resolve;
+  });
 
   constructor(config: Config, servers: readonly string[]) {
     this.#config = config;
     this.#broker = connectBroker({ ...config.nats, servers: [...servers] }, 'live');
+    this.#broker.onStatus((status) => {
+      if (status.kind === 'connected') void this.#ask();
+    });
     this.#timer = setInterval(() => void this.#ask(), POLL_MILLIS);
-    void this.#ask();
+  }
+
+  /** What the hooks say they run on. */
+  get platform(): string {
+    const names = new Set(this.#hooks.map((hook) => hook.platform));
+    return [...names].join(', ') || '-';
   }
 
   model(): Omit<LiveModel, 'platform' | 'upSeconds' | 'restarts' | 'notes'> {
@@ -36,7 +49,9 @@ export class LiveFeed {
     this.#asking = true;
     try {
       const hooks = await inspectHooks(this.#broker);
-      if (hooks.length > 0) this.#hooks = hooks;
+      if (hooks.length === 0) return;
+      this.#hooks = hooks;
+      this.#gotAnswer();
     } catch {
       // NATS went away while asking: the view says so, and the next round asks again.
     } finally {

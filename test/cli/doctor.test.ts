@@ -23,6 +23,8 @@ const good: Survey = {
   lockHolder: null,
   natsServer: '/usr/sbin/nats-server',
   natsServers: [],
+  natsRefusal: null,
+  openFiles: { soft: 65_536, hard: 65_536 },
 };
 
 const on = (name: string) => ({ Id: 'a', Names: ['/wsk0_1_guest_a'], NetworkSettings: { Networks: { [name]: {} } } });
@@ -49,6 +51,23 @@ test('each finding that is not good says what to do', (t) => {
   };
   for (const finding of findings(bad)) t.is(finding.level === 'ok', finding.advice === '', finding.check);
   t.deepEqual(failed(bad), ['engine', 'cgroup', 'cgroup rights', 'tcpdump', 'state folder']);
+});
+
+test('NATS that refuses, and too few open files, are said with advice, and are no reason not to run', (t) => {
+  const servers = ['nats://user:secret@host:4222'];
+  const refused = findings({ ...good, natsServers: servers, natsRefusal: 'wrong credentials' });
+  t.like(
+    refused.find(({ check }) => check === 'NATS'),
+    { level: 'warn', found: 'wrong credentials' },
+  );
+  t.true(isManageable(refused));
+  // (1024 - 256) / 8 = 96 containers
+  const few = findings({ ...good, openFiles: { soft: 1024, hard: 4096 } });
+  t.like(
+    few.find(({ check }) => check === 'open files'),
+    { level: 'warn', found: '1024: enough for 96 containers' },
+  );
+  t.false(JSON.stringify(findings({ ...good, natsServers: servers })).includes('secret'));
 });
 
 test('what the tap cannot see is refused by name where action containers are on it', (t) => {

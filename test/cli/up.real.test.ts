@@ -70,12 +70,53 @@ test.serial('gleaner up runs the whole loop, answers questions, and leaves nothi
   t.is((await ask('mode', 'default')).code, 0);
   await until(async () => (await ask('mode')).out.includes('enforce'), 10_000, 'mode as configured');
 
-  const restored = await ask('restore');
+  // One function is paused on every host, and stays so while the mode changes.
+  const paused = async (name: string): Promise<boolean | undefined> => {
+    const { out } = await ask('functions', '-o', 'json');
+    return (JSON.parse(out) as { name: string; paused: boolean }[]).find((row) => row.name === name)?.paused;
+  };
+  t.is((await ask('pause', busiest, '--reason', 'a test')).code, 0);
+  await until(async () => (await paused(busiest)) === true, 5000, 'paused');
+  t.is((await ask('mode', 'recommend', '--function', busiest)).code, 0);
+  t.is((await ask('mode', 'default', '--function', busiest)).code, 0);
+  t.true(await paused(busiest));
+  t.is((await ask('resume', busiest, '-o', 'json')).code, 0);
+  await until(async () => (await paused(busiest)) === false, 5000, 'managed again');
+  t.is((await ask('pause', 'nonsense')).code, 2);
+
+  const agents = await ask('agents', 'list', '-o', 'json');
+  t.is(agents.code, 0, agents.err);
+  t.is((JSON.parse(agents.out) as { functions: { manager: string }[] }[])[0]?.functions[0]?.manager, 'greedy');
+  t.regex((await ask('agents', 'list')).out, /^FUNCTION +AGENT HOST +MANAGER +PHASE/);
+  t.regex((await ask('agents', 'explain', busiest)).out, /STEP +PHASE +SEEN ON/);
+  t.is((await ask('agents', 'explain', '/guest/no-such')).code, 1);
+  const retrained = await ask('retrain', busiest);
+  t.is(retrained.code, 1, 'greedy does not learn');
+  t.regex(retrained.out, /not supported by this manager \(greedy\)/);
+  t.regex((await ask('meanfield')).out, /INVOKER HOST +WANTED CORES +AVAILABLE +OCCUPIED +PRICE CPU/);
+  t.is((await ask('meanfield', '-o', 'json')).code, 0);
+  const top = await ask('top', '--once', '-o', 'json');
+  t.is(top.code, 0, top.err);
+  t.is((JSON.parse(top.out) as { platform: string }).platform, 'simulated');
+  t.regex((await ask('top', '--for', '1')).out, /^up \d+ s {2}mode enforce/);
+  const events = await ask('events', '--for', '4', '-o', 'json');
+  t.is(events.code, 0, events.err);
+  const told = events.out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { kind: string; v: number });
+  t.true(told.length > 0 && told.every(({ v }) => v === 1));
+  t.is((await ask('events', '--kind', 'nonsense')).code, 2);
+  t.regex((await ask('audit', '-n', '3')).out, /^AT +WHO +WHY +FUNCTION/);
+
+  const restored = await ask('restore', '--all');
   t.is(restored.code, 0, restored.err);
   t.regex(restored.out, /limits restored/);
   const release = await ask('restore', '--release');
   t.is(release.code, 0);
   t.is((await ask('restore', '--release', '--hold')).code, 2);
+  t.is((await ask('restore', '--all', '--local')).code, 2);
+  t.is((await ask('restore', '--host', 'no-such')).code, 1);
 
   up.child.kill('SIGHUP');
   up.child.kill('SIGINT');

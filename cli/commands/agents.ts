@@ -1,0 +1,97 @@
+import type { Command } from 'commander';
+import { type AgentDecision, type AgentsList, agentsService, callEveryInstance, services } from '../../broker/index.js';
+import { messageOf } from '../../config/index.js';
+import { withBroker } from '../connection.js';
+import { EXIT } from '../exit.js';
+import { cores, count, json, mebibytesText, plainText, processScreen, table } from '../output.js';
+import { loadSettings } from '../settings.js';
+import { addOutputOption, checkFunctionName, globalOptions, type OutputOptions } from './common.js';
+
+const nobody = (): void =>
+  void process.stderr.write(
+    'gleaner: no agent host answers; does `gleaner up` or `gleaner agents` run on these NATS servers?\n',
+  );
+
+const wish = ({ cpu, memory, weightFactor }: NonNullable<AgentDecision['decision']>): string => {
+  const parts = [];
+  if (cpu !== undefined) parts.push(`${cores(cpu)} cores`);
+  if (weightFactor !== undefined) parts.push(`weight x${Number(weightFactor.toFixed(2))}`);
+  if (memory !== undefined) parts.push(`${mebibytesText(memory)} MiB`);
+  return parts.join(', ') || 'none';
+};
+
+type Row = AgentsList['functions'][number] & { readonly host: string };
+
+/** `gleaner agents` runs an agent host; below it stands what is asked of those that run. */
+export function addAgentQuestions(agents: Command): void {
+  const list = agents.command('list').description('every agent: manager, life-cycle phase, newest wish');
+  addOutputOption(list).action(async (options: OutputOptions) => {
+    const { config } = loadSettings(globalOptions(list));
+    const answers = await withBroker(config, (broker) =>
+      callEveryInstance(broker, { service: services.agents, endpoint: 'list' }),
+    );
+    const hosts: AgentsList[] = [];
+    for (const answer of answers.values()) {
+      const checked = agentsService.list.answer.safeParse(answer);
+      if (checked.success) hosts.push(checked.data);
+    }
+    const rows: Row[] = hosts.flatMap(({ host, functions }) => functions.map((row) => ({ host, ...row })));
+    if (options.output === 'json') processScreen.write(json(hosts));
+    else
+      processScreen.write(
+        table<Row>(
+          [
+            { title: 'function', value: (row) => plainText(row.function) },
+            { title: 'agent host', value: (row) => plainText(row.host) },
+            { title: 'manager', value: (row) => plainText(row.manager) },
+            { title: 'phase', value: (row) => (row.paused ? `${row.phase} (paused)` : row.phase) },
+            { title: 'steps', value: (row) => count(row.steps), right: true },
+            { title: 'wishes', value: (row) => (row.decision ? wish(row.decision) : '-') },
+          ],
+          rows.sort((a, b) => a.function.localeCompare(b.function)),
+        ),
+      );
+    if (hosts.length === 0) nobody();
+    process.exitCode = hosts.length > 0 ? EXIT.ok : EXIT.failed;
+  });
+
+  const explain = agents
+    .command('explain')
+    .description("the last decisions of a function's agent, with what each was made from")
+    .argument('<function>', 'fully qualified: /namespace/package/action or /namespace/action');
+  addOutputOption(explain).action(async (name: string, options: OutputOptions) => {
+    checkFunctionName(name);
+    const { config } = loadSettings(globalOptions(explain));
+    const answers = await withBroker(config, (broker) =>
+      callEveryInstance(broker, { service: services.agents, endpoint: 'explain', request: { function: name } }),
+    );
+    const hosts: { host: string; decisions: AgentDecision[] }[] = [];
+    for (const [host, answer] of answers) {
+      const checked = agentsService.explain.answer.safeParse(answer);
+      if (checked.success) hosts.push({ host, decisions: checked.data.decisions });
+    }
+    if (options.output === 'json') processScreen.write(json({ function: name, hosts }));
+    else
+      for (const { host, decisions } of hosts)
+        processScreen.write(
+          `${name} on ${plainText(host)}\n${table<AgentDecision>(
+            [
+              { title: 'step', value: (row) => count(row.step), right: true },
+              { title: 'phase', value: (row) => row.phase },
+              { title: 'seen on', value: (row) => plainText(row.host) },
+              { title: 'calls', value: (row) => count(row.activations), right: true },
+              { title: 'price cpu', value: (row) => row.price?.cpu.toFixed(2) ?? '-', right: true },
+              { title: 'features', value: (row) => row.features.map((feature) => feature.toFixed(2)).join(' ') },
+              { title: 'wished', value: (row) => (row.decision ? wish(row.decision) : '-') },
+              { title: 'sent', value: (row) => (row.sent ? 'yes' : 'no') },
+            ],
+            decisions,
+          )}`,
+        );
+    if (answers.size === 0) nobody();
+    else if (hosts.length === 0)
+      for (const answer of answers.values())
+        if (answer instanceof Error) process.stderr.write(`gleaner: ${messageOf(answer)}\n`);
+    process.exitCode = hosts.length > 0 ? EXIT.ok : EXIT.failed;
+  });
+}

@@ -1,0 +1,107 @@
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import type { Command } from 'commander';
+import { GleanerError, messageOf } from '../../config/index.js';
+import { EXIT } from '../exit.js';
+import { cores, json, mebibytesText, plainText, processScreen, table } from '../output.js';
+import { loadSettings, statePaths } from '../settings.js';
+import { addOutputOption, checkFunctionName, globalOptions, type OutputOptions, wholeCount } from './common.js';
+
+interface AuditOptions extends OutputOptions {
+  readonly last: number;
+  readonly function?: string;
+  readonly who?: string;
+}
+
+interface AuditLine {
+  readonly at?: string | number;
+  readonly who?: string;
+  readonly why?: string;
+  readonly resource?: string;
+  readonly action?: string;
+  readonly name?: string;
+  readonly old?: number;
+  readonly new?: number;
+  readonly result?: string;
+}
+
+export class AuditMissingError extends GleanerError {
+  readonly code = 'GLN_AUDIT_MISSING';
+  constructor(path: string, cause?: unknown) {
+    super(`no audit log can be read at ${path}${cause === undefined ? '' : `: ${messageOf(cause)}`}`, {
+      cause,
+      hint: 'run it on the invoker host, as the user of the hook and with its configuration (hook.stateDir, hook.auditPath)',
+    });
+  }
+}
+
+/** Lines of the log and its rotated files that pass, youngest last; reads backwards until there are enough. */
+export function readAudit(path: string, most: number, passes: (line: AuditLine) => boolean): AuditLine[] {
+  const files = [path];
+  while (existsSync(`${path}.${files.length}`)) files.push(`${path}.${files.length}`);
+  if (!existsSync(path) && files.length === 1) throw new AuditMissingError(path);
+  const found: AuditLine[] = [];
+  for (const file of files) {
+    let lines: string[];
+    try {
+      if (statSync(file, { throwIfNoEntry: false }) === undefined) continue;
+      lines = readFileSync(file, 'utf8').split('\n');
+    } catch (error) {
+      throw new AuditMissingError(file, error);
+    }
+    for (let i = lines.length - 1; i >= 0 && found.length < most; i--) {
+      if (lines[i] === '') continue;
+      try {
+        const line = JSON.parse(lines[i]!) as AuditLine;
+        if (passes(line)) found.push(line);
+      } catch {
+        // The newest line may be half written.
+      }
+    }
+    if (found.length >= most) break;
+  }
+  return found.reverse();
+}
+
+function amount({ resource }: AuditLine, value: number | undefined): string {
+  if (value === undefined) return '-';
+  if (resource === 'cpu.quota') return value === 0 ? 'none' : cores(value);
+  return resource?.startsWith('memory') ? `${mebibytesText(value)} MiB` : String(Math.round(value));
+}
+
+export function addAudit(program: Command): void {
+  const command = program
+    .command('audit')
+    .description('what was written and why, from the audit log of this host')
+    .option('-n, --last <count>', 'how many lines', wholeCount, 20)
+    .option('--function <name>', 'only of this function')
+    .option('--who <text>', 'only where the author begins with this: safeguard, policy, agent, operator, drift, boost');
+  addOutputOption(command).action((options: AuditOptions) => {
+    checkFunctionName(options.function);
+    const { config } = loadSettings(globalOptions(command));
+    const lines = readAudit(
+      statePaths(config).audit,
+      options.last,
+      (line) =>
+        (options.function === undefined || line.action === options.function) &&
+        (options.who === undefined || line.who?.startsWith(options.who) === true),
+    );
+    if (options.output === 'json') processScreen.write(json(lines));
+    else
+      processScreen.write(
+        table<AuditLine>(
+          [
+            { title: 'at', value: (row) => plainText(String(row.at ?? '-')) },
+            { title: 'who', value: (row) => plainText(row.who ?? '-') },
+            { title: 'why', value: (row) => plainText(row.why ?? '-') },
+            { title: 'function', value: (row) => plainText(row.action ?? '-') },
+            { title: 'resource', value: (row) => plainText(row.resource ?? '-') },
+            { title: 'old', value: (row) => amount(row, row.old), right: true },
+            { title: 'new', value: (row) => amount(row, row.new), right: true },
+            { title: 'result', value: (row) => plainText(row.result ?? '-') },
+          ],
+          lines,
+        ),
+      );
+    process.exitCode = EXIT.ok;
+  });
+}

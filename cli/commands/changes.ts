@@ -1,0 +1,61 @@
+import type { Command } from 'commander';
+import { callEveryInstance, changeMode, services } from '../../broker/index.js';
+import { messageOf } from '../../config/index.js';
+import { withBroker } from '../connection.js';
+import { EXIT } from '../exit.js';
+import { json, plainText, processScreen } from '../output.js';
+import { loadSettings } from '../settings.js';
+import { addOutputOption, author, checkFunctionName, globalOptions, type OutputOptions } from './common.js';
+
+interface ReasonOptions extends OutputOptions {
+  readonly reason: string;
+}
+
+const NAME = 'fully qualified: /namespace/package/action or /namespace/action';
+
+/** Pauses are kept in the bucket `gleaner_mode`: on every host, over restarts. */
+function addPause(program: Command, name: 'pause' | 'resume', description: string): void {
+  const command = program
+    .command(name)
+    .description(description)
+    .argument('<function>', NAME)
+    .option('--reason <text>', 'why, for the audit log', '');
+  addOutputOption(command).action(async (fn: string, options: ReasonOptions) => {
+    checkFunctionName(fn);
+    const paused = name === 'pause';
+    const { config } = loadSettings(globalOptions(command));
+    await withBroker(config, (broker) =>
+      changeMode(broker, fn, { paused }, { author: author(), reason: options.reason }),
+    );
+    if (options.output === 'json') processScreen.write(json({ function: fn, paused }));
+    else processScreen.write(`${fn}: ${paused ? 'paused, user limits stand on every host' : 'managed again'}\n`);
+    process.exitCode = EXIT.ok;
+  });
+}
+
+export function addChanges(program: Command): void {
+  addPause(program, 'pause', 'user limits stand for one function on every host, until `resume`; kept over restarts');
+  addPause(program, 'resume', 'a paused function is managed again, as its mode says');
+  const retrain = program
+    .command('retrain')
+    .description("a function's agent begins to learn anew; its fallback acts meanwhile")
+    .argument('<function>', NAME);
+  addOutputOption(retrain).action(async (fn: string, options: OutputOptions) => {
+    checkFunctionName(fn);
+    const { config } = loadSettings(globalOptions(retrain));
+    const answers = await withBroker(config, (broker) =>
+      callEveryInstance(broker, { service: services.agents, endpoint: 'retrain', request: { function: fn } }),
+    );
+    const hosts = [...answers].map(([host, answer]) =>
+      answer instanceof Error ? { host, ok: false, error: messageOf(answer) } : { host, ok: true, error: null },
+    );
+    // One agent host has the function; what the others say is of interest only where none does.
+    const done = hosts.filter(({ ok }) => ok);
+    if (options.output === 'json') processScreen.write(json({ function: fn, hosts }));
+    else if (done.length > 0)
+      processScreen.write(`${fn}: learns anew on ${done.map(({ host }) => plainText(host)).join(', ')}\n`);
+    else for (const { host, error } of hosts) processScreen.write(`${plainText(host)}: ${plainText(error ?? '')}\n`);
+    if (hosts.length === 0) process.stderr.write('gleaner: no agent host answers\n');
+    process.exitCode = done.length > 0 ? EXIT.ok : EXIT.failed;
+  });
+}

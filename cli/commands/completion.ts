@@ -1,0 +1,11 @@
+import { Argument, type Command } from 'commander';
+import { completionScript, SHELLS, type Shell } from '../completion.js';
+import { processScreen } from '../output.js';
+
+export function addCompletion(program: Command): void {
+  program
+    .command('completion')
+    .description('a completion script on the standard output: `source <(gleaner completion bash)`')
+    .addArgument(new Argument('<shell>', 'for which shell').choices([...SHELLS]))
+    .action((shell: Shell) => processScreen.write(completionScript(program, shell)));
+}

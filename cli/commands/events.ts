@@ -1,0 +1,78 @@
+import { type Command, Option } from 'commander';
+import { decodeEvent, EVENT_KINDS, type GleanerEvent, wildcards } from '../../broker/index.js';
+import { withBroker } from '../connection.js';
+import { EXIT } from '../exit.js';
+import {
+  type Colours,
+  coloursFor,
+  cores,
+  mebibytesText,
+  type OutputFormat,
+  plainText,
+  processScreen,
+} from '../output.js';
+import { loadSettings } from '../settings.js';
+import { checkFunctionName, globalOptions, seconds, untilStopped } from './common.js';
+
+interface EventOptions {
+  readonly follow?: boolean;
+  readonly for: number;
+  readonly kind?: string;
+  readonly function?: string;
+  readonly output: OutputFormat;
+}
+
+const amount = ({ resource }: GleanerEvent, value: number): string =>
+  resource === 'cpu' ? `${cores(value)} cores` : resource === 'memory' ? `${mebibytesText(value)} MiB` : String(value);
+
+function paint(kind: GleanerEvent['kind'], colours: Colours): (text: string) => string {
+  if (kind === 'oom' || kind === 'drift') return colours.red;
+  if (kind === 'safeguard') return colours.yellow;
+  if (kind === 'harvest' || kind === 'release') return colours.green;
+  return kind === 'loan' ? colours.cyan : colours.bold;
+}
+
+/** One line: time, kind, function, host, what changed and why. */
+export function eventText(event: GleanerEvent, colours: Colours): string {
+  const time = new Date(event.at / 1000).toISOString().slice(11, 23);
+  const change =
+    event.before === undefined || event.after === undefined
+      ? ''
+      : `  ${amount(event, event.before)} → ${amount(event, event.after)}`;
+  const kind = paint(event.kind, colours)(event.kind.padEnd(9));
+  return `${time}  ${kind}  ${plainText(event.function ?? '-')}  ${plainText(event.host)}${change}  ${plainText(event.reason)}`;
+}
+
+export function addEvents(program: Command): void {
+  const command = program
+    .command('events')
+    .description('events as they happen: safeguard, harvest, loan, release, oom, drift, lifecycle, mode')
+    .option('-f, --follow', 'go on until Ctrl-C')
+    .option('--for <seconds>', 'without --follow: listen this long', seconds, 5)
+    .addOption(new Option('-k, --kind <kind>', 'only these').choices([...EVENT_KINDS]))
+    .option('--function <name>', 'only of this function')
+    .addOption(
+      new Option('-o, --output <format>', 'lines for people, or one JSON object per line')
+        .choices(['table', 'json'])
+        .default('table'),
+    );
+  command.action(async (options: EventOptions) => {
+    checkFunctionName(options.function);
+    const { config } = loadSettings(globalOptions(command));
+    const colours = coloursFor(processScreen, process.env);
+    await withBroker(config, async (broker) => {
+      broker.subscribe(wildcards.events, ({ data }) => {
+        const decoded = decodeEvent(data);
+        if (!decoded.ok) return;
+        const { message } = decoded;
+        if (options.kind !== undefined && message.kind !== options.kind) return;
+        if (options.function !== undefined && message.function !== options.function) return;
+        processScreen.write(
+          options.output === 'json' ? `${JSON.stringify(message)}\n` : `${eventText(message, colours)}\n`,
+        );
+      });
+      await untilStopped(options.follow ? undefined : options.for);
+    });
+    process.exitCode = EXIT.ok;
+  });
+}

@@ -1,0 +1,84 @@
+import type { Command } from 'commander';
+import type { z } from 'zod';
+import { aggregatorService, callEveryInstance, type MeanField, services } from '../../broker/index.js';
+import { withBroker } from '../connection.js';
+import { EXIT } from '../exit.js';
+import { cores, json, mebibytesText, percent, plainText, processScreen, table } from '../output.js';
+import { loadSettings } from '../settings.js';
+import { addOutputOption, globalOptions, type OutputOptions } from './common.js';
+
+type Explained = z.output<typeof aggregatorService.explain.answer>;
+
+function text(field: MeanField | null, { agents, invokers }: Explained): string {
+  const lines: string[] = [];
+  if (field === null) lines.push('no mean field is published yet', '');
+  else {
+    const { totals, capacity } = field;
+    lines.push(
+      `members ${totals.members}  wanted ${cores(totals.wanted.cpu)} cores ${mebibytesText(totals.wanted.memory)} MiB  ` +
+        `allocated ${cores(totals.allocated.cpu)} cores ${mebibytesText(totals.allocated.memory)} MiB in ` +
+        `${totals.allocated.containers} containers  capacity ${cores(capacity.cpu)} cores ${mebibytesText(capacity.memory)} MiB`,
+      '',
+    );
+  }
+  lines.push(
+    table(
+      [
+        { title: 'invoker host', value: (row) => plainText(row.host) },
+        { title: 'wanted cores', value: (row) => cores(row.report.wanted.cpu), right: true },
+        { title: 'available', value: (row) => cores(row.report.available.cpu), right: true },
+        { title: 'occupied', value: (row) => percent(row.occupancy.cpu), right: true },
+        { title: 'price cpu', value: (row) => row.price.cpu.toFixed(2), right: true },
+        { title: 'wanted MiB', value: (row) => mebibytesText(row.report.wanted.memory), right: true },
+        { title: 'available', value: (row) => mebibytesText(row.report.available.memory), right: true },
+        { title: 'occupied', value: (row) => percent(row.occupancy.memory), right: true },
+        { title: 'price memory', value: (row) => row.price.memory.toFixed(2), right: true },
+        { title: 'age', value: (row) => `${(row.age / 1000).toFixed(1)}s`, right: true },
+      ],
+      invokers,
+    ),
+    table(
+      [
+        { title: 'agent host', value: (row) => plainText(row.host) },
+        { title: 'agents', value: (row) => String(row.sums.members), right: true },
+        { title: 'wanted cores', value: (row) => cores(row.sums.wanted.cpu), right: true },
+        { title: 'wanted MiB', value: (row) => mebibytesText(row.sums.wanted.memory), right: true },
+        { title: 'age', value: (row) => `${(row.age / 1000).toFixed(1)}s`, right: true },
+      ],
+      agents,
+    ),
+  );
+  return lines.join('\n');
+}
+
+export function addMeanField(program: Command): void {
+  const command = program
+    .command('meanfield')
+    .description('the mean field: totals over all agents, and the price on each invoker host with how it came about');
+  addOutputOption(command).action(async (options: OutputOptions) => {
+    const { config } = loadSettings(globalOptions(command));
+    const { states, explained } = await withBroker(config, async (broker) => {
+      const ask = (endpoint: string) => callEveryInstance(broker, { service: services.aggregator, endpoint });
+      const [inspected, made] = await Promise.all([ask('inspect'), ask('explain')]);
+      return { states: inspected, explained: made };
+    });
+    // Of several the one that publishes; else any.
+    let best: { state: z.output<typeof aggregatorService.inspect.answer>; made: Explained } | null = null;
+    for (const [host, answer] of states) {
+      const state = aggregatorService.inspect.answer.safeParse(answer);
+      const made = aggregatorService.explain.answer.safeParse(explained.get(host));
+      if (state.success && made.success && (best === null || state.data.publishing))
+        best = { state: state.data, made: made.data };
+    }
+    if (best === null) {
+      process.stderr.write(
+        'gleaner: no aggregator answers; does `gleaner up` or `gleaner aggregator` run on these NATS servers?\n',
+      );
+      process.exitCode = EXIT.failed;
+      return;
+    }
+    if (options.output === 'json') processScreen.write(json({ ...best.state, ...best.made }));
+    else processScreen.write(text(best.state.meanField, best.made));
+    process.exitCode = EXIT.ok;
+  });
+}

@@ -1,0 +1,67 @@
+import type { Command } from 'commander';
+import { systemClock } from '../../config/index.js';
+import { serversOf } from '../connection.js';
+import { EXIT } from '../exit.js';
+import type { LiveModel } from '../live-model.js';
+import { LiveScreen, renderPlain } from '../live-view.js';
+import { coloursFor, json, processScreen } from '../output.js';
+import { loadSettings } from '../settings.js';
+import { LiveFeed } from '../up/live-feed.js';
+import { addOutputOption, globalOptions, type OutputOptions, seconds, untilStopped } from './common.js';
+
+interface TopOptions extends OutputOptions {
+  readonly for?: number;
+  readonly once?: boolean;
+}
+
+const DRAW_MILLIS = 500;
+const PLAIN_MILLIS = 2000;
+const FIRST_ANSWER_MILLIS = 3000;
+
+/** The live view of any running Gleaner, not only of one's own `gleaner up`. */
+export function addTop(program: Command): void {
+  const command = program
+    .command('top')
+    .description(
+      'live view of hosts and functions over NATS; a line every two seconds without a terminal; Ctrl-C ends it',
+    )
+    .option('--for <seconds>', 'end by itself after this long', seconds)
+    .option('--once', 'one answer, then end');
+  addOutputOption(command).action(async (options: TopOptions) => {
+    const { config } = loadSettings(globalOptions(command));
+    const feed = new LiveFeed(config, serversOf(config));
+    const screen = new LiveScreen(processScreen, coloursFor(processScreen, process.env));
+    const startedAt = systemClock.monotonic();
+    const model = (): LiveModel => ({
+      ...feed.model(),
+      platform: feed.platform,
+      upSeconds: Math.round((systemClock.monotonic() - startedAt) / 1000),
+      restarts: 0,
+      notes: [],
+    });
+    const draw = (): void => {
+      const now = model();
+      if (options.output === 'json') processScreen.write(`${JSON.stringify(now)}\n`);
+      else if (processScreen.isTerminal) screen.draw(now, process.stdout.rows ?? 40);
+      else processScreen.write(`${renderPlain(now)}\n`);
+    };
+    const stopped = untilStopped(options.for);
+    try {
+      await Promise.race([feed.answered, stopped, new Promise((resolve) => setTimeout(resolve, FIRST_ANSWER_MILLIS))]);
+      process.exitCode = model().hosts.length > 0 ? EXIT.ok : EXIT.failed;
+      if (options.once) {
+        processScreen.write(options.output === 'json' ? json(model()) : `${renderPlain(model())}\n`);
+        return;
+      }
+      draw();
+      const live = options.output === 'table' && processScreen.isTerminal;
+      const timer = setInterval(draw, live ? DRAW_MILLIS : PLAIN_MILLIS);
+      await stopped;
+      clearInterval(timer);
+      process.exitCode = model().hosts.length > 0 ? EXIT.ok : EXIT.failed;
+    } finally {
+      screen.close();
+      await feed.close();
+    }
+  });
+}
