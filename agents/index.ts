@@ -1,3 +1,4 @@
+export { Agent, type Surroundings } from './agent.js';
 export * from './agent-host.js';
 export * from './environment.js';
 export { FEATURES, localFeatures, sloPreservation } from './features.js';

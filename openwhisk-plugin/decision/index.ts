@@ -12,4 +12,5 @@ export * from './run.js';
 export * from './safeguard.js';
 export * from './settings.js';
 export * from './statistics.js';
+export * from './usage-window.js';
 export * from './weights.js';

@@ -1,24 +1,10 @@
-import {
-  type Broker,
-  encodeMessage,
-  type GleanerEvent,
-  type HostReport,
-  type Observation,
-  subjects,
-} from '../../broker/index.js';
-import {
-  type Bytes,
-  type Cancel,
-  type Clock,
-  type Millicores,
-  messageOf,
-  millis,
-  type Timers,
-} from '../../config/index.js';
+import { type Broker, encodeMessage, type GleanerEvent, type HostReport, subjects } from '../../broker/index.js';
+import { type Cancel, type Clock, messageOf, millis, type Timers } from '../../config/index.js';
 import { type HostCapacity, worseThanNothing } from '../decision/index.js';
 import type { FunctionRecord } from './functions.js';
 import type { HookParts } from './hook-parts.js';
 import type { Modes } from './modes.js';
+import { amounts, observationOf } from './observation.js';
 import type { Pipeline } from './pipeline.js';
 
 export interface ReporterSettings {
@@ -166,51 +152,10 @@ export class Reporter {
   #observe(fn: FunctionRecord, now: number): void {
     const { step, revision } = fn;
     if (step.empty || revision === null) return;
-    const message = this.#observation(fn, now);
+    const slo = this.#parts.decider.slo(revision.state);
+    const message = observationOf(fn, revision, this.#settings, slo, now);
     step.clear();
     this.#send(subjects.observation(fn.action), message);
-  }
-
-  #observation(fn: FunctionRecord, now: number): Observation {
-    const { step } = fn;
-    const { state, concurrent } = fn.revision!;
-    const { decider } = this.#parts;
-    const slo = decider.slo(state);
-    const ended = step.activations + step.control.count;
-    const message: Observation = {
-      v: 1,
-      function: fn.action,
-      host: this.#settings.host,
-      boot: this.#settings.boot,
-      step: step.number,
-      observedAt: millis(now),
-      span: millis(Math.max(0, now - step.beganAt)),
-      mode: fn.mode,
-      cpuMode: fn.cpuMode,
-      activations: step.activations,
-      coldStarts: step.coldStarts,
-      failures: step.failures,
-      oomKills: step.oomKills,
-      running: fn.running,
-      latency: step.latency.toMessage(),
-      peak: amounts(step.peakCpu, step.peakMemory),
-      used: amounts(step.usedCpu, step.usedMemory),
-      throttledShare: step.periods > 0 ? Math.min(1, step.throttledPeriods / step.periods) : 0,
-      user: { ...amounts(fn.userCpu, state.userMemory), shares: state.userShares },
-      granted: spreads(step.cpu.toMessage(), step.memory.toMessage()),
-      wanted: amounts(step.wantedCpu, step.wantedMemory),
-      containers: fn.containers,
-      concurrency: concurrent ? Math.max(2, fn.running) : 1,
-      control: {
-        activations: step.control.count,
-        mean: step.control.mean,
-        p99: step.control.quantile(0.99),
-      },
-    };
-    if (step.waits && ended > 0) message.cpuWait = millis(step.waited / ended);
-    if (step.inits > 0) message.initTime = millis(step.initTotal / step.inits);
-    if (slo > 0 && Number.isFinite(slo)) message.slo = millis(slo);
-    return message;
   }
 
   #sender(send = true): { host: string; boot: string; sequence: number } {
@@ -237,19 +182,6 @@ export class Reporter {
     }
   }
 }
-
-/** A message never carries what is not finite: an unknown amount is 0. */
-const number = (value: number): number => (Number.isFinite(value) && value > 0 ? value : 0);
-const amounts = (cpu: number, memory: number): { cpu: Millicores; memory: Bytes } => ({
-  cpu: number(cpu) as Millicores,
-  memory: number(memory) as Bytes,
-});
-
-type Three = { min: number; mean: number; max: number };
-const spreads = (cpu: Three, memory: Three): Observation['granted'] => ({
-  cpu: cpu as Observation['granted']['cpu'],
-  memory: memory as Observation['granted']['memory'],
-});
 
 const allocatableMemory = (capacity: HostCapacity, reserve: number): number =>
   Math.max(0, capacity.allocatableMemory - reserve);

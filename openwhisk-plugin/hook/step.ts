@@ -1,6 +1,9 @@
 import { LatencyHistogram } from '../../broker/index.js';
 import type { EndedActivation } from './ended-activation.js';
 
+/** What a step gathers of an activation. */
+export type EndedStep = Pick<EndedActivation, 'run' | 'duration' | 'initMicros' | 'cold' | 'clean'>;
+
 /** Minimum, mean and maximum of something, without keeping it. */
 export class Spread {
   min = Number.POSITIVE_INFINITY;
@@ -70,7 +73,7 @@ export class Step {
   }
 
   /** `failed` as the outcome says; `cpu`, millicores busy on average over it, -1 unknown. */
-  record(activation: EndedActivation, failed: boolean, cpu: number, now: number): void {
+  record(activation: EndedStep, failed: boolean, cpu: number, now: number): void {
     if (this.empty) this.beganAt = now;
     const { run } = activation;
     const latency = (activation.duration + activation.initMicros) / 1000;

@@ -30,7 +30,7 @@ export const OnCore = {
 } as const;
 
 /** What the work done will have reached at `stop`. */
-export const Stop = { work: 0, memoryLimit: 1, memoryTrip: 2 } as const;
+export const Stop = { work: 0, memoryLimit: 1, memoryTrip: 2, revise: 3 } as const;
 
 /** Why an activation is due at `dueAt`. */
 export const Due = { stop: 0, timer: 1, deadline: 2, throttle: 3, refill: 4, crossing: 5 } as const;
@@ -58,6 +58,10 @@ export class ActivationColumns {
   cpu = doubles();
   io = doubles();
   peak = doubles();
+  /** Size of the payload, 1 = the function's median. */
+  payload = doubles();
+  /** Nominal memory the balancer has counted for it, MiB. */
+  memory = doubles();
   /** Of the present part (`init`, or the whole run): core-us asked and done, and the next milestone. */
   work = doubles();
   done = doubles();
@@ -76,11 +80,15 @@ export class ActivationColumns {
   quota = doubles();
   used = doubles();
   periodEnd = doubles();
+  /** Periods in which its quota was used up. */
+  throttled = doubles();
   /** The safeguard trips when its use reaches so many cores; Infinity = nothing to watch. */
   tripRate = doubles();
   /** Where the window begins over which use is measured, and the CPU used by then. */
   windowAt = doubles();
   windowCpu = doubles();
+  /** Work done at which its policy wants to be asked again; Infinity = never. */
+  reviseAt = doubles();
 
   fn = integers();
   host = integers();

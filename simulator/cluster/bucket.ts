@@ -23,6 +23,9 @@ export function drawFromBucket(c: ActivationColumns, a: number, rate: number, fr
   const first = Math.min(rate * rest, Math.max(0, quota - used));
   const left = span - rest;
   const full = Math.floor(left / PERIOD_MICROS);
+  // The kernel counts a throttled period when it ends.
+  if (used + rate * rest > quota + WORK_EPSILON) c.throttled[a] = c.throttled[a]! + 1;
+  if (rate * PERIOD_MICROS > quota + WORK_EPSILON) c.throttled[a] = c.throttled[a]! + full;
   const last = Math.min(rate * (left - full * PERIOD_MICROS), quota);
   c.used[a] = last;
   c.periodEnd[a] = c.periodEnd[a]! + (full + 1) * PERIOD_MICROS;

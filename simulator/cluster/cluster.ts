@@ -100,6 +100,15 @@ export class Cluster {
     this.#clock.set(host, this.cores.next(host, this.now));
   }
 
+  alive(host: number): boolean {
+    return this.#balancer.alive[host] === 1;
+  }
+
+  /** Calls are still to come, or something is due on a host. */
+  get stirring(): boolean {
+    return this.#arrivalAt < Number.POSITIVE_INFINITY || this.#clock.firstAt < Number.POSITIVE_INFINITY;
+  }
+
   /** All calls have arrived and ended. */
   get finished(): boolean {
     return this.#arrivalAt === Number.POSITIVE_INFINITY && this.accounts.ended === this.accounts.arrived;
@@ -148,6 +157,7 @@ export class Cluster {
     c.cpu[a] = block.cpu[i]!;
     c.io[a] = block.io[i]!;
     c.peak[a] = block.peak[i]!;
+    c.payload[a] = block.payload[i]!;
     c.call[a] = this.accounts.arrived++;
     c.arrivedAt[a] = now;
     c.counted[a] = now >= this.parts.warmUpMicros ? 1 : 0;

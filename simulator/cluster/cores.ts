@@ -125,6 +125,7 @@ export class Cores {
   refilled(a: number, now: number): void {
     const c = this.#c;
     this.sleepers.remove(a);
+    c.throttled[a] = c.throttled[a]! + 1;
     c.used[a] = 0;
     c.periodEnd[a] = c.periodEnd[a]! + PERIOD_MICROS;
     this.#enter(a, c.host[a]!, now);

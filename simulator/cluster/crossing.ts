@@ -3,8 +3,8 @@ import { PERIOD_MICROS } from '../host/placement.js';
 import { type ActivationColumns, Phase } from './activations.js';
 import { isThrottled } from './bucket.js';
 
-/** No use is measured over less than this, us (design §3.2). */
-export const WINDOW_MICROS = 50_000;
+/** No use is measured over less than this, us (design §3.2): one more than 50 ms, so that no rounding of milliseconds makes it less. */
+export const WINDOW_MICROS = 50_001;
 
 /** The safeguard watches it, and it can use enough for the safeguard to act. */
 export function canCross(c: ActivationColumns, a: number): boolean {

@@ -7,6 +7,8 @@ import type { Desk, Invokers } from './invokers.js';
 import { ClusterOutcome, StartKind } from './recorder.js';
 import { Waiting } from './waiting.js';
 
+const NO_CAP = 0x7fffffff;
+
 /**
  * From a call to a host: the balancer's choice, first come first served where a host has no room (who cannot be placed makes all later
  * ones wait, as OpenWhisk's run buffer does), and functions that may have no more containers.
@@ -45,7 +47,7 @@ export class Dispatch implements Desk {
     this.#accounts = accounts;
     this.#buffer = new Waiting(this.#c, balancer.hosts);
     this.#held = new Waiting(this.#c, functions.count);
-    this.#most = Int32Array.from(functions.specs, (spec) => spec.maxContainers ?? 0x7fffffff);
+    this.#most = Int32Array.from(functions.specs, (spec) => spec.maxContainers ?? NO_CAP);
     this.#wake = wake;
   }
 
@@ -61,6 +63,7 @@ export class Dispatch implements Desk {
     c.runAt[a] = Number.NaN;
     c.phase[a] = Phase.queued;
     const memory = this.#functions.get(fn, Fn.memory);
+    c.memory[a] = memory;
     if (this.#functions.get(fn, Fn.capped) === 1 && this.#containers.total(fn) > 0) {
       const host = this.#hostForCapped(fn, memory);
       if (host < 0) {
@@ -95,15 +98,24 @@ export class Dispatch implements Desk {
   /** Most containers of a function on one host, as a manager wishes. */
   cap(fn: number, host: number, most: number, now: number): void {
     const hosts = this.#balancer.hosts;
-    this.#mostOnHost ??= new Int32Array(this.#functions.count * hosts).fill(0x7fffffff);
+    this.#mostOnHost ??= new Int32Array(this.#functions.count * hosts).fill(NO_CAP);
     const before = this.#mostOnHost[fn * hosts + host]!;
     this.#mostOnHost[fn * hosts + host] = most;
     this.#functions.set(fn, Fn.capped, 1);
     if (most > before) this.#wake(fn, now);
   }
 
+  /** Most containers of a function on all hosts together, as a manager wishes; its user's own cap stands. */
+  capAll(fn: number, most: number, now: number): void {
+    const own = this.#functions.specs[fn]!.maxContainers ?? NO_CAP;
+    const before = this.#most[fn]!;
+    this.#most[fn] = Math.max(1, Math.min(own, most));
+    this.#functions.set(fn, Fn.capped, 1);
+    if (this.#most[fn]! > before) this.#wake(fn, now);
+  }
+
   ended(a: number, outcome: number, now: number): void {
-    this.#balancer.release(this.#c.host[a]!, this.#functions.get(this.#c.fn[a]!, Fn.memory));
+    this.#balancer.release(this.#c.host[a]!, this.#c.memory[a]!);
     this.#accounts.end(a, outcome, now);
   }
 
@@ -112,7 +124,7 @@ export class Dispatch implements Desk {
     const held = fn < 0 ? -1 : this.#held.shift(fn);
     if (held >= 0) {
       this.#c.host[held] = host;
-      this.#balancer.take(host, this.#functions.get(fn, Fn.memory));
+      this.#balancer.take(host, this.#c.memory[held]!);
       this.invokers.use(container, held, now);
       return;
     }
@@ -134,7 +146,7 @@ export class Dispatch implements Desk {
       else {
         // Not for want of room: the others need not wait for it.
         buffer.shift(host);
-        this.#balancer.release(host, this.#functions.get(fn, Fn.memory));
+        this.#balancer.release(host, this.#c.memory[a]!);
         this.#held.push(fn, a);
       }
     }

@@ -11,6 +11,8 @@ export interface Guard {
   runStarted(activation: number, now: number): void;
   /** What is watched of an activation (`tripRate`, or the memory it may reach) has been reached. */
   crossed(activation: number, now: number): void;
+  /** It has done the work of `reviseAt`. */
+  revises(activation: number, now: number): void;
   /** Its rate is about to change: a window of use may end. */
   rateChanges(activation: number, now: number): void;
   /** Off the CPU for good; `outcome` as in `ClusterOutcome`. */

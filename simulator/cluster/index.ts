@@ -11,7 +11,7 @@ export {
   type Progress,
 } from './options.js';
 export { CallLog, type CallRecord, type CallRecorder, ClusterOutcome, StartKind } from './recorder.js';
-export { ClusterUnmanagedError, simulateCluster } from './simulate.js';
+export { simulateCluster } from './simulate.js';
 export type {
   FunctionSummary,
   HarvestTotals,

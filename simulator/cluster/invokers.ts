@@ -1,3 +1,5 @@
+import { MIB } from '../../config/index.js';
+import { sharesOf } from '../host/placement.js';
 import { residentAfter } from '../host/working-set.js';
 import { type ActivationColumns, type Activations, Due, Phase, Stop } from './activations.js';
 import { ContainerStatus, type Containers } from './containers.js';
@@ -152,6 +154,21 @@ export class Invokers {
       if (oldest < 0 || containers.columns.idleAt[oldest]! + this.#idleMicros > now) return;
       this.evict(oldest, now);
     }
+  }
+
+  /**
+   * Another nominal memory, MiB, is another revision of the action (design §3): containers that are made from now on have it. Those of the old
+   * one serve no new call; what is idle of them gives way as anything idle does.
+   */
+  revise(fn: number, memory: number): void {
+    const functions = this.#functions;
+    if (functions.get(fn, Fn.memory) === memory) return;
+    functions.set(fn, Fn.memory, memory);
+    functions.set(fn, Fn.limit, memory * MIB);
+    functions.set(fn, Fn.weight, sharesOf(memory, this.#shape.userMemoryMiB * MIB));
+    for (let host = 0; host < this.#shape.hosts; host++)
+      for (let warm = this.#containers.warm(fn, host); warm >= 0; warm = this.#containers.warm(fn, host))
+        this.#containers.removeWarm(warm);
   }
 
   evict(container: number, now: number): void {
@@ -310,7 +327,11 @@ export class Invokers {
     if (c.start[a] === StartKind.warm) c.tapAt[a] = now;
     c.runAt[a] = now;
     c.deadline[a] = now + this.#functions.get(fn, Fn.timeout);
-    c.phase[a] = Phase.before;
+    c.work[a] = c.cpu[a]!;
+    c.done[a] = 0;
+    c.throttled[a] = 0;
+    c.tripRate[a] = Number.POSITIVE_INFINITY;
+    c.reviseAt[a] = Number.POSITIVE_INFINITY;
     this.guard?.runStarted(a, now);
     this.#join(a, Phase.before, c.cpu[a]!, this.#functions.get(fn, Fn.parallelism), now);
   }
@@ -321,7 +342,6 @@ export class Invokers {
     c.work[a] = work;
     c.done[a] = 0;
     c.cap[a] = cap;
-    if (this.guard === null) c.tripRate[a] = Number.POSITIVE_INFINITY;
     this.limits.enter(a, now);
     this.limits.aim(a);
     this.#cores.join(a, now);
@@ -330,6 +350,7 @@ export class Invokers {
   /** The I/O wait is over. */
   #resume(a: number, now: number): void {
     const c = this.#c;
+    this.guard?.rateChanges(a, now);
     c.phase[a] = Phase.after;
     this.limits.enter(a, now);
     this.limits.aim(a);
@@ -342,8 +363,9 @@ export class Invokers {
     this.#cores.settle(a, now);
     c.done[a] = c.stop[a]!;
     const kind = c.stopKind[a];
-    if (kind === Stop.memoryTrip) {
-      this.guard?.crossed(a, now);
+    if (kind === Stop.memoryTrip || kind === Stop.revise) {
+      if (kind === Stop.revise) this.guard?.revises(a, now);
+      else this.guard?.crossed(a, now);
       this.limits.aim(a);
       this.#cores.interrupted(a, now);
       return;
@@ -355,6 +377,7 @@ export class Invokers {
     this.#offCpu(a, now);
     if (phase === Phase.init) this.#initEnded(a, now);
     else if (phase === Phase.before && c.io[a]! > 0) {
+      this.guard?.rateChanges(a, now);
       const back = now + c.io[a]!;
       this.#sleep(a, Phase.waiting, Math.min(back, c.deadline[a]!));
       if (back > c.deadline[a]!) c.dueKind[a] = Due.deadline;
@@ -399,9 +422,13 @@ export class Invokers {
     if (isOnCpu(this.#c.phase[a]!)) this.#offCpu(a, now);
     this.guard?.runEnded(a, ClusterOutcome.timeout, now);
     this.#desk.ended(a, ClusterOutcome.timeout, now);
+    this.#retire(container);
+    this.#detach(a, now);
+  }
+
+  #retire(container: number): void {
     this.#containers.columns.status[container] = ContainerStatus.retired;
     this.#containers.removeWarm(container);
-    this.#detach(a, now);
   }
 
   /** An activation leaves its container for good. */
@@ -416,6 +443,7 @@ export class Invokers {
     k.active[container] = active;
     this.limits.forget(a);
     this.#activations.release(a);
+    if (k.memory[container] !== this.#functions.get(fn, Fn.memory)) this.#retire(container);
     if (k.status[container] === ContainerStatus.retired) {
       if (active === 0) this.#remove(container, now);
       this.#desk.freed(host, -1, -1, now);
@@ -430,6 +458,7 @@ export class Invokers {
   #unlink(container: number, a: number): void {
     const c = this.#c;
     const k = this.#containers.columns;
+    k.cpu[container] = k.cpu[container]! + c.cpuUsed[a]!;
     let other = k.first[container]!;
     if (other === a) {
       k.first[container] = c.sibling[a]!;

@@ -1,5 +1,5 @@
 import { progressAtLimit, workingSetAt } from '../host/working-set.js';
-import { type ActivationColumns, type Activations, Phase, Stop } from './activations.js';
+import { type ActivationColumns, type Activations, OnCore, Phase, Stop } from './activations.js';
 import { periodEndAt } from './bucket.js';
 import type { Containers } from './containers.js';
 import type { Cores } from './cores.js';
@@ -31,7 +31,7 @@ export class Limits {
     k.quota[container] = quota;
     k.used[container] = 0;
     for (let a = k.first[container]!; a >= 0; a = this.#c.sibling[a]!) {
-      if (!isOnCpu(this.#c.phase[a]!)) continue;
+      if (this.#c.onCore[a] === OnCore.not) continue;
       this.#cores.leave(a, now);
       this.enter(a, now);
       this.#c.used[a] = 0;
@@ -44,7 +44,7 @@ export class Limits {
     if (k.weight[container] === weight) return;
     k.weight[container] = weight;
     for (let a = k.first[container]!; a >= 0; a = this.#c.sibling[a]!) {
-      if (!isOnCpu(this.#c.phase[a]!)) continue;
+      if (this.#c.onCore[a] === OnCore.not) continue;
       this.#cores.leave(a, now);
       this.#c.weight[a] = weight / k.active[container]!;
       this.#cores.join(a, now);
@@ -57,7 +57,7 @@ export class Limits {
     if (k.limit[container] === limit) return;
     k.limit[container] = limit;
     for (let a = k.first[container]!; a >= 0; a = this.#c.sibling[a]!) {
-      if (!isOnCpu(this.#c.phase[a]!)) continue;
+      if (this.#c.onCore[a] === OnCore.not) continue;
       this.#cores.settle(a, now);
       this.aim(a);
       this.#cores.interrupted(a, now);
@@ -102,7 +102,7 @@ export class Limits {
     const c = this.#c;
     const active = k.active[container]!;
     for (let a = k.first[container]!; a >= 0; a = c.sibling[a]!) {
-      if (!isOnCpu(c.phase[a]!)) continue;
+      if (c.onCore[a] === OnCore.not) continue;
       this.#cores.leave(a, now);
       const before = c.quota[a]!;
       const quota = this.#functions.binding(c.fn[a]!, k.quota[container]!) / active;
@@ -128,6 +128,11 @@ export class Limits {
       if (killed <= stop) {
         stop = killed;
         kind = Stop.memoryLimit;
+      }
+      const revise = c.reviseAt[a]!;
+      if (revise > c.done[a]! && revise < stop) {
+        stop = revise;
+        kind = Stop.revise;
       }
       const trip = this.#trips.size > 0 ? this.#trips.get(a) : undefined;
       if (trip !== undefined) {

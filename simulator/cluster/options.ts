@@ -18,8 +18,6 @@ export interface ClusterShape {
   readonly unpauseMs: number;
   /** Idle time until a container is removed. */
   readonly idleMs: number;
-  /** Memory-bus interference between activations, by profile. */
-  readonly interference: boolean;
   /** Containers of a runtime kept ready on each host; a cold start that finds one of its memory takes `initMs` alone. */
   readonly prewarm: readonly Prewarm[];
 }
@@ -120,7 +118,6 @@ export const DEFAULT_CLUSTER: ClusterShape = {
   pauseGraceMs: 10_000,
   unpauseMs: 20,
   idleMs: 600_000,
-  interference: false,
   prewarm: [],
 };
 

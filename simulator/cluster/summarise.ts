@@ -1,5 +1,4 @@
-import type { Cluster } from './cluster.js';
-import type { ClusterOptions } from './options.js';
+import type { BuiltCluster } from './build.js';
 import { StartKind } from './recorder.js';
 import type { FunctionSummary, HarvestTotals, RunSummary } from './summary.js';
 
@@ -18,7 +17,7 @@ const NOTHING_HARVESTED: HarvestTotals = {
 };
 
 /** What a run that is over has come to. */
-export function summarise(cluster: Cluster, options: ClusterOptions): RunSummary {
+export function summarise({ cluster, guard, names }: BuiltCluster): RunSummary {
   const { accounts, levels, functions, parts } = cluster;
   const { tally } = accounts;
   const { shape, calls } = parts;
@@ -30,11 +29,9 @@ export function summarise(cluster: Cluster, options: ClusterOptions): RunSummary
   const started = warm + prewarmed + cold;
   const judged = perFunction.filter((fn, index) => tally.isKnown(index) && fn.sloMs !== null);
   return {
-    manager: typeof options.manager === 'object' ? options.manager.name : (options.manager ?? 'fixed'),
+    ...names,
     mode: parts.mode,
-    safeguard: false,
-    quotaPolicy: '',
-    weightPolicy: '',
+    safeguard: guard !== null,
     seed: parts.seed,
     hosts: shape.hosts,
     cores: shape.cores,
@@ -55,7 +52,7 @@ export function summarise(cluster: Cluster, options: ClusterOptions): RunSummary
     waited: tally.waited,
     waitMeanMs: tally.waited > 0 ? tally.waitTotal / tally.waited / 1000 : 0,
     oomKills: outOfMemory,
-    harvest: NOTHING_HARVESTED,
+    harvest: guard === null ? NOTHING_HARVESTED : guard.counts.totals(guard.hosts),
     worst: worstOf(perFunction, (index) => tally.isKnown(index)),
     slo: { functions: judged.length, missed: judged.filter((fn) => fn.p99Ms > fn.sloMs!).length },
     perFunction,

@@ -1,6 +1,6 @@
 import { fc, testProp } from '@fast-check/ava';
 import test from 'ava';
-import { buildCluster } from '../../../simulator/cluster/simulate.js';
+import { buildCluster } from '../../../simulator/cluster/build.js';
 import { type CallRecord, ClusterOutcome, simulateCluster } from '../../../simulator/index.js';
 import { type Extras, fn, optionsOf, type Scene, streamOf } from './scene.js';
 
@@ -82,7 +82,7 @@ testProp(
   (t, scene) => {
     const seen = new Map<number, CallRecord>();
     let twice = 0;
-    const cluster = buildCluster({
+    const { cluster } = buildCluster({
       ...optionsOf(scene),
       calls: streamOf(scene),
       recorder: {
@@ -142,7 +142,7 @@ test('a long run takes no more room than a short one', (t) => {
     cluster: { userMemoryMiB: 1024 },
   });
   const places = (calls: number) => {
-    const cluster = buildCluster({ ...optionsOf(scene(calls)), calls: streamOf(scene(calls)) });
+    const { cluster } = buildCluster({ ...optionsOf(scene(calls)), calls: streamOf(scene(calls)) });
     cluster.run(Number.POSITIVE_INFINITY);
     t.is(cluster.activations.count, 0);
     return cluster.activations.high;

@@ -1,0 +1,209 @@
+import { Agent, type Decision, type ResourceManager, type Surroundings } from '../../agents/index.js';
+import {
+  Aggregator,
+  type Contribution,
+  type HostReport,
+  LeaveOneOut,
+  type MeanField,
+  type Observation,
+} from '../../broker/index.js';
+import { type Bytes, MIB, type Millicores, type Millis, type Random } from '../../config/index.js';
+import { observationOf } from '../../openwhisk-plugin/index.js';
+import type { Cluster } from './cluster.js';
+import type { FunctionOnHost } from './function-on-host.js';
+import type { ControlSide, HookGuard } from './hook-guard.js';
+import type { ManagedHost } from './managed-host.js';
+import type { ControlOptions } from './options.js';
+import { scale } from './replicas.js';
+
+/** Events of the control side: what is due. */
+const Due = { step: 0, field: 1, wish: 2 } as const;
+const KINDS = 3;
+
+/** The one agent host there is, and the one aggregator. */
+const AGENTS = 'agents';
+const BOOT = 'simulated';
+/** As agent hosts have it: an agent counts in the sums for so many intervals after its last observation. */
+const ACTIVE_INTERVALS = 3;
+/** As hooks have it: a function not called for so long wants nothing in its host's report, ms. */
+const WANTING_MILLIS = 30_000;
+
+/** A wish that concerns a function as a whole, until it is carried out. */
+interface WholeWish {
+  containers: number | undefined;
+  nominalMiB: number | undefined;
+}
+
+export interface ControlPlaneParts {
+  readonly manager: ResourceManager;
+  readonly options: ControlOptions;
+  readonly random: Random;
+  readonly onObservation: ((observation: Observation) => void) | null;
+}
+
+/**
+ * The agents' side of a managed run, without a network: control steps close as a hook closes them, the same `Agent` decides, the same
+ * sums make the mean field, and a target is in force after a delay. Times in ms but for the timeline's.
+ */
+export class ControlPlane implements ControlSide {
+  readonly #cluster: Cluster;
+  readonly #guard: HookGuard;
+  readonly #parts: ControlPlaneParts;
+  readonly #agents: (Agent | undefined)[] = [];
+  readonly #aggregator: Aggregator;
+  readonly #leaveOneOut = new LeaveOneOut(AGENTS, BOOT);
+  readonly #wishes: (WholeWish | undefined)[] = [];
+  /** By function: containers last wished for. */
+  readonly #wished: number[] = [];
+  #field: MeanField | null = null;
+  #sequence = 0;
+
+  constructor(cluster: Cluster, guard: HookGuard, parts: ControlPlaneParts) {
+    this.#cluster = cluster;
+    this.#guard = guard;
+    this.#parts = parts;
+    const step = parts.options.fieldMs as Millis;
+    this.#aggregator = new Aggregator({ host: AGENTS, boot: BOOT, step });
+    this.#wake(step, Due.field, 0, 0);
+  }
+
+  stepped(fn: FunctionOnHost, now: number): void {
+    const { step } = fn;
+    const { stepActivations, stepMs } = this.#parts.options;
+    const ended = step.activations + step.control.count;
+    if (ended >= stepActivations) this.#observe(fn, now);
+    else if (ended === 1) this.#wake(now + stepMs, Due.step, fn.fn * this.#guard.hosts.length + fn.host, step.number);
+  }
+
+  due(target: number, stamp: number, now: number): void {
+    const kind = stamp % KINDS;
+    if (kind === Due.field) this.#stepField(now / 1000);
+    else if (kind === Due.wish) this.#carryOut(target, now);
+    else {
+      const hosts = this.#guard.hosts.length;
+      const record = this.#guard.knownRecord(Math.floor(target / hosts), target % hosts);
+      if (record?.step.number === Math.floor(stamp / KINDS) && !record.step.empty) this.#observe(record, now / 1000);
+    }
+  }
+
+  /** A wish for a function wherever it is, from outside: an environment's step. */
+  decided(fn: number, decision: Decision, now: number): void {
+    for (let host = 0; host < this.#guard.hosts.length; host++) {
+      const record = this.#guard.knownRecord(fn, host);
+      if (record !== undefined) this.#wish(record, decision, now);
+    }
+    this.#wishWhole(fn, decision, now);
+  }
+
+  #wake(at: number, kind: number, target: number, stamp: number): void {
+    this.#cluster.wakeGuard(Math.round(1000 * at), target, stamp * KINDS + kind);
+  }
+
+  #observe(fn: FunctionOnHost, now: number): void {
+    const { onObservation, random } = this.#parts;
+    fn.containers = this.#cluster.containers.countOf(fn.fn, fn.host);
+    const host = this.#guard.hosts[fn.host]!;
+    const sender = { host: hostName(fn.host), boot: BOOT };
+    const observation = observationOf(fn, fn, sender, host.decider.slo(fn.state), now);
+    fn.step.clear();
+    const decision = this.#agentOf(fn).decide(observation, this.#around(fn.action), random, now as Millis);
+    this.#wish(fn, decision, now);
+    this.#wishWhole(fn.fn, decision, now);
+    onObservation?.(observation);
+  }
+
+  #agentOf({ fn, action }: FunctionOnHost): Agent {
+    this.#agents[fn] ??= new Agent(action, this.#parts.manager);
+    return this.#agents[fn];
+  }
+
+  #around(fn: string): Surroundings {
+    const field = this.#field;
+    return { field, others: field === null ? null : this.#leaveOneOut.others(field, fn) };
+  }
+
+  #wish(fn: FunctionOnHost, { cpu, memory, weightFactor }: Decision, now: number): void {
+    const { delayMs, staleMs } = this.#parts.options;
+    fn.wish(cpu ?? Number.NaN, memory ?? Number.NaN, weightFactor ?? Number.NaN, now + delayMs, now + staleMs);
+  }
+
+  #wishWhole(fn: number, { containers, nominalMemory }: Decision, now: number): void {
+    if (containers === undefined && nominalMemory === undefined) return;
+    this.#wishes[fn] = {
+      containers,
+      nominalMiB: nominalMemory === undefined ? undefined : Math.max(1, Math.ceil(nominalMemory / MIB)),
+    };
+    this.#wake(now + this.#parts.options.delayMs, Due.wish, fn, 0);
+  }
+
+  #carryOut(fn: number, now: number): void {
+    const wish = this.#wishes[fn];
+    this.#wishes[fn] = undefined;
+    if (wish === undefined) return;
+    const { invokers } = this.#cluster;
+    if (wish.nominalMiB !== undefined) invokers.revise(fn, wish.nominalMiB);
+    if (wish.containers === undefined) return;
+    const fell = wish.containers < (this.#wished[fn] ?? Number.POSITIVE_INFINITY);
+    this.#wished[fn] = wish.containers;
+    scale(this.#cluster, fn, wish.containers, fell, now);
+  }
+
+  #stepField(now: number): void {
+    const { options } = this.#parts;
+    const interval = options.fieldMs as Millis;
+    if (options.meanField) {
+      const since = (now - ACTIVE_INTERVALS * interval) as Millis;
+      const contributions = new Map<string, Contribution>();
+      for (const agent of this.#agents)
+        if (agent !== undefined && agent.lastSeen >= since) contributions.set(agent.fn, agent.contribution(since));
+      const sequence = ++this.#sequence;
+      const sums = this.#leaveOneOut.record(sequence, contributions);
+      const at = now as Millis;
+      this.#aggregator.takePartial({ v: 1, host: AGENTS, boot: BOOT, sequence, interval, sums }, at);
+      this.#guard.hosts.forEach((host, index) => {
+        this.#aggregator.takeReport(reportOf(host, index, sequence, now), at);
+      });
+      this.#field = this.#aggregator.step(at, 1);
+    }
+    if (this.#cluster.stirring) this.#wake(now + interval, Due.field, 0, 0);
+  }
+}
+
+export const hostName = (host: number): string => `host-${host}`;
+
+/** What a hook tells the aggregator of its host. */
+function reportOf({ decider, functions }: ManagedHost, host: number, sequence: number, now: number): HostReport {
+  const { capacity, settings, cpuPool, memoryPool } = decider;
+  const amounts = (cpu: number, memory: number) => ({ cpu: cpu as Millicores, memory: memory as Bytes });
+  let cpu = 0;
+  let memory = 0;
+  let active = 0;
+  let running = 0;
+  for (const fn of functions) {
+    running += fn.running;
+    if (fn.running === 0 && now - fn.lastSeen > WANTING_MILLIS) continue;
+    active++;
+    cpu += fn.wantedCpu * Math.max(1, fn.running);
+    memory += fn.wantedMemory * Math.max(1, fn.running);
+  }
+  const allocatable = amounts(
+    Math.max(0, capacity.allocatableCpu - settings.cpuReserve),
+    Math.max(0, capacity.allocatableMemory - settings.memoryReserve),
+  );
+  return {
+    v: 1,
+    host: hostName(host),
+    boot: BOOT,
+    sequence,
+    capacity: amounts(capacity.cpu, capacity.memory),
+    allocatable,
+    pool: amounts(cpuPool.free, memoryPool.free),
+    wanted: amounts(cpu, memory),
+    available: allocatable,
+    granted: amounts(cpuPool.granted, memoryPool.granted),
+    functions: active,
+    containers: 0,
+    running,
+    mode: 'enforce',
+  };
+}

@@ -1,0 +1,36 @@
+import type { Cluster } from './cluster.js';
+import { Fn } from './function-rows.js';
+
+/**
+ * Brings a function to a number of containers, as a manager of containers would (design §3: an unmodified OpenWhisk can only cap them, the
+ * simulator can do all): no more are made than `wanted`, missing ones are made where the balancer would go, and after a fall idle ones
+ * beyond it are removed; what is busy ends first.
+ */
+export function scale(cluster: Cluster, fn: number, wanted: number, fell: boolean, now: number): void {
+  const { containers, dispatch, invokers, functions, parts } = cluster;
+  const { hosts } = parts.shape;
+  dispatch.capAll(fn, wanted, now);
+  const step = functions.get(fn, Fn.step);
+  let host = functions.get(fn, Fn.home);
+  for (let full = 0; full < hosts && containers.total(fn) < wanted; ) {
+    if (cluster.alive(host) && invokers.provision(fn, host, now)) {
+      cluster.refresh(host);
+      full = 0;
+    } else {
+      full++;
+      host = (host + step) % hosts;
+    }
+  }
+  if (!fell) return;
+  for (let each = 0; each < hosts && containers.total(fn) > wanted; each++) {
+    for (
+      let warm = containers.warm(fn, each);
+      warm >= 0 && containers.total(fn) > wanted;
+      warm = containers.warm(fn, each)
+    ) {
+      if (containers.columns.active[warm]! > 0) break;
+      invokers.evict(warm, now);
+    }
+    cluster.refresh(each);
+  }
+}
