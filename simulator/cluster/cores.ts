@@ -2,6 +2,7 @@ import { WORK_EPSILON } from '../host/cpu.js';
 import { PERIOD_MICROS } from '../host/placement.js';
 import { type ActivationColumns, type Activations, Due, OnCore } from './activations.js';
 import { drawFromBucket, isThrottled } from './bucket.js';
+import { crossingLevel } from './crossing.js';
 import type { Levels } from './levels.js';
 import { armAlone, armSatisfied, armSharing, bindingLevel } from './milestones.js';
 import { CORE_EPSILON, Runners } from './runners.js';
@@ -48,7 +49,7 @@ export class Cores {
   readonly #virtual: Float64Array;
   readonly #level: Float64Array;
   readonly #planned: Float64Array;
-  /** No bucket that is not watched can be used up below this level. */
+  /** Below this level no bucket that is not watched can be used up, and nobody who is not watched can come to a crossing. */
   readonly #free: Float64Array;
   /** Cores in use since `#planned`, on a tight host. */
   readonly #busy: Float64Array;
@@ -110,12 +111,16 @@ export class Cores {
     this.#asked[host] = count === 0 ? 0 : this.#asked[host]! - c.cap[a]!;
   }
 
-  /** One that runs is due for another reason than its end: the bucket is empty, or there is something to be seen. */
-  interrupted(a: number, now: number): void {
+  /**
+   * One that runs is due for another reason than its end: `emptied`, its bucket is, or there is something to be seen. Virtual time has a
+   * last digit, so what was used by then may lie a little below the bucket.
+   */
+  interrupted(a: number, now: number, emptied = false): void {
     const c = this.#c;
     const host = c.host[a]!;
     if (c.onCore[a] === OnCore.throttled) return;
     this.settle(a, now);
+    if (emptied) c.used[a] = c.quota[a]!;
     this.#withdraw(a, host);
     if (this.#tight[host] === 1 && isThrottled(c, a)) this.#throttle(a, host, now);
     else this.#enter(a, host, now);
@@ -335,10 +340,14 @@ export class Cores {
 
   #share(a: number, host: number, now: number): void {
     const c = this.#c;
+    const level = this.#level[host]!;
     const binding = bindingLevel(c, a, now);
-    const bucket = this.#level[host]! > binding;
+    const crossing = crossingLevel(c, a, now);
+    const bucket = level > binding;
+    const crosses = level > crossing;
     if (!bucket && binding < this.#free[host]!) this.#free[host] = binding;
-    armSharing(c, a, now, this.#virtual[host]!, bucket);
+    if (!crosses && crossing < this.#free[host]!) this.#free[host] = crossing;
+    armSharing(c, a, now, this.#virtual[host]!, bucket, crosses);
     const due = c.dueVirtual[a]!;
     if (due < this.#nextVirtual[host]!) {
       this.#nextVirtual[host] = due;
@@ -346,15 +355,17 @@ export class Cores {
     } else if (this.#firstVirtual[host] === a) this.#nextVirtual[host] = Number.NaN;
   }
 
-  /** The level is high enough for some bucket to be used up that was not watched. */
+  /** The level is high enough for some bucket to be used up, or some crossing to be reached, that was not watched. */
   #rewatch(host: number, now: number): void {
     const c = this.#c;
     const list = this.runners.on(host);
     this.#free[host] = Number.POSITIVE_INFINITY;
     for (let i = this.runners.satisfied[host]!; i < this.runners.counts[host]!; i++) {
       const a = list[i]!;
-      if (c.quota[a] === 0) continue;
+      if (c.quota[a] === 0 && c.tripRate[a] === Number.POSITIVE_INFINITY) continue;
       this.settle(a, now);
+      // Its rate has just risen: what it used before says nothing of what it uses now.
+      this.watcher?.rateChanges(a, now);
       this.#share(a, host, now);
       this.#timed(a, host);
     }

@@ -13,6 +13,17 @@ export function canCross(c: ActivationColumns, a: number): boolean {
 }
 
 /**
+ * The level from which on one that shares can come to a crossing: its use so far in this window is not above `tripRate`, and stays so while its
+ * share is. Infinity where there is nothing to watch.
+ */
+export function crossingLevel(c: ActivationColumns, a: number, now: number): number {
+  if (!canCross(c, a)) return Number.POSITIVE_INFINITY;
+  const trip = c.tripRate[a]!;
+  const used = c.cpuUsed[a]! - c.windowCpu[a]!;
+  return used <= trip * (now - c.windowAt[a]!) ? trip / c.weight[a]! : 0;
+}
+
+/**
  * When the mid-run safeguard can first see a reduced limit used up (design §3.6): as an instant, not by looking every 100 ms. Use over a
  * window of at least 50 ms reaches `tripRate` if from now on it has all it can use. `alone` (nobody else slows it down): or the period
  * ends in which its quota was first used up, which is when the kernel counts it.

@@ -142,7 +142,7 @@ export class Invokers {
         this.#cores.settle(a, now);
         this.guard?.crossed(a, now);
       }
-      this.#cores.interrupted(a, now);
+      this.#cores.interrupted(a, now, kind === Due.throttle);
     }
   }
 

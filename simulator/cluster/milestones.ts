@@ -34,8 +34,18 @@ export function armSatisfied(c: ActivationColumns, a: number, now: number): void
   if (canCross(c, a)) watch(c, a, now, false);
 }
 
-/** On a tight host, at weight x level; `virtual`: the host's virtual time now. Its bucket only where the level can empty it. */
-export function armSharing(c: ActivationColumns, a: number, now: number, virtual: number, bucket: boolean): void {
+/**
+ * On a tight host, at weight x level; `virtual`: the host's virtual time now. Its bucket only where the level can empty it, the safeguard's
+ * crossing only where the level can bring it there.
+ */
+export function armSharing(
+  c: ActivationColumns,
+  a: number,
+  now: number,
+  virtual: number,
+  bucket: boolean,
+  crossing: boolean,
+): void {
   const weight = c.weight[a]!;
   c.settledVirtual[a] = virtual;
   c.dueVirtual[a] = virtual + Math.max(0, c.stop[a]! - c.done[a]!) / weight;
@@ -49,7 +59,7 @@ export function armSharing(c: ActivationColumns, a: number, now: number, virtual
   }
   c.dueAt[a] = c.deadline[a]!;
   c.dueKind[a] = Due.deadline;
-  if (canCross(c, a)) watch(c, a, now, false);
+  if (crossing) watch(c, a, now, false);
 }
 
 /**
