@@ -5,6 +5,7 @@ import {
   type DecisionSettings,
   emptySample,
   type FunctionState,
+  type GrantChange,
   NO_LIMIT,
   type Outcome,
   type Policies,
@@ -326,16 +327,16 @@ export class HookGuard implements Guard {
     else this.#cluster.invokers.limits.forget(activation);
   }
 
-  readonly #writeManaged = (state: ContainerState): void => {
+  readonly #writeManaged = (state: ContainerState, why: GrantChange): void => {
     const managed = this.#byState.get(state);
     if (managed === undefined || state.runs.length === 0) return;
-    this.counts.revoked++;
+    if (why === 'revoked') this.counts.revoked++;
     this.#write(managed);
   };
 
   /** Limits of others that this decision has changed. */
   #writeChanged(host: ManagedHost): void {
-    host.decider.takeRevoked(this.#writeManaged);
+    host.decider.takeChanged(this.#writeManaged);
   }
 
   /** Quotas return to the user's at the end; weights stay, a container serves one function. */
