@@ -89,6 +89,16 @@ export class BrokerAuthError extends GleanerError {
   }
 }
 
+export class BrokerTlsError extends GleanerError {
+  readonly code = 'GLN_BROKER_TLS';
+  constructor(detail: string, cause?: unknown) {
+    super(`NATS and this client do not agree on TLS: ${detail}`, {
+      hint: 'nats.caFile must hold the authority that signed the server’s certificate, and its name must be the one in nats.servers',
+      cause,
+    });
+  }
+}
+
 export class CredentialsError extends GleanerError {
   readonly code = 'GLN_BROKER_CREDENTIALS';
   constructor(path: string, detail: string) {

@@ -12,6 +12,7 @@ export * from './memory/index.js';
 export * from './messages/index.js';
 export * from './mode-store.js';
 export * from './nats/index.js';
+export * from './permissions.js';
 export * from './port.js';
 export { natsReference } from './reference.js';
 export * from './services.js';

@@ -150,6 +150,9 @@ async function answerOne(
   figures: EndpointStats,
   clock: Clock,
 ): Promise<void> {
+  // No place for an answer, no request: so JetStream, and other services, cannot be made to send their answers here as requests by
+  // somebody who may ask them and may not ask us (docs/security.md).
+  if (message.reply === undefined) return;
   const begun = clock.monotonic();
   let data: Uint8Array = EMPTY;
   let headers: Record<string, string> | undefined;
@@ -175,7 +178,7 @@ async function answerOne(
   figures.num_requests++;
   figures.processing_time += Math.round((clock.monotonic() - begun) * 1e6);
   figures.average_processing_time = Math.round(figures.processing_time / figures.num_requests);
-  if (message.reply !== undefined) broker.publish(message.reply, data, headers ? { headers } : undefined);
+  broker.publish(message.reply, data, headers ? { headers } : undefined);
 }
 
 /** Throws {@link ServiceError} where the answer is an error. */

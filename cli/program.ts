@@ -11,6 +11,7 @@ import { addExplain } from './commands/explain.js';
 import { addFunctions } from './commands/functions.js';
 import { addMeanField } from './commands/meanfield.js';
 import { addMode } from './commands/mode.js';
+import { addNatsConfig } from './commands/nats-config.js';
 import { addParts } from './commands/parts.js';
 import { addRestore } from './commands/restore.js';
 import { addSimulate } from './commands/simulate.js';
@@ -59,6 +60,7 @@ export function gleanerProgram(): Command {
     addSimulate,
     addCompare,
     addConfig,
+    addNatsConfig,
     addDocs,
   ])
     add(program);

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { type Authenticator, credsAuthenticator, nkeyAuthenticator, nkeys } from 'nats';
 import { messageOf } from '../../config/index.js';
 import { CredentialsError } from '../errors.js';
@@ -13,6 +13,11 @@ function checkSeed(path: string, seed: string): void {
   }
 }
 
+/** Throws `GLN_BROKER_CREDENTIALS` where others than the owner may read a secret. */
+export function checkSecrecy(path: string): void {
+  if ((statSync(path).mode & 0o077) !== 0) throw new CredentialsError(path, 'others may read it: chmod 600');
+}
+
 /**
  * The authenticator of a `.creds` file or an nkey seed file. Both are tried here, because the client hides what an
  * authenticator throws and only times out (field-notes A4-12). Throws `GLN_BROKER_CREDENTIALS`, naming the file.
@@ -24,6 +29,7 @@ export function authenticatorFrom(path: string): Authenticator {
   } catch (error) {
     throw new CredentialsError(path, messageOf(error));
   }
+  checkSecrecy(path);
   if (!content.includes('-----BEGIN')) {
     const seed = content.trim();
     checkSeed(path, seed);

@@ -30,7 +30,7 @@ import {
   type Subscription,
 } from '../port.js';
 import { checkSubject } from '../subject-rules.js';
-import { authenticatorFrom } from './credentials.js';
+import { authenticatorFrom, checkSecrecy } from './credentials.js';
 import { codeOf, connectionError } from './nats-errors.js';
 import { NatsKeyValue } from './nats-key-value.js';
 import { NatsLink } from './nats-link.js';
@@ -45,6 +45,8 @@ export interface NatsOptions {
   readonly token?: string;
   /** A `.creds` file or an nkey seed file. */
   readonly credentialsFile?: string;
+  /** First token of the subjects on which answers come; default `_INBOX`. */
+  readonly inboxPrefix?: string;
   readonly tls?: { readonly caFile?: string; readonly certFile?: string; readonly keyFile?: string };
   /** What may be on its way to the server before telemetry is dropped, bytes. */
   readonly backlogBytes?: number;
@@ -74,6 +76,7 @@ export function natsConnectionOptions(options: NatsOptions): ConnectionOptions {
       throw new CredentialsError(file, error instanceof Error ? error.message : 'cannot be read');
     }
   }
+  if (options.tls?.keyFile !== undefined) checkSecrecy(options.tls.keyFile);
   return {
     servers: [...options.servers],
     name: options.name,
@@ -86,6 +89,7 @@ export function natsConnectionOptions(options: NatsOptions): ConnectionOptions {
     ...(options.user === undefined ? {} : { user: options.user }),
     ...(options.password === undefined ? {} : { pass: options.password }),
     ...(options.token === undefined ? {} : { token: options.token }),
+    ...(options.inboxPrefix === undefined ? {} : { inboxPrefix: options.inboxPrefix }),
     ...(options.tls ? { tls: options.tls } : {}),
     ...(options.credentialsFile === undefined ? {} : { authenticator: authenticatorFrom(options.credentialsFile) }),
   };

@@ -3,6 +3,7 @@ import { GleanerError, messageOf } from '../../config/index.js';
 import {
   BrokerAuthError,
   BrokerDisconnectedError,
+  BrokerTlsError,
   MessageTooLargeError,
   NoJetStreamError,
   RequestTimeoutError,
@@ -24,10 +25,16 @@ export const codeOf = (error: unknown): string => (error instanceof NatsError ? 
 /** True where trying again at once cannot help: an operator must mend it. */
 export const isAuthError = (error: unknown): boolean => AUTH.includes(codeOf(error));
 
+/** Node's codes for a certificate that is not believed, and the client's for a server without TLS. */
+const TLS = /^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|CERT_|ERR_TLS_|ERR_SSL_|TLS$|INVALID_CA|HOSTNAME_MISMATCH)/;
+
+const isTlsError = (error: unknown): boolean => TLS.test(String((error as { code?: unknown } | null)?.code ?? ''));
+
 /** An error of the connection. */
 export function connectionError(operation: string, error: unknown): GleanerError {
   if (error instanceof GleanerError) return error;
   if (isAuthError(error)) return new BrokerAuthError(messageOf(error), error);
+  if (isTlsError(error)) return new BrokerTlsError(messageOf(error), error);
   return new BrokerDisconnectedError(`${operation}: ${messageOf(error)}`, error);
 }
 

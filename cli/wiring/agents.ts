@@ -34,7 +34,7 @@ export async function runAgentsPart({
   createManager(config.agents.manager, settings);
   const { overrides } = config.functions;
   for (const { manager } of overrides) if (manager !== undefined) createManager(manager, settings);
-  const broker = await connectPart(config.nats, 'agents');
+  const broker = await connectPart(config.nats, 'agents', logger);
   const agents = runAgentHost({
     broker,
     clock,

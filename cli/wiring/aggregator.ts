@@ -14,7 +14,7 @@ export async function runAggregatorPart({
   hostName,
   operating,
 }: PartInputs): Promise<Running> {
-  const broker = await connectPart(config.nats, 'aggregator');
+  const broker = await connectPart(config.nats, 'aggregator', logger);
   const { intervalMs, silentSteps } = config.aggregator;
   const aggregator = runAggregator({
     broker,

@@ -1,4 +1,4 @@
-import { type Broker, NatsBroker } from '../../broker/index.js';
+import { type Broker, type Logger, NatsBroker } from '../../broker/index.js';
 import type { NatsConfig } from '../../config/index.js';
 
 /** A broker that connects by itself and goes on trying; nothing waits for it. */
@@ -8,6 +8,7 @@ export function connectBroker(nats: NatsConfig, name: string): Broker {
     servers: nats.servers,
     name: `${nats.name}-${name}`,
     ...(credentials === null ? {} : { credentialsFile: credentials }),
+    ...(nats.inboxPrefix === null ? {} : { inboxPrefix: nats.inboxPrefix }),
     ...(nats.caFile === null && nats.certFile === null
       ? {}
       : {
@@ -22,13 +23,23 @@ export function connectBroker(nats: NatsConfig, name: string): Broker {
 
 const SOON_MS = 1000;
 
-/** As {@link connectBroker}, and waits a moment for the connection: a part that starts beside its server need not report it away. */
-export async function connectPart(nats: NatsConfig, name: string): Promise<Broker> {
+/**
+ * As {@link connectBroker}, and waits a moment for the connection: a part that starts beside its server need not report it away.
+ * `logger`: told of what an operator must mend; null where the part tells of it itself.
+ */
+export async function connectPart(nats: NatsConfig, name: string, logger: Logger | null): Promise<Broker> {
   const broker = connectBroker(nats, name);
+  if (logger !== null) {
+    broker.onStatus((status) => {
+      if (status.kind === 'error')
+        logger.error({ code: status.error.code, hint: status.error.hint }, status.error.message);
+    });
+  }
   await new Promise<void>((resolve) => {
     const timer = setTimeout(done, SOON_MS);
     const cancel = broker.onStatus((status) => {
-      if (status.kind === 'connected') done();
+      // What refuses us now will refuse us in a moment, too.
+      if (status.kind !== 'disconnected') done();
     });
     function done(): void {
       clearTimeout(timer);

@@ -18,7 +18,7 @@ export async function runHookPart(inputs: PartInputs): Promise<Running & { recon
     if (problem !== null) logger.warn({ core: config.hook.core, problem }, 'hook.core: running on any core');
   }
   const platform: Platform = simulated?.platform ?? (await hostPlatform(config));
-  const broker = config.nats.servers.length === 0 ? null : await connectPart(config.nats, 'hook');
+  const broker = config.nats.servers.length === 0 ? null : await connectPart(config.nats, 'hook', null);
   if (broker === null) logger.warn('no NATS servers are configured: local policies only');
   const hook = await runHook({
     platform,

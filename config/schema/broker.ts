@@ -16,6 +16,14 @@ export const natsSchema = section(
       'File with user JWT and NKey (`.creds`), readable by its owner only; null: none.',
     ),
     nkeySeedFile: key(optionalText(), null, 'File with an NKey seed, readable by its owner only; null: none.'),
+    inboxPrefix: key(
+      z
+        .string()
+        .regex(/^[\w-]{1,64}$/, 'must be 1 to 64 letters, digits, - or _')
+        .nullable(),
+      null,
+      'Where answers come to, as the user’s permissions have it (`gleaner nats-config` says it); null: `_INBOX`.',
+    ),
     caFile: key(optionalText(), null, "CA certificate to check the server against; null: the system's."),
     certFile: key(optionalText(), null, 'Client certificate (with `keyFile`); null: none.'),
     keyFile: key(optionalText(), null, 'Key of the client certificate; null: none.'),

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
@@ -24,6 +24,8 @@ test('credentials that cannot be right are refused at once, naming the file', (t
   const make = () => new NatsBroker({ servers: ['nats://127.0.0.1:1'], name: 'x', credentialsFile: file });
   t.throws(make, { code: 'GLN_BROKER_CREDENTIALS', message: /agent\.seed.*ENOENT/ });
   writeFileSync(file, 'SUBAD');
+  t.throws(make, { code: 'GLN_BROKER_CREDENTIALS', message: /agent\.seed: others may read it: chmod 600/ });
+  chmodSync(file, 0o600);
   t.throws(make, { code: 'GLN_BROKER_CREDENTIALS', message: /agent\.seed/ });
   writeFileSync(file, '-----BEGIN NATS USER JWT-----\neyJ0\n------END NATS USER JWT------\n');
   t.throws(make, { code: 'GLN_BROKER_CREDENTIALS', message: /lacks/ });
@@ -172,7 +174,7 @@ if (natsServerHere()) {
     await reader.close();
 
     const seedFile = join(server.directory, 'user.seed');
-    writeFileSync(seedFile, new TextDecoder().decode(pair.getSeed()));
+    writeFileSync(seedFile, new TextDecoder().decode(pair.getSeed()), { mode: 0o600 });
     const right = new NatsBroker({ servers: [server.url], name: 'n', credentialsFile: seedFile });
     await until(() => right.connected, 'nkey accepted');
     await right.close();

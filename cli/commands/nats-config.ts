@@ -1,0 +1,75 @@
+import { hostname } from 'node:os';
+import { resolve } from 'node:path';
+import { type Command, Option } from 'commander';
+import { UsageError } from '../exit.js';
+import type { CertificateFiles } from '../nats-config/certificate.js';
+import { writeNatsConfig } from '../nats-config/index.js';
+import { json, plainText, processScreen, table } from '../output.js';
+import { addOutputOption, type OutputOptions } from './common.js';
+
+interface NatsConfigOptions extends OutputOptions {
+  readonly folder: string;
+  readonly listen: string;
+  readonly host?: readonly string[];
+  readonly store: string;
+  readonly hook?: readonly string[];
+  readonly agents?: readonly string[];
+  readonly rotate?: readonly string[];
+  readonly tlsCert?: string;
+  readonly tlsKey?: string;
+  readonly tlsCa?: string;
+}
+
+const collect = (value: string, all: string[] = []): string[] => [...all, value];
+
+function certificatesOf({ tlsCert, tlsKey, tlsCa }: NatsConfigOptions): CertificateFiles | null {
+  if (tlsCert === undefined && tlsKey === undefined && tlsCa === undefined) return null;
+  if (tlsCert === undefined || tlsKey === undefined || tlsCa === undefined)
+    throw new UsageError('--tls-cert, --tls-key and --tls-ca go together', { hint: 'or leave all out: they are made' });
+  return { certificate: resolve(tlsCert), key: resolve(tlsKey), ca: resolve(tlsCa) };
+}
+
+export function addNatsConfig(program: Command): void {
+  const command = program
+    .command('nats-config')
+    .description(
+      'write a nats-server configuration with TLS, one NKey per role and least permissions; keeps seeds it finds',
+    )
+    .option('--folder <path>', 'where files are written', '/etc/gleaner/nats')
+    .addOption(new Option('--listen <address:port>', 'of the server').default('0.0.0.0:4222'))
+    .option('--host <name>', 'name or address by which clients reach it; may be repeated', collect)
+    .option('--store <path>', "JetStream's folder", '/var/lib/gleaner-nats')
+    .option('--hook <host>', 'an invoker host with a key of its own; may be repeated', collect)
+    .option('--agents <host>', 'an agent host with a key of its own; may be repeated', collect)
+    .option('--rotate <name>', 'make a new seed for this identity; may be repeated', collect)
+    .option('--tls-cert <file>', "the server's certificate, instead of one made here")
+    .option('--tls-key <file>', 'its key')
+    .option('--tls-ca <file>', 'the authority that clients trust');
+  addOutputOption(command).action((options: NatsConfigOptions) => {
+    const written = writeNatsConfig({
+      folder: resolve(options.folder),
+      listen: options.listen,
+      hosts: options.host ?? [hostname(), 'localhost', '127.0.0.1'],
+      storeFolder: resolve(options.store),
+      hooks: options.hook ?? [],
+      agents: options.agents ?? [],
+      rotate: options.rotate ?? [],
+      certificates: certificatesOf(options),
+    });
+    if (options.output === 'json') {
+      processScreen.write(json(written));
+      return;
+    }
+    processScreen.write(
+      table(
+        [
+          { title: 'identity', value: (row) => plainText(row.name) },
+          { title: 'seed (secret)', value: (row) => plainText(row.seed) },
+          { title: 'configuration', value: (row) => plainText(row.config) },
+        ],
+        written.identities,
+      ),
+    );
+    processScreen.write(`\nnats-server -c ${written.server}\n`);
+  });
+}

@@ -1,0 +1,86 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { join } from 'node:path';
+import { GleanerError } from '../../config/index.js';
+
+export class CertificateError extends GleanerError {
+  readonly code = 'GLN_NATS_CERTIFICATE';
+}
+
+export interface CertificateFiles {
+  readonly ca: string;
+  readonly certificate: string;
+  readonly key: string;
+}
+
+const CA_DAYS = '3650';
+const SERVER_DAYS = '825';
+const NEW_KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
+
+/**
+ * A certificate authority of our own and a server certificate for `hosts`, made by openssl where they are missing; keys mode 0600.
+ * Delete `server.pem` to have it made anew.
+ */
+export function makeCertificates(folder: string, hosts: readonly string[]): CertificateFiles {
+  const at = (name: string): string => join(folder, name);
+  const files = { ca: at('ca.pem'), certificate: at('server.pem'), key: at('server-key.pem') };
+  if (!existsSync(files.ca)) {
+    const ends = ['-keyout', at('ca-key.pem'), '-out', files.ca, '-days', CA_DAYS, '-subj', '/CN=Gleaner NATS CA'];
+    const uses = ['-addext', 'keyUsage=critical,keyCertSign,cRLSign'];
+    openssl(['req', '-x509', ...NEW_KEY, ...ends, ...uses]);
+    chmodSync(files.ca, 0o644);
+  }
+  if (existsSync(files.certificate) && existsSync(files.key)) return files;
+  const scratch = mkdtempSync(at('.making-'));
+  try {
+    const request = join(scratch, 'server.csr');
+    const extensions = join(scratch, 'extensions');
+    // Over TLS, the client checks a server given by its address against the name `localhost`.
+    const names = [...new Set([...hosts, 'localhost'])].map((host) => `${isIP(host) ? 'IP' : 'DNS'}:${host}`).join(',');
+    writeFileSync(extensions, `subjectAltName=${names}\nextendedKeyUsage=serverAuth\nbasicConstraints=CA:FALSE\n`);
+    openssl(['req', ...NEW_KEY, '-keyout', files.key, '-out', request, '-subj', `/CN=${hosts[0]}`]);
+    const signed = [
+      '-CA',
+      files.ca,
+      '-CAkey',
+      at('ca-key.pem'),
+      '-CAcreateserial',
+      '-CAserial',
+      join(scratch, 'serial'),
+    ];
+    openssl([
+      'x509',
+      '-req',
+      '-in',
+      request,
+      ...signed,
+      '-out',
+      files.certificate,
+      '-days',
+      SERVER_DAYS,
+      '-extfile',
+      extensions,
+    ]);
+    chmodSync(files.certificate, 0o644);
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+  return files;
+}
+
+function openssl(args: readonly string[]): void {
+  const before = process.umask(0o077);
+  try {
+    const { status, stderr, error } = spawnSync('openssl', args, {
+      encoding: 'utf8',
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    if (status === 0) return;
+    throw new CertificateError(`openssl ${args[0]}: ${error?.message ?? stderr.trim().split('\n').at(-1)}`, {
+      hint: 'install openssl, or give --tls-cert, --tls-key and --tls-ca of certificates you have',
+    });
+  } finally {
+    process.umask(before);
+  }
+}
