@@ -1,1 +1,4 @@
+export { ToyCluster } from './toy/cluster.js';
+export { ONE, SIX } from './toy/toy.js';
+export { doNothing, hpa, runRule, trainToy } from './toy/train.js';
 export { benchTrace } from './worth/trace.js';

@@ -4,13 +4,14 @@ import { benchLatency } from './hook/latency.js';
 import { benchLimits } from './hook/limits.js';
 import { benchSafeguard } from './hook/safeguard.js';
 import { type BenchRow, json, table } from './report.js';
+import { benchToy } from './toy/toy.js';
 import { benchMemory } from './worth/memory.js';
 import { benchQuota } from './worth/quota.js';
 import { benchTrace } from './worth/trace.js';
 import { benchWeight } from './worth/weight.js';
 
 /**
- * `npm run bench -- <name> [--output json] [--rounds N] [--seconds N] [--load X] [--seed N] [--policy P] [--manager M]`.
+ * `npm run bench -- <name> [--output json] [--rounds N] [--seconds N] [--load X] [--seed N] [--policy P] [--manager M] [--quick]`.
  * Every bench prints a table; with `--output json` an array of `{name, value, unit, baseline, ratio}`. Progress goes to stderr.
  */
 const { values, positionals } = parseArgs({
@@ -25,6 +26,7 @@ const { values, positionals } = parseArgs({
     seed: { type: 'string', default: '1' },
     policy: { type: 'string', default: 'smallest-in-range' },
     manager: { type: 'string', default: 'fixed' },
+    quick: { type: 'boolean', default: false },
   },
 });
 
@@ -63,6 +65,7 @@ const benches: Record<string, () => Promise<BenchRow[]>> = {
   memory: () => benchMemory({ log }),
   fidelity: () =>
     benchFidelity({ load: number('load', 0.65), seconds: number('seconds', 110), seed: number('seed', 1), log }),
+  toy: async () => benchToy({ quick: values.quick, log }),
   quota: () =>
     benchQuota({
       policy: values.policy,

@@ -1,0 +1,147 @@
+import { type Clock, millis, type Random, systemClock } from '../../config/index.js';
+import { type ActorCritic, type Engine, type NetworkShape, orthogonal } from '../nn/index.js';
+import { type LearnerState, PpoLearner, type PpoMetrics } from './learner.js';
+import { Policy, type PolicyDecision } from './policy.js';
+import { Rollout } from './rollout.js';
+import type { PpoSettings } from './settings.js';
+
+export interface PpoAgentShape {
+  readonly features: number;
+  /** What the critic sees, where it sees more than the actor. */
+  readonly criticFeatures?: number;
+  readonly actions: number;
+}
+
+/** Shapes of the two networks (simppo-aware.md §6.1 items 1 and 11): separate, tanh. */
+export function ppoShapes(
+  { features, criticFeatures = features, actions }: PpoAgentShape,
+  { hidden }: Pick<PpoSettings, 'hidden'>,
+): { actor: NetworkShape; critic: NetworkShape } {
+  return {
+    actor: { widths: [features, ...hidden, actions], activation: 'tanh' },
+    critic: { widths: [criticFeatures, ...hidden, 1], activation: 'tanh' },
+  };
+}
+
+/** New weights: orthogonal, the policy's last layer nearly zero, so that it starts nearly uniform. */
+export function newActorCritic(
+  engine: Engine,
+  shape: PpoAgentShape,
+  settings: Pick<PpoSettings, 'hidden'>,
+  random: Random,
+): ActorCritic {
+  const { actor, critic } = ppoShapes(shape, settings);
+  const pair = engine.actorCritic(actor, critic);
+  pair.actor.import(orthogonal(actor, 0.01, random.fork('actor')));
+  pair.critic.import(orthogonal(critic, 1, random.fork('critic')));
+  return pair;
+}
+
+export interface PpoAgentOptions {
+  readonly engine: Engine;
+  readonly shape: PpoAgentShape;
+  readonly settings: PpoSettings;
+  /** Rows of one update. */
+  readonly rollout: number;
+  readonly random: Random;
+  readonly clock?: Clock;
+  readonly deadline?: ReturnType<typeof millis>;
+}
+
+/**
+ * One agent with an actor and a critic of its own, deciding and learning in one thread. What decides and learns apart (agent hosts and their training
+ * threads) uses `Policy` and `PpoLearner` themselves.
+ *
+ * For each step: `decide`, then `executed` with what was really done; `cut` or `end` where a segment closes; `update` when `ready`.
+ */
+export class PpoAgent {
+  readonly policy: Policy;
+  readonly rollout: Rollout;
+  readonly #learner: PpoLearner;
+  readonly #pair: ActorCritic;
+  readonly #gamma: number;
+  readonly #random: Random;
+  #acting: Random;
+  #features: Float32Array;
+  #criticFeatures: Float32Array;
+  readonly #mask: Uint8Array;
+
+  constructor({ engine, shape, settings, rollout, random, clock = systemClock, deadline }: PpoAgentOptions) {
+    this.#pair = newActorCritic(engine, shape, settings, random.fork('weights'));
+    this.#learner = new PpoLearner(this.#pair, settings, random.fork('learner'));
+    this.policy = new Policy(this.#pair.actor, { clock, deadline: deadline ?? millis(Number.POSITIVE_INFINITY) });
+    const { features, criticFeatures = features, actions } = shape;
+    this.rollout = new Rollout(rollout, { actor: features, critic: criticFeatures, actions });
+    this.#gamma = settings.gamma;
+    this.#random = random;
+    this.#acting = random.fork('acting 0');
+    this.#features = new Float32Array(features);
+    this.#criticFeatures = new Float32Array(criticFeatures);
+    this.#mask = new Uint8Array(actions);
+  }
+
+  /** Samples an action while learning; `greedy` takes the most probable one. */
+  decide(
+    features: Float32Array,
+    mask: Uint8Array,
+    { greedy = false, criticFeatures = features }: { greedy?: boolean; criticFeatures?: Float32Array } = {},
+  ): Readonly<PolicyDecision> {
+    const decision = this.policy.decide(features, mask, greedy ? undefined : this.#acting);
+    this.#features.set(features);
+    this.#criticFeatures.set(criticFeatures);
+    this.#mask.set(mask);
+    return decision;
+  }
+
+  /**
+   * What was done after the last `decide`, and what it brought. False: it is not recorded, as that policy could not have done it (it was masked) or the
+   * buffer is full.
+   */
+  executed(action: number, reward: number, discount = this.#gamma): boolean {
+    const logProbability = this.policy.logProbability(action);
+    if (this.rollout.full || logProbability === Number.NEGATIVE_INFINITY) return false;
+    this.rollout.add({
+      actorInput: this.#features,
+      criticInput: this.#criticFeatures,
+      mask: this.#mask,
+      action,
+      logProbability,
+      reward,
+      discount,
+    });
+    return true;
+  }
+
+  cut(after: Float32Array): void {
+    this.rollout.cut(after);
+  }
+
+  end(): void {
+    this.rollout.end();
+  }
+
+  get ready(): boolean {
+    return this.rollout.full && this.rollout.open === 0;
+  }
+
+  update(): PpoMetrics {
+    const metrics = this.#learner.update(this.rollout);
+    this.rollout.clear();
+    this.#acting = this.#random.fork(`acting ${this.#learner.counters.updates}`);
+    return metrics;
+  }
+
+  export(): LearnerState {
+    return this.#learner.export();
+  }
+
+  import(state: LearnerState): void {
+    this.#learner.import(state);
+    this.rollout.clear();
+    this.#acting = this.#random.fork(`acting ${state.counters.updates}`);
+  }
+
+  dispose(): void {
+    this.#pair.dispose();
+  }
+}

@@ -1,0 +1,59 @@
+/** How a policy's learning looks. `collapsed`: always the same action; `aimless`: still uniform (field-notes A5-09). */
+export type LearningVerdict = 'learning' | 'collapsed' | 'aimless';
+
+/** Updates in a row that a verdict takes. */
+const PATIENCE = 100;
+/** Entropy, in nats, below which a policy has one action left. */
+const COLLAPSED = 0.01;
+/** Share of the largest entropy, ln of the number of actions, above which nothing has been learnt. */
+const AIMLESS = 0.95;
+
+/** Watches the entropy of one policy, update by update. A collapsed agent only recommends. */
+export class EntropyWatch {
+  readonly #largest: number;
+  #low = 0;
+  #high = 0;
+
+  constructor(actions: number) {
+    this.#largest = Math.log(actions);
+  }
+
+  /** The mean entropy of one update, in nats. */
+  record(entropy: number): LearningVerdict {
+    this.#low = entropy < COLLAPSED ? this.#low + 1 : 0;
+    this.#high = entropy > AIMLESS * this.#largest ? this.#high + 1 : 0;
+    return this.verdict;
+  }
+
+  get verdict(): LearningVerdict {
+    if (this.#low >= PATIENCE) return 'collapsed';
+    return this.#high >= PATIENCE ? 'aimless' : 'learning';
+  }
+}
+
+export interface Promotion {
+  readonly promoted: boolean;
+  /** Both, always: a learner that is worse than doing nothing must be seen (field-notes A5-10). */
+  readonly agentMean: number;
+  readonly baselineMean: number;
+  readonly reason: 'better' | 'no-data' | 'below-baseline' | LearningVerdict;
+}
+
+/**
+ * Whether an agent may act: its rewards against those of doing nothing (user limits) on the same invocations, pair by pair.
+ * Equal is not better: what changes nothing should not be in charge.
+ */
+export function promotion(agent: readonly number[], baseline: readonly number[], verdict: LearningVerdict): Promotion {
+  const mean = (of: readonly number[]): number => of.reduce((sum, value) => sum + value, 0) / of.length;
+  const agentMean = mean(agent);
+  const baselineMean = mean(baseline);
+  const answer = (promoted: boolean, reason: Promotion['reason']): Promotion => ({
+    promoted,
+    agentMean,
+    baselineMean,
+    reason,
+  });
+  if (agent.length === 0 || agent.length !== baseline.length) return answer(false, 'no-data');
+  if (verdict !== 'learning') return answer(false, verdict);
+  return agentMean > baselineMean ? answer(true, 'better') : answer(false, 'below-baseline');
+}

@@ -1,0 +1,123 @@
+import { ShapeError } from '../nn/index.js';
+
+/** One step of one agent, as it was *executed*: also where the safeguard chose another action than the one wanted. */
+export interface Transition {
+  readonly actorInput: Float32Array;
+  /** What the critic sees; the actor's input where it is not given. */
+  readonly criticInput?: Float32Array;
+  /** 1 allowed, 0 masked, when it was decided. */
+  readonly mask: Uint8Array;
+  readonly action: number;
+  /** ln of the executed action's probability under the policy that decided, with that mask. */
+  readonly logProbability: number;
+  readonly reward: number;
+  /** Of what follows; `PpoSettings.gamma` for a step of ordinary length. */
+  readonly discount: number;
+}
+
+/** A stretch of consecutive rows. `after` is what the critic sees behind the last one; null where the task ended. */
+export interface Segment {
+  readonly from: number;
+  readonly to: number;
+  readonly after: Float32Array | null;
+}
+
+/**
+ * What one update learns from: transitions in rows of typed arrays, in segments. A segment must be closed, by `cut` where only the recording ends
+ * (an episode's length, a full buffer, a stretch without data) and by `end` where nothing follows.
+ */
+export class Rollout {
+  readonly capacity: number;
+  readonly actions: Int32Array;
+  readonly logProbabilities: Float32Array;
+  readonly rewards: Float32Array;
+  readonly discounts: Float32Array;
+  readonly #actorWidth: number;
+  readonly #criticWidth: number;
+  readonly #choices: number;
+  readonly #actorInputs: Float32Array;
+  readonly #criticInputs: Float32Array;
+  readonly #masks: Uint8Array;
+  readonly #segments: Segment[] = [];
+  #rows = 0;
+  #open = 0;
+
+  constructor(capacity: number, widths: { readonly actor: number; readonly critic: number; readonly actions: number }) {
+    this.capacity = capacity;
+    this.#actorWidth = widths.actor;
+    this.#criticWidth = widths.critic;
+    this.#choices = widths.actions;
+    this.#actorInputs = new Float32Array(capacity * widths.actor);
+    this.#criticInputs = new Float32Array(capacity * widths.critic);
+    this.#masks = new Uint8Array(capacity * widths.actions);
+    this.actions = new Int32Array(capacity);
+    this.logProbabilities = new Float32Array(capacity);
+    this.rewards = new Float32Array(capacity);
+    this.discounts = new Float32Array(capacity);
+  }
+
+  get rows(): number {
+    return this.#rows;
+  }
+  get full(): boolean {
+    return this.#rows === this.capacity;
+  }
+  /** Rows that no segment holds yet. */
+  get open(): number {
+    return this.#rows - this.#open;
+  }
+  get segments(): readonly Segment[] {
+    return this.#segments;
+  }
+  get actorInputs(): Float32Array {
+    return this.#actorInputs.subarray(0, this.#rows * this.#actorWidth);
+  }
+  get criticInputs(): Float32Array {
+    return this.#criticInputs.subarray(0, this.#rows * this.#criticWidth);
+  }
+  get masks(): Uint8Array {
+    return this.#masks.subarray(0, this.#rows * this.#choices);
+  }
+
+  add(transition: Transition): void {
+    const { actorInput, criticInput = actorInput, mask, action, logProbability, reward, discount } = transition;
+    if (this.full) throw new ShapeError(`a rollout of ${this.capacity} rows is full`);
+    if (
+      actorInput.length !== this.#actorWidth ||
+      criticInput.length !== this.#criticWidth ||
+      mask.length !== this.#choices
+    )
+      throw new ShapeError(`a transition of ${actorInput.length}, ${criticInput.length} and ${mask.length} numbers`);
+    if (mask[action] !== 1) throw new ShapeError(`action ${action} was masked, it cannot have been executed`);
+    const row = this.#rows++;
+    this.#actorInputs.set(actorInput, row * this.#actorWidth);
+    this.#criticInputs.set(criticInput, row * this.#criticWidth);
+    this.#masks.set(mask, row * this.#choices);
+    this.actions[row] = action;
+    this.logProbabilities[row] = logProbability;
+    this.rewards[row] = reward;
+    this.discounts[row] = discount;
+  }
+
+  /** The recording stops here, the task does not: `after` is what the critic sees next. */
+  cut(after: Float32Array): void {
+    if (after.length !== this.#criticWidth) throw new ShapeError(`a critic's input of ${after.length} numbers`);
+    this.#close(after.slice());
+  }
+
+  end(): void {
+    this.#close(null);
+  }
+
+  clear(): void {
+    this.#rows = 0;
+    this.#open = 0;
+    this.#segments.length = 0;
+  }
+
+  #close(after: Float32Array | null): void {
+    if (this.open === 0) return;
+    this.#segments.push({ from: this.#open, to: this.#rows, after });
+    this.#open = this.#rows;
+  }
+}

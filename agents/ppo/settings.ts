@@ -1,0 +1,83 @@
+import { GleanerError } from '../../config/index.js';
+
+/** PPO's settings do not go together. */
+export class PpoSettingsError extends GleanerError {
+  readonly code = 'GLN_PPO_SETTINGS';
+  constructor(detail: string) {
+    super(detail, { hint: 'agents/ppo/settings.ts says what each setting means and its range' });
+  }
+}
+
+/** A value that goes in a straight line from `first` to `last` over `PpoSettings.updates`, and stays there. */
+export interface Schedule {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** simppo-aware.md §6.1 is the checklist, §6.2 our values. */
+export interface PpoSettings {
+  /** Hidden layers of the actor and of the critic. */
+  readonly hidden: readonly number[];
+  /** Discount of one step of ordinary length; a transition may bring another, by the time it took. */
+  readonly gamma: number;
+  /** Of the generalised advantage estimate: 0 trusts the critic, 1 the returns. */
+  readonly lambda: number;
+  readonly rate: Schedule;
+  /** Above 0 throughout: the regulariser is part of what is known to converge (simppo-aware.md §2). */
+  readonly entropy: Schedule;
+  readonly valueCoefficient: number;
+  /** Of the probability ratio. */
+  readonly clip: number;
+  readonly epochs: number;
+  /** Rows of one mini-batch; drawn by shuffling, without replacement. */
+  readonly miniBatch: number;
+  /** Of the gradient of actor and critic together. */
+  readonly largestNorm: number;
+  /** Epochs end when the mean divergence from the policy that acted passes this. */
+  readonly largestDivergence: number;
+  /** Updates over which the schedules run. */
+  readonly updates: number;
+}
+
+/** In a simulator: learn fast, then settle. */
+export const simulatorSettings: PpoSettings = {
+  hidden: [64, 64],
+  gamma: 0.9,
+  lambda: 0.95,
+  rate: { first: 1e-3, last: 0 },
+  entropy: { first: 0.01, last: 0.001 },
+  valueCoefficient: 0.5,
+  clip: 0.2,
+  epochs: 5,
+  miniBatch: 64,
+  largestNorm: 0.5,
+  largestDivergence: 0.02,
+  updates: 80,
+};
+
+/** On a live system: a third of the rate, for ever. */
+export const onlineSettings: PpoSettings = {
+  ...simulatorSettings,
+  rate: { first: 3e-4, last: 3e-4 },
+  entropy: { first: 0.001, last: 0.001 },
+};
+
+export const scheduled = ({ first, last }: Schedule, update: number, updates: number): number =>
+  first + (last - first) * Math.min(1, update / updates);
+
+export function checkPpoSettings(settings: PpoSettings): void {
+  const check = (ok: boolean, detail: string): void => {
+    if (!ok) throw new PpoSettingsError(detail);
+  };
+  const { gamma, lambda, rate, entropy, clip, epochs, miniBatch, updates } = settings;
+  check(gamma > 0 && gamma < 1, `gamma ${gamma} is not between 0 and 1`);
+  check(lambda >= 0 && lambda <= 1, `lambda ${lambda} is not in 0..1`);
+  check(rate.first > 0 && rate.last >= 0, `learning rate ${rate.first} to ${rate.last}`);
+  check(entropy.first > 0 && entropy.last > 0, `entropy coefficient ${entropy.first} to ${entropy.last}: above 0`);
+  check(clip > 0 && clip < 1, `clip ${clip} is not between 0 and 1`);
+  check(settings.largestNorm > 0, `largest norm ${settings.largestNorm}`);
+  check(settings.largestDivergence > 0, `largest divergence ${settings.largestDivergence}`);
+  check(settings.valueCoefficient > 0, `value coefficient ${settings.valueCoefficient}`);
+  for (const [name, value] of Object.entries({ epochs, miniBatch, updates }))
+    check(Number.isInteger(value) && value >= 1, `${name} ${value} is not a positive integer`);
+}

@@ -1,0 +1,53 @@
+import test from 'ava';
+import { generalisedAdvantages } from '../../../agents/index.js';
+import { SeededRandom } from '../../../config/index.js';
+
+/** By the definition: A_t is the sum of all later deltas, each by the discounts and lambdas on the way. */
+function naive(
+  rewards: readonly number[],
+  values: readonly number[],
+  discounts: readonly number[],
+  lambda: number,
+  bootstrap: number,
+): number[] {
+  const deltas = rewards.map((r, t) => r + discounts[t]! * (values[t + 1] ?? bootstrap) - values[t]!);
+  return rewards.map((_, t) => {
+    let sum = 0;
+    for (let k = t; k < rewards.length; k++) {
+      let weight = 1;
+      for (let j = t; j < k; j++) weight *= discounts[j]! * lambda;
+      sum += weight * deltas[k]!;
+    }
+    return sum;
+  });
+}
+
+test('two steps by hand', (t) => {
+  const advantages = new Float32Array(2);
+  // delta_1 = 1 + .9 x 2 - .25 = 2.55; delta_0 = 1 + .9 x .25 - .5 = .725; with lambda 1: A_0 = .725 + .9 x 2.55 = 3.02.
+  generalisedAdvantages([1, 1], [0.5, 0.25], [0.9, 0.9], 1, 0, 2, 2, advantages);
+  t.true(Math.abs(advantages[1]! - 2.55) < 1e-6 && Math.abs(advantages[0]! - 3.02) < 1e-6);
+  // With lambda 0 nothing but the own delta; at a real end nothing follows: delta_1 = 1 - .25.
+  generalisedAdvantages([1, 1], [0.5, 0.25], [0.9, 0.9], 0, 0, 2, 0, advantages);
+  t.true(Math.abs(advantages[1]! - 0.75) < 1e-6 && Math.abs(advantages[0]! - 0.725) < 1e-6);
+});
+
+test('estimates equal the naive double loop, for discounts that differ by row, and leave other rows alone', (t) => {
+  const random = new SeededRandom(1);
+  for (let round = 0; round < 50; round++) {
+    const length = 1 + random.below(60);
+    const draw = (): number[] => Array.from({ length }, () => 2 * random.next() - 1);
+    const [rewards, values] = [draw(), draw()];
+    const discounts = draw().map((x) => 0.8 + 0.2 * Math.abs(x));
+    const bootstrap = 5 * random.next();
+    const expected = naive(rewards, values, discounts, 0.95, bootstrap);
+    const pad = (of: readonly number[]): number[] => [7, ...of, 7];
+    const advantages = new Float32Array(length + 2).fill(9);
+    generalisedAdvantages(pad(rewards), pad(values), pad(discounts), 0.95, 1, length + 1, bootstrap, advantages);
+    expected.forEach((a, i) => {
+      t.true(Math.abs(advantages[i + 1]! - a) < 1e-5);
+    });
+    t.is(advantages[0], 9);
+    t.is(advantages[length + 1], 9);
+  }
+});

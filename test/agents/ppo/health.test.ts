@@ -1,0 +1,37 @@
+import test from 'ava';
+import { EntropyWatch, promotion } from '../../../agents/index.js';
+
+test('A5-09: an entropy below .01 for 100 updates is a collapse, and such an agent is not promoted', (t) => {
+  const watch = new EntropyWatch(5);
+  for (let i = 0; i < 99; i++) t.is(watch.record(0.009), 'learning');
+  t.is(watch.record(0.009), 'collapsed');
+  t.deepEqual(promotion([2], [1], watch.verdict), {
+    promoted: false,
+    agentMean: 2,
+    baselineMean: 1,
+    reason: 'collapsed',
+  });
+  t.is(watch.record(0.5), 'learning');
+});
+
+test('A5-09: an entropy that stays at its largest for 100 updates means that nothing is learnt', (t) => {
+  const watch = new EntropyWatch(5);
+  // .95 ln 5 = 1.529
+  for (let i = 0; i < 99; i++) watch.record(1.6);
+  t.is(watch.verdict, 'learning');
+  t.is(watch.record(1.6), 'aimless');
+  t.is(watch.record(1.52), 'learning');
+});
+
+test('A5-10: an agent that earns less than doing nothing is not promoted, and both figures are told', (t) => {
+  t.deepEqual(promotion([0.5, 0.7], [0.8, 0.8], 'learning'), {
+    promoted: false,
+    agentMean: 0.6,
+    baselineMean: 0.8,
+    reason: 'below-baseline',
+  });
+  t.true(promotion([0.9, 0.9], [0.8, 0.8], 'learning').promoted);
+  t.false(promotion([0.8], [0.8], 'learning').promoted);
+  t.is(promotion([], [], 'learning').reason, 'no-data');
+  t.is(promotion([1, 2], [1], 'learning').reason, 'no-data');
+});
