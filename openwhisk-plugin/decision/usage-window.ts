@@ -23,7 +23,10 @@ export function closeWindow(run: Run, cpu: number, at: number, minimum: number):
   const busy = Math.max(0, cpu - run.windowCpu) / span;
   openWindow(run, cpu, at);
   if (busy > run.cpu.peak) run.cpu.peak = busy;
-  if (run.enforced && run.container.mode === 'quota' && run.container.runs[0] === run && busy > run.cpu.user)
+  const { cpu: grant, container } = run;
+  // At the user's limit a window can show more too: it need not begin with a period of the quota.
+  const raised = run.enforced && container.mode === 'quota' && grant.granted > grant.user;
+  if (raised && container.runs[0] === run && busy > grant.user)
     run.accelerated += ((busy - run.cpu.user) * span) / 1000;
   return busy;
 }

@@ -172,6 +172,9 @@ export class HookGuard implements Guard {
     run.payload = Math.round(c.payload[a]! * MEDIAN_PAYLOAD) as Bytes;
     run.startCpu = this.#cpuOf(container, a) as Micros;
     record.aim(run, state, ms);
+    // Growth is measured from here: a sampler would have read it just before.
+    state.last.at = ms;
+    state.last.workingSet = this.#cluster.containers.columns.resident[container]! as Bytes;
     this.#runs[a] = run;
     if (history.hitUserLimit) decider.memoryLoan(state, history, ms);
     decider.start(run, ms);
@@ -199,7 +202,7 @@ export class HookGuard implements Guard {
     // Asked once for each limit: what it says now, it would say again.
     if (c.stopKind[a] === Stop.memoryTrip) this.#cluster.invokers.limits.forget(a);
     const action = host.decider.sample(run, this.#read(managed, a), (now / 1000) as Millis);
-    this.#windowBegins(a, run, now);
+    this.#windowBegins(a, run);
     if (action === 'none') return;
     this.counts.trips++;
     this.#write(managed);
@@ -223,7 +226,7 @@ export class HookGuard implements Guard {
     const run = this.#runs[a];
     if (run === undefined) return;
     closeWindow(run, this.#cpuOf(c.container[a]!, a), now / 1000, this.#settings.minimumWindow);
-    this.#windowBegins(a, run, now);
+    this.#windowBegins(a, run);
   }
 
   runEnded(a: number, outcome: number, now: number): void {
@@ -372,11 +375,12 @@ export class HookGuard implements Guard {
     return sample;
   }
 
-  #windowBegins(a: number, run: ClusterRun, now: number): void {
+  /** The engine watches the decider's window: it may have begun anew at an end of another run in the container. */
+  #windowBegins(a: number, run: ClusterRun): void {
     const { columns: c } = this.#cluster.activations;
-    // Its window may go on: it was too short to count.
-    if (run.windowAt !== now / 1000) return;
-    c.windowAt[a] = now;
+    const at = Math.round(1000 * run.windowAt);
+    if (c.windowAt[a] === at) return;
+    c.windowAt[a] = at;
     c.windowCpu[a] = c.cpuUsed[a]!;
   }
 

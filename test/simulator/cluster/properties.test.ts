@@ -19,6 +19,18 @@ const oneFunction = fc.record({
   maxContainers: fc.constantFrom(undefined, undefined, undefined, 1, 2),
 });
 
+/** Who decides; `null`: nobody, as in an OpenWhisk without Gleaner. */
+const decides = fc.constantFrom<Partial<Scene> | null>(
+  null,
+  { quotaPolicy: 'smallest-in-range' },
+  { quotaPolicy: 'libra', weightPolicy: 'sfs' },
+  { quotaPolicy: 'random-in-range', weightPolicy: 'shortest-remaining-first', decision: { memoryPolicy: 'faasrm' } },
+  { manager: 'greedy' },
+  { manager: 'hpa-vpa', decision: { memoryPolicy: 'faasrm' } },
+  { manager: 'kpa' },
+  { manager: 'right-size' },
+);
+
 const anyScene = fc
   .record({
     functions: fc.array(oneFunction, { minLength: 1, maxLength: 5 }),
@@ -31,6 +43,7 @@ const anyScene = fc
     failure: fc.constantFrom('none', 'returns', 'stays'),
     change: fc.boolean(),
     calls: fc.integer({ min: 1, max: 400 }),
+    decides,
   })
   .map(
     (drawn): Scene => ({
@@ -59,6 +72,8 @@ const anyScene = fc
           { concurrency, ...(maxContainers === undefined ? {} : { maxContainers }) },
         ]),
       ),
+      ...drawn.decides,
+      control: { stepActivations: 3, stepMs: 1000, fieldMs: 1000 },
       stream: drawn.calls,
       seed: drawn.seed,
       mode: drawn.mode,
@@ -82,7 +97,7 @@ testProp(
   (t, scene) => {
     const seen = new Map<number, CallRecord>();
     let twice = 0;
-    const { cluster } = buildCluster({
+    const { cluster, guard } = buildCluster({
       ...optionsOf(scene),
       calls: streamOf(scene),
       recorder: {
@@ -106,6 +121,11 @@ testProp(
           if (cluster.cores.rate(a) > cluster.activations.columns.cap[a]! + 1e-9) t.fail('more than it can use');
         }
         if (granted > cores + 2e-6) t.fail(`${granted} of ${cores} cores`);
+        const pool = guard?.hosts[host]?.decider.cpuPool;
+        if (pool === undefined) continue;
+        // Loans come from what is there; users' own limits may add up to more than a host.
+        if (pool.borrowed > 1e-6 && pool.granted > 1000 * cores + 1e-6) t.fail(`${pool.granted} millicores granted`);
+        if (cluster.finished && pool.granted > 0) t.fail('granted to nobody');
       }
     }
     t.is(twice, 0);
