@@ -79,7 +79,7 @@ export class StateFolderError extends GleanerError {
 /** Makes a folder of Gleaner's own where it is not there yet. Throws StateFolderError. */
 export function makeFolder(folder: string): void {
   try {
-    mkdirSync(folder, { recursive: true });
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
   } catch (error) {
     throw new StateFolderError(folder, error);
   }

@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -438,6 +439,31 @@ test.serial('wrong credentials are named as such within a second, and no time-ou
   const loose = await gleaner(['--config', config, 'status']);
   t.is(loose.code, 1);
   t.regex(loose.err, /viewer\.nk: others may read it: chmod 600 \[GLN_BROKER_CREDENTIALS\]/);
+});
+
+test.serial('a part that logs all it can tells nobody its seed', async (t) => {
+  if (
+    missing(t, [
+      ['nats-server', '--version'],
+      ['openssl', 'version'],
+    ])
+  )
+    return;
+  const { folder } = await stand(t);
+  const set = ['log.level=debug', 'metrics.aggregator=null'].flatMap((each) => ['--set', each]);
+  const args = ['dist/cli/main.js', '--config', join(folder, 'aggregator.yaml'), ...set, 'aggregator'];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk));
+  await until(() => output.includes('publishing the mean field'), 'it works', 20_000);
+  const ended = new Promise((resolve) => child.on('exit', resolve));
+  child.kill('SIGTERM');
+  t.is(await ended, 0, output);
+  const printed = await gleaner(['--config', join(folder, 'aggregator.yaml'), 'config', 'print']);
+  t.is(printed.code, 0);
+  const seed = readFileSync(join(folder, 'aggregator.nk'), 'utf8').trim();
+  t.is(seed.length, 58);
+  for (const text of [output, printed.out, printed.err]) t.false(text.includes(seed));
 });
 
 test.serial('run again it keeps every secret, adds a host, and renews only what is asked for', (t) => {
