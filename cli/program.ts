@@ -6,6 +6,7 @@ import { addCompletion } from './commands/completion.js';
 import { addConfig } from './commands/config.js';
 import { addDocs } from './commands/docs.js';
 import { addDoctor } from './commands/doctor.js';
+import { addEngines } from './commands/engines.js';
 import { addEvents } from './commands/events.js';
 import { addExplain } from './commands/explain.js';
 import { addFunctions } from './commands/functions.js';
@@ -59,6 +60,7 @@ export function gleanerProgram(): Command {
     addCompletion,
     addSimulate,
     addCompare,
+    addEngines,
     addConfig,
     addNatsConfig,
     addDocs,

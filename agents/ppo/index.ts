@@ -1,5 +1,6 @@
 export * from './agent.js';
 export * from './categorical.js';
+export * from './checkpoint.js';
 export * from './gae.js';
 export * from './health.js';
 export * from './learner.js';

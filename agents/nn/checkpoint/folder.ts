@@ -1,0 +1,54 @@
+import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { CheckpointDamagedError, CheckpointMissingError } from '../errors.js';
+import type { Checkpoint, Expected } from './checkpoint.js';
+import { decodeCheckpoint, encodeCheckpoint, readModel } from './layers-format.js';
+
+const MODEL = 'model.json';
+
+/**
+ * Writes a checkpoint into a folder of its own. The weights get a new name each time and model.json is renamed into place last: whoever reads, and
+ * whenever the power goes, finds the old checkpoint or the new one and never a mixture.
+ */
+export async function saveCheckpoint(folder: string, checkpoint: Checkpoint): Promise<void> {
+  const { model, weightsFile, weights } = encodeCheckpoint(checkpoint);
+  await mkdir(folder, { recursive: true });
+  await writeDurably(join(folder, weightsFile), weights);
+  await writeDurably(join(folder, MODEL), model);
+  for (const file of await readdir(folder))
+    if (/^weights-.*\.bin$/.test(file) && file !== weightsFile) await rm(join(folder, file), { force: true });
+}
+
+/** Under another name, flushed to the disk, then renamed. */
+async function writeDurably(path: string, data: string | Uint8Array): Promise<void> {
+  const temporary = `${path}.${process.pid}.part`;
+  const file = await open(temporary, 'w');
+  try {
+    await file.writeFile(data);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(temporary, path);
+}
+
+/** Rejects with `GLN_CHECKPOINT_MISSING`, `_DAMAGED`, `_FOREIGN` or `_NEWER`. */
+export async function loadCheckpoint(folder: string, expected?: Expected): Promise<Checkpoint> {
+  const path = join(folder, MODEL);
+  let failure: unknown;
+  // A writer may replace both files between our two reads: then the second attempt finds the new ones.
+  for (let attempt = 0; attempt < 2; attempt++) {
+    const text = await readFile(path, 'utf8').catch((error: unknown) => {
+      throw new CheckpointMissingError(folder, error);
+    });
+    const { weightsFile } = readModel(path, text);
+    try {
+      const weights = await readFile(join(folder, weightsFile));
+      return decodeCheckpoint(path, text, weights, expected);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      failure = error;
+    }
+  }
+  throw new CheckpointDamagedError(path, 'its weights file is missing', failure);
+}

@@ -1,0 +1,44 @@
+import { type Checkpoint, CheckpointDamagedError, type Expected } from '../nn/index.js';
+import { type PpoAgentShape, ppoShapes } from './agent.js';
+import type { LearnerState } from './learner.js';
+import type { PpoSettings } from './settings.js';
+
+const KIND = 'ppo';
+
+/** What a checkpoint of an agent of this shape must look like; its settings may differ. */
+export const expectedPpo = (shape: PpoAgentShape, settings: Pick<PpoSettings, 'hidden'>): Expected => ({
+  kind: KIND,
+  shapes: { ...ppoShapes(shape, settings) },
+});
+
+export function ppoCheckpoint(
+  state: LearnerState,
+  { shape, settings, seed }: { shape: PpoAgentShape; settings: PpoSettings; seed: number },
+): Checkpoint {
+  const { actor, critic } = ppoShapes(shape, settings);
+  return {
+    kind: KIND,
+    seed,
+    counters: { ...state.counters },
+    configuration: { ...settings, rate: { ...settings.rate }, entropy: { ...settings.entropy } },
+    networks: {
+      actor: { shape: actor, parameters: state.actor, moments: state.actorMoments },
+      critic: { shape: critic, parameters: state.critic, moments: state.criticMoments },
+    },
+  };
+}
+
+/** The learner's state of a checkpoint that was read with `expectedPpo`. */
+export function ppoState(where: string, { networks, counters }: Checkpoint): LearnerState {
+  const { actor, critic } = networks;
+  const { updates, steps } = counters;
+  if (!actor?.moments || !critic?.moments || updates === undefined || steps === undefined)
+    throw new CheckpointDamagedError(where, 'it lacks a network, moments or counters');
+  return {
+    actor: actor.parameters,
+    critic: critic.parameters,
+    actorMoments: actor.moments,
+    criticMoments: critic.moments,
+    counters: { updates, steps },
+  };
+}

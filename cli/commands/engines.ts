@@ -1,0 +1,33 @@
+import type { Command } from 'commander';
+import { type EngineSpeed, engineSpeeds } from '../../agents/index.js';
+import { EXIT } from '../exit.js';
+import { json, plainText, processScreen, table } from '../output.js';
+import { addOutputOption, type OutputOptions } from './common.js';
+
+const figure = (value: number | null): string => (value === null ? '-' : value.toPrecision(3));
+
+export function enginesText(speeds: readonly EngineSpeed[]): string {
+  return table<EngineSpeed>(
+    [
+      { title: 'engine', value: (row) => row.name },
+      { title: 'runs', value: (row) => (row.runs ? 'yes' : 'no') },
+      { title: 'forward us', value: (row) => figure(row.forwardMicros), right: true },
+      { title: 'ppo step ms', value: (row) => figure(row.ppoMillis), right: true },
+      { title: 'what', value: (row) => plainText(row.detail) },
+    ],
+    speeds,
+  );
+}
+
+export function addEngines(program: Command): void {
+  addOutputOption(program.command('engines'))
+    .description(
+      'which engines of neural networks run here, and how fast: a decision of 20-64-64-10, a PPO step of 256 rows (about two seconds)',
+    )
+    .action(async ({ output }: OutputOptions) => {
+      const speeds = await engineSpeeds((text) => process.stderr.write(`gleaner: ${text}\n`));
+      processScreen.write(output === 'json' ? json(speeds) : enginesText(speeds));
+      // The reference runs everywhere; without it something is broken.
+      if (!speeds.some(({ name, runs }) => name === 'js' && runs)) process.exitCode = EXIT.failed;
+    });
+}
