@@ -59,10 +59,8 @@ export class Grants {
       return;
     }
     // Another run of this container has lowered limits, and nobody would guard this one under them.
-    if (container.limited) {
-      this.#giveBack(activation, 'unguarded');
-      this.writeChanged();
-    }
+    if (container.limited) this.#giveBack(activation, 'unguarded');
+    this.writeChanged();
     if (boosted) {
       applier.setShares(container, container.info.user.shares, 'boost', 'ended', null);
       applier.setQuota(container, container.info.user.quota, 'boost', 'ended', null);
@@ -168,12 +166,12 @@ export class Grants {
     const { applier, events } = this.#parts;
     const reason = why === 'revoked' ? 'loan_taken_back' : why;
     if (state.mode === 'quota') applier.setQuota(container, state.cpu.granted, 'pool', reason, container.newest);
-    if (container.revision.state.memoryPolicy === 'faasrm' && state.memory.active) {
-      applier.setMemory(container, state.memory.granted, 'pool', reason, container.newest);
-    }
     if (why === 'lent_later') {
       if (container.newest !== null) this.announce(container.newest);
       return;
+    }
+    if (container.revision.state.memoryPolicy === 'faasrm' && state.memory.active) {
+      applier.setMemory(container, state.memory.granted, 'pool', reason, container.newest);
     }
     events.push({
       kind: 'release',

@@ -119,6 +119,19 @@ test('nobody is told of a loan that was cut and made good at once', (t) => {
   t.is(pool.nextChanged(), null);
 });
 
+test('a holder that asked since its loan was cut is told when it is made good', (t) => {
+  const pool = new HarvestPool(4, 0);
+  const [borrower, other] = [new Claim(), new Claim()];
+  pool.begin(borrower, 1, 2, 10);
+  pool.begin(other, 3, 3, 20);
+  pool.change(borrower, 2, 10);
+  t.is(borrower.granted, 1);
+  pool.end(other);
+  pool.serve();
+  t.is(borrower.granted, 2);
+  t.is(pool.nextChanged(), borrower);
+});
+
 test('whoever wants no more than its user limit gets no more later', (t) => {
   for (const content of [
     (pool: HarvestPool, claim: Claim) => pool.change(claim, 1, 10),
