@@ -7,8 +7,6 @@ export interface CalledFunction extends Omit<WorkloadFunction, 'arrivals'> {
   readonly concurrency?: number;
   /** Objective for init + run, ms; absent: from the control arm or what the summary derives. */
   readonly sloMs?: number;
-  /** Most containers of it (the action's `limits.instances`); absent: no cap. */
-  readonly maxContainers?: number;
 }
 
 /** Room for calls as columns, filled by a {@link CallStream} and read by the engine; one object for a whole run. */

@@ -192,6 +192,9 @@ const PROFILES: Readonly<Record<string, BenchmarkProfile>> = {
   },
 };
 
+/** Replicas of a function (simppo-aware.md §1.5, the Kubernetes controller). Without a cap a burst of cold starts at high load never ends: it makes the next. */
+const CONTAINERS_MAX = 20;
+
 /** The twelve profiles called by Poisson arrivals (as S10's load generator does) for an hour. */
 export function profiles12(): Workload {
   return checkWorkload({
@@ -204,6 +207,7 @@ export function profiles12(): Workload {
       kind: of.kind,
       userCpuMillicores: of.userMillicores,
       memoryMiB: of.memoryMiB,
+      maxContainers: CONTAINERS_MAX,
       profile: {
         parallelism: of.cores,
         cpuMs: { lognormal: { median: of.cpuMs, sigma: 0.1 } },

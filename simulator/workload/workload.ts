@@ -79,6 +79,8 @@ export const functionSchema = z.strictObject({
   userCpuMillicores: z.number().positive().nullable().default(null),
   memoryMiB: z.number().int().min(1),
   timeoutMs: z.number().int().min(100).default(60_000),
+  /** Most containers of it, the action's `limits.instances`; absent: as many as fit. Kept by the cluster model. */
+  maxContainers: z.number().int().min(1).optional(),
   profile: profileSchema,
   arrivals: arrivalsSchema,
 });
