@@ -1,3 +1,4 @@
+export { benchSimulator } from './simulator/simulator.js';
 export { ToyCluster } from './toy/cluster.js';
 export { ONE, SIX } from './toy/toy.js';
 export { doNothing, hpa, runRule, trainToy } from './toy/train.js';

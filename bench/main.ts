@@ -4,6 +4,7 @@ import { benchLatency } from './hook/latency.js';
 import { benchLimits } from './hook/limits.js';
 import { benchSafeguard } from './hook/safeguard.js';
 import { type BenchRow, json, table } from './report.js';
+import { benchSimulator, LONGEST, SIMULATOR_BENCH } from './simulator/simulator.js';
 import { benchToy } from './toy/toy.js';
 import { benchMemory } from './worth/memory.js';
 import { benchQuota } from './worth/quota.js';
@@ -11,7 +12,7 @@ import { benchTrace } from './worth/trace.js';
 import { benchWeight } from './worth/weight.js';
 
 /**
- * `npm run bench -- <name> [--output json] [--rounds N] [--seconds N] [--load X] [--seed N] [--policy P] [--manager M] [--quick]`.
+ * `npm run bench -- <name> [--output json] [--rounds N] [--seconds N] [--load X] [--seed N] [--policy P] [--manager M] [--quick] [--long]`.
  * Every bench prints a table; with `--output json` an array of `{name, value, unit, baseline, ratio}`. Progress goes to stderr.
  */
 const { values, positionals } = parseArgs({
@@ -27,6 +28,7 @@ const { values, positionals } = parseArgs({
     policy: { type: 'string', default: 'smallest-in-range' },
     manager: { type: 'string', default: 'fixed' },
     quick: { type: 'boolean', default: false },
+    long: { type: 'boolean', default: false },
   },
 });
 
@@ -65,6 +67,16 @@ const benches: Record<string, () => Promise<BenchRow[]>> = {
   memory: () => benchMemory({ log }),
   fidelity: () =>
     benchFidelity({ load: number('load', 0.65), seconds: number('seconds', 110), seed: number('seed', 1), log }),
+  simulator: async () => {
+    const { calls, rounds, lengths, functions } = SIMULATOR_BENCH;
+    return benchSimulator({
+      calls: number('calls', calls),
+      rounds: number('rounds', rounds),
+      lengths: values.quick ? [] : values.long ? [...lengths, LONGEST] : lengths,
+      functions: values.quick ? [] : functions,
+      log,
+    });
+  },
   toy: async () => benchToy({ quick: values.quick, log }),
   quota: () =>
     benchQuota({

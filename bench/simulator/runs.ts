@@ -1,0 +1,84 @@
+import {
+  type ClusterOptions,
+  callStream,
+  openWorkload,
+  PUBLISHED_EVENTS_PER_SECOND,
+  simulateCluster,
+} from '../../simulator/index.js';
+
+/** Hosts and cores as `gleaner simulate` has them, and the load the issue names. */
+const HOSTS = 30;
+const CORES = 8;
+const LOAD = 0.7;
+const SEED = 1;
+
+/** What is measured: the cluster with OpenWhisk alone, or with everything Gleaner does in it. */
+export type Subject = 'fixed' | 'safeguard';
+
+/** One measurement: the same run again and again in a process of its own. */
+export interface RunPlan {
+  readonly subject: Subject;
+  readonly functions: number;
+  readonly calls: number;
+  /** Timed runs, after one that is not. */
+  readonly rounds: number;
+}
+
+export interface RunFigures {
+  /** Of each timed run: activations over wall-clock seconds. */
+  readonly rates: readonly number[];
+  /** CPU seconds of the whole process over wall-clock seconds while it was timed: helper threads of V8 included. */
+  readonly busy: number;
+  /** Highest resident memory of the process, bytes. */
+  readonly peakMemory: number;
+  /** Of the last run: so that nobody measures a run in which nothing happens. */
+  readonly activations: number;
+  readonly trips: number;
+  readonly observations: number;
+}
+
+/**
+ * `fixed`: weight mode, no hooks. `safeguard`: quota mode, the hook's decider on every host with `smallest-in-range`, mid-run crossings and pools;
+ * each control step is observed by an agent of manager `greedy`, in the mean field, and its target comes back.
+ */
+const OPTIONS: Readonly<Record<Subject, Partial<ClusterOptions>>> = {
+  fixed: { mode: 'weight', manager: 'fixed' },
+  safeguard: { mode: 'quota', manager: 'greedy', quotaPolicy: 'smallest-in-range' },
+};
+
+/** The published simulator's rate: it has one event per activation at least. */
+export const PUBLISHED_RATE = PUBLISHED_EVENTS_PER_SECOND;
+
+/** Runs a plan in this process. */
+export function runPlan({ subject, functions, calls, rounds }: RunPlan): RunFigures {
+  const load = { load: LOAD, cores: HOSTS * CORES };
+  const loaded = openWorkload(`azure-sample:${functions}`, { seed: SEED, load });
+  const run = (onObservation?: () => void) =>
+    simulateCluster({
+      ...OPTIONS[subject],
+      ...(onObservation === undefined ? {} : { onObservation }),
+      calls: callStream(loaded, { seed: SEED, calls }),
+      cluster: { hosts: HOSTS, cores: CORES },
+      seed: SEED,
+    });
+  let observations = 0;
+  let last = run(subject === 'safeguard' ? () => observations++ : undefined);
+  const rates: number[] = [];
+  const begun = performance.now();
+  const cpu = process.cpuUsage();
+  for (let round = 0; round < rounds; round++) {
+    const from = performance.now();
+    last = run();
+    rates.push((last.activations * 1000) / (performance.now() - from));
+  }
+  const used = process.cpuUsage(cpu);
+  return {
+    rates,
+    busy: (used.user + used.system) / 1000 / (performance.now() - begun),
+    // KiB.
+    peakMemory: process.resourceUsage().maxRSS * 1024,
+    activations: last.activations,
+    trips: last.harvest.trips,
+    observations,
+  };
+}

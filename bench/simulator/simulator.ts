@@ -1,0 +1,93 @@
+import { execFileSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { type BenchRow, row } from '../report.js';
+import { median } from '../statistics.js';
+import { PUBLISHED_RATE, type RunFigures, type RunPlan, type Subject } from './runs.js';
+
+const CHILD = fileURLToPath(new URL('./child.js', import.meta.url));
+const SUBJECTS: readonly Subject[] = ['fixed', 'safeguard'];
+const FUNCTIONS = 1000;
+const MIB = 2 ** 20;
+
+const GOAL_RATE: Readonly<Record<Subject, number>> = { fixed: 500_000, safeguard: 250_000 };
+const GOAL_FLAT = '0.8..1.2';
+const GOAL_MEMORY = 300;
+
+export interface SimulatorBench {
+  /** Activations of the headline figure. */
+  readonly calls: number;
+  readonly rounds: number;
+  /** Activations by which flatness is judged, each against `calls`. */
+  readonly lengths: readonly number[];
+  /** Numbers of functions by which it is judged, each against 1000. */
+  readonly functions: readonly number[];
+  readonly log: (line: string) => void;
+}
+
+export const SIMULATOR_BENCH = { calls: 300_000, rounds: 3, lengths: [100_000, 1_000_000], functions: [100, 10_000] };
+/** With `--long`. */
+export const LONGEST = 10_000_000;
+
+interface Measured {
+  readonly figures: RunFigures;
+  readonly rate: number;
+}
+
+/**
+ * How fast the cluster model is: activations a second on the Azure sample's own mix at load .7, 1000 functions, 30 hosts of eight cores, one thread;
+ * cost per activation by number of activations and of functions, as a ratio to the headline figure's (1.1 = 10 % dearer); memory.
+ */
+export function benchSimulator({ calls, rounds, lengths, functions, log }: SimulatorBench): BenchRow[] {
+  return SUBJECTS.flatMap((subject) => {
+    const name = (what: string): string => `simulator.${subject}.${what}`;
+    const measure = (functions: number, calls: number): Measured => {
+      // A long run is its own repetition.
+      const plan: RunPlan = { subject, functions, calls, rounds: calls < LONGEST ? rounds : 1 };
+      const figures = inChild(plan);
+      const rate = median(figures.rates);
+      const each = figures.rates.map((one) => (one / 1000).toFixed(0)).join(' ');
+      log(`${subject}, ${functions} functions, ${calls} activations: ${each} thousand/s`);
+      return { figures, rate };
+    };
+    const headline = measure(FUNCTIONS, calls);
+    const { figures, rate } = headline;
+    const cost = (what: string, { rate: other }: Measured): BenchRow =>
+      row(name(what), 1e6 / other, 'us', { baseline: 1e6 / rate, goal: `ratio ${GOAL_FLAT}` });
+    const byLength = lengths.map((length) => ({ length, measured: measure(FUNCTIONS, length) }));
+    const byFunctions = functions.map((count) => ({ count, measured: measure(count, calls) }));
+    const longest = byLength.at(-1)?.measured.figures ?? figures;
+    return [
+      row(name('rate'), rate, 'activations/s', {
+        baseline: PUBLISHED_RATE,
+        goal: `>= ${GOAL_RATE[subject]}`,
+        note: described(subject, figures),
+      }),
+      ...byLength.map(({ length, measured }) => cost(`cost.activations-${power(length)}`, measured)),
+      ...byFunctions.map(({ count, measured }) => cost(`cost.functions-${count}`, measured)),
+      row(name('memory'), longest.peakMemory / MIB, 'MiB', {
+        goal: `< ${GOAL_MEMORY}`,
+        note: `highest resident memory of the process, ${longest.activations} activations a run`,
+      }),
+    ];
+  });
+}
+
+function inChild(plan: RunPlan): RunFigures {
+  // Standard error is ours: a failure of the child is seen.
+  const out = execFileSync(process.execPath, [CHILD, JSON.stringify(plan)], { stdio: ['ignore', 'pipe', 'inherit'] });
+  return JSON.parse(out.toString()) as RunFigures;
+}
+
+function described(subject: Subject, { rates, busy, activations, trips, observations }: RunFigures): string {
+  const spread = `${rates.length} runs of ${activations}, ${thousands(Math.min(...rates))} to ${thousands(Math.max(...rates))}; ${busy.toFixed(2)} cores busy`;
+  const what = subject === 'safeguard' ? `; ${trips} mid-run restorations, ${observations} observations a run` : '';
+  return `${spread}${what}; baseline: the published simulator's events/s, quoted`;
+}
+
+const thousands = (rate: number): string => `${(rate / 1000).toFixed(0)}k`;
+
+/** 1e6 as `1e6`, anything else in full. */
+const power = (count: number): string => {
+  const exponent = Math.log10(count);
+  return Number.isInteger(exponent) ? `1e${exponent}` : `${count}`;
+};

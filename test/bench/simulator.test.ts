@@ -1,0 +1,29 @@
+import test from 'ava';
+import { benchSimulator } from '../../bench/index.js';
+
+test('the simulator’s bench gives its rows, each from a run in a process of its own in which something happens', (t) => {
+  const lines: string[] = [];
+  const rows = benchSimulator({
+    calls: 4000,
+    rounds: 1,
+    lengths: [1000],
+    functions: [10],
+    log: (line) => lines.push(line),
+  });
+  t.deepEqual(
+    rows.map(({ name }) => name),
+    ['fixed', 'safeguard'].flatMap((subject) => [
+      `simulator.${subject}.rate`,
+      `simulator.${subject}.cost.activations-1e3`,
+      `simulator.${subject}.cost.functions-10`,
+      `simulator.${subject}.memory`,
+    ]),
+  );
+  // Two subjects x (headline, one length, one number of functions).
+  t.is(lines.length, 6);
+  for (const row of rows) t.true(row.value > 0 && Number.isFinite(row.value), row.name);
+  const rate = rows.find(({ name }) => name === 'simulator.safeguard.rate')!;
+  t.is(rate.baseline, 120);
+  t.regex(rate.note!, /1 runs of 4000/);
+  t.notRegex(rate.note!, / 0 observations/);
+});
