@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { benchEngines } from './engines/engines.js';
 import { benchFidelity } from './fidelity/fidelity.js';
 import { benchLatency } from './hook/latency.js';
 import { benchLimits } from './hook/limits.js';
@@ -77,6 +78,7 @@ const benches: Record<string, () => Promise<BenchRow[]>> = {
       log,
     });
   },
+  engines: () => benchEngines({ rounds: number('rounds', 7), millis: 250, log }),
   toy: async () => benchToy({ quick: values.quick, log }),
   quota: () =>
     benchQuota({

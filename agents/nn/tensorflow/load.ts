@@ -22,6 +22,8 @@ const installed = new URL('../../../../.tensorflow/', import.meta.url);
 /** The project's own packages first, then what `tensorflow:install` brought. */
 export const projectPackages: Packages = {
   load(name) {
+    // The library's notes about processors go to stderr otherwise.
+    process.env.TF_CPP_MIN_LOG_LEVEL ??= '2';
     try {
       return createRequire(import.meta.url)(name) as TensorFlow;
     } catch (error) {
@@ -45,7 +47,6 @@ export async function loadTensorFlow(
   warn: (text: string) => void,
   packages: Packages = projectPackages,
 ): Promise<LoadedTensorFlow> {
-  process.env.TF_CPP_MIN_LOG_LEVEL ??= '2';
   try {
     const tf = await packages.load('@tensorflow/tfjs-node');
     selfTest(tf);

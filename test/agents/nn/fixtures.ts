@@ -10,6 +10,8 @@ import {
   outputsOf,
   type PpoBatch,
   type PpoStepSettings,
+  projectPackages,
+  TensorFlowEngine,
 } from '../../../agents/index.js';
 import { type Random, SeededRandom } from '../../../config/index.js';
 
@@ -20,6 +22,15 @@ export const scoreShape: NetworkShape = { widths: [11, 32, 16, 1], activation: '
 export const oddShape: NetworkShape = { widths: [7, 13, 5, 3], activation: 'relu' };
 
 export const silent = (): void => {};
+
+/** TensorFlow.js without native code, whether tfjs-node is there or not. */
+export const plainTensorFlow = (): Promise<TensorFlowEngine> =>
+  TensorFlowEngine.load(silent, {
+    load(name) {
+      if (name === '@tensorflow/tfjs-node') throw new Error('left aside');
+      return projectPackages.load(name);
+    },
+  });
 
 /** Uniform in [-1, 1). */
 export const draws = (length: number, random: Random): Float32Array =>

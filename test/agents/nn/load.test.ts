@@ -21,7 +21,7 @@ const notInstalled = (): never => {
   throw Object.assign(new Error("Cannot find module '@tensorflow/tfjs-node'"), { code: 'MODULE_NOT_FOUND' });
 };
 
-test('A5-01: without tfjs-node TensorFlow.js itself runs, with one warning, and an agent trains', async (t) => {
+test.serial('A5-01: without tfjs-node TensorFlow.js itself runs, with one warning, and an agent trains', async (t) => {
   const warnings: string[] = [];
   const engine = await TensorFlowEngine.load((text) => warnings.push(text), packages(notInstalled));
   t.is(warnings.length, 1);
@@ -32,27 +32,30 @@ test('A5-01: without tfjs-node TensorFlow.js itself runs, with one warning, and 
   t.true(pair.ppoStep(batchOf(4, scoreShape, scoreShape, new SeededRandom(1)), stepSettings).applied);
 });
 
-test('A5-02: a tfjs-node that loads and whose kernels throw, as on Node 24, is left aside with one warning', async (t) => {
-  const tf = await projectPackages.load('@tensorflow/tfjs');
-  const broken = new Proxy(tf, {
-    get: (target, name) =>
-      name === 'matMul'
-        ? () => {
-            throw new TypeError('(0 , util_1.isNullOrUndefined) is not a function');
-          }
-        : Reflect.get(target, name),
-  });
-  const warnings: string[] = [];
-  const engine = await TensorFlowEngine.load(
-    (text) => warnings.push(text),
-    packages(() => broken),
-  );
-  t.false(engine.native);
-  t.is(warnings.length, 1);
-  t.regex(warnings[0]!, /isNullOrUndefined/);
-});
+test.serial(
+  'A5-02: a tfjs-node that loads and whose kernels throw, as on Node 24, is left aside with one warning',
+  async (t) => {
+    const tf = await projectPackages.load('@tensorflow/tfjs');
+    const broken = new Proxy(tf, {
+      get: (target, name) =>
+        name === 'matMul'
+          ? () => {
+              throw new TypeError('(0 , util_1.isNullOrUndefined) is not a function');
+            }
+          : Reflect.get(target, name),
+    });
+    const warnings: string[] = [];
+    const engine = await TensorFlowEngine.load(
+      (text) => warnings.push(text),
+      packages(() => broken),
+    );
+    t.false(engine.native);
+    t.is(warnings.length, 1);
+    t.regex(warnings[0]!, /isNullOrUndefined/);
+  },
+);
 
-test('a package that loads and computes something else is not believed', async (t) => {
+test.serial('a package that loads and computes something else is not believed', async (t) => {
   const tf = await projectPackages.load('@tensorflow/tfjs');
   const wrong = new Proxy(tf, {
     get: (target, name) => (name === 'matMul' ? () => target.tensor([12]) : Reflect.get(target, name)),
@@ -69,7 +72,7 @@ test('a package that loads and computes something else is not believed', async (
   t.regex(warnings[0]!, /12 where 11 is right/);
 });
 
-test('engines are found by name; without WebAssembly the reference takes over with one warning', async (t) => {
+test.serial('engines are found by name; without WebAssembly the reference takes over with one warning', async (t) => {
   t.is((await loadEngine('js', silent)).name, 'js');
   t.is((await loadEngine('simd', silent)).name, 'simd');
   await t.throwsAsync(loadEngine('abacus' as 'js', silent), { instanceOf: EngineUnavailableError });

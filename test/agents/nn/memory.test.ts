@@ -1,16 +1,18 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import test from 'ava';
-import {
-  type ActorCritic,
-  type Engine,
-  JsEngine,
-  orthogonal,
-  SimdEngine,
-  TensorFlowEngine,
-} from '../../../agents/index.js';
+import { type ActorCritic, type Engine, JsEngine, orthogonal, SimdEngine } from '../../../agents/index.js';
 import { SeededRandom } from '../../../config/index.js';
-import { actorShape, batchOf, criticShape, draws, scoreShape, seeded, silent, stepSettings } from './fixtures.js';
+import {
+  actorShape,
+  batchOf,
+  criticShape,
+  draws,
+  plainTensorFlow,
+  scoreShape,
+  seeded,
+  stepSettings,
+} from './fixtures.js';
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
@@ -55,7 +57,7 @@ for (const make of [() => new SimdEngine(), () => new JsEngine()] as (() => Engi
 test.serial(
   'A5-03: TensorFlow.js keeps its number of tensors over 10,000 predictions and 1,000 updates, memory within 5 %',
   async (t) => {
-    const engine = await TensorFlowEngine.load(silent);
+    const engine = await plainTensorFlow();
     const shape = { widths: [4, 8, 1], activation: 'tanh' } as const;
     const pair = seeded(engine, shape, shape);
     const batch = batchOf(4, shape, shape, new SeededRandom(1));
