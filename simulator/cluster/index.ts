@@ -1,3 +1,4 @@
+export { ClusterEnvironment, type ClusterEnvironmentOptions } from './environment.js';
 export {
   type ClusterMode,
   type ClusterOptions,
