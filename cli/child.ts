@@ -1,4 +1,5 @@
 import { EXIT, reportError } from './exit.js';
+import type { SystemdNotifier } from './notify.js';
 
 const STOP_MILLIS = 3000;
 
@@ -14,16 +15,20 @@ export interface Running {
 }
 
 /**
- * Runs one part as a process: ready is told to the supervisor, SIGTERM, SIGINT and a supervisor that vanished stop it, SIGHUP
+ * Runs one part as a process: ready is told to the supervisor (and to systemd, where it asks), SIGTERM, SIGINT and a supervisor that vanished stop it, SIGHUP
  * reloads. Never returns; the process ends with the code.
  */
-export async function runAsProcess(start: () => Promise<Running>): Promise<void> {
+export async function runAsProcess(
+  start: () => Promise<Running>,
+  systemd: SystemdNotifier | null = null,
+): Promise<void> {
   let running: Running | null = null;
   let stopping: Promise<void> | null = null;
   let wanted = false;
   const stop = (): void => {
     wanted = true;
     if (!running || stopping) return;
+    systemd?.stopping();
     setTimeout(() => process.exit(EXIT.failed), running.stopMillis ?? STOP_MILLIS);
     stopping = running.stop().then(
       () => process.exit(EXIT.ok),
@@ -33,7 +38,11 @@ export async function runAsProcess(start: () => Promise<Running>): Promise<void>
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
   process.on('disconnect', stop);
-  process.on('SIGHUP', () => running?.reload?.());
+  process.on('SIGHUP', () => {
+    systemd?.reloading();
+    running?.reload?.();
+    systemd?.ready('running');
+  });
   process.on('SIGUSR2', () => running?.kill?.());
   try {
     running = await start();
@@ -41,5 +50,6 @@ export async function runAsProcess(start: () => Promise<Running>): Promise<void>
     process.exit(reportError(error, (text) => process.stderr.write(text)));
   }
   process.send?.({ ready: true });
+  systemd?.ready('running');
   if (wanted) stop();
 }

@@ -1,4 +1,5 @@
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
+import { isOpenToOthers } from '../broker/index.js';
 import { type ConfigProblem, messageOf, type NatsConfig } from '../config/index.js';
 
 /** Base32 of a seed: `S`, its type, then the key and its checksum. */
@@ -15,7 +16,7 @@ export function checkCredentials(nats: NatsConfig): ConfigProblem[] {
     };
     try {
       const text = readFileSync(path, 'utf8');
-      if (secret && (statSync(path).mode & 0o077) !== 0) complain('others may read it: chmod 600');
+      if (secret && isOpenToOthers(path)) complain('others may read it: chmod 600');
       const message = wrong(text);
       if (message) complain(message);
     } catch (error) {

@@ -10,6 +10,7 @@ import { addEngines } from './commands/engines.js';
 import { addEvents } from './commands/events.js';
 import { addExplain } from './commands/explain.js';
 import { addFunctions } from './commands/functions.js';
+import { addCheck, addInstall, addRemove } from './commands/install.js';
 import { addMeanField } from './commands/meanfield.js';
 import { addMode } from './commands/mode.js';
 import { addNatsConfig } from './commands/nats-config.js';
@@ -63,6 +64,9 @@ export function gleanerProgram(): Command {
     addEngines,
     addConfig,
     addNatsConfig,
+    addInstall,
+    addCheck,
+    addRemove,
     addDocs,
   ])
     add(program);

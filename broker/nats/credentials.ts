@@ -13,9 +13,19 @@ function checkSeed(path: string, seed: string): void {
   }
 }
 
-/** Throws `GLN_BROKER_CREDENTIALS` where others than the owner may read a secret. */
+/**
+ * Whether others than the owner may read a secret. In the folder of systemd's credentials the group's bits are an access list for
+ * the service's own user.
+ */
+export function isOpenToOthers(path: string): boolean {
+  const { CREDENTIALS_DIRECTORY: folder } = process.env;
+  const bits = folder !== undefined && path.startsWith(`${folder}/`) ? 0o007 : 0o077;
+  return (statSync(path).mode & bits) !== 0;
+}
+
+/** Throws `GLN_BROKER_CREDENTIALS` where {@link isOpenToOthers}. */
 export function checkSecrecy(path: string): void {
-  if ((statSync(path).mode & 0o077) !== 0) throw new CredentialsError(path, 'others may read it: chmod 600');
+  if (isOpenToOthers(path)) throw new CredentialsError(path, 'others may read it: chmod 600');
 }
 
 /**

@@ -1,2 +1,2 @@
-export { authenticatorFrom } from './credentials.js';
+export { authenticatorFrom, isOpenToOthers } from './credentials.js';
 export { NatsBroker, type NatsOptions } from './nats-broker.js';

@@ -6,6 +6,7 @@ import { type Config, messageOf, reloadConfig, systemClock, systemTimers } from 
 import { runAsProcess } from '../child.js';
 import { makeLogger } from '../logger.js';
 import { type MetricPart, Operating } from '../metrics/index.js';
+import { SystemdNotifier } from '../notify.js';
 import { loadSettings } from '../settings.js';
 import { runAgentsPart } from '../wiring/agents.js';
 import { runAggregatorPart } from '../wiring/aggregator.js';
@@ -62,12 +63,13 @@ function addPart(
   part: Part,
 ): Command {
   const command = program.command(name).description(description);
-  command.action(() =>
-    runAsProcess(async () => {
+  command.action(() => {
+    const systemd = SystemdNotifier.from(process.env, systemClock);
+    return runAsProcess(async () => {
       const load = (): Config => loadSettings(globalOptions(command)).config;
       let config = load();
       const logger = makeLogger(config.log.level, name);
-      const operating = new Operating(name, systemClock, loopMillis(config));
+      const operating = new Operating(name, systemClock, loopMillis(config), () => systemd?.beat());
       await operating.listen(config.metrics, logger);
       const running = await part({
         config,
@@ -95,7 +97,7 @@ function addPart(
           running.reconfigure?.(config);
         },
       };
-    }),
-  );
+    }, systemd);
+  });
   return command;
 }

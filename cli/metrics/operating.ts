@@ -27,12 +27,14 @@ export class Operating {
   readonly health: Health;
   readonly #clock: Clock;
   readonly #part: MetricPart;
+  readonly #told: () => void;
   #watched: Watched | null = null;
   #server: Server | null = null;
 
-  /** `loopMillis`: how often the part's loop beats when all is well. */
-  constructor(part: MetricPart, clock: Clock, loopMillis: number) {
+  /** `loopMillis`: how often the part's loop beats when all is well; `told`: of each beat, for a watchdog. */
+  constructor(part: MetricPart, clock: Clock, loopMillis: number, told: () => void = () => undefined) {
     this.#part = part;
+    this.#told = told;
     this.#clock = clock;
     this.metrics = new MetricSet(part);
     this.health = new Health(clock, Math.max(LEAST_LIMIT_MILLIS, MISSED_STEPS * loopMillis));
@@ -63,7 +65,10 @@ export class Operating {
   }
 
   /** From the loop of the part. */
-  readonly beat = (): void => this.health.beat();
+  readonly beat = (): void => {
+    this.health.beat();
+    this.#told();
+  };
 
   collect(): void {
     const labels = { version: packageVersion(), node: process.versions.node, part: this.#part };

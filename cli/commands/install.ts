@@ -1,0 +1,136 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { type Command, Option } from 'commander';
+import type { Config } from '../../config/index.js';
+import { EngineLock } from '../../openwhisk-plugin/index.js';
+import { EXIT } from '../exit.js';
+import {
+  checkInstallation,
+  install,
+  layoutOf,
+  programFolder,
+  remove,
+  rollback,
+  SERVICE_PARTS,
+  type ServicePart,
+  serviceManagerOf,
+} from '../install/index.js';
+import { coloursFor, json, plainText, processScreen, table } from '../output.js';
+import { loadSettings } from '../settings.js';
+import { restoreHost } from '../wiring/restore.js';
+import { addOutputOption, globalOptions, type OutputOptions } from './common.js';
+
+interface RootOptions extends OutputOptions {
+  readonly root: string;
+}
+
+const collect = (value: string, all: string[] = []): string[] => [...all, value];
+const ROOT: [string, string, string] = [
+  '--root <folder>',
+  'below this folder instead; no service is touched then',
+  '/',
+];
+
+export function addInstall(program: Command): void {
+  const command = program
+    .command('install')
+    .description('put this Gleaner on this host, as services of systemd, or in the place of an older one (an upgrade)')
+    .addOption(
+      new Option('--part <name>', 'which service; may be repeated (the hook alone)')
+        .choices(SERVICE_PARTS)
+        .argParser(part),
+    )
+    .option('--node <path>', 'node as the services call it; the one that runs this where it is not given')
+    .option('--rollback', 'go back to the release before')
+    .option(...ROOT);
+  addOutputOption(command).action(
+    (options: RootOptions & { part?: ServicePart[]; node?: string; rollback?: boolean }) => {
+      const layout = layoutOf(resolve(options.root));
+      const services = serviceManagerOf(layout.root);
+      const parts = options.part ?? ['hook'];
+      const node = options.node ?? process.execPath;
+      const done = options.rollback
+        ? rollback(layout, services)
+        : install({ layout, services, parts, node, from: programFolder() });
+      if (options.output === 'json') processScreen.write(json(done));
+      else {
+        for (const path of done.changed) processScreen.write(`changed ${plainText(path)}\n`);
+        for (const unit of done.restarted) processScreen.write(`started ${unit}\n`);
+        const what = done.changed.length === 0 ? 'was there already' : 'is in place';
+        processScreen.write(`release ${done.release} ${what}; its configuration: ${layout.config}\n`);
+        if (services === null) processScreen.write('no systemd was asked: nothing is started\n');
+      }
+    },
+  );
+}
+
+/** Commander's `choices` checks one value, and takes no list. */
+function part(value: string, before: ServicePart[] | undefined): ServicePart[] {
+  return collect(value, before) as ServicePart[];
+}
+
+export function addCheck(program: Command): void {
+  const command = program
+    .command('check')
+    .description('compare this host with what was installed (exit code 1 where it differs)')
+    .option(...ROOT);
+  addOutputOption(command).action((options: RootOptions) => {
+    const layout = layoutOf(resolve(options.root));
+    const rows = checkInstallation(layout, serviceManagerOf(layout.root));
+    const ok = rows.every((row) => row.ok);
+    if (options.output === 'json') processScreen.write(json({ ok, checks: rows }));
+    else {
+      const colours = coloursFor(processScreen, process.env);
+      processScreen.write(
+        table(
+          [
+            { title: '', value: (row) => (row.ok ? colours.green('ok') : colours.red('fail')) },
+            { title: 'check', value: (row) => plainText(row.check) },
+            { title: 'found', value: (row) => plainText(row.found) },
+          ],
+          rows,
+        ),
+      );
+    }
+    process.exitCode = ok ? EXIT.ok : EXIT.failed;
+  });
+}
+
+export function addRemove(program: Command): void {
+  const command = program
+    .command('remove')
+    .description(
+      'take Gleaner off this host: services, then every limit as its user set it, then all that was installed',
+    )
+    .option('--keep-config', 'leave /etc/gleaner with configuration, seeds and certificates')
+    .option(...ROOT);
+  addOutputOption(command).action(async (options: RootOptions & { keepConfig?: boolean }) => {
+    const layout = layoutOf(resolve(options.root));
+    const own = layout.at(layout.config);
+    const global = globalOptions(command);
+    const { config } = loadSettings(existsSync(own) ? { config: own, ...global } : global);
+    const removed = await remove({
+      layout,
+      services: serviceManagerOf(layout.root),
+      keepConfig: options.keepConfig === true,
+      restore: () => restoreWhereDockerIs(config),
+    });
+    if (options.output === 'json') processScreen.write(json({ removed }));
+    else for (const path of removed) processScreen.write(`removed ${plainText(path)}\n`);
+  });
+}
+
+/**
+ * Without a socket there is no Docker, and so no container whose limits could be others than its user's. Rejects `GLN_HOOK_LOCKED`
+ * while a hook runs, which would change them again.
+ */
+async function restoreWhereDockerIs(config: Config): Promise<{ failed: number }> {
+  const { engineSocket } = config.hook;
+  if (!existsSync(engineSocket)) return { failed: 0 };
+  const lock = await EngineLock.acquire(engineSocket);
+  try {
+    return await restoreHost(config);
+  } finally {
+    lock.release();
+  }
+}

@@ -1,0 +1,166 @@
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { inboxPrefixOf } from '../../broker/index.js';
+import { configExample } from '../../config/index.js';
+import { UsageError } from '../exit.js';
+import { type Layout, type ServicePart, unitOf } from './layout.js';
+import { hashOf, type Manifest, NotInstalledError, readManifest, requireManifest, writeManifest } from './manifest.js';
+import { placeProgram } from './program.js';
+import type { ServiceManager } from './service-manager.js';
+
+export interface InstallWish {
+  readonly layout: Layout;
+  /** Folder of the program to install. */
+  readonly from: string;
+  /** In addition to those that are installed. */
+  readonly parts: readonly ServicePart[];
+  /** As the units shall name it. */
+  readonly node: string;
+  /** Null: files only. */
+  readonly services: ServiceManager | null;
+}
+
+export interface Installed {
+  readonly release: string;
+  /** What was made or changed, by path below the root; empty where all was as wished. */
+  readonly changed: readonly string[];
+  readonly restarted: readonly string[];
+}
+
+/** As the shipped units name it. */
+const NODE_IN_UNITS = '/usr/bin/node';
+
+/** Replaces a symbolic link in one step, so that a start in between finds the old or the new one. True where it changed. */
+function pointLink(link: string, to: string): boolean {
+  try {
+    if (readlinkSync(link) === to) return false;
+  } catch {
+    // Not there yet.
+  }
+  mkdirSync(dirname(link), { recursive: true });
+  const fresh = `${link}.new`;
+  rmSync(fresh, { force: true });
+  symlinkSync(to, fresh);
+  renameSync(fresh, link);
+  return true;
+}
+
+/** The seed for a part on this host, as `gleaner nats-config` names it; null where there is none. */
+function seedOf(layout: Layout, part: ServicePart): string | null {
+  const folder = layout.at(layout.nats);
+  if (!existsSync(folder)) return null;
+  const found = readdirSync(folder).filter((name) => new RegExp(`^${part}(-[\\w-]+)?\\.nk$`).test(name));
+  if (found.length > 1)
+    throw new UsageError(`${layout.nats} has several seeds for ${part}: ${found.join(', ')}`, {
+      hint: 'leave only the one of this host there',
+    });
+  return found[0] === undefined ? null : join(layout.nats, found[0]);
+}
+
+/** How a part comes to its seed: the hook reads root's file, the others, which are no root, get a copy of systemd. */
+function dropIn(part: ServicePart, seed: string): string {
+  const environment = (path: string): string =>
+    `Environment=GLEANER_NATS_NKEYSEEDFILE=${path} GLEANER_NATS_INBOXPREFIX=${inboxPrefixOf(part)}\n`;
+  const lines = part === 'hook' ? environment(seed) : `LoadCredential=nats.nk:${seed}\n${environment('%d/nats.nk')}`;
+  return `# Written by \`gleaner install\`, since ${seed} is there.\n[Service]\n${lines}`;
+}
+
+/** Files that an installation writes, by path below the root. */
+function wantedFiles(
+  layout: Layout,
+  release: string,
+  parts: readonly ServicePart[],
+  node: string,
+): Map<string, string> {
+  const files = new Map<string, string>();
+  for (const part of parts) {
+    const shipped = layout.at(join(layout.releases, release, 'deploy/systemd', unitOf(part)));
+    files.set(join(layout.units, unitOf(part)), readFileSync(shipped, 'utf8').replaceAll(NODE_IN_UNITS, node));
+    const seed = seedOf(layout, part);
+    if (seed !== null) files.set(join(layout.units, `${unitOf(part)}.d`, 'nats.conf'), dropIn(part, seed));
+  }
+  return files;
+}
+
+/**
+ * Puts Gleaner on a host, or a newer release in the place of the one that is there. What is as wished is not touched, so a second run
+ * changes nothing. The configuration is an example where there is none, and never overwritten.
+ */
+export function install({ layout, from, parts, node, services }: InstallWish): Installed {
+  const before = readManifest(layout);
+  const { name, placed } = placeProgram(from, layout.at(layout.releases));
+  const changed: string[] = placed ? [join(layout.releases, name)] : [];
+  return finish(layout, before, name, [...new Set([...(before?.parts ?? []), ...parts])], node, services, changed);
+}
+
+/** Goes back to the release before. */
+export function rollback(layout: Layout, services: ServiceManager | null): Installed {
+  const before = requireManifest(layout);
+  if (before.previous === null || !existsSync(layout.at(join(layout.releases, before.previous))))
+    throw new NotInstalledError('there is no release to go back to', { hint: 'install the one you want' });
+  return finish(layout, before, before.previous, before.parts, before.node, services, []);
+}
+
+function finish(
+  layout: Layout,
+  before: Manifest | null,
+  release: string,
+  parts: readonly ServicePart[],
+  node: string,
+  services: ServiceManager | null,
+  changed: string[],
+): Installed {
+  const { at } = layout;
+  const switched = pointLink(at(layout.current), join('releases', release));
+  if (switched) changed.push(layout.current);
+  if (pointLink(at(layout.command), join(layout.current, 'dist/cli/main.js'))) changed.push(layout.command);
+  if (!existsSync(at(layout.config))) {
+    mkdirSync(dirname(at(layout.config)), { recursive: true });
+    writeFileSync(at(layout.config), configExample());
+    changed.push(layout.config);
+  }
+  const files = wantedFiles(layout, release, parts, node);
+  const units = new Set<string>();
+  for (const [path, text] of files) {
+    if (existsSync(at(path)) && readFileSync(at(path), 'utf8') === text) continue;
+    mkdirSync(dirname(at(path)), { recursive: true });
+    writeFileSync(at(path), text);
+    changed.push(path);
+    for (const part of parts) if (path.includes(unitOf(part))) units.add(unitOf(part));
+  }
+  for (const path of Object.keys(before?.files ?? {})) {
+    if (files.has(path)) continue;
+    rmSync(at(path), { force: true });
+    changed.push(path);
+  }
+  const previous = before === null || before.release === release ? (before?.previous ?? null) : before.release;
+  const hashes = Object.fromEntries([...files].map(([path, text]) => [path, hashOf(text)]));
+  const manifest: Manifest = { release, previous, parts: [...parts], node, files: hashes };
+  if (JSON.stringify(manifest) !== JSON.stringify(before)) writeManifest(layout, manifest);
+  prune(layout, manifest);
+  const all = parts.map(unitOf);
+  const restarted = switched ? all : all.filter((unit) => units.has(unit) || services?.isActive(unit) === false);
+  if (services !== null && (units.size > 0 || restarted.length > 0)) {
+    services.reload();
+    services.enable(all);
+    if (restarted.length > 0) services.restart(restarted);
+  }
+  return { release, changed, restarted: services === null ? [] : restarted };
+}
+
+/** One release is kept beside the one in use: the one to roll back to. */
+function prune(layout: Layout, { release, previous }: Manifest): void {
+  const folder = layout.at(layout.releases);
+  for (const name of readdirSync(folder))
+    if (name !== release && name !== previous) rmSync(join(folder, name), { recursive: true, force: true });
+}

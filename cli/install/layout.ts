@@ -1,0 +1,28 @@
+import { join } from 'node:path';
+import { SYSTEM_CONFIG } from '../settings.js';
+
+/** The parts that run as services. */
+export const SERVICE_PARTS = ['hook', 'agents', 'aggregator'] as const;
+export type ServicePart = (typeof SERVICE_PARTS)[number];
+
+export const unitOf = (part: ServicePart): string => `gleaner-${part}.service`;
+
+/** Where things are on a host, below a root that is `/` unless a test or an image says otherwise. */
+export function layoutOf(root: string) {
+  const at = (path: string): string => join(root, path);
+  return {
+    root,
+    at,
+    home: '/opt/gleaner',
+    releases: '/opt/gleaner/releases',
+    current: '/opt/gleaner/current',
+    manifest: '/opt/gleaner/installed.json',
+    command: '/usr/local/bin/gleaner',
+    config: SYSTEM_CONFIG,
+    configFolder: '/etc/gleaner',
+    nats: '/etc/gleaner/nats',
+    units: '/etc/systemd/system',
+    state: '/var/lib/gleaner',
+  } as const;
+}
+export type Layout = ReturnType<typeof layoutOf>;

@@ -1,0 +1,47 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { z } from 'zod';
+import { GleanerError } from '../../config/index.js';
+import { type Layout, SERVICE_PARTS } from './layout.js';
+
+export class NotInstalledError extends GleanerError {
+  readonly code = 'GLN_NOT_INSTALLED';
+}
+
+const manifestSchema = z.object({
+  release: z.string(),
+  /** What a rollback goes back to. */
+  previous: z.string().nullable(),
+  parts: z.array(z.enum(SERVICE_PARTS)),
+  node: z.string(),
+  /** Path below the root → SHA-256 of what was written. */
+  files: z.record(z.string(), z.string()),
+});
+/** What an installation has put where: what `check` compares and `remove` takes away. */
+export type Manifest = z.infer<typeof manifestSchema>;
+
+export const hashOf = (text: string | Uint8Array): string => createHash('sha256').update(text).digest('hex');
+
+/** Null where nothing is installed. Throws `GLN_NOT_INSTALLED` where the manifest cannot be read. */
+export function readManifest(layout: Layout): Manifest | null {
+  const file = layout.at(layout.manifest);
+  if (!existsSync(file)) return null;
+  try {
+    return manifestSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
+  } catch (error) {
+    throw new NotInstalledError(`${file} is not a manifest of ours`, {
+      hint: 'restore it from a backup, or install again and then remove',
+      cause: error,
+    });
+  }
+}
+
+export function requireManifest(layout: Layout): Manifest {
+  const manifest = readManifest(layout);
+  if (manifest !== null) return manifest;
+  throw new NotInstalledError(`no Gleaner is installed below ${layout.root}`, { hint: 'gleaner install' });
+}
+
+export function writeManifest(layout: Layout, manifest: Manifest): void {
+  writeFileSync(layout.at(layout.manifest), `${JSON.stringify(manifest, null, 1)}\n`);
+}

@@ -1,0 +1,84 @@
+import { createHash } from 'node:crypto';
+import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { basename, dirname, join, resolve, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** The folder of the program that runs now: the one with package.json. */
+export const programFolder = (): string => resolve(dirname(fileURLToPath(import.meta.url)), '../../..');
+
+interface LockEntry {
+  readonly dev?: boolean;
+  readonly optional?: boolean;
+  readonly devOptional?: boolean;
+}
+
+/** Folders of the packages that a host needs: neither development nor optional ones. */
+function packagesOf(folder: string): string[] {
+  const { packages } = JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8')) as {
+    packages: Readonly<Record<string, LockEntry>>;
+  };
+  return Object.entries(packages)
+    .filter(([path, { dev, optional, devOptional }]) => path !== '' && !dev && !optional && !devOptional)
+    .map(([path]) => path);
+}
+
+/** What of the program's folder is installed: what package.json publishes, and what it needs to run. */
+function contentsOf(folder: string): string[] {
+  const { files } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { files: string[] };
+  const all = [...files, 'package.json', 'package-lock.json', ...packagesOf(folder)];
+  return all.filter((path) => existsSync(join(folder, path)));
+}
+
+const TESTS = [join('dist', 'test'), join('dist', 'bench')];
+const isInstalled = (folder: string, path: string): boolean =>
+  !TESTS.some((test) => path === join(folder, test) || path.startsWith(join(folder, test) + sep)) &&
+  !path.endsWith('.map');
+
+function* filesOf(path: string): Generator<string> {
+  const entries = readdirSync(path, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
+  for (const entry of entries) {
+    const child = join(path, entry.name);
+    if (entry.isDirectory()) yield* filesOf(child);
+    else yield child;
+  }
+}
+
+/** `0.1.0-3f2a9c1b`: two builds of one version are two releases. */
+function releaseName(folder: string): string {
+  const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string };
+  const hash = createHash('sha256').update(readFileSync(join(folder, 'package-lock.json')));
+  for (const file of filesOf(join(folder, 'dist')))
+    if (isInstalled(folder, file)) hash.update(file.slice(folder.length)).update(readFileSync(file));
+  return `${version}-${hash.digest('hex').slice(0, 8)}`;
+}
+
+/**
+ * Brings the program under `releases` and returns the release's name. A program that lies there already (unpacked from an archive)
+ * is taken as it is; a copy appears whole or not at all.
+ */
+export function placeProgram(from: string, releases: string): { name: string; placed: boolean } {
+  if (dirname(from) === resolve(releases)) return { name: basename(from), placed: false };
+  const name = releaseName(from);
+  const to = join(releases, name);
+  if (existsSync(to)) return { name, placed: false };
+  const making = join(releases, `.making-${process.pid}`);
+  mkdirSync(making, { recursive: true });
+  try {
+    for (const path of contentsOf(from))
+      cpSync(join(from, path), join(making, path), {
+        recursive: true,
+        dereference: true,
+        filter: (source) =>
+          isInstalled(from, source) && !(path.startsWith('node_modules') && nested(from, path, source)),
+      });
+    chmodSync(join(making, 'dist/cli/main.js'), 0o755);
+    renameSync(making, to);
+  } finally {
+    rmSync(making, { recursive: true, force: true });
+  }
+  return { name, placed: true };
+}
+
+/** A package's own node_modules are entries of the lock file by themselves. */
+const nested = (from: string, path: string, source: string): boolean =>
+  source.startsWith(join(from, path, 'node_modules'));

@@ -1,0 +1,57 @@
+import { existsSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { GleanerError } from '../../config/index.js';
+import { type Layout, unitOf } from './layout.js';
+import { requireManifest } from './manifest.js';
+import type { ServiceManager } from './service-manager.js';
+
+export class LimitsNotRestoredError extends GleanerError {
+  readonly code = 'GLN_LIMITS_NOT_RESTORED';
+}
+
+export interface RemoveWish {
+  readonly layout: Layout;
+  readonly services: ServiceManager | null;
+  /** Leaves configuration, seeds and certificates. */
+  readonly keepConfig: boolean;
+  /** Gives every container its user limits back; returns how many could not be. */
+  readonly restore: () => Promise<{ readonly failed: number }>;
+}
+
+/**
+ * Takes Gleaner off a host: services first, then every limit as its user set it, and only then what was installed. Rejects with
+ * `GLN_LIMITS_NOT_RESTORED` before anything is deleted, so that it can be tried again. Returns what was deleted, by path.
+ */
+export async function remove({ layout, services, keepConfig, restore }: RemoveWish): Promise<readonly string[]> {
+  const { at } = layout;
+  const manifest = requireManifest(layout);
+  services?.disable(manifest.parts.map(unitOf));
+  if (manifest.parts.includes('hook')) {
+    const { failed } = await restore();
+    if (failed > 0)
+      throw new LimitsNotRestoredError(`the limits of ${failed} containers are not their user's yet`, {
+        hint: 'memory that is in use cannot be taken back: try again when they are idle, or remove the containers',
+      });
+  }
+  const units = Object.keys(manifest.files);
+  const removed = [...units, layout.command, layout.state, ...(keepConfig ? [] : [layout.configFolder]), layout.home];
+  const there = removed.filter((path) => existsSync(at(path)) || path === layout.command);
+  for (const path of there) rmSync(at(path), { recursive: true, force: true });
+  for (const folder of new Set(units.map((path) => at(dirname(path))))) removeEmpty(folder, at(layout.units));
+  services?.reload();
+  return there;
+}
+
+/** Drop-in folders; somebody else's drop-in in one keeps it. */
+function removeEmpty(folder: string, except: string): void {
+  if (folder === except || !existsSync(folder) || readdirSync(folder).length > 0) return;
+  rmdirSync(folder);
+}
+
+/** What of Gleaner is still below a root: nothing after `remove`. */
+export function remainsOf(layout: Layout): string[] {
+  const { at } = layout;
+  const fixed = [layout.home, layout.command, layout.state, layout.configFolder].filter((path) => existsSync(at(path)));
+  const units = existsSync(at(layout.units)) ? readdirSync(at(layout.units)) : [];
+  return [...fixed, ...units.filter((name) => name.startsWith('gleaner-')).map((name) => join(layout.units, name))];
+}

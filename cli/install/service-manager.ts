@@ -1,0 +1,44 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { GleanerError } from '../../config/index.js';
+
+export class ServiceManagerError extends GleanerError {
+  readonly code = 'GLN_SYSTEMD';
+}
+
+/** What is asked of systemd. */
+export interface ServiceManager {
+  reload(): void;
+  /** Also at every boot. */
+  enable(units: readonly string[]): void;
+  restart(units: readonly string[]): void;
+  /** Stops them, and not only for this boot. */
+  disable(units: readonly string[]): void;
+  isActive(unit: string): boolean;
+}
+
+const STOP_PATIENCE_MILLIS = 60_000;
+
+const run = (args: readonly string[]) =>
+  spawnSync('systemctl', args, { encoding: 'utf8', timeout: STOP_PATIENCE_MILLIS });
+
+function systemctl(...args: string[]): void {
+  const { status, stderr, error } = run(args);
+  if (status === 0) return;
+  throw new ServiceManagerError(`systemctl ${args.join(' ')}: ${error?.message ?? stderr.trim()}`, {
+    hint: `journalctl -u ${args.at(-1)} says more`,
+  });
+}
+
+const systemd: ServiceManager = {
+  reload: () => systemctl('daemon-reload'),
+  enable: (units) => systemctl('enable', ...units),
+  restart: (units) => systemctl('restart', ...units),
+  disable: (units) => systemctl('disable', '--now', ...units),
+  isActive: (unit) => run(['is-active', '--quiet', unit]).status === 0,
+};
+
+/** systemd of this host; null below another root, and where something else is the first process. */
+export function serviceManagerOf(root: string): ServiceManager | null {
+  return root === '/' && existsSync('/run/systemd/system') ? systemd : null;
+}

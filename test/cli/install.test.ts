@@ -1,0 +1,234 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import {
+  checkInstallation,
+  install,
+  layoutOf,
+  remainsOf,
+  remove,
+  rollback,
+  type ServiceManager,
+  type ServicePart,
+} from '../../cli/install/index.js';
+
+/** Notes what systemd was asked for, in order. */
+class Asked implements ServiceManager {
+  readonly calls: string[] = [];
+  readonly running = new Set<string>();
+  reload(): void {
+    this.calls.push('reload');
+  }
+  enable(units: readonly string[]): void {
+    this.calls.push(`enable ${units}`);
+  }
+  restart(units: readonly string[]): void {
+    this.calls.push(`restart ${units}`);
+    for (const unit of units) this.running.add(unit);
+  }
+  disable(units: readonly string[]): void {
+    this.calls.push(`disable ${units}`);
+    this.running.clear();
+  }
+  isActive(unit: string): boolean {
+    return this.running.has(unit);
+  }
+  take(): string[] {
+    return this.calls.splice(0);
+  }
+}
+
+const UNIT = '/etc/systemd/system/gleaner-hook.service';
+
+/** A program folder small enough for a test; the units are the shipped ones. */
+function program(folder: string, release: string): string {
+  const from = join(folder, release);
+  const write = (path: string, text: string): void => {
+    mkdirSync(dirname(join(from, path)), { recursive: true });
+    writeFileSync(join(from, path), text);
+  };
+  write('package.json', JSON.stringify({ name: 'gleaner', version: release, files: ['dist', 'deploy', 'missing'] }));
+  const packages = {
+    '': {},
+    'node_modules/needed': {},
+    'node_modules/needed/node_modules/inner': {},
+    'node_modules/tested': { dev: true },
+    'node_modules/heavy': { optional: true },
+    'node_modules/either': { devOptional: true },
+  };
+  write('package-lock.json', JSON.stringify({ packages }));
+  for (const path of Object.keys(packages)) if (path !== '') write(`${path}/index.js`, `// ${path}`);
+  write('dist/cli/main.js', `// ${release}`);
+  write('dist/cli/main.js.map', '{}');
+  write('dist/test/a.test.js', '// a test');
+  for (const name of readdirSync('deploy/systemd'))
+    write(`deploy/systemd/${name}`, readFileSync(join('deploy/systemd', name), 'utf8'));
+  return from;
+}
+
+function stand(t: ExecutionContext) {
+  const folder = mkdtempSync(join(tmpdir(), 'gleaner-install-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  const layout = layoutOf(join(folder, 'root'));
+  const asked = new Asked();
+  const put = (release: string, parts: ServicePart[] = ['hook'], services: ServiceManager | null = asked) =>
+    install({ layout, from: program(folder, release), parts, node: process.execPath, services });
+  const read = (path: string): string => readFileSync(layout.at(path), 'utf8');
+  return { folder, layout, asked, put, read };
+}
+
+/** Every file below a folder with its time of change. */
+function times(folder: string, below = ''): Map<string, number> {
+  const all = new Map<string, number>();
+  for (const entry of readdirSync(join(folder, below), { withFileTypes: true })) {
+    const path = join(below, entry.name);
+    if (entry.isDirectory()) for (const [name, time] of times(folder, path)) all.set(name, time);
+    else all.set(path, statSync(join(folder, path), { throwIfNoEntry: false })?.mtimeMs ?? 0);
+  }
+  return all;
+}
+
+test('what runs is installed, and neither tests nor development packages; a second run changes nothing', (t) => {
+  const { layout, asked, put, read } = stand(t);
+  const first = put('1.0.0');
+  t.regex(first.release, /^1\.0\.0-[0-9a-f]{8}$/);
+  t.deepEqual(asked.take(), ['reload', 'enable gleaner-hook.service', 'restart gleaner-hook.service']);
+  const files = [...times(layout.at(layout.releases)).keys()].map((path) => path.slice(first.release.length + 1));
+  t.deepEqual(files.filter((path) => !path.startsWith('deploy/')).sort(), [
+    'dist/cli/main.js',
+    'node_modules/needed/index.js',
+    'node_modules/needed/node_modules/inner/index.js',
+    'package-lock.json',
+    'package.json',
+  ]);
+  t.is(readlinkSync(layout.at(layout.current)), `releases/${first.release}`);
+  t.is(statSync(layout.at(join(layout.releases, first.release, 'dist/cli/main.js'))).mode & 0o111, 0o111);
+  const unit = read(UNIT);
+  t.true(unit.includes(`ExecStart=${process.execPath} --enable-source-maps /opt/gleaner/current/dist/cli/main.js`));
+  t.true(unit.includes(`ExecStopPost=${process.execPath} /opt/gleaner/current/dist/cli/main.js`));
+
+  const before = times(layout.root);
+  const second = put('1.0.0');
+  t.deepEqual(second, { release: first.release, changed: [], restarted: [] });
+  t.deepEqual(times(layout.root), before);
+  t.deepEqual(asked.take(), []);
+});
+
+test('an upgrade keeps the configuration and the release before, restarts, and can be taken back; older ones go', (t) => {
+  const { layout, asked, put, read } = stand(t);
+  const one = put('1.0.0', ['hook', 'agents']).release;
+  writeFileSync(layout.at(layout.config), 'mode: observe\n');
+  asked.take();
+  const two = put('2.0.0').release;
+  t.deepEqual(asked.take().at(-1), 'restart gleaner-hook.service,gleaner-agents.service');
+  t.is(read(layout.config), 'mode: observe\n');
+  t.is(read(join(layout.current, 'dist/cli/main.js')), '// 2.0.0');
+  t.deepEqual(rollback(layout, asked).release, one);
+  t.is(read(join(layout.current, 'dist/cli/main.js')), '// 1.0.0');
+  t.deepEqual(asked.take().at(-1), 'restart gleaner-hook.service,gleaner-agents.service');
+  // Forth again, and a third one: the first has gone.
+  t.is(rollback(layout, asked).release, two);
+  const three = put('3.0.0').release;
+  t.deepEqual(readdirSync(layout.at(layout.releases)).sort(), [two, three].sort());
+});
+
+test('nothing to go back to is said', (t) => {
+  const { layout, asked, put } = stand(t);
+  t.throws(() => rollback(layout, asked), { code: 'GLN_NOT_INSTALLED' });
+  put('1.0.0');
+  t.throws(() => rollback(layout, asked), { code: 'GLN_NOT_INSTALLED', message: /no release to go back to/ });
+});
+
+test('check tells what is not as it was installed', (t) => {
+  const { layout, asked, put } = stand(t);
+  t.throws(() => checkInstallation(layout, asked), { code: 'GLN_NOT_INSTALLED' });
+  put('1.0.0', ['hook', 'aggregator']);
+  const wrong = (): string[] =>
+    checkInstallation(layout, asked)
+      .filter((row) => !row.ok)
+      .map((row) => `${row.check}: ${row.found}`);
+  t.deepEqual(wrong(), []);
+  writeFileSync(layout.at(UNIT), 'else');
+  rmSync(layout.at('/etc/systemd/system/gleaner-aggregator.service'));
+  writeFileSync(layout.at(layout.config), 'moed: observe\n');
+  asked.running.delete('gleaner-hook.service');
+  t.deepEqual(wrong().slice(0, 2), [
+    `${UNIT}: changed since`,
+    '/etc/systemd/system/gleaner-aggregator.service: missing',
+  ]);
+  t.regex(wrong()[2]!, /gleaner\.yaml: .*moed/);
+  t.is(wrong()[3], 'gleaner-hook.service: not active');
+  // Installing again mends what is ours, and leaves the configuration to its owner.
+  put('1.0.0');
+  t.deepEqual(wrong().length, 1);
+});
+
+test('a seed that nats-config has left here reaches its service: root’s own for the hook, a copy of systemd for the others', (t) => {
+  const { layout, put, read } = stand(t);
+  mkdirSync(layout.at(layout.nats), { recursive: true });
+  for (const name of ['hook-a.nk', 'agents.nk'])
+    writeFileSync(join(layout.at(layout.nats), name), 'SU', { mode: 0o600 });
+  put('1.0.0', ['hook', 'agents', 'aggregator']);
+  t.regex(
+    read(`${UNIT}.d/nats.conf`),
+    /^Environment=GLEANER_NATS_NKEYSEEDFILE=\/etc\/gleaner\/nats\/hook-a\.nk GLEANER_NATS_INBOXPREFIX=_INBOX_gleaner_hook$/m,
+  );
+  const agents = read('/etc/systemd/system/gleaner-agents.service.d/nats.conf');
+  t.regex(agents, /^LoadCredential=nats\.nk:\/etc\/gleaner\/nats\/agents\.nk$/m);
+  t.regex(
+    agents,
+    /^Environment=GLEANER_NATS_NKEYSEEDFILE=%d\/nats\.nk GLEANER_NATS_INBOXPREFIX=_INBOX_gleaner_agents$/m,
+  );
+  t.false(existsSync(layout.at('/etc/systemd/system/gleaner-aggregator.service.d')));
+  writeFileSync(join(layout.at(layout.nats), 'hook-b.nk'), 'SU');
+  t.throws(() => put('1.0.0'), { code: 'GLN_USAGE', message: /hook-a\.nk, hook-b\.nk/ });
+});
+
+test('remove: services first, then the limits, then the files; nothing of ours is left and nothing of others is gone', async (t) => {
+  const { layout, asked, put } = stand(t);
+  put('1.0.0', ['hook', 'agents']);
+  mkdirSync(layout.at(layout.state), { recursive: true });
+  writeFileSync(join(layout.at(layout.state), 'audit.jsonl'), '{}');
+  const theirs = ['/etc/systemd/system/nats.service', '/etc/other.conf', '/usr/local/bin/tool'];
+  for (const path of theirs) writeFileSync(layout.at(path), 'theirs');
+  asked.take();
+  await t.throwsAsync(remove({ layout, services: asked, keepConfig: false, restore: async () => ({ failed: 2 }) }), {
+    code: 'GLN_LIMITS_NOT_RESTORED',
+    message: /2 containers/,
+  });
+  t.true(existsSync(layout.at(UNIT)));
+  const restore = async (): Promise<{ failed: number }> => {
+    asked.calls.push(`restore with units ${existsSync(layout.at(UNIT))}`);
+    return { failed: 0 };
+  };
+  asked.take();
+  const removed = await remove({ layout, services: asked, keepConfig: false, restore });
+  t.deepEqual(asked.take(), [
+    'disable gleaner-hook.service,gleaner-agents.service',
+    'restore with units true',
+    'reload',
+  ]);
+  t.true(removed.includes(UNIT));
+  t.deepEqual(remainsOf(layout), []);
+  t.deepEqual([...times(layout.root).keys()].sort(), theirs.map((path) => path.slice(1)).sort());
+  await t.throwsAsync(remove({ layout, services: asked, keepConfig: false, restore }), { code: 'GLN_NOT_INSTALLED' });
+});
+
+test('remove --keep-config leaves configuration and seeds; agents alone have no limits to restore', async (t) => {
+  const { layout, put } = stand(t);
+  put('1.0.0', ['agents'], null);
+  await remove({ layout, services: null, keepConfig: true, restore: () => Promise.reject(new Error('not asked')) });
+  t.deepEqual(remainsOf(layout), [layout.configFolder]);
+  t.true(existsSync(layout.at(layout.config)));
+});
