@@ -18,10 +18,17 @@ const scratch = new LatencyHistogram();
 export function sloPreservation(observation: Observation): number {
   if (observation.containers === 0 && observation.running > 0) return 0;
   if (observation.slo === undefined || observation.activations === 0) return 1;
-  scratch.clear();
-  scratch.add(observation.latency);
-  const tail = scratch.count >= P99_SAMPLES ? scratch.quantile(0.99) : scratch.max;
+  const tail = tailOf(observation.latency);
   return tail > 0 ? Math.min(1, observation.slo / tail) : 1;
+}
+
+function tailOf(latency: Observation['latency']): number {
+  let samples = 0;
+  for (const count of latency.counts) samples += count;
+  if (samples < P99_SAMPLES) return latency.max;
+  scratch.clear();
+  scratch.add(latency);
+  return scratch.quantile(0.99);
 }
 
 /** The six local features of one observation, each in [0, 1]. */

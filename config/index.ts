@@ -1,3 +1,4 @@
+export * from './bucket-row.js';
 export * from './clock.js';
 export * from './errors.js';
 export * from './load.js';

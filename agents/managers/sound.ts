@@ -10,6 +10,9 @@ export const CONTAINERS_MAX = 20;
 
 const amount = (value: number): boolean => Number.isFinite(value) && value >= 0;
 const positive = (value: number): boolean => Number.isFinite(value) && value > 0;
+const wished = (value: number | undefined): value is number => value !== undefined && positive(value);
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 /**
  * May a manager build on it? Messages are checked where they arrive; a simulator or a test calls managers directly, so NaN,
@@ -45,27 +48,19 @@ export function isSound(observation: Observation): boolean {
 /** Clips a wish; what is not a positive number is no wish. A user's limit above the cap stands. */
 export function withinCaps(decision: Decision, observation: Observation, cap: Cap): Decision {
   const { user } = observation;
-  const cpu = decision.cpu !== undefined && positive(decision.cpu) ? decision.cpu : undefined;
   // Without a memory limit there is nothing to lower, and nothing to lend.
   const limited = user.memory > 0;
-  const memory = limited && decision.memory !== undefined && positive(decision.memory) ? decision.memory : undefined;
-  const nominal = decision.nominalMemory;
-  const { containers, concurrency, weightFactor } = decision;
-  return {
-    ...(cpu === undefined ? {} : { cpu: Math.min(cpu, Math.max(cap.cpu, user.cpu)) as Millicores }),
-    ...(memory === undefined
-      ? {}
-      : { memory: Math.ceil(Math.min(memory, Math.max(cap.memory, user.memory))) as Bytes }),
-    ...(limited && nominal !== undefined && positive(nominal)
-      ? { nominalMemory: Math.min(nominal, Math.max(cap.memory, user.memory)) as Bytes }
-      : {}),
-    ...(weightFactor !== undefined && positive(weightFactor) ? { weightFactor } : {}),
-    ...(containers !== undefined && positive(containers)
-      ? { containers: Math.min(CONTAINERS_MAX, Math.ceil(containers)) }
-      : {}),
-    ...(concurrency !== undefined && positive(concurrency) ? { concurrency } : {}),
-    actions: decision.actions,
-  };
+  const { cpu, memory, nominalMemory, weightFactor, containers, concurrency, actions } = decision;
+  // Assigned one by one: this runs at every step of every function, and spread objects are slow to make.
+  const kept: Mutable<Decision> = { actions };
+  if (wished(cpu)) kept.cpu = Math.min(cpu, Math.max(cap.cpu, user.cpu)) as Millicores;
+  if (limited && wished(memory)) kept.memory = Math.ceil(Math.min(memory, Math.max(cap.memory, user.memory))) as Bytes;
+  if (limited && wished(nominalMemory))
+    kept.nominalMemory = Math.min(nominalMemory, Math.max(cap.memory, user.memory)) as Bytes;
+  if (wished(weightFactor)) kept.weightFactor = weightFactor;
+  if (wished(containers)) kept.containers = Math.min(CONTAINERS_MAX, Math.ceil(containers));
+  if (wished(concurrency)) kept.concurrency = concurrency;
+  return kept;
 }
 
 /** The same manager, which answers nonsense with no wish and an unchanged state, and never wishes past its cap. */

@@ -1,9 +1,11 @@
 import {
   type ClusterOptions,
-  callStream,
   openWorkload,
   PUBLISHED_EVENTS_PER_SECOND,
+  scaleToLoad,
   simulateCluster,
+  type Workload,
+  WorkloadStream,
 } from '../../simulator/index.js';
 
 /** Hosts and cores as `gleaner simulate` has them, and the load the issue names. */
@@ -11,6 +13,8 @@ const HOSTS = 30;
 const CORES = 8;
 const LOAD = 0.7;
 const SEED = 1;
+/** Functions in the sample. */
+const SAMPLE = 1000;
 
 /** What is measured: the cluster with OpenWhisk alone, or with everything Gleaner does in it. */
 export type Subject = 'fixed' | 'safeguard';
@@ -49,15 +53,25 @@ const OPTIONS: Readonly<Record<Subject, Partial<ClusterOptions>>> = {
 /** The published simulator's rate: it has one event per activation at least. */
 export const PUBLISHED_RATE = PUBLISHED_EVENTS_PER_SECOND;
 
+/** The Azure sample with so many of its functions, or with copies of all of them, so that the mix stays; at the load. */
+function sampleOf(functions: number): Workload {
+  const { workload } = openWorkload(`azure-sample:${Math.min(functions, SAMPLE)}`, { seed: SEED });
+  const copies = Math.ceil(functions / SAMPLE);
+  const all = Array.from({ length: copies }, (_, copy) =>
+    workload.functions.map((fn) => ({ ...fn, name: `${fn.name}${copy === 0 ? '' : `-${copy}`}` })),
+  ).flat();
+  return scaleToLoad({ ...workload, functions: all.slice(0, functions) }, { load: LOAD, cores: HOSTS * CORES })
+    .workload;
+}
+
 /** Runs a plan in this process. */
 export function runPlan({ subject, functions, calls, rounds }: RunPlan): RunFigures {
-  const load = { load: LOAD, cores: HOSTS * CORES };
-  const loaded = openWorkload(`azure-sample:${functions}`, { seed: SEED, load });
+  const loaded = sampleOf(functions);
   const run = (onObservation?: () => void) =>
     simulateCluster({
       ...OPTIONS[subject],
       ...(onObservation === undefined ? {} : { onObservation }),
-      calls: callStream(loaded, { seed: SEED, calls }),
+      calls: new WorkloadStream(loaded, { seed: SEED, calls }),
       cluster: { hosts: HOSTS, cores: CORES },
       seed: SEED,
     });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { BucketRow } from '../../config/index.js';
 import { count, nonNegative } from './fields.js';
 
 /**
@@ -31,9 +32,9 @@ export function bucketOf(millis: number): number {
   return index >= LATENCY_BUCKETS ? LATENCY_BUCKETS - 1 : index;
 }
 
-/** Collects latencies without allocating. */
+/** Collects latencies; memory and time go with the buckets in use. */
 export class LatencyHistogram {
-  readonly #counts = new Float64Array(LATENCY_BUCKETS);
+  readonly #counts = new BucketRow();
   #total = 0;
   #sum = 0;
   #max = 0;
@@ -53,8 +54,7 @@ export class LatencyHistogram {
   /** Ignores what is not a finite, non-negative number. */
   record(millis: number): void {
     if (!(millis >= 0 && millis < Number.POSITIVE_INFINITY)) return;
-    const index = bucketOf(millis);
-    this.#counts[index] = this.#counts[index]! + 1;
+    this.#counts.add(bucketOf(millis), 1);
     this.#total++;
     this.#sum += millis;
     if (millis > this.#max) this.#max = millis;
@@ -67,28 +67,25 @@ export class LatencyHistogram {
   quantile(q: number): number {
     if (this.#total === 0) return 0;
     const rank = Math.max(1, Math.ceil(q * this.#total - 1e-9));
-    let seen = 0;
-    for (let i = 0; i < LATENCY_BUCKETS; i++) {
-      seen += this.#counts[i]!;
-      if (seen < rank) continue;
-      const middle = i === 0 ? LOWEST : LOWEST * 2 ** ((i - 0.5) / PER_OCTAVE);
-      return i === LATENCY_BUCKETS - 1 ? this.#max : Math.min(middle, this.#max);
-    }
-    return this.#max;
+    const bucket = this.#counts.reaching(rank);
+    if (bucket < 0 || bucket === LATENCY_BUCKETS - 1) return this.#max;
+    const middle = bucket === 0 ? LOWEST : LOWEST * 2 ** ((bucket - 0.5) / PER_OCTAVE);
+    return Math.min(middle, this.#max);
   }
 
-  add(message: LatencyHistogramMessage): void {
-    for (let i = 0; i < message.counts.length; i++) {
-      const n = message.counts[i]!;
-      this.#counts[message.first + i] = this.#counts[message.first + i]! + n;
+  add({ first, counts, sum, max }: LatencyHistogramMessage): void {
+    for (let i = 0; i < counts.length; i++) {
+      const n = counts[i]!;
+      if (n === 0) continue;
+      this.#counts.add(first + i, n);
       this.#total += n;
     }
-    this.#sum += message.sum;
-    if (message.max > this.#max) this.#max = message.max;
+    this.#sum += sum;
+    if (max > this.#max) this.#max = max;
   }
 
   clear(): void {
-    this.#counts.fill(0);
+    this.#counts.clear();
     this.#total = 0;
     this.#sum = 0;
     this.#max = 0;
@@ -96,10 +93,6 @@ export class LatencyHistogram {
 
   toMessage(): LatencyHistogramMessage {
     if (this.#total === 0) return { first: 0, counts: [], sum: 0, max: 0 };
-    let first = 0;
-    while (this.#counts[first] === 0) first++;
-    let last = LATENCY_BUCKETS - 1;
-    while (this.#counts[last] === 0) last--;
-    return { first, counts: Array.from(this.#counts.subarray(first, last + 1)), sum: this.#sum, max: this.#max };
+    return { first: this.#counts.low, counts: this.#counts.toArray(), sum: this.#sum, max: this.#max };
   }
 }

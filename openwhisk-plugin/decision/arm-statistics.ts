@@ -1,50 +1,53 @@
-import { DecayingHistogram, DecayingMean } from './statistics.js';
+import { DecayingHistogram, decay } from './statistics.js';
 
 /** Means of durations, ms. The geometric one for tests (durations are skewed), the arithmetic one for what users pay. */
 export class DurationStatistics {
-  readonly #mean = new DecayingMean();
-  readonly #log = new DecayingMean();
-  readonly #square = new DecayingMean();
+  #sum = 0;
+  #logSum = 0;
+  #squareSum = 0;
+  #at = 0;
+  /** Samples that still count: the sum of their weights at the last one. */
+  weight = 0;
   /** Samples ever. */
   count = 0;
 
   add(duration: number, now: number, halfLife: number): void {
     if (!(duration > 0) || !Number.isFinite(duration)) return;
     const log = Math.log(duration);
-    this.#mean.add(duration, now, halfLife);
-    this.#log.add(log, now, halfLife);
-    this.#square.add(log * log, now, halfLife);
+    const keep = decay(now - this.#at, halfLife);
+    this.#sum = this.#sum * keep + duration;
+    this.#logSum = this.#logSum * keep + log;
+    this.#squareSum = this.#squareSum * keep + log * log;
+    this.weight = this.weight * keep + 1;
+    this.#at = now;
     this.count++;
   }
 
-  /** Samples that still count. */
-  get weight(): number {
-    return this.#log.weight;
-  }
-
+  /** NaN without samples, as the other two. */
   get mean(): number {
-    return this.#mean.mean;
+    return this.#sum / this.weight;
   }
 
   get logMean(): number {
-    return this.#log.mean;
+    return this.#logSum / this.weight;
   }
 
   /** Variance of the logarithms. */
   get logVariance(): number {
-    const mean = this.#log.mean;
-    return Math.max(0, this.#square.mean - mean * mean);
+    const mean = this.logMean;
+    return Math.max(0, this.#squareSum / this.weight - mean * mean);
   }
 
   /** This mean over the other's; NaN while either has no samples. */
   ratioTo(other: DurationStatistics): number {
-    return this.#mean.mean / other.mean;
+    return this.mean / other.mean;
   }
 
   forget(): void {
-    this.#mean.forget();
-    this.#log.forget();
-    this.#square.forget();
+    this.#sum = 0;
+    this.#logSum = 0;
+    this.#squareSum = 0;
+    this.weight = 0;
     this.count = 0;
   }
 }

@@ -1,4 +1,6 @@
-/** Running statistics that forget by half-life. Times are monotonic ms; nothing allocates after construction. */
+import { BucketRow } from '../../config/index.js';
+
+/** Running statistics that forget by half-life. Times are monotonic ms. Histograms grow with the span of their samples; nothing else allocates. */
 
 const RECENT = 8;
 
@@ -89,11 +91,14 @@ const MAX_EXPONENT = 100;
  * so that older samples count less (style.md §1.1). A percentile is the upper edge of its bucket: at most 5 % too high.
  */
 export class DecayingHistogram {
-  readonly #buckets = new Float64Array(BUCKETS);
+  readonly #buckets = new BucketRow();
   #reference = 0;
   #total = 0;
   /** Samples ever. */
   count = 0;
+  /** What was asked for last, since the last sample: objectives ask for one share again and again. NaN: nothing. */
+  #share = Number.NaN;
+  #known = Number.NaN;
 
   add(sample: number, now: number, halfLife: number): void {
     if (!(sample >= 0) || !Number.isFinite(sample)) return;
@@ -103,7 +108,7 @@ export class DecayingHistogram {
       exponent = 0;
     } else if (exponent > MAX_EXPONENT) {
       const scale = 2 ** -exponent;
-      for (let i = 0; i < BUCKETS; i++) this.#buckets[i] = (this.#buckets[i] as number) * scale;
+      this.#buckets.scale(scale);
       this.#total *= scale;
       this.#reference = now;
       exponent = 0;
@@ -111,24 +116,35 @@ export class DecayingHistogram {
     const weight = 2 ** exponent;
     const index =
       sample <= SMALLEST ? 0 : Math.min(BUCKETS - 1, Math.ceil(Math.log(sample / SMALLEST) / LOG_GROWTH - 1e-9));
-    this.#buckets[index] = (this.#buckets[index] as number) + weight;
+    this.#buckets.add(index, weight);
     this.#total += weight;
     this.count++;
+    this.#share = Number.NaN;
   }
 
   /** NaN without samples. `share` in (0, 1]. */
   percentile(share: number): number {
     if (this.count === 0 || !(this.#total > 0)) return Number.NaN;
-    const wanted = share * this.#total * (1 - 1e-12);
-    let sum = 0;
-    for (let i = 0; i < BUCKETS; i++) {
-      sum += this.#buckets[i] as number;
-      if (sum >= wanted) return SMALLEST * GROWTH ** i;
+    if (share !== this.#share) {
+      const bucket = this.#buckets.reaching(share * this.#total * (1 - 1e-12));
+      this.#known = SMALLEST * GROWTH ** (bucket < 0 ? BUCKETS - 1 : bucket);
+      this.#share = share;
     }
-    return SMALLEST * GROWTH ** (BUCKETS - 1);
+    return this.#known;
   }
 }
 
-function decay(span: number, halfLife: number): number {
-  return span > 0 ? 2 ** (-span / halfLife) : 1;
+let decayedSpan = 0;
+let decayedHalfLife = 1;
+let decayed = 1;
+
+/** Share of a weight that is left after so long. Statistics of one function are mostly of one age: the last answer is kept. */
+export function decay(span: number, halfLife: number): number {
+  if (!(span > 0)) return 1;
+  if (span !== decayedSpan || halfLife !== decayedHalfLife) {
+    decayed = 2 ** (-span / halfLife);
+    decayedSpan = span;
+    decayedHalfLife = halfLife;
+  }
+  return decayed;
 }

@@ -1,0 +1,78 @@
+/** Places of the smallest piece of memory: what V8 keeps inside its heap, beside the object. */
+const SMALLEST = 8;
+const NOTHING = new Float64Array(0);
+
+/**
+ * Amounts in numbered buckets, of which a few neighbours are in use: memory and time go with the span between the lowest and the highest
+ * used one, not with how many there could be. For histograms of which there are tens of thousands.
+ */
+export class BucketRow {
+  /** Bucket `#origin + i` is `#amounts[i]`. */
+  #amounts = NOTHING;
+  #origin = 0;
+  /** Lowest and highest bucket in use; `low > high` where there is none. */
+  low = 0;
+  high = -1;
+
+  add(bucket: number, amount: number): void {
+    let place = bucket - this.#origin;
+    if (!(place >= 0 && place < this.#amounts.length)) place = this.#makeRoom(bucket);
+    this.#amounts[place] = this.#amounts[place]! + amount;
+    if (this.high < this.low) {
+      this.low = bucket;
+      this.high = bucket;
+    } else if (bucket < this.low) this.low = bucket;
+    else if (bucket > this.high) this.high = bucket;
+  }
+
+  at(bucket: number): number {
+    return this.#amounts[bucket - this.#origin] ?? 0;
+  }
+
+  /** The lowest bucket up to which, from below, they add up to `wanted` (> 0); -1 where all are less. */
+  reaching(wanted: number): number {
+    const amounts = this.#amounts;
+    const last = this.high - this.#origin;
+    let sum = 0;
+    for (let i = this.low - this.#origin; i <= last; i++) {
+      sum += amounts[i]!;
+      if (sum >= wanted) return i + this.#origin;
+    }
+    return -1;
+  }
+
+  scale(factor: number): void {
+    const last = this.high - this.#origin;
+    for (let i = this.low - this.#origin; i <= last; i++) this.#amounts[i] = this.#amounts[i]! * factor;
+  }
+
+  /** Its memory stays. */
+  clear(): void {
+    const last = this.high - this.#origin;
+    for (let i = this.low - this.#origin; i <= last; i++) this.#amounts[i] = 0;
+    this.low = 0;
+    this.high = -1;
+  }
+
+  /** From the lowest to the highest used one. */
+  toArray(): number[] {
+    const values: number[] = [];
+    for (let bucket = this.low; bucket <= this.high; bucket++) values.push(this.#amounts[bucket - this.#origin]!);
+    return values;
+  }
+
+  /** Moves the memory to where the bucket is in it, with what is in use in the middle; returns its place. */
+  #makeRoom(bucket: number): number {
+    const empty = this.high < this.low;
+    const low = empty ? bucket : Math.min(bucket, this.low);
+    const span = (empty ? bucket : Math.max(bucket, this.high)) - low + 1;
+    const before = this.#amounts;
+    let length = Math.max(SMALLEST, before.length);
+    while (length < span) length *= 2;
+    const origin = Math.max(0, low - ((length - span) >> 1));
+    if (!empty || length !== before.length) this.#amounts = new Float64Array(length);
+    for (let used = this.low; used <= this.high; used++) this.#amounts[used - origin] = before[used - this.#origin]!;
+    this.#origin = origin;
+    return bucket - origin;
+  }
+}
