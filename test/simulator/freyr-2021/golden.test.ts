@@ -58,6 +58,13 @@ test('ensure, whose overload choice is drawn, lies in the published spread', (t)
   t.true(thousand >= 0.91 && thousand <= 0.912, String(thousand));
 });
 
+test('ensure over many seeds lies there in the mean, whatever the default seed draws', (t) => {
+  const means = Array.from({ length: 50 }, (_, seed) => run(10, 'ensure', seed + 1)['rfet.mean']);
+  const mean = means.reduce((sum, value) => sum + value, 0) / means.length;
+  t.true(mean >= 2.1 && mean <= 2.6, String(mean));
+  t.true(new Set(means).size > 10, 'the draw makes a difference');
+});
+
 test('without the mask choices cost: the published 1.26 to 1.36 at 10 functions, widened by its own spread', (t) => {
   const means = [1, 2, 3, 4, 5].map((seed) => run(10, 'random-unguarded', seed)['rfet.mean']);
   const mean = means.reduce((sum, value) => sum + value, 0) / means.length;
