@@ -60,3 +60,8 @@ export class SeededRandom implements Random {
     return t >>> 0;
   }
 }
+
+/** A draw from the standard normal distribution (Box and Muller, 1958). */
+export function standardNormal(random: Random): number {
+  return Math.sqrt(-2 * Math.log(1 - random.next())) * Math.cos(2 * Math.PI * random.next());
+}

@@ -1,4 +1,4 @@
-import type { Random } from '../../config/index.js';
+import { type Random, standardNormal } from '../../config/index.js';
 import { ShapeError } from './errors.js';
 
 export type Activation = 'tanh' | 'relu';
@@ -77,7 +77,7 @@ export function orthogonal(shape: NetworkShape, outputGain: number, random: Rand
 function orthonormal(count: number, length: number, random: Random): Float64Array[] {
   const vectors: Float64Array[] = [];
   while (vectors.length < count) {
-    const vector = Float64Array.from({ length }, () => normal(random));
+    const vector = Float64Array.from({ length }, () => standardNormal(random));
     for (let pass = 0; pass < 2; pass++)
       for (const other of vectors) {
         const along = dot(vector, other);
@@ -91,8 +91,3 @@ function orthonormal(count: number, length: number, random: Random): Float64Arra
 }
 
 const dot = (a: Float64Array, b: Float64Array): number => a.reduce((sum, value, i) => sum + value * b[i]!, 0);
-
-/** Box and Muller, 1958. */
-function normal(random: Random): number {
-  return Math.sqrt(-2 * Math.log(1 - random.next())) * Math.cos(2 * Math.PI * random.next());
-}

@@ -1,0 +1,69 @@
+import { GleanerError } from '../../config/index.js';
+
+/** DDPG's settings do not go together. */
+export class DdpgSettingsError extends GleanerError {
+  readonly code = 'GLN_DDPG_SETTINGS';
+  constructor(detail: string) {
+    super(detail, { hint: 'agents/ddpg/settings.ts says what each setting means and its range' });
+  }
+}
+
+export interface DdpgSettings {
+  /** Hidden layers of the actor and of the critic. */
+  readonly hidden: readonly number[];
+  /** Discount of one step of ordinary length; a step may bring another, by the time it took. */
+  readonly gamma: number;
+  readonly actorRate: number;
+  readonly criticRate: number;
+  /** Share of the way that the target networks go towards the learnt ones with each update. */
+  readonly tau: number;
+  readonly batch: number;
+  /** Steps that are remembered. */
+  readonly replay: number;
+  /** Steps before anything is learnt. */
+  readonly warmUp: number;
+  /** Of the gradient of either network. */
+  readonly largestNorm: number;
+  readonly noise: {
+    /** Ornstein and Uhlenbeck's: how fast it returns to 0, how wide it is, the step in time. */
+    readonly theta: number;
+    readonly sigma: number;
+    readonly step: number;
+    /** Its share at first, and by how much that falls with each update. */
+    readonly first: number;
+    readonly decay: number;
+  };
+}
+
+/**
+ * FIRM's, as AWARE's paper tabulates them (simppo-aware.md §3.6: rates, gamma, tau, sigma) and its prototype has them (§4.1: layers of 40, warm-up, theta).
+ * Without batch normalisation, as every feature here is in [0, 1]; with a memory of 10^5 and a gradient clip.
+ */
+export const firmSettings: DdpgSettings = {
+  hidden: [40, 40],
+  gamma: 0.99,
+  actorRate: 3e-4,
+  criticRate: 3e-3,
+  tau: 3e-3,
+  batch: 64,
+  replay: 100_000,
+  warmUp: 70,
+  largestNorm: 5,
+  noise: { theta: 0.15, sigma: 0.2, step: 1, first: 1, decay: 1e-6 },
+};
+
+export function checkDdpgSettings(settings: DdpgSettings): void {
+  const check = (ok: boolean, detail: string): void => {
+    if (!ok) throw new DdpgSettingsError(detail);
+  };
+  const { gamma, actorRate, criticRate, tau, batch, replay, warmUp, largestNorm, noise } = settings;
+  check(gamma > 0 && gamma < 1, `gamma ${gamma} is not between 0 and 1`);
+  check(actorRate > 0 && criticRate > 0, `learning rates ${actorRate} and ${criticRate}`);
+  check(tau > 0 && tau <= 1, `tau ${tau} is not in 0..1`);
+  check(largestNorm > 0, `largest norm ${largestNorm}`);
+  for (const [name, value] of Object.entries({ batch, replay, warmUp }))
+    check(Number.isInteger(value) && value >= 1, `${name} ${value} is not a positive integer`);
+  check(replay >= batch && replay >= warmUp, `a memory of ${replay} steps holds no batch of ${batch} after ${warmUp}`);
+  check(noise.theta > 0 && noise.theta * noise.step < 1, `noise: theta ${noise.theta}, step ${noise.step}`);
+  check(noise.sigma >= 0 && noise.step > 0 && noise.first >= 0 && noise.decay >= 0, 'noise: a negative setting');
+}
