@@ -1,0 +1,107 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test from 'ava';
+import { stringify } from 'yaml';
+import { install, layoutOf, remainsOf } from '../../cli/install/index.js';
+import { gleaner, processesWith, until } from '../cli/gleaner.js';
+import { runContainer } from '../openwhisk-plugin/cgroup/real-containers.js';
+import { dockerAndTap, missing } from '../real-parts.js';
+
+const docker = (...args: string[]): string => execFileSync('docker', args, { encoding: 'utf8' }).trim();
+/** As the unit has it, beside what it is root for. */
+const KEPT = ['net_raw', 'setuid', 'setgid', 'setpcap'];
+
+/** File of a container's weight or memory limit in the kernel, whichever version of cgroups this is. */
+function kernelFile(id: string, v1: [string, string], v2: string): string {
+  const old = `/sys/fs/cgroup/${v1[0]}/docker/${id}/${v1[1]}`;
+  if (existsSync(old)) return old;
+  const pid = docker('inspect', '--format', '{{.State.Pid}}', id);
+  const path = readFileSync(`/proc/${pid}/cgroup`, 'utf8').trim().split(':').at(-1)!;
+  return join('/sys/fs/cgroup', path, v2);
+}
+const read = (file: string): number => Number(readFileSync(file, 'utf8'));
+const weightOf = (id: string): string => kernelFile(id, ['cpu', 'cpu.shares'], 'cpu.weight');
+
+const status = (pid: number, key: string): string =>
+  new RegExp(`^${key}:\\s*(.*)$`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]?.trim() ?? '';
+
+test.serial(
+  'with the capabilities of its unit and no other the hook listens, writes limits and gives them back; tcpdump has NET_RAW alone',
+  async (t) => {
+    if (missing(t, [...dockerAndTap, ['setpriv', '--version']])) return;
+    t.timeout(120_000);
+    const folder = mkdtempSync(join(tmpdir(), 'gleaner-rights-'));
+    t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+    const config = join(folder, 'gleaner.yaml');
+    const hook = { stateDir: folder, containerPrefix: 'wskglrights0' };
+    writeFileSync(config, stringify({ mode: 'enforce', hook, metrics: { hook: null } }));
+    const names = KEPT.map((name) => `+${name}`).join(',');
+    const drop = [`--bounding-set=-all,${names}`, '--inh-caps=-all', '--no-new-privs'];
+    const args = [...drop, process.execPath, 'dist/cli/main.js', '--config', config, 'hook'];
+    const child = spawn('setpriv', args, { stdio: ['ignore', 'ignore', 'pipe'] });
+    let log = '';
+    child.stderr.on('data', (chunk: Buffer) => (log += chunk));
+    const ended = new Promise((resolve) => child.on('exit', resolve));
+    t.teardown(() => child.kill('SIGKILL'));
+    await until(() => log.includes('containers adopted'), 20_000, `started: ${log}`);
+    // CAP_SETGID 6, CAP_SETUID 7, CAP_SETPCAP 8, CAP_NET_RAW 13.
+    t.is(Number.parseInt(status(child.pid!, 'CapEff'), 16), (1 << 6) | (1 << 7) | (1 << 8) | (1 << 13));
+
+    const name = `wskglrights0_1_guest_hello`;
+    const id = await runContainer(name, 'setInterval(() => {}, 1000)');
+    t.teardown(() => docker('rm', '-f', name));
+    const weight = weightOf(id);
+    // 128 shares by the user; a container that starts gets sixteen times as many.
+    const user = weight.endsWith('cpu.shares') ? 128 : 21;
+    await until(() => read(weight) > user * 2, 10_000, `boosted: ${log}`);
+    const sniffers = () => processesWith('tcpdump -i').filter(({ pid }) => pid !== child.pid);
+    await until(() => sniffers().some(({ pid }) => parentOf(pid) === child.pid), 10_000, 'tcpdump listens');
+    const sniffer = sniffers().find(({ pid }) => parentOf(pid) === child.pid)!;
+    t.is(Number.parseInt(status(sniffer.pid, 'CapEff'), 16), 1 << 13);
+    t.notRegex(status(sniffer.pid, 'Uid'), /^0\b/);
+    t.is(status(sniffer.pid, 'NoNewPrivs'), '1');
+    child.kill('SIGTERM');
+    t.is(await ended, 0, log);
+    // Runc and crun turn 128 shares into a weight of 5 or 21 (field-notes A2-14).
+    t.true((weight.endsWith('cpu.shares') ? [128] : [5, 21]).includes(read(weight)));
+  },
+);
+
+const parentOf = (pid: number): number => {
+  try {
+    return Number(status(pid, 'PPid'));
+  } catch {
+    return -1;
+  }
+};
+
+test.serial(
+  'remove gives every limit back that a killed hook has left changed, and leaves nothing of ours',
+  async (t) => {
+    if (missing(t, dockerAndTap)) return;
+    t.timeout(120_000);
+    const folder = mkdtempSync(join(tmpdir(), 'gleaner-remove-'));
+    t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+    const layout = layoutOf(join(folder, 'root'));
+    install({ layout, from: process.cwd(), parts: ['hook'], node: process.execPath, services: null });
+    writeFileSync(
+      layout.at(layout.config),
+      stringify({ mode: 'enforce', hook: { stateDir: folder, containerPrefix: 'wskglremove0' } }),
+    );
+    const name = 'wskglremove0_1_guest_hello';
+    const id = await runContainer(name, 'setInterval(() => {}, 1000)');
+    t.teardown(() => docker('rm', '-f', name));
+    const weight = weightOf(id);
+    const memory = kernelFile(id, ['memory', 'memory.limit_in_bytes'], 'memory.max');
+    const [userWeight, userMemory] = [read(weight), read(memory)];
+    t.is(userMemory, 256 * 1024 * 1024);
+    writeFileSync(weight, String(userWeight * 4));
+    writeFileSync(memory, String(192 * 1024 * 1024));
+    const { code, err } = await gleaner(['remove', '--root', layout.root]);
+    t.is(code, 0, err);
+    t.deepEqual([read(weight), read(memory)], [userWeight, userMemory]);
+    t.deepEqual(remainsOf(layout), []);
+  },
+);
