@@ -7,3 +7,5 @@ export * from './learner.js';
 export * from './policy.js';
 export * from './rollout.js';
 export * from './settings.js';
+export { type TrainingJob, type TrainingResult, train } from './training.js';
+export { TrainingError, TrainingThreads } from './training-threads.js';

@@ -22,6 +22,26 @@ export interface Segment {
   readonly after: Float32Array | null;
 }
 
+export interface RolloutWidths {
+  readonly actor: number;
+  readonly critic: number;
+  readonly actions: number;
+}
+
+/** A rollout as plain arrays, for another thread. */
+export interface RolloutData {
+  readonly widths: RolloutWidths;
+  readonly rows: number;
+  readonly actorInputs: Float32Array;
+  readonly criticInputs: Float32Array;
+  readonly masks: Uint8Array;
+  readonly actions: Int32Array;
+  readonly logProbabilities: Float32Array;
+  readonly rewards: Float32Array;
+  readonly discounts: Float32Array;
+  readonly segments: readonly Segment[];
+}
+
 /**
  * What one update learns from: transitions in rows of typed arrays, in segments. A segment must be closed, by `cut` where only the recording ends
  * (an episode's length, a full buffer, a stretch without data) and by `end` where nothing follows.
@@ -42,7 +62,7 @@ export class Rollout {
   #rows = 0;
   #open = 0;
 
-  constructor(capacity: number, widths: { readonly actor: number; readonly critic: number; readonly actions: number }) {
+  constructor(capacity: number, widths: RolloutWidths) {
     this.capacity = capacity;
     this.#actorWidth = widths.actor;
     this.#criticWidth = widths.critic;
@@ -119,5 +139,35 @@ export class Rollout {
     if (this.open === 0) return;
     this.#segments.push({ from: this.#open, to: this.#rows, after });
     this.#open = this.#rows;
+  }
+
+  /** A copy of the rows there are. */
+  export(): RolloutData {
+    const some = <T extends Float32Array | Int32Array>(of: T): T => of.slice(0, this.#rows) as T;
+    return {
+      widths: { actor: this.#actorWidth, critic: this.#criticWidth, actions: this.#choices },
+      rows: this.#rows,
+      actorInputs: this.actorInputs.slice(),
+      criticInputs: this.criticInputs.slice(),
+      masks: this.masks.slice(),
+      actions: some(this.actions),
+      logProbabilities: some(this.logProbabilities),
+      rewards: some(this.rewards),
+      discounts: some(this.discounts),
+      segments: [...this.#segments],
+    };
+  }
+
+  /** What `export` has given, as a full rollout. */
+  static from(data: RolloutData): Rollout {
+    const rollout = new Rollout(data.rows, data.widths);
+    rollout.#actorInputs.set(data.actorInputs);
+    rollout.#criticInputs.set(data.criticInputs);
+    rollout.#masks.set(data.masks);
+    for (const name of ['actions', 'logProbabilities', 'rewards', 'discounts'] as const) rollout[name].set(data[name]);
+    rollout.#segments.push(...data.segments);
+    rollout.#rows = data.rows;
+    rollout.#open = data.segments.at(-1)?.to ?? 0;
+    return rollout;
   }
 }

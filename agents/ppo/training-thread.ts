@@ -1,0 +1,19 @@
+import { parentPort } from 'node:worker_threads';
+import { messageOf } from '../../config/index.js';
+import { defaultEngine } from '../nn/index.js';
+import { type TrainingJob, train } from './training.js';
+import type { FromTrainingThread } from './training-threads.js';
+
+/** The other side of `TrainingThreads`: one engine, one job after the other. */
+const port = parentPort!;
+const send = (message: FromTrainingThread): void => port.postMessage(message);
+// Whoever started this thread has warned already.
+const engine = defaultEngine(() => {});
+
+port.on('message', (job: TrainingJob) => {
+  try {
+    send({ result: train(engine, job) });
+  } catch (error) {
+    send({ error: messageOf(error) });
+  }
+});

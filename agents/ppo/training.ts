@@ -1,0 +1,35 @@
+import { SeededRandom } from '../../config/index.js';
+import type { Engine } from '../nn/index.js';
+import { type PpoAgentShape, ppoShapes } from './agent.js';
+import { type LearnerState, PpoLearner, type PpoMetrics } from './learner.js';
+import { Rollout, type RolloutData } from './rollout.js';
+import type { PpoSettings } from './settings.js';
+
+/** One update of one agent, in plain data. */
+export interface TrainingJob {
+  readonly shape: PpoAgentShape;
+  readonly settings: PpoSettings;
+  /** Of the agent: an agent made with `new SeededRandom(seed)` learns the same by itself. */
+  readonly seed: number;
+  readonly state: LearnerState;
+  readonly rollout: RolloutData;
+}
+
+export interface TrainingResult {
+  readonly state: LearnerState;
+  readonly metrics: PpoMetrics;
+}
+
+/** Takes an agent's state and what it has met, and returns the state after one update. Nothing is kept. */
+export function train(engine: Engine, { shape, settings, seed, state, rollout }: TrainingJob): TrainingResult {
+  const { actor, critic } = ppoShapes(shape, settings);
+  const pair = engine.actorCritic(actor, critic);
+  try {
+    const learner = new PpoLearner(pair, settings, new SeededRandom(seed).fork('learner'));
+    learner.import(state);
+    const metrics = learner.update(Rollout.from(rollout));
+    return { state: learner.export(), metrics };
+  } finally {
+    pair.dispose();
+  }
+}
