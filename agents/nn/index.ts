@@ -17,6 +17,7 @@ export * from './engine.js';
 export * from './engines.js';
 export * from './errors.js';
 export { JsEngine } from './js/engine.js';
+export * from './option-scoring.js';
 export * from './shape.js';
 export { SimdEngine } from './simd/engine.js';
 export * from './speed.js';

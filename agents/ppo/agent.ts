@@ -40,6 +40,8 @@ export function newActorCritic(
 export interface PpoAgentOptions {
   readonly engine: Engine;
   readonly shape: PpoAgentShape;
+  /** Networks of another kind for this shape, as `newOptionScorer` makes; else new ones. */
+  readonly pair?: ActorCritic;
   readonly settings: PpoSettings;
   /** Rows of one update. */
   readonly rollout: number;
@@ -66,8 +68,8 @@ export class PpoAgent {
   #criticFeatures: Float32Array;
   readonly #mask: Uint8Array;
 
-  constructor({ engine, shape, settings, rollout, random, clock = systemClock, deadline }: PpoAgentOptions) {
-    this.#pair = newActorCritic(engine, shape, settings, random.fork('weights'));
+  constructor({ engine, shape, pair, settings, rollout, random, clock = systemClock, deadline }: PpoAgentOptions) {
+    this.#pair = pair ?? newActorCritic(engine, shape, settings, random.fork('weights'));
     this.#learner = new PpoLearner(this.#pair, settings, random.fork('learner'));
     this.policy = new Policy(this.#pair.actor, { clock, deadline: deadline ?? millis(Number.POSITIVE_INFINITY) });
     const { features, criticFeatures = features, actions } = shape;

@@ -18,7 +18,7 @@ import { type Random, SeededRandom } from '../../../config/index.js';
 /** The shapes that the design names, and one whose every width needs padding. */
 export const actorShape: NetworkShape = { widths: [20, 64, 64, 10], activation: 'tanh' };
 export const criticShape: NetworkShape = { widths: [20, 64, 64, 1], activation: 'tanh' };
-export const scoreShape: NetworkShape = { widths: [11, 32, 16, 1], activation: 'tanh' };
+export { scoreShape } from '../../../agents/index.js';
 export const oddShape: NetworkShape = { widths: [7, 13, 5, 3], activation: 'relu' };
 
 export const silent = (): void => {};
