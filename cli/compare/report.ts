@@ -55,7 +55,7 @@ function overview(comparison: Comparison, loads: readonly Section[]): Html {
   });
   const ahead = loads.flatMap(({ setting, beatOracle }) => beatOracle.map((name) => `${name} in ${setting.name}`));
   return html`<p>Slowdown = what an activation took over what it takes alone at its true demand, with nothing in its way: the oracle has 1
-everywhere and nobody can have less. Of the execution it says what sharing the CPU costs, and contenders are ranked by it; of the
+everywhere and nobody can have less. Of waiting and running it says what sharing a host costs, and contenders are ranked by it; of the
 response it has waiting and cold starts in it, which hide everything else where functions take a millisecond. ${ahead.length === 0 ? 'Nobody has.' : ''}</p>
 ${ahead.length === 0 ? null : html`<p class="verdict alarm">Ahead of the oracle, which is an error of the model: ${ahead.join(', ')}.</p>`}
 <div class="scroll"><table><thead><tr><th>setting</th><th>offered load</th><th>fixed</th><th style="text-align:left">best</th><th>its mean slowdown</th><th>against fixed (95 %)</th><th>functions slower by > 1/4</th></tr></thead><tbody>
@@ -67,9 +67,9 @@ ${loads.map(
 }
 
 const FIGURES = [
-  'execution.mean',
-  'execution.p99',
-  'execution.slow',
+  'service.mean',
+  'service.p99',
+  'service.slow',
   'rfet.mean',
   'response.mean',
   'response.p50',
@@ -108,9 +108,9 @@ function sectionBody(section: Section, { metrics, slowdownEdges }: Comparison): 
   const pools = poolCharts(section);
   return html`<p class="soft">${settingText(section)}</p>
 <div class="verdict">${verdict(section, metrics).map((sentence) => html`<p>${sentence}</p>`)}</div>
-${forest(section, RANKED_BY, 'Mean slowdown of execution, 95 % intervals over seeds; at the right the change against fixed, paired by seed', changes)}
+${forest(section, RANKED_BY, 'Mean slowdown of waiting and running, 95 % intervals over seeds; at the right the change against fixed, paired by seed', changes)}
 ${legend(section)}
-<div class="charts">${slowdownChart(section, slowdownEdges, 'execution')}${slowdownChart(section, slowdownEdges, 'response')}
+<div class="charts">${slowdownChart(section, slowdownEdges, 'service')}${slowdownChart(section, slowdownEdges, 'response')}
 ${objectiveChart(section)}
 ${levelChart(section, 'utilisation', 'Utilisation', 'cores busy')}
 ${levelChart(section, 'running', 'Running', 'activations')}${levelChart(section, 'waiting', 'Waiting for room', 'activations')}</div>
@@ -127,7 +127,7 @@ ${
 <div class="charts small">${pools}</div>`
 }
 <h3>Victims</h3>
-<p class="soft">Functions with at least 20 successful activations under both, seeds together, mean slowdown of execution against fixed. The rows of fixed against fixed say how many noise alone makes.</p>
+<p class="soft">Functions with at least 20 successful activations under both, seeds together, mean slowdown of waiting and running against fixed. The rows of fixed against fixed say how many noise alone makes.</p>
 ${victimTable(section)}`;
 }
 

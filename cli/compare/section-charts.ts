@@ -21,8 +21,8 @@ export function legend({ rows }: Section): Html {
 }
 
 /** Share of activations slower than x, both axes logarithmic: tails lie right. */
-export function slowdownChart({ rows }: Section, edges: readonly number[], of: 'execution' | 'response'): Html {
-  const slower = (row: Row): readonly number[] => (of === 'execution' ? row.slowerExecution : row.slowerResponse);
+export function slowdownChart({ rows }: Section, edges: readonly number[], of: 'service' | 'response'): Html {
+  const slower = (row: Row): readonly number[] => (of === 'service' ? row.slowerService : row.slowerResponse);
   const least = 1e-4;
   const last = Math.max(1, ...rows.map((row) => slower(row).findLastIndex((share) => share >= least)));
   const lines = rows.map((row) =>
@@ -32,7 +32,7 @@ export function slowdownChart({ rows }: Section, edges: readonly number[], of: '
     ),
   );
   return lineChart({
-    title: of === 'execution' ? 'Slowdown of execution' : 'Slowdown of response, waiting and cold starts in it',
+    title: of === 'service' ? 'Slowdown of waiting and running' : 'Slowdown of response, waiting and cold starts in it',
     xTitle: `${of} / alone at its true demand`,
     yTitle: 'share of activations slower',
     x: logScale(1, edges[Math.min(edges.length - 1, last + 1)]!, ...PLOT.x),

@@ -3,7 +3,7 @@ import { ABOUT } from './about.js';
 import { changeText, figure, judge, percentage, valueText } from './figures.js';
 
 /** What contenders are ranked by. */
-export const RANKED_BY = 'execution.mean';
+export const RANKED_BY = 'service.mean';
 
 /** Contenders proper, the best first. */
 export function ranking({ rows }: Section): Row[] {
@@ -32,12 +32,12 @@ export function verdict(section: Section, metrics: Comparison['metrics']): strin
     judge(first.paired[RANKED_BY]!, { better: 'lower' }) !== 'better'
   )
     return [
-      `Nobody is told apart from fixed: mean slowdown of execution ${figure(mean(fixed))}, against 1 of the oracle.`,
+      `Nobody is told apart from fixed: mean slowdown of waiting and running ${figure(mean(fixed))}, against 1 of the oracle.`,
     ];
   const same = notToldApart(ranked).filter(({ name }) => name !== 'fixed');
   const about = ABOUT[first.name];
   const sentences = [
-    `${first.name} wins${about === undefined ? '' : ` (${about})`}: mean slowdown of execution ${figure(mean(fixed))} → ${figure(mean(first))}, ${changeText(first.paired[RANKED_BY]!, { unit: '' })}.` +
+    `${first.name} wins${about === undefined ? '' : ` (${about})`}: mean slowdown of waiting and running ${figure(mean(fixed))} → ${figure(mean(first))}, ${changeText(first.paired[RANKED_BY]!, { unit: '' })}.` +
       (same.length > 0 ? ` Not told apart from it: ${same.map(({ name }) => name).join(', ')}.` : ''),
     ...why(first, fixed, metrics),
     pays(first),
@@ -47,8 +47,8 @@ export function verdict(section: Section, metrics: Comparison['metrics']): strin
 
 /** What explains a mean slowdown, and what it may cost, in the order in which it is looked at. */
 const EXPLAINING = [
-  'execution.slow',
-  'execution.p99',
+  'service.slow',
+  'service.p99',
   'response.mean',
   'response.p50',
   'response.p99',

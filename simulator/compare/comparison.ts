@@ -55,8 +55,8 @@ export interface Row {
   readonly values: Readonly<Record<string, readonly number[]>>;
   /** Against `fixed` with the same seeds; absent for `fixed` itself. */
   readonly paired?: Readonly<Record<string, Paired>>;
-  /** Share of activations slower than each of `slowdownEdges`, seeds together: of execution, and of response. */
-  readonly slowerExecution: readonly number[];
+  /** Share of activations slower than each of `slowdownEdges`, seeds together: of waiting and running, and of response. */
+  readonly slowerService: readonly number[];
   readonly slowerResponse: readonly number[];
   /** p99 over objective, at every percentile of functions from 0 to 100. */
   readonly objectiveRatios: readonly number[];
@@ -143,7 +143,7 @@ function rowOf(
     figures,
     values,
     ...(isFixed ? {} : { paired }),
-    slowerExecution: slower(runs.map(({ execution }) => execution)),
+    slowerService: slower(runs.map(({ service }) => service)),
     slowerResponse: slower(runs.map(({ response }) => response)),
     objectiveRatios:
       ratios.length === 0

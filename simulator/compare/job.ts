@@ -26,13 +26,13 @@ export interface JobResult {
   readonly oracleMeanMs: number;
   readonly mostAheadMicros: number;
   /** Counts of successful activations by slowdown, as `SLOWDOWN_EDGES`. */
-  readonly execution: Float64Array;
+  readonly service: Float64Array;
   readonly response: Float64Array;
   readonly series: Series;
   readonly perFunction: FunctionColumns;
 }
 
-/** Per function, in the workload's order; slowdowns are of execution. */
+/** Per function, in the workload's order; slowdowns are of waiting and running. */
 export interface FunctionColumns {
   readonly names: readonly string[];
   readonly successes: Float64Array;
@@ -109,7 +109,7 @@ export function runJob({ index, setting, contender, seed }: Job, shelf: Workload
     scaling: loaded.scaling === undefined ? '' : describeScaling(loaded.scaling),
     oracleMeanMs: slowdowns.oracleMeanMs,
     mostAheadMicros: slowdowns.mostAheadMicros,
-    execution: slowdowns.execution.counts,
+    service: slowdowns.service.counts,
     response: slowdowns.response.counts,
     series: run.series,
     perFunction: columnsOf(run, slowdowns),

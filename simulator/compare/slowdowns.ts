@@ -50,16 +50,16 @@ export class SlowdownCounts {
 }
 
 /**
- * Slowdowns of successful activations against what the oracle would have made of the same ones: of the execution (what CPU
- * managers decide about), and of the response with waiting and cold start (what callers see: a function of a millisecond that starts cold has a
- * slowdown of hundreds, which hides everything else in a mean).
+ * Slowdowns of successful activations against what the oracle would have made of the same ones: of waiting for
+ * room and running (what managers decide about: who queues calls has less contention, so the wait counts), and of the response with the start in it
+ * (what callers see: a function of a millisecond that starts cold has a slowdown of hundreds, which hides everything else in a mean).
  */
 export class Slowdowns implements CallRecorder {
-  readonly execution = new SlowdownCounts();
+  readonly service = new SlowdownCounts();
   readonly response = new SlowdownCounts();
   /** By how much an activation was ahead of its contention-free duration, us; rounding to whole us aside, nobody can be. */
   mostAheadMicros = 0;
-  /** Successful activations and the sum of their slowdowns of execution, per function. */
+  /** Successful activations and the sum of their slowdown of waiting and running, per function. */
   readonly successes: Float64Array;
   readonly #sums: Float64Array;
   #soloMicros = 0;
@@ -72,8 +72,9 @@ export class Slowdowns implements CallRecorder {
   record(call: CallRecord): void {
     if (call.outcome !== ClusterOutcome.success) return;
     const execution = call.endedAt - call.runAt;
-    const slowdown = Math.max(1, execution / call.soloMicros);
-    this.execution.add(slowdown);
+    const waited = call.placedAt - call.arrivedAt;
+    const slowdown = Math.max(1, (waited + execution) / call.soloMicros);
+    this.service.add(slowdown);
     this.response.add((call.endedAt - call.arrivedAt) / call.soloMicros);
     this.mostAheadMicros = Math.max(this.mostAheadMicros, call.soloMicros - execution);
     this.successes[call.fn]!++;
@@ -87,7 +88,7 @@ export class Slowdowns implements CallRecorder {
     return count === 0 ? 0 : this.#soloMicros / count / 1000;
   }
 
-  /** Mean slowdown of execution per function; 0 without any. */
+  /** Mean slowdown of waiting and running per function; 0 without any. */
   get perFunction(): Float64Array {
     return this.#sums.map((sum, fn) => (this.successes[fn]! > 0 ? sum / this.successes[fn]! : 0));
   }

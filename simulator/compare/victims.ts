@@ -10,7 +10,7 @@ export interface Victim {
   readonly ratio: number;
 }
 
-/** Who pays, who gains, and by how much: mean slowdown of execution per function, seeds together. */
+/** Who pays, who gains, and by how much: mean slowdown of waiting and running per function, seeds together. */
 export interface Victims {
   /** Functions with enough calls to be judged. */
   readonly judged: number;

@@ -56,7 +56,7 @@ test('the verdict says who wins, by how much, why, and who pays', (t) => {
   const sentences = verdict(weight, comparison.metrics);
   t.regex(
     sentences[0]!,
-    /^short-first wins \(.*short calls first.*\): mean slowdown of execution 1\.\d+ → 1\.\d+, −\d/,
+    /^short-first wins \(.*short calls first.*\): mean slowdown of waiting and running 1\.\d+ → 1\.\d+, −\d/,
   );
   t.regex(sentences[1]!, /^Why: .*slower than 1\.2 x alone/);
   t.regex(sentences[2]!, /^At a price: .*response, p99/);

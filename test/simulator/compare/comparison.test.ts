@@ -42,12 +42,12 @@ test('contenders are paired with fixed, seed by seed', (t) => {
   const { paired, values, figures } = row(section, 'short-first');
   const fixed = row(section, 'fixed');
   t.is(fixed.paired, undefined);
-  t.is(values['execution.mean']!.length, 3);
-  const ratios = values['execution.mean']!.map((value, i) => value / fixed.values['execution.mean']![i]!);
+  t.is(values['service.mean']!.length, 3);
+  const ratios = values['service.mean']!.map((value, i) => value / fixed.values['service.mean']![i]!);
   const mean = ratios.reduce((sum, value) => sum + value, 0) / 3;
-  t.true(Math.abs(paired!['execution.mean']!.ratio!.mean - mean) < 1e-12);
-  t.true(paired!['execution.mean']!.difference.high < 0);
-  t.true(figures['execution.mean']!.mean < fixed.figures['execution.mean']!.mean);
+  t.true(Math.abs(paired!['service.mean']!.ratio!.mean - mean) < 1e-12);
+  t.true(paired!['service.mean']!.difference.high < 0);
+  t.true(figures['service.mean']!.mean < fixed.figures['service.mean']!.mean);
   // Nothing is harvested by either: no ratio.
   t.is(paired!['harvested.coreSeconds']!.ratio, null);
 });
@@ -56,7 +56,7 @@ test('fixed against fixed differs by its draws alone, and is said to be noise', 
   const section = load(toyComparison(), 'weight');
   const noise = section.rows.filter(({ isNoise }) => isNoise);
   t.is(noise.length, 2);
-  for (const one of noise) t.notDeepEqual(one.values['execution.mean'], row(section, 'fixed').values['execution.mean']);
+  for (const one of noise) t.notDeepEqual(one.values['service.mean'], row(section, 'fixed').values['service.mean']);
 });
 
 test('adding a manager changes no other run', (t) => {
