@@ -23,6 +23,7 @@ import {
 } from '../broker/index.js';
 import { type Clock, type Millis, messageOf, type Random, type Timers } from '../config/index.js';
 import { Agent } from './agent.js';
+import { FEATURES } from './features.js';
 import { MeanFieldView } from './mean-field-view.js';
 import type { Decision, ResourceManager } from './resource-manager.js';
 import { Shards } from './shards.js';
@@ -251,6 +252,7 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
     list: ({ offset, limit }) => ({
       ...state(),
       total: agents.size,
+      features: [...FEATURES],
       phases: tally((agent) => agent.phase),
       managers: tally((agent) => agent.manager.name),
       functions: [...agents.values()].slice(offset, offset + limit).map((agent) => agent.summary()),

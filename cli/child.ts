@@ -8,6 +8,8 @@ export interface Running {
   stop(): Promise<void>;
   /** The process ends after this long even where `stop` has not; default 3 s. What NATS holds may be unreachable for ever. */
   readonly stopMillis?: number;
+  /** Where it can be reached, for whoever runs it. */
+  readonly address?: string;
   /** SIGHUP. */
   reload?(): void;
   /** SIGUSR2: the kill switch. */
@@ -49,7 +51,7 @@ export async function runAsProcess(
   } catch (error) {
     process.exit(reportError(error, (text) => process.stderr.write(text)));
   }
-  process.send?.({ ready: true });
+  process.send?.({ ready: true, ...(running.address === undefined ? {} : { address: running.address }) });
   systemd?.ready('running');
   if (wanted) stop();
 }

@@ -19,6 +19,8 @@ export interface LiveModel {
   readonly nats: 'connected' | 'away';
   readonly upSeconds: number;
   readonly restarts: number;
+  /** Address of the dashboard; null: none. */
+  readonly dashboard: string | null;
   /** Newest last. */
   readonly notes: readonly string[];
 }

@@ -111,6 +111,7 @@ export function renderLive(
     state,
     `up ${model.upSeconds} s`,
   ];
+  if (model.dashboard !== null) first.push(colours.cyan(model.dashboard));
   if (model.restarts > 0) first.push(`restarts ${model.restarts}`);
   lines.push(...folded(first, width));
   for (const host of model.hosts) {

@@ -4,6 +4,7 @@ import { addChanges } from './commands/changes.js';
 import { addCompare } from './commands/compare.js';
 import { addCompletion } from './commands/completion.js';
 import { addConfig } from './commands/config.js';
+import { addDashboard } from './commands/dashboard.js';
 import { addDocs } from './commands/docs.js';
 import { addDoctor } from './commands/doctor.js';
 import { addEngines } from './commands/engines.js';
@@ -48,6 +49,7 @@ export function gleanerProgram(): Command {
     addParts,
     addStatus,
     addTop,
+    addDashboard,
     addFunctions,
     addExplain,
     addMeanField,

@@ -45,6 +45,8 @@ class Child {
   #lastError = '';
   #gone: Promise<void> = Promise.resolve();
   restarts = 0;
+  /** Where it can be reached, as it said when it was ready. */
+  address: string | null = null;
 
   constructor(spec: ChildSpec, listener: SupervisorListener, timers: Timers) {
     this.spec = spec;
@@ -88,7 +90,10 @@ class Child {
     this.#process = child;
     for (const stream of [child.stdout, child.stderr]) this.#follow(stream);
     child.on('message', (message) => {
-      if ((message as { ready?: unknown }).ready === true) this.#isReady();
+      const { ready, address } = message as { ready?: unknown; address?: unknown };
+      if (ready !== true) return;
+      this.address = typeof address === 'string' ? address : null;
+      this.#isReady();
     });
     this.#gone = new Promise((resolve) => {
       let ended = false;
@@ -200,6 +205,10 @@ export class Supervisor {
 
   pidOf(name: string): number | undefined {
     return this.#children.find((child) => child.spec.name === name)?.pid;
+  }
+
+  addressOf(name: string): string | null {
+    return this.#children.find((child) => child.spec.name === name)?.address ?? null;
   }
 
   restarts(): Record<string, number> {

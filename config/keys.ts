@@ -52,6 +52,14 @@ export const hostNameText = () =>
     .regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, - or _')
     .nullable();
 
+/** `host:port`, an IPv6 address in brackets. */
+export const listen = () =>
+  z
+    .string()
+    .regex(/^(\d{1,3}(\.\d{1,3}){3}|\[[0-9a-fA-F:]+\]):\d{1,5}$/, 'must be an address and a port, like 127.0.0.1:9781')
+    .refine((text) => Number(text.slice(text.lastIndexOf(':') + 1)) <= 65_535, 'the port must be at most 65535')
+    .nullable();
+
 function metaOf(schema: z.ZodType): KeyMeta | undefined {
   return schema.meta() as KeyMeta | undefined;
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { key } from './keys.js';
 import { natsSchema } from './schema/broker.js';
+import { dashboardSchema } from './schema/dashboard.js';
 import { decisionSchema } from './schema/decision.js';
 import { functionsSchema, modes } from './schema/functions.js';
 import { hookSchema } from './schema/hook.js';
@@ -26,6 +27,7 @@ export const configSchema = z.strictObject({
   functions: functionsSchema,
   agents: agentsSchema,
   aggregator: aggregatorSchema,
+  dashboard: dashboardSchema,
   simulator: simulatorSchema,
   metrics: metricsSchema,
   log: logSchema,
@@ -38,6 +40,7 @@ export type NatsConfig = Config['nats'];
 export type AgentsConfig = Config['agents'];
 export type AggregatorConfig = Config['aggregator'];
 export type MetricsConfig = Config['metrics'];
+export type DashboardConfig = Config['dashboard'];
 export type SimulatorConfig = Config['simulator'];
 export { quotaPolicies, weightPolicies } from './schema/decision.js';
 export { type FunctionOverride, type Mode, modes } from './schema/functions.js';

@@ -80,7 +80,7 @@ for (const { code, output } of runs) {
   if (code !== 0 && summary.failed === 0) failed++;
 }
 const folders = report.code === 0 ? linesByFolder() : new Map();
-for (const folder of ['agents', 'broker', 'cli', 'config', 'openwhisk-plugin', 'simulator']) {
+for (const folder of ['agents', 'broker', 'cli', 'config', 'dashboard', 'openwhisk-plugin', 'simulator']) {
   const { covered, total } = folders.get(folder) ?? { covered: 0, total: 0 };
   const percent = total === 0 ? 0 : (100 * covered) / total;
   console.log(`line coverage of ${folder}: ${percent.toFixed(1)} %`);

@@ -81,6 +81,7 @@ export const agentsService = {
     answer: z.object({
       ...hostState,
       total: count,
+      features: z.array(word).describe('Names of the features, in their order everywhere.'),
       phases: z.record(z.string(), count).describe('Agents by life-cycle phase.'),
       managers: z.record(z.string(), count).describe('Agents by manager.'),
       functions: z.array(agentSummarySchema),

@@ -37,6 +37,7 @@ export function addTop(program: Command): void {
       platform: feed.platform,
       upSeconds: Math.round((systemClock.monotonic() - startedAt) / 1000),
       restarts: 0,
+      dashboard: null,
       notes: [],
     });
     const draw = (): void => {

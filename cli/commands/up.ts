@@ -88,6 +88,7 @@ async function up(config: Config, run: Run): Promise<void> {
     await Promise.race([started, asked]);
     // A stop during the start ends the children it waits for; how it ends is of no interest then.
     started.catch(() => undefined);
+    if (session.dashboard !== null) say(`dashboard ${session.dashboard}`);
     if (session.servers.length > 0) feed = new LiveFeed(config, session.servers);
     const model = (): LiveModel => ({ ...feed!.model(), ...session.frame(startedAt, systemClock.monotonic()) });
     const draw = setInterval(

@@ -37,7 +37,8 @@ export function passedArguments(
 
 /** Parts in the order they start; they stop in the reverse order, so that the hook restores limits before anything else ends. */
 export function partSpecs(config: Config, passed: readonly string[], restore: () => Promise<void>): ChildSpec[] {
-  const parts = [partSpec('aggregator', 'aggregator', passed), partSpec('agents', 'agents', passed)];
+  const parts = config.dashboard.listen === null ? [] : [partSpec('dashboard', 'dashboard', passed)];
+  parts.push(partSpec('aggregator', 'aggregator', passed), partSpec('agents', 'agents', passed));
   if (config.platform === 'docker') parts.push(partSpec('workload', 'workload', passed, { stopMillis: 30_000 }));
   // A simulated host lives and dies inside its hook: nothing of it is left to restore.
   const afterDeath = config.platform === 'simulated' ? {} : { afterDeath: restore };

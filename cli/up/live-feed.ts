@@ -34,7 +34,7 @@ export class LiveFeed {
     return [...names].join(', ') || '-';
   }
 
-  model(): Omit<LiveModel, 'platform' | 'upSeconds' | 'restarts' | 'notes'> {
+  model(): Omit<LiveModel, 'platform' | 'upSeconds' | 'restarts' | 'notes' | 'dashboard'> {
     const functions = this.#hooks.flatMap((hook) => hook.functions);
     return {
       hosts: this.#hooks.map((hook) => hook.host),

@@ -67,6 +67,11 @@ export class UpSession {
     return Object.values(all).reduce((sum, count) => sum + count, 0);
   }
 
+  /** Where the dashboard is; null: not ready, or none. */
+  get dashboard(): string | null {
+    return this.#parts?.addressOf('dashboard') ?? null;
+  }
+
   pidOf(part: string): number | undefined {
     return this.#parts?.pidOf(part) ?? this.#nats?.pidOf(part);
   }
@@ -85,8 +90,12 @@ export class UpSession {
   }
 
   /** What of the live view this process knows by itself. */
-  frame(startedAt: Millis, now: Millis): Pick<LiveModel, 'platform' | 'upSeconds' | 'restarts' | 'notes'> {
+  frame(
+    startedAt: Millis,
+    now: Millis,
+  ): Pick<LiveModel, 'platform' | 'upSeconds' | 'restarts' | 'notes' | 'dashboard'> {
     return {
+      dashboard: this.dashboard,
       platform: this.#inputs.config.platform,
       upSeconds: Math.round((now - startedAt) / 1000),
       restarts: this.restarts,

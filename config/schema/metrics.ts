@@ -1,13 +1,5 @@
 import { z } from 'zod';
-import { key, section } from '../keys.js';
-
-/** `host:port`, an IPv6 address in brackets. */
-const listen = () =>
-  z
-    .string()
-    .regex(/^(\d{1,3}(\.\d{1,3}){3}|\[[0-9a-fA-F:]+\]):\d{1,5}$/, 'must be an address and a port, like 127.0.0.1:9781')
-    .refine((text) => Number(text.slice(text.lastIndexOf(':') + 1)) <= 65_535, 'the port must be at most 65535')
-    .nullable();
+import { key, listen, section } from '../keys.js';
 
 const HERE = 'Address and port of `/metrics`, `/livez` and `/readyz`; port 0: any free one; null: none';
 

@@ -56,6 +56,7 @@ const model: LiveModel = {
   nats: 'connected',
   upSeconds: 9,
   restarts: 0,
+  dashboard: null,
   notes: [],
 };
 const plain = coloursFor({ isTerminal: false }, {});

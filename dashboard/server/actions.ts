@@ -1,0 +1,59 @@
+import { z } from 'zod';
+import { type Broker, callEveryInstance, changeMode, isFunctionName, modeField, services } from '../../broker/index.js';
+import { messageOf } from '../../config/index.js';
+import type { ActionAnswer } from '../wire.js';
+
+const fn = z.string().refine(isFunctionName, 'is not the name of an action');
+
+export const actionSchema = z.discriminatedUnion('action', [
+  z.object({ action: z.literal('pause'), function: fn }),
+  z.object({ action: z.literal('resume'), function: fn }),
+  z.object({ action: z.literal('retrain'), function: fn }),
+  z.object({ action: z.literal('restore') }),
+  z.object({ action: z.literal('mode'), function: fn.optional(), mode: z.union([modeField, z.literal('default')]) }),
+]);
+export type Action = z.output<typeof actionSchema>;
+
+const AUTHOR = 'dashboard';
+
+/** Does what somebody with the token asks, by the same ways as the command line. Rejects as NATS does. */
+export async function act(broker: Broker, action: Action): Promise<ActionAnswer> {
+  const who = { author: AUTHOR };
+  switch (action.action) {
+    case 'pause':
+    case 'resume':
+      await changeMode(broker, action.function, { paused: action.action === 'pause' }, who);
+      return {
+        ok: true,
+        text: `${action.function} is ${action.action === 'pause' ? 'paused on every host' : 'managed again'}`,
+      };
+    case 'mode':
+      await changeMode(broker, action.function ?? null, { mode: action.mode === 'default' ? null : action.mode }, who);
+      return { ok: true, text: `${action.function ?? 'all functions'}: mode ${action.mode}` };
+    case 'restore': {
+      const answers = await callEveryInstance(broker, {
+        service: services.hook,
+        endpoint: 'restore',
+        request: { author: AUTHOR },
+      });
+      return summary([...answers], 'restored', 'no hook answers');
+    }
+    case 'retrain': {
+      const answers = await callEveryInstance(broker, {
+        service: services.agents,
+        endpoint: 'retrain',
+        request: { function: action.function },
+      });
+      // One agent host has the function: what the others say matters only where none does.
+      const done = [...answers].filter(([, answer]) => !(answer instanceof Error));
+      return summary(done.length > 0 ? done : [...answers], `${action.function} learns anew`, 'no agent host answers');
+    }
+  }
+}
+
+function summary(answers: readonly (readonly [string, unknown])[], done: string, nobody: string): ActionAnswer {
+  if (answers.length === 0) return { ok: false, text: nobody };
+  const bad = answers.filter(([, answer]) => answer instanceof Error);
+  if (bad.length > 0) return { ok: false, text: bad.map(([host, error]) => `${host}: ${messageOf(error)}`).join('; ') };
+  return { ok: true, text: `${done} on ${answers.map(([host]) => host).join(', ')}` };
+}

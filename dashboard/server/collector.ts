@@ -1,0 +1,396 @@
+import {
+  type AgentReport,
+  agentsService,
+  type Broker,
+  callEveryInstance,
+  callService,
+  decodeAgentReport,
+  decodeEvent,
+  decodeHostReport,
+  decodeMeanField,
+  decodeObservation,
+  decodeTarget,
+  type GleanerEvent,
+  hookService,
+  type MeanField,
+  type Observation,
+  services,
+  subjects,
+  wildcards,
+} from '../../broker/index.js';
+import { type Cancel, type Clock, messageOf, millis, type Timers } from '../../config/index.js';
+import {
+  type EventRow,
+  MEAN_FIELD_COLUMNS,
+  type MeanFieldColumn,
+  type MeanFieldRow,
+  type NatsState,
+  OVERVIEW_COLUMNS,
+  type OverviewColumn,
+  type ServiceRow,
+  type Totals,
+  type Waiting,
+} from '../wire.js';
+import { FunctionBoard } from './function-board.js';
+import { HostBoard } from './host-board.js';
+import { ObjectiveWindow } from './objectives.js';
+import { RateWindow } from './rates.js';
+import { Series } from './series.js';
+import { servicesSeen } from './services-seen.js';
+import { WaitingDesk } from './waiting.js';
+
+export interface CollectorOptions {
+  readonly broker: Broker;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  /** Functions of a hook in one answer: a larger one would hold its tap up. */
+  readonly page?: number;
+  readonly maxFunctions?: number;
+}
+
+/** Functions per question: some 140 KB, and half a millisecond of the hook's time. */
+const PAGE = 200;
+const MAX_FUNCTIONS = 5000;
+const KEPT_EVENTS = 500;
+/** A quarter of an hour, a point a second. */
+const OVERVIEW_POINTS = 900;
+const FIELD_POINTS = 720;
+const SECOND = 1000;
+/** With nobody watching the hooks are asked rarely: enough for the plots' past. */
+const IDLE_SECONDS = 10;
+const DISCOVER_SECONDS = 5;
+const WINDOW_MILLIS = 10_000;
+const MINUTE = 60_000;
+const SLO_WINDOW = 5 * MINUTE;
+const WAITING_SHOWN = 14;
+
+/** Listens to everything on NATS that a dashboard shows, and asks the services for the rest. Writes nothing. */
+export class Collector {
+  readonly functions: FunctionBoard;
+  readonly hosts = new HostBoard();
+  readonly overview = new Series<OverviewColumn>(OVERVIEW_COLUMNS, OVERVIEW_POINTS);
+  readonly field = new Series<MeanFieldColumn>(MEAN_FIELD_COLUMNS, FIELD_POINTS);
+  services: readonly ServiceRow[] = [];
+  meanField: MeanFieldRow | null = null;
+  featureNames: readonly string[] = [];
+  /** How many look: without any, the hooks are asked rarely. */
+  watchers = 0;
+  readonly #options: CollectorOptions;
+  readonly #events: EventRow[] = [];
+  readonly #waiting = new Map<string, WaitingDesk>();
+  readonly #objectives = new ObjectiveWindow(SLO_WINDOW);
+  readonly #harvested = new RateWindow(WINDOW_MILLIS);
+  readonly #lent = new RateWindow(WINDOW_MILLIS);
+  readonly #calls = new RateWindow(WINDOW_MILLIS);
+  readonly #safeguards: number[] = [];
+  readonly #safeguardTotals = new Map<string, number>();
+  readonly #offsets = new Map<string, number>();
+  readonly #cancels: Cancel[] = [];
+  #phases: Record<string, number> = {};
+  #managers: Record<string, number> = {};
+  #nats: NatsState;
+  #eventId = 0;
+  #seconds = 0;
+  #asking = false;
+
+  constructor(options: CollectorOptions) {
+    this.#options = options;
+    this.functions = new FunctionBoard(options.maxFunctions ?? MAX_FUNCTIONS);
+    this.#nats = { connected: false, server: '', since: this.#now() / SECOND, problem: '' };
+  }
+
+  get nats(): NatsState {
+    return this.#nats;
+  }
+  get events(): readonly EventRow[] {
+    return this.#events;
+  }
+
+  start(): void {
+    const { broker, timers } = this.#options;
+    const listen = <T>(
+      subject: string,
+      decode: (data: Uint8Array) => { ok: true; message: T } | { ok: false },
+      take: (message: T) => void,
+    ): void => {
+      const subscription = broker.subscribe(subject, ({ data }) => {
+        const decoded = decode(data);
+        if (decoded.ok) take(decoded.message);
+      });
+      this.#cancels.push(() => subscription.unsubscribe());
+    };
+    listen(wildcards.observations, decodeObservation, (message) => this.#observe(message));
+    listen(wildcards.hostReports, decodeHostReport, (message) => {
+      const entry = this.hosts.entry(message.host);
+      entry.report = message;
+      entry.seen = this.#now();
+    });
+    listen(wildcards.agentReports, decodeAgentReport, (message) => this.#agent(message));
+    listen(wildcards.targets, decodeTarget, ({ function: name, author }) => {
+      const entry = this.functions.get(name);
+      if (entry !== undefined) entry.manager = author.manager;
+    });
+    listen(subjects.meanField, decodeMeanField, (message) => this.#meanField(message));
+    listen(wildcards.events, decodeEvent, (message) => this.#event(message));
+    this.#cancels.push(
+      broker.onStatus((status) => {
+        const since = this.#now() / SECOND;
+        if (status.kind === 'connected')
+          this.#nats = { connected: true, server: shownServer(status.server), since, problem: '' };
+        else if (status.kind === 'disconnected') {
+          if (this.#nats.connected) this.#nats = { ...this.#nats, connected: false, since };
+        } else this.#nats = { ...this.#nats, problem: status.error.message };
+        if (status.kind === 'connected') this.#seconds = 0;
+      }),
+      timers.every(millis(SECOND), () => void this.#second()),
+    );
+  }
+
+  stop(): void {
+    for (const cancel of this.#cancels.splice(0)) cancel();
+  }
+
+  waiting(): Waiting[] {
+    const now = this.#now();
+    return [...this.#waiting].map(([host, desk]) => desk.view(host, now, WAITING_SHOWN));
+  }
+
+  totals(): Totals {
+    const now = this.#now();
+    const slo = this.#objectives.view(now);
+    const sum = { harvested: 0, lent: 0, lentMemory: 0, saved: 0, kept: 0, judged: 0 };
+    for (const { views } of this.functions.all()) {
+      for (const view of views.values()) {
+        sum.harvested += view.harvestedCpuSeconds;
+        sum.lent += view.acceleratedCpuSeconds;
+        sum.lentMemory += view.borrowedMemory;
+        sum.saved += view.savedSeconds;
+        if (view.p99 === null || view.slo === null) continue;
+        sum.judged++;
+        if (view.p99 <= view.slo) sum.kept++;
+      }
+    }
+    while (this.#safeguards.length > 0 && this.#safeguards[0]! < now - MINUTE) this.#safeguards.shift();
+    let safeguardTotal = 0;
+    for (const total of this.#safeguardTotals.values()) safeguardTotal += total;
+    return {
+      harvestedCores: this.#harvested.rate(now),
+      harvestedTotal: sum.harvested,
+      lentCores: this.#lent.rate(now),
+      lentTotal: sum.lent,
+      lentMemory: sum.lentMemory,
+      savedTotal: sum.saved,
+      sloKept: slo.share,
+      sloCalls: Math.round(slo.calls),
+      functionsKept: sum.kept,
+      functionsJudged: sum.judged,
+      safeguardRate: this.#safeguards.length,
+      safeguardTotal,
+      callRate: this.#calls.rate(now),
+      phases: this.#phases,
+      managers: this.#managers,
+    };
+  }
+
+  #now(): number {
+    return this.#options.clock.wall() / 1000;
+  }
+
+  #observe(observation: Observation): void {
+    const now = this.#now();
+    const { host, function: name, activations, control, latency, cpuWait = 0, used, throttledShare, slo } = observation;
+    const entry = this.hosts.entry(host);
+    entry.seen = now;
+    entry.clock(observation.boot, observation.observedAt, now);
+    this.functions.entry(name).observe(observation, now);
+    if (slo !== undefined) this.#objectives.take(now, latency, slo);
+    let desk = this.#waiting.get(host);
+    if (desk === undefined) {
+      desk = new WaitingDesk(MINUTE);
+      this.#waiting.set(host, desk);
+    }
+    const calls = activations + control.activations;
+    const busy = latency.sum + control.activations * control.mean;
+    desk.take({
+      at: now,
+      function: name,
+      waited: cpuWait * calls,
+      ran: (used.cpu / 1000) * busy,
+      throttled: throttledShare * latency.sum,
+      span: observation.span,
+    });
+  }
+
+  #agent(report: AgentReport): void {
+    const entry = this.functions.entry(report.function);
+    entry.manager = report.manager;
+    entry.phase = report.phase;
+    if (report.reward !== undefined) entry.reward(report.step, report.reward);
+  }
+
+  #meanField(field: MeanField): void {
+    const at = this.#now() / SECOND;
+    const { totals, capacity, hosts } = field;
+    const members = Math.max(1, totals.members);
+    const worst = (of: (host: MeanField['hosts'][number]) => number): number =>
+      hosts.reduce((most, host) => Math.max(most, of(host)), 0);
+    this.meanField = {
+      at,
+      publisher: field.host,
+      epoch: field.epoch,
+      members: totals.members,
+      wantedCpu: totals.wanted.cpu,
+      wantedMemory: totals.wanted.memory,
+      allocatedCpu: totals.allocated.cpu,
+      allocatedMemory: totals.allocated.memory,
+      containers: totals.allocated.containers,
+      capacityCpu: capacity.cpu,
+      capacityMemory: capacity.memory,
+      features: totals.state.map((sum, i) => {
+        const mean = sum / members;
+        const square = (totals.squares[i] ?? 0) / members;
+        return {
+          name: this.featureNames[i] ?? `feature ${i + 1}`,
+          mean,
+          deviation: Math.sqrt(Math.max(0, square - mean * mean)),
+        };
+      }),
+      hosts: hosts.map(({ host, occupancy, price }) => ({
+        host,
+        occupancyCpu: occupancy.cpu,
+        occupancyMemory: occupancy.memory,
+        priceCpu: price.cpu,
+        priceMemory: price.memory,
+      })),
+      agentHosts: field.batches.map(({ host, sequence }) => ({ host, sequence })),
+    };
+    this.field.push({
+      at,
+      occupancyCpu: worst(({ occupancy }) => occupancy.cpu),
+      occupancyMemory: worst(({ occupancy }) => occupancy.memory),
+      priceCpu: worst(({ price }) => price.cpu),
+      priceMemory: worst(({ price }) => price.memory),
+      members: totals.members,
+    });
+  }
+
+  #event(event: GleanerEvent): void {
+    this.#events.push({
+      id: ++this.#eventId,
+      // When it came here: hosts' clocks differ, and a simulated one is ahead.
+      at: this.#now() / SECOND,
+      kind: event.kind,
+      function: event.function,
+      host: event.host,
+      resource: event.resource ?? null,
+      before: event.before ?? null,
+      after: event.after ?? null,
+      reason: event.reason,
+    });
+    if (this.#events.length > KEPT_EVENTS) this.#events.shift();
+    if (event.kind === 'safeguard') this.#safeguards.push(this.#now());
+  }
+
+  async #second(): Promise<void> {
+    const { broker } = this.#options;
+    const second = this.#seconds++;
+    if (broker.connected && !this.#asking && (this.watchers > 0 || second % IDLE_SECONDS < 2)) {
+      this.#asking = true;
+      try {
+        if (second % DISCOVER_SECONDS === 0) await this.#discover();
+        await Promise.all(this.#hooks().map((host) => this.#inspect(host)));
+      } catch {
+        // NATS went away while asking: the page says so, and the next second asks again.
+      } finally {
+        this.#asking = false;
+      }
+    }
+    if (this.#nats.connected) this.#record();
+  }
+
+  #hooks(): string[] {
+    return this.services.filter(({ service }) => service === services.hook).map(({ host }) => host);
+  }
+
+  async #discover(): Promise<void> {
+    const { broker } = this.#options;
+    const [seen, agents] = await Promise.all([
+      servicesSeen(broker),
+      callEveryInstance(broker, { service: services.agents, endpoint: 'list', request: { offset: 0, limit: 0 } }),
+    ]);
+    this.services = seen;
+    this.#phases = {};
+    this.#managers = {};
+    for (const answer of agents.values()) {
+      const checked = agentsService.list.answer.safeParse(answer);
+      if (!checked.success) continue;
+      for (const [phase, count] of Object.entries(checked.data.phases))
+        this.#phases[phase] = (this.#phases[phase] ?? 0) + count;
+      for (const [manager, count] of Object.entries(checked.data.managers))
+        this.#managers[manager] = (this.#managers[manager] ?? 0) + count;
+      this.featureNames = checked.data.features;
+    }
+  }
+
+  /** One page of a hook's functions a second; with few functions that is all of them. */
+  async #inspect(host: string): Promise<void> {
+    const { broker, page = PAGE } = this.#options;
+    const offset = this.#offsets.get(host) ?? 0;
+    const request = { offset, limit: page, containers: 0 };
+    const answer = await callService(broker, { service: services.hook, endpoint: 'inspect', host, request }).catch(
+      messageOf,
+    );
+    const checked = hookService.inspect.answer.safeParse(answer);
+    if (!checked.success) return;
+    const { host: view, functions, total, events } = checked.data;
+    const now = this.#now();
+    const entry = this.hosts.entry(host);
+    // Another start of the hook counts from zero.
+    if (entry.view !== null && entry.view.boot !== view.boot) this.#restarted(host);
+    entry.view = view;
+    entry.seen = now;
+    this.#safeguardTotals.set(host, events.safeguard ?? 0);
+    for (const one of functions) this.functions.entry(one.name).views.set(host, one);
+    this.#offsets.set(host, offset + page < total ? offset + page : 0);
+    const rate = this.hosts.rateOf(host);
+    let harvested = 0;
+    let lent = 0;
+    for (const { views } of this.functions.all()) {
+      const own = views.get(host);
+      if (own === undefined) continue;
+      harvested += own.harvestedCpuSeconds;
+      lent += own.acceleratedCpuSeconds;
+    }
+    this.#harvested.take(host, now, harvested, rate);
+    this.#lent.take(host, now, lent, rate);
+    this.#calls.take(host, now, view.activations, rate);
+  }
+
+  #restarted(host: string): void {
+    for (const { views } of this.functions.all()) views.delete(host);
+    for (const window of [this.#harvested, this.#lent, this.#calls]) window.forget(host);
+  }
+
+  #record(): void {
+    const now = this.#now();
+    const totals = this.totals();
+    const hosts = this.hosts.rows(now);
+    if (hosts.length === 0) return;
+    const sum = (of: (host: (typeof hosts)[number]) => number): number =>
+      hosts.reduce((all, host) => all + of(host), 0);
+    this.overview.push({
+      at: now / SECOND,
+      capacity: sum(({ cpu }) => cpu) / 1000,
+      granted: sum(({ grantedCpu }) => grantedCpu) / 1000,
+      wanted: sum(({ wantedCpu }) => wantedCpu) / 1000,
+      harvested: totals.harvestedCores,
+      lent: totals.lentCores,
+      sloKept: totals.sloKept,
+      safeguard: totals.safeguardRate,
+      calls: totals.callRate,
+    });
+  }
+}
+
+/** Never a user or a password. */
+const shownServer = (server: string): string => server.replace(/^(\w+:\/\/)?[^/@]*@/, '$1');

@@ -1,0 +1,171 @@
+import { type FunctionView, LatencyHistogram, type Observation } from '../../broker/index.js';
+import { FUNCTION_COLUMNS, type FunctionColumn, type FunctionRow } from '../wire.js';
+import { rounded, Series } from './series.js';
+
+/** Four hours of a function that is called now and then, ten minutes of a busy one. */
+const POINTS = 240;
+const LEARNING_POINTS = 600;
+/** A step says as much about now as the ones before it together. */
+const SMOOTHING = 0.5;
+
+/** One function over all hosts, and its history. */
+export class FunctionEntry {
+  readonly name: string;
+  /** By host, as its hook tells. */
+  readonly views = new Map<string, FunctionView>();
+  readonly history = new Series<FunctionColumn>(FUNCTION_COLUMNS, POINTS);
+  readonly learning: { step: number; reward: number }[] = [];
+  manager = '';
+  phase = '';
+  rate = 0;
+  usedCpu = 0;
+  usedMemory = 0;
+  lastSeen = 0;
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  observe(observation: Observation, now: number): void {
+    const { activations, control, span, used, peak, granted, user, latency, slo, cpuWait } = observation;
+    const calls = activations + control.activations;
+    const rate = span > 0 ? (calls * 1000) / span : 0;
+    this.rate = this.lastSeen === 0 ? rate : this.rate * (1 - SMOOTHING) + rate * SMOOTHING;
+    this.lastSeen = now;
+    const histogram = new LatencyHistogram();
+    histogram.add(latency);
+    const ran = activations > 0;
+    if (ran) {
+      this.usedCpu = used.cpu;
+      this.usedMemory = used.memory;
+    }
+    const view = this.views.get(observation.host);
+    this.history.push({
+      at: now / 1000,
+      userCpu: user.cpu,
+      userMemory: user.memory,
+      slo,
+      calls,
+      wait: cpuWait,
+      slowdown: view?.slowdown,
+      control: control.activations > 0 ? control.mean : null,
+      weight: view !== undefined && view.userShares > 0 ? view.shares / view.userShares : null,
+      ...(ran
+        ? {
+            usedCpu: used.cpu,
+            peakCpu: peak.cpu,
+            cpuMin: granted.cpu.min,
+            cpu: granted.cpu.mean,
+            cpuMax: granted.cpu.max,
+            usedMemory: used.memory,
+            peakMemory: peak.memory,
+            memoryMin: granted.memory.min,
+            memory: granted.memory.mean,
+            memoryMax: granted.memory.max,
+            mean: histogram.mean,
+            p99: histogram.quantile(0.99),
+            throttled: observation.throttledShare,
+          }
+        : {}),
+    });
+  }
+
+  reward(step: number, reward: number): void {
+    this.learning.push({ step, reward });
+    if (this.learning.length > LEARNING_POINTS) this.learning.shift();
+  }
+
+  /** Null until a hook has told of it. */
+  row(): FunctionRow | null {
+    const views = [...this.views.values()];
+    const [first] = views;
+    if (first === undefined) return null;
+    const sum = (of: (view: FunctionView) => number): number => views.reduce((total, view) => total + of(view), 0);
+    const worst = (of: (view: FunctionView) => number | null): number | null =>
+      views.reduce<number | null>((most, view) => {
+        const value = of(view);
+        return value === null ? most : Math.max(most ?? value, value);
+      }, null);
+    // Where it runs on several hosts, its containers' mean.
+    const containers = sum((view) => view.containers);
+    const mean = (of: (view: FunctionView) => number): number =>
+      containers === 0 ? sum(of) / views.length : sum((view) => of(view) * view.containers) / containers;
+    const round = (value: number | null): number | null => (value === null ? null : rounded(value));
+    return {
+      name: this.name,
+      hosts: views.length,
+      mode: views.every(({ mode }) => mode === first.mode) ? first.mode : 'mixed',
+      paused: views.some(({ paused }) => paused),
+      alarm: views.some(({ worseThanNothing }) => worseThanNothing),
+      manager: this.manager || first.target?.author.split('@')[0] || '',
+      phase: this.phase,
+      cpuMode: first.cpuMode,
+      calls: sum(({ activations }) => activations),
+      rate: rounded(this.rate),
+      running: sum(({ running }) => running),
+      containers,
+      userCpu: rounded(mean(({ userCpu }) => userCpu)),
+      cpu: rounded(mean(({ cpu }) => cpu)),
+      userShares: rounded(mean(({ userShares }) => userShares)),
+      shares: rounded(mean(({ shares }) => shares)),
+      userMemory: rounded(mean(({ userMemory }) => userMemory)),
+      memory: rounded(mean(({ memory }) => memory)),
+      usedCpu: rounded(this.usedCpu),
+      usedMemory: rounded(this.usedMemory),
+      harvested: rounded(sum(({ harvestedCpuSeconds }) => harvestedCpuSeconds)),
+      lent: rounded(sum(({ acceleratedCpuSeconds }) => acceleratedCpuSeconds)),
+      borrowedMemory: rounded(sum(({ borrowedMemory }) => borrowedMemory)),
+      saved: rounded(sum(({ savedSeconds }) => savedSeconds)),
+      p99: round(worst(({ p99 }) => p99)),
+      slo: round(first.slo),
+      slowdown: round(worst(({ slowdown }) => slowdown)),
+      safeguard: first.safeguard,
+    };
+  }
+}
+
+/** Every function the dashboard knows, bounded; the one silent for longest is forgotten. */
+export class FunctionBoard {
+  readonly #entries = new Map<string, FunctionEntry>();
+  readonly #most: number;
+  /** Forgotten since the last question. */
+  readonly #gone: string[] = [];
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  get(name: string): FunctionEntry | undefined {
+    return this.#entries.get(name);
+  }
+
+  all(): Iterable<FunctionEntry> {
+    return this.#entries.values();
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  entry(name: string): FunctionEntry {
+    let entry = this.#entries.get(name);
+    if (entry === undefined) {
+      entry = new FunctionEntry(name);
+      if (this.#entries.size >= this.#most) this.#forgetOldest();
+    } else this.#entries.delete(name);
+    // Newest last.
+    this.#entries.set(name, entry);
+    return entry;
+  }
+
+  gone(): string[] {
+    return this.#gone.splice(0);
+  }
+
+  #forgetOldest(): void {
+    const oldest = this.#entries.keys().next().value;
+    if (oldest === undefined) return;
+    this.#entries.delete(oldest);
+    this.#gone.push(oldest);
+  }
+}

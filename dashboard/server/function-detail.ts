@@ -1,0 +1,108 @@
+import {
+  type AgentDecision,
+  agentsService,
+  type Broker,
+  callEveryInstance,
+  type ExplanationView,
+  hookService,
+  ServiceError,
+  services,
+} from '../../broker/index.js';
+import { messageOf } from '../../config/index.js';
+import type { ActivationView, AgentStep, FunctionDetail, GrantView } from '../wire.js';
+import type { Collector } from './collector.js';
+
+const SHOWN = 16;
+
+const grantView = (grant: ExplanationView['cpu']): GrantView => ({
+  user: grant.user,
+  wanted: grant.wanted,
+  lower: grant.lower,
+  upper: grant.upper,
+  granted: grant.granted,
+  peak: grant.peak === null || grant.peak < 0 ? null : grant.peak,
+  rangeReason: grant.rangeReason,
+  choice: grant.choice,
+});
+
+const activationView = (host: string, one: ExplanationView): ActivationView => ({
+  host,
+  activation: one.activation,
+  at: one.startedAt / 1_000_000,
+  duration: one.durationMillis,
+  init: one.initMillis,
+  cold: one.cold,
+  control: one.control,
+  enforced: one.enforced,
+  ended: one.ended,
+  cpuMode: one.cpuMode,
+  shares: one.shares,
+  userShares: one.userShares,
+  cpu: grantView(one.cpu),
+  memory: grantView(one.memory),
+  loan: one.loan,
+  tripped: one.trippedCpu || one.trippedMemory,
+  harvested: one.harvested,
+  accelerated: one.accelerated,
+  saved: one.saved,
+});
+
+const stepView = (one: AgentDecision): AgentStep => ({
+  at: one.at / 1_000_000,
+  step: one.step,
+  phase: one.phase,
+  features: one.features,
+  priceCpu: one.price?.cpu ?? null,
+  wish: {
+    cpu: one.decision?.cpu ?? null,
+    memory: one.decision?.memory ?? null,
+    weight: one.decision?.weightFactor ?? null,
+  },
+  sent: one.sent,
+});
+
+/** Everything of one function; null for one that nobody knows. Asks every hook and agent host. */
+export async function functionDetail(
+  broker: Broker,
+  collector: Collector,
+  name: string,
+): Promise<FunctionDetail | null> {
+  const entry = collector.functions.get(name);
+  if (entry === undefined) return null;
+  const request = { function: name };
+  const problems: string[] = [];
+  const ask = async (service: string): Promise<Map<string, unknown>> => {
+    try {
+      return await callEveryInstance(broker, { service, endpoint: 'explain', request });
+    } catch (error) {
+      problems.push(messageOf(error));
+      return new Map();
+    }
+  };
+  const [hooks, agents] = await Promise.all([ask(services.hook), ask(services.agents)]);
+  const activations: ActivationView[] = [];
+  for (const [host, answer] of hooks) {
+    const checked = hookService.explain.answer.safeParse(answer);
+    if (checked.success) activations.push(...checked.data.activations.map((one) => activationView(host, one)));
+    else if (answer instanceof Error) problems.push(`${host}: ${messageOf(answer)}`);
+  }
+  const steps: AgentStep[] = [];
+  for (const answer of agents.values()) {
+    const checked = agentsService.explain.answer.safeParse(answer);
+    if (checked.success) steps.push(...checked.data.decisions.map(stepView));
+    // Of several agent hosts one has it.
+    else if (answer instanceof Error && !(answer instanceof ServiceError)) problems.push(messageOf(answer));
+  }
+  return {
+    name,
+    history: entry.history.columns(),
+    learning: {
+      step: entry.learning.map(({ step }) => step),
+      reward: entry.learning.map(({ reward }) => reward),
+    },
+    featureNames: collector.featureNames,
+    activations: activations.sort((a, b) => b.at - a.at).slice(0, SHOWN),
+    steps: steps.sort((a, b) => b.at - a.at).slice(0, SHOWN),
+    problems,
+  };
+}

@@ -1,0 +1,45 @@
+import { bucketBound, type LatencyHistogramMessage } from '../../broker/index.js';
+
+interface Judged {
+  readonly at: number;
+  readonly kept: number;
+  readonly calls: number;
+}
+
+/** Calls of a step that stayed within the objective; the bucket that the objective cuts counts by its share below it. */
+export function keptCalls({ first, counts }: LatencyHistogramMessage, slo: number): number {
+  let kept = 0;
+  for (const [i, n] of counts.entries()) {
+    const index = first + i;
+    const upper = bucketBound(index);
+    const lower = index === 0 ? 0 : bucketBound(index - 1);
+    kept += n * Math.min(1, Math.max(0, (slo - lower) / (upper - lower)));
+  }
+  return kept;
+}
+
+/** Share of calls within their function's objective, over a window. */
+export class ObjectiveWindow {
+  readonly #steps: Judged[] = [];
+  readonly #windowMillis: number;
+
+  constructor(windowMillis: number) {
+    this.#windowMillis = windowMillis;
+  }
+
+  take(at: number, latency: LatencyHistogramMessage, slo: number): void {
+    const calls = latency.counts.reduce((sum, n) => sum + n, 0);
+    if (calls > 0) this.#steps.push({ at, kept: keptCalls(latency, slo), calls });
+  }
+
+  view(now: number): { share: number | null; calls: number } {
+    while (this.#steps.length > 0 && this.#steps[0]!.at < now - this.#windowMillis) this.#steps.shift();
+    let kept = 0;
+    let calls = 0;
+    for (const step of this.#steps) {
+      kept += step.kept;
+      calls += step.calls;
+    }
+    return { share: calls === 0 ? null : kept / calls, calls };
+  }
+}

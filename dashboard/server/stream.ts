@@ -1,0 +1,138 @@
+import type { ServerResponse } from 'node:http';
+import type { Clock } from '../../config/index.js';
+import type { FunctionRow, Snapshot, Tick } from '../wire.js';
+import type { Collector } from './collector.js';
+
+/** What a page that reads slowly may be behind, bytes; it misses ticks beyond, and gets everything anew then. */
+const BACKLOG_MOST = 4 * 1024 * 1024;
+export const WATCHERS_MOST = 32;
+
+interface Watcher {
+  readonly response: ServerResponse;
+  behind: boolean;
+}
+
+/** Server-sent events: a snapshot to each page that connects, then what has changed, once a second. */
+export class Stream {
+  readonly #collector: Collector;
+  readonly #clock: Clock;
+  readonly #facts: { readonly version: string; readonly writable: boolean };
+  readonly #watchers = new Set<Watcher>();
+  /** Newest row of each function as text: what is the same is not sent again. */
+  readonly #rows = new Map<string, string>();
+  #eventId = 0;
+  #overviewAt = 0;
+  #fieldAt = 0;
+  #services = '';
+  #waiting = '';
+
+  constructor(collector: Collector, clock: Clock, facts: { readonly version: string; readonly writable: boolean }) {
+    this.#collector = collector;
+    this.#clock = clock;
+    this.#facts = facts;
+  }
+
+  get size(): number {
+    return this.#watchers.size;
+  }
+
+  add(response: ServerResponse): void {
+    const watcher: Watcher = { response, behind: false };
+    this.#watchers.add(watcher);
+    this.#collector.watchers = this.#watchers.size;
+    response.on('close', () => {
+      this.#watchers.delete(watcher);
+      this.#collector.watchers = this.#watchers.size;
+    });
+    response.write(message('snapshot', this.snapshot()));
+  }
+
+  close(): void {
+    for (const { response } of this.#watchers) response.end();
+    this.#watchers.clear();
+  }
+
+  /** Called once a second. */
+  tick(): void {
+    if (this.#watchers.size === 0) return;
+    const text = message('tick', this.#changes());
+    for (const watcher of this.#watchers) {
+      if (watcher.response.writableLength > BACKLOG_MOST) watcher.behind = true;
+      else if (watcher.behind) {
+        watcher.behind = false;
+        watcher.response.write(message('snapshot', this.snapshot()));
+      } else watcher.response.write(text);
+    }
+  }
+
+  snapshot(): Snapshot {
+    const collector = this.#collector;
+    const functions: FunctionRow[] = [];
+    for (const entry of collector.functions.all()) {
+      const row = entry.row();
+      if (row !== null) functions.push(row);
+    }
+    return {
+      ...this.#facts,
+      ...this.#base(),
+      functions,
+      events: collector.events,
+      ...(collector.meanField === null ? {} : { meanField: collector.meanField }),
+      waiting: collector.waiting(),
+      services: collector.services,
+      history: { overview: collector.overview.columns(), field: collector.field.columns() },
+    };
+  }
+
+  #base(): Pick<Tick, 'now' | 'nats' | 'totals' | 'hosts'> {
+    const now = this.#clock.wall() / 1000;
+    return {
+      now: now / 1000,
+      nats: this.#collector.nats,
+      totals: this.#collector.totals(),
+      hosts: this.#collector.hosts.rows(now),
+    };
+  }
+
+  #changes(): Tick {
+    const collector = this.#collector;
+    const functions: FunctionRow[] = [];
+    for (const entry of collector.functions.all()) {
+      const row = entry.row();
+      if (row === null) continue;
+      const text = JSON.stringify(row);
+      if (this.#rows.get(row.name) === text) continue;
+      this.#rows.set(row.name, text);
+      functions.push(row);
+    }
+    const gone = collector.functions.gone();
+    for (const name of gone) this.#rows.delete(name);
+    const events = collector.events.filter(({ id }) => id > this.#eventId);
+    this.#eventId = events.at(-1)?.id ?? this.#eventId;
+    const overview = collector.overview.last();
+    const newOverview = overview !== null && overview[0] !== this.#overviewAt;
+    this.#overviewAt = overview?.[0] ?? 0;
+    const field = collector.field.last();
+    const newField = field !== null && field[0] !== this.#fieldAt;
+    this.#fieldAt = field?.[0] ?? 0;
+    const services = JSON.stringify(collector.services);
+    const newServices = services !== this.#services;
+    this.#services = services;
+    const desks = collector.waiting();
+    const waiting = JSON.stringify(desks);
+    const newWaiting = waiting !== this.#waiting;
+    this.#waiting = waiting;
+    return {
+      ...this.#base(),
+      ...(functions.length > 0 ? { functions } : {}),
+      ...(gone.length > 0 ? { gone } : {}),
+      ...(events.length > 0 ? { events } : {}),
+      ...(newOverview ? { overview } : {}),
+      ...(newField && collector.meanField !== null ? { field, meanField: collector.meanField } : {}),
+      ...(newServices ? { services: collector.services } : {}),
+      ...(newWaiting ? { waiting: desks } : {}),
+    };
+  }
+}
+
+const message = (event: string, data: object): string => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;

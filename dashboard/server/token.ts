@@ -1,0 +1,44 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { readFileSync, statSync } from 'node:fs';
+import { GleanerError, messageOf } from '../../config/index.js';
+
+export class DashboardTokenError extends GleanerError {
+  readonly code = 'GLN_DASHBOARD_TOKEN';
+  constructor(path: string, why: string) {
+    super(`the dashboard's token file ${path} ${why}`, {
+      hint: 'make one with: umask 077; openssl rand -base64 24 > FILE, and set dashboard.tokenFile',
+    });
+  }
+}
+
+const LEAST = 16;
+const digest = (text: string): Buffer => createHash('sha256').update(text, 'utf8').digest();
+
+/** Who may change something: whoever has the token. Compared in constant time, and never kept or shown. */
+export class Token {
+  readonly #digest: Buffer;
+
+  constructor(token: string) {
+    this.#digest = digest(token);
+  }
+
+  /** Throws `GLN_DASHBOARD_TOKEN` for a file that others may read, or that holds less than 16 characters. */
+  static read(path: string): Token {
+    let text: string;
+    try {
+      if ((statSync(path).mode & 0o077) !== 0) throw new DashboardTokenError(path, 'may be read by others: chmod 600');
+      text = readFileSync(path, 'utf8').trim();
+    } catch (error) {
+      if (error instanceof GleanerError) throw error;
+      throw new DashboardTokenError(path, `cannot be read: ${messageOf(error)}`);
+    }
+    if (text.length < LEAST) throw new DashboardTokenError(path, `holds less than ${LEAST} characters`);
+    return new Token(text);
+  }
+
+  /** `authorization`: the header, `Bearer …`. Digests have one length whatever was sent. */
+  allows(authorization: string | undefined): boolean {
+    const sent = /^Bearer (.{1,1024})$/.exec(authorization ?? '')?.[1] ?? '';
+    return timingSafeEqual(digest(sent), this.#digest);
+  }
+}

@@ -1,0 +1,119 @@
+import type { ActionAnswer, ActionRequest } from '../wire.js';
+import { h } from './dom.js';
+
+const KEY = 'gleaner-token';
+let toastTimer = 0;
+
+/** A short word at the corner. */
+export function toast(text: string): void {
+  const element = document.querySelector<HTMLElement>('#toast')!;
+  element.textContent = text;
+  element.classList.add('shown');
+  clearTimeout(toastTimer);
+  toastTimer = window.setTimeout(() => element.classList.remove('shown'), 4000);
+}
+
+async function post(path: string, token: string, body: object): Promise<{ status: number; answer: ActionAnswer }> {
+  const response = await fetch(path, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  return { status: response.status, answer: (await response.json()) as ActionAnswer };
+}
+
+/** Asks for the token until it is right; null where that is given up. It lives as long as the tab. */
+function askToken(): Promise<string | null> {
+  const dialog = document.querySelector<HTMLDialogElement>('#dialog')!;
+  const input = h('input', { type: 'password', autocomplete: 'off', 'aria-label': 'Token' });
+  const problem = h('p', { class: 'bad' });
+  const go = h('button', { class: 'primary', type: 'submit' }, 'Continue');
+  const cancel = h('button', { type: 'button' }, 'Cancel');
+  const form = h(
+    'form',
+    {},
+    h('h2', {}, 'A token is needed to change something'),
+    h('p', { class: 'note' }, 'It stands in the file that dashboard.tokenFile names, and is kept in this tab only.'),
+    input,
+    problem,
+    h('div', { class: 'row' }, cancel, go),
+  );
+  dialog.replaceChildren(form);
+  dialog.showModal();
+  input.focus();
+  return new Promise((resolve) => {
+    const end = (token: string | null): void => {
+      dialog.removeEventListener('close', given);
+      dialog.close();
+      resolve(token);
+    };
+    const given = (): void => {
+      // The event of the question before comes late, when this one is open already.
+      if (!dialog.open) end(null);
+    };
+    dialog.addEventListener('close', given);
+    cancel.addEventListener('click', () => end(null));
+    form.addEventListener('submit', async (event) => {
+      event.preventDefault();
+      const { answer } = await post('/api/token', input.value.trim(), {});
+      if (answer.ok) end(input.value.trim());
+      else problem.textContent = answer.text;
+    });
+  });
+}
+
+/** Does it, asking for the token where there is none yet. */
+export async function perform(request: ActionRequest): Promise<void> {
+  let token = sessionStorage.getItem(KEY) ?? (await askToken());
+  if (token === null) return;
+  try {
+    let { status, answer } = await post('/api/act', token, request);
+    if (status === 401) {
+      sessionStorage.removeItem(KEY);
+      token = await askToken();
+      if (token === null) return;
+      ({ status, answer } = await post('/api/act', token, request));
+    }
+    if (status !== 401) sessionStorage.setItem(KEY, token);
+    toast(answer.text);
+  } catch {
+    toast('the dashboard does not answer');
+  }
+}
+
+/** A button that changes something, once it is sure. */
+export function actionButton(
+  text: string,
+  request: () => ActionRequest,
+  options: { danger?: boolean; sure?: string } = {},
+): HTMLButtonElement {
+  const button = h('button', { type: 'button', class: options.danger ? 'danger' : null }, text);
+  button.addEventListener('click', async () => {
+    if (options.sure !== undefined && !(await sure(options.sure))) return;
+    button.disabled = true;
+    await perform(request());
+    button.disabled = false;
+  });
+  return button;
+}
+
+function sure(question: string): Promise<boolean> {
+  const dialog = document.querySelector<HTMLDialogElement>('#dialog')!;
+  const yes = h('button', { type: 'button', class: 'primary' }, 'Yes');
+  const no = h('button', { type: 'button' }, 'No');
+  dialog.replaceChildren(h('h2', {}, question), h('div', { class: 'row' }, no, yes));
+  dialog.showModal();
+  return new Promise((resolve) => {
+    const end = (answer: boolean): void => {
+      dialog.removeEventListener('close', left);
+      dialog.close();
+      resolve(answer);
+    };
+    const left = (): void => {
+      if (!dialog.open) end(false);
+    };
+    dialog.addEventListener('close', left);
+    yes.addEventListener('click', () => end(true));
+    no.addEventListener('click', () => end(false));
+  });
+}

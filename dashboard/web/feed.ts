@@ -1,0 +1,49 @@
+import type { Snapshot, Tick } from '../wire.js';
+import type { State } from './state.js';
+
+/** Whether the dashboard's own server is heard. */
+export interface FeedState {
+  readonly heard: boolean;
+  readonly since: number;
+}
+
+/** Server-sent events into the state; the browser reconnects by itself. */
+export class Feed {
+  readonly #state: State;
+  readonly #changed: () => void;
+  #feed: FeedState = { heard: false, since: Date.now() / 1000 };
+
+  constructor(state: State, changed: () => void) {
+    this.#state = state;
+    this.#changed = changed;
+  }
+
+  get state(): FeedState {
+    return this.#feed;
+  }
+
+  start(): void {
+    const source = new EventSource('/api/stream');
+    const take = (apply: (text: string) => void) => (event: Event) => {
+      if (!this.#feed.heard) this.#feed = { heard: true, since: Date.now() / 1000 };
+      apply((event as MessageEvent<string>).data);
+      this.#changed();
+    };
+    source.addEventListener(
+      'snapshot',
+      take((text) => this.#state.reset(JSON.parse(text) as Snapshot)),
+    );
+    source.addEventListener(
+      'tick',
+      take((text) => this.#state.apply(JSON.parse(text) as Tick)),
+    );
+    source.addEventListener('error', () => {
+      if (this.#feed.heard) this.#feed = { heard: false, since: Date.now() / 1000 };
+      this.#changed();
+      // A refusal (too many pages) ends it for good: then try again ourselves.
+      if (source.readyState !== EventSource.CLOSED) return;
+      source.close();
+      setTimeout(() => this.start(), 3000);
+    });
+  }
+}

@@ -1,0 +1,61 @@
+/** Numbers as people read them. Unknown is `–`. */
+export const NONE = '–';
+
+const real = (value: number | null | undefined): value is number => typeof value === 'number' && Number.isFinite(value);
+
+/** Millicores as cores: `0.25`, `2`. */
+export const cores = (millicores: number | null | undefined): string =>
+  real(millicores) ? number(millicores / 1000) : NONE;
+
+/** At most three digits that say something; thousands and millions shortened. */
+export function number(value: number | null | undefined): string {
+  if (!real(value)) return NONE;
+  const size = Math.abs(value);
+  if (size >= 1e6) return `${trim((value / 1e6).toFixed(size < 1e7 ? 2 : 1))} M`;
+  if (size >= 1e4) return `${trim((value / 1e3).toFixed(size < 1e5 ? 1 : 0))} k`;
+  if (size >= 100) return String(Math.round(value));
+  if (size >= 10) return trim(value.toFixed(1));
+  return trim(value.toFixed(2));
+}
+
+const trim = (text: string): string => (text.includes('.') ? text.replace(/\.?0+$/, '') : text);
+
+export function memory(bytes: number | null | undefined): string {
+  if (!real(bytes)) return NONE;
+  const mebibytes = bytes / 1_048_576;
+  return mebibytes >= 1024 ? `${trim((mebibytes / 1024).toFixed(1))} GiB` : `${Math.round(mebibytes)} MiB`;
+}
+
+/** A span of ms in the unit that reads best. */
+export function span(millis: number | null | undefined): string {
+  if (!real(millis)) return NONE;
+  if (millis === 0) return '0';
+  if (millis < 10) return `${trim(millis.toFixed(1))} ms`;
+  if (millis < 1000) return `${Math.round(millis)} ms`;
+  if (millis < 60_000) return `${trim((millis / 1000).toFixed(millis < 10_000 ? 2 : 1))} s`;
+  if (millis < 3_600_000) return `${Math.round(millis / 60_000)} min`;
+  return `${trim((millis / 3_600_000).toFixed(1))} h`;
+}
+
+export const percent = (share: number | null | undefined, digits = 0): string =>
+  real(share) ? `${trim((share * 100).toFixed(digits))} %` : NONE;
+
+export const times = (factor: number | null | undefined): string =>
+  real(factor) ? `×${trim(factor.toFixed(2))}` : NONE;
+
+/** `14:03:07`, in the reader's own time. */
+export const clock = (seconds: number): string => new Date(seconds * 1000).toTimeString().slice(0, 8);
+
+export function ago(seconds: number): string {
+  if (seconds < 2) return 'now';
+  return `${span(Math.round(seconds) * 1000)} ago`;
+}
+
+/** Words with underscores or dashes as people write them. */
+export const words = (text: string): string => text.replaceAll(/[_-]/g, ' ');
+
+/** `/guest/thumbs/resize` in two parts: what comes before the last, and the last. */
+export function nameParts(name: string): readonly [string, string] {
+  const slash = name.lastIndexOf('/');
+  return [name.slice(0, slash + 1), name.slice(slash + 1)];
+}

@@ -1,0 +1,156 @@
+import { h, setText } from './dom.js';
+import { Feed } from './feed.js';
+import { clock, span } from './format.js';
+import type { Page } from './page.js';
+import { contentionPage } from './pages/contention.js';
+import { eventsPage } from './pages/events.js';
+import { functionPage } from './pages/function.js';
+import { functionsPage } from './pages/functions.js';
+import { hostsPage } from './pages/hosts.js';
+import { meanFieldPage } from './pages/mean-field.js';
+import { overviewPage } from './pages/overview.js';
+import { State } from './state.js';
+import { applyTheme, toggleTheme } from './theme.js';
+
+interface Place {
+  readonly hash: string;
+  readonly name: string;
+  readonly key: string;
+  readonly open: () => Page;
+  readonly count?: (state: State) => number;
+}
+
+const places: readonly Place[] = [
+  { hash: '#/', name: 'Overview', key: 'o', open: overviewPage },
+  { hash: '#/functions', name: 'Functions', key: 'f', open: functionsPage, count: (state) => state.functions.size },
+  { hash: '#/contention', name: 'Contention', key: 'c', open: contentionPage },
+  { hash: '#/mean-field', name: 'Mean field', key: 'm', open: meanFieldPage },
+  { hash: '#/hosts', name: 'Hosts', key: 'h', open: hostsPage, count: (state) => state.hosts.length },
+  { hash: '#/events', name: 'Events', key: 'e', open: eventsPage },
+];
+const FUNCTION = '#/function/';
+
+const find = <T extends HTMLElement>(id: string): T => document.querySelector<T>(`#${id}`)!;
+const state = new State();
+const feed = new Feed(state, changed);
+const links = new Map<string, { link: HTMLAnchorElement; count: HTMLElement }>();
+let page: Page | null = null;
+let pending = false;
+
+for (const { hash, name } of places) {
+  const count = h('span', { class: 'count' });
+  const link = h('a', { href: hash }, name, count);
+  links.set(hash, { link, count });
+  find('nav').append(link);
+}
+
+function open(): void {
+  const hash = location.hash || '#/';
+  page?.destroy();
+  const isFunction = hash.startsWith(FUNCTION);
+  page = isFunction
+    ? functionPage(decodeURI(hash.slice(FUNCTION.length - 1)))
+    : (places.find((place) => place.hash === hash) ?? places[0]!).open();
+  const current = isFunction ? '#/functions' : hash;
+  for (const [to, { link }] of links) {
+    if (to === current) link.setAttribute('aria-current', 'page');
+    else link.removeAttribute('aria-current');
+  }
+  const root = find('page');
+  root.replaceChildren(page.element);
+  document.title = `${page.title} · Gleaner`;
+  window.scrollTo(0, 0);
+  page.update(state);
+}
+
+/** At most one drawing per frame, and none while nobody can see it. */
+function changed(): void {
+  if (pending) return;
+  pending = true;
+  const draw = (): void => {
+    pending = false;
+    showLink();
+    for (const { hash, count } of places)
+      if (count !== undefined) setText(links.get(hash)!.count, String(count(state)));
+    page?.update(state);
+  };
+  if (document.hidden) pending = false;
+  else requestAnimationFrame(draw);
+}
+
+function showLink(): void {
+  const { nats } = state;
+  const { heard, since } = feed.state;
+  const good = heard && nats.connected;
+  find('link').replaceChildren(
+    h(
+      'b',
+      {},
+      h('span', { class: good ? 'dot' : 'dot off' }),
+      !heard ? 'No dashboard' : nats.connected ? 'Live' : 'NATS away',
+    ),
+    h('small', {}, nats.server),
+    h('small', {}, state.version === '' ? '' : `Gleaner ${state.version}${state.writable ? '' : ', read-only'}`),
+  );
+  const banner = find('banner');
+  banner.hidden = good;
+  if (good) return;
+  const now = Date.now() / 1000;
+  setText(
+    banner,
+    heard
+      ? `NATS is away since ${clock(nats.since)}: what you see is as old as that. On the hosts user limits and local policies stand. ${nats.problem}`
+      : `The dashboard is not heard since ${clock(since)} (${span((now - since) * 1000)}): is \`gleaner up\` or \`gleaner dashboard\` running? It is tried again all the time.`,
+  );
+}
+
+function help(): void {
+  const dialog = find<HTMLDialogElement>('dialog');
+  const keys: readonly (readonly [string, string])[] = [
+    ...places.map(({ key, name }) => [`g ${key}`, name] as const),
+    ['/', 'filter'],
+    ['j k', 'down, up'],
+    ['Enter', 'open'],
+    ['space', 'hold the events'],
+    ['t', 'light or dark'],
+    ['?', 'this'],
+  ];
+  const close = h('button', { type: 'button', class: 'primary' }, 'Close');
+  close.addEventListener('click', () => dialog.close());
+  const list = h('dl');
+  for (const [key, what] of keys)
+    list.append(h('dt', {}, ...key.split(' ').flatMap((one) => [h('kbd', {}, one), ' '])), h('dd', {}, what));
+  dialog.replaceChildren(h('h2', {}, 'Keys'), list, h('div', { class: 'row' }, close));
+  dialog.showModal();
+}
+
+let going = false;
+document.addEventListener('keydown', (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]')) return;
+  const target = event.target as HTMLElement;
+  if (target.matches('input, select, textarea')) return;
+  const { key } = event;
+  const place = going ? places.find((one) => one.key === key) : undefined;
+  going = false;
+  if (place !== undefined) location.hash = place.hash;
+  else if (key === 'g') going = true;
+  else if (key === '?') help();
+  else if (key === 't') retheme();
+  // A focused button or link does by itself what Enter and space mean.
+  else if ((key === 'Enter' || key === ' ') && target.matches('a, button')) return;
+  else if (!page?.key?.(key)) return;
+  event.preventDefault();
+});
+
+function retheme(): void {
+  toggleTheme();
+  page?.update(state);
+}
+
+applyTheme(() => page?.update(state));
+find('theme').addEventListener('click', retheme);
+find('help').addEventListener('click', help);
+window.addEventListener('hashchange', open);
+document.addEventListener('visibilitychange', changed);
+open();
+feed.start();

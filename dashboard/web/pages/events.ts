@@ -1,0 +1,129 @@
+import type { EventRow } from '../../wire.js';
+import { h } from '../dom.js';
+import { clock, cores, memory, NONE, number, words } from '../format.js';
+import type { Page } from '../page.js';
+import { chip, EVENT_TONES, functionHref } from '../parts.js';
+import type { State } from '../state.js';
+import { type Column, Table, textCell } from '../table.js';
+
+const amount = (row: EventRow, value: number | null): string =>
+  value === null
+    ? ''
+    : row.resource === 'cpu'
+      ? cores(value)
+      : row.resource === 'memory'
+        ? memory(value)
+        : number(value);
+
+const columns: readonly Column<EventRow>[] = [
+  {
+    title: 'Time',
+    width: '74px',
+    spare: 0,
+    cell: textCell(
+      ({ at }) => clock(at),
+      () => 'dim',
+    ),
+  },
+  {
+    title: 'Kind',
+    width: '92px',
+    spare: 0,
+    cell: (element) => (row) => element.replaceChildren(chip(row.kind, EVENT_TONES[row.kind] ?? '')),
+  },
+  {
+    title: 'Function',
+    width: '1.4fr',
+    spare: 0,
+    cell: textCell(
+      (row) => row.function ?? NONE,
+      (row) => (row.function === null ? 'dim' : 'name'),
+    ),
+  },
+  { title: 'Host', width: '110px', spare: 3, cell: textCell(({ host }) => host) },
+  { title: 'What', width: '76px', spare: 2, cell: textCell(({ resource }) => resource ?? '') },
+  {
+    title: 'Change',
+    width: '150px',
+    spare: 1,
+    cell: textCell((row) =>
+      row.before === null && row.after === null ? '' : `${amount(row, row.before)} → ${amount(row, row.after)}`,
+    ),
+  },
+  { title: 'Reason', width: '1.2fr', spare: 0, cell: textCell(({ reason }) => words(reason)) },
+];
+
+export function eventsPage(): Page {
+  const kinds = new Map<string, HTMLButtonElement>();
+  const off = new Set<string>();
+  const search = h('input', {
+    class: 'search',
+    type: 'search',
+    placeholder: 'Filter  ( / )',
+    'aria-label': 'Filter by function or reason',
+  });
+  const hold = h('button', { type: 'button', title: 'Hold the list still (space)' }, 'Hold');
+  const table = new Table<EventRow>({
+    columns,
+    key: ({ id }) => String(id),
+    href: (row) => (row.function === null ? '#/events' : functionHref(row.function)),
+    sortedBy: '',
+    empty: 'no event yet',
+    height: 'calc(100vh - 178px)',
+  });
+  const chips = h('div', { class: 'chips' });
+  let rows: readonly EventRow[] = [];
+  let held = false;
+  const show = (): void => {
+    const text = search.value.trim().toLowerCase();
+    table.set(
+      rows.filter(
+        (row) =>
+          !off.has(row.kind) &&
+          (text === '' || `${row.function ?? ''} ${row.reason} ${row.host}`.toLowerCase().includes(text)),
+      ),
+    );
+  };
+  for (const [kind, tone] of Object.entries(EVENT_TONES)) {
+    const button = h('button', { type: 'button', class: `chip ${tone}`, 'aria-pressed': 'true' }, kind);
+    button.addEventListener('click', () => {
+      if (!off.delete(kind)) off.add(kind);
+      button.setAttribute('aria-pressed', String(!off.has(kind)));
+      show();
+    });
+    kinds.set(kind, button);
+    chips.append(button);
+  }
+  const toggle = (): void => {
+    held = !held;
+    hold.textContent = held ? 'Go on' : 'Hold';
+  };
+  hold.addEventListener('click', toggle);
+  search.addEventListener('input', show);
+  const element = h(
+    'div',
+    {},
+    h('div', { class: 'head' }, h('h1', {}, 'Events'), h('span', { class: 'space' }), hold, search),
+    h('div', { class: 'head' }, chips),
+    h('section', { class: 'card flush' }, table.element),
+  );
+  return {
+    title: 'Events',
+    element,
+    update(state: State) {
+      if (held || rows === state.events) return;
+      rows = state.events;
+      show();
+    },
+    key(key) {
+      if (key === '/') search.focus();
+      else if (key === ' ') toggle();
+      else if (key === 'j' || key === 'ArrowDown') table.move(1);
+      else if (key === 'k' || key === 'ArrowUp') table.move(-1);
+      else if (key === 'Enter' && table.marked !== null) location.hash = table.marked;
+      else return false;
+      return true;
+    },
+    destroy: () => table.destroy(),
+  };
+}

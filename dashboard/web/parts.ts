@@ -1,0 +1,177 @@
+import type { FunctionRow, GrantView } from '../wire.js';
+import { h, setClass, setStyle, setText, svg } from './dom.js';
+import { nameParts, words } from './format.js';
+import type { Tone } from './plot.js';
+
+/** A figure with its recent past. */
+export class Kpi {
+  readonly element: HTMLElement;
+  readonly #value = h('span');
+  readonly #unit = h('small');
+  readonly #note = h('div', { class: 'note' });
+  readonly #line = svg('path', { class: 'spark-line' });
+  readonly #fill = svg('path', { class: 'spark-fill' });
+
+  constructor(label: string, tone: Tone, title: string) {
+    this.element = h(
+      'section',
+      { class: `card kpi w3 tone-${tone}`, title },
+      h('div', { class: 'label' }, label),
+      h('div', { class: 'value' }, this.#value, ' ', this.#unit),
+      this.#note,
+      svg('svg', { viewBox: '0 0 100 30', preserveAspectRatio: 'none', 'aria-hidden': 'true' }, this.#fill, this.#line),
+    );
+  }
+
+  set(value: string, unit: string, note: string, past: readonly (number | null)[]): void {
+    setText(this.#value, value);
+    setText(this.#unit, unit);
+    setText(this.#note, note);
+    const line = sparkPath(past.slice(-180));
+    this.#line.setAttribute('d', line);
+    this.#fill.setAttribute('d', line === '' ? '' : `${line}V30H${line.slice(1, line.indexOf(' '))}Z`);
+  }
+}
+
+function sparkPath(values: readonly (number | null)[]): string {
+  const known = values.filter((value): value is number => value !== null);
+  if (known.length < 2) return '';
+  const high = Math.max(...known);
+  const low = Math.min(0, ...known);
+  const height = high - low || 1;
+  let path = '';
+  for (const [i, value] of values.entries()) {
+    if (value === null) continue;
+    const x = (100 * i) / (values.length - 1);
+    path += `${path === '' ? 'M' : 'L'}${x.toFixed(1)} ${(29 - (27 * (value - low)) / height).toFixed(1)}`;
+  }
+  return path;
+}
+
+export const chip = (text: string, tone: Tone | '' = '', title = ''): HTMLElement =>
+  h('span', { class: `chip ${tone}`, title: title || null }, text);
+
+export const modeTone = (mode: string): Tone | '' =>
+  mode === 'enforce' ? 'green' : mode === 'recommend' ? 'blue' : '';
+
+/** What is out of the ordinary about a function. */
+export function functionChips(row: FunctionRow): HTMLElement[] {
+  const chips = [chip(row.mode, modeTone(row.mode))];
+  if (row.paused) chips.push(chip('paused', 'amber', 'user limits stand until it is resumed'));
+  if (row.alarm) chips.push(chip('slower than without', 'red', 'slower than its own control arm, beyond chance'));
+  if (missesObjective(row)) chips.push(chip('misses its objective', 'red'));
+  return chips;
+}
+
+export const missesObjective = ({ p99, slo }: FunctionRow): boolean => p99 !== null && slo !== null && p99 > slo;
+
+export const functionHref = (name: string): string => `#/function${encodeURI(name)}`;
+
+export function functionLink(name: string): HTMLAnchorElement {
+  const [space, last] = nameParts(name);
+  return h('a', { class: 'name', href: functionHref(name), title: name }, h('span', { class: 'ns' }, space), last);
+}
+
+/** What is in force against what the user asked for, and what is used. */
+export class LimitBar {
+  readonly element: HTMLElement;
+  readonly #fill = h('i');
+  readonly #user = h('b');
+  readonly #used = h('u');
+  readonly #text = h('span');
+
+  constructor() {
+    this.element = h(
+      'div',
+      { class: 'limit' },
+      h('div', { class: 'bar' }, this.#fill, this.#user, this.#used),
+      this.#text,
+    );
+  }
+
+  /** `used`: null where it has another unit than the limit. */
+  set(limit: number, user: number, used: number | null, text: string, title: string): void {
+    const scale = 100 / (Math.max(limit, user, used ?? 0) || 1);
+    const at = (value: number): string => `${Math.min(100, value * scale).toFixed(1)}%`;
+    setStyle(this.#fill, 'width', at(limit));
+    setStyle(this.#user, 'left', `calc(${at(user)} - 1px)`);
+    setStyle(this.#used, 'width', used === null ? '0' : at(used));
+    const near = Math.abs(limit - user) <= user * 0.005;
+    setClass(this.element, `limit ${near ? 'tone-muted' : limit < user ? 'tone-green' : 'tone-blue'}`);
+    setText(this.#text, text);
+    if (this.element.title !== title) this.element.title = title;
+  }
+}
+
+/** A decision's range as a picture: what was allowed, what was granted, the user's limit, the peak that was seen. */
+export function rangeMark(grant: GrantView, unit: (value: number) => string): HTMLElement {
+  const { lower, upper, granted, user, peak } = grant;
+  const most = Math.max(upper ?? 0, granted ?? 0, user ?? 0, peak ?? 0) * 1.05 || 1;
+  const at = (value: number): string => `${((100 * value) / most).toFixed(1)}%`;
+  const place = (name: string, styles: Readonly<Record<string, string>>): HTMLElement => {
+    const element = h('span', { class: name });
+    for (const [property, value] of Object.entries(styles)) setStyle(element, property, value);
+    return element;
+  };
+  const tone = granted === null || user === null || granted === user ? 'muted' : granted < user ? 'green' : 'blue';
+  const said = [
+    `allowed ${unit(lower ?? Number.NaN)} to ${unit(upper ?? Number.NaN)} (${words(grant.rangeReason)})`,
+    `granted ${unit(granted ?? Number.NaN)} (${words(grant.choice)})`,
+    `user ${unit(user ?? Number.NaN)}`,
+    ...(peak === null ? [] : [`peak ${unit(peak)}`]),
+  ].join(', ');
+  const marks = [place('axis', {})];
+  if (lower !== null && upper !== null)
+    marks.push(place('allowed', { left: at(lower), width: `max(4px, ${at(Math.max(0, upper - lower))})` }));
+  if (user !== null) marks.push(place('user', { left: at(user) }));
+  if (peak !== null) marks.push(place('peak', { left: at(peak) }));
+  if (granted !== null) marks.push(place('granted', { left: at(granted) }));
+  return h('span', { class: `range tone-${tone}`, role: 'img', 'aria-label': said, title: said }, ...marks);
+}
+
+/** Named amounts as one bar with a legend. */
+export function stacked(
+  parts: readonly { readonly name: string; readonly value: number; readonly tone: Tone | 'muted' }[],
+): HTMLElement {
+  const bar = h('div', { class: 'stack', 'aria-hidden': 'true' });
+  const legend = h('div', { class: 'legend' });
+  for (const { name, value, tone } of parts) {
+    const piece = h('i', { class: `tone-${tone}` });
+    setStyle(piece, 'flex', String(value));
+    bar.append(piece);
+    legend.append(h('span', { class: `tone-${tone}` }, h('i'), `${name} `, h('b', {}, String(value))));
+  }
+  return h('div', {}, bar, legend);
+}
+
+export const EVENT_TONES: Readonly<Record<string, Tone | ''>> = {
+  safeguard: 'amber',
+  harvest: 'green',
+  loan: 'blue',
+  release: '',
+  oom: 'red',
+  drift: 'red',
+  lifecycle: 'blue',
+  mode: 'amber',
+};
+
+/** A card with a heading; `after` stands at its right. */
+export function card(wide: string, title: string, note: string, ...children: readonly (Node | null)[]): HTMLElement {
+  return h(
+    'section',
+    { class: `card ${wide}` },
+    h('h2', {}, title, note === '' ? null : h('small', {}, note)),
+    ...children,
+  );
+}
+
+export function plotCard(
+  wide: string,
+  title: string,
+  note: string,
+  plot: { element: HTMLElement; legend: HTMLElement },
+): HTMLElement {
+  const made = card(wide, title, note, plot.element);
+  made.querySelector('h2')?.append(plot.legend);
+  return made;
+}

@@ -1,0 +1,185 @@
+import uPlot from '/vendor/uplot.js';
+import { h } from './dom.js';
+import { NONE } from './format.js';
+
+export type Tone = 'green' | 'blue' | 'amber' | 'red' | 'violet' | 'faint' | 'text';
+
+export interface Line {
+  readonly label: string;
+  readonly tone: Tone;
+  readonly width?: number;
+  readonly dash?: boolean;
+  readonly fill?: boolean;
+  /** Steps instead of slopes: a limit holds until it changes. */
+  readonly steps?: boolean;
+  /** Points that stand alone, not a line. */
+  readonly points?: boolean;
+  /** Not in the legend: the edge of a band. */
+  readonly quiet?: boolean;
+}
+
+export interface PlotOptions {
+  readonly lines: readonly Line[];
+  /** Bands between two lines, by their index. */
+  readonly bands?: readonly { readonly upper: number; readonly lower: number; readonly tone: Tone }[];
+  readonly unit: (value: number) => string;
+  readonly height?: number;
+  readonly least?: number;
+  /** Top of the axis where everything is below it. */
+  readonly top?: number;
+  /** Plots with one name show the same time under the pointer. */
+  readonly sync?: string;
+  /** Steps of learning on the x axis, not times. */
+  readonly plainX?: boolean;
+  readonly none?: string;
+  /** Marks of the axis at powers of two: bytes. */
+  readonly binary?: boolean;
+}
+
+const styleOf = (): ((name: string) => string) => {
+  const style = getComputedStyle(document.documentElement);
+  return (name) => style.getPropertyValue(`--${name}`).trim();
+};
+
+/** 1 MiB to 1 TiB. */
+const POWERS = Array.from({ length: 21 }, (_, i) => 2 ** (20 + i));
+
+/** Takes a colour apart for a translucent fill. */
+const translucent = (colour: string, share: number): string => {
+  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16));
+  return `rgb(${red} ${green} ${blue} / ${share})`;
+};
+
+/** One uPlot with Gleaner's colours, as wide as its place, drawn anew when the theme changes. */
+export class Plot {
+  readonly element: HTMLDivElement;
+  readonly legend: HTMLDivElement;
+  readonly #options: PlotOptions;
+  readonly #values: HTMLElement[] = [];
+  readonly #none: HTMLDivElement;
+  readonly #observer: ResizeObserver;
+  #plot: uPlot | null = null;
+  #data: uPlot.AlignedData = [[]];
+  #theme = '';
+
+  constructor(options: PlotOptions) {
+    this.#options = options;
+    this.#none = h('div', { class: 'none' }, options.none ?? 'nothing yet');
+    this.element = h('div', { class: 'plot' }, this.#none);
+    this.legend = h('div', { class: 'legend' });
+    for (const line of options.lines) {
+      const value = h('b');
+      this.#values.push(value);
+      if (!line.quiet) this.legend.append(h('span', { class: `tone-${line.tone}` }, h('i'), `${line.label} `, value));
+    }
+    this.#observer = new ResizeObserver(() => this.#resize());
+    this.#observer.observe(this.element);
+  }
+
+  /** `data`: the x column, then one per line. */
+  set(data: readonly (readonly (number | null)[])[]): void {
+    const known = data[0]?.length ?? 0;
+    this.#none.hidden = known > 1;
+    this.#data = data as uPlot.AlignedData;
+    if (known <= 1) {
+      this.#plot?.destroy();
+      this.#plot = null;
+      return;
+    }
+    const theme = document.documentElement.dataset.theme ?? '';
+    if (this.#plot === null || theme !== this.#theme) this.#make(theme);
+    else this.#plot.setData(this.#data);
+    this.#showValues(this.#plot?.cursor.idx ?? null);
+  }
+
+  destroy(): void {
+    this.#observer.disconnect();
+    this.#plot?.destroy();
+    this.#plot = null;
+  }
+
+  #width(): number {
+    return Math.max(120, this.element.clientWidth);
+  }
+
+  #resize(): void {
+    const width = this.#width();
+    if (this.#plot !== null && this.#plot.width !== width)
+      this.#plot.setSize({ width, height: this.#options.height ?? 190 });
+  }
+
+  #make(theme: string): void {
+    this.#plot?.destroy();
+    this.#theme = theme;
+    const colour = styleOf();
+    const { lines, bands = [], unit, height = 190, least = 0, top = 0, sync, plainX, binary } = this.#options;
+    const font = `11px ${colour('sans')}`;
+    const axis = { stroke: colour('muted'), font, ticks: { show: false }, grid: { stroke: colour('grid'), width: 1 } };
+    const stepped = uPlot.paths.stepped?.({ align: 1 });
+    const series: uPlot.Series[] = lines.map((line) => {
+      const stroke = colour(line.tone);
+      return {
+        label: line.label,
+        stroke,
+        width: line.points ? 0 : (line.width ?? 1.8),
+        spanGaps: true,
+        points: { show: line.points === true, size: 6, fill: stroke },
+        ...(line.dash ? { dash: [5, 4] } : {}),
+        ...(line.fill ? { fill: translucent(stroke, 0.13) } : {}),
+        ...(line.steps && stepped ? { paths: stepped } : {}),
+      };
+    });
+    this.#plot = new uPlot(
+      {
+        width: this.#width(),
+        height,
+        padding: [8, 18, 0, 0],
+        legend: { show: false },
+        cursor: {
+          y: false,
+          points: { size: 7 },
+          drag: { x: false, y: false },
+          ...(sync === undefined ? {} : { sync: { key: sync } }),
+        },
+        scales: {
+          x: { time: !plainX },
+          y: { range: (_plot, low, high) => [Math.min(least, low), Math.max(top, high * 1.08, least + 1e-6)] },
+        },
+        series: [{}, ...series],
+        bands: bands.map(({ upper, lower, tone }) => ({
+          series: [upper + 1, lower + 1],
+          fill: translucent(colour(tone), 0.18),
+        })),
+        axes: [
+          { ...axis, size: 26, space: 70, ...(plainX ? {} : { values: clockLabels }) },
+          {
+            ...axis,
+            size: 58,
+            space: 36,
+            values: (_plot, splits) => splits.map(unit),
+            ...(binary ? { incrs: POWERS } : {}),
+          },
+        ],
+        hooks: { setCursor: [(plot) => this.#showValues(plot.cursor.idx ?? null)] },
+      },
+      this.#data,
+      this.element,
+    );
+  }
+
+  /** Under the pointer, else the newest. */
+  #showValues(index: number | null): void {
+    for (const [i, element] of this.#values.entries()) {
+      const column = this.#data[i + 1] ?? [];
+      let value = index === null ? null : column[index];
+      for (let at = column.length - 1; index === null && value == null && at >= 0; at--) value = column[at];
+      const text = value == null ? NONE : this.#options.unit(value);
+      if (element.textContent !== text) element.textContent = text;
+    }
+  }
+}
+
+const clockLabels = (_plot: uPlot, splits: number[]): string[] => {
+  const fine = (splits[1] ?? 0) - (splits[0] ?? 0) < 60;
+  return splits.map((at) => new Date(at * 1000).toTimeString().slice(0, fine ? 8 : 5));
+};

@@ -1,0 +1,111 @@
+import type {
+  EventRow,
+  FunctionRow,
+  HostRow,
+  MeanFieldColumn,
+  MeanFieldRow,
+  NatsState,
+  OverviewColumn,
+  ServiceRow,
+  Snapshot,
+  Tick,
+  Totals,
+  Waiting,
+} from '../wire.js';
+
+export type History<K extends string> = Record<K, (number | null)[]>;
+
+const KEPT_EVENTS = 500;
+const OVERVIEW_POINTS = 900;
+const FIELD_POINTS = 720;
+const OVERVIEW: readonly OverviewColumn[] = [
+  'at',
+  'capacity',
+  'granted',
+  'wanted',
+  'harvested',
+  'lent',
+  'sloKept',
+  'safeguard',
+  'calls',
+];
+const FIELD: readonly MeanFieldColumn[] = [
+  'at',
+  'occupancyCpu',
+  'occupancyMemory',
+  'priceCpu',
+  'priceMemory',
+  'members',
+];
+
+/** All that the page knows; every list in it is bounded. */
+export class State {
+  version = '';
+  writable = false;
+  now = 0;
+  nats: NatsState = { connected: false, server: '', since: 0, problem: '' };
+  totals: Totals | null = null;
+  hosts: readonly HostRow[] = [];
+  readonly functions = new Map<string, FunctionRow>();
+  /** Newest first. */
+  events: EventRow[] = [];
+  meanField: MeanFieldRow | null = null;
+  waiting: readonly Waiting[] = [];
+  services: readonly ServiceRow[] = [];
+  overview = emptyHistory(OVERVIEW);
+  field = emptyHistory(FIELD);
+
+  reset(snapshot: Snapshot): void {
+    this.version = snapshot.version;
+    this.writable = snapshot.writable;
+    this.functions.clear();
+    this.events = [];
+    this.meanField = null;
+    this.overview = copyHistory(OVERVIEW, snapshot.history.overview);
+    this.field = copyHistory(FIELD, snapshot.history.field);
+    this.apply(snapshot);
+  }
+
+  apply(tick: Tick): void {
+    this.now = tick.now;
+    this.nats = tick.nats;
+    this.totals = tick.totals;
+    this.hosts = tick.hosts;
+    for (const row of tick.functions ?? []) this.functions.set(row.name, row);
+    for (const name of tick.gone ?? []) this.functions.delete(name);
+    const newest = this.events[0]?.id ?? 0;
+    const events = (tick.events ?? []).filter(({ id }) => id > newest).reverse();
+    if (events.length > 0) this.events = [...events, ...this.events].slice(0, KEPT_EVENTS);
+    if (tick.meanField !== undefined) this.meanField = tick.meanField;
+    if (tick.waiting !== undefined) this.waiting = tick.waiting;
+    if (tick.services !== undefined) this.services = tick.services;
+    if (tick.overview !== undefined) append(this.overview, OVERVIEW, tick.overview, OVERVIEW_POINTS);
+    if (tick.field !== undefined) append(this.field, FIELD, tick.field, FIELD_POINTS);
+  }
+}
+
+function emptyHistory<K extends string>(columns: readonly K[]): History<K> {
+  return Object.fromEntries(columns.map((name) => [name, []])) as unknown as History<K>;
+}
+
+function copyHistory<K extends string>(
+  columns: readonly K[],
+  from: Readonly<Record<K, readonly (number | null)[]>>,
+): History<K> {
+  return Object.fromEntries(columns.map((name) => [name, [...from[name]]])) as unknown as History<K>;
+}
+
+function append<K extends string>(
+  history: History<K>,
+  columns: readonly K[],
+  row: readonly (number | null)[],
+  most: number,
+): void {
+  const at = history[columns[0]!];
+  // The newest point of a snapshot comes again with the first tick after it.
+  if (at.length > 0 && (row[0] ?? 0) <= (at.at(-1) ?? 0)) return;
+  for (const [i, name] of columns.entries()) {
+    history[name].push(row[i] ?? null);
+    if (history[name].length > most) history[name].shift();
+  }
+}

@@ -1,0 +1,309 @@
+/**
+ * What the dashboard's server tells its page: plain JSON, no import of anything, so that both sides compile against it.
+ * Millicores, bytes, ms, unless a name says otherwise. Times are of the wall clock, seconds since 1970, as plots want them.
+ */
+
+export interface HostRow {
+  readonly host: string;
+  readonly mode: string;
+  readonly platform: string;
+  readonly version: string;
+  readonly killed: boolean;
+  readonly killedBy: readonly string[];
+  readonly engineAnswers: boolean;
+  readonly alarm: boolean;
+  /** Of the last report or answer. */
+  readonly seen: number;
+  readonly cpu: number;
+  readonly memory: number;
+  readonly allocatableCpu: number;
+  readonly allocatableMemory: number;
+  readonly grantedCpu: number;
+  readonly grantedMemory: number;
+  readonly wantedCpu: number;
+  readonly wantedMemory: number;
+  readonly poolCpu: number;
+  readonly poolMemory: number;
+  readonly functions: number;
+  readonly containers: number;
+  readonly running: number;
+  readonly calls: number;
+  /** How fast the host's own clock goes against ours: 10 on a simulated host at tenfold speed. */
+  readonly clockRate: number;
+}
+
+/** One function over all hosts. */
+export interface FunctionRow {
+  readonly name: string;
+  readonly hosts: number;
+  readonly mode: string;
+  readonly paused: boolean;
+  readonly alarm: boolean;
+  readonly manager: string;
+  readonly phase: string;
+  readonly cpuMode: 'quota' | 'weight';
+  readonly calls: number;
+  /** Calls per second of the host's clock, of late. */
+  readonly rate: number;
+  readonly running: number;
+  readonly containers: number;
+  readonly userCpu: number;
+  readonly cpu: number;
+  readonly userShares: number;
+  readonly shares: number;
+  readonly userMemory: number;
+  readonly memory: number;
+  readonly usedCpu: number;
+  readonly usedMemory: number;
+  /** Core-seconds since the hook's start. */
+  readonly harvested: number;
+  readonly lent: number;
+  readonly borrowedMemory: number;
+  /** Seconds, an estimate. */
+  readonly saved: number;
+  readonly p99: number | null;
+  readonly slo: number | null;
+  readonly slowdown: number | null;
+  readonly safeguard: string;
+}
+
+export interface EventRow {
+  /** Rises; the page knows by it what it has. */
+  readonly id: number;
+  readonly at: number;
+  readonly kind: string;
+  readonly function: string | null;
+  readonly host: string;
+  readonly resource: string | null;
+  readonly before: number | null;
+  readonly after: number | null;
+  readonly reason: string;
+}
+
+export interface ServiceRow {
+  readonly service: string;
+  readonly host: string;
+  readonly version: string;
+  /** ISO. */
+  readonly started: string;
+  readonly requests: number;
+  readonly errors: number;
+  /** Mean, microseconds. */
+  readonly micros: number;
+  readonly lastError: string;
+}
+
+export interface MeanFieldRow {
+  readonly at: number;
+  readonly publisher: string;
+  readonly epoch: number;
+  readonly members: number;
+  readonly wantedCpu: number;
+  readonly wantedMemory: number;
+  readonly allocatedCpu: number;
+  readonly allocatedMemory: number;
+  readonly containers: number;
+  readonly capacityCpu: number;
+  readonly capacityMemory: number;
+  /** Mean and standard deviation over members of each feature. */
+  readonly features: readonly { readonly name: string; readonly mean: number; readonly deviation: number }[];
+  readonly hosts: readonly {
+    readonly host: string;
+    readonly occupancyCpu: number;
+    readonly occupancyMemory: number;
+    readonly priceCpu: number;
+    readonly priceMemory: number;
+  }[];
+  readonly agentHosts: readonly { readonly host: string; readonly sequence: number }[];
+}
+
+/** Who waited for whom on one host of late. */
+export interface Waiting {
+  readonly host: string;
+  /** Seconds of the host's clock that it covers. */
+  readonly span: number;
+  /** The functions of rows and columns, the one that waited longest first. */
+  readonly names: readonly string[];
+  /** `matrix[i][j]`: ms that i waited while j ran. */
+  readonly matrix: readonly (readonly number[])[];
+  /** Each in the order of `names`. */
+  readonly waited: readonly number[];
+  readonly ran: readonly number[];
+  readonly throttled: readonly number[];
+}
+
+export interface Totals {
+  /** Cores, of late, and core-seconds since the hooks' start. */
+  readonly harvestedCores: number;
+  readonly harvestedTotal: number;
+  readonly lentCores: number;
+  readonly lentTotal: number;
+  readonly lentMemory: number;
+  readonly savedTotal: number;
+  /** Of the calls of the last five minutes that a function with an objective had; null: none. */
+  readonly sloKept: number | null;
+  readonly sloCalls: number;
+  readonly functionsKept: number;
+  readonly functionsJudged: number;
+  /** Activations of the safeguard per minute, of late, and since the hooks' start. */
+  readonly safeguardRate: number;
+  readonly safeguardTotal: number;
+  readonly callRate: number;
+  readonly phases: Readonly<Record<string, number>>;
+  readonly managers: Readonly<Record<string, number>>;
+}
+
+/** Columns of the overview's plots, oldest first. */
+export const OVERVIEW_COLUMNS = [
+  'at',
+  'capacity',
+  'granted',
+  'wanted',
+  'harvested',
+  'lent',
+  'sloKept',
+  'safeguard',
+  'calls',
+] as const;
+export type OverviewColumn = (typeof OVERVIEW_COLUMNS)[number];
+export type Columns<K extends string> = Readonly<Record<K, readonly (number | null)[]>>;
+
+export const MEAN_FIELD_COLUMNS = [
+  'at',
+  'occupancyCpu',
+  'occupancyMemory',
+  'priceCpu',
+  'priceMemory',
+  'members',
+] as const;
+export type MeanFieldColumn = (typeof MEAN_FIELD_COLUMNS)[number];
+
+export interface NatsState {
+  readonly connected: boolean;
+  readonly server: string;
+  /** Since when it is so. */
+  readonly since: number;
+  /** What must be mended; empty: nothing. */
+  readonly problem: string;
+}
+
+/** Sent at each second; what has not changed is absent. */
+export interface Tick {
+  readonly now: number;
+  readonly nats: NatsState;
+  readonly totals: Totals;
+  readonly hosts: readonly HostRow[];
+  readonly functions?: readonly FunctionRow[];
+  readonly gone?: readonly string[];
+  readonly events?: readonly EventRow[];
+  readonly meanField?: MeanFieldRow;
+  readonly waiting?: readonly Waiting[];
+  readonly services?: readonly ServiceRow[];
+  /** The newest point of each history. */
+  readonly overview?: readonly (number | null)[];
+  readonly field?: readonly (number | null)[];
+}
+
+/** Sent first. */
+export interface Snapshot extends Tick {
+  readonly version: string;
+  /** A token is set, so whoever has it may change something. */
+  readonly writable: boolean;
+  readonly history: { readonly overview: Columns<OverviewColumn>; readonly field: Columns<MeanFieldColumn> };
+}
+
+export const FUNCTION_COLUMNS = [
+  'at',
+  'usedCpu',
+  'peakCpu',
+  'cpuMin',
+  'cpu',
+  'cpuMax',
+  'userCpu',
+  'usedMemory',
+  'peakMemory',
+  'memoryMin',
+  'memory',
+  'memoryMax',
+  'userMemory',
+  'mean',
+  'p99',
+  'slo',
+  'control',
+  'wait',
+  'throttled',
+  'slowdown',
+  'weight',
+  'calls',
+] as const;
+export type FunctionColumn = (typeof FUNCTION_COLUMNS)[number];
+
+export interface GrantView {
+  readonly user: number | null;
+  readonly wanted: number | null;
+  readonly lower: number | null;
+  readonly upper: number | null;
+  readonly granted: number | null;
+  readonly peak: number | null;
+  readonly rangeReason: string;
+  readonly choice: string;
+}
+
+export interface ActivationView {
+  readonly host: string;
+  readonly activation: string;
+  readonly at: number;
+  readonly duration: number;
+  readonly init: number;
+  readonly cold: boolean;
+  readonly control: boolean;
+  readonly enforced: boolean;
+  readonly ended: string;
+  readonly cpuMode: string;
+  readonly shares: number | null;
+  readonly userShares: number | null;
+  readonly cpu: GrantView;
+  readonly memory: GrantView;
+  readonly loan: number;
+  readonly tripped: boolean;
+  readonly harvested: number;
+  readonly accelerated: number;
+  readonly saved: number;
+}
+
+export interface AgentStep {
+  readonly at: number;
+  readonly step: number;
+  readonly phase: string;
+  readonly features: readonly number[];
+  readonly priceCpu: number | null;
+  readonly wish: { readonly cpu: number | null; readonly memory: number | null; readonly weight: number | null };
+  readonly sent: boolean;
+}
+
+/** Everything of one function; asked for by its page. */
+export interface FunctionDetail {
+  readonly name: string;
+  readonly history: Columns<FunctionColumn>;
+  /** Step and reward; empty for a manager without one. */
+  readonly learning: { readonly step: readonly number[]; readonly reward: readonly number[] };
+  readonly featureNames: readonly string[];
+  readonly activations: readonly ActivationView[];
+  readonly steps: readonly AgentStep[];
+  /** Why something could not be had. */
+  readonly problems: readonly string[];
+}
+
+export type ActionName = 'pause' | 'resume' | 'mode' | 'restore' | 'retrain';
+
+export interface ActionRequest {
+  readonly action: ActionName;
+  readonly function?: string;
+  /** `default`: as configured. */
+  readonly mode?: string;
+}
+
+export interface ActionAnswer {
+  readonly ok: boolean;
+  readonly text: string;
+}

@@ -1,0 +1,133 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test from 'ava';
+import { LatencyHistogram } from '../../broker/index.js';
+import { HostGuard } from '../../dashboard/server/host-guard.js';
+import { keptCalls, ObjectiveWindow } from '../../dashboard/server/objectives.js';
+import { RateWindow } from '../../dashboard/server/rates.js';
+import { rounded, Series } from '../../dashboard/server/series.js';
+import { Token } from '../../dashboard/server/token.js';
+import { WaitingDesk } from '../../dashboard/server/waiting.js';
+
+test('a wait is charged to those who ran meanwhile, each by the CPU it used, and never to oneself beside others', (t) => {
+  const desk = new WaitingDesk(60_000);
+  const turn = (name: string, waited: number, ran: number, at = 1000): void =>
+    desk.take({ at, function: name, waited, ran, throttled: 0, span: 1000 });
+  turn('a', 90, 50);
+  turn('b', 0, 200);
+  turn('c', 0, 100);
+  const { names, matrix, waited } = desk.view('host', 2000, 10);
+  t.deepEqual(names, ['a', 'b', 'c']);
+  // 90 ms over 300 ms of the others: b 200/300, c 100/300.
+  t.deepEqual(matrix[0], [0, 60, 30]);
+  t.deepEqual(waited, [90, 0, 0]);
+  // Who is alone waits for its own other calls.
+  const alone = new WaitingDesk(60_000);
+  alone.take({ at: 1000, function: 'a', waited: 5, ran: 7, throttled: 0, span: 1000 });
+  t.deepEqual(alone.view('host', 2000, 10).matrix, [[5]]);
+  // What is older than the window is gone.
+  t.deepEqual(desk.view('host', 62_000, 10).names, []);
+});
+
+test('what waited is charged in full, whatever is shown of it', (t) => {
+  const desk = new WaitingDesk(60_000);
+  for (let i = 0; i < 5; i++)
+    desk.take({ at: 0, function: `f${i}`, waited: 10 * i, ran: 1 + i, throttled: 0, span: 1000 });
+  const { matrix, waited } = desk.view('host', 1000, 5);
+  for (const [i, row] of matrix.entries())
+    t.true(Math.abs(row.reduce((sum, value) => sum + value, 0) - waited[i]!) < 1e-9);
+});
+
+test('a rate is the rise over the window per second of the host, and a counter that begins anew is no fall', (t) => {
+  const window = new RateWindow(10_000);
+  window.take('a', 0, 100, 1);
+  window.take('a', 5000, 110, 1);
+  t.is(window.rate(5000), 2);
+  // At tenfold time the same rise is a tenth.
+  window.take('b', 0, 0, 10);
+  window.take('b', 5000, 50, 10);
+  t.is(window.rate(5000), 3);
+  window.take('a', 6000, 1, 1);
+  t.is(window.rate(6000), 1, 'only b');
+  t.is(window.rate(100_000), 0, 'nobody has been heard of');
+});
+
+test('calls within the objective: whole buckets below it, and the share below it of the one it cuts', (t) => {
+  const histogram = new LatencyHistogram();
+  for (let i = 0; i < 8; i++) histogram.record(10);
+  for (let i = 0; i < 2; i++) histogram.record(1000);
+  t.is(keptCalls(histogram.toMessage(), 100), 8);
+  t.is(keptCalls(histogram.toMessage(), 5000), 10);
+  const window = new ObjectiveWindow(60_000);
+  t.is(window.view(0).share, null);
+  window.take(0, histogram.toMessage(), 100);
+  t.deepEqual(window.view(1000), { share: 0.8, calls: 10 });
+  t.is(window.view(61_000).share, null);
+});
+
+test('a series keeps the newest rows, tells what is unknown as null, and its time with all digits', (t) => {
+  const series = new Series(['at', 'value'] as const, 3);
+  t.is(series.last(), null);
+  for (let i = 0; i < 5; i++) series.push({ at: 1_795_852_700 + i, ...(i === 3 ? {} : { value: i }) });
+  t.deepEqual(series.columns(), { at: [1_795_852_702, 1_795_852_703, 1_795_852_704], value: [2, null, 4] });
+  t.deepEqual(series.last(), [1_795_852_704, 4]);
+  t.deepEqual([123_456, 1.234_56, 0.000_123_456, 0, -12.344].map(rounded), [123_456, 1.235, 0.000_123_5, 0, -12.34]);
+});
+
+test('only its own names are answered: a name made to point here is not one of them (DNS rebinding)', (t) => {
+  const guard = new HostGuard('127.0.0.1', 9780, ['gleaner.example', 'tunnel:8443']);
+  for (const host of [
+    '127.0.0.1:9780',
+    'localhost:9780',
+    'LOCALHOST:9780',
+    '[::1]:9780',
+    'gleaner.example',
+    'tunnel:8443',
+  ])
+    t.true(guard.allows(host), host);
+  for (const host of [
+    undefined,
+    '',
+    'evil.example',
+    'evil.example:9780',
+    'localhost',
+    '127.0.0.1:80',
+    'localhost:9780.evil',
+  ])
+    t.false(guard.allows(host), String(host));
+  t.true(guard.sameOrigin({}));
+  t.true(guard.sameOrigin({ origin: 'http://localhost:9780', 'sec-fetch-site': 'same-origin' }));
+  t.false(guard.sameOrigin({ origin: 'http://evil.example' }));
+  t.false(guard.sameOrigin({ origin: 'null' }));
+  t.false(guard.sameOrigin({ 'sec-fetch-site': 'cross-site' }));
+});
+
+test('a token is right or wrong as a whole; a file that others may read, or a short one, is refused by name', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'gleaner-token-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  const write = (name: string, text: string, mode: number): string => {
+    writeFileSync(join(folder, name), text, { mode });
+    return join(folder, name);
+  };
+  const token = Token.read(write('good', 'correct horse battery\n', 0o600));
+  t.true(token.allows('Bearer correct horse battery'));
+  for (const wrong of [
+    undefined,
+    '',
+    'Bearer ',
+    'correct horse battery',
+    'Bearer correct horse batter',
+    'Basic correct horse battery',
+  ])
+    t.false(token.allows(wrong), String(wrong));
+  t.throws(() => Token.read(write('open', 'correct horse battery', 0o644)), {
+    code: 'GLN_DASHBOARD_TOKEN',
+    message: /others/,
+  });
+  t.throws(() => Token.read(write('short', 'too short', 0o600)), {
+    code: 'GLN_DASHBOARD_TOKEN',
+    message: /less than 16/,
+  });
+  t.throws(() => Token.read(join(folder, 'none')), { code: 'GLN_DASHBOARD_TOKEN', message: /cannot be read/ });
+});
