@@ -1,7 +1,12 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import test from 'ava';
-import { projectPackages, TensorFlowEngine } from '../../../agents/index.js';
+import { orthogonal, projectPackages, saveCheckpoint, scoreShape, TensorFlowEngine } from '../../../agents/index.js';
+import { SeededRandom } from '../../../config/index.js';
 import { engineSuite } from './engine-suite.js';
-import { silent } from './fixtures.js';
+import { draws, silent } from './fixtures.js';
+import { naiveOutputs } from './naive.js';
 
 /** On the native library, which `npm run tensorflow:install` brings. */
 let native = true;
@@ -23,5 +28,17 @@ if (native) {
     t.true(engine.native);
     t.regex(engine.detail, /native library/);
   });
+  test('tfjs-node opens a checkpoint’s folder by itself', async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'gleaner-checkpoint-'));
+    const parameters = orthogonal(scoreShape, 1, new SeededRandom(1));
+    const networks = { score: { shape: scoreShape, parameters, moments: null } };
+    await saveCheckpoint(folder, { kind: 'faasrm', seed: 1, counters: {}, configuration: {}, networks });
+    const tf = await projectPackages.load('@tensorflow/tfjs-node');
+    const model = await tf.loadLayersModel(`file://${join(folder, 'model.json')}`);
+    const x = draws(11, new SeededRandom(2));
+    const score = (model.predict(tf.tensor2d(x, [1, 11])) as import('@tensorflow/tfjs').Tensor).dataSync()[0]!;
+    t.true(Math.abs(score - naiveOutputs(scoreShape, Float64Array.from(parameters), x)[0]!) < 1e-5);
+  });
+
   engineSuite(() => TensorFlowEngine.load(silent));
 }
