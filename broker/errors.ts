@@ -116,6 +116,7 @@ export class ServiceError extends GleanerError {
   }
 }
 
+/** The embedded nats-server does not start. */
 export class LaunchError extends GleanerError {
   readonly code = 'GLN_BROKER_LAUNCH';
 }

@@ -3,17 +3,19 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { natsReference } from '../../broker/index.js';
 import { configExample, configReference } from '../../config/index.js';
+import { errorsReference } from '../errors-reference.js';
 import { metricsReference } from '../metrics/index.js';
 import { processScreen } from '../output.js';
 import { commandReference } from '../reference.js';
 
-/** The generated pages, by path below the project. */
-export function generatedDocs(program: Command): ReadonlyMap<string, string> {
+/** The generated pages, by path below the project; its sources are read for the errors. */
+export function generatedDocs(program: Command, project = '.'): ReadonlyMap<string, string> {
   return new Map([
     ['docs/reference/config.md', configReference()],
     ['docs/reference/cli.md', commandReference(program)],
     ['docs/reference/metrics.md', metricsReference()],
     ['docs/reference/nats.md', natsReference()],
+    ['docs/reference/errors.md', errorsReference(project)],
     ['config/gleaner.example.yaml', configExample()],
   ]);
 }
@@ -24,7 +26,7 @@ export function addDocs(program: Command): void {
     .description('write the generated reference pages (for developers; run it in the project folder)')
     .option('--folder <path>', 'project folder', '.')
     .action((options: { folder: string }) => {
-      for (const [path, text] of generatedDocs(program)) {
+      for (const [path, text] of generatedDocs(program, options.folder)) {
         const file = join(options.folder, path);
         mkdirSync(join(file, '..'), { recursive: true });
         writeFileSync(file, text);

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { GleanerError } from '../../config/index.js';
 import { type Layout, SERVICE_PARTS } from './layout.js';
 
+/** What was to be changed, checked or removed has not been installed here. */
 export class NotInstalledError extends GleanerError {
   readonly code = 'GLN_NOT_INSTALLED';
 }

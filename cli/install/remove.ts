@@ -5,6 +5,7 @@ import { type Layout, unitOf } from './layout.js';
 import { requireManifest } from './manifest.js';
 import type { ServiceManager } from './service-manager.js';
 
+/** Nothing is removed while a limit is not its user's. */
 export class LimitsNotRestoredError extends GleanerError {
   readonly code = 'GLN_LIMITS_NOT_RESTORED';
 }

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { GleanerError } from '../../config/index.js';
 
+/** systemd did not do what it was asked for. */
 export class ServiceManagerError extends GleanerError {
   readonly code = 'GLN_SYSTEMD';
 }

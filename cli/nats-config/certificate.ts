@@ -4,6 +4,7 @@ import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { GleanerError } from '../../config/index.js';
 
+/** openssl did not make a certificate. */
 export class CertificateError extends GleanerError {
   readonly code = 'GLN_NATS_CERTIFICATE';
 }

@@ -13,10 +13,12 @@ import { ShortestRemainingFirstPolicy } from './shortest-remaining-first.js';
 import { SmallestInRangePolicy } from './smallest-in-range.js';
 import { TargetPolicy } from './target.js';
 
+/** No activation policy has this name. */
 export class UnknownPolicyError extends GleanerError {
   readonly code = 'GLN_POLICY_UNKNOWN';
 }
 
+/** Parameters of an activation policy that it cannot use. */
 export class PolicyParametersError extends GleanerError {
   readonly code = 'GLN_POLICY_PARAMETERS';
 }

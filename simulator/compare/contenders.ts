@@ -17,6 +17,7 @@ export interface Contender {
   readonly redrawn?: 'placement' | 'everything';
 }
 
+/** No manager or policy to compare has this name. */
 export class UnknownContenderError extends GleanerError {
   readonly code = 'GLN_CONTENDER_UNKNOWN';
 }

@@ -10,6 +10,7 @@ export type FromWorker =
   | { readonly failed: { readonly index: number; readonly error: string } }
   | { readonly idle: true };
 
+/** One run of a comparison failed; the others are of no use without it. */
 export class ComparisonRunError extends GleanerError {
   readonly code = 'GLN_COMPARISON_RUN';
 }

@@ -1,0 +1,81 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test from 'ava';
+import { stringify } from 'yaml';
+import { until } from '../cli/gleaner.js';
+import { runContainer } from '../openwhisk-plugin/cgroup/real-containers.js';
+import { dockerAndTap, missing } from '../real-parts.js';
+
+const run = (program: string, ...args: string[]): string => execFileSync(program, args, { encoding: 'utf8' }).trim();
+const docker = (...args: string[]): string => run('docker', ...args);
+const IMAGE = 'gleaner-recipe-test';
+
+/** An image of this host's own programs, where no registry of images is: what the recipe needs of any base. */
+async function baseImage(): Promise<string> {
+  const found = ['node', 'ln', 'ls', 'env', 'tcpdump', 'setpriv'].map((name) => run('sh', '-c', `command -v ${name}`));
+  const programs = ['/bin/sh', ...found];
+  const libraries = [...run('ldd', ...programs).matchAll(/(\/[^\s():]+)/g)].map((match) => match[1]!);
+  const files = [...new Set([...programs, ...libraries])].map((path) => path.slice(1));
+  const folders = ['usr/local/bin', 'tmp'];
+  const more = ['etc/passwd', 'etc/group', '--no-recursion', ...folders];
+  await new Promise<void>((resolve, reject) => {
+    const tar = spawn('tar', ['-C', '/', '-chf', '-', ...files, ...more], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const load = spawn('docker', ['import', '-', `${IMAGE}-base`], { stdio: [tar.stdout, 'ignore', 'inherit'] });
+    load.on('exit', (code) => (code === 0 ? resolve() : reject(new Error(`docker import ended with ${code}`))));
+  });
+  return `${IMAGE}-base`;
+}
+
+test.serial(
+  'the image runs the hook with the flags of run.sh: it finds, boosts and gives back containers of the host',
+  async (t) => {
+    if (missing(t, dockerAndTap)) return;
+    t.timeout(180_000);
+    const folder = mkdtempSync(join(tmpdir(), 'gleaner-container-'));
+    t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+    copyFileSync('deploy/container/Dockerfile', join(folder, 'Dockerfile'));
+    run(process.execPath, 'scripts/package.mjs', folder);
+    const base = await baseImage();
+    docker('build', '-q', '--force-rm', '--build-arg', `BASE=${base}`, '-t', IMAGE, folder);
+    t.teardown(() => docker('rmi', '-f', IMAGE, base));
+    const etc = join(folder, 'etc');
+    const state = join(folder, 'state');
+    for (const each of [etc, state]) mkdirSync(each);
+    writeFileSync(
+      join(etc, 'gleaner.yaml'),
+      stringify({ mode: 'enforce', hook: { containerPrefix: 'wskglimage0' }, metrics: { hook: null } }),
+    );
+    const env = { ...process.env, GLEANER_ETC: etc, GLEANER_STATE: state };
+    const child = spawn('sh', ['deploy/container/run.sh', IMAGE], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    let log = '';
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (log += chunk));
+    const ended = new Promise((resolve) => child.on('exit', resolve));
+    t.teardown(() => child.kill('SIGKILL'));
+    try {
+      await until(() => log.includes('containers adopted'), 30_000, 'it starts');
+    } catch {
+      t.fail(log);
+      return;
+    }
+    const name = 'wskglimage0_1_guest_hello';
+    const id = await runContainer(name, 'setInterval(() => {}, 1000)');
+    t.teardown(() => docker('rm', '-f', name));
+    const v1 = `/sys/fs/cgroup/cpu/docker/${id}/cpu.shares`;
+    const path = (): string => {
+      const pid = docker('inspect', '--format', '{{.State.Pid}}', id);
+      const group = readFileSync(`/proc/${pid}/cgroup`, 'utf8').trim().split(':').at(-1)!;
+      return join('/sys/fs/cgroup', group, 'cpu.weight');
+    };
+    const weight = existsSync(v1) ? v1 : path();
+    // 128 shares are a weight of 5 or 21 (field-notes A2-14); a container that starts gets sixteen times as many.
+    const user = weight === v1 ? [128] : [5, 21];
+    const read = (): number => Number(readFileSync(weight, 'utf8'));
+    await until(() => read() > 2 * Math.max(...user), 10_000, `boosted: ${log}`);
+    t.true(existsSync(join(state, 'audit.jsonl')) || existsSync(join(state, 'hook.lock')));
+    docker('stop', 'gleaner-hook');
+    t.is(await ended, 0, log);
+    t.true(user.includes(read()));
+  },
+);
