@@ -16,9 +16,28 @@ import type { Decision, ResourceManager } from './resource-manager.js';
 /** Invoker hosts of one function that are remembered, the one silent for longest goes first. */
 const HOSTS_MAX = 64;
 
-interface Seen {
-  readonly observation: Observation;
-  readonly at: Millis;
+/** What the sums need of a function on one invoker host; limits x containers. Kept and rewritten: observations themselves are not kept. */
+class Seen {
+  readonly host: string;
+  at = 0 as Millis;
+  containers = 0;
+  cpu = 0;
+  memory = 0;
+  wantedCpu = 0;
+  wantedMemory = 0;
+
+  constructor(host: string) {
+    this.host = host;
+  }
+
+  see({ granted, wanted, containers }: Observation, now: Millis): void {
+    this.at = now;
+    this.containers = containers;
+    this.cpu = granted.cpu.mean * containers;
+    this.memory = granted.memory.mean * containers;
+    this.wantedCpu = wanted.cpu * containers;
+    this.wantedMemory = wanted.memory * containers;
+  }
 }
 
 /** What of the mean field concerns one function. */
@@ -46,7 +65,9 @@ export class Agent {
   lastSeen = 0 as Millis;
   #state: unknown;
   #around: { readonly others: Others | null; readonly price: PerResource | null } = { others: null, price: null };
+  /** The one seen last is the last. */
   readonly #hosts = new Map<string, Seen>();
+  #newest: Observation | null = null;
   readonly #actions: [number, number, number] = [0, 0, 0];
 
   constructor(fn: string, manager: ResourceManager) {
@@ -60,9 +81,7 @@ export class Agent {
   }
 
   decide(observation: Observation, surroundings: Surroundings, random: Random, now: Millis): Decision {
-    this.#hosts.delete(observation.host);
-    this.#hosts.set(observation.host, { observation, at: now });
-    if (this.#hosts.size > HOSTS_MAX) this.#hosts.delete(this.#hosts.keys().next().value!);
+    this.#see(observation, now);
     this.lastSeen = now;
     this.steps++;
     const { field, others } = surroundings;
@@ -91,17 +110,16 @@ export class Agent {
     let containers = 0;
     let wantedCpu = 0;
     let wantedMemory = 0;
-    for (const [host, { observation, at }] of this.#hosts) {
-      if (at < since) {
-        this.#hosts.delete(host);
+    for (const seen of this.#hosts.values()) {
+      if (seen.at < since) {
+        this.#hosts.delete(seen.host);
         continue;
       }
-      const { granted, wanted } = observation;
-      cpu += granted.cpu.mean * observation.containers;
-      memory += granted.memory.mean * observation.containers;
-      containers += observation.containers;
-      wantedCpu += wanted.cpu * observation.containers;
-      wantedMemory += wanted.memory * observation.containers;
+      cpu += seen.cpu;
+      memory += seen.memory;
+      containers += seen.containers;
+      wantedCpu += seen.wantedCpu;
+      wantedMemory += seen.wantedMemory;
     }
     const actions = this.#actions.map(Math.sign);
     this.#actions.fill(0);
@@ -121,8 +139,8 @@ export class Agent {
 
   /** For `explain`: of the newest observation, whether its decision went out. */
   remember(at: Micros, sent: boolean): void {
-    const newest = [...this.#hosts.values()].at(-1)?.observation;
-    if (newest === undefined) return;
+    const newest = this.#newest;
+    if (newest === null) return;
     const { steps: step, phase, decision, features } = this;
     const { others, price } = this.#around;
     this.log.record({
@@ -146,7 +164,17 @@ export class Agent {
       features: [...this.features],
       state: this.#state,
       hosts: [...this.#hosts.keys()],
-      observation: [...this.#hosts.values()].at(-1)?.observation ?? null,
+      observation: this.#hosts.size > 0 ? this.#newest : null,
     };
+  }
+
+  #see(observation: Observation, now: Millis): void {
+    const { host } = observation;
+    const seen = this.#hosts.get(host) ?? new Seen(host);
+    seen.see(observation, now);
+    this.#newest = observation;
+    this.#hosts.delete(host);
+    this.#hosts.set(host, seen);
+    if (this.#hosts.size > HOSTS_MAX) this.#hosts.delete(this.#hosts.keys().next().value!);
   }
 }

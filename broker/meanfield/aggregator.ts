@@ -64,6 +64,8 @@ export class Aggregator {
   readonly #agentOrder = new SequenceGuard(HOSTS_MAX * 2);
   readonly #invokerOrder = new SequenceGuard(HOSTS_MAX * 2);
   #sequence = 0;
+  /** When silent hosts were last taken out. */
+  #lookedAt = Number.NaN;
 
   constructor(options: AggregatorOptions) {
     this.#options = options;
@@ -142,6 +144,9 @@ export class Aggregator {
   }
 
   #leave(now: Millis): void {
+    // Whoever is here now was here at this very time already.
+    if (now === this.#lookedAt) return;
+    this.#lookedAt = now;
     for (const [host, agents] of this.#agents) if (now - agents.at > agents.leaveAfter) this.#agents.delete(host);
     const limit = this.#silentSteps() * this.#options.step;
     for (const [host, invoker] of this.#invokers) if (now - invoker.at > limit) this.#invokers.delete(host);

@@ -11,6 +11,7 @@ import { HarvestPool } from './harvest-pool.js';
 import { MemoryHeadroom } from './headroom.js';
 import { bump, learnFailure, learnOom, learnSuccess } from './learning.js';
 import type { Grant, Run } from './run.js';
+import { removeAt } from './remove-at.js';
 import type { DecisionSettings, HostCapacity } from './settings.js';
 import { closeWindow, copySample, openWindow, watchMemory } from './usage-window.js';
 import { HostReference, scaleShares } from './weights.js';
@@ -212,7 +213,7 @@ export class Decider {
     fn.harvestedMemory += run.harvestedMemory;
     fn.accelerated += run.accelerated;
     fn.saved += run.saved;
-    container.runs.splice(place, 1);
+    removeAt(container.runs, place);
     const next = container.runs[0];
     if (next === undefined) {
       this.cpuPool.end(container.cpu);

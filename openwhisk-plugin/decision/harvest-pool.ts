@@ -1,4 +1,5 @@
 import type { Claim } from './claim.js';
+import { removeAt } from './remove-at.js';
 
 /** A part of one claim's `borrowed`, from a lender's unused share or (lender null) from capacity nobody has a claim on. */
 interface Loan {
@@ -287,7 +288,7 @@ export class HarvestPool {
     if (loan.lender === null) this.#unbacked -= loan.amount;
     else loan.lender.lent = Math.max(0, loan.lender.lent - loan.amount);
     loan.borrower.borrowed = Math.max(0, loan.borrower.borrowed - loan.amount);
-    this.#loans.splice(index, 1);
+    removeAt(this.#loans, index);
     this.#spareLoans.push(loan);
   }
 

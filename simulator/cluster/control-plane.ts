@@ -52,6 +52,7 @@ export class ControlPlane implements ControlSide {
   readonly #agents: (Agent | undefined)[] = [];
   readonly #aggregator: Aggregator;
   readonly #leaveOneOut = new LeaveOneOut(AGENTS, BOOT);
+  readonly #surroundings: (Surroundings | undefined)[] = [];
   readonly #wishes: (WholeWish | undefined)[] = [];
   /** By function: containers last wished for. */
   readonly #wished: number[] = [];
@@ -106,7 +107,7 @@ export class ControlPlane implements ControlSide {
     const sender = { host: hostName(fn.host), boot: BOOT };
     const observation = observationOf(fn, fn, sender, host.decider.slo(fn.state), now);
     fn.step.clear();
-    const decision = this.#agentOf(fn).decide(observation, this.#around(fn.action), random, now as Millis);
+    const decision = this.#agentOf(fn).decide(observation, this.#around(fn), random, now as Millis);
     this.#wish(fn, decision, now);
     this.#wishWhole(fn.fn, decision, now);
     onObservation?.(observation);
@@ -117,9 +118,15 @@ export class ControlPlane implements ControlSide {
     return this.#agents[fn];
   }
 
-  #around(fn: string): Surroundings {
+  /** One answer for all hosts of a function, until the mean field is another. */
+  #around({ fn, action }: FunctionOnHost): Surroundings {
     const field = this.#field;
-    return { field, others: field === null ? null : this.#leaveOneOut.others(field, fn) };
+    let around = this.#surroundings[fn];
+    if (around === undefined || around.field !== field) {
+      around = { field, others: field === null ? null : this.#leaveOneOut.others(field, action) };
+      this.#surroundings[fn] = around;
+    }
+    return around;
   }
 
   #wish(fn: FunctionOnHost, { cpu, memory, weightFactor }: Decision, now: number): void {
@@ -169,7 +176,13 @@ export class ControlPlane implements ControlSide {
   }
 }
 
-export const hostName = (host: number): string => `host-${host}`;
+const names: string[] = [];
+
+/** The same string for the same host, so that comparing two is cheap. */
+export const hostName = (host: number): string => {
+  names[host] ??= `host-${host}`;
+  return names[host];
+};
 
 /** What a hook tells the aggregator of its host. */
 function reportOf({ decider, functions }: ManagedHost, host: number, sequence: number, now: number): HostReport {
