@@ -23,18 +23,21 @@ const KEPT = 8;
 export class LeaveOneOut {
   readonly #host: string;
   readonly #boot: string;
+  readonly #kept: number;
   readonly #batches = new Map<number, ReadonlyMap<string, Contribution>>();
 
-  constructor(host: string, boot: string) {
+  /** `kept`: batches remembered; where no message is ever late, 1. */
+  constructor(host: string, boot: string, kept = KEPT) {
     this.#host = host;
     this.#boot = boot;
+    this.#kept = kept;
   }
 
   /** Remembers a batch by its sequence, and gives its partial sums, to be published. The map must not be changed afterwards. */
   record(sequence: number, contributions: ReadonlyMap<string, Contribution>): Sums {
     this.#batches.set(sequence, contributions);
     for (const old of this.#batches.keys()) {
-      if (this.#batches.size <= KEPT) break;
+      if (this.#batches.size <= this.#kept) break;
       this.#batches.delete(old);
     }
     return sumOf(contributions.values());

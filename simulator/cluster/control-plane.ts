@@ -51,7 +51,8 @@ export class ControlPlane implements ControlSide {
   readonly #parts: ControlPlaneParts;
   readonly #agents: (Agent | undefined)[] = [];
   readonly #aggregator: Aggregator;
-  readonly #leaveOneOut = new LeaveOneOut(AGENTS, BOOT);
+  /** The newest batch is the one in the mean field: there is no network in between. */
+  readonly #leaveOneOut = new LeaveOneOut(AGENTS, BOOT, 1);
   readonly #surroundings: (Surroundings | undefined)[] = [];
   readonly #wishes: (WholeWish | undefined)[] = [];
   /** By function: containers last wished for. */
