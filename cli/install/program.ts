@@ -25,8 +25,19 @@ function packagesOf(folder: string): string[] {
 /** What of the program's folder is installed: what package.json publishes, and what it needs to run. */
 function contentsOf(folder: string): string[] {
   const { files } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { files: string[] };
-  const all = [...files, 'package.json', 'package-lock.json', ...packagesOf(folder)];
+  const published = files.flatMap((path) => (path.includes('*') ? matching(folder, path) : [path]));
+  const all = [...published, 'package.json', 'package-lock.json', ...packagesOf(folder)];
   return all.filter((path) => existsSync(join(folder, path)));
+}
+
+/** Files that a pattern like `web/*.css` means; a star stands in the file's name alone. */
+function matching(folder: string, pattern: string): string[] {
+  const [before = '', after = ''] = basename(pattern).split('*');
+  const within = dirname(pattern);
+  if (!existsSync(join(folder, within))) return [];
+  return readdirSync(join(folder, within))
+    .filter((name) => name.startsWith(before) && name.endsWith(after))
+    .map((name) => join(within, name));
 }
 
 const TESTS = [join('dist', 'test'), join('dist', 'bench')];

@@ -58,7 +58,14 @@ function program(folder: string, release: string): string {
     mkdirSync(dirname(join(from, path)), { recursive: true });
     writeFileSync(join(from, path), text);
   };
-  write('package.json', JSON.stringify({ name: 'gleaner', version: release, files: ['dist', 'deploy', 'missing'] }));
+  write(
+    'package.json',
+    JSON.stringify({
+      name: 'gleaner',
+      version: release,
+      files: ['dist', 'deploy', 'web/*.css', 'missing', 'missing/*.css'],
+    }),
+  );
   const packages = {
     '': {},
     'node_modules/needed': {},
@@ -71,6 +78,8 @@ function program(folder: string, release: string): string {
   for (const path of Object.keys(packages)) if (path !== '') write(`${path}/index.js`, `// ${path}`);
   write('dist/cli/main.js', `// ${release}`);
   write('dist/cli/main.js.map', '{}');
+  write('web/page.css', 'p {}');
+  write('web/page.ts', '// compiled');
   write('dist/test/a.test.js', '// a test');
   for (const name of readdirSync('deploy/systemd'))
     write(`deploy/systemd/${name}`, readFileSync(join('deploy/systemd', name), 'utf8'));
@@ -111,6 +120,7 @@ test('what runs is installed, and neither tests nor development packages; a seco
     'node_modules/needed/node_modules/inner/index.js',
     'package-lock.json',
     'package.json',
+    'web/page.css',
   ]);
   t.is(readlinkSync(layout.at(layout.current)), `releases/${first.release}`);
   t.is(statSync(layout.at(join(layout.releases, first.release, 'dist/cli/main.js'))).mode & 0o111, 0o111);

@@ -16,7 +16,13 @@ const programs: [string, ...string[]][] = [
 const FOLDER = resolve('deploy/ansible');
 
 const play = (t: ExecutionContext, ...args: string[]): string => {
-  const env = { ...process.env, ANSIBLE_NOCOLOR: '1', ANSIBLE_LOCALHOST_WARNING: 'False', LC_ALL: 'C.UTF-8' };
+  const env = {
+    ...process.env,
+    ANSIBLE_NOCOLOR: '1',
+    ANSIBLE_PIPELINING: '1',
+    ANSIBLE_LOCALHOST_WARNING: 'False',
+    LC_ALL: 'C.UTF-8',
+  };
   const { status, stdout, stderr } = spawnSync('ansible-playbook', args, { encoding: 'utf8', env, timeout: 120_000 });
   t.is(status, 0, `${stdout}\n${stderr}`);
   return stdout;
@@ -54,6 +60,7 @@ test.serial(
     writeNatsConfig({ folder: nats, listen: '127.0.0.1:4222', storeFolder: folder, ...hosts });
     const variables = {
       invoker_plugins: [join(FOLDER, 'invoker-plugin')],
+      ansible_python_interpreter: 'python3',
       gleaner_archive: packed.stdout.trim(),
       gleaner_root: root,
       gleaner_node: process.execPath,
