@@ -38,6 +38,7 @@ interface CompareOptions extends OutputOptions, HostOptions {
   readonly firstSeed: number;
   readonly workloads: string[];
   readonly functions?: number;
+  readonly calls?: number;
   readonly loads: number[];
   readonly modes: ClusterMode[];
   readonly density: number[] | false;
@@ -72,6 +73,7 @@ export function addCompare(program: Command): void {
       WORKLOADS,
     )
     .option('--functions <n>', 'only so many functions of each workload, from the first on', wholeNumber)
+    .option('--calls <n>', 'repeat or cut each workload so that a run has so many calls', wholeNumber)
     .option(
       '--loads <list>',
       'offered loads that gaps between calls are stretched or compressed to',
@@ -116,6 +118,7 @@ async function compare(options: CompareOptions): Promise<Comparison> {
     seeds,
     workloads: options.workloads,
     functions: options.functions,
+    calls: options.calls,
     loads: options.loads,
     modes: options.modes,
     hosts: options.hosts,
@@ -147,6 +150,7 @@ function commandOf(options: CompareOptions): string {
   differs('first-seed', options.firstSeed, 1);
   differs('workloads', options.workloads, WORKLOADS);
   differs('functions', options.functions, undefined);
+  differs('calls', options.calls, undefined);
   differs('loads', options.loads, LOADS);
   differs('modes', options.modes, MODES);
   if (options.density === false) parts.push('--no-density');

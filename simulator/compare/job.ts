@@ -80,7 +80,7 @@ function resized(loaded: LoadedWorkload): LoadedWorkload {
 export function runJob({ index, setting, contender, seed }: Job, shelf: WorkloadShelf, simulate: Engine): JobResult {
   const drawn = contender.redrawn === 'everything' ? seed + REDRAWN : seed;
   const loaded = shelf.open(setting, drawn);
-  const calls = callStream(loaded, { seed: drawn });
+  const calls = callStream(loaded, { seed: drawn, calls: setting.calls });
   const slowdowns = new Slowdowns(calls.functions.length);
   const run = simulate({
     calls,

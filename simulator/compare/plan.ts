@@ -11,6 +11,7 @@ export interface ComparisonRequest {
   /** By name or path; `name@2` plays it on two hosts. */
   readonly workloads: readonly string[];
   readonly functions?: number;
+  readonly calls?: number;
   readonly loads: readonly number[];
   readonly modes: readonly ClusterMode[];
   readonly hosts: number;
@@ -41,8 +42,8 @@ export interface SectionPlan {
 
 /** @throws UnknownContenderError */
 export function planSections(request: ComparisonRequest): SectionPlan[] {
-  const { contenders, workloads, functions, loads, modes, cores, memoryMiB, userMemoryMiB } = request;
-  const shape = { functions, cores, memoryMiB, userMemoryMiB };
+  const { contenders, workloads, functions, calls, loads, modes, cores, memoryMiB, userMemoryMiB } = request;
+  const shape = { functions, calls, cores, memoryMiB, userMemoryMiB };
   const sections: SectionPlan[] = [];
   for (const spec of workloads) {
     const { workload, hosts } = placed(spec, request.hosts);

@@ -7,6 +7,8 @@ export interface Setting {
   readonly name: string;
   readonly workload: string;
   readonly functions?: number;
+  /** Each run plays so many calls, the workload repeated or cut short; absent: all of it, once. */
+  readonly calls?: number;
   readonly mode: ClusterMode;
   /** Offered load that the arrivals are stretched or compressed to. */
   readonly load: number;
