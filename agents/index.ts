@@ -7,3 +7,4 @@ export * from './managers/index.js';
 export * from './nn/index.js';
 export * from './ppo/index.js';
 export * from './resource-manager.js';
+export * from './simppo/index.js';

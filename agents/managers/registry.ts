@@ -1,5 +1,7 @@
 import { GleanerError } from '../../config/index.js';
 import type { Cap, ResourceManager } from '../resource-manager.js';
+import type { Trainer } from '../simppo/index.js';
+import { createSimppo } from '../simppo/index.js';
 import { ENSURE_DEFAULT, ENSURE_PUBLISHED, ensureManager } from './ensure.js';
 import { fixedManager } from './fixed.js';
 import { GREEDY_DEFAULT, GREEDY_FREYR, greedyManager } from './greedy.js';
@@ -16,6 +18,10 @@ export interface ManagerSettings {
   readonly cap: Cap;
   /** `freyr`: constants as published, in whole units. */
   readonly preset?: Preset;
+  /** Where learning managers compute their updates; default: where they decide, at once. */
+  readonly trainer?: Trainer;
+  /** Of what learning managers draw. */
+  readonly seed?: number;
 }
 
 const makers = {
@@ -27,6 +33,8 @@ const makers = {
   'hpa-vpa': ({ preset }: ManagerSettings) => hpaVpaManager(preset === 'freyr' ? HPA_VPA_PUBLISHED : HPA_VPA_DEFAULT),
   kpa: () => kpaManager(KPA_PUBLISHED),
   'right-size': () => rightSizeManager(RIGHT_SIZE_DEFAULT),
+  simppo: (settings) => createSimppo('simppo', settings),
+  'single-agent': (settings) => createSimppo('single-agent', settings),
 } as const satisfies Record<string, (settings: ManagerSettings) => ResourceManager>;
 
 export type ManagerName = keyof typeof makers;

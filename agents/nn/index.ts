@@ -11,6 +11,7 @@ export {
   decodeCheckpoint,
   encodeCheckpoint,
   type LayersFormat,
+  readModel,
 } from './checkpoint/layers-format.js';
 export { PolicyStore, packCheckpoint, unpackCheckpoint } from './checkpoint/store.js';
 export * from './engine.js';

@@ -8,6 +8,8 @@ export const ABOUT: Readonly<Record<string, string>> = {
   'hpa-vpa': 'vertical first, then horizontal, as AWARE does',
   kpa: 'containers by concurrency, as Knative does',
   'right-size': "each action's nominal memory from its history, so that more warm containers fit",
+  simppo: 'per-function PPO that sees the others as one agent and pays the congestion price; trained policy, serving',
+  'single-agent': 'the same PPO without the others and the price',
   libra: 'demand by payload or histogram, loans ordered by expected end',
   'short-first': 'weight by expected CPU time: short calls first, long ones never starve',
   equal: 'the same weight for every container',

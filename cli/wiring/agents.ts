@@ -1,4 +1,10 @@
-import { createManager, type ManagerSettings, runAgentHost } from '../../agents/index.js';
+import {
+  createManager,
+  type ManagerSettings,
+  type ResourceManager,
+  runAgentHost,
+  ThreadTrainer,
+} from '../../agents/index.js';
 import { type Config, mebibytes, millicores, overrideFor, SeededRandom } from '../../config/index.js';
 import { defaultDecisionSettings } from '../../openwhisk-plugin/index.js';
 import type { Running } from '../child.js';
@@ -29,18 +35,30 @@ export async function runAgentsPart({
   hostName,
   operating,
 }: PartInputs): Promise<Running> {
-  const settings = managerSettings(config);
+  const trainer = new ThreadTrainer();
+  const seed = Date.now() % 4_294_967_296;
+  const settings = { ...managerSettings(config), trainer, seed };
+  // One of each: agents of one manager share what they have learnt.
+  const managers = new Map<string, ResourceManager>();
+  const managerNamed = (name: string): ResourceManager => {
+    let manager = managers.get(name);
+    if (manager === undefined) {
+      manager = createManager(name, settings);
+      managers.set(name, manager);
+    }
+    return manager;
+  };
   // Made before anything runs, so that a wrong name is an error at the start.
-  createManager(config.agents.manager, settings);
+  managerNamed(config.agents.manager);
   const { overrides } = config.functions;
-  for (const { manager } of overrides) if (manager !== undefined) createManager(manager, settings);
+  for (const { manager } of overrides) if (manager !== undefined) managerNamed(manager);
   const broker = await connectPart(config.nats, 'agents', logger);
   const agents = runAgentHost({
     broker,
     clock,
     timers,
-    random: new SeededRandom(Date.now() % 4_294_967_296),
-    manager: (fn) => createManager(overrideFor(overrides, fn).manager ?? config.agents.manager, settings),
+    random: new SeededRandom(seed),
+    manager: (fn) => managerNamed(overrideFor(overrides, fn).manager ?? config.agents.manager),
     intervalMs: config.agents.intervalMs,
     host: hostName,
     boot,
@@ -53,6 +71,7 @@ export async function runAgentsPart({
   return {
     stop: async () => {
       await agents.stop();
+      await trainer.close();
       await broker.close();
     },
   };

@@ -1,7 +1,18 @@
 import { z } from 'zod';
 import { hostNameText, key, optionalText, section } from '../keys.js';
 
-export const managers = ['fixed', 'greedy', 'ensure', 'hpa', 'vpa', 'hpa-vpa', 'kpa', 'right-size'] as const;
+export const managers = [
+  'fixed',
+  'greedy',
+  'ensure',
+  'hpa',
+  'vpa',
+  'hpa-vpa',
+  'kpa',
+  'right-size',
+  'simppo',
+  'single-agent',
+] as const;
 
 export const agentsSchema = section('The agent host: one resource manager per function.', {
   manager: key(z.enum(managers), 'greedy', 'Resource manager of functions without one of their own.'),

@@ -1,0 +1,143 @@
+import type { Observation } from '../../broker/index.js';
+import type { Cap } from '../resource-manager.js';
+import type { ActionSettings } from './settings.js';
+
+/** One dimension, one step (simppo-aware.md §1.5). */
+export const SIMPPO_ACTIONS = ['stay', 'cpu up', 'cpu down', 'memory up', 'memory down', 'out', 'in'] as const;
+const CPU = [0, 1, -1, 0, 0, 0, 0];
+const MEMORY = [0, 0, 0, 1, -1, 0, 0];
+const CONTAINERS = [0, 0, 0, 0, 0, 1, -1];
+
+/** Steps of an action as the mean field adds them up: containers, cpu, memory. */
+export const directionsOf = (action: number): [number, number, number] => [
+  CONTAINERS[action]!,
+  CPU[action]!,
+  MEMORY[action]!,
+];
+
+/** What a function holds on one host. */
+export interface Held {
+  /** Millicores; weight mode: the factor. */
+  readonly cpu: number;
+  /** Bytes. */
+  readonly memory: number;
+  readonly containers: number;
+}
+
+export interface Range {
+  readonly lower: number;
+  readonly upper: number;
+}
+
+/** The safeguard's range of one resource, from the highest peak that is remembered; null: user limits, whatever is wished. */
+function rangeOf(peak: number, user: number, unit: number, cap: number, { range }: ActionSettings): Range | null {
+  if (!(peak > 0) || !(user > 0)) return null;
+  const above = Math.max(peak + unit, peak / range.room);
+  const most = Math.max(cap, user);
+  if (peak <= range.thetaUser * user) return { lower: Math.min(user, above), upper: user };
+  return { lower: Math.min(above, most), upper: most };
+}
+
+/** Bounds of what can be wished now. Null: nothing but what the user has. */
+export interface Bounds {
+  readonly cpu: Range | null;
+  readonly memory: Range | null;
+}
+
+export function boundsOf(
+  { user, cpuMode }: Observation,
+  peaks: { readonly cpu: number; readonly memory: number },
+  cap: Cap,
+  settings: ActionSettings,
+): Bounds {
+  const { range, weightMost, dimensions } = settings;
+  const cpuUnit = Math.max(range.cpuUnit, range.cpuUnitShare * user.cpu);
+  const cpu =
+    cpuMode === 'weight'
+      ? { lower: 1 / weightMost, upper: weightMost }
+      : rangeOf(peaks.cpu, user.cpu, cpuUnit, cap.cpu, settings);
+  return {
+    cpu: dimensions.cpu ? cpu : null,
+    memory: dimensions.memory ? rangeOf(peaks.memory, user.memory, range.memoryUnit, cap.memory, settings) : null,
+  };
+}
+
+/** Steps below this share of a step change nothing. */
+const LEAST_STEP = 0.1;
+
+/** 1 where an action would change something. Doing nothing is always possible. */
+export function maskOf(
+  held: Held,
+  bounds: Bounds,
+  { cpuMode }: Observation,
+  settings: ActionSettings,
+  to: Uint8Array,
+): Uint8Array {
+  const { cpuStep, memoryStep, weightStep, dimensions, containersMost } = settings;
+  const { cpu, memory } = bounds;
+  to.fill(0);
+  to[0] = 1;
+  if (cpu !== null) {
+    const weight = cpuMode === 'weight';
+    const position = weight ? Math.log(held.cpu) : held.cpu;
+    const least = LEAST_STEP * (weight ? Math.log(weightStep) : cpuStep);
+    to[1] = Number((weight ? Math.log(cpu.upper) : cpu.upper) - position > least);
+    to[2] = Number(position - (weight ? Math.log(cpu.lower) : cpu.lower) > least);
+  }
+  if (memory !== null) {
+    to[3] = Number(memory.upper - held.memory > LEAST_STEP * memoryStep);
+    to[4] = Number(held.memory - memory.lower > LEAST_STEP * memoryStep);
+  }
+  if (dimensions.containers) {
+    to[5] = Number(held.containers < containersMost);
+    to[6] = Number(held.containers > 1);
+  }
+  return to;
+}
+
+const within = (value: number, range: Range | null): number =>
+  range === null ? value : Math.min(range.upper, Math.max(range.lower, value));
+
+/** What is held after an action, within the bounds. */
+export function apply(
+  action: number,
+  held: Held,
+  bounds: Bounds,
+  { cpuMode }: Observation,
+  { cpuStep, memoryStep, weightStep, containersMost }: ActionSettings,
+): Held {
+  const cpu = cpuMode === 'weight' ? held.cpu * weightStep ** CPU[action]! : held.cpu + CPU[action]! * cpuStep;
+  return {
+    cpu: within(cpu, bounds.cpu),
+    memory: within(held.memory + MEMORY[action]! * memoryStep, bounds.memory),
+    containers: Math.min(containersMost, Math.max(1, held.containers + CONTAINERS[action]!)),
+  };
+}
+
+/** What was really in force after a wish: hooks clip, and say so in the next observation. Where nothing is enforced, the wish stands. */
+export function granted(wish: Held, observation: Observation): Held {
+  const { mode, cpuMode, granted: of } = observation;
+  if (mode !== 'enforce') return wish;
+  const clip = (value: number, { min, max }: { min: number; max: number }): number =>
+    max > 0 ? Math.min(max, Math.max(min, value)) : value;
+  return {
+    cpu: cpuMode === 'weight' ? wish.cpu : clip(wish.cpu, of.cpu),
+    memory: clip(wish.memory, of.memory),
+    containers: wish.containers,
+  };
+}
+
+/** The action that was executed: the one wanted, or none where what it changed stayed (the safeguard clipped it, or had it back). */
+export function executed(
+  wanted: number,
+  before: Held,
+  after: Held,
+  { cpuMode }: Observation,
+  { cpuStep, memoryStep }: ActionSettings,
+): number {
+  if (CPU[wanted] !== 0 && cpuMode === 'quota')
+    return (after.cpu - before.cpu) * CPU[wanted]! > LEAST_STEP * cpuStep ? wanted : 0;
+  if (MEMORY[wanted] !== 0)
+    return (after.memory - before.memory) * MEMORY[wanted]! > LEAST_STEP * memoryStep ? wanted : 0;
+  return wanted;
+}

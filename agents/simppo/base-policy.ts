@@ -1,0 +1,42 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Checkpoint, decodeCheckpoint, readModel } from '../nn/index.js';
+import { expectedPpo, type LearnerState, ppoCheckpoint, ppoState } from '../ppo/index.js';
+import { simppoShape } from './manager.js';
+import type { SimppoSettings } from './settings.js';
+
+const SHIPPED = fileURLToPath(new URL('../../../agents/simppo/shipped/', import.meta.url));
+const shipped = new Map<string, LearnerState | null>();
+
+/** Where the base policy of a manager comes with the product (docs/model-card.md). */
+export const shippedFolder = (name: string): string => join(SHIPPED, name);
+
+/** Read once a thread; null where none is shipped. Throws `GLN_CHECKPOINT_DAMAGED`, `_FOREIGN` or `_NEWER`. */
+export function shippedPolicy(name: string, settings: SimppoSettings): LearnerState | null {
+  let state = shipped.get(name);
+  if (state === undefined) {
+    const path = join(shippedFolder(name), 'model.json');
+    state = existsSync(path) ? read(path, shippedFolder(name), settings) : null;
+    shipped.set(name, state);
+  }
+  return state;
+}
+
+function read(path: string, folder: string, settings: SimppoSettings): LearnerState {
+  const text = readFileSync(path, 'utf8');
+  const { weightsFile } = readModel(path, text);
+  const weights = readFileSync(join(folder, weightsFile));
+  return policyState(path, decodeCheckpoint(path, text, weights, expectedPolicy(settings)));
+}
+
+export const expectedPolicy = (settings: SimppoSettings) => expectedPpo(simppoShape(settings), settings.ppo);
+
+export function policyState(where: string, checkpoint: Checkpoint): LearnerState {
+  return ppoState(where, checkpoint);
+}
+
+/** A policy as it is kept: with Adam's moments and counters, so that learning goes on. */
+export function policyCheckpoint(state: LearnerState, settings: SimppoSettings, seed: number): Checkpoint {
+  return ppoCheckpoint(state, { shape: simppoShape(settings), settings: settings.ppo, seed });
+}

@@ -1,0 +1,275 @@
+import { LRUCache } from 'lru-cache';
+import type { Observation } from '../../broker/index.js';
+import type { Bytes, Millicores, Millis } from '../../config/index.js';
+import { SeededRandom } from '../../config/index.js';
+import type { Engine } from '../nn/index.js';
+import { type LearnerState, newActorCritic, PpoLearner, type PpoMetrics } from '../ppo/index.js';
+import type { Cap, Decision, ResourceManager, View } from '../resource-manager.js';
+import { apply, boundsOf, directionsOf, executed, granted, type Held, maskOf, SIMPPO_ACTIONS } from './actions.js';
+import { featuresOf, inputOf } from './features.js';
+import { LearningPolicy } from './learning-policy.js';
+import { rewardOf } from './reward.js';
+import type { SimppoSettings } from './settings.js';
+import type { Trainer } from './trainer.js';
+
+/** A function on one host: small and plain, so that it can be shown. */
+interface OnHost {
+  readonly held: Held;
+  readonly at: Millis;
+  readonly rate: number;
+  /** Highest peaks remembered, millicores and bytes; they decay as the safeguard's do. */
+  readonly cpuPeak: number;
+  readonly memoryPeak: number;
+  /** Mean latency of the control arm, ms, and how many runs it stands for. */
+  readonly control: { readonly mean: number; readonly runs: number };
+  readonly last: readonly [number, number, number];
+}
+
+export interface SimppoState {
+  readonly fn: string;
+  readonly phase: 'online' | 'serving';
+  /** Activations a second, smoothed. */
+  readonly rate: number;
+  /** Updates at which it serves again; null: never. */
+  readonly serveAt: number | null;
+  readonly hosts: Readonly<Record<string, OnHost>>;
+  readonly reward: number | null;
+}
+
+/** Invoker hosts of one function that are remembered; control runs that a mean stands for at most. */
+const HOSTS_MAX = 64;
+const CONTROL_MAX = 200;
+/** Control runs from which their mean says something. */
+const CONTROL_LEAST = 3;
+const RATE_SMOOTHING = 0.1;
+/** Steps are discounted as if they were at least and at most this long, in ordinary steps. */
+const DISCOUNT_LEAST = 0.1;
+const DISCOUNT_MOST = 6;
+
+export interface SimppoOptions {
+  readonly name: string;
+  readonly settings: SimppoSettings;
+  readonly engine: Engine;
+  readonly trainer: Trainer;
+  /** What functions start from, and what the sparse ones share. Null: untrained weights, by the seed. */
+  readonly base: LearnerState | null;
+  readonly seed: number;
+  readonly cap: Cap;
+  /** Agents with weights of their own kept in memory. */
+  readonly resident?: number;
+  /** Of each update of the base policy. */
+  readonly onUpdate?: (metrics: PpoMetrics) => void;
+  readonly onReward?: (reward: number) => void;
+}
+
+/**
+ * SIMPPO (simppo-aware.md §1, design §4): each function's agent moves its limits by steps, sees the others as one virtual agent, and learns by PPO.
+ * A function's small state goes in and out as with any manager; weights stay here: own ones for functions called often, the base
+ * policy's for all others. The same seed, observations and an inline trainer give the same decisions.
+ */
+export class SimppoManager implements ResourceManager<SimppoState> {
+  readonly name: string;
+  readonly base: LearningPolicy;
+  readonly #options: SimppoOptions;
+  readonly #own: LRUCache<string, LearningPolicy>;
+  readonly #random: SeededRandom;
+  readonly #mask = new Uint8Array(SIMPPO_ACTIONS.length);
+
+  constructor(options: SimppoOptions) {
+    this.#options = options;
+    this.name = options.name;
+    this.#random = new SeededRandom(options.seed);
+    this.#own = new LRUCache({ max: Math.max(1, options.resident ?? 1000), dispose: (policy) => policy.dispose() });
+    this.base = this.#policy(options.base ?? newWeights(options), 'base', options.onUpdate);
+  }
+
+  initialState(fn: string): SimppoState {
+    return { fn, phase: this.#options.settings.begin, rate: 0, serveAt: null, hosts: {}, reward: null };
+  }
+
+  phase({ phase }: SimppoState): string {
+    return phase;
+  }
+
+  /** Learns from now on, for some updates. */
+  retrain(state: SimppoState): SimppoState {
+    const { updates } = this.#policyOf(state);
+    return { ...state, phase: 'online', serveAt: updates + this.#options.settings.retrainUpdates };
+  }
+
+  decide(before: SimppoState, view: View, now: Millis): { readonly state: SimppoState; readonly decision: Decision } {
+    const { settings, cap } = this.#options;
+    const { observation } = view;
+    const { host } = observation;
+    const known = before.hosts[host];
+    const seen = this.#see(known, observation, now);
+    const rate = before.rate + RATE_SMOOTHING * (seen.rate - before.rate);
+    const policy = this.#policyOf(before);
+    // Nothing but control runs: no step, the wish stands.
+    if (observation.activations === 0) {
+      const state = { ...before, rate, hosts: withHost(before.hosts, host, seen) };
+      return { state, decision: decisionOf(0, seen.held, observation, settings) };
+    }
+    const trajectory = `${before.fn} ${host}`;
+    const slowdown = slowdownOf(observation, seen);
+    const reward = this.#learn(policy, trajectory, view, known, seen, slowdown, now);
+    const phase = before.serveAt !== null && policy.updates >= before.serveAt ? 'serving' : before.phase;
+    const bounds = boundsOf(observation, { cpu: seen.cpuPeak, memory: seen.memoryPeak }, cap, settings.actions);
+    const mask = maskOf(seen.held, bounds, observation, settings.actions, this.#mask);
+    const remembered = { held: seen.held, rates: [known?.rate ?? 0, seen.rate] as const, slowdown };
+    const input = inputOf(view, remembered, bounds, settings.virtual);
+    const online = phase === 'online';
+    const { action } = policy.policy.decide(input, mask, online ? this.#random : undefined);
+    if (online && action !== null) {
+      const logProbabilities = Float64Array.from(SIMPPO_ACTIONS, (_, i) => policy.policy.logProbability(i));
+      const reversed = isReversal(seen.last, directionsOf(action));
+      const { held } = seen;
+      policy.decided(trajectory, { input, mask: mask.slice(), action, logProbabilities, at: now, held, reversed });
+    } else policy.cut(trajectory);
+    // No sound action: what is held stays.
+    const wish = apply(action ?? 0, seen.held, bounds, observation, settings.actions);
+    const hosts = withHost(before.hosts, host, { ...seen, held: wish, last: directionsOf(action ?? 0) });
+    const state = { ...before, phase, rate, hosts, reward: reward ?? before.reward } as const;
+    return { state, decision: decisionOf(action ?? 0, wish, observation, settings) };
+  }
+
+  /** Closes all trajectories: what comes next has nothing to do with what was. */
+  endEpisode(): void {
+    this.base.cutAll();
+    for (const policy of this.#own.values()) policy.cutAll();
+  }
+
+  /** Outcome of the step before this observation, into the rollout: as it was executed. Null: there is none. */
+  #learn(
+    policy: LearningPolicy,
+    trajectory: string,
+    view: View,
+    known: OnHost | undefined,
+    seen: OnHost,
+    slowdown: number,
+    now: Millis,
+  ): number | null {
+    const { settings, onReward } = this.#options;
+    const pending = policy.pending(trajectory);
+    if (pending === null || known === undefined) return null;
+    if (now - pending.at > settings.staleMs || view.observation.mode !== 'enforce') {
+      policy.cut(trajectory);
+      return null;
+    }
+    const done = executed(pending.action, pending.held, seen.held, view.observation, settings.actions);
+    const reward = rewardOf(view, slowdown, pending.reversed, settings.reward);
+    onReward?.(reward);
+    const length = Math.min(DISCOUNT_MOST, Math.max(DISCOUNT_LEAST, (now - pending.at) / settings.stepMs));
+    policy.record(trajectory, done, reward, settings.ppo.gamma ** length);
+    return reward;
+  }
+
+  /** A function called often learns for itself, from the base policy on. */
+  #policyOf({ fn, rate, phase }: SimppoState): LearningPolicy {
+    const own = this.#own.get(fn);
+    if (own !== undefined || phase !== 'online' || rate < this.#options.settings.ownRate) return own ?? this.base;
+    const policy = this.#policy(this.base.state, fn);
+    this.base.cutFunction(fn);
+    this.#own.set(fn, policy);
+    return policy;
+  }
+
+  #policy(state: LearnerState, label: string, onUpdate?: (metrics: PpoMetrics) => void): LearningPolicy {
+    const { engine, settings, trainer } = this.#options;
+    const shape = simppoShape(settings);
+    return new LearningPolicy({
+      engine,
+      shape,
+      settings,
+      trainer,
+      state,
+      seed: (this.#options.seed + hashOf(label)) >>> 0,
+      onUpdate,
+    });
+  }
+
+  /** What a host's new observation says of the function there. */
+  #see(known: OnHost | undefined, observation: Observation, now: Millis): OnHost {
+    const { range } = this.#options.settings.actions;
+    const { user, peak, activations, control, span, containers, cpuMode } = observation;
+    const decay = known === undefined ? 0 : 2 ** (-(now - known.at) / range.halfLife);
+    const runs = (known?.control.runs ?? 0) + control.activations;
+    const mean = known?.control.mean ?? 0;
+    const weight = cpuMode === 'weight';
+    return {
+      held: granted(
+        known?.held ?? { cpu: weight ? 1 : user.cpu, memory: user.memory, containers: Math.max(1, containers) },
+        observation,
+      ),
+      at: now,
+      rate: span >= 1 ? (1000 * (activations + control.activations)) / span : (known?.rate ?? 0),
+      cpuPeak: Math.max(peak.cpu, (known?.cpuPeak ?? 0) * decay),
+      memoryPeak: Math.max(peak.memory, (known?.memoryPeak ?? 0) * decay),
+      control: {
+        mean: runs > 0 ? mean + ((control.mean - mean) * control.activations) / runs : 0,
+        runs: Math.min(CONTROL_MAX, runs),
+      },
+      last: known?.last ?? [0, 0, 0],
+    };
+  }
+}
+
+export const simppoShape = (settings: SimppoSettings) => ({
+  features: featuresOf(settings),
+  actions: SIMPPO_ACTIONS.length,
+});
+
+/** Untrained weights: nearly uniform actions. */
+export function newWeights({
+  engine,
+  settings,
+  seed,
+}: Pick<SimppoOptions, 'engine' | 'settings' | 'seed'>): LearnerState {
+  const random = new SeededRandom(seed).fork('weights');
+  const pair = newActorCritic(engine, simppoShape(settings), settings.ppo, random);
+  try {
+    return new PpoLearner(pair, settings.ppo, random).export();
+  } finally {
+    pair.dispose();
+  }
+}
+
+/** ln(mean latency / control arm's mean), cut to +-1; 0 while either is unknown. */
+function slowdownOf({ latency }: Observation, { control }: OnHost): number {
+  if (control.runs < CONTROL_LEAST || !(control.mean > 0) || !(latency.sum > 0)) return 0;
+  const count = latency.counts.reduce((sum, one) => sum + one, 0);
+  return Math.min(1, Math.max(-1, Math.log(latency.sum / count / control.mean)));
+}
+
+/** FNV-1a. */
+function hashOf(label: string): number {
+  let hash = 2166136261;
+  for (let i = 0; i < label.length; i++) hash = Math.imul(hash ^ label.charCodeAt(i), 16777619);
+  return hash >>> 0;
+}
+
+/** Replaces a host; the one seen first goes where there are too many. */
+function withHost(hosts: SimppoState['hosts'], host: string, seen: OnHost): SimppoState['hosts'] {
+  const { [host]: _, ...others } = hosts;
+  const kept = Object.entries(others).slice(-(HOSTS_MAX - 1));
+  return { ...Object.fromEntries(kept), [host]: seen };
+}
+
+const isReversal = (before: readonly number[], now: readonly number[]): boolean =>
+  now.some((direction, i) => direction * before[i]! < 0);
+
+function decisionOf(
+  action: number,
+  { cpu, memory, containers }: Held,
+  observation: Observation,
+  settings: SimppoSettings,
+): Decision {
+  const { dimensions } = settings.actions;
+  const byWeight = observation.cpuMode === 'weight';
+  return {
+    ...(!dimensions.cpu ? {} : byWeight ? { weightFactor: cpu } : { cpu: cpu as Millicores }),
+    ...(dimensions.memory ? { memory: Math.round(memory) as Bytes } : {}),
+    ...(dimensions.containers ? { containers } : {}),
+    actions: directionsOf(action),
+  };
+}

@@ -1,0 +1,74 @@
+import test from 'ava';
+import { chargeOf, featuresOf, inputOf, rewardOf, simppoSettings } from '../../../agents/index.js';
+import type { Bytes, Millicores } from '../../../config/index.js';
+import { amounts } from '../observations.js';
+import { calls, others, view } from './scene.js';
+
+const remembered = {
+  held: { cpu: 800, memory: 256 * 2 ** 20, containers: 2 },
+  rates: [2, 3] as const,
+  slowdown: 0.5,
+};
+const bounds = { cpu: { lower: 400, upper: 1000 }, memory: null };
+const near = (input: Float32Array): number[] => [...input].map((value) => Number(value.toFixed(6)));
+
+test('the width of the input is that of its virtual agent, however many others there are', (t) => {
+  for (const [virtual, width] of [
+    ['none', 13],
+    ['g4', 19],
+    ['mf8', 23],
+    ['g8var', 23],
+  ] as const) {
+    t.is(featuresOf({ virtual }), width);
+    for (const around of [null, others(), others({ members: 109 })])
+      t.is(inputOf(view({}, { others: around }), remembered, bounds, virtual).length, width);
+  }
+});
+
+test('an agent sees its own function first', (t) => {
+  const input = near(inputOf(view(), remembered, bounds, 'none'));
+  t.deepEqual(input.slice(0, 6), [0.4, 1, 0.1, 0.3, 0.1, 0.2]);
+  // 3 / 2 of 2; 800 of 2 x 1000; 1 - 400 / 800; (.5 + 1) / 2; no throttling; 100 of 256 MiB; quota mode.
+  t.deepEqual(input.slice(6), [0.75, 0.4, 0.5, 0.75, 0, 0.390625, 0]);
+});
+
+test('mf8: the others’ means and mean actions, occupancy and price', (t) => {
+  const price = { cpu: 0.25, memory: 0 };
+  const input = near(inputOf(view({}, { others: others(), price }), remembered, bounds, 'mf8'));
+  // Actions of -1..1 as 0..1; occupancy (.1 + .3) / 2.
+  t.deepEqual(input.slice(13), [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.75, 0.25, 0.2, 0.25]);
+});
+
+test('g4: the others’ share of the capacity, mean step, SLO preservation and utilisation; alone: zeros', (t) => {
+  t.deepEqual(
+    near(inputOf(view({}, { others: others() }), remembered, bounds, 'g4')).slice(13, 17),
+    [0.3, 0.25, 0.2, 0.1],
+  );
+  const alone = near(inputOf(view({}, { others: others({ members: 0 }) }), remembered, bounds, 'g4'));
+  t.deepEqual(alone.slice(13, 17), [0, 0, 0, 0]);
+});
+
+const weights = { slo: 0.7, utilisation: 0.3, slowdown: 0.5, price: 0.5, reversal: 0.1 };
+
+test('the reward: kept objective, use of what was granted, slowdown, reversal', (t) => {
+  // 400 of 1000 millicores used, no objective: preserved.
+  t.true(Math.abs(rewardOf(view(), 0, false, weights) - (0.7 + 0.3 * 0.4)) < 1e-9);
+  t.true(Math.abs(rewardOf(view(), 0.2, true, weights) - (0.82 - 0.1 - 0.1)) < 1e-9);
+  t.true(Math.abs(rewardOf(view(), -0.2, false, weights) - 0.92) < 1e-9, 'faster than the control arm pays');
+  const late = view({ ...calls(20, 200), slo: 100 as never, cpuMode: 'weight' });
+  // 100 / 200 within the histogram's 4.5 %; a weight is no amount.
+  t.true(Math.abs(rewardOf(late, 0, false, weights) - 0.35) < 0.02);
+});
+
+test('the price: the excess for an average function, its share for another, at most 1', (t) => {
+  const price = { cpu: 0.4, memory: 0 };
+  const wanted = amounts(1000, 256);
+  const around = { price, others: others() };
+  t.true(Math.abs(chargeOf(view({ wanted }, around)) - 0.4) < 1e-9, '1000 of 4000, four members');
+  t.true(Math.abs(chargeOf(view({ wanted, running: 3 }, around)) - 0.8) < 1e-9, '3000 of 6000');
+  const one = others({ members: 99, wanted: { cpu: 1 as Millicores, memory: 0 as Bytes } });
+  t.is(chargeOf(view({ wanted }, { price, others: one })), 1);
+  t.is(chargeOf(view({ wanted })), 0);
+  t.true(Math.abs(rewardOf(view({ wanted }, around), 0, false, weights) - (0.82 - 0.2)) < 1e-9);
+  t.is(simppoSettings.virtual, 'mf8');
+});

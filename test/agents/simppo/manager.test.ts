@@ -1,0 +1,179 @@
+import test from 'ava';
+import {
+  createSimppo,
+  InlineTrainer,
+  JsEngine,
+  newWeights,
+  SimppoManager,
+  type SimppoSettings,
+  simppoSettings,
+  ThreadTrainer,
+  type TrainingJob,
+  type TrainingResult,
+  threadEngine,
+  train,
+} from '../../../agents/index.js';
+import type { Millis } from '../../../config/index.js';
+import { granted } from '../observations.js';
+import { calls, cap, online, view } from './scene.js';
+
+const engine = new JsEngine();
+const jobs: TrainingJob[] = [];
+
+/** Keeps what it is given, and learns it. */
+class Watched extends InlineTrainer {
+  override train(job: TrainingJob, done: Parameters<InlineTrainer['train']>[1]): void {
+    jobs.push(job);
+    super.train(job, done);
+  }
+}
+
+function manager(settings: SimppoSettings = online, seed = 1): SimppoManager {
+  const trainer = new Watched(engine);
+  return new SimppoManager({ name: 'simppo', settings, engine, trainer, base: null, seed, cap });
+}
+
+/**
+ * One function that needs more than its user gave: calls take 100 ms with all of the cap's 4 cores and 100 x 4000 / CPU with less; the control arm has them at
+ * 400 ms. `clip`: what a hook makes of a wish. CPU held per step.
+ */
+function play(agent: SimppoManager, steps: number, clip: (wish: number) => number = (wish) => wish): number[] {
+  let state = agent.initialState('/guest/f');
+  let cpu = 1000;
+  return Array.from({ length: steps }, (_, i) => {
+    const seen = view({
+      ...calls(20, 400_000 / cpu),
+      peak: { cpu: 950 as never, memory: 1 as never },
+      granted: granted(cpu, 256),
+      control: { activations: 1, mean: 400, p99: 400 },
+    });
+    const result = agent.decide(state, seen, (10_000 * i) as Millis);
+    state = result.state;
+    cpu = clip(result.decision.cpu ?? 1000);
+    return cpu;
+  });
+}
+
+test.serial('agents learn: who needs more CPU gets to the cap, which a random walk does not', (t) => {
+  // Reward .7 + .5 ln(CPU / 1000): the more the better, cut at 2718 millicores.
+  const settings = { ...online, reward: { ...online.reward, utilisation: 0 } };
+  const held = play(manager({ ...settings, ppo: { ...settings.ppo, rate: { first: 3e-3, last: 3e-3 } } }), 2500);
+  const late = held.slice(-500);
+  t.true(late.filter((cpu) => cpu > 2300).length > 400, `${late.filter((cpu) => cpu > 2300).length} of 500`);
+});
+
+test.serial('the same seed, the same decisions; another seed, others', (t) => {
+  const once = play(manager(), 300);
+  t.deepEqual(play(manager(), 300), once);
+  t.notDeepEqual(play(manager(online, 2), 300), once);
+});
+
+test.serial(
+  'a step that the safeguard clipped enters the rollout as no step, with the mask and probability of then',
+  (t) => {
+    jobs.length = 0;
+    play(manager(), 80, () => 1300);
+    const [{ rollout }] = jobs as [TrainingJob];
+    t.is(rollout.rows, 64);
+    // The first wish was made at 1000 and 1300 was granted. From then on nothing moves.
+    t.true(rollout.actions.subarray(1).every((action) => action === 0));
+    t.true(rollout.masks.every((allowed, i) => i % 7 !== 0 || allowed === 1));
+    t.true(
+      rollout.logProbabilities.every((ln) => ln < 0 && ln > -4),
+      'of staying, not of what was wanted',
+    );
+  },
+);
+
+test.serial('steps are discounted by the time they took, and a stale wish teaches nothing', (t) => {
+  jobs.length = 0;
+  const agent = manager({ ...online, batch: 3 });
+  let state = agent.initialState('/guest/f');
+  for (const at of [0, 10_000, 30_000, 95_000, 100_000, 110_000]) {
+    state = agent.decide(state, view({ granted: granted(1000, 256) }), at as Millis).state;
+  }
+  const [job] = jobs;
+  // Gamma .9 a step of 10 s: one, two, half a one; 65 s is past the hooks' 60 s.
+  const rounded = [...(job?.rollout.discounts ?? [])].map((discount) => Number(discount.toFixed(6)));
+  t.deepEqual(rounded, [0.9, 0.81, Number((0.9 ** 0.5).toFixed(6))]);
+  t.deepEqual(
+    job?.rollout.segments.map(({ from, to }) => [from, to]),
+    [
+      [0, 2],
+      [2, 3],
+    ],
+  );
+});
+
+test.serial('a step with control runs alone is no step: the wish stands', (t) => {
+  const agent = manager();
+  const { state, decision } = agent.decide(
+    agent.initialState('/guest/f'),
+    view({ activations: 0, control: { activations: 1, mean: 5, p99: 5 } }),
+    0 as Millis,
+  );
+  t.deepEqual(decision, { cpu: 1000 as never, actions: [0, 0, 0] });
+  t.is(state.hosts['invoker-1']?.control.mean, 5);
+});
+
+test.serial('an agent serves until it is told to retrain, and serves again after its updates', (t) => {
+  const agent = manager({ ...online, begin: 'serving', batch: 8, retrainUpdates: 2 });
+  let state = agent.initialState('/guest/f');
+  const phases: string[] = [];
+  for (let i = 0; i < 40; i++) {
+    if (i === 10) state = agent.retrain(state);
+    state = agent.decide(state, view(), (10_000 * i) as Millis).state;
+    phases.push(agent.phase(state));
+  }
+  t.true(phases.slice(0, 10).every((phase) => phase === 'serving'));
+  t.is(phases[10], 'online');
+  // Two updates of eight steps each, begun with the step at 10.
+  t.is(phases.indexOf('serving', 10), 27);
+});
+
+test.serial('a function called often has weights of its own, the others share the base policy', (t) => {
+  const agent = manager({ ...online, ownRate: 1, batch: 16 });
+  const before = agent.base.state;
+  let often = agent.initialState('/guest/often');
+  for (let i = 0; i < 60; i++) {
+    // 20 calls in 10 s are two a second.
+    often = agent.decide(often, view(), (10_000 * i) as Millis).state;
+  }
+  t.is(agent.base.state, before, 'seven steps until its rate is known are no batch');
+  let seldom = agent.initialState('/guest/seldom');
+  for (let i = 0; i < 60; i++) seldom = agent.decide(seldom, view(calls(1, 100)), (10_000 * i) as Millis).state;
+  t.not(agent.base.state, before);
+});
+
+test.serial('a worker thread learns the same, to the bit, and decisions do not wait for it', async (t) => {
+  jobs.length = 0;
+  play(manager(), 70);
+  const [job] = jobs as [TrainingJob];
+  const trainer = new ThreadTrainer();
+  let answered = false;
+  const there = new Promise<TrainingResult | null>((resolve) =>
+    trainer.train(job, (result) => {
+      answered = true;
+      resolve(result);
+    }),
+  );
+  t.false(answered);
+  const result = await there;
+  t.deepEqual(result?.state, train(threadEngine(), job).state);
+  await trainer.close();
+});
+
+test.serial('the shipped policies load and serve; they differ in what they see', (t) => {
+  for (const name of ['simppo', 'single-agent'] as const) {
+    const agent = createSimppo(name, { cap });
+    t.is(agent.phase(agent.initialState('/guest/f')), 'serving');
+    t.true(agent.base.state.counters.updates > 0);
+  }
+  t.is(simppoSettings.ppo.hidden.length, 2);
+});
+
+test.serial('untrained weights begin nearly uniform', (t) => {
+  const { actor } = newWeights({ engine, settings: online, seed: 3 });
+  // The last layer's gain is .01.
+  t.true(actor.slice(-7 * 17).every((weight) => Math.abs(weight) < 0.02));
+});
