@@ -21,6 +21,7 @@ import { addSimulate } from './commands/simulate.js';
 import { addStatus } from './commands/status.js';
 import { addSupportBundle } from './commands/support-bundle.js';
 import { addTop } from './commands/top.js';
+import { addTrain } from './commands/train.js';
 import { addUp } from './commands/up.js';
 import { LEAST_API } from './doctor/findings.js';
 import { packageVersion } from './version.js';
@@ -63,6 +64,7 @@ export function gleanerProgram(): Command {
     addCompletion,
     addSimulate,
     addCompare,
+    addTrain,
     addEngines,
     addConfig,
     addNatsConfig,
