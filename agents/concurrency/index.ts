@@ -1,0 +1,19 @@
+export { constantLimit, type HillState, hillClimbing } from './baselines.js';
+export * from './errors.js';
+export { gridSize, limitAt, nearestPlace, stepMask } from './limits.js';
+export {
+  epsilonAt,
+  greedyAction,
+  type Known,
+  type Pending,
+  type QLearningState,
+  qLearning,
+  type Row,
+  rewardOf,
+  stateKey,
+} from './q-learning.js';
+export { type Measurement, type Sample, sampleOf } from './sample.js';
+export * from './search.js';
+export * from './settings.js';
+export * from './table.js';
+export * from './tuner.js';

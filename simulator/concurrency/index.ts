@@ -1,0 +1,2 @@
+export * from './surface.js';
+export * from './trial.js';
