@@ -35,10 +35,8 @@ export class FunctionEntry {
     const histogram = new LatencyHistogram();
     histogram.add(latency);
     const ran = activations > 0;
-    if (ran) {
-      this.usedCpu = used.cpu;
-      this.usedMemory = used.memory;
-    }
+    if (used.cpu > 0) this.usedCpu = used.cpu;
+    if (used.memory > 0) this.usedMemory = used.memory;
     const view = this.views.get(observation.host);
     this.history.push({
       at: now / 1000,
@@ -52,13 +50,14 @@ export class FunctionEntry {
       weight: view !== undefined && view.userShares > 0 ? view.shares / view.userShares : null,
       ...(ran
         ? {
-            usedCpu: used.cpu,
-            peakCpu: peak.cpu,
+            // 0: too short for a window of the usage monitor to count.
+            usedCpu: used.cpu || null,
+            peakCpu: peak.cpu || null,
             cpuMin: granted.cpu.min,
             cpu: granted.cpu.mean,
             cpuMax: granted.cpu.max,
-            usedMemory: used.memory,
-            peakMemory: peak.memory,
+            usedMemory: used.memory || null,
+            peakMemory: peak.memory || null,
             memoryMin: granted.memory.min,
             memory: granted.memory.mean,
             memoryMax: granted.memory.max,

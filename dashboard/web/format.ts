@@ -43,6 +43,9 @@ export const percent = (share: number | null | undefined, digits = 0): string =>
 export const times = (factor: number | null | undefined): string =>
   real(factor) ? `×${trim(factor.toFixed(2))}` : NONE;
 
+/** `1 container`, `2 containers`. */
+export const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
+
 /** `14:03:07`, in the reader's own time. */
 export const clock = (seconds: number): string => new Date(seconds * 1000).toTimeString().slice(0, 8);
 

@@ -22,12 +22,12 @@ export interface TableOptions<Row> {
   readonly empty: string;
   /** CSS height; the body scrolls inside. */
   readonly height: string;
-  /** Narrowest that a column's `1fr` may become, px, for deciding which columns go. */
-  readonly least?: number;
 }
 
 const ROW = 38;
 const AHEAD = 6;
+/** Below this width, px, a column that shares the rest may become narrower before another goes. */
+const NARROW = 560;
 
 interface Place<Row> {
   readonly element: HTMLElement;
@@ -114,8 +114,9 @@ export class Table<Row> {
 
   /** Takes columns away until the rest has room. */
   #fit(): void {
-    const { columns, least = 170 } = this.#options;
+    const { columns } = this.#options;
     const width = this.element.clientWidth - 32;
+    const least = width < NARROW ? 90 : 170;
     const need = (kept: readonly Column<Row>[]): number =>
       kept.reduce(
         (sum, column) => sum + (column.width.endsWith('px') ? Number.parseInt(column.width, 10) : least) + 14,

@@ -192,13 +192,17 @@ export class Grants {
     const lent = harvesting || fn.harvesting;
     fn.harvesting = harvesting;
     fn.borrowing = borrowing;
+    const onCpu = run.cpu.reduced || run.cpu.borrowed > 0;
+    // What is released may have been either: both are the user's again, and CPU changes at each activation.
+    const resource = !onCpu && (run.memory.reduced || run.memory.borrowed > 0) ? 'memory' : 'cpu';
+    const grant = run[resource];
     this.#parts.events.push({
       kind: begins ? (borrowing ? 'loan' : 'harvest') : 'release',
       function: fn.action,
-      resource: run.cpu.reduced || run.cpu.borrowed > 0 ? 'cpu' : 'memory',
-      before: run.cpu.user,
-      after: run.cpu.granted,
-      reason: lent ? run.cpu.reason : run.cpu.choice,
+      resource,
+      before: grant.user,
+      after: grant.granted,
+      reason: lent ? grant.reason : grant.choice,
     });
   }
 }

@@ -1,6 +1,6 @@
 import type { FunctionRow, Waiting } from '../../wire.js';
 import { h, setStyle } from '../dom.js';
-import { cores, NONE, nameParts, number, percent, span, times } from '../format.js';
+import { cores, NONE, nameParts, percent, span, times } from '../format.js';
 import type { Page } from '../page.js';
 import { card, chip, functionLink } from '../parts.js';
 import type { State } from '../state.js';
@@ -31,19 +31,19 @@ export function contentionPage(): Page {
       'div',
       { class: 'grid' },
       card(
-        'w7',
+        'w6',
         'Who waits for whom',
-        'the last minute: ms that the row waited for a core while the column ran; darker: more of its time',
+        'the last minute, ms: the row waited while the column ran',
         matrix,
         h(
           'p',
           { class: 'note' },
-          'The kernel tells how long a function waited for a core, not for whom. Its wait is charged to those that ran meanwhile, by the CPU each used: an estimate.',
+          'The kernel tells how long a function waited for a core, not for whom. Its wait is charged to those that ran meanwhile, by the CPU each used: an estimate. The stronger the colour, the more of its time.',
         ),
       ),
       h(
         'section',
-        { class: 'card flush w5' },
+        { class: 'card flush w6' },
         h('h2', {}, 'Who pays', h('small', {}, 'and who goes first')),
         h(
           'div',
@@ -152,7 +152,7 @@ function matrixOf(waiting: Waiting): HTMLElement {
   );
 }
 
-const short = (millis: number): string => (millis < 1000 ? `${Math.round(millis)}` : `${number(millis / 1000)} s`);
+const short = (millis: number): string => (millis < 1000 ? `${Math.round(millis)}` : `${(millis / 1000).toFixed(1)}s`);
 
 function payerRow(name: string, i: number, waiting: Waiting, row: FunctionRow | undefined): HTMLElement {
   const waited = waiting.waited[i]!;

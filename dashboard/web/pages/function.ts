@@ -1,7 +1,7 @@
 import type { ActivationView, AgentStep, FunctionDetail, FunctionRow } from '../../wire.js';
 import { actionButton } from '../actions.js';
 import { h, setStyle, setText } from '../dom.js';
-import { ago, clock, cores, memory, NONE, nameParts, number, percent, span, times, words } from '../format.js';
+import { ago, clock, cores, counted, memory, NONE, nameParts, number, percent, span, times, words } from '../format.js';
 import type { Page } from '../page.js';
 import { chip, functionChips, plotCard, rangeMark } from '../parts.js';
 import { Plot } from '../plot.js';
@@ -188,7 +188,7 @@ export function functionPage(name: string): Page {
       chips.replaceChildren(...functionChips(row), ...more);
       setText(
         facts,
-        `${number(row.calls)} calls, ${number(row.rate)} per second; ${row.containers} containers on ${row.hosts} ${row.hosts === 1 ? 'host' : 'hosts'}; ` +
+        `${number(row.calls)} calls, ${number(row.rate)} per second; ${counted(row.containers, 'container')} on ${counted(row.hosts, 'host')}; ` +
           `harvested ${number(row.harvested)} and lent ${number(row.lent)} core-seconds; saved ${span(row.saved * 1000)}; ` +
           `p99 ${span(row.p99)} of ${span(row.slo)}`,
       );

@@ -1,5 +1,5 @@
 import { h, setStyle } from '../dom.js';
-import { ago, cores, memory, number, percent, words } from '../format.js';
+import { ago, cores, counted, memory, number, percent, words } from '../format.js';
 import type { Page } from '../page.js';
 import { card, chip, Kpi, plotCard } from '../parts.js';
 import { Plot } from '../plot.js';
@@ -82,7 +82,12 @@ export function meanFieldPage(): Page {
         chip(`epoch ${meanField.epoch}`),
         chip(ago(now - meanField.at), now - meanField.at > 30 ? 'amber' : ''),
       );
-      members.set(number(meanField.members), '', `on ${meanField.agentHosts.length} agent hosts`, field.members);
+      members.set(
+        number(meanField.members),
+        '',
+        `on ${counted(meanField.agentHosts.length, 'agent host')}`,
+        field.members,
+      );
       wanted.set(
         cores(meanField.wantedCpu),
         `of ${cores(meanField.capacityCpu)} cores`,
