@@ -9,8 +9,8 @@ export {
   type QLearningState,
   qLearning,
   type Row,
-  rewardOf,
   stateKey,
+  throughputReward,
 } from './q-learning.js';
 export { type Measurement, type Sample, sampleOf } from './sample.js';
 export * from './search.js';

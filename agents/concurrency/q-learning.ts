@@ -46,7 +46,7 @@ export const stateKey = (place: number, { cpu, memory }: Measurement, bins: numb
   `${place}.${binOf(cpu, bins)}.${binOf(memory, bins)}`;
 
 /** Throughput over the best so far, or 1 where it lies within the tolerance of it. Above 1 only where a new best appears. */
-export function rewardOf(throughput: number, reference: number | null, tolerance: number): number {
+export function throughputReward(throughput: number, reference: number | null, tolerance: number): number {
   // Nothing can be a share of no success at all.
   if (reference === null || reference === 0) return 1;
   const ratio = throughput / reference;
@@ -131,7 +131,7 @@ export function qLearning(settings: QLearningSettings): LimitSearch<QLearningSta
         const place = Number.parseInt(key, 10) + action - 1;
         const there = place >= 0 && place < gridSize(grid) ? known[place] : undefined;
         if (there === undefined) continue;
-        const reward = rewardOf(there.throughput, reference, tolerance);
+        const reward = throughputReward(there.throughput, reference, tolerance);
         next = replaced(next, action, learned(next[action], reward, best(rows, there.key, maskAt(place))));
       }
       rows[key] = next;
@@ -157,7 +157,7 @@ export function qLearning(settings: QLearningSettings): LimitSearch<QLearningSta
         table = replayed({ ...state, known, table: { ...table, [key]: table[key] ?? UNKNOWN } }, standing);
       } else if (pending !== null && pending.place === place) {
         const row = table[pending.key] ?? UNKNOWN;
-        const reward = rewardOf(throughput, reference, tolerance);
+        const reward = throughputReward(throughput, reference, tolerance);
         const value = learned(row[pending.action], reward, best(table, key, mask));
         table = { ...table, [pending.key]: replaced(row, pending.action, value) };
       }

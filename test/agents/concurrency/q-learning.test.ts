@@ -9,10 +9,10 @@ import {
   Q_PUBLISHED,
   type QLearningState,
   qLearning,
-  rewardOf,
   stateKey,
   stepMask,
   TUNER_DEFAULT,
+  throughputReward,
 } from '../../../agents/index.js';
 import { type Random, SeededRandom } from '../../../config/index.js';
 
@@ -30,15 +30,15 @@ const choosing = (action: number): Random => ({ next: () => 0, below: () => acti
 
 test('throughput within 5 % of the best earns 1, else its share of it; only a new best earns more', (t) => {
   // §5.1: r = thr/ref if thr <= .95 ref or thr >= 1.05 ref, otherwise 1.
-  t.is(rewardOf(95, 100, 0.05), 0.95);
-  t.is(rewardOf(95.1, 100, 0.05), 1);
-  t.is(rewardOf(104.9, 100, 0.05), 1);
-  t.is(rewardOf(105, 100, 0.05), 1.05);
-  t.is(rewardOf(50, null, 0.05), 1);
-  t.is(rewardOf(50, 0, 0.05), 1);
+  t.is(throughputReward(95, 100, 0.05), 0.95);
+  t.is(throughputReward(95.1, 100, 0.05), 1);
+  t.is(throughputReward(104.9, 100, 0.05), 1);
+  t.is(throughputReward(105, 100, 0.05), 1.05);
+  t.is(throughputReward(50, null, 0.05), 1);
+  t.is(throughputReward(50, 0, 0.05), 1);
   // §7.1, 1: a negated penalty made what is bad earn; here less always earns less, and no success nothing.
-  t.is(rewardOf(40, 100, 0.05), 0.4);
-  t.is(rewardOf(0, 100, 0.05), 0);
+  t.is(throughputReward(40, 100, 0.05), 0.4);
+  t.is(throughputReward(0, 100, 0.05), 0);
 });
 
 test('it acts at random up to iteration 50 and reaches the floor at 510', (t) => {
