@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { addActions } from './commands/actions.js';
 import { addAudit } from './commands/audit.js';
 import { addChanges } from './commands/changes.js';
 import { addCompare } from './commands/compare.js';
@@ -59,6 +60,7 @@ export function gleanerProgram(): Command {
     addMode,
     addChanges,
     addRestore,
+    addActions,
     addDoctor,
     addSupportBundle,
     addCompletion,

@@ -59,6 +59,8 @@ export function statePaths(config: Config) {
     lock: at('hook.lock'),
     killSwitch: config.hook.killSwitchFile ?? at('kill-switch'),
     audit: config.hook.auditPath ?? at('audit.jsonl'),
+    /** What `gleaner actions` changed in OpenWhisk. */
+    actions: at('actions.journal'),
     nats: at('nats'),
     logs: at('logs'),
     /** Says how `gleaner up` can be reached: process and NATS address. */

@@ -6,6 +6,7 @@ import { decisionSchema } from './schema/decision.js';
 import { functionsSchema, modes } from './schema/functions.js';
 import { hookSchema } from './schema/hook.js';
 import { metricsSchema } from './schema/metrics.js';
+import { openwhiskSchema } from './schema/openwhisk.js';
 import { agentsSchema, aggregatorSchema, logSchema, simulatorSchema } from './schema/processes.js';
 
 /** The whole configuration; docs/reference/config.md is generated from it. */
@@ -29,6 +30,7 @@ export const configSchema = z.strictObject({
   aggregator: aggregatorSchema,
   dashboard: dashboardSchema,
   simulator: simulatorSchema,
+  openwhisk: openwhiskSchema,
   metrics: metricsSchema,
   log: logSchema,
 });
@@ -39,9 +41,10 @@ export type HookConfig = Config['hook'];
 export type NatsConfig = Config['nats'];
 export type AgentsConfig = Config['agents'];
 export type AggregatorConfig = Config['aggregator'];
+export type OpenWhiskConfig = Config['openwhisk'];
 export type MetricsConfig = Config['metrics'];
 export type DashboardConfig = Config['dashboard'];
 export type SimulatorConfig = Config['simulator'];
 export { quotaPolicies, weightPolicies } from './schema/decision.js';
-export { type FunctionOverride, type Mode, modes } from './schema/functions.js';
+export { type FunctionOverride, type Mode, modes, overrideSchema } from './schema/functions.js';
 export { managers } from './schema/processes.js';

@@ -1,4 +1,5 @@
 export * from './cgroup/index.js';
+export * from './controller/index.js';
 export * from './decision/index.js';
 export * from './engine/index.js';
 export * from './hook/index.js';

@@ -1,0 +1,173 @@
+import { type Command, Option } from 'commander';
+import {
+  type ActionOutcome,
+  Journal,
+  type LimitValues,
+  type ListedAction,
+  openChanges,
+  readAnnotations,
+  type WritableLimit,
+  writableLimits,
+} from '../../openwhisk-plugin/index.js';
+import { withBroker } from '../connection.js';
+import { EXIT } from '../exit.js';
+import { cores, count, json, plainText, processScreen, span, table } from '../output.js';
+import { loadSettings, statePaths } from '../settings.js';
+import { connectActions } from '../wiring/actions.js';
+import { askAgents, readWishes, wishesOf } from '../wishes.js';
+import { addOutputOption, checkFunctionName, globalOptions, type OutputOptions } from './common.js';
+
+interface ApplyOptions extends OutputOptions {
+  readonly wishes?: string;
+  readonly limit?: WritableLimit[];
+  readonly dryRun: boolean;
+}
+
+const DRY: [string, string] = ['--no-dry-run', 'do it; without this nothing is changed and what would be is told'];
+
+export function addActions(program: Command): void {
+  const actions = program
+    .command('actions')
+    .description("OpenWhisk's actions and their limits, through its REST API (docs/openwhisk-api.md)");
+  addList(actions);
+  addApply(actions);
+  addUndo(actions);
+}
+
+function addList(actions: Command): void {
+  const command = actions
+    .command('list')
+    .description("every action of the keys' namespaces: limits, annotations, and what stood before Gleaner");
+  addOutputOption(command).action(async (options: OutputOptions) => {
+    const { config } = loadSettings(globalOptions(command));
+    const controller = await connectActions(config);
+    const open = openChanges(Journal.read(statePaths(config).actions));
+    const rows = (await controller.list()).map((listed) => describe(listed, open.get(listed.function)?.limits));
+    if (options.output === 'json') processScreen.write(json(rows));
+    else
+      processScreen.write(
+        table(
+          [
+            { title: 'function', value: (row) => plainText(row.function) },
+            { title: 'version', value: (row) => row.version },
+            { title: 'MiB', value: (row) => count(row.limits.memory), right: true },
+            { title: 'concurrency', value: (row) => count(row.limits.concurrency), right: true },
+            { title: 'instances', value: (row) => count(row.limits.instances), right: true },
+            { title: 'before Gleaner', value: (row) => valuesText(row.original) },
+            { title: 'mode', value: (row) => row.annotations.mode ?? '-' },
+            { title: 'slo', value: (row) => span(row.annotations.sloMs), right: true },
+            { title: 'cpu', value: (row) => cores(row.annotations.cpuMillicores), right: true },
+            { title: 'unreadable', value: (row) => row.annotations.unreadable.join(', ') },
+          ],
+          rows,
+        ),
+      );
+    process.exitCode = EXIT.ok;
+  });
+}
+
+function describe(
+  { function: fn, action, ranges }: ListedAction,
+  open: ReadonlyMap<WritableLimit, { original: number | null }> | undefined,
+) {
+  const original = Object.fromEntries([...(open ?? [])].map(([limit, known]) => [limit, known.original]));
+  const { memory, concurrency, instances } = action.limits;
+  const limits = { memory, concurrency: concurrency ?? null, instances: instances ?? null };
+  return { function: fn, version: action.version, limits, ranges, original, annotations: readAnnotations(action) };
+}
+
+function addApply(actions: Command): void {
+  const command = actions
+    .command('apply')
+    .description(
+      "write actions' limits as the agents wish them (manager right-size), or as a file says; a dry run unless told otherwise",
+    )
+    .option(
+      '--wishes <file>',
+      'JSON: [{"function", "memoryMiB", "concurrency", "instances"}]; else the agents are asked',
+    )
+    .addOption(
+      new Option('--limit <name...>', 'of what agents wish, these limits (memory alone where it is not given)').choices(
+        writableLimits,
+      ),
+    )
+    .option(...DRY);
+  addOutputOption(command).action(async (options: ApplyOptions) => {
+    const { config } = loadSettings(globalOptions(command));
+    const wishes =
+      options.wishes === undefined
+        ? wishesOf(await withBroker(config, askAgents), options.limit ?? ['memory'])
+        : readWishes(options.wishes);
+    const controller = await connectActions(config);
+    const path = statePaths(config).actions;
+    const outcomes = await withJournal(path, options.dryRun, (journal) =>
+      controller.apply(wishes, journal, openChanges(journal?.entries ?? Journal.read(path))),
+    );
+    report(outcomes, options);
+  });
+}
+
+function addUndo(actions: Command): void {
+  const command = actions
+    .command('undo')
+    .description('give every action the limits back that its user set; what somebody else changed since stands')
+    .argument('[function...]', 'these alone: /namespace/package/action or /namespace/action')
+    .option(...DRY);
+  addOutputOption(command).action(async (functions: string[], options: ApplyOptions) => {
+    for (const fn of functions) checkFunctionName(fn);
+    const { config } = loadSettings(globalOptions(command));
+    const controller = await connectActions(config);
+    const path = statePaths(config).actions;
+    const outcomes = await withJournal(path, options.dryRun, (journal) => {
+      const open = openChanges(journal?.entries ?? Journal.read(path));
+      for (const fn of [...open.keys()]) if (functions.length > 0 && !functions.includes(fn)) open.delete(fn);
+      return controller.undo(open, journal);
+    });
+    report(outcomes, options);
+  });
+}
+
+async function withJournal<T>(path: string, dryRun: boolean, act: (journal: Journal | null) => Promise<T>): Promise<T> {
+  const journal = dryRun ? null : Journal.open(path);
+  try {
+    return await act(journal);
+  } finally {
+    journal?.close();
+  }
+}
+
+const valuesText = (values: LimitValues | Record<string, number | null>): string =>
+  Object.entries(values)
+    .map(([limit, value]) => `${limit} ${value ?? 'none'}`)
+    .join(', ') || '-';
+
+function report(outcomes: readonly ActionOutcome[], { output, dryRun }: ApplyOptions): void {
+  if (output === 'json') processScreen.write(json({ dryRun, outcomes }));
+  else {
+    processScreen.write(
+      table<ActionOutcome>(
+        [
+          { title: 'function', value: (row) => plainText(row.function) },
+          { title: 'result', value: (row) => row.result },
+          { title: 'from', value: (row) => valuesText(row.from) },
+          { title: 'to', value: (row) => valuesText(row.to) },
+          { title: 'note', value: (row) => plainText([row.note, ...leftText(row)].filter(Boolean).join('; ')) },
+        ],
+        outcomes,
+      ),
+    );
+    if (dryRun && outcomes.some(({ result }) => result.startsWith('would')))
+      processScreen.write(
+        '\nnothing was changed: --no-dry-run does it. Each change makes a new version, and so cold starts\n',
+      );
+  }
+  process.exitCode = outcomes.some(({ result }) => result === 'failed') ? EXIT.failed : EXIT.ok;
+}
+
+function leftText({ planned }: ActionOutcome): string[] {
+  if (planned === null) return [];
+  return [
+    ...Object.entries(planned.left).map(([limit, why]) => `${limit}: ${why}`),
+    ...planned.clipped.map((limit) => `${limit}: as far as allowed`),
+  ];
+}

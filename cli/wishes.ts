@@ -1,0 +1,76 @@
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import {
+  AGENTS_PAGE,
+  type AgentSummary,
+  agentsService,
+  type Broker,
+  callEveryInstance,
+  isFunctionName,
+  services,
+} from '../broker/index.js';
+import { type Bytes, mebibytes, messageOf } from '../config/index.js';
+import type { Wish, WritableLimit } from '../openwhisk-plugin/index.js';
+import { UsageError } from './exit.js';
+
+const wishesSchema = z.array(
+  z
+    .strictObject({
+      function: z.string().refine(isFunctionName, 'is not /namespace/package/action or /namespace/action'),
+      memoryMiB: z.number().positive().optional(),
+      concurrency: z.int().min(1).optional(),
+      instances: z.int().min(1).optional(),
+    })
+    .transform(({ memoryMiB, ...rest }) => ({
+      ...rest,
+      ...(memoryMiB === undefined ? {} : { memory: mebibytes(memoryMiB) }),
+    })),
+);
+
+/** A file of wishes: JSON, `[{"function", "memoryMiB", "concurrency", "instances"}]`. Throws a UsageError that names what is wrong. */
+export function readWishes(path: string): Wish[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    throw new UsageError(`${path} cannot be read: ${messageOf(error)}`, { hint: 'it must be a file of JSON' });
+  }
+  const parsed = wishesSchema.safeParse(value);
+  if (parsed.success) return parsed.data as Wish[];
+  const [issue] = parsed.error.issues;
+  throw new UsageError(`${path}: ${issue!.path.join('.')}: ${issue!.message}`, {
+    hint: '[{"function": "/guest/thumbs", "memoryMiB": 256, "concurrency": 10, "instances": 5}], the last three optional',
+  });
+}
+
+/** What the agents' newest decisions want of actions' own limits; nothing of what is paused. */
+export function wishesOf(agents: readonly AgentSummary[], limits: readonly WritableLimit[]): Wish[] {
+  const wishes: Wish[] = [];
+  for (const { function: fn, paused, decision } of agents) {
+    if (paused || decision === null) continue;
+    const { nominalMemory, concurrency, containers } = decision;
+    const wish: { function: string; memory?: Bytes; concurrency?: number; instances?: number } = { function: fn };
+    if (limits.includes('memory') && nominalMemory !== undefined) wish.memory = nominalMemory;
+    if (limits.includes('concurrency') && concurrency !== undefined) wish.concurrency = concurrency;
+    if (limits.includes('instances') && containers !== undefined) wish.instances = Math.max(1, containers);
+    if (Object.keys(wish).length > 1) wishes.push(wish);
+  }
+  return wishes;
+}
+
+/** Every agent of every agent host, by its newest decision. */
+export async function askAgents(broker: Broker): Promise<AgentSummary[]> {
+  const all: AgentSummary[] = [];
+  for (let offset = 0; ; offset += AGENTS_PAGE) {
+    const request = { offset, limit: AGENTS_PAGE };
+    const answers = await callEveryInstance(broker, { service: services.agents, endpoint: 'list', request });
+    let more = false;
+    for (const answer of answers.values()) {
+      const page = agentsService.list.answer.safeParse(answer);
+      if (!page.success) continue;
+      all.push(...page.data.functions);
+      more ||= offset + page.data.functions.length < page.data.total;
+    }
+    if (!more) return all;
+  }
+}

@@ -1,0 +1,305 @@
+import { type Clock, type Millis, messageOf } from '../../config/index.js';
+import type { Journal } from './journal.js';
+import { type OpenChange, openChanges, originalOf, planUndo } from './open-changes.js';
+import { type Allowance, isChange, type Planned, planChange, type Wish } from './plan.js';
+import { type Ranges, rangesOf } from './ranges.js';
+import type { OpenWhiskRest } from './rest.js';
+import {
+  ActionConflictError,
+  ActionNotFoundError,
+  OpenWhiskAuthError,
+  OpenWhiskAwayError,
+  OpenWhiskRefusedError,
+} from './rest-errors.js';
+import { type LimitValues, type RestAction, type WritableLimit, writableLimits } from './rest-schemas.js';
+
+export interface ControllerSettings {
+  /** Changes a minute, all namespaces together; what is undone does not wait (field-notes A3-10). */
+  readonly changesPerMinute: number;
+  readonly holdMs: number;
+  /** Attempts of one request where OpenWhisk is away, and the wait after the first; it doubles. */
+  readonly attempts: number;
+  readonly backOff: Millis;
+  /** What the operator says of a function. */
+  allowanceOf(fn: string): Allowance;
+}
+
+/** One namespace that a key opens. */
+interface Namespace {
+  readonly rest: OpenWhiskRest;
+  readonly ranges: Ranges;
+  /** Why nothing more is asked of it in this run. */
+  barred: Error | null;
+}
+
+export interface ActionOutcome {
+  readonly function: string;
+  readonly result: 'changed' | 'would change' | 'unchanged' | 'undone' | 'would undo' | 'failed';
+  readonly planned: Planned | null;
+  readonly from: LimitValues;
+  readonly to: LimitValues;
+  /** Why it failed, or what an operator should know all the same. */
+  readonly note: string;
+}
+
+/** A wish with the action it is about. */
+export interface ListedAction {
+  readonly function: string;
+  readonly action: RestAction;
+  readonly ranges: Ranges;
+}
+
+/**
+ * Writes actions' limits into OpenWhisk and takes them back. Every change is in the journal before it is asked for; each action is
+ * read right before it is written, and nothing is sent where nothing differs.
+ */
+export class ActionsController {
+  readonly #namespaces: ReadonlyMap<string, Namespace>;
+  readonly #settings: ControllerSettings;
+  readonly #clock: Clock;
+  readonly #pause: (span: Millis) => Promise<void>;
+  #lastChange = Number.NEGATIVE_INFINITY;
+
+  private constructor(
+    namespaces: ReadonlyMap<string, Namespace>,
+    settings: ControllerSettings,
+    clock: Clock,
+    pause: (span: Millis) => Promise<void>,
+  ) {
+    this.#namespaces = namespaces;
+    this.#settings = settings;
+    this.#clock = clock;
+    this.#pause = pause;
+  }
+
+  /** Asks each key for its namespace and the ranges there. Rejects where one cannot be used: half a view would plan half a change. */
+  static async connect(
+    rests: readonly OpenWhiskRest[],
+    settings: ControllerSettings,
+    clock: Clock,
+    pause: (span: Millis) => Promise<void>,
+  ): Promise<ActionsController> {
+    const namespaces = new Map<string, Namespace>();
+    const controller = new ActionsController(namespaces, settings, clock, pause);
+    for (const rest of rests) {
+      const name = await controller.#patiently(() => rest.namespace());
+      const limits = await controller.#patiently(() => rest.namespaceLimits());
+      // 1.0.0 tells its memory range at the root alone, which a gateway in front may not pass on.
+      const platform =
+        limits.maxActionMemory === undefined
+          ? await controller.#patiently(() => rest.platform()).catch(() => null)
+          : null;
+      namespaces.set(name, { rest, ranges: rangesOf(limits, platform), barred: null });
+    }
+    return controller;
+  }
+
+  async list(): Promise<ListedAction[]> {
+    const all: ListedAction[] = [];
+    for (const { rest, ranges } of this.#namespaces.values())
+      for (const action of await this.#patiently(() => rest.actions()))
+        all.push({ function: `/${action.namespace}/${action.name}`, action, ranges });
+    return all;
+  }
+
+  /** `journal` null: a dry run, nothing is written anywhere; `open` then says what stands of earlier changes. */
+  async apply(
+    wishes: readonly Wish[],
+    journal: Journal | null,
+    open: ReadonlyMap<string, OpenChange> = openChanges(journal?.entries ?? []),
+  ): Promise<ActionOutcome[]> {
+    const outcomes: ActionOutcome[] = [];
+    for (const wish of wishes) {
+      const done = await this.#guarded(wish.function, (namespace, path) =>
+        this.#applyOne({ wish, namespace, path, journal, open: open.get(wish.function) }),
+      );
+      outcomes.push(done);
+    }
+    return outcomes;
+  }
+
+  /** Takes back what of the journal's changes still stands. `journal` null: a dry run over `open`. */
+  async undo(open: ReadonlyMap<string, OpenChange>, journal: Journal | null): Promise<ActionOutcome[]> {
+    const outcomes: ActionOutcome[] = [];
+    for (const change of open.values())
+      outcomes.push(
+        await this.#guarded(change.function, (namespace, path) => this.#undoOne(change, namespace, path, journal)),
+      );
+    return outcomes;
+  }
+
+  async #applyOne(one: {
+    wish: Wish;
+    namespace: Namespace;
+    path: string;
+    journal: Journal | null;
+    open: OpenChange | undefined;
+  }): Promise<ActionOutcome> {
+    const { wish, namespace, path, journal, open } = one;
+    if (journal !== null) await this.#pace();
+    const action = await this.#patiently(() => namespace.rest.action(path));
+    const allowance = this.#settings.allowanceOf(wish.function);
+    const { ranges } = namespace;
+    const now = this.#clock.wall() / 1000;
+    const planned = planChange({ action, wish, ranges, allowance, open, now, holdMs: this.#settings.holdMs });
+    const outcome = { function: wish.function, planned, from: pick(action, planned.to), to: planned.to, note: '' };
+    if (!isChange(planned)) return { ...outcome, result: 'unchanged' };
+    if (journal === null) return { ...outcome, result: 'would change' };
+
+    const original: { [Limit in WritableLimit]?: number } = {};
+    for (const limit of writableLimits) {
+      if (planned.to[limit] === undefined) continue;
+      const value = originalOf(open, limit, planned.now[limit]);
+      if (value !== null) original[limit] = value;
+    }
+    const line = { v: 1 as const, function: wish.function, at: now };
+    journal.append({ ...line, kind: 'intent', version: action.version, original, to: planned.to });
+    this.#lastChange = this.#clock.monotonic();
+    try {
+      const after = await this.#write(namespace.rest, path, action, planned.to);
+      journal.append({ ...line, kind: 'done', version: after.version });
+      return { ...outcome, result: 'changed', note: raced(action, after) };
+    } catch (error) {
+      // Refused for sure; after an unknown end the intent stays, for undo to look.
+      if (!(error instanceof OpenWhiskAwayError && error.uncertain)) journal.append({ ...line, kind: 'refused' });
+      throw error;
+    }
+  }
+
+  async #undoOne(
+    change: OpenChange,
+    namespace: Namespace,
+    path: string,
+    journal: Journal | null,
+  ): Promise<ActionOutcome> {
+    const { function: fn } = change;
+    const outcome = { function: fn, planned: null };
+    const close = (why: 'undone' | 'gone' | 'theirs'): void =>
+      journal?.append({ v: 1, kind: 'closed', function: fn, at: this.#clock.wall() / 1000, why });
+    for (let attempt = 1; ; attempt++) {
+      let action: RestAction;
+      try {
+        action = await this.#patiently(() => namespace.rest.action(path));
+      } catch (error) {
+        if (!(error instanceof ActionNotFoundError)) throw error;
+        close('gone');
+        return { ...outcome, result: 'unchanged', from: {}, to: {}, note: 'the action is gone' };
+      }
+      const { to, theirs, lifted } = planUndo(change, action, namespace.ranges);
+      const notes = [
+        ...(theirs.length > 0 ? [`${theirs.join(', ')}: changed by somebody else since, left`] : []),
+        ...(lifted ? ["instances: the namespace's whole concurrency, which is as none"] : []),
+      ];
+      const known = { ...outcome, from: pick(action, to), to, note: notes.join('; ') };
+      if (Object.keys(to).length === 0) {
+        close(theirs.length > 0 ? 'theirs' : 'undone');
+        return { ...known, result: 'unchanged' };
+      }
+      if (journal === null) return { ...known, result: 'would undo' };
+      try {
+        await this.#write(namespace.rest, path, action, to);
+        close('undone');
+        return { ...known, result: 'undone' };
+      } catch (error) {
+        if (!(error instanceof ActionConflictError) || attempt >= this.#settings.attempts) throw error;
+      }
+    }
+  }
+
+  /** Errors become outcomes; after a key was refused its namespace is asked nothing more. */
+  async #guarded(
+    fn: string,
+    act: (namespace: Namespace, path: string) => Promise<ActionOutcome>,
+  ): Promise<ActionOutcome> {
+    const [, name = '', ...path] = fn.split('/');
+    const namespace = this.#namespaces.get(name);
+    const failed = (note: string): ActionOutcome => ({
+      function: fn,
+      result: 'failed',
+      planned: null,
+      from: {},
+      to: {},
+      note,
+    });
+    if (namespace === undefined) return failed(`there is no key of the namespace ${name}`);
+    if (namespace.barred !== null) return failed(messageOf(namespace.barred));
+    try {
+      return await act(namespace, path.join('/'));
+    } catch (error) {
+      if (error instanceof OpenWhiskAuthError) namespace.barred = error;
+      if (!isOfOpenWhisk(error)) throw error;
+      return failed(messageOf(error));
+    }
+  }
+
+  /**
+   * One PUT, asked again where that is safe. After an unknown end the action is read first: the change may be there already, and
+   * a second PUT would make a second version.
+   */
+  async #write(rest: OpenWhiskRest, path: string, before: RestAction, to: LimitValues): Promise<RestAction> {
+    let unknown = false;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await rest.setLimits(path, to);
+      } catch (error) {
+        if (!(error instanceof OpenWhiskAwayError)) throw error;
+        unknown ||= error.uncertain;
+        if (attempt >= this.#settings.attempts) throw unknown ? unknownEnd(path, error) : error;
+      }
+      await this.#pause(this.#backOff(attempt));
+      if (!unknown) continue;
+      const now = await this.#patiently(() => rest.action(path)).catch((error: unknown) => {
+        throw unknownEnd(path, error);
+      });
+      if (now.version === before.version) continue;
+      if (writableLimits.every((limit) => to[limit] === undefined || now.limits[limit] === to[limit])) return now;
+      throw new ActionConflictError(`change ${path}`);
+    }
+  }
+
+  async #patiently<T>(ask: () => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await ask();
+      } catch (error) {
+        if (!(error instanceof OpenWhiskAwayError) || attempt >= this.#settings.attempts) throw error;
+        await this.#pause(this.#backOff(attempt));
+      }
+    }
+  }
+
+  #backOff(attempt: number): Millis {
+    return (this.#settings.backOff * 2 ** (attempt - 1)) as Millis;
+  }
+
+  /** Waits until the next change may be made. */
+  async #pace(): Promise<void> {
+    const wait = this.#lastChange + 60_000 / this.#settings.changesPerMinute - this.#clock.monotonic();
+    if (wait > 0) await this.#pause(wait as Millis);
+  }
+}
+
+const isOfOpenWhisk = (error: unknown): boolean =>
+  [ActionConflictError, ActionNotFoundError, OpenWhiskAuthError, OpenWhiskAwayError, OpenWhiskRefusedError].some(
+    (kind) => error instanceof kind,
+  );
+
+const unknownEnd = (path: string, error: unknown): OpenWhiskAwayError =>
+  new OpenWhiskAwayError(`change ${path}`, `whether it did is not known; ${messageOf(error)}`, true);
+
+/** A PUT raises the patch number by one (Actions.scala, `upPatch`): by more where somebody else wrote between our two requests. */
+function raced(before: RestAction, after: RestAction): string {
+  const [major, minor, patch] = before.version.split('.').map(Number) as [number, number, number];
+  return after.version === `${major}.${minor}.${patch + 1}`
+    ? ''
+    : `somebody else changed the action in the same moment: version ${before.version} became ${after.version}`;
+}
+
+function pick(action: RestAction, like: LimitValues): LimitValues {
+  const some: { [Limit in WritableLimit]?: number } = {};
+  for (const limit of writableLimits) {
+    const value = action.limits[limit];
+    if (like[limit] !== undefined && value !== undefined && value !== null) some[limit] = value;
+  }
+  return some;
+}

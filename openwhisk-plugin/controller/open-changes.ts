@@ -1,0 +1,96 @@
+import type { JournalEntry } from './journal.js';
+import { limitsOf } from './plan.js';
+import type { Ranges } from './ranges.js';
+import { type LimitValues, type RestAction, type WritableLimit, writableLimits } from './rest-schemas.js';
+
+/** What Gleaner changed of one action and has not undone. */
+export interface OpenChange {
+  readonly function: string;
+  /** Per limit, what stood before the first of our changes (null: nothing, `instances` alone), and every value of ours since. */
+  readonly limits: ReadonlyMap<WritableLimit, { readonly original: number | null; readonly ours: ReadonlySet<number> }>;
+  /** Version before the newest of our changes, or after it where that is known: what is older was made anew by its owner. */
+  readonly version: string;
+  /** Wall clock of the newest change, ms. */
+  readonly changedAt: number;
+}
+
+/** What stands of the changes that a journal tells, by function. A change without an answer counts: it may have been carried out. */
+export function openChanges(entries: readonly JournalEntry[]): Map<string, OpenChange> {
+  const open = new Map<string, OpenChange>();
+  const beforeIntent = new Map<string, OpenChange | undefined>();
+  for (const entry of entries) {
+    const before = open.get(entry.function);
+    if (entry.kind === 'closed') open.delete(entry.function);
+    else if (entry.kind === 'refused') {
+      const earlier = beforeIntent.get(entry.function);
+      if (earlier === undefined) open.delete(entry.function);
+      else open.set(entry.function, earlier);
+    } else if (entry.kind === 'done') {
+      if (before !== undefined) open.set(entry.function, { ...before, version: entry.version });
+    } else {
+      beforeIntent.set(entry.function, before);
+      const limits = new Map(before?.limits);
+      for (const limit of writableLimits) {
+        const value = entry.to[limit];
+        if (value === undefined) continue;
+        const original = entry.original[limit] ?? null;
+        const known = limits.get(limit);
+        // Another original: its owner changed it between two of ours, and what they asked for counts.
+        const ours = known !== undefined && known.original === original ? known.ours : [];
+        limits.set(limit, { original, ours: new Set([...ours, value]) });
+      }
+      open.set(entry.function, { function: entry.function, limits, version: entry.version, changedAt: entry.at });
+    }
+  }
+  return open;
+}
+
+/** What was there before us, for a limit that is about to change: the original where the value is ours, else the value itself. */
+export function originalOf(
+  open: OpenChange | undefined,
+  limit: WritableLimit,
+  current: number | undefined,
+): number | null {
+  const known = open?.limits.get(limit);
+  if (known !== undefined && current !== undefined && known.ours.has(current)) return known.original;
+  return current ?? null;
+}
+
+export interface Undo {
+  readonly to: LimitValues;
+  /** Limits that somebody else changed since: theirs stand. */
+  readonly theirs: readonly WritableLimit[];
+  /** OpenWhisk cannot take `instances` away again; the namespace's whole concurrency does the same. */
+  readonly lifted: boolean;
+}
+
+/** How to take back what Gleaner changed. Pure. */
+export function planUndo(open: OpenChange, action: RestAction, ranges: Ranges): Undo {
+  const to: { [Limit in WritableLimit]?: number } = {};
+  const theirs: WritableLimit[] = [];
+  let lifted = false;
+  // A version below ours: the action was deleted and made anew, so none of it is ours (field-notes A1-16).
+  if (compareVersions(action.version, open.version) < 0) return { to, theirs: [...open.limits.keys()], lifted };
+  const current = limitsOf(action);
+  for (const [limit, { original, ours }] of open.limits) {
+    const value = current[limit];
+    if (value === (original ?? undefined)) continue;
+    if (value === undefined || !ours.has(value)) theirs.push(limit);
+    else if (original !== null) to[limit] = original;
+    else if (limit === 'instances' && ranges.instances !== null) {
+      lifted = true;
+      if (value !== ranges.instances.max) to[limit] = ranges.instances.max;
+    }
+  }
+  return { to, theirs, lifted };
+}
+
+/** Negative where `a` is the older. */
+export function compareVersions(a: string, b: string): number {
+  const [left, right] = [a.split('.').map(Number), b.split('.').map(Number)];
+  for (let i = 0; i < 3; i++) {
+    const difference = (left[i] ?? 0) - (right[i] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}

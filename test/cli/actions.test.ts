@@ -1,0 +1,114 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { stringify } from 'yaml';
+import { wishesOf } from '../../cli/wishes.js';
+import { type Bytes, mebibytes } from '../../config/index.js';
+import { KEY, RestDouble } from '../openwhisk-plugin/controller/rest-double.js';
+import { gleaner } from './gleaner.js';
+
+async function setUp(t: ExecutionContext, mode = 'enforce') {
+  const double = await RestDouble.start('2.0.0');
+  const folder = mkdtempSync(join(tmpdir(), 'gleaner-actions-'));
+  t.teardown(() => {
+    double.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const at = (name: string): string => join(folder, name);
+  writeFileSync(at('keys'), `# guest\n${KEY}\n`, { mode: 0o600 });
+  writeFileSync(at('wishes.json'), JSON.stringify([{ function: '/guest/pkg/thumbs', memoryMiB: 192 }]));
+  const config = {
+    mode,
+    hook: { stateDir: at('state') },
+    openwhisk: { apiHost: double.url, keysFile: at('keys') },
+  };
+  writeFileSync(at('gleaner.yaml'), stringify(config));
+  const run = (...args: string[]) => gleaner(['--config', at('gleaner.yaml'), 'actions', ...args]);
+  return { double, at, run };
+}
+
+test('list, a dry run, a change, and back: as an operator does it', async (t) => {
+  const { double, at, run } = await setUp(t);
+  double.add('guest/pkg/thumbs', { memory: 512 }, { 'gleaner.slo': '250' });
+  const dry = await run('apply', '--wishes', at('wishes.json'));
+  t.is(dry.code, 0, dry.err);
+  t.regex(dry.out, /would change +memory 512 +memory 192/);
+  t.is(double.puts().length, 0);
+
+  const done = await run('apply', '--wishes', at('wishes.json'), '--no-dry-run');
+  t.regex(done.out, /changed +memory 512 +memory 192/);
+  const listed = JSON.parse((await run('list', '-o', 'json')).out);
+  t.like(listed, [
+    {
+      function: '/guest/pkg/thumbs',
+      version: '0.0.2',
+      limits: { memory: 192 },
+      ranges: { memory: { min: 128, max: 512 } },
+      original: { memory: 512 },
+      annotations: { sloMs: 250 },
+    },
+  ]);
+
+  t.regex((await run('undo', '/guest/pkg/thumbs')).out, /would undo/);
+  t.is((await run('undo', '--no-dry-run')).code, 0);
+  t.is(double.actions.get('guest/pkg/thumbs')!.limits.memory, 512);
+  t.false(readFileSync(at('state/actions.journal'), 'utf8').includes(KEY.split(':')[1]!));
+});
+
+test('in mode recommend, the default, nothing is written, and the reason is told', async (t) => {
+  const { double, at, run } = await setUp(t, 'recommend');
+  double.add('guest/pkg/thumbs', { memory: 512 });
+  const { out, code } = await run('apply', '--wishes', at('wishes.json'), '--no-dry-run');
+  t.regex(out, /unchanged .*memory: mode/);
+  t.is(code, 0);
+  t.is(double.puts().length, 0);
+});
+
+test('keys that others may read, wrong keys and a missing configuration are named; no key is shown', async (t) => {
+  const { at, run } = await setUp(t);
+  rmSync(at('keys'));
+  writeFileSync(at('keys'), `${KEY}\n`, { mode: 0o644 });
+  const open = await run('list');
+  t.regex(open.err, /others may read it.*GLN_OPENWHISK_KEYS/);
+  rmSync(at('keys'));
+  writeFileSync(at('keys'), 'someone:wr0ng-s3cr3t\n', { mode: 0o600 });
+  const wrong = await run('list');
+  t.is(wrong.code, 1);
+  t.regex(wrong.err, /HTTP 401.*GLN_OPENWHISK_AUTH/);
+  rmSync(at('keys'));
+  writeFileSync(at('keys'), 'wr0ng-s3cr3t\n', { mode: 0o600 });
+  const malformed = await run('list');
+  t.regex(malformed.err, /line 1 is not uuid:key/);
+  t.false(`${open.out}${open.err}${wrong.out}${wrong.err}${malformed.err}`.includes('s3cr3t'));
+  t.regex((await gleaner(['actions', 'list'])).err, /GLN_OPENWHISK_UNKNOWN/);
+});
+
+test('a file of wishes that is not one is wrong usage', async (t) => {
+  const { at, run } = await setUp(t);
+  writeFileSync(at('wishes.json'), JSON.stringify([{ function: '/guest/thumbs', memory: 192 }]));
+  const { code, err } = await run('apply', '--wishes', at('wishes.json'));
+  t.is(code, 2);
+  t.regex(err, /memory/);
+});
+
+test("of agents' decisions only the limits asked for become wishes, and nothing of a paused one", (t) => {
+  const agent = { manager: 'right-size', phase: 'managing', steps: 1, paused: false };
+  const decision = {
+    nominalMemory: mebibytes(192),
+    memory: 1 as Bytes,
+    containers: 0,
+    concurrency: 4,
+    actions: [0, 0, 0],
+  };
+  const agents = [
+    { ...agent, function: '/guest/a', decision },
+    { ...agent, function: '/guest/paused', paused: true, decision },
+    { ...agent, function: '/guest/young', decision: null },
+    { ...agent, function: '/guest/none', decision: { actions: [0, 0, 0] } },
+  ];
+  t.deepEqual(wishesOf(agents as never, ['memory']), [{ function: '/guest/a', memory: mebibytes(192) }]);
+  t.deepEqual(wishesOf(agents as never, ['concurrency', 'instances']), [
+    { function: '/guest/a', concurrency: 4, instances: 1 },
+  ]);
+});

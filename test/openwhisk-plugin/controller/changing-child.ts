@@ -1,0 +1,24 @@
+/** Changes actions until it is killed: `changing-child <api> <journal> <MiB> <name>…`. */
+import { type Millis, systemClock } from '../../../config/index.js';
+import { ActionsController, Journal } from '../../../openwhisk-plugin/index.js';
+import { restTo, wish } from './rig.js';
+
+const [api, path, mib, ...names] = process.argv.slice(2) as [string, string, string, ...string[]];
+const controller = await ActionsController.connect(
+  [restTo(api, undefined, 30_000)],
+  {
+    changesPerMinute: 1e6,
+    holdMs: 0,
+    attempts: 3,
+    backOff: 1 as Millis,
+    allowanceOf: () => ({ mode: 'enforce' }),
+  },
+  systemClock,
+  () => Promise.resolve(),
+);
+const journal = Journal.open(path);
+await controller.apply(
+  names.map((name) => wish(`/guest/${name}`, Number(mib))),
+  journal,
+);
+journal.close();
