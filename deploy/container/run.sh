@@ -4,14 +4,14 @@ set -eu
 image=${1:?usage: run.sh <image> [command...]}
 shift
 # Host network: tcpdump listens on Docker's bridges. Host pid: cgroups are found in /proc/<pid>. Host cgroup namespace and a writable tree: limits are
-# written there. Root without its powers: it owns the cgroup files and the socket; the four capabilities start tcpdump as another user with NET_RAW.
+# written there. Root without its powers: it owns the cgroup files and the socket; the five capabilities start tcpdump as another user with NET_RAW, and signal it.
 exec docker run --rm --name gleaner-hook \
   --network host --pid host --cgroupns host \
   --volume /sys/fs/cgroup:/sys/fs/cgroup:rw \
   --volume "${DOCKER_SOCKET:-/var/run/docker.sock}":/var/run/docker.sock:ro \
   --volume "${GLEANER_ETC:-/etc/gleaner}":/etc/gleaner:ro \
   --volume "${GLEANER_STATE:-/var/lib/gleaner}":/var/lib/gleaner \
-  --cap-drop ALL --cap-add NET_RAW --cap-add SETUID --cap-add SETGID --cap-add SETPCAP \
+  --cap-drop ALL --cap-add NET_RAW --cap-add SETUID --cap-add SETGID --cap-add SETPCAP --cap-add KILL \
   --security-opt no-new-privileges --read-only --tmpfs /tmp \
   --stop-timeout 15 ${GLEANER_RUN_FLAGS:-} \
   "$image" "$@"

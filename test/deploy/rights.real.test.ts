@@ -11,7 +11,7 @@ import { dockerAndTap, missing } from '../real-parts.js';
 
 const docker = (...args: string[]): string => execFileSync('docker', args, { encoding: 'utf8' }).trim();
 /** As the unit has it, beside what it is root for. */
-const KEPT = ['net_raw', 'setuid', 'setgid', 'setpcap'];
+const KEPT = ['kill', 'net_raw', 'setuid', 'setgid', 'setpcap'];
 
 /** File of a container's weight or memory limit in the kernel, whichever version of cgroups this is. */
 function kernelFile(id: string, v1: [string, string], v2: string): string {
@@ -46,8 +46,8 @@ test.serial(
     const ended = new Promise((resolve) => child.on('exit', resolve));
     t.teardown(() => child.kill('SIGKILL'));
     await until(() => log.includes('containers adopted'), 20_000, `started: ${log}`);
-    // CAP_SETGID 6, CAP_SETUID 7, CAP_SETPCAP 8, CAP_NET_RAW 13.
-    t.is(Number.parseInt(status(child.pid!, 'CapEff'), 16), (1 << 6) | (1 << 7) | (1 << 8) | (1 << 13));
+    // CAP_KILL 5, CAP_SETGID 6, CAP_SETUID 7, CAP_SETPCAP 8, CAP_NET_RAW 13.
+    t.is(Number.parseInt(status(child.pid!, 'CapEff'), 16), (1 << 5) | (1 << 6) | (1 << 7) | (1 << 8) | (1 << 13));
 
     const name = `wskglrights0_1_guest_hello`;
     const id = await runContainer(name, 'setInterval(() => {}, 1000)');
@@ -62,6 +62,10 @@ test.serial(
     t.is(Number.parseInt(status(sniffer.pid, 'CapEff'), 16), 1 << 13);
     t.notRegex(status(sniffer.pid, 'Uid'), /^0\b/);
     t.is(status(sniffer.pid, 'NoNewPrivs'), '1');
+    // It signals tcpdump, another user's process, for its counters every few seconds: it must be allowed to.
+    await new Promise((resolve) => setTimeout(resolve, 5500));
+    t.is(child.exitCode, null, log);
+    t.true(existsSync(`/proc/${sniffer.pid}`));
     child.kill('SIGTERM');
     t.is(await ended, 0, log);
     // Runc and crun turn 128 shares into a weight of 5 or 21 (field-notes A2-14).
