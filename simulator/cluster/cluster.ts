@@ -67,7 +67,7 @@ export class Cluster {
     this.containers = new Containers(this.functions.count, shape.hosts);
     this.levels = new Levels(calls.spanMicros, parts.seriesBuckets);
     const { activations, functions, containers, levels } = this;
-    this.cores = new Cores(activations, shape.hosts, shape.cores, levels);
+    this.cores = new Cores(activations, shape.hosts, shape.cores - shape.systemCores, levels);
     this.accounts = new Accounts(activations.columns, functions, parts.recorder);
     this.#balancer = new Balancer(functions, shape.hosts, shape.userMemoryMiB, seed);
     this.dispatch = new Dispatch(activations, this.#balancer, containers, functions, this.accounts, (fn, now) =>

@@ -13,6 +13,8 @@ export interface ClusterShape {
   readonly userMemoryMiB: number;
   /** In use by the system, the engine and the invoker. */
   readonly systemMemoryMiB: number;
+  /** Cores that the same keep busy, on average. Containers share the rest; hooks reckon with all cores, as real ones do. */
+  readonly systemCores: number;
   /** Idle time until a container is paused: 50 ms in OpenWhisk 1.0.0, 10 s from 2.0.0 on (field-notes C2). */
   readonly pauseGraceMs: number;
   readonly unpauseMs: number;
@@ -115,6 +117,7 @@ export const DEFAULT_CLUSTER: ClusterShape = {
   memoryMiB: 32_768,
   userMemoryMiB: 24_576,
   systemMemoryMiB: 1024,
+  systemCores: 0,
   pauseGraceMs: 10_000,
   unpauseMs: 20,
   idleMs: 600_000,

@@ -213,3 +213,11 @@ test('nobody waits for ever', (t) => {
     [ClusterOutcome.lost, ClusterOutcome.rejected, ClusterOutcome.rejected],
   );
 });
+
+test('what the system keeps busy, containers do not get', (t) => {
+  // Three quarters of a core are left on the average: 100 ms of work take 100 / 0.75 = 133.3; on two cores 1.25 are left, and one
+  // thread uses one of them.
+  const one = [fn('a', at(0))];
+  t.true(Math.abs(endsMs(play({ functions: one, cluster: { systemCores: 0.25 } }).calls)[0]! - 400 / 3) < 0.01);
+  t.deepEqual(endsMs(play({ functions: one, cluster: { cores: 2, systemCores: 0.75 } }).calls), [100]);
+});
