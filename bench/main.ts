@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { benchEngines } from './engines/engines.js';
-import { benchFidelity } from './fidelity/fidelity.js';
+import { benchFidelity, FIDELITY_MANAGERS, FIDELITY_MODES } from './fidelity/fidelity.js';
 import { benchLatency } from './hook/latency.js';
 import { benchLimits } from './hook/limits.js';
 import { benchSafeguard } from './hook/safeguard.js';
@@ -13,7 +13,8 @@ import { benchTrace } from './worth/trace.js';
 import { benchWeight } from './worth/weight.js';
 
 /**
- * `npm run bench -- <name> [--output json] [--rounds N] [--seconds N] [--load X] [--seed N] [--policy P] [--manager M] [--quick] [--long]`.
+ * `npm run bench -- <name> [--output json] [--rounds N] [--seconds N] [--load X] [--seed N] [--policy P] [--manager M]
+ * [--modes M,..] [--managers M,..] [--calls N] [--quick] [--long]`.
  * Every bench prints a table; with `--output json` an array of `{name, value, unit, baseline, ratio}`. Progress goes to stderr.
  */
 const { values, positionals } = parseArgs({
@@ -28,6 +29,8 @@ const { values, positionals } = parseArgs({
     seed: { type: 'string', default: '1' },
     policy: { type: 'string', default: 'smallest-in-range' },
     manager: { type: 'string', default: 'fixed' },
+    modes: { type: 'string' },
+    managers: { type: 'string' },
     quick: { type: 'boolean', default: false },
     long: { type: 'boolean', default: false },
   },
@@ -41,6 +44,14 @@ function number(name: 'rounds' | 'seconds' | 'calls' | 'load' | 'minutes' | 'see
   const value = Number(text);
   if (!(value > 0)) throw new RangeError(`--${name} ${text}: not a positive number`);
   return value;
+}
+
+/** A list such as `--modes weight,quota`; absent: all. */
+function among<T extends string>(name: 'modes' | 'managers', known: readonly T[]): readonly T[] {
+  const given = values[name]?.split(',') ?? known;
+  const wrong = given.find((each) => !known.some((one) => one === each));
+  if (wrong !== undefined) throw new RangeError(`--${name} ${wrong}: not one of ${known.join(', ')}`);
+  return known.filter((one) => given.includes(one));
 }
 
 const benches: Record<string, () => Promise<BenchRow[]>> = {
@@ -67,7 +78,15 @@ const benches: Record<string, () => Promise<BenchRow[]>> = {
   trace: () => benchTrace({ minutes: number('minutes', 0), log }),
   memory: () => benchMemory({ log }),
   fidelity: () =>
-    benchFidelity({ load: number('load', 0.65), seconds: number('seconds', 110), seed: number('seed', 1), log }),
+    benchFidelity({
+      modes: among('modes', FIDELITY_MODES),
+      managers: among('managers', FIDELITY_MANAGERS),
+      load: number('load', 0.6),
+      calls: number('calls', 200),
+      seconds: number('seconds', 0),
+      seed: number('seed', 1),
+      log,
+    }),
   simulator: async () => {
     const { calls, rounds, lengths, functions } = SIMULATOR_BENCH;
     return benchSimulator({

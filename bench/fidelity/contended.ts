@@ -1,6 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { SeededRandom } from '../../config/index.js';
 import { type ActivationRecord, type Arrival, InvokerDouble, playWorkload } from '../../simulator/index.js';
 import { GleanerProcess } from '../worth/gleaner-process.js';
+import { containersBusyMillis, hostBusyMillis, ownBusyMillis } from '../worth/host-cpu.js';
 import type { Subject } from '../worth/load.js';
 import { warmUp } from '../worth/paired-runs.js';
 import { QueueingInvoker } from '../worth/queueing-invoker.js';
@@ -10,64 +12,39 @@ import { type FidelityMode, fidelityArrivals } from './subjects.js';
 export type FidelityManager = 'fixed' | 'greedy';
 
 /** Containers of each function, all warm before anything is measured; more calls at once wait at the invoker. */
-export const CONTAINERS = 8;
+export const CONTAINERS = 4;
 /** OpenWhisk's `user-memory`: what CPU shares are a part of. */
 export const USER_MEMORY_MB = 8192;
+/** Warm-up calls, `CONTAINERS` at once of each function: so short that no peak is learned from them. */
+export const WARM_UP_CPU_MS = 1;
+/** From the last warm-up call to the first arrival, ms. */
+export const SETTLE_MS = 3000;
 const SOLO_CALLS = 40;
 
-/** One condition on real containers: what was played and what became of it. */
+/** One condition on real containers: what was played, what became of it, and who kept the cores busy meanwhile. */
 export interface Contended {
   readonly mode: FidelityMode;
   readonly manager: FidelityManager;
   readonly arrivals: readonly Arrival[];
   readonly records: readonly ActivationRecord[];
+  readonly busy: BusyCores;
+}
+
+/** Cores busy on average: the functions' containers, Gleaner and the invoker, and whatever else runs on this machine. */
+export interface BusyCores {
+  readonly functions: number;
+  readonly beside: number;
+  readonly others: number;
 }
 
 interface Options {
-  readonly image: string;
   readonly subjects: readonly Subject[];
   readonly seed: number;
   readonly log: (line: string) => void;
 }
 
-/** Profiles from solo runs in stock containers, with a hook beside them that writes nothing. */
-export async function soloProfiles(options: Options): Promise<Map<string, SoloProfile>> {
-  const profiles = new Map<string, SoloProfile>();
-  await withParts(options.image, 'fixed', async (double) => {
-    for (const subject of options.subjects) {
-      const random = new SeededRandom(options.seed).fork(`solo ${subject.name}`);
-      const profile = await measureSolo(double, subject, SOLO_CALLS, random);
-      options.log(
-        `${subject.name} alone: ${profile.parallelism.toFixed(2)} cores, ${profile.overheadMs.toFixed(1)} ms beside`,
-      );
-      profiles.set(subject.name, profile);
-    }
-  });
-  return profiles;
-}
-
-/** All functions together for `seconds`, under one manager. */
-export async function runContended(
-  options: Options & { readonly mode: FidelityMode; readonly manager: FidelityManager; readonly seconds: number },
-): Promise<Contended> {
-  const { image, subjects, mode, manager, seconds, seed, log } = options;
-  const arrivals = fidelityArrivals(subjects, seconds, new SeededRandom(seed));
-  return await withParts(image, manager, async (double, gleaner) => {
-    const invoker = new QueueingInvoker(double, CONTAINERS);
-    await warmUp(invoker, subjects, CONTAINERS);
-    await gleaner.setWrites(manager !== 'fixed');
-    const records = await playWorkload(invoker, arrivals);
-    const failed = records.filter((record) => !record.ok);
-    log(`${mode}, ${manager}: ${records.length} calls, ${failed.length} failed ${failed[0]?.kind ?? ''}`);
-    return { mode, manager, arrivals, records };
-  });
-}
-
-async function withParts<T>(
-  image: string,
-  manager: FidelityManager,
-  use: (double: InvokerDouble, gleaner: GleanerProcess) => Promise<T>,
-): Promise<T> {
+/** An invoker of one image; its containers serve every condition of a mode. */
+export async function withInvoker<T>(image: string, use: (double: InvokerDouble) => Promise<T>): Promise<T> {
   const double = new InvokerDouble({
     image,
     prefix: 'wskglf0',
@@ -75,17 +52,98 @@ async function withParts<T>(
     pauseGraceMs: 600_000,
     logs: 'none',
   });
+  try {
+    await double.start();
+    return await use(double);
+  } finally {
+    await double.stop();
+  }
+}
+
+/** Profiles from solo runs in stock containers, with a hook beside them that writes nothing. */
+export async function soloProfiles(
+  double: InvokerDouble,
+  options: Options,
+): Promise<{ readonly profiles: ReadonlyMap<string, SoloProfile>; readonly busy: BusyCores }> {
+  const profiles = new Map<string, SoloProfile>();
+  return await withGleaner('fixed', async () => {
+    const busySince = watchCores();
+    for (const subject of options.subjects) {
+      const random = new SeededRandom(options.seed).fork(`solo ${subject.name}`);
+      const profile = await measureSolo(double, subject, SOLO_CALLS, random);
+      const { parallelism, cpuPerDemand, besideMs } = profile;
+      options.log(
+        `${subject.name} alone: ${parallelism.toFixed(2)} cores, ${cpuPerDemand.toFixed(2)} x the demand, ${besideMs.toFixed(1)} ms beside a call`,
+      );
+      profiles.set(subject.name, profile);
+    }
+    return { profiles, busy: busySince() };
+  });
+}
+
+/** All functions together for `seconds`, under one manager that knows nothing of them yet. */
+export async function runContended(
+  double: InvokerDouble,
+  options: Options & { readonly mode: FidelityMode; readonly manager: FidelityManager; readonly seconds: number },
+): Promise<Contended> {
+  const { subjects, mode, manager, seconds, seed, log } = options;
+  const arrivals = fidelityArrivals(subjects, seconds, new SeededRandom(seed));
+  return await withGleaner(manager, async (gleaner) => {
+    const invoker = new QueueingInvoker(double, CONTAINERS);
+    await gleaner.setWrites(manager !== 'fixed');
+    const warmed = performance.now();
+    await warmUp(invoker, subjects, CONTAINERS, { cpuMs: WARM_UP_CPU_MS });
+    log(`${mode}, ${manager}: containers warm after ${((performance.now() - warmed) / 1000).toFixed(1)} s`);
+    await sleep(SETTLE_MS);
+    const busySince = watchCores();
+    const records = await playWorkload(invoker, arrivals);
+    const busy = busySince();
+    tell(records, log);
+    return { mode, manager, arrivals, records, busy };
+  });
+}
+
+/** Who is busy from now on, until the function that it returns is called. */
+function watchCores(): () => BusyCores {
+  const look = (): number[] => [performance.now(), containersBusyMillis(), ownBusyMillis(), hostBusyMillis()];
+  const before = look();
+  return () => {
+    const [millis, functions, beside, host] = look().map((value, i) => value - before[i]!) as [
+      number,
+      number,
+      number,
+      number,
+    ];
+    return {
+      functions: functions / millis,
+      beside: beside / millis,
+      others: Math.max(0, host - functions - beside) / millis,
+    };
+  };
+}
+
+function tell(records: readonly ActivationRecord[], log: (line: string) => void): void {
+  const failed = records.filter((record) => !record.ok);
+  const late = Math.max(...records.map((record) => record.lateMs));
+  log(`${records.length} calls, ${failed.length} failed; the latest was played ${late.toFixed(0)} ms late`);
+  const reasons = new Map<string, number>();
+  for (const { action, kind, result } of failed) {
+    const reason = `${action} ${kind}: ${String(result).slice(0, 100)}`;
+    reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+  }
+  for (const [reason, count] of reasons) log(`  ${count} x ${reason}`);
+}
+
+async function withGleaner<T>(manager: string, use: (gleaner: GleanerProcess) => Promise<T>): Promise<T> {
   const gleaner = new GleanerProcess({
     hook: { containerPrefix: 'wskglf0' },
     agents: { manager },
     decision: { policy: { quota: 'target', weight: 'target' }, controlShare: 0 },
   });
   try {
-    await double.start();
     await gleaner.start();
-    return await use(double, gleaner);
+    return await use(gleaner);
   } finally {
     await gleaner.stop();
-    await double.stop();
   }
 }

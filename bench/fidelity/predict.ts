@@ -9,16 +9,18 @@ import {
   simulateCluster,
 } from '../../simulator/index.js';
 import type { Subject } from '../worth/load.js';
-import { CONTAINERS, type Contended, USER_MEMORY_MB } from './contended.js';
-import type { SoloProfile } from './profile.js';
+import { CONTAINERS, type Contended, SETTLE_MS, USER_MEMORY_MB, WARM_UP_CPU_MS } from './contended.js';
+import { coresOf, cpuOf, type SoloProfile } from './profile.js';
+import { type FidelityPayload, meanDemandOf } from './subjects.js';
 
-/** Before the arrivals that count: every container is made, as in the real runs. */
-const WARM_UP_MS = 60_000;
-const WARM_UP_CPU_MS = 300;
+/** Simulated containers are all made within this time, ms. */
+const MADE_MS = 2000;
+/** Before the arrivals that count: every container is made and called once, as in the real runs. */
+const WARM_UP_MS = MADE_MS + SETTLE_MS;
 
 /**
- * Durations of `/run` that the simulator expects of one condition, ms by function: same functions, same arrivals, same manager; what
- * calls need is drawn from the solo profiles, never from the contended run.
+ * Durations of `/run` that the simulator expects of one condition, ms by function: same functions, same arrivals and payloads, same manager;
+ * what a payload needs is known from the solo profiles, never from the contended run.
  */
 export function predict(
   subjects: readonly Subject[],
@@ -28,11 +30,17 @@ export function predict(
 ): Map<string, number[]> {
   const log = new CallLog();
   const calls = new FidelityStream(subjects, profiles, condition, new SeededRandom(seed));
-  // What one call costs beside its container takes its share of the cores from all of them.
-  const beside = subjects.reduce((sum, each) => sum + (profiles.get(each.name)!.overheadMs * each.rate) / 1000, 0);
+  // Processes outside of Docker's group do not share its weight: what they need, containers do not get.
+  const { beside } = coresOf(subjects, profiles, meanDemandOf);
   simulateCluster({
     calls,
-    cluster: { hosts: 1, cores: cpus().length - beside, memoryMiB: 16_384, userMemoryMiB: USER_MEMORY_MB },
+    cluster: {
+      hosts: 1,
+      cores: cpus().length,
+      systemCores: beside,
+      memoryMiB: 16_384,
+      userMemoryMiB: USER_MEMORY_MB,
+    },
     mode: condition.mode,
     manager: condition.manager,
     quotaPolicy: 'target',
@@ -83,16 +91,16 @@ class FidelityStream implements CallStream {
     let count = 0;
     while (count < block.capacity && this.#next < this.expectedCalls) {
       const index = this.#next++;
-      const warming = index < this.warmUpCalls;
-      const arrival = warming ? undefined : this.#arrivals[index - this.warmUpCalls]!;
+      const arrival = index < this.warmUpCalls ? undefined : this.#arrivals[index - this.warmUpCalls]!;
       const fn = arrival ? this.#index.get(arrival.action.name)! : index % this.#subjects.length;
       const profile = this.#profiles.get(this.#subjects[fn]!.name)!;
-      // CPU and waits of one and the same solo call belong together.
-      const drawn = this.#random.below(profile.cpuMs.length);
+      // What one solo call had beyond its line and what it waited belong together.
+      const drawn = this.#random.below(profile.extraMs.length);
+      const demand = arrival ? (arrival.payload as FidelityPayload).cpuMs : WARM_UP_CPU_MS;
       block.fn[count] = fn;
       block.arrival[count] = arrival ? Math.round(1000 * (WARM_UP_MS + arrival.atMs)) : 0;
-      block.cpu[count] = 1000 * (warming ? WARM_UP_CPU_MS : profile.cpuMs[drawn]!);
-      block.io[count] = warming ? 0 : Math.round(1000 * profile.ioMs[drawn]!);
+      block.cpu[count] = Math.round(1000 * cpuOf(profile, demand, drawn));
+      block.io[count] = Math.round(1000 * profile.ioMs[drawn]!);
       block.peak[count] = this.functions[fn]!.profile.memory.baseMiB * 1024 * 1024;
       block.payload[count] = 1;
       count++;
@@ -112,7 +120,7 @@ function calledFunction(subject: Subject, profile: SoloProfile): CalledFunction 
     maxContainers: CONTAINERS,
     profile: {
       parallelism: profile.parallelism,
-      cpuMs: WARM_UP_CPU_MS,
+      cpuMs: subject.cpuMs,
       ioMs: 0,
       memory: { baseMiB: 64, peakMiB: 64, growth: 0.5, retained: 0 },
       payload: { median: 1, sigma: 0, cpu: 1, io: 0, memory: 0 },

@@ -1,20 +1,29 @@
 import type { Random } from '../../config/index.js';
 import type { Invoker } from '../../simulator/index.js';
-import { median, quantile } from '../statistics.js';
-import { containersBusyMillis, hostBusyMillis } from '../worth/host-cpu.js';
+import { mean } from '../statistics.js';
+import { containersBusyMillis, ownBusyMillis } from '../worth/host-cpu.js';
 import { actionOf, type Subject } from '../worth/load.js';
 import { drawPayload } from './subjects.js';
 
 /** What solo runs in a real container say of a function; all that the simulator is told of it. */
 export interface SoloProfile {
-  /** Cores it keeps busy while it computes: 1, or more where it used more than it lasted. */
+  /** Cores it keeps busy while it computes: 1, or more where its duration grows by less than its CPU time does. */
   readonly parallelism: number;
-  /** CPU time of its container for each call, ms. */
-  readonly cpuMs: readonly number[];
-  /** Time of each call in which it used no core, ms. */
+  /** CPU time of its container for each ms that the payload asks for. */
+  readonly cpuPerDemand: number;
+  /** CPU time of each solo call beyond that (the proxy, the threads' start), ms. */
+  readonly extraMs: readonly number[];
+  /** Time of each solo call in which it used no core, ms. */
   readonly ioMs: readonly number[];
-  /** CPU time that one call costs the host outside of the container (invoker, engine, kernel, hook, tap), ms. */
-  readonly overheadMs: number;
+  /** CPU time that one call costs outside of its container, ms: the invoker, the tap, the hook. */
+  readonly besideMs: number;
+}
+
+/** One solo call, ms: what its payload asked for, what its container used, how long its `/run` took. */
+export interface SoloCall {
+  readonly demandMs: number;
+  readonly cpuMs: number;
+  readonly runMs: number;
 }
 
 /** Above this many busy cores a function is taken to be parallel; below, the excess is the proxy's own second thread. */
@@ -28,34 +37,72 @@ export async function measureSolo(
   random: Random,
 ): Promise<SoloProfile> {
   const action = actionOf(subject);
-  const runMs: number[] = [];
-  const cpuMs: number[] = [];
-  let overhead = 0;
+  const solo: SoloCall[] = [];
   // The first calls compile the action's code: contended runs meet warm containers.
-  for (let i = -3; i < calls; i++) {
+  for (let i = 0; i < 3; i++) await invoker.invoke(action, drawPayload(subject, random));
+  const own = ownBusyMillis();
+  for (let i = 0; i < calls; i++) {
     const payload = drawPayload(subject, random);
-    const host = hostBusyMillis();
-    const own = containersBusyMillis();
+    const before = containersBusyMillis();
     const result = await invoker.invoke(action, payload);
-    if (!result.ok) throw new Error(`${subject.name} alone ended as ${result.kind}`);
-    const used = containersBusyMillis() - own;
-    if (i < 0) continue;
-    runMs.push(result.runMs);
-    cpuMs.push(used);
-    overhead += hostBusyMillis() - host - used;
+    if (!result.ok) throw new Error(`${subject.name} alone ended as ${result.kind}: ${String(result.result)}`);
+    solo.push({ demandMs: payload.cpuMs, cpuMs: containersBusyMillis() - before, runMs: result.runMs });
   }
-  const busy = median(runMs.map((run, i) => cpuMs[i]! / run));
-  const parallelism =
-    busy > PARALLEL
-      ? quantile(
-          runMs.map((run, i) => cpuMs[i]! / run),
-          0.9,
-        )
-      : 1;
+  return profileOf(solo, Math.max(0, (ownBusyMillis() - own) / calls));
+}
+
+/** CPU time and duration as straight lines over what was asked for; what a call has beyond its line stays its own. */
+export function profileOf(solo: readonly SoloCall[], besideMs: number): SoloProfile {
+  const demand = solo.map((call) => call.demandMs);
+  const cpuPerDemand = slope(
+    demand,
+    solo.map((call) => call.cpuMs),
+  );
+  const busy =
+    cpuPerDemand /
+    slope(
+      demand,
+      solo.map((call) => call.runMs),
+    );
+  const parallelism = busy > PARALLEL ? busy : 1;
   return {
     parallelism,
-    cpuMs,
-    ioMs: runMs.map((run, i) => Math.max(0, run - cpuMs[i]! / parallelism)),
-    overheadMs: Math.max(0, overhead / calls),
+    cpuPerDemand,
+    extraMs: solo.map((call) => call.cpuMs - cpuPerDemand * call.demandMs),
+    ioMs: solo.map((call) => Math.max(0, call.runMs - call.cpuMs / parallelism)),
+    besideMs,
   };
+}
+
+/** Of the line of least squares. */
+function slope(x: readonly number[], y: readonly number[]): number {
+  const [meanX, meanY] = [mean(x), mean(y)];
+  let both = 0;
+  let square = 0;
+  for (let i = 0; i < x.length; i++) {
+    both += (x[i]! - meanX) * (y[i]! - meanY);
+    square += (x[i]! - meanX) ** 2;
+  }
+  return both / square;
+}
+
+/** CPU time of a call that asks for `demandMs`, as solo call number `drawn` would have needed it, ms. */
+export function cpuOf(profile: SoloProfile, demandMs: number, drawn: number): number {
+  return Math.max(0.1, profile.cpuPerDemand * demandMs + profile.extraMs[drawn]!);
+}
+
+/** Cores that functions called at their rates keep busy, and those beside them. */
+export function coresOf(
+  subjects: readonly Subject[],
+  profiles: ReadonlyMap<string, SoloProfile>,
+  demandOf: (subject: Subject) => number,
+): { readonly functions: number; readonly beside: number } {
+  let functions = 0;
+  let beside = 0;
+  for (const subject of subjects) {
+    const profile = profiles.get(subject.name)!;
+    functions += (subject.rate * (profile.cpuPerDemand * demandOf(subject) + mean(profile.extraMs))) / 1000;
+    beside += (subject.rate * profile.besideMs) / 1000;
+  }
+  return { functions, beside };
 }
