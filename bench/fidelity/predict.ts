@@ -1,5 +1,5 @@
-import { cpus } from 'node:os';
-import { type Random, SeededRandom } from '../../config/index.js';
+import { cpus, totalmem } from 'node:os';
+import { type Bytes, MIB, type Millicores, type Random, SeededRandom } from '../../config/index.js';
 import {
   type CallBlock,
   type CalledFunction,
@@ -38,7 +38,7 @@ export function predict(
       hosts: 1,
       cores: cpus().length,
       systemCores: beside,
-      memoryMiB: 16_384,
+      memoryMiB: Math.floor(totalmem() / MIB),
       userMemoryMiB: USER_MEMORY_MB,
     },
     mode: condition.mode,
@@ -46,7 +46,13 @@ export function predict(
     quotaPolicy: 'target',
     weightPolicy: 'target',
     safeguard: condition.manager !== 'fixed',
-    decision: { controlShare: 0 },
+    // As a hook is configured by default: caps are the host's size, a target is stale after 30 s (config/schema/decision.ts).
+    decision: {
+      controlShare: 0,
+      cpuCap: (1000 * cpus().length) as Millicores,
+      memoryCap: totalmem() as Bytes,
+    },
+    control: { staleMs: 30_000 },
     seed,
     recorder: log,
   });
