@@ -99,7 +99,7 @@ test.serial('gleaner up runs the whole loop, answers questions, and leaves nothi
   t.is(top.code, 0, top.err);
   t.is((JSON.parse(top.out) as { platform: string }).platform, 'simulated');
   t.regex((await ask('top', '--for', '1')).out, /^up \d+ s {2}mode enforce/);
-  const events = await ask('events', '--for', '4', '-o', 'json');
+  const events = await ask('events', '--for', '3', '-o', 'json');
   t.is(events.code, 0, events.err);
   const told = events.out
     .trim()
