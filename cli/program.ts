@@ -17,6 +17,7 @@ import { addMeanField } from './commands/meanfield.js';
 import { addMode } from './commands/mode.js';
 import { addNatsConfig } from './commands/nats-config.js';
 import { addParts } from './commands/parts.js';
+import { addReproduce } from './commands/reproduce.js';
 import { addRestore } from './commands/restore.js';
 import { addSimulate } from './commands/simulate.js';
 import { addStatus } from './commands/status.js';
@@ -66,6 +67,7 @@ export function gleanerProgram(): Command {
     addCompletion,
     addSimulate,
     addCompare,
+    addReproduce,
     addTrain,
     addEngines,
     addConfig,

@@ -1,2 +1,3 @@
+export * from './study.js';
 export * from './surface.js';
 export * from './trial.js';

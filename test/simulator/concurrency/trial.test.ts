@@ -47,6 +47,6 @@ test('without noise hill climbing reaches 70 from 90 and circles it', (t) => {
     noise: { throughput: 0, share: 0 },
     seed: 1,
   });
-  // Relative throughput of 110, 90, 70, 50: .906, .969, 1, .946 (2 x n/70 / (1 + (n/70)^2)); down until it falls, then up until it falls.
+  // Relative throughput of 110, 90, 70, 50: .905, .969, 1, .946 (n / (1 + n (n - 1) / 4900) over 35.25); down until it falls, then up until it falls.
   t.deepEqual(trial.limits, [90, 110, 90, 70, 50, 70, 90, 70]);
 });

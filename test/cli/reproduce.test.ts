@@ -1,0 +1,30 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test from 'ava';
+import { gleaner } from './gleaner.js';
+
+test('gleaner reproduce concurrency --quick writes its page, names what was missed, and leaves with 1 where something was', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'gleaner-reproduce-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  const args = ['reproduce', 'concurrency', '--quick', '--seeds', '1', '--out', folder, '--output', 'json'];
+  const { code, out, err } = await gleaner(args);
+  const { rows, verdicts } = JSON.parse(out) as {
+    rows: { surface: string; contender: string; found: number }[];
+    verdicts: { finds: boolean; beatsConstant: boolean }[];
+  };
+  t.is(rows.length, 5 * 4);
+  t.is(code, verdicts.every(({ finds, beatsConstant }) => finds && beatsConstant) ? 0 : 1, err);
+  t.is(
+    err.split('missed: ').length - 1,
+    verdicts.filter(({ finds }) => !finds).length + verdicts.filter(({ beatsConstant }) => !beatsConstant).length,
+  );
+  const page = readFileSync(join(folder, 'concurrency.md'), 'utf8');
+  for (const { surface, contender, found } of rows)
+    t.true(page.includes(`| ${surface} | ${contender} | ${found} of 1 |`));
+  t.true(page.includes('`gleaner reproduce concurrency --quick --seeds 1`'));
+});
+
+test('gleaner reproduce with an unknown study is wrong usage', async (t) => {
+  t.is((await gleaner(['reproduce', 'everything'])).code, 2);
+});
