@@ -55,6 +55,7 @@ export class LearningPolicy {
   #state: LearnerState;
   #rows = 0;
   #training = false;
+  #disposed = false;
 
   constructor(options: LearningPolicyOptions) {
     const { engine, shape, settings, state } = options;
@@ -118,6 +119,7 @@ export class LearningPolicy {
   }
 
   dispose(): void {
+    this.#disposed = true;
     this.#actor.dispose();
   }
 
@@ -141,7 +143,8 @@ export class LearningPolicy {
     const job = { state: this.#state, rollout: rollout.export(), shape, settings: settings.ppo, seed };
     trainer.train(job, (result) => {
       this.#training = false;
-      if (result === null) return;
+      // A thread may answer when the function has long been forgotten.
+      if (result === null || this.#disposed) return;
       this.updates++;
       this.import(result.state);
       onUpdate?.(result.metrics);
