@@ -5,8 +5,12 @@ import {
   type AgentSummary,
   agentsService,
   type Broker,
+  buckets,
   callEveryInstance,
+  decodeMode,
   isFunctionName,
+  MODE_GLOBAL,
+  modeKey,
   services,
 } from '../broker/index.js';
 import { type Bytes, mebibytes, messageOf } from '../config/index.js';
@@ -56,6 +60,25 @@ export function wishesOf(agents: readonly AgentSummary[], limits: readonly Writa
     if (Object.keys(wish).length > 1) wishes.push(wish);
   }
   return wishes;
+}
+
+/** Without those of functions that the bucket `gleaner_mode` pauses, kills or keeps from `enforce`; it can allow nothing more. */
+export async function allowedWishes(broker: Broker, wishes: readonly Wish[]): Promise<Wish[]> {
+  const bucket = broker.keyValue(buckets.mode);
+  const read = async (key: string) => {
+    const entry = await bucket.get(key);
+    const decoded = entry?.value ? decodeMode(entry.value) : null;
+    return decoded?.ok ? decoded.message : null;
+  };
+  const all = await read(MODE_GLOBAL);
+  if (all?.kill || all?.paused) return [];
+  const allowed: Wish[] = [];
+  for (const wish of wishes) {
+    const own = await read(modeKey(wish.function));
+    const mode = own?.mode ?? all?.mode ?? 'enforce';
+    if (!own?.kill && !own?.paused && mode === 'enforce') allowed.push(wish);
+  }
+  return allowed;
 }
 
 /** Every agent of every agent host, by its newest decision. */

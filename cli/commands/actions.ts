@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs';
 import { type Command, Option } from 'commander';
+import { GleanerError } from '../../config/index.js';
 import {
   type ActionOutcome,
   Journal,
@@ -14,13 +16,22 @@ import { EXIT } from '../exit.js';
 import { cores, count, json, plainText, processScreen, span, table } from '../output.js';
 import { loadSettings, statePaths } from '../settings.js';
 import { connectActions } from '../wiring/actions.js';
-import { askAgents, readWishes, wishesOf } from '../wishes.js';
+import { allowedWishes, askAgents, readWishes, wishesOf } from '../wishes.js';
 import { addOutputOption, checkFunctionName, globalOptions, type OutputOptions } from './common.js';
 
 interface ApplyOptions extends OutputOptions {
   readonly wishes?: string;
   readonly limit?: WritableLimit[];
   readonly dryRun: boolean;
+}
+
+class ActionsHeldError extends GleanerError {
+  readonly code = 'GLN_ACTIONS_HELD';
+  constructor(killSwitch: string) {
+    super(`no action is changed while the kill switch is set: ${killSwitch}`, {
+      hint: '`gleaner restore --release` takes it away; `gleaner actions undo` works all the same',
+    });
+  }
 }
 
 const DRY: [string, string] = ['--no-dry-run', 'do it; without this nothing is changed and what would be is told'];
@@ -94,14 +105,17 @@ function addApply(actions: Command): void {
     .option(...DRY);
   addOutputOption(command).action(async (options: ApplyOptions) => {
     const { config } = loadSettings(globalOptions(command));
+    const { actions: path, killSwitch } = statePaths(config);
+    if (!options.dryRun && existsSync(killSwitch)) throw new ActionsHeldError(killSwitch);
     const wishes =
       options.wishes === undefined
-        ? wishesOf(await withBroker(config, askAgents), options.limit ?? ['memory'])
+        ? await withBroker(config, async (broker) =>
+            allowedWishes(broker, wishesOf(await askAgents(broker), options.limit ?? ['memory'])),
+          )
         : readWishes(options.wishes);
     const controller = await connectActions(config);
-    const path = statePaths(config).actions;
     const outcomes = await withJournal(path, options.dryRun, (journal) =>
-      controller.apply(wishes, journal, openChanges(journal?.entries ?? Journal.read(path))),
+      controller.apply(wishes, journal?.entries ?? Journal.read(path), journal),
     );
     report(outcomes, options);
   });

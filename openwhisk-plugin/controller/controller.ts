@@ -1,5 +1,5 @@
 import { type Clock, type Millis, messageOf } from '../../config/index.js';
-import type { Journal } from './journal.js';
+import type { Journal, JournalEntry } from './journal.js';
 import { type OpenChange, openChanges, originalOf, planUndo } from './open-changes.js';
 import { type Allowance, isChange, type Planned, planChange, type Wish } from './plan.js';
 import { type Ranges, rangesOf } from './ranges.js';
@@ -7,6 +7,7 @@ import type { OpenWhiskRest } from './rest.js';
 import {
   ActionConflictError,
   ActionNotFoundError,
+  OpenWhiskAnswerError,
   OpenWhiskAuthError,
   OpenWhiskAwayError,
   OpenWhiskRefusedError,
@@ -102,16 +103,18 @@ export class ActionsController {
     return all;
   }
 
-  /** `journal` null: a dry run, nothing is written anywhere; `open` then says what stands of earlier changes. */
+  /** `entries`: the journal's so far. `journal` null: a dry run, nothing is written anywhere. */
   async apply(
     wishes: readonly Wish[],
+    entries: readonly JournalEntry[],
     journal: Journal | null,
-    open: ReadonlyMap<string, OpenChange> = openChanges(journal?.entries ?? []),
   ): Promise<ActionOutcome[]> {
     const outcomes: ActionOutcome[] = [];
     for (const wish of wishes) {
+      // Anew each time: an earlier wish of this run may be about the same action.
+      const open = openChanges(entries.filter((entry) => entry.function === wish.function)).get(wish.function);
       const done = await this.#guarded(wish.function, (namespace, path) =>
-        this.#applyOne({ wish, namespace, path, journal, open: open.get(wish.function) }),
+        this.#applyOne({ wish, namespace, path, journal, open }),
       );
       outcomes.push(done);
     }
@@ -160,8 +163,9 @@ export class ActionsController {
       journal.append({ ...line, kind: 'done', version: after.version });
       return { ...outcome, result: 'changed', note: raced(action, after) };
     } catch (error) {
-      // Refused for sure; after an unknown end the intent stays, for undo to look.
-      if (!(error instanceof OpenWhiskAwayError && error.uncertain)) journal.append({ ...line, kind: 'refused' });
+      // After an unknown end the intent stays, for undo to look.
+      if (isOfOpenWhisk(error) && !(error instanceof OpenWhiskAwayError && error.uncertain))
+        journal.append({ ...line, kind: 'refused' });
       throw error;
     }
   }
@@ -234,26 +238,32 @@ export class ActionsController {
 
   /**
    * One PUT, asked again where that is safe. After an unknown end the action is read first: the change may be there already, and
-   * a second PUT would make a second version.
+   * a second PUT would make a second version. Rejects with `uncertain` set wherever the change may have been made.
    */
   async #write(rest: OpenWhiskRest, path: string, before: RestAction, to: LimitValues): Promise<RestAction> {
     let unknown = false;
+    const give = (error: unknown): never => {
+      throw unknown
+        ? new OpenWhiskAwayError(`change ${path}`, `whether it did is not known; ${messageOf(error)}`, true)
+        : error;
+    };
     for (let attempt = 1; ; attempt++) {
       try {
-        return await rest.setLimits(path, to);
+        const after = await rest.setLimits(path, to);
+        if (after !== null) return after;
+        unknown = true;
       } catch (error) {
-        if (!(error instanceof OpenWhiskAwayError)) throw error;
+        if (!(error instanceof OpenWhiskAwayError)) return give(error);
         unknown ||= error.uncertain;
-        if (attempt >= this.#settings.attempts) throw unknown ? unknownEnd(path, error) : error;
+        if (attempt >= this.#settings.attempts) return give(error);
+        await this.#pause(this.#backOff(attempt));
       }
-      await this.#pause(this.#backOff(attempt));
       if (!unknown) continue;
-      const now = await this.#patiently(() => rest.action(path)).catch((error: unknown) => {
-        throw unknownEnd(path, error);
-      });
-      if (now.version === before.version) continue;
-      if (writableLimits.every((limit) => to[limit] === undefined || now.limits[limit] === to[limit])) return now;
-      throw new ActionConflictError(`change ${path}`);
+      const now = await this.#patiently(() => rest.action(path)).catch(give);
+      const there = writableLimits.every((limit) => to[limit] === undefined || now.limits[limit] === to[limit]);
+      if (now.version !== before.version && there) return now;
+      if (now.version !== before.version) give(new ActionConflictError(`change ${path}`));
+      if (attempt >= this.#settings.attempts) give(new OpenWhiskAnswerError(`change ${path}`, 'nothing changes'));
     }
   }
 
@@ -280,12 +290,14 @@ export class ActionsController {
 }
 
 const isOfOpenWhisk = (error: unknown): boolean =>
-  [ActionConflictError, ActionNotFoundError, OpenWhiskAuthError, OpenWhiskAwayError, OpenWhiskRefusedError].some(
-    (kind) => error instanceof kind,
-  );
-
-const unknownEnd = (path: string, error: unknown): OpenWhiskAwayError =>
-  new OpenWhiskAwayError(`change ${path}`, `whether it did is not known; ${messageOf(error)}`, true);
+  [
+    ActionConflictError,
+    ActionNotFoundError,
+    OpenWhiskAnswerError,
+    OpenWhiskAuthError,
+    OpenWhiskAwayError,
+    OpenWhiskRefusedError,
+  ].some((kind) => error instanceof kind);
 
 /** A PUT raises the patch number by one (Actions.scala, `upPatch`): by more where somebody else wrote between our two requests. */
 function raced(before: RestAction, after: RestAction): string {

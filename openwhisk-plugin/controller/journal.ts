@@ -1,8 +1,12 @@
-import { closeSync, fsyncSync, ftruncateSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, ftruncateSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { z } from 'zod';
 import { GleanerError, messageOf } from '../../config/index.js';
 import { HookLock, HookLockedError } from '../hook/lock.js';
+import { openChanges } from './open-changes.js';
+
+/** Lines from which those of undone changes are left out at the next opening. */
+const LINES_MAX = 10_000;
 
 const limits = z.object({
   memory: z.int().optional(),
@@ -71,6 +75,7 @@ export class Journal {
     let fd: number | undefined;
     try {
       mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+      forget(path, Journal.read(path));
       fd = openSync(path, 'a', 0o600);
       syncFolder(dirname(path));
       const text = readFileSync(path, 'utf8');
@@ -114,6 +119,21 @@ export class Journal {
     closeSync(this.#fd);
     this.#lock.release();
   }
+}
+
+/** Lines of what does not stand any more go, once there are many; the file is replaced whole or not at all. */
+function forget(path: string, entries: readonly JournalEntry[]): void {
+  if (entries.length < LINES_MAX) return;
+  const open = openChanges(entries);
+  const draft = `${path}.new`;
+  const fd = openSync(draft, 'w', 0o600);
+  try {
+    for (const entry of entries) if (open.has(entry.function)) writeAll(fd, `${JSON.stringify(entry)}\n`);
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+  renameSync(draft, path);
 }
 
 function writeAll(fd: number, text: string): void {

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { stringify } from 'yaml';
-import { wishesOf } from '../../cli/wishes.js';
+import { changeMode, MemoryBus } from '../../broker/index.js';
+import { allowedWishes, wishesOf } from '../../cli/wishes.js';
 import { type Bytes, mebibytes } from '../../config/index.js';
 import { KEY, RestDouble } from '../openwhisk-plugin/controller/rest-double.js';
 import { gleaner } from './gleaner.js';
@@ -63,6 +64,34 @@ test('in mode recommend, the default, nothing is written, and the reason is told
   t.regex(out, /unchanged .*memory: mode/);
   t.is(code, 0);
   t.is(double.puts().length, 0);
+});
+
+test('with the kill switch set nothing is written, and undo works', async (t) => {
+  const { double, at, run } = await setUp(t);
+  double.add('guest/pkg/thumbs', { memory: 512 });
+  await run('apply', '--wishes', at('wishes.json'), '--no-dry-run');
+  writeFileSync(at('state/kill-switch'), '');
+  const { code, err } = await run('apply', '--wishes', at('wishes.json'), '--no-dry-run');
+  t.is(code, 1);
+  t.regex(err, /GLN_ACTIONS_HELD/);
+  t.is((await run('undo', '--no-dry-run')).code, 0);
+  t.is(double.actions.get('guest/pkg/thumbs')!.limits.memory, 512);
+});
+
+test('what the bucket of modes pauses or holds back is no wish; it allows nothing more', async (t) => {
+  const broker = new MemoryBus().connect();
+  t.teardown(() => broker.close());
+  const wishes = ['/g/a', '/g/paused', '/g/observed', '/g/enforced'].map((fn) => ({ function: fn }));
+  const names = async () => (await allowedWishes(broker, wishes)).map((wish) => wish.function);
+  const who = { author: 'test' };
+  await changeMode(broker, '/g/paused', { paused: true }, who);
+  await changeMode(broker, '/g/observed', { mode: 'observe' }, who);
+  t.deepEqual(await names(), ['/g/a', '/g/enforced']);
+  await changeMode(broker, null, { mode: 'recommend' }, who);
+  await changeMode(broker, '/g/enforced', { mode: 'enforce' }, who);
+  t.deepEqual(await names(), ['/g/enforced']);
+  await changeMode(broker, null, { kill: true }, who);
+  t.deepEqual(await names(), []);
 });
 
 test('keys that others may read, wrong keys and a missing configuration are named; no key is shown', async (t) => {

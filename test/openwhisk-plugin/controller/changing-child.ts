@@ -19,6 +19,7 @@ const controller = await ActionsController.connect(
 const journal = Journal.open(path);
 await controller.apply(
   names.map((name) => wish(`/guest/${name}`, Number(mib))),
+  journal.entries,
   journal,
 );
 journal.close();

@@ -127,6 +127,37 @@ test('an unknown end, then 429 for ever: a late refusal is no proof that nothing
   t.is(double.actions.get(PATH)!.limits.memory, 512);
 });
 
+test('a platform that answers a PUT with OK alone (require-response-payload false) is read', async (t) => {
+  const { double, apply, undo } = await rig(t, '2.0.0');
+  double.add(PATH, { memory: 512 });
+  for (let i = 0; i < 2; i++) double.faults.push({ method: 'PUT', status: 200, body: 'OK', carriedOut: true });
+  t.like(await apply(wish(FN, 256)), [{ result: 'changed', note: '' }]);
+  t.like(await undo(), [{ result: 'undone' }]);
+  t.is(double.puts().length, 2);
+  t.is(double.actions.get(PATH)!.limits.memory, 512);
+});
+
+test('200 from something in front that never asked OpenWhisk: not taken for a change', async (t) => {
+  const { double, apply } = await rig(t, '2.0.0');
+  double.add(PATH, { memory: 512 });
+  for (let i = 0; i < 4; i++) double.faults.push({ method: 'PUT', status: 200, body: '<html>sign in</html>' });
+  t.like(await apply(wish(FN, 256)), [{ result: 'failed' }]);
+  t.is(double.actions.get(PATH)!.limits.memory, 512);
+});
+
+test('an unknown end, then 409: the change may have been made, so it stays in the journal', async (t) => {
+  const { double, apply, undo, open } = await rig(t, '2.0.0');
+  double.add(PATH, { memory: 512, concurrency: 1 });
+  const stale = JSON.stringify(double.actions.get(PATH));
+  double.faults.push({ method: 'PUT', end: 'reset', carriedOut: true });
+  double.faults.push({ method: 'PUT', status: 409, body: said('Concurrent modification to resource detected.') });
+  double.faults.push({ method: 'GET', status: 200, body: stale }, { method: 'GET', status: 200, body: stale });
+  t.like(await apply(wish(FN, 256)), [{ result: 'failed' }]);
+  t.is(open().size, 1);
+  await undo();
+  t.is(double.actions.get(PATH)!.limits.memory, 512);
+});
+
 test('slow: each request ends at its deadline', async (t) => {
   const { double } = await rig(t, '2.0.0');
   double.add(PATH);

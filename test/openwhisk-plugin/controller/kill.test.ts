@@ -128,6 +128,27 @@ test('a damaged line is not passed over: what it told could be undone no more', 
   Journal.open(path).close();
 });
 
+test('a long journal forgets what was undone, and nothing that stands', async (t) => {
+  const { double, apply, undo, path } = await rig(t, '2.0.0');
+  for (const name of ['f0', 'f1']) double.add(`guest/${name}`, { memory: 512 });
+  await apply(wish('/guest/f0', 256));
+  const old = { v: 1, function: '/guest/old', at: 0 };
+  const pair = [
+    { ...old, kind: 'intent', version: '0.0.1', original: { memory: 512 }, to: { memory: 256 } },
+    { ...old, kind: 'closed', why: 'undone' },
+  ];
+  const lines = pair.map((line) => `${JSON.stringify(line)}\n`).join('');
+  appendFileSync(path, lines.repeat(5000));
+  await apply(wish('/guest/f1', 256));
+  // Intent and done of f0, and of f1.
+  t.is(readFileSync(path, 'utf8').trim().split('\n').length, 4);
+  await undo();
+  t.deepEqual(
+    [...double.actions.values()].map(({ limits }) => limits.memory),
+    [512, 512],
+  );
+});
+
 test('two Gleaners do not change actions at once; one that was killed holds nobody up', async (t) => {
   const { double, path } = await rig(t, '2.0.0');
   const journal = Journal.open(path);

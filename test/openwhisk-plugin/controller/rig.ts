@@ -66,7 +66,7 @@ export async function rig(t: ExecutionContext, version: Version, options: RigOpt
     time,
     waits,
     path,
-    apply: (...wishes: Wish[]) => withJournal((journal) => controller.apply(wishes, journal)),
+    apply: (...wishes: Wish[]) => withJournal((journal) => controller.apply(wishes, journal.entries, journal)),
     undo: () => withJournal((journal) => controller.undo(openChanges(journal.entries), journal)),
     open: () => openChanges(Journal.read(path)),
   };

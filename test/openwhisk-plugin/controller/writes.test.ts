@@ -57,6 +57,14 @@ test('several changes of one action are undone to what its user had, not to one 
   t.is(double.actions.get(PATH)!.limits.memory, 512);
 });
 
+test('two wishes for one action in one run: what its user had is still what it gets back', async (t) => {
+  const { double, apply, undo } = await rig(t, '2.0.0');
+  double.add(PATH, { memory: 512 });
+  await apply(wish(FN, 256), wish(FN, 192));
+  await undo();
+  t.is(double.actions.get(PATH)!.limits.memory, 512);
+});
+
 test('what a user sets between two of our changes is what they get back', async (t) => {
   const { double, apply, undo } = await rig(t, '2.0.0');
   double.add(PATH, { memory: 512 });
@@ -102,7 +110,7 @@ test('an action that is gone has nothing to undo', async (t) => {
 test('a dry run reads and writes nothing, neither to OpenWhisk nor to the journal', async (t) => {
   const { double, controller, apply, open, path } = await rig(t, 'master');
   double.add(PATH, { memory: 512 });
-  t.like(await controller.apply([wish(FN, 256)], null), [{ result: 'would change', to: { memory: 256 } }]);
+  t.like(await controller.apply([wish(FN, 256)], [], null), [{ result: 'would change', to: { memory: 256 } }]);
   t.throws(() => statSync(path), { code: 'ENOENT' });
   await apply(wish(FN, 256));
   t.like(await controller.undo(open(), null), [{ result: 'would undo', to: { memory: 512 } }]);
