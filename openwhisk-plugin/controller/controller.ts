@@ -25,6 +25,9 @@ export interface ControllerSettings {
   allowanceOf(fn: string): Allowance;
 }
 
+/** A request that was sent before its process ended has reached its end by then. */
+const ON_ITS_WAY = 10_000 as Millis;
+
 /** One namespace that a key opens. */
 interface Namespace {
   readonly rest: OpenWhiskRest;
@@ -43,7 +46,7 @@ export interface ActionOutcome {
   readonly note: string;
 }
 
-/** A wish with the action it is about. */
+/** An action as it is now, and what its namespace allows. */
 export interface ListedAction {
   readonly function: string;
   readonly action: RestAction;
@@ -180,6 +183,7 @@ export class ActionsController {
     const outcome = { function: fn, planned: null };
     const close = (why: 'undone' | 'gone' | 'theirs'): void =>
       journal?.append({ v: 1, kind: 'closed', function: fn, at: this.#clock.wall() / 1000, why });
+    let settled = change.answered;
     for (let attempt = 1; ; attempt++) {
       let action: RestAction;
       try {
@@ -195,6 +199,12 @@ export class ActionsController {
         ...(lifted ? ["instances: the namespace's whole concurrency, which is as none"] : []),
       ];
       const known = { ...outcome, from: pick(action, to), to, note: notes.join('; ') };
+      if (Object.keys(to).length === 0 && !settled && journal !== null) {
+        // Closed now, a change that comes late would stay for ever.
+        settled = true;
+        await this.#pause(ON_ITS_WAY);
+        continue;
+      }
       if (Object.keys(to).length === 0) {
         close(theirs.length > 0 ? 'theirs' : 'undone');
         return { ...known, result: 'unchanged' };

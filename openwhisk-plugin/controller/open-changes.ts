@@ -12,6 +12,8 @@ export interface OpenChange {
   readonly version: string;
   /** Wall clock of the newest change, ms. */
   readonly changedAt: number;
+  /** OpenWhisk answered the newest change. Else it may still be on its way. */
+  readonly answered: boolean;
 }
 
 /** What stands of the changes that a journal tells, by function. A change without an answer counts: it may have been carried out. */
@@ -26,7 +28,7 @@ export function openChanges(entries: readonly JournalEntry[]): Map<string, OpenC
       if (earlier === undefined) open.delete(entry.function);
       else open.set(entry.function, earlier);
     } else if (entry.kind === 'done') {
-      if (before !== undefined) open.set(entry.function, { ...before, version: entry.version });
+      if (before !== undefined) open.set(entry.function, { ...before, version: entry.version, answered: true });
     } else {
       beforeIntent.set(entry.function, before);
       const limits = new Map(before?.limits);
@@ -39,7 +41,13 @@ export function openChanges(entries: readonly JournalEntry[]): Map<string, OpenC
         const ours = known !== undefined && known.original === original ? known.ours : [];
         limits.set(limit, { original, ours: new Set([...ours, value]) });
       }
-      open.set(entry.function, { function: entry.function, limits, version: entry.version, changedAt: entry.at });
+      open.set(entry.function, {
+        function: entry.function,
+        limits,
+        version: entry.version,
+        changedAt: entry.at,
+        answered: false,
+      });
     }
   }
   return open;

@@ -57,6 +57,23 @@ for (const [i, version] of versions.entries()) {
     });
 }
 
+test('a change that OpenWhisk carries out only after undo has looked is undone too', async (t) => {
+  const { double, undo, open, path } = await rig(t, '2.0.0', {
+    whileWaiting: (one) => {
+      if (one.actions.get('guest/f0')!.version === '0.0.1') one.userSets('guest/f0', { memory: 128 });
+    },
+  });
+  for (const name of names) double.add(`guest/${name}`, { memory: 512 });
+  double.hangAtPut = { number: 1, carriedOut: false };
+  const { child, ended } = start(t, double.url, path);
+  await until(() => double.puts().length === 1);
+  child.kill('SIGKILL');
+  await ended;
+  t.like(await undo(), [{ result: 'undone', from: { memory: 128 }, to: { memory: 512 } }]);
+  t.is(double.actions.get('guest/f0')!.limits.memory, 512);
+  t.is(open().size, 0);
+});
+
 test('kill -9 again and again, in changes over changes and in the midst of undoing: at last every user has their own', async (t) => {
   const { double, undo, path } = await rig(t, '2.0.0');
   for (const [k, name] of names.entries()) double.add(`guest/${name}`, { memory: userMemory(k) });

@@ -22,6 +22,7 @@ export interface RigOptions {
   readonly timeout?: number;
   readonly holdMs?: number;
   readonly allowance?: Allowance;
+  readonly whileWaiting?: (double: RestDouble) => void;
   readonly prepare?: (double: RestDouble) => void;
 }
 
@@ -49,6 +50,7 @@ export async function rig(t: ExecutionContext, version: Version, options: RigOpt
     async (span) => {
       waits.push(span);
       time.advance(span);
+      options.whileWaiting?.(double);
     },
   );
   const path = join(folder, 'actions.journal');

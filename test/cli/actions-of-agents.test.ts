@@ -1,0 +1,54 @@
+import test from 'ava';
+import { createManager, runAgentHost } from '../../agents/index.js';
+import { encodeMessage, MemoryBus, subjects } from '../../broker/index.js';
+import { askAgents, wishesOf } from '../../cli/wishes.js';
+import { type Millicores, mebibytes, SeededRandom, systemClock, systemTimers } from '../../config/index.js';
+import { observation } from '../agents/observations.js';
+import { rig } from '../openwhisk-plugin/controller/rig.js';
+import { until } from './gleaner.js';
+
+const FN = '/guest/thumbs';
+const limit = (mib: number) => ({ cpu: 1000 as Millicores, memory: mebibytes(mib), shares: 256 });
+
+test('right-size recommends, its size is written, an OOM kill takes it back', async (t) => {
+  const { double, apply, undo } = await rig(t, '2.0.0', { holdMs: 600_000 });
+  double.add('guest/thumbs', { memory: 512 });
+  const bus = new MemoryBus();
+  const hook = bus.connect();
+  const agents = runAgentHost({
+    broker: bus.connect(),
+    clock: systemClock,
+    timers: systemTimers,
+    random: new SeededRandom(1),
+    manager: createManager('right-size', { cap: { cpu: 4000 as Millicores, memory: mebibytes(1024) } }),
+    intervalMs: 1000,
+    host: 'agents-1',
+  });
+  t.teardown(() => agents.stop());
+  await until(() => agents.ownedShards === 32, 5000, 'the agent host owns its shards');
+  const cli = bus.connect();
+  const decide = async (step: number, mib: number, oomKills: number): Promise<void> => {
+    const peak = { cpu: 500 as Millicores, memory: mebibytes(128) };
+    const seen = observation({ function: FN, step, oomKills, peak, user: limit(mib) });
+    hook.publish(subjects.observation(FN), encodeMessage(seen));
+    await until(async () => (await askAgents(cli)).some(({ steps }) => steps === step), 10_000, `step ${step}`);
+  };
+  const wishes = async () => wishesOf(await askAgents(cli), ['memory']);
+
+  // 100 calls must have been seen before a size falls: 5 steps of 20.
+  for (let step = 1; step <= 4; step++) await decide(step, 512, 0);
+  t.like(await apply(...(await wishes())), [{ result: 'unchanged' }]);
+  await decide(5, 512, 0);
+  // 128 MiB and a margin of 32, in steps of 64 from 128 on.
+  t.deepEqual(await wishes(), [{ function: FN, memory: mebibytes(192) }]);
+  t.like(await apply(...(await wishes())), [{ result: 'changed', from: { memory: 512 }, to: { memory: 192 } }]);
+  // Nothing new is wished: nothing is sent.
+  await decide(6, 192, 0);
+  t.like(await apply(...(await wishes())), [{ result: 'unchanged' }]);
+
+  await decide(7, 192, 1);
+  t.like(await apply(...(await wishes())), [{ result: 'changed', from: { memory: 192 }, to: { memory: 512 } }]);
+  t.is(double.puts().length, 2);
+  t.like(await undo(), [{ result: 'unchanged' }]);
+  t.is(double.actions.get('guest/thumbs')!.limits.memory, 512);
+});
