@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { benchConcurrency } from './concurrency/sweep.js';
 import { benchEngines } from './engines/engines.js';
 import { benchFidelity, FIDELITY_MANAGERS, FIDELITY_MODES } from './fidelity/fidelity.js';
 import { benchLatency } from './hook/latency.js';
@@ -97,6 +98,7 @@ const benches: Record<string, () => Promise<BenchRow[]>> = {
       log,
     });
   },
+  concurrency: () => benchConcurrency({ log }),
   engines: () => benchEngines({ rounds: number('rounds', 7), millis: 250, log }),
   toy: async () => benchToy({ quick: values.quick, log }),
   quota: () =>
