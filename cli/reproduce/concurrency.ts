@@ -40,8 +40,8 @@ export function concurrencyReport(
     '# What the concurrency tuner finds',
     '',
     `Written by \`${command}\`; the same figures anywhere. Searches of agents/concurrency on curves (simulator/concurrency), each seed ${LATE.to} iterations of`,
-    `30 s each under a load that always fills the limit; noise of ${100 * STUDY_NOISE.throughput} % (sd) on a measured throughput and ${STUDY_NOISE.share} on CPU and memory`,
-    'shares. Limits 10, 30, ..., 310. Nothing here ran on a real container.',
+    `30 s under a load that always fills the limit; noise of ${100 * STUDY_NOISE.throughput} % (sd) on a measured throughput and ${STUDY_NOISE.share} on CPU and memory`,
+    'shares. Limits 10, 30, ..., 310. None of this ran on a real container; for that see concurrency-real.md.',
     '',
     ...SURFACES.map(
       ({ name, about }) => `- **${name}**: ${about}${JUDGED.some((judged) => judged === name) ? '' : '; not judged'}.`,
