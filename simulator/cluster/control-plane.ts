@@ -149,7 +149,7 @@ export class ControlPlane implements ControlSide {
     this.#wishes[fn] = undefined;
     if (wish === undefined) return;
     const { invokers } = this.#cluster;
-    if (wish.nominalMiB !== undefined) invokers.revise(fn, wish.nominalMiB);
+    if (wish.nominalMiB !== undefined) invokers.revise(fn, wish.nominalMiB, now);
     if (wish.containers === undefined) return;
     const fell = wish.containers < (this.#wished[fn] ?? Number.POSITIVE_INFINITY);
     this.#wished[fn] = wish.containers;

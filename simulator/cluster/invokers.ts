@@ -158,9 +158,9 @@ export class Invokers {
 
   /**
    * Another nominal memory, MiB, is another revision of the action (design §3): containers that are made from now on have it. Those of the old
-   * one serve no new call; what is idle of them gives way as anything idle does.
+   * one serve no new call, so what is idle of them is removed: it would count among the containers that the function may have.
    */
-  revise(fn: number, memory: number): void {
+  revise(fn: number, memory: number, now: number): void {
     const functions = this.#functions;
     if (functions.get(fn, Fn.memory) === memory) return;
     functions.set(fn, Fn.memory, memory);
@@ -168,7 +168,8 @@ export class Invokers {
     functions.set(fn, Fn.weight, sharesOf(memory, this.#shape.userMemoryMiB * MIB));
     for (let host = 0; host < this.#shape.hosts; host++)
       for (let warm = this.#containers.warm(fn, host); warm >= 0; warm = this.#containers.warm(fn, host))
-        this.#containers.removeWarm(warm);
+        if (this.#containers.columns.active[warm] === 0) this.evict(warm, now);
+        else this.#containers.removeWarm(warm);
   }
 
   evict(container: number, now: number): void {

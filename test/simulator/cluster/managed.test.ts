@@ -164,6 +164,18 @@ test('a new nominal memory is a new revision: containers of the old one serve no
   t.deepEqual(endsMs(calls), [600, 1600, 2100]);
 });
 
+test('containers of an old revision do not stand in the way of new ones where only so many are allowed', (t) => {
+  const { calls } = play({
+    functions: [fn('f', at(0, 1000, 2000), { memoryMiB: 256, profile: { cpuMs: 100, coldStartMs: 500 } })],
+    extras: { 0: { maxContainers: 1 } },
+    cluster: { userMemoryMiB: 512 },
+    manager: wisher({ nominalMemory: (128 * MIB) as Bytes }),
+    decision: noArm,
+    control: { stepActivations: 1 },
+  });
+  t.deepEqual(endsMs(calls), [600, 1600, 2100]);
+});
+
 test('under `faasrm` memory too is lowered, and given back before it is too little', (t) => {
   // Peaks of 100 of 512 MiB, reached from 30 within runs of 100 ms: .7 MiB a ms, which must fit into the 130 ms a raise may take. So from the
   // second call on the limit is 100 + 91 = 191 MiB. The fifth call grows to 200 MiB: at .8 x 191 it gets the user's limit back. Without
