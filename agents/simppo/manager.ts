@@ -14,6 +14,8 @@ import type { Trainer } from './trainer.js';
 
 /** A function on one host: small and plain, so that it can be shown. */
 interface OnHost {
+  /** What `held.cpu` is: a factor on the weight, or millicores. */
+  readonly byWeight: boolean;
   readonly held: Held;
   readonly at: Millis;
   readonly rate: number;
@@ -196,9 +198,12 @@ export class SimppoManager implements ResourceManager<SimppoState> {
     const runs = (known?.control.runs ?? 0) + control.activations;
     const mean = known?.control.mean ?? 0;
     const weight = cpuMode === 'weight';
+    // A factor on a weight and millicores of a quota are not each other's continuation.
+    const held = known !== undefined && known.byWeight === weight ? known.held : undefined;
     return {
+      byWeight: weight,
       held: granted(
-        known?.held ?? { cpu: weight ? 1 : user.cpu, memory: user.memory, containers: Math.max(1, containers) },
+        held ?? { cpu: weight ? 1 : user.cpu, memory: user.memory, containers: Math.max(1, containers) },
         observation,
       ),
       at: now,

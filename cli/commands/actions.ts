@@ -25,7 +25,7 @@ interface ApplyOptions extends OutputOptions {
   readonly dryRun: boolean;
 }
 
-class ActionsHeldError extends GleanerError {
+export class ActionsHeldError extends GleanerError {
   readonly code = 'GLN_ACTIONS_HELD';
   constructor(killSwitch: string) {
     super(`no action is changed while the kill switch is set: ${killSwitch}`, {
