@@ -13,6 +13,8 @@ import { STALE_SLACK } from './rounds.js';
 const STALE = 4000;
 /** Each is sent so often: counted each time, and told once. */
 const TIMES = 5;
+/** Millicores of the target that is taken: above what the safeguard makes of a few calls' start-up (445 once), below the user's 1000. */
+const HELD = 600;
 
 const count = (forgeries: readonly Forgery[]): Record<string, number> => {
   const counts: Record<string, number> = {};
@@ -62,7 +64,7 @@ test.serial('targets that make no sense change no limit; each kind is counted, a
   t.true(result.every(({ ok }) => ok));
   t.is(most, 0, 'no target that was taken: user limits');
 
-  const held = targetFor(await observed(), 400, 2_000_000, 7);
+  const held = targetFor(await observed(), HELD, 2_000_000, 7);
   forger.publish(subjects.target(fn), new TextEncoder().encode(JSON.stringify(held)));
   await forger.flush();
   await new Promise((resolve) => setTimeout(resolve, 200));
@@ -72,9 +74,10 @@ test.serial('targets that make no sense change no limit; each kind is counted, a
   const second = rig.mostLowered(rig.batch());
   await new Promise((resolve) => setTimeout(resolve, 300));
   await send(others);
-  // In force is the one that was taken, 400 millicores, and none of those that wanted 150 in its place.
+  // In force is the one that was taken and none of those that wanted 150 in its place; where a busy machine made the calls need
+  // more than it, what the safeguard has seen them need is higher.
   const quotas = rig.containers.map((container) => container.quota()).filter((quota) => quota < 1000);
-  t.true(quotas.length > 0 && quotas.every((quota) => quota === 400), quotas.join(', '));
+  t.true(quotas.length > 0 && quotas.every((quota) => quota >= HELD), quotas.join(', '));
   t.true((await second).result.every(({ ok }) => ok));
 
   await new Promise((resolve) => setTimeout(resolve, 200));

@@ -39,6 +39,7 @@ export class Rig {
   readonly #options: RigOptions;
   readonly #invokers: InvokerDouble[];
   #broker: Broker | null = null;
+  #stopped = false;
   containers: readonly WatchedContainer[] = [];
 
   constructor(options: RigOptions) {
@@ -102,7 +103,7 @@ export class Rig {
     const done = work.finally(() => {
       over = true;
     });
-    while (!over) {
+    while (!over && !this.#stopped) {
       most = Math.max(most, this.lowered);
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
@@ -176,6 +177,8 @@ export class Rig {
   }
 
   async stop(): Promise<void> {
+    // Where an assertion fails midway, whoever still watches the containers must not read what is closed here.
+    this.#stopped = true;
     for (const container of this.containers) container.close();
     await this.#broker?.close();
     await this.gleaner.stop();
