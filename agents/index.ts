@@ -4,6 +4,7 @@ export * from './concurrency/index.js';
 export * from './ddpg/index.js';
 export * from './environment.js';
 export { FEATURES, localFeatures, sloPreservation } from './features.js';
+export * from './lifecycle/index.js';
 export * from './managers/index.js';
 export * from './nn/index.js';
 export * from './ppo/index.js';
