@@ -153,7 +153,7 @@ test('serving remembers what the converged agent earned: the two windows that ag
 const trips: [string, number[], boolean][] = [
   ['a mean equal to the threshold is good', [0.375, 0.375, 0.375, 0.375], false],
   ['a hair less, twice, is not', [0.374, 0.375, 0.374, 0.375], true],
-  ['one bad episode is never enough, however bad', [0.5, 0.5, 0, 0.5, 0.5, 0, 0.5, 0.5], false],
+  ['one bad episode is never enough, however bad', [0.5, 0.5, 0, 0.5, 0.5, 0.5, 0, 0.5], false],
   ['as far above is equal to the other threshold', [0.625, 0.625, 0.625, 0.625], false],
   ['and beyond it another world too', [0.626, 0.626, 0.626, 0.626], true],
   ['a deviation above T_var alone trips: or, never and', [0.4, 0.6, 0.4, 0.6], true],
