@@ -27,6 +27,7 @@ import { FEATURES } from './features.js';
 import { MeanFieldView } from './mean-field-view.js';
 import type { Decision, ResourceManager } from './resource-manager.js';
 import { Shards } from './shards.js';
+import { SizeAdviser } from './sizing/index.js';
 
 export interface AgentHostRun {
   readonly broker: Broker;
@@ -91,6 +92,7 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
   const interval = run.intervalMs as Millis;
   const managerOf = typeof run.manager === 'function' ? run.manager : () => run.manager as ResourceManager;
   const agents = new LRUCache<string, Agent>({ max: Math.max(1, run.resident ?? 1000) });
+  const adviser = new SizeAdviser(run.resident ?? 1000);
   const counts: AgentHostCounts = { observations: 0, targets: 0, elsewhere: 0, wrongSubject: 0, failedDecisions: 0 };
   const refused =
     (what: string) =>
@@ -183,6 +185,7 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
       agents.delete(fn);
       return;
     }
+    adviser.observe(observation, now);
     const agent = agentOf(fn);
     register(agent, observation);
     let sent = false;
@@ -258,6 +261,11 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
       functions: [...agents.values()].slice(offset, offset + limit).map((agent) => agent.summary()),
     }),
     inspect: ({ function: fn }) => agentNamed(fn).describe(),
+    advice: ({ offset, limit }) => ({
+      total: adviser.functions,
+      hosts: adviser.hosts(),
+      functions: adviser.advice(clock.monotonic(), offset, limit),
+    }),
     explain: ({ function: fn }) => ({ function: fn, decisions: agentNamed(fn).log.latest() }),
     pause: ({ function: fn }) => setPaused(fn, true),
     resume: ({ function: fn }) => setPaused(fn, false),

@@ -10,3 +10,4 @@ export * from './nn/index.js';
 export * from './ppo/index.js';
 export * from './resource-manager.js';
 export * from './simppo/index.js';
+export * from './sizing/index.js';

@@ -1,3 +1,13 @@
 /** Kinds of events an operator may be told of; each is a token of its subject. */
-export const EVENT_KINDS = ['safeguard', 'harvest', 'loan', 'release', 'oom', 'drift', 'lifecycle', 'mode'] as const;
+export const EVENT_KINDS = [
+  'safeguard',
+  'harvest',
+  'loan',
+  'release',
+  'oom',
+  'drift',
+  'lifecycle',
+  'mode',
+  'action',
+] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];

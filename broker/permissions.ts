@@ -12,7 +12,7 @@ export interface Permissions {
 }
 
 /** Endpoints of services that change nothing. */
-export const READ_ENDPOINTS = ['list', 'inspect', 'explain'] as const;
+export const READ_ENDPOINTS = ['list', 'inspect', 'explain', 'advice'] as const;
 
 /** Answers to one role's questions go where only that role may listen. */
 export const inboxPrefixOf = (role: Role): string => `_INBOX_gleaner_${role}`;
@@ -85,7 +85,7 @@ export function permissionsOf(role: Role, host = '*'): Permissions {
         publish: [
           wildcards.observations,
           `${SUBJECT_PREFIX}.host.${host}`,
-          ...EVENT_KINDS.map((kind) => `${SUBJECT_PREFIX}.event.${kind}.*`),
+          ...EVENT_KINDS.filter((kind) => kind !== 'action').map((kind) => `${SUBJECT_PREFIX}.event.${kind}.*`),
           ...ANSWERS,
           JETSTREAM,
           ...readBucket(buckets.mode),
@@ -147,6 +147,7 @@ export function permissionsOf(role: Role, host = '*'): Permissions {
         publish: [
           ...DISCOVERY,
           ...asks(['*']),
+          `${SUBJECT_PREFIX}.event.action.*`,
           JETSTREAM,
           ...writeBucket(buckets.mode),
           ...writeBucket(buckets.policy),

@@ -8,13 +8,15 @@ import {
   buckets,
   callEveryInstance,
   decodeMode,
+  type HostUserMemory,
   isFunctionName,
   MODE_GLOBAL,
   modeKey,
+  type SizeAdvice,
   services,
 } from '../broker/index.js';
 import { type Bytes, mebibytes, messageOf } from '../config/index.js';
-import type { Wish, WritableLimit } from '../openwhisk-plugin/index.js';
+import type { SizeEvidence, Wish, WritableLimit } from '../openwhisk-plugin/index.js';
 import { UsageError } from './exit.js';
 
 const wishesSchema = z.array(
@@ -84,16 +86,40 @@ export async function allowedWishes(broker: Broker, wishes: readonly Wish[]): Pr
 /** Every agent of every agent host, by its newest decision. */
 export async function askAgents(broker: Broker): Promise<AgentSummary[]> {
   const all: AgentSummary[] = [];
+  await askPages(broker, 'list', agentsService.list.answer, ({ functions }) => all.push(...functions));
+  return all;
+}
+
+/** What calls say about every action's memory, and what the invokers of each host hand out. */
+export async function askSizes(broker: Broker): Promise<SizeEvidence> {
+  const advice: SizeAdvice[] = [];
+  const hosts = new Map<string, HostUserMemory>();
+  await askPages(broker, 'advice', agentsService.advice.answer, (page) => {
+    advice.push(...page.functions);
+    // Each agent host hears of all hosts, by other functions; the least told is the nearest (shares are rounded down).
+    for (const one of page.hosts)
+      if (one.userMemory <= (hosts.get(one.host)?.userMemory ?? Number.POSITIVE_INFINITY)) hosts.set(one.host, one);
+  });
+  return { advice, hosts: [...hosts.values()] };
+}
+
+/** Page after page of every agent host, until none has more. */
+async function askPages<T extends { readonly total: number; readonly functions: readonly unknown[] }>(
+  broker: Broker,
+  endpoint: keyof typeof agentsService,
+  answer: z.ZodType<T>,
+  take: (page: T) => void,
+): Promise<void> {
   for (let offset = 0; ; offset += AGENTS_PAGE) {
     const request = { offset, limit: AGENTS_PAGE };
-    const answers = await callEveryInstance(broker, { service: services.agents, endpoint: 'list', request });
+    const answers = await callEveryInstance(broker, { service: services.agents, endpoint, request });
     let more = false;
-    for (const answer of answers.values()) {
-      const page = agentsService.list.answer.safeParse(answer);
+    for (const one of answers.values()) {
+      const page = answer.safeParse(one);
       if (!page.success) continue;
-      all.push(...page.data.functions);
+      take(page.data);
       more ||= offset + page.data.functions.length < page.data.total;
     }
-    if (!more) return all;
+    if (!more) return;
   }
 }

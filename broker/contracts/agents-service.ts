@@ -12,6 +12,7 @@ import {
 } from '../messages/fields.js';
 import { observationSchema } from '../messages/observation.js';
 import type { EndpointContract } from './contract.js';
+import { sizeAdviceSchema, userMemorySchema } from './size-advice.js';
 
 /** What a manager wished for; what is absent is no wish. */
 export const decisionSchema = z
@@ -96,6 +97,11 @@ export const agentsService = {
     describes: "an agent's last 16 decisions, with what each was made from",
     request: onFunction,
     answer: z.object({ function: functionField, decisions: z.array(agentDecisionSchema).describe('Youngest first.') }),
+  },
+  advice: {
+    describes: "what functions' calls say about their actions' memory, a page of them, whatever their manager",
+    request: z.object({ offset: count.default(0), limit: count.max(AGENTS_PAGE).default(AGENTS_PAGE) }),
+    answer: z.object({ total: count, hosts: z.array(userMemorySchema), functions: z.array(sizeAdviceSchema) }),
   },
   pause: {
     describes:

@@ -2,3 +2,4 @@ export * from './agents-service.js';
 export * from './aggregator-service.js';
 export * from './contract.js';
 export * from './hook-service.js';
+export type { HostUserMemory, SizeAdvice } from './size-advice.js';

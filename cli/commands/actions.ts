@@ -18,6 +18,7 @@ import { loadSettings, statePaths } from '../settings.js';
 import { connectActions } from '../wiring/actions.js';
 import { allowedWishes, askAgents, readWishes, wishesOf } from '../wishes.js';
 import { addOutputOption, checkFunctionName, globalOptions, type OutputOptions } from './common.js';
+import { addFollow, addRecommend } from './right-sizing.js';
 
 interface ApplyOptions extends OutputOptions {
   readonly wishes?: string;
@@ -41,6 +42,8 @@ export function addActions(program: Command): void {
     .command('actions')
     .description("OpenWhisk's actions and their limits, through its REST API (docs/openwhisk-api.md)");
   addList(actions);
+  addRecommend(actions);
+  addFollow(actions);
   addApply(actions);
   addUndo(actions);
 }

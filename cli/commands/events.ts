@@ -46,7 +46,7 @@ export function eventText(event: GleanerEvent, colours: Colours): string {
 export function addEvents(program: Command): void {
   const command = program
     .command('events')
-    .description('events as they happen: safeguard, harvest, loan, release, oom, drift, lifecycle, mode')
+    .description(`events as they happen: ${EVENT_KINDS.join(', ')}`)
     .option('-f, --follow', 'go on until Ctrl-C')
     .option('--for <seconds>', 'without --follow: listen this long', seconds, 5)
     .addOption(new Option('-k, --kind <kind>', 'only these').choices([...EVENT_KINDS]))

@@ -124,14 +124,42 @@ export class ActionsController {
     return outcomes;
   }
 
+  /** What of a wish would become a change of an action as it was listed; nothing is asked. */
+  plan({ action, ranges }: ListedAction, wish: Wish, open: OpenChange | undefined): Planned {
+    const { holdMs } = this.#settings;
+    const allowance = this.#settings.allowanceOf(wish.function);
+    return planChange({ action, wish, ranges, allowance, open, now: this.#now(), holdMs });
+  }
+
+  /** Until the next change may be made, ms. */
+  get nextChangeIn(): Millis {
+    const wait = this.#lastChange + 60_000 / this.#settings.changesPerMinute - this.#clock.monotonic();
+    return Math.max(0, wait) as Millis;
+  }
+
   /** Takes back what of the journal's changes still stands. `journal` null: a dry run over `open`. */
   async undo(open: ReadonlyMap<string, OpenChange>, journal: Journal | null): Promise<ActionOutcome[]> {
     const outcomes: ActionOutcome[] = [];
-    for (const change of open.values())
-      outcomes.push(
-        await this.#guarded(change.function, (namespace, path) => this.#undoOne(change, namespace, path, journal)),
-      );
+    for (const change of open.values()) outcomes.push(await this.#undoGuarded(change, journal, null));
     return outcomes;
+  }
+
+  /** Gives the memory back after an OOM kill under a size of ours, MB, and writes down that this is too little. */
+  async undoKilled(change: OpenChange, size: number, journal: Journal): Promise<ActionOutcome> {
+    const memory = change.limits.get('memory');
+    const limits = new Map(memory === undefined ? [] : [['memory' as const, memory]]);
+    return await this.#undoGuarded({ ...change, limits }, journal, size);
+  }
+
+  /** Wall clock, ms. */
+  #now(): number {
+    return this.#clock.wall() / 1000;
+  }
+
+  #undoGuarded(change: OpenChange, journal: Journal | null, killedAt: number | null): Promise<ActionOutcome> {
+    return this.#guarded(change.function, (namespace, path) =>
+      this.#undoOne(change, namespace, path, journal, killedAt),
+    );
   }
 
   async #applyOne(one: {
@@ -146,7 +174,7 @@ export class ActionsController {
     const action = await this.#patiently(() => namespace.rest.action(path));
     const allowance = this.#settings.allowanceOf(wish.function);
     const { ranges } = namespace;
-    const now = this.#clock.wall() / 1000;
+    const now = this.#now();
     const planned = planChange({ action, wish, ranges, allowance, open, now, holdMs: this.#settings.holdMs });
     const outcome = { function: wish.function, planned, from: pick(action, planned.to), to: planned.to, note: '' };
     if (!isChange(planned)) return { ...outcome, result: 'unchanged' };
@@ -159,7 +187,8 @@ export class ActionsController {
       if (value !== null) original[limit] = value;
     }
     const line = { v: 1 as const, function: wish.function, at: now };
-    journal.append({ ...line, kind: 'intent', version: action.version, original, to: planned.to });
+    const why = wish.why === undefined ? {} : { why: wish.why };
+    journal.append({ ...line, kind: 'intent', version: action.version, original, to: planned.to, ...why });
     this.#lastChange = this.#clock.monotonic();
     try {
       const after = await this.#write(namespace.rest, path, action, planned.to);
@@ -178,11 +207,15 @@ export class ActionsController {
     namespace: Namespace,
     path: string,
     journal: Journal | null,
+    killedAt: number | null,
   ): Promise<ActionOutcome> {
     const { function: fn } = change;
     const outcome = { function: fn, planned: null };
-    const close = (why: 'undone' | 'gone' | 'theirs'): void =>
-      journal?.append({ v: 1, kind: 'closed', function: fn, at: this.#clock.wall() / 1000, why });
+    const close = (why: 'undone' | 'gone' | 'theirs'): void => {
+      const line = { v: 1 as const, function: fn, at: this.#now() };
+      if (killedAt !== null && why !== 'gone') journal?.append({ ...line, kind: 'killed', memory: killedAt });
+      else journal?.append({ ...line, kind: 'closed', why });
+    };
     let settled = change.answered;
     for (let attempt = 1; ; attempt++) {
       let action: RestAction;
@@ -294,8 +327,8 @@ export class ActionsController {
 
   /** Waits until the next change may be made. */
   async #pace(): Promise<void> {
-    const wait = this.#lastChange + 60_000 / this.#settings.changesPerMinute - this.#clock.monotonic();
-    if (wait > 0) await this.#pause(wait as Millis);
+    const wait = this.nextChangeIn;
+    if (wait > 0) await this.#pause(wait);
   }
 }
 

@@ -1,8 +1,26 @@
 export { type Annotations, readAnnotations } from './annotations.js';
 export { type ActionOutcome, ActionsController, type ControllerSettings, type ListedAction } from './controller.js';
-export { ActionsLockedError, Journal, type JournalEntry, JournalError } from './journal.js';
-export { type OpenChange, openChanges } from './open-changes.js';
+export { ActionsLockedError, type ChangeReason, Journal, type JournalEntry, JournalError } from './journal.js';
+export { keptSinceKill, killedSizes, type OpenChange, openChanges } from './open-changes.js';
 export { type Allowance, modeOf, type Planned, type Wish } from './plan.js';
 export { OpenWhiskRest, type RestSettings, readKeys } from './rest.js';
 export * from './rest-errors.js';
 export { type LimitValues, type WritableLimit, writableLimits } from './rest-schemas.js';
+export {
+  type ActionEvent,
+  type JudgedSize,
+  RightSizing,
+  type RightSizingParts,
+  type SizeEvidence,
+} from './right-sizing.js';
+export {
+  nextWave,
+  recommendSizes,
+  type SizeRecommendation,
+  type SizeVerdict,
+  type SizingInputs,
+  type SizingRules,
+  savedPerHour,
+  type Wave,
+} from './rollout.js';
+export { coldRate, keepTime, type WarmUse } from './warm-room.js';

@@ -1,19 +1,33 @@
-import type { JournalEntry } from './journal.js';
+import type { ChangeReason, JournalEntry } from './journal.js';
 import { limitsOf } from './plan.js';
 import type { Ranges } from './ranges.js';
 import { type LimitValues, type RestAction, type WritableLimit, writableLimits } from './rest-schemas.js';
 
+/** What Gleaner changed of one limit. */
+export interface OpenLimit {
+  /** What stood before the first of our changes; null: nothing, `instances` alone. */
+  readonly original: number | null;
+  /** Every value of ours since, and the newest. */
+  readonly ours: ReadonlySet<number>;
+  readonly newest: number;
+  /** Who made the newest change; null: a person. */
+  readonly why: ChangeReason | null;
+  /** Wall clock of the newest change, ms. */
+  readonly at: number;
+}
+
 /** What Gleaner changed of one action and has not undone. */
 export interface OpenChange {
   readonly function: string;
-  /** Per limit, what stood before the first of our changes (null: nothing, `instances` alone), and every value of ours since. */
-  readonly limits: ReadonlyMap<WritableLimit, { readonly original: number | null; readonly ours: ReadonlySet<number> }>;
+  readonly limits: ReadonlyMap<WritableLimit, OpenLimit>;
   /** Version before the newest of our changes, or after it where that is known: what is older was made anew by its owner. */
   readonly version: string;
   /** Wall clock of the newest change, ms. */
   readonly changedAt: number;
   /** OpenWhisk answered the newest change. Else it may still be on its way. */
   readonly answered: boolean;
+  /** The newest change of its memory was watched and found good. */
+  readonly kept: boolean;
 }
 
 /** What stands of the changes that a journal tells, by function. A change without an answer counts: it may have been carried out. */
@@ -23,7 +37,14 @@ export function openChanges(entries: readonly JournalEntry[]): Map<string, OpenC
   for (const entry of entries) {
     const before = open.get(entry.function);
     if (entry.kind === 'closed') open.delete(entry.function);
-    else if (entry.kind === 'refused') {
+    else if (entry.kind === 'killed') {
+      const limits = new Map(before?.limits);
+      limits.delete('memory');
+      if (before === undefined || limits.size === 0) open.delete(entry.function);
+      else open.set(entry.function, { ...before, limits });
+    } else if (entry.kind === 'kept') {
+      if (before !== undefined) open.set(entry.function, { ...before, kept: true });
+    } else if (entry.kind === 'refused') {
       const earlier = beforeIntent.get(entry.function);
       if (earlier === undefined) open.delete(entry.function);
       else open.set(entry.function, earlier);
@@ -39,7 +60,13 @@ export function openChanges(entries: readonly JournalEntry[]): Map<string, OpenC
         const known = limits.get(limit);
         // Another original: its owner changed it between two of ours, and what they asked for counts.
         const ours = known !== undefined && known.original === original ? known.ours : [];
-        limits.set(limit, { original, ours: new Set([...ours, value]) });
+        limits.set(limit, {
+          original,
+          ours: new Set([...ours, value]),
+          newest: value,
+          why: entry.why ?? null,
+          at: entry.at,
+        });
       }
       open.set(entry.function, {
         function: entry.function,
@@ -47,10 +74,29 @@ export function openChanges(entries: readonly JournalEntry[]): Map<string, OpenC
         version: entry.version,
         changedAt: entry.at,
         answered: false,
+        kept: entry.to.memory === undefined && before?.kept === true,
       });
     }
   }
   return open;
+}
+
+/** Sizes at which actions were killed, MB, and when (wall clock, ms); the newest of each action. */
+export function killedSizes(entries: readonly JournalEntry[]): Map<string, { memory: number; at: number }> {
+  const killed = new Map<string, { memory: number; at: number }>();
+  for (const entry of entries)
+    if (entry.kind === 'killed') killed.set(entry.function, { memory: entry.memory, at: entry.at });
+  return killed;
+}
+
+/** Changes found good since the last OOM kill: with each more of them are made at once. */
+export function keptSinceKill(entries: readonly JournalEntry[]): number {
+  let kept = 0;
+  for (const { kind } of entries) {
+    if (kind === 'kept') kept++;
+    else if (kind === 'killed') kept = 0;
+  }
+  return kept;
 }
 
 /** What was there before us, for a limit that is about to change: the original where the value is ours, else the value itself. */

@@ -1,5 +1,6 @@
 import { type Bytes, MIB, type Mode, modes } from '../../config/index.js';
 import { readAnnotations } from './annotations.js';
+import type { ChangeReason } from './journal.js';
 import type { OpenChange } from './open-changes.js';
 import { type Ranges, within } from './ranges.js';
 import { type LimitValues, type RestAction, type WritableLimit, writableLimits } from './rest-schemas.js';
@@ -11,6 +12,8 @@ export interface Wish {
   readonly memory?: Bytes;
   readonly concurrency?: number;
   readonly instances?: number;
+  /** Absent: a person's. */
+  readonly why?: ChangeReason;
 }
 
 /** What an operator says of a function. */

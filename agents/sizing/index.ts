@@ -1,0 +1,1 @@
+export { SizeAdviser } from './adviser.js';

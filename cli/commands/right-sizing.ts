@@ -1,0 +1,99 @@
+import { type Command, Option } from 'commander';
+import { GleanerError } from '../../config/index.js';
+import { Journal, type JudgedSize, killedSizes, openChanges, recommendSizes } from '../../openwhisk-plugin/index.js';
+import { runAsProcess } from '../child.js';
+import { serversOf, withBroker } from '../connection.js';
+import { EXIT } from '../exit.js';
+import { makeLogger } from '../logger.js';
+import { json, mebibytesText, plainText, processScreen, table } from '../output.js';
+import { loadSettings, statePaths } from '../settings.js';
+import { connectActions } from '../wiring/actions.js';
+import { connectPart } from '../wiring/broker.js';
+import { FOLLOW_STOP, followSizes, rightSizingOf, sizingRules } from '../wiring/right-sizing.js';
+import { askSizes } from '../wishes.js';
+import { addOutputOption, globalOptions, type OutputOptions } from './common.js';
+
+export class NoEvidenceError extends GleanerError {
+  readonly code = 'GLN_ACTIONS_NO_EVIDENCE';
+  constructor() {
+    super('no agent host has seen a call yet, so there is nothing to recommend', {
+      hint: 'do `gleaner hook` and `gleaner agents` run on these NATS servers? `gleaner status` tells',
+    });
+  }
+}
+
+export function addRecommend(actions: Command): void {
+  const command = actions
+    .command('recommend')
+    .description("what every action's memory should be, with the evidence; changes nothing")
+    .addOption(new Option('--all', 'also those for which there is too little evidence'));
+  addOutputOption(command).action(async (options: OutputOptions & { readonly all?: boolean }) => {
+    const { config } = loadSettings(globalOptions(command));
+    const evidence = await withBroker(config, askSizes);
+    if (evidence.advice.length === 0) throw new NoEvidenceError();
+    const entries = Journal.read(statePaths(config).actions);
+    let sizes: JudgedSize[];
+    if (config.openwhisk.apiHost === null) {
+      const inputs = { open: openChanges(entries), killed: killedSizes(entries), now: Date.now() };
+      const rules = sizingRules(config);
+      const heldBy = 'openwhisk.apiHost is not set';
+      sizes = recommendSizes({ ...evidence, ...inputs, rules }).map((one) => ({ ...one, heldBy }));
+    } else {
+      sizes = await rightSizingOf(config, await connectActions(config), null).recommend(evidence, entries);
+    }
+    const shown = options.all ? sizes : sizes.filter(({ verdict }) => !verdict.startsWith('too '));
+    processScreen.write(options.output === 'json' ? json(shown) : sizesText(shown, sizes.length));
+    process.exitCode = EXIT.ok;
+  });
+}
+
+const hours = (ms: number): string => (ms / 3_600_000).toFixed(1);
+
+function sizesText(sizes: readonly JudgedSize[], all: number): string {
+  const rows = table<JudgedSize>(
+    [
+      { title: 'function', value: (row) => plainText(row.function) },
+      { title: 'MiB', value: (row) => mebibytesText(row.from), right: true },
+      { title: 'should be', value: (row) => mebibytesText(row.to), right: true },
+      { title: 'peak', value: (row) => mebibytesText(row.evidence.highest), right: true },
+      { title: 'of late', value: (row) => mebibytesText(row.evidence.recent), right: true },
+      { title: 'calls', value: (row) => String(row.evidence.calls), right: true },
+      { title: 'hours', value: (row) => hours(row.evidence.seen), right: true },
+      { title: 'doubt', value: (row) => `${(100 * row.doubt).toFixed(1)}%`, right: true },
+      { title: 'frees MiB', value: (row) => mebibytesText(row.frees), right: true },
+      { title: 'costs', value: (row) => String(row.costs), right: true },
+      { title: 'saves/h', value: (row) => (row.saves === null ? '-' : row.saves.toFixed(1)), right: true },
+      { title: 'verdict', value: (row) => row.verdict },
+      { title: 'held by', value: (row) => row.heldBy || '-' },
+    ],
+    sizes,
+  );
+  const rest = all - sizes.length;
+  return `${rows}\ncosts and saves are cold starts: once, of the new revision, and an hour (estimate). doubt: chance that the next call needs more
+than any before it did; the size has a margin above that.${rest > 0 ? ` ${rest} with too little evidence: --all` : ''}\n`;
+}
+
+export function addFollow(actions: Command): void {
+  const command = actions
+    .command('follow')
+    .description(
+      'until stopped: write sizes that are ready, a few first and watched, where mode `enforce` allows it; undo at the first OOM kill',
+    );
+  command.action(() =>
+    runAsProcess(async () => {
+      const { config } = loadSettings(globalOptions(command));
+      const logger = makeLogger(config.log.level, 'actions');
+      const controller = await connectActions(config);
+      const broker = await connectPart({ ...config.nats, servers: [...serversOf(config)] }, 'actions', logger);
+      const following = followSizes({ config, controller, broker, logger });
+      void following.turn();
+      return {
+        stopMillis: FOLLOW_STOP,
+        stop: async () => {
+          await following.stop();
+          await broker.close();
+        },
+      };
+    }),
+  );
+}

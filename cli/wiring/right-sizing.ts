@@ -1,0 +1,147 @@
+import { existsSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type Broker,
+  decodeEvent,
+  encodeMessage,
+  hostNameFrom,
+  type Logger,
+  newBootId,
+  subjects,
+  wildcards,
+} from '../../broker/index.js';
+import { type Config, type Millis, messageOf, systemClock } from '../../config/index.js';
+import {
+  type ActionEvent,
+  type ActionsController,
+  ActionsLockedError,
+  Journal,
+  RightSizing,
+  type SizingRules,
+  type Wish,
+} from '../../openwhisk-plugin/index.js';
+import { statePaths } from '../settings.js';
+import { allowedWishes, askSizes } from '../wishes.js';
+
+/** A person's command holds the journal for as long as its changes take; asked again after this long, and so often. */
+const LOCKED_WAIT = 500;
+const LOCKED_ATTEMPTS = 240;
+
+export function sizingRules({ openwhisk }: Config): SizingRules {
+  const { leastCalls, leastHours, canaries, watchS, watchCalls, payBackHours, barDays } = openwhisk.rightSizing;
+  return {
+    leastCalls,
+    leastSeen: leastHours * 3_600_000,
+    canaries,
+    watchTime: watchS * 1000,
+    watchCalls,
+    payBack: payBackHours === null ? null : payBackHours * 3_600_000,
+    barTime: barDays * 86_400_000,
+  };
+}
+
+/** Opens the journal, waiting while somebody else changes actions. */
+async function withJournal<T>(path: string, act: (journal: Journal) => Promise<T>): Promise<T> {
+  let journal: Journal | null = null;
+  for (let attempt = 1; journal === null; attempt++) {
+    try {
+      journal = Journal.open(path);
+    } catch (error) {
+      if (!(error instanceof ActionsLockedError) || attempt >= LOCKED_ATTEMPTS) throw error;
+      await sleep(LOCKED_WAIT);
+    }
+  }
+  try {
+    return await act(journal);
+  } finally {
+    journal.close();
+  }
+}
+
+/** Right-sizing on real parts. `tell`: told of every change, beside the events on NATS (`broker` null: none). */
+export function rightSizingOf(
+  config: Config,
+  controller: ActionsController,
+  broker: Broker | null,
+  tell: (event: ActionEvent) => void = () => {},
+): RightSizing {
+  const sender = { host: hostNameFrom(hostname()), boot: newBootId() };
+  let sequence = 0;
+  return new RightSizing({
+    controller,
+    rules: sizingRules(config),
+    clock: systemClock,
+    withJournal: (act) => withJournal(statePaths(config).actions, act),
+    pause: async (span) => void (await sleep(span)),
+    tell: (event) => {
+      tell(event);
+      const message = { v: 1, ...event, ...sender, sequence: ++sequence, at: systemClock.wall() };
+      broker?.publish(subjects.event('action', event.function), encodeMessage(message));
+    },
+  });
+}
+
+export interface Following {
+  /** Looks at once, beside the usual times. */
+  turn(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/**
+ * Follows what calls say: a turn at each interval, and an undo at once where a hook tells of an OOM kill under a size of ours. What goes
+ * wrong is logged and tried again at the next turn.
+ */
+export function followSizes(parts: {
+  readonly config: Config;
+  readonly controller: ActionsController;
+  readonly broker: Broker;
+  readonly logger: Logger;
+}): Following {
+  const { config, controller, broker, logger } = parts;
+  const sizing = rightSizingOf(config, controller, broker, ({ function: fn, reason }) =>
+    logger.info({ function: fn }, reason),
+  );
+  const { killSwitch } = statePaths(config);
+  const failed = (what: string) => (error: unknown) => logger.error({ error: messageOf(error) }, `${what} failed`);
+  const allowed = async (wishes: readonly Wish[]): Promise<readonly Wish[]> =>
+    existsSync(killSwitch) ? [] : await allowedWishes(broker, wishes);
+  let turning: Promise<void> | null = null;
+  let stopped = false;
+  const turn = (): Promise<void> => {
+    turning ??= (async () => {
+      if (stopped) return;
+      const outcomes = await sizing.turn(await askSizes(broker), allowed);
+      for (const { function: fn, result, note } of outcomes)
+        if (result === 'failed') logger.warn({ function: fn }, note);
+    })()
+      .catch(failed('a look at the sizes'))
+      .finally(() => {
+        turning = null;
+      });
+    return turning;
+  };
+  const undoing = new Set<Promise<unknown>>();
+  const subscription = broker.subscribe(wildcards.events, ({ data }) => {
+    const decoded = decodeEvent(data);
+    if (!decoded.ok) return;
+    const { kind, function: fn, before } = decoded.message;
+    if (kind !== 'oom' || fn === null || before === undefined) return;
+    const undo = sizing.killed(fn, before as never).catch(failed('an undo'));
+    undoing.add(undo);
+    void undo.finally(() => undoing.delete(undo));
+  });
+  const timer = setInterval(() => void turn(), config.openwhisk.rightSizing.everyS * 1000);
+  return {
+    turn,
+    async stop() {
+      stopped = true;
+      clearInterval(timer);
+      subscription.unsubscribe();
+      await Promise.all([...undoing, turning]);
+    },
+  };
+}
+
+/** How long stopping may take: a change that is being made ends first. */
+export const FOLLOW_STOP = 30_000 as Millis;

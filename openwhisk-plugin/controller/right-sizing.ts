@@ -1,0 +1,153 @@
+import type { EventKind, GleanerEvent, HostUserMemory, SizeAdvice } from '../../broker/index.js';
+import { type Bytes, type Clock, MIB, type Millis } from '../../config/index.js';
+import type { ActionOutcome, ActionsController, ListedAction } from './controller.js';
+import type { Journal, JournalEntry } from './journal.js';
+import { keptSinceKill, killedSizes, type OpenChange, openChanges } from './open-changes.js';
+import { isChange, type Wish } from './plan.js';
+import { nextWave, recommendSizes, type SizeRecommendation, type SizingInputs, type SizingRules } from './rollout.js';
+
+/** An event before it has a host and a sequence. */
+export type ActionEvent = Pick<GleanerEvent, 'function' | 'resource' | 'before' | 'after' | 'reason'> & {
+  readonly kind: Extract<EventKind, 'action'>;
+};
+
+export interface RightSizingParts {
+  readonly controller: ActionsController;
+  readonly rules: SizingRules;
+  readonly clock: Clock;
+  /** Opens the journal for as long as `act` takes: a person's `gleaner actions` may come in between. */
+  withJournal<T>(act: (journal: Journal) => Promise<T>): Promise<T>;
+  pause(span: Millis): Promise<void>;
+  tell(event: ActionEvent): void;
+}
+
+/** What is asked of the agents for one turn. */
+export interface SizeEvidence {
+  readonly advice: readonly SizeAdvice[];
+  readonly hosts: readonly HostUserMemory[];
+}
+
+/** A recommendation, and what of it could be written. */
+export interface JudgedSize extends SizeRecommendation {
+  /** What is in the way besides the verdict: mode, bounds, a range; empty: nothing. */
+  readonly heldBy: string;
+}
+
+/**
+ * Sizes of actions from what their calls say: recommended with evidence, written a few at a time where operator and owner allow it, watched,
+ * and taken back at the first OOM kill (design §3, memory). Everything it knows of its own past is in the journal.
+ */
+export class RightSizing {
+  readonly #parts: RightSizingParts;
+  /** One thing at a time; undoing does not wait for the pace of changes. */
+  #queue: Promise<unknown> = Promise.resolve();
+
+  constructor(parts: RightSizingParts) {
+    this.#parts = parts;
+  }
+
+  /** What would be written, those that free most first. Nothing is changed. */
+  async recommend(evidence: SizeEvidence, entries: readonly JournalEntry[]): Promise<JudgedSize[]> {
+    const listed = new Map((await this.#parts.controller.list()).map((one) => [one.function, one]));
+    return this.#judge(this.#inputs(evidence, entries), listed);
+  }
+
+  /** One look: undoes what was killed, ends watches, writes the next few. `allowed`: what modes and pauses leave. */
+  async turn(
+    evidence: SizeEvidence,
+    allowed: (wishes: readonly Wish[]) => Promise<readonly Wish[]>,
+  ): Promise<ActionOutcome[]> {
+    const { controller } = this.#parts;
+    const listed = new Map((await controller.list()).map((one) => [one.function, one]));
+    const { wave, outcomes } = await this.#alone(async (journal) => {
+      const inputs = this.#inputs(evidence, journal.entries);
+      const ready = this.#judge(inputs, listed).filter(({ heldBy }) => heldBy === '');
+      const wave = nextWave(ready, inputs, keptSinceKill(journal.entries));
+      for (const fn of wave.kept) {
+        journal.append({ v: 1, kind: 'kept', function: fn, at: inputs.now });
+        this.#tell(fn, 'kept: watched, and no call was killed');
+      }
+      const outcomes: ActionOutcome[] = [];
+      for (const { change, size } of wave.killed) outcomes.push(await this.#undo(change, size, journal));
+      return { wave, outcomes };
+    });
+    for (const wish of await allowed(wave.wishes)) {
+      // Outside of the queue: an undo must not wait for it.
+      const wait = controller.nextChangeIn;
+      if (wait > 0) await this.#parts.pause(wait);
+      outcomes.push(...(await this.#alone((journal) => this.#apply(wish, journal))));
+    }
+    return outcomes;
+  }
+
+  /** An OOM kill was told of. Null: it is not one under a size of ours. */
+  async killed(fn: string, limit: Bytes): Promise<ActionOutcome | null> {
+    return await this.#alone(async (journal) => {
+      const change = openChanges(journal.entries).get(fn);
+      const memory = change?.limits.get('memory');
+      if (change === undefined || memory?.why !== 'right-size') return null;
+      const size = Math.round(limit / MIB);
+      if (!memory.ours.has(size) || size >= (memory.original ?? 0)) return null;
+      return await this.#undo(change, size, journal);
+    });
+  }
+
+  #inputs({ advice, hosts }: SizeEvidence, entries: readonly JournalEntry[]): SizingInputs {
+    const { rules, clock } = this.#parts;
+    const now = clock.wall() / 1000;
+    return { advice, hosts, open: openChanges(entries), killed: killedSizes(entries), rules, now };
+  }
+
+  #judge(inputs: SizingInputs, listed: ReadonlyMap<string, ListedAction>): JudgedSize[] {
+    return recommendSizes(inputs).map((one) => ({ ...one, heldBy: this.#heldBy(one, listed, inputs) }));
+  }
+
+  #heldBy(
+    { function: fn, from, to }: SizeRecommendation,
+    listed: ReadonlyMap<string, ListedAction>,
+    { open }: SizingInputs,
+  ): string {
+    const action = listed.get(fn);
+    if (action === undefined) return 'no such action, or no key of its namespace';
+    if (action.action.limits.memory * MIB !== from) return 'no call since its limit is another';
+    const planned = this.#parts.controller.plan(action, { function: fn, memory: to, why: 'right-size' }, open.get(fn));
+    if (isChange(planned)) return '';
+    return planned.left.memory ?? 'nothing would change';
+  }
+
+  async #apply(wish: Wish, journal: Journal): Promise<ActionOutcome[]> {
+    const outcomes = await this.#parts.controller.apply([wish], journal.entries, journal);
+    for (const outcome of outcomes) {
+      const size = outcome.to.memory;
+      if (outcome.result === 'changed')
+        this.#tell(outcome.function, `right-sized to ${size} MB; watched`, outcome.from.memory, size);
+      else if (outcome.result === 'failed') this.#tell(outcome.function, `not right-sized: ${outcome.note}`);
+    }
+    return outcomes;
+  }
+
+  async #undo(change: OpenChange, size: number, journal: Journal): Promise<ActionOutcome> {
+    const outcome = await this.#parts.controller.undoKilled(change, size, journal);
+    const done = outcome.result !== 'failed';
+    const reason = done ? `undone: a call was killed at ${size} MB` : `not undone yet: ${outcome.note}`;
+    this.#tell(change.function, reason, outcome.from.memory, outcome.to.memory);
+    return outcome;
+  }
+
+  #tell(fn: string, reason: string, before?: number, after?: number): void {
+    this.#parts.tell({
+      kind: 'action',
+      function: fn,
+      resource: 'memory',
+      ...(before === undefined ? {} : { before: before * MIB }),
+      ...(after === undefined ? {} : { after: after * MIB }),
+      reason: reason.slice(0, 500),
+    });
+  }
+
+  #alone<T>(act: (journal: Journal) => Promise<T>): Promise<T> {
+    const done = this.#queue.then(() => this.#parts.withJournal(act));
+    this.#queue = done.catch(() => undefined);
+    return done;
+  }
+}

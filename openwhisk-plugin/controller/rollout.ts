@@ -1,0 +1,162 @@
+import type { HostUserMemory, SizeAdvice } from '../../broker/index.js';
+import { type Bytes, MIB } from '../../config/index.js';
+import type { OpenChange } from './open-changes.js';
+import type { Wish } from './plan.js';
+import { coldRate, keepTime, type WarmUse } from './warm-room.js';
+
+/** When a size is written (`openwhisk.rightSizing`). Times in ms. */
+export interface SizingRules {
+  readonly leastCalls: number;
+  readonly leastSeen: number;
+  readonly canaries: number;
+  readonly watchTime: number;
+  readonly watchCalls: number;
+  /** Null: whether it pays is not asked. */
+  readonly payBack: number | null;
+  readonly barTime: number;
+}
+
+export type SizeVerdict =
+  | 'ready'
+  /** More than it has now, up to what its user asked for: written at once. */
+  | 'raise'
+  | 'too few calls'
+  | 'too short a time'
+  | 'does not pay'
+  | 'killed at this size'
+  | 'its own limit is too small';
+
+/** A size for one action, with its evidence. */
+export interface SizeRecommendation {
+  readonly function: string;
+  readonly from: Bytes;
+  readonly to: Bytes;
+  readonly evidence: SizeAdvice;
+  /** Chance that the next call needs more than any before, if calls are alike; the size has a margin above that. */
+  readonly doubt: number;
+  /** Room that its containers leave to others. */
+  readonly frees: Bytes;
+  /** Cold starts once, of the new revision: its containers are not used again. */
+  readonly costs: number;
+  /** Cold starts that the room saves, all functions together, an hour; null: invokers' memory is not known. */
+  readonly saves: number | null;
+  readonly verdict: SizeVerdict;
+}
+
+export interface SizingInputs {
+  readonly advice: readonly SizeAdvice[];
+  readonly hosts: readonly HostUserMemory[];
+  readonly open: ReadonlyMap<string, OpenChange>;
+  readonly killed: ReadonlyMap<string, { readonly memory: number; readonly at: number }>;
+  readonly rules: SizingRules;
+  /** Wall clock, ms. */
+  readonly now: number;
+}
+
+const HOUR_MS = 3_600_000;
+/** A watch that ends with too few calls holds nobody up for longer than so many times its length. */
+const WATCHES_MOST = 10;
+
+/**
+ * What every function's memory should be, those that free most first. Cold starts are estimated for all changes made together, and each
+ * has the part that it frees of the room.
+ */
+export function recommendSizes(inputs: SizingInputs): SizeRecommendation[] {
+  const { advice, hosts, open, killed, rules, now } = inputs;
+  const changes = advice.filter(({ size, limit }) => size !== limit);
+  const room = hosts.reduce((sum, { userMemory }) => sum + userMemory, 0);
+  const saved = room > 0 ? savedPerHour(advice, room) : null;
+  const freed = ({ limit, size, containers }: SizeAdvice): number => Math.max(0, limit - size) * containers;
+  const allFreed = changes.reduce((sum, one) => sum + freed(one), 0);
+  return changes
+    .map((evidence): SizeRecommendation => {
+      const { function: fn, limit, size, calls, containers } = evidence;
+      const frees = freed(evidence) as Bytes;
+      const saves = saved === null ? null : allFreed > 0 ? (saved * frees) / allFreed : 0;
+      const original = open.get(fn)?.limits.get('memory')?.original ?? null;
+      const bar = killed.get(fn);
+      const barred = bar !== undefined && now - bar.at < rules.barTime && size <= bar.memory * MIB;
+      const to = size > limit && original !== null ? (Math.min(size, original * MIB) as Bytes) : size;
+      const one = { function: fn, from: limit, to, evidence, doubt: 1 / (calls + 1), frees, costs: containers, saves };
+      return { ...one, verdict: verdictOf(one, original, barred, rules) };
+    })
+    .sort((a, b) => b.frees - a.frees || (a.function < b.function ? -1 : 1));
+}
+
+function verdictOf(
+  { from, to, evidence, costs, saves }: Omit<SizeRecommendation, 'verdict'>,
+  original: number | null,
+  barred: boolean,
+  rules: SizingRules,
+): SizeVerdict {
+  if (to >= from) return original !== null && from < original * MIB ? 'raise' : 'its own limit is too small';
+  if (barred || (evidence.killedAt !== null && to <= evidence.killedAt)) return 'killed at this size';
+  if (evidence.calls < rules.leastCalls) return 'too few calls';
+  if (evidence.seen < rules.leastSeen) return 'too short a time';
+  if (rules.payBack !== null && saves !== null && saves * (rules.payBack / HOUR_MS) <= costs) return 'does not pay';
+  return 'ready';
+}
+
+/** Cold starts an hour that all advised sizes together save, by {@link keepTime} before and after. */
+export function savedPerHour(advice: readonly SizeAdvice[], room: number): number {
+  const uses = (sizeOf: (one: SizeAdvice) => number): WarmUse[] =>
+    advice.map((one) => ({ rate: one.rate, size: sizeOf(one), busy: one.busy / 1000 }));
+  const now = uses(({ limit }) => limit);
+  const then = uses(({ limit, size }) => Math.min(limit, size));
+  return 3600 * Math.max(0, coldRate(now, keepTime(now, room)) - coldRate(then, keepTime(then, room)));
+}
+
+/** What is to be done at once: what was killed, what has been watched for long enough, and the next few. */
+export interface Wave {
+  readonly killed: readonly { readonly change: OpenChange; readonly size: number }[];
+  readonly kept: readonly string[];
+  readonly wishes: readonly Wish[];
+}
+
+/**
+ * The next wave. A few are changed first and watched; each found good lets one more be watched at a time, and after an OOM kill it
+ * begins anew with a few. Pure: all that it needs of the past is in the journal, so it goes on where a killed process stopped.
+ *
+ * @param keptBefore changes found good since the last OOM kill
+ */
+export function nextWave(
+  recommendations: readonly SizeRecommendation[],
+  { advice, open, rules, now }: SizingInputs,
+  keptBefore: number,
+): Wave {
+  const adviceOf = new Map(advice.map((one) => [one.function, one]));
+  const killed: { change: OpenChange; size: number }[] = [];
+  const kept: string[] = [];
+  let watched = 0;
+  const busy = new Set<string>();
+  for (const change of open.values()) {
+    const memory = change.limits.get('memory');
+    if (memory === undefined || memory.why !== 'right-size') continue;
+    const seen = adviceOf.get(change.function);
+    const ours = memory.newest;
+    if (seen !== undefined && seen.killedAt === ours * MIB && ours < (memory.original ?? 0)) {
+      killed.push({ change, size: ours });
+      busy.add(change.function);
+      continue;
+    }
+    if (change.kept) continue;
+    const since = now - memory.at;
+    const calls = seen !== undefined && seen.limit === ours * MIB ? seen.callsAtLimit : 0;
+    if (since >= rules.watchTime && calls >= rules.watchCalls) kept.push(change.function);
+    else {
+      busy.add(change.function);
+      if (since < WATCHES_MOST * rules.watchTime) watched++;
+    }
+  }
+  const wishes: Wish[] = [];
+  // After an OOM kill nobody is made smaller in the same breath.
+  let slots = killed.length > 0 ? 0 : rules.canaries + keptBefore + kept.length - watched;
+  for (const { function: fn, to, verdict } of recommendations) {
+    const raises = verdict === 'raise';
+    if (!raises && (verdict !== 'ready' || busy.has(fn) || slots <= 0)) continue;
+    if (killed.some(({ change }) => change.function === fn)) continue;
+    if (!raises) slots--;
+    wishes.push({ function: fn, memory: to, why: 'right-size' });
+  }
+  return { killed, kept, wishes };
+}
