@@ -211,12 +211,20 @@ export interface ServiceInstance {
   readonly metadata: { readonly host?: string };
 }
 
-/** Which instances of a service (or of all) answer within `wait`. */
+/** Asked again where nobody has answered, so many times longer: a busy machine's services are slow, not away. */
+const PATIENCE = 6;
+
+/**
+ * Which instances of a service (or of all) answer within `wait`; where none does, within six times as long. That nobody listens is known at once,
+ * so a service that is away costs no wait.
+ */
 export async function findServices(broker: Broker, service: string | null, wait: Millis): Promise<ServiceInstance[]> {
   const subject = service === null ? '$SRV.PING' : `$SRV.PING.${service}`;
   try {
+    let answers = await broker.requestMany(subject, EMPTY, wait);
+    if (answers.length === 0) answers = await broker.requestMany(subject, EMPTY, (wait * PATIENCE) as Millis);
     const found: ServiceInstance[] = [];
-    for (const answer of await broker.requestMany(subject, EMPTY, wait)) {
+    for (const answer of answers) {
       try {
         const instance = parse(answer.data) as ServiceInstance;
         if (typeof instance?.name === 'string' && typeof instance.id === 'string') found.push(instance);

@@ -45,14 +45,18 @@ test.serial('gleaner up runs the whole loop, answers questions, and leaves nothi
     'a function harvested and another accelerated',
   );
 
-  const status = await ask('status', '-o', 'json');
-  t.is(status.code, 0);
-  const { services, hosts } = JSON.parse(status.out) as { services: { service: string }[]; hosts: unknown[] };
-  t.deepEqual(
-    [...new Set(services.map(({ service }) => service))],
-    ['gleaner-agents', 'gleaner-aggregator', 'gleaner-hook'],
+  // On a busy machine one of them may answer too late to be listed; then it is the next time.
+  await until(
+    async () => {
+      const { code, out } = await ask('status', '-o', 'json');
+      if (code !== 0) return false;
+      const { services, hosts } = JSON.parse(out) as { services: { service: string }[]; hosts: unknown[] };
+      const names = new Set(services.map(({ service }) => service));
+      return [...names].join() === 'gleaner-agents,gleaner-aggregator,gleaner-hook' && hosts.length === 1;
+    },
+    20_000,
+    'all three services in the status',
   );
-  t.is(hosts.length, 1);
   t.regex((await ask('status')).out, /^SERVICE +HOST +VERSION\n/);
   t.regex((await ask('functions')).out, /^FUNCTION +HOST +MODE/);
 
@@ -72,14 +76,15 @@ test.serial('gleaner up runs the whole loop, answers questions, and leaves nothi
 
   // One function is paused on every host, and stays so while the mode changes.
   const paused = async (name: string): Promise<boolean | undefined> => {
-    const { out } = await ask('functions', '-o', 'json');
+    const { code, out } = await ask('functions', '-o', 'json');
+    if (code !== 0) return undefined;
     return (JSON.parse(out) as { name: string; paused: boolean }[]).find((row) => row.name === name)?.paused;
   };
   t.is((await ask('pause', busiest, '--reason', 'a test')).code, 0);
   await until(async () => (await paused(busiest)) === true, 5000, 'paused');
   t.is((await ask('mode', 'recommend', '--function', busiest)).code, 0);
   t.is((await ask('mode', 'default', '--function', busiest)).code, 0);
-  t.true(await paused(busiest));
+  await until(async () => (await paused(busiest)) === true, 5000, 'paused still');
   t.is((await ask('resume', busiest, '-o', 'json')).code, 0);
   await until(async () => (await paused(busiest)) === false, 5000, 'managed again');
   t.is((await ask('pause', 'nonsense')).code, 2);

@@ -174,6 +174,26 @@ export function brokerContract(test: TestFn, harness: () => Harness): void {
   );
 
   test.serial(
+    'services: one that is slow to answer is found all the same, and one that is away is known at once',
+    async (t) => {
+      const [a, b] = [await harness().connect(), await harness().connect()];
+      const name = fresh('svc');
+      const answer = bytes(JSON.stringify({ name, id: 'one', version: '1.0.0', metadata: { host: 'one' } }));
+      // 150 ms, three times what is waited for at first and half of the six times of the second question.
+      b.subscribe(`$SRV.PING.${name}`, ({ reply }) => {
+        setTimeout(() => reply !== undefined && b.publish(reply, answer), 150);
+      });
+      await b.flush();
+      const found = await findServices(a, name, millis(50));
+      t.true(found.length > 0 && found.every(({ id }) => id === 'one'));
+      const begun = performance.now();
+      t.deepEqual(await findServices(a, fresh('nobody'), millis(5000)), []);
+      t.true(performance.now() - begun < 5000);
+      await Promise.all([a.close(), b.close()]);
+    },
+  );
+
+  test.serial(
     'key-value: revisions rise, create and update refuse what changed meanwhile, deletion leaves nothing',
     async (t) => {
       const [a, b] = [await harness().connect(), await harness().connect()];
