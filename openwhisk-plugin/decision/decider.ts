@@ -2,19 +2,21 @@ import type { Bytes, Millicores, Millis, Random } from '../../config/index.js';
 import { type ActivationPolicy, noOracle, type Oracle, type PolicyContext } from '../policies/activation-policy.js';
 import { NO_LIMIT, type UserLimits } from '../ports/limits.js';
 import type { UsageSample } from '../ports/usage-monitor.js';
-import { chooseCpu, chooseMemory, chooseWeight, holdLoan, takeWeight } from './choice.js';
+import { Boosts } from './boosts.js';
+import { chooseCpu, chooseMemory, chooseWeight, takeWeight } from './choice.js';
 import { ContainerState } from './container-state.js';
 import { controlShare, Objectives } from './control-arm.js';
 import { FunctionState, FunctionTable } from './function-state.js';
 import { type GrantChange, HostGrants, settle } from './grants.js';
 import { HarvestPool } from './harvest-pool.js';
 import { MemoryHeadroom } from './headroom.js';
-import { bump, learnFailure, learnOom, learnSuccess } from './learning.js';
+import { learnFailure, learnOom, learnSuccess } from './learning.js';
+import { MemoryLoans } from './memory-loans.js';
 import { removeAt } from './remove-at.js';
 import type { Grant, Run } from './run.js';
 import type { DecisionSettings, HostCapacity } from './settings.js';
 import { closeWindow, copySample, openWindow, watchMemory } from './usage-window.js';
-import { HostReference, scaleShares } from './weights.js';
+import { HostReference } from './weights.js';
 
 /** How an activation ended. `unknown`: nobody saw its end; it teaches nothing. */
 export type Outcome = 'success' | 'failure' | 'unknown' | 'oom';
@@ -47,6 +49,8 @@ export class Decider {
   readonly reference = new HostReference();
   readonly objectives = new Objectives();
   readonly #grants: HostGrants;
+  readonly #boosts: Boosts;
+  readonly #loans: MemoryLoans;
   readonly #context: PolicyContext;
 
   constructor(
@@ -64,6 +68,8 @@ export class Decider {
     this.memoryPool = new HarvestPool(capacity.allocatableMemory, settings.memoryReserve);
     this.#grants = new HostGrants(this.cpuPool, this.memoryPool);
     const cores = capacity.cpu / 1000;
+    this.#boosts = new Boosts(capacity.cpu);
+    this.#loans = new MemoryLoans(headroom);
     this.#context = { settings, random, reference: Number.NaN as Millis, cores, oracle: noOracle };
   }
 
@@ -104,8 +110,8 @@ export class Decider {
 
   /** The container ended: everything it held is free. Its runs still have to be finished. */
   containerEnded(container: ContainerState, _now: Millis): void {
-    this.headroom.release(container.memoryLoan);
-    container.memoryLoan = 0 as Bytes;
+    this.#loans.end(container);
+    this.#boosts.end(container);
     this.cpuPool.end(container.cpu);
     this.memoryPool.end(container.memory);
   }
@@ -238,38 +244,19 @@ export class Decider {
     learnOom(fn, limitAtKill, this.settings, now);
   }
 
-  /**
-   * Cold start: weight and quota until `/init` is answered (design §3). Sets `container.shares` and `boostUntil`.
-   * Returns the quota to write where the container has one: the host's cores; {@link NO_LIMIT} in weight mode.
-   */
+  /** Cold start: weight and quota until `/init` is answered, as {@link Boosts.begin} has them. Returns the quota to write. */
   boost(container: ContainerState, now: Millis): Millicores {
-    container.boostUntil = now + this.settings.boostTime;
-    container.shares = scaleShares(container.user.shares, this.settings.boostFactor);
-    return container.userQuota > NO_LIMIT ? this.capacity.cpu : (NO_LIMIT as Millicores);
+    return this.#boosts.begin(container, this.settings, now);
   }
 
   /** `/init` was answered, or the time is over: `container.shares` are the user's again. */
   boostEnded(container: ContainerState): void {
-    container.boostUntil = 0;
-    container.shares = container.user.shares;
+    this.#boosts.end(container);
   }
 
-  /**
-   * Memory lent above the user's limit for the container's life (policy `guarantee`), after asking for more where the function needs it;
-   * 0 = none. Kept in `container.memoryLoan`, given back by `containerEnded`.
-   */
+  /** Memory lent above the user's limit for the container's life (policy `guarantee`), after asking for more where the function needs it; 0 = none. */
   memoryLoan(container: ContainerState, fn: FunctionState, _now: Millis): Bytes {
-    const user = container.user.memory;
-    if (fn.memoryPolicy !== 'guarantee' || !(user > 0) || container.concurrent || !fn.hitUserLimit)
-      return container.memoryLoan;
-    const cap = Math.max(this.settings.memoryCap, user);
-    const wanted = Math.min(cap, Math.max(fn.wantedMemory, bump(user))) - user - container.memoryLoan;
-    if (wanted > 0) {
-      const lent = this.headroom.lend(wanted as Bytes, this.settings.memoryUnit);
-      container.memoryLoan = (container.memoryLoan + lent) as Bytes;
-      if (lent > 0) for (const run of container.runs) holdLoan(run);
-    }
-    return container.memoryLoan;
+    return this.#loans.lend(container, fn, this.settings);
   }
 
   /** The write of a lowered limit was refused or could not be made: the user's limit stands, and the pool knows. */
@@ -284,10 +271,9 @@ export class Decider {
     this.#grants.userLimits(container, now);
   }
 
-  /** Memory above the user's limit that an earlier hook lent and the container still has: nobody else may be promised it. */
+  /** Memory above the user's limit that an earlier hook lent and the container still has. */
   foundLoan(container: ContainerState, amount: Bytes): void {
-    this.headroom.take(amount);
-    container.memoryLoan = (container.memoryLoan + amount) as Bytes;
+    this.#loans.found(container, amount);
   }
 
   /** Lends what has become free to those already running, and tells of containers whose loans others changed: write the limits of their runs. */

@@ -1,4 +1,5 @@
 export * from './arm-statistics.js';
+export * from './boosts.js';
 export * from './claim.js';
 export * from './container-state.js';
 export * from './control-arm.js';

@@ -1,0 +1,50 @@
+import type { Millicores, Millis } from '../../config/index.js';
+import { NO_LIMIT } from '../ports/limits.js';
+import type { ContainerState } from './container-state.js';
+import { removeAt } from './remove-at.js';
+import type { DecisionSettings } from './settings.js';
+import { scaleShares } from './weights.js';
+
+/**
+ * Cold-start boosts of one host: weight and quota from a container's start until `/init` is answered (design §3). The first of those that
+ * start at once gets the whole factor, the second half of it, the n-th an n-th (docs/decisions/0007): a burst of starts with the whole
+ * factor each would starve the warm calls, which then need more containers.
+ */
+export class Boosts {
+  readonly #starting: ContainerState[] = [];
+  readonly #cpu: Millicores;
+
+  /** `cpu`: all of the host's. */
+  constructor(cpu: Millicores) {
+    this.#cpu = cpu;
+  }
+
+  /** Containers that have one, those whose time was over before `now` left out. */
+  starting(now: Millis): number {
+    for (let i = this.#starting.length - 1; i >= 0; i--) {
+      if (this.#starting[i]!.boostUntil <= now) removeAt(this.#starting, i);
+    }
+    return this.#starting.length;
+  }
+
+  /**
+   * Sets `container.shares` and `boostUntil`. Returns the quota to write where the container has one: the host's cores; {@link NO_LIMIT}
+   * in weight mode.
+   */
+  begin(container: ContainerState, { boostFactor, boostTime }: DecisionSettings, now: Millis): Millicores {
+    if (container.boostUntil > 0) this.end(container);
+    const factor = boostFactor / (this.starting(now) + 1);
+    container.shares = Math.max(container.user.shares, scaleShares(container.user.shares, factor));
+    container.boostUntil = now + boostTime;
+    this.#starting.push(container);
+    return container.userQuota > NO_LIMIT ? this.#cpu : (NO_LIMIT as Millicores);
+  }
+
+  /** `/init` was answered, the time is over, or the container has ended: `container.shares` are the user's again. */
+  end(container: ContainerState): void {
+    container.boostUntil = 0;
+    container.shares = container.user.shares;
+    const place = this.#starting.indexOf(container);
+    if (place >= 0) removeAt(this.#starting, place);
+  }
+}

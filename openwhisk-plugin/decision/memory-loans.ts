@@ -1,0 +1,43 @@
+import type { Bytes } from '../../config/index.js';
+import { holdLoan } from './choice.js';
+import type { ContainerState } from './container-state.js';
+import type { FunctionState } from './function-state.js';
+import type { MemoryHeadroom } from './headroom.js';
+import { bump } from './learning.js';
+import type { DecisionSettings } from './settings.js';
+
+/** Memory above the user's limit, lent from physical headroom for a container's life (policy `guarantee`); kept in `container.memoryLoan`. */
+export class MemoryLoans {
+  readonly #headroom: MemoryHeadroom;
+
+  constructor(headroom: MemoryHeadroom) {
+    this.#headroom = headroom;
+  }
+
+  /** Asks for more where the function needs it. Returns all that is lent to the container, bytes; 0 = none. */
+  lend(container: ContainerState, fn: FunctionState, settings: DecisionSettings): Bytes {
+    const user = container.user.memory;
+    if (fn.memoryPolicy !== 'guarantee' || !(user > 0) || container.concurrent || !fn.hitUserLimit)
+      return container.memoryLoan;
+    const cap = Math.max(settings.memoryCap, user);
+    const wanted = Math.min(cap, Math.max(fn.wantedMemory, bump(user))) - user - container.memoryLoan;
+    if (wanted > 0) {
+      const lent = this.#headroom.lend(wanted as Bytes, settings.memoryUnit);
+      container.memoryLoan = (container.memoryLoan + lent) as Bytes;
+      if (lent > 0) for (const run of container.runs) holdLoan(run);
+    }
+    return container.memoryLoan;
+  }
+
+  /** An earlier hook lent it and the container still has it: nobody else may be promised it. */
+  found(container: ContainerState, amount: Bytes): void {
+    this.#headroom.take(amount);
+    container.memoryLoan = (container.memoryLoan + amount) as Bytes;
+  }
+
+  /** The container ended. */
+  end(container: ContainerState): void {
+    this.#headroom.release(container.memoryLoan);
+    container.memoryLoan = 0 as Bytes;
+  }
+}

@@ -1,0 +1,85 @@
+import { fc, testProp } from '@fast-check/ava';
+import test from 'ava';
+import type { Millicores, Millis } from '../../../config/index.js';
+import { Boosts, ContainerState } from '../../../openwhisk-plugin/index.js';
+import { host, limits, plain } from './helpers.js';
+
+const boosts = (cores = 8): Boosts => new Boosts((1000 * cores) as Millicores);
+const container = (memory = 256, quota = 0): ContainerState => new ContainerState(limits(memory, quota), host());
+const at = (ms: number): Millis => ms as Millis;
+
+test('of those that start at once the first gets 16 times its weight, the second 8, the n-th 16 / n', (t) => {
+  const all = boosts();
+  const shares = Array.from({ length: 5 }, () => {
+    const one = container(256);
+    all.begin(one, plain, at(0));
+    return one.shares;
+  });
+  // 128 shares of its own: 128 x 16 / n.
+  t.deepEqual(shares, [2048, 1024, 683, 512, 410]);
+});
+
+test('a start after the others have ended gets all of it', (t) => {
+  const all = boosts();
+  const [one, two, three] = [container(), container(), container()];
+  all.begin(one, plain, at(0));
+  all.begin(two, plain, at(1));
+  all.end(one);
+  all.end(two);
+  t.deepEqual([one.shares, one.boostUntil], [128, 0]);
+  all.begin(three, plain, at(2));
+  t.is(three.shares, 2048);
+});
+
+test('one that was boosted for ten seconds and never heard of again does not count', (t) => {
+  const all = boosts();
+  all.begin(container(), plain, at(0));
+  t.is(all.starting(at(9999)), 1);
+  t.is(all.starting(at(10_000)), 0);
+  const late = container();
+  all.begin(late, plain, at(10_000));
+  t.is(late.shares, 2048);
+});
+
+test('a container that is boosted again counts once', (t) => {
+  const all = boosts();
+  const one = container();
+  all.begin(one, plain, at(0));
+  all.begin(one, plain, at(1));
+  t.is(all.starting(at(2)), 1);
+  t.is(one.shares, 2048);
+});
+
+test('the quota is the host, however many start; without a quota there is none to raise', (t) => {
+  const all = boosts(4);
+  for (let i = 0; i < 40; i++) t.is(Number(all.begin(container(256, 1), plain, at(0))), 4000);
+  t.is(Number(all.begin(container(256), plain, at(0))), 0);
+});
+
+testProp(
+  'whoever starts and ends in whatever order: nobody is below its own weight or above 16 times it, and the n-th at once gets an n-th',
+  [fc.array(fc.tuple(fc.boolean(), fc.nat(30), fc.integer({ min: 0, max: 3000 })), { minLength: 1, maxLength: 80 })],
+  (t, steps) => {
+    const all = boosts();
+    const alive: { one: ContainerState; until: number }[] = [];
+    let now = 0;
+    for (const [ends, which, wait] of steps) {
+      now += wait;
+      if (ends && alive.length > 0) {
+        const [gone] = alive.splice(which % alive.length, 1);
+        all.end(gone!.one);
+        t.is(gone!.one.shares, gone!.one.user.shares);
+        continue;
+      }
+      const one = container(128 * (1 + (which % 4)));
+      // The reference counts by hand: those that began less than ten seconds ago and have not ended.
+      const others = alive.filter(({ until }) => until > now).length;
+      all.begin(one, plain, at(now));
+      alive.push({ one, until: now + 10_000 });
+      const own = one.user.shares;
+      t.true(one.shares >= own && one.shares <= 16 * own);
+      t.is(one.shares, Math.max(own, Math.round((16 * own) / (others + 1))));
+      t.is(all.starting(at(now)), others + 1);
+    }
+  },
+);
