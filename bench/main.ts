@@ -4,7 +4,7 @@ import { benchEngines } from './engines/engines.js';
 import { benchFidelity, FIDELITY_MANAGERS, FIDELITY_MODES } from './fidelity/fidelity.js';
 import { benchLatency } from './hook/latency.js';
 import { benchLimits } from './hook/limits.js';
-import { benchSafeguard } from './hook/safeguard.js';
+import { benchFaasrm, benchSafeguard } from './hook/safeguard.js';
 import { type BenchRow, json, table } from './report.js';
 import { benchSimulator, LONGEST, SIMULATOR_BENCH } from './simulator/simulator.js';
 import { benchToy } from './toy/toy.js';
@@ -67,6 +67,7 @@ const benches: Record<string, () => Promise<BenchRow[]>> = {
     })),
   ],
   safeguard: async () => benchSafeguard(),
+  faasrm: async () => benchFaasrm(),
   limits: () => benchLimits(),
   weight: () =>
     benchWeight({

@@ -5,35 +5,42 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
-const source = join(root, 'agents', 'nn', 'simd', 'assembly');
-const target = join(root, 'dist', 'agents', 'nn', 'simd', 'kernels.wasm');
 const bin = (...parts) => join(root, 'node_modules', ...parts);
+
+/** Folder of the AssemblyScript, its entry, and what is built of it. */
+const kernels = [
+  [['agents', 'nn', 'simd', 'assembly'], 'kernels.ts', ['agents', 'nn', 'simd', 'kernels.wasm']],
+  [
+    ['openwhisk-plugin', 'policies', 'faasrm', 'assembly'],
+    'scorer.ts',
+    ['openwhisk-plugin', 'policies', 'faasrm', 'scorer.wasm'],
+  ],
+];
 
 function run(script, args) {
   const { status } = spawnSync(process.execPath, [script, ...args], { cwd: root, stdio: 'inherit' });
   if (status !== 0) process.exit(status ?? 1);
 }
 
-const newest = Math.max(
-  statSync(fileURLToPath(import.meta.url)).mtimeMs,
-  ...readdirSync(source).map((file) => statSync(join(source, file)).mtimeMs),
-);
-if (!existsSync(target) || statSync(target).mtimeMs < newest) {
+for (const [folder, entry, built] of kernels) {
+  const source = join(root, ...folder);
+  const target = join(root, 'dist', ...built);
+  const newest = Math.max(
+    statSync(fileURLToPath(import.meta.url)).mtimeMs,
+    ...readdirSync(source).map((file) => statSync(join(source, file)).mtimeMs),
+  );
+  if (existsSync(target) && statSync(target).mtimeMs >= newest) continue;
   mkdirSync(dirname(target), { recursive: true });
   // Warning 112 is about functions on vectors, which only other files of the kernels call. Memory grows when networks are made.
-  const options = [
-    '-O3',
-    '--noAssert',
-    '--runtime',
-    'stub',
-    '--use',
-    'abort=',
-    '--enable',
-    'simd',
+  const options = ['-O3', '--noAssert', '--runtime', 'stub', '--use', 'abort=', '--enable', 'simd'];
+  run(bin('assemblyscript', 'bin', 'asc.js'), [
+    join(source, entry),
+    ...options,
     '--disableWarning',
     '112',
-  ];
-  run(bin('assemblyscript', 'bin', 'asc.js'), [join(source, 'kernels.ts'), ...options, '--outFile', target]);
+    '--outFile',
+    target,
+  ]);
 }
 run(bin('typescript', 'bin', 'tsc'), ['-p', join(root, 'tsconfig.json')]);
 // The dashboard's page knows a browser, and nothing of Node.

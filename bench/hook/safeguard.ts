@@ -1,9 +1,14 @@
-import { bytes, type Micros, type Millis, millicores, SeededRandom } from '../../config/index.js';
+import { bytes, MIB, type Micros, type Millis, millicores, type Random, SeededRandom } from '../../config/index.js';
 import {
+  type ActivationPolicy,
   createPolicy,
   Decider,
+  type DecisionSettings,
   defaultDecisionSettings,
+  emptySample,
+  FEATURE_LAYOUT,
   type HostCapacity,
+  POLICY_WEIGHTS,
   Run,
   type UserLimits,
 } from '../../openwhisk-plugin/index.js';
@@ -21,8 +26,10 @@ const capacity: HostCapacity = {
   allocatableMemory: bytes(192 * 2 ** 30),
 };
 
-/** One decision at the start of an activation (range, choice, pool, loans changed by it), over 1000 functions with a history. */
-export function benchSafeguard(): BenchRow[] {
+const BATCHES = 2000;
+
+/** us of one decision at the start of an activation (range, choice, pool, loans changed by it), over 1000 functions with a history; by batches. */
+function decisionTimes(policy: ActivationPolicy, settings: DecisionSettings): number[] {
   const user: UserLimits = {
     shares: 128,
     quota: millicores(1000),
@@ -30,8 +37,8 @@ export function benchSafeguard(): BenchRow[] {
     memoryAndSwap: bytes(268435456),
     periodMicros: 100_000,
   };
-  const policies = { quota: createPolicy('smallest-in-range'), weight: createPolicy('short-first') };
-  const decider = new Decider(defaultDecisionSettings, capacity, policies, new SeededRandom(1));
+  const policies = { quota: policy, weight: createPolicy('short-first') };
+  const decider = new Decider(settings, capacity, policies, new SeededRandom(1));
   const random = new SeededRandom(2);
   const runs: Run[] = [];
   let now = 1000;
@@ -40,6 +47,8 @@ export function benchSafeguard(): BenchRow[] {
     runs.push(new Run(fn, decider.container(user)));
   }
   let counter = 0;
+  const usage = emptySample();
+  usage.workingSet = bytes(100 * MIB);
   const begin = (run: Run): void => {
     run.reset(run.fn, run.container);
     run.startCpu = counter as Micros;
@@ -50,6 +59,9 @@ export function benchSafeguard(): BenchRow[] {
     now += 200;
     counter += 200_000 * cores;
     run.endCpu = counter as Micros;
+    usage.cpu = run.endCpu;
+    usage.at = now as Millis;
+    decider.sample(run, usage, now as Millis);
     decider.finish(run, 'success', 200, true, now as Millis);
     decider.takeChanged(nothing);
   };
@@ -60,17 +72,36 @@ export function benchSafeguard(): BenchRow[] {
     }
   }
   const times: number[] = [];
-  for (let batch = 0; batch < 2000; batch++) {
+  for (let batch = 0; batch < BATCHES; batch++) {
     const first = random.below(FUNCTIONS - BATCH);
     const begun = performance.now();
     for (let i = first; i < first + BATCH; i++) begin(runs[i]!);
     times.push(((performance.now() - begun) * 1000) / BATCH);
     for (let i = first; i < first + BATCH; i++) end(runs[i]!, 0.1 + random.next());
   }
-  return [
-    row('hook.safeguard.p50', quantile(times, 0.5), 'us', {
-      goal: '<= 5',
-      note: `${times.length} batches of ${BATCH} decisions over ${FUNCTIONS} functions; p99 of batches ${quantile(times, 0.99).toFixed(2)}`,
-    }),
-  ];
+  return times;
+}
+
+const spread = (times: readonly number[], what: string): string =>
+  `${times.length} batches of ${BATCH} ${what} over ${FUNCTIONS} functions; p99 of batches ${quantile(times, 0.99).toFixed(2)}`;
+
+export function benchSafeguard(): BenchRow[] {
+  const times = decisionTimes(createPolicy('smallest-in-range'), defaultDecisionSettings);
+  return [row('hook.safeguard.p50', quantile(times, 0.5), 'us', { goal: '<= 5', note: spread(times, 'decisions') })];
+}
+
+/** The same decision where FaaSRM's network scores the options: eight of CPU under `guarantee`, 64 where memory is chosen too. */
+export function benchFaasrm(): BenchRow[] {
+  const random: Random = new SeededRandom(3);
+  const weights = Array.from({ length: POLICY_WEIGHTS }, () => random.next() - 0.5);
+  return (['guarantee', 'faasrm'] as const).map((memoryPolicy) => {
+    const settings = { ...defaultDecisionSettings, memoryPolicy };
+    const plain = decisionTimes(createPolicy('smallest-in-range'), settings);
+    const scored = decisionTimes(createPolicy('faasrm', { layout: FEATURE_LAYOUT }, weights), settings);
+    return row(`hook.faasrm.${memoryPolicy === 'faasrm' ? 64 : 8}`, quantile(scored, 0.5), 'us', {
+      baseline: quantile(plain, 0.5),
+      goal: '<= 20',
+      note: `${spread(scored, 'whole decisions')}; baseline smallest-in-range`,
+    });
+  });
 }

@@ -10,6 +10,7 @@ export const ABOUT: Readonly<Record<string, string>> = {
   'right-size': "each action's nominal memory from its history, so that more warm containers fit",
   simppo: 'per-function PPO that sees the others as one agent and pays the congestion price; trained policy, serving',
   'single-agent': 'the same PPO without the others and the price',
+  faasrm: 'the option of the range that a trained network scores highest',
   libra: 'demand by payload or histogram, loans ordered by expected end',
   'short-first': 'weight by expected CPU time: short calls first, long ones never starve',
   equal: 'the same weight for every container',

@@ -2,7 +2,14 @@ import { z } from 'zod';
 import { key, positive, section, share } from '../keys.js';
 
 /** Names of activation policies (design §4). */
-export const quotaPolicies = ['target', 'smallest-in-range', 'largest-in-range', 'random-in-range', 'libra'] as const;
+export const quotaPolicies = [
+  'target',
+  'smallest-in-range',
+  'largest-in-range',
+  'random-in-range',
+  'libra',
+  'faasrm',
+] as const;
 export const weightPolicies = ['short-first', 'target', 'memory', 'equal', 'sfs', 'alps'] as const;
 
 const live = { reload: true };

@@ -1,5 +1,6 @@
 import type { Bytes, Millicores, Millis, Random } from '../../config/index.js';
 import { type ActivationPolicy, noOracle, type Oracle, type PolicyContext } from '../policies/activation-policy.js';
+import type { Lessons } from '../policies/faasrm/lesson.js';
 import { NO_LIMIT, type UserLimits } from '../ports/limits.js';
 import type { UsageSample } from '../ports/usage-monitor.js';
 import { Boosts } from './boosts.js';
@@ -10,6 +11,7 @@ import { FunctionState, FunctionTable } from './function-state.js';
 import { type GrantChange, HostGrants, settle } from './grants.js';
 import { HarvestPool } from './harvest-pool.js';
 import { MemoryHeadroom } from './headroom.js';
+import { lookAtHost } from './host-sight.js';
 import { learnFailure, learnOom, learnSuccess } from './learning.js';
 import { MemoryLoans } from './memory-loans.js';
 import { removeAt } from './remove-at.js';
@@ -70,7 +72,8 @@ export class Decider {
     const cores = capacity.cpu / 1000;
     this.#boosts = new Boosts(capacity.cpu);
     this.#loans = new MemoryLoans(headroom);
-    this.#context = { settings, random, reference: Number.NaN as Millis, cores, oracle: noOracle };
+    const host = { running: 0, freeCpu: 0, freeMemory: 0 };
+    this.#context = { settings, random, reference: Number.NaN as Millis, cores, oracle: noOracle, host, lessons: null };
   }
 
   get settings(): DecisionSettings {
@@ -88,6 +91,11 @@ export class Decider {
   /** What a simulator knows and no host does: for policies that are bounds. */
   set oracle(oracle: Oracle) {
     this.#context.oracle = oracle;
+  }
+
+  /** Who learns from the choices of a policy that explores; null: nobody. */
+  set lessons(lessons: Lessons | null) {
+    this.#context.lessons = lessons;
   }
 
   /** The history of a function, new where it is not known. */
@@ -138,6 +146,7 @@ export class Decider {
     this.#context.reference = (
       settings.referenceCpuTime > 0 ? settings.referenceCpuTime : this.reference.value
     ) as Millis;
+    lookAtHost(this.#context.host, this.capacity, this.cpuPool, this.memoryPool);
     const policy = this.#policyOf(run);
     const range = policy.kind === 'weight' ? this.policies.quota : policy;
     if (container.mode === 'quota') chooseCpu(run, range, this.#context, now);

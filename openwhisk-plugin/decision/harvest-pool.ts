@@ -61,6 +61,11 @@ export class HarvestPool {
     return this.#user - this.#own;
   }
 
+  /** What holds something now. */
+  get claims(): number {
+    return this.#claims.length;
+  }
+
   get loans(): number {
     return this.#loans.length;
   }

@@ -8,6 +8,7 @@ export * from './function-state.js';
 export type { GrantChange } from './grants.js';
 export * from './harvest-pool.js';
 export * from './headroom.js';
+export type { HostSight } from './host-sight.js';
 export * from './quota.js';
 export * from './run.js';
 export * from './safeguard.js';

@@ -16,7 +16,7 @@ export class PolicyTable {
   /** Throws a GleanerError for parameters that the policy cannot use; the old ones stand then. */
   accept(parameters: PolicyParameters): void {
     const key = keyOf(parameters.policy, parameters.function);
-    const policy = createPolicy(parameters.policy, parameters.parameters);
+    const policy = createPolicy(parameters.policy, parameters.parameters, parameters.weights);
     this.#parameters.set(key, parameters);
     this.#made.set(key, policy);
   }

@@ -1,6 +1,8 @@
 import type { Millis, Random } from '../../config/index.js';
+import type { HostSight } from '../decision/host-sight.js';
 import type { Grant, Run } from '../decision/run.js';
 import type { DecisionSettings } from '../decision/settings.js';
+import type { Lessons } from './faasrm/lesson.js';
 
 /** `range`: chooses an amount inside the safeguard's range. `weight`: chooses the CPU weight where there is no quota. `both`: either. */
 export type PolicyKind = 'range' | 'weight' | 'both';
@@ -22,6 +24,10 @@ export interface PolicyContext {
   /** Cores of this host. */
   cores: number;
   oracle: Oracle;
+  /** The host as it is before this activation starts. */
+  host: HostSight;
+  /** Who learns from choices and what came of them; null: nobody. */
+  lessons: Lessons | null;
 }
 
 /**

@@ -1,6 +1,7 @@
 export * from './activation-policy.js';
 export * from './alps.js';
 export * from './equal.js';
+export * from './faasrm/index.js';
 export * from './largest-in-range.js';
 export * from './libra.js';
 export { DemandProfile, LibraProfile, PowerFit } from './libra-profile.js';

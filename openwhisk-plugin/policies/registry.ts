@@ -3,6 +3,8 @@ import { GleanerError } from '../../config/index.js';
 import type { ActivationPolicy } from './activation-policy.js';
 import { AlpsPolicy } from './alps.js';
 import { EqualPolicy } from './equal.js';
+import { FaasrmPolicy } from './faasrm/index.js';
+import { faasrmParameters, weightsProblem } from './faasrm/weights.js';
 import { LargestInRangePolicy } from './largest-in-range.js';
 import { LibraPolicy } from './libra.js';
 import { MemoryPolicyWeights } from './memory.js';
@@ -23,8 +25,8 @@ export class PolicyParametersError extends GleanerError {
   readonly code = 'GLN_POLICY_PARAMETERS';
 }
 
-/** Makes a policy from parameters that have not been checked: they come over NATS key-value. */
-type Maker = (parameters: unknown) => ActivationPolicy;
+/** Makes a policy from parameters and weights that have not been checked: they come over NATS key-value. */
+type Maker = (parameters: unknown, weights: readonly number[]) => ActivationPolicy;
 
 const noParameters = z.strictObject({});
 const shortestRemainingParameters = z.strictObject({ exponent: z.number().min(0).max(8).optional() });
@@ -33,18 +35,34 @@ const shortFirstParameters = z.strictObject({ alpha: z.number().min(0).max(2).op
 function maker<Schema extends z.ZodType>(
   name: string,
   schema: Schema,
-  make: (parameters: z.output<Schema>) => ActivationPolicy,
+  make: (parameters: z.output<Schema>, weights: readonly number[]) => ActivationPolicy,
+  problemOf: (weights: readonly number[]) => string | null = takesNone,
 ): Maker {
-  return (parameters) => {
+  return (parameters, weights) => {
+    const refuse = (where: string, what: string): never => {
+      throw new PolicyParametersError(`activation policy '${name}': ${where}: ${what}`, {
+        hint: 'Correct the entry in the key-value bucket gleaner_policy; the policy in use stays.',
+      });
+    };
+    const problem = problemOf(weights);
+    if (problem !== null) refuse('weights', problem);
     const checked = schema.safeParse(parameters ?? {});
-    if (checked.success) return make(checked.data);
-    const problem = checked.error.issues[0];
-    const where = problem?.path.join('.') || 'parameters';
-    throw new PolicyParametersError(`activation policy '${name}': ${where}: ${problem?.message ?? 'not valid'}`, {
-      hint: 'Correct the entry in the key-value bucket gleaner_policy; the policy in use stays.',
-    });
+    if (checked.success) return make(checked.data, weights);
+    const [issue] = checked.error.issues;
+    return refuse(issue?.path.join('.') || 'parameters', issue?.message ?? 'not valid');
   };
 }
+
+const takesNone = (weights: readonly number[]): string | null =>
+  weights.length === 0 ? null : `it takes none, and ${weights.length} came`;
+
+const trainedFaasrm = maker(
+  'faasrm',
+  faasrmParameters,
+  (parameters, weights) => new FaasrmPolicy(weights, parameters),
+  weightsProblem,
+);
+const untrainedFaasrm = maker('faasrm', noParameters, () => new FaasrmPolicy());
 
 const makers = new Map<string, Maker>([
   ['target', maker('target', noParameters, () => new TargetPolicy())],
@@ -54,6 +72,13 @@ const makers = new Map<string, Maker>([
   ['random-in-range', maker('random-in-range', noParameters, () => new RandomInRangePolicy())],
   ['equal', maker('equal', noParameters, () => new EqualPolicy())],
   ['memory', maker('memory', noParameters, () => new MemoryPolicyWeights())],
+  [
+    'faasrm',
+    (parameters, weights) =>
+      weights.length === 0 && parameters === undefined
+        ? untrainedFaasrm(parameters, weights)
+        : trainedFaasrm(parameters, weights),
+  ],
   ['libra', maker('libra', noParameters, () => new LibraPolicy())],
   ['sfs', maker('sfs', noParameters, () => new SfsPolicy())],
   ['alps', maker('alps', noParameters, () => new AlpsPolicy())],
@@ -69,13 +94,13 @@ const makers = new Map<string, Maker>([
 
 export const policyNames: readonly string[] = [...makers.keys()];
 
-/** Throws {@link UnknownPolicyError} or {@link PolicyParametersError}. */
-export function createPolicy(name: string, parameters?: unknown): ActivationPolicy {
+/** Throws {@link UnknownPolicyError} or {@link PolicyParametersError}; `ScorerUnavailableError` where `faasrm` cannot run. */
+export function createPolicy(name: string, parameters?: unknown, weights: readonly number[] = []): ActivationPolicy {
   const make = makers.get(name);
   if (make === undefined) {
     throw new UnknownPolicyError(`no activation policy is called '${name}'`, {
       hint: `Known are: ${policyNames.join(', ')}.`,
     });
   }
-  return make(parameters);
+  return make(parameters, weights);
 }

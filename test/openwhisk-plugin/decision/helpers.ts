@@ -47,6 +47,9 @@ export function decider(
   return new Decider({ ...plain, ...settings }, capacity, policies, new SeededRandom(1));
 }
 
+/** What policies see of a host on which nothing runs and from which nobody learns. */
+export const idle = { host: { running: 0, freeCpu: 1, freeMemory: 1 }, lessons: null };
+
 /** A container with an action in it, played by hand; times in ms, CPU in cores, memory in MiB. */
 export class Player {
   readonly decider: Decider;

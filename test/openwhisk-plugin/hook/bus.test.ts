@@ -14,6 +14,7 @@ import {
   subjects,
   wildcards,
 } from '../../../broker/index.js';
+import { FEATURE_LAYOUT, POLICY_WEIGHTS } from '../../../openwhisk-plugin/index.js';
 import { type FakeContainer, HookRig } from './hook-rig.js';
 
 const HELLO = '/guest/hello';
@@ -317,4 +318,44 @@ test('policy parameters over key-value are taken, and bad ones leave the old one
   t.like(rig.hook.inspect().policies[0], { source: 'test' });
   t.is(rig.lines.filter((line) => line.message.startsWith('policy parameters refused')).length, 1);
   await rig.hook.stop();
+});
+
+test('FaaSRM’s weights over key-value decide from the next call on; damaged ones are refused by name and the old ones stand', async (t) => {
+  const rig = new HookRig((config) => Object.assign(config.decision.policy, { quota: 'faasrm' }));
+  await rig.start();
+  t.teardown(() => rig.hook.stop());
+  const container = rig.container({ quota: 1000 });
+  const quotaOfNext = (): number => {
+    const connection = container.run();
+    const { quota } = container.cgroup.inForce;
+    // Long enough that no rule for short runs raises the limit.
+    container.work(2000, 200);
+    container.answer(connection);
+    return quota;
+  };
+  const put = (weights: readonly number[], layout = FEATURE_LAYOUT): Promise<number> => {
+    const value = { v: 1, policy: 'faasrm', function: null, parameters: { layout }, weights, source: 'test' };
+    return rig.other.keyValue(buckets.policy).put('faasrm', encodeMessage(value));
+  };
+  quotaOfNext();
+  t.is(quotaOfNext(), 1000, 'no weights: user limits');
+  // The score falls with the option's CPU (its tenth input): the lower end of [200 / .75, 1000].
+  const least = new Array<number>(POLICY_WEIGHTS).fill(0);
+  least[9 * 32] = 1;
+  least[11 * 32 + 32] = 1;
+  least[12 * 32 + 33 * 16] = -1;
+  await put(least);
+  await settle();
+  t.true(Math.abs(quotaOfNext() - 267) <= 1);
+  for (const [damaged, layout] of [
+    [least.slice(1), FEATURE_LAYOUT],
+    [least.with(3, 1e9), FEATURE_LAYOUT],
+    [least.map((weight) => -weight), FEATURE_LAYOUT + 1],
+  ] as const) {
+    await put(damaged, layout);
+    await settle();
+    t.true(Math.abs(quotaOfNext() - 267) <= 1);
+  }
+  t.is(rig.lines.filter((line) => line.message.startsWith('policy parameters refused')).length, 1, 'said once');
+  t.like(rig.hook.inspect().policies[0], { policy: 'faasrm', weights: POLICY_WEIGHTS });
 });

@@ -11,7 +11,7 @@ import {
   PowerFit,
   policyNames,
 } from '../../../openwhisk-plugin/index.js';
-import { decider, host, limits, Player, plain } from '../decision/helpers.js';
+import { decider, host, idle, limits, Player, plain } from '../decision/helpers.js';
 
 const near = (a: number, b: number, share = 1e-9): boolean => Math.abs(a - b) <= share * Math.abs(b);
 const context: PolicyContext = {
@@ -20,6 +20,7 @@ const context: PolicyContext = {
   reference: 100 as Millis,
   cores: 8,
   oracle: noOracle,
+  ...idle,
 };
 
 test('a power of the size is fitted exactly, and what does not vary explains nothing', (t) => {

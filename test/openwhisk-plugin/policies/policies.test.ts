@@ -10,10 +10,10 @@ import {
   policyNames,
   type Run,
 } from '../../../openwhisk-plugin/index.js';
-import { decider, limits, Player, plain } from '../decision/helpers.js';
+import { decider, idle, limits, Player, plain } from '../decision/helpers.js';
 
 function context(settings: DecisionSettings = plain): PolicyContext {
-  return { settings, random: new SeededRandom(7), reference: 100 as Millis, cores: 8, oracle: noOracle };
+  return { settings, random: new SeededRandom(7), reference: 100 as Millis, cores: 8, oracle: noOracle, ...idle };
 }
 
 /** A run whose CPU may lie in [400, 1000] of 1000 millicores; quota mode unless said. */

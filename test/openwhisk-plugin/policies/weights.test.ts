@@ -10,7 +10,7 @@ import {
   type Run,
   SfsPolicy,
 } from '../../../openwhisk-plugin/index.js';
-import { decider, host, limits, Player, plain } from '../decision/helpers.js';
+import { decider, host, idle, limits, Player, plain } from '../decision/helpers.js';
 
 const context = (changes: Partial<PolicyContext> = {}): PolicyContext => ({
   settings: plain,
@@ -18,6 +18,7 @@ const context = (changes: Partial<PolicyContext> = {}): PolicyContext => ({
   reference: 100 as Millis,
   cores: 8,
   oracle: noOracle,
+  ...idle,
   ...changes,
 });
 /** A run in weight mode in a container with 128 shares. */

@@ -1,0 +1,17 @@
+import type { HarvestPool } from './harvest-pool.js';
+import type { HostCapacity } from './settings.js';
+
+/** What a choice may know of the host, as it is before its activation takes anything. */
+export interface HostSight {
+  /** Containers with activations running. */
+  running: number;
+  /** Shares of allocatable CPU and memory that nobody was granted. */
+  freeCpu: number;
+  freeMemory: number;
+}
+
+export function lookAtHost(into: HostSight, capacity: HostCapacity, cpu: HarvestPool, memory: HarvestPool): void {
+  into.running = cpu.claims;
+  into.freeCpu = cpu.free / capacity.allocatableCpu;
+  into.freeMemory = memory.free / capacity.allocatableMemory;
+}
