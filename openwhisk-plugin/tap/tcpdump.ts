@@ -141,7 +141,9 @@ export class Capture {
       said = (said + text).slice(-LONGEST_LINE);
       said = this.#readCounters(said);
     });
-    child.once('error', (error) => fail(messageOf(error)));
+    // Not only a start that fails: Node tells of each signal that may not be sent here, too, `fail`'s own among them.
+    child.on('error', (error) => fail(messageOf(error)));
+    child.stderr?.on('error', () => undefined);
     // `close` comes after the last of stderr, which tells why.
     child.once('close', (code, signal) => {
       const reason = said.trim().split('\n').at(-1) ?? '';
@@ -194,8 +196,11 @@ export class Capture {
       rmSync(folder, { recursive: true, force: true });
       done(error, end);
     };
-    server.once('error', (error) => finish(error, null));
-    server.once('connection', (end) => finish(null, end));
+    server.on('error', (error) => finish(error, null));
+    server.once('connection', (end) => {
+      end.on('error', () => undefined);
+      finish(null, end);
+    });
     server.listen(path, () => {
       const socket = connect({ path, onread: { buffer: this.#buffer, callback: (length) => read(length) } });
       socket.on('error', (error) => finish(error, null));

@@ -1,7 +1,9 @@
+import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { micros } from '../../../config/index.js';
 import { addressOf, type Bridge } from '../../../openwhisk-plugin/ports/index.js';
 import { isThere, TcpdumpTap } from '../../../openwhisk-plugin/tap/index.js';
+import { processesWith } from '../../cli/gleaner.js';
 import { Bridges, type Container, command, dial, exchange, listening, pause, until } from './bridge.js';
 import { headOf, Recorder, runBody } from './packets.js';
 
@@ -242,3 +244,32 @@ test.serial('a user-made bridge is followed as it comes and goes', async (t) => 
     t.deepEqual(actions(recorder), ['/guest/b1', '/guest/b2']);
   });
 });
+
+test.serial(
+  'a tap that may not signal its tcpdump loses its counters and says so, and does not take the hook down',
+  async (t) => {
+    if (network === undefined || !isThere('setpriv') || process.getuid?.() !== 0) {
+      t.pass();
+      return;
+    }
+    // Nobody's port: it tells this test's processes from others.
+    const port = '39871';
+    const alive = (): { pid: number; args: string }[] =>
+      processesWith(`port ${port}`).filter(({ args }) => args.startsWith('tcpdump'));
+    t.teardown(() => {
+      for (const { pid } of alive()) process.kill(pid, 'SIGKILL');
+    });
+    // Long enough for two questions (1 s each) and what follows: Node tells of each signal that is refused by an `error` of the child.
+    const script = join(import.meta.dirname, 'unheard.js');
+    const said = await command(
+      'setpriv',
+      '--bounding-set=-kill',
+      process.execPath,
+      script,
+      network.interfaceName,
+      port,
+      '4000',
+    );
+    t.regex(said, /lost restarted/);
+  },
+);
