@@ -12,30 +12,17 @@ import {
   decodeTarget,
   type GleanerEvent,
   hookService,
-  type MeanField,
   type Observation,
   services,
   subjects,
   wildcards,
 } from '../../broker/index.js';
 import { type Cancel, type Clock, messageOf, millis, type Timers } from '../../config/index.js';
-import {
-  type EventRow,
-  MEAN_FIELD_COLUMNS,
-  type MeanFieldColumn,
-  type MeanFieldRow,
-  type NatsState,
-  OVERVIEW_COLUMNS,
-  type OverviewColumn,
-  type ServiceRow,
-  type Totals,
-  type Waiting,
-} from '../wire.js';
+import type { EventRow, NatsState, ServiceRow, Totals, Waiting } from '../wire.js';
 import { FunctionBoard } from './function-board.js';
 import { HostBoard } from './host-board.js';
-import { ObjectiveWindow } from './objectives.js';
-import { RateWindow } from './rates.js';
-import { Series } from './series.js';
+import { MeanFieldBoard } from './mean-field-board.js';
+import { Overview } from './overview.js';
 import { servicesSeen } from './services-seen.js';
 import { WaitingDesk } from './waiting.js';
 
@@ -52,42 +39,27 @@ export interface CollectorOptions {
 const PAGE = 200;
 const MAX_FUNCTIONS = 5000;
 const KEPT_EVENTS = 500;
-/** A quarter of an hour, a point a second. */
-const OVERVIEW_POINTS = 900;
-const FIELD_POINTS = 720;
 const SECOND = 1000;
 /** With nobody watching the hooks are asked rarely: enough for the plots' past. */
 const IDLE_SECONDS = 10;
 const DISCOVER_SECONDS = 5;
-const WINDOW_MILLIS = 10_000;
 const MINUTE = 60_000;
-const SLO_WINDOW = 5 * MINUTE;
 const WAITING_SHOWN = 14;
 
 /** Listens to everything on NATS that a dashboard shows, and asks the services for the rest. Writes nothing. */
 export class Collector {
   readonly functions: FunctionBoard;
   readonly hosts = new HostBoard();
-  readonly overview = new Series<OverviewColumn>(OVERVIEW_COLUMNS, OVERVIEW_POINTS);
-  readonly field = new Series<MeanFieldColumn>(MEAN_FIELD_COLUMNS, FIELD_POINTS);
+  readonly overview: Overview;
+  readonly meanField = new MeanFieldBoard();
   services: readonly ServiceRow[] = [];
-  meanField: MeanFieldRow | null = null;
-  featureNames: readonly string[] = [];
   /** How many look: without any, the hooks are asked rarely. */
   watchers = 0;
   readonly #options: CollectorOptions;
   readonly #events: EventRow[] = [];
   readonly #waiting = new Map<string, WaitingDesk>();
-  readonly #objectives = new ObjectiveWindow(SLO_WINDOW);
-  readonly #harvested = new RateWindow(WINDOW_MILLIS);
-  readonly #lent = new RateWindow(WINDOW_MILLIS);
-  readonly #calls = new RateWindow(WINDOW_MILLIS);
-  readonly #safeguards: number[] = [];
-  readonly #safeguardTotals = new Map<string, number>();
   readonly #offsets = new Map<string, number>();
   readonly #cancels: Cancel[] = [];
-  #phases: Record<string, number> = {};
-  #managers: Record<string, number> = {};
   #nats: NatsState;
   #eventId = 0;
   #seconds = 0;
@@ -96,6 +68,7 @@ export class Collector {
   constructor(options: CollectorOptions) {
     this.#options = options;
     this.functions = new FunctionBoard(options.maxFunctions ?? MAX_FUNCTIONS);
+    this.overview = new Overview(this.functions, this.hosts);
     this.#nats = { connected: false, server: '', since: this.#now() / SECOND, problem: '' };
   }
 
@@ -130,7 +103,7 @@ export class Collector {
       const entry = this.functions.get(name);
       if (entry !== undefined) entry.manager = author.manager;
     });
-    listen(subjects.meanField, decodeMeanField, (message) => this.#meanField(message));
+    listen(subjects.meanField, decodeMeanField, (message) => this.meanField.take(message, this.#now() / SECOND));
     listen(wildcards.events, decodeEvent, (message) => this.#event(message));
     this.#cancels.push(
       broker.onStatus((status) => {
@@ -156,40 +129,7 @@ export class Collector {
   }
 
   totals(): Totals {
-    const now = this.#now();
-    const slo = this.#objectives.view(now);
-    const sum = { harvested: 0, lent: 0, lentMemory: 0, saved: 0, kept: 0, judged: 0 };
-    for (const { views } of this.functions.all()) {
-      for (const view of views.values()) {
-        sum.harvested += view.harvestedCpuSeconds;
-        sum.lent += view.acceleratedCpuSeconds;
-        sum.lentMemory += view.borrowedMemory;
-        sum.saved += view.savedSeconds;
-        if (view.p99 === null || view.slo === null) continue;
-        sum.judged++;
-        if (view.p99 <= view.slo) sum.kept++;
-      }
-    }
-    while (this.#safeguards.length > 0 && this.#safeguards[0]! < now - MINUTE) this.#safeguards.shift();
-    let safeguardTotal = 0;
-    for (const total of this.#safeguardTotals.values()) safeguardTotal += total;
-    return {
-      harvestedCores: this.#harvested.rate(now),
-      harvestedTotal: sum.harvested,
-      lentCores: this.#lent.rate(now),
-      lentTotal: sum.lent,
-      lentMemory: sum.lentMemory,
-      savedTotal: sum.saved,
-      sloKept: slo.share,
-      sloCalls: Math.round(slo.calls),
-      functionsKept: sum.kept,
-      functionsJudged: sum.judged,
-      safeguardRate: this.#safeguards.length,
-      safeguardTotal,
-      callRate: this.#calls.rate(now),
-      phases: this.#phases,
-      managers: this.#managers,
-    };
+    return this.overview.totals(this.#now());
   }
 
   #now(): number {
@@ -203,7 +143,7 @@ export class Collector {
     entry.seen = now;
     entry.clock(observation.boot, observation.observedAt, now);
     this.functions.entry(name).observe(observation, now);
-    if (slo !== undefined) this.#objectives.take(now, latency, slo);
+    if (slo !== undefined) this.overview.judge(now, latency, slo);
     let desk = this.#waiting.get(host);
     if (desk === undefined) {
       desk = new WaitingDesk(MINUTE);
@@ -228,52 +168,6 @@ export class Collector {
     if (report.reward !== undefined) entry.reward(report.step, report.reward);
   }
 
-  #meanField(field: MeanField): void {
-    const at = this.#now() / SECOND;
-    const { totals, capacity, hosts } = field;
-    const members = Math.max(1, totals.members);
-    const worst = (of: (host: MeanField['hosts'][number]) => number): number =>
-      hosts.reduce((most, host) => Math.max(most, of(host)), 0);
-    this.meanField = {
-      at,
-      publisher: field.host,
-      epoch: field.epoch,
-      members: totals.members,
-      wantedCpu: totals.wanted.cpu,
-      wantedMemory: totals.wanted.memory,
-      allocatedCpu: totals.allocated.cpu,
-      allocatedMemory: totals.allocated.memory,
-      containers: totals.allocated.containers,
-      capacityCpu: capacity.cpu,
-      capacityMemory: capacity.memory,
-      features: totals.state.map((sum, i) => {
-        const mean = sum / members;
-        const square = (totals.squares[i] ?? 0) / members;
-        return {
-          name: this.featureNames[i] ?? `feature ${i + 1}`,
-          mean,
-          deviation: Math.sqrt(Math.max(0, square - mean * mean)),
-        };
-      }),
-      hosts: hosts.map(({ host, occupancy, price }) => ({
-        host,
-        occupancyCpu: occupancy.cpu,
-        occupancyMemory: occupancy.memory,
-        priceCpu: price.cpu,
-        priceMemory: price.memory,
-      })),
-      agentHosts: field.batches.map(({ host, sequence }) => ({ host, sequence })),
-    };
-    this.field.push({
-      at,
-      occupancyCpu: worst(({ occupancy }) => occupancy.cpu),
-      occupancyMemory: worst(({ occupancy }) => occupancy.memory),
-      priceCpu: worst(({ price }) => price.cpu),
-      priceMemory: worst(({ price }) => price.memory),
-      members: totals.members,
-    });
-  }
-
   #event(event: GleanerEvent): void {
     this.#events.push({
       id: ++this.#eventId,
@@ -288,7 +182,7 @@ export class Collector {
       reason: event.reason,
     });
     if (this.#events.length > KEPT_EVENTS) this.#events.shift();
-    if (event.kind === 'safeguard') this.#safeguards.push(this.#now());
+    if (event.kind === 'safeguard') this.overview.safeguard(this.#now());
   }
 
   async #second(): Promise<void> {
@@ -305,7 +199,7 @@ export class Collector {
         this.#asking = false;
       }
     }
-    if (this.#nats.connected) this.#record();
+    if (this.#nats.connected) this.overview.record(this.#now());
   }
 
   #hooks(): string[] {
@@ -319,17 +213,17 @@ export class Collector {
       callEveryInstance(broker, { service: services.agents, endpoint: 'list', request: { offset: 0, limit: 0 } }),
     ]);
     this.services = seen;
-    this.#phases = {};
-    this.#managers = {};
+    const phases: Record<string, number> = {};
+    const managers: Record<string, number> = {};
     for (const answer of agents.values()) {
       const checked = agentsService.list.answer.safeParse(answer);
       if (!checked.success) continue;
-      for (const [phase, count] of Object.entries(checked.data.phases))
-        this.#phases[phase] = (this.#phases[phase] ?? 0) + count;
+      for (const [phase, count] of Object.entries(checked.data.phases)) phases[phase] = (phases[phase] ?? 0) + count;
       for (const [manager, count] of Object.entries(checked.data.managers))
-        this.#managers[manager] = (this.#managers[manager] ?? 0) + count;
-      this.featureNames = checked.data.features;
+        managers[manager] = (managers[manager] ?? 0) + count;
+      this.meanField.featureNames = checked.data.features;
     }
+    this.overview.agents = { phases, managers };
   }
 
   /** One page of a hook's functions a second; with few functions that is all of them. */
@@ -349,46 +243,14 @@ export class Collector {
     if (entry.view !== null && entry.view.boot !== view.boot) this.#restarted(host);
     entry.view = view;
     entry.seen = now;
-    this.#safeguardTotals.set(host, events.safeguard ?? 0);
     for (const one of functions) this.functions.entry(one.name).views.set(host, one);
     this.#offsets.set(host, offset + page < total ? offset + page : 0);
-    const rate = this.hosts.rateOf(host);
-    let harvested = 0;
-    let lent = 0;
-    for (const { views } of this.functions.all()) {
-      const own = views.get(host);
-      if (own === undefined) continue;
-      harvested += own.harvestedCpuSeconds;
-      lent += own.acceleratedCpuSeconds;
-    }
-    this.#harvested.take(host, now, harvested, rate);
-    this.#lent.take(host, now, lent, rate);
-    this.#calls.take(host, now, view.activations, rate);
+    this.overview.host(host, now, view.activations, events.safeguard ?? 0);
   }
 
   #restarted(host: string): void {
     for (const { views } of this.functions.all()) views.delete(host);
-    for (const window of [this.#harvested, this.#lent, this.#calls]) window.forget(host);
-  }
-
-  #record(): void {
-    const now = this.#now();
-    const totals = this.totals();
-    const hosts = this.hosts.rows(now);
-    if (hosts.length === 0) return;
-    const sum = (of: (host: (typeof hosts)[number]) => number): number =>
-      hosts.reduce((all, host) => all + of(host), 0);
-    this.overview.push({
-      at: now / SECOND,
-      capacity: sum(({ cpu }) => cpu) / 1000,
-      granted: sum(({ grantedCpu }) => grantedCpu) / 1000,
-      wanted: sum(({ wantedCpu }) => wantedCpu) / 1000,
-      harvested: totals.harvestedCores,
-      lent: totals.lentCores,
-      sloKept: totals.sloKept,
-      safeguard: totals.safeguardRate,
-      calls: totals.callRate,
-    });
+    this.overview.forget(host);
   }
 }
 

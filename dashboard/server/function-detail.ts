@@ -100,7 +100,7 @@ export async function functionDetail(
       step: entry.learning.map(({ step }) => step),
       reward: entry.learning.map(({ reward }) => reward),
     },
-    featureNames: collector.featureNames,
+    featureNames: collector.meanField.featureNames,
     activations: activations.sort((a, b) => b.at - a.at).slice(0, SHOWN),
     steps: steps.sort((a, b) => b.at - a.at).slice(0, SHOWN),
     problems,

@@ -77,10 +77,10 @@ export class Stream {
       ...this.#base(),
       functions,
       events: collector.events,
-      ...(collector.meanField === null ? {} : { meanField: collector.meanField }),
+      ...(collector.meanField.latest === null ? {} : { meanField: collector.meanField.latest }),
       waiting: collector.waiting(),
       services: collector.services,
-      history: { overview: collector.overview.columns(), field: collector.field.columns() },
+      history: { overview: collector.overview.series.columns(), field: collector.meanField.series.columns() },
     };
   }
 
@@ -109,10 +109,10 @@ export class Stream {
     for (const name of gone) this.#rows.delete(name);
     const events = collector.events.filter(({ id }) => id > this.#eventId);
     this.#eventId = events.at(-1)?.id ?? this.#eventId;
-    const overview = collector.overview.last();
+    const overview = collector.overview.series.last();
     const newOverview = overview !== null && overview[0] !== this.#overviewAt;
     this.#overviewAt = overview?.[0] ?? 0;
-    const field = collector.field.last();
+    const field = collector.meanField.series.last();
     const newField = field !== null && field[0] !== this.#fieldAt;
     this.#fieldAt = field?.[0] ?? 0;
     const services = JSON.stringify(collector.services);
@@ -128,7 +128,7 @@ export class Stream {
       ...(gone.length > 0 ? { gone } : {}),
       ...(events.length > 0 ? { events } : {}),
       ...(newOverview ? { overview } : {}),
-      ...(newField && collector.meanField !== null ? { field, meanField: collector.meanField } : {}),
+      ...(newField && collector.meanField.latest !== null ? { field, meanField: collector.meanField.latest } : {}),
       ...(newServices ? { services: collector.services } : {}),
       ...(newWaiting ? { waiting: desks } : {}),
     };

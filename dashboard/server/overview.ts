@@ -1,0 +1,131 @@
+import type { FunctionView, LatencyHistogramMessage } from '../../broker/index.js';
+import { OVERVIEW_COLUMNS, type OverviewColumn, type Totals } from '../wire.js';
+import type { FunctionBoard } from './function-board.js';
+import type { HostBoard } from './host-board.js';
+import { ObjectiveWindow } from './objectives.js';
+import { RateWindow } from './rates.js';
+import { Series } from './series.js';
+
+/** A quarter of an hour, a point a second. */
+const POINTS = 900;
+const SECOND = 1000;
+const MINUTE = 60_000;
+const RATE_WINDOW = 10_000;
+const SLO_WINDOW = 5 * MINUTE;
+
+/** Sums over all functions and hosts, now and over the last quarter of an hour. Times in ms. */
+export class Overview {
+  readonly series = new Series<OverviewColumn>(OVERVIEW_COLUMNS, POINTS);
+  /** Agents by life-cycle phase, and by manager. */
+  agents: Pick<Totals, 'phases' | 'managers'> = { phases: {}, managers: {} };
+  readonly #functions: FunctionBoard;
+  readonly #hosts: HostBoard;
+  readonly #objectives = new ObjectiveWindow(SLO_WINDOW);
+  readonly #harvested = new RateWindow(RATE_WINDOW);
+  readonly #lent = new RateWindow(RATE_WINDOW);
+  readonly #calls = new RateWindow(RATE_WINDOW);
+  readonly #safeguards: number[] = [];
+  readonly #safeguardTotals = new Map<string, number>();
+
+  constructor(functions: FunctionBoard, hosts: HostBoard) {
+    this.#functions = functions;
+    this.#hosts = hosts;
+  }
+
+  /** A step of a function that has an objective. */
+  judge(at: number, latency: LatencyHistogramMessage, slo: number): void {
+    this.#objectives.take(at, latency, slo);
+  }
+
+  safeguard(at: number): void {
+    this.#safeguards.push(at);
+  }
+
+  /** After each answer of a hook, its functions being on the board already. `safeguards`: since that hook's start. */
+  host(host: string, at: number, activations: number, safeguards: number): void {
+    this.#safeguardTotals.set(host, safeguards);
+    const rate = this.#hosts.rateOf(host);
+    let harvested = 0;
+    let lent = 0;
+    for (const { views } of this.#functions.all()) {
+      const own = views.get(host);
+      if (own === undefined) continue;
+      harvested += own.harvestedCpuSeconds;
+      lent += own.acceleratedCpuSeconds;
+    }
+    this.#harvested.take(host, at, harvested, rate);
+    this.#lent.take(host, at, lent, rate);
+    this.#calls.take(host, at, activations, rate);
+  }
+
+  /** A hook that began anew counts from zero. */
+  forget(host: string): void {
+    for (const window of [this.#harvested, this.#lent, this.#calls]) window.forget(host);
+  }
+
+  totals(now: number): Totals {
+    const slo = this.#objectives.view(now);
+    while (this.#safeguards.length > 0 && this.#safeguards[0]! < now - MINUTE) this.#safeguards.shift();
+    let safeguardTotal = 0;
+    for (const total of this.#safeguardTotals.values()) safeguardTotal += total;
+    return {
+      harvestedCores: this.#harvested.rate(now),
+      lentCores: this.#lent.rate(now),
+      ...this.#sums(),
+      sloKept: slo.share,
+      sloCalls: Math.round(slo.calls),
+      safeguardRate: this.#safeguards.length,
+      safeguardTotal,
+      callRate: this.#calls.rate(now),
+      ...this.agents,
+    };
+  }
+
+  /** A point of the plots; none while no host has been heard of. */
+  record(now: number): void {
+    const hosts = this.#hosts.rows(now);
+    if (hosts.length === 0) return;
+    const totals = this.totals(now);
+    const sum = (of: (host: (typeof hosts)[number]) => number): number =>
+      hosts.reduce((all, host) => all + of(host), 0);
+    this.series.push({
+      at: now / SECOND,
+      capacity: sum(({ cpu }) => cpu) / 1000,
+      granted: sum(({ grantedCpu }) => grantedCpu) / 1000,
+      wanted: sum(({ wantedCpu }) => wantedCpu) / 1000,
+      harvested: totals.harvestedCores,
+      lent: totals.lentCores,
+      sloKept: totals.sloKept,
+      safeguard: totals.safeguardRate,
+      calls: totals.callRate,
+    });
+  }
+
+  #sums(): Sums {
+    const sums = {
+      harvestedTotal: 0,
+      lentTotal: 0,
+      lentMemory: 0,
+      savedTotal: 0,
+      functionsKept: 0,
+      functionsJudged: 0,
+    };
+    for (const { views } of this.#functions.all()) for (const view of views.values()) add(sums, view);
+    return sums;
+  }
+}
+
+type Sums = Pick<
+  Totals,
+  'harvestedTotal' | 'lentTotal' | 'lentMemory' | 'savedTotal' | 'functionsKept' | 'functionsJudged'
+>;
+
+function add(sums: { -readonly [K in keyof Sums]: Sums[K] }, view: FunctionView): void {
+  sums.harvestedTotal += view.harvestedCpuSeconds;
+  sums.lentTotal += view.acceleratedCpuSeconds;
+  sums.lentMemory += view.borrowedMemory;
+  sums.savedTotal += view.savedSeconds;
+  if (view.p99 === null || view.slo === null) return;
+  sums.functionsJudged++;
+  if (view.p99 <= view.slo) sums.functionsKept++;
+}
