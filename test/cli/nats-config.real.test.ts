@@ -23,11 +23,13 @@ import { makeCertificates } from '../../cli/nats-config/certificate.js';
 import { writeNatsConfig } from '../../cli/nats-config/index.js';
 import { connectBroker } from '../../cli/wiring/broker.js';
 import { loadConfig, millis, SeededRandom, systemClock, systemTimers } from '../../config/index.js';
+import { runDashboard, Token } from '../../dashboard/index.js';
+import type { FunctionDetail, Snapshot } from '../../dashboard/wire.js';
 import { until } from '../broker/contract/harness.js';
 import { NATS_BINARY } from '../broker/contract/server.js';
 import { HookRig } from '../openwhisk-plugin/hook/hook-rig.js';
 import { missing } from '../real-parts.js';
-import { gleaner } from './gleaner.js';
+import { until as eventually, gleaner } from './gleaner.js';
 
 const FN = functionToken('/guest/hello');
 const askers: Role[] = ['viewer', 'operator'];
@@ -286,6 +288,18 @@ test.serial(
       random: new SeededRandom(1),
       manager: createManager('greedy', settings),
     });
+    // The dashboard by a viewer's credentials, with a token of its own.
+    const token = 'a token of some length';
+    const dashboard = await runDashboard({
+      broker: viewer!.broker,
+      clock: systemClock,
+      timers: systemTimers,
+      host: '127.0.0.1',
+      port: 0,
+      token: new Token(token),
+      version: '0.0.0',
+    });
+    t.teardown(() => dashboard.stop());
     const rig = await new HookRig((config) => Object.assign(config.hook, { stepActivations: 1 })).start(hook!.broker);
     const container = rig.container({ quota: 1000 });
     await until(() => host.ownedShards > 0 && running.publishing, 'leases are taken', 20_000);
@@ -318,7 +332,52 @@ test.serial(
       t.is((await callEveryInstance(broker, { service: services.agents, endpoint: 'list' })).size, 1);
       t.is((await callEveryInstance(broker, { service: services.aggregator, endpoint: 'inspect' })).size, 1);
     }
+    // All that it shows arrives, and nothing it asks is denied.
+    const page = async (path: string): Promise<unknown> => (await fetch(`${dashboard.address}${path}`)).json();
+    await eventually(
+      async () => {
+        container.call(100, 300);
+        rig.advance(200);
+        const {
+          functions = [],
+          hosts,
+          meanField,
+          services: parts = [],
+          totals,
+          events = [],
+        } = (await page('/api/state')) as Snapshot;
+        const seen = [
+          functions.some(({ manager }) => manager === 'greedy'),
+          hosts.some(({ mode }) => mode === 'enforce'),
+          meanField !== undefined,
+          parts.length === 3,
+          totals.managers.greedy === 1,
+          events.length > 0,
+        ];
+        return seen.every(Boolean);
+      },
+      30_000,
+      'the dashboard shows functions, hosts, mean field, parts, agents and events',
+    );
+    const detail = (await page('/api/function?name=%2Fguest%2Fhello')) as FunctionDetail;
+    t.true(detail.activations.length > 0 && detail.steps.length > 0);
     for (const { errors } of all) t.deepEqual(errors, []);
+    // It may ask for changes and is denied; that is said.
+    for (const action of ['pause', 'restore']) {
+      const answer = await fetch(`${dashboard.address}/api/act`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ action, function: '/guest/hello' }),
+      });
+      t.is(answer.status, 502, action);
+    }
+    t.false(rig.hook.figures().functions[0]!.paused);
+    t.true(
+      viewer!.errors.length > 0 && viewer!.errors.every((text) => /permission/i.test(text)),
+      viewer!.errors.join(),
+    );
+    viewer!.errors.length = 0;
+    await dashboard.stop();
 
     const request = { function: '/guest/hello' };
     const paused = (): boolean => rig.hook.figures().functions[0]!.paused;
