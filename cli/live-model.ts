@@ -3,13 +3,13 @@ import type { FunctionView, HostView } from '../broker/index.js';
 /** What one line of the live view needs of the hook's own view of a function. */
 export type FunctionLine = Omit<
   FunctionView,
-  'mode' | 'paused' | 'slowdown' | 'worseThanNothing' | 'target' | 'ooms' | 'concurrent'
-> & { readonly mode: string };
+  'paused' | 'slowdown' | 'worseThanNothing' | 'target' | 'ooms' | 'concurrent'
+>;
 
 export type HostLine = Pick<
   HostView,
-  'host' | 'killed' | 'cpu' | 'memory' | 'poolCpu' | 'poolMemory' | 'activations' | 'running'
-> & { readonly mode: string };
+  'host' | 'mode' | 'killed' | 'cpu' | 'memory' | 'poolCpu' | 'poolMemory' | 'activations' | 'running'
+>;
 
 export interface LiveModel {
   readonly hosts: readonly HostLine[];
@@ -17,7 +17,8 @@ export interface LiveModel {
   readonly manager: string;
   readonly platform: string;
   readonly nats: 'connected' | 'away';
-  readonly upSeconds: number;
+  /** Of `gleaner up`; null: looked at from elsewhere. */
+  readonly upSeconds: number | null;
   readonly restarts: number;
   /** Address of the dashboard; null: none. */
   readonly dashboard: string | null;

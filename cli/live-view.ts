@@ -104,13 +104,8 @@ export function renderLive(
 ): string {
   const lines: string[] = [];
   const state = model.nats === 'connected' ? colours.green('NATS') : colours.red('NATS away: user limits stand');
-  const first = [
-    colours.bold('gleaner'),
-    `platform ${model.platform}`,
-    `manager ${plainText(model.manager)}`,
-    state,
-    `up ${model.upSeconds} s`,
-  ];
+  const first = [colours.bold('gleaner'), `platform ${model.platform}`, `manager ${plainText(model.manager)}`, state];
+  if (model.upSeconds !== null) first.push(`up ${model.upSeconds} s`);
   if (model.dashboard !== null) first.push(colours.cyan(model.dashboard));
   if (model.restarts > 0) first.push(`restarts ${model.restarts}`);
   lines.push(...folded(first, width));
@@ -182,7 +177,8 @@ export function renderPlain(model: LiveModel): string {
     }
   }
   const mode = model.hosts.map((host) => (host.killed ? 'stopped' : host.mode)).join(',') || 'starting';
-  return `up ${model.upSeconds} s  mode ${mode}  functions ${model.functions.length}  calls ${calls}  harvested ${harvested.toFixed(1)} core-s  borrowed ${borrowed.toFixed(1)} core-s  saved ${saved.toFixed(1)} s  SLO kept ${kept}/${judged}`;
+  const up = model.upSeconds === null ? '' : `up ${model.upSeconds} s  `;
+  return `${up}mode ${mode}  functions ${model.functions.length}  calls ${calls}  harvested ${harvested.toFixed(1)} core-s  borrowed ${borrowed.toFixed(1)} core-s  saved ${saved.toFixed(1)} s  SLO kept ${kept}/${judged}`;
 }
 
 /** Draws on the terminal's other screen, so that what was there before is there afterwards. */

@@ -60,6 +60,11 @@ export function noHookAnswers(): void {
   process.stderr.write('gleaner: no hook answers; does `gleaner up` or `gleaner hook` run on these NATS servers?\n');
 }
 
+/** Says on stderr which hooks answered what cannot be read. */
+export function tellUnread(lines: readonly string[]): void {
+  for (const line of lines) process.stderr.write(`gleaner: ${line}\n`);
+}
+
 /** Throws a UsageError where a name is given that no action can have. */
 export function checkFunctionName(name: string | undefined): void {
   if (name === undefined || isFunctionName(name)) return;

@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
+import type { FunctionView } from '../../broker/index.js';
 import { withBroker } from '../connection.js';
 import { EXIT } from '../exit.js';
 import { inspectHooks } from '../hook-client.js';
-import type { FunctionLine } from '../live-model.js';
 import { cores, count, json, mebibytesText, plainText, processScreen, span, table } from '../output.js';
 import { loadSettings } from '../settings.js';
-import { addOutputOption, globalOptions, noHookAnswers, type OutputOptions } from './common.js';
+import { addOutputOption, globalOptions, noHookAnswers, type OutputOptions, tellUnread } from './common.js';
 
-type Row = FunctionLine & { readonly host: string };
+type Row = FunctionView & { readonly host: string; readonly killed: boolean };
 
 const figure = (value: number): string => (value === 0 ? '-' : value.toFixed(1));
 
@@ -17,8 +17,10 @@ export function addFunctions(program: Command): void {
     .description('every function the hooks know: limits, what was harvested and borrowed, latency against objective');
   addOutputOption(command).action(async (options: OutputOptions) => {
     const { config } = loadSettings(globalOptions(command));
-    const hooks = await withBroker(config, (broker) => inspectHooks(broker));
-    const rows: Row[] = hooks.flatMap(({ host, functions }) => functions.map((row) => ({ host: host.host, ...row })));
+    const { hooks, unread } = await withBroker(config, (broker) => inspectHooks(broker));
+    const rows: Row[] = hooks.flatMap(({ host, functions }) =>
+      functions.map((row) => ({ host: host.host, killed: host.killed, ...row })),
+    );
     if (options.output === 'json') processScreen.write(json(rows));
     else
       processScreen.write(
@@ -26,7 +28,7 @@ export function addFunctions(program: Command): void {
           [
             { title: 'function', value: (row) => plainText(row.name) },
             { title: 'host', value: (row) => plainText(row.host) },
-            { title: 'mode', value: (row) => row.mode },
+            { title: 'mode', value: (row) => (row.killed ? 'stopped' : row.paused ? 'paused' : row.mode) },
             { title: 'calls', value: (row) => count(row.activations), right: true },
             { title: 'containers', value: (row) => count(row.containers), right: true },
             { title: 'cpu', value: (row) => row.cpuMode },
@@ -53,7 +55,8 @@ export function addFunctions(program: Command): void {
           rows,
         ),
       );
-    if (hooks.length === 0) noHookAnswers();
+    tellUnread(unread);
+    if (hooks.length + unread.length === 0) noHookAnswers();
     process.exitCode = hooks.length > 0 ? EXIT.ok : EXIT.failed;
   });
 }

@@ -13,6 +13,7 @@ import {
   globalOptions,
   noHookAnswers,
   type OutputOptions,
+  tellUnread,
 } from './common.js';
 
 interface ModeOptions extends OutputOptions {
@@ -30,7 +31,7 @@ export function addMode(program: Command): void {
   addOutputOption(command).action(async (mode: string | undefined, options: ModeOptions) => {
     checkFunctionName(options.function);
     const { config } = loadSettings(globalOptions(command));
-    const hooks = await withBroker(config, async (broker) => {
+    const { hooks, unread } = await withBroker(config, async (broker) => {
       if (mode !== undefined) {
         const who = { author: author(), reason: options.reason };
         const change = { mode: mode === 'default' ? null : (mode as Mode) };
@@ -54,7 +55,8 @@ export function addMode(program: Command): void {
           ),
         );
     }
-    if (rows.length === 0) noHookAnswers();
+    tellUnread(unread);
+    if (rows.length + unread.length === 0) noHookAnswers();
     process.exitCode = mode === undefined && rows.length === 0 ? EXIT.failed : EXIT.ok;
   });
 }

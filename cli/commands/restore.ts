@@ -29,6 +29,7 @@ function describe(answer: unknown): { result: string; ok: boolean } {
   const { restored, failed } = (answer ?? {}) as { restored?: unknown; failed?: unknown };
   if (typeof restored !== 'number') return { result: 'restored', ok: true };
   const bad = typeof failed === 'number' ? failed : 0;
+  if (restored === 0) return { result: '0 limits restored: each is its user’s already', ok: true };
   return { result: `${restored} limits restored${bad > 0 ? `, ${bad} failed` : ''}`, ok: bad === 0 };
 }
 
@@ -86,14 +87,14 @@ export function addRestore(program: Command): void {
 }
 
 /**
- * Sets the kill switch; the hook watches the file and restores by itself, what comes after holds where no hook runs. @returns a
- * line where that failed: limits are then restored all the same
+ * Sets the kill switch; the hook watches the file and restores by itself, what comes after holds where no hook runs. @returns
+ * what became of it; where it failed limits are restored all the same
  */
 function hold(file: string): RestoredHost[] {
   try {
     makeFolder(dirname(file));
     writeFileSync(file, `${new Date().toISOString()} gleaner restore --hold\n`, { mode: 0o600 });
-    return [];
+    return [{ host: 'local', result: `kill switch set (${file}): user limits stand until --release`, ok: true }];
   } catch (error) {
     return [{ host: 'local', result: `the kill switch is not set: ${messageOf(error)}`, ok: false }];
   }

@@ -6,7 +6,7 @@ import { EXIT } from '../exit.js';
 import { type HookAnswer, inspectHooks } from '../hook-client.js';
 import { cores, count, json, mebibytesText, plainText, processScreen, table } from '../output.js';
 import { loadSettings } from '../settings.js';
-import { addOutputOption, globalOptions, noHookAnswers, type OutputOptions } from './common.js';
+import { addOutputOption, globalOptions, noHookAnswers, type OutputOptions, tellUnread } from './common.js';
 
 interface ServiceLine {
   readonly service: string;
@@ -42,9 +42,9 @@ export function addStatus(program: Command): void {
   const command = program.command('status').description('which parts run, and what each invoker host has to give');
   addOutputOption(command).action(async (options: OutputOptions) => {
     const { config } = loadSettings(globalOptions(command));
-    const { services, hooks } = await withBroker(config, async (broker) => {
-      const [seen, answers] = await Promise.all([servicesSeen(broker), inspectHooks(broker)]);
-      return { services: seen, hooks: answers };
+    const { services, hooks, unread } = await withBroker(config, async (broker) => {
+      const [seen, { hooks, unread }] = await Promise.all([servicesSeen(broker), inspectHooks(broker)]);
+      return { services: seen, hooks, unread };
     });
     if (options.output === 'json') {
       processScreen.write(json({ services, hosts: hooks.map((hook) => hook.raw) }));
@@ -61,7 +61,8 @@ export function addStatus(program: Command): void {
       );
       processScreen.write(`\n${hostTable(hooks)}`);
     }
-    if (hooks.length === 0) noHookAnswers();
+    tellUnread(unread);
+    if (hooks.length + unread.length === 0) noHookAnswers();
     process.exitCode = hooks.length > 0 ? EXIT.ok : EXIT.failed;
   });
 }

@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { systemClock } from '../../config/index.js';
 import { serversOf } from '../connection.js';
 import { EXIT } from '../exit.js';
 import type { LiveModel } from '../live-model.js';
@@ -31,14 +30,13 @@ export function addTop(program: Command): void {
     const { config } = loadSettings(globalOptions(command));
     const feed = new LiveFeed(config, serversOf(config));
     const screen = new LiveScreen(processScreen, coloursFor(processScreen, process.env));
-    const startedAt = systemClock.monotonic();
     const model = (): LiveModel => ({
       ...feed.model(),
       platform: feed.platform,
-      upSeconds: Math.round((systemClock.monotonic() - startedAt) / 1000),
+      upSeconds: null,
       restarts: 0,
       dashboard: null,
-      notes: [],
+      notes: feed.unread,
     });
     const draw = (): void => {
       const now = model();

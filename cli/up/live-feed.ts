@@ -1,6 +1,6 @@
 import type { Broker } from '../../broker/index.js';
 import type { Config } from '../../config/index.js';
-import { type HookAnswer, inspectHooks } from '../hook-client.js';
+import { type HookAnswers, inspectHooks } from '../hook-client.js';
 import type { LiveModel } from '../live-model.js';
 import { connectBroker } from '../wiring/broker.js';
 
@@ -11,7 +11,7 @@ export class LiveFeed {
   readonly #config: Config;
   readonly #broker: Broker;
   readonly #timer: NodeJS.Timeout;
-  #hooks: readonly HookAnswer[] = [];
+  #answers: HookAnswers = { hooks: [], unread: [] };
   #asking = false;
   #gotAnswer: () => void = () => undefined;
   /** Resolves at the first answer of a hook. */
@@ -30,14 +30,20 @@ export class LiveFeed {
 
   /** What the hooks say they run on. */
   get platform(): string {
-    const names = new Set(this.#hooks.map((hook) => hook.platform));
+    const names = new Set(this.#answers.hooks.map(({ host }) => host.platform));
     return [...names].join(', ') || '-';
   }
 
+  /** Hooks whose answers cannot be read. */
+  get unread(): readonly string[] {
+    return this.#answers.unread;
+  }
+
   model(): Omit<LiveModel, 'platform' | 'upSeconds' | 'restarts' | 'notes' | 'dashboard'> {
-    const functions = this.#hooks.flatMap((hook) => hook.functions);
+    const { hooks } = this.#answers;
+    const functions = hooks.flatMap((hook) => hook.functions);
     return {
-      hosts: this.#hooks.map((hook) => hook.host),
+      hosts: hooks.map(({ host }) => host),
       functions: functions.sort((a, b) => b.activations - a.activations || a.name.localeCompare(b.name)),
       manager: this.#config.agents.manager,
       nats: this.#broker.connected ? 'connected' : 'away',
@@ -48,9 +54,9 @@ export class LiveFeed {
     if (this.#asking || !this.#broker.connected) return;
     this.#asking = true;
     try {
-      const hooks = await inspectHooks(this.#broker);
-      if (hooks.length === 0) return;
-      this.#hooks = hooks;
+      const answers = await inspectHooks(this.#broker);
+      if (answers.hooks.length + answers.unread.length === 0) return;
+      this.#answers = answers;
       this.#gotAnswer();
     } catch {
       // NATS went away while asking: the view says so, and the next round asks again.

@@ -1,5 +1,5 @@
-import { rmSync, writeFileSync } from 'node:fs';
-import { type Config, type Millis, millis, systemTimers } from '../../config/index.js';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { type Config, GleanerError, type Millis, millis, systemTimers } from '../../config/index.js';
 import { findProgram } from '../doctor/survey.js';
 import type { LiveModel } from '../live-model.js';
 import { makeFolder, type statePaths } from '../settings.js';
@@ -10,6 +10,15 @@ import { freePort, NatsServerMissingError, natsServerSpec } from './nats-server.
 
 const START_TIMEOUT = millis(30_000);
 const KEPT_NOTES = 4;
+
+export class AlreadyUpError extends GleanerError {
+  readonly code = 'GLN_ALREADY_UP';
+  constructor(pid: number, folder: string) {
+    super(`\`gleaner up\` runs already with the state folder ${folder} (process ${pid})`, {
+      hint: 'end it first, or give this one another folder: --set hook.stateDir=FOLDER',
+    });
+  }
+}
 
 export interface SessionInputs {
   readonly config: Config;
@@ -35,6 +44,8 @@ export class UpSession {
   constructor(inputs: SessionInputs) {
     this.#inputs = inputs;
     makeFolder(inputs.paths.folder);
+    const other = runningUp(inputs.paths.running);
+    if (other !== null) throw new AlreadyUpError(other, inputs.paths.folder);
     this.#logs = new LogFiles(inputs.paths.logs);
   }
 
@@ -118,5 +129,17 @@ export class UpSession {
     this.#notes.push(text);
     if (this.#notes.length > KEPT_NOTES) this.#notes.shift();
     this.#inputs.note(text);
+  }
+}
+
+/** Process of the `gleaner up` that wrote the file and still lives; null: none. */
+function runningUp(file: string): number | null {
+  try {
+    const { pid } = JSON.parse(readFileSync(file, 'utf8')) as { pid?: unknown };
+    if (typeof pid !== 'number' || pid === process.pid) return null;
+    // Another process may have got the number of one that was killed.
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes('up') ? pid : null;
+  } catch {
+    return null;
   }
 }

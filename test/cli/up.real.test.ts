@@ -60,6 +60,12 @@ test.serial('gleaner up runs the whole loop, answers questions, and leaves nothi
   t.regex((await ask('status')).out, /^SERVICE +HOST +VERSION\n/);
   t.regex((await ask('functions')).out, /^FUNCTION +HOST +MODE/);
 
+  // Another one in the same folder would take the first one's address away from the command line.
+  const second = await ask('up', '--plain', '--for', '1');
+  t.is(second.code, 1);
+  t.regex(second.err, new RegExp(`runs already .*process ${up.child.pid}.*GLN_ALREADY_UP`));
+  t.is((await ask('status')).code, 0);
+
   const busiest = seen.reduce((a, b) => (a.activations > b.activations ? a : b)).name;
   const explained = await ask('explain', busiest);
   t.is(explained.code, 0, explained.err);
@@ -103,7 +109,7 @@ test.serial('gleaner up runs the whole loop, answers questions, and leaves nothi
   const top = await ask('top', '--once', '-o', 'json');
   t.is(top.code, 0, top.err);
   t.is((JSON.parse(top.out) as { platform: string }).platform, 'simulated');
-  t.regex((await ask('top', '--for', '1')).out, /^up \d+ s {2}mode enforce/);
+  t.regex((await ask('top', '--for', '1')).out, /^mode enforce {2}functions/);
   const events = await ask('events', '--for', '3', '-o', 'json');
   t.is(events.code, 0, events.err);
   const told = events.out
@@ -117,6 +123,9 @@ test.serial('gleaner up runs the whole loop, answers questions, and leaves nothi
   const restored = await ask('restore', '--all');
   t.is(restored.code, 0, restored.err);
   t.regex(restored.out, /limits restored/);
+  const held = await ask('restore', '--hold');
+  t.regex(held.out, /kill switch set \(.*\): user limits stand until --release/);
+  await until(async () => /\bstopped\b/.test((await ask('functions')).out), 10_000, 'functions say that it is stopped');
   const release = await ask('restore', '--release');
   t.is(release.code, 0);
   t.is((await ask('restore', '--release', '--hold')).code, 2);

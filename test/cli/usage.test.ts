@@ -55,7 +55,7 @@ test('a kill switch that cannot be set is said, and limits are restored all the 
   const { hosts } = JSON.parse(out) as { hosts: { result: string; ok: boolean }[] };
   t.is(hosts.length, 2);
   t.regex(hosts[0]!.result, /the kill switch is not set/);
-  t.deepEqual(hosts[1], { host: 'local', result: '0 limits restored', ok: true });
+  t.deepEqual(hosts[1], { host: 'local', result: '0 limits restored: each is its user’s already', ok: true });
   const up = await gleaner([...blocked, 'up', '--for', '1']);
   t.is(up.code, 1);
   t.regex(up.err, /GLN_STATE_FOLDER/);

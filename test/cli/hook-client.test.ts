@@ -1,0 +1,35 @@
+import test from 'ava';
+import { MemoryBus, serve, services } from '../../broker/index.js';
+import { inspectHooks } from '../../cli/hook-client.js';
+import { millis, systemClock, systemTimers } from '../../config/index.js';
+import { HOST, SyntheticGleaner } from '../dashboard/synthetic.js';
+
+test('a hook of another version is named with what does not fit, and the others are shown', async (t) => {
+  const bus = new MemoryBus(systemTimers);
+  const gleaner = new SyntheticGleaner(bus.connect(), 2);
+  gleaner.start();
+  const old = { describes: '', handle: () => ({ host: { host: 'invoker9' }, functions: [], containers: [] }) };
+  const stranger = serve(
+    bus.connect(),
+    {
+      name: services.hook,
+      version: '9.0.0',
+      description: '',
+      host: 'invoker9',
+      metadata: {},
+      endpoints: { inspect: old },
+    },
+    systemClock,
+  );
+  t.teardown(() => {
+    gleaner.stop();
+    stranger.stop();
+  });
+  const { hooks, unread } = await inspectHooks(bus.connect(), millis(300));
+  t.deepEqual(
+    hooks.map(({ host, functions }) => [host.host, functions.map(({ name }) => name)]),
+    [[HOST, [...gleaner.names]]],
+  );
+  t.is(unread.length, 1);
+  t.regex(unread[0]!, /^the hook on invoker9 answers as another version would \(host\.boot: /);
+});
