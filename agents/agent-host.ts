@@ -21,7 +21,15 @@ import {
   type Target,
   wildcards,
 } from '../broker/index.js';
-import { type Clock, type Millis, messageOf, type Random, type Timers } from '../config/index.js';
+import {
+  type Clock,
+  FixedHistogram,
+  type Millis,
+  messageOf,
+  type Random,
+  StepTimes,
+  type Timers,
+} from '../config/index.js';
 import { Agent } from './agent.js';
 import { FEATURES } from './features.js';
 import { MeanFieldView } from './mean-field-view.js';
@@ -70,8 +78,16 @@ export interface RunningAgentHost {
   readonly paused: boolean;
   /** Age of the mean field in use, ms; NaN: none. */
   readonly meanFieldAge: number;
+  /** Of agents that learn, since the start. */
+  readonly rewards: FixedHistogram;
+  readonly steps: StepTimes<(typeof LOOP_STEPS)[number]>;
   stop(): Promise<void>;
 }
+
+/** Rewards are at most 1 (SLO kept, grant used, no price); what lies below 0 is a slowdown, a price or a reversal. */
+const REWARD_BOUNDS = [-1, -0.5, -0.25, 0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1];
+/** What this part's loop does: an observation to its target; the sums of a mean-field step. */
+const LOOP_STEPS = ['observe', 'publish'] as const;
 
 /** An agent is active, and counts in the sums, for so many intervals after its last observation. */
 const ACTIVE_INTERVALS = 3;
@@ -108,6 +124,8 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
   const duration = Math.max(LEASE_LEAST, interval / 2) as Millis;
   const shards = new Shards({ broker, host, boot, clock, timers, duration });
   const functions = broker.keyValue(buckets.functions);
+  const rewards = new FixedHistogram(REWARD_BOUNDS);
+  const steps = new StepTimes(LOOP_STEPS);
   let paused = false;
   let sequence = 0;
   let targetSequence = 0;
@@ -164,6 +182,7 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
       step: agent.steps,
       features: agent.features,
       actions,
+      ...(agent.reward === null ? {} : { reward: agent.reward }),
       target: { cpu, memory, containers },
     };
     broker.publish(subjects.agentReport(agent.fn), encodeMessage(report));
@@ -171,6 +190,7 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
 
   const observe = (message: BrokerMessage): void => {
     const now = clock.monotonic();
+    steps.begin();
     const observation = inbox.take(message.data, now);
     if (!observation) return;
     const fn = observation.function;
@@ -191,6 +211,7 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
     let sent = false;
     try {
       const decision = agent.decide(observation, meanField.around(fn, now), random, now);
+      if (agent.reward !== null) rewards.record(agent.reward);
       if (!soundDecision(decision)) throw new Error('a wish is not a positive number');
       sent = !paused && !agent.paused;
       if (sent) send(agent, observation, decision, epoch);
@@ -199,11 +220,13 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
       if (counts.failedDecisions === 1) logger.error({ function: fn, error: messageOf(error) }, 'no decision');
     }
     agent.remember(clock.wall(), sent);
+    steps.ended('observe');
   };
 
   const publishPartial = (): void => {
     const now = clock.monotonic();
     run.heartbeat?.();
+    steps.begin();
     const since = (now - ACTIVE_INTERVALS * interval) as Millis;
     const contributions = new Map<string, Contribution>();
     for (const [fn, agent] of agents.entries()) {
@@ -213,6 +236,7 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
     }
     const sums = meanField.record(++sequence, contributions);
     broker.publish(subjects.agentsPartial(host), encodeMessage({ v: 1, host, boot, sequence, interval, sums }));
+    steps.ended('publish');
   };
 
   const subscriptions = [
@@ -286,6 +310,8 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
 
   return {
     counts,
+    rewards,
+    steps,
     get agents() {
       return agents.size;
     },

@@ -59,6 +59,8 @@ export class Agent {
   /** Registered in `gleaner_functions`, or being so. */
   registered = false;
   decision: Decision | null = null;
+  /** Of the step that the last observation closed; null: none did. */
+  reward: number | null = null;
   readonly log = new DecisionLog();
   features: readonly number[] = [];
   steps = 0;
@@ -87,11 +89,13 @@ export class Agent {
     const { field, others } = surroundings;
     this.features = localFeatures(observation, field, others);
     this.decision = null;
+    this.reward = null;
     this.#around = { others, price: priceOn(field, observation.host) };
     const view = { observation, features: this.features, ...this.#around, random };
-    const { state, decision } = this.manager.decide(this.#state, view, now);
+    const { state, decision, reward = Number.NaN } = this.manager.decide(this.#state, view, now);
     this.#state = state;
     this.decision = decision;
+    this.reward = Number.isFinite(reward) ? reward : null;
     for (let i = 0; i < 3; i++) this.#actions[i] = this.#actions[i]! + decision.actions[i]!;
     return decision;
   }

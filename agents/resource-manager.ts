@@ -36,6 +36,14 @@ export interface Cap {
   readonly memory: Bytes;
 }
 
+/** What a control step leaves behind. */
+export interface Decided<State> {
+  readonly state: State;
+  readonly decision: Decision;
+  /** Of the step that this observation closed; absent where none did, or where the manager has none. */
+  readonly reward?: number;
+}
+
 /**
  * Decides at each control step of a function. Pure but for `view.random`: the function's state goes in and comes out, so it
  * can rest elsewhere, be replayed and be compared.
@@ -43,7 +51,7 @@ export interface Cap {
 export interface ResourceManager<State = unknown> {
   readonly name: string;
   initialState(fn: string): State;
-  decide(state: State, view: View, now: Millis): { readonly state: State; readonly decision: Decision };
+  decide(state: State, view: View, now: Millis): Decided<State>;
   /** Life-cycle phase for inspection; `managing` for a manager that does not learn. */
   phase(state: State): string;
   /** Begins to learn anew. Absent: it does not learn. */

@@ -1,6 +1,7 @@
 export * from './bucket-row.js';
 export * from './clock.js';
 export * from './errors.js';
+export * from './histogram.js';
 export * from './load.js';
 export * from './patterns.js';
 export * from './problem.js';

@@ -72,7 +72,9 @@ export function guarded<State>(manager: ResourceManager<State>, cap: Cap): Resou
     decide(state: State, view: View, now: Millis) {
       if (!Number.isFinite(now) || !isSound(view.observation)) return { state, decision: NO_WISH };
       const result = manager.decide(state, view, now);
-      return { state: result.state, decision: withinCaps(result.decision, view.observation, cap) };
+      const decision = withinCaps(result.decision, view.observation, cap);
+      const { state: next, reward } = result;
+      return reward === undefined ? { state: next, decision } : { state: next, decision, reward };
     },
     phase: (state) => manager.phase(state),
     ...(retrain === undefined ? {} : { retrain: (state: State) => retrain.call(manager, state) }),

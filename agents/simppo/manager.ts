@@ -4,7 +4,7 @@ import type { Bytes, Millicores, Millis } from '../../config/index.js';
 import { SeededRandom } from '../../config/index.js';
 import type { Engine } from '../nn/index.js';
 import { type LearnerState, newActorCritic, PpoLearner, type PpoMetrics } from '../ppo/index.js';
-import type { Cap, Decision, ResourceManager, View } from '../resource-manager.js';
+import type { Cap, Decided, Decision, ResourceManager, View } from '../resource-manager.js';
 import { apply, boundsOf, directionsOf, executed, granted, type Held, maskOf, SIMPPO_ACTIONS } from './actions.js';
 import { featuresOf, inputOf } from './features.js';
 import { LearningPolicy } from './learning-policy.js';
@@ -99,7 +99,7 @@ export class SimppoManager implements ResourceManager<SimppoState> {
     return { ...state, phase: 'online', serveAt: updates + this.#options.settings.retrainUpdates };
   }
 
-  decide(before: SimppoState, view: View, now: Millis): { readonly state: SimppoState; readonly decision: Decision } {
+  decide(before: SimppoState, view: View, now: Millis): Decided<SimppoState> {
     const { settings, cap } = this.#options;
     const { observation } = view;
     const { host } = observation;
@@ -132,7 +132,8 @@ export class SimppoManager implements ResourceManager<SimppoState> {
     const wish = apply(action ?? 0, seen.held, bounds, observation, settings.actions);
     const hosts = withHost(before.hosts, host, { ...seen, held: wish, last: directionsOf(action ?? 0) });
     const state = { ...before, phase, rate, hosts, reward: reward ?? before.reward } as const;
-    return { state, decision: decisionOf(action ?? 0, wish, observation, settings) };
+    const decision = decisionOf(action ?? 0, wish, observation, settings);
+    return reward === null ? { state, decision } : { state, decision, reward };
   }
 
   /** Closes all trajectories: what comes next has nothing to do with what was. */

@@ -1,4 +1,4 @@
-import { type Clock, type Millis, messageOf, type Timers } from '../../config/index.js';
+import { type Clock, type Millis, messageOf, StepTimes, type Timers } from '../../config/index.js';
 import { newBootId } from '../boot-id.js';
 import { aggregatorService } from '../contracts/aggregator-service.js';
 import { contractedEndpoints } from '../contracts/contract.js';
@@ -36,8 +36,12 @@ export interface RunningAggregator {
   /** The mean field published last; null before the first, or while another aggregator publishes. */
   readonly latest: MeanField | null;
   readonly publishing: boolean;
+  readonly steps: StepTimes<(typeof LOOP_STEPS)[number]>;
   stop(): Promise<void>;
 }
+
+/** What this part's loop does: adds up, and publishes. */
+const LOOP_STEPS = ['publish'] as const;
 
 /** Runs a mean-field aggregator until stopped. Of several, the holder of the lease publishes; the others stay ready. */
 export function runAggregator(run: AggregatorRun): RunningAggregator {
@@ -58,6 +62,7 @@ export function runAggregator(run: AggregatorRun): RunningAggregator {
     if (refusals[refusal] === 1) logger.warn({ kind: refusal, from }, 'a host is not added');
   };
   let latest: MeanField | null = null;
+  const steps = new StepTimes(LOOP_STEPS);
   let paused = false;
 
   const subscriptions = [
@@ -91,6 +96,7 @@ export function runAggregator(run: AggregatorRun): RunningAggregator {
 
   const cancelStep = timers.every(step, () => {
     run.heartbeat?.();
+    steps.begin();
     const epoch = lease.epoch;
     if (epoch === null || paused) {
       latest = null;
@@ -98,6 +104,7 @@ export function runAggregator(run: AggregatorRun): RunningAggregator {
     }
     latest = aggregator.step(clock.monotonic(), epoch);
     broker.publish(subjects.meanField, encodeMessage(latest));
+    steps.ended('publish');
   });
 
   const state = () => ({
@@ -129,6 +136,7 @@ export function runAggregator(run: AggregatorRun): RunningAggregator {
   );
 
   return {
+    steps,
     get latest() {
       return latest;
     },

@@ -1,6 +1,5 @@
 import { type Config, modes } from '../../config/index.js';
 import {
-  DURATION_BOUNDS,
   type FunctionFigures,
   type HookFigures,
   LIMIT_DIRECTIONS,
@@ -8,6 +7,7 @@ import {
   LIMIT_RESULTS,
 } from '../../openwhisk-plugin/index.js';
 import type { MetricSet } from './metric-set.js';
+import { updateSteps } from './steps.js';
 import type { MetricName } from './table.js';
 import { OTHER, TopFunctions } from './top-functions.js';
 
@@ -66,8 +66,9 @@ export class HookMetrics {
     this.#functions(figures.functions, now);
   }
 
-  #host({ host, unmanaged, events, audit, counters }: HookFigures): void {
+  #host({ host, unmanaged, events, audit, counters, steps }: HookFigures): void {
     const set = this.#set;
+    updateSteps(set, steps);
     for (const mode of modes) set.set('gleaner_mode', host.mode === mode ? 1 : 0, { mode });
     set.set('gleaner_kill_switch_active', host.killed ? 1 : 0);
     set.set('gleaner_engine_up', host.engineAnswers ? 1 : 0);
@@ -97,7 +98,7 @@ export class HookMetrics {
     for (const [reason, key] of Object.entries(FALLBACKS)) {
       set.grow('gleaner_decision_fallbacks_total', counters[key], { reason });
     }
-    set.histogram('gleaner_decision_lag_seconds', { bounds: DURATION_BOUNDS, counts: lag.counts, sum: lag.sum });
+    set.histogram('gleaner_decision_lag_seconds', lag);
     set.grow('gleaner_targets_total', targets.accepted, { result: 'accepted' });
     for (const [result, count] of Object.entries(targets.refused)) set.grow('gleaner_targets_total', count, { result });
     set.grow('gleaner_safeguard_interventions_total', counters.safeguards);
@@ -121,8 +122,7 @@ export class HookMetrics {
           });
         }
       }
-      const { counts, sum } = limits.durations[resource];
-      set.histogram('gleaner_update_duration_seconds', { bounds: DURATION_BOUNDS, counts, sum }, { resource });
+      set.histogram('gleaner_update_duration_seconds', limits.durations[resource], { resource });
     }
     set.grow('gleaner_restores_total', counters.restores);
     set.grow('gleaner_drift_total', counters.drift);

@@ -5,7 +5,7 @@ export type Labels = Readonly<Record<string, string>>;
 
 /** A histogram that is kept elsewhere, as it stands at the scrape. */
 export interface HistogramFigures {
-  /** Upper bounds, seconds; `counts` has one bucket more, without a bound. Not cumulative. */
+  /** Upper bounds; `counts` has one bucket more, without a bound. Not cumulative. */
   readonly bounds: readonly number[];
   readonly counts: ArrayLike<number>;
   readonly sum: number;

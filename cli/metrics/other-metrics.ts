@@ -1,6 +1,7 @@
 import type { RunningAgentHost } from '../../agents/index.js';
 import type { Broker, RunningAggregator } from '../../broker/index.js';
 import type { MetricSet } from './metric-set.js';
+import { updateSteps } from './steps.js';
 
 /** `broker` null: the part runs without NATS. */
 export function updateNats(set: MetricSet, broker: Broker | null): void {
@@ -34,9 +35,12 @@ export function updateAgents(set: MetricSet, host: RunningAgentHost): void {
   set.grow('gleaner_agents_targets_total', counts.targets);
   set.grow('gleaner_agents_failed_decisions_total', counts.failedDecisions);
   set.set('gleaner_meanfield_staleness_seconds', host.meanFieldAge / 1000);
+  set.histogram('gleaner_agent_reward', host.rewards);
+  updateSteps(set, host.steps.histograms);
 }
 
-export function updateAggregator(set: MetricSet, { publishing, latest }: RunningAggregator): void {
+export function updateAggregator(set: MetricSet, { publishing, latest, steps }: RunningAggregator): void {
+  updateSteps(set, steps.histograms);
   set.set('gleaner_aggregator_publishing', publishing ? 1 : 0);
   set.set('gleaner_meanfield_hosts', latest?.batches.length ?? Number.NaN, { kind: 'agents' });
   set.set('gleaner_meanfield_hosts', latest?.hosts.length ?? Number.NaN, { kind: 'invokers' });

@@ -41,6 +41,11 @@ export const METRICS = {
     none,
     'Since the part’s own loop last made progress; `/livez` judges it.',
   ),
+  gleaner_loop_step_duration_seconds: histogram(
+    METRIC_PARTS,
+    ['step'],
+    'How long the steps of the part’s loop take. hook: expire, headroom, sample, drift; agents: observe (one observation to its target), publish; aggregator: publish.',
+  ),
   gleaner_nats_connected: gauge(METRIC_PARTS, none, '1 while connected to NATS; absent where none is configured.'),
   gleaner_nats_reconnects_total: counter(METRIC_PARTS, none, 'Connections to NATS after the first one.'),
   gleaner_nats_messages_total: counter(
@@ -162,6 +167,11 @@ export const METRICS = {
     agents,
     none,
     'Decisions that threw or were not finite: no target was sent.',
+  ),
+  gleaner_agent_reward: histogram(
+    agents,
+    none,
+    'Reward of each control step of the agents that learn (at most 1); managers without a reward add nothing.',
   ),
   gleaner_meanfield_staleness_seconds: gauge(agents, none, 'Age of the mean field in use; absent where there is none.'),
 

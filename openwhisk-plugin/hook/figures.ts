@@ -1,10 +1,12 @@
 import type { HostView, Mode } from '../../broker/index.js';
+import type { DurationHistogram } from '../../config/index.js';
 import { worseThanNothing } from '../decision/index.js';
 import { NO_LIMIT } from '../ports/index.js';
 import type { Counters } from './counters.js';
 import type { FunctionRecord } from './functions.js';
 import type { HookParts } from './hook-parts.js';
-import type { DecisionTally, DurationHistogram, LimitTally } from './tallies.js';
+import type { SamplerStep } from './sampler.js';
+import type { DecisionTally, LimitTally } from './tallies.js';
 
 /** One function as metrics need it: millicores, bytes, ms; sums since the hook's start. */
 export interface FunctionFigures {
@@ -40,6 +42,8 @@ export interface HookFigures {
   readonly decisions: DecisionTally;
   /** From the kernel's stamp of a request's head to its limits in force. */
   readonly lag: DurationHistogram;
+  /** Of the loop that looks again, by {@link SAMPLER_STEPS}. */
+  readonly steps: Readonly<Record<SamplerStep, DurationHistogram>>;
   readonly events: Readonly<Record<string, number>>;
   readonly targets: { readonly accepted: number; readonly refused: Readonly<Record<string, number>> };
   readonly messages: { readonly published: number; readonly dropped: number };

@@ -25,6 +25,7 @@ import type { Modes } from './modes.js';
 import type { Pipeline } from './pipeline.js';
 import type { PolicyTable } from './policies.js';
 import type { Reporter } from './reporter.js';
+import type { Sampler } from './sampler.js';
 import type { TargetDesk } from './targets.js';
 
 /** Everything an operator may ask of a hook, or tell it; the service, the signals and the CLI all come here. */
@@ -32,6 +33,7 @@ export interface HookControls {
   readonly parts: HookParts;
   readonly pipeline: Pipeline;
   readonly desk: ContainerDesk;
+  readonly sampler: Pick<Sampler, 'steps'>;
   readonly modes: Modes;
   readonly killSwitch: KillSwitch;
   readonly policies: PolicyTable;
@@ -125,13 +127,14 @@ export class Hook {
   }
 
   figures(): HookFigures {
-    const { parts, pipeline, targets, reporter, audit } = this.#controls;
+    const { parts, pipeline, sampler, targets, reporter, audit } = this.#controls;
     return {
       host: this.hostView(),
       counters: parts.counters,
       limits: parts.applier.tally,
       decisions: pipeline.decisions,
       lag: pipeline.lag,
+      steps: sampler.steps.histograms,
       events: parts.events.counts(),
       targets: { accepted: targets.accepted, refused: targets.refusals() },
       messages: { published: reporter.published, dropped: reporter.dropped + parts.events.dropped },

@@ -1,4 +1,4 @@
-import type { Micros } from '../../config/index.js';
+import { DurationHistogram, type Micros } from '../../config/index.js';
 import type { Outcome, SampleAction } from '../decision/index.js';
 import type { LossReason, TapAnomaly, TapListener, TapRequest, UsageSample } from '../ports/index.js';
 import { type Activation, type ActivationListener, ActivationTracker } from './activations.js';
@@ -7,7 +7,7 @@ import { LagRing } from './counters.js';
 import type { FunctionRecord, Revision } from './functions.js';
 import { Grants } from './grants.js';
 import type { HookParts } from './hook-parts.js';
-import { DecisionTally, DurationHistogram } from './tallies.js';
+import { DecisionTally } from './tallies.js';
 
 const ENDS = {
   answer: 'clean',

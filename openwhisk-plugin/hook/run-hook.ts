@@ -195,6 +195,7 @@ async function start(options: HookOptions, release: () => void): Promise<Running
       parts,
       pipeline,
       desk,
+      sampler,
       modes,
       killSwitch,
       policies,

@@ -1,4 +1,4 @@
-import { type Bytes, type Cancel, type Millis, millis, type Timers } from '../../config/index.js';
+import { type Bytes, type Cancel, type Millis, millis, StepTimes, type Timers } from '../../config/index.js';
 import { type DriftHandle, findDrift, QUOTA_ROUNDING } from '../cgroup/index.js';
 import type { Limits } from '../ports/index.js';
 import type { ContainerDesk } from './container-desk.js';
@@ -13,6 +13,10 @@ export interface SamplerSettings {
   readonly driftMillis: number;
 }
 
+/** What a round of the loop does, in this order. */
+export const SAMPLER_STEPS = ['expire', 'headroom', 'sample', 'drift'] as const;
+export type SamplerStep = (typeof SAMPLER_STEPS)[number];
+
 /** Containers are sampled in turns, so that many of them never make one long pause. */
 const SLICES = 4;
 /** How often the host's memory is looked at, for loans. */
@@ -23,6 +27,8 @@ const HEADROOM_MILLIS = 1000;
  * deadlines that are over, containers whose cgroup has vanished.
  */
 export class Sampler {
+  /** How long the steps take, for metrics. */
+  readonly steps = new StepTimes(SAMPLER_STEPS);
   readonly #parts: HookParts;
   readonly #pipeline: Pipeline;
   readonly #desk: ContainerDesk;
@@ -79,14 +85,23 @@ export class Sampler {
     const { containers, clock } = this.#parts;
     this.#slice = (this.#slice + 1) % SLICES;
     const now = clock.monotonic();
-    if (this.#slice === 0) this.#pipeline.tracker.expire(now);
-    if (now - this.#headroomAt >= HEADROOM_MILLIS) this.#updateHeadroom(now);
+    this.steps.begin();
+    if (this.#slice === 0) {
+      this.#pipeline.tracker.expire(now);
+      this.steps.ended('expire');
+    }
+    if (now - this.#headroomAt >= HEADROOM_MILLIS) {
+      this.#updateHeadroom(now);
+      this.steps.ended('headroom');
+    }
     for (const container of containers.values()) {
       if (container.boosted && container.state.boostUntil <= now) this.#pipeline.endBoost(container, 'too_long');
       if (container.slice % SLICES === this.#slice && (container.running > 0 || container.paused))
         this.#sample(container, now);
     }
+    this.steps.ended('sample');
     this.#checkDrift();
+    this.steps.ended('drift');
   }
 
   #updateHeadroom(now: Millis): void {

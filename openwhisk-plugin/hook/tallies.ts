@@ -1,25 +1,6 @@
-import { type Mode, modes } from '../../config/index.js';
+import { DurationHistogram, type Mode, modes } from '../../config/index.js';
 import type { RangeReason } from '../decision/index.js';
 import type { WriteResult } from '../ports/index.js';
-
-/** Upper bounds of the buckets, seconds: a cgroup write takes some 2 us, a memory reduction may wait for the kernel. */
-export const DURATION_BOUNDS: readonly number[] = [2e-6, 5e-6, 1e-5, 2.5e-5, 5e-5, 1e-4, 2.5e-4, 1e-3, 1e-2, 0.1, 1];
-
-/** Durations in fixed buckets; adding allocates nothing. */
-export class DurationHistogram {
-  /** By bucket, the last one without a bound; not cumulative. */
-  readonly counts = new Float64Array(DURATION_BOUNDS.length + 1);
-  /** Seconds. */
-  sum = 0;
-
-  add(micros: number): void {
-    const seconds = Math.max(0, micros) / 1e6;
-    let bucket = 0;
-    while (bucket < DURATION_BOUNDS.length && seconds > DURATION_BOUNDS[bucket]!) bucket++;
-    this.counts[bucket]!++;
-    this.sum += seconds;
-  }
-}
 
 /** What the limit writer can be asked for. */
 export const LIMIT_RESOURCES = ['cpu.shares', 'cpu.quota', 'memory', 'memory.low'] as const;

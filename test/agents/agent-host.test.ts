@@ -1,5 +1,12 @@
 import test from 'ava';
-import { type AgentHostRun, createManager, fixedManager, runAgentHost } from '../../agents/index.js';
+import {
+  type AgentHostRun,
+  createManager,
+  fixedManager,
+  type ResourceManager,
+  runAgentHost,
+} from '../../agents/index.js';
+import { guarded } from '../../agents/managers/sound.js';
 import {
   type AgentReport,
   agentsService,
@@ -117,6 +124,42 @@ test('a manager that throws or wishes for NaN brings no target, and the host goe
   await settle();
   t.is(targets.length, 0);
   t.is(agents.counts.failedDecisions, 2);
+  await agents.stop();
+});
+
+test('the reward of a step is reported and counted where a step closed, and nothing where it is no number', async (t) => {
+  const { hook, start } = stage();
+  const told: (number | undefined)[] = [];
+  hook.subscribe(wildcards.agentReports, (message) => {
+    const decoded = decodeAgentReport(message.data);
+    if (decoded.ok) told.push(decoded.message.reward);
+  });
+  const given = [undefined, 0.65, Number.NaN, -0.3];
+  const decision = { actions: [0, 0, 0] as const };
+  const learner: ResourceManager = {
+    ...fixedManager(),
+    decide: () => {
+      const reward = given.shift();
+      return reward === undefined ? { state: null, decision } : { state: null, decision, reward };
+    },
+  };
+  const agents = start('agents-1', { manager: guarded(learner, cap) });
+  await settle();
+  for (let step = 1; step <= 4; step++) send(hook, step);
+  await settle();
+  t.deepEqual(told, [undefined, 0.65, undefined, -0.3]);
+  const { bounds, counts, sum } = agents.rewards;
+  // .65 lies in (.6, .7], -.3 in (-.5, -.25].
+  const filled = [...counts].flatMap((count, i) => (count > 0 ? [[bounds[i], count]] : []));
+  t.deepEqual(filled, [
+    [-0.25, 1],
+    [0.7, 1],
+  ]);
+  t.is(sum, 0.65 - 0.3);
+  t.is(
+    agents.steps.histograms.observe.counts.reduce((all, count) => all + count),
+    4,
+  );
   await agents.stop();
 });
 

@@ -87,6 +87,12 @@ test.serial(
     await until(async () => (await value('aggregator', 'gleaner_aggregator_publishing')) === 1, 20_000, 'a publisher');
     await until(async () => (await value('aggregator', 'gleaner_meanfield_price_ratio')) >= 0, 20_000, 'prices');
     t.true((await value('agents', 'gleaner_agents_targets_total')) > 0);
+    for (const [part, step] of [
+      ['hook', 'sample'],
+      ['agents', 'observe'],
+      ['aggregator', 'publish'],
+    ] as const)
+      t.true((await value(part, `gleaner_loop_step_duration_seconds_count{step="${step}"}`)) > 0, `${part} ${step}`);
     for (const part of METRIC_PARTS) {
       const text = await page(part, '/metrics');
       const { status, text: said } = run(['check', 'metrics'], text);
