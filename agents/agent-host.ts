@@ -13,6 +13,7 @@ import {
   type Logger,
   newBootId,
   type Observation,
+  objectStores,
   ServiceError,
   serve,
   services,
@@ -34,7 +35,7 @@ import { Agent } from './agent.js';
 import { FEATURES } from './features.js';
 import { MeanFieldView } from './mean-field-view.js';
 import type { Decision, ResourceManager } from './resource-manager.js';
-import { Shards } from './shards.js';
+import { HandOver, Shards } from './sharing/index.js';
 import { SizeAdviser } from './sizing/index.js';
 
 export interface AgentHostRun {
@@ -51,7 +52,7 @@ export interface AgentHostRun {
   readonly boot?: string;
   /** Of the program, as its service tells it. */
   readonly version?: string;
-  /** Agents kept in memory; the one silent for longest goes first, and begins anew when its function is seen again. */
+  /** Agents kept in memory; the one silent for longest goes first, and rests until its function is seen again. */
   readonly resident?: number;
   /** Share of decisions reported on `agent.<fn>`. */
   readonly reportShare?: number;
@@ -91,7 +92,10 @@ const LOOP_STEPS = ['observe', 'publish'] as const;
 
 /** An agent is active, and counts in the sums, for so many intervals after its last observation. */
 const ACTIVE_INTERVALS = 3;
-const LEASE_LEAST = 6000;
+/** A host that dies is replaced within three intervals: its lease, a turn to notice, and taking over. */
+const LEASE_INTERVALS = 1.5;
+const LEASE_LEAST = 1500;
+const LEASE_MOST = 6000;
 
 const finiteWish = (value: number | undefined): boolean => value === undefined || (Number.isFinite(value) && value > 0);
 
@@ -107,7 +111,13 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
   const { version = '0.0.0' } = run;
   const interval = run.intervalMs as Millis;
   const managerOf = typeof run.manager === 'function' ? run.manager : () => run.manager as ResourceManager;
-  const agents = new LRUCache<string, Agent>({ max: Math.max(1, run.resident ?? 1000) });
+  const agents = new LRUCache<string, Agent>({
+    max: Math.max(1, run.resident ?? 1000),
+    dispose: (agent, _, reason) => {
+      if (reason === 'evict') handOver.rest(agent);
+    },
+  });
+  const handOver = new HandOver({ objects: broker.objects(objectStores.policies), agents, clock, timers, logger });
   const adviser = new SizeAdviser(run.resident ?? 1000);
   const counts: AgentHostCounts = { observations: 0, targets: 0, elsewhere: 0, wrongSubject: 0, failedDecisions: 0 };
   const refused =
@@ -121,8 +131,18 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
     senders: 100_000,
   });
   const meanField = new MeanFieldView({ host, boot, interval, refused: refused('mean field') });
-  const duration = Math.max(LEASE_LEAST, interval / 2) as Millis;
-  const shards = new Shards({ broker, host, boot, clock, timers, duration });
+  const shards: Shards = new Shards({
+    broker,
+    host,
+    boot,
+    clock,
+    timers,
+    random: random.fork('shards'),
+    duration: Math.min(LEASE_MOST, Math.max(LEASE_LEAST, LEASE_INTERVALS * interval)) as Millis,
+    taken: (shard, epoch) => handOver.taken(shard, epoch),
+    giving: (shard) => handOver.giving(shard),
+    turned: () => handOver.turned((shard) => shards.epochOfShard(shard)),
+  });
   const functions = broker.keyValue(buckets.functions);
   const rewards = new FixedHistogram(REWARD_BOUNDS);
   const steps = new StepTimes(LOOP_STEPS);
@@ -134,6 +154,7 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
     let agent = agents.get(fn);
     if (!agent) {
       agent = new Agent(fn, managerOf(fn));
+      handOver.wake(agent);
       agents.set(fn, agent);
     }
     return agent;
@@ -220,6 +241,7 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
       if (counts.failedDecisions === 1) logger.error({ function: fn, error: messageOf(error) }, 'no decision');
     }
     agent.remember(clock.wall(), sent);
+    handOver.decided(agent);
     steps.ended('observe');
   };
 
@@ -242,8 +264,7 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
   const subscriptions = [
     broker.subscribe(wildcards.observations, observe),
     broker.subscribe(subjects.meanField, (message) => {
-      const field = meanField.take(message.data, clock.monotonic());
-      if (field) void shards.rebalance(Math.max(1, field.batches.length)).catch(() => {});
+      meanField.take(message.data, clock.monotonic());
     }),
   ];
   const cancelStatus = broker.onStatus((status) => {
@@ -259,6 +280,7 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
     counts: { ...counts },
     observations: inbox.counts,
     meanField: meanField.counts,
+    handOver: { ...handOver.counts },
   });
   const agentNamed = (fn: string): Agent => {
     const agent = agents.peek(fn);

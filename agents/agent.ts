@@ -12,6 +12,7 @@ import type { Bytes, Micros, Millicores, Millis, Random } from '../config/index.
 import { DecisionLog } from './decision-log.js';
 import { localFeatures } from './features.js';
 import type { Decision, ResourceManager } from './resource-manager.js';
+import type { Rested } from './sharing/index.js';
 
 /** Invoker hosts of one function that are remembered, the one silent for longest goes first. */
 const HOSTS_MAX = 64;
@@ -98,6 +99,27 @@ export class Agent {
     this.reward = Number.isFinite(reward) ? reward : null;
     for (let i = 0; i < 3; i++) this.#actions[i] = this.#actions[i]! + decision.actions[i]!;
     return decision;
+  }
+
+  /** Whether its manager's state can rest and come back. */
+  get rests(): boolean {
+    return this.manager.rest !== undefined;
+  }
+
+  /** What goes along to another host; null: nothing. */
+  rest(now: Millis): Rested | null {
+    const state = this.manager.rest?.(this.#state, now) ?? null;
+    return state === null ? null : { manager: this.manager.name, steps: this.steps, state };
+  }
+
+  /** False where it is another manager's, or none that can be used: the agent begins anew. */
+  wake(rested: Rested, now: Millis): boolean {
+    if (rested.manager !== this.manager.name) return false;
+    const state = this.manager.wake?.(this.fn, rested.state, now) ?? null;
+    if (state === null) return false;
+    this.#state = state;
+    this.steps = rested.steps;
+    return true;
   }
 
   /** False where the manager does not learn. */

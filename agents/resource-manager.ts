@@ -54,6 +54,13 @@ export interface ResourceManager<State = unknown> {
   decide(state: State, view: View, now: Millis): Decided<State>;
   /** Life-cycle phase for inspection; `managing` for a manager that does not learn. */
   phase(state: State): string;
+  /**
+   * What of a function's state is worth taking along when it goes to another host or rests for long: JSON, with ages for times, for
+   * another machine's clock means nothing. Absent, or null: the function begins anew.
+   */
+  rest?(state: State, now: Millis): unknown;
+  /** What {@link rest} gave, checked; null where it cannot be used. */
+  wake?(fn: string, rested: unknown, now: Millis): State | null;
   /** Begins to learn anew. Absent: it does not learn. */
   retrain?(state: State): State;
 }

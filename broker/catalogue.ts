@@ -84,9 +84,10 @@ export const bucketCatalogue: readonly CatalogueEntry[] = [
     schema: registrationSchema,
   },
   {
-    where: `${buckets.leases} / \`shard-<n>\`, \`gleaner-aggregator\``,
+    where: `${buckets.leases} / \`agents-<host>\`, \`shard-<n>\`, \`gleaner-aggregator\``,
     route: 'agents, aggregators',
-    describes: 'Who owns a shard of the functions, and who publishes the mean field. Not for operators.',
+    describes:
+      'Which agent hosts are there, who owns a shard of the functions (written when the owner changes), and who publishes the mean field. Not for operators.',
     schema: leaseSchema,
   },
   {

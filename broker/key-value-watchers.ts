@@ -33,8 +33,11 @@ export class KeyValueWatchers {
     return { ready, stop: () => this.#watchers.delete(watcher) };
   }
 
-  changed(entry: KeyValueEntry): void {
-    for (const watcher of this.#watchers) this.#deliver(watcher, entry);
+  /** False: every watcher knew it already. */
+  changed(entry: KeyValueEntry): boolean {
+    let news = this.#watchers.size === 0;
+    for (const watcher of this.#watchers) if (this.#deliver(watcher, entry)) news = true;
+    return news;
   }
 
   /**
@@ -59,13 +62,14 @@ export class KeyValueWatchers {
     this.#watchers.clear();
   }
 
-  #deliver(watcher: Watcher, entry: KeyValueEntry): void {
+  #deliver(watcher: Watcher, entry: KeyValueEntry): boolean {
     const seen = watcher.seen.get(entry.key);
-    if (entry.value === null && seen === undefined) return;
-    if (seen !== undefined && entry.revision <= Math.abs(seen)) return;
+    if (entry.value === null && seen === undefined) return false;
+    if (seen !== undefined && entry.revision <= Math.abs(seen)) return false;
     // A deleted key stays known by its revision, so that a late reading of the old value is not taken for a new one.
     watcher.seen.set(entry.key, entry.value === null ? -entry.revision : entry.revision);
     this.#call(watcher, entry);
+    return true;
   }
 
   #call(watcher: Watcher, entry: KeyValueEntry): void {

@@ -22,17 +22,18 @@ export interface LeaseOptions {
  * until the lease has not changed for its duration; an owner that cannot renew gives up after two thirds of it. A lease of this
  * host's earlier life is free at once: a host's name is unique.
  *
- * Without JetStream there is nobody to ask: the lease counts as ours with epoch 1.
+ * Without JetStream there is nobody to ask: the lease counts as ours with epoch 1, {@link Lease.alone}.
  */
 export class Lease {
   readonly #options: LeaseOptions;
   #epoch: number | null = null;
+  #term = 0;
   #revision = 0;
   #renewal = 0;
   #renewedAt = 0;
   #seenRevision = -1;
   #seenAt = 0;
-  #busy = false;
+  #turning: Promise<void> | null = null;
   #stopped = false;
   readonly #cancel: Cancel;
 
@@ -47,10 +48,26 @@ export class Lease {
     return this.#epoch;
   }
 
+  /** Rises each time the lease is taken; what was done under one term holds while nobody else can have had the lease since. */
+  get term(): number {
+    return this.#term;
+  }
+
+  /** Ours for want of anybody to ask. */
+  get alone(): boolean {
+    return this.#epoch !== null && this.#revision === 0;
+  }
+
   /** Takes or renews the lease, if it can; called by its own timer, and at start. */
-  async turn(): Promise<void> {
-    if (this.#busy || this.#stopped) return;
-    this.#busy = true;
+  turn(): Promise<void> {
+    if (this.#stopped) return Promise.resolve();
+    this.#turning ??= this.#turn().finally(() => {
+      this.#turning = null;
+    });
+    return this.#turning;
+  }
+
+  async #turn(): Promise<void> {
     try {
       if (this.#revision > 0) await this.#renew();
       else await this.#contend();
@@ -58,7 +75,6 @@ export class Lease {
       const alone = error instanceof GleanerError && error.code === 'GLN_BROKER_NO_JETSTREAM';
       if (alone && this.#epoch === null && !this.#stopped) this.#become(1);
     } finally {
-      this.#busy = false;
       if (this.#revision > 0) this.#expire();
     }
   }
@@ -67,13 +83,15 @@ export class Lease {
   async release(): Promise<void> {
     this.#stopped = true;
     this.#cancel();
+    this.#become(null);
+    // A write that is under way changes the revision.
+    await this.#turning;
     const revision = this.#revision;
     this.#revision = 0;
-    this.#become(null);
     if (revision === 0) return;
     try {
-      const entry = await this.#options.bucket.get(this.#options.key);
-      if (entry?.revision === revision) await this.#options.bucket.delete(this.#options.key);
+      // Only as it was written by us: a new owner's lease must not go.
+      await this.#options.bucket.deleteAt(this.#options.key, revision);
     } catch {
       // Then it runs out by itself.
     }
@@ -83,8 +101,9 @@ export class Lease {
     const { bucket, key, clock, duration } = this.#options;
     const entry = await bucket.get(key);
     if (!entry) {
+      const begun = clock.monotonic();
       const revision = await bucket.create(key, this.#value());
-      if (revision !== null) this.#taken(revision);
+      if (revision !== null) this.#taken(revision, begun);
       return;
     }
     const now = clock.monotonic();
@@ -97,7 +116,7 @@ export class Lease {
     const term = earlierLife ? 0 : held?.ok ? Math.min(held.message.duration, duration * 4) : duration;
     if (now - this.#seenAt < term) return;
     const revision = await bucket.update(key, this.#value(), entry.revision);
-    if (revision !== null) this.#taken(revision);
+    if (revision !== null) this.#taken(revision, now);
   }
 
   async #renew(): Promise<void> {
@@ -105,8 +124,7 @@ export class Lease {
     this.#renewal++;
     const revision = await this.#options.bucket.update(this.#options.key, this.#value(), this.#revision);
     if (revision === null) {
-      this.#revision = 0;
-      this.#become(null);
+      await this.#lookAgain();
       return;
     }
     this.#revision = revision;
@@ -115,10 +133,26 @@ export class Lease {
     if (this.#epoch === null && !this.#stopped) this.#become(revision);
   }
 
-  #taken(revision: number): void {
-    if (this.#stopped) return;
+  /** The revision is another. By an earlier renewal of ours whose answer never came, the lease is ours still; else it is lost. */
+  async #lookAgain(): Promise<void> {
+    const { bucket, key, host, boot } = this.#options;
+    const entry = await bucket.get(key);
+    const held = entry?.value ? decodeLease(entry.value) : null;
+    if (entry && held?.ok && held.message.host === host && held.message.boot === boot) {
+      // When that renewal arrived is not known: the next one counts.
+      this.#revision = entry.revision;
+      return;
+    }
+    this.#revision = 0;
+    this.#become(null);
+  }
+
+  #taken(revision: number, begun: number): void {
     this.#revision = revision;
-    this.#renewedAt = this.#options.clock.monotonic();
+    // Stopped meanwhile: `release` gives it back.
+    if (this.#stopped) return;
+    this.#term++;
+    this.#renewedAt = begun;
     this.#become(revision);
   }
 

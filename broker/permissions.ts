@@ -119,6 +119,7 @@ export function permissionsOf(role: Role, host = '*'): Permissions {
         subscribe: [
           wildcards.observations,
           `${SUBJECT_PREFIX}.meanfield`,
+          `$KV.${buckets.leases}.>`,
           ...endpoints(services.agents, host),
           ...DISCOVERY,
           inbox,

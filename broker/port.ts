@@ -61,6 +61,8 @@ export interface KeyValue {
   /** Null where the key's revision is another by now. */
   update(key: string, value: Uint8Array, revision: number): Promise<number | null>;
   delete(key: string): Promise<void>;
+  /** False where the key's revision is another by now, and nothing is deleted. */
+  deleteAt(key: string, revision: number): Promise<boolean>;
   keys(): Promise<string[]>;
   /**
    * Every present value, then every change, in the order of revisions per key and each revision at most once. After a lost

@@ -8,12 +8,13 @@ import type { Cap, Decided, Decision, ResourceManager, View } from '../resource-
 import { apply, boundsOf, directionsOf, executed, granted, type Held, maskOf, SIMPPO_ACTIONS } from './actions.js';
 import { featuresOf, inputOf } from './features.js';
 import { LearningPolicy } from './learning-policy.js';
+import { restedState, wokenState } from './rest.js';
 import { rewardOf } from './reward.js';
 import type { SimppoSettings } from './settings.js';
 import type { Trainer } from './trainer.js';
 
 /** A function on one host: small and plain, so that it can be shown. */
-interface OnHost {
+export interface OnHost {
   /** What `held.cpu` is: a factor on the weight, or millicores. */
   readonly byWeight: boolean;
   readonly held: Held;
@@ -97,6 +98,14 @@ export class SimppoManager implements ResourceManager<SimppoState> {
   retrain(state: SimppoState): SimppoState {
     const { updates } = this.#policyOf(state);
     return { ...state, phase: 'online', serveAt: updates + this.#options.settings.retrainUpdates };
+  }
+
+  rest(state: SimppoState, now: Millis): unknown {
+    return restedState(state, now);
+  }
+
+  wake(fn: string, rested: unknown, now: Millis): SimppoState | null {
+    return wokenState(fn, rested, this.initialState(fn), now);
   }
 
   decide(before: SimppoState, view: View, now: Millis): Decided<SimppoState> {

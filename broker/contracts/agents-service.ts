@@ -61,6 +61,7 @@ const hostState = {
   counts: z.record(z.string(), count),
   observations: z.unknown().describe('Taken and refused, by kind.'),
   meanField: z.unknown().describe('Taken and refused, by kind.'),
+  handOver: z.record(z.string(), count).describe('Agents that came back from rest or could not; shards put by.'),
 };
 
 export const AGENTS_PAGE = 1000;

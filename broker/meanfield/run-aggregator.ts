@@ -42,6 +42,12 @@ export interface RunningAggregator {
 
 /** What this part's loop does: adds up, and publishes. */
 const LOOP_STEPS = ['publish'] as const;
+/**
+ * Another aggregator publishes within 1.5 steps of this one's end: the lease has not changed for .75 of a step, is looked at every
+ * quarter of one, and what is taken over is published at once.
+ */
+const LEASE_STEPS = 0.75;
+const LEASE_LEAST = 600;
 
 /** Runs a mean-field aggregator until stopped. Of several, the holder of the lease publishes; the others stay ready. */
 export function runAggregator(run: AggregatorRun): RunningAggregator {
@@ -83,21 +89,19 @@ export function runAggregator(run: AggregatorRun): RunningAggregator {
     key: services.aggregator,
     host,
     boot,
-    duration: Math.max(1500, step * 1.5) as Millis,
+    duration: Math.max(LEASE_LEAST, step * LEASE_STEPS) as Millis,
     clock,
     timers,
-    changed: (epoch) =>
-      logger.info({ epoch }, epoch === null ? 'another aggregator publishes' : 'publishing the mean field'),
+    changed: (epoch) => {
+      logger.info({ epoch }, epoch === null ? 'another aggregator publishes' : 'publishing the mean field');
+      // What the one before was about to publish may be missing since nearly a step.
+      const { agents, invokers } = aggregator.hosts();
+      if (epoch !== null && agents.length + invokers.length > 0) publish();
+    },
   });
-  const start = (): void => void lease.turn();
-  const cancelStatus = broker.onStatus((status) => {
-    if (status.kind === 'connected') start();
-  });
-
-  const cancelStep = timers.every(step, () => {
-    run.heartbeat?.();
+  const publish = (): void => {
     steps.begin();
-    const epoch = lease.epoch;
+    const { epoch } = lease;
     if (epoch === null || paused) {
       latest = null;
       return;
@@ -105,6 +109,15 @@ export function runAggregator(run: AggregatorRun): RunningAggregator {
     latest = aggregator.step(clock.monotonic(), epoch);
     broker.publish(subjects.meanField, encodeMessage(latest));
     steps.ended('publish');
+  };
+  const start = (): void => void lease.turn();
+  const cancelStatus = broker.onStatus((status) => {
+    if (status.kind === 'connected') start();
+  });
+
+  const cancelStep = timers.every(step, () => {
+    run.heartbeat?.();
+    publish();
   });
 
   const state = () => ({

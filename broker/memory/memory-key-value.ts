@@ -46,6 +46,13 @@ export class MemoryKeyValue implements KeyValue {
     if (bucket.get(key)) bucket.write(key, null);
   }
 
+  async deleteAt(key: string, revision: number): Promise<boolean> {
+    const bucket = this.#open(key);
+    if (bucket.get(key)?.revision !== revision) return false;
+    bucket.write(key, null);
+    return true;
+  }
+
   async keys(): Promise<string[]> {
     const bucket = this.#open('any');
     return [...bucket.entries.values()].filter((entry) => entry.value !== null).map((entry) => entry.key);

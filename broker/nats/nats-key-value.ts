@@ -5,12 +5,15 @@ import { KeyValueWatchers } from '../key-value-watchers.js';
 import type { KeyValue, KeyValueEntry, KeyValueWatch } from '../port.js';
 import { checkKey } from '../subject-rules.js';
 import { isMissingStore, storeError } from './nats-errors.js';
+import { replicated } from './nats-replicas.js';
 
 /** How often a watched bucket's last revision is compared: a lost notice is found by then at the latest. */
 const HEARTBEAT = 5000 as Millis;
 const RETRY_MIN = 250;
 const RETRY_MAX = 10_000;
 const PARALLEL_READS = 64;
+/** After a notice whose change cannot be read yet, ms. */
+const READ_AGAIN = [30, 120, 500];
 
 interface Opened {
   readonly kv: KV;
@@ -89,6 +92,15 @@ export class NatsKeyValue implements KeyValue {
     await this.#run('delete', ({ kv }) => kv.delete(key));
   }
 
+  async deleteAt(key: string, revision: number): Promise<boolean> {
+    checkKey(key);
+    if (revision < 1) return false;
+    return this.#run('delete', async ({ kv }) => {
+      const deleted = await nullWhenChanged(kv.delete(key, { previousSeq: revision }).then(() => 0));
+      return deleted !== null;
+    });
+  }
+
   async keys(): Promise<string[]> {
     const { entries } = await this.#run('keys', (opened) => this.#readAll(opened));
     return entries.filter((entry) => entry.value !== null).map((entry) => entry.key);
@@ -155,9 +167,17 @@ export class NatsKeyValue implements KeyValue {
     this.#opened ??= (async () => {
       const options = { timeout: this.#timeout };
       const manager = await connection.jetstreamManager(options);
-      const kv = await connection
-        .jetstream(options)
-        .views.kv(this.#bucket, { history: 1, storage: StorageType.File, timeout: this.#timeout });
+      // Without direct gets the stream's leader answers: a replica may be behind, and a lease be read that was taken over long ago.
+      const views = connection.jetstream(options).views;
+      const kv = await replicated(connection, (replicas) =>
+        views.kv(this.#bucket, {
+          history: 1,
+          storage: StorageType.File,
+          timeout: this.#timeout,
+          replicas,
+          allow_direct: false,
+        }),
+      );
       return { kv, manager };
     })();
     const opening = this.#opened;
@@ -180,14 +200,18 @@ export class NatsKeyValue implements KeyValue {
     this.#stopNotices = () => subscription.unsubscribe();
   }
 
-  async #changed(key: string): Promise<void> {
+  /** A cluster tells of a change before its stream has agreed on it: then the read is tried again, and the heartbeat finds the rest. */
+  async #changed(key: string, attempt = 0): Promise<void> {
     try {
       const entry = await this.#run('get', ({ kv }) => kv.get(key));
-      if (!entry) return;
-      this.#watchers.changed(toEntry(entry));
+      if (entry && this.#watchers.changed(toEntry(entry))) return;
     } catch {
       void this.#resync();
+      return;
     }
+    const wait = this.#connection()?.info?.cluster === undefined ? undefined : READ_AGAIN[attempt];
+    if (wait !== undefined && !this.#closed)
+      this.#timers.after(wait as Millis, () => void this.#changed(key, attempt + 1));
   }
 
   async #heartbeat(): Promise<void> {

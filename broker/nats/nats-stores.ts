@@ -4,6 +4,7 @@ import { BrokerDisconnectedError, MessageTooLargeError } from '../errors.js';
 import type { MessageStream, ObjectStore, StreamOptions, StreamRecord } from '../port.js';
 import { checkSubject } from '../subject-rules.js';
 import { codeOf, isMissingStore, storeError } from './nats-errors.js';
+import { replicated } from './nats-replicas.js';
 
 const PARALLEL_READS = 64;
 
@@ -53,15 +54,18 @@ export function natsStream(
       await manager.streams.info(name);
     } catch (error) {
       if (codeOf(error) !== '404') throw error;
-      await manager.streams.add({
-        name,
-        subjects: [...options.subjects],
-        max_bytes: options.maxBytes,
-        retention: RetentionPolicy.Limits,
-        discard: DiscardPolicy.Old,
-        storage: StorageType.File,
-        allow_direct: true,
-      });
+      await replicated(nats, (replicas) =>
+        manager.streams.add({
+          name,
+          subjects: [...options.subjects],
+          max_bytes: options.maxBytes,
+          retention: RetentionPolicy.Limits,
+          discard: DiscardPolicy.Old,
+          storage: StorageType.File,
+          num_replicas: replicas,
+          allow_direct: true,
+        }),
+      );
     }
     return { manager, client: nats.jetstream({ timeout }), max: nats.info?.max_payload ?? 1_048_576 };
   });
@@ -111,7 +115,9 @@ async function readOne(manager: JetStreamManager, name: string, sequence: number
 
 export function natsObjects(store: string, connection: () => NatsConnection | null, timeout: Millis): ObjectStore {
   const open = opener(`object store ${store}`, connection, (nats) =>
-    nats.jetstream({ timeout }).views.os(store, { storage: StorageType.File }),
+    replicated(nats, (replicas) =>
+      nats.jetstream({ timeout }).views.os(store, { storage: StorageType.File, replicas }),
+    ),
   );
   return {
     put: (name, data) =>

@@ -1,5 +1,6 @@
 import test from 'ava';
 import { createManager, runAgentHost } from '../../agents/index.js';
+import { SHARDS } from '../../agents/sharing/index.js';
 import {
   buckets,
   decodeMeanField,
@@ -43,7 +44,7 @@ if (natsServerHere()) {
       manager: createManager('greedy', { cap: { cpu: 4000 as Millicores, memory: mebibytes(1024) } }),
       ...common,
     });
-    await until(() => agents.ownedShards === 32, 'all shards leased');
+    await until(() => agents.ownedShards === SHARDS, 'all shards leased');
     const name = '/guest/my pkg/hello.v2@1 & co';
     let step = 0;
     const observe = (): void => {
@@ -60,7 +61,7 @@ if (natsServerHere()) {
     await until(() => !hook.connected, 'the outage is noticed');
     observe();
     await server.up();
-    await until(() => hook.connected && agentsBroker.connected && agents.ownedShards === 32, 'all is back');
+    await until(() => hook.connected && agentsBroker.connected && agents.ownedShards === SHARDS, 'all is back');
     // Connected is not yet subscribed at the server: the flush is.
     await agentsBroker.flush();
     fields.length = 0;
@@ -71,6 +72,64 @@ if (natsServerHere()) {
     await until(() => fields.length > 0, 'the mean field is back');
     await agents.stop();
     await aggregator.stop();
+  });
+
+  test('over a real nats-server two agent hosts share the functions, and one that dies is replaced within three intervals', async (t) => {
+    const server = new RealServer();
+    t.teardown(() => server.remove());
+    await server.up();
+    const hook = await server.connect('hook');
+    const targets: Target[] = [];
+    hook.subscribe(wildcards.targets, (message) => {
+      const decoded = decodeTarget(message.data);
+      if (decoded.ok) targets.push(decoded.message);
+    });
+    const start = async (host: string) => {
+      const broker = await server.connect(host);
+      const agents = runAgentHost({
+        broker,
+        host,
+        clock: systemClock,
+        timers: systemTimers,
+        intervalMs: 2000,
+        random: new SeededRandom(1),
+        manager: createManager('greedy', { cap: { cpu: 4000 as Millicores, memory: mebibytes(1024) } }),
+      });
+      return { agents, broker };
+    };
+    const one = await start('agents-1');
+    await until(() => one.agents.ownedShards === SHARDS, 'the first has everything');
+    const two = await start('agents-2');
+    const both = [one.agents, two.agents];
+    await until(() => both.every(({ ownedShards }) => ownedShards === SHARDS / 2), 'each has its half', 30_000);
+    const names = Array.from({ length: 40 }, (_, i) => `/guest/f${i}`);
+    let step = 0;
+    const round = async (): Promise<Map<string, Target>> => {
+      targets.length = 0;
+      step++;
+      for (const name of names) {
+        hook.publish(subjects.observation(name), encodeMessage(observation({ function: name, step })));
+      }
+      await until(() => targets.length >= names.length, 'a target for each function');
+      t.is(targets.length, names.length, 'and one only');
+      return new Map(targets.map((target) => [target.function, target]));
+    };
+    const before = await round();
+    t.is(new Set([...before.values()].map(({ author }) => author.host)).size, 2);
+    // As a host dies: nothing is given back, nobody is told.
+    const begun = performance.now();
+    await two.broker.close();
+    await until(() => one.agents.ownedShards === SHARDS, 'the other has everything', 30_000);
+    t.log(`replaced after ${((performance.now() - begun) / 1000).toFixed(1)} s, intervals of 2 s`);
+    const after = await round();
+    for (const [name, { epoch, author }] of after) {
+      const earlier = before.get(name)!;
+      t.is(author.host, 'agents-1');
+      if (earlier.author.host === 'agents-2') t.true(epoch > earlier.epoch, 'a higher epoch');
+      else t.is(epoch, earlier.epoch);
+    }
+    await one.agents.stop();
+    await two.agents.stop();
   });
 } else {
   test('there is no nats-server here', (t) => t.pass());

@@ -7,6 +7,7 @@ import {
   runAgentHost,
 } from '../../agents/index.js';
 import { guarded } from '../../agents/managers/sound.js';
+import { SHARDS } from '../../agents/sharing/index.js';
 import {
   type AgentReport,
   agentsService,
@@ -31,7 +32,7 @@ import { observation } from './observations.js';
 const cap = { cpu: 4000 as Millicores, memory: mebibytes(1024) };
 
 const settle = async (): Promise<void> => {
-  for (let i = 0; i < 40; i++) await Promise.resolve();
+  for (let i = 0; i < 100; i++) await Promise.resolve();
 };
 
 function stage() {
@@ -72,7 +73,7 @@ test('an observation is answered by a target with its echo, an epoch and an auth
   const { hook, targets, start } = stage();
   const agents = start('agents-1', { boot: 'boot-1' });
   await settle();
-  t.is(agents.ownedShards, 32);
+  t.is(agents.ownedShards, SHARDS);
   send(hook, 1);
   send(hook, 2, '/guest/hello', { observedAt: 7000 });
   await settle();
@@ -259,7 +260,7 @@ test('two agent hosts share the functions, each is decided by one, and a stopped
   await settle();
   const two = start('agents-2');
   await pass(6000);
-  t.deepEqual([one.ownedShards, two.ownedShards], [16, 16]);
+  t.deepEqual([one.ownedShards, two.ownedShards], [SHARDS / 2, SHARDS / 2]);
   for (let i = 0; i < 40; i++) send(hook, 1, `/guest/f${i}`);
   await settle();
   t.is(targets.length, 40);
@@ -269,7 +270,7 @@ test('two agent hosts share the functions, each is decided by one, and a stopped
   const before = new Map(targets.map((target) => [target.function, target]));
   await two.stop();
   await pass(6000);
-  t.is(one.ownedShards, 32);
+  t.is(one.ownedShards, SHARDS);
   targets.length = 0;
   for (let i = 0; i < 40; i++) send(hook, 2, `/guest/f${i}`);
   await settle();

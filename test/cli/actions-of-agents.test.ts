@@ -25,7 +25,7 @@ test('right-size recommends, its size is written, an OOM kill takes it back', as
     host: 'agents-1',
   });
   t.teardown(() => agents.stop());
-  await until(() => agents.ownedShards === 32, 5000, 'the agent host owns its shards');
+  await until(() => agents.ownedShards === 64, 5000, 'the agent host owns its shards');
   const cli = bus.connect();
   const decide = async (step: number, mib: number, oomKills: number): Promise<void> => {
     const peak = { cpu: 500 as Millicores, memory: mebibytes(128) };

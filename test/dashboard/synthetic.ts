@@ -75,6 +75,7 @@ export class SyntheticGleaner {
       counts: {},
       observations: {},
       meanField: {},
+      handOver: {},
     });
     const described = (name: string) => ({
       function: name,

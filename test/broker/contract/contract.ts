@@ -194,7 +194,7 @@ export function brokerContract(test: TestFn, harness: () => Harness): void {
   );
 
   test.serial(
-    'key-value: revisions rise, create and update refuse what changed meanwhile, deletion leaves nothing',
+    'key-value: revisions rise, create and update refuse what changed meanwhile, deletion leaves nothing, and at a revision deletes only that',
     async (t) => {
       const [a, b] = [await harness().connect(), await harness().connect()];
       const bucket = fresh('kv');
@@ -214,7 +214,13 @@ export function brokerContract(test: TestFn, harness: () => Harness): void {
       await right.delete('k');
       t.is(await left.get('k'), null);
       t.deepEqual(await left.keys(), []);
-      t.not(await left.create('k', bytes('again')), null);
+      const again = await left.create('k', bytes('again'));
+      t.true(again! > third!);
+      t.false(await right.deleteAt('k', third!), 'of another revision');
+      t.is(textOf((await left.get('k'))?.value), 'again');
+      t.true(await right.deleteAt('k', again!));
+      t.is(await left.get('k'), null);
+      t.false(await right.deleteAt('k', again!), 'deleted already');
       for (const bad of ['a b', 'x@1', 'a&b', 'ü', 'a..b', '.a', '', 'a.*']) {
         await t.throwsAsync(left.put(bad, bytes('')), { code: 'GLN_BROKER_KEY' }, bad);
       }
