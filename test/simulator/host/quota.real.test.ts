@@ -6,6 +6,8 @@ import { fn, scene } from './scene.js';
 
 const GROUP = `/sys/fs/cgroup/cpu/gleaner-test-quota-${process.pid}`;
 const CALLS = 50;
+/** Measured so often at the most: neighbours make real calls longer, never shorter, and a wrong model is wrong each time. */
+const ATTEMPTS = 3;
 
 /** Burns 80 ms of CPU after each of many random pauses, inside the group, and prints how long each took. */
 const BURNER = `
@@ -32,6 +34,7 @@ require('node:fs').writeFileSync('${GROUP}/cgroup.procs', String(process.pid));
 `;
 
 test('a simulated quota makes calls as long as a real kernel’s does', async (t) => {
+  t.timeout(200_000);
   try {
     mkdirSync(GROUP);
     readFileSync(`${GROUP}/cpu.cfs_quota_us`);
@@ -40,15 +43,6 @@ test('a simulated quota makes calls as long as a real kernel’s does', async (t
     t.log(`NOT TESTED: no cgroup v1 with CPU quotas can be made here (${error})`);
     return;
   }
-  let real: number[];
-  try {
-    writeFileSync(`${GROUP}/cpu.cfs_period_us`, '100000');
-    writeFileSync(`${GROUP}/cpu.cfs_quota_us`, '50000');
-    const { stdout } = await promisify(execFile)(process.execPath, ['-e', BURNER], { timeout: 60_000 });
-    real = JSON.parse(stdout) as number[];
-  } finally {
-    rmdirSync(GROUP);
-  }
   // The same in the model. By hand, with r ms left of the period at the start: r < 30: 130; 30 to 50: 80; above: r + 30. Mean 107.5;
   // a fluid quota would say 160.
   const at = Array.from({ length: 400 }, (_, i) => i * 437.3);
@@ -56,8 +50,22 @@ test('a simulated quota makes calls as long as a real kernel’s does', async (t
   s.platform.host.runToEnd();
   const model = at.map((_, call) => s.execution(call));
   const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
-  t.log(`80 ms of work under half a core: real ${mean(real).toFixed(1)} ms, model ${mean(model).toFixed(1)} ms`);
   t.true(Math.abs(mean(model) - 107.5) < 2);
-  // Whatever else runs on the machine makes the real ones longer; a quarter is still far from the fluid model's half.
-  t.true(Math.abs(mean(real) / mean(model) - 1) < 0.25, `real ${mean(real)}, model ${mean(model)}`);
+  // A quarter is still far from the fluid model's half.
+  const ratios: number[] = [];
+  try {
+    writeFileSync(`${GROUP}/cpu.cfs_period_us`, '100000');
+    writeFileSync(`${GROUP}/cpu.cfs_quota_us`, '50000');
+    // The most that there is: the quota shall bind, not the neighbours.
+    writeFileSync(`${GROUP}/cpu.shares`, '262144');
+    while (ratios.length < ATTEMPTS && !ratios.some((ratio) => Math.abs(ratio - 1) < 0.25)) {
+      const { stdout } = await promisify(execFile)(process.execPath, ['-e', BURNER], { timeout: 60_000 });
+      const real = mean(JSON.parse(stdout) as number[]);
+      t.log(`80 ms of work under half a core: real ${real.toFixed(1)} ms, model ${mean(model).toFixed(1)} ms`);
+      ratios.push(real / mean(model));
+    }
+  } finally {
+    rmdirSync(GROUP);
+  }
+  t.true(Math.abs(ratios.at(-1)! - 1) < 0.25, `real over model: ${ratios.join(', ')}`);
 });
