@@ -181,12 +181,14 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
 
   const send = (agent: Agent, observation: Observation, decision: Decision, epoch: number): void => {
     const { actions, ...wish } = decision;
+    const peak = agent.memoryPeak(observation.user.memory);
     const target: Target = {
       v: 1,
       function: agent.fn,
       ...wish,
       epoch,
       echo: { host: observation.host, boot: observation.boot, observedAt: observation.observedAt },
+      ...(peak === null ? {} : { peak: { userMemory: observation.user.memory, memory: peak } }),
       author: { host, boot, sequence: ++targetSequence, manager: agent.manager.name },
     };
     if (broker.publish(subjects.target(agent.fn), encodeMessage(target))) counts.targets++;

@@ -26,12 +26,17 @@ class Seen {
   memory = 0;
   wantedCpu = 0;
   wantedMemory = 0;
+  /** Per container: the user's limit, and the highest use in the newest step; bytes. */
+  userMemory = 0 as Bytes;
+  peakMemory = 0 as Bytes;
 
   constructor(host: string) {
     this.host = host;
   }
 
-  see({ granted, wanted, containers }: Observation, now: Millis): void {
+  see({ granted, wanted, containers, user, peak }: Observation, now: Millis): void {
+    this.userMemory = user.memory;
+    this.peakMemory = peak.memory;
     this.at = now;
     this.containers = containers;
     this.cpu = granted.cpu.mean * containers;
@@ -155,6 +160,15 @@ export class Agent {
       allocated: { cpu: cpu as Millicores, memory: memory as Bytes, containers },
       wanted: { cpu: wantedCpu as Millicores, memory: wantedMemory as Bytes },
     };
+  }
+
+  /** Most memory that a container of this size has used on any host lately; null where that is not known. */
+  memoryPeak(userMemory: Bytes): Bytes | null {
+    let most = 0;
+    for (const seen of this.#hosts.values()) {
+      if (seen.userMemory === userMemory && seen.peakMemory > most) most = seen.peakMemory;
+    }
+    return most > 0 ? (most as Bytes) : null;
   }
 
   /** For `list`. */

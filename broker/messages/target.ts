@@ -40,6 +40,12 @@ export const targetSchema = z.object({
   echo: z
     .object({ host: hostField, boot: bootField, observedAt: time })
     .describe('The observation that this answers: the hook judges staleness by its own clock.'),
+  peak: z
+    .object({ userMemory: memory, memory })
+    .optional()
+    .describe(
+      "Most memory that any invoker host has seen a container of this user's limit use lately: every hook counts it among its own peaks.",
+    ),
   author: z.object({
     host: hostField,
     boot: bootField,

@@ -178,6 +178,11 @@ export class Decider {
     return this.#reviser(run)?.revisesAt?.(run, used, this.#context) ?? Number.POSITIVE_INFINITY;
   }
 
+  /** What the function has used on another host, bytes: memory peaks are shared as a maximum (design §3.2). The published rules know one host. */
+  sharedMemoryPeak(fn: FunctionState, peak: number, now: Millis): void {
+    if (this.settings.preset === 'default') fn.memoryPeak.raise(peak, now, this.settings.halfLife);
+  }
+
   /** The mid-run safeguard, and the peaks. `usage` is the container's, read about now. */
   sample(run: Run, usage: UsageSample, now: Millis): SampleAction {
     const container = run.container;

@@ -189,6 +189,10 @@ async function start(options: HookOptions, release: () => void): Promise<Running
     clock,
     targetLog,
     (action) => functions.get(action)?.target,
+    (action, { userMemory, memory }) => {
+      const state = functions.get(action)?.revision?.state;
+      if (state?.userMemory === userMemory) decider.sharedMemoryPeak(state, memory, clock.monotonic());
+    },
   );
   const hook: Hook = new Hook(
     {

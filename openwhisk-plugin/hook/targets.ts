@@ -32,7 +32,9 @@ export class HeldTarget {
   concurrency = Number.NaN;
   /** Monotonic time until which it may be used; 0 when there is none. */
   validUntil = 0;
+  /** The highest seen, and when it was heard of last; of whichever host's target. */
   epoch = -1;
+  heardAt = Number.NEGATIVE_INFINITY;
   author = '';
   boot = '';
   sequence = -1;
@@ -57,6 +59,9 @@ export interface TargetSettings {
   readonly memoryMax: number;
 }
 
+/** What a target tells of the function's memory on all hosts: the user's limit that it is about, and the highest use, bytes. */
+export type SharedPeak = NonNullable<Target['peak']>;
+
 /** After this many stale times without a word of it, an epoch is forgotten: the store of leases may have been made anew. */
 const EPOCH_MEMORY = 10;
 
@@ -69,16 +74,19 @@ export class TargetDesk {
   readonly #clock: Clock;
   readonly #log: RateLimitedLog;
   readonly #find: (action: string) => HeldTarget | undefined;
+  readonly #peak: (action: string, peak: SharedPeak) => void;
   #accepted = 0;
   #elsewhere = 0;
 
-  /** `find`: the held target of a function that this host knows. */
+  /** `find`: the held target of a function that this host knows; `peak`: of one that it knows. */
   constructor(
     settings: TargetSettings,
     clock: Clock,
     log: RateLimitedLog,
     find: (action: string) => HeldTarget | undefined,
+    peak: (action: string, peak: SharedPeak) => void = () => undefined,
   ) {
+    this.#peak = peak;
     this.#settings = settings;
     this.#clock = clock;
     this.#log = log;
@@ -105,12 +113,13 @@ export class TargetDesk {
     const target = decoded.message;
     if (target.function !== action) return this.#refuse('wrong_function', action, target.function);
     const held = this.#find(action);
-    if (target.echo.host !== this.#settings.host || held === undefined) {
-      this.#elsewhere++;
-      return false;
-    }
     const now = this.#clock.monotonic();
     const { staleMillis } = this.#settings;
+    if (target.echo.host !== this.#settings.host || held === undefined) {
+      this.#elsewhere++;
+      if (held !== undefined) this.#overhear(target, held, now);
+      return false;
+    }
     const problem = this.#problem(target, held, now);
     if (problem !== null)
       return this.#refuse(problem, action, `epoch ${target.epoch}, sequence ${target.author.sequence}`);
@@ -120,12 +129,37 @@ export class TargetDesk {
     held.containers = target.containers ?? Number.NaN;
     held.concurrency = target.concurrency ?? Number.NaN;
     held.validUntil = target.echo.observedAt + staleMillis;
-    held.epoch = target.epoch;
     held.author = `${target.author.manager}@${target.author.host}`;
-    held.boot = target.author.boot;
-    held.sequence = target.author.sequence;
+    this.#owner(target, held, now);
+    this.#share(target);
     this.#accepted++;
     return true;
+  }
+
+  /**
+   * An answer to another host of the same function. A new owner is the new owner here, too: what the one before still sends is
+   * refused even before the new one has answered this host. What is held stays until it is stale.
+   */
+  #overhear(target: Target, held: HeldTarget, now: number): void {
+    if (!this.#remembered(held, now) || target.epoch > held.epoch) this.#owner(target, held, now);
+    else if (target.epoch === held.epoch && target.author.boot === held.boot) held.heardAt = now;
+    else return;
+    this.#share(target);
+  }
+
+  #owner({ epoch, author }: Target, held: HeldTarget, now: number): void {
+    held.epoch = epoch;
+    held.boot = author.boot;
+    held.sequence = author.sequence;
+    held.heardAt = now;
+  }
+
+  #share({ function: action, peak }: Target): void {
+    if (peak !== undefined && peak.memory <= this.#settings.memoryMax) this.#peak(action, peak);
+  }
+
+  #remembered(held: HeldTarget, now: number): boolean {
+    return now - held.heardAt <= EPOCH_MEMORY * this.#settings.staleMillis;
   }
 
   #problem(target: Target, held: HeldTarget, now: number): TargetRefusal | null {
@@ -135,8 +169,7 @@ export class TargetDesk {
     if (echo.observedAt > now) return 'future';
     if (now - echo.observedAt > staleMillis) return 'stale';
     if ((target.cpu ?? 0) > cpuMax || (target.memory ?? 0) > memoryMax) return 'out_of_range';
-    const remembered = now - held.validUntil <= EPOCH_MEMORY * staleMillis;
-    if (!remembered) return null;
+    if (!this.#remembered(held, now)) return null;
     if (target.epoch < held.epoch) return 'old_epoch';
     if (target.epoch > held.epoch) return null;
     if (author.boot !== held.boot) return 'wrong_author';

@@ -219,6 +219,30 @@ test('a function is registered, reported, listed, inspected, paused and resumed;
   await agents.stop();
 });
 
+test('a target tells every hook the highest memory peak among the hosts whose containers are of the same size', async (t) => {
+  const { hook, targets, start } = stage();
+  const agents = start('agents-1');
+  await settle();
+  const cpu = 500 as Millicores;
+  const size = (mebi: number) => ({ cpu: 1000 as Millicores, memory: mebibytes(mebi), shares: 256 });
+  send(hook, 1, '/guest/hello', { host: 'invoker-1', peak: { cpu, memory: mebibytes(90) } });
+  send(hook, 1, '/guest/hello', { host: 'invoker-2', peak: { cpu, memory: mebibytes(60) } });
+  // A newer version with another limit, still on its way to the other hosts.
+  send(hook, 1, '/guest/hello', { host: 'invoker-3', user: size(512), peak: { cpu, memory: mebibytes(400) } });
+  send(hook, 2, '/guest/hello', { host: 'invoker-2', peak: { cpu, memory: mebibytes(50) } });
+  await settle();
+  t.deepEqual(
+    targets.map(({ peak }) => peak),
+    [
+      { userMemory: mebibytes(256), memory: mebibytes(90) },
+      { userMemory: mebibytes(256), memory: mebibytes(90) },
+      { userMemory: mebibytes(512), memory: mebibytes(400) },
+      { userMemory: mebibytes(256), memory: mebibytes(90) },
+    ],
+  );
+  await agents.stop();
+});
+
 test('only so many agents are resident', async (t) => {
   const { hook, start } = stage();
   const agents = start('agents-1', { resident: 3 });

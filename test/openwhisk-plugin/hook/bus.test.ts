@@ -14,6 +14,7 @@ import {
   subjects,
   wildcards,
 } from '../../../broker/index.js';
+import { MIB } from '../../../config/index.js';
 import { FEATURE_LAYOUT, POLICY_WEIGHTS } from '../../../openwhisk-plugin/index.js';
 import { type FakeContainer, HookRig } from './hook-rig.js';
 
@@ -129,6 +130,69 @@ test('a target for another host or an unknown function is nothing wrong', async 
   t.like(rig.hook.inspect().targets, { elsewhere: 1, refused: {} });
   await rig.hook.stop();
 });
+
+test("an owner's first answer to another host ends the authority of the one before it here, too; what is held stays", async (t) => {
+  const { rig, container, send } = await targeted();
+  const author = { host: 'agents-1', boot: 'agents-boot', sequence: 1, manager: 'greedy' };
+  const successor = { host: 'agents-2', boot: 'successor', sequence: 1, manager: 'greedy' };
+  await send(target(rig));
+  await send(
+    target(rig, { epoch: 6, cpu: 400, author: successor, echo: { host: 'host-b', boot: 'x-boot', observedAt: 3 } }),
+  );
+  t.is(quotaOf(container), 700, 'not the answer to the other host');
+  await send(target(rig, { cpu: 500, author: { ...author, sequence: 2 } }));
+  t.is(quotaOf(container), 700, 'the owner before is not obeyed');
+  t.like(rig.hook.inspect().targets, { elsewhere: 1, refused: { old_epoch: 1 } });
+  await send(target(rig, { epoch: 6, cpu: 600, author: { ...successor, sequence: 2 } }));
+  t.is(quotaOf(container), 600);
+  await rig.hook.stop();
+});
+
+test('an epoch that is not heard of for ten stale times is forgotten, whichever host it was heard for', async (t) => {
+  const { rig, container, send } = await targeted();
+  await send(target(rig, { epoch: 900, echo: { host: 'host-b', boot: 'x-boot', observedAt: 3 } }));
+  await send(target(rig));
+  t.is(quotaOf(container), 1000);
+  // Targets are stale after 30 s: 300 s later a store of leases made anew may begin at 1.
+  rig.advance(301_000);
+  await settle();
+  await send(target(rig, { epoch: 1 }));
+  t.is(quotaOf(container), 700);
+  await rig.hook.stop();
+});
+
+for (const [title, userMemory, counts] of [
+  ['of the same size', 256 * MIB, true],
+  ['of another size', 512 * MIB, false],
+] as const) {
+  test(`a memory peak of another host in a container ${title} ${counts ? 'counts here' : 'is none here'}`, async (t) => {
+    const rig = new HookRig((config) => {
+      Object.assign(config.decision.policy, { quota: 'smallest-in-range' });
+      Object.assign(config.decision.memory, { policy: 'faasrm' });
+    });
+    await rig.start();
+    const container = rig.container({ quota: 1000 });
+    for (let i = 0; i < 3; i++) container.call(1000, 200);
+    const range = async (): Promise<number> => {
+      const connection = container.run();
+      container.work(60, 200);
+      container.answer(connection);
+      return rig.hook.explain(HELLO)[0]!.memory.lower;
+    };
+    const before = await range();
+    const peak = { userMemory, memory: 200 * MIB };
+    rig.other.publish(
+      subjects.target(HELLO),
+      encodeMessage(target(rig, { peak, echo: { host: 'host-b', boot: 'x-boot', observedAt: 3 } })),
+    );
+    await settle();
+    const after = await range();
+    // Least limit above a peak of 200 MiB: the peak / (theta_spike - .05) = 266.7 MiB, so not below the user's 256 MiB.
+    t.true(before < 100 * MIB, `${before / MIB} MiB by its own peak of 40`);
+    t.is(after, counts ? 256 * MIB : before);
+    await rig.hook.stop();
+  });
+}
 
 test('with NATS away targets go stale, nothing is affected, and all goes on when it is back', async (t) => {
   const { rig, container, send } = await targeted();
