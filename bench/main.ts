@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import { benchConcurrency } from './concurrency/sweep.js';
 import { benchEngines } from './engines/engines.js';
 import { benchFidelity, FIDELITY_MANAGERS, FIDELITY_MODES } from './fidelity/fidelity.js';
+import { benchFootprint } from './footprint/footprint.js';
 import { benchLatency } from './hook/latency.js';
 import { benchLimits } from './hook/limits.js';
 import { benchFaasrm, benchSafeguard } from './hook/safeguard.js';
@@ -15,7 +16,7 @@ import { benchWeight } from './worth/weight.js';
 
 /**
  * `npm run bench -- <name> [--output json] [--rounds N] [--seconds N] [--load X] [--seed N] [--policy P] [--manager M]
- * [--modes M,..] [--managers M,..] [--calls N] [--quick] [--long]`.
+ * [--modes M,..] [--managers M,..] [--calls N] [--containers N] [--churn N] [--quick] [--long]`.
  * Every bench prints a table; with `--output json` an array of `{name, value, unit, baseline, ratio}`. Progress goes to stderr.
  */
 const { values, positionals } = parseArgs({
@@ -28,6 +29,8 @@ const { values, positionals } = parseArgs({
     load: { type: 'string' },
     minutes: { type: 'string' },
     seed: { type: 'string', default: '1' },
+    containers: { type: 'string' },
+    churn: { type: 'string' },
     policy: { type: 'string', default: 'smallest-in-range' },
     manager: { type: 'string', default: 'fixed' },
     modes: { type: 'string' },
@@ -39,7 +42,9 @@ const { values, positionals } = parseArgs({
 
 const log = (line: string): void => console.error(line);
 
-function number(name: 'rounds' | 'seconds' | 'calls' | 'load' | 'minutes' | 'seed', otherwise: number): number {
+type Numbered = 'rounds' | 'seconds' | 'calls' | 'load' | 'minutes' | 'seed' | 'containers' | 'churn';
+
+function number(name: Numbered, otherwise: number): number {
   const text = values[name];
   if (text === undefined) return otherwise;
   const value = Number(text);
@@ -99,6 +104,16 @@ const benches: Record<string, () => Promise<BenchRow[]>> = {
       log,
     });
   },
+  footprint: () =>
+    benchFootprint({
+      functions: 1000,
+      containers: number('containers', 2000),
+      perSecond: number('calls', 500),
+      seconds: values.long ? number('minutes', 60) * 60 : number('seconds', 60),
+      churn: values.long ? number('churn', 5) : 0,
+      seed: number('seed', 1),
+      log,
+    }),
   concurrency: () => benchConcurrency({ log }),
   engines: () => benchEngines({ rounds: number('rounds', 7), millis: 250, log }),
   toy: async () => benchToy({ quick: values.quick, log }),

@@ -8,7 +8,13 @@ export interface Call {
 }
 
 /** The bytes of a `/run` as the invoker's default client sends it: one connection per call (openwhisk-observed.md §3). */
-export function runRequest(address: string, action: string, activationId: string, deadlineMillis: number): Buffer {
+export function runRequest(
+  address: string,
+  action: string,
+  activationId: string,
+  deadlineMillis: number,
+  value: object = {},
+): Buffer {
   const body = JSON.stringify({
     action_name: action,
     action_version: '0.0.1',
@@ -16,7 +22,7 @@ export function runRequest(address: string, action: string, activationId: string
     deadline: String(deadlineMillis),
     namespace: action.split('/')[1],
     transaction_id: 'bench',
-    value: {},
+    value,
   });
   const head = [
     'POST /run HTTP/1.1',

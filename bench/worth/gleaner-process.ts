@@ -11,6 +11,7 @@ const cli = fileURLToPath(new URL('../../cli/main.js', import.meta.url));
 
 /** The part of `gleaner status` that benches read. */
 export interface HookStatus {
+  readonly host: { readonly containers: number };
   readonly counters: {
     readonly started: number;
     readonly clean: number;
@@ -27,10 +28,13 @@ export interface HookStatus {
 export class GleanerProcess {
   readonly folder: string;
   readonly #config: string;
+  readonly #environment: Readonly<Record<string, string>>;
   #child: ChildProcess | undefined;
   #output = '';
 
-  constructor(overrides: Record<string, unknown>) {
+  /** `environment`: added to that of every part. */
+  constructor(overrides: Record<string, unknown>, environment: Readonly<Record<string, string>> = {}) {
+    this.#environment = environment;
     this.folder = mkdtempSync(join(tmpdir(), 'gleaner-bench-'));
     mkdirSync(join(this.folder, 'state'));
     this.#config = join(this.folder, 'gleaner.yaml');
@@ -43,6 +47,7 @@ export class GleanerProcess {
     const child = spawn(process.execPath, [cli, 'up', '--plain', '--config', this.#config], {
       stdio: ['ignore', 'pipe', 'pipe'],
       cwd: this.folder,
+      env: { ...process.env, ...this.#environment },
     });
     this.#child = child;
     const keep = (chunk: Buffer): void => {
@@ -72,7 +77,8 @@ export class GleanerProcess {
   async command(...args: string[]): Promise<unknown> {
     const { stdout } = await run(process.execPath, [cli, ...args, '--config', this.#config, '--output', 'json'], {
       cwd: this.folder,
-      timeout: 15_000,
+      timeout: 30_000,
+      maxBuffer: 64 * 1024 * 1024,
     });
     return stdout.trim() === '' ? null : JSON.parse(stdout);
   }

@@ -210,9 +210,9 @@ function* rightsFindings(survey: Survey): Generator<Finding> {
     );
 }
 
-/** Kept open per container: three or four limit and usage files (cgroup v1 has one hierarchy each). */
-const FILES_PER_CONTAINER = 8;
-const FILES_OWN = 256;
+/** Kept open per container as long as it lives; those of its samples, up to ten more, are open while there is room. */
+const FILES_PER_CONTAINER = 7;
+const FILES_OWN = 512;
 
 function* fileFindings({ openFiles }: Survey): Generator<Finding> {
   if (openFiles === null) return;

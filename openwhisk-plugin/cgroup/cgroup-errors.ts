@@ -27,3 +27,15 @@ export class CgroupReadOnlyError extends GleanerError {
     });
   }
 }
+
+/** This process may open no more files. */
+export class CgroupOpenFilesError extends GleanerError {
+  readonly code = 'GLN_CGROUP_OPEN_FILES';
+
+  constructor(path: string, cause: unknown) {
+    super(`${path} cannot be opened: this process has too many files open`, {
+      hint: 'Raise LimitNOFILE of the unit (or ulimit -Hn) to 65536; gleaner doctor says for how many containers it is enough.',
+      cause,
+    });
+  }
+}

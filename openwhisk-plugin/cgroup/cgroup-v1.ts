@@ -6,8 +6,8 @@ import type { LimitFiles, MemoryPaths } from './limit-files.js';
 export class CgroupV1Files implements LimitFiles {
   readonly version = 1;
   readonly period: number;
-  readonly paths: MemoryPaths;
   readonly #cpuDirectory: string;
+  readonly #memoryDirectory: string;
   readonly #shares: ControlFile | null;
   readonly #quota: ControlFile | null;
   readonly #burst: ControlFile | null;
@@ -16,6 +16,7 @@ export class CgroupV1Files implements LimitFiles {
 
   constructor(cpuDirectory: string | null, memoryDirectory: string | null, userPeriod: number) {
     this.#cpuDirectory = cpuDirectory ?? '';
+    this.#memoryDirectory = memoryDirectory ?? '';
     const cpu = (name: string): ControlFile | null =>
       cpuDirectory === null ? null : ControlFile.open(join(cpuDirectory, name), 'r+');
     const memory = (name: string): ControlFile | null =>
@@ -29,8 +30,11 @@ export class CgroupV1Files implements LimitFiles {
     const microseconds = period?.number() ?? UNREADABLE;
     period?.close();
     this.period = microseconds > 0 ? microseconds : userPeriod;
-    const at = (name: string): string => join(memoryDirectory ?? '', name);
-    this.paths = {
+  }
+
+  get paths(): MemoryPaths {
+    const at = (name: string): string => join(this.#memoryDirectory, name);
+    return {
       version: 1,
       limit: at('memory.limit_in_bytes'),
       swap: this.#memoryAndSwap ? at('memory.memsw.limit_in_bytes') : null,

@@ -5,7 +5,6 @@ import type { LimitFiles, MemoryPaths } from './limit-files.js';
 /** cgroup v2: one directory, whose files are there only where the controller is delegated (field-notes A2-23). */
 export class CgroupV2Files implements LimitFiles {
   readonly version = 2;
-  readonly paths: MemoryPaths;
   readonly #directory: string;
   readonly #weight: ControlFile | null;
   readonly #max: ControlFile | null;
@@ -26,13 +25,17 @@ export class CgroupV2Files implements LimitFiles {
     this.#memory = open(hasMemory, 'memory.max');
     this.#swap = open(hasMemory, 'memory.swap.max');
     this.#low = open(hasMemory, 'memory.low');
-    this.paths = {
+  }
+
+  get paths(): MemoryPaths {
+    const at = (name: string): string => join(this.#directory, name);
+    return {
       version: 2,
-      limit: join(directory, 'memory.max'),
-      swap: this.#swap ? join(directory, 'memory.swap.max') : null,
-      usage: join(directory, 'memory.current'),
-      stat: join(directory, 'memory.stat'),
-      events: join(directory, 'memory.events'),
+      limit: at('memory.max'),
+      swap: this.#swap ? at('memory.swap.max') : null,
+      usage: at('memory.current'),
+      stat: at('memory.stat'),
+      events: at('memory.events'),
     };
   }
 

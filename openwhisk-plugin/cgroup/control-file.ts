@@ -1,5 +1,5 @@
 import { closeSync, openSync, readSync, writeSync } from 'node:fs';
-import { CgroupNotFoundError, CgroupReadOnlyError } from './cgroup-errors.js';
+import { CgroupNotFoundError, CgroupOpenFilesError, CgroupReadOnlyError } from './cgroup-errors.js';
 
 /** `max` of v2, -1 and PAGE_COUNTER_MAX of v1. */
 export const UNLIMITED = Number.POSITIVE_INFINITY;
@@ -27,21 +27,20 @@ export type WriteError = 'EBUSY' | 'EINVAL' | 'gone' | 'other';
  * cgroup answers ENODEV instead of hitting whatever has its name now. Nothing is allocated where nothing fails.
  */
 export class ControlFile {
-  readonly path: string;
   #descriptor: number;
 
-  private constructor(path: string, descriptor: number) {
-    this.path = path;
+  private constructor(descriptor: number) {
     this.#descriptor = descriptor;
   }
 
-  /** Null where the kernel does not offer the file. Throws CgroupReadOnlyError. */
+  /** Null where the kernel does not offer the file. Throws CgroupReadOnlyError, CgroupNotFoundError, CgroupOpenFilesError. */
   static open(path: string, mode: 'r' | 'r+'): ControlFile | null {
     try {
-      return new ControlFile(path, openSync(path, mode));
+      return new ControlFile(openSync(path, mode));
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code;
       if (code === 'ENOENT' || code === 'ENODEV') return null;
+      if (code === 'EMFILE' || code === 'ENFILE') throw new CgroupOpenFilesError(path, error);
       if (mode === 'r+') throw new CgroupReadOnlyError(path, error);
       throw new CgroupNotFoundError(`${path} cannot be read`, {
         hint: 'Gleaner needs root to read cgroups.',

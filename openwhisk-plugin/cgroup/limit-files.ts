@@ -38,6 +38,7 @@ export interface LimitFiles {
   /** `memory.low`; null also where it is written, 'unsupported' on v1. */
   protect(amount: number): WriteError | null | 'unsupported';
   protection(): number;
+  /** Made when asked for: two thousand containers would keep ten thousand texts for the one that lowers its memory. */
   readonly paths: MemoryPaths;
   close(): void;
 }

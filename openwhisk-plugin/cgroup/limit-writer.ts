@@ -117,7 +117,9 @@ function joined(first: CgroupV1Files, second: CgroupV2Files): LimitFiles {
     writeSwap: (limit, swap) => memory.writeSwap(limit, swap),
     protect: (amount) => memory.protect(amount),
     protection: () => memory.protection(),
-    paths: memory.paths,
+    get paths() {
+      return memory.paths;
+    },
     close: () => {
       first.close();
       second.close();

@@ -27,6 +27,9 @@ import {
   EngineUnsupportedError,
 } from './engine-errors.js';
 
+/** Inspections of one pass at a time: one slot of the client stays free for a container that starts meanwhile. */
+const PARALLEL = 3;
+
 export interface DockerEngineOptions {
   readonly socketPath?: string;
   readonly managed: ManagedFilter;
@@ -136,8 +139,12 @@ export class DockerEngine implements ContainerEngine {
     await this.#readBridges();
     const listed = await this.#client.get('/containers/json', listSchema);
     const managed = listed.filter((container) => this.#isManaged(container.Names));
-    const infos = await Promise.all(managed.map((container) => this.#inspect(container.Id)));
-    return infos.filter((info) => info !== null);
+    const infos: ContainerInfo[] = [];
+    await inTurns(managed, async (container) => {
+      const info = await this.#inspect(container.Id);
+      if (info !== null) infos.push(info);
+    });
+    return infos;
   }
 
   close(): void {
@@ -177,20 +184,20 @@ export class DockerEngine implements ContainerEngine {
     await this.#readBridges();
     const listed = await this.#client.get('/containers/json', listSchema);
     const running = new Set<string>();
-    const inspections: Promise<void>[] = [];
+    const inspections: (() => Promise<void>)[] = [];
     for (const container of listed) {
       if (!this.#isManaged(container.Names)) continue;
       running.add(container.Id);
       const known = this.#known.get(container.Id);
-      if (!known) inspections.push(this.#learn(container.Id));
-      else if (known.info && full) inspections.push(this.#again(container.Id, known));
+      if (!known) inspections.push(() => this.#learn(container.Id));
+      else if (known.info && full) inspections.push(() => this.#again(container.Id, known));
       else if (known.info) this.#setPaused(container.Id, known, container.State === 'paused');
     }
     const now = this.#clock.wall();
     for (const [id, known] of this.#known) {
       if (!running.has(id) && known.seenIn < pass) this.#ended(id, now);
     }
-    await Promise.all(inspections);
+    await inTurns(inspections, (inspect) => inspect());
   }
 
   async #readBridges(): Promise<void> {
@@ -309,4 +316,14 @@ export class DockerEngine implements ContainerEngine {
   #isManaged(names: readonly string[] | null | undefined): boolean {
     return (names ?? []).some((name) => this.#managed(name.replace(/^\//, '')));
   }
+}
+
+/** A few at a time: each call's deadline begins when it is made, so that thousands of containers never wait each other out. */
+async function inTurns<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const left = items.values();
+  await Promise.all(
+    Array.from({ length: PARALLEL }, async () => {
+      for (const item of left) await work(item);
+    }),
+  );
 }

@@ -149,7 +149,7 @@ export class Sampler {
 
   #compare(container: Container): void {
     // Idle containers are only looked at here: what they keep in use counts for the headroom.
-    if (container.running === 0) container.probe.sample(container.sample);
+    if (container.running === 0) container.sample.workingSet = Math.max(0, container.probe.workingSet()) as Bytes;
     const { handle, revision } = container;
     // Modes that write nothing repair nothing.
     if (!this.#mayWrite() || container.ended || container.memoryBusy || revision === null || !revision.fn.enforced)

@@ -26,6 +26,8 @@ export interface UsageProbe {
   cpu(): number;
   /** False when the cgroup is gone. */
   sample(into: UsageSample): boolean;
+  /** What is in use, as in a sample: cheaper than one, for a container that is idle; -1 when the cgroup is gone. */
+  workingSet(): number;
   resetPeak(): void;
   close(): void;
 }

@@ -207,6 +207,13 @@ class SimUsageProbe implements UsageProbe {
     return true;
   }
 
+  workingSet(): number {
+    const slot = this.#slot();
+    if (slot < 0) return -1;
+    this.#host.cpu.settle(slot, this.#host.now);
+    return Math.round(this.#host.cpu.workingSet(slot));
+  }
+
   resetPeak(): void {
     const slot = this.#slot();
     if (slot < 0) return;

@@ -61,11 +61,11 @@ test('NATS that refuses, and too few open files, are said with advice, and are n
     { level: 'warn', found: 'wrong credentials' },
   );
   t.true(isManageable(refused));
-  // (1024 - 256) / 8 = 96 containers
+  // (1024 - 512) / 7 = 73 containers
   const few = findings({ ...good, openFiles: { soft: 1024, hard: 4096 } });
   t.like(
     few.find(({ check }) => check === 'open files'),
-    { level: 'warn', found: '1024: enough for 96 containers' },
+    { level: 'warn', found: '1024: enough for 73 containers' },
   );
   t.false(JSON.stringify(findings({ ...good, natsServers: servers })).includes('secret'));
 });

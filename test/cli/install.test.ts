@@ -125,7 +125,7 @@ test('what runs is installed, and neither tests nor development packages; a seco
   t.is(readlinkSync(layout.at(layout.current)), `releases/${first.release}`);
   t.is(statSync(layout.at(join(layout.releases, first.release, 'dist/cli/main.js'))).mode & 0o111, 0o111);
   const unit = read(UNIT);
-  t.true(unit.includes(`ExecStart=${process.execPath} --enable-source-maps /opt/gleaner/current/dist/cli/main.js`));
+  t.true(unit.includes(`ExecStart=${process.execPath} --max-semi-space-size=4 /opt/gleaner/current/dist/cli/main.js`));
   t.true(unit.includes(`ExecStopPost=${process.execPath} /opt/gleaner/current/dist/cli/main.js`));
 
   const before = times(layout.root);

@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs';
 import test from 'ava';
 import { ManualTime } from '../../../config/index.js';
 import { CgroupUsageMonitor, emptySample } from '../../../openwhisk-plugin/index.js';
@@ -157,5 +158,26 @@ test('memory in use on the host is what is not available', (t) => {
   t.is(monitor.hostMemoryInUse() as number, 683520 * 1024);
   tree.write('proc/meminfo', '');
   t.is(monitor.hostMemoryInUse() as number, Number.MAX_SAFE_INTEGER, 'unknown counts as full');
+  close();
+});
+
+test('a container that was not sampled for long gives its descriptors back, and is sampled as before when it runs again', (t) => {
+  // Room for 64 samples, the least there is.
+  const { tree, monitor, probe, sample, put, close } = v2({ 'memory.current': `${90 * MIB}\n` });
+  tree.write('proc/self/limits', 'Max open files            512                  512                  files     \n');
+  const tight = new CgroupUsageMonitor({ root: tree.root, clock: new ManualTime() });
+  const descriptors = (): number => readdirSync('/proc/self/fd').length;
+  const before = descriptors();
+  const probes = Array.from({ length: 70 }, () => tight.open(info()));
+  for (const each of probes) t.true(each.sample(sample));
+  // Two kept of each (usage and peak, where this tree has one), six more of those sampled last: fewer than for 70.
+  t.true(descriptors() - before <= 70 * 2 + 64 * 6, `${descriptors() - before}`);
+  put('memory.current', `${95 * MIB}\n`);
+  t.is(probes[0]!.workingSet(), 95 * MIB, 'closed: read all the same');
+  t.true(probes[0]!.sample(sample));
+  t.is(sample.workingSet as number, 95 * MIB);
+  for (const each of [...probes, probe]) each.close();
+  t.true(descriptors() <= before, 'none is left');
+  monitor.close();
   close();
 });

@@ -6,7 +6,7 @@ import { Recorder } from './recorder.js';
 import { idOf, inspectOf, json, NETWORKS, type StubContainer, stubEngine, VERSION } from './stub-engine.js';
 
 /** A scripted engine: what runs, whom it tells, and how long an inspect takes. */
-async function scripted(options: { every?: number } = {}) {
+async function scripted(options: { every?: number; deadline?: number } = {}) {
   const running = new Map<string, StubContainer>();
   const streams = new Set<ServerResponse>();
   const networks = [...NETWORKS];
@@ -48,7 +48,7 @@ async function scripted(options: { every?: number } = {}) {
   const engine = new DockerEngine({
     socketPath: stub.socketPath,
     managed: managedByPrefix('wsk'),
-    deadline: millis(2000),
+    deadline: millis(options.deadline ?? 2000),
     reconcileEvery: millis(options.every ?? 3_600_000),
   });
   const recorder = new Recorder();
@@ -245,6 +245,21 @@ test('a container whose inspect cannot be read is counted and does not hide the 
     ['wsk0_2_guest_f'],
   );
   t.is(s.engine.unreadable, 1);
+  await s.close();
+});
+
+test('so many containers that inspecting them takes longer than one call may are all learned, and one slot stays free', async (t) => {
+  // 200 answers of 20 ms take 1 s even where four run at once; a call may take 800 ms, waiting for its slot included.
+  const s = await scripted({ deadline: 800 });
+  // Identifiers are filled up with `a`: from 0x1000 on they differ in four digits.
+  for (let n = 0; n < 200; n++) s.add(0x1000 + n);
+  s.state.inspectDelay = 20;
+  await s.engine.start(s.recorder);
+  t.is(s.recorder.started.length, 200);
+  t.is(s.recorder.lines.at(-1), 'reconciled');
+  // Three inspections and the event stream.
+  t.true(s.stub.most() <= 4, `${s.stub.most()} open at once`);
+  t.is((await s.engine.snapshot()).length, 200);
   await s.close();
 });
 

@@ -82,6 +82,10 @@ export class FakeCgroup implements LimitHandle, UsageProbe {
     return true;
   }
 
+  workingSet(): number {
+    return this.gone ? -1 : this.usage.workingSet;
+  }
+
   resetPeak(): void {}
 
   close(): void {

@@ -1,0 +1,58 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test from 'ava';
+import { FileBudget } from '../../../openwhisk-plugin/cgroup/file-budget.js';
+
+/** Notes who had to close its files. */
+function users(count: number, rested: number[]): { rest(): void }[] {
+  return Array.from({ length: count }, (_, i) => ({ rest: () => rested.push(i) }));
+}
+
+test('whoever was sampled longest ago closes its files when another needs them', (t) => {
+  // 512 of the process's own, 7 for each of 67 containers, 10 for each sampled: (512 + 469 + 10 x 66 - 512 - 469) / 10 = 66.
+  const budget = new FileBudget(512 + 67 * 7 + 10 * 66);
+  const rested: number[] = [];
+  const all = users(67, rested);
+  for (const _ of all) budget.opened();
+  t.is(budget.most, 66);
+  for (const user of all.slice(0, 66)) budget.use(user);
+  t.deepEqual(rested, []);
+  // 0 is sampled again, so 1 is the oldest when the last one comes.
+  budget.use(all[0]!);
+  budget.use(all[66]!);
+  t.deepEqual(rested, [1]);
+  t.is(budget.inUse, 66);
+});
+
+test('each container that starts takes seven descriptors from the samples, and gives them back', (t) => {
+  const budget = new FileBudget(512 + 10 * 100);
+  t.is(budget.most, 100);
+  const [first, ...rest] = users(10, []);
+  for (const user of [first!, ...rest]) {
+    budget.opened();
+    budget.use(user);
+  }
+  // 1000 - 70 = 930, 93 samples
+  t.is(budget.most, 93);
+  budget.closed(first!);
+  t.is(budget.inUse, 9);
+  // 1000 - 63 = 937
+  t.is(budget.most, 93);
+  t.true(new FileBudget(100).most > 0, 'even where there are far too few');
+});
+
+test('the limit is read from the process, and a root without /proc has a usual one', (t) => {
+  const root = mkdtempSync(join(tmpdir(), 'glcg-budget-'));
+  t.teardown(() => rmSync(root, { recursive: true }));
+  // (65536 - 512) / 10 = 6502
+  t.is(FileBudget.ofProcess(root).most, 6502);
+  mkdirSync(join(root, 'proc/self'), { recursive: true });
+  writeFileSync(
+    join(root, 'proc/self/limits'),
+    'Limit                     Soft Limit           Hard Limit           Units     \n' +
+      'Max processes             96365                96365                processes \n' +
+      'Max open files            20512                20512                files     \n',
+  );
+  t.is(FileBudget.ofProcess(root).most, 2000);
+});
