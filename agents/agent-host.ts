@@ -31,6 +31,7 @@ import {
   StepTimes,
   type Timers,
 } from '../config/index.js';
+import { ActionSettingsWatch, withinBounds } from './action-settings.js';
 import { Agent } from './agent.js';
 import { FEATURES } from './features.js';
 import { MeanFieldView } from './mean-field-view.js';
@@ -119,6 +120,7 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
   });
   const handOver = new HandOver({ objects: broker.objects(objectStores.policies), agents, clock, timers, logger });
   const adviser = new SizeAdviser(run.resident ?? 1000);
+  const owners = new ActionSettingsWatch(broker, logger);
   const counts: AgentHostCounts = { observations: 0, targets: 0, elsewhere: 0, wrongSubject: 0, failedDecisions: 0 };
   const refused =
     (what: string) =>
@@ -180,7 +182,7 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
   };
 
   const send = (agent: Agent, observation: Observation, decision: Decision, epoch: number): void => {
-    const { actions, ...wish } = decision;
+    const { actions, ...wish } = withinBounds(decision, owners.of(agent.fn)?.bounds);
     const peak = agent.memoryPeak(observation.user.memory);
     const target: Target = {
       v: 1,
@@ -351,6 +353,7 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
     async stop() {
       cancelPartial();
       cancelStatus();
+      owners.stop();
       service.stop();
       for (const subscription of subscriptions) subscription.unsubscribe();
       await shards.stop();

@@ -3,6 +3,7 @@ import { agentsService } from './contracts/agents-service.js';
 import { aggregatorService } from './contracts/aggregator-service.js';
 import type { ServiceContract } from './contracts/contract.js';
 import { hookService } from './contracts/hook-service.js';
+import { actionSettingsSchema } from './messages/action-settings.js';
 import { agentReportSchema } from './messages/agent-report.js';
 import { agentsPartialSchema } from './messages/agents-partial.js';
 import { eventSchema } from './messages/event.js';
@@ -95,6 +96,12 @@ export const bucketCatalogue: readonly CatalogueEntry[] = [
     route: 'operator, agents → hooks',
     describes: "An activation policy's parameters, for one function or for all.",
     schema: policyParametersSchema,
+  },
+  {
+    where: `${buckets.actions} / \`<fn>\``,
+    route: 'operator → hooks, agents',
+    describes: "What an action's owner says by annotations, as `gleaner actions follow` reads them.",
+    schema: actionSettingsSchema,
   },
 ];
 

@@ -67,6 +67,7 @@ const WATCHED = [
   wildcards.events,
   `$KV.${buckets.mode}.>`,
   `$KV.${buckets.functions}.>`,
+  `$KV.${buckets.actions}.>`,
 ];
 const JETSTREAM = '$JS.API.INFO';
 
@@ -90,6 +91,7 @@ export function permissionsOf(role: Role, host = '*'): Permissions {
           JETSTREAM,
           ...readBucket(buckets.mode),
           ...readBucket(buckets.policy),
+          ...readBucket(buckets.actions),
         ],
         subscribe: [
           wildcards.targets,
@@ -97,6 +99,7 @@ export function permissionsOf(role: Role, host = '*'): Permissions {
           ...DISCOVERY,
           `$KV.${buckets.mode}.>`,
           `$KV.${buckets.policy}.>`,
+          `$KV.${buckets.actions}.>`,
           inbox,
         ],
       };
@@ -111,6 +114,7 @@ export function permissionsOf(role: Role, host = '*'): Permissions {
           ...ANSWERS,
           JETSTREAM,
           ...writeBucket(buckets.functions),
+          ...readBucket(buckets.actions),
           ...writeBucket(buckets.leases, '*'),
           ...writeBucket(buckets.policy),
           ...objects(objectStores.policies),
@@ -119,7 +123,11 @@ export function permissionsOf(role: Role, host = '*'): Permissions {
         subscribe: [
           wildcards.observations,
           `${SUBJECT_PREFIX}.meanfield`,
+<<<<<<< HEAD
           `$KV.${buckets.leases}.>`,
+=======
+          `$KV.${buckets.actions}.>`,
+>>>>>>> 8065ef3 (Tell hooks and agents what owners say by annotations, and keep the weight that was paid for where an action was made smaller)
           ...endpoints(services.agents, host),
           ...DISCOVERY,
           inbox,
@@ -152,6 +160,7 @@ export function permissionsOf(role: Role, host = '*'): Permissions {
           JETSTREAM,
           ...writeBucket(buckets.mode),
           ...writeBucket(buckets.policy),
+          ...writeBucket(buckets.actions),
         ],
         subscribe: [...WATCHED, `$KV.${buckets.policy}.>`, inbox],
       };

@@ -57,6 +57,7 @@ export const buckets = {
   mode: 'gleaner_mode',
   leases: 'gleaner_leases',
   policy: 'gleaner_policy',
+  actions: 'gleaner_actions',
 } as const;
 
 export const objectStores = { policies: 'gleaner_policies' } as const;

@@ -4,4 +4,5 @@ export * from './concurrency/index.js';
 export * from './docker-platform/index.js';
 export * from './freyr-2021/index.js';
 export * from './host/index.js';
+export * from './right-sizing/index.js';
 export * from './workload/index.js';

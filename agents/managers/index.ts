@@ -9,7 +9,7 @@ export * from './hpa-vpa.js';
 export * from './kpa.js';
 export * from './registry.js';
 export * from './right-size.js';
-export { busyMillis, CONTAINERS_MAX, guarded, isSound, NO_WISH } from './sound.js';
+export { afterOom, busyMillis, CONTAINERS_MAX, guarded, isSound, NO_WISH } from './sound.js';
 export {
   type BucketScheme,
   CPU_BUCKETS,

@@ -81,8 +81,8 @@ export function recentPeak(state: RightSizeState, halfLife: number, now: number)
  * Sets each action's nominal memory from its history (design §3, memory): OpenWhisk admits by nominal memory, so only a smaller
  * `limits.memory` makes room for more warm containers. Peak + margin, rounded up to a size. It rises at once and falls only after
  * enough calls and some time; an OOM kill gives the user's size back, at the user's own limit one step of 20 % or 100 MB more, once,
- * however often it is killed (field-notes A3-03). CPU follows memory in OpenWhisk, so a smaller container's weight
- * is made up for: what the user paid for stays. The containers' limits are left alone.
+ * however often it is killed (field-notes A3-03). CPU follows memory in OpenWhisk; hooks make up for a smaller container's weight
+ * (`FunctionState.paidFactor`). The containers' limits are left alone.
  */
 export function rightSizeManager(constants: RightSizeConstants): ResourceManager<RightSizeState> {
   return {
@@ -141,7 +141,6 @@ export function rightSizeManager(constants: RightSizeConstants): ResourceManager
         state: changed ? { ...state, nominal: next, previous: nominal, changedAt: now, calls: 0 } : state,
         decision: {
           nominalMemory: next as Bytes,
-          ...(limit < user ? { weightFactor: user / limit } : {}),
           actions: [0, 0, Math.sign(next - nominal)],
         },
       };

@@ -1,94 +1,111 @@
 import { LRUCache } from 'lru-cache';
 import type { HostUserMemory, Observation, SizeAdvice } from '../../broker/index.js';
-import { type Bytes, type Millis, SeededRandom } from '../../config/index.js';
+import type { Bytes, Millis } from '../../config/index.js';
 import {
+  afterOom,
   busyMillis,
   isSound,
+  nominalSize,
   RIGHT_SIZE_DEFAULT,
   type RightSizeConstants,
-  type RightSizeState,
-  recentPeak,
-  rightSizeManager,
 } from '../managers/index.js';
-import type { ResourceManager } from '../resource-manager.js';
 
 /** cgroup v1 weight of a container as large as its host's user-memory (field-notes A1-03: shares = 1024 x memory / user-memory). */
 const WHOLE_SHARES = 1024;
 /** Hosts whose user-memory is known. */
 const HOSTS_MAX = 10_000;
-
+/**
+ * Peaks lose half of themselves in a day, where the manager's do in an hour: a change of an action is dear, and what comes once a day is
+ * to be remembered the next (the vertical pod autoscaler's half-life, simppo-aware.md §4.5).
+ */
+const ADVICE: RightSizeConstants = { ...RIGHT_SIZE_DEFAULT, halfLife: 86_400_000 as Millis };
 /** OpenWhisk removes a container that idles for so long (field-notes C2): one not heard of since is gone, ms. */
 const IDLE_LIFE = 600_000;
 
 /** What was seen of one function; amounts as in {@link SizeAdvice}. */
 class Sizing {
-  state: RightSizeState;
   /** By host, when it was last heard of and how many there were. */
   readonly hosts = new Map<string, { at: Millis; containers: number }>();
   limit = 0;
-  size = 0;
+  /** The largest limit it ever had: what its user asked for, as far as was seen. */
+  most = 0;
   highest = 0;
+  /** Decayed up to `until`. */
+  peak = 0;
+  /** Peaks of the newest steps, which count whole (field-notes A3-15). */
+  readonly newest: number[] = [];
   calls = 0;
   callsAtLimit = 0;
   busy = 0;
   coldStarts = 0;
   kills = 0;
-  killedAt: number | null = null;
+  killedAt = 0;
   readonly since: Millis;
   until: Millis;
 
-  constructor(state: RightSizeState, now: Millis) {
-    this.state = state;
+  constructor(now: Millis) {
     this.since = now;
     this.until = now;
+  }
+
+  recent(halfLife: number, now: Millis): number {
+    return Math.max(this.peak * 2 ** (-Math.max(0, now - this.until) / halfLife), ...this.newest);
+  }
+
+  see(observation: Observation, { halfLife, recent }: RightSizeConstants, now: Millis): void {
+    const { user, peak, activations, control } = observation;
+    const calls = activations + control.activations;
+    this.peak *= 2 ** (-Math.max(0, now - this.until) / halfLife);
+    this.until = now;
+    if (calls > 0 && peak.memory > 0) {
+      this.highest = Math.max(this.highest, peak.memory);
+      this.peak = Math.max(this.peak, peak.memory);
+      this.newest.push(peak.memory);
+      if (this.newest.length > recent) this.newest.shift();
+    }
+    // In a step in which the limit changes the smaller one may be what killed, and is what is safe to blame.
+    const least = this.limit > 0 ? Math.min(this.limit, user.memory) : user.memory;
+    this.callsAtLimit = (user.memory === this.limit ? this.callsAtLimit : 0) + calls;
+    this.limit = user.memory;
+    this.most = Math.max(this.most, user.memory);
+    this.calls += calls;
+    this.busy += busyMillis(observation);
+    this.coldStarts += observation.coldStarts;
+    this.hosts.set(observation.host, { at: now, containers: observation.containers });
+    if (observation.oomKills > 0) {
+      // A kill proves that more was needed than the limit, whether or not it was sampled (field-notes A3-02).
+      this.kills += observation.oomKills;
+      this.killedAt = least;
+      this.peak = Math.max(this.peak, least);
+    }
   }
 }
 
 /**
- * What functions' calls say about the memory of their actions, whatever manager they have: the rule of manager `right-size`, with
- * its evidence. It wishes nothing; who may change actions asks it (`gleaner actions`).
+ * What functions' calls say about the memory of their actions, whatever manager they have: peaks and the margin of manager
+ * `right-size`, with the evidence. It wishes nothing; who may change actions asks it (`gleaner actions`).
  */
 export class SizeAdviser {
-  readonly #rule: ResourceManager<RightSizeState>;
   readonly #constants: RightSizeConstants;
   readonly #sizings: LRUCache<string, Sizing>;
   readonly #userMemory: LRUCache<string, number>;
-  /** `right-size` draws nothing. */
-  readonly #random = new SeededRandom(1);
 
-  constructor(functions: number, constants: RightSizeConstants = RIGHT_SIZE_DEFAULT) {
+  constructor(functions: number, constants: RightSizeConstants = ADVICE) {
     this.#constants = constants;
-    this.#rule = rightSizeManager(constants);
     this.#sizings = new LRUCache({ max: Math.max(1, functions) });
     this.#userMemory = new LRUCache({ max: HOSTS_MAX });
   }
 
   observe(observation: Observation, now: Millis): void {
-    const { function: fn, user, peak, activations, control, host } = observation;
+    const { function: fn, user } = observation;
     if (!isSound(observation) || !(user.memory > 0)) return;
     this.#learnHost(observation);
     let sizing = this.#sizings.get(fn);
     if (sizing === undefined) {
-      sizing = new Sizing(this.#rule.initialState(fn), now);
+      sizing = new Sizing(now);
       this.#sizings.set(fn, sizing);
     }
-    const view = { observation, features: [], others: null, price: null, random: this.#random };
-    const { state, decision } = this.#rule.decide(sizing.state, view, now);
-    const calls = activations + control.activations;
-    sizing.state = state;
-    sizing.size = decision.nominalMemory ?? user.memory;
-    sizing.callsAtLimit = (user.memory === sizing.limit ? sizing.callsAtLimit : 0) + calls;
-    sizing.limit = user.memory;
-    if (calls > 0) sizing.highest = Math.max(sizing.highest, peak.memory);
-    sizing.calls += calls;
-    sizing.busy += busyMillis(observation);
-    sizing.coldStarts += observation.coldStarts;
-    sizing.hosts.set(host, { at: now, containers: observation.containers });
-    sizing.until = now;
-    if (observation.oomKills > 0) {
-      sizing.kills += observation.oomKills;
-      sizing.killedAt = user.memory;
-    }
+    sizing.see(observation, this.#constants, now);
   }
 
   get functions(): number {
@@ -119,19 +136,23 @@ export class SizeAdviser {
   }
 
   #adviceOf(fn: string, sizing: Sizing, now: Millis): SizeAdvice {
-    const { limit, size, highest, calls, callsAtLimit, busy, coldStarts, hosts, kills, killedAt } = sizing;
+    const { limit, most, highest, calls, callsAtLimit, busy, coldStarts, hosts, kills, killedAt } = sizing;
+    const { halfLife, marginShare, marginLeast } = this.#constants;
     let containers = 0;
     for (const [host, one] of hosts) {
       if (now - one.at > IDLE_LIFE) hosts.delete(host);
       else containers += one.containers;
     }
-    const seen = (sizing.until - sizing.since) as Millis;
+    const recent = sizing.recent(halfLife, now);
+    const seen = Math.max(0, now - sizing.since) as Millis;
+    const killed = kills > 0 && killedAt >= limit ? afterOom(killedAt) : 0;
+    const wanted = Math.max(killed, recent + Math.max(marginShare * recent, marginLeast));
     return {
       function: fn,
       limit: limit as Bytes,
-      size: size as Bytes,
+      size: (recent > 0 ? nominalSize(wanted, most, this.#constants) : limit) as Bytes,
       highest: highest as Bytes,
-      recent: recentPeak(sizing.state, this.#constants.halfLife, now) as Bytes,
+      recent: recent as Bytes,
       calls,
       callsAtLimit,
       seen,
@@ -140,7 +161,7 @@ export class SizeAdviser {
       coldStarts,
       containers,
       kills,
-      killedAt: killedAt as Bytes | null,
+      killedAt: kills > 0 ? (killedAt as Bytes) : null,
     };
   }
 }

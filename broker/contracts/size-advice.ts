@@ -5,14 +5,12 @@ import { count, functionField, hostField, memory, nonNegative, time } from '../m
 export const sizeAdviceSchema = z.object({
   function: functionField,
   limit: memory.describe('Memory of its newest containers.'),
-  size: memory.describe(
-    'Smallest size that holds the peaks of late with a margin; the limit itself where too few calls were seen.',
-  ),
+  size: memory.describe('Smallest size that holds the peaks of late with a margin, however few calls were seen.'),
   highest: memory.describe('Highest working set that any call had.'),
   recent: memory.describe('The same, older ones counting less.'),
   calls: count.describe('Seen since the agent began, and of these since the limit was last another.'),
   callsAtLimit: count,
-  seen: time.describe('From the first to the newest observation.'),
+  seen: time.describe('Since its first observation.'),
   rate: nonNegative.describe('Calls a second over that time.'),
   busy: time.describe('Time that one call keeps a container busy, mean.'),
   coldStarts: count,

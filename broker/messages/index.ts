@@ -1,3 +1,4 @@
+export * from './action-settings.js';
 export * from './agent-report.js';
 export * from './agents-partial.js';
 export * from './codec.js';

@@ -1,10 +1,12 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { concurrencyStudy, studyVerdicts } from '../../simulator/index.js';
+import { concurrencyStudy, sizingStudy, studyVerdicts } from '../../simulator/index.js';
 import { EXIT } from '../exit.js';
 import { json, processScreen } from '../output.js';
+import { stderrProgress } from '../progress.js';
 import { concurrencyReport } from '../reproduce/concurrency.js';
+import { sizingMissed, sizingReport } from '../reproduce/right-sizing.js';
 import { addOutputOption, type OutputOptions } from './common.js';
 import { wholeNumber } from './simulation-options.js';
 
@@ -57,6 +59,31 @@ function reproduceConcurrency(seeds: number, starts: readonly number[], command:
   };
 }
 
+/** Thirty hosts of eight cores, from scarce to nearly ample; `quick`: a fifth of it. Load .25 is that of the sample as recorded. */
+const SIZING = { hosts: 30, cores: 8, memoryMiB: 131_072, userMemoryMiB: [4096, 6144, 8192], load: 0.25 } as const;
+const SIZING_QUICK = { ...SIZING, hosts: 6, functions: 200, userMemoryMiB: [6144] } as const;
+const SIZING_SEEDS = 5;
+const SIZING_QUICK_SEEDS = 2;
+
+function reproduceRightSizing(seeds: number, quick: boolean, command: string): Reproduction {
+  const progress = stderrProgress();
+  const shape = quick ? SIZING_QUICK : SIZING;
+  try {
+    const rows = sizingStudy({
+      ...shape,
+      seeds: Array.from({ length: seeds }, (_, i) => i + 1),
+      onRun: (done, all) => progress.update(done / all, `${done} of ${all} runs`),
+    });
+    return {
+      markdown: sizingReport(rows, { command, seeds, hosts: shape.hosts, load: shape.load }),
+      figures: { rows },
+      missed: sizingMissed(rows),
+    };
+  } finally {
+    progress.end();
+  }
+}
+
 export function addReproduce(program: Command): void {
   const reproduce = program.command('reproduce').description('published results, run again: ours beside theirs');
   addStudy(
@@ -69,5 +96,20 @@ export function addReproduce(program: Command): void {
       const { quick, seeds = quick ? QUICK_SEEDS : SEEDS } = options;
       const command = `gleaner reproduce concurrency${quick ? ' --quick' : ''}${options.seeds ? ` --seeds ${seeds}` : ''}`;
       deliver('concurrency', reproduceConcurrency(seeds, quick ? STARTS.slice(0, 1) : STARTS, command), options);
+    });
+  addStudy(
+    reproduce,
+    'right-sizing',
+    'cold starts, response and OOM kills before and after smaller action sizes, on the held-out half hour of the Azure sample (five minutes; --quick: ten seconds); exits with 1 where a goal is missed',
+  )
+    .option(
+      '--seeds <n>',
+      `so many seeds, from 1 on (default ${SIZING_SEEDS}; with --quick ${SIZING_QUICK_SEEDS})`,
+      wholeNumber,
+    )
+    .action((options: ReproduceOptions & { readonly seeds?: number }) => {
+      const { quick, seeds = quick ? SIZING_QUICK_SEEDS : SIZING_SEEDS } = options;
+      const command = `gleaner reproduce right-sizing${quick ? ' --quick' : ''}${options.seeds ? ` --seeds ${seeds}` : ''}`;
+      deliver('right-sizing', reproduceRightSizing(seeds, quick, command), options);
     });
 }

@@ -17,12 +17,14 @@ import {
   type ActionsController,
   ActionsLockedError,
   Journal,
+  openChanges,
   RightSizing,
   type SizingRules,
   type Wish,
 } from '../../openwhisk-plugin/index.js';
 import { statePaths } from '../settings.js';
 import { allowedWishes, askSizes } from '../wishes.js';
+import { publishActionSettings } from './action-settings.js';
 
 /** A person's command holds the journal for as long as its changes take; asked again after this long, and so often. */
 const LOCKED_WAIT = 500;
@@ -38,6 +40,7 @@ export function sizingRules({ openwhisk }: Config): SizingRules {
     watchCalls,
     payBack: payBackHours === null ? null : payBackHours * 3_600_000,
     barTime: barDays * 86_400_000,
+    holdTime: openwhisk.holdS * 1000,
   };
 }
 
@@ -106,11 +109,20 @@ export function followSizes(parts: {
   const failed = (what: string) => (error: unknown) => logger.error({ error: messageOf(error) }, `${what} failed`);
   const allowed = async (wishes: readonly Wish[]): Promise<readonly Wish[]> =>
     existsSync(killSwitch) ? [] : await allowedWishes(broker, wishes);
+  /** Actions whose annotations cannot be read and were named. */
+  const named = new Set<string>();
   let turning: Promise<void> | null = null;
   let stopped = false;
   const turn = (): Promise<void> => {
     turning ??= (async () => {
       if (stopped) return;
+      const listed = await controller.list();
+      const open = openChanges(Journal.read(statePaths(config).actions));
+      for (const [fn, names] of await publishActionSettings(broker, listed, open))
+        if (!named.has(fn)) {
+          named.add(fn);
+          logger.warn({ function: fn, annotations: names }, 'annotations cannot be read: user limits stand');
+        }
       const outcomes = await sizing.turn(await askSizes(broker), allowed);
       for (const { function: fn, result, note } of outcomes)
         if (result === 'failed') logger.warn({ function: fn }, note);

@@ -1,10 +1,28 @@
 import { z } from 'zod';
+import type { ActionSettings } from '../../broker/index.js';
 import { type Mode, overrideSchema } from '../../config/index.js';
+import type { OpenChange } from './open-changes.js';
 import type { RestAction } from './rest-schemas.js';
 
+const parsed = (text: unknown): unknown => {
+  if (typeof text !== 'string') return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+};
 /** OpenWhisk takes any JSON as an annotation's value, and `wsk -a` makes text of what it cannot read. */
-const number = z.preprocess((value) => (typeof value === 'string' ? Number(value) : value), z.number().positive());
+const fromText = <T>(schema: z.ZodType<T>) => z.preprocess(parsed, schema) as unknown as z.ZodType<T>;
+/** Up to a thousand cores; up to a day. */
+const cpu = fromText(z.number().positive().max(1_000_000));
+const milliseconds = fromText(z.number().positive().max(86_400_000));
 const modeText = z.enum(['off', 'observe', 'recommend', 'enforce']);
+const boundsObject = fromText(overrideSchema.shape.bounds);
+const KNOWN = new Set(['gleaner.mode', 'gleaner.slo', 'gleaner.cpu', 'gleaner.bounds']);
+const PREFIX = 'gleaner.';
+const UNREADABLE_MAX = 32;
+const UNREADABLE_LENGTH = 200;
 
 /** What the owner of an action says about it by annotations (design §3, field-notes B). */
 export interface Annotations {
@@ -21,19 +39,20 @@ export interface Annotations {
 }
 
 export function readAnnotations({ annotations }: RestAction): Annotations {
-  const unreadable: string[] = [];
+  // A misspelt name is as bad as a misspelt value.
+  const unreadable = annotations.map(({ key }) => key).filter((key) => key.startsWith(PREFIX) && !KNOWN.has(key));
   const read = <T>(name: string, schema: z.ZodType<T>): T | null => {
     const value = annotations.find((entry) => entry.key === name)?.value;
     if (value === undefined || value === null) return null;
-    const parsed = schema.safeParse(value);
-    if (parsed.success) return parsed.data;
+    const checked = schema.safeParse(value);
+    if (checked.success) return checked.data;
     unreadable.push(name);
     return null;
   };
   const mode = read('gleaner.mode', modeText);
-  const sloMs = read('gleaner.slo', number);
-  const cpuMillicores = read('gleaner.cpu', number);
-  const bounds = read('gleaner.bounds', overrideSchema.shape.bounds) ?? null;
+  const sloMs = read('gleaner.slo', milliseconds);
+  const cpuMillicores = read('gleaner.cpu', cpu);
+  const bounds = read('gleaner.bounds', boundsObject) ?? null;
   return {
     mode: unreadable.length > 0 || mode === 'off' ? 'observe' : mode,
     sloMs,
@@ -41,4 +60,22 @@ export function readAnnotations({ annotations }: RestAction): Annotations {
     bounds,
     unreadable,
   };
+}
+
+/** What hooks and agent hosts are told of an action; null: there is nothing to tell. */
+export function actionSettings(action: RestAction, open: OpenChange | undefined): ActionSettings | null {
+  const { mode, sloMs, cpuMillicores, bounds, unreadable } = readAnnotations(action);
+  const memory = open?.limits.get('memory');
+  const { memory: size } = action.limits;
+  const original = memory?.ours.has(size) ? memory.original : null;
+  const settings = {
+    ...(mode === null || unreadable.length > 0 ? {} : { mode }),
+    ...(sloMs === null ? {} : { sloMs }),
+    ...(cpuMillicores === null ? {} : { cpuMillicores }),
+    ...(bounds === null ? {} : { bounds }),
+    ...(original !== null && original > size ? { resized: { fromMiB: original, toMiB: size } } : {}),
+    unreadable: unreadable.slice(0, UNREADABLE_MAX).map((name) => name.slice(0, UNREADABLE_LENGTH)),
+  };
+  const says = Object.keys(settings).length > 1 || unreadable.length > 0;
+  return says ? { v: 1, function: `/${action.namespace}/${action.name}`, ...settings } : null;
 }

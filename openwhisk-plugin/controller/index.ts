@@ -1,4 +1,4 @@
-export { type Annotations, readAnnotations } from './annotations.js';
+export { type Annotations, actionSettings, readAnnotations } from './annotations.js';
 export { type ActionOutcome, ActionsController, type ControllerSettings, type ListedAction } from './controller.js';
 export { ActionsLockedError, type ChangeReason, Journal, type JournalEntry, JournalError } from './journal.js';
 export { keptSinceKill, killedSizes, type OpenChange, openChanges } from './open-changes.js';

@@ -14,6 +14,8 @@ export interface SizingRules {
   /** Null: whether it pays is not asked. */
   readonly payBack: number | null;
   readonly barTime: number;
+  /** Least time from a change of an action to one that makes it smaller. */
+  readonly holdTime: number;
 }
 
 export type SizeVerdict =
@@ -23,6 +25,7 @@ export type SizeVerdict =
   | 'too few calls'
   | 'too short a time'
   | 'does not pay'
+  | 'changed of late'
   | 'killed at this size'
   | 'its own limit is too small';
 
@@ -54,6 +57,8 @@ export interface SizingInputs {
 }
 
 const HOUR_MS = 3_600_000;
+/** A size of ours is raised where a peak of late leaves less than this share of itself: before, it is within its margin. */
+const RAISED_BELOW = 0.1;
 /** A watch that ends with too few calls holds nobody up for longer than so many times its length. */
 const WATCHES_MOST = 10;
 
@@ -63,30 +68,35 @@ const WATCHES_MOST = 10;
  */
 export function recommendSizes(inputs: SizingInputs): SizeRecommendation[] {
   const { advice, hosts, open, killed, rules, now } = inputs;
-  const changes = advice.filter(({ size, limit }) => size !== limit);
   const room = hosts.reduce((sum, { userMemory }) => sum + userMemory, 0);
   const saved = room > 0 ? savedPerHour(advice, room) : null;
-  const freed = ({ limit, size, containers }: SizeAdvice): number => Math.max(0, limit - size) * containers;
-  const allFreed = changes.reduce((sum, one) => sum + freed(one), 0);
+  const changes = advice.flatMap((evidence) => {
+    const { function: fn, limit, size, containers, killedAt } = evidence;
+    const original = open.get(fn)?.limits.get('memory')?.original ?? null;
+    const ceiling = original === null ? limit : original * MIB;
+    // Above what the user asked for only where that itself was too small.
+    const to = (killedAt !== null && killedAt >= ceiling ? size : Math.min(size, ceiling)) as Bytes;
+    const frees = (Math.max(0, limit - to) * containers) as Bytes;
+    const within = to > limit && evidence.recent * (1 + RAISED_BELOW) <= limit && (killedAt ?? 0) < limit;
+    return to === limit || within ? [] : [{ evidence, original, to, frees }];
+  });
+  const allFreed = changes.reduce((sum, { frees }) => sum + frees, 0);
   return changes
-    .map((evidence): SizeRecommendation => {
-      const { function: fn, limit, size, calls, containers } = evidence;
-      const frees = freed(evidence) as Bytes;
+    .map(({ evidence, original, to, frees }): SizeRecommendation => {
+      const { function: fn, limit, calls, containers } = evidence;
       const saves = saved === null ? null : allFreed > 0 ? (saved * frees) / allFreed : 0;
-      const original = open.get(fn)?.limits.get('memory')?.original ?? null;
       const bar = killed.get(fn);
-      const barred = bar !== undefined && now - bar.at < rules.barTime && size <= bar.memory * MIB;
-      const to = size > limit && original !== null ? (Math.min(size, original * MIB) as Bytes) : size;
+      const barred = bar !== undefined && now - bar.at < rules.barTime && to <= bar.memory * MIB;
       const one = { function: fn, from: limit, to, evidence, doubt: 1 / (calls + 1), frees, costs: containers, saves };
-      return { ...one, verdict: verdictOf(one, original, barred, rules) };
+      const held = open.get(fn) !== undefined && now - open.get(fn)!.changedAt < rules.holdTime;
+      return { ...one, verdict: verdictOf(one, { original, barred, held }, rules) };
     })
     .sort((a, b) => b.frees - a.frees || (a.function < b.function ? -1 : 1));
 }
 
 function verdictOf(
   { from, to, evidence, costs, saves }: Omit<SizeRecommendation, 'verdict'>,
-  original: number | null,
-  barred: boolean,
+  { original, barred, held }: { readonly original: number | null; readonly barred: boolean; readonly held: boolean },
   rules: SizingRules,
 ): SizeVerdict {
   if (to >= from) return original !== null && from < original * MIB ? 'raise' : 'its own limit is too small';
@@ -94,16 +104,23 @@ function verdictOf(
   if (evidence.calls < rules.leastCalls) return 'too few calls';
   if (evidence.seen < rules.leastSeen) return 'too short a time';
   if (rules.payBack !== null && saves !== null && saves * (rules.payBack / HOUR_MS) <= costs) return 'does not pay';
-  return 'ready';
+  return held ? 'changed of late' : 'ready';
 }
 
-/** Cold starts an hour that all advised sizes together save, by {@link keepTime} before and after. */
+/**
+ * Cold starts an hour that all advised sizes together save: by {@link keepTime} before and after, scaled to the cold starts that were seen
+ * where these are fewer than the estimate of now (a function's calls come in bursts, which the estimate does not know).
+ */
 export function savedPerHour(advice: readonly SizeAdvice[], room: number): number {
   const uses = (sizeOf: (one: SizeAdvice) => number): WarmUse[] =>
     advice.map((one) => ({ rate: one.rate, size: sizeOf(one), busy: one.busy / 1000 }));
   const now = uses(({ limit }) => limit);
   const then = uses(({ limit, size }) => Math.min(limit, size));
-  return 3600 * Math.max(0, coldRate(now, keepTime(now, room)) - coldRate(then, keepTime(then, room)));
+  const before = coldRate(now, keepTime(now, room));
+  const after = coldRate(then, keepTime(then, room));
+  if (!(before > after)) return 0;
+  const seen = advice.reduce((sum, one) => sum + (one.seen > 0 ? one.coldStarts / (one.seen / 1000) : 0), 0);
+  return 3600 * (before - after) * Math.min(1, seen / before);
 }
 
 /** What is to be done at once: what was killed, what has been watched for long enough, and the next few. */

@@ -32,17 +32,18 @@ export function chooseWeight(run: Run, policy: ActivationPolicy, context: Policy
   // A policy for ranges has nothing to say here.
   const factor = run.control || policy.kind === 'range' ? 1 : policy.choose(run, grant, context);
   if (run.targetCpu > 0 && Number.isFinite(run.targetCpu)) grant.wanted = run.targetCpu;
-  if (run.control) run.shares = scaleShares(run.container.user.shares, factor);
+  if (run.control) run.shares = scaleShares(run.container.user.shares, run.fn.paidFactor);
   else takeWeight(run, factor);
 }
 
-/** The container's own shares x factor, as the run's. */
+/** What the container's user paid for in shares x factor, as the run's. */
 export function takeWeight(run: Run, factor: number): void {
   const { shares, user } = run.container;
-  const wanted = scaleShares(user.shares, factor);
+  const { paidFactor } = run.fn;
+  const wanted = scaleShares(user.shares, paidFactor * factor);
   // A weight that differs by little from the one in force is not worth a write (field-notes A3-09).
   run.shares = Math.abs(wanted - shares) <= DEAD_BAND * shares ? shares : wanted;
-  run.fn.weightFactor = run.shares / user.shares;
+  run.fn.weightFactor = run.shares / (user.shares * paidFactor);
 }
 
 /** A range from recent peaks says nothing to a policy that knows more of this very run; what guards it mid-run stays. */

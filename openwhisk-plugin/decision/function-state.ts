@@ -22,6 +22,11 @@ export class FunctionState {
   configuredCpu: number = Number.NaN;
   /** Objective for init + run, ms; NaN = from the control arm. */
   configuredSlo: number = Number.NaN;
+  /**
+   * Where Gleaner made the action smaller: its user's own size / this one, else 1. OpenWhisk's shares follow memory; what was paid for
+   * in CPU stays. Set by the hook.
+   */
+  paidFactor = 1;
   memoryPolicy: MemoryPolicy;
   /** A policy of its own; null = the host's. Set by the hook. */
   policy: ActivationPolicy | null = null;

@@ -1,6 +1,7 @@
 import {
   type Broker,
   buckets,
+  decodeActionSettings,
   decodeMode,
   functionName,
   type KeyValueWatch,
@@ -32,6 +33,7 @@ export class HookBus {
   readonly #policies: PolicyParameterWatch;
   readonly #subscriptions: Subscription[] = [];
   #modes: KeyValueWatch | null = null;
+  #actions: KeyValueWatch | null = null;
   #service: RunningService | null = null;
   #cancel: Cancel | null = null;
 
@@ -53,6 +55,8 @@ export class HookBus {
     );
     this.#modes = this.#broker.keyValue(buckets.mode).watch((entry) => this.receiveMode(entry.key, entry.value));
     this.#modes.ready.catch(() => undefined);
+    this.#actions = this.#broker.keyValue(buckets.actions).watch((entry) => this.receiveAction(entry.key, entry.value));
+    this.#actions.ready.catch(() => undefined);
     this.#policies.start(this.#broker);
     // By the machine's clock: a simulated host's runs at another speed, and an answer's true time is what counts here.
     this.#service = serve(this.#broker, {
@@ -98,9 +102,40 @@ export class HookBus {
     this.#hook.setMode(mode, action ?? undefined, author);
   }
 
+  /** A key of the bucket `gleaner_actions`. What cannot be read changes nothing. */
+  receiveAction(key: string, value: Uint8Array | null): void {
+    const action = functionName(key);
+    if (action === null) return;
+    if (value === null) {
+      this.#hook.annotate(action, null);
+      return;
+    }
+    const decoded = decodeActionSettings(value);
+    if (!decoded.ok || decoded.message.function !== action) {
+      const detail = decoded.ok ? 'it tells of another function' : decoded.detail;
+      this.#log.warn(
+        'action_settings',
+        this.#hook.clock.monotonic(),
+        { key, detail },
+        'settings of an action were refused',
+      );
+      return;
+    }
+    const { unreadable } = decoded.message;
+    if (unreadable.length > 0)
+      this.#log.warn(
+        `annotations ${action}`,
+        this.#hook.clock.monotonic(),
+        { function: action, annotations: unreadable },
+        'annotations that cannot be read: user limits stand',
+      );
+    this.#hook.annotate(action, decoded.message);
+  }
+
   stop(): void {
     for (const subscription of this.#subscriptions.splice(0)) subscription.unsubscribe();
     this.#modes?.stop();
+    this.#actions?.stop();
     this.#policies.stop();
     this.#service?.stop();
     this.#cancel?.();

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { isFunctionName, LatencyHistogram, type Mode } from '../../broker/index.js';
-import type { Millis } from '../../config/index.js';
+import { MIB, type Millis } from '../../config/index.js';
 import type { CpuMode, Decider, FunctionState } from '../decision/index.js';
 import type { ActivationPolicy } from '../policies/index.js';
 import type { UserLimits } from '../ports/index.js';
@@ -151,8 +151,12 @@ export class FunctionRegistry {
   }
 
   #configure(record: FunctionRecord, state: FunctionState): void {
-    const { cpuMillicores, sloMs, memoryPolicy } = record.settings;
-    state.configuredCpu = cpuMillicores ?? Number.NaN;
+    const { cpuMillicores, sloMs, memoryPolicy, resized } = record.settings;
+    // An owner may ask for more than there is.
+    state.configuredCpu = Math.min(cpuMillicores ?? Number.NaN, this.#decider.capacity.cpu);
+    // Of the revision that was made smaller alone: its owner may have made another since.
+    const ours = resized !== undefined && state.userMemory === Math.round(resized.toMiB * MIB);
+    state.paidFactor = ours ? Math.max(1, resized.fromMiB / resized.toMiB) : 1;
     state.configuredSlo = sloMs ?? Number.NaN;
     state.memoryPolicy = memoryPolicy ?? this.#decider.settings.memoryPolicy;
     state.policy = this.#policyOf(record);

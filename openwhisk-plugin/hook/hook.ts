@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import {
+  type ActionSettings,
   type FunctionView,
   type HostView,
   type hookService,
@@ -167,6 +168,11 @@ export class Hook {
     const { modes } = this.#controls;
     if (action === undefined) modes.setGlobal(mode, author);
     else modes.setFunction(action, mode, author);
+  }
+
+  /** What the action's owner says by annotations; null: nothing any more. */
+  annotate(action: string, settings: ActionSettings | null): void {
+    this.#controls.modes.annotate(action, settings);
   }
 
   pause(action: string, paused: boolean, author: string): void {

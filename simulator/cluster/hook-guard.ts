@@ -1,4 +1,4 @@
-import type { Bytes, Micros, Millicores, Millis, Random } from '../../config/index.js';
+import { type Bytes, MIB, type Micros, type Millicores, type Millis, type Random } from '../../config/index.js';
 import {
   type ContainerState,
   closeWindow,
@@ -126,7 +126,10 @@ export class HookGuard implements Guard {
     const { decider } = host;
     const ms = (now / 1000) as Millis;
     const user = this.#userOf(fn);
-    const history = decider.functionState(functions.specs[fn]!.name, VERSION, user, ms);
+    const spec = functions.specs[fn]!;
+    const history = decider.functionState(spec.name, VERSION, user, ms);
+    // As hooks are told by who made the action smaller.
+    history.paidFactor = Math.max(1, (spec.memoryMiB * MIB) / user.memory);
     const state = decider.container(user);
     // Counters begin at zero with the container.
     state.read = true;
@@ -245,8 +248,10 @@ export class HookGuard implements Guard {
     run.endCpu = sample.cpu;
     managed.throttled = sample.throttledPeriods;
     decider.sample(run, sample, ms);
-    if (outcome === ClusterOutcome.outOfMemory)
+    if (outcome === ClusterOutcome.outOfMemory) {
+      record.step.oomKills++;
       decider.oom(history, this.#cluster.containers.columns.limit[container]! as Bytes, ms);
+    }
     const duration = now - c.runAt[a]!;
     const clean = outcome === ClusterOutcome.success;
     decider.finish(run, OUTCOMES[outcome]!, duration / 1000, clean, ms);

@@ -28,3 +28,15 @@ test('gleaner reproduce concurrency --quick writes its page, names what was miss
 test('gleaner reproduce with an unknown study is wrong usage', async (t) => {
   t.is((await gleaner(['reproduce', 'everything'])).code, 2);
 });
+
+test('gleaner reproduce right-sizing --quick writes its page with a row for each way', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'gleaner-reproduce-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  const args = ['reproduce', 'right-sizing', '--quick', '--seeds', '1', '--out', folder, '--output', 'json'];
+  const { code, out, err } = await gleaner(args);
+  const { rows } = JSON.parse(out) as { rows: { arm: { name: string }; ooms: number }[] };
+  t.is(code, err.includes('missed: ') ? 1 : 0, err);
+  const page = readFileSync(join(folder, 'right-sizing.md'), 'utf8');
+  for (const { arm } of rows) t.true(page.includes(`| ${arm.name} |`));
+  t.true(page.includes('`gleaner reproduce right-sizing --quick --seeds 1`'));
+});

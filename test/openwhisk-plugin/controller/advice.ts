@@ -12,6 +12,7 @@ export const RULES: SizingRules = {
   watchCalls: 50,
   payBack: null,
   barTime: 30 * 24 * HOUR,
+  holdTime: HOUR / 6,
 };
 
 /** 512 MiB of which 192 are enough, of a function with enough of everything. */

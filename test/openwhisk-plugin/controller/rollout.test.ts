@@ -84,12 +84,31 @@ test('each lack of evidence has its name, and its boundary', (t) => {
 
 test('a size of ours that becomes too small is raised at once, and never above what the user asked for', (t) => {
   const given = inputs({
-    advice: [adviceOf('/a/f', { limitMiB: 192, sizeMiB: 640, calls: 1 })],
+    advice: [adviceOf('/a/f', { limitMiB: 192, sizeMiB: 640, calls: 1, recent: mebibytes(180) })],
     entries: changed('/a/f', 192, NOW),
   });
   t.like(recommendSizes(given)[0], { to: mebibytes(512), verdict: 'raise' });
   // Though it is being watched, and nobody else may be changed.
   t.deepEqual(waveOf(given).wishes, [{ function: '/a/f', memory: mebibytes(512), why: 'right-size' }]);
+});
+
+test('a size of ours whose margin is used in part is left: it would go up and down', (t) => {
+  // 174 x 1.1 = 191.4 of 192: within it; 175 x 1.1 = 192.5: not.
+  const verdict = (recentMiB: number) => {
+    const advice = [adviceOf('/a/f', { limitMiB: 192, sizeMiB: 256, recent: mebibytes(recentMiB) })];
+    return recommendSizes(inputs({ advice, entries: changed('/a/f', 192, 0) }))[0]?.verdict;
+  };
+  t.is(verdict(174), undefined);
+  t.is(verdict(175), 'raise');
+});
+
+test('what was changed of late is not made smaller still', (t) => {
+  const verdict = (at: number) => {
+    const advice = [adviceOf('/a/f', { limitMiB: 256 })];
+    return recommendSizes(inputs({ advice, entries: changed('/a/f', 256, at) }))[0]?.verdict;
+  };
+  t.is(verdict(NOW - RULES.holdTime + 1), 'changed of late');
+  t.is(verdict(NOW - RULES.holdTime), 'ready');
 });
 
 test('a few are changed and watched; each found good lets one more be watched; a kill begins anew', (t) => {
@@ -171,21 +190,24 @@ test("an idle container lives for OpenWhisk's ten minutes where there is room, a
   t.true(keepTime([{ rate: 1, size: 300, busy: 10 }], 3010) < 0.04);
 });
 
+/** Two functions of .01 calls a second each, 36 cold starts in two hours: together .01 a second, as many as is derived below. */
+const pair = (coldStarts: number) =>
+  ['/a/f', '/a/g'].map((fn) => adviceOf(fn, { rate: 0.01, busy: 0 as never, sizeMiB: 256, containers: 2, coldStarts }));
+
 test('sizes halved in a room that was half of what is wanted save all cold starts but those after ten minutes', (t) => {
-  const advice = ['/a/f', '/a/g'].map((fn) =>
-    adviceOf(fn, { rate: 0.01, busy: 0 as never, limitMiB: 512, sizeMiB: 256 }),
-  );
   // Before: T = 69.3 s, half of .02 calls a second cold. After: the room holds both, T = 600 s, e^-6 of them cold.
-  const saved = savedPerHour(advice, mebibytes(512));
-  t.true(Math.abs(saved - 3600 * (0.01 - 0.02 * Math.exp(-6))) < 0.01, String(saved));
+  const saved = 3600 * (0.01 - 0.02 * Math.exp(-6));
+  t.true(Math.abs(savedPerHour(pair(36), mebibytes(512)) - saved) < 0.01);
+  // Seen more often, or half as often, than estimated.
+  t.true(Math.abs(savedPerHour(pair(50), mebibytes(512)) - saved) < 0.01);
+  t.true(Math.abs(savedPerHour(pair(18), mebibytes(512)) - saved / 2) < 0.01);
+  t.is(savedPerHour(pair(0), mebibytes(512)), 0);
 });
 
 test('what does not pay its own cold starts back in time is not written', (t) => {
-  const advice = ['/a/f', '/a/g'].map((fn) =>
-    adviceOf(fn, { rate: 0.01, busy: 0 as never, sizeMiB: 256, containers: 2 }),
-  );
+  const advice = pair(36);
   const hosts = [{ host: 'h', userMemory: mebibytes(512) }];
-  // 35.8 cold starts an hour saved, 17.9 by each; each costs 2: paid back after .11 h.
+  // 35.8 cold starts an hour saved, 17.9 by each; each costs 2: paid back after .112 h.
   const verdicts = (payBack: number) =>
     recommendSizes(inputs({ advice, hosts, rules: { ...RULES, payBack } })).map(({ verdict }) => verdict);
   t.deepEqual(verdicts(0.12 * HOUR), ['ready', 'ready']);

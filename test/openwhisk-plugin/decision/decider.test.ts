@@ -227,6 +227,18 @@ test('weights are clamped to a sixteenth and sixteen times the own shares, and a
   t.is(tiny.run.shares, 128 * 32);
 });
 
+test('where Gleaner made an action smaller, what its user paid for in weight stays, for the control arm too', (t) => {
+  // 512 MiB of 2048 had 256 shares; at 192 they are 96.
+  const player = new Player(decider({ controlShare: 0 }), limits(192));
+  player.fn.paidFactor = 512 / 192;
+  t.is(player.start().shares, 256);
+  t.is(player.fn.weightFactor, 1);
+  player.finish();
+  const control = new Player(decider({ controlShare: 1 }), limits(192), '/guest/g');
+  control.fn.paidFactor = 512 / 192;
+  t.is(control.start().shares, 256);
+});
+
 test('a weight is left alone while the wish stays within 5 % of it, so that nothing flaps (field-notes A3-09)', (t) => {
   const player = new Player(decider({ referenceCpuTime: 100 as Millis }), limits(1024, 0, 512));
   const seen = new Set<number>();

@@ -1,0 +1,2 @@
+export * from './staged-sizes.js';
+export * from './study.js';

@@ -1,0 +1,38 @@
+import test from 'ava';
+import { buckets, decodeActionSettings, encodeMessage, functionToken, MemoryBus } from '../../broker/index.js';
+import { publishActionSettings } from '../../cli/wiring/action-settings.js';
+import { rig } from '../openwhisk-plugin/controller/rig.js';
+
+test('annotations become the bucket: written once, renewed where they change, and gone with them; other namespaces stay', async (t) => {
+  const { double, controller, open } = await rig(t, '2.0.0');
+  double.add('guest/thumbs', {}, { 'gleaner.slo': 750, 'gleaner.bounds': { memoryMiB: { min: 128 } } });
+  double.add('guest/typo', {}, { 'gleaner.slow': 750 });
+  double.add('guest/plain');
+  const broker = new MemoryBus().connect();
+  const bucket = broker.keyValue(buckets.actions);
+  const theirs = functionToken('/team/f');
+  await bucket.put(theirs, encodeMessage({ v: 1, function: '/team/f', sloMs: 1 }));
+  const publish = async () => await publishActionSettings(broker, await controller.list(), open());
+  const keyOf = async (name: string) => await bucket.get(functionToken(`/guest/${name}`));
+
+  t.deepEqual([...(await publish())], [['/guest/typo', ['gleaner.slow']]]);
+  t.deepEqual(
+    (await bucket.keys()).sort(),
+    [theirs, functionToken('/guest/thumbs'), functionToken('/guest/typo')].sort(),
+  );
+  const first = (await keyOf('thumbs'))!;
+  const decoded = decodeActionSettings(first.value!);
+  t.true(decoded.ok);
+  t.like(decoded.ok && decoded.message, { sloMs: 750, bounds: { memoryMiB: { min: 128 } } });
+  await publish();
+  t.is((await keyOf('thumbs'))!.revision, first.revision);
+
+  double.add('guest/thumbs', {}, { 'gleaner.slo': 500 });
+  double.actions.delete('guest/typo');
+  await publish();
+  const after = decodeActionSettings((await keyOf('thumbs'))!.value!);
+  t.like(after.ok && after.message, { sloMs: 500 });
+  t.is(after.ok && after.message.bounds, undefined);
+  t.is((await keyOf('typo'))?.value ?? null, null);
+  t.not((await bucket.get(theirs))?.value ?? null, null);
+});

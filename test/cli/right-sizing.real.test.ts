@@ -1,0 +1,158 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test from 'ava';
+import { createManager, runAgentHost } from '../../agents/index.js';
+import { decodeEvent, MemoryBus, silentLogger, wildcards } from '../../broker/index.js';
+import { statePaths } from '../../cli/settings.js';
+import { connectActions } from '../../cli/wiring/actions.js';
+import { followSizes, rightSizingOf } from '../../cli/wiring/right-sizing.js';
+import { askSizes } from '../../cli/wishes.js';
+import {
+  type Config,
+  configSchema,
+  type Millicores,
+  mebibytes,
+  SeededRandom,
+  systemClock,
+  systemTimers,
+} from '../../config/index.js';
+import {
+  CgroupLimitWriter,
+  CgroupUsageMonitor,
+  DockerEngine,
+  Journal,
+  managedByPrefix,
+  runHook,
+  silentLogger as silentHookLogger,
+  TcpdumpTap,
+} from '../../openwhisk-plugin/index.js';
+import { actionSource, ensureActionImage, InvokerDouble } from '../../simulator/docker-platform/index.js';
+import { KEY, RestDouble } from '../openwhisk-plugin/controller/rest-double.js';
+import { dockerAndTap, missing } from '../real-parts.js';
+import { until } from './gleaner.js';
+
+const PREFIX = 'wskglrsa0';
+const FN = '/guest/memory';
+const LONG = 60_000;
+
+function configFor(api: string, folder: string): Config {
+  const config = structuredClone(configSchema.parse({})) as Config;
+  const keysFile = join(folder, 'keys');
+  writeFileSync(keysFile, `${KEY}\n`, { mode: 0o600 });
+  Object.assign(config, { mode: 'enforce' });
+  Object.assign(config.hook, {
+    stateDir: folder,
+    hostName: 'real-host',
+    containerPrefix: PREFIX,
+    stepActivations: 4,
+    stepS: 1,
+  });
+  Object.assign(config.decision, { controlShare: 0 });
+  Object.assign(config.openwhisk, { apiHost: api, keysFile, changesPerMinute: 600, holdS: 0 });
+  // Looked at when the test says so.
+  const rules = {
+    everyS: 86_400,
+    leastCalls: 8,
+    leastHours: 0,
+    canaries: 1,
+    watchS: 0,
+    watchCalls: 2,
+    payBackHours: null,
+  };
+  Object.assign(config.openwhisk.rightSizing, rules);
+  return config;
+}
+
+test('on real containers: recommended from what calls used, written, a call is killed, undone, and the next one lives', async (t) => {
+  if (missing(t, dockerAndTap)) return;
+  t.timeout(180_000);
+  const image = await ensureActionImage();
+  const folder = mkdtempSync(join(tmpdir(), 'gleaner-right-sizing-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  const rest = await RestDouble.start('2.0.0');
+  t.teardown(() => rest.stop());
+  rest.add('guest/memory', { memory: 512 });
+  const config = configFor(rest.url, folder);
+
+  const bus = new MemoryBus();
+  const broker = bus.connect();
+  const told: string[] = [];
+  broker.subscribe(wildcards.events, ({ data }) => {
+    const event = decodeEvent(data);
+    if (event.ok && event.message.kind === 'action') told.push(event.message.reason);
+  });
+  const engine = new DockerEngine({ managed: managedByPrefix(PREFIX) });
+  const facts = await engine.facts();
+  const hook = await runHook({
+    platform: {
+      name: 'host',
+      clock: systemClock,
+      timers: systemTimers,
+      engine,
+      tap: new TcpdumpTap({}),
+      limits: new CgroupLimitWriter({ cgroupVersion: facts.cgroupVersion, margin: 0.25 }),
+      usage: new CgroupUsageMonitor(),
+    },
+    broker: bus.connect(),
+    config,
+    logger: silentHookLogger,
+    random: new SeededRandom(1),
+  });
+  t.teardown(() => hook.stop());
+  const agents = runAgentHost({
+    broker: bus.connect(),
+    clock: systemClock,
+    timers: systemTimers,
+    random: new SeededRandom(1),
+    manager: createManager('fixed', { cap: { cpu: 4000 as Millicores, memory: mebibytes(1024) } }),
+    intervalMs: 1000,
+    host: 'agents-1',
+  });
+  t.teardown(() => agents.stop());
+  const invoker = new InvokerDouble({ image, prefix: PREFIX, userMemoryMb: 2048, oomPolls: 400 });
+  t.teardown(() => invoker.stop());
+  await invoker.start();
+  await until(() => agents.ownedShards === 32, LONG, 'the agent host owns its shards');
+  const controller = await connectActions(config);
+  const following = followSizes({ config, controller, broker, logger: silentLogger });
+  t.teardown(() => following.stop());
+
+  /** As the invoker would: the action as OpenWhisk has it now. */
+  const invoke = async (megabytes: number) => {
+    const { limits, version } = rest.actions.get('guest/memory')!;
+    const action = { namespace: 'guest', name: 'memory', version, ...actionSource('memory'), memoryMb: limits.memory };
+    return await invoker.invoke(action, { megabytes });
+  };
+  const size = (): number => rest.actions.get('guest/memory')!.limits.memory;
+  const callsSeen = async (): Promise<number> => (await askSizes(broker)).advice[0]?.calls ?? 0;
+
+  for (let i = 0; i < 12; i++) t.true((await invoke(30)).ok);
+  await until(async () => (await callsSeen()) >= 12, LONG, 'the agents have heard of the calls');
+  const [recommended] = await rightSizingOf(config, controller, null).recommend(await askSizes(broker), []);
+  t.like(recommended, { function: FN, from: mebibytes(512), verdict: 'ready', heldBy: '' });
+  const { highest } = recommended!.evidence;
+  t.log(`peak ${Math.round(highest / mebibytes(1))} MiB, recommended ${recommended!.to / mebibytes(1)} MiB`);
+  // The node process and 30 MB, with a margin of 25 %, in steps of 64 from 128 on.
+  t.true(highest > mebibytes(30) && recommended!.to >= 1.25 * highest && recommended!.to < mebibytes(512));
+
+  await following.turn();
+  const smaller = recommended!.to / mebibytes(1);
+  t.is(size(), smaller);
+  const after = await invoke(30);
+  t.true(after.ok && after.cold);
+  const inspected = execFileSync('docker', ['inspect', '--format', '{{.HostConfig.Memory}}', after.containerName!]);
+  t.is(Number(inspected), recommended!.to);
+
+  t.is((await invoke(smaller + 64)).kind, 'oom');
+  await until(() => size() === 512, LONG, 'the user has the size back');
+  t.true((await invoke(smaller + 64)).ok);
+  await until(() => told.length >= 2, LONG, 'both changes were told of');
+  t.regex(told[0]!, /^right-sized to/);
+  t.regex(told[1]!, /^undone: a call was killed/);
+  t.true(Journal.read(statePaths(config).actions).some((entry) => entry.kind === 'killed' && entry.memory === smaller));
+  // And it is not tried again.
+  await following.turn();
+  t.is(size(), 512);
+});
