@@ -123,11 +123,8 @@ export function permissionsOf(role: Role, host = '*'): Permissions {
         subscribe: [
           wildcards.observations,
           `${SUBJECT_PREFIX}.meanfield`,
-<<<<<<< HEAD
           `$KV.${buckets.leases}.>`,
-=======
           `$KV.${buckets.actions}.>`,
->>>>>>> 8065ef3 (Tell hooks and agents what owners say by annotations, and keep the weight that was paid for where an action was made smaller)
           ...endpoints(services.agents, host),
           ...DISCOVERY,
           inbox,

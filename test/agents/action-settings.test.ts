@@ -34,7 +34,7 @@ test('a target stays inside what the owner annotated, and follows it when it cha
     host: 'agents-1',
   });
   t.teardown(() => agents.stop());
-  await until(() => agents.ownedShards === 32, 30_000, 'the agent host owns its shards');
+  await until(() => agents.ownedShards > 0, 30_000, 'the agent host owns its shards');
   let step = 0;
   const decided = async (): Promise<Target> => {
     const before = targets.length;
@@ -42,16 +42,15 @@ test('a target stays inside what the owner annotated, and follows it when it cha
     await until(() => targets.length > before, 30_000, 'a target');
     return targets.at(-1)!;
   };
-  // One core was asked for and half of it is used: greedy wishes less than all of it.
-  const free = await decided();
-  t.true(free.cpu! < 1000);
-  const bounds = { cpuMillicores: { min: 990 }, memoryMiB: { max: 100 } };
+  // One core and 256 MiB were asked for: greedy moves in small steps from there.
+  t.true((await decided()).cpu! > 500);
+  const bounds = { cpuMillicores: { max: 500 }, memoryMiB: { max: 100 } };
   await hook.keyValue(buckets.actions).put(functionToken(FN), encodeMessage({ v: 1, function: FN, bounds }));
   await new Promise((resolve) => setImmediate(resolve));
   const bounded = await decided();
-  t.is(Number(bounded.cpu), 990);
+  t.is(Number(bounded.cpu), 500);
   t.is(Number(bounded.memory), mebibytes(100));
   await hook.keyValue(buckets.actions).delete(functionToken(FN));
   await new Promise((resolve) => setImmediate(resolve));
-  t.true((await decided()).cpu! < 990);
+  t.true((await decided()).cpu! > 500);
 });

@@ -53,9 +53,10 @@ const PUBLISH: [string, Role[]][] = [
     ['hook'],
   ]),
   [`gleaner.v1.event.lifecycle.${FN}`, ['hook', 'agents']],
+  [`gleaner.v1.event.action.${FN}`, ['operator']],
   ['gleaner.v1.event.nothing._', []],
   ...Object.values(services).flatMap((service) => [
-    ...['list', 'inspect', 'explain'].flatMap((endpoint) => perEndpoint(service, endpoint, askers)),
+    ...['list', 'inspect', 'explain', 'advice'].flatMap((endpoint) => perEndpoint(service, endpoint, askers)),
     ...['pause', 'resume', 'retrain', 'mode', 'restore'].flatMap((endpoint) =>
       perEndpoint(service, endpoint, ['operator']),
     ),
@@ -72,12 +73,14 @@ const PUBLISH: [string, Role[]][] = [
   // NATS has no wildcard for a part of a token, so agent hosts could take this lease too.
   ['$KV.gleaner_leases.gleaner-aggregator', ['agents', 'aggregator']],
   ['$KV.gleaner_policy.faasrm', ['agents', 'operator']],
+  [`$KV.gleaner_actions.${FN}`, ['operator']],
   ['$O.gleaner_policies.C.x', ['agents']],
   ['$JS.API.INFO', ['hook', 'agents', 'aggregator', 'operator']],
   ...(
     [
       ['KV_gleaner_mode', ['hook', 'operator']],
       ['KV_gleaner_policy', ['hook', 'agents', 'operator']],
+      ['KV_gleaner_actions', ['hook', 'agents', 'operator']],
       ['KV_gleaner_functions', ['agents']],
       ['KV_gleaner_leases', ['agents', 'aggregator']],
       ['OBJ_gleaner_policies', ['agents']],
@@ -144,7 +147,8 @@ const SUBSCRIBE: [string, Role[]][] = [
   ['$KV.gleaner_mode.>', ['hook', 'viewer', 'operator']],
   ['$KV.gleaner_policy.>', ['hook', 'operator']],
   ['$KV.gleaner_functions.>', askers],
-  ['$KV.gleaner_leases.>', []],
+  ['$KV.gleaner_actions.>', ['hook', 'agents', 'viewer', 'operator']],
+  ['$KV.gleaner_leases.>', ['agents']],
   ['$JS.API.>', []],
   ['$JS.EVENT.>', []],
   ['$SYS.>', []],

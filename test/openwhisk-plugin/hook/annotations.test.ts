@@ -109,7 +109,7 @@ test('objective and CPU reach the agents in observations, where the configuratio
   configured.rig.advance(100);
   await settle();
   // More than the host has is the host.
-  t.like(configured.seen.at(-1), { slo: 500, user: { cpu: configured.rig.hook.inspect().host.capacity.cpu } });
+  t.like(configured.seen.at(-1), { slo: 500, user: { cpu: configured.rig.hook.inspect().host.cpu } });
   await configured.rig.hook.stop();
 });
 
