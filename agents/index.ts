@@ -1,5 +1,6 @@
 export { Agent, type Surroundings } from './agent.js';
 export * from './agent-host.js';
+export * from './autoscaling/index.js';
 export * from './concurrency/index.js';
 export * from './ddpg/index.js';
 export * from './environment.js';

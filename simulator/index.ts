@@ -1,3 +1,4 @@
+export * from './autoscaling/index.js';
 export * from './cluster/index.js';
 export * from './compare/index.js';
 export * from './concurrency/index.js';

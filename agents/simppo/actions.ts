@@ -69,7 +69,7 @@ const LEAST_STEP = 0.1;
 export function maskOf(
   held: Held,
   bounds: Bounds,
-  { cpuMode }: Observation,
+  { cpuMode }: Pick<Observation, 'cpuMode'>,
   settings: ActionSettings,
   to: Uint8Array,
 ): Uint8Array {
@@ -103,7 +103,7 @@ export function apply(
   action: number,
   held: Held,
   bounds: Bounds,
-  { cpuMode }: Observation,
+  { cpuMode }: Pick<Observation, 'cpuMode'>,
   { cpuStep, memoryStep, weightStep, containersMost }: ActionSettings,
 ): Held {
   const cpu = cpuMode === 'weight' ? held.cpu * weightStep ** CPU[action]! : held.cpu + CPU[action]! * cpuStep;

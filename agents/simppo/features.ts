@@ -17,7 +17,12 @@ export const OWN_FEATURES = [
 ] as const;
 /** Occupancy and price come with each virtual agent (simppo-aware.md §1.3). */
 const GLOBAL = 2;
-const VIRTUAL: Readonly<Record<VirtualAgent, number>> = { mf8: 8 + GLOBAL, g4: 4 + GLOBAL, g8var: 8 + GLOBAL, none: 0 };
+export const VIRTUAL: Readonly<Record<VirtualAgent, number>> = {
+  mf8: 8 + GLOBAL,
+  g4: 4 + GLOBAL,
+  g8var: 8 + GLOBAL,
+  none: 0,
+};
 
 /** Width of the network's input: independent of how many functions there are. */
 export const featuresOf = ({ virtual }: Pick<SimppoSettings, 'virtual'>): number =>
@@ -54,7 +59,10 @@ function ownFeatures(observation: Observation, { held, rates, slowdown }: Rememb
 }
 
 /** Means, and with `g8var` variances, of all others; zeros where nobody else is known. */
-function virtualFeatures(virtual: VirtualAgent, { others, price, features }: View): number[] {
+export function virtualFeatures(
+  virtual: VirtualAgent,
+  { others, price, features }: Pick<View, 'others' | 'price' | 'features'>,
+): number[] {
   if (virtual === 'none') return [];
   const global = [clip(((features[2] ?? 0) + (features[3] ?? 0)) / 2), clip(price?.cpu ?? 0)];
   if (others === null || others.members === 0) return [...Array<number>(VIRTUAL[virtual] - GLOBAL).fill(0), ...global];

@@ -1,5 +1,6 @@
 export {
   apply,
+  type Bounds as ActionBounds,
   directionsOf,
   executed,
   granted,
@@ -8,7 +9,7 @@ export {
   SIMPPO_ACTIONS,
 } from './actions.js';
 export { expectedPolicy, policyCheckpoint, policyState, shippedFolder, shippedPolicy } from './base-policy.js';
-export { featuresOf, inputOf, OWN_FEATURES } from './features.js';
+export { featuresOf, inputOf, OWN_FEATURES, VIRTUAL, virtualFeatures } from './features.js';
 export { LearningPolicy } from './learning-policy.js';
 export { createSimppo, SIMPPO_NAMES, type SimppoName, settingsOf, threadEngine } from './make.js';
 export { newWeights, SimppoManager, type SimppoState, simppoShape } from './manager.js';

@@ -1,0 +1,7 @@
+export { heldAfter, PLATFORM_BOUNDS, possibleActions, ScalingAgent, type ScalingAgentOptions } from './agent.js';
+export { publishedFeatures, SCALING_FEATURES, scalingInput, scalingWidth } from './features.js';
+export { LocalMeanField } from './mean-field.js';
+export { congestionCharge, gradedPreservation, idleOf, learningReward, rawReward } from './reward.js';
+export * from './settings.js';
+export { type ClusterTotals, preservation, type ScalingSight } from './sight.js';
+export { ScalingTeam, type ScalingTeamOptions, type TeamMember } from './team.js';

@@ -1,0 +1,77 @@
+import type { ScalingSight, ScalingTeam } from '../../agents/index.js';
+import type { Episode } from './episode.js';
+import { type Allocation, publishedStart, type ScaledState, type ScalingCluster } from './scaling-cluster.js';
+import { type RunScore, ScoreKeeper } from './score.js';
+import { sightsOf, totalsOf } from './sights.js';
+
+/** Decides for all functions of a cluster, step by step. */
+export interface ScalingController {
+  readonly name: string;
+  begin(cluster: ScalingCluster): void;
+  /** What each function is to hold next; null: as it is. */
+  decide(cluster: ScalingCluster, sights: readonly ScalingSight[]): readonly (Allocation | null)[];
+}
+
+export type Start = (state: ScaledState, meanRate: number) => Allocation;
+const published: Start = ({ fn }, rate) => publishedStart(fn, rate);
+
+/** One episode under a controller. The first `warmUp` steps count in no figure. */
+export function judge(
+  cluster: ScalingCluster,
+  episode: Episode,
+  controller: ScalingController,
+  { warmUp, start = published }: { readonly warmUp: number; readonly start?: Start },
+): RunScore {
+  const score = new ScoreKeeper(cluster);
+  cluster.reset(episode, start);
+  controller.begin(cluster);
+  for (let step = 0; !cluster.finished; step++) {
+    if (step === warmUp) score.listen();
+    if (step > 0) {
+      controller.decide(cluster, sightsOf(cluster)).forEach((wish, i) => {
+        if (wish !== null) cluster.hold(i, wish);
+      });
+    }
+    cluster.advance();
+    if (step >= warmUp) score.add(sightsOf(cluster));
+  }
+  return score.close();
+}
+
+/** An episode that agents learn from. Returns each one's mean reward per step, as it learns from it (NaN: it does not learn). */
+export function learnEpisode(
+  cluster: ScalingCluster,
+  episode: Episode,
+  team: ScalingTeam,
+  start: Start = published,
+): number[] {
+  cluster.reset(episode, start);
+  team.begin();
+  // Nobody has decided anything yet.
+  cluster.advance();
+  const sums = team.agents.map(() => 0);
+  let steps = 0;
+  let sights = sightsOf(cluster);
+  while (!cluster.finished) {
+    team.decide(sights, totalsOf(cluster), true).forEach((held, i) => {
+      cluster.hold(i, held);
+    });
+    cluster.advance();
+    sights = sightsOf(cluster);
+    team.learn(sights, totalsOf(cluster)).forEach((reward, i) => {
+      sums[i]! += reward;
+    });
+    steps++;
+  }
+  team.end(sights, totalsOf(cluster));
+  return sums.map((sum) => sum / steps);
+}
+
+/** A team that serves: the most probable actions, nothing is learnt. */
+export function serving(name: string, team: ScalingTeam): ScalingController {
+  return {
+    name,
+    begin: () => team.begin(),
+    decide: (cluster, sights) => team.decide(sights, totalsOf(cluster), false),
+  };
+}
