@@ -1,5 +1,4 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import test from 'ava';
 import { BrokerTlsError, NoRespondersError } from '../../broker/index.js';
 import { errorRows } from '../../cli/errors-reference.js';
@@ -45,23 +44,4 @@ test('what the reference says is what the error says', (t) => {
   spoken(silent, row('GLN_BROKER_NO_RESPONDERS').says[0]!);
   t.is(row('GLN_BROKER_NO_RESPONDERS').hints[0], silent.hint);
   spoken(new BrokerTlsError('no'), row('GLN_BROKER_TLS').says[0]!);
-});
-
-test('links of the pages for operators lead somewhere', (t) => {
-  const pages = [
-    'security',
-    'dependencies',
-    'runbooks',
-    'install',
-    'upgrade',
-    'limitations',
-    'reference/errors',
-    'reference/metrics',
-  ];
-  for (const page of pages) {
-    const text = readFileSync(`docs/${page}.md`, 'utf8');
-    const base = new URL(`docs/${page}.md`, `file://${process.cwd()}/`);
-    for (const [, link] of text.matchAll(/\]\((?!https?:)([^)#\s]+)(?:#[^)]*)?\)/g))
-      t.notThrows(() => readFileSync(new URL(link!, base), { flag: 'r' }), `${page}: ${link}`);
-  }
 });

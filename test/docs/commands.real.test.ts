@@ -1,0 +1,176 @@
+/**
+ * The commands of the pages, run as printed, page after page, in one folder with one running Gleaner (the demo of `npm start`). A block that is not to be run
+ * says why in a comment before it; see pages.ts. A new block is run, and fails this test where it fails.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join, resolve } from 'node:path';
+import test from 'ava';
+import { gleaner, until } from '../cli/gleaner.js';
+import { missing } from '../real-parts.js';
+import { blocksOf, commandPages } from './pages.js';
+
+/** What a command may use of the checkout; what it writes is the folder's own. */
+const LINKED = [
+  'bench',
+  'config',
+  'deploy',
+  'dist',
+  'docs',
+  'node_modules',
+  'package.json',
+  'package-lock.json',
+  'scripts',
+  'simulator',
+];
+const LONGEST_MILLIS = 60_000;
+
+interface Ran {
+  readonly code: number | null;
+  readonly output: string;
+}
+
+/** A checkout in which nothing can be spoilt, with `gleaner` and `nats` on the PATH. */
+class Desk {
+  readonly folder = mkdtempSync(join(tmpdir(), 'gleaner-docs-'));
+  readonly #environment: NodeJS.ProcessEnv;
+  readonly #children = new Set<ChildProcess>();
+
+  constructor() {
+    const programs = join(this.folder, '.programs');
+    mkdirSync(programs);
+    for (const name of LINKED) symlinkSync(resolve(name), join(this.folder, name));
+    const command = (name: string, script: string): void => {
+      writeFileSync(join(programs, name), `#!/bin/sh\nexec '${process.execPath}' '${resolve(script)}' "$@"\n`);
+      chmodSync(join(programs, name), 0o755);
+    };
+    command('gleaner', 'dist/cli/main.js');
+    // `npx -- gleaner` is this checkout's own; npx takes half a second to find that out, each time.
+    writeFileSync(
+      join(programs, 'npx'),
+      '#!/bin/sh\n[ "$1 $2" = "-- gleaner" ] || exit 127\nshift 2\nexec gleaner "$@"\n',
+      {
+        mode: 0o755,
+      },
+    );
+    command('nats', join(import.meta.dirname, 'nats-command.js'));
+    this.#environment = {
+      ...process.env,
+      PATH: `${programs}${delimiter}${process.env.PATH}${delimiter}/usr/sbin`,
+      // What the pages have a reader export.
+      GLEANER_CONFIG: 'config/demo.yaml',
+    };
+  }
+
+  set natsUrl(url: string) {
+    this.#environment.NATS_URL = url;
+  }
+
+  start(command: string, args: readonly string[], options: { detached?: boolean } = {}): ChildProcess {
+    const child = spawn(command, args, {
+      ...options,
+      cwd: this.folder,
+      env: this.#environment,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.#children.add(child);
+    child.on('exit', () => this.#children.delete(child));
+    return child;
+  }
+
+  /** By bash, which ends at the first command that fails; all of it gets a Ctrl-C once it says `end`. */
+  run(script: string, end: string | null): Promise<Ran> {
+    return new Promise((done) => {
+      const child = this.start('bash', ['-e', '-o', 'pipefail', '-c', script], { detached: true });
+      const signal = (name: NodeJS.Signals): void => void process.kill(-child.pid!, name);
+      const late = setTimeout(() => signal('SIGKILL'), LONGEST_MILLIS);
+      let output = '';
+      let asked = false;
+      for (const stream of [child.stdout, child.stderr])
+        stream?.on('data', (chunk) => {
+          output += chunk;
+          if (asked || end === null || !output.includes(end)) return;
+          asked = true;
+          signal('SIGINT');
+        });
+      child.on('close', (code) => {
+        clearTimeout(late);
+        done({ code, output });
+      });
+    });
+  }
+
+  async clear(): Promise<void> {
+    await Promise.all(
+      [...this.#children].map((child) => {
+        const ended = new Promise((resolve) => child.on('exit', resolve));
+        child.kill('SIGTERM');
+        return ended;
+      }),
+    );
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+test.serial('every command of the pages does what is printed', async (t) => {
+  if (
+    missing(t, [
+      ['nats-server', '--version'],
+      ['bash', '--version'],
+      ['timeout', '--version'],
+      ['openssl', 'version'],
+    ])
+  )
+    return;
+  t.timeout(240_000);
+  const blocks = commandPages()
+    .flatMap((page) => blocksOf(page))
+    .filter(({ language }) => language === 'sh');
+  t.true(blocks.length > 25);
+  const desk = new Desk();
+  t.teardown(() => desk.clear());
+  // The mean field's steps are 10 s long by default: too long to wait for here.
+  const faster = ['agents', 'aggregator'].flatMap((part) => ['--set', `${part}.intervalMs=1000`]);
+  const up = desk.start('gleaner', [...faster, 'up', '--plain']);
+  let said = '';
+  for (const stream of [up.stdout, up.stderr]) stream?.on('data', (chunk) => (said += chunk));
+  const config = [
+    '--config',
+    join(desk.folder, 'config/demo.yaml'),
+    '--set',
+    `hook.stateDir=${join(desk.folder, '.gleaner')}`,
+  ];
+  const knows = async (): Promise<boolean> => {
+    const { code, out } = await gleaner([...config, 'functions', '-o', 'json']);
+    const rows = code === 0 ? (JSON.parse(out) as { name: string; activations: number }[]) : [];
+    return rows.some(({ name, activations }) => name === '/guest/dh' && activations > 0);
+  };
+  await until(knows, 90_000, `/guest/dh has been called: ${said}`);
+  const { servers } = JSON.parse(readFileSync(join(desk.folder, '.gleaner/up.json'), 'utf8')) as { servers: string[] };
+  desk.natsUrl = servers[0]!;
+
+  const wrong: string[] = [];
+  let ran = 0;
+  for (const block of blocks) {
+    const { marking, page, line, text } = block;
+    const where = `${page}:${line}`;
+    if (marking.kind === 'skip') {
+      t.log(`not run: ${where}: ${marking.reason}`);
+      continue;
+    }
+    const begun = performance.now();
+    const { code, output } = await desk.run(text, marking.kind === 'interrupt' ? marking.at : null);
+    ran++;
+    t.log(`${where}: ${((performance.now() - begun) / 1000).toFixed(1)} s`);
+    const fine = code === 0 || (marking.kind === 'exit 0 or 1' && code === 1);
+    if (!fine) wrong.push(`${where} ended with ${code}:\n${text}\n${output.slice(-2000)}`);
+    if (up.exitCode !== null) wrong.push(`${where}: Gleaner itself has ended: ${said.slice(-2000)}`);
+  }
+  t.deepEqual(wrong, []);
+  t.true(ran > 15);
+  // And by npx itself, once.
+  const { PATH = '' } = process.env;
+  const { code, output } = await desk.run(`PATH='${PATH}' npx --offline -- gleaner status`, null);
+  t.is(code, 0, output);
+});

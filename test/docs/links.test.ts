@@ -1,0 +1,63 @@
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import test from 'ava';
+import { anchorsOf, pagesBelow, proseOf } from './pages.js';
+
+const LINK = /!?\[(?:[^\]\\]|\\.)*\]\(([^)\s]+)\)/g;
+
+interface Link {
+  readonly page: string;
+  readonly line: number;
+  readonly to: string;
+}
+
+function linksOf(page: string): Link[] {
+  return proseOf(readFileSync(page, 'utf8'))
+    .split('\n')
+    .flatMap((line, i) =>
+      [...line.replaceAll(/`[^`]*`/g, '').matchAll(LINK)].map(([, to]) => ({ page, line: i + 1, to: to! })),
+    );
+}
+
+const pages = [...pagesBelow()];
+const links = pages.flatMap(linksOf);
+const isOutside = (to: string): boolean => /^(https?|mailto):/.test(to);
+
+test('every relative link of every page leads to a file, and to a heading where it names one', (t) => {
+  t.true(links.length > 100, `${links.length}`);
+  const anchors = new Map<string, Set<string>>();
+  for (const { page, line, to } of links) {
+    if (isOutside(to)) continue;
+    const [path = '', anchor] = to.split('#');
+    const file = path === '' ? page : normalize(join(dirname(page), path));
+    const where = `${page}:${line}: ${to}`;
+    t.true(existsSync(file), where);
+    t.false(file.startsWith('..'), `${where} leaves the checkout`);
+    if (anchor === undefined || !existsSync(file)) continue;
+    if (!anchors.has(file)) anchors.set(file, anchorsOf(readFileSync(file, 'utf8')));
+    t.true(anchors.get(file)!.has(anchor), where);
+  }
+});
+
+test('every page for operators is reached from the README', (t) => {
+  const reached = new Set(['README.md']);
+  for (const page of reached) {
+    for (const { page: from, to } of links) {
+      if (from !== page || isOutside(to)) continue;
+      const file = normalize(join(dirname(page), to.split('#')[0]!));
+      if (file.endsWith('.md') && existsSync(file)) reached.add(file);
+      // A folder is its README, and the pages in it.
+      else if (existsSync(file) && statSync(file).isDirectory())
+        for (const inside of pages) if (dirname(inside) === normalize(file)) reached.add(inside);
+    }
+  }
+  t.deepEqual(
+    pages.filter((page) => page.startsWith('docs/') && !page.startsWith('docs/results/') && !reached.has(page)),
+    [],
+  );
+});
+
+test('headings become anchors as GitHub makes them', (t) => {
+  const text = '# A `code`, and *more*: 1.5 x\n\n## Twice\n\n## Twice\n\n```sh\n# no heading\n```\n';
+  t.deepEqual([...anchorsOf(text)], ['a-code-and-more-15-x', 'twice', 'twice-1']);
+});
