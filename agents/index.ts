@@ -4,6 +4,7 @@ export * from './autoscaling/index.js';
 export * from './concurrency/index.js';
 export * from './ddpg/index.js';
 export * from './environment.js';
+export * from './faasrm/index.js';
 export { FEATURES, localFeatures, sloPreservation } from './features.js';
 export * from './lifecycle/index.js';
 export * from './managers/index.js';

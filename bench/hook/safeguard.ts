@@ -1,3 +1,4 @@
+import { FEATURE_LAYOUT } from '../../broker/index.js';
 import { bytes, MIB, type Micros, type Millis, millicores, type Random, SeededRandom } from '../../config/index.js';
 import {
   type ActivationPolicy,
@@ -6,7 +7,6 @@ import {
   type DecisionSettings,
   defaultDecisionSettings,
   emptySample,
-  FEATURE_LAYOUT,
   type HostCapacity,
   POLICY_WEIGHTS,
   Run,

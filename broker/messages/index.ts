@@ -6,6 +6,7 @@ export * from './event.js';
 export { type Amounts, type Mode, modeField, type Spreads } from './fields.js';
 export * from './host-report.js';
 export * from './latency-histogram.js';
+export * from './lessons.js';
 export * from './mean-field.js';
 export * from './mode.js';
 export * from './observation.js';

@@ -6,6 +6,8 @@ import { EXIT } from '../exit.js';
 import { json, processScreen } from '../output.js';
 import { stderrProgress } from '../progress.js';
 import { concurrencyReport } from '../reproduce/concurrency.js';
+import { faasrmMisses, faasrmReport } from '../reproduce/faasrm.js';
+import { FAASRM_QUICK_SEEDS, FAASRM_SEEDS, runFaasrm } from '../reproduce/faasrm-run.js';
 import { sizingMissed, sizingReport } from '../reproduce/right-sizing.js';
 import { addOutputOption, type OutputOptions } from './common.js';
 import { wholeNumber } from './simulation-options.js';
@@ -84,6 +86,18 @@ function reproduceRightSizing(seeds: number, quick: boolean, command: string): R
   }
 }
 
+function reproduceFaasrm(quick: boolean, seeds: number, command: string): Reproduction {
+  const progress = stderrProgress();
+  try {
+    const list = Array.from({ length: seeds }, (_, i) => i + 1);
+    const figures = runFaasrm(quick, list, (done, all) => progress.update(done / all, `${done} of ${all} runs`));
+    const { published, corrected } = figures;
+    return { markdown: faasrmReport(published, corrected, command), figures, missed: faasrmMisses(corrected) };
+  } finally {
+    progress.end();
+  }
+}
+
 export function addReproduce(program: Command): void {
   const reproduce = program.command('reproduce').description('published results, run again: ours beside theirs');
   addStudy(
@@ -111,5 +125,20 @@ export function addReproduce(program: Command): void {
       const { quick, seeds = quick ? SIZING_QUICK_SEEDS : SIZING_SEEDS } = options;
       const command = `gleaner reproduce right-sizing${quick ? ' --quick' : ''}${options.seeds ? ` --seeds ${seeds}` : ''}`;
       deliver('right-sizing', reproduceRightSizing(seeds, quick, command), options);
+    });
+  addStudy(
+    reproduce,
+    'faasrm',
+    "FaaSRM's learned choice by the published simulator's rules and on the cluster model, beside fixed, greedy, ensure, libra and the floors (ten minutes; --quick: ten seconds); exits with 1 where it does not beat the floors",
+  )
+    .option(
+      '--seeds <n>',
+      `so many seeds, from 1 on (default ${FAASRM_SEEDS}; with --quick ${FAASRM_QUICK_SEEDS})`,
+      wholeNumber,
+    )
+    .action((options: ReproduceOptions & { readonly seeds?: number }) => {
+      const { quick, seeds = quick ? FAASRM_QUICK_SEEDS : FAASRM_SEEDS } = options;
+      const command = `gleaner reproduce faasrm${quick ? ' --quick' : ''}${options.seeds ? ` --seeds ${seeds}` : ''}`;
+      deliver('faasrm', reproduceFaasrm(quick, seeds, command), options);
     });
 }

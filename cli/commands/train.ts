@@ -1,8 +1,13 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import {
+  type Checkpoint,
+  type Expected,
+  expectedFaasrm,
   expectedPolicy,
+  faasrmCheckpoint,
+  faasrmState,
   type LearnerState,
   loadCheckpoint,
   policyCheckpoint,
@@ -12,9 +17,11 @@ import {
   saveCheckpoint,
 } from '../../agents/index.js';
 import type { ClusterMode } from '../../simulator/index.js';
+import { UsageError } from '../exit.js';
 import { processScreen } from '../output.js';
 import { stderrProgress } from '../progress.js';
-import { type EpisodeResult, type Place, type TrainingPlan, train, trainingSettings } from '../train/training.js';
+import { type FaasrmPlan, faasrmTrainingSettings, trainFaasrm } from '../train/faasrm.js';
+import { type EpisodeResult, type Place, train, trainingSettings } from '../train/training.js';
 import {
   addHostOptions,
   checkHosts,
@@ -24,10 +31,15 @@ import {
   wholeNumber,
 } from './simulation-options.js';
 
+const FAASRM = 'faasrm';
+/** The published simulator's rules, where only `faasrm` learns. */
+const PUBLISHED = 'freyr-2021';
+type TrainMode = ClusterMode | typeof PUBLISHED;
+
 interface TrainOptions extends HostOptions {
-  readonly manager: SimppoName;
+  readonly manager: SimppoName | typeof FAASRM;
   readonly workloads: Place[];
-  readonly modes: ClusterMode[];
+  readonly modes?: TrainMode[];
   readonly loads: number[];
   readonly episodes: number;
   readonly seed: number;
@@ -62,14 +74,19 @@ export function addTrain(program: Command): void {
   const command = program
     .command('train')
     .description('trains a base policy on the simulated cluster; the part `train` of each workload, an episode a run')
-    .addOption(new Option('--manager <name>', 'who learns').choices([...SIMPPO_NAMES]).default('simppo'))
+    .addOption(
+      new Option('--manager <name>', 'who learns: a manager, or the policy faasrm')
+        .choices([...SIMPPO_NAMES, FAASRM])
+        .default('simppo'),
+    )
     .option('--workloads <names>', 'by commas; name@2 is on two hosts', listOf(place(1)), [
       { workload: 'profiles-12', hosts: 1 },
     ])
     .addOption(
-      new Option('--modes <list>', 'weight, quota')
-        .argParser(listOf((text) => text as ClusterMode))
-        .default(['weight', 'quota']),
+      new Option(
+        '--modes <list>',
+        'weight, quota (both unless told otherwise; faasrm: quota), or for faasrm freyr-2021',
+      ).argParser(listOf(trainMode)),
     )
     .option('--loads <list>', 'offered loads', listOf(offeredLoad), [0.7, 0.8, 0.9])
     .option('--episodes <n>', 'runs, each with a seed of its own', wholeNumber, 180)
@@ -83,29 +100,72 @@ export function addTrain(program: Command): void {
     });
 }
 
-async function run(options: TrainOptions): Promise<void> {
-  const { manager, episodes, seed, out } = options;
+function trainMode(text: string): TrainMode {
+  if (text === 'weight' || text === 'quota' || text === PUBLISHED) return text;
+  throw new InvalidArgumentError(`must be of weight, quota, ${PUBLISHED}`);
+}
+
+/** A training to run: its episodes, and how what comes of it is kept. */
+interface Course {
+  readonly expected: Expected;
+  state(where: string, checkpoint: Checkpoint): LearnerState;
+  checkpoint(state: LearnerState): Checkpoint;
+  run(resume: Resume | null): Iterable<{ readonly result: EpisodeResult; readonly state: LearnerState }>;
+}
+
+interface Resume {
+  readonly state: LearnerState;
+  readonly episode: number;
+}
+
+function courseOf(options: TrainOptions): Course {
+  const { manager, episodes, seed, cores, workloads: places, loads } = options;
+  const place = { part: 'train', cores, memoryMiB: options.memory, userMemoryMiB: options.userMemory } as const;
+  if (manager === FAASRM) {
+    const [mode = 'quota', ...others] = options.modes ?? [];
+    if (mode === 'weight' || others.length > 0)
+      throw new UsageError('faasrm learns in one mode', { hint: `--modes quota, or --modes ${PUBLISHED}` });
+    const training: FaasrmPlan['training'] =
+      mode === PUBLISHED
+        ? { on: PUBLISHED, workload: places[0]!.workload }
+        : { on: 'cluster', places, loads, ...place };
+    const settings = faasrmTrainingSettings({ training, episodes });
+    return {
+      expected: expectedFaasrm,
+      state: faasrmState,
+      checkpoint: (state) => faasrmCheckpoint(state, settings, seed),
+      run: (resume) => trainFaasrm({ training, episodes, seed, resume }),
+    };
+  }
+  const modes = (options.modes ?? ['weight', 'quota']).map((mode): ClusterMode => {
+    if (mode === PUBLISHED)
+      throw new UsageError(`${manager} does not learn in mode ${PUBLISHED}`, { hint: '--modes weight,quota' });
+    return mode;
+  });
   const settings = trainingSettings(manager, episodes);
+  return {
+    expected: expectedPolicy(settings),
+    state: policyState,
+    checkpoint: (state) => policyCheckpoint(state, settings, seed),
+    run: (resume) => train({ manager, places, modes, loads, episodes, seed, resume, ...place }),
+  };
+}
+
+async function run(options: TrainOptions): Promise<void> {
+  const { episodes, out } = options;
+  const course = courseOf(options);
   mkdirSync(out, { recursive: true });
-  const resume = options.resume === true ? await resumed(out, options) : null;
+  const resume = options.resume === true ? await resumed(out, course) : null;
   const curve = join(out, CURVE);
   if (resume === null) writeFileSync(curve, `${COLUMNS.join(',')}\n`);
-  const plan: TrainingPlan = {
-    ...options,
-    places: options.workloads,
-    part: 'train',
-    memoryMiB: options.memory,
-    userMemoryMiB: options.userMemory,
-    resume,
-  };
   const progress = stderrProgress();
   const save = async (state: LearnerState, episode: number): Promise<void> => {
-    const checkpoint = policyCheckpoint(state, settings, seed);
+    const checkpoint = course.checkpoint(state);
     await saveCheckpoint(out, { ...checkpoint, counters: { ...checkpoint.counters, episodes: episode } });
   };
   const recent: EpisodeResult[] = [];
   try {
-    for (const { result, state } of train(plan)) {
+    for (const { result, state } of course.run(resume)) {
       writeFileSync(curve, `${COLUMNS.map((key) => csv(result[key])).join(',')}\n`, { flag: 'a' });
       recent.push(result);
       if (recent.length > SAVED_EVERY) recent.shift();
@@ -124,10 +184,10 @@ async function run(options: TrainOptions): Promise<void> {
     );
 }
 
-async function resumed(out: string, { manager, episodes }: TrainOptions): Promise<TrainingPlan['resume']> {
+async function resumed(out: string, { expected, state }: Course): Promise<Resume | null> {
   if (!existsSync(join(out, 'model.json'))) return null;
-  const checkpoint = await loadCheckpoint(out, expectedPolicy(trainingSettings(manager, episodes)));
-  return { state: policyState(out, checkpoint), episode: checkpoint.counters.episodes ?? 0 };
+  const checkpoint = await loadCheckpoint(out, expected);
+  return { state: state(out, checkpoint), episode: checkpoint.counters.episodes ?? 0 };
 }
 
 const csv = (value: number | string): string =>

@@ -72,7 +72,7 @@ export class Decider {
     const cores = capacity.cpu / 1000;
     this.#boosts = new Boosts(capacity.cpu);
     this.#loans = new MemoryLoans(headroom);
-    const host = { running: 0, freeCpu: 0, freeMemory: 0 };
+    const host = { running: 0, cpu: 0, freeCpu: 0, freeMemory: 0 };
     this.#context = { settings, random, reference: Number.NaN as Millis, cores, oracle: noOracle, host, lessons: null };
   }
 

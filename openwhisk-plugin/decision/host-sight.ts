@@ -5,6 +5,8 @@ import type { HostCapacity } from './settings.js';
 export interface HostSight {
   /** Containers with activations running. */
   running: number;
+  /** Allocatable, millicores. */
+  cpu: number;
   /** Shares of allocatable CPU and memory that nobody was granted. */
   freeCpu: number;
   freeMemory: number;
@@ -12,6 +14,7 @@ export interface HostSight {
 
 export function lookAtHost(into: HostSight, capacity: HostCapacity, cpu: HarvestPool, memory: HarvestPool): void {
   into.running = cpu.claims;
+  into.cpu = capacity.allocatableCpu;
   into.freeCpu = cpu.free / capacity.allocatableCpu;
   into.freeMemory = memory.free / capacity.allocatableMemory;
 }

@@ -1,10 +1,16 @@
-import { createManager, type ResourceManager } from '../../agents/index.js';
+import {
+  createManager,
+  faasrmParameters,
+  faasrmWeights,
+  type ResourceManager,
+  shippedFaasrm,
+} from '../../agents/index.js';
 import { type Bytes, MIB, type Millicores, SeededRandom } from '../../config/index.js';
 import { createPolicy, defaultDecisionSettings, type Policies } from '../../openwhisk-plugin/index.js';
 import { Cluster } from './cluster.js';
 import { ControlPlane } from './control-plane.js';
 import { HookGuard } from './hook-guard.js';
-import { type ClusterOptions, DEFAULT_CLUSTER, DEFAULT_CONTROL } from './options.js';
+import { type ClusterOptions, DEFAULT_CLUSTER, DEFAULT_CONTROL, type PolicyMaterial } from './options.js';
 
 const SERIES_BUCKETS = 200;
 /** Policies beside a manager that wishes nothing, and beside one that does (design §3). */
@@ -43,12 +49,17 @@ export function buildCluster(options: ClusterOptions): BuiltCluster {
   if (!(options.safeguard ?? (wishes || named)))
     return { cluster, guard: null, control: null, names: { manager: name, quotaPolicy: '', weightPolicy: '' } };
   const random = new SeededRandom(seed).fork('hooks');
-  const policies = (): Policies => ({ quota: createPolicy(quotaPolicy), weight: createPolicy(weightPolicy) });
+  const { parameters, weights } = options.quotaParameters ?? materialOf(quotaPolicy);
+  const policies = (): Policies => ({
+    quota: createPolicy(quotaPolicy, parameters, weights),
+    weight: createPolicy(weightPolicy),
+  });
   // A name that nobody knows is refused before anything runs, also where there is no host.
   policies();
   const settings = { ...defaultDecisionSettings, ...options.decision };
   const guard = new HookGuard(cluster, { settings, policies, random });
   cluster.guard = guard;
+  for (const { decider } of guard.hosts) decider.lessons = options.lessons ?? null;
   let control: ControlPlane | null = null;
   if (wishes || onObservation !== undefined) {
     const sides = { ...DEFAULT_CONTROL, ...options.control };
@@ -61,6 +72,12 @@ export function buildCluster(options: ClusterOptions): BuiltCluster {
     guard.control = control;
   }
   return { cluster, guard, control, names: { manager: name, quotaPolicy, weightPolicy } };
+}
+
+/** A learned policy plays with what it has learnt. */
+function materialOf(policy: string): PolicyMaterial {
+  const state = policy === 'faasrm' ? shippedFaasrm('cluster') : null;
+  return state === null ? {} : { parameters: faasrmParameters(0, false), weights: faasrmWeights(state) };
 }
 
 function managerOf(

@@ -8,6 +8,7 @@ export {
   DEFAULT_CONTROL,
   type Failure,
   type LimitChange,
+  type PolicyMaterial,
   type Prewarm,
   type Progress,
 } from './options.js';

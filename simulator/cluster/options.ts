@@ -1,6 +1,6 @@
 import type { ResourceManager } from '../../agents/index.js';
 import type { Observation } from '../../broker/index.js';
-import type { DecisionSettings } from '../../openwhisk-plugin/index.js';
+import type { DecisionSettings, Lessons } from '../../openwhisk-plugin/index.js';
 import type { CallStream } from '../workload/call-stream.js';
 import type { CallRecorder } from './recorder.js';
 
@@ -81,6 +81,12 @@ export interface Progress {
   readonly share: number;
 }
 
+/** What a policy is made of besides its name. */
+export interface PolicyMaterial {
+  readonly parameters?: unknown;
+  readonly weights?: readonly number[];
+}
+
 export interface ClusterOptions {
   readonly calls: CallStream;
   readonly cluster?: Partial<ClusterShape>;
@@ -92,6 +98,10 @@ export interface ClusterOptions {
   /** Activation policies by name; defaults `target` with a manager that wishes something, else `smallest-in-range`; `short-first`. */
   readonly quotaPolicy?: string;
   readonly weightPolicy?: string;
+  /** As key-value would bring them to the range policy; default for `faasrm`: the weights that come with the product. */
+  readonly quotaParameters?: PolicyMaterial;
+  /** Told of choices and what came of them. */
+  readonly lessons?: Lessons;
   readonly decision?: Partial<DecisionSettings>;
   readonly control?: Partial<ControlOptions>;
   /** Of placement and policy; arrivals and demand are the stream's. */

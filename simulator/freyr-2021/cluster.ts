@@ -20,6 +20,15 @@ export class Cluster {
     return this.#servers.reduce((sum, server) => sum + server.freeCpu, 0);
   }
 
+  get freeMemory(): number {
+    return this.#servers.reduce((sum, server) => sum + server.freeMemory, 0);
+  }
+
+  /** Running and queued. */
+  get inFlight(): number {
+    return this.#servers.reduce((sum, server) => sum + server.inFlight, 0);
+  }
+
   get isIdle(): boolean {
     return this.#servers.every((server) => server.isIdle);
   }

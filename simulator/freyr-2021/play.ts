@@ -1,9 +1,10 @@
 import { SeededRandom } from '../../config/index.js';
 import { Cluster } from './cluster.js';
+import { PublishedFaasrm, type PublishedLearner } from './faasrm.js';
 import { FunctionHistory } from './function-history.js';
 import { type PublishedManagerName, publishedManager } from './managers.js';
 import { Request } from './request.js';
-import { type Allocation, durationOf, RULES } from './rules.js';
+import { type Allocation, durationOf, peakOf, RULES } from './rules.js';
 import type { PublishedSample } from './sample.js';
 
 /** One ended invocation against what the user asked for. */
@@ -19,8 +20,9 @@ export interface PublishedOutcome {
   readonly user: Allocation;
 }
 
+/** Who decides: one of the rules by name, or the learned policy. */
 export interface PublishedRun {
-  readonly manager: PublishedManagerName;
+  readonly manager: PublishedManagerName | PublishedLearner;
   readonly seed: number;
 }
 
@@ -30,13 +32,16 @@ export interface PublishedRun {
  */
 export function playPublished(sample: PublishedSample, { manager, seed }: PublishedRun): PublishedOutcome[] {
   const random = new SeededRandom(seed);
-  const decide = publishedManager(manager, random.fork('policy'));
   const histories = sample.functions.map((fn) => new FunctionHistory(fn));
   const outcomes: PublishedOutcome[] = [];
   const cluster = new Cluster(random.fork('overloaded'), (request) => {
     histories[request.fn.index]!.add(request);
+    learned?.ended(request, peakOf(request.fn, request.allocation));
     outcomes.push(outcomeOf(request));
   });
+  const policy = random.fork('policy');
+  const learned = typeof manager === 'string' ? null : new PublishedFaasrm(manager, () => cluster, policy);
+  const decide = typeof manager === 'string' ? publishedManager(manager, policy) : learned!.decide;
   const last = sample.calls.length - 1;
   for (let event = 0; event < last; event++) {
     const history = histories[sample.calls[event]!]!;

@@ -72,12 +72,12 @@ function table(path: string): Table {
 const clip = (value: number, high: number): number => Math.min(high, Math.max(1, value));
 
 /**
- * Reads the first `count` rows of a sample (its folder, its file of invocations, or `azure-sample`) by the rules of faasrm.md §3.2: user CPU and user memory both come from the average
- * memory, what the function can really use from the column Ideal. Row i of each table is function i.
+ * Reads `count` rows of a sample from row `from` on (its folder, its file of invocations, or `azure-sample`) by the rules of faasrm.md §3.2: user CPU and user memory both come from the average
+ * memory, what the function can really use from the column Ideal. Row `from` + i of each table is function i.
  *
  * @throws TraceError with file and line
  */
-export function readPublishedSample(path: string, count: number): PublishedSample {
+export function readPublishedSample(path: string, count: number, from = 0): PublishedSample {
   const { invocations, memory, durations } = readTables(path === SHIPPED ? SHIPPED_FOLDER : path);
   for (const other of [memory, durations]) {
     if (other.rows.length !== invocations.rows.length)
@@ -87,21 +87,22 @@ export function readPublishedSample(path: string, count: number): PublishedSampl
         `${other.rows.length} functions, but ${invocations.rows.length} have invocations`,
       );
   }
-  if (count > invocations.rows.length)
-    throw new TraceError(invocations.file, 0, `has ${invocations.rows.length} functions, not ${count}`);
+  if (from + count > invocations.rows.length)
+    throw new TraceError(invocations.file, 0, `has ${invocations.rows.length} functions, not ${from + count}`);
   const trigger = invocations.column('Trigger');
   const average = memory.column('AverageAllocatedMb');
   const ideal = memory.column('Ideal');
   const shortest = durations.column('percentile_Average_1');
   const longest = durations.column('percentile_Average_100');
   const minimum = durations.column('Minimum');
-  const functions = Array.from({ length: count }, (_, row): PublishedFunction => {
+  const functions = Array.from({ length: count }, (_, index): PublishedFunction => {
+    const row = from + index;
     const user = clip(Math.floor(memory.number(row, average) / RULES.memoryUnitMb), RULES.cap);
     const wanted = Math.floor(memory.number(row, ideal));
     const idealMb = clip(wanted, RULES.memoryCapMb);
     const ticks = (column: number): number => Math.floor(durations.number(row, column) / 1000) + 1;
     return {
-      index: row,
+      index,
       user: { cpu: user, memory: user },
       idealCpu: clip(Math.floor(wanted / RULES.memoryUnitMb), RULES.cap),
       idealMb,
@@ -117,7 +118,7 @@ export function readPublishedSample(path: string, count: number): PublishedSampl
   for (let second = 0; second < RULES.seconds; second++) {
     const column = invocations.column(String(second + 1));
     for (let row = 0; row < count; row++) {
-      for (let call = invocations.number(row, column); call > 0; call--) {
+      for (let call = invocations.number(from + row, column); call > 0; call--) {
         calls.push(row);
         seconds.push(second);
       }

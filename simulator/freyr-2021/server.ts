@@ -13,7 +13,11 @@ export class Server {
   #cachedMemory = 0;
 
   get isIdle(): boolean {
-    return this.#running.length === 0 && this.#queue.length === 0;
+    return this.inFlight === 0;
+  }
+
+  get inFlight(): number {
+    return this.#running.length + this.#queue.length;
   }
 
   fits({ allocation }: Request): boolean {

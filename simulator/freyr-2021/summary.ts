@@ -5,6 +5,7 @@ export interface PublishedSummary {
   readonly activations: number;
   readonly timeouts: number;
   readonly 'rfet.mean': number;
+  readonly 'rfet.p98': number;
   readonly 'rfet.p99': number;
   readonly 'rfet.max': number;
   readonly 'rfet.above1.share': number;
@@ -12,6 +13,7 @@ export interface PublishedSummary {
   /** Ticks. */
   readonly 'duration.p50': number;
   readonly 'duration.p95': number;
+  readonly 'duration.p98': number;
   readonly 'duration.p99': number;
   readonly 'duration.max': number;
   /** Share of activations given less than the user asked for, of either resource; then of each. */
@@ -39,12 +41,14 @@ export function summarizePublished(outcomes: readonly PublishedOutcome[]): Publi
     activations: outcomes.length,
     timeouts: outcomes.length - successes.length,
     'rfet.mean': rfet.reduce((sum, value) => sum + value, 0) / Math.max(1, rfet.length),
+    'rfet.p98': percentile(rfet, 98),
     'rfet.p99': percentile(rfet, 99),
     'rfet.max': percentile(rfet, 100),
     'rfet.above1.share': share(successes, (o) => o.rfet > 1),
     'rfet.below1.share': share(successes, (o) => o.rfet < 1),
     'duration.p50': percentile(ticks, 50),
     'duration.p95': percentile(ticks, 95),
+    'duration.p98': percentile(ticks, 98),
     'duration.p99': percentile(ticks, 99),
     'duration.max': percentile(ticks, 100),
     'harvested.share': share(outcomes, (o) => lessCpu(o) || lessMemory(o)),

@@ -40,3 +40,38 @@ test('gleaner reproduce right-sizing --quick writes its page with a row for each
   for (const { arm } of rows) t.true(page.includes(`| ${arm.name} |`));
   t.true(page.includes('`gleaner reproduce right-sizing --quick --seeds 1`'));
 });
+
+test('gleaner reproduce faasrm --quick says plainly what was not reached, beside what was published', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'gleaner-reproduce-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  const args = ['reproduce', 'faasrm', '--quick', '--seeds', '2', '--out', folder, '--output', 'json'];
+  const { code, out, err } = await gleaner(args);
+  const { published, corrected } = JSON.parse(out) as {
+    published: { functions: number; contender: string; figures: Record<string, { mean: number }> }[];
+    corrected: { load: number; memoryLoad: number; rows: { contender: string; values: Record<string, number[]> }[] }[];
+  };
+  // faasrm.md §8: what every choice in the mask has at 50 functions, learned or not.
+  const learned = published.find(({ functions, contender }) => functions === 50 && contender === 'faasrm')!;
+  t.true(learned.figures['rfet.mean']!.mean > 0.887 && learned.figures['rfet.mean']!.mean < 0.888);
+  t.deepEqual(
+    corrected[0]!.rows.map(({ contender }) => contender),
+    [
+      'fixed',
+      'fixed, other arrivals',
+      'greedy',
+      'ensure',
+      'libra',
+      'faasrm',
+      'smallest-in-range',
+      'random-in-range',
+      'largest-in-range',
+    ],
+  );
+  t.true(corrected[0]!.rows.every(({ values }) => values['slowdown.mean']!.every((value) => value >= 1)));
+  const page = readFileSync(join(folder, 'faasrm.md'), 'utf8');
+  const missed = err.split('missed: ').length - 1;
+  t.is(code, missed === 0 ? 0 : 1);
+  t.is(page.includes('does not beat the floors with intervals apart'), missed > 0);
+  for (const text of ['16.91', '38.8 %', 'offered load', '`gleaner reproduce faasrm --quick --seeds 2`'])
+    t.true(page.includes(text), text);
+});

@@ -1,3 +1,4 @@
+import { LEVELS } from '../../../broker/index.js';
 import type { FunctionState } from '../../decision/function-state.js';
 import { Grant, type Run } from '../../decision/run.js';
 import { memoryRange } from '../../decision/safeguard.js';
@@ -5,7 +6,7 @@ import type { DecisionSettings } from '../../decision/settings.js';
 import type { ActivationPolicy, PolicyContext } from '../activation-policy.js';
 import { amountFeature, FunctionSight, fillState } from './features.js';
 import { Choice, slowdownOf } from './lesson.js';
-import { fillAmounts, LEVELS } from './options.js';
+import { fillAmounts } from './options.js';
 import { OptionScorer } from './scorer.js';
 import { ACTOR_WEIGHTS, type FaasrmParameters } from './weights.js';
 
@@ -119,6 +120,7 @@ export class FaasrmPolicy implements ActivationPolicy {
       if (option >= 0 && this.#explores) choice.logProbability = scorer.logProbability(options, option);
     }
     choice.option = option;
+    choice.share = option < 0 ? 0 : (this.#cpu[Math.floor(option / memories)] as number) / context.host.cpu;
     choice.memoryAmount = option < 0 ? Number.NaN : (this.#memory[option % memories] as number);
     return option;
   }

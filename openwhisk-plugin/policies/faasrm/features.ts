@@ -3,11 +3,6 @@ import type { HostSight } from '../../decision/host-sight.js';
 import type { DecisionSettings } from '../../decision/settings.js';
 import { DecayingMean } from '../../decision/statistics.js';
 
-/** Counts up whenever a feature's meaning or place changes: weights are of one layout. */
-export const FEATURE_LAYOUT = 1;
-/** Features that all options share, in the order of faasrm.md §2; an option's CPU and memory come after them. */
-export const STATE_FEATURES = 9;
-
 /** An hour in ms; times and gaps beyond it look alike. */
 const LONGEST = 3_600_000;
 const LOG_LONGEST = Math.log1p(LONGEST);

@@ -1,7 +1,6 @@
+import { LEVELS, type Lesson, STATE_FEATURES } from '../../../broker/index.js';
 import type { FunctionState } from '../../decision/function-state.js';
 import type { Run } from '../../decision/run.js';
-import { STATE_FEATURES } from './features.js';
-import { LEVELS } from './options.js';
 
 /** One choice among options, with what was looked at: all that a learner needs but its outcome. */
 export class Choice {
@@ -14,6 +13,8 @@ export class Choice {
   /** cpu x memories + memory. */
   option = -1;
   logProbability = 0;
+  /** Of the host's allocatable CPU: what was chosen. */
+  share = 0;
   /** Of the weights that chose. */
   version = 0;
 
@@ -27,6 +28,22 @@ export class Choice {
  * what it would have been at user limits. The choice is valid during the call only.
  */
 export type Lessons = (choice: Readonly<Choice>, slowdown: number, fn: FunctionState) => void;
+
+/** As it is sent. */
+export function lessonOf(choice: Readonly<Choice>, slowdown: number, action: string): Lesson {
+  const { state, cpu, memory, cpus, memories, option, logProbability, share, version } = choice;
+  return {
+    function: action,
+    weights: version,
+    state: [...state],
+    cpu: [...cpu.subarray(0, cpus)],
+    memory: [...memory.subarray(0, memories)],
+    option,
+    logProbability: Math.min(0, logProbability),
+    share: Math.min(1, share),
+    slowdown,
+  };
+}
 
 /**
  * Duration against the function's at user limits: the control arm's mean (both resources at the user's limits, so no calibration is polluted by the

@@ -1,5 +1,6 @@
-/** Amounts of one resource that are looked at; of both together 64, as published. */
-export const LEVELS = 8;
+import { LEVELS } from '../../../broker/index.js';
+
+/** Of both resources together. */
 export const OPTIONS = LEVELS * LEVELS;
 
 /** Below this share of its lower end a range is one amount. */

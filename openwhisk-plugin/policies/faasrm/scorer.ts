@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
+import { LEVELS, STATE_FEATURES } from '../../../broker/index.js';
 import { GleanerError, messageOf } from '../../../config/index.js';
-import { STATE_FEATURES } from './features.js';
-import { LEVELS, OPTIONS } from './options.js';
+import { OPTIONS } from './options.js';
 import { ACTOR_WEIGHTS } from './weights.js';
 
 /** The kernel that scores options does not run here. */

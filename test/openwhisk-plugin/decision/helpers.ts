@@ -48,7 +48,7 @@ export function decider(
 }
 
 /** What policies see of a host on which nothing runs and from which nobody learns. */
-export const idle = { host: { running: 0, freeCpu: 1, freeMemory: 1 }, lessons: null };
+export const idle = { host: { running: 0, cpu: 8000, freeCpu: 1, freeMemory: 1 }, lessons: null };
 
 /** A container with an action in it, played by hand; times in ms, CPU in cores, memory in MiB. */
 export class Player {

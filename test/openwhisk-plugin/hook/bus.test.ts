@@ -6,6 +6,7 @@ import {
   decodeHostReport,
   decodeObservation,
   encodeMessage,
+  FEATURE_LAYOUT,
   hookService,
   MODE_GLOBAL,
   modeKey,
@@ -15,7 +16,7 @@ import {
   wildcards,
 } from '../../../broker/index.js';
 import { MIB } from '../../../config/index.js';
-import { FEATURE_LAYOUT, POLICY_WEIGHTS } from '../../../openwhisk-plugin/index.js';
+import { POLICY_WEIGHTS } from '../../../openwhisk-plugin/index.js';
 import { type FakeContainer, HookRig } from './hook-rig.js';
 
 const HELLO = '/guest/hello';

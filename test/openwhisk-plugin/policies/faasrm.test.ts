@@ -1,6 +1,7 @@
 import { fc, testProp } from '@fast-check/ava';
 import test from 'ava';
 import { JsEngine, newOptionScorer, scoreShape } from '../../../agents/index.js';
+import { FEATURE_LAYOUT, LEVELS, STATE_FEATURES } from '../../../broker/index.js';
 import { type Bytes, type Millis, SeededRandom } from '../../../config/index.js';
 import {
   ACTOR_WEIGHTS,
@@ -10,16 +11,13 @@ import {
   Decider,
   defaultDecisionSettings,
   durationFeature,
-  FEATURE_LAYOUT,
   freyrSettings,
-  LEVELS,
   noOracle,
   OPTIONS,
   OptionScorer,
   POLICY_WEIGHTS,
   type PolicyContext,
   rateFeature,
-  STATE_FEATURES,
 } from '../../../openwhisk-plugin/index.js';
 import { host, idle, limits, Player, plain } from '../decision/helpers.js';
 

@@ -1,0 +1,4 @@
+export * from './checkpoint.js';
+export * from './learner.js';
+export * from './reward.js';
+export * from './settings.js';

@@ -1,0 +1,30 @@
+import { LEVELS } from '../../broker/index.js';
+import { type PpoSettings, simulatorSettings } from '../ppo/index.js';
+
+export interface FaasrmSettings {
+  readonly ppo: PpoSettings;
+  /** Options of a row: 64, or 8 where memory is not chosen (`guarantee`), which makes an update eight times as cheap. */
+  readonly options: number;
+  /** Lessons of one update. */
+  readonly rollout: number;
+  /** Of the host's whole CPU on a full host, in slowdowns: what others may lose by a choice. */
+  readonly price: number;
+}
+
+/**
+ * Published: clip .2, 4 epochs, entropy .01, AdamW 1e-3, no advantage normalisation, no gradient clip (faasrm.md §2). The last two are repaired by
+ * agents/ppo; the rate falls, and the published whole episode in one batch is mini-batches.
+ */
+export const faasrmSettings: FaasrmSettings = {
+  ppo: {
+    ...simulatorSettings,
+    rate: { first: 1e-3, last: 1e-4 },
+    entropy: { first: 0.01, last: 0.002 },
+    epochs: 4,
+    miniBatch: 256,
+    updates: 120,
+  },
+  options: LEVELS * LEVELS,
+  rollout: 2048,
+  price: 0.5,
+};

@@ -1,0 +1,148 @@
+import {
+  FaasrmLearner,
+  type FaasrmSettings,
+  faasrmParameters,
+  faasrmSettings,
+  faasrmWeights,
+  type LearnerState,
+  type PpoMetrics,
+  threadEngine,
+} from '../../agents/index.js';
+import { LEVELS, type Lesson } from '../../broker/index.js';
+import { SeededRandom } from '../../config/index.js';
+import { ACTOR_WEIGHTS, lessonOf } from '../../openwhisk-plugin/index.js';
+import {
+  callStream,
+  openWorkload,
+  type Part,
+  playPublished,
+  readPublishedSample,
+  simulateCluster,
+} from '../../simulator/index.js';
+import type { EpisodeResult, Place } from './training.js';
+
+/** What the weights of `faasrm` are learnt on: hooks with quotas on the cluster model, or the published simulator's rules. */
+export type FaasrmTraining =
+  | {
+      readonly on: 'cluster';
+      readonly places: readonly Place[];
+      readonly part: Part;
+      readonly loads: readonly number[];
+      readonly cores: number;
+      readonly memoryMiB: number;
+      readonly userMemoryMiB: number;
+    }
+  | { readonly on: 'freyr-2021'; readonly workload: string };
+
+export interface FaasrmPlan {
+  readonly training: FaasrmTraining;
+  readonly episodes: number;
+  readonly seed: number;
+  readonly resume: { readonly state: LearnerState; readonly episode: number } | null;
+}
+
+/** Calls of an episode on the cluster: some 4800 of them are drawn choices. */
+const CALLS = 12_000;
+/** Rows of the published sample that are learnt on; what is reported are the first ones. */
+const PUBLISHED_FROM = 500;
+const PUBLISHED_FUNCTIONS = 50;
+
+/** On the cluster memory is its users' (`guarantee`), so eight options are left. One update an episode. */
+export function faasrmTrainingSettings({
+  training,
+  episodes,
+}: Pick<FaasrmPlan, 'training' | 'episodes'>): FaasrmSettings {
+  const cluster = training.on === 'cluster';
+  return {
+    ...faasrmSettings,
+    options: cluster ? LEVELS : LEVELS * LEVELS,
+    rollout: cluster ? 4096 : 2048,
+    // Nobody pays there for what others get (simulator/freyr-2021/README.md).
+    price: cluster ? faasrmSettings.price : 0,
+    ppo: { ...faasrmSettings.ppo, updates: episodes },
+  };
+}
+
+/**
+ * Trains the option-scoring network on whole runs, one an episode: settings take turns, seeds rise from the plan's, an episode's lessons are of one
+ * version of the weights. The same plan gives the same weights, resumed between episodes or not.
+ */
+export function* trainFaasrm(
+  plan: FaasrmPlan,
+): Generator<{ readonly result: EpisodeResult; readonly state: LearnerState }> {
+  const settings = faasrmTrainingSettings(plan);
+  const learner = new FaasrmLearner({
+    engine: threadEngine(),
+    settings,
+    random: new SeededRandom(plan.seed),
+    state: plan.resume?.state,
+  });
+  try {
+    for (let episode = plan.resume?.episode ?? 0; episode < plan.episodes; episode++) {
+      const seed = plan.seed + episode;
+      const lessons: Lesson[] = [];
+      const setting = play(plan.training, episode, seed, learner, lessons);
+      for (const lesson of lessons) if (!learner.ready) learner.take(lesson);
+      const metrics = learner.lessons > 0 ? learner.update() : null;
+      yield { result: resultOf(episode, setting, seed, lessons.length, learner, metrics), state: learner.state };
+    }
+  } finally {
+    learner.dispose();
+  }
+}
+
+function play(
+  training: FaasrmTraining,
+  episode: number,
+  seed: number,
+  { state, version }: FaasrmLearner,
+  into: Lesson[],
+): string {
+  if (training.on === 'freyr-2021') {
+    const { workload } = training;
+    const sample = readPublishedSample(workload, PUBLISHED_FUNCTIONS, PUBLISHED_FROM);
+    const actor = state.actor.slice(0, ACTOR_WEIGHTS);
+    playPublished(sample, {
+      manager: { actor, version, lessons: (choice, rfet, fn) => into.push(lessonOf(choice, rfet, `/guest/${fn}`)) },
+      seed,
+    });
+    return `${workload} freyr-2021`;
+  }
+  const { places, loads, part, cores, memoryMiB, userMemoryMiB } = training;
+  const turns = places.flatMap((place) => loads.map((load) => ({ ...place, load })));
+  const { workload, hosts, load } = turns[episode % turns.length]!;
+  const loaded = openWorkload(workload, { seed, part, partBy: 'time', load: { load, cores: hosts * cores } });
+  simulateCluster({
+    calls: callStream(loaded, { seed, calls: CALLS }),
+    cluster: { hosts, cores, memoryMiB, userMemoryMiB },
+    mode: 'quota',
+    quotaPolicy: 'faasrm',
+    quotaParameters: { parameters: faasrmParameters(version, true), weights: faasrmWeights(state) },
+    lessons: (choice, slowdown, { action }) => into.push(lessonOf(choice, slowdown, action)),
+    seed,
+  });
+  return `${workload}@${hosts} quota ${load}`;
+}
+
+function resultOf(
+  episode: number,
+  setting: string,
+  seed: number,
+  steps: number,
+  { version }: FaasrmLearner,
+  metrics: PpoMetrics | null,
+): EpisodeResult {
+  const { meanReward = Number.NaN, entropy = Number.NaN, divergence = Number.NaN } = metrics ?? {};
+  const explainedVariance = metrics?.explainedVariance ?? Number.NaN;
+  return {
+    episode,
+    setting,
+    seed,
+    steps,
+    reward: meanReward,
+    updates: version,
+    entropy,
+    divergence,
+    explainedVariance,
+  };
+}
