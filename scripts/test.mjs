@@ -1,11 +1,15 @@
 /**
  * `npm test`: build, then every AVA test: first those inside the process, then, one after the other, those on real parts; then the
  * line coverage of both together. Ends with a plain line `N passed, N failed`; a folder below the bound counts as a failure.
+ *
+ * A file that fails is run once more, alone, for tests on real parts share their machine with whatever else runs on it: what fails twice
+ * has failed, and what failed once is named, loudly.
  */
 import { spawn } from 'node:child_process';
-import { readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { merged, resultsByFile } from './tap.mjs';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const LEAST_PERCENT = 90;
@@ -29,8 +33,32 @@ function run(args, environment = {}) {
   });
 }
 
+/** More failed files than this are no bad luck. */
+const AGAIN_MOST = 6;
+
+/** One kind of tests, `environment` saying which, and its failed files a second time. */
+async function runTests(environment) {
+  const exists = (file) => existsSync(join(root, file));
+  const once = await run([ava, '--tap'], environment);
+  const first = resultsByFile(once.output, exists);
+  const failedFiles = [...first].filter(([file, { failed }]) => file !== null && failed > 0).map(([file]) => file);
+  const second = new Map();
+  if (failedFiles.length <= AGAIN_MOST) {
+    for (const file of failedFiles) {
+      console.error(`*** ${file} has failed: once more, alone ***`);
+      const { code, output } = await run([ava, '--tap', file], environment);
+      const { passed, failed } = totals(output);
+      second.set(file, { passed, failed: failed === 0 && code !== 0 ? 1 : failed });
+    }
+  }
+  const { passed, failed, flaky } = merged(first, second);
+  for (const file of flaky) console.error(`*** FLAKY: ${file} failed, and passed when it was run again ***`);
+  // It ended badly, and no line says why.
+  return { passed, failed: once.code !== 0 && failedFiles.length === 0 && failed === 0 ? 1 : failed };
+}
+
 /** AVA's TAP summary: `# pass 12` and `# fail 0`. */
-function tally(output) {
+function totals(output) {
   const read = (word) => Number(new RegExp(`^# ${word} (\\d+)`, 'm').exec(output)?.[1] ?? 0);
   return { passed: read('pass'), failed: read('fail') };
 }
@@ -47,7 +75,7 @@ const coverage = join(root, 'coverage');
 const executed = join(coverage, 'tmp');
 rmSync(coverage, { recursive: true, force: true });
 const counted = { NODE_V8_COVERAGE: executed };
-const runs = [await run([ava, '--tap'], counted), await run([ava, '--tap'], { ...counted, GLEANER_TEST_REAL: '1' })];
+const runs = [await runTests(counted), await runTests({ ...counted, GLEANER_TEST_REAL: '1' })];
 const reporters = ['--reporter=json-summary', '--reporter=text-summary'];
 const report = await run([bin('c8', 'bin/c8.js'), 'report', '--temp-directory', executed, ...reporters]);
 
@@ -71,14 +99,8 @@ function linesByFolder() {
   return folders;
 }
 
-let passed = 0;
-let failed = 0;
-for (const { code, output } of runs) {
-  const summary = tally(output);
-  passed += summary.passed;
-  failed += summary.failed;
-  if (code !== 0 && summary.failed === 0) failed++;
-}
+const passed = runs.reduce((sum, each) => sum + each.passed, 0);
+let failed = runs.reduce((sum, each) => sum + each.failed, 0);
 const folders = report.code === 0 ? linesByFolder() : new Map();
 for (const folder of ['agents', 'broker', 'cli', 'config', 'dashboard', 'openwhisk-plugin', 'simulator']) {
   const { covered, total } = folders.get(folder) ?? { covered: 0, total: 0 };

@@ -1,0 +1,67 @@
+import test from 'ava';
+
+interface Counts {
+  readonly passed: number;
+  readonly failed: number;
+}
+interface Tap {
+  resultsByFile(output: string, exists: (file: string) => boolean): Map<string | null, Counts>;
+  merged(
+    first: Map<string | null, Counts>,
+    second: Map<string | null, Counts>,
+  ): Counts & { readonly flaky: readonly string[] };
+}
+
+// A script, and no module that is compiled.
+const { resultsByFile, merged } = (await import(new URL('../../../scripts/tap.mjs', import.meta.url).href)) as Tap;
+
+const UP = 'dist/test/cli/up.real.test.js';
+const MESSAGES = 'dist/test/faults/messages.real.test.js';
+const exists = (file: string): boolean => file === UP || file === MESSAGES;
+
+test('lines belong to the file that their title begins with, and a failure without a file to the exit that follows it', (t) => {
+  // As AVA 6 prints them.
+  const results = resultsByFile(
+    [
+      'TAP version 13',
+      'ok 1 - cli › up.real › it starts',
+      'ok 2 - cli › up.real › with › signs of its own',
+      'not ok 3 - cli › up.real › it ends',
+      '  ---',
+      '    at: ok 9 - not a line of its own',
+      '  ...',
+      'ok 4 - faults › messages.real › bad ones # SKIP',
+      'ok 5 - faults › messages.real › good ones',
+      'not ok 6 - Error: EBADF: bad file descriptor, read',
+      `not ok 7 - ${MESSAGES} exited with a non-zero exit code: 1`,
+      '1..6',
+      '# pass 3',
+    ].join('\n'),
+    exists,
+  );
+  t.deepEqual(
+    [...results],
+    [
+      [UP, { passed: 2, failed: 1 }],
+      [MESSAGES, { passed: 1, failed: 2 }],
+    ],
+  );
+});
+
+test('a failure that no file can be told of stays one', (t) => {
+  const results = resultsByFile('not ok 1 - Error: nobody knows\n', exists);
+  t.deepEqual([...results], [[null, { passed: 0, failed: 1 }]]);
+  t.deepEqual(merged(results, new Map()), { passed: 0, failed: 1, flaky: [] });
+});
+
+test('a second run takes the place of a failed first one; what fails twice, or says nothing, has failed', (t) => {
+  const first = new Map([
+    [UP, { passed: 2, failed: 1 }],
+    [MESSAGES, { passed: 1, failed: 2 }],
+  ]);
+  const counts = (file: string, passed: number, failed: number) => new Map([[file, { passed, failed }]]);
+  t.deepEqual(merged(first, counts(UP, 3, 0)), { passed: 4, failed: 2, flaky: [UP] });
+  t.deepEqual(merged(first, counts(UP, 2, 1)), { passed: 3, failed: 3, flaky: [] });
+  t.deepEqual(merged(first, counts(UP, 0, 0)), { passed: 3, failed: 3, flaky: [] });
+  t.deepEqual(merged(new Map([[UP, { passed: 3, failed: 0 }]]), new Map()), { passed: 3, failed: 0, flaky: [] });
+});
