@@ -8,6 +8,7 @@ import { agentReportSchema } from './messages/agent-report.js';
 import { agentsPartialSchema } from './messages/agents-partial.js';
 import { eventSchema } from './messages/event.js';
 import { hostReportSchema } from './messages/host-report.js';
+import { lessonsSchema } from './messages/lessons.js';
 import { meanFieldSchema } from './messages/mean-field.js';
 import { MODE_GLOBAL, modeSchema } from './messages/mode.js';
 import { observationSchema } from './messages/observation.js';
@@ -37,6 +38,12 @@ export const messageCatalogue: readonly CatalogueEntry[] = [
     route: 'hook → aggregator',
     describes: 'What one invoker host has, and what is wanted of it.',
     schema: hostReportSchema,
+  },
+  {
+    where: wildcards.lessons,
+    route: 'hook → agents',
+    describes: 'Choices that policy `faasrm` has drawn, with what came of each. Sent while its weights say `explore`.',
+    schema: lessonsSchema,
   },
   {
     where: wildcards.agentsPartials,

@@ -59,6 +59,7 @@ const asks = (names: readonly string[]): string[] =>
 
 const WATCHED = [
   wildcards.observations,
+  wildcards.lessons,
   wildcards.hostReports,
   wildcards.agentsPartials,
   wildcards.agentReports,
@@ -86,6 +87,7 @@ export function permissionsOf(role: Role, host = '*'): Permissions {
         publish: [
           wildcards.observations,
           `${SUBJECT_PREFIX}.host.${host}`,
+          `${SUBJECT_PREFIX}.lessons.${host}`,
           ...EVENT_KINDS.filter((kind) => kind !== 'action').map((kind) => `${SUBJECT_PREFIX}.event.${kind}.*`),
           ...ANSWERS,
           JETSTREAM,
@@ -122,6 +124,7 @@ export function permissionsOf(role: Role, host = '*'): Permissions {
         ],
         subscribe: [
           wildcards.observations,
+          wildcards.lessons,
           `${SUBJECT_PREFIX}.meanfield`,
           `$KV.${buckets.leases}.>`,
           `$KV.${buckets.actions}.>`,

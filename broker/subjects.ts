@@ -32,6 +32,7 @@ export const subjects = {
   observation: (fn: string): string => `${SUBJECT_PREFIX}.obs.${functionToken(fn)}`,
   hostReport: (hostName: string): string => `${SUBJECT_PREFIX}.host.${host(hostName)}`,
   agentsPartial: (hostName: string): string => `${SUBJECT_PREFIX}.agents.${host(hostName)}`,
+  lessons: (hostName: string): string => `${SUBJECT_PREFIX}.lessons.${host(hostName)}`,
   agentReport: (fn: string): string => `${SUBJECT_PREFIX}.agent.${functionToken(fn)}`,
   meanField: `${SUBJECT_PREFIX}.meanfield`,
   target: (fn: string): string => `${SUBJECT_PREFIX}.target.${functionToken(fn)}`,
@@ -47,6 +48,7 @@ export const wildcards = {
   hostReports: `${SUBJECT_PREFIX}.host.*`,
   agentsPartials: `${SUBJECT_PREFIX}.agents.*`,
   agentReports: `${SUBJECT_PREFIX}.agent.*`,
+  lessons: `${SUBJECT_PREFIX}.lessons.*`,
   targets: `${SUBJECT_PREFIX}.target.*`,
   events: `${SUBJECT_PREFIX}.event.>`,
 } as const;

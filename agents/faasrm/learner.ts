@@ -1,14 +1,15 @@
 import { type Lesson, STATE_FEATURES } from '../../broker/index.js';
-import type { Random } from '../../config/index.js';
-import { type Engine, inputsOf, newOptionScorer, type OptionActorCritic, scoreShape } from '../nn/index.js';
-import { type LearnerState, PpoLearner, type PpoMetrics, Rollout } from '../ppo/index.js';
+import { SeededRandom } from '../../config/index.js';
+import { inputsOf, orthogonal, parameterCount, scoreShape } from '../nn/index.js';
+import { type LearnerState, type PpoMetrics, Rollout } from '../ppo/index.js';
+import type { Trainer } from '../simppo/index.js';
 import { lessonReward } from './reward.js';
 import type { FaasrmSettings } from './settings.js';
 
 export interface FaasrmLearnerParts {
-  readonly engine: Engine;
   readonly settings: FaasrmSettings;
-  readonly random: Random;
+  readonly seed: number;
+  readonly trainer: Trainer;
   /** To go on from; else new weights, which choose nearly uniformly. */
   readonly state?: LearnerState | null;
 }
@@ -19,42 +20,44 @@ const LAG = 1;
 /** Learns the option-scoring network by PPO from lessons, whoever brings them. */
 export class FaasrmLearner {
   readonly #settings: FaasrmSettings;
-  readonly #pair: OptionActorCritic;
-  readonly #learner: PpoLearner;
+  readonly #seed: number;
+  readonly #trainer: Trainer;
   readonly #rollout: Rollout;
   readonly #input: Float32Array;
   readonly #mask: Uint8Array;
+  #state: LearnerState;
+  #busy = false;
   /** Lessons not taken: of old weights, or with more options than there is room for. */
   refused = 0;
 
-  constructor({ engine, settings, random, state = null }: FaasrmLearnerParts) {
+  constructor({ settings, seed, trainer, state = null }: FaasrmLearnerParts) {
     this.#settings = settings;
+    this.#seed = seed;
+    this.#trainer = trainer;
+    this.#state = state ?? newState(seed);
     const { options, rollout } = settings;
-    this.#pair = newOptionScorer(engine, options, random.fork('weights'));
-    this.#learner = new PpoLearner(this.#pair, settings.ppo, random.fork('learner'));
-    if (state !== null) this.#learner.import(state);
     const width = options * inputsOf(scoreShape);
     this.#rollout = new Rollout(rollout, { actor: width, critic: width, actions: options });
     this.#input = new Float32Array(width);
     this.#mask = new Uint8Array(options);
   }
 
+  get state(): LearnerState {
+    return this.#state;
+  }
+
   /** Of the weights: updates made. */
   get version(): number {
-    return this.#learner.counters.updates;
+    return this.#state.counters.updates;
   }
 
   get lessons(): number {
     return this.#rollout.rows;
   }
 
-  /** Enough lessons for an update. */
+  /** Enough lessons for an update, and none under way. */
   get ready(): boolean {
-    return this.#rollout.full;
-  }
-
-  get state(): LearnerState {
-    return this.#learner.export();
+    return this.#rollout.full && !this.#busy;
   }
 
   /** False: it was not taken. */
@@ -62,7 +65,7 @@ export class FaasrmLearner {
     const { cpu, memory, option, logProbability, weights } = lesson;
     const options = cpu.length * memory.length;
     const known = weights <= this.version && weights >= this.version - LAG;
-    if (this.ready || !known || options > this.#settings.options || option >= options) {
+    if (this.#rollout.full || !known || options > this.#settings.options || option >= options) {
       this.refused++;
       return false;
     }
@@ -80,15 +83,17 @@ export class FaasrmLearner {
     return true;
   }
 
-  /** One update; call it when `ready`, or earlier to use what there is. */
-  update(): PpoMetrics {
-    const metrics = this.#learner.update(this.#rollout);
+  /** One update of what there is; call it when `ready`, or earlier with any lessons. `done` with null: nothing was learnt, the weights stay. */
+  update(done: (metrics: PpoMetrics | null) => void): void {
+    this.#busy = true;
+    const { options, ppo: settings } = this.#settings;
+    const rollout = this.#rollout.export();
     this.#rollout.clear();
-    return metrics;
-  }
-
-  dispose(): void {
-    this.#pair.dispose();
+    this.#trainer.train({ shape: { options }, settings, seed: this.#seed, state: this.#state, rollout }, (result) => {
+      this.#busy = false;
+      if (result !== null) this.#state = result.state;
+      done(result?.metrics ?? null);
+    });
   }
 
   /** Rows of 11 features, as the scorer in the hook has them; what is no option is masked. */
@@ -107,4 +112,21 @@ export class FaasrmLearner {
       }
     }
   }
+}
+
+/** Scores nearly equal, so that the policy starts nearly uniform. */
+function newState(seed: number): LearnerState {
+  const random = new SeededRandom(seed).fork('weights');
+  const none = () => ({
+    first: new Float32Array(parameterCount(scoreShape)),
+    second: new Float32Array(parameterCount(scoreShape)),
+    steps: 0,
+  });
+  return {
+    actor: orthogonal(scoreShape, 0.01, random.fork('actor')),
+    critic: orthogonal(scoreShape, 1, random.fork('critic')),
+    actorMoments: none(),
+    criticMoments: none(),
+    counters: { updates: 0, steps: 0 },
+  };
 }

@@ -1,5 +1,5 @@
 import { LEVELS } from '../../broker/index.js';
-import { type PpoSettings, simulatorSettings } from '../ppo/index.js';
+import { onlineSettings, type PpoSettings, simulatorSettings } from '../ppo/index.js';
 
 export interface FaasrmSettings {
   readonly ppo: PpoSettings;
@@ -27,4 +27,10 @@ export const faasrmSettings: FaasrmSettings = {
   options: LEVELS * LEVELS,
   rollout: 2048,
   price: 0.5,
+};
+
+/** On a live system: a third of the rate, for ever (agents/ppo/settings.ts). */
+export const faasrmOnlineSettings: FaasrmSettings = {
+  ...faasrmSettings,
+  ppo: { ...faasrmSettings.ppo, rate: onlineSettings.rate, entropy: faasrmSettings.ppo.entropy },
 };

@@ -1,5 +1,5 @@
 import { SeededRandom } from '../../config/index.js';
-import type { Engine } from '../nn/index.js';
+import { type ActorCritic, type Engine, OptionActorCritic, scoreShape } from '../nn/index.js';
 import { type PpoAgentShape, ppoShapes } from './agent.js';
 import { type LearnerState, PpoLearner, type PpoMetrics } from './learner.js';
 import { Rollout, type RolloutData } from './rollout.js';
@@ -7,7 +7,8 @@ import type { PpoSettings } from './settings.js';
 
 /** One update of one agent, in plain data. */
 export interface TrainingJob {
-  readonly shape: PpoAgentShape;
+  /** Its networks: an ordinary pair, or FaaSRM's scorer of so many options. */
+  readonly shape: PpoAgentShape | { readonly options: number };
   readonly settings: PpoSettings;
   /** Of the agent: an agent made with `new SeededRandom(seed)` learns the same by itself. */
   readonly seed: number;
@@ -22,8 +23,7 @@ export interface TrainingResult {
 
 /** Takes an agent's state and what it has met, and returns the state after one update. Nothing is kept. */
 export function train(engine: Engine, { shape, settings, seed, state, rollout }: TrainingJob): TrainingResult {
-  const { actor, critic } = ppoShapes(shape, settings);
-  const pair = engine.actorCritic(actor, critic);
+  const pair = pairOf(engine, shape, settings);
   try {
     const learner = new PpoLearner(pair, settings, new SeededRandom(seed).fork('learner'));
     learner.import(state);
@@ -32,4 +32,10 @@ export function train(engine: Engine, { shape, settings, seed, state, rollout }:
   } finally {
     pair.dispose();
   }
+}
+
+function pairOf(engine: Engine, shape: TrainingJob['shape'], settings: PpoSettings): ActorCritic {
+  if ('options' in shape) return new OptionActorCritic(engine, scoreShape, shape.options);
+  const { actor, critic } = ppoShapes(shape, settings);
+  return engine.actorCritic(actor, critic);
 }

@@ -4,12 +4,12 @@ import {
   faasrmParameters,
   faasrmSettings,
   faasrmWeights,
+  InlineTrainer,
   type LearnerState,
   type PpoMetrics,
   threadEngine,
 } from '../../agents/index.js';
 import { LEVELS, type Lesson } from '../../broker/index.js';
-import { SeededRandom } from '../../config/index.js';
 import { ACTOR_WEIGHTS, lessonOf } from '../../openwhisk-plugin/index.js';
 import {
   callStream,
@@ -71,23 +71,19 @@ export function* trainFaasrm(
   plan: FaasrmPlan,
 ): Generator<{ readonly result: EpisodeResult; readonly state: LearnerState }> {
   const settings = faasrmTrainingSettings(plan);
-  const learner = new FaasrmLearner({
-    engine: threadEngine(),
-    settings,
-    random: new SeededRandom(plan.seed),
-    state: plan.resume?.state,
-  });
-  try {
-    for (let episode = plan.resume?.episode ?? 0; episode < plan.episodes; episode++) {
-      const seed = plan.seed + episode;
-      const lessons: Lesson[] = [];
-      const setting = play(plan.training, episode, seed, learner, lessons);
-      for (const lesson of lessons) if (!learner.ready) learner.take(lesson);
-      const metrics = learner.lessons > 0 ? learner.update() : null;
-      yield { result: resultOf(episode, setting, seed, lessons.length, learner, metrics), state: learner.state };
-    }
-  } finally {
-    learner.dispose();
+  const trainer = new InlineTrainer(threadEngine());
+  const learner = new FaasrmLearner({ settings, seed: plan.seed, trainer, state: plan.resume?.state });
+  for (let episode = plan.resume?.episode ?? 0; episode < plan.episodes; episode++) {
+    const seed = plan.seed + episode;
+    const lessons: Lesson[] = [];
+    const setting = play(plan.training, episode, seed, learner, lessons);
+    for (const lesson of lessons) if (!learner.ready) learner.take(lesson);
+    let learnt: PpoMetrics | null = null;
+    if (learner.lessons > 0)
+      learner.update((metrics) => {
+        learnt = metrics;
+      });
+    yield { result: resultOf(episode, setting, seed, lessons.length, learner, learnt), state: learner.state };
   }
 }
 

@@ -1,8 +1,10 @@
 import {
   createManager,
+  faasrmOnlineSettings,
   type ManagerSettings,
   type ResourceManager,
   runAgentHost,
+  runFaasrmTeacher,
   ThreadTrainer,
 } from '../../agents/index.js';
 import { type Config, mebibytes, millicores, overrideFor, SeededRandom } from '../../config/index.js';
@@ -24,6 +26,10 @@ function managerSettings({ decision }: Config): ManagerSettings {
     preset: decision.preset === 'default' ? 'default' : 'freyr',
   };
 }
+
+/** Some function's activations are chosen by FaaSRM's network, which needs weights. */
+const usesFaasrm = ({ decision, functions }: Config): boolean =>
+  decision.policy.quota === 'faasrm' || functions.overrides.some(({ policy }) => policy === 'faasrm');
 
 /** An agent host: the configured manager for every function, or the one an override names. */
 export async function runAgentsPart({
@@ -67,9 +73,13 @@ export async function runAgentsPart({
     logger,
     heartbeat: operating.beat,
   });
+  const learns = config.agents.faasrm === 'learn';
+  const parts = { broker, clock, timers, host: hostName, boot, trainer, seed, learns, logger };
+  const teacher = usesFaasrm(config) ? runFaasrmTeacher({ ...parts, settings: faasrmOnlineSettings }) : null;
   operating.watch({ broker, update: () => updateAgents(operating.metrics, agents), checks: () => [] });
   return {
     stop: async () => {
+      await teacher?.stop();
       await agents.stop();
       await trainer.close();
       await broker.close();

@@ -16,6 +16,11 @@ export const managers = [
 
 export const agentsSchema = section('The agent host: one resource manager per function.', {
   manager: key(z.enum(managers), 'greedy', 'Resource manager of functions without one of their own.'),
+  faasrm: key(
+    z.enum(['serve', 'learn']),
+    'serve',
+    'Where activation policy `faasrm` is used: give hooks the weights there are, or learn on from what they draw inside the range.',
+  ),
   hostName: key(hostNameText(), null, 'Name of this agent host in messages; null: the host name.'),
   intervalMs: key(z.int().min(100).max(600_000), 10_000, 'Length of a mean-field step on this side.', { unit: 'ms' }),
   resident: key(z.int().min(1).max(10_000_000), 1000, 'Agents kept in memory; the others rest as checkpoints.'),

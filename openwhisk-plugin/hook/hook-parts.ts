@@ -4,6 +4,7 @@ import type { ContainerRegistry } from './containers.js';
 import type { Counters } from './counters.js';
 import type { EventQueue } from './events.js';
 import type { FunctionRegistry } from './functions.js';
+import type { LessonQueue } from './lesson-queue.js';
 import type { LimitApplier } from './limit-applier.js';
 import type { Logger, RateLimitedLog } from './logger.js';
 import type { OomDesk } from './oom.js';
@@ -18,6 +19,7 @@ export interface HookParts {
   readonly oom: OomDesk;
   readonly counters: Counters;
   readonly events: EventQueue;
+  readonly lessons: LessonQueue;
   readonly logger: Logger;
   readonly log: RateLimitedLog;
 }

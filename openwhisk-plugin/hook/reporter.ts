@@ -1,4 +1,11 @@
-import { type Broker, encodeMessage, type GleanerEvent, type HostReport, subjects } from '../../broker/index.js';
+import {
+  type Broker,
+  encodeMessage,
+  FEATURE_LAYOUT,
+  type GleanerEvent,
+  type HostReport,
+  subjects,
+} from '../../broker/index.js';
 import { type Cancel, type Clock, messageOf, millis, type Timers } from '../../config/index.js';
 import { type HostCapacity, worseThanNothing } from '../decision/index.js';
 import type { FunctionRecord } from './functions.js';
@@ -82,10 +89,21 @@ export class Reporter {
     }
     for (const fn of this.#due) this.#observe(fn, now);
     this.#due.clear();
+    this.#teach();
     for (const event of this.#parts.events.take()) {
       const message: GleanerEvent = { v: 1, ...event, ...this.#sender(), at: this.#clock.wall() };
       this.#send(subjects.event(event.kind, event.function), message);
     }
+  }
+
+  #teach(): void {
+    for (const lessons of this.#parts.lessons.batches())
+      this.#send(subjects.lessons(this.#settings.host), {
+        v: 1,
+        ...this.#sender(),
+        layout: FEATURE_LAYOUT,
+        lessons,
+      });
   }
 
   reportHost(): void {

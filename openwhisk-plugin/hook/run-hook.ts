@@ -17,6 +17,7 @@ import { FunctionRegistry } from './functions.js';
 import { Hook, type InspectRequest, type RestoreResult } from './hook.js';
 import type { HookParts } from './hook-parts.js';
 import { KillSwitch } from './kill-switch.js';
+import { LessonQueue } from './lesson-queue.js';
 import { LimitApplier } from './limit-applier.js';
 import { EngineLock, HookLock } from './lock.js';
 import { type Logger, RateLimitedLog } from './logger.js';
@@ -116,6 +117,8 @@ async function start(options: HookOptions, release: () => void): Promise<Running
   const targetLog = new RateLimitedLog(logger);
   const counters = new Counters();
   const events = new EventQueue();
+  const lessons = new LessonQueue();
+  decider.lessons = lessons.take;
   const audit = new FileAuditLog(
     { path: paths.audit, rotateBytes: config.hook.auditRotateMiB * 1024 * 1024, files: config.hook.auditFiles },
     timers,
@@ -143,7 +146,19 @@ async function start(options: HookOptions, release: () => void): Promise<Running
   const containers = new ContainerRegistry(platform, decider);
   const applier = new LimitApplier(clock, audit, counters, log);
   const oom = new OomDesk(clock, decider, counters, audit, events);
-  const parts: HookParts = { clock, decider, containers, functions, applier, oom, counters, events, logger, log };
+  const parts: HookParts = {
+    clock,
+    decider,
+    containers,
+    functions,
+    applier,
+    oom,
+    counters,
+    events,
+    lessons,
+    logger,
+    log,
+  };
   const reporter = new Reporter(parts, modes, {
     host: identity.host,
     boot: identity.boot,

@@ -196,9 +196,10 @@ function worstVictim(own: Slowdowns, fixed: Slowdowns): number {
   }, 1);
 }
 
-/** On the mean slowdown, which contenders are ranked by. */
-export function correctedVerdicts({ rows }: CorrectedSection): CorrectedVerdict[] {
-  const key = 'slowdown.mean';
+/** What contenders are judged by: what managers decide about, wait included, and what the papers report. */
+export const JUDGED_BY = ['slowdown.mean', 'rfet.mean'] as const satisfies readonly CorrectedFigure[];
+
+export function correctedVerdicts({ rows }: CorrectedSection, key: (typeof JUDGED_BY)[number]): CorrectedVerdict[] {
   const own = rows.find((row) => row.contender === LEARNED)!;
   return FLOORS.map((floor) => {
     const other = rows.find((row) => row.contender === floor)!;

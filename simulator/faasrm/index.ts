@@ -9,6 +9,7 @@ export {
   type CorrectedVerdict,
   correctedSection,
   correctedVerdicts,
+  JUDGED_BY,
 } from './corrected-study.js';
 export { PUBLISHED_FREYR, PUBLISHED_OPENWHISK, PUBLISHED_SIMULATION } from './published-figures.js';
 export {

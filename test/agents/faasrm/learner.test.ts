@@ -8,6 +8,7 @@ import {
   faasrmSettings,
   faasrmState,
   faasrmWeights,
+  InlineTrainer,
   JsEngine,
   lessonReward,
   newOptionScorer,
@@ -29,7 +30,8 @@ const settings: FaasrmSettings = {
   ppo: { ...faasrmSettings.ppo, rate: { first: 5e-3, last: 5e-3 }, miniBatch: 128 },
 };
 
-const engine = defaultEngine(() => undefined);
+const trainer = new InlineTrainer(defaultEngine(() => undefined));
+const update = (learner: FaasrmLearner): void => learner.update(() => undefined);
 /** The weights of a learner change with its updates only. */
 const scorers = new WeakMap<FaasrmLearner, { readonly version: number; readonly scorer: OptionScorer }>();
 
@@ -81,18 +83,17 @@ function best(learner: FaasrmLearner, state: number): number {
 test('repaired: each state is paired with its own action: opposite states learn opposite options', (t) => {
   // The first option is best in one state, the last in the other. Ratios of all states with all actions (T x T) see one mean of both, in which all
   // options are alike: no such update could tell the two states apart.
-  const learner = new FaasrmLearner({ engine, settings, random: new SeededRandom(1) });
+  const learner = new FaasrmLearner({ settings, seed: 1, trainer });
   const random = new SeededRandom(2);
-  for (let update = 0; update < 15; update++) {
+  for (let i = 0; i < 15; i++) {
     while (!learner.ready)
       learner.take(
         drawn(learner, random, (state, option) => (state < 0 ? option : LEVELS - 1 - option) / LEVELS + 0.5),
       );
-    learner.update();
+    update(learner);
   }
   t.is(best(learner, -1), 0);
   t.is(best(learner, 1), LEVELS - 1);
-  learner.dispose();
 });
 
 test('repaired: a batch’s gradient is the mean of its rows’, so that no row’s ratio meets another row’s action', (t) => {
@@ -140,10 +141,10 @@ test('repaired: a batch’s gradient is the mean of its rows’, so that no row�
 test('repaired: advantages are normalised: rewards a thousand times as large or shifted teach the same', (t) => {
   const actor = (scale: number, shift: number): Float32Array => {
     const only = { ...settings, ppo: { ...settings.ppo, epochs: 1, miniBatch: settings.rollout } };
-    const learner = new FaasrmLearner({ engine, settings: only, random: new SeededRandom(1) });
+    const learner = new FaasrmLearner({ settings: only, seed: 1, trainer });
     const random = new SeededRandom(5);
     while (!learner.ready) learner.take(drawn(learner, random, (_, option) => 1 + scale * (option / LEVELS) + shift));
-    learner.update();
+    update(learner);
     return learner.state.actor;
   };
   const one = actor(0.1, 0);
@@ -157,9 +158,9 @@ test('repaired: advantages are normalised: rewards a thousand times as large or 
 
 test('repaired: a lesson is a task of its own: what others earn next to it changes nothing for it', (t) => {
   // Rewards that follow a good choice are bad and the other way round: with a discounted sum over the sequence the credit would cancel.
-  const learner = new FaasrmLearner({ engine, settings, random: new SeededRandom(1) });
+  const learner = new FaasrmLearner({ settings, seed: 1, trainer });
   const random = new SeededRandom(6);
-  for (let update = 0; update < 15; update++) {
+  for (let i = 0; i < 15; i++) {
     let last = 0;
     while (!learner.ready) {
       const forced = last === 0;
@@ -168,7 +169,7 @@ test('repaired: a lesson is a task of its own: what others earn next to it chang
       learner.take(forced ? lesson : { ...lesson, slowdown: last });
       last = forced ? 2 - lesson.slowdown : 0;
     }
-    learner.update();
+    update(learner);
   }
   t.is(best(learner, 1), LEVELS - 1);
 });
@@ -184,15 +185,15 @@ test('the reward is the published terms of one completion, less the price of wha
 });
 
 test('lessons of weights long gone, or with more options than there is room for, are not taken', (t) => {
-  const learner = new FaasrmLearner({ engine, settings, random: new SeededRandom(1) });
+  const learner = new FaasrmLearner({ settings, seed: 1, trainer });
   const random = new SeededRandom(2);
   const lesson = (): Lesson => drawn(learner, random, () => 1);
   t.true(learner.take(lesson()));
   t.false(learner.take({ ...lesson(), weights: 1 }), 'of weights that are still to come');
   t.false(learner.take({ ...lesson(), memory: [0, 0.5] }), '16 options where 8 have room');
-  for (let update = 0; update < 3; update++) {
+  for (let i = 0; i < 3; i++) {
     while (!learner.ready) learner.take(lesson());
-    learner.update();
+    update(learner);
   }
   t.true(learner.take({ ...lesson(), weights: 2 }));
   t.false(learner.take({ ...lesson(), weights: 1 }));
@@ -200,13 +201,12 @@ test('lessons of weights long gone, or with more options than there is room for,
 });
 
 test('weights go to the hook and to a checkpoint and come back; the same lessons then teach the same', (t) => {
-  const make = (state?: ReturnType<typeof faasrmState>) =>
-    new FaasrmLearner({ engine, settings, random: new SeededRandom(1), state });
+  const make = (state?: ReturnType<typeof faasrmState>) => new FaasrmLearner({ settings, seed: 1, trainer, state });
   const first = make();
   const teach = (learner: FaasrmLearner, seed: number): void => {
     const random = new SeededRandom(seed);
     while (!learner.ready) learner.take(drawn(learner, random, (_, option) => 1 + option / 8));
-    learner.update();
+    update(learner);
   };
   teach(first, 1);
   const packed = packCheckpoint(faasrmCheckpoint(first.state, settings, 1));

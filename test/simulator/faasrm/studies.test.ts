@@ -1,6 +1,12 @@
 import test from 'ava';
-import { FaasrmLearner, faasrmParameters, faasrmSettings, faasrmWeights, JsEngine } from '../../../agents/index.js';
-import { SeededRandom } from '../../../config/index.js';
+import {
+  FaasrmLearner,
+  faasrmParameters,
+  faasrmSettings,
+  faasrmWeights,
+  InlineTrainer,
+  JsEngine,
+} from '../../../agents/index.js';
 import { type Choice, POLICY_WEIGHTS } from '../../../openwhisk-plugin/index.js';
 import {
   type CorrectedSection,
@@ -66,7 +72,7 @@ test('on the cluster a network that likes little is the smallest choice, and the
   const row = (name: string) => section.rows.find(({ contender }) => contender === name)!;
   t.deepEqual(row('faasrm').values, row('smallest-in-range').values);
   t.deepEqual(row('fixed').values['worst.victim'], [1, 1]);
-  const [smallest] = correctedVerdicts(section);
+  const [smallest] = correctedVerdicts(section, 'slowdown.mean');
   t.like(smallest, { floor: 'smallest-in-range', better: false, apart: false, difference: { low: 0, high: 0 } });
 });
 
@@ -85,7 +91,7 @@ test('a verdict is better where each seed is, and apart where the intervals do n
     ],
   } as unknown as CorrectedSection;
   t.deepEqual(
-    correctedVerdicts(section).map(({ floor, better, apart }) => [floor, better, apart]),
+    correctedVerdicts(section, 'slowdown.mean').map(({ floor, better, apart }) => [floor, better, apart]),
     [
       ['smallest-in-range', true, false],
       ['random-in-range', true, true],
@@ -96,7 +102,7 @@ test('a verdict is better where each seed is, and apart where the intervals do n
 
 test('lessons of a run on the cluster teach', (t) => {
   const settings = { ...faasrmSettings, options: 8, rollout: 128 };
-  const learner = new FaasrmLearner({ engine: new JsEngine(), settings, random: new SeededRandom(1) });
+  const learner = new FaasrmLearner({ settings, seed: 1, trainer: new InlineTrainer(new JsEngine()) });
   const loaded = openWorkload('profiles-12', { seed: 3, load: { load: 0.5, cores: 16 } });
   let told = 0;
   simulateCluster({
@@ -118,7 +124,6 @@ test('lessons of a run on the cluster teach', (t) => {
     },
   });
   t.true(told > settings.rollout && learner.ready, `${told} lessons`);
-  const metrics = learner.update();
+  learner.update((metrics) => t.true(Number.isFinite(metrics?.policyLoss) && metrics?.skipped === 0));
   t.is(learner.version, 1);
-  t.true(Number.isFinite(metrics.policyLoss) && metrics.skipped === 0);
 });
