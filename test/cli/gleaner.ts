@@ -18,7 +18,7 @@ export function gleaner(args: readonly string[], env: Record<string, string> = {
     execFile(
       process.execPath,
       [main, ...args],
-      { env: { ...process.env, ...env }, timeout: 60_000, maxBuffer: 16 * 1024 * 1024 },
+      { env: { ...process.env, ...env }, timeout: 180_000, maxBuffer: 16 * 1024 * 1024 },
       (error, out, err) => resolve({ code: error === null ? 0 : Number(error.code ?? 1), out, err }),
     );
   });
