@@ -1,4 +1,5 @@
-import { Command } from 'commander';
+import type { Command } from 'commander';
+import { programWith } from './bare-program.js';
 import { addActions } from './commands/actions.js';
 import { addAudit } from './commands/audit.js';
 import { addChanges } from './commands/changes.js';
@@ -25,29 +26,10 @@ import { addSupportBundle } from './commands/support-bundle.js';
 import { addTop } from './commands/top.js';
 import { addTrain } from './commands/train.js';
 import { addUp } from './commands/up.js';
-import { LEAST_API } from './doctor/findings.js';
-import { packageVersion } from './version.js';
-
-const collect = (value: string, all: string[] = []): string[] => [...all, value];
 
 /** `gleaner` with all its commands. */
-export function gleanerProgram(): Command {
-  const program = new Command('gleaner')
-    .description('A resource manager beside Apache OpenWhisk')
-    .version(
-      `gleaner ${packageVersion()} (Node ${process.versions.node}, Engine API ${LEAST_API} and newer)`,
-      '-V, --version',
-    )
-    .option(
-      '-c, --config <file>',
-      'configuration file (else GLEANER_CONFIG, else /etc/gleaner/gleaner.yaml where it exists)',
-    )
-    .option('--set <key=value>', 'set one key of the configuration, as hook.sampleMs=50; may be repeated', collect)
-    .option('--nats <urls>', 'NATS servers, comma-separated')
-    .configureHelp({ showGlobalOptions: true })
-    .showSuggestionAfterError()
-    .exitOverride();
-  for (const add of [
+export const gleanerProgram = (): Command =>
+  programWith([
     addUp,
     addParts,
     addStatus,
@@ -76,16 +58,4 @@ export function gleanerProgram(): Command {
     addCheck,
     addRemove,
     addDocs,
-  ])
-    add(program);
-  inheritExit(program);
-  return program;
-}
-
-/** Errors of sub-commands end as those of the program do: with exit code 2. */
-function inheritExit(command: Command): void {
-  for (const child of command.commands) {
-    child.exitOverride();
-    inheritExit(child);
-  }
-}
+  ]);

@@ -26,8 +26,10 @@ const run = (args: readonly string[]) =>
 function systemctl(...args: string[]): void {
   const { status, stderr, error } = run(args);
   if (status === 0) return;
+  // Which of several it was, only their own words say.
+  const units = args.filter((arg) => arg.endsWith('.service')).join(' -u ');
   throw new ServiceManagerError(`systemctl ${args.join(' ')}: ${error?.message ?? stderr.trim()}`, {
-    hint: `journalctl -u ${args.at(-1)} says more`,
+    hint: `journalctl -u ${units} says more`,
   });
 }
 

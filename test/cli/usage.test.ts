@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
+import { commandAsked } from '../../cli/bare-program.js';
 import { gleaner } from './gleaner.js';
 
 const nowhere = ['--set', `hook.stateDir=${join(tmpdir(), 'gleaner-nowhere')}`];
@@ -59,4 +60,11 @@ test('a kill switch that cannot be set is said, and limits are restored all the 
   const up = await gleaner([...blocked, 'up', '--for', '1']);
   t.is(up.code, 1);
   t.regex(up.err, /GLN_STATE_FOLDER/);
+});
+
+test('the command that is asked for is found behind options and their values', (t) => {
+  t.is(commandAsked(['restore', '--local']), 'restore');
+  t.is(commandAsked(['--config', 'restore', '--set', 'a=b', '-c', 'x', 'status']), 'status');
+  t.is(commandAsked(['--config=x', 'restore']), 'restore');
+  t.is(commandAsked(['--help']), undefined);
 });
