@@ -88,10 +88,10 @@ export class ScalingAgent {
     return heldAfter(this.#action, sight.held, this.settings);
   }
 
-  /** What came of it. Returns the reward. */
-  learn(sight: ScalingSight, totals: ClusterTotals, members: number): number {
+  /** What came of it, into the rollout where `record`. Returns the reward. */
+  learn(sight: ScalingSight, totals: ClusterTotals, members: number, record: boolean): number {
     const reward = learningReward(sight, totals, members, this.#reversed, this.settings.reward);
-    this.ppo.executed(this.#action, reward);
+    if (record) this.ppo.executed(this.#action, reward);
     return reward;
   }
 

@@ -56,11 +56,10 @@ export class ScalingTeam {
     );
   }
 
-  /** Rewards of the step. */
+  /** Rewards of the step, of those who learn and of those who do not. */
   learn(sights: readonly ScalingSight[], totals: ClusterTotals): number[] {
-    return this.agents.map((agent, i) =>
-      this.learning[i] ? agent.learn(sights[i]!, totals, this.agents.length) : Number.NaN,
-    );
+    const members = this.agents.length;
+    return this.agents.map((agent, i) => agent.learn(sights[i]!, totals, members, this.learning[i]!));
   }
 
   /** The episode is cut; who has a batch learns from it. */

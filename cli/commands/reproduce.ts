@@ -9,6 +9,7 @@ import { concurrencyReport } from '../reproduce/concurrency.js';
 import { faasrmMisses, faasrmReport } from '../reproduce/faasrm.js';
 import { FAASRM_QUICK_SEEDS, FAASRM_SEEDS, runFaasrm } from '../reproduce/faasrm-run.js';
 import { sizingMissed, sizingReport } from '../reproduce/right-sizing.js';
+import { FULL, QUICK, runStudy, simppoFigures, simppoMissed, simppoReport } from '../reproduce/simppo/index.js';
 import { addOutputOption, type OutputOptions } from './common.js';
 import { wholeNumber } from './simulation-options.js';
 
@@ -98,6 +99,32 @@ function reproduceFaasrm(quick: boolean, seeds: number, command: string): Reprod
   }
 }
 
+interface SimppoOptions extends ReproduceOptions {
+  readonly seeds?: number;
+  readonly only?: string;
+  readonly minutes?: number;
+}
+
+/** What is there of the study after this run; what was not run yet is missed. */
+function reproduceSimppo(options: SimppoOptions, command: string): Reproduction {
+  const { quick, seeds, out, only, minutes } = options;
+  const whole = quick ? QUICK : FULL;
+  const size = seeds === undefined ? whole : { ...whole, seeds: Array.from({ length: seeds }, (_, i) => i + 1) };
+  const progress = stderrProgress();
+  try {
+    const folder = join(out, quick ? 'simppo-quick' : 'simppo');
+    const onProgress = (share: number, key: string): void => progress.update(share, key);
+    const { store, missing } = runStudy({ size, folder, only, minutes, onProgress });
+    return {
+      markdown: simppoReport(store, size, command),
+      figures: simppoFigures(store, size),
+      missed: [...simppoMissed(store, size), ...missing.map((key) => `${key}: not run yet`)],
+    };
+  } finally {
+    progress.end();
+  }
+}
+
 export function addReproduce(program: Command): void {
   const reproduce = program.command('reproduce').description('published results, run again: ours beside theirs');
   addStudy(
@@ -140,5 +167,22 @@ export function addReproduce(program: Command): void {
       const { quick, seeds = quick ? FAASRM_QUICK_SEEDS : FAASRM_SEEDS } = options;
       const command = `gleaner reproduce faasrm${quick ? ' --quick' : ''}${options.seeds ? ` --seeds ${seeds}` : ''}`;
       deliver('faasrm', reproduceFaasrm(quick, seeds, command), options);
+    });
+  addStudy(
+    reproduce,
+    'simppo',
+    "SIMPPO's autoscaling protocol: agents, isolated agents, single agents and rules on held-out traces, growth to 110 functions (an hour; --quick: three minutes); goes on where it was stopped; exits with 1 where a goal is missed",
+  )
+    .option(
+      '--seeds <n>',
+      `so many seeds, from 1 on (default ${FULL.seeds.length}; with --quick ${QUICK.seeds.length})`,
+      wholeNumber,
+    )
+    .option('--only <piece>', 'only pieces whose name begins so: floors, simppo-0.8, growth')
+    .option('--minutes <n>', 'begins no piece after so long; run it again to go on', wholeNumber)
+    .action((options: SimppoOptions) => {
+      const { quick, seeds } = options;
+      const command = `gleaner reproduce simppo${quick ? ' --quick' : ''}${seeds ? ` --seeds ${seeds}` : ''}`;
+      deliver('simppo', reproduceSimppo(options, command), options);
     });
 }

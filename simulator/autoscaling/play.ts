@@ -38,7 +38,7 @@ export function judge(
   return score.close();
 }
 
-/** An episode that agents learn from. Returns each one's mean reward per step, as it learns from it (NaN: it does not learn). */
+/** An episode that agents learn from. Returns each one's mean reward per step, as it learns from it. */
 export function learnEpisode(
   cluster: ScalingCluster,
   episode: Episode,
