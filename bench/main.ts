@@ -6,6 +6,8 @@ import { benchFootprint } from './footprint/footprint.js';
 import { benchLatency } from './hook/latency.js';
 import { benchLimits } from './hook/limits.js';
 import { benchFaasrm, benchSafeguard } from './hook/safeguard.js';
+import { oomReal } from './oom/real.js';
+import { oomSimulated } from './oom/simulated.js';
 import { type BenchRow, json, table } from './report.js';
 import { benchSimulator, LONGEST, SIMULATOR_BENCH } from './simulator/simulator.js';
 import { benchToy } from './toy/toy.js';
@@ -114,6 +116,13 @@ const benches: Record<string, () => Promise<BenchRow[]>> = {
       seed: number('seed', 1),
       log,
     }),
+  oom: async () => {
+    const [calls, real, seed] = [number('calls', 1_000_000), number('rounds', 10_000), number('seed', 1)];
+    return [
+      ...oomSimulated({ calls, seed, log }),
+      ...(values.quick ? [] : await oomReal({ calls: real, seed, policy: 'guarantee', log })),
+    ];
+  },
   concurrency: () => benchConcurrency({ log }),
   engines: () => benchEngines({ rounds: number('rounds', 7), millis: 250, log }),
   toy: async () => benchToy({ quick: values.quick, log }),

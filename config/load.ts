@@ -1,4 +1,15 @@
-import { type Document, isMap, isNode, isScalar, isSeq, LineCounter, parse, parseDocument, type Scalar } from 'yaml';
+import {
+  type Document,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parse,
+  parseDocument,
+  type Scalar,
+  visit,
+} from 'yaml';
 import { z } from 'zod';
 import { messageOf } from './errors.js';
 import { bare, environmentName, keysOf } from './keys.js';
@@ -120,12 +131,13 @@ function readTree(
   for (const error of document.errors) {
     problems.push({ path: '', message: error.message, source: path, line: lines.linePos(error.pos[0]).line });
   }
-  if (document.errors.length > 0) return { tree: {} };
+  addAliasProblems(document, lines, path, problems);
+  if (problems.length > 0) return { tree: {} };
   let content: unknown;
   try {
     content = document.toJS();
   } catch (error) {
-    // An alias without its anchor, or more aliases than any configuration needs.
+    // More aliases than any configuration needs.
     problems.push({ path: '', message: messageOf(error), source: path });
     return { tree: {} };
   }
@@ -133,6 +145,20 @@ function readTree(
   if (isTree(content)) return { tree: dropEmptySections(content), document, lines };
   problems.push({ path: '', message: 'must be a map of sections', value: content, source: path, line: 1 });
   return { tree: {} };
+}
+
+/** Aliases of nothing, and those inside of what they stand for: neither can be read, and the second has no end. */
+function addAliasProblems(document: Document, lines: LineCounter, source: string, problems: ConfigProblem[]): void {
+  visit(document, {
+    Alias(_, alias, ancestors) {
+      const target = alias.resolve(document);
+      const line = lines.linePos(alias.range?.[0] ?? 0).line;
+      if (target === undefined)
+        problems.push({ path: '', message: `no &${alias.source} before *${alias.source}`, source, line });
+      else if (ancestors.includes(target))
+        problems.push({ path: '', message: `*${alias.source} is part of &${alias.source} itself`, source, line });
+    },
+  });
 }
 
 /** `hook:` with nothing below it (all keys commented out) means the defaults, not null. */
@@ -194,8 +220,12 @@ function lineOf(document: Document, lines: LineCounter, path: readonly PropertyK
   let offset: number | undefined;
   for (const part of path) {
     if (isMap(node)) {
-      const pair = node.items.find((item) => isScalar(item.key) && item.key.value === part);
-      if (!pair) break;
+      // A key that is no text (`null:`, `5:`) is text once it has been read.
+      const pair = node.items.find((item) => isScalar(item.key) && String(item.key.value ?? '') === String(part));
+      if (!pair) {
+        offset ??= node.range?.[0];
+        break;
+      }
       offset = (pair.key as Scalar).range?.[0] ?? offset;
       node = pair.value;
     } else if (isSeq(node)) {

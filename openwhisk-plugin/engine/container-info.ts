@@ -5,6 +5,8 @@ import { EngineAnswerError } from './engine-errors.js';
 
 const DEFAULT_SHARES = 1024;
 const DEFAULT_PERIOD = 100_000;
+/** What the kernel takes as a period, us; another one was never in force. */
+const PERIODS = { least: 1000, most: 1_000_000 } as const;
 
 /** Bridge networks by network id. */
 export type BridgesById = ReadonlyMap<string, Bridge>;
@@ -14,14 +16,17 @@ export type BridgesById = ReadonlyMap<string, Bridge>;
  * whole host may be used (field-notes A1-02); the quota is taken as it stands, never computed from memory (A1-04).
  */
 export function userLimits(host: Inspect['HostConfig']): UserLimits {
-  const periodMicros = host.NanoCpus > 0 || host.CpuPeriod <= 0 ? DEFAULT_PERIOD : host.CpuPeriod;
+  const isPeriod = host.CpuPeriod >= PERIODS.least && host.CpuPeriod <= PERIODS.most;
+  const periodMicros = host.NanoCpus > 0 || !isPeriod ? DEFAULT_PERIOD : host.CpuPeriod;
   let quota = NO_LIMIT;
   // After an update to "no quota" inspect shows -1 beside the old NanoCpus; the kernel follows the -1 (field-notes A2-05).
   if (host.CpuQuota > 0) quota = (host.CpuQuota / periodMicros) * 1000;
   else if (host.CpuQuota === 0 && host.NanoCpus > 0) quota = host.NanoCpus / 1e6;
   const memory = Math.max(0, host.Memory);
   let memoryAndSwap = NO_LIMIT;
-  if (memory > 0 && host.MemorySwap >= 0) memoryAndSwap = host.MemorySwap > 0 ? host.MemorySwap : memory * 2;
+  // The kernel keeps the sum of both at least at the memory.
+  if (memory > 0 && host.MemorySwap >= 0)
+    memoryAndSwap = host.MemorySwap > 0 ? Math.max(memory, host.MemorySwap) : memory * 2;
   return {
     shares: host.CpuShares > 0 ? host.CpuShares : DEFAULT_SHARES,
     quota: millicores(quota),

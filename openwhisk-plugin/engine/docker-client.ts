@@ -208,7 +208,8 @@ export class DockerClient {
   }
 }
 
-function parse<T>(path: string, body: string, schema: z.ZodType<T>): T {
+/** Pure; exported for the fuzzer. Throws {@link EngineAnswerError}. */
+export function parse<T>(path: string, body: string, schema: z.ZodType<T>): T {
   let value: unknown;
   try {
     value = JSON.parse(body);

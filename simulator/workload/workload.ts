@@ -150,13 +150,19 @@ export type Workload = z.infer<typeof workloadSchema>;
 /** A workload as one writes it: what has a default may be left out. */
 export type WorkloadInput = z.input<typeof workloadSchema>;
 
+/** Problems that an error's message lists. */
+const MOST_SAID = 20;
+
 /** A workload file that does not say what it must; `problems` has one line each, with line and path where known. */
 export class WorkloadError extends GleanerError {
   readonly code = 'GLN_WORKLOAD_INVALID';
   readonly problems: readonly string[];
 
   constructor(where: string, problems: readonly string[]) {
-    super(`${where}: ${problems.join('; ')}`, { hint: 'the format is described in simulator/workload/README.md' });
+    const more = problems.length > MOST_SAID ? `; and ${problems.length - MOST_SAID} more` : '';
+    super(`${where}: ${problems.slice(0, MOST_SAID).join('; ')}${more}`, {
+      hint: 'the format is described in simulator/workload/README.md',
+    });
     this.problems = problems;
   }
 }

@@ -94,6 +94,23 @@ test('YAML errors and repeated keys are named by line', (t) => {
   t.true(problemsOf(() => from('hook: [1\n'))[0]?.startsWith('g.yaml:'));
 });
 
+test('an alias of nothing, or of what it is part of, is named by line; so is a key that is no text', (t) => {
+  // Found by the fuzzer: the second had no end, and broke the message about itself.
+  t.deepEqual(
+    problemsOf(() => from('mode: *x\n')),
+    ['g.yaml:1: no &x before *x'],
+  );
+  t.deepEqual(
+    problemsOf(() => from('hook: &a\n  sampleMs: *a\n')),
+    ['g.yaml:2: *a is part of &a itself'],
+  );
+  t.deepEqual(
+    problemsOf(() => from('mode: observe\nnull:\n')),
+    ['g.yaml:2: no such key'],
+  );
+  t.is(from('hook:\n  sampleMs: &n 200\n  driftS: *n\n').config.hook.driftS, 200, 'others are as good as any');
+});
+
 test('a missing file is one problem with its name', (t) => {
   const problems = problemsOf(() =>
     loadConfig({

@@ -41,6 +41,17 @@ test('A2-06: a quota given as quota and period counts the same as one given as c
   t.is(userLimits(host({ CpuQuota: 150_000 })).quota as number, 1500, 'the period is 100 ms unless said');
 });
 
+test('a period that no kernel has, or swap below the memory, makes no limit that no kernel could have', (t) => {
+  // Found by the fuzzer: the first was a quota without end, the second a sum of memory and swap that the memory did not fit in.
+  for (const CpuPeriod of [5e-324, 999, 1e300]) {
+    const user = userLimits(host({ CpuQuota: 50_000, CpuPeriod }));
+    // 50 ms of the usual 100 ms.
+    t.is(user.quota as number, 500);
+    t.is(user.periodMicros, 100_000);
+  }
+  t.is(userLimits(host({ Memory: 268435456, MemorySwap: 5 })).memoryAndSwap as number, 268435456);
+});
+
 test('A2-05: a quota of -1 beside an old NanoCpus is no quota', (t) => {
   t.is(userLimits(host({ NanoCpus: 500_000_000, CpuQuota: -1 })).quota as number, NO_LIMIT);
 });

@@ -85,6 +85,15 @@ test('other versions, broken YAML and impossible functions are refused', (t) => 
   t.throws(() => loadWorkload('no/such/file.json'), { instanceOf: WorkloadError, message: /no such file/ });
 });
 
+test('a file that is nothing but brackets is refused in a few lines, not in a hundred thousand characters', (t) => {
+  // Found by the fuzzer.
+  const error = t.throws(() => parseWorkload('['.repeat(2000)), { instanceOf: WorkloadError });
+  t.true(error.problems.length > 20);
+  // 20 problems of a line each.
+  t.true(error.message.length < 20 * 200, `${error.message.length}`);
+  t.regex(error.message, /; and \d+ more$/);
+});
+
 test('a call is drawn by its own streams: another function changes nothing', (t) => {
   const random = {
     arrivals: { ratePerSecond: 5, seconds: 20 },

@@ -1,0 +1,91 @@
+import {
+  type CallRecord,
+  type ClusterOptions,
+  ClusterOutcome,
+  openWorkload,
+  quantile,
+  scaled,
+  scaleToLoad,
+  simulateCluster,
+  type Workload,
+  WorkloadStream,
+} from '../../simulator/index.js';
+import { type BenchRow, row } from '../report.js';
+
+const HOSTS = 30;
+const CORES = 8;
+const LOAD = 0.7;
+
+/** Highest working set of the hungriest call, as a share of the user's limit; a third of the functions each. */
+const HUNGER = [1.05, 0.97, 0.7] as const;
+/** What a call leaves in the warm container, of what it took. */
+const RETAINED = 0.5;
+
+/** Outcomes by call, a byte each: what a million calls can be compared by. */
+class Outcomes {
+  readonly of: Uint8Array;
+  kills = 0;
+
+  constructor(calls: number) {
+    this.of = new Uint8Array(calls);
+  }
+
+  record({ call, outcome }: CallRecord): void {
+    this.of[call] = outcome;
+    if (outcome === ClusterOutcome.outOfMemory) this.kills++;
+  }
+}
+
+/** The Azure sample, its functions' working sets stretched up to, or beyond, what their users allow. */
+export function hungryWorkload(seed: number): Workload {
+  const { workload } = openWorkload('azure-sample', { seed });
+  const functions = workload.functions.map((fn, i) => {
+    const { memory } = fn.profile;
+    const factor = (HUNGER[i % HUNGER.length]! * fn.memoryMiB) / quantile(memory.peakMiB, 1);
+    const peakMiB = scaled(memory.peakMiB, factor);
+    return { ...fn, profile: { ...fn.profile, memory: { ...memory, peakMiB, retained: RETAINED } } };
+  });
+  return scaleToLoad({ ...workload, functions }, { load: LOAD, cores: HOSTS * CORES }).workload;
+}
+
+/**
+ * The same calls under their users' limits, under the default memory policy and under the published one (`faasrm`), limits enforced. A
+ * kill counts against Gleaner where the same call was not killed under its user's limits.
+ */
+export function oomSimulated(options: {
+  readonly calls: number;
+  readonly seed: number;
+  readonly log: (line: string) => void;
+}): BenchRow[] {
+  const { calls, seed, log } = options;
+  const workload = hungryWorkload(seed);
+  const run = (name: string, extra: Partial<ClusterOptions>): Outcomes => {
+    const outcomes = new Outcomes(calls);
+    const begun = performance.now();
+    const { harvest } = simulateCluster({
+      calls: new WorkloadStream(workload, { seed, calls }),
+      cluster: { hosts: HOSTS, cores: CORES },
+      mode: 'quota',
+      seed,
+      recorder: outcomes,
+      ...extra,
+    });
+    const seconds = ((performance.now() - begun) / 1000).toFixed(0);
+    log(`${name}: ${outcomes.kills} of ${calls} killed, ${harvest.trips} trips of the safeguard, ${seconds} s`);
+    return outcomes;
+  };
+  const users = run('user limits', { manager: 'fixed' });
+  const managed = { manager: 'greedy', quotaPolicy: 'smallest-in-range' } as const;
+  const guarantee = run('guarantee', managed);
+  const faasrm = run('faasrm', { ...managed, decision: { memoryPolicy: 'faasrm' } });
+  const added = (arm: Outcomes): number =>
+    arm.of.reduce(
+      (sum, outcome, call) => sum + Number(outcome === ClusterOutcome.outOfMemory && users.of[call] !== outcome),
+      0,
+    );
+  const killed = (arm: Outcomes): string => `${arm.kills} killed in all, ${users.kills} under the users' limits`;
+  return [
+    row('oom.simulated.guarantee', added(guarantee), `of ${calls}`, { goal: '0', note: killed(guarantee) }),
+    row('oom.simulated.faasrm', added(faasrm), `of ${calls}`, { note: `opt-in; ${killed(faasrm)}` }),
+  ];
+}

@@ -1,0 +1,12 @@
+import test from 'ava';
+import { oomSimulated } from '../../bench/index.js';
+
+test('five thousand simulated calls of memory-hungry functions: none is killed that its user’s limit would not have killed', (t) => {
+  const lines: string[] = [];
+  const rows = oomSimulated({ calls: 5000, seed: 1, log: (line) => lines.push(line) });
+  for (const line of lines) t.log(line);
+  const guarantee = rows.find(({ name }) => name === 'oom.simulated.guarantee')!;
+  t.is(guarantee.value, 0);
+  // Hungry they are: under their users' limits some are killed.
+  t.regex(lines[0]!, /^user limits: [1-9]\d* of 5000 killed/);
+});

@@ -1,0 +1,19 @@
+import { checkpoints } from './checkpoints.js';
+import { engine } from './engine.js';
+import type { FuzzTarget } from './fuzz.js';
+import { http } from './http.js';
+import { keyValues, natsMessages } from './messages.js';
+import { TargetsTarget } from './targets.js';
+import { csv, yaml } from './texts.js';
+
+/** Every edge, by name; each call gives targets of their own. */
+export const fuzzTargets = (): readonly (FuzzTarget & { close?(): Promise<void> })[] => [
+  natsMessages,
+  new TargetsTarget(),
+  keyValues,
+  http,
+  engine,
+  yaml,
+  csv,
+  checkpoints,
+];

@@ -1,0 +1,62 @@
+import { median } from '../../bench/statistics.js';
+
+/** One watched figure over time. */
+export interface Series {
+  readonly name: string;
+  readonly unit: string;
+  /** What may come and go without being growth, in the figure's unit. */
+  readonly slack: number;
+  readonly values: number[];
+}
+
+export interface Growth {
+  readonly name: string;
+  readonly unit: string;
+  /** Medians of the second, third and last quarter; the first is the warm-up. */
+  readonly quarters: readonly [number, number, number];
+  readonly most: number;
+  readonly grows: boolean;
+}
+
+/** Share of the level that may come and go, too. */
+const SHARE = 0.05;
+
+/**
+ * A figure grows where each quarter after the warm-up lies above the one before, and the last above the second by more than the slack and
+ * 5 %: a level that is reached once and held is none. Fewer than 8 values: the last against the first, by the slack alone.
+ */
+export function growthOf({ name, unit, slack, values }: Series): Growth {
+  const most = Math.max(...values);
+  if (values.length < 8) {
+    const [first, last] = [values[0] ?? Number.NaN, values.at(-1) ?? Number.NaN];
+    return { name, unit, quarters: [first, median(values), last], most, grows: last - first > slack };
+  }
+  const quarter = (n: number): number =>
+    median(values.slice(Math.floor((values.length * n) / 4), Math.floor((values.length * (n + 1)) / 4)));
+  const [second, third, last] = [quarter(1), quarter(2), quarter(3)];
+  const grows = third > second && last > third && last - second > slack + SHARE * second;
+  return { name, unit, quarters: [second, third, last], most, grows };
+}
+
+export function growthTable(rows: readonly Growth[]): string {
+  const figure = (value: number): string => (Number.isInteger(value) ? String(value) : value.toFixed(1));
+  const cells = [
+    ['FIGURE', 'UNIT', '2ND QUARTER', '3RD', 'LAST', 'MOST', ''],
+    ...rows.map(({ name, unit, quarters, most, grows }) => [
+      name,
+      unit,
+      ...quarters.map(figure),
+      figure(most),
+      grows ? 'GROWS' : '',
+    ]),
+  ];
+  const widths = cells[0]!.map((_, column) => Math.max(...cells.map((line) => line[column]!.length)));
+  return cells
+    .map((line) =>
+      line
+        .map((cell, i) => cell.padEnd(widths[i]!))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
