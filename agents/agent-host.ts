@@ -51,6 +51,8 @@ export interface AgentHostRun {
   /** Unique among agent hosts. */
   readonly host: string;
   readonly boot?: string;
+  /** What networks run on, as its service tells it. */
+  readonly engine?: string;
   /** Of the program, as its service tells it. */
   readonly version?: string;
   /** Agents kept in memory; the one silent for longest goes first, and rests until its function is seen again. */
@@ -330,7 +332,14 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
   const description = 'decides what each function should be given';
   const service = serve(
     broker,
-    { name: services.agents, version, description, host, metadata: { boot }, endpoints },
+    {
+      name: services.agents,
+      version,
+      description,
+      host,
+      metadata: { boot, ...(run.engine ? { engine: run.engine } : {}) },
+      endpoints,
+    },
     clock,
   );
 

@@ -208,7 +208,8 @@ export interface ServiceInstance {
   readonly name: string;
   readonly id: string;
   readonly version: string;
-  readonly metadata: { readonly host?: string };
+  /** `engine`: what an agent host's networks run on. */
+  readonly metadata: { readonly host?: string; readonly engine?: string };
 }
 
 /** Asked again where nobody has answered, so many times longer: a busy machine's services are slow, not away. */

@@ -13,7 +13,7 @@ import {
 } from '../../broker/index.js';
 import { type Clock, type Millis, messageOf, type Timers } from '../../config/index.js';
 import { PolicyStore } from '../nn/index.js';
-import type { LearnerState } from '../ppo/index.js';
+import { EntropyWatch, type LearnerState, type PpoMetrics } from '../ppo/index.js';
 import type { Trainer } from '../simppo/index.js';
 import {
   expectedFaasrm,
@@ -114,14 +114,21 @@ export function runFaasrmTeacher(run: FaasrmTeacherRun): RunningFaasrmTeacher {
     },
   });
 
-  const learned = (from: FaasrmLearner, reward: number): void => {
+  const watch = new EntropyWatch(settings.options);
+  const learned = (from: FaasrmLearner, { meanReward: reward, entropy }: PpoMetrics): void => {
     // Another owner may have begun meanwhile.
     if (learner !== from || lease.epoch === null) return;
     publish(from.state);
     store.save(NAME, faasrmCheckpoint(from.state, settings, seed)).catch((error: unknown) => {
       logger.warn({ error: messageOf(error) }, 'the checkpoint of faasrm is not kept');
     });
-    logger.info({ version: from.version, reward, refused: from.refused }, 'faasrm has learnt');
+    const verdict = watch.record(entropy);
+    logger.info({ version: from.version, reward, entropy, verdict, refused: from.refused }, 'faasrm has learnt');
+    if (verdict === 'collapsed')
+      logger.warn(
+        { entropy },
+        'faasrm takes one option whatever it sees: a floor such as smallest-in-range does the same',
+      );
   };
 
   const inbox = new Inbox<LessonBatch>({
@@ -137,7 +144,7 @@ export function runFaasrmTeacher(run: FaasrmTeacherRun): RunningFaasrmTeacher {
     for (const lesson of batch.lessons) mine.take(lesson);
     if (!mine.ready) return;
     mine.update((metrics) => {
-      if (metrics !== null) learned(mine, metrics.meanReward);
+      if (metrics !== null) learned(mine, metrics);
     });
   });
   const cancelStatus = broker.onStatus((status) => {

@@ -12,13 +12,20 @@ interface ServiceLine {
   readonly service: string;
   readonly host: string;
   readonly version: string;
+  /** What the networks of an agent host run on. */
+  readonly engine?: string;
 }
 
 async function servicesSeen(broker: Broker): Promise<ServiceLine[]> {
   const found = await findServices(broker, null, millis(300));
   return found
     .filter(({ name }) => name.startsWith('gleaner-'))
-    .map(({ name, metadata, version }) => ({ service: name, host: metadata.host ?? '?', version }))
+    .map(({ name, metadata, version }) => ({
+      service: name,
+      host: metadata.host ?? '?',
+      version,
+      ...(metadata.engine === undefined ? {} : { engine: metadata.engine }),
+    }))
     .sort((a, b) => a.service.localeCompare(b.service) || a.host.localeCompare(b.host));
 }
 
@@ -55,6 +62,7 @@ export function addStatus(program: Command): void {
             { title: 'service', value: (row) => plainText(row.service) },
             { title: 'host', value: (row) => plainText(row.host) },
             { title: 'version', value: (row) => plainText(row.version) },
+            { title: 'engine', value: (row) => plainText(row.engine ?? '') },
           ],
           services,
         ),

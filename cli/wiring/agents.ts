@@ -6,6 +6,7 @@ import {
   runAgentHost,
   runFaasrmTeacher,
   ThreadTrainer,
+  threadEngine,
 } from '../../agents/index.js';
 import { type Config, mebibytes, millicores, overrideFor, SeededRandom } from '../../config/index.js';
 import { defaultDecisionSettings } from '../../openwhisk-plugin/index.js';
@@ -58,6 +59,8 @@ export async function runAgentsPart({
   managerNamed(config.agents.manager);
   const { overrides } = config.functions;
   for (const { manager } of overrides) if (manager !== undefined) managerNamed(manager);
+  const { name: engine, detail } = threadEngine();
+  logger.info({ engine, detail, manager: config.agents.manager }, 'agents decide');
   const broker = await connectPart(config.nats, 'agents', logger);
   const agents = runAgentHost({
     broker,
@@ -70,6 +73,7 @@ export async function runAgentsPart({
     boot,
     resident: config.agents.resident,
     version: packageVersion(),
+    engine,
     logger,
     heartbeat: operating.beat,
   });

@@ -19,6 +19,7 @@ import {
   decodeRegistration,
   decodeTarget,
   encodeMessage,
+  findServices,
   functionToken,
   MemoryBus,
   runAggregator,
@@ -85,6 +86,17 @@ test('an observation is answered by a target with its echo, an epoch and an auth
   t.true(first!.epoch >= 1);
   t.is(first?.cpu, 1000 as Millicores);
   t.is(second?.cpu, 750 as Millicores);
+  await agents.stop();
+});
+
+test('its service says what networks run on, as gleaner status shows it', async (t) => {
+  const { bus, start, pass } = stage();
+  const agents = start('agents-1', { engine: 'simd' });
+  await settle();
+  const asked = findServices(bus.connect(), 'gleaner-agents', millis(100));
+  await pass(1000);
+  const [found] = await asked;
+  t.like(found?.metadata, { host: 'agents-1', engine: 'simd' });
   await agents.stop();
 });
 

@@ -43,6 +43,8 @@ const PUBLISH: [string, Role[]][] = [
   ['gleaner.v1.host.host-a', ['hook']],
   // The hook of host-a speaks for no other host.
   ['gleaner.v1.host.host-b', []],
+  ['gleaner.v1.lessons.host-a', ['hook']],
+  ['gleaner.v1.lessons.host-b', []],
   ['gleaner.v1.agents.agents-a', ['agents']],
   [`gleaner.v1.agent.${FN}`, ['agents']],
   ['gleaner.v1.meanfield', ['aggregator']],
@@ -122,6 +124,7 @@ const SUBSCRIBE: [string, Role[]][] = [
   ['gleaner.v1.>', []],
   ['gleaner.v1.obs.*', ['agents', 'viewer', 'operator']],
   ['gleaner.v1.host.*', ['aggregator', 'viewer', 'operator']],
+  ['gleaner.v1.lessons.*', ['agents', 'viewer', 'operator']],
   ['gleaner.v1.agents.*', ['aggregator', 'viewer', 'operator']],
   ['gleaner.v1.agent.*', askers],
   ['gleaner.v1.meanfield', ['agents', 'viewer', 'operator']],
