@@ -110,7 +110,8 @@ export function runFaasrmTeacher(run: FaasrmTeacherRun): RunningFaasrmTeacher {
     timers,
     changed: (epoch) => {
       learner = null;
-      if (epoch !== null) void own();
+      if (epoch === null) return;
+      own().catch((error: unknown) => logger.error({ error: messageOf(error) }, 'faasrm has no weights to give'));
     },
   });
 

@@ -25,6 +25,8 @@ function sightOf(fn: FunctionState): FunctionSight {
 /** What was chosen for a run; run objects are reused, and so is this. */
 class RunChoice extends Choice {
   startedAt = Number.NaN;
+  /** Millicores; NaN where CPU was not this policy's to choose. */
+  cpuAmount = Number.NaN;
   /** Bytes, for the question that follows the one about CPU. */
   memoryAmount = Number.NaN;
 }
@@ -69,21 +71,26 @@ export class FaasrmPolicy implements ActivationPolicy {
       const { user } = run.cpu;
       const memories = amountsOf(this.#memory, grant, settings.memoryUnit, settings);
       this.#cpu[0] = user;
+      choice.cpuAmount = Number.NaN;
       return this.#choose(scorer, run, choice, 1, memories, context) < 0 ? Number.NaN : choice.memoryAmount;
     }
     const cpus = amountsOf(this.#cpu, grant, settings.cpuUnit, settings);
     const memories = this.#memoryAmounts(run, settings);
     const chosen = this.#choose(scorer, run, choice, cpus, memories, context);
-    return chosen < 0 ? Number.NaN : (this.#cpu[Math.floor(chosen / memories)] as number);
+    choice.cpuAmount = chosen < 0 ? Number.NaN : (this.#cpu[Math.floor(chosen / memories)] as number);
+    return choice.cpuAmount;
   }
 
   learn(run: Run, duration: number, { settings, lessons }: PolicyContext, now: number): void {
     const sight = sightOf(run.fn);
     sight.cpuPeak.add(run.cpu.peak >= 0 ? run.cpu.peak : Number.NaN, now, settings.halfLife);
     sight.memoryPeak.add(run.memory.peak >= 0 ? run.memory.peak : Number.NaN, now, settings.halfLife);
-    if (lessons === null || !this.#explores) return;
+    // What was not put in force has no outcome.
+    if (lessons === null || !this.#explores || !run.enforced) return;
     const choice = this.#choices.get(run);
     if (choice === undefined || choice.startedAt !== run.startedAt || choice.options < 2) return;
+    // An operator's bounds have bent it: the outcome is of another choice. What the pool had less is the host's answer, and is learnt from.
+    if (choice.cpuAmount > 0 && run.cpu.wanted !== choice.cpuAmount) return;
     const slowdown = slowdownOf(run, duration, sight.cpuPeak.mean);
     if (slowdown > 0) lessons(choice, slowdown, run.fn);
   }

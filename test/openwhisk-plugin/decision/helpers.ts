@@ -70,9 +70,10 @@ export class Player {
     this.run = new Run(this.fn, this.container);
   }
 
-  start(now = this.now): Run {
+  start(now = this.now, enforced = true): Run {
     this.now = now;
     this.run.reset(this.fn, this.container);
+    this.run.enforced = enforced;
     this.run.payload = this.payload as Bytes;
     this.run.startCpu = this.#cpu as Micros;
     this.decider.start(this.run, now as Millis);

@@ -5,6 +5,7 @@ import { FEATURE_LAYOUT, LEVELS, STATE_FEATURES } from '../../../broker/index.js
 import { type Bytes, type Millis, SeededRandom } from '../../../config/index.js';
 import {
   ACTOR_WEIGHTS,
+  type ActivationPolicy,
   amountFeature,
   type Choice,
   createPolicy,
@@ -258,6 +259,39 @@ test('repaired: a call without a choice teaches nothing (the published program c
   player.decider.lessons = () => told++;
   for (let i = 0; i < 5; i++) player.whole(400, 0.4);
   t.is(told, 0);
+});
+
+test('a choice that was bent by bounds, or never put in force, teaches nothing', (t) => {
+  const told = (change: (policy: ActivationPolicy) => ActivationPolicy, enforced: boolean): number => {
+    let lessons = 0;
+    const quota = change(createPolicy('faasrm', { ...parameters, explore: true }, reading(CPU, 1)));
+    const settings = { ...plain, controlShare: 0.3, controlSamples: 1 };
+    const policies = { quota, weight: createPolicy('memory') };
+    const decider = new Decider(settings, host(), policies, new SeededRandom(3));
+    decider.lessons = () => lessons++;
+    const player = new Player(decider, limits(256, 1));
+    for (let i = 0; i < 40; i++) {
+      player.start(player.now + 10, enforced);
+      player.sample(400, 0.3);
+      player.finish();
+    }
+    return lessons;
+  };
+  const bounded = (policy: ActivationPolicy): ActivationPolicy => ({
+    name: policy.name,
+    kind: policy.kind,
+    choose: (run, grant, context) => Math.min(450, policy.choose(run, grant, context)),
+    learn: (run, duration, context, now) => policy.learn?.(run, duration, context, now),
+  });
+  const free = told((policy) => policy, true);
+  t.true(free > 10);
+  t.is(
+    told((policy) => policy, false),
+    0,
+  );
+  // Of eight amounts in [.4, 1] cores one lies below .45.
+  const bent = told(bounded, true);
+  t.true(bent < free / 2, `${bent} of ${free}`);
 });
 
 testProp(
