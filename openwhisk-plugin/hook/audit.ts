@@ -68,6 +68,7 @@ export interface AuditLog {
 /** JSON of texts that come again and again (names, identifiers, reasons): two lines an activation make quoting them the log's main cost. */
 const quotes = new Map<string, string>();
 const QUOTES = 4096;
+const LINE_END = 10;
 
 function quoted(text: string): string {
   let json = quotes.get(text);
@@ -203,11 +204,16 @@ export class FileAuditLog implements AuditLog {
 
   async #open(): Promise<FileHandle> {
     await mkdir(dirname(this.#options.path), { recursive: true, mode: 0o700 });
-    const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
+    const flags = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
     const file = await open(this.#options.path, flags, 0o600);
     // An older file may have been made with another mode; names of functions are nobody else's business.
     await chmod(this.#options.path, 0o600);
     this.#size = (await file.stat()).size;
+    // A crash in the middle of a line must not take the next record with it.
+    if (this.#size > 0) {
+      const { buffer } = await file.read(Buffer.alloc(1), 0, 1, this.#size - 1);
+      if (buffer[0] !== LINE_END) await file.write('\n');
+    }
     return file;
   }
 

@@ -1,7 +1,7 @@
 import { meantFor, SHARDS, Shards } from '../../../agents/sharing/index.js';
 import { MemoryBus } from '../../../broker/index.js';
 import { ManualTime, type Millis, millis, SeededRandom } from '../../../config/index.js';
-import { type Flakiness, flakyBroker, Machine } from './flaky-broker.js';
+import { type Flakiness, FlakyBroker, Machine } from '../../faults/world/machine.js';
 
 export const TERM = 1500 as Millis;
 const CALM: Flakiness = { delay: 5, lost: 0 };
@@ -35,7 +35,7 @@ export class Cluster {
 
   start(name: string): Host {
     const machine = new Machine(this.time, 0.95 + 0.1 * this.random.next(), 1e6 * this.random.next());
-    const broker = flakyBroker(this.bus.connect(), machine, this.time, this.random, () => this.flakiness);
+    const broker = new FlakyBroker(this.bus.connect(), machine, this.time, this.random, () => this.flakiness);
     const taken: number[] = [];
     const shards = new Shards({
       broker,

@@ -97,6 +97,22 @@ test('in mode recommend the audit log says what would have been written', async 
   t.true(lines(rig).some((line) => line.result === 'recommended' && line.resource === 'cpu.quota'));
 });
 
+test('half a line that a crash has left in the audit log does not take the next record with it', async (t) => {
+  // Found by a schedule of faults (test/faults, seed 32).
+  const rig = new HookRig();
+  writeFileSync(join(rig.folder, 'audit.jsonl'), '{"at":"2026-');
+  await rig.start();
+  const container = rig.container({ quota: 1000 });
+  container.call(4000, 200);
+  const connection = container.run();
+  container.answer(connection);
+  await rig.hook.stop();
+  const [half, ...lines] = readFileSync(join(rig.folder, 'audit.jsonl'), 'utf8').trim().split('\n');
+  t.is(half, '{"at":"2026-');
+  t.true(lines.length >= 2);
+  for (const line of lines) t.notThrows(() => JSON.parse(line));
+});
+
 test('the audit log is rotated by size and keeps so many files', async (t) => {
   const rig = new HookRig((config) => Object.assign(config.hook, { auditFiles: 2 }));
   // 400 bytes instead of MiB: a fraction is fine for the size.
