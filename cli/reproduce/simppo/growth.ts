@@ -13,8 +13,9 @@ import { type Arena, arenaOf, PUBLISHED, type StudySize, trainingSeed, tuningSee
 
 /** An agent's own detector (simppo-aware.md §3.4): it retrains where it earns less than this share of what it earned. */
 const TRIP = 0.974;
-/** Converged (§1.9): the mean of so many episodes moved by less than 2 %, their deviation is at most 5 %, of the largest return. */
+/** Converged (§1.9): the mean of so many episodes moved by less than 2 %, their deviation is at most 5 %, of the largest return there can be. */
 const WINDOW = 10;
+const LARGEST = 1;
 const MOVED = 0.02;
 const DEVIATION = 0.05;
 /** Episodes that a population is judged by before and after it grows: always the same. */
@@ -52,11 +53,10 @@ const mean = (values: readonly number[]): number =>
 export function settled(returns: readonly number[]): boolean {
   if (returns.length < 2 * WINDOW) return false;
   const last = returns.slice(-WINDOW);
-  const largest = Math.max(...returns.map(Math.abs));
   const now = mean(last);
   const deviation = Math.sqrt(mean(last.map((one) => (one - now) ** 2)));
   const before = mean(returns.slice(-2 * WINDOW, -WINDOW));
-  return Math.abs(now - before) < MOVED * largest && deviation <= DEVIATION * largest;
+  return Math.abs(now - before) < MOVED * LARGEST && deviation <= DEVIATION * LARGEST;
 }
 
 /** How unlike two functions' demands are: what a new one starts from is the most similar one's policy. */
