@@ -9,7 +9,7 @@ import { type ScalingAgentSettings, SIMPPO_SIZES } from './settings.js';
 import type { ClusterTotals, ScalingSight } from './sight.js';
 
 /** The platform's bounds stand where a safeguard's range would: no user's limit. */
-export const PLATFORM_BOUNDS: ActionBounds = {
+const PLATFORM_BOUNDS: ActionBounds = {
   cpu: { lower: SIMPPO_SIZES.least.cpu, upper: SIMPPO_SIZES.most.cpu },
   memory: { lower: SIMPPO_SIZES.least.memory, upper: SIMPPO_SIZES.most.memory },
 };

@@ -17,9 +17,8 @@ export interface ScalingSight {
   readonly waiting: number;
   /** Share of the calls that were late or failed. */
   readonly late: number;
-  /** Share of the calls that failed; those of them that were killed for memory. */
+  /** Share of the calls that failed: killed for memory, or given up while they waited. */
   readonly failed: number;
-  readonly killed: number;
 }
 
 /** The totals that everyone sees. Millicores. */

@@ -1,9 +1,9 @@
 import { type Random, SeededRandom } from '../../config/index.js';
 import type { Engine } from '../nn/index.js';
-import { type LearnerState, Rollout, train } from '../ppo/index.js';
-import { type Held, SIMPPO_ACTIONS } from '../simppo/index.js';
+import type { LearnerState } from '../ppo/index.js';
+import type { Held } from '../simppo/index.js';
 import { ScalingAgent } from './agent.js';
-import { publishedFeatures, scalingWidth } from './features.js';
+import { publishedFeatures } from './features.js';
 import { LocalMeanField } from './mean-field.js';
 import type { ScalingAgentSettings } from './settings.js';
 import type { ClusterTotals, ScalingSight } from './sight.js';
@@ -19,8 +19,6 @@ export interface ScalingTeamOptions {
   readonly settings: ScalingAgentSettings;
   readonly seed: number;
   readonly members: readonly TeamMember[];
-  /** All have the same weights and improve them together: how a base policy is made, which each then goes on from by itself. */
-  readonly shared?: boolean;
 }
 
 /** Agents that share a cluster and see each other as one virtual agent each. Steps are synchronous: all see, all decide. */
@@ -31,18 +29,13 @@ export class ScalingTeam {
   /** By agent: false keeps its weights as they are. */
   readonly learning: boolean[];
 
-  readonly #options: ScalingTeamOptions;
-
-  constructor(options: ScalingTeamOptions) {
-    const { engine, settings, seed, members, shared = false } = options;
-    this.#options = options;
+  constructor({ engine, settings, seed, members }: ScalingTeamOptions) {
     const random: Random = new SeededRandom(seed).fork('team');
     this.names = members.map(({ name }) => name);
     this.agents = members.map(
       ({ name, state }) => new ScalingAgent({ engine, settings, random: random.fork(name), state }),
     );
     this.learning = members.map(() => true);
-    if (shared) for (const agent of this.agents.slice(1)) agent.ppo.import(this.agents[0]!.ppo.export());
   }
 
   begin(): void {
@@ -68,18 +61,8 @@ export class ScalingTeam {
     this.agents.forEach((agent, i) => {
       if (!this.learning[i]) return;
       agent.cut(sights[i]!, states[i]!, this.#others(i), totals);
-      if (!this.#options.shared && agent.ppo.ready) agent.ppo.update();
+      if (agent.ppo.ready) agent.ppo.update();
     });
-    if (this.#options.shared) this.#learnTogether();
-  }
-
-  #learnTogether(): void {
-    const { engine, settings, seed } = this.#options;
-    const rollout = Rollout.joined(this.agents.map(({ ppo }) => ppo.rollout.export()));
-    const shape = { features: scalingWidth(settings.virtual), actions: SIMPPO_ACTIONS.length };
-    const job = { shape, settings: settings.ppo, seed, state: this.agents[0]!.ppo.export(), rollout: rollout.export() };
-    const { state } = train(engine, job);
-    for (const { ppo } of this.agents) ppo.import(state);
   }
 
   #publish(sights: readonly ScalingSight[], totals: ClusterTotals): number[][] {

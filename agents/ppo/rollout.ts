@@ -158,32 +158,6 @@ export class Rollout {
     };
   }
 
-  /** Several rollouts of the same widths as one; each one's segments stay apart. */
-  static joined(parts: readonly RolloutData[]): Rollout {
-    const [first] = parts;
-    if (first === undefined) throw new ShapeError('no rollout to join');
-    const rollout = new Rollout(
-      parts.reduce((sum, { rows }) => sum + rows, 0),
-      first.widths,
-    );
-    const { actor, critic, actions } = first.widths;
-    for (const part of parts) {
-      const { widths } = part;
-      if (widths.actor !== actor || widths.critic !== critic || widths.actions !== actions)
-        throw new ShapeError('rollouts of different widths');
-      const at = rollout.#rows;
-      rollout.#actorInputs.set(part.actorInputs, at * actor);
-      rollout.#criticInputs.set(part.criticInputs, at * critic);
-      rollout.#masks.set(part.masks, at * actions);
-      for (const name of ['actions', 'logProbabilities', 'rewards', 'discounts'] as const)
-        rollout[name].set(part[name], at);
-      for (const { from, to, after } of part.segments) rollout.#segments.push({ from: from + at, to: to + at, after });
-      rollout.#rows += part.rows;
-      rollout.#open = rollout.#segments.at(-1)?.to ?? 0;
-    }
-    return rollout;
-  }
-
   /** What `export` has given, as a full rollout. */
   static from(data: RolloutData): Rollout {
     const rollout = new Rollout(data.rows, data.widths);

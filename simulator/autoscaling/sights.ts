@@ -26,7 +26,6 @@ export function sightOf(
     tail: Math.max(responses.tail, age),
     slo,
     waiting,
-    killed: done > 0 ? window.killed / done : 0,
     failed: done > 0 ? (window.killed + window.lost) / done : 0,
     late: done > 0 ? (window.late + window.killed + window.lost) / done : 0,
   };

@@ -15,8 +15,8 @@ import { arenaOf, type Setting, type StudySize, tuningSeed, WARM_UP } from './pr
 import { type ContenderScore, meanScore } from './scores.js';
 
 /** What `hpa-vpa` is tuned over: Kubernetes' target, and how long a fall waits. */
-const TARGETS = [0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9];
-const STABILISATIONS = [30_000, 60_000, 300_000];
+const TARGETS = [0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9];
+const STABILISATIONS = [15_000, 30_000, 60_000, 300_000];
 /** Training episodes that each setting is tried on. */
 const TUNING_EPISODES = 4;
 
