@@ -22,6 +22,12 @@ export function sloPreservation(observation: Observation): number {
   return tail > 0 ? Math.min(1, observation.slo / tail) : 1;
 }
 
+/** min(1, p99 / SLO): how much of the objective is used, where {@link sloPreservation} is 1; 0 without an SLO or without activations. */
+export function sloUsed(observation: Observation): number {
+  if (observation.slo === undefined || observation.activations === 0) return 0;
+  return Math.min(1, tailOf(observation.latency) / observation.slo);
+}
+
 function tailOf(latency: Observation['latency']): number {
   let samples = 0;
   for (const count of latency.counts) samples += count;

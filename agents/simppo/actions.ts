@@ -114,6 +114,18 @@ export function apply(
   };
 }
 
+/** Asks for as little as the hook's safeguard allows, millicores: it clips. */
+const LEAST_CPU = 1;
+
+/**
+ * The CPU to wish for where a quota holds `held.cpu`. Within a step of the range's bottom that is as little as the safeguard allows: the hook knows its range at
+ * every activation and the agent only what it was, so an amount would lie above the bottom or, when peaks have risen, be clipped anyway.
+ */
+export function cpuWish({ cpu: held }: Held, { cpu: range }: Bounds, { cpuStep }: ActionSettings): number {
+  if (range === null) return held;
+  return held < range.lower + Math.min(cpuStep, (range.upper - range.lower) / 2) ? LEAST_CPU : held;
+}
+
 /** What was really in force after a wish: hooks clip, and say so in the next observation. Where nothing is enforced, the wish stands. */
 export function granted(wish: Held, observation: Observation): Held {
   const { mode, cpuMode, granted: of } = observation;

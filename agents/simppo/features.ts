@@ -1,4 +1,5 @@
 import type { Observation } from '../../broker/index.js';
+import { sloUsed } from '../features.js';
 import type { View } from '../resource-manager.js';
 import type { Bounds, Held } from './actions.js';
 import type { SimppoSettings, VirtualAgent } from './settings.js';
@@ -11,6 +12,7 @@ export const OWN_FEATURES = [
   'held',
   'room_below',
   'slowdown',
+  'slo_used',
   'throttled',
   'memory_util',
   'weight_mode',
@@ -52,6 +54,7 @@ function ownFeatures(observation: Observation, { held, rates, slowdown }: Rememb
     weight ? signed(Math.log2(held.cpu)) : clip(user.cpu > 0 ? held.cpu / user.cpu / 2 : 0),
     weight || range === null ? 0 : clip(1 - range.lower / held.cpu),
     signed(slowdown),
+    sloUsed(observation),
     clip(throttledShare),
     memory > 0 ? clip(used.memory / memory) : 0,
     weight ? 1 : 0,

@@ -5,7 +5,18 @@ import { SeededRandom } from '../../config/index.js';
 import type { Engine } from '../nn/index.js';
 import { type LearnerState, newActorCritic, PpoLearner, type PpoMetrics } from '../ppo/index.js';
 import type { Cap, Decided, Decision, ResourceManager, View } from '../resource-manager.js';
-import { apply, boundsOf, directionsOf, executed, granted, type Held, maskOf, SIMPPO_ACTIONS } from './actions.js';
+import {
+  apply,
+  type Bounds,
+  boundsOf,
+  cpuWish,
+  directionsOf,
+  executed,
+  granted,
+  type Held,
+  maskOf,
+  SIMPPO_ACTIONS,
+} from './actions.js';
 import { featuresOf, inputOf } from './features.js';
 import { LearningPolicy } from './learning-policy.js';
 import { restedState, wokenState } from './rest.js';
@@ -116,16 +127,16 @@ export class SimppoManager implements ResourceManager<SimppoState> {
     const seen = this.#see(known, observation, now);
     const rate = before.rate + RATE_SMOOTHING * (seen.rate - before.rate);
     const policy = this.#policyOf(before);
+    const bounds = boundsOf(observation, { cpu: seen.cpuPeak, memory: seen.memoryPeak }, cap, settings.actions);
     // Nothing but control runs: no step, the wish stands.
     if (observation.activations === 0) {
       const state = { ...before, rate, hosts: withHost(before.hosts, host, seen) };
-      return { state, decision: decisionOf(0, seen.held, observation, settings) };
+      return { state, decision: decisionOf(0, seen.held, bounds, observation, settings) };
     }
     const trajectory = `${before.fn} ${host}`;
     const slowdown = slowdownOf(observation, seen);
     const reward = this.#learn(policy, trajectory, view, known, seen, slowdown, now);
     const phase = before.serveAt !== null && policy.updates >= before.serveAt ? 'serving' : before.phase;
-    const bounds = boundsOf(observation, { cpu: seen.cpuPeak, memory: seen.memoryPeak }, cap, settings.actions);
     const mask = maskOf(seen.held, bounds, observation, settings.actions, this.#mask);
     const remembered = { held: seen.held, rates: [known?.rate ?? 0, seen.rate] as const, slowdown };
     const input = inputOf(view, remembered, bounds, settings.virtual);
@@ -141,7 +152,7 @@ export class SimppoManager implements ResourceManager<SimppoState> {
     const wish = apply(action ?? 0, seen.held, bounds, observation, settings.actions);
     const hosts = withHost(before.hosts, host, { ...seen, held: wish, last: directionsOf(action ?? 0) });
     const state = { ...before, phase, rate, hosts, reward: reward ?? before.reward } as const;
-    const decision = decisionOf(action ?? 0, wish, observation, settings);
+    const decision = decisionOf(action ?? 0, wish, bounds, observation, settings);
     return reward === null ? { state, decision } : { state, decision, reward };
   }
 
@@ -275,14 +286,16 @@ const isReversal = (before: readonly number[], now: readonly number[]): boolean 
 
 function decisionOf(
   action: number,
-  { cpu, memory, containers }: Held,
+  held: Held,
+  bounds: Bounds,
   observation: Observation,
   settings: SimppoSettings,
 ): Decision {
   const { dimensions } = settings.actions;
+  const { cpu, memory, containers } = held;
   const byWeight = observation.cpuMode === 'weight';
   return {
-    ...(!dimensions.cpu ? {} : byWeight ? { weightFactor: cpu } : { cpu: cpu as Millicores }),
+    ...(!dimensions.cpu ? {} : byWeight ? { weightFactor: cpu } : { cpu: cpuWish(held, bounds, settings.actions) as Millicores }),
     ...(dimensions.memory ? { memory: Math.round(memory) as Bytes } : {}),
     ...(dimensions.containers ? { containers } : {}),
     actions: directionsOf(action),

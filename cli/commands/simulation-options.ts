@@ -61,7 +61,7 @@ export function checkHosts({ memory, userMemory }: HostOptions): void {
   });
 }
 
-export const MANAGERS_HINT = `a manager or policy by name: ${contenderNames().join(', ')}; manager+policy names one of each`;
+export const MANAGERS_HINT = `a manager or policy by name: ${contenderNames().join(', ')}; joined by + a manager, a policy for ranges and one for weights`;
 
 /** A contender named on a command line. @throws UsageError */
 export function namedContender(name: string): Contender {

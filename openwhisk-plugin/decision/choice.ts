@@ -25,13 +25,21 @@ export function chooseCpu(run: Run, policy: ActivationPolicy, context: PolicyCon
   }
 }
 
-/** Fills `run.cpu` and `run.shares` in weight mode: no limit is taken away, so nothing is harvested. */
-export function chooseWeight(run: Run, policy: ActivationPolicy, context: PolicyContext): void {
+/** Fills `run.cpu` in weight mode: no limit is taken away, so nothing is harvested. */
+export function chooseUserCpu(run: Run): void {
   const grant = run.cpu;
   userRange(grant, run.control ? 'control' : 'weight');
-  // A policy for ranges has nothing to say here.
-  const factor = run.control || policy.kind === 'range' ? 1 : policy.choose(run, grant, context);
   if (run.targetCpu > 0 && Number.isFinite(run.targetCpu)) grant.wanted = run.targetCpu;
+}
+
+/**
+ * Fills `run.shares`, beside a quota too: under contention it is weights that decide who waits (docs/decisions/0008). A policy for ranges has
+ * nothing to say here, the published presets know no weights.
+ */
+export function chooseWeight(run: Run, policy: ActivationPolicy, context: PolicyContext): void {
+  const says = policy.kind === 'weight' || (policy.kind === 'both' && run.container.mode === 'weight');
+  const factor = run.control || !says ? 1 : policy.choose(run, run.cpu, context);
+  if (context.settings.preset !== 'default') return;
   if (run.control) run.shares = scaleShares(run.container.user.shares, run.fn.paidFactor);
   else takeWeight(run, factor);
 }
@@ -95,7 +103,8 @@ function chooseInRange(run: Run, grant: Grant, policy: ActivationPolicy, context
     grant.choice = 'no_target';
     return;
   }
-  grant.wanted = wish;
+  // What the range would refuse as too little is had all the same.
+  grant.wanted = Math.max(grant.lower, wish);
   if (grant.lower === grant.user && grant.upper === grant.user) {
     grant.granted = grant.user;
     grant.choice = 'user';

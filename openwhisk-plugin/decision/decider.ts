@@ -4,7 +4,7 @@ import type { Lessons } from '../policies/faasrm/lesson.js';
 import { NO_LIMIT, type UserLimits } from '../ports/limits.js';
 import type { UsageSample } from '../ports/usage-monitor.js';
 import { Boosts } from './boosts.js';
-import { chooseCpu, chooseMemory, chooseWeight, takeWeight } from './choice.js';
+import { chooseCpu, chooseMemory, chooseUserCpu, chooseWeight, takeWeight } from './choice.js';
 import { ContainerState } from './container-state.js';
 import { controlShare, Objectives } from './control-arm.js';
 import { FunctionState, FunctionTable } from './function-state.js';
@@ -26,7 +26,7 @@ export type Outcome = 'success' | 'failure' | 'unknown' | 'oom';
 /** What the mid-run safeguard asks for: the user's limit, at once. The run's outputs are set already. */
 export type SampleAction = 'none' | 'restore_cpu' | 'restore_memory' | 'restore_both';
 
-/** The policies in use: one for containers with a quota (and for memory), one for those with a weight only. */
+/** The policies in use: one for quotas (and for memory), one for weights. */
 export interface Policies {
   readonly quota: ActivationPolicy;
   readonly weight: ActivationPolicy;
@@ -150,7 +150,8 @@ export class Decider {
     const policy = this.#policyOf(run);
     const range = policy.kind === 'weight' ? this.policies.quota : policy;
     if (container.mode === 'quota') chooseCpu(run, range, this.#context, now);
-    else chooseWeight(run, policy, this.#context);
+    else chooseUserCpu(run);
+    chooseWeight(run, this.#weightPolicyOf(run), this.#context);
     chooseMemory(run, fn.policy === null ? this.policies.quota : range, this.#context, now);
 
     const expected = fn.duration.mean;
@@ -305,11 +306,16 @@ export class Decider {
     return fn.policy ?? (container.mode === 'quota' ? this.policies.quota : this.policies.weight);
   }
 
+  #weightPolicyOf({ fn, container }: Run): ActivationPolicy {
+    if (fn.policy === null || (container.mode === 'quota' && fn.policy.kind !== 'weight')) return this.policies.weight;
+    return fn.policy;
+  }
+
   /** The policy of a run whose weight may change while it goes on; null: it may not. */
   #reviser(run: Run): ActivationPolicy | null {
     const { container } = run;
-    if (run.control || !run.enforced || container.mode !== 'weight' || container.runs.length !== 1) return null;
-    return container.boostUntil > 0 ? null : this.#policyOf(run);
+    if (run.control || !run.enforced || container.runs.length !== 1 || container.boostUntil > 0) return null;
+    return this.settings.preset === 'default' ? this.#weightPolicyOf(run) : null;
   }
 
   /** What the invokers hand out is all that policy `faasrm` lends; nothing while that is unknown. */

@@ -51,10 +51,8 @@ export function learnSuccess(
     objectives.learn(fn, duration, now, halfLife);
   } else if (run.enforced) {
     fn.treated.add(duration, now, halfLife);
-    if (run.container.mode === 'weight') {
-      fn.sinceAlpha.add(duration, now, halfLife);
-      watchPayer(fn, settings);
-    }
+    fn.sinceAlpha.add(duration, now, halfLife);
+    watchPayer(fn, settings);
   }
 }
 

@@ -4,7 +4,7 @@ import type { Grant, Run } from '../decision/run.js';
 import type { DecisionSettings } from '../decision/settings.js';
 import type { Lessons } from './faasrm/lesson.js';
 
-/** `range`: chooses an amount inside the safeguard's range. `weight`: chooses the CPU weight where there is no quota. `both`: either. */
+/** `range`: chooses an amount inside the safeguard's range. `weight`: chooses the CPU weight. `both`: an amount where there is a quota, else the weight. */
 export type PolicyKind = 'range' | 'weight' | 'both';
 
 /** What only a simulator can know. A real host has {@link noOracle}; a policy that needs more refuses there. */
@@ -46,7 +46,7 @@ export interface ActivationPolicy {
   readonly predicts?: boolean;
   /**
    * `range`: the amount wished, millicores or bytes, for `grant` (`run.cpu` or `run.memory`), whose `lower`, `upper` and `user` are set.
-   * `weight` (the container's mode is `weight` and `grant` is `run.cpu`): the factor on the container's own shares.
+   * `weight` (`grant` is `run.cpu`): the factor on the container's own shares.
    */
   choose(run: Run, grant: Grant, context: PolicyContext): number;
   /** `weight`: the factor after `used` ms of CPU time, where a policy changes its mind while the run goes on. */

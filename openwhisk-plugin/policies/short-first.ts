@@ -21,6 +21,7 @@ export class ShortFirstPolicy implements ActivationPolicy {
     const alpha = Math.min(fn.alpha, settings.alpha, this.#alpha);
     const low = Math.max(fn.payerFloor, settings.weightClampLow);
     const factor = shortFirstFactor(fn.expectedCpu.mean, context.reference, alpha, low, settings.weightClampHigh);
-    return factor * targetFactor(run.targetCpu, grant.user);
+    // Beside a quota the target is an amount of CPU.
+    return run.container.mode === 'weight' ? factor * targetFactor(run.targetCpu, grant.user) : factor;
   }
 }

@@ -51,6 +51,17 @@ export class Histograms {
     return 2 ** this.#octaves;
   }
 
+  /** Samples above a value, interpolated inside its bucket. */
+  above(row: number, value: number): number {
+    const from = row * this.#width;
+    const bucket = this.#bucketOf(value);
+    let above = 0;
+    for (let i = bucket + 1; i < this.#width; i++) above += this.#counts[from + i]!;
+    const [low, high] = [edge(bucket), edge(bucket + 1)];
+    const inside = Math.min(1, Math.max(0, (high - value) / (high - low)));
+    return above + inside * this.#counts[from + bucket]!;
+  }
+
   #bucketOf(value: number): number {
     if (!(value > 1)) return 0;
     scratch[0] = value;

@@ -130,6 +130,7 @@ export class HookGuard implements Guard {
     const history = decider.functionState(spec.name, VERSION, user, ms);
     // As hooks are told by who made the action smaller.
     history.paidFactor = Math.max(1, (spec.memoryMiB * MIB) / user.memory);
+    history.configuredSlo = spec.sloMs ?? Number.NaN;
     const state = decider.container(user);
     // Counters begin at zero with the container.
     state.read = true;

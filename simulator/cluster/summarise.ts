@@ -54,7 +54,12 @@ export function summarise({ cluster, guard, names }: BuiltCluster): RunSummary {
     oomKills: outOfMemory,
     harvest: guard === null ? NOTHING_HARVESTED : guard.counts.totals(guard.hosts),
     worst: worstOf(perFunction, (index) => tally.isKnown(index)),
-    slo: { functions: judged.length, missed: judged.filter((fn) => fn.p99Ms > fn.sloMs!).length },
+    slo: {
+      functions: judged.length,
+      missed: judged.filter((fn) => fn.p99Ms > fn.sloMs!).length,
+      calls: judged.reduce((sum, fn) => sum + fn.calls, 0),
+      late: judged.reduce((sum, fn) => sum + fn.late, 0),
+    },
     perFunction,
     series: levels.summary(cores),
   };

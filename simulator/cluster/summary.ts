@@ -38,7 +38,13 @@ export interface RunSummary {
   /** The function with the worst mean slowdown among those with at least 20 successful activations (else among all); null without any. */
   readonly worst: { readonly name: string; readonly slowdown: number; readonly calls: number } | null;
   /** Functions whose p99 of init + run is above their objective, of those that have one and 20 activations. */
-  readonly slo: { readonly functions: number; readonly missed: number };
+  readonly slo: {
+    readonly functions: number;
+    readonly missed: number;
+    /** Activations of these functions, and how many of them failed or took longer than the objective. */
+    readonly calls: number;
+    readonly late: number;
+  };
   readonly perFunction: readonly FunctionSummary[];
   readonly series: Series;
 }
@@ -94,6 +100,8 @@ export interface FunctionSummary {
   readonly p99Ms: number;
   /** The spec's objective, else 1.2 x the p99 alone at user limits; NaN is never there, null = unknown. */
   readonly sloMs: number | null;
+  /** Activations that failed, or whose init + run took longer than that. */
+  readonly late: number;
   readonly coldStarts: number;
   readonly oomKills: number;
   readonly failures: number;

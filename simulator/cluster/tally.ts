@@ -131,13 +131,15 @@ export class Tally {
   functionSummary(fn: number, name: string, sloMs: number | undefined): FunctionSummary {
     const successes = this.get(fn, Row.successes);
     const known = successes > 0;
+    const slo = sloMs ?? (known ? (SLO_FACTOR * this.#alone.quantile(fn, 0.99)) / 1000 : null);
     return {
       name,
       calls: this.get(fn, Row.calls),
       meanSlowdown: known ? this.get(fn, Row.slowdownSum) / successes : 0,
       p99Slowdown: known ? this.#slowdowns.quantile(fn, 0.99) : 0,
       p99Ms: known ? this.#latencies.quantile(fn, 0.99) / 1000 : 0,
-      sloMs: sloMs ?? (known ? (SLO_FACTOR * this.#alone.quantile(fn, 0.99)) / 1000 : null),
+      sloMs: slo,
+      late: slo === null ? 0 : this.#latencies.above(fn, 1000 * slo) + this.get(fn, Row.failed),
       coldStarts: this.get(fn, Row.cold),
       oomKills: this.get(fn, Row.oom),
       failures: this.get(fn, Row.failed),

@@ -51,28 +51,30 @@ export function contenderNames(): string[] {
 }
 
 /**
- * The contender of a name: a manager decides by targets, a policy works beside the manager `fixed`; `manager+policy` names one of
- * each.
+ * The contender of a name: a manager decides by targets, a policy works beside the manager `fixed`. Names joined by `+` make one contender: a
+ * manager, a policy for ranges and one for weights, in this order.
  *
  * @throws UnknownContenderError
  */
 export function contender(name: string): Contender {
-  const [first, second, ...rest] = name.split('+') as [string, ...string[]];
-  if (first === 'fixed' && second === undefined) return FIXED;
-  if (rest.length > 0 || (second !== undefined && !isManager(first))) throw unknown(name);
-  if (second === undefined) {
-    if (isManager(first)) return { ...FIXED, name, manager: first, safeguard: true };
-    return { ...withPolicy(FIXED, first), name };
-  }
-  return { ...withPolicy({ ...FIXED, manager: first }, second), name, modes: BOTH };
+  if (name === 'fixed') return FIXED;
+  const parts = name.split('+');
+  const managers = parts.filter(isManager);
+  const ranges = parts.filter((part) => kindOf(part) === 'range');
+  const weights = parts.filter((part) => kindOf(part) === 'weight');
+  const named = [managers[0], ranges[0], weights[0]];
+  if (name === '' || named.filter((one) => one !== undefined).join('+') !== name) throw unknown(name);
+  const [manager = 'fixed', quotaPolicy = NEUTRAL, weightPolicy = NEUTRAL] = named;
+  const alone = parts.length === 1;
+  const modes: readonly ClusterMode[] =
+    alone && ranges.length > 0 ? ['quota'] : alone && weights.length > 0 ? ['weight'] : BOTH;
+  return { name, manager, safeguard: true, quotaPolicy, weightPolicy, modes };
 }
 
-function withPolicy(base: Contender, policy: string): Contender {
-  const kind = policyNames.includes(policy) ? createPolicy(policy).kind : 'both';
-  if (kind === 'both') throw unknown(policy);
-  return kind === 'range'
-    ? { ...base, safeguard: true, quotaPolicy: policy, modes: ['quota'] }
-    : { ...base, safeguard: true, weightPolicy: policy, modes: ['weight'] };
+/** What a policy chooses; undefined: it is none, or chooses nothing by itself. */
+function kindOf(name: string): 'range' | 'weight' | undefined {
+  const kind = policyNames.includes(name) ? createPolicy(name).kind : 'both';
+  return kind === 'both' ? undefined : kind;
 }
 
 const isManager = (name: string): boolean => (managerNames as readonly string[]).includes(name);
@@ -80,7 +82,7 @@ const isManager = (name: string): boolean => (managerNames as readonly string[])
 function unknown(name: string): UnknownContenderError {
   const meant = suggest(name, contenderNames());
   return new UnknownContenderError(`no manager or policy is called '${name}'`, {
-    hint: `${meant === undefined ? '' : `Did you mean ${meant}? `}Names: ${contenderNames().join(', ')}; manager+policy names one of each.`,
+    hint: `${meant === undefined ? '' : `Did you mean ${meant}? `}Names: ${contenderNames().join(', ')}; names joined by + make one: a manager, a policy for ranges, one for weights.`,
   });
 }
 

@@ -57,6 +57,14 @@ export const METRICS: readonly Metric[] = [
     1e-3,
   ),
   metric(
+    'slo.late',
+    'calls that failed or took longer than their objective',
+    'share',
+    'lower',
+    (run) => per(run.slo.late, run.slo.calls),
+    1e-3,
+  ),
+  metric(
     'worst.slowdown',
     'worst function, mean slowdown of waiting and running',
     '',

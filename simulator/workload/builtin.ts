@@ -3,7 +3,7 @@ import { suggest } from '../../config/index.js';
 import type { ImportSummary } from './anomalies.js';
 import { awareApps, awareWorkload } from './aware.js';
 import { importAzure2019 } from './azure-2019.js';
-import { profiles12 } from './profiles-12.js';
+import { profiles12, profiles12Apart } from './profiles-12.js';
 import { CHANGE_SCENARIOS, type ChangeScenario, scenarioPhases } from './scenarios.js';
 import { shippedWorkload } from './shipped.js';
 import { recogniseFolder } from './trace-files.js';
@@ -53,6 +53,12 @@ export const builtinWorkloads: readonly Builtin[] = [
     argument: 'functions',
     description: 'twelve serverless benchmarks with demand that follows the payload, an hour',
     make: () => ({ workload: profiles12() }),
+  },
+  {
+    name: 'profiles-12-slos',
+    argument: 'functions',
+    description: 'the same with objectives set by their users: six urgent, six patient',
+    make: () => ({ workload: profiles12Apart() }),
   },
   {
     name: 'aware',

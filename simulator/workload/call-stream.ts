@@ -5,8 +5,6 @@ import type { WorkloadFunction } from './workload.js';
 export interface CalledFunction extends Omit<WorkloadFunction, 'arrivals'> {
   /** Activations one container may run at once (the action's `concurrency`); 1 where absent. */
   readonly concurrency?: number;
-  /** Objective for init + run, ms; absent: from the control arm or what the summary derives. */
-  readonly sloMs?: number;
 }
 
 /** Room for calls as columns, filled by a {@link CallStream} and read by the engine; one object for a whole run. */

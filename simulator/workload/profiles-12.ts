@@ -195,6 +195,40 @@ const PROFILES: Readonly<Record<string, BenchmarkProfile>> = {
 /** Replicas of a function (simppo-aware.md §1.5, the Kubernetes controller). Without a cap a burst of cold starts at high load never ends: it makes the next. */
 const CONTAINERS_MAX = 20;
 
+/** A patient user's objective, and an urgent one's, as multiples of what 99 % of the calls stay below alone at the user's limits. */
+const PATIENT = 6;
+const URGENT = 1.2;
+/** z of the 99th percentile. */
+const P99 = 2.326;
+
+/** Init apart, ms: CPU work and waits are lognormal and follow the payload together. */
+function p99Alone({ cores, cpuMs, ioMs, payload, userMillicores }: BenchmarkProfile): number {
+  const above = (exponent: number, own: number): number => Math.exp(P99 * Math.hypot(exponent * payload.sigma, own));
+  return (cpuMs / Math.min(cores, userMillicores / 1000)) * above(payload.cpu, 0.1) + ioMs * above(payload.io, 0.3);
+}
+
+/**
+ * Objectives that users set apart: by CPU work every second function's is urgent and the others' are patient, so that an objective says nothing of
+ * a function's length. Two significant digits, as a user would write them.
+ */
+function objectives(): Map<string, number> {
+  const byWork = Object.entries(PROFILES).sort(([, a], [, b]) => a.cpuMs - b.cpuMs);
+  return new Map(
+    byWork.map(([name, of], rank) => [
+      name,
+      Number(((rank % 2 === 1 ? URGENT : PATIENT) * p99Alone(of)).toPrecision(2)),
+    ]),
+  );
+}
+
+/** The same with the objectives of {@link objectives}. */
+export function profiles12Apart(): Workload {
+  const workload = profiles12();
+  const of = objectives();
+  const functions = workload.functions.map((fn) => ({ ...fn, sloMs: of.get(fn.name.slice('/guest/'.length))! }));
+  return checkWorkload({ ...workload, name: 'profiles-12-slos', functions });
+}
+
 /** The twelve profiles called by Poisson arrivals (as S10's load generator does) for an hour. */
 export function profiles12(): Workload {
   return checkWorkload({

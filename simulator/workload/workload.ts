@@ -81,6 +81,8 @@ export const functionSchema = z.strictObject({
   timeoutMs: z.number().int().min(100).default(60_000),
   /** Most containers of it, the action's `limits.instances`; absent: as many as fit. Kept by the cluster model. */
   maxContainers: z.number().int().min(1).optional(),
+  /** Its user's objective for init + run; absent: derived. Kept by the cluster model. */
+  sloMs: z.number().positive().optional(),
   profile: profileSchema,
   arrivals: arrivalsSchema,
 });

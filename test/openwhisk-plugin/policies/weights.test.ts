@@ -1,5 +1,5 @@
 import test from 'ava';
-import { type Millis, SeededRandom } from '../../../config/index.js';
+import { type Millicores, type Millis, SeededRandom } from '../../../config/index.js';
 import { quotaPolicies, weightPolicies } from '../../../config/schema/decision.js';
 import {
   AlpsPolicy,
@@ -119,7 +119,7 @@ test('sfs through the decider: demoted mid-run, at the front again with the next
   t.is(player.start().shares, 16_384);
 });
 
-test('a weight is not revised for the control arm, unenforced runs, quotas, boosts or shared containers', (t) => {
+test('a weight is revised beside a quota too, but not for the control arm, unenforced runs, published presets, boosts or shared containers', (t) => {
   const start = (settings = {}, user = limits(256, 0, 128), enforced = true): Player => {
     const player = new Player(decider(settings, host(), 'smallest-in-range', 'sfs'), user);
     player.run.enforced = enforced;
@@ -130,7 +130,8 @@ test('a weight is not revised for the control arm, unenforced runs, quotas, boos
   t.true(revised(start()));
   t.false(revised(start({ controlShare: 1 })));
   t.false(revised(start({}, limits(256, 0, 128), false)));
-  t.false(revised(start({}, limits(256, 1, 128))));
+  t.true(revised(start({}, limits(256, 1, 128))));
+  t.false(revised(start({ preset: 'freyr-code' }, limits(256, 1, 128))));
   const boosted = start();
   boosted.decider.boost(boosted.container, boosted.now as Millis);
   t.false(revised(boosted));
@@ -138,6 +139,32 @@ test('a weight is not revised for the control arm, unenforced runs, quotas, boos
   shared.container.runs.push(shared.run);
   t.false(revised(shared));
   t.is(shared.decider.revisesAt(shared.run, 0), Number.POSITIVE_INFINITY);
+});
+
+test("beside a quota the policy for ranges gives the amount and short-first the weight; the agent's target is an amount there", (t) => {
+  const player = new Player(decider({}, host(), 'target'), limits(256, 1, 128));
+  player.start();
+  t.is(player.run.shares, 128, 'nothing is known yet');
+  player.finish();
+  player.fn.expectedCpu.forget();
+  player.fn.expectedCpu.add(40, 0, 1e9);
+  player.decider.settings = { ...player.decider.settings, referenceCpuTime: 160 as Millis };
+  player.run.reset(player.fn, player.container);
+  player.run.targetCpu = 2000 as Millicores;
+  player.decider.start(player.run, player.now as Millis);
+  // 160 / 40 = 4; a target of twice the user's CPU would have made 8 of it in weight mode.
+  t.is(player.run.shares, 512);
+  player.finish();
+  player.run.reset(player.fn, player.container);
+  player.decider.settings = { ...player.decider.settings, controlShare: 1 };
+  player.decider.start(player.run, player.now as Millis);
+  t.is(player.run.shares, 128, 'the control arm has its own weight');
+});
+
+test('the published presets leave weights alone', (t) => {
+  const player = new Player(decider({ preset: 'freyr-code', referenceCpuTime: 160 as Millis }), limits(256, 1, 128));
+  player.fn.expectedCpu.add(40, 0, 1e9);
+  t.is(player.start().shares, 128);
 });
 
 test('alps: the factor goes by the share of recent calls that are of shorter functions', (t) => {

@@ -32,8 +32,19 @@ test('manager+policy is one of each', (t) => {
   );
 });
 
+test('a policy for ranges and one for weights go together, with or without a manager', (t) => {
+  const both = contender('smallest-in-range+short-first');
+  t.deepEqual(
+    [both.name, both.manager, both.quotaPolicy, both.weightPolicy, both.modes],
+    ['smallest-in-range+short-first', 'fixed', 'smallest-in-range', 'short-first', ['weight', 'quota']],
+  );
+  const three = contender('simppo+largest-in-range+sfs');
+  t.deepEqual([three.manager, three.quotaPolicy, three.weightPolicy], ['simppo', 'largest-in-range', 'sfs']);
+});
+
 for (const name of [
   'nobody',
+  'short-first+smallest-in-range',
   'short-first+greedy',
   'greedy+nobody',
   'greedy+short-first+equal',

@@ -106,7 +106,7 @@ export function toyEngine(options: ClusterOptions): RunSummary {
       revoked: 0,
     },
     worst: { name: calls.functions[0]!.name, slowdown: 3, calls: 20 },
-    slo: { functions: calls.functions.length, missed: 1 },
+    slo: { functions: calls.functions.length, missed: 1, calls: 100, late: 3 },
     perFunction: perFunction.map((sum, i) => ({
       name: calls.functions[i]!.name,
       calls: sum.calls,
@@ -114,6 +114,7 @@ export function toyEngine(options: ClusterOptions): RunSummary {
       p99Slowdown: 2,
       p99Ms: 100 + 10 * i * factor,
       sloMs: 120,
+      late: 0,
       coldStarts: 0,
       oomKills: 0,
       failures: 0,
