@@ -34,15 +34,16 @@ class Seen {
     this.host = host;
   }
 
-  see({ granted, wanted, containers, user, peak }: Observation, now: Millis): void {
+  see({ granted, wanted, containers, running, user, peak }: Observation, now: Millis): void {
     this.userMemory = user.memory;
     this.peakMemory = peak.memory;
     this.at = now;
     this.containers = containers;
     this.cpu = granted.cpu.mean * containers;
     this.memory = granted.memory.mean * containers;
-    this.wantedCpu = wanted.cpu * containers;
-    this.wantedMemory = wanted.memory * containers;
+    // As hosts report it: what runs wants, and an idle container nothing.
+    this.wantedCpu = wanted.cpu * Math.max(1, running);
+    this.wantedMemory = wanted.memory * Math.max(1, running);
   }
 }
 

@@ -13,3 +13,4 @@ export * from './ppo/index.js';
 export * from './resource-manager.js';
 export * from './simppo/index.js';
 export * from './sizing/index.js';
+export * from './trajectories.js';

@@ -15,7 +15,8 @@ import { observationSchema } from './messages/observation.js';
 import { policyParametersSchema } from './messages/policy-parameters.js';
 import { leaseSchema, registrationSchema } from './messages/registration.js';
 import { targetSchema } from './messages/target.js';
-import { buckets, services, wildcards } from './subjects.js';
+import { trajectorySchema } from './messages/trajectory.js';
+import { buckets, services, streams, wildcards } from './subjects.js';
 
 export interface CatalogueEntry {
   /** The subject with its wildcards, or bucket and keys. */
@@ -68,6 +69,12 @@ export const messageCatalogue: readonly CatalogueEntry[] = [
     route: 'agent → hooks',
     describes: 'What an agent wishes for its function. The hook clips it to the safeguard, and ignores a stale one.',
     schema: targetSchema,
+  },
+  {
+    where: wildcards.trajectories,
+    route: 'agents → stream',
+    describes: `What an agent saw, did and got, for whoever learns from it later: kept in stream \`${streams.trajectories}\`, the oldest go first.`,
+    schema: trajectorySchema,
   },
   {
     where: wildcards.events,

@@ -51,6 +51,7 @@ export const wildcards = {
   lessons: `${SUBJECT_PREFIX}.lessons.*`,
   targets: `${SUBJECT_PREFIX}.target.*`,
   events: `${SUBJECT_PREFIX}.event.>`,
+  trajectories: `${SUBJECT_PREFIX}.trajectory.*`,
 } as const;
 
 /** Key-value buckets. Keys: function tokens, except where a message says otherwise. */

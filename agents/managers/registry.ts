@@ -1,6 +1,8 @@
+import type { Logger } from '../../broker/index.js';
 import { GleanerError } from '../../config/index.js';
+import type { PolicyStore } from '../nn/index.js';
 import type { Cap, ResourceManager } from '../resource-manager.js';
-import type { Trainer } from '../simppo/index.js';
+import type { RetrainTrigger, Trainer, TrajectoryStep } from '../simppo/index.js';
 import { createSimppo } from '../simppo/index.js';
 import { ENSURE_DEFAULT, ENSURE_PUBLISHED, ensureManager } from './ensure.js';
 import { fixedManager } from './fixed.js';
@@ -22,6 +24,11 @@ export interface ManagerSettings {
   readonly trainer?: Trainer;
   /** Of what learning managers draw. */
   readonly seed?: number;
+  /** Of each step of an agent that learns, or could. */
+  readonly onStep?: (step: TrajectoryStep) => void;
+  readonly trigger?: RetrainTrigger;
+  readonly policies?: PolicyStore;
+  readonly logger?: Logger;
 }
 
 const makers = {

@@ -3,22 +3,24 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Checkpoint, decodeCheckpoint, readModel } from '../nn/index.js';
 import { expectedPpo, type LearnerState, ppoCheckpoint, ppoState } from '../ppo/index.js';
+import type { CpuMode } from './by-mode.js';
 import { simppoShape } from './manager.js';
 import type { SimppoSettings } from './settings.js';
 
 const SHIPPED = fileURLToPath(new URL('../../../agents/simppo/shipped/', import.meta.url));
 const shipped = new Map<string, LearnerState | null>();
 
-/** Where the base policy of a manager comes with the product (docs/model-card.md). */
-export const shippedFolder = (name: string): string => join(SHIPPED, name);
+/** Where the base policy of a manager for one CPU mode comes with the product (docs/model-card.md). */
+export const shippedFolder = (name: string, mode: CpuMode): string => join(SHIPPED, name, mode);
 
 /** Read once a thread; null where none is shipped. Throws `GLN_CHECKPOINT_DAMAGED`, `_FOREIGN` or `_NEWER`. */
-export function shippedPolicy(name: string, settings: SimppoSettings): LearnerState | null {
-  let state = shipped.get(name);
+export function shippedPolicy(name: string, mode: CpuMode, settings: SimppoSettings): LearnerState | null {
+  const folder = shippedFolder(name, mode);
+  let state = shipped.get(folder);
   if (state === undefined) {
-    const path = join(shippedFolder(name), 'model.json');
-    state = existsSync(path) ? read(path, shippedFolder(name), settings) : null;
-    shipped.set(name, state);
+    const path = join(folder, 'model.json');
+    state = existsSync(path) ? read(path, folder, settings) : null;
+    shipped.set(folder, state);
   }
   return state;
 }

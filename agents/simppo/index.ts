@@ -9,10 +9,16 @@ export {
   SIMPPO_ACTIONS,
 } from './actions.js';
 export { expectedPolicy, policyCheckpoint, policyState, shippedFolder, shippedPolicy } from './base-policy.js';
+export { CPU_MODES, type CpuMode as SimppoMode, SimppoByMode } from './by-mode.js';
 export { featuresOf, inputOf, OWN_FEATURES, VIRTUAL, virtualFeatures } from './features.js';
 export { LearningPolicy } from './learning-policy.js';
 export { createSimppo, SIMPPO_NAMES, type SimppoName, settingsOf, threadEngine } from './make.js';
-export { newWeights, SimppoManager, type SimppoState, simppoShape } from './manager.js';
+export { newWeights, SimppoManager, type SimppoOptions, type SimppoState, simppoShape } from './manager.js';
+export { type PolicyShelf, StoredPolicies } from './policy-shelf.js';
+export { anyOf, MarkTrigger, type RetrainTrigger, RevisionTrigger } from './retrain-trigger.js';
 export { chargeOf, rewardOf } from './reward.js';
 export * from './settings.js';
+export { blend, nearest, type Profile, profileOf } from './similarity.js';
 export { InlineTrainer, ThreadTrainer, type Trainer } from './trainer.js';
+export type { TrajectoryStep } from './trajectory-step.js';
+export { widened } from './widen.js';

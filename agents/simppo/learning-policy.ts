@@ -24,7 +24,12 @@ export interface Pending {
   /** What was held before it, and whether it took the last step back. */
   readonly held: Held;
   readonly reversed: boolean;
+  /** Drawn from the policy: only such a step teaches an on-policy learner. */
+  readonly sampled: boolean;
 }
+
+/** Trajectories that wait for their next step; the oldest is cut where there are more (functions that have gone). */
+const OPEN_MAX = 50_000;
 
 interface Open {
   steps: Transition[];
@@ -74,25 +79,41 @@ export class LearningPolicy {
     return this.#open.get(trajectory)?.pending ?? null;
   }
 
-  /** What came of the pending step. An action that was masked then teaches an on-policy learner nothing. */
-  record(trajectory: string, action: number, reward: number, discount: number): void {
+  /**
+   * What came of the pending step. An action that was masked then teaches an on-policy learner nothing; null: so it was, or nothing was pending. The
+   * step is for whoever else learns.
+   */
+  record(trajectory: string, action: number, reward: number, discount: number): Transition | null {
     const open = this.#open.get(trajectory);
-    if (!open?.pending) return;
-    const { input, mask, logProbabilities } = open.pending;
+    if (!open?.pending) return null;
+    const { input, mask, logProbabilities, sampled } = open.pending;
     const logProbability = logProbabilities[action]!;
     if (logProbability === Number.NEGATIVE_INFINITY || !Number.isFinite(reward)) {
       this.cut(trajectory);
-      return;
+      return null;
     }
-    open.steps.push({ actorInput: input, mask, action, logProbability, reward, discount });
-    this.#rows++;
+    const step = { actorInput: input, mask, action, logProbability, reward, discount };
+    if (sampled) {
+      open.steps.push(step);
+      this.#rows++;
+    }
+    return step;
   }
 
   /** The next step of a trajectory has been decided. */
   decided(trajectory: string, pending: Pending): void {
     const open = this.#open.get(trajectory);
-    if (open) open.pending = pending;
-    else this.#open.set(trajectory, { steps: [], pending });
+    if (open === undefined) {
+      if (this.#open.size >= OPEN_MAX) this.cut(this.#open.keys().next().value!);
+      this.#open.set(trajectory, { steps: [], pending });
+    } else {
+      // What is not sampled ends what was.
+      if (!pending.sampled && open.steps.length > 0) {
+        this.#closed.push({ steps: open.steps, after: pending.input });
+        open.steps = [];
+      }
+      open.pending = pending;
+    }
     if (this.#rows >= this.#options.settings.batch && !this.#training) this.#train();
   }
 

@@ -1,9 +1,14 @@
-import { defaultEngine, type Engine } from '../nn/index.js';
+import type { Logger } from '../../broker/index.js';
+import { defaultEngine, type Engine, type PolicyStore } from '../nn/index.js';
 import type { Cap } from '../resource-manager.js';
 import { shippedPolicy } from './base-policy.js';
+import { type CpuMode, SimppoByMode } from './by-mode.js';
 import { SimppoManager } from './manager.js';
+import { StoredPolicies } from './policy-shelf.js';
+import type { RetrainTrigger } from './retrain-trigger.js';
 import { type SimppoSettings, simppoSettings, singleAgentSettings } from './settings.js';
 import { InlineTrainer, type Trainer } from './trainer.js';
+import type { TrajectoryStep } from './trajectory-step.js';
 
 export const SIMPPO_NAMES = ['simppo', 'single-agent'] as const;
 export type SimppoName = (typeof SIMPPO_NAMES)[number];
@@ -14,6 +19,11 @@ export interface SimppoParts {
   /** Default: learns where it decides. */
   readonly trainer?: Trainer;
   readonly seed?: number;
+  readonly onStep?: (step: TrajectoryStep) => void;
+  readonly trigger?: RetrainTrigger;
+  /** Weights of functions' own rest here. */
+  readonly policies?: PolicyStore;
+  readonly logger?: Logger;
 }
 
 /** All networks of a thread live in one engine's memory. */
@@ -27,14 +37,20 @@ export function settingsOf(name: SimppoName, changes: Partial<SimppoSettings> = 
   return { ...(name === 'simppo' ? simppoSettings : singleAgentSettings), ...changes };
 }
 
-/** `simppo` or `single-agent` on the policy shipped for it. Without one agents cannot serve: they begin online, untrained. */
+/** `simppo` or `single-agent` on the policies shipped for it. Without one agents cannot serve: they begin online, untrained. */
 export function createSimppo(
   name: SimppoName,
-  { cap, settings: changes, trainer, seed = 1 }: SimppoParts,
-): SimppoManager {
+  { cap, settings: changes, trainer, seed = 1, policies, logger, onStep, trigger }: SimppoParts,
+): SimppoByMode {
   const asked = settingsOf(name, changes);
-  const base = shippedPolicy(name, asked);
-  const settings: SimppoSettings = base === null ? { ...asked, begin: 'online' } : asked;
   const engine = threadEngine();
-  return new SimppoManager({ name, settings, engine, trainer: trainer ?? new InlineTrainer(engine), base, seed, cap });
+  const learns = { engine, trainer: trainer ?? new InlineTrainer(engine), seed, cap, onStep, trigger };
+  const managerOf = (mode: CpuMode): SimppoManager => {
+    const base = shippedPolicy(name, mode, asked);
+    const settings: SimppoSettings = base === null ? { ...asked, begin: 'online' } : asked;
+    const stored = { manager: `${name}-${mode}`, settings, seed, logger };
+    const shelf = policies === undefined ? undefined : new StoredPolicies(policies, stored);
+    return new SimppoManager({ name, settings, base, shelf, ...learns });
+  };
+  return new SimppoByMode(managerOf('weight'), managerOf('quota'));
 }

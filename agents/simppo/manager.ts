@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache';
 import type { Observation } from '../../broker/index.js';
 import type { Bytes, Millicores, Millis } from '../../config/index.js';
 import { SeededRandom } from '../../config/index.js';
@@ -17,12 +16,17 @@ import {
   maskOf,
   SIMPPO_ACTIONS,
 } from './actions.js';
+import { Episodes } from './episodes.js';
 import { featuresOf, inputOf } from './features.js';
 import { LearningPolicy } from './learning-policy.js';
+import { OwnPolicies } from './own-policies.js';
+import type { PolicyShelf } from './policy-shelf.js';
 import { restedState, wokenState } from './rest.js';
+import type { RetrainTrigger } from './retrain-trigger.js';
 import { rewardOf } from './reward.js';
 import type { SimppoSettings } from './settings.js';
 import type { Trainer } from './trainer.js';
+import type { TrajectoryStep } from './trajectory-step.js';
 
 /** A function on one host: small and plain, so that it can be shown. */
 export interface OnHost {
@@ -74,6 +78,12 @@ export interface SimppoOptions {
   /** Of each update of the base policy. */
   readonly onUpdate?: (metrics: PpoMetrics) => void;
   readonly onReward?: (reward: number) => void;
+  /** Of each step as it was executed, serving agents' too. */
+  readonly onStep?: (step: TrajectoryStep) => void;
+  /** Which agents learn anew, besides those told to (`retrain`). */
+  readonly trigger?: RetrainTrigger;
+  /** Where weights of functions' own go when they are no longer resident, and come from. */
+  readonly shelf?: PolicyShelf;
 }
 
 /**
@@ -85,7 +95,8 @@ export class SimppoManager implements ResourceManager<SimppoState> {
   readonly name: string;
   readonly base: LearningPolicy;
   readonly #options: SimppoOptions;
-  readonly #own: LRUCache<string, LearningPolicy>;
+  readonly #own: OwnPolicies;
+  readonly #episodes = new Episodes();
   readonly #random: SeededRandom;
   readonly #mask = new Uint8Array(SIMPPO_ACTIONS.length);
 
@@ -93,8 +104,16 @@ export class SimppoManager implements ResourceManager<SimppoState> {
     this.#options = options;
     this.name = options.name;
     this.#random = new SeededRandom(options.seed);
-    this.#own = new LRUCache({ max: Math.max(1, options.resident ?? 1000), dispose: (policy) => policy.dispose() });
     this.base = this.#policy(options.base ?? newWeights(options), 'base', options.onUpdate);
+    this.#own = new OwnPolicies({
+      resident: options.resident ?? 1000,
+      shelf: options.shelf,
+      base: () => this.base.state,
+      make: (fn, state) => {
+        this.base.cutFunction(fn);
+        return this.#policy(state, fn);
+      },
+    });
   }
 
   initialState(fn: string): SimppoState {
@@ -119,10 +138,12 @@ export class SimppoManager implements ResourceManager<SimppoState> {
     return wokenState(fn, rested, this.initialState(fn), now);
   }
 
-  decide(before: SimppoState, view: View, now: Millis): Decided<SimppoState> {
-    const { settings, cap } = this.#options;
+  decide(was: SimppoState, view: View, now: Millis): Decided<SimppoState> {
+    const { settings, cap, trigger, onStep } = this.#options;
     const { observation } = view;
     const { host } = observation;
+    this.#own.see(observation);
+    const before = trigger?.trips(observation) === true ? this.retrain(was) : was;
     const known = before.hosts[host];
     const seen = this.#see(known, observation, now);
     const rate = before.rate + RATE_SMOOTHING * (seen.rate - before.rate);
@@ -142,12 +163,21 @@ export class SimppoManager implements ResourceManager<SimppoState> {
     const input = inputOf(view, remembered, bounds, settings.virtual);
     const online = phase === 'online';
     const { action } = policy.policy.decide(input, mask, online ? this.#random : undefined);
-    if (online && action !== null) {
+    if ((online || onStep !== undefined) && action !== null) {
       const logProbabilities = Float64Array.from(SIMPPO_ACTIONS, (_, i) => policy.policy.logProbability(i));
       const reversed = isReversal(seen.last, directionsOf(action));
       const { held } = seen;
-      policy.decided(trajectory, { input, mask: mask.slice(), action, logProbabilities, at: now, held, reversed });
-    } else policy.cut(trajectory);
+      policy.decided(trajectory, {
+        input,
+        mask: mask.slice(),
+        action,
+        logProbabilities,
+        at: now,
+        held,
+        reversed,
+        sampled: online,
+      });
+    } else this.#cut(policy, trajectory);
     // No sound action: what is held stays.
     const wish = apply(action ?? 0, seen.held, bounds, observation, settings.actions);
     const hosts = withHost(before.hosts, host, { ...seen, held: wish, last: directionsOf(action ?? 0) });
@@ -172,29 +202,43 @@ export class SimppoManager implements ResourceManager<SimppoState> {
     slowdown: number,
     now: Millis,
   ): number | null {
-    const { settings, onReward } = this.#options;
+    const { settings, onReward, onStep } = this.#options;
     const pending = policy.pending(trajectory);
     if (pending === null || known === undefined) return null;
-    if (now - pending.at > settings.staleMs || view.observation.mode !== 'enforce') {
-      policy.cut(trajectory);
+    const span = now - pending.at;
+    if (span > settings.staleMs || view.observation.mode !== 'enforce') {
+      this.#cut(policy, trajectory);
       return null;
     }
     const done = executed(pending.action, pending.held, seen.held, view.observation, settings.actions);
     const reward = rewardOf(view, slowdown, pending.reversed, settings.reward);
     onReward?.(reward);
-    const length = Math.min(DISCOUNT_MOST, Math.max(DISCOUNT_LEAST, (now - pending.at) / settings.stepMs));
-    policy.record(trajectory, done, reward, settings.ppo.gamma ** length);
+    const length = Math.min(DISCOUNT_MOST, Math.max(DISCOUNT_LEAST, span / settings.stepMs));
+    const step = policy.record(trajectory, done, reward, settings.ppo.gamma ** length);
+    if (step === null) this.#episodes.cut(trajectory);
+    else if (onStep !== undefined) {
+      const { actorInput: state, mask, action, logProbability, discount } = step;
+      const invoker = view.observation.host;
+      const { sampled } = pending;
+      const whose = policy === this.base ? 'base' : 'own';
+      const count = { ...this.#episodes.take(trajectory), policy: whose, updates: policy.updates, sampled } as const;
+      const about = { fn: view.observation.function, manager: this.name, invoker, span };
+      onStep({ ...about, ...count, state, mask, action, logProbability, reward, discount });
+    }
     return reward;
   }
 
-  /** A function called often learns for itself, from the base policy on. */
+  #cut(policy: LearningPolicy, trajectory: string): void {
+    if (policy.pending(trajectory) !== null) this.#episodes.cut(trajectory);
+    policy.cut(trajectory);
+  }
+
+  /** A function called often learns for itself. */
   #policyOf({ fn, rate, phase }: SimppoState): LearningPolicy {
     const own = this.#own.get(fn);
-    if (own !== undefined || phase !== 'online' || rate < this.#options.settings.ownRate) return own ?? this.base;
-    const policy = this.#policy(this.base.state, fn);
-    this.base.cutFunction(fn);
-    this.#own.set(fn, policy);
-    return policy;
+    if (own !== undefined || rate < this.#options.settings.ownRate) return own ?? this.base;
+    this.#own.seek(fn);
+    return phase === 'online' ? this.#own.begin(fn) : this.base;
   }
 
   #policy(state: LearnerState, label: string, onUpdate?: (metrics: PpoMetrics) => void): LearningPolicy {
@@ -295,7 +339,11 @@ function decisionOf(
   const { cpu, memory, containers } = held;
   const byWeight = observation.cpuMode === 'weight';
   return {
-    ...(!dimensions.cpu ? {} : byWeight ? { weightFactor: cpu } : { cpu: cpuWish(held, bounds, settings.actions) as Millicores }),
+    ...(!dimensions.cpu
+      ? {}
+      : byWeight
+        ? { weightFactor: cpu }
+        : { cpu: cpuWish(held, bounds, settings.actions) as Millicores }),
     ...(dimensions.memory ? { memory: Math.round(memory) as Bytes } : {}),
     ...(dimensions.containers ? { containers } : {}),
     actions: directionsOf(action),

@@ -20,9 +20,12 @@ export function rewardOf(view: View, slowdown: number, reversed: boolean, settin
   );
 }
 
-/** Excess of the host's wishes x the function's share of all wishes x members, so that an average function is charged the excess; at most 1. */
+/**
+ * Excess of the host's wishes x the function's share of all wishes x members, so that an average function is charged the excess; at most 1. Nothing in weight mode: a weight
+ * asks for no amount, and if all raise theirs nobody has lost anything.
+ */
 export function chargeOf({ observation, others, price }: View): number {
-  if (price === null || others === null || price.cpu <= 0) return 0;
+  if (price === null || others === null || price.cpu <= 0 || observation.cpuMode === 'weight') return 0;
   const own = observation.wanted.cpu * Math.max(1, observation.running);
   const members = others.members + 1;
   const total = own + others.wanted.cpu;

@@ -76,7 +76,8 @@ export const simppoSettings: SimppoSettings = {
       halfLife: 3_600_000 as Millis,
     },
   },
-  reward: { slo: 0.7, utilisation: 0.3, slowdown: 0.5, price: 0.5, reversal: 0.1 },
+  // Utilisation and reversals weigh little: at .3 and .1 agents learn to hold quotas at the least allowed, and otherwise to stay where they are.
+  reward: { slo: 0.7, utilisation: 0.1, slowdown: 1, price: 0.5, reversal: 0.02 },
   ppo: simulatorSettings,
   batch: 512,
   stepMs: 10_000 as Millis,

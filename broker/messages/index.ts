@@ -13,3 +13,4 @@ export * from './observation.js';
 export * from './policy-parameters.js';
 export * from './registration.js';
 export * from './target.js';
+export * from './trajectory.js';

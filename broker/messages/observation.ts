@@ -25,6 +25,7 @@ export const observationSchema = z.object({
   function: functionField,
   host: hostField,
   boot: bootField,
+  revision: z.string().min(1).max(64).optional().describe('Version of the action that ran last.'),
   step: sequenceField.describe('Step of this function on this host; rises by one.'),
   observedAt: time.describe(
     "The hook's own monotonic clock at the step's end: targets echo it, nobody else reads it as a time.",

@@ -14,7 +14,10 @@ import {
   policyState,
   SIMPPO_NAMES,
   type SimppoName,
+  type SimppoSettings,
   saveCheckpoint,
+  settingsOf,
+  widened,
 } from '../../agents/index.js';
 import type { ClusterMode } from '../../simulator/index.js';
 import { UsageError } from '../exit.js';
@@ -38,16 +41,18 @@ type TrainMode = ClusterMode | typeof PUBLISHED;
 
 interface TrainOptions extends HostOptions {
   readonly manager: SimppoName | typeof FAASRM;
-  readonly workloads: Place[];
+  readonly workloads?: Place[];
   readonly modes?: TrainMode[];
   readonly loads: number[];
   readonly episodes: number;
   readonly seed: number;
+  readonly beginWith?: string;
   readonly resume?: boolean;
   readonly out: string;
 }
 
 const MEMORY = { memory: 131_072, userMemory: 98_304 } as const;
+const PROFILES: Place = { workload: 'profiles-12', hosts: 1 };
 const CURVE = 'learning-curve.csv';
 const COLUMNS = [
   'episode',
@@ -79,18 +84,24 @@ export function addTrain(program: Command): void {
         .choices([...SIMPPO_NAMES, FAASRM])
         .default('simppo'),
     )
-    .option('--workloads <names>', 'by commas; name@2 is on two hosts', listOf(place(1)), [
-      { workload: 'profiles-12', hosts: 1 },
-    ])
+    .option(
+      '--workloads <names>',
+      'by commas; name@2 is on two hosts (default profiles-12, and profiles-12-slos but for faasrm)',
+      listOf(place(1)),
+    )
     .addOption(
       new Option(
         '--modes <list>',
-        'weight, quota (both unless told otherwise; faasrm: quota), or for faasrm freyr-2021',
+        'weight or quota, each has a policy of its own (weight unless told otherwise; faasrm: quota), or for faasrm freyr-2021',
       ).argParser(listOf(trainMode)),
     )
     .option('--loads <list>', 'offered loads', listOf(offeredLoad), [0.7, 0.8, 0.9])
     .option('--episodes <n>', 'runs, each with a seed of its own', wholeNumber, 180)
     .option('--seed <n>', 'of the first episode; comparisons use small ones', wholeNumber, 10_001)
+    .option(
+      '--begin-with <folder>',
+      'a policy of `single-agent` for the same mode, which `simppo` refines, seeing more',
+    )
     .option('--resume', 'go on from what is in --out');
   addHostOptions(command, 'invoker hosts, where a workload does not name its own', MEMORY)
     .option('--out <folder>', 'where the checkpoint and the learning curve go', 'gleaner-policy')
@@ -108,6 +119,8 @@ function trainMode(text: string): TrainMode {
 /** A training to run: its episodes, and how what comes of it is kept. */
 interface Course {
   readonly expected: Expected;
+  /** What the first episode begins with; null: new weights. */
+  begin(): Promise<LearnerState | null>;
   state(where: string, checkpoint: Checkpoint): LearnerState;
   checkpoint(state: LearnerState): Checkpoint;
   run(resume: Resume | null): Iterable<{ readonly result: EpisodeResult; readonly state: LearnerState }>;
@@ -119,7 +132,9 @@ interface Resume {
 }
 
 function courseOf(options: TrainOptions): Course {
-  const { manager, episodes, seed, cores, workloads: places, loads } = options;
+  const { manager, episodes, seed, cores, loads } = options;
+  const places =
+    options.workloads ?? (manager === FAASRM ? [PROFILES] : [PROFILES, { ...PROFILES, workload: 'profiles-12-slos' }]);
   const place = { part: 'train', cores, memoryMiB: options.memory, userMemoryMiB: options.userMemory } as const;
   if (manager === FAASRM) {
     const [mode = 'quota', ...others] = options.modes ?? [];
@@ -132,22 +147,25 @@ function courseOf(options: TrainOptions): Course {
     const settings = faasrmTrainingSettings({ training, episodes });
     return {
       expected: expectedFaasrm,
+      begin: async () => null,
       state: faasrmState,
       checkpoint: (state) => faasrmCheckpoint(state, settings, seed),
       run: (resume) => trainFaasrm({ training, episodes, seed, resume }),
     };
   }
-  const modes = (options.modes ?? ['weight', 'quota']).map((mode): ClusterMode => {
+  const modes = (options.modes ?? ['weight']).map((mode): ClusterMode => {
     if (mode === PUBLISHED)
       throw new UsageError(`${manager} does not learn in mode ${PUBLISHED}`, { hint: '--modes weight,quota' });
     return mode;
   });
-  const settings = trainingSettings(manager, episodes);
+  const refines = options.beginWith !== undefined;
+  const settings = trainingSettings(manager, episodes, refines);
   return {
     expected: expectedPolicy(settings),
+    begin: () => begun(options, settings),
     state: policyState,
     checkpoint: (state) => policyCheckpoint(state, settings, seed),
-    run: (resume) => train({ manager, places, modes, loads, episodes, seed, resume, ...place }),
+    run: (resume) => train({ manager, places, modes, loads, episodes, seed, refines, resume, ...place }),
   };
 }
 
@@ -155,9 +173,9 @@ async function run(options: TrainOptions): Promise<void> {
   const { episodes, out } = options;
   const course = courseOf(options);
   mkdirSync(out, { recursive: true });
-  const resume = options.resume === true ? await resumed(out, course) : null;
+  const resume = (options.resume === true ? await resumed(out, course) : null) ?? (await fresh(course));
   const curve = join(out, CURVE);
-  if (resume === null) writeFileSync(curve, `${COLUMNS.join(',')}\n`);
+  if ((resume?.episode ?? 0) === 0) writeFileSync(curve, `${COLUMNS.join(',')}\n`);
   const progress = stderrProgress();
   const save = async (state: LearnerState, episode: number): Promise<void> => {
     const checkpoint = course.checkpoint(state);
@@ -182,6 +200,18 @@ async function run(options: TrainOptions): Promise<void> {
     processScreen.write(
       `${last.updates} updates; reward per step of the last ${recent.length} episodes: ${recent.map(({ reward }) => reward.toFixed(3)).join(' ')}\n${out}\n`,
     );
+}
+
+async function fresh(course: Course): Promise<Resume | null> {
+  const state = await course.begin();
+  return state && { state, episode: 0 };
+}
+
+async function begun({ manager, beginWith }: TrainOptions, settings: SimppoSettings): Promise<LearnerState | null> {
+  if (beginWith === undefined) return null;
+  const from = manager === 'simppo' ? settingsOf('single-agent') : settings;
+  const checkpoint = await loadCheckpoint(beginWith, expectedPolicy(from));
+  return widened(policyState(beginWith, checkpoint), from, settings);
 }
 
 async function resumed(out: string, { expected, state }: Course): Promise<Resume | null> {

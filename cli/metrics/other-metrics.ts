@@ -1,4 +1,4 @@
-import type { RunningAgentHost } from '../../agents/index.js';
+import type { RunningAgentHost, TrajectoryWriter } from '../../agents/index.js';
 import type { Broker, RunningAggregator } from '../../broker/index.js';
 import type { MetricSet } from './metric-set.js';
 import { updateSteps } from './steps.js';
@@ -20,7 +20,8 @@ export function updateNats(set: MetricSet, broker: Broker | null): void {
   for (const [result, count] of Object.entries(results)) set.grow('gleaner_nats_messages_total', count, { result });
 }
 
-export function updateAgents(set: MetricSet, host: RunningAgentHost): void {
+/** `trajectories` null: not recorded. */
+export function updateAgents(set: MetricSet, host: RunningAgentHost, trajectories: TrajectoryWriter | null): void {
   const { counts } = host;
   set.set('gleaner_agents_resident', host.agents);
   set.set('gleaner_agents_paused', host.paused ? 1 : 0);
@@ -36,6 +37,8 @@ export function updateAgents(set: MetricSet, host: RunningAgentHost): void {
   set.grow('gleaner_agents_failed_decisions_total', counts.failedDecisions);
   set.set('gleaner_meanfield_staleness_seconds', host.meanFieldAge / 1000);
   set.histogram('gleaner_agent_reward', host.rewards);
+  for (const [result, count] of Object.entries(trajectories?.counts ?? {}))
+    set.grow('gleaner_trajectory_steps_total', count, { result });
   updateSteps(set, host.steps.histograms);
 }
 

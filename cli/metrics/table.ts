@@ -168,6 +168,11 @@ export const METRICS = {
     none,
     'Decisions that threw or were not finite: no target was sent.',
   ),
+  gleaner_trajectory_steps_total: counter(
+    agents,
+    ['result'],
+    'Steps of agents for the stream of trajectories: written, dropped (NATS away or slow), failures.',
+  ),
   gleaner_agent_reward: histogram(
     agents,
     none,

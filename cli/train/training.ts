@@ -35,6 +35,8 @@ export interface TrainingPlan {
   readonly cores: number;
   readonly memoryMiB: number;
   readonly userMemoryMiB: number;
+  /** It begins with another policy, which comes as `resume` at the first episode. */
+  readonly refines: boolean;
   /** What to go on from, and how many episodes it has seen. */
   readonly resume: { readonly state: LearnerState; readonly episode: number } | null;
 }
@@ -57,14 +59,17 @@ export interface EpisodeResult {
 /** Updates that a batch of 512 rows and some 2900 steps an episode make. */
 const UPDATES_AN_EPISODE = 5;
 
-/** All functions share and improve the base policy, exploring from the first step. */
-export function trainingSettings(name: SimppoName, episodes: number): SimppoSettings {
+/** Learning rate of a policy that begins with another one: what that has learnt is to be refined, and not forgotten. */
+const REFINING = { first: 1e-4, last: 0 };
+
+/** All functions share and improve the base policy, exploring from the first step. `refines`: it begins with another policy. */
+export function trainingSettings(name: SimppoName, episodes: number, refines = false): SimppoSettings {
   const settings = settingsOf(name);
   return {
     ...settings,
     begin: 'online',
     ownRate: Number.POSITIVE_INFINITY,
-    ppo: { ...settings.ppo, updates: episodes * UPDATES_AN_EPISODE },
+    ppo: { ...settings.ppo, ...(refines ? { rate: REFINING } : {}), updates: episodes * UPDATES_AN_EPISODE },
   };
 }
 
@@ -76,7 +81,7 @@ export function* train(
   plan: TrainingPlan,
 ): Generator<{ readonly result: EpisodeResult; readonly state: LearnerState }> {
   const engine = threadEngine();
-  const settings = trainingSettings(plan.manager, plan.episodes);
+  const settings = trainingSettings(plan.manager, plan.episodes, plan.refines);
   const tally = new EpisodeTally();
   const cap = {
     cpu: DEFAULT_CONTROL.capMillicores as Millicores,

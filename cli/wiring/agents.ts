@@ -2,12 +2,17 @@ import {
   createManager,
   faasrmOnlineSettings,
   type ManagerSettings,
+  PolicyStore,
   type ResourceManager,
+  RevisionTrigger,
   runAgentHost,
   runFaasrmTeacher,
   ThreadTrainer,
   threadEngine,
+  type TrajectoryStep,
+  TrajectoryWriter,
 } from '../../agents/index.js';
+import { objectStores } from '../../broker/index.js';
 import { type Config, mebibytes, millicores, overrideFor, SeededRandom } from '../../config/index.js';
 import { defaultDecisionSettings } from '../../openwhisk-plugin/index.js';
 import type { Running } from '../child.js';
@@ -42,9 +47,19 @@ export async function runAgentsPart({
   hostName,
   operating,
 }: PartInputs): Promise<Running> {
+  const broker = await connectPart(config.nats, 'agents', logger);
   const trainer = new ThreadTrainer();
   const seed = Date.now() % 4_294_967_296;
-  const settings = { ...managerSettings(config), trainer, seed };
+  const trajectories = config.agents.trajectories ? new TrajectoryWriter(broker, { host: hostName, boot }) : null;
+  const learning = {
+    trainer,
+    seed,
+    trigger: new RevisionTrigger(),
+    policies: new PolicyStore(broker.objects(objectStores.policies)),
+    logger,
+    ...(trajectories === null ? {} : { onStep: (step: TrajectoryStep) => trajectories.write(step) }),
+  };
+  const settings = { ...managerSettings(config), ...learning };
   // One of each: agents of one manager share what they have learnt.
   const managers = new Map<string, ResourceManager>();
   const managerNamed = (name: string): ResourceManager => {
@@ -61,7 +76,6 @@ export async function runAgentsPart({
   for (const { manager } of overrides) if (manager !== undefined) managerNamed(manager);
   const { name: engine, detail } = threadEngine();
   logger.info({ engine, detail, manager: config.agents.manager }, 'agents decide');
-  const broker = await connectPart(config.nats, 'agents', logger);
   const agents = runAgentHost({
     broker,
     clock,
@@ -80,7 +94,7 @@ export async function runAgentsPart({
   const learns = config.agents.faasrm === 'learn';
   const parts = { broker, clock, timers, host: hostName, boot, trainer, seed, learns, logger };
   const teacher = usesFaasrm(config) ? runFaasrmTeacher({ ...parts, settings: faasrmOnlineSettings }) : null;
-  operating.watch({ broker, update: () => updateAgents(operating.metrics, agents), checks: () => [] });
+  operating.watch({ broker, update: () => updateAgents(operating.metrics, agents, trajectories), checks: () => [] });
   return {
     stop: async () => {
       await teacher?.stop();

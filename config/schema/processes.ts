@@ -24,6 +24,11 @@ export const agentsSchema = section('The agent host: one resource manager per fu
   hostName: key(hostNameText(), null, 'Name of this agent host in messages; null: the host name.'),
   intervalMs: key(z.int().min(100).max(600_000), 10_000, 'Length of a mean-field step on this side.', { unit: 'ms' }),
   resident: key(z.int().min(1).max(10_000_000), 1000, 'Agents kept in memory; the others rest as checkpoints.'),
+  trajectories: key(
+    z.boolean(),
+    true,
+    'Record the steps of agents that learn in stream `gleaner_trajectories`, 128 MiB at most.',
+  ),
 });
 
 export const aggregatorSchema = section('The mean-field aggregator.', {

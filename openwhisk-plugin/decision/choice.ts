@@ -25,11 +25,14 @@ export function chooseCpu(run: Run, policy: ActivationPolicy, context: PolicyCon
   }
 }
 
-/** Fills `run.cpu` in weight mode: no limit is taken away, so nothing is harvested. */
-export function chooseUserCpu(run: Run): void {
-  const grant = run.cpu;
+/**
+ * Fills `run.cpu` in weight mode: no limit is taken away, so nothing is harvested. Wanted is what the function uses at its peak, whatever its
+ * weight: a weight orders, and wishes for no amount.
+ */
+export function chooseUserCpu(run: Run, { settings }: PolicyContext, now: number): void {
+  const { cpu: grant, fn } = run;
   userRange(grant, run.control ? 'control' : 'weight');
-  if (run.targetCpu > 0 && Number.isFinite(run.targetCpu)) grant.wanted = run.targetCpu;
+  grant.wanted = fn.cpuPeak.count > 0 ? fn.cpuPeak.read(now, settings.halfLife) : grant.user;
 }
 
 /**

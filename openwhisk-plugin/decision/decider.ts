@@ -150,7 +150,7 @@ export class Decider {
     const policy = this.#policyOf(run);
     const range = policy.kind === 'weight' ? this.policies.quota : policy;
     if (container.mode === 'quota') chooseCpu(run, range, this.#context, now);
-    else chooseUserCpu(run);
+    else chooseUserCpu(run, this.#context, now);
     chooseWeight(run, this.#weightPolicyOf(run), this.#context);
     chooseMemory(run, fn.policy === null ? this.policies.quota : range, this.#context, now);
 

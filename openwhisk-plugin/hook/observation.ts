@@ -38,6 +38,7 @@ export function observationOf(
     function: fn.action,
     host,
     boot,
+    revision: state.version,
     step: step.number,
     observedAt: millis(now),
     span: millis(Math.max(0, now - step.beganAt)),

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { apply, executed, granted, maskOf, SIMPPO_ACTIONS, simppoSettings } from '../../../agents/index.js';
-import { boundsOf } from '../../../agents/simppo/actions.js';
+import { boundsOf, cpuWish } from '../../../agents/simppo/actions.js';
 import { MIB } from '../../../config/index.js';
 import { amounts, granted as inForce, observation } from '../observations.js';
 import { cap } from './scene.js';
@@ -20,6 +20,16 @@ test("the safeguard's range: what is over-provisioned lies between its peak's ro
   t.deepEqual(boundsOf(seen, { cpu: 950, memory: 0 }, cap, settings).cpu, { lower: 950 / 0.75, upper: 4000 });
   t.is(boundsOf(seen, { cpu: 0, memory: 0 }, cap, settings).cpu, null, 'no peak: user limits');
   t.is(boundsOf(seen, { cpu: 300, memory: 1 }, cap, settings).memory, null, 'memory is not managed here');
+});
+
+test('at the bottom of its range an agent wishes for as little as the safeguard allows, elsewhere for what it holds', (t) => {
+  const wide = { cpu: { lower: 400, upper: 1000 }, memory: null };
+  const wish = (cpu: number, bounds = wide) => cpuWish(held(cpu), bounds, settings);
+  t.deepEqual([wish(400), wish(499), wish(500), wish(1000)], [1, 1, 500, 1000]);
+  // A range narrower than two steps has its bottom in its lower half.
+  const narrow = { cpu: { lower: 900, upper: 1000 }, memory: null };
+  t.deepEqual([wish(940, narrow), wish(950, narrow)], [1, 950]);
+  t.is(cpuWish(held(700), { cpu: null, memory: null }, settings), 700);
 });
 
 test('masked: what the platform cannot do, what the cap forbids, and what the range would clip to nothing', (t) => {

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { chargeOf, featuresOf, inputOf, rewardOf, simppoSettings } from '../../../agents/index.js';
-import type { Bytes, Millicores } from '../../../config/index.js';
+import type { Bytes, Millicores, Millis } from '../../../config/index.js';
 import { amounts } from '../observations.js';
 import { calls, others, view } from './scene.js';
 
@@ -14,10 +14,10 @@ const near = (input: Float32Array): number[] => [...input].map((value) => Number
 
 test('the width of the input is that of its virtual agent, however many others there are', (t) => {
   for (const [virtual, width] of [
-    ['none', 13],
-    ['g4', 19],
-    ['mf8', 23],
-    ['g8var', 23],
+    ['none', 14],
+    ['g4', 20],
+    ['mf8', 24],
+    ['g8var', 24],
   ] as const) {
     t.is(featuresOf({ virtual }), width);
     for (const around of [null, others(), others({ members: 109 })])
@@ -28,24 +28,24 @@ test('the width of the input is that of its virtual agent, however many others t
 test('an agent sees its own function first', (t) => {
   const input = near(inputOf(view(), remembered, bounds, 'none'));
   t.deepEqual(input.slice(0, 6), [0.4, 1, 0.1, 0.3, 0.1, 0.2]);
-  // 3 / 2 of 2; 800 of 2 x 1000; 1 - 400 / 800; (.5 + 1) / 2; no throttling; 100 of 256 MiB; quota mode.
-  t.deepEqual(input.slice(6), [0.75, 0.4, 0.5, 0.75, 0, 0.390625, 0]);
+  // 3 / 2 of 2; 800 of 2 x 1000; 1 - 400 / 800; (.5 + 1) / 2; no objective; no throttling; 100 of 256 MiB; quota mode.
+  t.deepEqual(input.slice(6), [0.75, 0.4, 0.5, 0.75, 0, 0, 0.390625, 0]);
 });
 
 test('mf8: the others’ means and mean actions, occupancy and price', (t) => {
   const price = { cpu: 0.25, memory: 0 };
   const input = near(inputOf(view({}, { others: others(), price }), remembered, bounds, 'mf8'));
   // Actions of -1..1 as 0..1; occupancy (.1 + .3) / 2.
-  t.deepEqual(input.slice(13), [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.75, 0.25, 0.2, 0.25]);
+  t.deepEqual(input.slice(14), [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.75, 0.25, 0.2, 0.25]);
 });
 
 test('g4: the others’ share of the capacity, mean step, SLO preservation and utilisation; alone: zeros', (t) => {
   t.deepEqual(
-    near(inputOf(view({}, { others: others() }), remembered, bounds, 'g4')).slice(13, 17),
+    near(inputOf(view({}, { others: others() }), remembered, bounds, 'g4')).slice(14, 18),
     [0.3, 0.25, 0.2, 0.1],
   );
   const alone = near(inputOf(view({}, { others: others({ members: 0 }) }), remembered, bounds, 'g4'));
-  t.deepEqual(alone.slice(13, 17), [0, 0, 0, 0]);
+  t.deepEqual(alone.slice(14, 18), [0, 0, 0, 0]);
 });
 
 const weights = { slo: 0.7, utilisation: 0.3, slowdown: 0.5, price: 0.5, reversal: 0.1 };
@@ -58,6 +58,19 @@ test('the reward: kept objective, use of what was granted, slowdown, reversal', 
   const late = view({ ...calls(20, 200), slo: 100 as never, cpuMode: 'weight' });
   // 100 / 200 within the histogram's 4.5 %; a weight is no amount.
   t.true(Math.abs(rewardOf(late, 0, false, weights) - 0.35) < 0.02);
+});
+
+test('how much of the objective is used is seen below it too, where preservation is 1', (t) => {
+  const used = (slo: number, each: number) =>
+    near(inputOf(view({ slo: slo as Millis, ...calls(20, each) }), remembered, bounds, 'none'))[10]!;
+  // 50 of 200 ms, within a histogram's bucket; past the objective it is all used.
+  t.true(Math.abs(used(200, 50) - 0.25) < 0.01);
+  t.is(used(200, 900), 1);
+});
+
+test('in weight mode nothing is charged: a weight asks for no amount', (t) => {
+  const around = { price: { cpu: 0.4, memory: 0 }, others: others() };
+  t.is(chargeOf(view({ cpuMode: 'weight' }, around)), 0);
 });
 
 test('the price: the excess for an average function, its share for another, at most 1', (t) => {

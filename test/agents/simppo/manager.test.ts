@@ -37,7 +37,7 @@ function manager(settings: SimppoSettings = online, seed = 1): SimppoManager {
  * One function that needs more than its user gave: calls take 100 ms with all of the cap's 4 cores and 100 x 4000 / CPU with less; the control arm has them at
  * 400 ms. `clip`: what a hook makes of a wish. CPU held per step.
  */
-function play(agent: SimppoManager, steps: number, clip: (wish: number) => number = (wish) => wish): number[] {
+function play(agent: SimppoManager, steps: number, clip = (wish: number) => Math.max(950 / 0.75, wish)): number[] {
   let state = agent.initialState('/guest/f');
   let cpu = 1000;
   return Array.from({ length: steps }, (_, i) => {
@@ -167,7 +167,7 @@ test.serial('the shipped policies load and serve; they differ in what they see',
   for (const name of ['simppo', 'single-agent'] as const) {
     const agent = createSimppo(name, { cap });
     t.is(agent.phase(agent.initialState('/guest/f')), 'serving');
-    t.true(agent.base.state.counters.updates > 0);
+    for (const { base } of [agent.weight, agent.quota]) t.true(base.state.counters.updates > 0);
   }
   t.is(simppoSettings.ppo.hidden.length, 2);
 });

@@ -287,13 +287,13 @@ for (const wish of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINI
   });
 }
 
-test('a target is clipped to the range, and what was wanted is kept', (t) => {
+test('a target is clipped to the range; what was wanted is kept, or the least that there was to want', (t) => {
   const player = new Player(decider({}, host(), 'target'), limits(256, 1));
   player.whole(1000, 0.3);
   player.run.reset(player.fn, player.container);
   player.run.targetCpu = 10 as Millicores;
   player.decider.start(player.run, player.now as Millis);
-  t.deepEqual([player.run.cpu.wanted, player.run.cpu.granted, player.run.cpu.choice], [10, 400, 'clipped']);
+  t.deepEqual([player.run.cpu.wanted, player.run.cpu.granted, player.run.cpu.choice], [400, 400, 'clipped']);
   // And the first-ever target of 3 cores is held to the user's, since a function that is not known stays there.
   const other = new Player(player.decider, limits(256, 1), '/g/new');
   other.run.targetCpu = 3000 as Millicores;

@@ -1,0 +1,55 @@
+import type { Observation } from '../../broker/index.js';
+import type { Millis } from '../../config/index.js';
+import type { Decided, ResourceManager, View } from '../resource-manager.js';
+import type { SimppoManager, SimppoState } from './manager.js';
+
+export const CPU_MODES = ['weight', 'quota'] as const satisfies readonly Observation['cpuMode'][];
+export type CpuMode = (typeof CPU_MODES)[number];
+
+/**
+ * One learner a mode: a factor on a weight and an amount of CPU are different tasks with different rewards, and one network that learned both did neither
+ * well (docs/results/simppo.md). A function is the agent of the mode that it was seen in last.
+ */
+export class SimppoByMode implements ResourceManager<SimppoState> {
+  readonly name: string;
+  readonly weight: SimppoManager;
+  readonly quota: SimppoManager;
+
+  constructor(weight: SimppoManager, quota: SimppoManager) {
+    this.name = weight.name;
+    this.weight = weight;
+    this.quota = quota;
+  }
+
+  initialState(fn: string): SimppoState {
+    return this.quota.initialState(fn);
+  }
+
+  decide(state: SimppoState, view: View, now: Millis): Decided<SimppoState> {
+    return this[view.observation.cpuMode].decide(state, view, now);
+  }
+
+  phase(state: SimppoState): string {
+    return this.quota.phase(state);
+  }
+
+  rest(state: SimppoState, now: Millis): unknown {
+    return this.quota.rest(state, now);
+  }
+
+  wake(fn: string, rested: unknown, now: Millis): SimppoState | null {
+    return this.quota.wake(fn, rested, now);
+  }
+
+  /** Learns from now on, for some updates. */
+  retrain(state: SimppoState): SimppoState {
+    const last = Object.values(state.hosts).at(-1);
+    return this[last?.byWeight === true ? 'weight' : 'quota'].retrain(state);
+  }
+
+  /** Closes all trajectories: what comes next has nothing to do with what was. */
+  endEpisode(): void {
+    this.weight.endEpisode();
+    this.quota.endEpisode();
+  }
+}

@@ -1,0 +1,30 @@
+import { LRUCache } from 'lru-cache';
+
+/** Steps of an episode (simppo-aware.md §1.8), where nothing cuts it before. */
+const EPISODE_STEPS = 200;
+/** Trajectories counted; one that is forgotten begins at 0 again. */
+const TRAJECTORIES_MAX = 50_000;
+
+export interface Place {
+  readonly episode: number;
+  readonly step: number;
+}
+
+/** Counts the steps and episodes of each trajectory, a function on a host. */
+export class Episodes {
+  readonly #next = new LRUCache<string, Place>({ max: TRAJECTORIES_MAX });
+
+  /** Place of the next step, which is taken by this. */
+  take(trajectory: string): Place {
+    const now = this.#next.get(trajectory) ?? { episode: 0, step: 0 };
+    const ends = now.step + 1 === EPISODE_STEPS;
+    this.#next.set(trajectory, ends ? { episode: now.episode + 1, step: 0 } : { ...now, step: now.step + 1 });
+    return now;
+  }
+
+  /** What comes next does not follow from what was. */
+  cut(trajectory: string): void {
+    const before = this.#next.get(trajectory);
+    if (before !== undefined && before.step > 0) this.#next.set(trajectory, { episode: before.episode + 1, step: 0 });
+  }
+}

@@ -1,0 +1,87 @@
+import { LRUCache } from 'lru-cache';
+import type { Observation } from '../../broker/index.js';
+import type { LearnerState } from '../ppo/index.js';
+import type { LearningPolicy } from './learning-policy.js';
+import type { PolicyShelf } from './policy-shelf.js';
+import { blend, nearest, type Profile, profileOf } from './similarity.js';
+
+/** Functions of which something is remembered besides their state. */
+const FUNCTIONS_MAX = 20_000;
+
+export interface OwnPoliciesOptions {
+  /** Kept in memory; the one not used for longest goes to the shelf. */
+  readonly resident: number;
+  readonly shelf: PolicyShelf | undefined;
+  /** Weights that functions share, as they are now. */
+  readonly base: () => LearnerState;
+  readonly make: (fn: string, state: LearnerState) => LearningPolicy;
+}
+
+/** Weights of functions' own: what they begin with, and where they are while their function is away. */
+export class OwnPolicies {
+  readonly #options: OwnPoliciesOptions;
+  readonly #resident: LRUCache<string, LearningPolicy>;
+  /** Functions whose weights were looked for on the shelf. */
+  readonly #sought = new LRUCache<string, true>({ max: FUNCTIONS_MAX });
+  readonly #profiles = new LRUCache<string, Profile>({ max: FUNCTIONS_MAX });
+
+  constructor(options: OwnPoliciesOptions) {
+    this.#options = options;
+    this.#resident = new LRUCache({
+      max: Math.max(1, options.resident),
+      dispose: (policy, fn) => {
+        if (policy.updates > 0) options.shelf?.keep(fn, policy.state);
+        policy.dispose();
+        // It comes back from the shelf with its next step.
+        this.#sought.delete(fn);
+      },
+    });
+  }
+
+  get(fn: string): LearningPolicy | undefined {
+    return this.#resident.get(fn);
+  }
+
+  values(): Iterable<LearningPolicy> {
+    return this.#resident.values();
+  }
+
+  /** Takes in what a step says of what the function is like. */
+  see(observation: Observation): void {
+    const { function: fn } = observation;
+    const now = profileOf(observation);
+    const before = this.#profiles.get(fn);
+    if (before !== undefined) this.#profiles.set(fn, blend(before, now));
+    else if (now !== null) this.#profiles.set(fn, now);
+  }
+
+  /** Begins with the most similar function's weights, else with the base policy's (simppo-aware.md §1.9, 1). */
+  begin(fn: string): LearningPolicy {
+    const learnt: [Profile, LearningPolicy][] = [];
+    for (const [other, policy] of this.#resident.entries()) {
+      const profile = this.#profiles.peek(other);
+      if (profile !== undefined && policy.updates > 0) learnt.push([profile, policy]);
+    }
+    const similar = nearest(this.#profiles.peek(fn) ?? [], learnt);
+    return this.#add(fn, similar?.state ?? this.#options.base());
+  }
+
+  /** Weights that the function had before, once: they take the place of those it goes on with meanwhile, unless these have learnt. */
+  seek(fn: string): void {
+    const { shelf } = this.#options;
+    if (shelf === undefined || this.#sought.has(fn)) return;
+    this.#sought.set(fn, true);
+    shelf.find(fn, (state) => {
+      if (state === null) return;
+      const own = this.#resident.peek(fn);
+      if (own === undefined) this.#add(fn, state);
+      else if (own.updates === 0) own.import(state);
+    });
+  }
+
+  #add(fn: string, state: LearnerState): LearningPolicy {
+    const policy = this.#options.make(fn, state);
+    this.#resident.set(fn, policy);
+    return policy;
+  }
+}

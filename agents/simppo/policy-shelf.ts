@@ -1,0 +1,93 @@
+import { functionToken, type Logger, silentLogger } from '../../broker/index.js';
+import { messageOf } from '../../config/index.js';
+import type { PolicyStore } from '../nn/index.js';
+import type { LearnerState } from '../ppo/index.js';
+import { expectedPolicy, policyCheckpoint, policyState } from './base-policy.js';
+import type { SimppoSettings } from './settings.js';
+
+/** Where weights of a function's own rest. Nobody waits for it: what is not found is learnt anew. */
+export interface PolicyShelf {
+  keep(fn: string, state: LearnerState): void;
+  /** `done` is called once, now or later; null: there is none, or none that can be read. */
+  find(fn: string, done: (state: LearnerState | null) => void): void;
+}
+
+/** Writes at once; what comes on top is not kept, as the policy is put by again. */
+const WRITES_MAX = 16;
+
+/** In the broker's object store, an object a function and manager. */
+export class StoredPolicies implements PolicyShelf {
+  readonly #store: PolicyStore;
+  readonly #manager: string;
+  readonly #settings: SimppoSettings;
+  readonly #seed: number;
+  readonly #logger: Logger;
+  #writing = 0;
+  #told = false;
+  readonly counts = { kept: 0, found: 0, skipped: 0, failures: 0 };
+
+  constructor(
+    store: PolicyStore,
+    {
+      manager,
+      settings,
+      seed,
+      logger = silentLogger,
+    }: {
+      readonly manager: string;
+      readonly settings: SimppoSettings;
+      readonly seed: number;
+      readonly logger?: Logger;
+    },
+  ) {
+    this.#store = store;
+    this.#manager = manager;
+    this.#settings = settings;
+    this.#seed = seed;
+    this.#logger = logger;
+  }
+
+  keep(fn: string, state: LearnerState): void {
+    if (this.#writing >= WRITES_MAX) {
+      this.counts.skipped++;
+      return;
+    }
+    this.#writing++;
+    this.#store.save(this.#name(fn), policyCheckpoint(state, this.#settings, this.#seed)).then(
+      () => {
+        this.#writing--;
+        this.counts.kept++;
+      },
+      (error: unknown) => {
+        this.#writing--;
+        this.#failed(fn, error, 'a policy cannot be put by');
+      },
+    );
+  }
+
+  find(fn: string, done: (state: LearnerState | null) => void): void {
+    const name = this.#name(fn);
+    this.#store.load(name, expectedPolicy(this.#settings)).then(
+      (checkpoint) => {
+        if (checkpoint !== null) this.counts.found++;
+        done(checkpoint && policyState(name, checkpoint));
+      },
+      (error: unknown) => {
+        this.#failed(fn, error, 'a policy that was put by cannot be read');
+        done(null);
+      },
+    );
+  }
+
+  #name(fn: string): string {
+    return `own-${this.#manager}-${functionToken(fn)}`;
+  }
+
+  #failed(fn: string, error: unknown, what: string): void {
+    this.counts.failures++;
+    const fields = { function: fn, error: messageOf(error).slice(0, 300) };
+    if (this.#told) this.#logger.debug(fields, what);
+    else this.#logger.warn(fields, what);
+    this.#told = true;
+  }
+}

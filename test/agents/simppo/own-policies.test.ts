@@ -1,0 +1,189 @@
+import test from 'ava';
+import {
+  InlineTrainer,
+  JsEngine,
+  type LearnerState,
+  MarkTrigger,
+  nearest,
+  newWeights,
+  type PolicyShelf,
+  PolicyStore,
+  profileOf,
+  SimppoManager,
+  type SimppoOptions,
+  StoredPolicies,
+  type TrajectoryStep,
+} from '../../../agents/index.js';
+import type { LearningPolicy } from '../../../agents/simppo/learning-policy.js';
+import { OwnPolicies } from '../../../agents/simppo/own-policies.js';
+import { MemoryBus } from '../../../broker/index.js';
+import { MIB, type Millis } from '../../../config/index.js';
+import { calls, cap, online, view } from './scene.js';
+
+const engine = new JsEngine();
+const settings = { ...online, ownRate: 1, batch: 8, begin: 'serving' as const };
+
+function manager(changes: Partial<SimppoOptions> = {}): SimppoManager {
+  const trainer = new InlineTrainer(engine);
+  return new SimppoManager({ name: 'simppo', settings, engine, trainer, base: null, seed: 1, cap, ...changes });
+}
+
+/** Twenty calls in ten seconds a step, so it is called often; each takes so many ms. Marked: it learns from the first step on. */
+function play(agent: SimppoManager, fn: string, steps: number, each = 100, from = 0, learns = true): void {
+  let state = agent.initialState(fn);
+  if (learns) state = agent.retrain(state);
+  for (let i = 0; i < steps; i++)
+    state = agent.decide(state, view({ function: fn, ...calls(20, each) }), (from + 10_000 * i) as Millis).state;
+}
+
+/** A shelf that answers at once and remembers what it was asked. */
+class Shelf implements PolicyShelf {
+  readonly kept = new Map<string, LearnerState>();
+  readonly sought: string[] = [];
+
+  keep(fn: string, state: LearnerState): void {
+    this.kept.set(fn, state);
+  }
+
+  find(fn: string, done: (state: LearnerState | null) => void): void {
+    this.sought.push(fn);
+    done(this.kept.get(fn) ?? null);
+  }
+}
+
+test.serial(
+  'weights of the function not called for longest go to the shelf, and come back with its next calls',
+  (t) => {
+    const shelf = new Shelf();
+    const seen: TrajectoryStep[] = [];
+    const agent = manager({ shelf, resident: 1, onStep: (step) => seen.push(step) });
+    play(agent, '/guest/a', 60);
+    t.deepEqual(shelf.sought, ['/guest/a'], 'asked once');
+    t.is(shelf.kept.size, 0);
+    play(agent, '/guest/b', 60);
+    t.deepEqual([...shelf.kept.keys()], ['/guest/a']);
+    const kept = shelf.kept.get('/guest/a')!;
+    t.true(kept.counters.updates > 0);
+    seen.length = 0;
+    // It serves now: no weights of its own but for the shelf's.
+    play(agent, '/guest/a', 20, 100, 1e6, false);
+    t.is(seen.at(-1)?.policy, 'own');
+    t.true([...shelf.kept.keys()].includes('/guest/b'), 'there is room for one');
+  },
+);
+
+/** A policy that has learnt so often. */
+const fake = (state: LearnerState, updates: number): LearningPolicy =>
+  ({ state, updates, import: () => {}, dispose: () => {} }) as unknown as LearningPolicy;
+
+test('a function that begins to learn starts from the most similar one that has learnt, else from the base policy', (t) => {
+  const [base, fast, slow, fresh] = [0, 1, 2, 3].map((seed) => newWeights({ engine, settings, seed })) as [
+    LearnerState,
+    LearnerState,
+    LearnerState,
+    LearnerState,
+  ];
+  const given: Record<string, [LearnerState, number]> = { fast: [fast, 5], slow: [slow, 5], fresh: [fresh, 0] };
+  const own = new OwnPolicies({
+    resident: 10,
+    shelf: undefined,
+    base: () => base,
+    make: (fn, state) => fake(...(given[fn] ?? [state, 0])),
+  });
+  for (const [fn, each] of Object.entries({ fast: 10, slow: 100_000, fresh: 12, twin: 11 }))
+    own.see(view({ function: fn, ...calls(20, each) }).observation);
+  for (const fn of Object.keys(given)) own.begin(fn);
+  t.is(own.begin('twin').state, fast, 'fresh is nearer still and has learnt nothing');
+  t.is(own.begin('unknown').state, base, 'nothing is known of it');
+});
+
+test('similar is what is within .15 of the scales, root mean square', (t) => {
+  const profile = (each: number) => profileOf(view(calls(20, each)).observation)!;
+  t.is(
+    nearest(profile(11), [
+      [profile(10), 'fast'],
+      [profile(10_000), 'slow'],
+    ]),
+    'fast',
+  );
+  // log10(10,000 / 10) / 6 = .5 of one dimension in seven: .5 / sqrt 7 = .19.
+  t.is(nearest(profile(10_000), [[profile(10), 'fast']]), undefined);
+  t.is(nearest([], [[profile(10), 'fast']]), undefined);
+});
+
+test('a step in which nothing ended says nothing of what a function is like', (t) => {
+  t.is(profileOf(view({ ...calls(0, 1), activations: 0 }).observation), null);
+  const [length, , memory, size] = profileOf(
+    view({ ...calls(20, 1000), user: { cpu: 1000 as never, memory: (256 * MIB) as never, shares: 256 } }).observation,
+  )!;
+  // 1000 ms: 3 / 6, within a histogram's bucket. 256 MiB is two octaves above 64: 2 / 5.
+  t.true(Math.abs(length! - 0.5) < 0.02 && memory! >= 0);
+  t.is(size, 0.4);
+});
+
+test.serial('a trigger makes an agent learn, and both serving and learning agents tell their steps', (t) => {
+  const trigger = new MarkTrigger();
+  const steps: TrajectoryStep[] = [];
+  const agent = manager({ trigger, onStep: (step) => steps.push(step) });
+  let state = agent.initialState('/guest/f');
+  const play = (from: number, count: number): void => {
+    for (let i = from; i < from + count; i++)
+      state = agent.decide(state, view({ function: '/guest/f', ...calls(1, 100) }), (10_000 * i) as Millis).state;
+  };
+  play(0, 5);
+  // The first decision has no outcome before the second observation.
+  t.deepEqual(
+    steps.map(({ sampled, policy, episode, step }) => [sampled, policy, episode, step]),
+    [0, 1, 2, 3].map((step) => [false, 'base', 0, step]),
+  );
+  trigger.mark('/guest/f');
+  play(5, 4);
+  t.is(agent.phase(state), 'online');
+  t.deepEqual(
+    steps.map(({ sampled }) => sampled),
+    [false, false, false, false, false, true, true, true],
+  );
+  t.true(
+    steps.every(
+      ({ mask, action, logProbability, state: input }) =>
+        mask[action] === 1 && logProbability <= 0 && input.length === 24,
+    ),
+  );
+  // 65 s of silence: what comes then follows from nothing.
+  play(15, 2);
+  t.deepEqual(
+    steps.slice(-1).map(({ episode, step }) => [episode, step]),
+    [[1, 0]],
+  );
+});
+
+test('an episode has 200 steps', (t) => {
+  const steps: TrajectoryStep[] = [];
+  const agent = manager({ onStep: (step) => steps.push(step) });
+  let state = agent.initialState('/guest/f');
+  for (let i = 0; i < 203; i++) state = agent.decide(state, view(calls(1, 100)), (10_000 * i) as Millis).state;
+  t.deepEqual(
+    steps.slice(-3).map(({ episode, step }) => [episode, step]),
+    [
+      [0, 199],
+      [1, 0],
+      [1, 1],
+    ],
+  );
+});
+
+test('stored policies: found again with the moments; nothing there, or something else, is no policy', async (t) => {
+  const broker = new MemoryBus().connect();
+  const store = new PolicyStore(broker.objects('gleaner_policies'));
+  const shelf = new StoredPolicies(store, { manager: 'simppo', settings, seed: 1 });
+  const find = (fn: string): Promise<LearnerState | null> => new Promise((resolve) => shelf.find(fn, resolve));
+  const state = newWeights({ engine, settings, seed: 5 });
+  shelf.keep('/guest/f', state);
+  await new Promise((resolve) => setImmediate(resolve));
+  const found = await find('/guest/f');
+  t.deepEqual([found?.actor, found?.critic, found?.counters], [state.actor, state.critic, state.counters]);
+  t.is(await find('/guest/g'), null);
+  const other = new StoredPolicies(store, { manager: 'simppo', settings: { ...settings, virtual: 'none' }, seed: 1 });
+  t.is(await new Promise((resolve) => other.find('/guest/f', resolve)), null, 'of another width');
+  t.deepEqual([shelf.counts.kept, shelf.counts.found, other.counts.failures], [1, 1, 1]);
+});

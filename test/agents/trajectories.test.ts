@@ -1,0 +1,77 @@
+import test from 'ava';
+import { type TrajectoryStep, TrajectoryWriter } from '../../agents/index.js';
+import { decodeTrajectory, MemoryBus, streams, trajectorySubject, wildcards } from '../../broker/index.js';
+
+const step: TrajectoryStep = {
+  fn: '/guest/f',
+  manager: 'simppo',
+  invoker: 'invoker-1',
+  policy: 'own',
+  updates: 3,
+  sampled: true,
+  episode: 1,
+  step: 4,
+  state: new Float32Array([0.1, 0.25]),
+  mask: new Uint8Array([1, 0, 1]),
+  action: 2,
+  logProbability: -0,
+  reward: 0.123456789,
+  discount: 0.9,
+  span: 10_000,
+};
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const stored = (bus: MemoryBus) =>
+  bus
+    .connect()
+    .stream(streams.trajectories, { subjects: [wildcards.trajectories], maxBytes: 1 })
+    .read(1, 1000);
+
+test('steps are in the stream, on their function’s subject, as the contract has them', async (t) => {
+  const bus = new MemoryBus();
+  const writer = new TrajectoryWriter(bus.connect(), { host: 'agents-1', boot: 'boot1' });
+  writer.write(step);
+  writer.write({ ...step, step: 5 });
+  await settled();
+  const records = await stored(bus);
+  t.deepEqual(
+    records.map(({ subject }) => subject),
+    [trajectorySubject('/guest/f'), trajectorySubject('/guest/f')],
+  );
+  const [first, second] = records.map(({ data }) => decodeTrajectory(data));
+  t.true(first?.ok && second?.ok);
+  if (!first?.ok || !second?.ok) return;
+  t.deepEqual(first.message.author, {
+    host: 'agents-1',
+    boot: 'boot1',
+    sequence: 1,
+    manager: 'simppo',
+    policy: 'own',
+    updates: 3,
+    sampled: true,
+  });
+  // A Float32Array's .1 is 0.10000000149: six digits of it are .1 again. No -0 leaves the house.
+  t.deepEqual([first.message.state, first.message.mask, first.message.reward], [[0.1, 0.25], [1, 0, 1], 0.123457]);
+  t.true(Object.is(first.message.logProbability, 0));
+  t.deepEqual([second.message.step, second.message.author.sequence], [5, 2]);
+  t.deepEqual(writer.counts, { written: 2, dropped: 0, failures: 0 });
+});
+
+test('nobody waits: while NATS is away steps are dropped and counted', async (t) => {
+  const bus = new MemoryBus();
+  const writer = new TrajectoryWriter(bus.connect(), { host: 'agents-1', boot: 'boot1' });
+  bus.takeDown();
+  writer.write(step);
+  await settled();
+  t.deepEqual(writer.counts, { written: 0, dropped: 1, failures: 0 });
+  bus.bringUp();
+  writer.write(step);
+  await settled();
+  t.deepEqual(writer.counts, { written: 1, dropped: 1, failures: 0 });
+});
+
+test('of more than 256 appends on their way none waits in memory', async (t) => {
+  const writer = new TrajectoryWriter(new MemoryBus().connect(), { host: 'agents-1', boot: 'boot1' });
+  for (let i = 0; i < 300; i++) writer.write(step);
+  await settled();
+  t.deepEqual(writer.counts, { written: 256, dropped: 44, failures: 0 });
+});
