@@ -34,7 +34,7 @@ ship('aware-apps.json', { seed: SEED, apps: apps.map(awareLine) });
 
 const names = ({ workload }) => workload.functions.map((fn) => fn.name.slice(fn.name.lastIndexOf('/') + 1));
 const splits = Object.fromEntries(
-  ['azure-ten', 'azure-sample', 'profiles-12'].map((name) => [
+  ['azure-ten', 'azure-sample', 'profiles-12', 'profiles-12-slos'].map((name) => [
     name,
     { functions: splitNames(names(builtinWorkload(name)), SEED), minutes: SPLIT_MINUTES },
   ]),

@@ -119,7 +119,7 @@ export const decisionSchema = section('How limits are chosen (design §3). All o
     weight: key(
       z.enum(weightPolicies),
       'short-first',
-      'Choice of the CPU weight, where a container has no quota.',
+      'Choice of the CPU weight, with a quota or without.',
       live,
     ),
   }),

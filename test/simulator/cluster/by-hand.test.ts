@@ -22,6 +22,23 @@ test('a cold cache: made, initialised, run; then warm; then paused', (t) => {
   t.is(summary.starts.warm, 2);
 });
 
+test('late is what took longer than its objective, or failed', (t) => {
+  // Init + run of the three calls: 150, 100, 100 ms; then one that is killed: it wants 200 of 128 MiB.
+  const { summary } = play({
+    functions: [
+      { ...fn('a', at(0, 600, 20_000), { profile: cold }), sloMs: 120 },
+      { ...fn('b', at(0), { profile: { memory: { baseMiB: 30, peakMiB: 200 } } }), sloMs: 1000 },
+    ],
+  });
+  t.deepEqual(
+    summary.perFunction.map(({ late, sloMs }) => [late, sloMs]),
+    [
+      [1, 120],
+      [1, 1000],
+    ],
+  );
+});
+
 test('idle eviction: by age, and the least recently used for room', (t) => {
   // Two containers fit. b's is used last at 1100, a's at 100; c's at 2000 takes a's place; a is cold again at 3000 and takes b's.
   // c's call at 602,200 comes 600.1 s after its last end (2100): removed after 600 s, so cold.

@@ -66,6 +66,21 @@ test('the sample’s first functions are those of the file', (t) => {
   t.deepEqual(names, ['/guest/0', '/guest/1', '/guest/2']);
 });
 
+test('objectives set apart: six urgent and six patient functions, alternating by their CPU work', (t) => {
+  const { workload } = openWorkload('profiles-12-slos');
+  const slo = Object.fromEntries(workload.functions.map(({ name, sloMs }) => [lastName(name), sloMs]));
+  // By CPU work: http-endpoint 4, file-write 12, json 18, markdown2html 25, ... The second is urgent: 1.2 x its p99 alone at 400 of its 500 millicores:
+  // 12 / .4 x exp(2.326 x sqrt((.7 x .6)^2 + .1^2)) + 80 x exp(2.326 x sqrt((1 x .6)^2 + .3^2)) = 82 + 381 = 463, x 1.2 = 555, rounded to two digits.
+  t.is(slo['file-write'], 560);
+  // The first is patient: 4 / .5 x exp(2.326 x sqrt(.12^2 + .1^2)) + 60 x exp(2.326 x sqrt(.04^2 + .3^2)) = 11.5 + 121 = 133, x 6 = 797.
+  t.is(slo['http-endpoint'], 800);
+  t.is(Object.values(slo).filter((one) => one !== undefined).length, 12);
+  t.deepEqual(
+    workload.functions.map(({ sloMs: _, ...fn }) => fn),
+    openWorkload('profiles-12').workload.functions,
+  );
+});
+
 test('the twelve profiles: payload sizes drive CPU, waits and memory by their exponents', (t) => {
   const { workload } = openWorkload('profiles-12');
   const matMul = workload.functions.find(({ name }) => name === '/guest/matMul')!;
@@ -107,7 +122,7 @@ test('800 applications to train, 200 to test, no composition in two parts', (t) 
 });
 
 test('splits by function and by time: disjoint, complete, and what the script makes', (t) => {
-  for (const name of ['azure-ten', 'azure-sample', 'profiles-12']) {
+  for (const name of ['azure-ten', 'azure-sample', 'profiles-12', 'profiles-12-slos']) {
     const names = openWorkload(name).workload.functions.map((fn) => lastName(fn.name));
     const split = shippedSplit(name);
     t.deepEqual(split.functions, splitNames(names, 1));
