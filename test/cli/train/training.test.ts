@@ -12,6 +12,7 @@ const plan: TrainingPlan = {
   cores: 2,
   memoryMiB: 16_384,
   userMemoryMiB: 8192,
+  refines: false,
   resume: null,
 };
 
