@@ -8,11 +8,10 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const SHIPPED = 'agents/simppo/shipped';
 const resume = process.argv.includes('--resume') ? ['--resume'] : [];
 
-for (const [mode, episodes] of Object.entries({ weight: 96, quota: 36 })) {
-  train('single-agent', mode, episodes);
-  // Begins with what the agents learnt who see nobody else.
-  train('simppo', mode, 24, ['--begin-with', `${SHIPPED}/single-agent/${mode}`]);
-}
+train('single-agent', 'weight', 96);
+// Begins with what the agents learnt who see nobody else.
+train('simppo', 'weight', 24, ['--begin-with', `${SHIPPED}/single-agent/weight`]);
+for (const manager of ['single-agent', 'simppo']) train(manager, 'quota', 36);
 
 function train(manager, mode, episodes, more = []) {
   const out = `${SHIPPED}/${manager}/${mode}`;
