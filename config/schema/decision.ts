@@ -116,12 +116,7 @@ export const decisionSchema = section('How limits are chosen (design §3). All o
       "Choice inside the safeguard's range, where CPU is limited by quotas.",
       live,
     ),
-    weight: key(
-      z.enum(weightPolicies),
-      'short-first',
-      'Choice of the CPU weight, with a quota or without.',
-      live,
-    ),
+    weight: key(z.enum(weightPolicies), 'short-first', 'Choice of the CPU weight, with a quota or without.', live),
   }),
   weight: section('`short-first`: weight = own shares x clamp((reference / expected CPU time)^alpha).', {
     alpha: key(z.number().min(0).max(2), 1, "Exponent; 0: OpenWhisk's own weights.", live),

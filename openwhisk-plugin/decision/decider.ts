@@ -14,6 +14,7 @@ import { MemoryHeadroom } from './headroom.js';
 import { lookAtHost } from './host-sight.js';
 import { learnFailure, learnOom, learnSuccess } from './learning.js';
 import { MemoryLoans } from './memory-loans.js';
+import { type Policies, policyOf, weightPolicyOf } from './policies-in-use.js';
 import { removeAt } from './remove-at.js';
 import type { Grant, Run } from './run.js';
 import type { DecisionSettings, HostCapacity } from './settings.js';
@@ -25,12 +26,6 @@ export type Outcome = 'success' | 'failure' | 'unknown' | 'oom';
 
 /** What the mid-run safeguard asks for: the user's limit, at once. The run's outputs are set already. */
 export type SampleAction = 'none' | 'restore_cpu' | 'restore_memory' | 'restore_both';
-
-/** The policies in use: one for quotas (and for memory), one for weights. */
-export interface Policies {
-  readonly quota: ActivationPolicy;
-  readonly weight: ActivationPolicy;
-}
 
 /** Expected length of a run of a function never seen, ms. */
 const UNKNOWN_DURATION = 1000;
@@ -147,11 +142,11 @@ export class Decider {
       settings.referenceCpuTime > 0 ? settings.referenceCpuTime : this.reference.value
     ) as Millis;
     lookAtHost(this.#context.host, this.capacity, this.cpuPool, this.memoryPool);
-    const policy = this.#policyOf(run);
+    const policy = policyOf(run, this.policies);
     const range = policy.kind === 'weight' ? this.policies.quota : policy;
     if (container.mode === 'quota') chooseCpu(run, range, this.#context, now);
     else chooseUserCpu(run, this.#context, now);
-    chooseWeight(run, this.#weightPolicyOf(run), this.#context);
+    chooseWeight(run, weightPolicyOf(run, this.policies), this.#context);
     chooseMemory(run, fn.policy === null ? this.policies.quota : range, this.#context, now);
 
     const expected = fn.duration.mean;
@@ -250,7 +245,7 @@ export class Decider {
       const known = run.startCpu >= 0 && run.endCpu >= run.startCpu;
       const cpuTime = known ? (run.endCpu - run.startCpu) / 1000 / run.concurrency : Number.NaN;
       learnSuccess(run, durationMs, cpuTime, settings, this.reference, this.objectives, now);
-      if (run.concurrency === 1) this.#policyOf(run).learn?.(run, durationMs, this.#context, now);
+      if (run.concurrency === 1) policyOf(run, this.policies).learn?.(run, durationMs, this.#context, now);
     }
   }
 
@@ -302,20 +297,11 @@ export class Decider {
     return this.objectives.slo(fn, this.settings);
   }
 
-  #policyOf({ fn, container }: Run): ActivationPolicy {
-    return fn.policy ?? (container.mode === 'quota' ? this.policies.quota : this.policies.weight);
-  }
-
-  #weightPolicyOf({ fn, container }: Run): ActivationPolicy {
-    if (fn.policy === null || (container.mode === 'quota' && fn.policy.kind !== 'weight')) return this.policies.weight;
-    return fn.policy;
-  }
-
   /** The policy of a run whose weight may change while it goes on; null: it may not. */
   #reviser(run: Run): ActivationPolicy | null {
     const { container } = run;
     if (run.control || !run.enforced || container.runs.length !== 1 || container.boostUntil > 0) return null;
-    return this.settings.preset === 'default' ? this.#weightPolicyOf(run) : null;
+    return this.settings.preset === 'default' ? weightPolicyOf(run, this.policies) : null;
   }
 
   /** What the invokers hand out is all that policy `faasrm` lends; nothing while that is unknown. */

@@ -9,6 +9,7 @@ export type { GrantChange } from './grants.js';
 export * from './harvest-pool.js';
 export * from './headroom.js';
 export type { HostSight } from './host-sight.js';
+export type { Policies } from './policies-in-use.js';
 export * from './quota.js';
 export * from './run.js';
 export * from './safeguard.js';
