@@ -8,9 +8,9 @@ import {
   runAgentHost,
   runFaasrmTeacher,
   ThreadTrainer,
-  threadEngine,
   type TrajectoryStep,
   TrajectoryWriter,
+  threadEngine,
 } from '../../agents/index.js';
 import { objectStores } from '../../broker/index.js';
 import { type Config, mebibytes, millicores, overrideFor, SeededRandom } from '../../config/index.js';
