@@ -9,6 +9,7 @@ import {
   type Logger,
   objectStores,
   policyKey,
+  subjects,
   wildcards,
 } from '../../broker/index.js';
 import { type Clock, type Millis, messageOf, type Timers } from '../../config/index.js';
@@ -142,6 +143,8 @@ export function runFaasrmTeacher(run: FaasrmTeacherRun): RunningFaasrmTeacher {
     const batch = inbox.take(message.data, clock.monotonic());
     const mine = learner;
     if (batch === null || mine === null || !learns || lease.epoch === null) return;
+    // A hook speaks for its own host alone; NATS holds it to the subject.
+    if (message.subject !== subjects.lessons(batch.host)) return;
     for (const lesson of batch.lessons) mine.take(lesson);
     if (!mine.ready) return;
     mine.update((metrics) => {

@@ -127,7 +127,7 @@ test('lessons that are damaged, of another layout or of one who serves only teac
     slowdown: 1,
   };
   let sequence = 0;
-  const send = (changes: object, layout = FEATURE_LAYOUT): void => {
+  const send = (changes: object, layout = FEATURE_LAYOUT, on = 'host-a'): void => {
     const batch = {
       v: 1,
       host: 'host-a',
@@ -136,7 +136,7 @@ test('lessons that are damaged, of another layout or of one who serves only teac
       layout,
       lessons: [{ ...lesson, ...changes }],
     };
-    rig.other.publish(subjects.lessons('host-a'), encodeMessage(batch));
+    rig.other.publish(subjects.lessons(on), encodeMessage(batch));
   };
   const learner = start('agents-1');
   await settle();
@@ -150,6 +150,9 @@ test('lessons that are damaged, of another layout or of one who serves only teac
   send({ option: 2 });
   await settle();
   t.deepEqual([learner.lessons, learner.refused], [0, 1], 'no such option');
+  send({}, FEATURE_LAYOUT, 'host-b');
+  await settle();
+  t.is(learner.lessons, 0, 'for another host');
   send({});
   await settle();
   t.is(learner.lessons, 1);
