@@ -25,4 +25,6 @@ try {
 } catch (error) {
   if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? EXIT.ok : EXIT.usage;
   else process.exitCode = reportError(error, (text) => process.stderr.write(text));
+  // The channel to whoever started this (`npm start`) would keep both of us.
+  if (process.connected) process.disconnect();
 }

@@ -1,3 +1,4 @@
+import { fork } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -60,6 +61,12 @@ test('a kill switch that cannot be set is said, and limits are restored all the 
   const up = await gleaner([...blocked, 'up', '--for', '1']);
   t.is(up.code, 1);
   t.regex(up.err, /GLN_STATE_FOLDER/);
+});
+
+test('a start that fails ends, also where a parent keeps a channel to it, as npm start does', async (t) => {
+  const child = fork('dist/cli/main.js', ['--set', 'hook.stateDir=package.json', 'up', '--for', '1'], { silent: true });
+  t.teardown(() => child.kill('SIGKILL'));
+  t.is(await new Promise((resolve) => child.on('exit', resolve)), 1);
 });
 
 test('the command that is asked for is found behind options and their values', (t) => {
