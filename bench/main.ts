@@ -9,6 +9,7 @@ import { benchFaasrm, benchSafeguard } from './hook/safeguard.js';
 import { oomReal } from './oom/real.js';
 import { oomSimulated } from './oom/simulated.js';
 import { type BenchRow, json, table } from './report.js';
+import { benchScale } from './scale/scale.js';
 import { benchSimulator, LONGEST, SIMULATOR_BENCH } from './simulator/simulator.js';
 import { benchToy } from './toy/toy.js';
 import { benchMemory } from './worth/memory.js';
@@ -123,6 +124,7 @@ const benches: Record<string, () => Promise<BenchRow[]>> = {
       ...(values.quick ? [] : await oomReal({ calls: real, seed, policy: 'guarantee', log })),
     ];
   },
+  scale: () => benchScale({ seconds: number('seconds', 30), log }),
   concurrency: () => benchConcurrency({ log }),
   engines: () => benchEngines({ rounds: number('rounds', 7), millis: 250, log }),
   toy: async () => benchToy({ quick: values.quick, log }),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { decoder } from './codec.js';
-import { amounts, count, finite, nonNegative, sender, version } from './fields.js';
+import { count, finite, nonNegative, sender, totalAmounts, version } from './fields.js';
 
 /** Most features a local state may have, and most actions a function may take at once. */
 export const STATE_MAX = 32;
@@ -15,8 +15,8 @@ export const sumsSchema = z.object({
     .array(finite)
     .max(ACTIONS_MAX)
     .describe('Sum over members of each action in steps (horizontal, cpu, memory).'),
-  allocated: amounts.extend({ containers: nonNegative }).describe('Limits x containers, and containers.'),
-  wanted: amounts,
+  allocated: totalAmounts.extend({ containers: nonNegative }).describe('Limits x containers, and containers.'),
+  wanted: totalAmounts,
 });
 export type Sums = z.infer<typeof sumsSchema>;
 

@@ -56,6 +56,12 @@ export type Mode = z.infer<typeof modeField>;
 export const amounts = z.object({ cpu, memory });
 export type Amounts = z.infer<typeof amounts>;
 
+/** Sums of amounts over many functions or hosts: what bounds one host does not bound them. */
+export const totalAmounts = z.object({
+  cpu: nonNegative.max(Number.MAX_SAFE_INTEGER).meta({ says: 'millicores' }) as unknown as z.ZodType<Millicores>,
+  memory: nonNegative.max(Number.MAX_SAFE_INTEGER).meta({ says: 'bytes' }) as unknown as z.ZodType<Bytes>,
+});
+
 const spread = <T>(of: z.ZodType<T>) => z.object({ min: of, mean: of, max: of });
 export const spreads = z.object({ cpu: spread(cpu), memory: spread(memory) });
 export type Spreads = z.infer<typeof spreads>;

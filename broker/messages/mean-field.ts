@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { sumsSchema } from './agents-partial.js';
 import { decoder } from './codec.js';
-import { amounts, bootField, count, hostField, nonNegative, sender, sequenceField, version } from './fields.js';
+import { bootField, count, hostField, nonNegative, sender, sequenceField, totalAmounts, version } from './fields.js';
 
 /** Most hosts of either kind in one mean field; 4096 invoker hosts are about 700 KB. */
 export const HOSTS_MAX = 4096;
@@ -17,7 +17,7 @@ export const meanFieldSchema = z.object({
   ...sender,
   epoch: count.describe('Rises with each change of the publishing aggregator; a lower one is obsolete.'),
   totals: sumsSchema,
-  capacity: amounts.describe('Sum over the invoker hosts that report.'),
+  capacity: totalAmounts.describe('Sum over the invoker hosts that report.'),
   hosts: z.array(z.object({ host: hostField, occupancy: perResource, price: perResource })).max(HOSTS_MAX),
   batches: z
     .array(z.object({ host: hostField, boot: bootField, sequence: sequenceField }))

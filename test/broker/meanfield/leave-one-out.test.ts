@@ -204,3 +204,24 @@ test('the messages are as long for 110 functions as for 2', (t) => {
   t.true(Math.abs(sizes[1]![0] - sizes[0]![0]) < 100, String(sizes));
   t.true(Math.abs(sizes[1]![1] - sizes[0]![1]) < 100, String(sizes));
 });
+
+test('the sums of a cluster larger than any one host are taken by everybody', (t) => {
+  // Found by `bench -- scale`: 100,000 functions that are given a core each are more than the 65,536 cores that bound one host.
+  const one = {
+    state: [0.5],
+    actions: [0, 0, 0],
+    allocated: { cpu: 1000 as Millicores, memory: 1e9 as Bytes, containers: 1 },
+    wanted: { cpu: 1000 as Millicores, memory: 1e9 as Bytes },
+  };
+  const record = new LeaveOneOut('a', 'boot-a');
+  const sums = record.record(1, new Map(Array.from({ length: 100_000 }, (_, i) => [`/guest/f${i}`, one] as const)));
+  const partial = decodeAgentsPartial(
+    encodeMessage({ v: 1, host: 'a', boot: 'boot-a', sequence: 1, interval: 1000, sums }),
+  );
+  t.true(partial.ok);
+  const aggregator = new Aggregator({ host: 'agg', boot: 'boot-agg', step: 1000 as Millis });
+  if (partial.ok) t.is(aggregator.takePartial(partial.message, 1 as Millis), null);
+  const field = decodeMeanField(encodeMessage(aggregator.step(1 as Millis, 1)));
+  t.true(field.ok);
+  if (field.ok) t.is(field.message.totals.allocated.cpu, 100_000_000 as Millicores);
+});

@@ -1,0 +1,111 @@
+import { type ResourceManager, type RunningAgentHost, runAgentHost } from '../../agents/index.js';
+import { type Broker, decodeTarget, encodeMessage, LatencyHistogram, subjects, wildcards } from '../../broker/index.js';
+import { mebibytes, millicores, SeededRandom, systemClock, systemTimers } from '../../config/index.js';
+import { type BenchRow, row } from '../report.js';
+
+const FUNCTIONS = 1000;
+const LATENCY = new LatencyHistogram().toMessage();
+
+/** As large as a learning agent's small state: what it saw on two hosts. */
+const carrying: ResourceManager<{ seen: number; filler: string }> = {
+  name: 'carrying',
+  initialState: () => ({ seen: 0, filler: 'x'.repeat(600) }),
+  phase: () => 'managing',
+  decide: (state) => ({
+    state: { ...state, seen: state.seen + 1 },
+    decision: { cpu: millicores(1000 + state.seen), actions: [0, 0, 0] },
+  }),
+  rest: (state) => state,
+  wake: (_, rested) => rested as { seen: number; filler: string },
+};
+
+const cpu = millicores(1000);
+const memory = mebibytes(256);
+const observation = (fn: string, step: number) => ({
+  v: 1,
+  function: fn,
+  host: 'invoker-1',
+  boot: 'bench-boot',
+  step,
+  observedAt: systemClock.monotonic(),
+  span: 10_000,
+  mode: 'enforce',
+  cpuMode: 'quota',
+  activations: 20,
+  coldStarts: 0,
+  failures: 0,
+  oomKills: 0,
+  running: 0,
+  latency: LATENCY,
+  peak: { cpu: 500, memory: mebibytes(128) },
+  used: { cpu: 400, memory: mebibytes(100) },
+  throttledShare: 0,
+  user: { cpu, memory, shares: 256 },
+  granted: { cpu: { min: cpu, mean: cpu, max: cpu }, memory: { min: memory, mean: memory, max: memory } },
+  wanted: { cpu, memory },
+  containers: 1,
+  concurrency: 1,
+  control: { activations: 0, mean: 0, p99: 0 },
+});
+
+async function until(what: string, done: () => boolean): Promise<void> {
+  const end = performance.now() + 60_000;
+  while (!done()) {
+    if (performance.now() > end) throw new Error(`not within a minute: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+}
+
+/** Two agent hosts on a real nats-server with 1000 functions between them: one stops, and the other goes on with its functions and agents. */
+export async function benchHandOver(connect: (name: string) => Promise<Broker>): Promise<BenchRow[]> {
+  const hook = await connect('hook');
+  const wishes = new Map<string, number>();
+  hook.subscribe(wildcards.targets, ({ data }) => {
+    const decoded = decodeTarget(data);
+    if (decoded.ok) wishes.set(decoded.message.function, Number(decoded.message.cpu));
+  });
+  const start = async (host: string): Promise<RunningAgentHost> =>
+    runAgentHost({
+      broker: await connect(host),
+      clock: systemClock,
+      timers: systemTimers,
+      random: new SeededRandom(1),
+      manager: carrying as ResourceManager,
+      intervalMs: 10_000,
+      host,
+      resident: 2 * FUNCTIONS,
+    });
+  const names = Array.from({ length: FUNCTIONS }, (_, i) => `/guest/f${i}`);
+  let step = 0;
+  const round = async (): Promise<void> => {
+    wishes.clear();
+    step++;
+    for (const name of names) hook.publish(subjects.observation(name), encodeMessage(observation(name, step)));
+    await until('an answer for each function', () => wishes.size === FUNCTIONS);
+  };
+  const one = await start('agents-1');
+  await until('everything owned', () => one.ownedShards === 64);
+  const two = await start('agents-2');
+  for (let i = 0; i < 3; i++) await round();
+  const begun = performance.now();
+  const stopped = one.stop();
+  await until('everything taken over', () => two.ownedShards === 64);
+  const shards = performance.now() - begun;
+  await round();
+  const answered = performance.now() - begun;
+  await stopped;
+  // The fourth observation of each: 1000 + 3 where its agent came along.
+  const along = [...wishes.values()].filter((wish) => wish === 1003).length;
+  await two.stop();
+  return [
+    row('scale.hand_over', shards, 'ms', {
+      goal: '< 5000',
+      note: '1000 functions, from the stop to all 64 shards served',
+    }),
+    row('scale.hand_over_answered', answered, 'ms', {
+      goal: '< 5000',
+      note: 'until each of 1000 observations has its answer',
+    }),
+    row('scale.agents_along', along, 'of 1000', { goal: '1000', note: 'went on from where they were' }),
+  ];
+}
