@@ -35,7 +35,7 @@ import { ActionSettingsWatch, withinBounds } from './action-settings.js';
 import { Agent } from './agent.js';
 import { FEATURES } from './features.js';
 import { MeanFieldView } from './mean-field-view.js';
-import type { Decision, ResourceManager } from './resource-manager.js';
+import type { Decision, PhaseChange, ResourceManager } from './resource-manager.js';
 import { HandOver, Shards } from './sharing/index.js';
 import { SizeAdviser } from './sizing/index.js';
 
@@ -153,6 +153,7 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
   let paused = false;
   let sequence = 0;
   let targetSequence = 0;
+  let eventSequence = 0;
 
   const agentOf = (fn: string): Agent => {
     let agent = agents.get(fn);
@@ -215,6 +216,21 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
     broker.publish(subjects.agentReport(agent.fn), encodeMessage(report));
   };
 
+  /** A phase has changed: an event with its figures. */
+  const tell = (fn: string, { from, to, reason }: PhaseChange): void => {
+    const event = {
+      v: 1,
+      kind: 'lifecycle',
+      function: fn,
+      host,
+      boot,
+      sequence: ++eventSequence,
+      at: clock.wall(),
+      reason: `${from} to ${to}: ${reason}`.slice(0, 512),
+    };
+    broker.publish(subjects.event('lifecycle', fn), encodeMessage(event));
+  };
+
   const observe = (message: BrokerMessage): void => {
     const now = clock.monotonic();
     steps.begin();
@@ -239,6 +255,7 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
     try {
       const decision = agent.decide(observation, meanField.around(fn, now), random, now);
       if (agent.reward !== null) rewards.record(agent.reward);
+      for (const change of agent.transitions) tell(fn, change);
       if (!soundDecision(decision)) throw new Error('a wish is not a positive number');
       sent = !paused && !agent.paused;
       if (sent) send(agent, observation, decision, epoch);

@@ -11,7 +11,7 @@ import type {
 import type { Bytes, Micros, Millicores, Millis, Random } from '../config/index.js';
 import { DecisionLog } from './decision-log.js';
 import { localFeatures } from './features.js';
-import type { Decision, ResourceManager } from './resource-manager.js';
+import type { Decision, PhaseChange, ResourceManager } from './resource-manager.js';
 import type { Rested } from './sharing/index.js';
 
 /** Invoker hosts of one function that are remembered, the one silent for longest goes first. */
@@ -68,6 +68,8 @@ export class Agent {
   decision: Decision | null = null;
   /** Of the step that the last observation closed; null: none did. */
   reward: number | null = null;
+  /** Of the last decision. */
+  transitions: readonly PhaseChange[] = [];
   readonly log = new DecisionLog();
   features: readonly number[] = [];
   steps = 0;
@@ -97,12 +99,14 @@ export class Agent {
     this.features = localFeatures(observation, field, others);
     this.decision = null;
     this.reward = null;
+    this.transitions = [];
     this.#around = { others, price: priceOn(field, observation.host) };
     const view = { observation, features: this.features, ...this.#around, random };
-    const { state, decision, reward = Number.NaN } = this.manager.decide(this.#state, view, now);
+    const { state, decision, reward = Number.NaN, transitions = [] } = this.manager.decide(this.#state, view, now);
     this.#state = state;
     this.decision = decision;
     this.reward = Number.isFinite(reward) ? reward : null;
+    this.transitions = transitions;
     for (let i = 0; i < 3; i++) this.#actions[i] = this.#actions[i]! + decision.actions[i]!;
     return decision;
   }

@@ -1,6 +1,7 @@
 export { Agent, type Surroundings } from './agent.js';
 export * from './agent-host.js';
 export * from './autoscaling/index.js';
+export * from './aware/index.js';
 export * from './concurrency/index.js';
 export * from './ddpg/index.js';
 export * from './environment.js';
@@ -8,6 +9,7 @@ export * from './faasrm/index.js';
 export { FEATURES, localFeatures, sloPreservation } from './features.js';
 export * from './lifecycle/index.js';
 export * from './managers/index.js';
+export * from './meta/index.js';
 export * from './nn/index.js';
 export * from './ppo/index.js';
 export * from './resource-manager.js';

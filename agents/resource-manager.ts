@@ -42,6 +42,15 @@ export interface Decided<State> {
   readonly decision: Decision;
   /** Of the step that this observation closed; absent where none did, or where the manager has none. */
   readonly reward?: number;
+  /** Changes of the life-cycle phase, for people to be told of; absent where nothing changed. */
+  readonly transitions?: readonly PhaseChange[];
+}
+
+export interface PhaseChange {
+  readonly from: string;
+  readonly to: string;
+  /** With the figures that decided. */
+  readonly reason: string;
 }
 
 /**

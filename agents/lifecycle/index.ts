@@ -1,6 +1,11 @@
+export { Apprentice, type ApprenticeOptions } from './apprentice.js';
+export * from './course.js';
+export type { DemonstratedEpisode, Demonstration } from './demonstration.js';
 export * from './errors.js';
 export * from './guard.js';
 export * from './life-cycle.js';
+export { learnOffline, type OfflineJob, type OfflineResult, type OfflineSettings, offlineSettings } from './offline.js';
 export * from './record.js';
 export * from './settings.js';
+export { type SurrogateSettings, surrogateSettings } from './surrogate.js';
 export { bandAround, pooled, shareOf, type WindowFigures, windowFigures } from './window.js';

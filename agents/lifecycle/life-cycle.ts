@@ -20,7 +20,12 @@ export interface LifeCycleState {
   readonly best: number | null;
   /** Serving: what the converged agent earned. */
   readonly reference: WindowFigures | null;
+  /** How often it came back from online, worse than the fallback: each time it stays offline for twice as long. */
+  readonly demotions: number;
 }
+
+/** No longer than so many doublings. */
+const DOUBLINGS_MOST = 5;
 
 export const LIFE_CYCLE_INITIAL: LifeCycleState = {
   phase: 'initialised',
@@ -31,6 +36,7 @@ export const LIFE_CYCLE_INITIAL: LifeCycleState = {
   fallback: null,
   best: null,
   reference: null,
+  demotions: 0,
 };
 
 /** One episode that has ended. */
@@ -80,9 +86,9 @@ function moved(
   threshold: number | null,
   kept: Partial<LifeCycleState> = {},
 ): LifeCycleStep {
-  const { phase: from, episodes, fallback } = state;
+  const { phase: from, episodes, fallback, demotions } = state;
   return {
-    state: { ...LIFE_CYCLE_INITIAL, phase: to, episodes, fallback, ...kept },
+    state: { ...LIFE_CYCLE_INITIAL, phase: to, episodes, fallback, demotions, ...kept },
     transition: { from, to, episode: episodes, window, threshold, reason },
   };
 }
@@ -138,7 +144,8 @@ function offline(now: LifeCycleState, held: boolean, { window, onlineShare }: Li
   if (now.returns.length < window) return { state: now, transition: null };
   const fallback = windowFigures(now.returns);
   const state = { ...now, fallback };
-  if (held || state.estimates.length < window) return { state, transition: null };
+  const stay = window * 2 ** Math.min(state.demotions, DOUBLINGS_MOST);
+  if (held || state.inPhase < stay || state.estimates.length < window) return { state, transition: null };
   const agent = windowFigures(state.estimates);
   const threshold = shareOf(fallback.mean, onlineShare);
   if (!(agent.mean >= threshold)) return { state, transition: null };
@@ -147,16 +154,23 @@ function offline(now: LifeCycleState, held: boolean, { window, onlineShare }: Li
 }
 
 /**
+ * ONLINE → OFFLINE if the last windows all earned clearly less than the fallback.
  * ONLINE → SERVING if mean >= T_serving and deviation <= T_var, and what is published leaves open: the mean no longer moves (§1.9), and is no less
  * than the fallback's (field-notes A5-10).
  */
 function online(now: LifeCycleState, settings: LifeCycleSettings): LifeCycleStep {
-  const { spreadShare, maximum, onlineShare, patience } = settings;
+  const { spreadShare, maximum, onlineShare, offlineShare, patience } = settings;
   const windows = windowsOf(now, settings);
   const newest = windows.at(-1)!;
   const best = Math.max(newest.mean, now.best ?? Number.NEGATIVE_INFINITY);
   const state = { ...now, best };
   if (windows.length < patience) return { state, transition: null };
+  // Worse than nothing: back to watching, for longer than before (field-notes A5-10). The publication has no way back.
+  const least = state.fallback === null ? Number.NEGATIVE_INFINITY : shareOf(state.fallback.mean, offlineShare);
+  if (windows.every(({ mean }) => mean < least)) {
+    const reason = `mean ${text(newest.mean)} below ${text(least)}, ${offlineShare} of what the fallback earned, ${patience} windows`;
+    return moved(state, 'offline', reason, newest, least, { demotions: state.demotions + 1 });
+  }
   const threshold = bandAround({ ...newest, mean: best }, settings).low;
   const floor = state.fallback === null ? Number.NEGATIVE_INFINITY : shareOf(state.fallback.mean, onlineShare);
   const { low, high } = bandAround(windows[0]!, settings);
@@ -184,7 +198,7 @@ function serving(now: LifeCycleState, settings: LifeCycleSettings): LifeCycleSte
   const threshold = newest.mean > high ? high : low;
   const reason = `mean ${text(newest.mean)}, deviation ${text(newest.spread)}: outside ${text(low)} to ${text(high)} or above ${text(largest)}, ${patience} windows`;
   // Another world: what was best, and what the fallback earned, was of the old one.
-  return moved(now, 'online', reason, newest, threshold, { fallback: null });
+  return moved(now, 'online', reason, newest, threshold, { fallback: null, demotions: 0 });
 }
 
 /** An operator's `retrain`. */

@@ -35,6 +35,7 @@ const recordSchema = ({ window, patience }: LifeCycleSettings) =>
       fallback: figures.nullable(),
       best: finite.nullable(),
       reference: figures.nullable(),
+      demotions: count,
     }),
     guard: z.object({ fallbackActs: z.boolean(), steps: count }),
   });

@@ -18,6 +18,8 @@ export interface LifeCycleSettings {
   readonly onlineShare: number;
   /** online → serving: at least this share of the best window; serving → online: below it (or as far above) of what the converged agent earned. */
   readonly servingShare: number;
+  /** online → offline: each of the last windows earned less than this share of what the fallback did. Exploring costs a little, never this much. */
+  readonly offlineShare: number;
   /** T_var: largest standard deviation of a window, as a share of `maximum`. */
   readonly spreadShare: number;
   /** Largest return there can be; returns are mean rewards a step. */
@@ -38,6 +40,7 @@ export const lifeCycleSettings: LifeCycleSettings = {
   window: 10,
   onlineShare: 1,
   servingShare: 0.974,
+  offlineShare: 0.95,
   spreadShare: 0.05,
   maximum: 1,
   patience: 2,
@@ -56,7 +59,7 @@ export function checkLifeCycleSettings(settings: LifeCycleSettings): void {
     check(Number.isInteger(value) && value >= 1, `${name} ${value} is not a positive integer`);
   check(Number.isInteger(window) && window >= 2, `a window of ${window} episodes has no spread`);
   check(settings.onlineShare > 0 && settings.onlineShare <= 2, `onlineShare ${settings.onlineShare} is not in 0..2`);
-  for (const name of ['servingShare', 'spreadShare'] as const)
+  for (const name of ['servingShare', 'offlineShare', 'spreadShare'] as const)
     check(settings[name] > 0 && settings[name] < 1, `${name} ${settings[name]} is not between 0 and 1`);
   check(settings.maximum > 0 && Number.isFinite(settings.maximum), `a largest return of ${settings.maximum}`);
   check(settings.standardErrors >= 0, `standardErrors ${settings.standardErrors}`);

@@ -1,5 +1,6 @@
 import type { Logger } from '../../broker/index.js';
 import { GleanerError } from '../../config/index.js';
+import { createAware } from '../aware/index.js';
 import type { PolicyStore } from '../nn/index.js';
 import type { Cap, ResourceManager } from '../resource-manager.js';
 import type { RetrainTrigger, Trainer, TrajectoryStep } from '../simppo/index.js';
@@ -42,6 +43,12 @@ const makers = {
   'right-size': () => rightSizeManager(RIGHT_SIZE_DEFAULT),
   simppo: (settings) => createSimppo('simppo', settings),
   'single-agent': (settings) => createSimppo('single-agent', settings),
+  aware: ({ cap, preset, seed }: ManagerSettings) =>
+    createAware({
+      cap,
+      fallback: hpaVpaManager(preset === 'freyr' ? HPA_VPA_PUBLISHED : HPA_VPA_DEFAULT) as ResourceManager,
+      ...(seed === undefined ? {} : { seed }),
+    }),
 } as const satisfies Record<string, (settings: ManagerSettings) => ResourceManager>;
 
 export type ManagerName = keyof typeof makers;

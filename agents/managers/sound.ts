@@ -65,7 +65,7 @@ export function withinCaps(decision: Decision, observation: Observation, cap: Ca
 
 /** The same manager, which answers nonsense with no wish and an unchanged state, and never wishes past its cap. */
 export function guarded<State>(manager: ResourceManager<State>, cap: Cap): ResourceManager<State> {
-  const { retrain } = manager;
+  const { retrain, rest, wake } = manager;
   return {
     name: manager.name,
     initialState: (fn) => manager.initialState(fn),
@@ -73,10 +73,14 @@ export function guarded<State>(manager: ResourceManager<State>, cap: Cap): Resou
       if (!Number.isFinite(now) || !isSound(view.observation)) return { state, decision: NO_WISH };
       const result = manager.decide(state, view, now);
       const decision = withinCaps(result.decision, view.observation, cap);
-      const { state: next, reward } = result;
-      return reward === undefined ? { state: next, decision } : { state: next, decision, reward };
+      return { ...result, decision };
     },
     phase: (state) => manager.phase(state),
+    // What a manager cannot do stays absent.
+    ...(rest === undefined ? {} : { rest: (state: State, now: Millis) => rest.call(manager, state, now) }),
+    ...(wake === undefined
+      ? {}
+      : { wake: (fn: string, rested: unknown, now: Millis) => wake.call(manager, fn, rested, now) }),
     ...(retrain === undefined ? {} : { retrain: (state: State) => retrain.call(manager, state) }),
   };
 }

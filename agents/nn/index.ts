@@ -17,7 +17,9 @@ export { PolicyStore, packCheckpoint, unpackCheckpoint } from './checkpoint/stor
 export * from './engine.js';
 export * from './engines.js';
 export * from './errors.js';
+export { adamStep, clipScale, sumOfSquares } from './js/adam.js';
 export { JsEngine } from './js/engine.js';
+export { JsNetwork } from './js/network.js';
 export * from './option-scoring.js';
 export * from './shape.js';
 export { SimdEngine } from './simd/engine.js';

@@ -1,6 +1,7 @@
 export {
   apply,
   type Bounds as ActionBounds,
+  boundsOf as actionBoundsOf,
   directionsOf,
   executed,
   granted,

@@ -12,6 +12,7 @@ export const managers = [
   'right-size',
   'simppo',
   'single-agent',
+  'aware',
 ] as const;
 
 export const agentsSchema = section('The agent host: one resource manager per function.', {

@@ -21,6 +21,7 @@ const small = {
   ...lifeCycleSettings,
   window: 2,
   servingShare: 0.75,
+  offlineShare: 0.5,
   spreadShare: 0.125,
   onlineShare: 1,
   standardErrors: 0,
@@ -148,6 +149,38 @@ test('serving remembers what the converged agent earned: the two windows that ag
   const { state } = play(online, [0.25, 0.25, 0.5, 0.5, 0.5, 0.5].map(earned));
   t.is(state.phase, 'serving');
   t.deepEqual(state.reference, { mean: 0.5, spread: 0, episodes: 4 });
+});
+
+const demotes: [string, number[], boolean][] = [
+  ['two windows below half of what the fallback earned', [0.24, 0.25, 0.24, 0.25], true],
+  ['a mean equal to half of it is not below', [0.25, 0.25, 0.25, 0.25], false],
+  ['one window is not enough', [0.1, 0.1, 0.5], false],
+  ['both must be below', [0.1, 0.1, 0.5, 0.5], false],
+];
+for (const [title, returns, goes] of demotes)
+  test(`online to offline: ${title}`, (t) => {
+    const learnt: LifeCycleState = { ...online, fallback: { mean: 0.5, spread: 0, episodes: 2 } };
+    const { state } = play(learnt, returns.map(earned));
+    t.is(state.phase === 'offline', goes);
+    t.is(state.demotions, goes ? 1 : 0);
+  });
+
+test('online to offline: without a fallback that was ever measured here, never', (t) => {
+  t.not(play(online, Array(8).fill(earned(0))).state.phase, 'offline');
+});
+
+test('who came back stays offline for twice as long, at most 32 times; another world forgets it', (t) => {
+  const needs = (demotions: number): number => {
+    let state: LifeCycleState = { ...offline, demotions };
+    let episodes = 0;
+    while (state.phase === 'offline' && episodes < 1000) {
+      episodes++;
+      state = endEpisode(state, both(0.5, 0.5), LEARNED_FIRST, small).state;
+    }
+    return episodes;
+  };
+  t.deepEqual([0, 1, 2, 9].map(needs), [2, 4, 8, 64]);
+  t.is(play({ ...serving, demotions: 3 }, [0.1, 0.1, 0.1, 0.1].map(earned)).state.demotions, 0);
 });
 
 const trips: [string, number[], boolean][] = [

@@ -102,8 +102,9 @@ for (const name of managerNames) {
         t.deepEqual(manager.decide(state, view, now as Millis), result, 'the same input gives the same answer');
         state = frozen(result.state);
       }
-      const learns = name === 'simppo' || name === 'single-agent';
-      t.is(manager.phase(state), learns ? 'serving' : 'managing');
+      const phases: Record<string, string> = { simppo: 'serving', 'single-agent': 'serving', aware: 'offline' };
+      const learns = Object.hasOwn(phases, name);
+      t.is(manager.phase(state), phases[name] ?? 'managing');
       t.is(manager.retrain !== undefined, learns);
     },
     { numRuns: 60 },

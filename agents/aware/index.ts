@@ -1,0 +1,2 @@
+export { createAware } from './make.js';
+export { AwareManager, type AwareOptions, type AwareState } from './manager.js';

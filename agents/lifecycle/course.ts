@@ -1,0 +1,80 @@
+import { GUARD_INITIAL, type GuardState, guardStep } from './guard.js';
+import {
+  agentActs,
+  beginEpisode,
+  endEpisode,
+  LIFE_CYCLE_INITIAL,
+  type LifeCyclePhase,
+  type LifeCycleState,
+  type LifeCycleTransition,
+  type LifeCycleWish,
+} from './life-cycle.js';
+import type { LifeCycleSettings } from './settings.js';
+
+/** A life cycle with the episode that is running. */
+export interface CourseState {
+  readonly life: LifeCycleState;
+  readonly guard: GuardState;
+  /** Of the running episode: steps with arrivals and the sum of their rewards. */
+  readonly steps: number;
+  readonly sum: number;
+}
+
+export const COURSE_INITIAL: CourseState = { life: LIFE_CYCLE_INITIAL, guard: GUARD_INITIAL, steps: 0, sum: 0 };
+
+/** What came of the last step. */
+export interface Outcome {
+  readonly reward: number;
+  readonly sloPreservation: number;
+  readonly arrivals: boolean;
+}
+
+export interface CourseStep {
+  readonly state: CourseState;
+  /** In their order; most often none. */
+  readonly transitions: readonly LifeCycleTransition[];
+  /** An episode has ended with this step. */
+  readonly ended: boolean;
+}
+
+/** Who takes the next step. */
+export const actorOf = ({ life, guard }: CourseState): 'agent' | 'fallback' =>
+  agentActs(life.phase) && !(life.phase === 'online' && guard.fallbackActs) ? 'agent' : 'fallback';
+
+export const phaseOf = ({ life }: CourseState): LifeCyclePhase => life.phase;
+
+/** At the start, and wherever the operator's wish may have changed. */
+export function beginCourse(state: CourseState, wish: LifeCycleWish): CourseStep {
+  const { state: life, transition } = beginEpisode(state.life, wish);
+  return { state: entered(state, life), transitions: transition === null ? [] : [transition], ended: false };
+}
+
+/** After each step: guard, and the life cycle where an episode is full. `estimate` is asked for then, offline. */
+export function courseStep(
+  state: CourseState,
+  outcome: Outcome,
+  estimate: () => number | null,
+  wish: LifeCycleWish,
+  settings: LifeCycleSettings,
+): CourseStep {
+  const guard = state.life.phase === 'online' ? guardStep(state.guard, outcome, settings.guard) : GUARD_INITIAL;
+  if (!outcome.arrivals || !Number.isFinite(outcome.reward))
+    return { state: { ...state, guard }, transitions: [], ended: false };
+  const steps = state.steps + 1;
+  const sum = state.sum + outcome.reward;
+  if (steps < settings.episodeSteps) return { state: { ...state, guard, steps, sum }, transitions: [], ended: false };
+  const episode = {
+    earned: sum / steps,
+    estimate: state.life.phase === 'offline' ? estimate() : null,
+    arrivals: steps,
+  };
+  const end = endEpisode(state.life, episode, wish, settings);
+  const begin = beginEpisode(end.state, wish);
+  const transitions = [end.transition, begin.transition].filter((one) => one !== null);
+  return { state: { ...entered({ ...state, guard }, begin.state), steps: 0, sum: 0 }, transitions, ended: true };
+}
+
+/** A new phase begins with a guard that knows nothing, and an episode of its own. */
+function entered(state: CourseState, life: LifeCycleState): CourseState {
+  return life.phase === state.life.phase ? { ...state, life } : { life, guard: GUARD_INITIAL, steps: 0, sum: 0 };
+}

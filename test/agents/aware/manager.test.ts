@@ -1,0 +1,170 @@
+import test from 'ava';
+import {
+  AwareManager,
+  type AwareState,
+  createManager,
+  defaultEngine,
+  HPA_VPA_DEFAULT,
+  hpaVpaManager,
+  lifeCycleSettings,
+  type PhaseChange,
+  type ResourceManager,
+  settingsOf,
+  type View,
+} from '../../../agents/index.js';
+import type { Observation } from '../../../broker/index.js';
+import { type Millicores, type Millis, mebibytes, SeededRandom } from '../../../config/index.js';
+import { amounts, granted, observation } from '../observations.js';
+
+const cap = { cpu: 4000 as Millicores, memory: mebibytes(1024) };
+/** A fallback that always wishes for 700 millicores. */
+const steady: ResourceManager<null> = {
+  name: 'steady',
+  initialState: () => null,
+  phase: () => 'managing',
+  decide: () => ({ state: null, decision: { cpu: 700 as Millicores, actions: [0, 0, 0] } }),
+};
+const engine = defaultEngine(() => {});
+const short = { ...lifeCycleSettings, episodeSteps: 4, window: 2 };
+
+function manager(options: { wish?: { bootstrap: boolean; heldOffline: boolean }; fallback?: ResourceManager } = {}) {
+  return new AwareManager({
+    fallback: options.fallback ?? (steady as ResourceManager),
+    settings: settingsOf('simppo'),
+    lifeCycle: short,
+    wish: () => options.wish ?? { bootstrap: true, heldOffline: false },
+    engine,
+    cap,
+    seed: 1,
+    start: () => null,
+    resident: 2,
+  });
+}
+
+/** Until a phase changes: one observation every 10 s, what was wished being in force; SLO kept as `good` says. */
+function play(
+  under: AwareManager,
+  from: AwareState,
+  steps: number,
+  { good = true, activations = 20, start = 0 }: { good?: boolean; activations?: number; start?: number } = {},
+) {
+  const random = new SeededRandom(1);
+  let state = from;
+  let cpu = 1000;
+  const decided: number[] = [];
+  const changes: PhaseChange[] = [];
+  for (let i = 1; i <= steps && changes.length === 0; i++) {
+    const seen: Partial<Observation> = {
+      activations,
+      granted: granted(cpu, 256),
+      used: amounts(400, 100),
+      peak: amounts(500, 128),
+      slo: (good ? 200 : 10) as Millis,
+    };
+    const view: View = {
+      observation: observation(seen),
+      features: [0.4, 1, 0.1, 0, 0.1, 0.2],
+      others: null,
+      price: null,
+      random,
+    };
+    const { state: next, decision, transitions = [] } = under.decide(state, view, ((start + i) * 10_000) as Millis);
+    state = next;
+    cpu = decision.cpu ?? cpu;
+    decided.push(cpu);
+    changes.push(...transitions);
+  }
+  return { state, decided, changes };
+}
+
+test('offline the fallback acts, whatever the agent would do', (t) => {
+  const under = manager({ wish: { bootstrap: true, heldOffline: true } });
+  const { state, decided, changes } = play(under, under.initialState('/_/f'), 24);
+  t.is(under.phase(state), 'offline');
+  t.deepEqual(new Set(decided), new Set([700]));
+  t.deepEqual(changes, []);
+});
+
+test('without bootstrapping the agent acts from the first step on, and three low steps give the next to the fallback', (t) => {
+  const under = manager({ wish: { bootstrap: false, heldOffline: false } });
+  const first = play(under, under.initialState('/_/f'), 1, { good: false });
+  t.is(under.phase(first.state), 'online');
+  // The first observation closes no step: the guard has seen nothing yet.
+  const second = play(under, first.state, 2, { good: false, start: 1 });
+  t.is(under.phase(second.state), 'online');
+  const third = play(under, second.state, 1, { good: false, start: 3 });
+  t.is(under.phase(third.state), 'guarded');
+  t.deepEqual(third.decided, [700]);
+});
+
+test('steps without activations are not judged: an episode does not end by them, and the guard does not move', (t) => {
+  const under = manager({ wish: { bootstrap: false, heldOffline: false } });
+  const { state } = play(under, under.initialState('/_/f'), 50, { activations: 0, good: false });
+  t.is(state.course.life.episodes, 0);
+  t.is(under.phase(state), 'online');
+});
+
+test('offline to online: once the estimate over a window is as good, told with its figures', (t) => {
+  const under = manager();
+  const { state, changes } = play(under, under.initialState('/_/f'), 400);
+  // Everything earns the same here, so the estimate comes to what the fallback earns; when is the surrogate's affair.
+  t.true(changes.length > 0, under.phase(state));
+  t.is(changes[0]!.from, 'offline');
+  t.is(changes[0]!.to, 'online');
+  t.regex(changes[0]!.reason, /estimate -?\d+\.\d+ reaches -?\d+\.\d+/);
+});
+
+test('at rest and awake again in another manager, a function goes on where it was, with its weights', (t) => {
+  const under = manager({ wish: { bootstrap: false, heldOffline: false } });
+  const { state } = play(under, under.initialState('/_/f'), 10);
+  const rested = JSON.parse(JSON.stringify(under.rest(state)));
+  const other = manager({ wish: { bootstrap: false, heldOffline: false } });
+  const woken = other.wake('/_/f', rested);
+  t.truthy(woken);
+  t.deepEqual(woken!.course.life, state.course.life);
+  t.deepEqual(other.rest(woken!), under.rest(state));
+});
+
+test('what was at rest is refused when it is damaged, foreign, or of other networks', (t) => {
+  const under = manager();
+  const { state } = play(under, under.initialState('/_/f'), 3);
+  const rested = under.rest(state) as { life: string; actor: string; critic: string };
+  t.is(under.wake('/_/other', rested), null, 'another function’s');
+  t.is(under.wake('/_/f', { ...rested, actor: 'AAAA' }), null);
+  t.is(under.wake('/_/f', { ...rested, life: '{}' }), null);
+  t.is(under.wake('/_/f', null), null);
+  const nan = Buffer.from(new Float32Array([Number.NaN]).buffer).toString('base64');
+  t.is(under.wake('/_/f', { ...rested, actor: nan + rested.actor.slice(nan.length) }), null);
+});
+
+test('an agent whose weights are no longer here does not act: its function is watched again', (t) => {
+  const under = manager({ wish: { bootstrap: true, heldOffline: false } });
+  const online = play(under, under.initialState('/_/f'), 400).state;
+  t.not(under.phase(online), 'offline');
+  // Two others take the places that there are.
+  for (const fn of ['/_/g', '/_/h']) play(under, under.initialState(fn), 1);
+  const { state, decided } = play(under, online, 1, { start: 400 });
+  t.is(under.phase(state), 'offline');
+  t.deepEqual(decided, [700]);
+});
+
+test('told to retrain, it goes online from serving and stays where it is otherwise', (t) => {
+  const under = manager();
+  const initial = under.initialState('/_/f');
+  t.is(under.phase(under.retrain(initial)), 'offline');
+  const serving = {
+    ...initial,
+    course: { ...initial.course, life: { ...initial.course.life, phase: 'serving' as const } },
+  };
+  t.is(under.phase(under.retrain(serving)), 'online');
+});
+
+test('by name: on the shipped policy, with HPA and VPA as its fallback; guarded as every manager, and what is guarded still rests', (t) => {
+  const named = createManager('aware', { cap });
+  t.is(named.name, 'aware');
+  t.is(named.phase(named.initialState('/_/f')), 'offline');
+  t.is(typeof named.rest, 'function');
+  t.is(typeof named.wake, 'function');
+  t.is(createManager('hpa-vpa', { cap }).rest, undefined);
+  t.is(hpaVpaManager(HPA_VPA_DEFAULT).name, 'hpa-vpa');
+});
