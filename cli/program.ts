@@ -25,6 +25,7 @@ import { addStatus } from './commands/status.js';
 import { addSupportBundle } from './commands/support-bundle.js';
 import { addTop } from './commands/top.js';
 import { addTrain } from './commands/train.js';
+import { addTrainMeta } from './commands/train-meta.js';
 import { addUp } from './commands/up.js';
 
 /** `gleaner` with all its commands. */
@@ -51,6 +52,7 @@ export const gleanerProgram = (): Command =>
     addCompare,
     addReproduce,
     addTrain,
+    addTrainMeta,
     addEngines,
     addConfig,
     addNatsConfig,

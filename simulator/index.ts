@@ -1,4 +1,5 @@
 export * from './autoscaling/index.js';
+export * from './aware/index.js';
 export * from './cluster/index.js';
 export * from './compare/index.js';
 export * from './concurrency/index.js';

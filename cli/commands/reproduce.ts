@@ -5,6 +5,7 @@ import { concurrencyStudy, sizingStudy, studyVerdicts } from '../../simulator/in
 import { EXIT } from '../exit.js';
 import { json, processScreen } from '../output.js';
 import { stderrProgress } from '../progress.js';
+import { reproduceAware } from '../reproduce/aware-study.js';
 import { concurrencyReport } from '../reproduce/concurrency.js';
 import { faasrmMisses, faasrmReport } from '../reproduce/faasrm.js';
 import { FAASRM_QUICK_SEEDS, FAASRM_SEEDS, runFaasrm } from '../reproduce/faasrm-run.js';
@@ -184,5 +185,16 @@ export function addReproduce(program: Command): void {
       const { quick, seeds } = options;
       const command = `gleaner reproduce simppo${quick ? ' --quick' : ''}${seeds ? ` --seeds ${seeds}` : ''}`;
       deliver('simppo', reproduceSimppo(options, command), options);
+    });
+  addStudy(
+    reproduce,
+    'aware',
+    "AWARE's life cycle and meta-learner on the held-out applications, beside TL, TL+, HPA+VPA, KPA and behaviour cloning; exits with 1 where a goal is missed",
+  )
+    .option('--meta <folder>', 'another meta-learner than the shipped one')
+    .action((options: ReproduceOptions & { readonly meta?: string }) => {
+      const { quick, meta } = options;
+      const command = `gleaner reproduce aware${quick ? ' --quick' : ''}${meta === undefined ? '' : ` --meta ${meta}`}`;
+      deliver('aware', reproduceAware(quick, meta, command), options);
     });
 }

@@ -1,0 +1,11 @@
+export * from './allocation.js';
+export * from './demand.js';
+export * from './features.js';
+export * from './meta-training.js';
+export * from './pupil.js';
+export * from './rule-based.js';
+export * from './study.js';
+export * from './system.js';
+export { trainInThread } from './train-in-thread.js';
+export { appsOf, type TrainingRequest } from './training-thread.js';
+export * from './transfer.js';

@@ -1,0 +1,185 @@
+import {
+  COURSE_INITIAL,
+  type CourseState,
+  type Engine,
+  LIFE_CYCLE_INITIAL,
+  lifeCycleSettings,
+  type MetaLearner,
+  windowFigures,
+} from '../../agents/index.js';
+import type { AwareApp } from '../workload/aware.js';
+import { type Condition, type Demand, demandOf } from './demand.js';
+import { AwarePupil, carefulPpo, controlledEpisode, type EpisodeRecord, pupilPpo } from './pupil.js';
+import { type Controller, hpaVpaController, kpaController, type Tuning, tuned } from './rule-based.js';
+import { AwareSystem, type Sight } from './system.js';
+
+/** How a paired run is played: the same application, calls and seeds for all contenders. */
+export interface Paired {
+  readonly app: AwareApp;
+  readonly seed: number;
+}
+
+export const CONTENDERS = [
+  'fixed',
+  'kpa',
+  'hpa-vpa',
+  'clone',
+  'scratch',
+  'bootstrap',
+  'tl',
+  'tl-plus',
+  'aware-online',
+  'aware',
+] as const;
+export type AwareContender = (typeof CONTENDERS)[number];
+
+export interface StudyTools {
+  readonly engine: Engine;
+  readonly meta: MetaLearner;
+}
+
+/** Seeds of the calls that HPA and VPA are tuned on: none that is played. */
+const TUNING_SEED = 1_000_003;
+
+/** Of each demand and seed, once: it is asked for by every contender of a pair. */
+const tunings = new Map<string, Tuning>();
+
+export function tuningOf({ app, seed }: Paired, condition: Condition = {}): Tuning {
+  const key = `${app.id} ${seed} ${condition.grown ?? ''} ${condition.callsPerDay ?? ''}`;
+  let tuning = tunings.get(key);
+  if (tuning === undefined) {
+    tuning = tuned(demandOf(app, condition), TUNING_SEED + seed);
+    tunings.set(key, tuning);
+  }
+  return tuning;
+}
+
+export function ruleEpisodes(demand: Demand, controller: Controller, episodes: number, seed: number): EpisodeRecord[] {
+  const system = new AwareSystem(demand, seed);
+  let sight: Sight | null = null;
+  return Array.from({ length: episodes }, () => {
+    const episode = controlledEpisode(system, controller, sight);
+    sight = episode.sight;
+    return episode.record;
+  });
+}
+
+export function ruleBased(name: 'fixed' | 'kpa' | 'hpa-vpa', paired: Paired, episodes: number): EpisodeRecord[] {
+  const demand = demandOf(paired.app);
+  const controllers: Record<typeof name, () => Controller> = {
+    fixed: () => ({ decide: ({ allocation }) => allocation }),
+    kpa: () => kpaController(demand),
+    'hpa-vpa': () => hpaVpaController(demand, tuningOf(paired)),
+  };
+  return ruleEpisodes(demand, controllers[name](), episodes, paired.seed);
+}
+
+/** What a converged agent's life cycle says: it serves, and this is what it earned. */
+export function servingCourse(records: readonly EpisodeRecord[]): CourseState {
+  const reference = windowFigures(records.slice(-2 * lifeCycleSettings.window).map(({ earned }) => earned));
+  return { ...COURSE_INITIAL, life: { ...LIFE_CYCLE_INITIAL, phase: 'serving', reference } };
+}
+
+/** A learning contender on a new workload; `source`: what TL and TL+ were trained on before. */
+export function pupilFor(
+  name: Exclude<AwareContender, 'fixed' | 'kpa' | 'hpa-vpa' | 'clone'>,
+  { engine, meta }: StudyTools,
+  paired: Paired,
+  source: AwarePupil | null,
+): AwarePupil {
+  const demand = demandOf(paired.app);
+  const withMeta = name === 'aware' || name === 'aware-online';
+  const guided = name === 'aware' || name === 'bootstrap';
+  return new AwarePupil({
+    engine,
+    course: guided ? 'life-cycle' : 'online',
+    seed: paired.seed,
+    ppo: withMeta || name === 'bootstrap' ? carefulPpo : pupilPpo,
+    start: withMeta ? meta.base : source === null ? null : source.apprentice.agent.export(),
+    encoder: withMeta ? meta.encoder : null,
+    transfer: name === 'tl-plus',
+    fallback: hpaVpaController(demand, tuningOf(paired)),
+  });
+}
+
+export function playPupil(pupil: AwarePupil, system: AwareSystem, episodes: number): EpisodeRecord[] {
+  return Array.from({ length: episodes }, () => pupil.episode(system));
+}
+
+/** TL's and TL+'s beginning: an agent that has learnt one workload from nothing. */
+export function trainedOn(
+  { engine }: StudyTools,
+  app: AwareApp,
+  transfer: boolean,
+  episodes: number,
+  seed: number,
+): { readonly pupil: AwarePupil; readonly earned: number } {
+  const demand = demandOf(app);
+  const pupil = new AwarePupil({
+    engine,
+    course: 'online',
+    seed,
+    ppo: pupilPpo,
+    start: null,
+    encoder: null,
+    transfer,
+    fallback: { decide: ({ allocation }) => allocation },
+  });
+  const records = playPupil(pupil, new AwareSystem(demand, seed), episodes);
+  return { pupil, earned: meanOfRecords(records.slice(-20), 'earned') };
+}
+
+/** Behaviour cloning alone: what the fallback did, learnt from its first episodes, and never anything more. */
+export function cloneEpisodes(tools: StudyTools, paired: Paired, watched: number, episodes: number): EpisodeRecord[] {
+  const demand = demandOf(paired.app);
+  const system = new AwareSystem(demand, paired.seed);
+  const teacher = new AwarePupil({
+    engine: tools.engine,
+    course: 'life-cycle',
+    seed: paired.seed,
+    ppo: pupilPpo,
+    start: null,
+    encoder: null,
+    transfer: false,
+    fallback: hpaVpaController(demand, tuningOf(paired)),
+    cloneOnly: true,
+  });
+  const first = playPupil(teacher, system, watched);
+  const pupil = new AwarePupil({
+    engine: tools.engine,
+    course: 'serving',
+    seed: paired.seed,
+    ppo: pupilPpo,
+    start: teacher.apprentice.agent.export(),
+    encoder: null,
+    transfer: false,
+    fallback: { decide: ({ allocation }) => allocation },
+  });
+  const rest = playPupil(pupil, system, episodes - watched);
+  teacher.dispose();
+  pupil.dispose();
+  return [...first, ...rest];
+}
+
+export type RecordFigure = 'earned' | 'missed' | 'preservation' | 'cpu' | 'memory';
+
+export const meanOfRecords = (records: readonly EpisodeRecord[], figure: RecordFigure): number =>
+  records.reduce((sum, record) => sum + record[figure], 0) / Math.max(1, records.length);
+
+/** Episodes of a moving mean: the life cycle's window. */
+const WINDOW = lifeCycleSettings.window;
+
+/** Best mean of ten episodes in a row. */
+export function bestWindow(records: readonly EpisodeRecord[]): number {
+  let best = Number.NEGATIVE_INFINITY;
+  for (let end = WINDOW; end <= records.length; end++)
+    best = Math.max(best, meanOfRecords(records.slice(end - WINDOW, end), 'earned'));
+  return best;
+}
+
+/** Episodes until the mean of ten in a row first reaches a level; null: never in these. Ten at the least. */
+export function episodesToReach(records: readonly EpisodeRecord[], level: number): number | null {
+  for (let end = WINDOW; end <= records.length; end++)
+    if (meanOfRecords(records.slice(end - WINDOW, end), 'earned') >= level) return end;
+  return null;
+}
