@@ -86,7 +86,7 @@ export class Farm {
     this.#generation++;
   }
 
-  /** Open loop at a steady rate on random idle containers, until `signal`; resolves when all have been answered. */
+  /** Open loop at a steady rate on idle containers of random functions, until `signal`; resolves when all have been answered. */
   async load(perSecond: number, runMillis: () => number, signal: AbortSignal): Promise<LoadResult> {
     const begun = performance.now();
     const open = new Set<Promise<void>>();
@@ -126,11 +126,12 @@ export class Farm {
     return result;
   }
 
+  /** Of a random function the first container that is idle, as an invoker takes the one used last. */
   #idle(): Container | null {
     const all = this.#containers;
     for (let tries = 0; tries < 20; tries++) {
-      const container = all[this.#random.below(all.length)]!;
-      if (!container.busy) return container;
+      for (let slot = this.#random.below(this.#functions); slot < all.length; slot += this.#functions)
+        if (!all[slot]!.busy) return all[slot]!;
     }
     return null;
   }

@@ -78,6 +78,8 @@ export class Container {
   waiting = -1;
   ended = false;
   readonly sample: UsageSample = emptySample();
+  /** When its memory was last read although nothing ran in it. */
+  idleReadAt = Number.NEGATIVE_INFINITY;
   /** The CPU counter as it was last read at an activation's end, us, and when. */
   cpuCounter = -1;
   cpuCounterAt = Number.NEGATIVE_INFINITY;

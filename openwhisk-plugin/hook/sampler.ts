@@ -19,6 +19,8 @@ export type SamplerStep = (typeof SAMPLER_STEPS)[number];
 
 /** Containers are sampled in turns, so that many of them never make one long pause. */
 const SLICES = 4;
+/** How old a reading of an idle container's memory may be: two thousand of them are not to be read every few seconds. */
+const IDLE_MILLIS = 30_000;
 /** How often the host's memory is looked at, for loans. */
 const HEADROOM_MILLIS = 1000;
 
@@ -148,8 +150,7 @@ export class Sampler {
   }
 
   #compare(container: Container): void {
-    // Idle containers are only looked at here: what they keep in use counts for the headroom.
-    if (container.running === 0) container.sample.workingSet = Math.max(0, container.probe.workingSet()) as Bytes;
+    if (container.running === 0) this.#readIdle(container);
     const { handle, revision } = container;
     // Modes that write nothing repair nothing.
     if (!this.#mayWrite() || container.ended || container.memoryBusy || revision === null || !revision.fn.enforced)
@@ -171,6 +172,14 @@ export class Sampler {
       container: container.info.id.slice(0, 64),
       reason: 'changed_outside',
     });
+  }
+
+  /** Idle containers are looked at here alone: what they keep in use counts for the headroom. Where nothing runs it hardly changes. */
+  #readIdle(container: Container): void {
+    const now = this.#parts.clock.monotonic();
+    if (now - Math.max(container.idleReadAt, container.cpuCounterAt) < IDLE_MILLIS) return;
+    container.idleReadAt = now;
+    container.sample.workingSet = Math.max(0, container.probe.workingSet()) as Bytes;
   }
 
   /** What could not be given back when it was due is tried again while idle: a refused quota, a memory limit that was in use. */
