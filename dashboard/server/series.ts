@@ -1,17 +1,23 @@
 import type { Columns } from '../wire.js';
 
-/** Rows of numbers in a ring of fixed size, the first the time in seconds; what is unknown is NaN inside and null outside. */
+/** Rows that a series begins with room for. */
+const FIRST_ROOM = 8;
+
+/** Rows of numbers in a ring that grows up to a fixed size (most functions are called a few times and never again), the first the time in seconds; what is unknown is NaN inside and null outside. */
 export class Series<K extends string> {
   readonly #columns: readonly K[];
-  readonly #values: Float64Array;
+  #values: Float64Array;
   readonly #capacity: number;
+  /** Rows in the ring as it is now; it wraps only when this is the capacity. */
+  #room: number;
   #next = 0;
   #length = 0;
 
   constructor(columns: readonly K[], capacity: number) {
     this.#columns = columns;
     this.#capacity = capacity;
-    this.#values = new Float64Array(columns.length * capacity);
+    this.#room = Math.min(FIRST_ROOM, capacity);
+    this.#values = new Float64Array(columns.length * this.#room);
   }
 
   get length(): number {
@@ -20,14 +26,23 @@ export class Series<K extends string> {
 
   push(row: Readonly<Partial<Record<K, number | null | undefined>>>): void {
     const width = this.#columns.length;
+    if (this.#length === this.#room && this.#room < this.#capacity) this.#grow(width);
     const start = this.#next * width;
     for (let i = 0; i < width; i++) this.#values[start + i] = row[this.#columns[i]!] ?? Number.NaN;
-    this.#next = (this.#next + 1) % this.#capacity;
-    this.#length = Math.min(this.#length + 1, this.#capacity);
+    this.#next = (this.#next + 1) % this.#room;
+    this.#length = Math.min(this.#length + 1, this.#room);
+  }
+
+  #grow(width: number): void {
+    this.#room = Math.min(this.#capacity, this.#room * 2);
+    const values = new Float64Array(width * this.#room);
+    values.set(this.#values);
+    this.#values = values;
+    this.#next = this.#length;
   }
 
   #row(age: number): number {
-    return ((this.#next - 1 - age + 2 * this.#capacity) % this.#capacity) * this.#columns.length;
+    return ((this.#next - 1 - age + 2 * this.#room) % this.#room) * this.#columns.length;
   }
 
   /** The newest row; null: none. */
