@@ -133,6 +133,23 @@ function functionTable(store: PieceStore, size: StudySize): string[] {
   ];
 }
 
+/** From so many violations on a function is called given up. */
+const GIVEN_UP = 0.9;
+
+function givenUp(store: PieceStore, size: StudySize): string[] {
+  const scores = scoresOf(store, 'simppo', CONTENDED, size);
+  if (scores.length === 0) return [];
+  const names = scores[0]!.score.functions.flatMap(({ name }, i) =>
+    scores.reduce((sum, { score }) => sum + score.functions[i]!.violations, 0) / scores.length >= GIVEN_UP
+      ? [name]
+      : [],
+  );
+  const who = names.length === 0 ? 'no function' : names.join(', ');
+  return [
+    `Given up by its own agent (violations of ${100 * GIVEN_UP} % and more): ${who}. Where needing much is charged by share, a small full container can pay better; means over functions do not show it.`,
+  ];
+}
+
 /** docs/results/simppo-autoscaling.md: what came of `command`. Every figure is read from the pieces. */
 export function simppoReport(store: PieceStore, size: StudySize, command: string): string {
   const { functions, episodes, steps, judged, judgedSteps, seeds } = size;
@@ -163,9 +180,14 @@ export function simppoReport(store: PieceStore, size: StudySize, command: string
     '',
     ...functionTable(store, size),
     '',
+    ...givenUp(store, size),
+    '',
     `## Load ${PUBLISHED.load}: p99 against isolated agents`,
     '',
     ...publishedTable(store, size),
+    '',
+    'Isolated agents have all cores for one function and pay no price, so their p99 lies far below the SLO. In company the same policy is charged for what it holds; below the SLO a shorter p99 earns nothing, so it is given up for',
+    'less to hold. A degradation against isolation is then no violation: those are in the second table. Where a published figure is missed, this is why.',
     '',
     ...p99Table(store, size),
     '',
