@@ -33,6 +33,7 @@ import {
 } from '../config/index.js';
 import { ActionSettingsWatch, withinBounds } from './action-settings.js';
 import { Agent } from './agent.js';
+import { type LimitSearch, TunerDesk, type TunerSettings } from './concurrency/index.js';
 import { FEATURES } from './features.js';
 import { MeanFieldView } from './mean-field-view.js';
 import type { Decision, PhaseChange, ResourceManager } from './resource-manager.js';
@@ -57,6 +58,8 @@ export interface AgentHostRun {
   readonly version?: string;
   /** Agents kept in memory; the one silent for longest goes first, and rests until its function is seen again. */
   readonly resident?: number;
+  /** Tunes actions' concurrency limits; absent: off. */
+  readonly concurrency?: { readonly search: LimitSearch; readonly settings: TunerSettings };
   /** Share of decisions reported on `agent.<fn>`. */
   readonly reportShare?: number;
   readonly logger?: Logger;
@@ -123,6 +126,16 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
   const handOver = new HandOver({ objects: broker.objects(objectStores.policies), agents, clock, timers, logger });
   const adviser = new SizeAdviser(run.resident ?? 1000);
   const owners = new ActionSettingsWatch(broker, logger);
+  const tuner =
+    run.concurrency === undefined
+      ? null
+      : new TunerDesk({
+          ...run.concurrency,
+          store: broker.objects(objectStores.policies),
+          random,
+          functions: run.resident ?? 1000,
+          logger,
+        });
   const counts: AgentHostCounts = { observations: 0, targets: 0, elsewhere: 0, wrongSubject: 0, failedDecisions: 0 };
   const refused =
     (what: string) =>
@@ -263,6 +276,7 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
       counts.failedDecisions++;
       if (counts.failedDecisions === 1) logger.error({ function: fn, error: messageOf(error) }, 'no decision');
     }
+    tuner?.observe(observation, owners.of(fn)?.concurrency, paused || agent.paused ? 'paused' : agent.phase, now);
     agent.remember(clock.wall(), sent);
     handOver.decided(agent);
     steps.ended('observe');
@@ -334,6 +348,10 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
       total: adviser.functions,
       hosts: adviser.hosts(),
       functions: adviser.advice(clock.monotonic(), offset, limit),
+    }),
+    concurrency: ({ offset, limit }) => ({
+      total: tuner?.functions ?? 0,
+      functions: tuner?.tuned(offset, limit) ?? [],
     }),
     explain: ({ function: fn }) => ({ function: fn, decisions: agentNamed(fn).log.latest() }),
     pause: ({ function: fn }) => setPaused(fn, true),

@@ -103,6 +103,16 @@ export async function askSizes(broker: Broker): Promise<SizeEvidence> {
   return { advice, hosts: [...hosts.values()] };
 }
 
+/** What the concurrency tuners wish, of those that know the limit in force: another was judged by what is past. */
+export async function askConcurrency(broker: Broker, inForce: (fn: string) => number | undefined): Promise<Wish[]> {
+  const wishes: Wish[] = [];
+  await askPages(broker, 'concurrency', agentsService.concurrency.answer, ({ functions }) => {
+    for (const { function: fn, limit, wish } of functions)
+      if (wish !== limit && limit === inForce(fn)) wishes.push({ function: fn, concurrency: wish, why: 'concurrency' });
+  });
+  return wishes;
+}
+
 /** Page after page of every agent host, until none has more. */
 async function askPages<T extends { readonly total: number; readonly functions: readonly unknown[] }>(
   broker: Broker,

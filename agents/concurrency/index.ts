@@ -1,4 +1,5 @@
 export { constantLimit, type HillState, hillClimbing } from './baselines.js';
+export { type PlatformConcurrency, TunerDesk } from './desk.js';
 export * from './errors.js';
 export { gridSize, limitAt, nearestPlace, stepMask } from './limits.js';
 export {

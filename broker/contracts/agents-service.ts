@@ -13,6 +13,7 @@ import {
 import { observationSchema } from '../messages/observation.js';
 import type { EndpointContract } from './contract.js';
 import { sizeAdviceSchema, userMemorySchema } from './size-advice.js';
+import { tunedConcurrencySchema } from './tuned-concurrency.js';
 
 /** What a manager wished for; what is absent is no wish. */
 export const decisionSchema = z
@@ -103,6 +104,11 @@ export const agentsService = {
     describes: "what functions' calls say about their actions' memory, a page of them, whatever their manager",
     request: z.object({ offset: count.default(0), limit: count.max(AGENTS_PAGE).default(AGENTS_PAGE) }),
     answer: z.object({ total: count, hosts: z.array(userMemorySchema), functions: z.array(sizeAdviceSchema) }),
+  },
+  concurrency: {
+    describes: 'which concurrency limits the tuner tries (`agents.concurrency`), a page of them; empty where it is off',
+    request: z.object({ offset: count.default(0), limit: count.max(AGENTS_PAGE).default(AGENTS_PAGE) }),
+    answer: z.object({ total: count, functions: z.array(tunedConcurrencySchema) }),
   },
   pause: {
     describes:

@@ -3,3 +3,4 @@ export * from './aggregator-service.js';
 export * from './contract.js';
 export * from './hook-service.js';
 export type { HostUserMemory, SizeAdvice } from './size-advice.js';
+export type { TunedConcurrency } from './tuned-concurrency.js';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { decoder } from './codec.js';
-import { finite, functionField, modeField, text, version, wallClock } from './fields.js';
+import { count, finite, functionField, modeField, text, version, wallClock } from './fields.js';
 
 const bound = z.object({ min: finite.positive().optional(), max: finite.positive().optional() });
 
@@ -29,6 +29,12 @@ export const actionSettingsSchema = z.object({
     .object({ fromMiB: finite.positive(), toMiB: finite.positive() })
     .optional()
     .describe('Gleaner made the action smaller: what its user asked for, and what it has.'),
+  concurrency: z
+    .object({ limit: count.min(1), least: count.min(1), most: count.min(1), revision: text })
+    .optional()
+    .describe(
+      "The action's `concurrency` in force, what its namespace accepts, and which code and memory it is of; absent where the platform does not tell.",
+    ),
   at: wallClock.optional(),
 });
 export type ActionSettings = z.infer<typeof actionSettingsSchema>;

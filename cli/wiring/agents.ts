@@ -1,8 +1,13 @@
 import {
+  checkTunerSettings,
   createManager,
   faasrmOnlineSettings,
+  hillClimbing,
+  type LimitSearch,
   type ManagerSettings,
   PolicyStore,
+  Q_DEFAULT,
+  qLearning,
   type ResourceManager,
   RevisionTrigger,
   runAgentHost,
@@ -11,6 +16,7 @@ import {
   type TrajectoryStep,
   TrajectoryWriter,
   threadEngine,
+  TUNER_DEFAULT,
 } from '../../agents/index.js';
 import { objectStores } from '../../broker/index.js';
 import { type Config, mebibytes, millicores, overrideFor, SeededRandom } from '../../config/index.js';
@@ -36,6 +42,21 @@ function managerSettings({ decision }: Config): ManagerSettings {
 /** Some function's activations are chosen by FaaSRM's network, which needs weights. */
 const usesFaasrm = ({ decision, functions }: Config): boolean =>
   decision.policy.quota === 'faasrm' || functions.overrides.some(({ policy }) => policy === 'faasrm');
+
+/** The tuner as configured. @throws ConcurrencySettingsError where no whole number of steps leads from the lowest limit to the highest */
+function concurrencyOf({ agents }: Config): Pick<Parameters<typeof runAgentHost>[0], 'concurrency'> {
+  const { search, least, most, step, holdS, holdActivations } = agents.concurrency;
+  if (search === 'off') return {};
+  const settings = {
+    ...TUNER_DEFAULT,
+    grid: { least, most, step },
+    hold: { time: holdS * 1000, activations: holdActivations },
+  };
+  checkTunerSettings(settings);
+  return {
+    concurrency: { search: (search === 'q-learning' ? qLearning(Q_DEFAULT) : hillClimbing) as LimitSearch, settings },
+  };
+}
 
 /** An agent host: the configured manager for every function, or the one an override names. */
 export async function runAgentsPart({
@@ -83,6 +104,7 @@ export async function runAgentsPart({
     random: new SeededRandom(seed),
     manager: (fn) => managerNamed(overrideFor(overrides, fn).manager ?? config.agents.manager),
     intervalMs: config.agents.intervalMs,
+    ...concurrencyOf(config),
     host: hostName,
     boot,
     resident: config.agents.resident,

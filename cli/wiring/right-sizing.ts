@@ -17,13 +17,13 @@ import {
   type ActionsController,
   ActionsLockedError,
   Journal,
-  openChanges,
+  type ListedAction,
   RightSizing,
   type SizingRules,
   type Wish,
 } from '../../openwhisk-plugin/index.js';
 import { statePaths } from '../settings.js';
-import { allowedWishes, askSizes } from '../wishes.js';
+import { allowedWishes, askConcurrency, askSizes } from '../wishes.js';
 import { publishActionSettings } from './action-settings.js';
 
 /** A person's command holds the journal for as long as its changes take; asked again after this long, and so often. */
@@ -113,17 +113,26 @@ export function followSizes(parts: {
   const named = new Set<string>();
   let turning: Promise<void> | null = null;
   let stopped = false;
+  const publish = async (): Promise<readonly ListedAction[]> => {
+    const listed = await controller.list();
+    const entries = Journal.read(statePaths(config).actions);
+    for (const [fn, names] of await publishActionSettings(broker, listed, entries)) {
+      if (named.has(fn)) continue;
+      named.add(fn);
+      logger.warn({ function: fn, annotations: names }, 'annotations cannot be read: user limits stand');
+    }
+    return listed;
+  };
   const turn = (): Promise<void> => {
     turning ??= (async () => {
       if (stopped) return;
-      const listed = await controller.list();
-      const open = openChanges(Journal.read(statePaths(config).actions));
-      for (const [fn, names] of await publishActionSettings(broker, listed, open))
-        if (!named.has(fn)) {
-          named.add(fn);
-          logger.warn({ function: fn, annotations: names }, 'annotations cannot be read: user limits stand');
-        }
+      const listed = await publish();
+      const inForce = new Map(listed.map(({ function: fn, action }) => [fn, action.limits.concurrency]));
       const outcomes = await sizing.turn(await askSizes(broker), allowed);
+      const tuned = await sizing.tune(await allowed(await askConcurrency(broker, (fn) => inForce.get(fn))));
+      // Told at once: what is seen from now on is of the new limit.
+      if (tuned.some(({ result }) => result === 'changed')) await publish();
+      outcomes.push(...tuned);
       for (const { function: fn, result, note } of outcomes)
         if (result === 'failed') logger.warn({ function: fn }, note);
     })()

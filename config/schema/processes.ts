@@ -30,6 +30,21 @@ export const agentsSchema = section('The agent host: one resource manager per fu
     true,
     'Record the steps of agents that learn in stream `gleaner_trajectories`, 128 MiB at most.',
   ),
+  concurrency: section(
+    "The tuner of actions' `concurrency` limit, which `gleaner actions follow` writes. Every step is a new revision, and so cold starts.",
+    {
+      search: key(
+        z.enum(['off', 'q-learning', 'hill-climbing']),
+        'off',
+        'How a limit is searched; `off`: none is tuned. `q-learning` explores for ever: a tenth of its steps is at random.',
+      ),
+      least: key(z.int().min(1).max(500), 10, 'Lowest limit that is tried ...'),
+      most: key(z.int().min(1).max(500), 310, '... and highest; a whole number of steps above the lowest.'),
+      step: key(z.int().min(1).max(500), 20, 'Between two limits.'),
+      holdS: key(z.number().min(1).max(86_400), 30, 'Each limit is held for at least so long ...', { unit: 's' }),
+      holdActivations: key(z.int().min(1).max(1_000_000), 100, '... and so many activations.'),
+    },
+  ),
 });
 
 export const aggregatorSchema = section('The mean-field aggregator.', {

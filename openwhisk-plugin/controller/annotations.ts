@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ActionSettings } from '../../broker/index.js';
 import { type Mode, overrideSchema } from '../../config/index.js';
+import type { ListedAction } from './controller.js';
 import type { OpenChange } from './open-changes.js';
 import type { RestAction } from './rest-schemas.js';
 
@@ -63,7 +64,11 @@ export function readAnnotations({ annotations }: RestAction): Annotations {
 }
 
 /** What hooks and agent hosts are told of an action; null: there is nothing to tell. */
-export function actionSettings(action: RestAction, open: OpenChange | undefined): ActionSettings | null {
+export function actionSettings(
+  action: RestAction,
+  open: OpenChange | undefined,
+  concurrency?: ActionSettings['concurrency'],
+): ActionSettings | null {
   const { mode, sloMs, cpuMillicores, bounds, unreadable } = readAnnotations(action);
   const memory = open?.limits.get('memory');
   const { memory: size } = action.limits;
@@ -74,8 +79,22 @@ export function actionSettings(action: RestAction, open: OpenChange | undefined)
     ...(cpuMillicores === null ? {} : { cpuMillicores }),
     ...(bounds === null ? {} : { bounds }),
     ...(original !== null && original > size ? { resized: { fromMiB: original, toMiB: size } } : {}),
+    ...(concurrency === undefined ? {} : { concurrency }),
     unreadable: unreadable.slice(0, UNREADABLE_MAX).map((name) => name.slice(0, UNREADABLE_LENGTH)),
   };
   const says = Object.keys(settings).length > 1 || unreadable.length > 0;
   return says ? { v: 1, function: `/${action.namespace}/${action.name}`, ...settings } : null;
+}
+
+/**
+ * The action's concurrency limit and what may become of it; undefined where the namespace tells no range, or one that leaves no choice.
+ *
+ * @param version the version its user deployed last
+ */
+export function concurrencyOf({ action, ranges }: ListedAction, version: string): ActionSettings['concurrency'] {
+  const range = ranges.concurrency;
+  const limit = action.limits.concurrency;
+  if (range === null || limit === undefined || range.max <= range.min || limit < 1) return undefined;
+  const revision = `${version} at ${action.limits.memory} MB`;
+  return { limit, least: Math.max(1, range.min), most: range.max, revision };
 }

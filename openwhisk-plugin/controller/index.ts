@@ -1,7 +1,7 @@
-export { type Annotations, actionSettings, readAnnotations } from './annotations.js';
+export { type Annotations, actionSettings, concurrencyOf, readAnnotations } from './annotations.js';
 export { type ActionOutcome, ActionsController, type ControllerSettings, type ListedAction } from './controller.js';
 export { ActionsLockedError, type ChangeReason, Journal, type JournalEntry, JournalError } from './journal.js';
-export { keptSinceKill, killedSizes, type OpenChange, openChanges } from './open-changes.js';
+export { keptSinceKill, killedSizes, type OpenChange, openChanges, userVersions } from './open-changes.js';
 export { type Allowance, modeOf, type Planned, type Wish } from './plan.js';
 export { OpenWhiskRest, type RestSettings, readKeys } from './rest.js';
 export * from './rest-errors.js';

@@ -81,6 +81,22 @@ export function openChanges(entries: readonly JournalEntry[]): Map<string, OpenC
   return open;
 }
 
+/**
+ * The version that its user deployed last, by action that Gleaner changed: each change of ours raises the version, and what was learnt of
+ * code and memory holds on. A version above our newest is the user's again.
+ */
+export function userVersions(entries: readonly JournalEntry[]): Map<string, { user: string; ours: string }> {
+  const versions = new Map<string, { user: string; ours: string }>();
+  for (const entry of entries) {
+    const known = versions.get(entry.function);
+    if (entry.kind === 'intent' && known?.ours !== entry.version)
+      versions.set(entry.function, { user: entry.version, ours: entry.version });
+    else if (entry.kind === 'done' && known !== undefined)
+      versions.set(entry.function, { ...known, ours: entry.version });
+  }
+  return versions;
+}
+
 /** Sizes at which actions were killed, MB, and when (wall clock, ms); the newest of each action. */
 export function killedSizes(entries: readonly JournalEntry[]): Map<string, { memory: number; at: number }> {
   const killed = new Map<string, { memory: number; at: number }>();

@@ -102,7 +102,9 @@ export function planChange({ action, wish, ranges, allowance, open, now, holdMs 
       const falls = current !== undefined && value < current;
       if (value === current) left[limit] = 'as wished already';
       else if (mode !== 'enforce') left[limit] = 'mode';
-      else if (falls && open !== undefined && now - open.changedAt < holdMs) left[limit] = 'changed of late';
+      // The tuner holds each limit by its own clock.
+      else if (falls && wish.why !== 'concurrency' && open !== undefined && now - open.changedAt < holdMs)
+        left[limit] = 'changed of late';
       else to[limit] = value;
     }
   }

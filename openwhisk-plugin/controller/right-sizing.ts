@@ -65,17 +65,30 @@ export class RightSizing {
       const wave = nextWave(ready, inputs, keptSinceKill(journal.entries));
       for (const fn of wave.kept) {
         journal.append({ v: 1, kind: 'kept', function: fn, at: inputs.now });
-        this.#tell(fn, 'kept: watched, and no call was killed');
+        this.#tell(fn, 'memory', 'kept: watched, and no call was killed');
       }
       const outcomes: ActionOutcome[] = [];
       for (const { change, size } of wave.killed) outcomes.push(await this.#undo(change, size, journal));
       return { wave, outcomes };
     });
     for (const wish of await allowed(wave.wishes)) {
-      // Outside of the queue: an undo must not wait for it.
-      const wait = controller.nextChangeIn;
-      if (wait > 0) await this.#parts.pause(wait);
+      await this.#pace();
       outcomes.push(...(await this.#alone((journal) => this.#apply(wish, journal))));
+    }
+    return outcomes;
+  }
+
+  /** Writes limits that the concurrency tuners try; each is held by the tuner, and undone as any change of ours. */
+  async tune(wishes: readonly Wish[]): Promise<ActionOutcome[]> {
+    const outcomes: ActionOutcome[] = [];
+    for (const wish of wishes) {
+      await this.#pace();
+      const done = await this.#alone((journal) => this.#parts.controller.apply([wish], journal.entries, journal));
+      for (const { function: fn, result, from, to, note } of done) {
+        if (result === 'changed') this.#tell(fn, 'concurrency', 'tuned', from.concurrency, to.concurrency);
+        else if (result === 'failed') this.#tell(fn, 'concurrency', `not tuned: ${note}`);
+      }
+      outcomes.push(...done);
     }
     return outcomes;
   }
@@ -90,6 +103,12 @@ export class RightSizing {
       if (!memory.ours.has(size) || size >= (memory.original ?? 0)) return null;
       return await this.#undo(change, size, journal);
     });
+  }
+
+  /** Outside of the queue: an undo must not wait for it. */
+  async #pace(): Promise<void> {
+    const wait = this.#parts.controller.nextChangeIn;
+    if (wait > 0) await this.#parts.pause(wait);
   }
 
   #inputs({ advice, hosts }: SizeEvidence, entries: readonly JournalEntry[]): SizingInputs {
@@ -120,8 +139,8 @@ export class RightSizing {
     for (const outcome of outcomes) {
       const size = outcome.to.memory;
       if (outcome.result === 'changed')
-        this.#tell(outcome.function, `right-sized to ${size} MB; watched`, outcome.from.memory, size);
-      else if (outcome.result === 'failed') this.#tell(outcome.function, `not right-sized: ${outcome.note}`);
+        this.#tell(outcome.function, 'memory', `right-sized to ${size} MB; watched`, outcome.from.memory, size);
+      else if (outcome.result === 'failed') this.#tell(outcome.function, 'memory', `not right-sized: ${outcome.note}`);
     }
     return outcomes;
   }
@@ -130,17 +149,18 @@ export class RightSizing {
     const outcome = await this.#parts.controller.undoKilled(change, size, journal);
     const done = outcome.result !== 'failed';
     const reason = done ? `undone: a call was killed at ${size} MB` : `not undone yet: ${outcome.note}`;
-    this.#tell(change.function, reason, outcome.from.memory, outcome.to.memory);
+    this.#tell(change.function, 'memory', reason, outcome.from.memory, outcome.to.memory);
     return outcome;
   }
 
-  #tell(fn: string, reason: string, before?: number, after?: number): void {
+  #tell(fn: string, resource: 'memory' | 'concurrency', reason: string, before?: number, after?: number): void {
+    const unit = resource === 'memory' ? MIB : 1;
     this.#parts.tell({
       kind: 'action',
       function: fn,
-      resource: 'memory',
-      ...(before === undefined ? {} : { before: before * MIB }),
-      ...(after === undefined ? {} : { after: after * MIB }),
+      resource,
+      ...(before === undefined ? {} : { before: before * unit }),
+      ...(after === undefined ? {} : { after: after * unit }),
       reason: reason.slice(0, 500),
     });
   }

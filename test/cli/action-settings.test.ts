@@ -4,7 +4,7 @@ import { publishActionSettings } from '../../cli/wiring/action-settings.js';
 import { rig } from '../openwhisk-plugin/controller/rig.js';
 
 test('annotations become the bucket: written once, renewed where they change, and gone with them; other namespaces stay', async (t) => {
-  const { double, controller, open } = await rig(t, '2.0.0');
+  const { double, controller } = await rig(t, '2.0.0');
   double.add('guest/thumbs', {}, { 'gleaner.slo': 750, 'gleaner.bounds': { memoryMiB: { min: 128 } } });
   double.add('guest/typo', {}, { 'gleaner.slow': 750 });
   double.add('guest/plain');
@@ -12,7 +12,7 @@ test('annotations become the bucket: written once, renewed where they change, an
   const bucket = broker.keyValue(buckets.actions);
   const theirs = functionToken('/team/f');
   await bucket.put(theirs, encodeMessage({ v: 1, function: '/team/f', sloMs: 1 }));
-  const publish = async () => await publishActionSettings(broker, await controller.list(), open());
+  const publish = async () => await publishActionSettings(broker, await controller.list(), []);
   const keyOf = async (name: string) => await bucket.get(functionToken(`/guest/${name}`));
 
   t.deepEqual([...(await publish())], [['/guest/typo', ['gleaner.slow']]]);

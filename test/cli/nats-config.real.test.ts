@@ -58,7 +58,9 @@ const PUBLISH: [string, Role[]][] = [
   [`gleaner.v1.event.action.${FN}`, ['operator']],
   ['gleaner.v1.event.nothing._', []],
   ...Object.values(services).flatMap((service) => [
-    ...['list', 'inspect', 'explain', 'advice'].flatMap((endpoint) => perEndpoint(service, endpoint, askers)),
+    ...['list', 'inspect', 'explain', 'advice', 'concurrency'].flatMap((endpoint) =>
+      perEndpoint(service, endpoint, askers),
+    ),
     ...['pause', 'resume', 'retrain', 'mode', 'restore'].flatMap((endpoint) =>
       perEndpoint(service, endpoint, ['operator']),
     ),

@@ -119,6 +119,7 @@ export class SyntheticGleaner {
       pause: state,
       resume: state,
       advice: () => ({ total: 0, hosts: [], functions: [] }),
+      concurrency: () => ({ total: 0, functions: [] }),
       retrain: ({ function: name }) => described(name),
     });
     const common = { version: '1.2.3', description: 'a synthetic one' };
