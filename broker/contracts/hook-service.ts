@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { bootField, count, finite, functionField, hostField, modeField } from '../messages/fields.js';
+import { bootField, count, finite, functionField, hostField, modeField, nonNegative } from '../messages/fields.js';
 import type { EndpointContract } from './contract.js';
 
 const author = z.string().max(128).default('service').describe('Who asks, for the audit log.');
@@ -69,6 +69,12 @@ export const functionViewSchema = z.object({
     .describe('Newest target of its agent.'),
   ooms: z.object({ harvest: count, user: count }).describe('OOM kills below, and at or above, the user limit.'),
   concurrent: z.boolean().describe('Runs several activations in one container.'),
+  payload: z
+    .object({ used: z.boolean(), error: nonNegative, ownError: nonNegative })
+    .optional()
+    .describe(
+      "What the size of a call's body says of its CPU time: mean errors (absolute, of logarithms) of that estimate and of the function's own mean or median; absent while unknown.",
+    ),
 });
 export type FunctionView = Readonly<z.output<typeof functionViewSchema>>;
 

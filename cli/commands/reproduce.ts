@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { concurrencyStudy, sizingStudy, studyVerdicts } from '../../simulator/index.js';
+import { concurrencyStudy, PAYLOAD_CASES, payloadStudy, sizingStudy, studyVerdicts } from '../../simulator/index.js';
 import { EXIT } from '../exit.js';
 import { json, processScreen } from '../output.js';
 import { stderrProgress } from '../progress.js';
@@ -9,6 +9,7 @@ import { reproduceAware } from '../reproduce/aware-study.js';
 import { concurrencyReport } from '../reproduce/concurrency.js';
 import { faasrmMisses, faasrmReport } from '../reproduce/faasrm.js';
 import { FAASRM_QUICK_SEEDS, FAASRM_SEEDS, runFaasrm } from '../reproduce/faasrm-run.js';
+import { payloadMissed, payloadReport } from '../reproduce/payload.js';
 import { sizingMissed, sizingReport } from '../reproduce/right-sizing.js';
 import { FULL, QUICK, runStudy, simppoFigures, simppoMissed, simppoReport } from '../reproduce/simppo/index.js';
 import { addOutputOption, type OutputOptions } from './common.js';
@@ -126,49 +127,95 @@ function reproduceSimppo(options: SimppoOptions, command: string): Reproduction 
   }
 }
 
+/** Seeds that the estimate's constants were not looked at with. */
+const PAYLOAD_FIRST_SEED = 11;
+const PAYLOAD_SEEDS = 5;
+const PAYLOAD = { loads: [0.7, 0.9], calls: 40_000 } as const;
+/** A tenth of the functions on a tenth of the hosts, and the ends of the range. */
+const PAYLOAD_QUICK = {
+  loads: [0.9],
+  calls: 5000,
+  functions: 100,
+  cases: PAYLOAD_CASES.filter(({ told }) => told === 0 || told === 0.95),
+} as const;
+const PAYLOAD_QUICK_SEEDS = 2;
+
+function reproducePayload(count: number, quick: boolean, command: string): Reproduction {
+  const progress = stderrProgress();
+  const seeds = Array.from({ length: count }, (_, i) => PAYLOAD_FIRST_SEED + i);
+  const plan = quick ? PAYLOAD_QUICK : PAYLOAD;
+  try {
+    const onRun = (done: number, all: number): void => progress.update(done / all, `${done} of ${all} pairs`);
+    const rows = payloadStudy({ ...plan, seeds, onRun });
+    return {
+      markdown: payloadReport(rows, { command, seeds, calls: plan.calls }),
+      figures: { rows },
+      missed: payloadMissed(rows),
+    };
+  } finally {
+    progress.end();
+  }
+}
+
+interface SeededStudy {
+  readonly name: string;
+  readonly description: string;
+  readonly firstSeed?: number;
+  readonly seeds: number;
+  readonly quickSeeds: number;
+  run(options: { readonly seeds: number; readonly quick: boolean; readonly command: string }): Reproduction;
+}
+
+const STUDIES: readonly SeededStudy[] = [
+  {
+    name: 'concurrency',
+    description:
+      "Schuler's Q-learning of the concurrency limit on response surfaces, beside a constant limit and hill climbing (a quarter of a minute)",
+    seeds: SEEDS,
+    quickSeeds: QUICK_SEEDS,
+    run: ({ seeds, quick, command }) => reproduceConcurrency(seeds, quick ? STARTS.slice(0, 1) : STARTS, command),
+  },
+  {
+    name: 'right-sizing',
+    description:
+      'cold starts, response and OOM kills before and after smaller action sizes, on the held-out half hour of the Azure sample (five minutes; --quick: ten seconds)',
+    seeds: SIZING_SEEDS,
+    quickSeeds: SIZING_QUICK_SEEDS,
+    run: ({ seeds, quick, command }) => reproduceRightSizing(seeds, quick, command),
+  },
+  {
+    name: 'payload',
+    description:
+      'short-first with and without what the size of a call says of its CPU time, on held-out seeds (three minutes; --quick: ten seconds)',
+    firstSeed: PAYLOAD_FIRST_SEED,
+    seeds: PAYLOAD_SEEDS,
+    quickSeeds: PAYLOAD_QUICK_SEEDS,
+    run: ({ seeds, quick, command }) => reproducePayload(seeds, quick, command),
+  },
+  {
+    name: 'faasrm',
+    description:
+      "FaaSRM's learned choice by the published simulator's rules and on the cluster model, beside fixed, greedy, ensure, libra and the floors (ten minutes; --quick: ten seconds)",
+    seeds: FAASRM_SEEDS,
+    quickSeeds: FAASRM_QUICK_SEEDS,
+    run: ({ seeds, quick, command }) => reproduceFaasrm(quick, seeds, command),
+  },
+];
+
 export function addReproduce(program: Command): void {
   const reproduce = program.command('reproduce').description('published results, run again: ours beside theirs');
-  addStudy(
-    reproduce,
-    'concurrency',
-    "Schuler's Q-learning of the concurrency limit on response surfaces, beside a constant limit and hill climbing (a quarter of a minute); exits with 1 where a goal is missed",
-  )
-    .option('--seeds <n>', `so many seeds, from 1 on (default ${SEEDS}; with --quick ${QUICK_SEEDS})`, wholeNumber)
-    .action((options: ReproduceOptions & { readonly seeds?: number }) => {
-      const { quick, seeds = quick ? QUICK_SEEDS : SEEDS } = options;
-      const command = `gleaner reproduce concurrency${quick ? ' --quick' : ''}${options.seeds ? ` --seeds ${seeds}` : ''}`;
-      deliver('concurrency', reproduceConcurrency(seeds, quick ? STARTS.slice(0, 1) : STARTS, command), options);
-    });
-  addStudy(
-    reproduce,
-    'right-sizing',
-    'cold starts, response and OOM kills before and after smaller action sizes, on the held-out half hour of the Azure sample (five minutes; --quick: ten seconds); exits with 1 where a goal is missed',
-  )
-    .option(
-      '--seeds <n>',
-      `so many seeds, from 1 on (default ${SIZING_SEEDS}; with --quick ${SIZING_QUICK_SEEDS})`,
-      wholeNumber,
-    )
-    .action((options: ReproduceOptions & { readonly seeds?: number }) => {
-      const { quick, seeds = quick ? SIZING_QUICK_SEEDS : SIZING_SEEDS } = options;
-      const command = `gleaner reproduce right-sizing${quick ? ' --quick' : ''}${options.seeds ? ` --seeds ${seeds}` : ''}`;
-      deliver('right-sizing', reproduceRightSizing(seeds, quick, command), options);
-    });
-  addStudy(
-    reproduce,
-    'faasrm',
-    "FaaSRM's learned choice by the published simulator's rules and on the cluster model, beside fixed, greedy, ensure, libra and the floors (ten minutes; --quick: ten seconds); exits with 1 where it does not beat the floors",
-  )
-    .option(
-      '--seeds <n>',
-      `so many seeds, from 1 on (default ${FAASRM_SEEDS}; with --quick ${FAASRM_QUICK_SEEDS})`,
-      wholeNumber,
-    )
-    .action((options: ReproduceOptions & { readonly seeds?: number }) => {
-      const { quick, seeds = quick ? FAASRM_QUICK_SEEDS : FAASRM_SEEDS } = options;
-      const command = `gleaner reproduce faasrm${quick ? ' --quick' : ''}${options.seeds ? ` --seeds ${seeds}` : ''}`;
-      deliver('faasrm', reproduceFaasrm(quick, seeds, command), options);
-    });
+  for (const { name, description, firstSeed = 1, seeds: most, quickSeeds, run } of STUDIES)
+    addStudy(reproduce, name, `${description}; exits with 1 where a goal is missed`)
+      .option(
+        '--seeds <n>',
+        `so many seeds, from ${firstSeed} on (default ${most}; with --quick ${quickSeeds})`,
+        wholeNumber,
+      )
+      .action((options: ReproduceOptions & { readonly seeds?: number }) => {
+        const { quick, seeds = quick ? quickSeeds : most } = options;
+        const command = `gleaner reproduce ${name}${quick ? ' --quick' : ''}${options.seeds ? ` --seeds ${seeds}` : ''}`;
+        deliver(name, run({ seeds, quick, command }), options);
+      });
   addStudy(
     reproduce,
     'simppo',

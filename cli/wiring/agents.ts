@@ -15,8 +15,8 @@ import {
   ThreadTrainer,
   type TrajectoryStep,
   TrajectoryWriter,
-  threadEngine,
   TUNER_DEFAULT,
+  threadEngine,
 } from '../../agents/index.js';
 import { objectStores } from '../../broker/index.js';
 import { type Config, mebibytes, millicores, overrideFor, SeededRandom } from '../../config/index.js';

@@ -109,6 +109,12 @@ export const decisionSchema = section('How limits are chosen (design §3). All o
     'A function without an SLO of its own: this times the p99 of its control arm.',
     live,
   ),
+  payloadAware: key(
+    z.boolean(),
+    true,
+    "Expect a call's CPU time from the size of its body, of functions where that errs less than their own mean and median (`short-first`).",
+    live,
+  ),
   policy: section('Names of the activation policies, evaluated in the hook at every start.', {
     quota: key(
       z.enum(quotaPolicies),

@@ -141,6 +141,7 @@ export class Decider {
     this.#context.reference = (
       settings.referenceCpuTime > 0 ? settings.referenceCpuTime : this.reference.value
     ) as Millis;
+    run.expectedCpu = settings.payloadAware ? fn.cpuByPayload.predict(run.payload) : Number.NaN;
     lookAtHost(this.#context.host, this.capacity, this.cpuPool, this.memoryPool);
     const policy = policyOf(run, this.policies);
     const range = policy.kind === 'weight' ? this.policies.quota : policy;

@@ -3,6 +3,7 @@ import type { Bytes, Millicores, Millis } from '../../config/index.js';
 import type { ActivationPolicy } from '../policies/activation-policy.js';
 import type { UserLimits } from '../ports/limits.js';
 import { ArmStatistics, DurationStatistics } from './arm-statistics.js';
+import { PayloadEstimate } from './payload-estimate.js';
 import type { MemoryPolicy } from './settings.js';
 import { DecayingHistogram, DecayingMean, DecayingPeak } from './statistics.js';
 import { UNPROVEN_FLOOR } from './weights.js';
@@ -46,6 +47,8 @@ export class FunctionState {
   /** CPU-milliseconds of a run. */
   readonly cpuTime = new DecayingHistogram();
   readonly expectedCpu = new DecayingMean();
+  /** CPU time by the size of the call's body, where that says more than the mean. */
+  readonly cpuByPayload = new PayloadEstimate();
   /** Logarithm of the expected CPU time, as the host's reference has counted it; NaN = not counted. */
   loggedCpu = Number.NaN;
   loggedWeight = 0;

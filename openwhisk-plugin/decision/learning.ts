@@ -40,6 +40,8 @@ export function learnSuccess(
   if (cpuTime >= 0) {
     fn.cpuTime.add(cpuTime, now, halfLife);
     fn.expectedCpu.add(cpuTime, now, halfLife);
+    // What several activations of a container used cannot be told apart.
+    if (run.concurrency === 1) fn.cpuByPayload.learn(run.payload, cpuTime);
     if (fn.cpuTime.count <= EAGER_RUNS || fn.cpuTime.count % LAZY_RUNS === 0)
       fn.p95CpuTime = fn.cpuTime.percentile(0.95);
     reference.update(fn, now, halfLife);

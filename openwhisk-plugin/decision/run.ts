@@ -94,6 +94,8 @@ export class Run {
   targetMemory: Bytes = Number.NaN as Bytes;
   /** Size of the call's body, as its head says; -1 = unknown. */
   payload: Bytes = -1 as Bytes;
+  /** CPU time to be expected of this very call, ms, by the size of its body; NaN: the function's own mean is all that is known. Set by the decider. */
+  expectedCpu = Number.NaN;
   /** False (modes observe and recommend): the decision is filled, but nothing is taken from pools and nothing counts. */
   enforced = true;
 
@@ -146,6 +148,7 @@ export class Run {
     this.targetCpu = Number.NaN as Millicores;
     this.targetMemory = Number.NaN as Bytes;
     this.payload = -1 as Bytes;
+    this.expectedCpu = Number.NaN;
     this.enforced = true;
     this.cpu.reset(container.userCpu);
     this.memory.reset(container.user.memory);

@@ -49,6 +49,8 @@ export interface DecisionSettings {
   readonly weightClampHigh: number;
   /** A payer slower than this x its control arm gets a smaller alpha. */
   readonly payerBound: number;
+  /** Policies are told what a call's size says about its CPU time, where it says something. */
+  readonly payloadAware: boolean;
   readonly boostFactor: number;
   readonly boostTime: Millis;
   /** Runs at user limits after an OOM kill that a lowered limit caused (`faasrm`). */
@@ -88,6 +90,7 @@ export const defaultDecisionSettings: DecisionSettings = {
   weightClampLow: 1 / 16,
   weightClampHigh: 16,
   payerBound: 1.25,
+  payloadAware: true,
   boostFactor: 16,
   boostTime: 10_000 as Millis,
   oomHoldRuns: 20,
@@ -118,6 +121,7 @@ export function freyrSettings(
     memoryPolicy: 'faasrm',
     halfLife: Number.POSITIVE_INFINITY as Millis,
     midRun: false,
+    payloadAware: false,
   };
 }
 

@@ -1,5 +1,5 @@
 import type { FunctionView, Inspection } from '../../broker/index.js';
-import { worseThanNothing } from '../decision/index.js';
+import { type FunctionState, worseThanNothing } from '../decision/index.js';
 import type { FunctionRecord } from './functions.js';
 import type { HookParts } from './hook-parts.js';
 import type { Pipeline } from './pipeline.js';
@@ -80,7 +80,12 @@ export function functionView(fn: FunctionRecord, parts: HookParts, sums?: Contai
           },
     ooms: { harvest: state.oomHarvest, user: state.oomUser },
     concurrent: revision.concurrent,
+    ...payloadView(state),
   };
+}
+
+function payloadView({ cpuByPayload: { used, error, ownError } }: FunctionState): Pick<FunctionView, 'payload'> {
+  return Number.isNaN(error) ? {} : { payload: { used, error, ownError } };
 }
 
 /** Containers as they are, of one function or of all, for `inspect`. */

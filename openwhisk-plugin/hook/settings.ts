@@ -35,6 +35,7 @@ export function decisionSettings(
     weightClampLow: weight.clampMin,
     weightClampHigh: weight.clampMax,
     payerBound: weight.payerBound,
+    payloadAware: decision.payloadAware,
     boostFactor: boost.factor,
     boostTime: millis(boost.maxMs),
     oomHoldRuns: memory.oomHoldRuns,

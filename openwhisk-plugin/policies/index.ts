@@ -4,7 +4,7 @@ export * from './equal.js';
 export * from './faasrm/index.js';
 export * from './largest-in-range.js';
 export * from './libra.js';
-export { DemandProfile, LibraProfile, PowerFit } from './libra-profile.js';
+export { DemandProfile, LibraProfile } from './libra-profile.js';
 export * from './memory.js';
 export * from './random-in-range.js';
 export * from './registry.js';

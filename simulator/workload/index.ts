@@ -32,6 +32,7 @@ export {
   openWorkload,
   type WorkloadOptions,
 } from './open.js';
+export { PayloadStream } from './payload-stream.js';
 export { compressionOf, offeredLoad, type Plan, planWorkload, soloMs } from './plan.js';
 export { profiles12 } from './profiles-12.js';
 export type { ImportOptions } from './recorded-function.js';
