@@ -12,9 +12,13 @@ const nobody = (): void =>
     'gleaner: no agent host answers; does `gleaner up` or `gleaner agents` run on these NATS servers?\n',
   );
 
+/** millicores */
+const LEAST_CPU = 1;
+
 const wish = ({ cpu, memory, weightFactor }: NonNullable<AgentDecision['decision']>): string => {
   const parts = [];
-  if (cpu !== undefined) parts.push(`${cores(cpu)} cores`);
+  // An agent's way to ask for the bottom of a range, which the hook knows.
+  if (cpu !== undefined) parts.push(cpu <= LEAST_CPU ? 'least CPU' : `${cores(cpu)} cores`);
   if (weightFactor !== undefined) parts.push(`weight x${Number(weightFactor.toFixed(2))}`);
   if (memory !== undefined) parts.push(`${mebibytesText(memory)} MiB`);
   return parts.join(', ') || 'none';

@@ -58,7 +58,7 @@ test.serial('gleaner up runs the whole loop, answers questions, and leaves nothi
     20_000,
     'all three services in the status',
   );
-  t.regex((await ask('status')).out, /^SERVICE +HOST +VERSION\n/);
+  t.regex((await ask('status')).out, /^SERVICE +HOST +VERSION/);
   t.regex((await ask('functions')).out, /^FUNCTION +HOST +MODE/);
 
   // Another one in the same folder would take the first one's address away from the command line.
