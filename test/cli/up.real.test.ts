@@ -109,7 +109,12 @@ test.serial('gleaner up runs the whole loop, answers questions, and leaves nothi
   const top = await ask('top', '--once', '-o', 'json');
   t.is(top.code, 0, top.err);
   t.is((JSON.parse(top.out) as { platform: string }).platform, 'simulated');
-  t.regex((await ask('top', '--for', '1')).out, /^mode enforce {2}functions/);
+  // On a busy machine the first line may come too late for one short look.
+  await until(
+    async () => /^mode enforce {2}functions/.test((await ask('top', '--for', '2')).out),
+    30_000,
+    'a line of top',
+  );
   const events = await ask('events', '--for', '3', '-o', 'json');
   t.is(events.code, 0, events.err);
   const told = events.out
