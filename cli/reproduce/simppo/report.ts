@@ -215,7 +215,7 @@ export function simppoReport(store: PieceStore, size: StudySize, command: string
     '',
     `## Functions join (load ${PUBLISHED.load}, two cores come with each)`,
     '',
-    "New agents start from the most similar one's weights; others retrain where their own detector trips. Drops are of the old functions' raw reward, on the same episodes before and after.",
+    "New agents start from the most similar one's weights; others retrain where their own detector trips. Drops are of the old functions' raw reward, on the same episodes before and after. The test of convergence takes 20 episodes at least.",
     '',
     ...growthTable(store, size),
     '',
