@@ -35,7 +35,8 @@ export interface JudgedSize extends SizeRecommendation {
 
 /**
  * Sizes of actions from what their calls say: recommended with evidence, written a few at a time where operator and owner allow it, watched,
- * and taken back at the first OOM kill (design §3, memory). Everything it knows of its own past is in the journal.
+ * and taken back at the first OOM kill (design §3, memory). Everything it knows of its own past is in the journal. Concurrency limits
+ * that tuners try are written by the same way (`tune`).
  */
 export class RightSizing {
   readonly #parts: RightSizingParts;
