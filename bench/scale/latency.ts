@@ -174,7 +174,8 @@ export async function benchDecisionLatency(
     let last = 0;
     const stop = performance.now() + seconds * 1000;
     while (performance.now() < stop) {
-      await new Promise((resolve) => setImmediate(resolve));
+      // Some 500 activations a second: as fast as the loop goes, their audit lines would be what is waited for.
+      await new Promise((resolve) => setTimeout(resolve, 1));
       const call = begin();
       const quota = container.expected.quota;
       if (decided !== last && quota === 400 + (decided % 400)) {
