@@ -127,7 +127,7 @@ export function awareReport(study: AwareStudy, request: AwareStudyRequest, comma
         `| ${scenario} | ${runs} | ${percent(drop)} | ${number(noticed)} | ${number(recovered)} | ${reached} of ${runs} | ${PUBLISHED[scenario] ?? '15.6-19.9 %'} |`,
     ),
     '',
-    `## The first episodes of a new function: ${request.pairs} workloads`,
+    `## The first episodes of a new function: ${bootstrap[0]!.pairs} workloads`,
     '',
     'CPU and memory utilisation against the tuned HPA+VPA, and missed steps, a hundred episodes at a time. Published, from nothing: CPU -32.3, -42.9, -22.1, -10.0 %; memory -28.8, -30.5, -26.5, -7.8 %; SLO',
     'violations 56.1x, 22.2x, 12.7x, 10.1x those of the rule. `bootstrap`: the life cycle without the meta-learner; `clone`: behaviour cloning of ten episodes, and never anything more.',

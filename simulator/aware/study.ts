@@ -90,6 +90,7 @@ export interface ServingFigures {
 
 export interface BootstrapRow {
   readonly contender: AwareContender;
+  readonly pairs: number;
   readonly hundreds: readonly Readonly<{ cpu: Interval; memory: Interval; missed: Interval; earned: Interval }>[];
   /** Over all episodes. */
   readonly missed: Interval;
@@ -418,6 +419,7 @@ export function bootstrapRows(
   const length = Math.min(FIRST, bootstrapEpisodes);
   return names.map((contender, column) => ({
     contender,
+    pairs: runs.length,
     hundreds: Array.from({ length: hundreds }, (_, hundred) => {
       const part = (records: readonly EpisodeRecord[]) => records.slice(hundred * length, (hundred + 1) * length);
       const against = (figure: RecordFigure): Interval =>
