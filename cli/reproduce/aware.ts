@@ -12,7 +12,7 @@ const bootOf = (rows: readonly BootstrapRow[], name: string): BootstrapRow =>
 
 /** a / b, or the difference where b is too near zero to divide by (design §7). */
 function times(a: number, b: number, unit = 'x'): string {
-  return Math.abs(b) < 1e-4 ? `${(a - b).toFixed(4)} apart (nothing to divide by)` : `${(a / b).toFixed(2)}${unit}`;
+  return b < 0.005 || a < 0 ? `${(a - b).toFixed(3)} apart (too near zero to divide)` : `${(a / b).toFixed(2)}${unit}`;
 }
 
 /** What was asked and is not there: each a sentence for the end of the run. */
