@@ -33,10 +33,13 @@ import {
   maskOf,
   rewardOf,
   SIMPPO_ACTIONS,
+  type Sight,
   type SimppoSettings,
+  sightOf,
   simppoShape,
+  slowdownIn,
 } from '../simppo/index.js';
-import { type AwareSight, nearestAction, sightOf, slowdownIn, wishOf } from './sight.js';
+import { nearestAction, wishOf } from './steps.js';
 
 export interface AwareOptions {
   readonly fallback: ResourceManager;
@@ -58,7 +61,7 @@ interface Pending {
   readonly mask: readonly number[];
   /** Of the agent; null: the fallback acted. */
   readonly action: number | null;
-  readonly held: AwareSight['held'];
+  readonly held: Sight['held'];
   readonly at: Millis;
 }
 
@@ -66,7 +69,7 @@ export interface AwareState {
   readonly fn: string;
   readonly course: CourseState;
   readonly fallback: unknown;
-  readonly hosts: Readonly<Record<string, AwareSight & { readonly pending: Pending | null }>>;
+  readonly hosts: Readonly<Record<string, Sight & { readonly pending: Pending | null }>>;
 }
 
 /** Online after bootstrapping: half the clip (simppo-aware.md §3.3 step 5). */
@@ -244,7 +247,7 @@ export class AwareManager implements ResourceManager<AwareState> {
     apprentice: Apprentice,
     course: CourseState,
     pending: Pending,
-    seen: AwareSight,
+    seen: Sight,
     { observation }: View,
     reward: number,
     after: Float32Array,
@@ -268,7 +271,7 @@ export class AwareManager implements ResourceManager<AwareState> {
 }
 
 /** What is held after a decision of the fallback's, as far as it said. */
-function heldAfter(held: AwareSight['held'], decision: Decision, byWeight: boolean): AwareSight['held'] {
+function heldAfter(held: Sight['held'], decision: Decision, byWeight: boolean): Sight['held'] {
   return {
     cpu: (byWeight ? decision.weightFactor : decision.cpu) ?? held.cpu,
     memory: decision.memory ?? held.memory,

@@ -19,6 +19,7 @@ export { type PolicyShelf, StoredPolicies } from './policy-shelf.js';
 export { anyOf, MarkTrigger, type RetrainTrigger, RevisionTrigger } from './retrain-trigger.js';
 export { chargeOf, rewardOf } from './reward.js';
 export * from './settings.js';
+export { type Sight, sightOf, slowdownIn } from './sight.js';
 export { blend, nearest, type Profile, profileOf } from './similarity.js';
 export { InlineTrainer, ThreadTrainer, type Trainer } from './trainer.js';
 export type { TrajectoryStep } from './trajectory-step.js';

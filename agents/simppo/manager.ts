@@ -11,7 +11,6 @@ import {
   cpuWish,
   directionsOf,
   executed,
-  granted,
   type Held,
   maskOf,
   SIMPPO_ACTIONS,
@@ -25,21 +24,12 @@ import { restedState, wokenState } from './rest.js';
 import type { RetrainTrigger } from './retrain-trigger.js';
 import { rewardOf } from './reward.js';
 import type { SimppoSettings } from './settings.js';
+import { type Sight, sightOf, slowdownIn } from './sight.js';
 import type { Trainer } from './trainer.js';
 import type { TrajectoryStep } from './trajectory-step.js';
 
-/** A function on one host: small and plain, so that it can be shown. */
-export interface OnHost {
-  /** What `held.cpu` is: a factor on the weight, or millicores. */
-  readonly byWeight: boolean;
-  readonly held: Held;
-  readonly at: Millis;
-  readonly rate: number;
-  /** Highest peaks remembered, millicores and bytes; they decay as the safeguard's do. */
-  readonly cpuPeak: number;
-  readonly memoryPeak: number;
-  /** Mean latency of the control arm, ms, and how many runs it stands for. */
-  readonly control: { readonly mean: number; readonly runs: number };
+/** A function on one host, and the directions of the last step there. */
+export interface OnHost extends Sight {
   readonly last: readonly [number, number, number];
 }
 
@@ -54,11 +44,8 @@ export interface SimppoState {
   readonly reward: number | null;
 }
 
-/** Invoker hosts of one function that are remembered; control runs that a mean stands for at most. */
+/** Invoker hosts of one function that are remembered. */
 const HOSTS_MAX = 64;
-const CONTROL_MAX = 200;
-/** Control runs from which their mean says something. */
-const CONTROL_LEAST = 3;
 const RATE_SMOOTHING = 0.1;
 /** Steps are discounted as if they were at least and at most this long, in ordinary steps. */
 const DISCOUNT_LEAST = 0.1;
@@ -145,7 +132,10 @@ export class SimppoManager implements ResourceManager<SimppoState> {
     this.#own.see(observation);
     const before = trigger?.trips(observation) === true ? this.retrain(was) : was;
     const known = before.hosts[host];
-    const seen = this.#see(known, observation, now);
+    const seen = {
+      ...sightOf(known, observation, this.#options.settings, now),
+      last: known?.last ?? ([0, 0, 0] as const),
+    };
     const rate = before.rate + RATE_SMOOTHING * (seen.rate - before.rate);
     const policy = this.#policyOf(before);
     const bounds = boundsOf(observation, { cpu: seen.cpuPeak, memory: seen.memoryPeak }, cap, settings.actions);
@@ -155,7 +145,7 @@ export class SimppoManager implements ResourceManager<SimppoState> {
       return { state, decision: decisionOf(0, seen.held, bounds, observation, settings) };
     }
     const trajectory = `${before.fn} ${host}`;
-    const slowdown = slowdownOf(observation, seen);
+    const slowdown = slowdownIn(observation, seen);
     const reward = this.#learn(policy, trajectory, view, known, seen, slowdown, now);
     const phase = before.serveAt !== null && policy.updates >= before.serveAt ? 'serving' : before.phase;
     const mask = maskOf(seen.held, bounds, observation, settings.actions, this.#mask);
@@ -254,34 +244,6 @@ export class SimppoManager implements ResourceManager<SimppoState> {
       onUpdate,
     });
   }
-
-  /** What a host's new observation says of the function there. */
-  #see(known: OnHost | undefined, observation: Observation, now: Millis): OnHost {
-    const { range } = this.#options.settings.actions;
-    const { user, peak, activations, control, span, containers, cpuMode } = observation;
-    const decay = known === undefined ? 0 : 2 ** (-(now - known.at) / range.halfLife);
-    const runs = (known?.control.runs ?? 0) + control.activations;
-    const mean = known?.control.mean ?? 0;
-    const weight = cpuMode === 'weight';
-    // A factor on a weight and millicores of a quota are not each other's continuation.
-    const held = known !== undefined && known.byWeight === weight ? known.held : undefined;
-    return {
-      byWeight: weight,
-      held: granted(
-        held ?? { cpu: weight ? 1 : user.cpu, memory: user.memory, containers: Math.max(1, containers) },
-        observation,
-      ),
-      at: now,
-      rate: span >= 1 ? (1000 * (activations + control.activations)) / span : (known?.rate ?? 0),
-      cpuPeak: Math.max(peak.cpu, (known?.cpuPeak ?? 0) * decay),
-      memoryPeak: Math.max(peak.memory, (known?.memoryPeak ?? 0) * decay),
-      control: {
-        mean: runs > 0 ? mean + ((control.mean - mean) * control.activations) / runs : 0,
-        runs: Math.min(CONTROL_MAX, runs),
-      },
-      last: known?.last ?? [0, 0, 0],
-    };
-  }
 }
 
 export const simppoShape = (settings: SimppoSettings) => ({
@@ -302,13 +264,6 @@ export function newWeights({
   } finally {
     pair.dispose();
   }
-}
-
-/** ln(mean latency / control arm's mean), cut to +-1; 0 while either is unknown. */
-function slowdownOf({ latency }: Observation, { control }: OnHost): number {
-  if (control.runs < CONTROL_LEAST || !(control.mean > 0) || !(latency.sum > 0)) return 0;
-  const count = latency.counts.reduce((sum, one) => sum + one, 0);
-  return Math.min(1, Math.max(-1, Math.log(latency.sum / count / control.mean)));
 }
 
 /** FNV-1a. */

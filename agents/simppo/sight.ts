@@ -1,30 +1,34 @@
 import type { Observation } from '../../broker/index.js';
-import type { Bytes, Millicores, Millis } from '../../config/index.js';
-import type { Decision } from '../resource-manager.js';
-import { directionsOf, granted, type Held, type SimppoSettings } from '../simppo/index.js';
+import type { Millis } from '../../config/index.js';
+import { granted, type Held } from './actions.js';
+import type { SimppoSettings } from './settings.js';
 
-/** What is remembered of a function on one host; plain. */
-export interface AwareSight {
+/** What is remembered of a function on one host; small and plain, so that it can be shown. */
+export interface Sight {
+  /** What `held.cpu` is: a factor on the weight, or millicores. */
   readonly byWeight: boolean;
   readonly held: Held;
   readonly at: Millis;
+  /** Activations a second. */
   readonly rate: number;
+  /** Highest peaks remembered, millicores and bytes; they decay as the safeguard's do. */
   readonly cpuPeak: number;
   readonly memoryPeak: number;
   /** Mean latency of the control arm, ms, and how many runs it stands for. */
   readonly control: { readonly mean: number; readonly runs: number };
 }
 
+/** Control runs that a mean stands for at most, and from which it says something. */
 const CONTROL_MAX = 200;
 const CONTROL_LEAST = 3;
 
 /** What a host's new observation says of the function there. */
 export function sightOf(
-  known: AwareSight | undefined,
+  known: Sight | undefined,
   observation: Observation,
   { actions }: SimppoSettings,
   now: Millis,
-): AwareSight {
+): Sight {
   const { user, peak, activations, control, span, containers, cpuMode } = observation;
   const byWeight = cpuMode === 'weight';
   const decay = known === undefined ? 0 : 2 ** (-(now - known.at) / actions.range.halfLife);
@@ -50,43 +54,8 @@ export function sightOf(
 }
 
 /** ln(mean latency / control arm's mean), cut to +-1; 0 while either is unknown. */
-export function slowdownIn({ latency }: Observation, { control }: AwareSight): number {
+export function slowdownIn({ latency }: Observation, { control }: Sight): number {
   if (control.runs < CONTROL_LEAST || !(control.mean > 0) || !(latency.sum > 0)) return 0;
   const count = latency.counts.reduce((sum, one) => sum + one, 0);
   return count > 0 ? Math.min(1, Math.max(-1, Math.log(latency.sum / count / control.mean))) : 0;
-}
-
-/** The action that comes nearest to what a free hand has changed: the dimension that moved by most steps. */
-export function nearestAction(before: Held, after: Held, byWeight: boolean, { actions }: SimppoSettings): number {
-  const cpu = byWeight
-    ? Math.log(after.cpu / before.cpu) / Math.log(actions.weightStep)
-    : (after.cpu - before.cpu) / actions.cpuStep;
-  const memory = (after.memory - before.memory) / actions.memoryStep;
-  const containers = after.containers - before.containers;
-  const { dimensions } = actions;
-  const steps = [dimensions.cpu ? cpu : 0, dimensions.memory ? memory : 0, dimensions.containers ? containers : 0];
-  let best = 0;
-  let most = 0.5;
-  steps.forEach((one, dimension) => {
-    if (!(Math.abs(one) >= most)) return;
-    most = Math.abs(one);
-    best = 1 + 2 * dimension + (one > 0 ? 0 : 1);
-  });
-  return best;
-}
-
-/** What is held after an action, as a wish. */
-export function wishOf(
-  action: number,
-  { cpu, memory, containers }: Held,
-  { cpuMode }: Observation,
-  { actions }: SimppoSettings,
-): Decision {
-  const { dimensions } = actions;
-  return {
-    ...(!dimensions.cpu ? {} : cpuMode === 'weight' ? { weightFactor: cpu } : { cpu: cpu as Millicores }),
-    ...(dimensions.memory ? { memory: Math.round(memory) as Bytes } : {}),
-    ...(dimensions.containers ? { containers } : {}),
-    actions: directionsOf(action),
-  };
 }

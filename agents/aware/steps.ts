@@ -1,0 +1,39 @@
+import type { Observation } from '../../broker/index.js';
+import type { Bytes, Millicores } from '../../config/index.js';
+import type { Decision } from '../resource-manager.js';
+import { directionsOf, type Held, type SimppoSettings } from '../simppo/index.js';
+
+/** The action that comes nearest to what a free hand has changed: the dimension that moved by most steps. */
+export function nearestAction(before: Held, after: Held, byWeight: boolean, { actions }: SimppoSettings): number {
+  const cpu = byWeight
+    ? Math.log(after.cpu / before.cpu) / Math.log(actions.weightStep)
+    : (after.cpu - before.cpu) / actions.cpuStep;
+  const memory = (after.memory - before.memory) / actions.memoryStep;
+  const containers = after.containers - before.containers;
+  const { dimensions } = actions;
+  const steps = [dimensions.cpu ? cpu : 0, dimensions.memory ? memory : 0, dimensions.containers ? containers : 0];
+  let best = 0;
+  let most = 0.5;
+  steps.forEach((one, dimension) => {
+    if (!(Math.abs(one) >= most)) return;
+    most = Math.abs(one);
+    best = 1 + 2 * dimension + (one > 0 ? 0 : 1);
+  });
+  return best;
+}
+
+/** What is held after an action, as a wish. */
+export function wishOf(
+  action: number,
+  { cpu, memory, containers }: Held,
+  { cpuMode }: Observation,
+  { actions }: SimppoSettings,
+): Decision {
+  const { dimensions } = actions;
+  return {
+    ...(!dimensions.cpu ? {} : cpuMode === 'weight' ? { weightFactor: cpu } : { cpu: cpu as Millicores }),
+    ...(dimensions.memory ? { memory: Math.round(memory) as Bytes } : {}),
+    ...(dimensions.containers ? { containers } : {}),
+    actions: directionsOf(action),
+  };
+}
