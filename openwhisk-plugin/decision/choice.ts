@@ -36,7 +36,7 @@ export function chooseUserCpu(run: Run, { settings }: PolicyContext, now: number
 }
 
 /**
- * Fills `run.shares`, beside a quota too: under contention it is weights that decide who waits (docs/decisions/0008). A policy for ranges has
+ * Fills `run.shares`, beside a quota too: under contention it is weights that decide who waits (docs/decisions/0009). A policy for ranges has
  * nothing to say here, the published presets know no weights.
  */
 export function chooseWeight(run: Run, policy: ActivationPolicy, context: PolicyContext): void {
