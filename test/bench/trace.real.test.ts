@@ -6,8 +6,8 @@ test.serial(
   'the first minutes of the trace on real containers end as they do without Gleaner, all seen, all read back',
   async (t) => {
     if (missing(t, realParts)) return;
-    // 6 of 60 minutes: 36 s of arrivals, once without and once with the greedy manager over NATS.
-    const rows = await benchTrace({ minutes: 6, log: (line) => t.log(line) });
+    // 5 of 60 minutes: 30 s of arrivals, once without and once with the greedy manager over NATS.
+    const rows = await benchTrace({ minutes: 5, log: (line) => t.log(line) });
     const figure = (name: string) => rows.find((row) => row.name === `trace.${name}`)!;
     for (const name of ['alike', 'starts', 'ends', 'writes']) {
       t.true(figure(name).value > 0, name);

@@ -19,7 +19,7 @@ test.serial(
     t.teardown(() => rig.stop());
     await rig.start();
     const results = await playRounds(rig, {
-      rounds: 3,
+      rounds: 1,
       parts: PARTS,
       staleMillis: STALE,
       log: (line) => t.log(line),

@@ -2,7 +2,7 @@ import test from 'ava';
 import { fuzzTargets } from './all.js';
 import { fuzz } from './fuzz.js';
 
-const MILLIS = 2500;
+const MILLIS = 1500;
 
 for (const target of fuzzTargets()) {
   test.serial(

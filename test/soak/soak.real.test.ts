@@ -18,9 +18,9 @@ const MOST: Readonly<Record<string, number>> = {
   'files in the state folder': 30,
 };
 
-test('twelve seconds of the soak: containers and functions change, and no descriptor, consumer or file is left', async (t) => {
+test('six seconds of the soak: containers and functions change, and no descriptor, consumer or file is left', async (t) => {
   if (missing(t, [...realParts, ['ip', '-V']])) return;
-  const result = await soak({ minutes: 0.2, seed: 1, manager: 'simppo', log: (line) => t.log(line) });
+  const result = await soak({ minutes: 0.1, seed: 1, manager: 'simppo', log: (line) => t.log(line) });
   t.deepEqual(result.restarted, []);
   t.is(result.failed, 0);
   t.true(result.sent > 0);
