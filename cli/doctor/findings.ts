@@ -150,6 +150,12 @@ function* cgroupFindings({ cgroup, engine }: Survey): Generator<Finding> {
     yield fail('cgroup rights', 'limits cannot be written', 'run as root with /sys/fs/cgroup mounted read-write');
   if (driver === 'systemd')
     yield ok('cgroup owner', 'systemd: what a daemon-reload could undo is set on the scopes, drift is repaired');
+  if (cgroup.unmounted.length > 0)
+    yield warn(
+      'cgroup hierarchies',
+      `${cgroup.unmounted.join(' and ')}: in use and not mounted`,
+      'the engine tells of no OOM kill then (Gleaner counts them itself): mount each (mount -t cgroup -o NAME cgroup FOLDER), remove the folders left in it, unmount it',
+    );
   if (!cgroup.pressure)
     yield warn('kernel', 'no pressure information (PSI)', 'boot with psi=1 to have the waiting time of functions');
 }

@@ -60,6 +60,8 @@ export interface Survey {
     /** /proc/self/cgroup shows a namespace of its own, away from the host's tree. */
     readonly privateNamespace: boolean;
     readonly pressure: boolean;
+    /** v1 controllers that processes are in and no mount shows: the engine's OOM events fail for them. */
+    readonly unmounted: readonly string[];
   };
   readonly tcpdump: { readonly path: string | null; readonly version: string; readonly refusal: string | null };
   readonly swapTotalKiB: number;
@@ -165,7 +167,23 @@ function surveyCgroup(): Survey['cgroup'] {
     privateNamespace:
       unified && own.trim() === '0::/' && !existsSync(`${root}/init.scope`) && !existsSync(`${root}/system.slice`),
     pressure: existsSync('/proc/pressure/cpu'),
+    unmounted: unmountedControllers(own, readText('/proc/self/mounts')),
   };
+}
+
+/** Of v1 hierarchies in /proc/<pid>/cgroup those that /proc/<pid>/mounts does not have, e.g. left behind by a systemd in a container. */
+export function unmountedControllers(own: string, mounts: string): string[] {
+  const mounted = new Set<string>();
+  for (const line of mounts.split('\n')) {
+    const [, , type, options = ''] = line.split(' ');
+    if (type === 'cgroup') for (const option of options.split(',')) mounted.add(option);
+  }
+  return own
+    .split('\n')
+    .map((line) => line.split(':')[1] ?? '')
+    .filter(
+      (names) => names !== '' && !names.startsWith('name=') && !names.split(',').every((name) => mounted.has(name)),
+    );
 }
 
 function surveyTcpdump(program: string): Survey['tcpdump'] {

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { atLeastVersion, findings, isManageable } from '../../cli/doctor/findings.js';
-import type { EngineSurvey, Survey } from '../../cli/doctor/survey.js';
+import { type EngineSurvey, type Survey, unmountedControllers } from '../../cli/doctor/survey.js';
 
 const engine: EngineSurvey = {
   version: { Version: '20.10.24', ApiVersion: '1.41', MinAPIVersion: '1.12' },
@@ -16,7 +16,14 @@ const good: Survey = {
   capabilities: 0n,
   inKubernetes: false,
   engine,
-  cgroup: { unified: false, controllers: ['cpu', 'memory'], writable: true, privateNamespace: false, pressure: true },
+  cgroup: {
+    unified: false,
+    controllers: ['cpu', 'memory'],
+    writable: true,
+    privateNamespace: false,
+    pressure: true,
+    unmounted: [],
+  },
   tcpdump: { path: '/usr/bin/tcpdump', version: '4.99.3', refusal: null },
   swapTotalKiB: 0,
   stateDirWritable: true,
@@ -51,6 +58,28 @@ test('each finding that is not good says what to do', (t) => {
   };
   for (const finding of findings(bad)) t.is(finding.level === 'ok', finding.advice === '', finding.check);
   t.deepEqual(failed(bad), ['engine', 'cgroup', 'cgroup rights', 'tcpdump', 'state folder']);
+});
+
+test('hierarchies that are in use and not mounted are named: with them Docker 20.10 told of no OOM kill', (t) => {
+  // A host's own lines after a systemd had run in a container: three hierarchies are left, one of them of two controllers.
+  const own =
+    '17:net_cls,net_prio:/\n15:hugetlb:/\n9:name=systemd:/docker/a\n4:memory:/docker/a\n2:cpu,cpuacct:/docker/a\n0::/docker/a\n';
+  const mounts = [
+    'tmpfs /sys/fs/cgroup tmpfs ro,relatime,size=4096k,mode=755 0 0',
+    'cgroup /sys/fs/cgroup/memory cgroup rw,relatime,memory 0 0',
+    'cgroup /sys/fs/cgroup/cpu,cpuacct cgroup rw,relatime,cpu,cpuacct 0 0',
+    'cgroup2 /sys/fs/cgroup/unified cgroup2 rw,relatime 0 0',
+    '',
+  ].join('\n');
+  const unmounted = unmountedControllers(own, mounts);
+  t.deepEqual(unmounted, ['net_cls,net_prio', 'hugetlb']);
+  t.deepEqual(unmountedControllers('0::/system.slice/a\n', 'cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n'), []);
+  const told = findings({ ...good, cgroup: { ...good.cgroup, unmounted } });
+  t.deepEqual(
+    told.filter(({ level }) => level !== 'ok').map(({ check, level }) => [check, level]),
+    [['cgroup hierarchies', 'warn']],
+  );
+  t.true(isManageable(told));
 });
 
 test('NATS that refuses, and too few open files, are said with advice, and are no reason not to run', (t) => {
