@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { benchAgents } from './agents/agents.js';
 import { benchConcurrency } from './concurrency/sweep.js';
 import { benchEngines } from './engines/engines.js';
 import { benchFidelity, FIDELITY_MANAGERS, FIDELITY_MODES } from './fidelity/fidelity.js';
@@ -86,6 +87,8 @@ const benches: Record<string, () => Promise<BenchRow[]>> = {
       log,
     }),
   trace: () => benchTrace({ minutes: number('minutes', 0), log }),
+  agents: () =>
+    benchAgents({ minutes: number('minutes', 4), rounds: number('rounds', 5), seconds: number('seconds', 30), log }),
   memory: () => benchMemory({ log }),
   fidelity: () =>
     benchFidelity({

@@ -1,10 +1,10 @@
 import { type ResourceManager, type RunningAgentHost, runAgentHost } from '../../agents/index.js';
-import { type Broker, decodeTarget, encodeMessage, LatencyHistogram, subjects, wildcards } from '../../broker/index.js';
-import { mebibytes, millicores, SeededRandom, systemClock, systemTimers } from '../../config/index.js';
+import { type Broker, decodeTarget, encodeMessage, subjects, wildcards } from '../../broker/index.js';
+import { millicores, SeededRandom, systemClock, systemTimers } from '../../config/index.js';
+import { syntheticObservation } from '../observation.js';
 import { type BenchRow, row } from '../report.js';
 
 const FUNCTIONS = 1000;
-const LATENCY = new LatencyHistogram().toMessage();
 
 /** As large as a learning agent's small state: what it saw on two hosts. */
 const carrying: ResourceManager<{ seen: number; filler: string }> = {
@@ -18,35 +18,6 @@ const carrying: ResourceManager<{ seen: number; filler: string }> = {
   rest: (state) => state,
   wake: (_, rested) => rested as { seen: number; filler: string },
 };
-
-const cpu = millicores(1000);
-const memory = mebibytes(256);
-const observation = (fn: string, step: number) => ({
-  v: 1,
-  function: fn,
-  host: 'invoker-1',
-  boot: 'bench-boot',
-  step,
-  observedAt: systemClock.monotonic(),
-  span: 10_000,
-  mode: 'enforce',
-  cpuMode: 'quota',
-  activations: 20,
-  coldStarts: 0,
-  failures: 0,
-  oomKills: 0,
-  running: 0,
-  latency: LATENCY,
-  peak: { cpu: 500, memory: mebibytes(128) },
-  used: { cpu: 400, memory: mebibytes(100) },
-  throttledShare: 0,
-  user: { cpu, memory, shares: 256 },
-  granted: { cpu: { min: cpu, mean: cpu, max: cpu }, memory: { min: memory, mean: memory, max: memory } },
-  wanted: { cpu, memory },
-  containers: 1,
-  concurrency: 1,
-  control: { activations: 0, mean: 0, p99: 0 },
-});
 
 async function until(what: string, done: () => boolean): Promise<void> {
   const end = performance.now() + 60_000;
@@ -80,7 +51,7 @@ export async function benchHandOver(connect: (name: string) => Promise<Broker>):
   const round = async (): Promise<void> => {
     wishes.clear();
     step++;
-    for (const name of names) hook.publish(subjects.observation(name), encodeMessage(observation(name, step)));
+    for (const name of names) hook.publish(subjects.observation(name), encodeMessage(syntheticObservation(name, step)));
     await until('an answer for each function', () => wishes.size === FUNCTIONS);
   };
   const one = await start('agents-1');

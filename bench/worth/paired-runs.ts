@@ -1,10 +1,9 @@
 import { cpus } from 'node:os';
-import { SeededRandom } from '../../config/index.js';
-import { type ActivationRecord, type Invoker, playWorkload } from '../../simulator/index.js';
+import { type ActivationRecord, type Arrival, type Invoker, playWorkload } from '../../simulator/index.js';
 import { median } from '../statistics.js';
 import type { GleanerProcess } from './gleaner-process.js';
 import { containersBusyMillis, hostBusyMillis } from './host-cpu.js';
-import { actionOf, poissonArrivals, type Subject } from './load.js';
+import { actionOf, type Subject } from './load.js';
 
 /** One run's records by function name. */
 export type Records = Map<string, ActivationRecord[]>;
@@ -77,20 +76,20 @@ export async function soloRuns(
 export async function pairedRounds(options: {
   readonly invoker: Invoker;
   readonly gleaner: GleanerProcess;
-  readonly subjects: readonly Subject[];
-  readonly seconds: number;
   readonly rounds: number;
-  readonly seed: number;
+  /** Of every run of a round. */
+  readonly arrivals: (round: number) => readonly Arrival[];
   readonly again: boolean;
   readonly beside?: (on: boolean, round: number) => Promise<void>;
+  readonly after?: (on: boolean, records: readonly ActivationRecord[]) => Promise<void>;
   readonly log: (line: string) => void;
 }): Promise<Round[]> {
-  const { invoker, gleaner, subjects, seconds, log } = options;
+  const { invoker, gleaner, log } = options;
   const rounds: Round[] = [];
-  const play = async (on: boolean, seed: number, round: number): Promise<Records> => {
+  const play = async (on: boolean, round: number): Promise<Records> => {
     await gleaner.setWrites(on);
     await new Promise((resolve) => setTimeout(resolve, 1000));
-    const arrivals = poissonArrivals(subjects, seconds, new SeededRandom(seed));
+    const arrivals = options.arrivals(round);
     const busy = hostBusyMillis();
     const own = containersBusyMillis();
     const begun = performance.now();
@@ -105,13 +104,13 @@ export async function pairedRounds(options: {
     log(
       `round ${round + 1}: writes ${on ? 'on' : 'off'}: ${records.length} calls, ${cold} cold, host ${(used * 100).toFixed(0)} % busy (functions ${(functions * 100).toFixed(0)} %), ${failed.length} failed ${failed[0] ?? ''}`,
     );
+    await options.after?.(on, records);
     return byFunction(records);
   };
   for (let round = 0; round < options.rounds; round++) {
-    const seed = options.seed + round;
-    const first = await play(round % 2 === 1, seed, round);
-    const second = await play(round % 2 === 0, seed, round);
-    const again = options.again ? await play(false, seed, round) : new Map();
+    const first = await play(round % 2 === 1, round);
+    const second = await play(round % 2 === 0, round);
+    const again = options.again ? await play(false, round) : new Map();
     rounds.push(round % 2 === 1 ? { on: first, off: second, again } : { off: first, on: second, again });
   }
   await gleaner.setWrites(false);

@@ -1,9 +1,10 @@
 import { cpus } from 'node:os';
+import { SeededRandom } from '../../config/index.js';
 import { ensureActionImage, InvokerDouble } from '../../simulator/index.js';
 import { type BenchRow, row } from '../report.js';
 import { mean, median } from '../statistics.js';
 import { GleanerProcess } from './gleaner-process.js';
-import { offeredLoad, type Subject } from './load.js';
+import { offeredLoad, poissonArrivals, type Subject } from './load.js';
 import { durations, pairedRounds, soloRuns, warmUp } from './paired-runs.js';
 import { QueueingInvoker } from './queueing-invoker.js';
 
@@ -83,7 +84,13 @@ export async function benchQuota(options: {
     await warmUp(invoker, SUBJECTS, CONTAINERS, {});
     await soloRuns(invoker, SUBJECTS, 1000);
     options.log(`${SUBJECTS.length} functions with quotas, offered load ${offeredLoad(SUBJECTS, cores).toFixed(2)}`);
-    const rounds = await pairedRounds({ ...options, invoker, gleaner, subjects: SUBJECTS, again: true });
+    const rounds = await pairedRounds({
+      ...options,
+      invoker,
+      gleaner,
+      arrivals: (round) => poissonArrivals(SUBJECTS, options.seconds, new SeededRandom(options.seed + round)),
+      again: true,
+    });
     return SUBJECTS.flatMap(({ name, cpus: user }) => {
       const [on, off, again] = [
         durations(rounds, 'on', name),

@@ -6,7 +6,7 @@ import { actionSource, ensureActionImage, InvokerDouble } from '../../simulator/
 import { type BenchRow, row } from '../report.js';
 import { bootstrapInterval, mean, median, quantile } from '../statistics.js';
 import { GleanerProcess } from './gleaner-process.js';
-import type { Subject } from './load.js';
+import { poissonArrivals, type Subject } from './load.js';
 import { pairedRounds, type Round, type Solo, soloRuns, warmUp } from './paired-runs.js';
 import { QueueingInvoker } from './queueing-invoker.js';
 
@@ -93,7 +93,7 @@ export async function benchWeight(options: WeightOptions): Promise<BenchRow[]> {
       ...options,
       invoker,
       gleaner,
-      subjects,
+      arrivals: (round) => poissonArrivals(subjects, options.seconds, new SeededRandom(options.seed + round)),
       again: false,
       beside: async (on, round) => {
         const found = await coldStarts(image, options.seconds, options.seed * 100 + round);

@@ -1,0 +1,101 @@
+import { type Broker, decodeTarget, encodeMessage, LatencyHistogram, subjects, wildcards } from '../../broker/index.js';
+import { type Millicores, mebibytes, millicores, SeededRandom } from '../../config/index.js';
+import { figuresOf } from '../farm/figures.js';
+import { syntheticObservation } from '../observation.js';
+import type { Learners } from './learners.js';
+
+/** Where SIMPPO's own evaluation ends (simppo-aware.md §1.12). */
+export const AGENTS = 110;
+/** Each function's control step (`hook.stepS`). */
+const STEP_MILLIS = 10_000;
+/** Calls in a step: few enough that all share the base policy's weights, as functions called less than once a second do. */
+const CALLS = 5;
+const PREFIX = '/bench/';
+
+export interface Hundred {
+  /** CPU of the whole process, threads included, as a share of one core. */
+  readonly share: number;
+  readonly online: number;
+  readonly observations: number;
+  readonly targets: number;
+  readonly sampled: number;
+  readonly updates: number;
+}
+
+/**
+ * 110 functions' observations at the rate of real steps, evenly over time, to the agent host `pid`, which learns from them, records its steps and sends its wishes.
+ * Limits follow the wishes, so that an action counts as executed; latencies and uses are drawn.
+ */
+export async function hundredAgents(options: {
+  readonly broker: Broker;
+  readonly learners: Learners;
+  readonly pid: number;
+  readonly seconds: number;
+}): Promise<Hundred> {
+  const { broker, learners, pid, seconds } = options;
+  const random = new SeededRandom(1);
+  const wishes = new Map<string, Millicores>();
+  let targets = 0;
+  const subscription = broker.subscribe(wildcards.targets, ({ data }) => {
+    const decoded = decodeTarget(data);
+    if (!decoded.ok || !decoded.message.function.startsWith(PREFIX)) return;
+    targets++;
+    if (decoded.message.cpu !== undefined) wishes.set(decoded.message.function, decoded.message.cpu);
+  });
+  const observe = (n: number): void => {
+    const fn = `${PREFIX}f${n % AGENTS}`;
+    const { granted, ...fixed } = syntheticObservation(fn, 1 + Math.floor(n / AGENTS));
+    const cpu = Math.min(1500, Math.max(200, wishes.get(fn) ?? 1000)) as Millicores;
+    const latency = new LatencyHistogram();
+    for (let i = 0; i < CALLS; i++) latency.record(50 * (1 + random.next()));
+    const used = millicores(100 + 300 * random.next());
+    broker.publish(
+      subjects.observation(fn),
+      encodeMessage({
+        ...fixed,
+        activations: CALLS,
+        latency: latency.toMessage(),
+        peak: { cpu: 1.2 * used, memory: mebibytes(128) },
+        used: { cpu: used, memory: mebibytes(100) },
+        granted: { ...granted, cpu: { min: cpu, mean: cpu, max: cpu } },
+      }),
+    );
+  };
+  const until = async (at: number): Promise<void> => {
+    const wait = at - performance.now();
+    if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
+  };
+  let sent = 0;
+  const feed = async (millis: number): Promise<void> => {
+    const begun = performance.now();
+    for (let i = 0; (i * STEP_MILLIS) / AGENTS < millis; i++) {
+      await until(begun + (i * STEP_MILLIS) / AGENTS);
+      observe(sent++);
+    }
+    await until(begun + millis);
+  };
+  const cpuMillis = (): number => {
+    const figures = figuresOf(pid);
+    if (figures === null) throw new Error(`the agent host ${pid} has ended`);
+    return figures.cpuMillis;
+  };
+  try {
+    // One observation of each makes its agent; told to learn, the next decision is drawn.
+    for (let n = 0; n < AGENTS; n++) observe(sent++);
+    await until(performance.now() + 500);
+    const online = await learners.retrain();
+    const before = { cpu: cpuMillis(), at: performance.now(), sent, targets, sampled: learners.sampled(PREFIX) };
+    const updates = learners.updates;
+    await feed(seconds * 1000);
+    return {
+      share: (cpuMillis() - before.cpu) / (performance.now() - before.at),
+      online,
+      observations: sent - before.sent,
+      targets: targets - before.targets,
+      sampled: learners.sampled(PREFIX) - before.sampled,
+      updates: learners.updates - updates,
+    };
+  } finally {
+    subscription.unsubscribe();
+  }
+}
