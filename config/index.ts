@@ -11,3 +11,4 @@ export * from './reload.js';
 export * from './schema.js';
 export * from './suggest.js';
 export * from './units.js';
+export * from './yaml-text.js';

@@ -1,21 +1,11 @@
-import {
-  type Document,
-  isMap,
-  isNode,
-  isScalar,
-  isSeq,
-  LineCounter,
-  parse,
-  parseDocument,
-  type Scalar,
-  visit,
-} from 'yaml';
+import { parse } from 'yaml';
 import { z } from 'zod';
 import { messageOf } from './errors.js';
-import { bare, environmentName, keysOf } from './keys.js';
+import { bare, environmentName, type KeyInfo, keysOf } from './keys.js';
 import { ConfigError, type ConfigProblem } from './problem.js';
 import { type Config, configSchema } from './schema.js';
 import { suggest } from './suggest.js';
+import { readYaml, type YamlText } from './yaml-text.js';
 
 export interface ConfigInputs {
   /** File to read; none: defaults, environment and flags only. */
@@ -37,6 +27,14 @@ interface Origin {
   readonly source: string;
   readonly line?: number;
 }
+
+/** The schema's keys, found once: by dotted path, and by the variable of the environment. */
+const KEYS: ReadonlyMap<string, KeyInfo> = new Map(
+  [...keysOf(configSchema)].map((info) => [info.path.join('.'), info]),
+);
+const BY_VARIABLE: ReadonlyMap<string, KeyInfo> = new Map(
+  [...KEYS.values()].map((info) => [environmentName(info.path), info]),
+);
 
 const isTree = (value: unknown): value is Tree => typeof value === 'object' && value !== null && !Array.isArray(value);
 
@@ -87,7 +85,7 @@ export function loadConfig(inputs: ConfigInputs = {}): LoadedConfig {
   const problems: ConfigProblem[] = [];
   const origins = new Map<string, Origin>();
   const file = inputs.path ?? 'configuration';
-  const { tree, document, lines } = readTree(inputs, problems);
+  const { tree, text } = readTree(inputs, problems);
   const fileTree = structuredClone(tree);
   applyOverrides(tree, inputs, origins, problems);
 
@@ -96,7 +94,7 @@ export function loadConfig(inputs: ConfigInputs = {}): LoadedConfig {
       const known = origins.get(path.slice(0, length).join('.'));
       if (known) return known;
     }
-    const line = document && lines ? lineOf(document, lines, path) : undefined;
+    const line = text?.lineOf(path);
     return line === undefined ? { source: file } : { source: file, line };
   };
   const parsed = configSchema.safeParse(tree);
@@ -105,60 +103,32 @@ export function loadConfig(inputs: ConfigInputs = {}): LoadedConfig {
   if (problems.length > 0) throw new ConfigError(problems);
 
   const sources = new Map<string, string>();
-  for (const { path } of keysOf(configSchema)) {
-    if (!origins.has(path.join('.')) && get(fileTree, path) === undefined) continue;
+  for (const [dotted, { path }] of KEYS) {
+    if (!origins.has(dotted) && get(fileTree, path) === undefined) continue;
     const origin = originOf(path);
-    sources.set(path.join('.'), origin.line === undefined ? origin.source : `${origin.source}:${origin.line}`);
+    sources.set(dotted, origin.line === undefined ? origin.source : `${origin.source}:${origin.line}`);
   }
   return { config: parsed.data as Config, sources };
 }
 
-function readTree(
-  { path, readFile }: ConfigInputs,
-  problems: ConfigProblem[],
-): { tree: Tree; document?: Document; lines?: LineCounter } {
+function readTree({ path, readFile }: ConfigInputs, problems: ConfigProblem[]): { tree: Tree; text?: YamlText } {
   if (path === undefined) return { tree: {} };
-  let text: string;
+  let written: string;
   try {
     if (!readFile) throw new TypeError('no way to read files was given');
-    text = readFile(path);
+    written = readFile(path);
   } catch (error) {
     problems.push({ path: '', message: `cannot be read: ${messageOf(error)}`, source: path });
     return { tree: {} };
   }
-  const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
-  for (const error of document.errors) {
-    problems.push({ path: '', message: error.message, source: path, line: lines.linePos(error.pos[0]).line });
-  }
-  addAliasProblems(document, lines, path, problems);
+  const text = readYaml(written);
+  for (const problem of text.problems) problems.push({ path: '', source: path, ...problem });
+  const { content } = text;
   if (problems.length > 0) return { tree: {} };
-  let content: unknown;
-  try {
-    content = document.toJS();
-  } catch (error) {
-    // More aliases than any configuration needs.
-    problems.push({ path: '', message: messageOf(error), source: path });
-    return { tree: {} };
-  }
-  if (content === null || content === undefined) return { tree: {}, document, lines };
-  if (isTree(content)) return { tree: dropEmptySections(content), document, lines };
+  if (content === null || content === undefined) return { tree: {}, text };
+  if (isTree(content)) return { tree: dropEmptySections(content), text };
   problems.push({ path: '', message: 'must be a map of sections', value: content, source: path, line: 1 });
   return { tree: {} };
-}
-
-/** Aliases of nothing, and those inside of what they stand for: neither can be read, and the second has no end. */
-function addAliasProblems(document: Document, lines: LineCounter, source: string, problems: ConfigProblem[]): void {
-  visit(document, {
-    Alias(_, alias, ancestors) {
-      const target = alias.resolve(document);
-      const line = lines.linePos(alias.range?.[0] ?? 0).line;
-      if (target === undefined)
-        problems.push({ path: '', message: `no &${alias.source} before *${alias.source}`, source, line });
-      else if (ancestors.includes(target))
-        problems.push({ path: '', message: `*${alias.source} is part of &${alias.source} itself`, source, line });
-    },
-  });
 }
 
 /** `hook:` with nothing below it (all keys commented out) means the defaults, not null. */
@@ -183,58 +153,32 @@ function applyOverrides(
   origins: Map<string, Origin>,
   problems: ConfigProblem[],
 ): void {
-  const keys = [...keysOf(configSchema)];
-  const byVariable = new Map(keys.map((info) => [environmentName(info.path), info]));
   const sectionPrefixes = Object.entries(configSchema.shape)
     .filter(([, child]) => bare(child) instanceof z.ZodObject)
     .map(([name]) => `${environmentName([name])}_`);
   for (const [name, text] of Object.entries(inputs.env ?? {})) {
     if (!name.startsWith('GLEANER_') || text === undefined || text === '') continue;
-    const info = byVariable.get(name);
+    const info = BY_VARIABLE.get(name);
     if (info) {
       put(tree, info.path, readText(text, info.schema));
       origins.set(info.path.join('.'), { source: name });
     } else if (sectionPrefixes.some((prefix) => name.startsWith(prefix))) {
-      const meant = suggest(name, byVariable.keys());
+      const meant = suggest(name, BY_VARIABLE.keys());
       problems.push({ path: '', message: `no such key${meant ? `; did you mean ${meant}?` : ''}`, source: name });
     }
   }
-  const byPath = new Map(keys.map((info) => [info.path.join('.'), info]));
   for (const [dotted, value] of Object.entries(inputs.flags ?? {})) {
     if (value === undefined) continue;
-    const info = byPath.get(dotted);
+    const info = KEYS.get(dotted);
     const source = `flag ${dotted}`;
     if (!info) {
-      const meant = suggest(dotted, byPath.keys());
+      const meant = suggest(dotted, KEYS.keys());
       problems.push({ path: '', message: `no such key${meant ? `; did you mean ${meant}?` : ''}`, source });
       continue;
     }
     put(tree, info.path, typeof value === 'string' ? readText(value, info.schema) : value);
     origins.set(dotted, { source });
   }
-}
-
-/** Line of the key itself, or of the nearest part of its path that the file has. */
-function lineOf(document: Document, lines: LineCounter, path: readonly PropertyKey[]): number | undefined {
-  let node: unknown = document.contents;
-  let offset: number | undefined;
-  for (const part of path) {
-    if (isMap(node)) {
-      // A key that is no text (`null:`, `5:`) is text once it has been read.
-      const pair = node.items.find((item) => isScalar(item.key) && String(item.key.value ?? '') === String(part));
-      if (!pair) {
-        offset ??= node.range?.[0];
-        break;
-      }
-      offset = (pair.key as Scalar).range?.[0] ?? offset;
-      node = pair.value;
-    } else if (isSeq(node)) {
-      node = node.items[Number(part)];
-      if (!isNode(node)) break;
-      offset = node.range?.[0] ?? offset;
-    } else break;
-  }
-  return offset === undefined ? undefined : lines.linePos(offset).line;
 }
 
 function addIssue(
@@ -308,8 +252,7 @@ function addCrossChecks(
   originOf: (path: readonly PropertyKey[]) => Origin,
   problems: ConfigProblem[],
 ): void {
-  const fallback = new Map([...keysOf(configSchema)].map((info) => [info.path.join('.'), info.fallback]));
-  const read = (dotted: string): unknown => get(tree, dotted.split('.')) ?? fallback.get(dotted);
+  const read = (dotted: string): unknown => get(tree, dotted.split('.')) ?? KEYS.get(dotted)?.fallback;
   const complain = (dotted: string, message: string): void => {
     problems.push({ path: dotted, message, value: read(dotted), ...originOf(dotted.split('.')) });
   };

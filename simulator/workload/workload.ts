@@ -1,6 +1,5 @@
-import { isNode, LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';
-import { GleanerError } from '../../config/index.js';
+import { GleanerError, readYaml } from '../../config/index.js';
 import { distributionSchema } from './distribution.js';
 
 /** The workload format's version: a file of another one is refused, never guessed at. */
@@ -175,21 +174,13 @@ export class WorkloadError extends GleanerError {
  * @throws WorkloadError with every problem at once
  */
 export function parseWorkload(text: string, where = 'workload'): Workload {
-  const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines });
-  if (document.errors.length > 0) {
+  const { content, problems, lineOf } = readYaml(text);
+  if (problems.length > 0)
     throw new WorkloadError(
       where,
-      document.errors.map((error) => `line ${error.linePos?.[0].line ?? 1}: ${error.message.split('\n')[0]}`),
+      problems.map(({ message, line }) => `${line === undefined ? '' : `line ${line}: `}${message}`),
     );
-  }
-  return checkWorkload(document.toJS(), where, (path) => {
-    for (let length = path.length; length >= 0; length--) {
-      const node = length === 0 ? document.contents : document.getIn(path.slice(0, length), true);
-      if (isNode(node) && node.range) return lines.linePos(node.range[0]).line;
-    }
-    return undefined;
-  });
+  return checkWorkload(content, where, lineOf);
 }
 
 /** Validates a workload made in memory and fills in the defaults. @throws WorkloadError */

@@ -108,6 +108,10 @@ test('an alias of nothing, or of what it is part of, is named by line; so is a k
     problemsOf(() => from('mode: observe\nnull:\n')),
     ['g.yaml:2: no such key'],
   );
+  t.deepEqual(
+    problemsOf(() => from('mode: observe\n? {a: 1}\n: 2\n')),
+    ['g.yaml:1: { a: 1 }: no such key'],
+  );
   t.is(from('hook:\n  sampleMs: &n 200\n  driftS: *n\n').config.hook.driftS, 200, 'others are as good as any');
 });
 

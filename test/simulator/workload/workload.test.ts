@@ -94,6 +94,17 @@ test('a file that is nothing but brackets is refused in a few lines, not in a hu
   t.regex(error.message, /; and \d+ more$/);
 });
 
+test('aliases of nothing, of themselves and without end are problems of the file', (t) => {
+  // Found when the fuzzer was given workloads as YAML: the first and the last were errors of the parser's own.
+  t.deepEqual(problems('name: w\nfunctions: *f\n'), ['line 2: no &f before *f']);
+  t.deepEqual(problems('name: w\nfunctions: &f [*f]\n'), ['line 2: *f is part of &f itself']);
+  // Ten of ten of ten of ten: the parser stops at a hundred times as many as are written.
+  const ten = (of: string) => `[${Array(10).fill(of).join(', ')}]`;
+  const found = problems(`a: &a ${ten('1')}\nb: &b ${ten('*a')}\nc: &c ${ten('*b')}\nd: ${ten('*c')}\n`);
+  t.is(found.length, 1);
+  t.regex(found[0]!, /alias/i);
+});
+
 test('a call is drawn by its own streams: another function changes nothing', (t) => {
   const random = {
     arrivals: { ratePerSecond: 5, seconds: 20 },
