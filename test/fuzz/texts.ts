@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { stringify } from 'yaml';
 import { ConfigError, loadConfig } from '../../config/index.js';
 import {
   importAzure2019,
@@ -115,16 +116,20 @@ const CELLS = [
   '18446744073709551616',
   '0.1',
 ];
-const WORKLOAD = JSON.stringify(importAzure2021({ name: 'calls', content: CALLS }, { name: 'w' }).workload);
+const { workload: imported } = importAzure2021({ name: 'calls', content: CALLS }, { name: 'w' });
+const WORKLOAD = JSON.stringify(imported);
+const WORKLOAD_YAML = stringify(imported);
 
-/** Calls, memory and durations of one day of 2019, one table of 2021, or Gleaner's own format; by the first byte. */
+const inputOf = (which: number, content: Uint8Array): Uint8Array => Buffer.concat([Uint8Array.of(which), content]);
+
+/** Calls, memory and durations of one day of 2019, one table of 2021, or Gleaner's own format, as JSON and as YAML; by the first byte. */
 export const csv: FuzzTarget = {
   name: 'csv',
   make(m) {
     const which = m.random.below(5);
-    const text = [tables.invocations, tables.memory, tables.durations, CALLS, WORKLOAD][which]!;
-    if (which === 4) return Uint8Array.from([4, ...m.jsonBytes(m.json(JSON.parse(WORKLOAD)))]);
-    return Uint8Array.from([which, ...Buffer.from(m.chance(0.1) ? text : m.text(text, CELLS))]);
+    if (which === 4 && m.chance(0.5)) return inputOf(which, m.jsonBytes(m.json(JSON.parse(WORKLOAD))));
+    const text = [tables.invocations, tables.memory, tables.durations, CALLS, WORKLOAD_YAML][which]!;
+    return inputOf(which, Buffer.from(m.chance(0.1) ? text : m.text(text, which === 4 ? WORDS : CELLS)));
   },
   check(input) {
     const which = input[0]! % 5;
