@@ -59,6 +59,8 @@ export class LearningPolicy {
   readonly #closed: { steps: Transition[]; after: Float32Array }[] = [];
   #state: LearnerState;
   #rows = 0;
+  /** When the oldest of these rows was decided. */
+  #since = 0;
   #training = false;
   #disposed = false;
 
@@ -86,7 +88,7 @@ export class LearningPolicy {
   record(trajectory: string, action: number, reward: number, discount: number): Transition | null {
     const open = this.#open.get(trajectory);
     if (!open?.pending) return null;
-    const { input, mask, logProbabilities, sampled } = open.pending;
+    const { input, mask, logProbabilities, at, sampled } = open.pending;
     const logProbability = logProbabilities[action]!;
     if (logProbability === Number.NEGATIVE_INFINITY || !Number.isFinite(reward)) {
       this.cut(trajectory);
@@ -95,7 +97,7 @@ export class LearningPolicy {
     const step = { actorInput: input, mask, action, logProbability, reward, discount };
     if (sampled) {
       open.steps.push(step);
-      this.#rows++;
+      if (this.#rows++ === 0) this.#since = at;
     }
     return step;
   }
@@ -114,7 +116,7 @@ export class LearningPolicy {
       }
       open.pending = pending;
     }
-    if (this.#rows >= this.#options.settings.batch && !this.#training) this.#train();
+    if (!this.#training && this.#enough(pending.at)) this.#train();
   }
 
   /** Nothing is known of what follows: the critic's value of the last state stands for it. */
@@ -142,6 +144,11 @@ export class LearningPolicy {
   dispose(): void {
     this.#disposed = true;
     this.#actor.dispose();
+  }
+
+  #enough(now: number): boolean {
+    const { batch, batchLeast, batchMs } = this.#options.settings;
+    return this.#rows >= batch || (this.#rows >= batchLeast && now - this.#since >= batchMs);
   }
 
   #train(): void {

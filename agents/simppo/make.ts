@@ -6,7 +6,7 @@ import { type CpuMode, SimppoByMode } from './by-mode.js';
 import { SimppoManager } from './manager.js';
 import { StoredPolicies } from './policy-shelf.js';
 import type { RetrainTrigger } from './retrain-trigger.js';
-import { type SimppoSettings, simppoSettings, singleAgentSettings } from './settings.js';
+import { liveLearning, type SimppoSettings, simppoSettings, singleAgentSettings } from './settings.js';
 import { InlineTrainer, type Trainer } from './trainer.js';
 import type { TrajectoryStep } from './trajectory-step.js';
 
@@ -37,12 +37,12 @@ export function settingsOf(name: SimppoName, changes: Partial<SimppoSettings> = 
   return { ...(name === 'simppo' ? simppoSettings : singleAgentSettings), ...changes };
 }
 
-/** `simppo` or `single-agent` on the policies shipped for it. Without one agents cannot serve: they begin online, untrained. */
+/** `simppo` or `single-agent` on the policies shipped for it, which learn on as `liveLearning` says. Without one agents cannot serve: they begin online, untrained. */
 export function createSimppo(
   name: SimppoName,
   { cap, settings: changes, trainer, seed = 1, policies, logger, onStep, trigger }: SimppoParts,
 ): SimppoByMode {
-  const asked = settingsOf(name, changes);
+  const asked = settingsOf(name, { ...liveLearning, ...changes });
   const engine = threadEngine();
   const learns = { engine, trainer: trainer ?? new InlineTrainer(engine), seed, cap, onStep, trigger };
   const managerOf = (mode: CpuMode): SimppoManager => {

@@ -33,20 +33,29 @@ export interface OnHost extends Sight {
   readonly last: readonly [number, number, number];
 }
 
+/** Updates that an agent is still to learn by, of the weights that it learns on now: it may get weights of its own meanwhile, or come back to the base policy's. */
+export interface Lessons {
+  readonly left: number;
+  readonly whose: 'own' | 'base';
+  /** Of these weights when `left` was counted. */
+  readonly updates: number;
+}
+
 export interface SimppoState {
   readonly fn: string;
   readonly phase: 'online' | 'serving';
-  /** Activations a second, smoothed. */
+  /** Activations a second on all hosts, smoothed. */
   readonly rate: number;
-  /** Updates at which it serves again; null: never. */
-  readonly serveAt: number | null;
+  /** Until it serves again; null: it serves, or learns for ever. */
+  readonly lessons: Lessons | null;
   readonly hosts: Readonly<Record<string, OnHost>>;
   readonly reward: number | null;
 }
 
 /** Invoker hosts of one function that are remembered. */
 const HOSTS_MAX = 64;
-const RATE_SMOOTHING = 0.1;
+/** Rates are smoothed over so long, ms. */
+const RATE_MS = 100_000;
 /** Steps are discounted as if they were at least and at most this long, in ordinary steps. */
 const DISCOUNT_LEAST = 0.1;
 const DISCOUNT_MOST = 6;
@@ -104,7 +113,7 @@ export class SimppoManager implements ResourceManager<SimppoState> {
   }
 
   initialState(fn: string): SimppoState {
-    return { fn, phase: this.#options.settings.begin, rate: 0, serveAt: null, hosts: {}, reward: null };
+    return { fn, phase: this.#options.settings.begin, rate: 0, lessons: null, hosts: {}, reward: null };
   }
 
   phase({ phase }: SimppoState): string {
@@ -113,8 +122,8 @@ export class SimppoManager implements ResourceManager<SimppoState> {
 
   /** Learns from now on, for some updates. */
   retrain(state: SimppoState): SimppoState {
-    const { updates } = this.#policyOf(state);
-    return { ...state, phase: 'online', serveAt: updates + this.#options.settings.retrainUpdates };
+    const lessons = { left: this.#options.settings.retrainUpdates, whose: 'base', updates: this.base.updates } as const;
+    return { ...state, phase: 'online', lessons };
   }
 
   rest(state: SimppoState, now: Millis): unknown {
@@ -136,7 +145,7 @@ export class SimppoManager implements ResourceManager<SimppoState> {
       ...sightOf(known, observation, this.#options.settings, now),
       last: known?.last ?? ([0, 0, 0] as const),
     };
-    const rate = before.rate + RATE_SMOOTHING * (seen.rate - before.rate);
+    const rate = rateAfter(before, observation, now);
     const policy = this.#policyOf(before);
     const bounds = boundsOf(observation, { cpu: seen.cpuPeak, memory: seen.memoryPeak }, cap, settings.actions);
     // Nothing but control runs: no step, the wish stands.
@@ -147,7 +156,8 @@ export class SimppoManager implements ResourceManager<SimppoState> {
     const trajectory = `${before.fn} ${host}`;
     const slowdown = slowdownIn(observation, seen);
     const reward = this.#learn(policy, trajectory, view, known, seen, slowdown, now);
-    const phase = before.serveAt !== null && policy.updates >= before.serveAt ? 'serving' : before.phase;
+    const lessons = lessonsAfter(before.lessons, this.#whose(policy), policy.updates);
+    const phase = lessons?.left === 0 ? 'serving' : before.phase;
     const mask = maskOf(seen.held, bounds, observation, settings.actions, this.#mask);
     const remembered = { held: seen.held, rates: [known?.rate ?? 0, seen.rate] as const, slowdown };
     const input = inputOf(view, remembered, bounds, settings.virtual);
@@ -171,7 +181,14 @@ export class SimppoManager implements ResourceManager<SimppoState> {
     // No sound action: what is held stays.
     const wish = apply(action ?? 0, seen.held, bounds, observation, settings.actions);
     const hosts = withHost(before.hosts, host, { ...seen, held: wish, last: directionsOf(action ?? 0) });
-    const state = { ...before, phase, rate, hosts, reward: reward ?? before.reward } as const;
+    const state: SimppoState = {
+      ...before,
+      phase,
+      rate,
+      lessons: phase === 'serving' ? null : lessons,
+      hosts,
+      reward: reward ?? before.reward,
+    };
     const decision = decisionOf(action ?? 0, wish, bounds, observation, settings);
     return reward === null ? { state, decision } : { state, decision, reward };
   }
@@ -210,7 +227,7 @@ export class SimppoManager implements ResourceManager<SimppoState> {
       const { actorInput: state, mask, action, logProbability, discount } = step;
       const invoker = view.observation.host;
       const { sampled } = pending;
-      const whose = policy === this.base ? 'base' : 'own';
+      const whose = this.#whose(policy);
       const count = { ...this.#episodes.take(trajectory), policy: whose, updates: policy.updates, sampled } as const;
       const about = { fn: view.observation.function, manager: this.name, invoker, span };
       onStep({ ...about, ...count, state, mask, action, logProbability, reward, discount });
@@ -221,6 +238,10 @@ export class SimppoManager implements ResourceManager<SimppoState> {
   #cut(policy: LearningPolicy, trajectory: string): void {
     if (policy.pending(trajectory) !== null) this.#episodes.cut(trajectory);
     policy.cut(trajectory);
+  }
+
+  #whose(policy: LearningPolicy): 'own' | 'base' {
+    return policy === this.base ? 'base' : 'own';
   }
 
   /** A function called often learns for itself. */
@@ -278,6 +299,22 @@ function withHost(hosts: SimppoState['hosts'], host: string, seen: OnHost): Simp
   const { [host]: _, ...others } = hosts;
   const kept = Object.entries(others).slice(-(HOSTS_MAX - 1));
   return { ...Object.fromEntries(kept), [host]: seen };
+}
+
+function lessonsAfter(before: Lessons | null, whose: Lessons['whose'], updates: number): Lessons | null {
+  if (before === null) return null;
+  const learnt = whose === before.whose ? Math.max(0, updates - before.updates) : 0;
+  return { left: Math.max(0, before.left - learnt), whose, updates };
+}
+
+/** Calls a second since any host's observation before, into the mean. A step's own length does not tell: it begins with its first call. */
+function rateAfter({ rate, hosts }: SimppoState, { activations, control, span }: Observation, now: Millis): number {
+  const calls = 1000 * (activations + control.activations);
+  const last = Math.max(...Object.values(hosts).map(({ at }) => at));
+  const elapsed = Number.isFinite(last) ? now - last : span;
+  // Two hosts may answer at once.
+  if (!(elapsed > 0)) return rate + calls / RATE_MS;
+  return rate + (1 - Math.exp(-elapsed / RATE_MS)) * (calls / elapsed - rate);
 }
 
 const isReversal = (before: readonly number[], now: readonly number[]): boolean =>

@@ -1,5 +1,5 @@
 import { type Bytes, type Millicores, type Millis, mebibytes } from '../../config/index.js';
-import { type PpoSettings, simulatorSettings } from '../ppo/index.js';
+import { onlineSettings, type PpoSettings, simulatorSettings } from '../ppo/index.js';
 
 /** Which of the others' statistics an agent sees (simppo-aware.md §1.3); `none`: it is alone, and pays no price. */
 export type VirtualAgent = 'mf8' | 'g4' | 'g8var' | 'none';
@@ -46,11 +46,14 @@ export interface SimppoSettings {
   readonly ppo: PpoSettings;
   /** Rows of one update. */
   readonly batch: number;
+  /** Fewer rows do where the oldest has waited for `batchMs`, so that few calls teach in minutes and not in hours: at least `batchLeast`. */
+  readonly batchLeast: number;
+  readonly batchMs: Millis;
   /** Time to which `ppo.gamma` refers: a step of another length is discounted by gamma^(length / this). */
   readonly stepMs: Millis;
   /** A wish older than this was no longer in force: what came after it teaches nothing (hooks: 60 s). */
   readonly staleMs: Millis;
-  /** Activations a second from which a function has weights of its own; below, it runs on the base policy. Infinity: all share it. */
+  /** Activations a second, on all hosts together, from which a function has weights of its own; below, it runs on the base policy. Infinity: all share it. */
   readonly ownRate: number;
   /** Updates of an agent that was told to retrain, until it serves again. */
   readonly retrainUpdates: number;
@@ -80,11 +83,22 @@ export const simppoSettings: SimppoSettings = {
   reward: { slo: 0.7, utilisation: 0.1, slowdown: 1, price: 0.5, reversal: 0.02 },
   ppo: simulatorSettings,
   batch: 512,
+  batchLeast: 32,
+  batchMs: Number.POSITIVE_INFINITY as Millis,
   stepMs: 10_000 as Millis,
   staleMs: 60_000 as Millis,
   ownRate: 1,
   retrainUpdates: 10,
   begin: 'serving',
+};
+
+/**
+ * How agents learn on from weights that have learnt already, on real hosts. The simulator's schedule has run out there: at a rate of 0 an update changes nothing. And a function with a step
+ * every 10 s would fill a batch of 512 in 85 minutes; half a mini-batch is noisier, and moves weights by a sixteenth of the steps.
+ */
+export const liveLearning: Pick<SimppoSettings, 'ppo' | 'batchMs'> = {
+  ppo: onlineSettings,
+  batchMs: 300_000 as Millis,
 };
 
 /** Multi-tenant single-agent learning (simppo-aware.md §4.2): the same agent without the global state, so without a price too. */

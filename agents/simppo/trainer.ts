@@ -1,3 +1,5 @@
+import { type Logger, silentLogger } from '../../broker/index.js';
+import { messageOf } from '../../config/index.js';
 import type { Engine } from '../nn/index.js';
 import { type TrainingJob, type TrainingResult, TrainingThreads, train } from '../ppo/index.js';
 
@@ -31,14 +33,31 @@ const WAITING_MAX = 64;
 /** Learns in a worker thread, so that no decision waits for it: for agent hosts. */
 export class ThreadTrainer implements Trainer {
   readonly #threads = new TrainingThreads(1);
+  readonly #logger: Logger;
+  /** Updates that were made, not begun for the queue's length, and that failed. */
+  readonly counts = { learnt: 0, dropped: 0, failures: 0 };
+
+  constructor(logger: Logger = silentLogger) {
+    this.#logger = logger;
+  }
 
   train(job: TrainingJob, done: (result: TrainingResult | null) => void): void {
-    if (this.#threads.backlog >= WAITING_MAX) done(null);
-    else
-      this.#threads.train(job).then(
-        (result) => done(result),
-        () => done(null),
-      );
+    if (this.#threads.backlog >= WAITING_MAX) {
+      this.counts.dropped++;
+      done(null);
+      return;
+    }
+    this.#threads.train(job).then(
+      (result) => {
+        this.counts.learnt++;
+        done(result);
+      },
+      (error: unknown) => {
+        this.counts.failures++;
+        if (this.counts.failures === 1) this.#logger.warn({ error: messageOf(error) }, 'agents could not learn');
+        done(null);
+      },
+    );
   }
 
   close(): Promise<void> {

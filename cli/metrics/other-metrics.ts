@@ -1,4 +1,4 @@
-import type { RunningAgentHost, TrajectoryWriter } from '../../agents/index.js';
+import type { RunningAgentHost, ThreadTrainer, TrajectoryWriter } from '../../agents/index.js';
 import type { Broker, RunningAggregator } from '../../broker/index.js';
 import type { MetricSet } from './metric-set.js';
 import { updateSteps } from './steps.js';
@@ -21,7 +21,12 @@ export function updateNats(set: MetricSet, broker: Broker | null): void {
 }
 
 /** `trajectories` null: not recorded. */
-export function updateAgents(set: MetricSet, host: RunningAgentHost, trajectories: TrajectoryWriter | null): void {
+export function updateAgents(
+  set: MetricSet,
+  host: RunningAgentHost,
+  trajectories: TrajectoryWriter | null,
+  trainer: Pick<ThreadTrainer, 'counts'>,
+): void {
   const { counts } = host;
   set.set('gleaner_agents_resident', host.agents);
   set.set('gleaner_agents_paused', host.paused ? 1 : 0);
@@ -39,6 +44,8 @@ export function updateAgents(set: MetricSet, host: RunningAgentHost, trajectorie
   set.histogram('gleaner_agent_reward', host.rewards);
   for (const [result, count] of Object.entries(trajectories?.counts ?? {}))
     set.grow('gleaner_trajectory_steps_total', count, { result });
+  for (const [result, count] of Object.entries(trainer.counts))
+    set.grow('gleaner_agent_updates_total', count, { result });
   updateSteps(set, host.steps.histograms);
 }
 

@@ -173,6 +173,11 @@ export const METRICS = {
     ['result'],
     'Steps of agents for the stream of trajectories: written, dropped (NATS away or slow), failures.',
   ),
+  gleaner_agent_updates_total: counter(
+    agents,
+    ['result'],
+    'Updates of agents in the training thread: learnt, dropped (too many wait), failures.',
+  ),
   gleaner_agent_reward: histogram(
     agents,
     none,

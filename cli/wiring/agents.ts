@@ -69,7 +69,7 @@ export async function runAgentsPart({
   operating,
 }: PartInputs): Promise<Running> {
   const broker = await connectPart(config.nats, 'agents', logger);
-  const trainer = new ThreadTrainer();
+  const trainer = new ThreadTrainer(logger);
   const seed = Date.now() % 4_294_967_296;
   const trajectories = config.agents.trajectories ? new TrajectoryWriter(broker, { host: hostName, boot }) : null;
   const learning = {
@@ -116,7 +116,11 @@ export async function runAgentsPart({
   const learns = config.agents.faasrm === 'learn';
   const parts = { broker, clock, timers, host: hostName, boot, trainer, seed, learns, logger };
   const teacher = usesFaasrm(config) ? runFaasrmTeacher({ ...parts, settings: faasrmOnlineSettings }) : null;
-  operating.watch({ broker, update: () => updateAgents(operating.metrics, agents, trajectories), checks: () => [] });
+  operating.watch({
+    broker,
+    update: () => updateAgents(operating.metrics, agents, trajectories, trainer),
+    checks: () => [],
+  });
   return {
     stop: async () => {
       await teacher?.stop();

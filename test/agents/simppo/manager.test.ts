@@ -131,6 +131,94 @@ test.serial('an agent serves until it is told to retrain, and serves again after
   t.is(phases.indexOf('serving', 10), 27);
 });
 
+test.serial('few calls teach too: an update once the oldest of enough rows has waited for its time', (t) => {
+  jobs.length = 0;
+  const agent = manager({ ...online, batchLeast: 4, batchMs: 100_000 as Millis });
+  let state = agent.initialState('/guest/f');
+  const rows: number[] = [];
+  // A step every 10 s. The first row is decided at 0 s and ten wait at 100 s; a batch of 64 would take 640 s.
+  for (let i = 0; i <= 21; i++) {
+    state = agent.decide(state, view(calls(1, 100)), (10_000 * i) as Millis).state;
+    rows.push(jobs.length);
+  }
+  t.deepEqual([rows[9], rows[10], rows[19], rows[20]], [0, 1, 1, 2]);
+  t.deepEqual(
+    jobs.map(({ rollout }) => rollout.rows),
+    [10, 10],
+  );
+  // Every 40 s: three rows have waited for their time at 120 s, four are enough.
+  for (let i = 1; i <= 5; i++) state = agent.decide(state, view(calls(1, 100)), (210_000 + 40_000 * i) as Millis).state;
+  t.deepEqual(
+    jobs.slice(2).map(({ rollout }) => rollout.rows),
+    [4],
+  );
+});
+
+test.serial(
+  'the shipped policies learn on: a function with a call every few seconds changes their weights within minutes',
+  (t) => {
+    for (const name of ['simppo', 'single-agent'] as const) {
+      const agent = createSimppo(name, { cap });
+      const { base } = agent.quota;
+      const { actor, critic } = base.state;
+      let state = agent.retrain(agent.initialState('/guest/f'));
+      let seconds = 0;
+      // Latencies differ, as steps that earn the same teach nothing.
+      while (base.updates === 0 && seconds < 3600) {
+        const seen = view({ ...calls(2, 100 + (seconds % 70)), granted: granted(1000, 256) });
+        state = agent.decide(state, seen, (1000 * seconds) as Millis).state;
+        seconds += 10;
+      }
+      t.is(base.updates, 1);
+      t.true(seconds <= 600, `${seconds} s`);
+      t.notDeepEqual(base.state.actor, actor);
+      t.notDeepEqual(base.state.critic, critic);
+    }
+  },
+);
+
+test.serial('a rate counts calls over the time between steps, whatever a step is long, on all hosts together', (t) => {
+  const agent = manager();
+  const rateAfter = (everyMs: number, spanMs: number, hosts: string[]): number => {
+    let state = agent.initialState('/guest/f');
+    for (let i = 1; i <= 2000; i++)
+      state = agent.decide(
+        state,
+        view({
+          ...calls(1, 100),
+          host: hosts[i % hosts.length]!,
+          span: spanMs as Millis,
+          control: { activations: 0, mean: 0, p99: 0 },
+        }),
+        (everyMs * i) as Millis,
+      ).state;
+    return state.rate;
+  };
+  // A call every 12 s, in steps that are closed 1 s after it: 1 / 12 a second, not one.
+  t.true(Math.abs(rateAfter(12_000, 1000, ['invoker-1']) - 1 / 12) < 0.001);
+  // A call a second on each of two hosts: two a second.
+  t.true(Math.abs(rateAfter(500, 1000, ['invoker-1', 'invoker-2']) - 2) < 0.01);
+});
+
+test.serial('updates until an agent serves are counted on the weights that it learns by', (t) => {
+  const agent = manager({ ...online, begin: 'serving', ownRate: 1, batch: 8, retrainUpdates: 2 });
+  const play = (fn: string, count: number, steps: number, state = agent.initialState(fn), from = 0) => {
+    for (let i = 0; i < steps; i++)
+      state = agent.decide(state, view(calls(count, 100)), (from + 10_000 * i) as Millis).state;
+    return state;
+  };
+  // Others have brought the base policy to five updates.
+  for (let i = 0; agent.base.updates < 5; i++)
+    play(`/guest/g${i}`, 1, 19, agent.retrain(agent.initialState(`/guest/g${i}`)));
+  // Twenty calls a step: after seven steps it has weights of its own, which have had no update.
+  let state = agent.retrain(agent.initialState('/guest/f'));
+  let steps = 0;
+  for (; state.phase === 'online' && steps < 200; steps++) state = play('/guest/f', 20, 1, state, 10_000 * steps);
+  t.is(state.phase, 'serving');
+  // Two updates of eight rows each on either side of the change: not seven of its own.
+  t.true(steps >= 18 && steps <= 30, `${steps}`);
+});
+
 test.serial('a function called often has weights of its own, the others share the base policy', (t) => {
   const agent = manager({ ...online, ownRate: 1, batch: 16 });
   const before = agent.base.state;

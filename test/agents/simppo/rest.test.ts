@@ -3,7 +3,7 @@ import type { SimppoState } from '../../../agents/simppo/manager.js';
 import { restedState, wokenState } from '../../../agents/simppo/rest.js';
 import type { Millis } from '../../../config/index.js';
 
-const initial: SimppoState = { fn: '', phase: 'online', rate: 0, serveAt: null, hosts: {}, reward: null };
+const initial: SimppoState = { fn: '', phase: 'online', rate: 0, lessons: null, hosts: {}, reward: null };
 const seen = {
   byWeight: false,
   held: { cpu: 750, memory: 1e8, containers: 2 },
