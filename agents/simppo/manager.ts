@@ -311,9 +311,8 @@ function lessonsAfter(before: Lessons | null, whose: Lessons['whose'], updates: 
 function rateAfter({ rate, hosts }: SimppoState, { activations, control, span }: Observation, now: Millis): number {
   const calls = 1000 * (activations + control.activations);
   const last = Math.max(...Object.values(hosts).map(({ at }) => at));
-  const elapsed = Number.isFinite(last) ? now - last : span;
   // Two hosts may answer at once.
-  if (!(elapsed > 0)) return rate + calls / RATE_MS;
+  const elapsed = Math.max(1, Number.isFinite(last) ? now - last : span);
   return rate + (1 - Math.exp(-elapsed / RATE_MS)) * (calls / elapsed - rate);
 }
 
