@@ -3,12 +3,10 @@ import {
   agentsService,
   type Broker,
   type BrokerMessage,
-  buckets,
   type Contribution,
   contractedEndpoints,
   decodeObservation,
   encodeMessage,
-  functionToken,
   Inbox,
   type Logger,
   newBootId,
@@ -36,8 +34,9 @@ import { Agent } from './agent.js';
 import { type LimitSearch, TunerDesk, type TunerSettings } from './concurrency/index.js';
 import { FEATURES } from './features.js';
 import { MeanFieldView } from './mean-field-view.js';
+import { Registry, type RegistryCounts, type RegistrySettings } from './registry/index.js';
 import type { Decision, PhaseChange, ResourceManager } from './resource-manager.js';
-import { HandOver, Shards } from './sharing/index.js';
+import { HandOver, SHARDS, Shards } from './sharing/index.js';
 import { SizeAdviser } from './sizing/index.js';
 
 export interface AgentHostRun {
@@ -58,6 +57,8 @@ export interface AgentHostRun {
   readonly version?: string;
   /** Agents kept in memory; the one silent for longest goes first, and rests until its function is seen again. */
   readonly resident?: number;
+  /** What is kept of functions in NATS, and for how long. */
+  readonly registry?: RegistrySettings;
   /** Tunes actions' concurrency limits; absent: off. */
   readonly concurrency?: { readonly search: LimitSearch; readonly settings: TunerSettings };
   /** Share of decisions reported on `agent.<fn>`. */
@@ -87,6 +88,7 @@ export interface RunningAgentHost {
   readonly meanFieldAge: number;
   /** Of agents that learn, since the start. */
   readonly rewards: FixedHistogram;
+  readonly registry: Readonly<RegistryCounts>;
   readonly steps: StepTimes<(typeof LOOP_STEPS)[number]>;
   stop(): Promise<void>;
 }
@@ -95,6 +97,8 @@ export interface RunningAgentHost {
 const REWARD_BOUNDS = [-1, -0.5, -0.25, 0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1];
 /** What this part's loop does: an observation to its target; the sums of a mean-field step. */
 const LOOP_STEPS = ['observe', 'publish'] as const;
+
+const REGISTRY: RegistrySettings = { forgetAfter: 2_592_000_000 as Millis, most: 100_000 };
 
 /** An agent is active, and counts in the sums, for so many intervals after its last observation. */
 const ACTIVE_INTERVALS = 3;
@@ -160,7 +164,24 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
     giving: (shard) => handOver.giving(shard),
     turned: () => handOver.turned((shard) => shards.epochOfShard(shard)),
   });
-  const functions = broker.keyValue(buckets.functions);
+  const registry = new Registry({
+    broker,
+    host,
+    boot,
+    clock,
+    timers,
+    logger,
+    settings: run.registry ?? REGISTRY,
+    isOurs: (fn) => shards.epochOf(fn) !== null,
+    housekeeper: () => shards.epochOfShard(0) !== null,
+    shareOwned: () => shards.owned / SHARDS,
+    seenAt: (fn) => agents.peek(fn)?.lastSeen ?? null,
+    revisionOf: (fn) => owners.of(fn)?.concurrency?.revision ?? null,
+    forgotten: (fn) => {
+      agents.delete(fn);
+      handOver.forget(fn);
+    },
+  });
   const rewards = new FixedHistogram(REWARD_BOUNDS);
   const steps = new StepTimes(LOOP_STEPS);
   let paused = false;
@@ -176,25 +197,6 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
       agents.set(fn, agent);
     }
     return agent;
-  };
-
-  const register = (agent: Agent, observation: Observation): void => {
-    if (agent.registered) return;
-    agent.registered = true;
-    const value = encodeMessage({
-      v: 1,
-      function: agent.fn,
-      manager: agent.manager.name,
-      agentHost: host,
-      boot,
-      user: { cpu: observation.user.cpu, memory: observation.user.memory },
-      registeredAt: clock.wall(),
-    });
-    functions.put(functionToken(agent.fn), value).catch((error: unknown) => {
-      // Tried again at the function's next observation; the registry is for people and never waited for.
-      agent.registered = false;
-      logger.debug({ function: agent.fn, error: messageOf(error) }, 'not registered');
-    });
   };
 
   const send = (agent: Agent, observation: Observation, decision: Decision, epoch: number): void => {
@@ -263,7 +265,7 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
     }
     adviser.observe(observation, now);
     const agent = agentOf(fn);
-    register(agent, observation);
+    registry.see(agent, observation, now);
     let sent = false;
     try {
       const decision = agent.decide(observation, meanField.around(fn, now), random, now);
@@ -318,6 +320,7 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
     observations: inbox.counts,
     meanField: meanField.counts,
     handOver: { ...handOver.counts },
+    registry: { ...registry.counts },
   });
   const agentNamed = (fn: string): Agent => {
     const agent = agents.peek(fn);
@@ -381,6 +384,7 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
   return {
     counts,
     rewards,
+    registry: registry.counts,
     steps,
     get agents() {
       return agents.size;
@@ -398,6 +402,7 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
       cancelPartial();
       cancelStatus();
       owners.stop();
+      registry.stop();
       service.stop();
       for (const subscription of subscriptions) subscription.unsubscribe();
       await shards.stop();

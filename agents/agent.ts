@@ -63,8 +63,8 @@ export class Agent {
   readonly fn: string;
   readonly manager: ResourceManager;
   paused = false;
-  /** Registered in `gleaner_functions`, or being so. */
-  registered = false;
+  /** When its entry in `gleaner_functions` was written last, or began to be; monotonic. */
+  registeredAt = Number.NEGATIVE_INFINITY as Millis;
   decision: Decision | null = null;
   /** Of the step that the last observation closed; null: none did. */
   reward: number | null = null;

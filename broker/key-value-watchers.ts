@@ -46,8 +46,11 @@ export class KeyValueWatchers {
    */
   read(entries: readonly KeyValueEntry[], lastRevision: number, recreated: boolean): void {
     const present = new Set(entries.filter((entry) => entry.value !== null).map((entry) => entry.key));
+    const markers = new Set(entries.filter((entry) => entry.value === null).map((entry) => entry.key));
     for (const watcher of this.#watchers) {
       for (const [key, seen] of watcher.seen) {
+        // Its marker was purged, which happens long after the deletion: no reading of the old value is still on its way.
+        if (seen < 0 && !markers.has(key) && -seen < lastRevision) watcher.seen.delete(key);
         if (seen < 0 || present.has(key) || (seen > lastRevision && !recreated)) continue;
         this.#call(watcher, { key, value: null, revision: lastRevision });
         watcher.seen.set(key, -lastRevision);

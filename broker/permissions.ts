@@ -33,6 +33,8 @@ const readStream = (stream: string): string[] => [
 ];
 const readBucket = (bucket: string): string[] => readStream(`KV_${bucket}`);
 const writeBucket = (bucket: string, keys = '>'): string[] => [...readBucket(bucket), `$KV.${bucket}.${keys}`];
+/** Taking entries away with all that is kept of them. */
+const sweepBucket = (bucket: string): string[] => [...writeBucket(bucket), `$JS.API.STREAM.MSG.DELETE.KV_${bucket}`];
 
 /** An object is read through a consumer of its own, for which the client looks up the stream, and replaced by purging its old chunks. */
 const objects = (store: string): string[] => [
@@ -115,9 +117,9 @@ export function permissionsOf(role: Role, host = '*'): Permissions {
           `${SUBJECT_PREFIX}.trajectory.*`,
           ...ANSWERS,
           JETSTREAM,
-          ...writeBucket(buckets.functions),
+          ...sweepBucket(buckets.functions),
           ...readBucket(buckets.actions),
-          ...writeBucket(buckets.leases, '*'),
+          ...sweepBucket(buckets.leases),
           ...writeBucket(buckets.policy),
           ...objects(objectStores.policies),
           ...readStream(streams.trajectories),
@@ -160,7 +162,7 @@ export function permissionsOf(role: Role, host = '*'): Permissions {
           JETSTREAM,
           ...writeBucket(buckets.mode),
           ...writeBucket(buckets.policy),
-          ...writeBucket(buckets.actions),
+          ...sweepBucket(buckets.actions),
         ],
         subscribe: [...WATCHED, `$KV.${buckets.policy}.>`, inbox],
       };

@@ -45,6 +45,9 @@ export interface KeyValueEntry {
   readonly revision: number;
 }
 
+/** `delete`: watchers are told, a marker stays. `purge`: nothing stays, and nobody is told. */
+export type SweepVerdict = 'keep' | 'delete' | 'purge';
+
 export interface KeyValueWatch {
   /** Resolves when all present values have been delivered; on an empty bucket too. Never wait for it to start work. */
   readonly ready: Promise<void>;
@@ -64,6 +67,12 @@ export interface KeyValue {
   /** False where the key's revision is another by now, and nothing is deleted. */
   deleteAt(key: string, revision: number): Promise<boolean>;
   keys(): Promise<string[]>;
+  /**
+   * Reads every key that `mine` names, those of deletions' markers too (value null), and does what `judge` says of it, unless it is another
+   * revision by then. A bucket whose keys come and go grows by a marker for each that went until somebody sweeps it.
+   * @returns how many were deleted or purged
+   */
+  sweep(mine: (key: string) => boolean, judge: (entry: KeyValueEntry) => SweepVerdict): Promise<number>;
   /**
    * Every present value, then every change, in the order of revisions per key and each revision at most once. After a lost
    * connection all keys are read again and only differences delivered; a key gone meanwhile comes as deleted.
@@ -93,7 +102,10 @@ export interface MessageStream {
 export interface ObjectStore {
   put(name: string, data: Uint8Array): Promise<void>;
   get(name: string): Promise<Uint8Array | null>;
+  /** Nothing is left of it. */
   delete(name: string): Promise<void>;
+  /** Of all objects. */
+  names(): Promise<string[]>;
 }
 
 /**

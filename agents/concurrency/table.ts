@@ -35,6 +35,14 @@ export type TableStore = Pick<ObjectStore, 'get' | 'put'>;
 export const tableName = ({ function: fn, revision }: TableOwner): string =>
   `concurrency.${Buffer.from(fn).toString('base64url')}.${Buffer.from(revision).toString('base64url')}`;
 
+/** Whose table an object is; null: it is none. */
+export function ownerOfTable(name: string): TableOwner | null {
+  const [, fn, revision] = /^concurrency\.([\w-]+)\.([\w-]*)$/.exec(name) ?? [];
+  if (fn === undefined || revision === undefined) return null;
+  const text = (part: string): string => Buffer.from(part, 'base64url').toString('utf8');
+  return { function: text(fn), revision: text(revision) };
+}
+
 export function encodeTable<State>(
   owner: TableOwner,
   search: LimitSearch<State>,

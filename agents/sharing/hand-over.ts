@@ -76,6 +76,11 @@ export class HandOver {
     if (rested) this.#resting.set(agent.fn, rested);
   }
 
+  /** The function was not called for so long that nothing of it is kept. */
+  forget(fn: string): void {
+    if (this.#resting.delete(fn)) this.#dirty.add(shardOf(fn));
+  }
+
   /** The shard has become ours: what its last host put by is read, unless that was this one. */
   async taken(shard: number, epoch: number): Promise<void> {
     const before = this.#served.get(shard) ?? -1;

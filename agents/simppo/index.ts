@@ -15,7 +15,7 @@ export { featuresOf, inputOf, OWN_FEATURES, VIRTUAL, virtualFeatures } from './f
 export { LearningPolicy } from './learning-policy.js';
 export { createSimppo, SIMPPO_NAMES, type SimppoName, settingsOf, threadEngine } from './make.js';
 export { newWeights, SimppoManager, type SimppoOptions, type SimppoState, simppoShape } from './manager.js';
-export { type PolicyShelf, StoredPolicies } from './policy-shelf.js';
+export { functionOfPolicy, type PolicyShelf, StoredPolicies } from './policy-shelf.js';
 export { anyOf, MarkTrigger, type RetrainTrigger, RevisionTrigger } from './retrain-trigger.js';
 export { chargeOf, rewardOf } from './reward.js';
 export * from './settings.js';

@@ -1,4 +1,4 @@
-import { functionToken, type Logger, silentLogger } from '../../broker/index.js';
+import { functionName, functionToken, type Logger, silentLogger } from '../../broker/index.js';
 import { messageOf } from '../../config/index.js';
 import type { PolicyStore } from '../nn/index.js';
 import type { LearnerState } from '../ppo/index.js';
@@ -14,6 +14,12 @@ export interface PolicyShelf {
 
 /** Writes at once; what comes on top is not kept, as the policy is put by again. */
 const WRITES_MAX = 16;
+
+/** The function whose weights an object has; null: it has none of a function's own. */
+export function functionOfPolicy(name: string): string | null {
+  const token = /^own-[a-z-]+-(L[\w-]+)$/.exec(name)?.[1];
+  return token === undefined ? null : functionName(token);
+}
 
 /** In the broker's object store, an object a function and manager. */
 export class StoredPolicies implements PolicyShelf {

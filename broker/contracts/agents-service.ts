@@ -63,6 +63,12 @@ const hostState = {
   observations: z.unknown().describe('Taken and refused, by kind.'),
   meanField: z.unknown().describe('Taken and refused, by kind.'),
   handOver: z.record(z.string(), count).describe('Agents that came back from rest or could not; shards put by.'),
+  registry: z
+    .record(z.string(), count)
+    .default({})
+    .describe(
+      'Functions registered here, entries that agent hosts did not write and that are kept; what was forgotten since the start.',
+    ),
 };
 
 export const AGENTS_PAGE = 1000;

@@ -175,6 +175,7 @@ export class MemoryBroker implements Broker {
       put: async (name, data) => void open().set(name, data.slice()),
       get: async (name) => open().get(name)?.slice() ?? null,
       delete: async (name) => void open().delete(name),
+      names: async () => [...open().keys()],
     };
   }
 

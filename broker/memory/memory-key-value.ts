@@ -1,6 +1,6 @@
 import { BrokerDisconnectedError } from '../errors.js';
 import { KeyValueWatchers } from '../key-value-watchers.js';
-import type { KeyValue, KeyValueEntry, KeyValueWatch } from '../port.js';
+import type { KeyValue, KeyValueEntry, KeyValueWatch, SweepVerdict } from '../port.js';
 import { checkKey } from '../subject-rules.js';
 import type { MemoryBus } from './memory-bus.js';
 import type { MemoryBucket } from './memory-stores.js';
@@ -56,6 +56,19 @@ export class MemoryKeyValue implements KeyValue {
   async keys(): Promise<string[]> {
     const bucket = this.#open('any');
     return [...bucket.entries.values()].filter((entry) => entry.value !== null).map((entry) => entry.key);
+  }
+
+  async sweep(mine: (key: string) => boolean, judge: (entry: KeyValueEntry) => SweepVerdict): Promise<number> {
+    const bucket = this.#open('any');
+    let removed = 0;
+    for (const entry of [...bucket.entries.values()].filter(({ key }) => mine(key))) {
+      const verdict = judge(entry);
+      if (verdict === 'keep') continue;
+      if (verdict === 'purge') bucket.entries.delete(entry.key);
+      else if (entry.value !== null) bucket.write(entry.key, null);
+      removed++;
+    }
+    return removed;
   }
 
   watch(listener: (entry: KeyValueEntry) => void): KeyValueWatch {

@@ -22,6 +22,10 @@ const AUTH: readonly string[] = [
 
 export const codeOf = (error: unknown): string => (error instanceof NatsError ? error.code : '');
 
+/** JetStream's own number of an error; undefined: it is none of JetStream's. */
+export const errorCodeOf = (error: unknown): number | undefined =>
+  (error as { api_error?: { err_code?: number } } | null)?.api_error?.err_code;
+
 /** True where trying again at once cannot help: an operator must mend it. */
 export const isAuthError = (error: unknown): boolean => AUTH.includes(codeOf(error));
 

@@ -2,9 +2,9 @@ import { type JetStreamManager, type KV, type KvEntry, type NatsConnection, Stor
 import type { Cancel, GleanerError, Millis, Timers } from '../../config/index.js';
 import { BrokerDisconnectedError } from '../errors.js';
 import { KeyValueWatchers } from '../key-value-watchers.js';
-import type { KeyValue, KeyValueEntry, KeyValueWatch } from '../port.js';
+import type { KeyValue, KeyValueEntry, KeyValueWatch, SweepVerdict } from '../port.js';
 import { checkKey } from '../subject-rules.js';
-import { isMissingStore, storeError } from './nats-errors.js';
+import { errorCodeOf, isMissingStore, storeError } from './nats-errors.js';
 import { replicated } from './nats-replicas.js';
 
 /** How often a watched bucket's last revision is compared: a lost notice is found by then at the latest. */
@@ -12,6 +12,9 @@ const HEARTBEAT = 5000 as Millis;
 const RETRY_MIN = 250;
 const RETRY_MAX = 10_000;
 const PARALLEL_READS = 64;
+const PARALLEL_SWEEPS = 8;
+/** 10057: no such message; 10037 and 10043 are what older servers say of one that is gone. */
+const NO_SUCH_MESSAGE: readonly unknown[] = [10037, 10043, 10057];
 /** After a notice whose change cannot be read yet, ms. */
 const READ_AGAIN = [30, 120, 500];
 
@@ -104,6 +107,21 @@ export class NatsKeyValue implements KeyValue {
   async keys(): Promise<string[]> {
     const { entries } = await this.#run('keys', (opened) => this.#readAll(opened));
     return entries.filter((entry) => entry.value !== null).map((entry) => entry.key);
+  }
+
+  async sweep(mine: (key: string) => boolean, judge: (entry: KeyValueEntry) => SweepVerdict): Promise<number> {
+    return this.#run('sweep', async (opened) => {
+      const keys = (await this.#keysOf(opened)).keys.filter(mine);
+      let removed = 0;
+      // A few at a time: it is housekeeping, and others wait for the same answers.
+      for (let i = 0; i < keys.length; i += PARALLEL_SWEEPS) {
+        const done = await Promise.all(
+          keys.slice(i, i + PARALLEL_SWEEPS).map((key) => this.#sweepOne(opened, key, judge)),
+        );
+        removed += done.filter((each) => each).length;
+      }
+      return removed;
+    });
   }
 
   watch(listener: (entry: KeyValueEntry) => void): KeyValueWatch {
@@ -256,10 +274,36 @@ export class NatsKeyValue implements KeyValue {
     }
   }
 
-  async #readAll(opened: Opened): Promise<{ entries: KeyValueEntry[]; lastRevision: number; created: string }> {
+  async #sweepOne(
+    { kv, manager }: Opened,
+    key: string,
+    judge: (entry: KeyValueEntry) => SweepVerdict,
+  ): Promise<boolean> {
+    const entry = await kv.get(key);
+    if (!entry) return false;
+    const verdict = judge(toEntry(entry));
+    if (verdict === 'keep') return false;
+    if (verdict === 'delete') {
+      const deleted = await nullWhenChanged(kv.delete(key, { previousSeq: entry.revision }).then(() => 0));
+      return deleted !== null;
+    }
+    try {
+      // The one message of that revision: where the key was written meanwhile it is there no more.
+      return await manager.streams.deleteMessage(`KV_${this.#bucket}`, entry.revision, false);
+    } catch (error) {
+      if (NO_SUCH_MESSAGE.includes(errorCodeOf(error))) return false;
+      throw error;
+    }
+  }
+
+  async #keysOf(opened: Opened) {
     const info = await opened.manager.streams.info(`KV_${this.#bucket}`, { subjects_filter: `$KV.${this.#bucket}.>` });
     const prefix = `$KV.${this.#bucket}.`.length;
-    const keys = Object.keys(info.state.subjects ?? {}).map((subject) => subject.slice(prefix));
+    return { info, keys: Object.keys(info.state.subjects ?? {}).map((subject) => subject.slice(prefix)) };
+  }
+
+  async #readAll(opened: Opened): Promise<{ entries: KeyValueEntry[]; lastRevision: number; created: string }> {
+    const { info, keys } = await this.#keysOf(opened);
     const entries: KeyValueEntry[] = [];
     for (let i = 0; i < keys.length; i += PARALLEL_READS) {
       const part = await Promise.all(keys.slice(i, i + PARALLEL_READS).map((key) => opened.kv.get(key)));
@@ -274,7 +318,7 @@ async function nullWhenChanged(write: Promise<number>): Promise<number | null> {
   try {
     return await write;
   } catch (error) {
-    if ((error as { api_error?: { err_code?: number } }).api_error?.err_code === 10071) return null;
+    if (errorCodeOf(error) === 10071) return null;
     throw error;
   }
 }

@@ -1,4 +1,5 @@
 import type { NatsConnection } from 'nats';
+import { errorCodeOf } from './nats-errors.js';
 
 /** Copies of each store in a cluster: any one server may be lost. */
 const REPLICAS = 3;
@@ -15,7 +16,7 @@ export async function replicated<T>(connection: NatsConnection, open: (replicas:
   try {
     return await open(REPLICAS);
   } catch (error) {
-    if (!TOO_FEW_SERVERS.includes((error as { api_error?: { err_code?: number } }).api_error?.err_code)) throw error;
+    if (!TOO_FEW_SERVERS.includes(errorCodeOf(error))) throw error;
     return open(1);
   }
 }

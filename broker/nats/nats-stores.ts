@@ -113,19 +113,43 @@ async function readOne(manager: JetStreamManager, name: string, sequence: number
   }
 }
 
+const encodedName = (name: string): string => {
+  const text = Buffer.from(name, 'utf8').toString('base64url');
+  return text.padEnd(Math.ceil(text.length / 4) * 4, '=');
+};
+
 export function natsObjects(store: string, connection: () => NatsConnection | null, timeout: Millis): ObjectStore {
-  const open = opener(`object store ${store}`, connection, (nats) =>
-    replicated(nats, (replicas) =>
+  const stream = `OBJ_${store}`;
+  /** Subjects of what objects are called, base64url with padding, as ADR-20 has it. */
+  const meta = `$O.${store}.M.`;
+  const open = opener(`object store ${store}`, connection, async (nats) => ({
+    objects: await replicated(nats, (replicas) =>
       nats.jetstream({ timeout }).views.os(store, { storage: StorageType.File, replicas }),
     ),
-  );
+    manager: await nats.jetstreamManager({ timeout }),
+  }));
   return {
     put: (name, data) =>
-      withStore(`put object ${name}`, timeout, open, async (objects) => void (await objects.putBlob({ name }, data))),
-    get: (name) => withStore(`get object ${name}`, timeout, open, (objects) => objects.getBlob(name)),
+      withStore(
+        `put object ${name}`,
+        timeout,
+        open,
+        async ({ objects }) => void (await objects.putBlob({ name }, data)),
+      ),
+    get: (name) => withStore(`get object ${name}`, timeout, open, ({ objects }) => objects.getBlob(name)),
     delete: (name) =>
-      withStore(`delete object ${name}`, timeout, open, async (objects) => {
-        if (await objects.info(name)) await objects.delete(name);
+      withStore(`delete object ${name}`, timeout, open, async ({ objects, manager }) => {
+        if (!(await objects.info(name))) return;
+        await objects.delete(name);
+        // The client leaves a marker for each name that ever was.
+        await manager.streams.purge(stream, { filter: `${meta}${encodedName(name)}` });
+      }),
+    names: () =>
+      withStore(`names of objects in ${store}`, timeout, open, async ({ manager }) => {
+        const { state } = await manager.streams.info(stream, { subjects_filter: `${meta}>` });
+        return Object.keys(state.subjects ?? {}).map((subject) =>
+          Buffer.from(subject.slice(meta.length), 'base64url').toString('utf8'),
+        );
       }),
   };
 }

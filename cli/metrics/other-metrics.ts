@@ -20,6 +20,8 @@ export function updateNats(set: MetricSet, broker: Broker | null): void {
   for (const [result, count] of Object.entries(results)) set.grow('gleaner_nats_messages_total', count, { result });
 }
 
+const FORGOTTEN = { functions: 'forgotten', objects: 'objects', markers: 'markers' } as const;
+
 /** `trajectories` null: not recorded. */
 export function updateAgents(
   set: MetricSet,
@@ -40,6 +42,10 @@ export function updateAgents(
     set.grow('gleaner_agents_observations_total', count, { result });
   set.grow('gleaner_agents_targets_total', counts.targets);
   set.grow('gleaner_agents_failed_decisions_total', counts.failedDecisions);
+  set.set('gleaner_registry_functions', host.registry.functions, { kept: 'registered' });
+  set.set('gleaner_registry_functions', host.registry.foreign, { kept: 'foreign' });
+  for (const what of ['functions', 'objects', 'markers'] as const)
+    set.grow('gleaner_registry_forgotten_total', host.registry[FORGOTTEN[what]], { what });
   set.set('gleaner_meanfield_staleness_seconds', host.meanFieldAge / 1000);
   set.histogram('gleaner_agent_reward', host.rewards);
   for (const [result, count] of Object.entries(trajectories?.counts ?? {}))

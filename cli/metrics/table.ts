@@ -168,6 +168,16 @@ export const METRICS = {
     none,
     'Decisions that threw or were not finite: no target was sent.',
   ),
+  gleaner_registry_functions: gauge(
+    agents,
+    ['kept'],
+    'Entries of gleaner_functions in this host’s shards at the last sweep: registered, or foreign (not written by an agent host, kept for ever).',
+  ),
+  gleaner_registry_forgotten_total: counter(
+    agents,
+    ['what'],
+    'What was taken away of functions not called for long: functions, objects (their weights and tables), markers of deletions.',
+  ),
   gleaner_trajectory_steps_total: counter(
     agents,
     ['result'],

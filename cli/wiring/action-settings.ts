@@ -36,6 +36,11 @@ export async function publishActionSettings(
   const versions = userVersions(entries);
   const bucket = broker.keyValue(buckets.actions);
   const namespaces = new Set(listed.map(({ function: fn }) => fn.split('/')[1]));
+  // Markers of what was deleted the last time and before: else there is one for each action that ever was.
+  await bucket.sweep(
+    () => true,
+    ({ value }) => (value === null ? 'purge' : 'keep'),
+  );
   const present = new Set(await bucket.keys());
   const bad = new Map<string, readonly string[]>();
   const told = new Set<string>();

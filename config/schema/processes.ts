@@ -30,6 +30,22 @@ export const agentsSchema = section('The agent host: one resource manager per fu
     true,
     'Record the steps of agents that learn in stream `gleaner_trajectories`, 128 MiB at most.',
   ),
+  registry: section(
+    'What is kept of functions in NATS: entries of `gleaner_functions`, weights and tables of their own.',
+    {
+      forgetAfterS: key(
+        z.number().min(1).max(315_360_000),
+        2_592_000,
+        'What is kept of a function that was not called for so long is taken away; it begins anew when it is called again.',
+        { unit: 's' },
+      ),
+      most: key(
+        z.int().min(64).max(10_000_000),
+        100_000,
+        'Entries kept at most; those not called for longest go first.',
+      ),
+    },
+  ),
   concurrency: section(
     "The tuner of actions' `concurrency` limit, which `gleaner actions follow` writes. Every step is a new revision, and so cold starts.",
     {

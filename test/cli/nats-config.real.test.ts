@@ -37,6 +37,12 @@ const answerers: Role[] = ['hook', 'agents', 'aggregator'];
 const perEndpoint = (service: string, endpoint: string, roles: Role[]): [string, Role[]][] =>
   ['', '.host-a', '.@all'].map((suffix) => [`gleaner.v1.svc.${service}.${endpoint}${suffix}`, roles]);
 
+const SWEPT: Readonly<Record<string, Role[]>> = {
+  KV_gleaner_functions: ['agents'],
+  KV_gleaner_leases: ['agents'],
+  KV_gleaner_actions: ['operator'],
+};
+
 /** Who may publish what, written by hand from design §5: each role what its part sends, and nothing else. */
 const PUBLISH: [string, Role[]][] = [
   [`gleaner.v1.obs.${FN}`, ['hook']],
@@ -99,7 +105,8 @@ const PUBLISH: [string, Role[]][] = [
     [`$JS.API.DIRECT.GET.${stream}.$KV.x.y`, roles],
     [`$JS.API.STREAM.UPDATE.${stream}`, []],
     [`$JS.API.STREAM.DELETE.${stream}`, []],
-    [`$JS.API.STREAM.MSG.DELETE.${stream}`, []],
+    // Single entries are taken away for good by those who write them.
+    [`$JS.API.STREAM.MSG.DELETE.${stream}`, SWEPT[stream] ?? []],
     [`$JS.API.STREAM.SNAPSHOT.${stream}`, []],
     [`$JS.API.STREAM.RESTORE.${stream}`, []],
     [`$JS.API.STREAM.PURGE.${stream}`, stream.startsWith('OBJ_') ? roles : []],

@@ -76,6 +76,7 @@ export class SyntheticGleaner {
       observations: {},
       meanField: {},
       handOver: {},
+      registry: {},
     });
     const described = (name: string) => ({
       function: name,

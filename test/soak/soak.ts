@@ -96,7 +96,8 @@ function settings(farm: Farm, port: number, manager: string): Record<string, unk
     hook: { ...farm.hookSettings, stepActivations: 5, stepS: 1, reconcileS: 10, auditRotateMiB: 1, auditFiles: 3 },
     // Smaller than the functions that come in a day, so that what is forgotten is forgotten everywhere.
     decision: { maxFunctions: 100, targetStaleMs: 5000, peakHalfLifeS: 60 },
-    agents: { manager, intervalMs: 1000, resident: 40 },
+    // A function lives for a minute or so here; of one that is gone nothing is kept.
+    agents: { manager, intervalMs: 1000, resident: 40, registry: { forgetAfterS: 120 } },
     aggregator: { intervalMs: 1000 },
     dashboard: { listen: `127.0.0.1:${port}` },
     metrics: { hook: null, agents: null, aggregator: null },

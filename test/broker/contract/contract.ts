@@ -228,6 +228,57 @@ export function brokerContract(test: TestFn, harness: () => Harness): void {
     },
   );
 
+  test.serial(
+    'a sweep sees every key it asks for and the markers of deletions, deletes and purges at the revision it saw, and leaves nothing of what it purged',
+    async (t) => {
+      const [a, b] = [await harness().connect(), await harness().connect()];
+      const bucket = fresh('sweep');
+      const kv = a.keyValue(bucket);
+      const told: string[] = [];
+      const watch = b.keyValue(bucket).watch((e) => told.push(`${e.key}=${textOf(e.value)}`));
+      await watch.ready;
+      for (const key of ['old', 'new', 'other']) await kv.put(key, bytes(key));
+      await until(() => told.length === 3, 'all three are told');
+      const seen: string[] = [];
+      const removed = await kv.sweep(
+        (key) => key !== 'other',
+        ({ key, value }) => {
+          seen.push(`${key}=${textOf(value)}`);
+          return key === 'old' ? 'delete' : 'keep';
+        },
+      );
+      t.deepEqual([removed, seen.sort()], [1, ['new=new', 'old=old']]);
+      await until(() => told.includes('old=null'), 'the deletion is told');
+      t.deepEqual((await kv.keys()).sort(), ['new', 'other']);
+      // The marker of the deletion is seen by the next sweep, and purged by it.
+      const markers: string[] = [];
+      const purge = ({ key, value }: KeyValueEntry): 'purge' | 'keep' => {
+        markers.push(`${key}=${textOf(value)}`);
+        return value === null ? 'purge' : 'keep';
+      };
+      t.is(await kv.sweep(() => true, purge), 1);
+      t.deepEqual(markers.sort(), ['new=new', 'old=null', 'other=other']);
+      markers.length = 0;
+      t.is(await kv.sweep(() => true, purge), 0);
+      t.deepEqual(markers.sort(), ['new=new', 'other=other']);
+      // A purged key begins anew, and above every revision before.
+      const before = (await kv.get('other'))!.revision;
+      t.true((await kv.create('old', bytes('again')))! > before);
+      await until(() => told.includes('old=again'), 'its new value is told');
+      // A value can be purged, too.
+      t.is(
+        await kv.sweep(
+          (key) => key === 'new',
+          () => 'purge',
+        ),
+        1,
+      );
+      t.is(await kv.get('new'), null);
+      watch.stop();
+      await Promise.all([a.close(), b.close()]);
+    },
+  );
+
   test.serial('every function name serves as a key by its token', async (t) => {
     const a = await harness().connect();
     const kv = a.keyValue(fresh('names'));
@@ -296,11 +347,16 @@ export function brokerContract(test: TestFn, harness: () => Harness): void {
     const objects = a.objects(fresh('objects'));
     t.is(await objects.get('model'), null);
     const model = new Uint8Array(3 * 1024 * 1024).map((_, i) => (i * 31) & 255);
+    t.deepEqual(await objects.names(), []);
     await objects.put('model', model);
+    await objects.put('concurrency.L2d1ZXN0L2Y_.MC4wLjE', new Uint8Array(3));
+    t.deepEqual((await objects.names()).sort(), ['concurrency.L2d1ZXN0L2Y_.MC4wLjE', 'model']);
+    await objects.delete('concurrency.L2d1ZXN0L2Y_.MC4wLjE');
     t.deepEqual(Buffer.compare(Buffer.from((await objects.get('model'))!), Buffer.from(model)), 0);
     await objects.delete('model');
     await objects.delete('model');
     t.is(await objects.get('model'), null);
+    t.deepEqual(await objects.names(), []);
     await a.close();
   });
 

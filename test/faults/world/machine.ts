@@ -148,6 +148,7 @@ export class FlakyBroker implements Broker {
       delete: (key) => this.#operation(() => kv.delete(key)),
       deleteAt: (key, revision) => this.#operation(() => kv.deleteAt(key, revision)),
       keys: () => this.#operation(() => kv.keys()),
+      sweep: (mine, judge) => this.#operation(() => kv.sweep(mine, judge)),
       watch: (listener) => this.#watch(kv, listener),
     };
   }
@@ -158,6 +159,7 @@ export class FlakyBroker implements Broker {
       put: (name, data) => this.#operation(() => objects.put(name, data)),
       get: (name) => this.#operation(() => objects.get(name)),
       delete: (name) => this.#operation(() => objects.delete(name)),
+      names: () => this.#operation(() => objects.names()),
     };
   }
 

@@ -1,0 +1,1 @@
+export { Registry, type RegistryCounts, type RegistrySettings } from './registry.js';
