@@ -1,4 +1,5 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { concurrencyStudy, PAYLOAD_CASES, payloadStudy, sizingStudy, studyVerdicts } from '../../simulator/index.js';
@@ -236,12 +237,13 @@ export function addReproduce(program: Command): void {
   addStudy(
     reproduce,
     'aware',
-    "AWARE's life cycle and meta-learner on the held-out applications, beside TL, TL+, HPA+VPA, KPA and behaviour cloning; exits with 1 where a goal is missed",
+    "AWARE's life cycle and meta-learner on the held-out applications, beside TL, TL+, HPA+VPA, KPA and behaviour cloning (QUARTER; --quick: half a minute); goes on where it was stopped; exits with 1 where a goal is missed",
   )
     .option('--meta <folder>', 'another meta-learner than the shipped one')
-    .action((options: ReproduceOptions & { readonly meta?: string }) => {
-      const { quick, meta } = options;
+    .option('--workers <n>', 'threads; changes nothing but the time (default: one a core)', wholeNumber)
+    .action(async (options: ReproduceOptions & { readonly meta?: string; readonly workers?: number }) => {
+      const { quick, meta, out, workers = availableParallelism() } = options;
       const command = `gleaner reproduce aware${quick ? ' --quick' : ''}${meta === undefined ? '' : ` --meta ${meta}`}`;
-      deliver('aware', reproduceAware(quick, meta, command), options);
+      deliver('aware', await reproduceAware({ quick, meta, workers, folder: out, command }), options);
     });
 }

@@ -1,10 +1,17 @@
+export type { AdaptationRow } from './adaptation.js';
 export * from './allocation.js';
+export type { BootstrapRow } from './beginnings.js';
+export type { ScenarioRow, ServingFigures } from './changes.js';
 export * from './demand.js';
 export * from './features.js';
 export * from './meta-training.js';
 export * from './pupil.js';
 export * from './rule-based.js';
 export * from './study.js';
+export { type AwarePiece, awarePieces, pieceKey } from './study-pieces.js';
+export type { AwareStudyRequest } from './study-request.js';
+export { playPieces } from './study-threads.js';
+export type { SurveyRow } from './survey.js';
 export * from './system.js';
 export { trainInThread } from './train-in-thread.js';
 export { appsOf, type TrainingRequest } from './training-thread.js';

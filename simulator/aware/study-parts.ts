@@ -3,6 +3,7 @@ import {
   type CourseState,
   type Engine,
   LIFE_CYCLE_INITIAL,
+  type LifeCycleTransition,
   lifeCycleSettings,
   type MetaLearner,
   windowFigures,
@@ -32,6 +33,17 @@ export const CONTENDERS = [
   'aware',
 ] as const;
 export type AwareContender = (typeof CONTENDERS)[number];
+
+/** One contender's episodes on a workload, and what its life cycle did. */
+export interface ContenderRun {
+  readonly name: AwareContender;
+  readonly records: readonly EpisodeRecord[];
+  /** As 'offline → online', in their order. */
+  readonly transitions: readonly string[];
+}
+
+export const named = (transitions: readonly LifeCycleTransition[]): string[] =>
+  transitions.map(({ from, to }) => `${from} → ${to}`);
 
 export interface StudyTools {
   readonly engine: Engine;

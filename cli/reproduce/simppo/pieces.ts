@@ -1,6 +1,5 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { z } from 'zod';
+import { PieceFiles } from '../piece-files.js';
 import { FLOORS, runFloors, type Tuned, tuneHpaVpa } from './floors.js';
 import { type GrowthStage, grow } from './growth.js';
 import { runLearner } from './learners.js';
@@ -82,51 +81,32 @@ export function piecesOf(size: StudySize): Piece[] {
   return pieces;
 }
 
-/** Pieces as files of a folder: a study that was stopped goes on where it was. */
+/** The pieces of a study that were run, as what they are. */
 export class PieceStore {
-  readonly #folder: string;
-  readonly #about: string;
+  readonly #files: PieceFiles;
 
   constructor(folder: string, size: StudySize) {
-    this.#folder = folder;
-    this.#about = JSON.stringify({ edition: EDITION, ...size, seeds: undefined });
-    mkdirSync(folder, { recursive: true });
+    this.#files = new PieceFiles(folder, { edition: EDITION, ...size, seeds: undefined });
   }
 
   has(key: string): boolean {
-    return this.#read(key) !== undefined;
+    return this.#files.has(key);
   }
 
   save(key: string, result: unknown): void {
-    const path = this.#path(key);
-    writeFileSync(`${path}.new`, JSON.stringify({ about: this.#about, result }));
-    renameSync(`${path}.new`, path);
+    this.#files.save(key, result);
   }
 
   tuned(setting: Setting): Tuned {
-    return tuned.parse(this.#read(tuneKey(setting)));
+    return tuned.parse(this.#files.read(tuneKey(setting)));
   }
   floors(setting: Setting, seed: number): z.infer<typeof floors> {
-    return floors.parse(this.#read(floorsKey(setting, seed)));
+    return floors.parse(this.#files.read(floorsKey(setting, seed)));
   }
   learner(variant: VariantName, setting: Setting, seed: number): z.infer<typeof learner> {
-    return learner.parse(this.#read(learnerKey(variant, setting, seed)));
+    return learner.parse(this.#files.read(learnerKey(variant, setting, seed)));
   }
   growth(seed: number): GrowthStage[] {
-    return z.array(stage).parse(this.#read(growthKey(seed)));
-  }
-
-  #path(key: string): string {
-    return join(this.#folder, `${key}.json`);
-  }
-
-  /** Undefined: there is none, or it is of another study. */
-  #read(key: string): unknown {
-    const path = this.#path(key);
-    if (!existsSync(path)) return undefined;
-    const piece = z
-      .object({ about: z.string(), result: z.unknown() })
-      .safeParse(JSON.parse(readFileSync(path, 'utf8')));
-    return piece.success && piece.data.about === this.#about ? piece.data.result : undefined;
+    return z.array(stage).parse(this.#files.read(growthKey(seed)));
   }
 }
