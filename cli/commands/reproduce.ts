@@ -237,7 +237,7 @@ export function addReproduce(program: Command): void {
   addStudy(
     reproduce,
     'aware',
-    "AWARE's life cycle and meta-learner on the held-out applications, beside TL, TL+, HPA+VPA, KPA and behaviour cloning (QUARTER; --quick: half a minute); goes on where it was stopped; exits with 1 where a goal is missed",
+    "AWARE's life cycle and meta-learner on the held-out applications, beside TL, TL+, HPA+VPA, KPA and behaviour cloning (half an hour of two cores; --quick: a minute); goes on where it was stopped; exits with 1 where a goal is missed",
   )
     .option('--meta <folder>', 'another meta-learner than the shipped one')
     .option('--workers <n>', 'threads; changes nothing but the time (default: one a core)', wholeNumber)

@@ -13,7 +13,7 @@ import { stderrProgress } from '../progress.js';
 import { awareMissed, awareReport } from './aware.js';
 import { PieceFiles } from './piece-files.js';
 
-/** `gleaner reproduce aware`: AWARE_MINUTES. */
+/** `gleaner reproduce aware`: some half an hour of two cores, a minute with --quick. */
 const AWARE: Omit<AwareStudyRequest, 'heldOut' | 'sources'> = {
   pairs: 20,
   perScenario: 20,

@@ -1,8 +1,7 @@
 import { type AdaptationRow, adaptationRows } from './adaptation.js';
 import { type BootstrapRow, bootstrapRows } from './beginnings.js';
 import { type ScenarioRow, type ServingFigures, scenarioRows, servingFigures } from './changes.js';
-import type { StudyTools } from './study-parts.js';
-import { type AwarePiece, awarePieces, pieceKey, playPiece, resultsOf } from './study-pieces.js';
+import { type AwarePiece, resultsOf } from './study-pieces.js';
 import type { AwareStudyRequest } from './study-request.js';
 import { type SurveyRow, surveyRows } from './survey.js';
 
@@ -17,7 +16,7 @@ export interface AwareStudy {
   readonly transitions: Readonly<Record<string, number>>;
 }
 
-/** The study from its pieces' results, wherever they were played. */
+/** The reproduction of AWARE's evaluation (simppo-aware.md §3.8) from its pieces' results, wherever they were played. The same request and weights, the same figures. */
 export function gatherStudy(request: AwareStudyRequest, result: (piece: AwarePiece) => unknown): AwareStudy {
   const adaptation = resultsOf('adaptation', request, result).flat();
   const changes = resultsOf('changes', request, result);
@@ -34,10 +33,4 @@ export function gatherStudy(request: AwareStudyRequest, result: (piece: AwarePie
     bootstrap: bootstrapRows(beginnings, request.bootstrapEpisodes),
     transitions,
   };
-}
-
-/** The reproduction of AWARE's evaluation (simppo-aware.md §3.8), piece by piece in this thread. The same request and weights, the same figures. */
-export function awareStudy(tools: StudyTools, request: AwareStudyRequest): AwareStudy {
-  const results = new Map(awarePieces(request).map((piece) => [pieceKey(piece), playPiece(tools, request, piece)]));
-  return gatherStudy(request, (piece) => results.get(pieceKey(piece)));
 }

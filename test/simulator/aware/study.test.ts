@@ -5,11 +5,14 @@ import {
   AwarePupil,
   AwareSystem,
   appsOf,
-  awareStudy,
+  awarePieces,
   carefulPpo,
   controlledEpisode,
   demandOf,
+  gatherStudy,
   hpaVpaController,
+  pieceKey,
+  playPieces,
   pupilPpo,
   tripletShare,
   tuned,
@@ -105,22 +108,29 @@ test('the same seed, the same episodes; and embeddings do not depend on the engi
   t.true(Math.abs(play(new JsEngine())[0]! - play(engine)[0]!) < 0.1);
 });
 
-test('a small study from end to end: every contender, every scenario there is an application for, and a report', (t) => {
-  const request = {
-    heldOut: some(appsOf('validation'), 6),
-    sources: some(appsOf('train'), 1),
-    pairs: 1,
-    perScenario: 1,
-    surveyEpisodes: 2,
-    sourceEpisodes: 8,
-    adaptationEpisodes: 12,
-    beforeEpisodes: 20,
-    afterEpisodes: 12,
-    bootstrapEpisodes: 16,
-    triplets: 50,
-    tripletEpisodes: 1,
-  };
-  const study = awareStudy({ engine, meta: shippedMeta() }, request);
+const TINY = {
+  heldOut: some(appsOf('validation'), 6),
+  sources: some(appsOf('train'), 1),
+  pairs: 1,
+  perScenario: 1,
+  surveyEpisodes: 2,
+  sourceEpisodes: 8,
+  adaptationEpisodes: 12,
+  beforeEpisodes: 20,
+  afterEpisodes: 12,
+  bootstrapEpisodes: 16,
+  triplets: 50,
+  tripletEpisodes: 1,
+};
+
+test('a small study from end to end on two threads, its pieces kept as text: every contender, every scenario there is an application for, and a report', async (t) => {
+  const kept = new Map<string, string>();
+  await playPieces(TINY, awarePieces(TINY), {
+    workers: 2,
+    meta: null,
+    onResult: (piece, result) => void kept.set(pieceKey(piece), JSON.stringify(result)),
+  });
+  const study = gatherStudy(TINY, (piece) => JSON.parse(kept.get(pieceKey(piece))!));
   t.deepEqual(
     study.adaptation.map(({ contender }) => contender),
     ['tl', 'tl-plus', 'aware-online', 'aware', 'kpa', 'hpa-vpa', 'clone'],
@@ -129,9 +139,19 @@ test('a small study from end to end: every contender, every scenario there is an
     study.bootstrap.map(({ contender }) => contender),
     ['scratch', 'bootstrap', 'aware', 'clone', 'hpa-vpa', 'kpa'],
   );
-  const report = awareReport(study, request, 'gleaner reproduce aware');
+  const report = awareReport(study, TINY, 'gleaner reproduce aware');
   t.false(/NaN|undefined|Infinity/.test(report), report);
   t.true(report.includes('docs/model-card.md'));
+});
+
+test('a piece that cannot be played fails the study by its name', async (t) => {
+  const request = { ...TINY, heldOut: [] };
+  const played = playPieces(request, [{ part: 'beginnings', number: 0 }], {
+    workers: 1,
+    meta: null,
+    onResult: () => t.fail('nothing was played'),
+  });
+  await t.throwsAsync(played, { message: /beginnings-0/ });
 });
 
 test('episodes of one application are more alike than those of two very different ones', (t) => {
