@@ -6,13 +6,15 @@ import {
   trajectorySubject,
   wildcards,
 } from '../broker/index.js';
-import { messageOf } from '../config/index.js';
+import { type Cancel, type Millis, messageOf, type Timers } from '../config/index.js';
 import type { TrajectoryStep } from './simppo/index.js';
 
 /** Most that the stream keeps: some 200,000 steps. The oldest go first. */
 const STREAM_BYTES = 128 * 1024 * 1024;
-/** Appends on their way; what comes on top while the store is slow is not written. */
+/** Steps that wait, and appends on their way; what comes on top while the store is slow is not written. */
 const OPEN_MAX = 256;
+/** Steps are gathered for so long: one write to the socket for all of them, which is most of what a step costs. */
+const GATHER_MS = 250 as Millis;
 /** Significant digits of features, log-probabilities and rewards: what a network could tell apart. */
 const DIGITS = 6;
 
@@ -30,23 +32,40 @@ export class TrajectoryWriter {
   readonly #broker: Broker;
   readonly #stream: MessageStream;
   readonly #author: TrajectoryAuthor;
+  readonly #timers: Timers;
+  #waiting: TrajectoryStep[] = [];
+  #cancel: Cancel = () => {};
   #open = 0;
   #sequence = 0;
   readonly counts = { written: 0, dropped: 0, failures: 0 };
   /** Of the newest failure. */
   lastError = '';
 
-  constructor(broker: Broker, author: TrajectoryAuthor) {
+  constructor(broker: Broker, author: TrajectoryAuthor, timers: Timers) {
     this.#broker = broker;
+    this.#timers = timers;
     this.#author = author;
     this.#stream = broker.stream(streams.trajectories, { subjects: [wildcards.trajectories], maxBytes: STREAM_BYTES });
   }
 
   write(step: TrajectoryStep): void {
-    if (!this.#broker.connected || this.#open >= OPEN_MAX) {
+    if (!this.#broker.connected || this.#open + this.#waiting.length >= OPEN_MAX) {
       this.counts.dropped++;
       return;
     }
+    if (this.#waiting.push(step) === 1) this.#cancel = this.#timers.after(GATHER_MS, () => this.flush());
+  }
+
+  /** What waits goes out now. */
+  flush(): void {
+    this.#cancel();
+    const steps = this.#waiting;
+    this.#waiting = [];
+    if (this.#broker.connected) for (const step of steps) this.#append(step);
+    else this.counts.dropped += steps.length;
+  }
+
+  #append(step: TrajectoryStep): void {
     const { fn, invoker, manager, policy, updates, sampled, episode, action, span } = step;
     const message = encodeMessage({
       v: 1,

@@ -71,7 +71,9 @@ export async function runAgentsPart({
   const broker = await connectPart(config.nats, 'agents', logger);
   const trainer = new ThreadTrainer(logger);
   const seed = Date.now() % 4_294_967_296;
-  const trajectories = config.agents.trajectories ? new TrajectoryWriter(broker, { host: hostName, boot }) : null;
+  const trajectories = config.agents.trajectories
+    ? new TrajectoryWriter(broker, { host: hostName, boot }, timers)
+    : null;
   const learning = {
     trainer,
     seed,
@@ -128,6 +130,7 @@ export async function runAgentsPart({
   return {
     stop: async () => {
       await teacher?.stop();
+      trajectories?.flush();
       await agents.stop();
       await trainer.close();
       await broker.close();
