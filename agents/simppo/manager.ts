@@ -107,7 +107,7 @@ export class SimppoManager implements ResourceManager<SimppoState> {
       base: () => this.base.state,
       make: (fn, state) => {
         this.base.cutFunction(fn);
-        return this.#policy(state, fn);
+        return this.#policy(state, fn, () => this.#own.learnt(fn));
       },
     });
   }

@@ -9,7 +9,7 @@ import { blend, nearest, type Profile, profileOf } from './similarity.js';
 const FUNCTIONS_MAX = 20_000;
 
 export interface OwnPoliciesOptions {
-  /** Kept in memory; the one not used for longest goes to the shelf. */
+  /** Kept in memory; of the one not used for longest the shelf's copy is left. */
   readonly resident: number;
   readonly shelf: PolicyShelf | undefined;
   /** Weights that functions share, as they are now. */
@@ -23,6 +23,8 @@ export class OwnPolicies {
   readonly #resident: LRUCache<string, LearningPolicy>;
   /** Functions whose weights were looked for on the shelf. */
   readonly #sought = new LRUCache<string, true>({ max: FUNCTIONS_MAX });
+  /** Have learnt what the shelf has not taken. */
+  readonly #unkept = new Set<string>();
   readonly #profiles = new LRUCache<string, Profile>({ max: FUNCTIONS_MAX });
 
   constructor(options: OwnPoliciesOptions) {
@@ -30,7 +32,8 @@ export class OwnPolicies {
     this.#resident = new LRUCache({
       max: Math.max(1, options.resident),
       dispose: (policy, fn) => {
-        if (policy.updates > 0) options.shelf?.keep(fn, policy.state);
+        // Only what it lacks: another host may have gone on from its copy since.
+        if (this.#unkept.delete(fn)) options.shelf?.keep(fn, policy.state);
         policy.dispose();
         // It comes back from the shelf with its next step.
         this.#sought.delete(fn);
@@ -53,6 +56,15 @@ export class OwnPolicies {
     const before = this.#profiles.get(fn);
     if (before !== undefined) this.#profiles.set(fn, blend(before, now));
     else if (now !== null) this.#profiles.set(fn, now);
+  }
+
+  /** Puts weights by with each update, so that a host that ends, and a function that goes to another, lose nothing. */
+  learnt(fn: string): void {
+    const { shelf } = this.#options;
+    const policy = this.#resident.peek(fn);
+    if (shelf === undefined || policy === undefined) return;
+    if (shelf.keep(fn, policy.state)) this.#unkept.delete(fn);
+    else this.#unkept.add(fn);
   }
 
   /** Begins with the most similar function's weights, else with the base policy's (simppo-aware.md §1.9, 1). */

@@ -7,12 +7,13 @@ import type { SimppoSettings } from './settings.js';
 
 /** Where weights of a function's own rest. Nobody waits for it: what is not found is learnt anew. */
 export interface PolicyShelf {
-  keep(fn: string, state: LearnerState): void;
+  /** False: it is not put by, and may be with its next update. */
+  keep(fn: string, state: LearnerState): boolean;
   /** `done` is called once, now or later; null: there is none, or none that can be read. */
   find(fn: string, done: (state: LearnerState | null) => void): void;
 }
 
-/** Writes at once; what comes on top is not kept, as the policy is put by again. */
+/** Writes at once; what comes on top is not taken, as the policy is put by again. */
 const WRITES_MAX = 16;
 
 /** The function whose weights an object has; null: it has none of a function's own. */
@@ -53,10 +54,10 @@ export class StoredPolicies implements PolicyShelf {
     this.#logger = logger;
   }
 
-  keep(fn: string, state: LearnerState): void {
+  keep(fn: string, state: LearnerState): boolean {
     if (this.#writing >= WRITES_MAX) {
       this.counts.skipped++;
-      return;
+      return false;
     }
     this.#writing++;
     this.#store.save(this.#name(fn), policyCheckpoint(state, this.#settings, this.#seed)).then(
@@ -69,6 +70,7 @@ export class StoredPolicies implements PolicyShelf {
         this.#failed(fn, error, 'a policy cannot be put by');
       },
     );
+    return true;
   }
 
   find(fn: string, done: (state: LearnerState | null) => void): void {
