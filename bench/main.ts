@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { benchAgents } from './agents/agents.js';
+import { benchLearning } from './agents/learning.js';
 import { benchConcurrency } from './concurrency/sweep.js';
 import { benchEngines } from './engines/engines.js';
 import { benchFidelity, FIDELITY_MANAGERS, FIDELITY_MODES } from './fidelity/fidelity.js';
@@ -20,7 +21,7 @@ import { benchWeight } from './worth/weight.js';
 
 /**
  * `npm run bench -- <name> [--output json] [--rounds N] [--seconds N] [--load X] [--seed N] [--policy P] [--manager M]
- * [--modes M,..] [--managers M,..] [--calls N] [--containers N] [--churn N] [--quick] [--long]`.
+ * [--modes M,..] [--managers M,..] [--calls N] [--containers N] [--churn N] [--first N] [--play N] [--records FILE] [--quick] [--long]`.
  * Every bench prints a table; with `--output json` an array of `{name, value, unit, baseline, ratio}`. Progress goes to stderr.
  */
 const { values, positionals } = parseArgs({
@@ -35,6 +36,9 @@ const { values, positionals } = parseArgs({
     seed: { type: 'string', default: '1' },
     containers: { type: 'string' },
     churn: { type: 'string' },
+    first: { type: 'string' },
+    play: { type: 'string' },
+    records: { type: 'string' },
     policy: { type: 'string', default: 'smallest-in-range' },
     manager: { type: 'string', default: 'fixed' },
     modes: { type: 'string' },
@@ -46,7 +50,17 @@ const { values, positionals } = parseArgs({
 
 const log = (line: string): void => console.error(line);
 
-type Numbered = 'rounds' | 'seconds' | 'calls' | 'load' | 'minutes' | 'seed' | 'containers' | 'churn';
+type Numbered =
+  | 'rounds'
+  | 'seconds'
+  | 'calls'
+  | 'load'
+  | 'minutes'
+  | 'seed'
+  | 'containers'
+  | 'churn'
+  | 'first'
+  | 'play';
 
 function number(name: Numbered, otherwise: number): number {
   const text = values[name];
@@ -88,7 +102,15 @@ const benches: Record<string, () => Promise<BenchRow[]>> = {
     }),
   trace: () => benchTrace({ minutes: number('minutes', 0), log }),
   agents: () =>
-    benchAgents({ minutes: number('minutes', 4), rounds: number('rounds', 5), seconds: number('seconds', 30), log }),
+    benchAgents({
+      rounds: number('rounds', 6),
+      first: number('first', 1),
+      play: number('play', 6),
+      minutes: values.minutes === undefined ? undefined : number('minutes', 10),
+      records: values.records,
+      log,
+    }),
+  learning: () => benchLearning({ seconds: number('seconds', 60), log }),
   memory: () => benchMemory({ log }),
   fidelity: () =>
     benchFidelity({

@@ -11,6 +11,8 @@ const STEP_MILLIS = 10_000;
 /** Calls in a step: few enough that all share the base policy's weights, as functions called less than once a second do. */
 const CALLS = 5;
 const PREFIX = '/bench/';
+/** Step from which a second measurement counts. */
+const LATER = 1_000_000;
 
 export interface Hundred {
   /** CPU of the whole process, threads included, as a share of one core. */
@@ -31,9 +33,11 @@ export async function hundredAgents(options: {
   readonly learners: Learners;
   readonly pid: number;
   readonly seconds: number;
+  /** They are there and learn already: observations go on after those of the time before. */
+  readonly again: boolean;
 }): Promise<Hundred> {
-  const { broker, learners, pid, seconds } = options;
-  const random = new SeededRandom(1);
+  const { broker, learners, pid, seconds, again } = options;
+  const random = new SeededRandom(again ? 2 : 1);
   const wishes = new Map<string, Millicores>();
   let targets = 0;
   const subscription = broker.subscribe(wildcards.targets, ({ data }) => {
@@ -44,7 +48,7 @@ export async function hundredAgents(options: {
   });
   const observe = (n: number): void => {
     const fn = `${PREFIX}f${n % AGENTS}`;
-    const { granted, ...fixed } = syntheticObservation(fn, 1 + Math.floor(n / AGENTS));
+    const { granted, ...fixed } = syntheticObservation(fn, (again ? LATER : 1) + Math.floor(n / AGENTS));
     const cpu = Math.min(1500, Math.max(200, wishes.get(fn) ?? 1000)) as Millicores;
     const latency = new LatencyHistogram();
     for (let i = 0; i < CALLS; i++) latency.record(50 * (1 + random.next()));
@@ -81,7 +85,7 @@ export async function hundredAgents(options: {
   };
   try {
     // One observation of each makes its agent; told to learn, the next decision is drawn.
-    for (let n = 0; n < AGENTS; n++) observe(sent++);
+    if (!again) for (let n = 0; n < AGENTS; n++) observe(sent++);
     await until(performance.now() + 500);
     const online = await learners.retrain();
     const before = { cpu: cpuMillis(), at: performance.now(), sent, targets, sampled: learners.sampled(PREFIX) };

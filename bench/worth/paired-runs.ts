@@ -72,11 +72,27 @@ export async function soloRuns(
   return solo;
 }
 
-/** off, on, off again, with the same arrivals; the order of off and on alternates from round to round. */
+const PAIRS: readonly (readonly (keyof Round)[])[] = [
+  ['off', 'on'],
+  ['on', 'off'],
+];
+/** In six rounds each arm comes twice first, second and last: a machine that slowly changes favours none. */
+const TRIPLES: typeof PAIRS = [
+  ['off', 'on', 'again'],
+  ['on', 'again', 'off'],
+  ['again', 'off', 'on'],
+  ['off', 'again', 'on'],
+  ['on', 'off', 'again'],
+  ['again', 'on', 'off'],
+];
+
+/** off and on, and off again where asked for, with the same arrivals; their order changes from round to round. */
 export async function pairedRounds(options: {
   readonly invoker: Invoker;
   readonly gleaner: GleanerProcess;
   readonly rounds: number;
+  /** Number of the first, where others were played before; from 0. */
+  readonly first?: number;
   /** Of every run of a round. */
   readonly arrivals: (round: number) => readonly Arrival[];
   readonly again: boolean;
@@ -107,11 +123,12 @@ export async function pairedRounds(options: {
     await options.after?.(on, records);
     return byFunction(records);
   };
-  for (let round = 0; round < options.rounds; round++) {
-    const first = await play(round % 2 === 1, round);
-    const second = await play(round % 2 === 0, round);
-    const again = options.again ? await play(false, round) : new Map();
-    rounds.push(round % 2 === 1 ? { on: first, off: second, again } : { off: first, on: second, again });
+  const orders = options.again ? TRIPLES : PAIRS;
+  const { first = 0 } = options;
+  for (let round = first; round < first + options.rounds; round++) {
+    const arms: Record<keyof Round, Records> = { off: new Map(), on: new Map(), again: new Map() };
+    for (const arm of orders[round % orders.length]!) arms[arm] = await play(arm === 'on', round);
+    rounds.push(arms);
   }
   await gleaner.setWrites(false);
   return rounds;

@@ -1,0 +1,50 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { z } from 'zod';
+import type { ActivationRecord } from '../../simulator/index.js';
+import type { Round } from '../worth/paired-runs.js';
+
+export const ARMS = ['off', 'on', 'again'] as const satisfies readonly (keyof Round)[];
+export type Arm = (typeof ARMS)[number];
+
+const amount = z.number().min(0);
+const callSchema = z.object({ name: z.string(), id: z.string(), runMs: amount, kind: z.string(), ok: z.boolean() });
+const calls = z.array(callSchema);
+const roundSchema = z.object({
+  round: z.number().int().min(0),
+  /** Of each function in order of arrival, the same in all three. */
+  arms: z.object({ off: calls, on: calls, again: calls }),
+  /** By id, what the hook says that a managed call was given, CPU-ms, and how. */
+  brought: z.record(z.string(), z.object({ harvested: amount, accelerated: amount, how: z.string() })),
+  /** OOM kills below a user's limit that the hook saw until its end, in all calls since its start. */
+  oomsBelow: amount,
+  /** Steps drawn from the policy until its end, since the agents' start. */
+  sampled: amount,
+});
+const fileSchema = z.object({ version: z.literal(1), rounds: z.array(roundSchema) });
+
+export type KeptCall = z.output<typeof callSchema>;
+/** One round as it is kept in a file, so that a run can be made in parts. */
+export type KeptRound = z.output<typeof roundSchema>;
+
+export const keptCalls = (round: Round, arm: Arm): KeptCall[] =>
+  [...round[arm]].flatMap(([name, records]) => records.map((record) => keptCall(name, record)));
+
+const keptCall = (name: string, { activationId, runMs, kind, ok }: ActivationRecord): KeptCall => ({
+  name,
+  id: activationId,
+  runMs,
+  kind,
+  ok,
+});
+
+/** Rounds of earlier parts; none where there is no file. */
+export function readRounds(file: string): KeptRound[] {
+  return existsSync(file) ? fileSchema.parse(JSON.parse(readFileSync(file, 'utf8'))).rounds : [];
+}
+
+/** What is there stays; a round played anew takes the place of the one before. @returns all */
+export function addRound(file: string | undefined, before: readonly KeptRound[], added: KeptRound): KeptRound[] {
+  const rounds = [...before.filter(({ round }) => round !== added.round), added].sort((a, b) => a.round - b.round);
+  if (file !== undefined) writeFileSync(file, `${JSON.stringify({ version: 1, rounds })}\n`);
+  return rounds;
+}

@@ -1,0 +1,111 @@
+import { type BenchRow, row } from '../report.js';
+import { median, quantile } from '../statistics.js';
+import type { Arm, KeptCall, KeptRound } from './records.js';
+
+/** Allowed above fixed against fixed, of the worst function's p99 slowdown. */
+const MARGIN = 0.05;
+const PREFIX = '/guest/';
+
+interface Called {
+  readonly name: string;
+  readonly userCpuMillicores: number | null;
+}
+
+const callsOf = (round: KeptRound, arm: Arm, name: string): KeptCall[] =>
+  round.arms[arm].filter((call) => call.name === name);
+
+/** Durations of one arm's calls over the same calls' in another. */
+function slowdowns(rounds: readonly KeptRound[], name: string, arm: Arm, against: Arm): number[] {
+  return rounds.flatMap((round) => {
+    const base = callsOf(round, against, name);
+    return callsOf(round, arm, name).map(({ runMs }, i) => runMs / base[i]!.runMs);
+  });
+}
+
+/**
+ * Slowdowns, function by function: each managed call over either of the same call's two runs without writes, and these two over each other in both
+ * directions, so that neither of two equal runs is the yardstick of the other.
+ */
+export function slowdownRows(functions: readonly Called[], rounds: readonly KeptRound[]): BenchRow[] {
+  const figures = functions
+    .map(({ name, userCpuMillicores }) => {
+      const short = name.slice(PREFIX.length);
+      const on = [...slowdowns(rounds, short, 'on', 'off'), ...slowdowns(rounds, short, 'on', 'again')];
+      const fixed = [...slowdowns(rounds, short, 'again', 'off'), ...slowdowns(rounds, short, 'off', 'again')];
+      return { name: short, userCpuMillicores, on, fixed };
+    })
+    // In few minutes not every function is called.
+    .filter(({ on }) => on.length > 0);
+  const worst = (which: 'on' | 'fixed') =>
+    figures
+      .map((each) => ({ name: each.name, p99: quantile(each[which], 0.99) }))
+      .reduce((most, each) => (each.p99 > most.p99 ? each : most));
+  const [managed, fixed] = [worst('on'), worst('fixed')];
+  return [
+    row('agents.worst.p99', managed.p99, 'x', {
+      baseline: fixed.p99,
+      goal: `<= ${(fixed.p99 + MARGIN).toFixed(2)}`,
+      note: `${managed.name}; fixed against fixed ${fixed.name}`,
+    }),
+    ...figures.map((each) =>
+      row(`agents.${each.name}.p99`, quantile(each.on, 0.99), 'x', {
+        baseline: quantile(each.fixed, 0.99),
+        note: `p90 ${quantile(each.on, 0.9).toFixed(2)}, fixed ${quantile(each.fixed, 0.9).toFixed(2)}; median ${median(each.on).toFixed(3)}; ${each.on.length / 2} calls; user ${each.userCpuMillicores} mcores`,
+      }),
+    ),
+  ];
+}
+
+const all = (rounds: readonly KeptRound[], arm: Arm): KeptCall[] => rounds.flatMap(({ arms }) => arms[arm]);
+
+/** Mean duration of each managed call in the two runs without writes, by its id. */
+function fixedOf(rounds: readonly KeptRound[]): ReadonlyMap<string, number> {
+  const found = new Map<string, number>();
+  for (const round of rounds) {
+    for (const name of new Set(round.arms.on.map((call) => call.name))) {
+      const [off, again] = [callsOf(round, 'off', name), callsOf(round, 'again', name)];
+      callsOf(round, 'on', name).forEach(({ id }, i) => void found.set(id, (off[i]!.runMs + again[i]!.runMs) / 2));
+    }
+  }
+  return found;
+}
+
+export function gainRows(rounds: readonly KeptRound[]): BenchRow[] {
+  const [on, off, again] = [all(rounds, 'on'), all(rounds, 'off'), all(rounds, 'again')];
+  const fixed = fixedOf(rounds);
+  const brought = new Map(rounds.flatMap((round) => Object.entries(round.brought)));
+  const share = (of: 'harvested' | 'accelerated'): BenchRow => {
+    const calls = on.filter(({ id }) => (brought.get(id)?.[of] ?? 0) > 0);
+    const core = calls.reduce((sum, { id }) => sum + brought.get(id)![of], 0) / 1000;
+    const saved = calls.reduce((sum, { id, runMs }) => sum + fixed.get(id)! - runMs, 0) / 1000;
+    return row(`agents.${of}`, (100 * calls.length) / on.length, '% of calls', {
+      note: `${calls.length} of ${on.length}, ${core.toFixed(1)} core-s; these took ${saved.toFixed(1)} s less than fixed`,
+    });
+  };
+  const total = (of: readonly KeptCall[]): number => of.reduce((sum, { runMs }) => sum + runMs, 0) / 1000;
+  const without = (total(off) + total(again)) / 2;
+  return [
+    share('harvested'),
+    share('accelerated'),
+    row('agents.saved', without - total(on), 's', {
+      note: `of ${without.toFixed(1)} s of durations; the two fixed runs differ by ${Math.abs(total(off) - total(again)).toFixed(1)} s`,
+    }),
+    row('agents.explained', on.filter(({ id }) => brought.has(id)).length, 'calls', {
+      baseline: on.length,
+      note: 'of which the hook told that limits were enforced',
+    }),
+  ];
+}
+
+export function oomRows(rounds: readonly KeptRound[]): BenchRow[] {
+  const kills = (arm: Arm): number => all(rounds, arm).filter(({ kind }) => kind === 'oom').length;
+  const failed = (arm: Arm): number => all(rounds, arm).filter(({ ok }) => !ok).length;
+  // Counted since the start of a part: its last round has it.
+  const below = Math.max(0, ...rounds.map(({ oomsBelow }) => oomsBelow));
+  return [
+    row('agents.ooms', kills('on'), 'calls', {
+      goal: '0 caused',
+      note: `fixed ${kills('off')} and ${kills('again')}; the hook saw ${below} below a user limit; failed ${failed('on')}, fixed ${failed('off')} and ${failed('again')}`,
+    }),
+  ];
+}
