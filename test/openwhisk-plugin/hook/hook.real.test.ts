@@ -1,6 +1,6 @@
-import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import type { RunningHook } from '../../../openwhisk-plugin/index.js';
 import {
@@ -11,13 +11,10 @@ import {
   InvokerDouble,
   type InvokerOptions,
 } from '../../../simulator/docker-platform/index.js';
-import { dockerAndTap, missing } from '../../real-parts.js';
+import { docker, dockerAndTap, missing } from '../../real-parts.js';
 import { realHookConfig, startRealHook } from './real-hook.js';
 
 /** The hook on real parts: dockerd, tcpdump, cgroups, and containers made as OpenWhisk makes them. */
-const docker = (...args: string[]): string => execFileSync('docker', args, { encoding: 'utf8' }).trim();
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-
 const action = (body: ActionBody, more: Partial<Action> = {}): Action => ({
   namespace: 'guest',
   name: body,
