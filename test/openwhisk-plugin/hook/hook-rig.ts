@@ -199,6 +199,15 @@ export class FakeContainer {
     return connection;
   }
 
+  /** The quota in force in the middle of a call. */
+  quotaOfCall(): number {
+    const connection = this.run();
+    const { quota } = this.cgroup.inForce;
+    this.work(60, 200);
+    this.answer(connection);
+    return quota;
+  }
+
   #head(
     kind: 'init' | 'run',
     connection: number,
