@@ -28,7 +28,8 @@ export function sloUsed(observation: Observation): number {
   return Math.min(1, tailOf(observation.latency) / observation.slo);
 }
 
-function tailOf(latency: Observation['latency']): number {
+/** p99, ms; the largest where samples are few. */
+export function tailOf(latency: Observation['latency']): number {
   let samples = 0;
   for (const count of latency.counts) samples += count;
   if (samples < P99_SAMPLES) return latency.max;

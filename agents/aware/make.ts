@@ -1,12 +1,25 @@
 import type { LifeCycleSettings, LifeCycleWish } from '../lifecycle/index.js';
+import { type Encoder, shippedMeta } from '../meta/index.js';
 import type { Cap, ResourceManager } from '../resource-manager.js';
 import { type SimppoSettings, settingsOf, shippedPolicy, threadEngine } from '../simppo/index.js';
+import type { AwareBase } from './companion.js';
 import { AwareManager } from './manager.js';
+
+/** How the manager is configured (`agents.aware`). */
+export interface AwareChoice {
+  /** What learns under the life cycle. */
+  readonly base: AwareBase;
+  /** The shipped meta-learner tells agents which function they have, and new ones whom to begin like. */
+  readonly embedding: boolean;
+}
+
+export const AWARE_DEFAULT: AwareChoice = { base: 'simppo', embedding: false };
 
 export interface AwareParts {
   readonly cap: Cap;
   /** Who acts until the agent is as good. */
   readonly fallback: ResourceManager;
+  readonly choice?: AwareChoice;
   readonly settings?: Partial<SimppoSettings>;
   readonly lifeCycle?: LifeCycleSettings;
   readonly wish?: (fn: string) => LifeCycleWish;
@@ -15,10 +28,11 @@ export interface AwareParts {
   readonly warm?: boolean;
 }
 
-/** `aware`: SIMPPO's agent, from the base policy that is shipped for it, under AWARE's life cycle. */
+/** `aware`: SIMPPO's agent, from the base policy that is shipped for it, or FIRM's from nothing, under AWARE's life cycle. */
 export function createAware({
   cap,
   fallback,
+  choice = AWARE_DEFAULT,
   settings: changes,
   lifeCycle,
   wish,
@@ -26,13 +40,16 @@ export function createAware({
   warm = true,
 }: AwareParts): AwareManager {
   const settings = settingsOf('simppo', changes);
+  const encoder: Encoder | null = choice.embedding ? shippedMeta().encoder : null;
   return new AwareManager({
+    base: choice.base,
+    encoder,
     fallback,
     settings,
     engine: threadEngine(),
     cap,
     seed,
-    start: (mode) => (warm ? shippedPolicy('simppo', mode, settings) : null),
+    start: (mode) => (warm && choice.base === 'simppo' ? shippedPolicy('simppo', mode, settings) : null),
     ...(lifeCycle === undefined ? {} : { lifeCycle }),
     ...(wish === undefined ? {} : { wish }),
   });

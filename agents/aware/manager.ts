@@ -4,7 +4,6 @@ import type { Observation } from '../../broker/index.js';
 import { type Millis, messageOf } from '../../config/index.js';
 import { sloPreservation } from '../features.js';
 import {
-  Apprentice,
   actorOf,
   agentActs,
   beginCourse,
@@ -14,16 +13,17 @@ import {
   decodeLifeCycle,
   encodeLifeCycle,
   LIFE_CYCLE_INITIAL,
+  type LifeCycleLearner,
   type LifeCycleSettings,
   type LifeCycleTransition,
   type LifeCycleWish,
   lifeCycleSettings,
-  offlineSettings,
   phaseOf,
   retrain,
 } from '../lifecycle/index.js';
+import type { Encoder } from '../meta/index.js';
 import type { Engine } from '../nn/index.js';
-import { type LearnerState, onlineSettings, type PpoSettings } from '../ppo/index.js';
+import type { LearnerState } from '../ppo/index.js';
 import type { Cap, Decided, Decision, ResourceManager, View } from '../resource-manager.js';
 import {
   actionBoundsOf,
@@ -36,12 +36,15 @@ import {
   type Sight,
   type SimppoSettings,
   sightOf,
-  simppoShape,
   slowdownIn,
 } from '../simppo/index.js';
+import { type AwareBase, beginAlike, type Companion, companionOf } from './companion.js';
 import { nearestAction, wishOf } from './steps.js';
 
 export interface AwareOptions {
+  readonly base: AwareBase;
+  /** The meta-learner; null: agents know nothing but their own features. */
+  readonly encoder: Encoder | null;
   readonly fallback: ResourceManager;
   readonly settings: SimppoSettings;
   readonly lifeCycle?: LifeCycleSettings;
@@ -72,9 +75,6 @@ export interface AwareState {
   readonly hosts: Readonly<Record<string, Sight & { readonly pending: Pending | null }>>;
 }
 
-/** Online after bootstrapping: half the clip (simppo-aware.md §3.3 step 5). */
-const PPO: PpoSettings = { ...onlineSettings, clip: 0.1 };
-const BATCH = 200;
 const HOSTS_MAX = 64;
 const RESIDENT = 256;
 
@@ -88,14 +88,14 @@ export class AwareManager implements ResourceManager<AwareState> {
   readonly name = 'aware';
   readonly #options: AwareOptions;
   readonly #lifeCycle: LifeCycleSettings;
-  readonly #apprentices: LRUCache<string, Apprentice>;
+  readonly #companions: LRUCache<string, Companion>;
 
   constructor(options: AwareOptions) {
     this.#options = options;
     this.#lifeCycle = options.lifeCycle ?? lifeCycleSettings;
-    this.#apprentices = new LRUCache({
+    this.#companions = new LRUCache({
       max: Math.max(1, options.resident ?? RESIDENT),
-      dispose: (apprentice) => apprentice.dispose(),
+      dispose: ({ learner }) => learner.dispose(),
     });
   }
 
@@ -125,30 +125,42 @@ export class AwareManager implements ResourceManager<AwareState> {
     const bounds = actionBoundsOf(observation, { cpu: seen.cpuPeak, memory: seen.memoryPeak }, cap, settings.actions);
     const mask = maskOf(seen.held, bounds, observation, settings.actions, new Uint8Array(SIMPPO_ACTIONS.length));
     const remembered = { held: seen.held, rates: [known?.rate ?? 0, seen.rate] as const, slowdown };
-    const input = inputOf(view, remembered, bounds, settings.virtual);
-    const { course: lived, apprentice } = this.#awake(before, observation.cpuMode);
+    const { course: lived, companion } = this.#awake(before, observation.cpuMode);
+    const { learner, embedding } = companion;
+    const input = withContext(inputOf(view, remembered, bounds, settings.virtual), embedding?.value);
     let course = lived;
     const transitions: LifeCycleTransition[] = [];
     let reward: number | undefined;
+    let done: number | null = null;
     const pending = known?.pending ?? null;
     const fresh = pending !== null && now - pending.at <= settings.staleMs && observation.mode === 'enforce';
     if (arrivals && pending !== null && fresh) {
       const earned = rewardOf(view, slowdown, false, settings.reward);
       reward = earned;
-      this.#learn(apprentice, course, pending, seen, view, earned, input);
+      done = this.#learn(learner, course, pending, seen, view, earned, input);
       const outcome = { reward: earned, sloPreservation: sloPreservation(observation), arrivals };
-      const study = (): number | null => apprentice.study(input);
+      const study = (): number | null => {
+        if (embedding?.episodes === 1) beginAlike(companion, this.#companions.values());
+        return learner.study(input);
+      };
+      embedding?.see(observation, done);
       const step = courseStep(course, outcome, study, this.#wish(before.fn), this.#lifeCycle);
       course = step.state;
+      if (step.ended) embedding?.close();
       for (const transition of step.transitions) {
         transitions.push(transition);
-        if (transition.from === 'online') apprentice.cut(input);
-        if (transition.to === 'offline') apprentice.restart();
-        if (transition.from === 'serving') apprentice.forget();
+        if (transition.from === 'online') learner.cut(input);
+        if (transition.to === 'offline') learner.restart();
+        if (transition.from === 'serving') {
+          learner.forget();
+          embedding?.forget();
+        }
       }
     }
     const acts = actorOf(course) === 'agent' && arrivals;
-    const action = acts ? apprentice.decide(input, mask, phaseOf(course) === 'online') : null;
+    companion.mode = observation.cpuMode;
+    companion.serves = phaseOf(course) === 'serving';
+    const action = acts ? learner.decide(input, mask, phaseOf(course) === 'online') : null;
     const wish = action === null ? seen.held : apply(action, seen.held, bounds, observation, settings.actions);
     const decision =
       action !== null
@@ -175,9 +187,9 @@ export class AwareManager implements ResourceManager<AwareState> {
 
   /** Phase and weights; the fallback begins anew, as its samples would be of another time. */
   rest({ fn, course }: AwareState): unknown {
-    const apprentice = this.#apprentices.peek(fn);
-    if (apprentice === undefined) return null;
-    const { actor, critic } = apprentice.agent.export();
+    const companion = this.#companions.peek(fn);
+    if (companion === undefined) return null;
+    const { actor, critic } = companion.learner.weights();
     const { life, guard } = course;
     return {
       life: encodeLifeCycle(this.#owner(fn), { life, guard }, this.#lifeCycle),
@@ -192,12 +204,9 @@ export class AwareManager implements ResourceManager<AwareState> {
     try {
       const record = decodeLifeCycle(fn, checked.data.life, this.#owner(fn), this.#lifeCycle);
       // Its weights are replaced at once.
-      const apprentice = this.#apprentice(fn, 'quota');
-      const fresh = apprentice.agent.export();
-      const actor = floats(checked.data.actor, fresh.actor.length);
-      const critic = floats(checked.data.critic, fresh.critic.length);
-      if (actor === null || critic === null) return null;
-      apprentice.agent.import({ ...fresh, actor, critic });
+      const { learner } = this.#companion(fn, 'quota');
+      const [actor, critic] = [floats(checked.data.actor), floats(checked.data.critic)];
+      if (actor === null || critic === null || !learner.take({ actor, critic })) return null;
       return { ...this.initialState(fn), course: { ...COURSE_INITIAL, ...record } };
     } catch (error) {
       if (messageOf(error) === '') throw error;
@@ -205,7 +214,7 @@ export class AwareManager implements ResourceManager<AwareState> {
     }
   }
 
-  #owner = (fn: string) => ({ function: fn, fallback: this.#options.fallback.name, learner: 'simppo' });
+  #owner = (fn: string) => ({ function: fn, fallback: this.#options.fallback.name, learner: this.#options.base });
 
   #wish = (fn: string): LifeCycleWish => this.#options.wish?.(fn) ?? { bootstrap: true, heldOffline: false };
 
@@ -213,60 +222,51 @@ export class AwareManager implements ResourceManager<AwareState> {
   #awake(
     { fn, course, hosts }: AwareState,
     mode: Observation['cpuMode'],
-  ): { course: CourseState; apprentice: Apprentice } {
-    const known = this.#apprentices.get(fn);
-    if (known !== undefined) return { course, apprentice: known };
+  ): { course: CourseState; companion: Companion } {
+    const known = this.#companions.get(fn);
+    if (known !== undefined) return { course, companion: known };
     const { life } = course;
     const lost = agentActs(life.phase) && Object.keys(hosts).length > 0;
     const again = lost ? { ...COURSE_INITIAL, life: { ...LIFE_CYCLE_INITIAL, phase: 'offline' as const } } : course;
-    return { course: again, apprentice: this.#apprentice(fn, mode) };
+    return { course: again, companion: this.#companion(fn, mode) };
   }
 
-  #apprentice(fn: string, mode: Observation['cpuMode']): Apprentice {
-    const known = this.#apprentices.get(fn);
+  #companion(fn: string, mode: Observation['cpuMode']): Companion {
+    const known = this.#companions.get(fn);
     if (known !== undefined) return known;
-    const { engine, settings, seed, start } = this.#options;
-    const { features, actions } = simppoShape(settings);
-    const apprentice = new Apprentice({
-      engine,
-      features,
-      context: 0,
-      actions,
-      ppo: PPO,
-      offline: offlineSettings,
-      batch: BATCH,
-      seed: (seed + hashOf(fn)) >>> 0,
-      start: start(mode),
-    });
-    this.#apprentices.set(fn, apprentice);
-    return apprentice;
+    const { base, engine, settings, encoder, seed, start } = this.#options;
+    const one = { base, engine, settings, encoder, mode, seed: (seed + hashOf(fn)) >>> 0, start: start(mode) };
+    const companion = companionOf(one);
+    this.#companions.set(fn, companion);
+    return companion;
   }
 
-  /** What came of the step before, to whoever is to learn from it. */
+  /** What came of the step before, to whoever is to learn from it. Returns the action that was done. */
   #learn(
-    apprentice: Apprentice,
+    learner: LifeCycleLearner,
     course: CourseState,
     pending: Pending,
     seen: Sight,
     { observation }: View,
     reward: number,
     after: Float32Array,
-  ): void {
+  ): number {
     const { settings } = this.#options;
     const input = Float32Array.from(pending.input);
     const mask = Uint8Array.from(pending.mask);
     const learns = phaseOf(course) === 'online';
     if (pending.action === null) {
       const action = nearestAction(pending.held, seen.held, seen.byWeight, settings);
-      if (learns) apprentice.cut(after);
-      else if (mask[action] === 1) apprentice.watch({ input, mask, action, reward });
-      return;
+      if (learns) learner.cut(after);
+      else if (mask[action] === 1) learner.watch({ input, mask, action, reward });
+      return action;
     }
-    if (!learns) return;
     const done = executed(pending.action, pending.held, seen.held, observation, settings.actions);
+    if (!learns) return done;
     // Of another host a step may have been decided since.
-    apprentice.recall(input, mask);
-    apprentice.learn(done, reward, after, observation.host);
+    learner.recall(input, mask);
+    learner.learn(done, reward, after, observation.host);
+    return done;
   }
 }
 
@@ -288,12 +288,21 @@ function withHost(hosts: AwareState['hosts'], host: string, seen: AwareState['ho
 const base64 = (numbers: Float32Array): string =>
   Buffer.from(numbers.buffer, numbers.byteOffset, numbers.byteLength).toString('base64');
 
-/** Null: of another length, or not finite. */
-function floats(text: string, length: number): Float32Array | null {
+/** Null: not whole numbers of four bytes, or not finite. */
+function floats(text: string): Float32Array | null {
   const bytes = Uint8Array.from(Buffer.from(text, 'base64'));
-  if (bytes.byteLength !== 4 * length) return null;
+  if (bytes.byteLength % 4 !== 0) return null;
   const numbers = new Float32Array(bytes.buffer);
   return numbers.every(Number.isFinite) ? numbers : null;
+}
+
+/** Features, and behind them what does not change from step to step. */
+function withContext(features: Float32Array, context: Float32Array | undefined): Float32Array {
+  if (context === undefined) return features;
+  const input = new Float32Array(features.length + context.length);
+  input.set(features);
+  input.set(context, features.length);
+  return input;
 }
 
 /** FNV-1a. */

@@ -1,5 +1,5 @@
 import type { Random } from '../../config/index.js';
-import type { Engine } from '../nn/index.js';
+import type { Engine, Network } from '../nn/index.js';
 import { DdpgLearner, type DdpgMetrics, type DdpgShape, type DdpgState } from './learner.js';
 import { OrnsteinUhlenbeck } from './noise.js';
 import { type Experience, ReplayMemory } from './replay.js';
@@ -34,6 +34,11 @@ export class DdpgAgent {
     this.#action = new Float32Array(shape.actions);
   }
 
+  /** What it acts by: numbers whose tanh is an action. */
+  get actor(): Network {
+    return this.#learner.actor;
+  }
+
   decide(features: Float32Array, explore: boolean): Readonly<DdpgDecision> {
     const action = this.#action;
     const decision = this.#decision;
@@ -64,6 +69,12 @@ export class DdpgAgent {
   /** One update; null while too little is remembered. */
   update(): DdpgMetrics | null {
     return this.#learner.update(this.memory);
+  }
+
+  /** The target networks are what the learnt ones are now: after the actor was taught by other means than its critic. */
+  settle(): void {
+    const state = this.#learner.export();
+    this.#learner.import({ ...state, targetActor: state.actor, targetCritic: state.critic });
   }
 
   /** A new episode: noise starts from nothing. */

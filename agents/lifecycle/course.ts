@@ -49,11 +49,11 @@ export function beginCourse(state: CourseState, wish: LifeCycleWish): CourseStep
   return { state: entered(state, life), transitions: transition === null ? [] : [transition], ended: false };
 }
 
-/** After each step: guard, and the life cycle where an episode is full. `estimate` is asked for then, offline. */
+/** After each step: guard, and the life cycle where an episode is full. `ahead` is asked for then, offline: what the agent would have earned a step beyond the fallback. */
 export function courseStep(
   state: CourseState,
   outcome: Outcome,
-  estimate: () => number | null,
+  ahead: () => number | null,
   wish: LifeCycleWish,
   settings: LifeCycleSettings,
 ): CourseStep {
@@ -63,11 +63,9 @@ export function courseStep(
   const steps = state.steps + 1;
   const sum = state.sum + outcome.reward;
   if (steps < settings.episodeSteps) return { state: { ...state, guard, steps, sum }, transitions: [], ended: false };
-  const episode = {
-    earned: sum / steps,
-    estimate: state.life.phase === 'offline' ? estimate() : null,
-    arrivals: steps,
-  };
+  const earned = sum / steps;
+  const beyond = state.life.phase === 'offline' ? ahead() : null;
+  const episode = { earned, estimate: beyond === null ? null : earned + beyond, arrivals: steps };
   const end = endEpisode(state.life, episode, wish, settings);
   const begin = beginEpisode(end.state, wish);
   const transitions = [end.transition, begin.transition].filter((one) => one !== null);

@@ -11,7 +11,6 @@ import {
 } from '../ppo/index.js';
 import { batches, type DemonstratedEpisode, meanReward, returnsOf } from './demonstration.js';
 import { Surrogate, type SurrogateSettings, surrogateSettings } from './surrogate.js';
-import { shareOf } from './window.js';
 
 /** simppo-aware.md §3.3, the steps (2) to (4). */
 export interface OfflineSettings {
@@ -21,7 +20,7 @@ export interface OfflineSettings {
   readonly criticEpochs: number;
   readonly rate: number;
   readonly surrogate: SurrogateSettings;
-  /** PPO in the surrogate goes on until the estimate is this share of what the fallback earned: beyond it, it would learn the surrogate's mistakes. */
+  /** PPO in the surrogate goes on until the agent is ahead by so much of what the fallback earned: beyond it, it would learn the surrogate's mistakes. */
   readonly enough: number;
   /** Rounds of PPO in the surrogate per episode watched at most, from so many episodes on; branches of a round, and their steps. */
   readonly rounds: number;
@@ -36,7 +35,7 @@ export const offlineSettings: OfflineSettings = {
   criticEpochs: 4,
   rate: 1e-3,
   surrogate: surrogateSettings,
-  enough: 1,
+  enough: 0,
   rounds: 4,
   from: 4,
   branches: 48,
@@ -59,8 +58,8 @@ export interface OfflineJob {
 
 export interface OfflineResult {
   readonly state: LearnerState;
-  /** What the agent would have earned a step in the newest episode, by replay in the surrogate; null: too little was seen. */
-  readonly estimate: number | null;
+  /** What the agent would have earned a step in the newest episode beyond what the fallback did, by replay in the surrogate; null: too little was seen. */
+  readonly ahead: number | null;
 }
 
 /** One evening of study: behaviour cloning at first, then PPO in the fitted surrogate; the critic all along. */
@@ -75,17 +74,18 @@ export function learnOffline(engine: Engine, job: OfflineJob): OfflineResult {
     const early = episodes.length < settings.from;
     if (job.clone && early) cloneActor(pair.actor, episodes, settings, random.fork('clone'));
     regressCritic(pair.critic, episodes, ppo.gamma, settings, random.fork('critic'));
-    if (early) return { state: learner.export(), estimate: null };
+    if (early) return { state: learner.export(), ahead: null };
     const sizes = { features, actions: shape.actions };
     const surrogate = Surrogate.fit(engine, episodes, sizes, settings.surrogate, random.fork('surrogate'));
     try {
-      const enough = shareOf(meanReward(episodes), settings.enough);
-      let estimated = estimate(pair.actor, surrogate, job);
-      for (let round = 0; round < settings.rounds && estimated !== null && estimated < enough; round++) {
+      const enough = settings.enough * Math.abs(meanReward(episodes));
+      const judge = (): number | null => aheadOf(pair.actor, surrogate, shape, settings.length, episodes);
+      let ahead = judge();
+      for (let round = 0; round < settings.rounds && ahead !== null && ahead < enough; round++) {
         imagine(pair, learner, surrogate, job, random.fork(`round ${round}`));
-        estimated = estimate(pair.actor, surrogate, job);
+        ahead = judge();
       }
-      return { state: learner.export(), estimate: estimated };
+      return { state: learner.export(), ahead };
     } finally {
       surrogate.dispose();
     }
@@ -190,18 +190,29 @@ function imagine(
   if (rollout.rows > 0) learner.update(rollout);
 }
 
-/** Mean reward a step of the best actions, in branches from each step of the newest episode. */
-function estimate(actor: Network, surrogate: Surrogate, { shape, settings, episodes }: OfflineJob): number | null {
-  const categorical = new MaskedCategorical(shape.actions);
-  const logits = new Float32Array(shape.actions);
+/**
+ * Mean reward a step of the best actions less that of the fallback's own, in branches of the same lengths from each step of the newest episode. Both by the surrogate: what it
+ * errs by, and charges for not knowing, falls out where the two act alike; held against what was really earned, an agent that acts like the fallback would always be behind.
+ */
+export function aheadOf(
+  actor: Network,
+  surrogate: Surrogate,
+  { actions }: Pick<PpoAgentShape, 'actions'>,
+  length: number,
+  episodes: readonly DemonstratedEpisode[],
+): number | null {
+  const categorical = new MaskedCategorical(actions);
+  const logits = new Float32Array(actions);
+  const steps = episodes.at(-1)?.steps ?? [];
   let sum = 0;
   let count = 0;
-  for (const { input, mask } of episodes.at(-1)?.steps ?? []) {
-    const state = input.slice();
-    for (let step = 0; step < settings.length; step++) {
-      actor.forward(state, logits);
+  for (const [from, { input, mask }] of steps.entries()) {
+    const agent = input.slice();
+    const fallback = input.slice();
+    for (const { action } of steps.slice(from, from + length)) {
+      actor.forward(agent, logits);
       if (categorical.set(logits, mask) !== null) return null;
-      sum += surrogate.step(state, categorical.best);
+      sum += surrogate.step(agent, categorical.best) - surrogate.step(fallback, action);
       count++;
     }
   }

@@ -1,6 +1,6 @@
 import type { Logger } from '../../broker/index.js';
 import { GleanerError } from '../../config/index.js';
-import { createAware } from '../aware/index.js';
+import { type AwareChoice, createAware } from '../aware/index.js';
 import type { PolicyStore } from '../nn/index.js';
 import type { Cap, ResourceManager } from '../resource-manager.js';
 import type { RetrainTrigger, Trainer, TrajectoryStep } from '../simppo/index.js';
@@ -25,6 +25,8 @@ export interface ManagerSettings {
   readonly trainer?: Trainer;
   /** Of what learning managers draw. */
   readonly seed?: number;
+  /** Of the manager `aware`; default: SIMPPO's agents without the meta-learner. */
+  readonly aware?: AwareChoice;
   /** Of each step of an agent that learns, or could. */
   readonly onStep?: (step: TrajectoryStep) => void;
   readonly trigger?: RetrainTrigger;
@@ -43,9 +45,10 @@ const makers = {
   'right-size': () => rightSizeManager(RIGHT_SIZE_DEFAULT),
   simppo: (settings) => createSimppo('simppo', settings),
   'single-agent': (settings) => createSimppo('single-agent', settings),
-  aware: ({ cap, preset, seed }: ManagerSettings) =>
+  aware: ({ cap, preset, seed, aware }: ManagerSettings) =>
     createAware({
       cap,
+      ...(aware === undefined ? {} : { choice: aware }),
       fallback: hpaVpaManager(preset === 'freyr' ? HPA_VPA_PUBLISHED : HPA_VPA_DEFAULT) as ResourceManager,
       ...(seed === undefined ? {} : { seed }),
     }),

@@ -23,4 +23,4 @@ export { type Sight, sightOf, slowdownIn } from './sight.js';
 export { blend, nearest, type Profile, profileOf } from './similarity.js';
 export { InlineTrainer, ThreadTrainer, type Trainer } from './trainer.js';
 export type { TrajectoryStep } from './trajectory-step.js';
-export { widened } from './widen.js';
+export { widened, widenedInputs } from './widen.js';

@@ -1,5 +1,5 @@
 import { layersOf, type Moments, type NetworkShape, ShapeError } from '../nn/index.js';
-import { type LearnerState, ppoShapes } from '../ppo/index.js';
+import { type LearnerState, type PpoAgentShape, type PpoSettings, ppoShapes } from '../ppo/index.js';
 import { simppoShape } from './manager.js';
 import type { SimppoSettings } from './settings.js';
 
@@ -10,8 +10,17 @@ import type { SimppoSettings } from './settings.js';
  * @throws ShapeError where the wider input does not begin with the narrower one
  */
 export function widened(state: LearnerState, from: SimppoSettings, to: SimppoSettings): LearnerState {
-  const narrow = ppoShapes(simppoShape(from), from.ppo);
-  const wide = ppoShapes(simppoShape(to), to.ppo);
+  return between(state, ppoShapes(simppoShape(from), from.ppo), ppoShapes(simppoShape(to), to.ppo));
+}
+
+/** The same for `more` inputs that no virtual agent has. */
+export function widenedInputs(state: LearnerState, shape: PpoAgentShape, more: number, ppo: PpoSettings): LearnerState {
+  return between(state, ppoShapes(shape, ppo), ppoShapes({ ...shape, features: shape.features + more }, ppo));
+}
+
+type Shapes = Readonly<Record<'actor' | 'critic', NetworkShape>>;
+
+function between(state: LearnerState, narrow: Shapes, wide: Shapes): LearnerState {
   const momentsOf = ({ first, second, steps }: Moments, name: 'actor' | 'critic'): Moments => ({
     first: padded(first, narrow[name], wide[name]),
     second: padded(second, narrow[name], wide[name]),

@@ -28,13 +28,14 @@ import { connectPart } from './broker.js';
 import type { PartInputs } from './part.js';
 
 /** What a manager may wish for at most. Agents serve many hosts: where no cap is set, each hook's own bounds count. */
-function managerSettings({ decision }: Config): ManagerSettings {
+function managerSettings({ agents, decision }: Config): ManagerSettings {
   const { cpuCap, memoryCap } = defaultDecisionSettings;
   return {
     cap: {
       cpu: decision.cpuCapMillicores === null ? cpuCap : millicores(decision.cpuCapMillicores),
       memory: decision.memoryCapMiB === null ? memoryCap : mebibytes(decision.memoryCapMiB),
     },
+    aware: agents.aware,
     preset: decision.preset === 'default' ? 'default' : 'freyr',
   };
 }

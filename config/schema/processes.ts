@@ -46,6 +46,18 @@ export const agentsSchema = section('The agent host: one resource manager per fu
       ),
     },
   ),
+  aware: section('Manager `aware`: what lives under its life cycle.', {
+    base: key(
+      z.enum(['simppo', 'firm']),
+      'simppo',
+      "Learner of each function: `simppo`, PPO that begins with the shipped policy; `firm`, FIRM's DDPG, which begins with nothing.",
+    ),
+    embedding: key(
+      z.boolean(),
+      false,
+      'Let the shipped meta-learner tell agents which function they have, and new ones which serving agent to begin like.',
+    ),
+  }),
   concurrency: section(
     "The tuner of actions' `concurrency` limit, which `gleaner actions follow` writes. Every step is a new revision, and so cold starts.",
     {

@@ -1,15 +1,18 @@
 import test from 'ava';
 import {
+  type AwareBase,
   AwareManager,
   type AwareState,
   createManager,
   defaultEngine,
+  type Encoder,
   HPA_VPA_DEFAULT,
   hpaVpaManager,
   lifeCycleSettings,
   type PhaseChange,
   type ResourceManager,
   settingsOf,
+  shippedMeta,
   type View,
 } from '../../../agents/index.js';
 import type { Observation } from '../../../broker/index.js';
@@ -27,8 +30,17 @@ const steady: ResourceManager<null> = {
 const engine = defaultEngine(() => {});
 const short = { ...lifeCycleSettings, episodeSteps: 4, window: 2 };
 
-function manager(options: { wish?: { bootstrap: boolean; heldOffline: boolean }; fallback?: ResourceManager } = {}) {
+function manager(
+  options: {
+    wish?: { bootstrap: boolean; heldOffline: boolean };
+    fallback?: ResourceManager;
+    base?: AwareBase;
+    encoder?: Encoder;
+  } = {},
+) {
   return new AwareManager({
+    base: options.base ?? 'simppo',
+    encoder: options.encoder ?? null,
     fallback: options.fallback ?? (steady as ResourceManager),
     settings: settingsOf('simppo'),
     lifeCycle: short,
@@ -147,6 +159,18 @@ test('an agent whose weights are no longer here does not act: its function is wa
   t.is(under.phase(state), 'offline');
   t.deepEqual(decided, [700]);
 });
+
+for (const base of ['simppo', 'firm'] as const)
+  test(`${base} with the meta-learner: it comes to act, and what rests is taken up by one of its kind only`, (t) => {
+    const options = { base, encoder: shippedMeta().encoder };
+    const under = manager(options);
+    const { state, changes } = play(under, under.initialState('/_/f'), 400);
+    t.is(changes[0]?.to, 'online', under.phase(state));
+    const rested = JSON.parse(JSON.stringify(under.rest(state)));
+    t.deepEqual(manager(options).wake('/_/f', rested)?.course.life, state.course.life);
+    t.is(manager({ base }).wake('/_/f', rested), null, 'without the embedding its networks are narrower');
+    t.is(manager({ ...options, base: base === 'firm' ? 'simppo' : 'firm' }).wake('/_/f', rested), null);
+  });
 
 test('told to retrain, it goes online from serving and stays where it is otherwise', (t) => {
   const under = manager();
