@@ -7,6 +7,7 @@ export * from './docker-platform/index.js';
 export * from './faasrm/index.js';
 export * from './freyr-2021/index.js';
 export * from './host/index.js';
+export * from './new-function/index.js';
 export * from './payload/index.js';
 export * from './right-sizing/index.js';
 export * from './workload/index.js';

@@ -2,7 +2,15 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { concurrencyStudy, PAYLOAD_CASES, payloadStudy, sizingStudy, studyVerdicts } from '../../simulator/index.js';
+import {
+  concurrencyStudy,
+  newFunctionStudy,
+  newFunctionTables,
+  PAYLOAD_CASES,
+  payloadStudy,
+  sizingStudy,
+  studyVerdicts,
+} from '../../simulator/index.js';
 import { EXIT } from '../exit.js';
 import { json, processScreen } from '../output.js';
 import { stderrProgress } from '../progress.js';
@@ -10,6 +18,7 @@ import { reproduceAware } from '../reproduce/aware-study.js';
 import { concurrencyReport } from '../reproduce/concurrency.js';
 import { faasrmMisses, faasrmReport } from '../reproduce/faasrm.js';
 import { FAASRM_QUICK_SEEDS, FAASRM_SEEDS, runFaasrm } from '../reproduce/faasrm-run.js';
+import { newFunctionMissed, newFunctionReport } from '../reproduce/new-function.js';
 import { payloadMissed, payloadReport } from '../reproduce/payload.js';
 import { sizingMissed, sizingReport } from '../reproduce/right-sizing.js';
 import { FULL, QUICK, runStudy, simppoFigures, simppoMissed, simppoReport } from '../reproduce/simppo/index.js';
@@ -158,6 +167,29 @@ function reproducePayload(count: number, quick: boolean, command: string): Repro
   }
 }
 
+/** One host, for as long as agents of functions that are called every second or so need to serve. */
+const NEW_FUNCTION = { modes: ['weight', 'quota'], before: 20, after: 240, load: 0.7, repeats: 2 } as const;
+/** As far as agents are watching still. */
+const NEW_FUNCTION_QUICK = { ...NEW_FUNCTION, modes: ['quota'], before: 5, after: 30, repeats: 2 } as const;
+const NEW_FUNCTION_SEEDS = 5;
+
+function reproduceNewFunction(count: number, quick: boolean, command: string): Reproduction {
+  const progress = stderrProgress();
+  const seeds = Array.from({ length: count }, (_, i) => i + 1);
+  const request = { ...(quick ? NEW_FUNCTION_QUICK : NEW_FUNCTION), seeds };
+  try {
+    const onRun = (done: number, all: number): void => progress.update(done / all, `${done} of ${all} runs`);
+    const runs = newFunctionStudy({ ...request, onRun });
+    return {
+      markdown: newFunctionReport(runs, request, command),
+      figures: { runs, tables: newFunctionTables(runs) },
+      missed: newFunctionMissed(runs),
+    };
+  } finally {
+    progress.end();
+  }
+}
+
 interface SeededStudy {
   readonly name: string;
   readonly description: string;
@@ -192,6 +224,14 @@ const STUDIES: readonly SeededStudy[] = [
     seeds: PAYLOAD_SEEDS,
     quickSeeds: PAYLOAD_QUICK_SEEDS,
     run: ({ seeds, quick, command }) => reproducePayload(seeds, quick, command),
+  },
+  {
+    name: 'new-function',
+    description:
+      'what a function that is added to a running system pays while its agent learns: aware, simppo and the fallback alone (ten minutes; --quick: ten seconds)',
+    seeds: NEW_FUNCTION_SEEDS,
+    quickSeeds: 1,
+    run: ({ seeds, quick, command }) => reproduceNewFunction(seeds, quick, command),
   },
   {
     name: 'faasrm',

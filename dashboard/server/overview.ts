@@ -109,7 +109,6 @@ export class Overview {
       savedTotal: 0,
       functionsKept: 0,
       functionsJudged: 0,
-      functionsLearning: 0,
     };
     for (const { views } of this.#functions.all()) for (const view of views.values()) add(sums, view);
     return sums;
@@ -118,13 +117,7 @@ export class Overview {
 
 type Sums = Pick<
   Totals,
-  | 'harvestedTotal'
-  | 'lentTotal'
-  | 'lentMemory'
-  | 'savedTotal'
-  | 'functionsKept'
-  | 'functionsJudged'
-  | 'functionsLearning'
+  'harvestedTotal' | 'lentTotal' | 'lentMemory' | 'savedTotal' | 'functionsKept' | 'functionsJudged'
 >;
 
 function add(sums: { -readonly [K in keyof Sums]: Sums[K] }, view: FunctionView): void {
@@ -132,11 +125,7 @@ function add(sums: { -readonly [K in keyof Sums]: Sums[K] }, view: FunctionView)
   sums.lentTotal += view.acceleratedCpuSeconds;
   sums.lentMemory += view.borrowedMemory;
   sums.savedTotal += view.savedSeconds;
-  const { objective = 'learning' } = view;
-  if (objective === 'learning') {
-    sums.functionsLearning++;
-    return;
-  }
+  if (view.p99 === null || view.slo === null) return;
   sums.functionsJudged++;
-  if (objective === 'kept') sums.functionsKept++;
+  if (view.p99 <= view.slo) sums.functionsKept++;
 }

@@ -3,7 +3,6 @@ import { targetSchema } from '../../broker/messages/target.js';
 import { mebibytes } from '../../config/index.js';
 import { NO_LIMIT } from '../../openwhisk-plugin/index.js';
 import { type FakeContainer, HookRig } from '../openwhisk-plugin/hook/hook-rig.js';
-import { removeTemporaryFolder } from '../temporary-folder.js';
 import { schemaOf, valid } from './from-schema.js';
 import { type FuzzTarget, must } from './fuzz.js';
 import type { Json, Mutator } from './mutator.js';
@@ -86,9 +85,7 @@ export class TargetsTarget implements FuzzTarget {
   }
 
   async close(): Promise<void> {
-    if (this.#rig === null) return;
-    await this.#rig.hook.stop();
-    removeTemporaryFolder(this.#rig.folder);
+    await this.#rig?.hook.stop();
     this.#rig = null;
   }
 

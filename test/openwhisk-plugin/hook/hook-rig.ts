@@ -1,3 +1,6 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { type Broker, MemoryBus } from '../../../broker/index.js';
 import {
   type Bytes,
@@ -11,7 +14,6 @@ import {
   SeededRandom,
 } from '../../../config/index.js';
 import { addressOf, type ContainerInfo, NO_LIMIT, type RunningHook, runHook } from '../../../openwhisk-plugin/index.js';
-import { temporaryFolder } from '../../temporary-folder.js';
 import { type FakeCgroup, FakePlatform } from './fake-platform.js';
 
 export interface ContainerWish {
@@ -31,7 +33,7 @@ export class HookRig {
   readonly broker = this.bus.connect();
   readonly other = this.bus.connect();
   readonly lines: { level: string; fields: object; message: string }[] = [];
-  readonly folder = temporaryFolder('hook');
+  readonly folder = mkdtempSync(join(tmpdir(), 'gleaner-hook-'));
   readonly config: Config;
   hook!: RunningHook;
   #connection = 0;
@@ -197,15 +199,6 @@ export class FakeContainer {
     this.work(forMillis, cpu, memory);
     this.answer(connection);
     return connection;
-  }
-
-  /** The quota in force in the middle of a call. */
-  quotaOfCall(): number {
-    const connection = this.run();
-    const { quota } = this.cgroup.inForce;
-    this.work(60, 200);
-    this.answer(connection);
-    return quota;
   }
 
   #head(

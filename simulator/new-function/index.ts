@@ -1,0 +1,2 @@
+export { NEWCOMERS, newcomerWorkload } from './newcomer.js';
+export * from './study.js';
