@@ -50,8 +50,8 @@ function columns(colours: Colours): Column<FunctionLine>[] {
 
 function objective(row: FunctionLine, colours: Colours): string {
   const text = span(row.p99);
-  if (row.p99 === null || row.slo === null) return text;
-  return row.p99 <= row.slo ? colours.green(text) : colours.red(text);
+  if (row.objective === 'kept') return colours.green(text);
+  return row.objective === 'missed' ? colours.red(text) : text;
 }
 
 /** What a narrow screen does without, first to last. */
@@ -165,20 +165,20 @@ export function renderPlain(model: LiveModel): string {
   let saved = 0;
   let calls = 0;
   let kept = 0;
-  let judged = 0;
+  let missed = 0;
   for (const row of model.functions) {
     harvested += row.harvestedCpuSeconds;
     borrowed += row.acceleratedCpuSeconds;
     saved += row.savedSeconds;
     calls += row.activations;
-    if (row.p99 !== null && row.slo !== null) {
-      judged++;
-      if (row.p99 <= row.slo) kept++;
-    }
+    if (row.objective === 'kept') kept++;
+    else if (row.objective === 'missed') missed++;
   }
+  const judged = kept + missed;
+  const slo = judged === 0 ? 'learning' : `kept ${kept}/${judged}`;
   const mode = model.hosts.map((host) => (host.killed ? 'stopped' : host.mode)).join(',') || 'starting';
   const up = model.upSeconds === null ? '' : `up ${model.upSeconds} s  `;
-  return `${up}mode ${mode}  functions ${model.functions.length}  calls ${calls}  harvested ${harvested.toFixed(1)} core-s  borrowed ${borrowed.toFixed(1)} core-s  saved ${saved.toFixed(1)} s  SLO kept ${kept}/${judged}`;
+  return `${up}mode ${mode}  functions ${model.functions.length}  calls ${calls}  harvested ${harvested.toFixed(1)} core-s  borrowed ${borrowed.toFixed(1)} core-s  saved ${saved.toFixed(1)} s  SLO ${slo}`;
 }
 
 /** Draws on the terminal's other screen, so that what was there before is there afterwards. */

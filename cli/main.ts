@@ -1,7 +1,8 @@
 #!/usr/bin/env node
-import { type Command, CommanderError } from 'commander';
-import { commandAsked, programWith } from './bare-program.js';
+import { CommanderError } from 'commander';
+import { commandAsked } from './bare-program.js';
 import { EXIT, reportError } from './exit.js';
+import { gleanerProgram } from './program.js';
 
 // A reader that has seen enough (`gleaner functions | head`) is not an error. `gleaner up` stops in order instead.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -10,18 +11,9 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   throw error;
 });
 
-/**
- * systemd runs `restore --local` after a hook that died, and until it is done calls run at limits that nobody guards: it does not wait for
- * the other commands to be loaded.
- */
-async function program(): Promise<Command> {
-  if (commandAsked(process.argv.slice(2)) === 'restore')
-    return programWith([(await import('./commands/restore.js')).addRestore]);
-  return (await import('./program.js')).gleanerProgram();
-}
-
 try {
-  await (await program()).parseAsync(process.argv);
+  const program = await gleanerProgram(commandAsked(process.argv.slice(2)));
+  await program.parseAsync(process.argv);
 } catch (error) {
   if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? EXIT.ok : EXIT.usage;
   else process.exitCode = reportError(error, (text) => process.stderr.write(text));

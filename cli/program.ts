@@ -1,63 +1,65 @@
 import type { Command } from 'commander';
 import { programWith } from './bare-program.js';
-import { addActions } from './commands/actions.js';
-import { addAudit } from './commands/audit.js';
-import { addChanges } from './commands/changes.js';
-import { addCompare } from './commands/compare.js';
-import { addCompletion } from './commands/completion.js';
-import { addConfig } from './commands/config.js';
-import { addDashboard } from './commands/dashboard.js';
-import { addDocs } from './commands/docs.js';
-import { addDoctor } from './commands/doctor.js';
-import { addEngines } from './commands/engines.js';
-import { addEvents } from './commands/events.js';
-import { addExplain } from './commands/explain.js';
-import { addFunctions } from './commands/functions.js';
-import { addCheck, addInstall, addRemove } from './commands/install.js';
-import { addMeanField } from './commands/meanfield.js';
-import { addMode } from './commands/mode.js';
-import { addNatsConfig } from './commands/nats-config.js';
-import { addParts } from './commands/parts.js';
-import { addReproduce } from './commands/reproduce.js';
-import { addRestore } from './commands/restore.js';
-import { addSimulate } from './commands/simulate.js';
-import { addStatus } from './commands/status.js';
-import { addSupportBundle } from './commands/support-bundle.js';
-import { addTop } from './commands/top.js';
-import { addTrain } from './commands/train.js';
-import { addTrainMeta } from './commands/train-meta.js';
-import { addUp } from './commands/up.js';
 
-/** `gleaner` with all its commands. */
-export const gleanerProgram = (): Command =>
-  programWith([
-    addUp,
-    addParts,
-    addStatus,
-    addTop,
-    addDashboard,
-    addFunctions,
-    addExplain,
-    addMeanField,
-    addEvents,
-    addAudit,
-    addMode,
-    addChanges,
-    addRestore,
-    addActions,
-    addDoctor,
-    addSupportBundle,
-    addCompletion,
-    addSimulate,
-    addCompare,
-    addReproduce,
-    addTrain,
-    addTrainMeta,
-    addEngines,
-    addConfig,
-    addNatsConfig,
-    addInstall,
-    addCheck,
-    addRemove,
-    addDocs,
-  ]);
+type Add = (program: Command) => void;
+
+/** Commands, and the module that brings them. */
+export interface CommandModule {
+  readonly names: readonly string[];
+  load(): Promise<Add | readonly Add[]>;
+}
+
+/** In the order of the help. */
+export const commandModules: readonly CommandModule[] = [
+  { names: ['up'], load: async () => (await import('./commands/up.js')).addUp },
+  {
+    names: ['hook', 'agents', 'aggregator', 'workload'],
+    load: async () => (await import('./commands/parts.js')).addParts,
+  },
+  { names: ['status'], load: async () => (await import('./commands/status.js')).addStatus },
+  { names: ['top'], load: async () => (await import('./commands/top.js')).addTop },
+  { names: ['dashboard'], load: async () => (await import('./commands/dashboard.js')).addDashboard },
+  { names: ['functions'], load: async () => (await import('./commands/functions.js')).addFunctions },
+  { names: ['explain'], load: async () => (await import('./commands/explain.js')).addExplain },
+  { names: ['meanfield'], load: async () => (await import('./commands/meanfield.js')).addMeanField },
+  { names: ['events'], load: async () => (await import('./commands/events.js')).addEvents },
+  { names: ['audit'], load: async () => (await import('./commands/audit.js')).addAudit },
+  { names: ['mode'], load: async () => (await import('./commands/mode.js')).addMode },
+  { names: ['pause', 'resume', 'retrain'], load: async () => (await import('./commands/changes.js')).addChanges },
+  { names: ['restore'], load: async () => (await import('./commands/restore.js')).addRestore },
+  { names: ['actions'], load: async () => (await import('./commands/actions.js')).addActions },
+  { names: ['doctor'], load: async () => (await import('./commands/doctor.js')).addDoctor },
+  { names: ['support-bundle'], load: async () => (await import('./commands/support-bundle.js')).addSupportBundle },
+  { names: ['completion'], load: async () => (await import('./commands/completion.js')).addCompletion },
+  { names: ['simulate'], load: async () => (await import('./commands/simulate.js')).addSimulate },
+  { names: ['compare'], load: async () => (await import('./commands/compare.js')).addCompare },
+  { names: ['reproduce'], load: async () => (await import('./commands/reproduce.js')).addReproduce },
+  { names: ['train'], load: async () => (await import('./commands/train.js')).addTrain },
+  { names: ['train-meta'], load: async () => (await import('./commands/train-meta.js')).addTrainMeta },
+  { names: ['engines'], load: async () => (await import('./commands/engines.js')).addEngines },
+  { names: ['config'], load: async () => (await import('./commands/config.js')).addConfig },
+  { names: ['nats-config'], load: async () => (await import('./commands/nats-config.js')).addNatsConfig },
+  {
+    names: ['install', 'check', 'remove'],
+    load: async () => {
+      const { addCheck, addInstall, addRemove } = await import('./commands/install.js');
+      return [addInstall, addCheck, addRemove];
+    },
+  },
+  { names: ['docs'], load: async () => (await import('./commands/docs.js')).addDocs },
+];
+
+/** They speak of all the others. */
+const OF_ALL = ['completion', 'docs'];
+
+/**
+ * `gleaner` with all its commands, or with those alone that come with the one asked for: a question to a running Gleaner does not wait for the
+ * simulator and the learners to be loaded, nor does systemd, which runs `restore --local` after a hook that died, while calls run at
+ * limits that nobody guards.
+ */
+export async function gleanerProgram(asked?: string): Promise<Command> {
+  const one = commandModules.filter(({ names }) => asked !== undefined && names.includes(asked));
+  const chosen = one.length === 0 || OF_ALL.includes(asked!) ? commandModules : one;
+  const commands = await Promise.all(chosen.map(({ load }) => load()));
+  return programWith(commands.flat());
+}

@@ -63,6 +63,8 @@ export interface FunctionRow {
   readonly saved: number;
   readonly p99: number | null;
   readonly slo: number | null;
+  /** The worst of its hosts'. */
+  readonly objective: 'learning' | 'kept' | 'missed';
   readonly slowdown: number | null;
   readonly safeguard: string;
 }
@@ -145,6 +147,7 @@ export interface Totals {
   readonly sloCalls: number;
   readonly functionsKept: number;
   readonly functionsJudged: number;
+  readonly functionsLearning: number;
   /** Activations of the safeguard per minute, of late, and since the hooks' start. */
   readonly safeguardRate: number;
   readonly safeguardTotal: number;

@@ -64,3 +64,20 @@ export function merged(first, second) {
   }
   return { passed, failed, flaky };
 }
+
+/**
+ * Milliseconds that each file took, the slowest first, of files that ran one after the other: from the last line of the one before it to
+ * its own last line. `lines`: as they came, with the time.
+ */
+export function slowestFiles(lines, begun, exists) {
+  const took = new Map();
+  let before = begun;
+  for (const { at, line } of lines) {
+    const title = LINE.exec(line)?.[2];
+    const file = title === undefined ? null : fileOf(title, exists);
+    if (file === null) continue;
+    took.set(file, (took.get(file) ?? 0) + at - before);
+    before = at;
+  }
+  return [...took].sort((a, b) => b[1] - a[1]);
+}

@@ -8,15 +8,16 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { merged, resultsByFile } from './tap.mjs';
+import { merged, resultsByFile, slowestFiles } from './tap.mjs';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const LEAST_PERCENT = 90;
 /** Not by `require.resolve`: some packages export nothing but their entry. */
 const bin = (name, file) => join(root, 'node_modules', name, file);
 
-/** Runs a child, passes its output on and returns it with the exit code. */
+/** Runs a child, passes its output on and returns it with the exit code and the time at which each line came. */
 function run(args, environment = {}) {
   return new Promise((done) => {
     const child = spawn(process.execPath, args, {
@@ -25,21 +26,31 @@ function run(args, environment = {}) {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     let output = '';
+    const lines = [];
+    createInterface({ input: child.stdout }).on('line', (line) => lines.push({ at: performance.now(), line }));
     child.stdout.on('data', (chunk) => {
       output += chunk;
       process.stdout.write(chunk);
     });
-    child.on('close', (code) => done({ code: code ?? 1, output }));
+    child.on('close', (code) => done({ code: code ?? 1, output, lines }));
   });
 }
 
+/** Of these CI's time is made: each runs alone. */
+const SLOWEST_SHOWN = 15;
 /** More failed files than this are no bad luck. */
 const AGAIN_MOST = 6;
 
 /** One kind of tests, `environment` saying which, and its failed files a second time. */
 async function runTests(environment) {
   const exists = (file) => existsSync(join(root, file));
+  const begun = performance.now();
   const once = await run([ava, '--tap'], environment);
+  if (environment.GLEANER_TEST_REAL === '1') {
+    console.log('# the slowest files on real parts, seconds');
+    for (const [file, millis] of slowestFiles(once.lines, begun, exists).slice(0, SLOWEST_SHOWN))
+      console.log(`#   ${(millis / 1000).toFixed(1).padStart(6)}  ${file}`);
+  }
   const first = resultsByFile(once.output, exists);
   const failedFiles = [...first].filter(([file, { failed }]) => file !== null && failed > 0).map(([file]) => file);
   const second = new Map();

@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import type { ExecutionContext } from 'ava';
 
 /** True where a program is missing: the test has failed in CI, and passed with a loud line elsewhere. */
@@ -17,3 +17,6 @@ type Programs = readonly [string, ...string[]][];
 export const dockerAlone: Programs = [['docker', 'version']];
 export const dockerAndTap: Programs = [...dockerAlone, ['tcpdump', '--version']];
 export const realParts: Programs = [...dockerAndTap, ['nats-server', '--version']];
+
+/** What a `docker` command prints; throws with its complaint. */
+export const docker = (...args: string[]): string => execFileSync('docker', args, { encoding: 'utf8' }).trim();

@@ -58,6 +58,10 @@ export const functionViewSchema = z.object({
   borrowedMemory: memory.describe('Lent to it above its user limits now.'),
   p99: time.nullable(),
   slo: time.nullable(),
+  objective: z
+    .enum(['learning', 'kept', 'missed'])
+    .optional()
+    .describe('Whether the p99 is within it; `learning` until there are calls and control runs enough to say so.'),
   slowdown: finite.nullable().describe("Mean duration against the control arm's; null while unknown."),
   worseThanNothing: z
     .boolean()

@@ -8,15 +8,11 @@ import { makeLogger } from '../logger.js';
 import { type MetricPart, Operating } from '../metrics/index.js';
 import { SystemdNotifier } from '../notify.js';
 import { loadSettings } from '../settings.js';
-import { runAgentsPart } from '../wiring/agents.js';
-import { runAggregatorPart } from '../wiring/aggregator.js';
-import { runDockerWorkload } from '../wiring/docker-workload.js';
-import { runHookPart } from '../wiring/hook.js';
 import type { Part } from '../wiring/part.js';
 import { addAgentQuestions } from './agents.js';
 import { globalOptions } from './common.js';
 
-/** The long-running parts, one command each; `gleaner up` runs the same commands. */
+/** The long-running parts, one command each; `gleaner up` runs the same commands. Each loads what it needs and nothing of the others. */
 export function addParts(program: Command): void {
   addPart(
     program,
@@ -25,7 +21,7 @@ export function addParts(program: Command): void {
     (config) => config.hook.hostName,
     // What the sampler's heartbeat is, whatever the sampling interval.
     () => 1000,
-    runHookPart,
+    async (inputs) => (await import('../wiring/hook.js')).runHookPart(inputs),
   );
   const agents = addPart(
     program,
@@ -33,7 +29,7 @@ export function addParts(program: Command): void {
     'an agent host: one resource manager per function',
     (config) => config.agents.hostName,
     (config) => config.agents.intervalMs,
-    runAgentsPart,
+    async (inputs) => (await import('../wiring/agents.js')).runAgentsPart(inputs),
   );
   addPart(
     program,
@@ -41,7 +37,7 @@ export function addParts(program: Command): void {
     'the mean-field aggregator',
     (config) => config.agents.hostName,
     (config) => config.aggregator.intervalMs,
-    runAggregatorPart,
+    async (inputs) => (await import('../wiring/aggregator.js')).runAggregatorPart(inputs),
   );
   addAgentQuestions(agents);
   const workload = program.command('workload', { hidden: true }).description('plays the workload on real containers');
@@ -49,6 +45,7 @@ export function addParts(program: Command): void {
     runAsProcess(async () => {
       const { config } = loadSettings(globalOptions(workload));
       const logger = makeLogger(config.log.level, 'workload');
+      const { runDockerWorkload } = await import('../wiring/docker-workload.js');
       return runDockerWorkload(config.simulator, (text) => logger.info(text));
     }),
   );

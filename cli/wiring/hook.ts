@@ -7,12 +7,13 @@ import { bindToCore } from './affinity.js';
 import { connectPart } from './broker.js';
 import { hostPlatform } from './host-platform.js';
 import type { PartInputs } from './part.js';
-import { simulatedHost } from './simulated-platform.js';
 
 /** The hook on the configured platform. A simulated host begins to play when the hook listens. */
 export async function runHookPart(inputs: PartInputs): Promise<Running & { reconfigure(config: Config): void }> {
   const { config, logger, boot, operating } = inputs;
-  const simulated = config.platform === 'simulated' ? simulatedHost(config.simulator) : null;
+  // A real host's hook need not hold a simulator in memory.
+  const simulated =
+    config.platform === 'simulated' ? (await import('./simulated-platform.js')).simulatedHost(config.simulator) : null;
   if (simulated === null && config.hook.core !== null) {
     const problem = bindToCore(config.hook.core);
     if (problem !== null) logger.warn({ core: config.hook.core, problem }, 'hook.core: running on any core');

@@ -142,8 +142,10 @@ export class Collector {
     const entry = this.hosts.entry(host);
     entry.seen = now;
     entry.clock(observation.boot, observation.observedAt, now);
-    this.functions.entry(name).observe(observation, now);
-    if (slo !== undefined) this.overview.judge(now, latency, slo);
+    const fn = this.functions.entry(name);
+    fn.observe(observation, now);
+    const { objective = 'learning' } = fn.views.get(host) ?? {};
+    if (slo !== undefined && objective !== 'learning') this.overview.judge(now, latency, slo);
     let desk = this.#waiting.get(host);
     if (desk === undefined) {
       desk = new WaitingDesk(MINUTE);

@@ -117,6 +117,7 @@ export class FunctionEntry {
       saved: rounded(sum(({ savedSeconds }) => savedSeconds)),
       p99: round(worst(({ p99 }) => p99)),
       slo: round(first.slo),
+      objective: worstObjective(views),
       slowdown: round(worst(({ slowdown }) => slowdown)),
       safeguard: first.safeguard,
     };
@@ -167,4 +168,9 @@ export class FunctionBoard {
     this.#entries.delete(oldest);
     this.#gone.push(oldest);
   }
+}
+
+function worstObjective(views: readonly FunctionView[]): FunctionRow['objective'] {
+  const some = (verdict: FunctionView['objective']): boolean => views.some(({ objective }) => objective === verdict);
+  return some('missed') ? 'missed' : some('kept') ? 'kept' : 'learning';
 }

@@ -109,6 +109,7 @@ export class Overview {
       savedTotal: 0,
       functionsKept: 0,
       functionsJudged: 0,
+      functionsLearning: 0,
     };
     for (const { views } of this.#functions.all()) for (const view of views.values()) add(sums, view);
     return sums;
@@ -117,7 +118,13 @@ export class Overview {
 
 type Sums = Pick<
   Totals,
-  'harvestedTotal' | 'lentTotal' | 'lentMemory' | 'savedTotal' | 'functionsKept' | 'functionsJudged'
+  | 'harvestedTotal'
+  | 'lentTotal'
+  | 'lentMemory'
+  | 'savedTotal'
+  | 'functionsKept'
+  | 'functionsJudged'
+  | 'functionsLearning'
 >;
 
 function add(sums: { -readonly [K in keyof Sums]: Sums[K] }, view: FunctionView): void {
@@ -125,7 +132,11 @@ function add(sums: { -readonly [K in keyof Sums]: Sums[K] }, view: FunctionView)
   sums.lentTotal += view.acceleratedCpuSeconds;
   sums.lentMemory += view.borrowedMemory;
   sums.savedTotal += view.savedSeconds;
-  if (view.p99 === null || view.slo === null) return;
+  const { objective = 'learning' } = view;
+  if (objective === 'learning') {
+    sums.functionsLearning++;
+    return;
+  }
   sums.functionsJudged++;
-  if (view.p99 <= view.slo) sums.functionsKept++;
+  if (objective === 'kept') sums.functionsKept++;
 }

@@ -63,7 +63,7 @@ export function functionChips(row: FunctionRow): HTMLElement[] {
   return chips;
 }
 
-export const missesObjective = ({ p99, slo }: FunctionRow): boolean => p99 !== null && slo !== null && p99 > slo;
+export const missesObjective = ({ objective }: FunctionRow): boolean => objective === 'missed';
 
 export const functionHref = (name: string): string => `#/function${encodeURI(name)}`;
 

@@ -1,6 +1,7 @@
 import { type Clock, type Millis, messageOf } from '../../config/index.js';
 import type { Journal, JournalEntry } from './journal.js';
 import { type OpenChange, openChanges, originalOf, planUndo } from './open-changes.js';
+import { Patience, type PatienceSettings } from './patience.js';
 import { type Allowance, isChange, type Planned, planChange, type Wish } from './plan.js';
 import { type Ranges, rangesOf } from './ranges.js';
 import type { OpenWhiskRest } from './rest.js';
@@ -14,13 +15,10 @@ import {
 } from './rest-errors.js';
 import { type LimitValues, type RestAction, type WritableLimit, writableLimits } from './rest-schemas.js';
 
-export interface ControllerSettings {
+export interface ControllerSettings extends PatienceSettings {
   /** Changes a minute, all namespaces together; what is undone does not wait (field-notes A3-10). */
   readonly changesPerMinute: number;
   readonly holdMs: number;
-  /** Attempts of one request where OpenWhisk is away, and the wait after the first; it doubles. */
-  readonly attempts: number;
-  readonly backOff: Millis;
   /** What the operator says of a function. */
   allowanceOf(fn: string): Allowance;
 }
@@ -62,6 +60,7 @@ export class ActionsController {
   readonly #settings: ControllerSettings;
   readonly #clock: Clock;
   readonly #pause: (span: Millis) => Promise<void>;
+  readonly #patience: Patience;
   #lastChange = Number.NEGATIVE_INFINITY;
 
   private constructor(
@@ -74,6 +73,7 @@ export class ActionsController {
     this.#settings = settings;
     this.#clock = clock;
     this.#pause = pause;
+    this.#patience = new Patience(settings, pause);
   }
 
   /** Asks each key for its namespace and the ranges there. Rejects where one cannot be used: half a view would plan half a change. */
@@ -86,12 +86,12 @@ export class ActionsController {
     const namespaces = new Map<string, Namespace>();
     const controller = new ActionsController(namespaces, settings, clock, pause);
     for (const rest of rests) {
-      const name = await controller.#patiently(() => rest.namespace());
-      const limits = await controller.#patiently(() => rest.namespaceLimits());
+      const name = await controller.#patience.ask(() => rest.namespace());
+      const limits = await controller.#patience.ask(() => rest.namespaceLimits());
       // 1.0.0 tells its memory range at the root alone, which a gateway in front may not pass on.
       const platform =
         limits.maxActionMemory === undefined
-          ? await controller.#patiently(() => rest.platform()).catch(() => null)
+          ? await controller.#patience.ask(() => rest.platform()).catch(() => null)
           : null;
       namespaces.set(name, { rest, ranges: rangesOf(limits, platform), barred: null });
     }
@@ -101,7 +101,7 @@ export class ActionsController {
   async list(): Promise<ListedAction[]> {
     const all: ListedAction[] = [];
     for (const { rest, ranges } of this.#namespaces.values())
-      for (const action of await this.#patiently(() => rest.actions()))
+      for (const action of await this.#patience.ask(() => rest.actions()))
         all.push({ function: `/${action.namespace}/${action.name}`, action, ranges });
     return all;
   }
@@ -171,7 +171,7 @@ export class ActionsController {
   }): Promise<ActionOutcome> {
     const { wish, namespace, path, journal, open } = one;
     if (journal !== null) await this.#pace();
-    const action = await this.#patiently(() => namespace.rest.action(path));
+    const action = await this.#patience.ask(() => namespace.rest.action(path));
     const allowance = this.#settings.allowanceOf(wish.function);
     const { ranges } = namespace;
     const now = this.#now();
@@ -191,7 +191,7 @@ export class ActionsController {
     journal.append({ ...line, kind: 'intent', version: action.version, original, to: planned.to, ...why });
     this.#lastChange = this.#clock.monotonic();
     try {
-      const after = await this.#write(namespace.rest, path, action, planned.to);
+      const after = await this.#patience.write(namespace.rest, path, action, planned.to);
       journal.append({ ...line, kind: 'done', version: after.version });
       return { ...outcome, result: 'changed', note: raced(action, after) };
     } catch (error) {
@@ -220,7 +220,7 @@ export class ActionsController {
     for (let attempt = 1; ; attempt++) {
       let action: RestAction;
       try {
-        action = await this.#patiently(() => namespace.rest.action(path));
+        action = await this.#patience.ask(() => namespace.rest.action(path));
       } catch (error) {
         if (!(error instanceof ActionNotFoundError)) throw error;
         close('gone');
@@ -244,7 +244,7 @@ export class ActionsController {
       }
       if (journal === null) return { ...known, result: 'would undo' };
       try {
-        await this.#write(namespace.rest, path, action, to);
+        await this.#patience.write(namespace.rest, path, action, to);
         close('undone');
         return { ...known, result: 'undone' };
       } catch (error) {
@@ -277,52 +277,6 @@ export class ActionsController {
       if (!isOfOpenWhisk(error)) throw error;
       return failed(messageOf(error));
     }
-  }
-
-  /**
-   * One PUT, asked again where that is safe. After an unknown end the action is read first: the change may be there already, and
-   * a second PUT would make a second version. Rejects with `uncertain` set wherever the change may have been made.
-   */
-  async #write(rest: OpenWhiskRest, path: string, before: RestAction, to: LimitValues): Promise<RestAction> {
-    let unknown = false;
-    const give = (error: unknown): never => {
-      throw unknown
-        ? new OpenWhiskAwayError(`change ${path}`, `whether it did is not known; ${messageOf(error)}`, true)
-        : error;
-    };
-    for (let attempt = 1; ; attempt++) {
-      try {
-        const after = await rest.setLimits(path, to);
-        if (after !== null) return after;
-        unknown = true;
-      } catch (error) {
-        if (!(error instanceof OpenWhiskAwayError)) return give(error);
-        unknown ||= error.uncertain;
-        if (attempt >= this.#settings.attempts) return give(error);
-        await this.#pause(this.#backOff(attempt));
-      }
-      if (!unknown) continue;
-      const now = await this.#patiently(() => rest.action(path)).catch(give);
-      const there = writableLimits.every((limit) => to[limit] === undefined || now.limits[limit] === to[limit]);
-      if (now.version !== before.version && there) return now;
-      if (now.version !== before.version) give(new ActionConflictError(`change ${path}`));
-      if (attempt >= this.#settings.attempts) give(new OpenWhiskAnswerError(`change ${path}`, 'nothing changes'));
-    }
-  }
-
-  async #patiently<T>(ask: () => Promise<T>): Promise<T> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await ask();
-      } catch (error) {
-        if (!(error instanceof OpenWhiskAwayError) || attempt >= this.#settings.attempts) throw error;
-        await this.#pause(this.#backOff(attempt));
-      }
-    }
-  }
-
-  #backOff(attempt: number): Millis {
-    return (this.#settings.backOff * 2 ** (attempt - 1)) as Millis;
   }
 
   /** Waits until the next change may be made. */

@@ -10,6 +10,10 @@ const SHRINKAGE = 20;
 /** p95 / mean where not even the class is known: exponential durations have ln 20 = 3. */
 const UNKNOWN_RATIO = 3;
 const CLASS_SAMPLES = 20;
+/** Own control runs from which on an objective speaks of the function and not of its class: both weigh the same. */
+const JUDGED_CONTROL_RUNS = SHRINKAGE;
+/** The nearest rank of a p99 of fewer calls is the slowest of them. */
+const JUDGED_CALLS = 100;
 /** Histograms begin at .1: ratios are kept in thousandths. */
 const RATIO_SCALE = 1000;
 /** Share of the base share by which the arm is larger while it has no samples. Its runs are the slow ones: a larger arm would set the p99. */
@@ -25,6 +29,9 @@ export function controlShare(fn: FunctionState, settings: DecisionSettings): num
   const missing = Math.max(0, 1 - fn.control.count / settings.controlSamples);
   return Math.min(1, settings.controlShare * (1 + EXTRA_SHARE * missing));
 }
+
+/** What can be said of a function against its objective. */
+export type ObjectiveVerdict = 'learning' | 'kept' | 'missed';
 
 /** Shapes of the control arms' durations by class, and the objectives derived from them. */
 export class Objectives {
@@ -47,6 +54,16 @@ export class Objectives {
     const own = arm.histogram.percentile(0.95);
     const shrunk = (arm.count * own + SHRINKAGE * ratio * arm.mean) / (arm.count + SHRINKAGE);
     return settings.sloFactor * shrunk;
+  }
+
+  /**
+   * Whether `p99`, ms, of so many calls keeps the objective. A few control runs' guess of one serves an agent that learns meanwhile, and
+   * says nothing yet to people; nor does the slowest of a few calls.
+   */
+  verdict(fn: FunctionState, settings: DecisionSettings, p99: number, calls: number): ObjectiveVerdict {
+    if (calls < JUDGED_CALLS) return 'learning';
+    if (!(fn.configuredSlo > 0) && fn.control.count < JUDGED_CONTROL_RUNS) return 'learning';
+    return p99 <= this.slo(fn, settings) ? 'kept' : 'missed';
   }
 
   #classOf(mean: number): DecayingHistogram {

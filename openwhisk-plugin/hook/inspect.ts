@@ -43,7 +43,8 @@ export function functionView(fn: FunctionRecord, parts: HookParts, sums?: Contai
   const newest = fn.explanations.latest()[0];
   const mean = (of: 'shares' | 'quota' | 'memory', otherwise: number): number =>
     sums === undefined ? otherwise : sums[of] / sums.count;
-  const { target } = fn;
+  const { target, latency } = fn;
+  const p99 = latency.count > 0 ? latency.quantile(0.99) : null;
   const tripped = newest?.trippedCpu || newest?.trippedMemory;
   return {
     name: fn.action,
@@ -64,8 +65,9 @@ export function functionView(fn: FunctionRecord, parts: HookParts, sums?: Contai
     acceleratedCpuSeconds: state.accelerated / 1000,
     savedSeconds: state.saved / 1000,
     borrowedMemory: sums?.borrowed ?? 0,
-    p99: fn.latency.count > 0 ? fn.latency.quantile(0.99) : null,
+    p99,
     slo: finite(decider.slo(state)),
+    objective: decider.objectives.verdict(state, decider.settings, p99 ?? Number.NaN, latency.count),
     slowdown: finite(state.slowdown),
     worseThanNothing: worseThanNothing(state),
     safeguard: tripped ? 'tripped' : (newest?.cpu.rangeReason ?? ''),

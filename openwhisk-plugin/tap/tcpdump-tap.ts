@@ -12,6 +12,7 @@ import { addressOf, type Bridge, type Tap, type TapListener } from '../ports/ind
 import type { CaptureOptions } from './capture-command.js';
 import { Connections } from './connections.js';
 import { readTcp, TcpPacket } from './packet.js';
+import { removeAbandonedPipeFolders } from './pipe-folder.js';
 import { Capture } from './tcpdump.js';
 import { WallClockCheck } from './wall-clock.js';
 
@@ -91,6 +92,7 @@ export class TcpdumpTap implements Tap {
   start(listener: TapListener): void {
     if (this.#listener !== null) return;
     this.#listener = listener;
+    removeAbandonedPipeFolders(this.#options.wallNow() / 1000);
     this.#connections = new Connections(listener, {
       port: this.#options.port,
       capacity: this.#options.connections,

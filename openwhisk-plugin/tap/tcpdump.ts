@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Cancel, type Millis, messageOf, millis, type Timers } from '../../config/index.js';
 import { type CaptureOptions, captureCommand } from './capture-command.js';
 import { type PacketSink, PcapStream } from './pcap.js';
+import { makePipeFolder } from './pipe-folder.js';
 
 export interface CaptureListener {
   readonly packet: PacketSink;
@@ -178,7 +178,7 @@ export class Capture {
   #openPipe(read: (length: number) => boolean, done: (error: unknown, end: Socket | null) => void): void {
     let folder: string;
     try {
-      folder = mkdtempSync(join(tmpdir(), 'gleaner-tap-'));
+      folder = makePipeFolder();
     } catch (error) {
       done(error, null);
       return;

@@ -3,6 +3,7 @@ import { PERIOD_MICROS } from '../host/placement.js';
 import { type ActivationColumns, type Activations, Due, OnCore } from './activations.js';
 import { drawFromBucket, isThrottled } from './bucket.js';
 import { crossingLevel } from './crossing.js';
+import { Earliest } from './earliest.js';
 import type { Levels } from './levels.js';
 import { armAlone, armSatisfied, armSharing, bindingLevel } from './milestones.js';
 import { CORE_EPSILON, Runners } from './runners.js';
@@ -38,11 +39,9 @@ export class Cores {
   readonly #dirty: Uint8Array;
   /** Who has come since the last plan; -1 nobody, SEVERAL = look at all. */
   readonly #fresh: Int32Array;
-  /** Earliest `dueAt` of the runners and whose it is, and the same in virtual time of those that share; NaN = to be looked for. */
-  readonly #next: Float64Array;
-  readonly #first: Int32Array;
-  readonly #nextVirtual: Float64Array;
-  readonly #firstVirtual: Int32Array;
+  /** Of the runners by `dueAt`, and of those that share by `dueVirtual`. */
+  readonly #due: Earliest;
+  readonly #dueVirtual: Earliest;
   /** Whose turn `next` found. */
   readonly #turn: Int32Array;
   /** Virtual time as it was at `#planned`; it passes at the level (0: nobody shares). */
@@ -67,10 +66,8 @@ export class Cores {
     this.#tight = new Uint8Array(hosts);
     this.#dirty = new Uint8Array(hosts);
     this.#fresh = integers(-1);
-    this.#next = doubles(Number.POSITIVE_INFINITY);
-    this.#first = integers(-1);
-    this.#nextVirtual = doubles(Number.POSITIVE_INFINITY);
-    this.#firstVirtual = integers(-1);
+    this.#due = new Earliest(hosts);
+    this.#dueVirtual = new Earliest(hosts);
     this.#turn = integers(-1);
     this.#virtual = doubles();
     this.#level = doubles();
@@ -93,7 +90,7 @@ export class Cores {
     this.#fresh[host] = -1;
     c.onCore[a] = OnCore.satisfied;
     armAlone(c, a, now);
-    this.#timed(a, host);
+    this.#due.changed(host, a, c.dueAt[a]!);
   }
 
   leave(a: number, now: number): void {
@@ -165,17 +162,18 @@ export class Cores {
   /** Next instant at which something is due on a host; shares the cores anew first where that is needed. */
   next(host: number, now: number): number {
     if (this.#dirty[host] === 1) this.#plan(host, now);
-    let next = this.#next[host]!;
-    if (Number.isNaN(next)) next = this.#lookForNext(host);
-    let turn = this.#first[host]!;
+    const { runners } = this;
+    const list = runners.on(host);
+    const count = runners.counts[host]!;
+    let next = this.#due.next(host, this.#c.dueAt, list, 0, count);
+    let turn = this.#due.first(host);
     if (this.#level[host]! > 0) {
-      let virtual = this.#nextVirtual[host]!;
-      if (Number.isNaN(virtual)) virtual = this.#lookForVirtual(host);
+      const virtual = this.#dueVirtual.next(host, this.#c.dueVirtual, list, runners.satisfied[host]!, count);
       const wait = (virtual - this.#virtualAt(host, now)) / this.#level[host]!;
       const at = now + Math.max(0, Math.ceil(wait - WORK_EPSILON));
       if (at <= next) {
         next = at;
-        turn = this.#firstVirtual[host]!;
+        turn = this.#dueVirtual.first(host);
         this.#c.dueKind[turn] = this.#c.virtualKind[turn]!;
       }
     }
@@ -214,8 +212,8 @@ export class Cores {
 
   #withdraw(a: number, host: number): void {
     this.runners.remove(a);
-    if (this.#first[host] === a) this.#next[host] = Number.NaN;
-    if (this.#firstVirtual[host] === a) this.#nextVirtual[host] = Number.NaN;
+    this.#due.gone(host, a);
+    this.#dueVirtual.gone(host, a);
     if (this.#fresh[host] === a) this.#fresh[host] = -1;
     if (this.#tight[host] === 1) this.#dirty[host] = 1;
   }
@@ -272,8 +270,8 @@ export class Cores {
     this.#free[host] = Number.POSITIVE_INFINITY;
     this.#virtual[host] = 0;
     this.#level[host] = 0;
-    this.#next[host] = Number.NaN;
-    this.#nextVirtual[host] = Number.NaN;
+    this.#due.forget(host);
+    this.#dueVirtual.forget(host);
   }
 
   /** Everybody gets all they can use from now on. */
@@ -293,9 +291,8 @@ export class Cores {
       c.onCore[list[i]!] = OnCore.satisfied;
       armAlone(c, list[i]!, now);
     }
-    this.#next[host] = Number.NaN;
-    this.#nextVirtual[host] = Number.POSITIVE_INFINITY;
-    this.#firstVirtual[host] = -1;
+    this.#due.forget(host);
+    this.#dueVirtual.clear(host);
   }
 
   #divide(host: number, now: number): void {
@@ -329,13 +326,13 @@ export class Cores {
     }
     if (satisfied) {
       c.onCore[a] = OnCore.satisfied;
-      if (this.#firstVirtual[host] === a) this.#nextVirtual[host] = Number.NaN;
+      this.#dueVirtual.gone(host, a);
       armSatisfied(c, a, now);
     } else {
       c.onCore[a] = OnCore.sharing;
       this.#share(a, host, now);
     }
-    this.#timed(a, host);
+    this.#due.changed(host, a, c.dueAt[a]!);
   }
 
   #share(a: number, host: number, now: number): void {
@@ -348,11 +345,7 @@ export class Cores {
     if (!bucket && binding < this.#free[host]!) this.#free[host] = binding;
     if (!crosses && crossing < this.#free[host]!) this.#free[host] = crossing;
     armSharing(c, a, now, this.#virtual[host]!, bucket, crosses);
-    const due = c.dueVirtual[a]!;
-    if (due < this.#nextVirtual[host]!) {
-      this.#nextVirtual[host] = due;
-      this.#firstVirtual[host] = a;
-    } else if (this.#firstVirtual[host] === a) this.#nextVirtual[host] = Number.NaN;
+    this.#dueVirtual.changed(host, a, c.dueVirtual[a]!);
   }
 
   /** The level is high enough for some bucket to be used up, or some crossing to be reached, that was not watched. */
@@ -367,52 +360,7 @@ export class Cores {
       // Its rate has just risen: what it used before says nothing of what it uses now.
       this.watcher?.rateChanges(a, now);
       this.#share(a, host, now);
-      this.#timed(a, host);
+      this.#due.changed(host, a, c.dueAt[a]!);
     }
-  }
-
-  /** Its `dueAt` is new. */
-  #timed(a: number, host: number): void {
-    const due = this.#c.dueAt[a]!;
-    if (due < this.#next[host]!) {
-      this.#next[host] = due;
-      this.#first[host] = a;
-    } else if (this.#first[host] === a) this.#next[host] = Number.NaN;
-  }
-
-  #lookForNext(host: number): number {
-    const { dueAt } = this.#c;
-    const list = this.runners.on(host);
-    const count = this.runners.counts[host]!;
-    let next = Number.POSITIVE_INFINITY;
-    let first = -1;
-    for (let i = 0; i < count; i++) {
-      const a = list[i]!;
-      if (dueAt[a]! < next) {
-        next = dueAt[a]!;
-        first = a;
-      }
-    }
-    this.#next[host] = next;
-    this.#first[host] = first;
-    return next;
-  }
-
-  #lookForVirtual(host: number): number {
-    const { dueVirtual } = this.#c;
-    const list = this.runners.on(host);
-    const count = this.runners.counts[host]!;
-    let next = Number.POSITIVE_INFINITY;
-    let first = -1;
-    for (let i = this.runners.satisfied[host]!; i < count; i++) {
-      const a = list[i]!;
-      if (dueVirtual[a]! < next) {
-        next = dueVirtual[a]!;
-        first = a;
-      }
-    }
-    this.#nextVirtual[host] = next;
-    this.#firstVirtual[host] = first;
-    return next;
   }
 }

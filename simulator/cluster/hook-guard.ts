@@ -1,28 +1,25 @@
-import { type Bytes, MIB, type Micros, type Millicores, type Millis, type Random } from '../../config/index.js';
+import { type Bytes, MIB, type Micros, type Millis, type Random } from '../../config/index.js';
 import {
   type ContainerState,
   closeWindow,
   type DecisionSettings,
-  emptySample,
   type FunctionState,
   type GrantChange,
-  NO_LIMIT,
   type Outcome,
   type Policies,
   Run,
-  type UsageSample,
-  type UserLimits,
 } from '../../openwhisk-plugin/index.js';
 import { PERIOD_MICROS, quotaOf } from '../host/placement.js';
 import { OnCore, Stop } from './activations.js';
 import type { Cluster } from './cluster.js';
 import { WINDOW_MICROS } from './crossing.js';
 import { FunctionOnHost } from './function-on-host.js';
-import { Fn } from './function-rows.js';
 import type { Guard } from './guard.js';
 import { HarvestCounts } from './harvest-counts.js';
 import { ManagedHost } from './managed-host.js';
 import { ClusterOutcome } from './recorder.js';
+import { EngineUsage } from './usage.js';
+import { UserLimitTable } from './user-limits.js';
 
 /** Size of a median payload, bytes: streams tell payloads as multiples of their function's median. */
 const MEDIAN_PAYLOAD = 1024;
@@ -91,13 +88,13 @@ export class HookGuard implements Guard {
   readonly #settings: DecisionSettings;
   /** By function and host; made when the function first comes there. */
   readonly #records: (FunctionOnHost | undefined)[] = [];
-  readonly #users: (UserLimits | undefined)[] = [];
+  readonly #users: UserLimitTable;
+  readonly #usage: EngineUsage;
   /** By place. */
   readonly #containers: (ManagedContainer | undefined)[] = [];
   readonly #runs: (ClusterRun | undefined)[] = [];
   readonly #spare: ClusterRun[] = [];
   readonly #byState = new Map<ContainerState, ManagedContainer>();
-  readonly #sample: UsageSample = emptySample();
   #ended: Ended | undefined;
   #serial = 0;
   #now = 0;
@@ -105,8 +102,10 @@ export class HookGuard implements Guard {
   constructor(cluster: Cluster, { settings, policies, random }: HookOptions) {
     this.#cluster = cluster;
     this.#settings = settings;
+    this.#users = new UserLimitTable(cluster.functions);
+    this.#usage = new EngineUsage(cluster);
     const { shape } = cluster.parts;
-    const oracle = { remainingCpu: (run: Run) => this.#remainingCpu(run as ClusterRun) };
+    const oracle = { remainingCpu: (run: Run) => this.#usage.remainingCpu((run as ClusterRun).activation, this.#now) };
     this.hosts = Array.from(
       { length: shape.hosts },
       (_, host) => new ManagedHost(settings, shape, policies(), random.fork(`host ${host}`), oracle),
@@ -125,7 +124,7 @@ export class HookGuard implements Guard {
     const host = this.#enter(hostIndex, now);
     const { decider } = host;
     const ms = (now / 1000) as Millis;
-    const user = this.#userOf(fn);
+    const user = this.#users.of(fn);
     const spec = functions.specs[fn]!;
     const history = decider.functionState(spec.name, VERSION, user, ms);
     // As hooks are told by who made the action smaller.
@@ -174,7 +173,7 @@ export class HookGuard implements Guard {
     run.reset(history, state);
     run.activation = a;
     run.payload = Math.round(c.payload[a]! * MEDIAN_PAYLOAD) as Bytes;
-    run.startCpu = this.#cpuOf(container, a) as Micros;
+    run.startCpu = this.#usage.cpu(container, a, now) as Micros;
     record.aim(run, state, ms);
     // Growth is measured from here: a sampler would have read it just before.
     state.last.at = ms;
@@ -205,7 +204,11 @@ export class HookGuard implements Guard {
     const host = this.#enter(managed.record.host, now);
     // Asked once for each limit: what it says now, it would say again.
     if (c.stopKind[a] === Stop.memoryTrip) this.#cluster.invokers.limits.forget(a);
-    const action = host.decider.sample(run, this.#read(managed, a), (now / 1000) as Millis);
+    const action = host.decider.sample(
+      run,
+      this.#usage.read(managed.index, a, managed.throttled, now),
+      (now / 1000) as Millis,
+    );
     this.#windowBegins(a, run);
     if (action === 'none') return;
     this.counts.trips++;
@@ -229,7 +232,7 @@ export class HookGuard implements Guard {
     if (now - c.windowAt[a]! < WINDOW_MICROS) return;
     const run = this.#runs[a];
     if (run === undefined) return;
-    closeWindow(run, this.#cpuOf(c.container[a]!, a), now / 1000, this.#settings.minimumWindow);
+    closeWindow(run, this.#usage.cpu(c.container[a]!, a, this.#now), now / 1000, this.#settings.minimumWindow);
     this.#windowBegins(a, run);
   }
 
@@ -245,7 +248,7 @@ export class HookGuard implements Guard {
     const ms = (now / 1000) as Millis;
     this.#runs[a] = undefined;
     c.tripRate[a] = Number.POSITIVE_INFINITY;
-    const sample = this.#read(managed, a);
+    const sample = this.#usage.read(managed.index, a, managed.throttled, now);
     run.endCpu = sample.cpu;
     managed.throttled = sample.throttledPeriods;
     decider.sample(run, sample, ms);
@@ -355,32 +358,6 @@ export class HookGuard implements Guard {
     if (state.memory.active) limits.setMemory(index, state.user.memory, now);
   }
 
-  /** CPU time a container has used, us. */
-  #cpuOf(container: number, a: number): number {
-    const { columns: c } = this.#cluster.activations;
-    const { columns: k } = this.#cluster.containers;
-    if (k.active[container] === 1) return k.cpu[container]! + c.cpuUsed[a]!;
-    let cpu = k.cpu[container]!;
-    for (let other = k.first[container]!; other >= 0; other = c.sibling[other]!) {
-      if (c.onCore[other] !== OnCore.not) this.#cluster.cores.settle(other, this.#now);
-      cpu += c.cpuUsed[other]!;
-    }
-    return cpu;
-  }
-
-  #read(managed: ManagedContainer, a: number): UsageSample {
-    const { columns: c } = this.#cluster.activations;
-    const sample = this.#sample;
-    sample.at = (this.#now / 1000) as Millis;
-    sample.cpu = this.#cpuOf(managed.index, a) as Micros;
-    // Where a limit is met to the byte, rounding must not lie below it.
-    const workingSet = Math.ceil(this.#cluster.invokers.limits.workingSet(a) * (1 + 1e-9));
-    sample.workingSet = workingSet as Bytes;
-    sample.peak = workingSet;
-    sample.throttledPeriods = managed.throttled + c.throttled[a]!;
-    return sample;
-  }
-
   /** The engine watches the decider's window: it may have begun anew at an end of another run in the container. */
   #windowBegins(a: number, run: ClusterRun): void {
     const { columns: c } = this.#cluster.activations;
@@ -418,12 +395,6 @@ export class HookGuard implements Guard {
     this.control?.stepped(record, now);
   }
 
-  #remainingCpu({ activation }: ClusterRun): number {
-    const { columns: c } = this.#cluster.activations;
-    if (c.onCore[activation] !== OnCore.not) this.#cluster.cores.settle(activation, this.#now);
-    return (c.work[activation]! - c.done[activation]!) / 1000;
-  }
-
   #recordOf(fn: number, host: number, history: FunctionState): FunctionOnHost {
     const place = fn * this.hosts.length + host;
     let record = this.#records[place];
@@ -433,25 +404,5 @@ export class HookGuard implements Guard {
       this.hosts[host]!.functions.push(record);
     }
     return record;
-  }
-
-  /** What inspect would say of a container that is made now: one object for all that are alike. */
-  #userOf(fn: number): UserLimits {
-    const { functions } = this.#cluster;
-    const shares = functions.get(fn, Fn.weight);
-    const quota = (functions.get(fn, Fn.quota) * 1000) / PERIOD_MICROS;
-    const memory = functions.get(fn, Fn.limit) as Bytes;
-    const known = this.#users[fn];
-    if (known !== undefined && known.memory === memory && known.shares === shares && known.quota === quota)
-      return known;
-    const user: UserLimits = {
-      shares,
-      quota: (quota > 0 ? quota : NO_LIMIT) as Millicores,
-      memory,
-      memoryAndSwap: memory,
-      periodMicros: PERIOD_MICROS,
-    };
-    this.#users[fn] = user;
-    return user;
   }
 }

@@ -8,6 +8,7 @@ import { Fn, type FunctionRows } from './function-rows.js';
 import type { Guard } from './guard.js';
 import { isOnCpu, Limits } from './limits.js';
 import type { ClusterShape } from './options.js';
+import { Prewarmed } from './prewarmed.js';
 import { ClusterOutcome, StartKind } from './recorder.js';
 
 /** Told of what the invokers have done with the calls they were sent. */
@@ -42,8 +43,7 @@ export class Invokers {
   readonly #graceMicros: number;
   readonly #unpauseMicros: number;
   readonly #idleMicros: number;
-  /** Prewarmed containers that are ready, by host and kind. */
-  readonly #stock: Int32Array;
+  readonly #prewarmed: Prewarmed;
 
   constructor(
     activations: Activations,
@@ -64,7 +64,7 @@ export class Invokers {
     this.#graceMicros = shape.pauseGraceMs * 1000;
     this.#unpauseMicros = shape.unpauseMs * 1000;
     this.#idleMicros = shape.idleMs * 1000;
-    this.#stock = new Int32Array(shape.hosts * shape.prewarm.length);
+    this.#prewarmed = new Prewarmed(shape);
   }
 
   /** Finds a container on `host`; false where there is no room. `mayCreate`: a warm one only. */
@@ -78,7 +78,7 @@ export class Invokers {
     }
     if (!mayCreate) return false;
     const memory = this.#functions.get(fn, Fn.memory);
-    const kind = this.#stocked(host, memory);
+    const kind = this.#prewarmed.of(host, memory);
     if (kind < 0 && !this.#makeRoom(host, memory, now)) return false;
     if (kind >= 0) this.#containers.admitted[host] = this.#containers.admitted[host]! - memory;
     this.#create(a, fn, host, memory, kind, now);
@@ -191,11 +191,7 @@ export class Invokers {
     }
     for (let oldest = this.#containers.oldestIdle(host); oldest >= 0; oldest = this.#containers.oldestIdle(host))
       this.evict(oldest, now);
-    this.#shape.prewarm.forEach(({ memoryMiB }, kind) => {
-      const key = host * this.#shape.prewarm.length + kind;
-      this.#containers.admitted[host] = this.#containers.admitted[host]! - memoryMiB * this.#stock[key]!;
-      this.#stock[key] = 0;
-    });
+    this.#containers.admitted[host] = this.#containers.admitted[host]! - this.#prewarmed.clear(host);
   }
 
   /** A host begins, or comes back: its prewarmed containers are made. */
@@ -203,13 +199,6 @@ export class Invokers {
     this.#shape.prewarm.forEach(({ count }, kind) => {
       for (let i = 0; i < count; i++) this.#restock(host, kind, now);
     });
-  }
-
-  #stocked(host: number, memory: number): number {
-    const { prewarm } = this.#shape;
-    for (let kind = 0; kind < prewarm.length; kind++)
-      if (prewarm[kind]!.memoryMiB === memory && this.#stock[host * prewarm.length + kind]! > 0) return kind;
-    return -1;
   }
 
   /** No idle container gives way for one that nobody has asked for. */
@@ -226,8 +215,7 @@ export class Invokers {
 
   #stockReady(a: number, now: number): void {
     const host = this.#c.host[a]!;
-    const key = host * this.#shape.prewarm.length + this.#c.container[a]!;
-    this.#stock[key] = this.#stock[key]! + 1;
+    this.#prewarmed.add(host, this.#c.container[a]!);
     this.#activations.release(a);
     // Somebody may have waited for it, or for its memory.
     this.#desk.freed(host, -1, -1, now);
@@ -239,31 +227,14 @@ export class Invokers {
     const limit = this.#shape.userMemoryMiB - need;
     if (containers.admitted[host]! <= limit) return true;
     const busy = containers.admitted[host]! - containers.idleMemory[host]!;
-    if (busy - this.#stockMemory(host) > limit) return false;
+    if (busy - this.#prewarmed.memory(host) > limit) return false;
     while (containers.admitted[host]! > limit) {
       const oldest = containers.oldestIdle(host);
       if (oldest >= 0) this.evict(oldest, now);
-      else this.#destock(host);
+      // A prewarmed one gives way where nothing else can, and is not made again: a call must not wait for ever.
+      else containers.admitted[host] = containers.admitted[host]! - this.#prewarmed.takeAny(host);
     }
     return true;
-  }
-
-  /** MiB of the prewarmed containers that are ready. */
-  #stockMemory(host: number): number {
-    const { prewarm } = this.#shape;
-    let memory = 0;
-    for (let kind = 0; kind < prewarm.length; kind++)
-      memory += prewarm[kind]!.memoryMiB * this.#stock[host * prewarm.length + kind]!;
-    return memory;
-  }
-
-  /** A prewarmed container gives way where nothing else can, and is not made again: a call must not wait for ever. */
-  #destock(host: number): void {
-    const { prewarm } = this.#shape;
-    const kind = prewarm.findIndex((_, each) => this.#stock[host * prewarm.length + each]! > 0);
-    const key = host * prewarm.length + kind;
-    this.#stock[key] = this.#stock[key]! - 1;
-    this.#containers.admitted[host] = this.#containers.admitted[host]! - prewarm[kind]!.memoryMiB;
   }
 
   #create(a: number, fn: number, host: number, memory: number, kind: number, now: number): void {
@@ -279,8 +250,7 @@ export class Invokers {
       this.#sleep(a, Phase.creating, now + this.#functions.get(fn, Fn.cold));
       return;
     }
-    const key = host * this.#shape.prewarm.length + kind;
-    this.#stock[key] = this.#stock[key]! - 1;
+    this.#prewarmed.take(host, kind);
     this.#restock(host, kind, now);
     this.#startInit(a, now);
   }

@@ -6,11 +6,13 @@ import test from 'ava';
 import { completionScript, wordsOf } from '../../cli/completion.js';
 import { gleanerProgram } from '../../cli/program.js';
 
+const program = await gleanerProgram();
+
 /** What bash offers after a line, by its own machinery. */
 function offered(line: string): string[] {
   const folder = mkdtempSync(join(tmpdir(), 'gleaner-completion-'));
   const file = join(folder, 'gleaner.bash');
-  writeFileSync(file, completionScript(gleanerProgram(), 'bash'));
+  writeFileSync(file, completionScript(program, 'bash'));
   const words = line.split(' ');
   const script = `source ${file}; COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}; _gleaner; printf '%s\\n' "\${COMPREPLY[@]}"`;
   const { stdout, stderr, status } = spawnSync('bash', ['-c', script], { encoding: 'utf8' });
@@ -30,7 +32,6 @@ test('bash completes commands, sub-commands, options and their values', (t) => {
 });
 
 test('every command that help shows is there, in every shell', (t) => {
-  const program = gleanerProgram();
   const names = wordsOf(program).map(({ path }) => path);
   for (const name of ['top', 'functions', 'explain', 'agents list', 'meanfield', 'events', 'audit', 'pause', 'resume'])
     t.true(names.includes(name), name);

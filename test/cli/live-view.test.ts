@@ -23,6 +23,7 @@ const row: FunctionLine = {
   borrowedMemory: 0,
   p99: 250,
   slo: 300,
+  objective: 'kept',
   safeguard: 'over_provisioned',
 };
 const model: LiveModel = {
@@ -47,6 +48,7 @@ const model: LiveModel = {
       cpuMode: 'weight',
       shares: 512,
       p99: 900,
+      objective: 'missed',
       acceleratedCpuSeconds: 2,
       savedSeconds: 3.25,
     },
@@ -141,6 +143,17 @@ test('without a terminal it is one line of sums', (t) => {
     renderPlain(model),
     'up 9 s  mode enforce  functions 2  calls 24  harvested 3.0 core-s  borrowed 2.0 core-s  saved 3.3 s  SLO kept 1/2',
   );
+});
+
+test('a p99 of a few calls, or an objective of a few control runs, is no failure: what is learnt is not counted', (t) => {
+  const learning = { ...model.functions[1]!, objective: 'learning' as const };
+  t.regex(renderPlain({ ...model, functions: [row, learning] }), /SLO kept 1\/1$/);
+  t.regex(renderPlain({ ...model, functions: [learning] }), /SLO learning$/);
+  // Over its objective, and not red.
+  const line = renderLive({ ...model, functions: [learning] }, coloured, 200)
+    .split('\n')
+    .find((each) => each.includes('900ms'))!;
+  t.false(line.includes(coloured.red('900ms')), line);
 });
 
 test('the screen that was there before comes back', (t) => {

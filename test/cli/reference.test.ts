@@ -3,6 +3,6 @@ import test from 'ava';
 import { generatedDocs } from '../../cli/commands/docs.js';
 import { gleanerProgram } from '../../cli/program.js';
 
-test('the generated pages are what commands and schema say (else: npm run build && npm run docs)', (t) => {
-  for (const [path, text] of generatedDocs(gleanerProgram())) t.is(readFileSync(path, 'utf8'), text, path);
+test('the generated pages are what commands and schema say (else: npm run build && npm run docs)', async (t) => {
+  for (const [path, text] of generatedDocs(await gleanerProgram())) t.is(readFileSync(path, 'utf8'), text, path);
 });

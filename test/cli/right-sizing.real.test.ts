@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import { createManager, runAgentHost } from '../../agents/index.js';
@@ -11,25 +10,16 @@ import { followSizes, rightSizingOf } from '../../cli/wiring/right-sizing.js';
 import { askSizes } from '../../cli/wishes.js';
 import {
   type Config,
-  configSchema,
   type Millicores,
   mebibytes,
   SeededRandom,
   systemClock,
   systemTimers,
 } from '../../config/index.js';
-import {
-  CgroupLimitWriter,
-  CgroupUsageMonitor,
-  DockerEngine,
-  Journal,
-  managedByPrefix,
-  runHook,
-  silentLogger as silentHookLogger,
-  TcpdumpTap,
-} from '../../openwhisk-plugin/index.js';
+import { Journal } from '../../openwhisk-plugin/index.js';
 import { actionSource, ensureActionImage, InvokerDouble } from '../../simulator/docker-platform/index.js';
 import { KEY, RestDouble } from '../openwhisk-plugin/controller/rest-double.js';
+import { realHookConfig, startRealHook } from '../openwhisk-plugin/hook/real-hook.js';
 import { dockerAndTap, missing } from '../real-parts.js';
 import { until } from './gleaner.js';
 
@@ -37,19 +27,11 @@ const PREFIX = 'wskglrsa0';
 const FN = '/guest/memory';
 const LONG = 60_000;
 
-function configFor(api: string, folder: string): Config {
-  const config = structuredClone(configSchema.parse({})) as Config;
-  const keysFile = join(folder, 'keys');
+function configFor(api: string): Config {
+  const config = realHookConfig(PREFIX);
+  const keysFile = join(config.hook.stateDir, 'keys');
   writeFileSync(keysFile, `${KEY}\n`, { mode: 0o600 });
-  Object.assign(config, { mode: 'enforce' });
-  Object.assign(config.hook, {
-    stateDir: folder,
-    hostName: 'real-host',
-    containerPrefix: PREFIX,
-    stepActivations: 4,
-    stepS: 1,
-  });
-  Object.assign(config.decision, { controlShare: 0 });
+  Object.assign(config.hook, { stepActivations: 4, stepS: 1 });
   Object.assign(config.openwhisk, { apiHost: api, keysFile, changesPerMinute: 600, holdS: 0 });
   // Looked at when the test says so.
   const rules = {
@@ -69,12 +51,10 @@ test('on real containers: recommended from what calls used, written, a call is k
   if (missing(t, dockerAndTap)) return;
   t.timeout(180_000);
   const image = await ensureActionImage();
-  const folder = mkdtempSync(join(tmpdir(), 'gleaner-right-sizing-'));
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   const rest = await RestDouble.start('2.0.0');
   t.teardown(() => rest.stop());
   rest.add('guest/memory', { memory: 512 });
-  const config = configFor(rest.url, folder);
+  const config = configFor(rest.url);
 
   const bus = new MemoryBus();
   const broker = bus.connect();
@@ -83,23 +63,7 @@ test('on real containers: recommended from what calls used, written, a call is k
     const event = decodeEvent(data);
     if (event.ok && event.message.kind === 'action') told.push(event.message.reason);
   });
-  const engine = new DockerEngine({ managed: managedByPrefix(PREFIX) });
-  const facts = await engine.facts();
-  const hook = await runHook({
-    platform: {
-      name: 'host',
-      clock: systemClock,
-      timers: systemTimers,
-      engine,
-      tap: new TcpdumpTap({}),
-      limits: new CgroupLimitWriter({ cgroupVersion: facts.cgroupVersion, margin: 0.25 }),
-      usage: new CgroupUsageMonitor(),
-    },
-    broker: bus.connect(),
-    config,
-    logger: silentHookLogger,
-    random: new SeededRandom(1),
-  });
+  const hook = await startRealHook(config, bus.connect());
   t.teardown(() => hook.stop());
   const agents = runAgentHost({
     broker: bus.connect(),

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import { commandAsked } from '../../cli/bare-program.js';
+import { commandModules, gleanerProgram } from '../../cli/program.js';
 import { gleaner } from './gleaner.js';
 
 const nowhere = ['--set', `hook.stateDir=${join(tmpdir(), 'gleaner-nowhere')}`];
@@ -74,4 +75,21 @@ test('the command that is asked for is found behind options and their values', (
   t.is(commandAsked(['--config', 'restore', '--set', 'a=b', '-c', 'x', 'status']), 'status');
   t.is(commandAsked(['--config=x', 'restore']), 'restore');
   t.is(commandAsked(['--help']), undefined);
+});
+
+test('each module brings the commands that it is asked for by, so that one of them is as all of them show it', async (t) => {
+  const all = await gleanerProgram();
+  const shown = all.commands.map((command) => command.name());
+  t.deepEqual(
+    shown,
+    commandModules.flatMap(({ names }) => names),
+  );
+  for (const { names } of commandModules)
+    for (const name of names) {
+      const alone = (await gleanerProgram(name)).commands.find((command) => command.name() === name);
+      t.is(alone?.helpInformation(), all.commands.find((command) => command.name() === name)!.helpInformation(), name);
+    }
+  // Commands that speak of all are not alone, nor is one that nobody knows: what was meant is told.
+  for (const name of ['completion', 'docs', 'stauts', undefined])
+    t.is((await gleanerProgram(name)).commands.length, shown.length, name ?? 'none');
 });

@@ -292,6 +292,7 @@ export class SyntheticGleaner {
       borrowedMemory: 0,
       p99: i === 1 ? 150 : 90,
       slo: 100,
+      objective: i === 1 ? 'missed' : 'kept',
       slowdown: 1.01,
       worseThanNothing: false,
       safeguard: 'over_provisioned',

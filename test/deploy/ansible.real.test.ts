@@ -72,17 +72,11 @@ test.serial(
     };
     writeFileSync(join(folder, 'variables.json'), JSON.stringify(variables));
     writeFileSync(join(folder, 'invoker.yml'), INVOKER);
-    const deploy = (): string =>
-      play(
-        t,
-        '-i',
-        'localhost,',
-        '-c',
-        'local',
-        '-e',
-        `@${join(folder, 'variables.json')}`,
-        join(folder, 'invoker.yml'),
-      );
+    const args = [
+      ...['-i', 'localhost,', '-c', 'local', '-e', `@${join(folder, 'variables.json')}`],
+      join(folder, 'invoker.yml'),
+    ];
+    const deploy = (): string => play(t, ...args);
 
     t.notRegex(deploy(), /changed=0/);
     const { at } = layoutOf(root);
@@ -96,15 +90,6 @@ test.serial(
 
     // A configuration that is not valid never gets there.
     writeFileSync(join(folder, 'variables.json'), JSON.stringify({ ...variables, gleaner_config: { moed: 'x' } }));
-    const args = [
-      '-i',
-      'localhost,',
-      '-c',
-      'local',
-      '-e',
-      `@${join(folder, 'variables.json')}`,
-      join(folder, 'invoker.yml'),
-    ];
     t.not(spawnSync('ansible-playbook', args, { timeout: 120_000 }).status, 0);
     t.like(parse(readFileSync(at('/etc/gleaner/gleaner.yaml'), 'utf8')), { mode: 'observe' });
 

@@ -6,10 +6,9 @@ import test from 'ava';
 import { stringify } from 'yaml';
 import { until } from '../cli/gleaner.js';
 import { runContainer } from '../openwhisk-plugin/cgroup/real-containers.js';
-import { dockerAndTap, missing } from '../real-parts.js';
+import { docker, dockerAndTap, missing } from '../real-parts.js';
 
 const run = (program: string, ...args: string[]): string => execFileSync(program, args, { encoding: 'utf8' }).trim();
-const docker = (...args: string[]): string => run('docker', ...args);
 const IMAGE = 'gleaner-recipe-test';
 
 /** An image of this host's own programs, where no registry of images is: what the recipe needs of any base. */

@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,9 +7,8 @@ import { stringify } from 'yaml';
 import { install, layoutOf, remainsOf } from '../../cli/install/index.js';
 import { gleaner, processesWith, until } from '../cli/gleaner.js';
 import { runContainer } from '../openwhisk-plugin/cgroup/real-containers.js';
-import { dockerAndTap, missing } from '../real-parts.js';
+import { docker, dockerAndTap, missing } from '../real-parts.js';
 
-const docker = (...args: string[]): string => execFileSync('docker', args, { encoding: 'utf8' }).trim();
 /** As the unit has it, beside what it is root for. */
 const KEPT = ['kill', 'net_raw', 'setuid', 'setgid', 'setpcap'];
 

@@ -60,7 +60,7 @@ function problemOf(program: Command, words: readonly string[]): string | null {
   return null;
 }
 
-const program = gleanerProgram();
+const program = await gleanerProgram();
 
 test('every `gleaner …` in the text of a page names a command, its options and its words', (t) => {
   const all = commandPages().flatMap((page) => typed(page, 'gleaner'));

@@ -60,14 +60,16 @@ test.serial(
     // The docker commands of this process, the double's included, go to that one.
     process.env.DOCKER_HOST = dockerd.host;
     const image = await ensureActionImage();
-    const invoker = new InvokerDouble({
-      image,
-      prefix: `${PREFIX}0`,
-      userMemoryMb: 128,
-      pauseGraceMs: 600_000,
-      useRunc: false,
-      containersFolder: join(dockerd.dataRoot, 'containers'),
-    });
+    const double = (): InvokerDouble =>
+      new InvokerDouble({
+        image,
+        prefix: `${PREFIX}0`,
+        userMemoryMb: 128,
+        pauseGraceMs: 600_000,
+        useRunc: false,
+        containersFolder: join(dockerd.dataRoot, 'containers'),
+      });
+    const invoker = double();
     const gleaner = new GleanerProcess({
       mode: 'enforce',
       decision: { controlShare: 0 },
@@ -86,14 +88,7 @@ test.serial(
     await new Promise((resolve) => setTimeout(resolve, 1000));
     await dockerd.start();
     // An invoker that starts removes what it finds; this one's containers were ended by the new dockerd.
-    const next = new InvokerDouble({
-      image,
-      prefix: `${PREFIX}0`,
-      userMemoryMb: 128,
-      pauseGraceMs: 600_000,
-      useRunc: false,
-      containersFolder: join(dockerd.dataRoot, 'containers'),
-    });
+    const next = double();
     t.teardown(() => next.stop());
     await next.start();
     t.true((await next.invoke(action, { sleepMs: 300 })).ok);

@@ -3,6 +3,7 @@ import { targetSchema } from '../../broker/messages/target.js';
 import { mebibytes } from '../../config/index.js';
 import { NO_LIMIT } from '../../openwhisk-plugin/index.js';
 import { type FakeContainer, HookRig } from '../openwhisk-plugin/hook/hook-rig.js';
+import { removeTemporaryFolder } from '../temporary-folder.js';
 import { schemaOf, valid } from './from-schema.js';
 import { type FuzzTarget, must } from './fuzz.js';
 import type { Json, Mutator } from './mutator.js';
@@ -85,7 +86,9 @@ export class TargetsTarget implements FuzzTarget {
   }
 
   async close(): Promise<void> {
-    await this.#rig?.hook.stop();
+    if (this.#rig === null) return;
+    await this.#rig.hook.stop();
+    removeTemporaryFolder(this.#rig.folder);
     this.#rig = null;
   }
 

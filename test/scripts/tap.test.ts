@@ -10,10 +10,17 @@ interface Tap {
     first: Map<string | null, Counts>,
     second: Map<string | null, Counts>,
   ): Counts & { readonly flaky: readonly string[] };
+  slowestFiles(
+    lines: readonly { readonly at: number; readonly line: string }[],
+    begun: number,
+    exists: (file: string) => boolean,
+  ): [string, number][];
 }
 
 // A script, and no module that is compiled.
-const { resultsByFile, merged } = (await import(new URL('../../../scripts/tap.mjs', import.meta.url).href)) as Tap;
+const { resultsByFile, merged, slowestFiles } = (await import(
+  new URL('../../../scripts/tap.mjs', import.meta.url).href
+)) as Tap;
 
 const UP = 'dist/test/cli/up.real.test.js';
 const MESSAGES = 'dist/test/faults/messages.real.test.js';
@@ -64,4 +71,18 @@ test('a second run takes the place of a failed first one; what fails twice, or s
   t.deepEqual(merged(first, counts(UP, 2, 1)), { passed: 3, failed: 3, flaky: [] });
   t.deepEqual(merged(first, counts(UP, 0, 0)), { passed: 3, failed: 3, flaky: [] });
   t.deepEqual(merged(new Map([[UP, { passed: 3, failed: 0 }]]), new Map()), { passed: 3, failed: 0, flaky: [] });
+});
+
+test('of files that ran one after the other each took what lies between its last line and the one before it', (t) => {
+  const lines = [
+    { at: 100, line: 'TAP version 13' },
+    { at: 1500, line: 'ok 1 - faults › messages.real › bad ones' },
+    { at: 4000, line: 'ok 2 - cli › up.real › it starts' },
+    { at: 4100, line: '    at: ok 9 - not a line of its own' },
+    { at: 9000, line: 'not ok 3 - cli › up.real › it ends' },
+  ];
+  t.deepEqual(slowestFiles(lines, 1000, exists), [
+    [UP, 7500],
+    [MESSAGES, 500],
+  ]);
 });

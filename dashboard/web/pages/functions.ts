@@ -131,7 +131,7 @@ const columns: readonly Column<FunctionRow>[] = [
     sort: ({ p99 }) => p99 ?? -1,
     cell: textCell(
       (row) => span(row.p99),
-      (row) => (row.p99 === null || row.slo === null ? '' : row.p99 <= row.slo ? 'good' : 'bad'),
+      (row) => ({ learning: '', kept: 'good', missed: 'bad' })[row.objective],
     ),
   },
   {

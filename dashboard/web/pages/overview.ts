@@ -1,6 +1,6 @@
 import type { FunctionRow } from '../../wire.js';
 import { h } from '../dom.js';
-import { ago, cores, number, percent, span, times, words } from '../format.js';
+import { ago, cores, counted, number, percent, span, times, words } from '../format.js';
 import type { Page } from '../page.js';
 import { card, chip, EVENT_TONES, functionLink, Kpi, missesObjective, plotCard, stacked } from '../parts.js';
 import { Plot, type Tone } from '../plot.js';
@@ -88,7 +88,9 @@ export function overviewPage(): Page {
       slo.set(
         percent(totals.sloKept, 1),
         totals.sloCalls > 0 ? `of ${number(totals.sloCalls)} calls` : '',
-        `${totals.functionsKept} of ${totals.functionsJudged} functions by p99`,
+        totals.functionsJudged === 0 && totals.functionsLearning > 0
+          ? `learning the objectives of ${counted(totals.functionsLearning, 'function')}`
+          : `${totals.functionsKept} of ${totals.functionsJudged} functions by p99`,
         overview.sloKept,
       );
       safeguard.set(

@@ -1,5 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import {
@@ -29,6 +28,7 @@ import {
 } from '../../../agents/index.js';
 import { MemoryBus, objectStores } from '../../../broker/index.js';
 import { SeededRandom } from '../../../config/index.js';
+import { temporaryFolder } from '../../temporary-folder.js';
 import { actorShape, criticShape, draws, largestDifference, scoreShape } from './fixtures.js';
 
 function checkpoint(seed = 1): Checkpoint {
@@ -47,7 +47,7 @@ function checkpoint(seed = 1): Checkpoint {
   };
 }
 
-const folder = (): string => mkdtempSync(join(tmpdir(), 'gleaner-checkpoint-'));
+const folder = (): string => temporaryFolder('checkpoint');
 
 test('what is written is read: networks, moments, seed, counters, configuration', async (t) => {
   const path = folder();

@@ -1,9 +1,8 @@
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import { orthogonal, projectPackages, saveCheckpoint, scoreShape, TensorFlowEngine } from '../../../agents/index.js';
 import { SeededRandom } from '../../../config/index.js';
+import { temporaryFolder } from '../../temporary-folder.js';
 import { engineSuite } from './engine-suite.js';
 import { draws, silent } from './fixtures.js';
 import { naiveOutputs } from './naive.js';
@@ -29,7 +28,7 @@ if (native) {
     t.regex(engine.detail, /native library/);
   });
   test('tfjs-node opens a checkpoint’s folder by itself', async (t) => {
-    const folder = mkdtempSync(join(tmpdir(), 'gleaner-checkpoint-'));
+    const folder = temporaryFolder('checkpoint');
     const parameters = orthogonal(scoreShape, 1, new SeededRandom(1));
     const networks = { score: { shape: scoreShape, parameters, moments: null } };
     await saveCheckpoint(folder, { kind: 'faasrm', seed: 1, counters: {}, configuration: {}, networks });

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -21,6 +21,7 @@ import {
   runHook,
   type TapListener,
 } from '../../../openwhisk-plugin/index.js';
+import { AuditTrail } from './audit-trail.js';
 import { KernelCgroup, KernelHandle } from './kernel.js';
 import type { FlakyBroker, Machine } from './machine.js';
 import type { World } from './world.js';
@@ -102,10 +103,7 @@ export class InvokerHost {
   calls = 0;
   /** Calls that ran below their user's quota for a while. */
   lowered = 0;
-  /** The audit log cannot be written: its folder is a file. */
-  #auditBroken = false;
-  /** It could not be written at some time, so it need not explain everything. */
-  #auditIncomplete = false;
+  readonly #audit = new AuditTrail(this.folder);
   /** When something last happened to the hook, to Docker or to the tap here. */
   #disturbedAt = Number.NEGATIVE_INFINITY;
 
@@ -244,18 +242,13 @@ export class InvokerHost {
 
   /** From its next start on the audit log cannot be written, as on a disk that is full. */
   breakAudit(broken: boolean): void {
-    const path = join(this.folder, 'audit.jsonl');
-    if (broken === this.#auditBroken) return;
-    this.#auditBroken = broken;
-    this.#auditIncomplete = true;
-    rmSync(path, { recursive: true, force: true });
-    if (broken) mkdirSync(path);
+    this.#audit.break(broken);
   }
 
   /** What a crash in the middle of a write leaves: a lock without its number, a line without its end. */
   leaveHalfFiles(): void {
     writeFileSync(join(this.folder, 'hook.lock'), '');
-    if (!this.#auditBroken) writeFileSync(join(this.folder, 'audit.jsonl'), '{"at":"2026-', { flag: 'a' });
+    this.#audit.leaveHalfLine();
   }
 
   /** Another container takes the place of one, and its address at once. */
@@ -522,41 +515,10 @@ export class InvokerHost {
     return config;
   }
 
-  // What the audit log says.
-
-  /** What the log says was written: by container and resource, in order. */
-  #audited(): Map<string, number[]> {
-    const values = new Map<string, number[]>();
-    // `audit.jsonl.1` is older than `audit.jsonl`.
-    const files = readdirSync(this.folder).filter((name) => name.startsWith('audit.jsonl'));
-    for (const file of files.sort().reverse()) {
-      for (const line of readFileSync(join(this.folder, file), 'utf8').split('\n')) {
-        try {
-          const { container, resource, result, new: value } = JSON.parse(line) as Record<string, unknown>;
-          if (result !== 'written') continue;
-          const key = `${container} ${resource}`;
-          const known = values.get(key);
-          if (known) known.push(Number(value));
-          else values.set(key, [Number(value)]);
-        } catch {
-          // Half a line, of a crash.
-        }
-      }
-    }
-    return values;
-  }
-
-  /** Changes of limits by this hook that its audit log does not explain: each must be in it, in order. */
+  /** Changes of limits by this hook that its audit log does not explain. */
   unexplained(): string[] {
-    if (this.#auditIncomplete || !this.#life) return [];
-    const audited = this.#audited();
-    const found: string[] = [];
-    for (const [key, writes] of this.#life.writes) {
-      const explained = audited.get(key)?.slice(-writes.length) ?? [];
-      if (explained.join() === writes.join()) continue;
-      found.push(`${this.name}: ${key}: ${writes.length} changes, the audit log has ${explained.length} or others`);
-    }
-    return found;
+    if (!this.#life) return [];
+    return this.#audit.unexplained(this.#life.writes).map((what) => `${this.name}: ${what}`);
   }
 }
 

@@ -215,6 +215,24 @@ test('an objective is configured, or 1.2 x the p99 of 200 control runs, or a p95
   t.is(objectives.slo(f, s), 77);
 });
 
+test('nothing is said of an objective that a few control runs tell of, nor of a p99 that is the slowest of a few calls', (t) => {
+  const s = defaultDecisionSettings;
+  const objectives = new Objectives();
+  const f = fn();
+  t.is(objectives.verdict(f, s, Number.NaN, 0), 'learning');
+  t.is(objectives.verdict(f, s, 1000, 5000), 'learning', 'no control run yet');
+  for (let i = 0; i < 3; i++) f.control.add(100, 0, HOUR);
+  t.is(objectives.verdict(f, s, 1000, 5000), 'learning', 'three, with which the class weighs seven times as much');
+  for (let i = 0; i < 17; i++) f.control.add(100, 0, HOUR);
+  // Twenty runs of 100 ms, shape unknown: (20 x 100 + 20 x 3 x 100) / 40 x 1.2 = 240; the histogram may be 5 % high.
+  t.is(objectives.verdict(f, s, 230, 5000), 'kept');
+  t.is(objectives.verdict(f, s, 260, 5000), 'missed');
+  t.is(objectives.verdict(f, s, 260, 99), 'learning');
+  const said = fn();
+  said.configuredSlo = 50;
+  t.is(objectives.verdict(said, s, 51, 100), 'missed', 'a configured one needs no control run');
+});
+
 test('a class that is known gives its shape to a function with few samples', (t) => {
   const objectives = new Objectives();
   const known = fn('/g/known');

@@ -37,25 +37,16 @@ async function annotated(change: (config: Config) => void = () => undefined) {
   return { rig, put, forget, seen };
 }
 
-/** The quota in force in the middle of a call. */
-const quotaOf = (container: FakeContainer): number => {
-  const connection = container.run();
-  const { quota } = container.cgroup.inForce;
-  container.work(60, 200);
-  container.answer(connection);
-  return quota;
-};
-
 test('an annotated mode holds back what configuration and operator allow, never allows more, and can be taken away', async (t) => {
   const { rig, put, forget } = await annotated();
   const container = rig.container({ quota: 1000 });
   container.call(4000, 200);
-  t.true(quotaOf(container) < 1000);
+  t.true(container.quotaOfCall() < 1000);
   await put({ mode: 'recommend' });
-  t.is(quotaOf(container), 1000);
+  t.is(container.quotaOfCall(), 1000);
   t.like(rig.hook.inspect({ function: HELLO }).functions[0], { mode: 'recommend' });
   await forget();
-  t.true(quotaOf(container) < 1000);
+  t.true(container.quotaOfCall() < 1000);
   await rig.hook.stop();
 
   const watching = await annotated((config) => Object.assign(config, { mode: 'observe' }));
@@ -70,7 +61,7 @@ test('an annotation that cannot be read is named, and user limits stand', async 
   const container = rig.container({ quota: 1000 });
   container.call(4000, 200);
   await put({ unreadable: ['gleaner.mdoe'], mode: 'enforce' });
-  t.is(quotaOf(container), 1000);
+  t.is(container.quotaOfCall(), 1000);
   t.true(rig.lines.some(({ level, fields }) => level === 'warn' && JSON.stringify(fields).includes('gleaner.mdoe')));
   await rig.hook.stop();
 });
@@ -82,11 +73,11 @@ test('bounds of operator and owner count both; where they leave nothing, user li
   );
   const container = rig.container({ quota: 1000 });
   container.call(4000, 200);
-  t.is(quotaOf(container), 500);
+  t.is(container.quotaOfCall(), 500);
   await put({ bounds });
-  t.is(quotaOf(container), 600);
+  t.is(container.quotaOfCall(), 600);
   await put({ bounds: { cpuMillicores: { max: 400 } } });
-  t.is(quotaOf(container), 1000);
+  t.is(container.quotaOfCall(), 1000);
   await rig.hook.stop();
 });
 
@@ -135,11 +126,11 @@ test('settings of another function, and what cannot be decoded, change nothing',
   const { rig, put } = await annotated();
   const container = rig.container({ quota: 1000 });
   container.call(4000, 200);
-  const lowered = quotaOf(container);
+  const lowered = container.quotaOfCall();
   await put({ mode: 'observe', function: '/guest/other' });
   await put({ mode: 'never' as never });
   await put({ mode: 'observe' }, '/guest/other');
-  t.is(quotaOf(container), lowered);
+  t.is(container.quotaOfCall(), lowered);
   t.is(rig.lines.filter(({ message }) => message === 'settings of an action were refused').length >= 1, true);
   await rig.hook.stop();
 });

@@ -52,19 +52,11 @@ async function targeted(): Promise<{
   return { rig, container, send };
 }
 
-const quotaOf = (container: FakeContainer): number => {
-  const connection = container.run();
-  const { quota } = container.cgroup.inForce;
-  container.work(60, 200);
-  container.answer(connection);
-  return quota;
-};
-
 test('a fresh target of the right boot is what the next activation gets', async (t) => {
   const { rig, container, send } = await targeted();
-  t.is(quotaOf(container), 1000);
+  t.is(container.quotaOfCall(), 1000);
   await send(target(rig));
-  t.is(quotaOf(container), 700);
+  t.is(container.quotaOfCall(), 700);
   await rig.hook.stop();
 });
 
@@ -72,9 +64,9 @@ test('a target goes stale by the clock of the hook, and user limits stand again'
   const { rig, container, send } = await targeted();
   await send(target(rig));
   rig.advance(29_000);
-  t.is(quotaOf(container), 700);
+  t.is(container.quotaOfCall(), 700);
   rig.advance(2000);
-  t.is(quotaOf(container), 1000);
+  t.is(container.quotaOfCall(), 1000);
   await rig.hook.stop();
 });
 
@@ -101,7 +93,7 @@ for (const [index, [kind, message]] of bad.entries()) {
     const { rig, container, send } = await targeted();
     rig.advance(40_000);
     for (let i = 0; i < 5; i++) await send(message(rig));
-    t.is(quotaOf(container), 1000);
+    t.is(container.quotaOfCall(), 1000);
     const { refused } = rig.hook.inspect().targets as { refused: Record<string, number> };
     t.is(refused[kind], 5, JSON.stringify(refused));
     t.is(rig.lines.filter((line) => line.message.startsWith('target refused')).length, 1);
@@ -116,18 +108,18 @@ test('replays, older epochs and a second author of one epoch are refused; a high
   await send(target(rig, { cpu: 500 }));
   await send(target(rig, { cpu: 500, epoch: 4, author: { ...author, sequence: 9 } }));
   await send(target(rig, { cpu: 500, author: { ...author, boot: 'impostor', sequence: 9 } }));
-  t.is(quotaOf(container), 700);
+  t.is(container.quotaOfCall(), 700);
   const { refused } = rig.hook.inspect().targets as { refused: Record<string, number> };
   t.like(refused, { replayed: 1, old_epoch: 1, wrong_author: 1 });
   await send(target(rig, { cpu: 600, epoch: 6, author: { ...author, boot: 'successor' } }));
-  t.is(quotaOf(container), 600);
+  t.is(container.quotaOfCall(), 600);
   await rig.hook.stop();
 });
 
 test('a target for another host or an unknown function is nothing wrong', async (t) => {
   const { rig, container, send } = await targeted();
   await send(target(rig, { echo: { host: 'host-b', boot: 'x-boot', observedAt: 3 } }));
-  t.is(quotaOf(container), 1000);
+  t.is(container.quotaOfCall(), 1000);
   t.like(rig.hook.inspect().targets, { elsewhere: 1, refused: {} });
   await rig.hook.stop();
 });
@@ -140,12 +132,12 @@ test("an owner's first answer to another host ends the authority of the one befo
   await send(
     target(rig, { epoch: 6, cpu: 400, author: successor, echo: { host: 'host-b', boot: 'x-boot', observedAt: 3 } }),
   );
-  t.is(quotaOf(container), 700, 'not the answer to the other host');
+  t.is(container.quotaOfCall(), 700, 'not the answer to the other host');
   await send(target(rig, { cpu: 500, author: { ...author, sequence: 2 } }));
-  t.is(quotaOf(container), 700, 'the owner before is not obeyed');
+  t.is(container.quotaOfCall(), 700, 'the owner before is not obeyed');
   t.like(rig.hook.inspect().targets, { elsewhere: 1, refused: { old_epoch: 1 } });
   await send(target(rig, { epoch: 6, cpu: 600, author: { ...successor, sequence: 2 } }));
-  t.is(quotaOf(container), 600);
+  t.is(container.quotaOfCall(), 600);
   await rig.hook.stop();
 });
 
@@ -153,12 +145,12 @@ test('an epoch that is not heard of for ten stale times is forgotten, whichever 
   const { rig, container, send } = await targeted();
   await send(target(rig, { epoch: 900, echo: { host: 'host-b', boot: 'x-boot', observedAt: 3 } }));
   await send(target(rig));
-  t.is(quotaOf(container), 1000);
+  t.is(container.quotaOfCall(), 1000);
   // Targets are stale after 30 s: 300 s later a store of leases made anew may begin at 1.
   rig.advance(301_000);
   await settle();
   await send(target(rig, { epoch: 1 }));
-  t.is(quotaOf(container), 700);
+  t.is(container.quotaOfCall(), 700);
   await rig.hook.stop();
 });
 
@@ -199,16 +191,16 @@ test('with NATS away targets go stale, nothing is affected, and all goes on when
   const { rig, container, send } = await targeted();
   await send(target(rig));
   rig.bus.takeDown();
-  t.is(quotaOf(container), 700);
+  t.is(container.quotaOfCall(), 700);
   for (let i = 0; i < 60; i++) {
     rig.advance(1000);
     await settle();
   }
-  t.is(quotaOf(container), 1000);
+  t.is(container.quotaOfCall(), 1000);
   rig.bus.bringUp();
   await settle();
   await send(target(rig, { epoch: 6 }));
-  t.is(quotaOf(container), 700);
+  t.is(container.quotaOfCall(), 700);
   t.is(rig.lines.filter((line) => line.message.startsWith('NATS is away')).length, 1);
   await rig.hook.stop();
 });
@@ -217,7 +209,7 @@ test('without NATS at all the hook runs on local policies', async (t) => {
   const rig = await new HookRig().start(null);
   const container = rig.container({ quota: 1000 });
   container.call(4000, 200);
-  t.true(quotaOf(container) < 1000);
+  t.true(container.quotaOfCall() < 1000);
   await rig.hook.stop();
 });
 
@@ -310,10 +302,10 @@ test('the kill switch by key-value restores first and holds until it is released
   await settle();
   t.is(container.cgroup.inForce.quota, 1000);
   container.answer(connection);
-  t.is(quotaOf(container), 1000);
+  t.is(container.quotaOfCall(), 1000);
   await mode.put(MODE_GLOBAL, encodeMessage({ v: 1, kill: false, author: 'test' }));
   await settle();
-  t.is(quotaOf(container), 700);
+  t.is(container.quotaOfCall(), 700);
   await rig.hook.stop();
 });
 
@@ -322,24 +314,24 @@ test('one function can be paused and resumed, and put into another mode by key-v
   await send(target(rig));
   const call = (endpoint: string, request?: object): Promise<unknown> =>
     callService(rig.other, { service: services.hook, endpoint, host: 'host-a', request });
-  t.is(quotaOf(container), 700);
+  t.is(container.quotaOfCall(), 700);
   await call('pause', { function: HELLO });
-  t.is(quotaOf(container), 1000);
+  t.is(container.quotaOfCall(), 1000);
   await call('resume', { function: HELLO });
-  t.is(quotaOf(container), 700);
+  t.is(container.quotaOfCall(), 700);
   const author = { author: 'test' };
   await changeMode(rig.other, HELLO, { mode: 'observe' }, author);
   await settle();
-  t.is(quotaOf(container), 1000);
+  t.is(container.quotaOfCall(), 1000);
   // A pause is kept beside the mode, and outlives it.
   await changeMode(rig.other, HELLO, { paused: true }, author);
   await changeMode(rig.other, HELLO, { mode: null }, author);
   await settle();
-  t.is(quotaOf(container), 1000);
+  t.is(container.quotaOfCall(), 1000);
   t.like(rig.hook.inspect({ function: HELLO }).functions[0], { mode: 'enforce', paused: true });
   await changeMode(rig.other, HELLO, { paused: false }, author);
   await settle();
-  t.is(quotaOf(container), 700);
+  t.is(container.quotaOfCall(), 700);
   t.is(await rig.other.keyValue(buckets.mode).get(modeKey(HELLO)), null, 'nothing is said of it any more');
   await rig.hook.stop();
 });

@@ -1,6 +1,3 @@
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { type Broker, MemoryBus } from '../../../broker/index.js';
 import {
   type Bytes,
@@ -14,6 +11,7 @@ import {
   SeededRandom,
 } from '../../../config/index.js';
 import { addressOf, type ContainerInfo, NO_LIMIT, type RunningHook, runHook } from '../../../openwhisk-plugin/index.js';
+import { temporaryFolder } from '../../temporary-folder.js';
 import { type FakeCgroup, FakePlatform } from './fake-platform.js';
 
 export interface ContainerWish {
@@ -33,7 +31,7 @@ export class HookRig {
   readonly broker = this.bus.connect();
   readonly other = this.bus.connect();
   readonly lines: { level: string; fields: object; message: string }[] = [];
-  readonly folder = mkdtempSync(join(tmpdir(), 'gleaner-hook-'));
+  readonly folder = temporaryFolder('hook');
   readonly config: Config;
   hook!: RunningHook;
   #connection = 0;
@@ -199,6 +197,15 @@ export class FakeContainer {
     this.work(forMillis, cpu, memory);
     this.answer(connection);
     return connection;
+  }
+
+  /** The quota in force in the middle of a call. */
+  quotaOfCall(): number {
+    const connection = this.run();
+    const { quota } = this.cgroup.inForce;
+    this.work(60, 200);
+    this.answer(connection);
+    return quota;
   }
 
   #head(

@@ -1,20 +1,8 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
-import { type Config, configSchema, SeededRandom, systemClock, systemTimers } from '../../../config/index.js';
-import {
-  CgroupLimitWriter,
-  CgroupUsageMonitor,
-  DockerEngine,
-  type HostFacts,
-  managedByPrefix,
-  type RunningHook,
-  runHook,
-  silentLogger,
-  TcpdumpTap,
-} from '../../../openwhisk-plugin/index.js';
+import type { RunningHook } from '../../../openwhisk-plugin/index.js';
 import {
   type Action,
   type ActionBody,
@@ -23,12 +11,10 @@ import {
   InvokerDouble,
   type InvokerOptions,
 } from '../../../simulator/docker-platform/index.js';
-import { dockerAndTap, missing } from '../../real-parts.js';
+import { docker, dockerAndTap, missing } from '../../real-parts.js';
+import { realHookConfig, startRealHook } from './real-hook.js';
 
 /** The hook on real parts: dockerd, tcpdump, cgroups, and containers made as OpenWhisk makes them. */
-const docker = (...args: string[]): string => execFileSync('docker', args, { encoding: 'utf8' }).trim();
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-
 const action = (body: ActionBody, more: Partial<Action> = {}): Action => ({
   namespace: 'guest',
   name: body,
@@ -52,42 +38,13 @@ function kernel(id: string): { quota: number; shares: number } {
   return { quota: max === 'max' ? -1 : Number(max), shares: Number(read('cpu.weight')) };
 }
 
-async function startHook(prefix: string, change: (config: Config) => void = () => undefined): Promise<RunningHook> {
-  const config = structuredClone(configSchema.parse({})) as Config;
-  Object.assign(config, { mode: 'enforce' });
-  Object.assign(config.hook, {
-    stateDir: mkdtempSync(join(tmpdir(), 'gleaner-hook-real-')),
-    hostName: 'real-host',
-    containerPrefix: prefix,
-  });
-  Object.assign(config.decision, { controlShare: 0 });
-  change(config);
-  const engine = new DockerEngine({ managed: managedByPrefix(prefix) });
-  const facts: HostFacts = await engine.facts();
-  return runHook({
-    platform: {
-      name: 'host',
-      clock: systemClock,
-      timers: systemTimers,
-      engine,
-      tap: new TcpdumpTap({}),
-      limits: new CgroupLimitWriter({ cgroupVersion: facts.cgroupVersion, margin: 0.25 }),
-      usage: new CgroupUsageMonitor(),
-    },
-    broker: null,
-    config,
-    logger: silentLogger,
-    random: new SeededRandom(1),
-  });
-}
-
 async function together(
   prefix: string,
   options: Partial<InvokerOptions>,
   body: (double: InvokerDouble, hook: RunningHook) => Promise<void>,
 ): Promise<void> {
   const image = await ensureActionImage();
-  const hook = await startHook(prefix);
+  const hook = await startRealHook(realHookConfig(prefix));
   const double = new InvokerDouble({ image, prefix, userMemoryMb: 2048, ...options });
   try {
     await sleep(500);
@@ -212,7 +169,7 @@ test.serial(
       writeFileSync(join(v1, 'cpu.cfs_quota_us'), '20000');
       writeFileSync(join(v1, 'cpu.shares'), '2048');
       const begun = performance.now();
-      const next = await startHook('wskglhkd0');
+      const next = await startRealHook(realHookConfig('wskglhkd0'));
       const took = performance.now() - begun;
       t.deepEqual(kernel(id), { quota: 100_000, shares: 128 });
       t.log(`restored ${took.toFixed(0)} ms after the start`);

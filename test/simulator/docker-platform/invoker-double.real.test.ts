@@ -1,5 +1,5 @@
-import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import {
   type Action,
@@ -9,10 +9,8 @@ import {
   InvokerDouble,
   type InvokerOptions,
 } from '../../../simulator/docker-platform/index.js';
-import { dockerAlone, missing } from '../../real-parts.js';
+import { docker, dockerAlone, missing } from '../../real-parts.js';
 
-const docker = (...args: string[]): string => execFileSync('docker', args, { encoding: 'utf8' }).trim();
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 /** Other work shares the machine: what must come is waited for, not slept for. */
 async function until(come: () => boolean): Promise<void> {
   for (let i = 0; i < 600 && !come(); i++) await sleep(25);

@@ -1,0 +1,69 @@
+import { type Millis, messageOf } from '../../config/index.js';
+import type { OpenWhiskRest } from './rest.js';
+import { ActionConflictError, OpenWhiskAnswerError, OpenWhiskAwayError } from './rest-errors.js';
+import { type LimitValues, type RestAction, writableLimits } from './rest-schemas.js';
+
+export interface PatienceSettings {
+  /** Attempts of one request where OpenWhisk is away, and the wait after the first; it doubles. */
+  readonly attempts: number;
+  readonly backOff: Millis;
+}
+
+/** How often, and after which wait, OpenWhisk is asked again where it is away. */
+export class Patience {
+  readonly #attempts: number;
+  readonly #first: Millis;
+  readonly #pause: (span: Millis) => Promise<void>;
+
+  constructor({ attempts, backOff }: PatienceSettings, pause: (span: Millis) => Promise<void>) {
+    this.#attempts = attempts;
+    this.#first = backOff;
+    this.#pause = pause;
+  }
+
+  /**
+   * One PUT, asked again where that is safe. After an unknown end the action is read first: the change may be there already, and
+   * a second PUT would make a second version. Rejects with `uncertain` set wherever the change may have been made.
+   */
+  async write(rest: OpenWhiskRest, path: string, before: RestAction, to: LimitValues): Promise<RestAction> {
+    let unknown = false;
+    const give = (error: unknown): never => {
+      throw unknown
+        ? new OpenWhiskAwayError(`change ${path}`, `whether it did is not known; ${messageOf(error)}`, true)
+        : error;
+    };
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const after = await rest.setLimits(path, to);
+        if (after !== null) return after;
+        unknown = true;
+      } catch (error) {
+        if (!(error instanceof OpenWhiskAwayError)) return give(error);
+        unknown ||= error.uncertain;
+        if (attempt >= this.#attempts) return give(error);
+        await this.#pause(this.#backOff(attempt));
+      }
+      if (!unknown) continue;
+      const now = await this.ask(() => rest.action(path)).catch(give);
+      const there = writableLimits.every((limit) => to[limit] === undefined || now.limits[limit] === to[limit]);
+      if (now.version !== before.version && there) return now;
+      if (now.version !== before.version) give(new ActionConflictError(`change ${path}`));
+      if (attempt >= this.#attempts) give(new OpenWhiskAnswerError(`change ${path}`, 'nothing changes'));
+    }
+  }
+
+  async ask<T>(send: () => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await send();
+      } catch (error) {
+        if (!(error instanceof OpenWhiskAwayError) || attempt >= this.#attempts) throw error;
+        await this.#pause(this.#backOff(attempt));
+      }
+    }
+  }
+
+  #backOff(attempt: number): Millis {
+    return (this.#first * 2 ** (attempt - 1)) as Millis;
+  }
+}
