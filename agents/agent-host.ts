@@ -1,10 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import {
-  agentsService,
   type Broker,
   type BrokerMessage,
   type Contribution,
-  contractedEndpoints,
   decodeObservation,
   encodeMessage,
   Inbox,
@@ -12,12 +10,10 @@ import {
   newBootId,
   type Observation,
   objectStores,
-  ServiceError,
   serve,
   services,
   silentLogger,
   subjects,
-  type Target,
   wildcards,
 } from '../broker/index.js';
 import {
@@ -31,11 +27,12 @@ import {
 } from '../config/index.js';
 import { ActionSettingsWatch, withinBounds } from './action-settings.js';
 import { Agent } from './agent.js';
+import { AgentDesk } from './agent-desk.js';
 import { type LimitSearch, TunerDesk, type TunerSettings } from './concurrency/index.js';
-import { FEATURES } from './features.js';
 import { MeanFieldView } from './mean-field-view.js';
+import { Outbox } from './outbox.js';
 import { Registry, type RegistryCounts, type RegistrySettings } from './registry/index.js';
-import type { Decision, PhaseChange, ResourceManager } from './resource-manager.js';
+import type { Decision, ResourceManager } from './resource-manager.js';
 import { HandOver, SHARDS, Shards } from './sharing/index.js';
 import { SizeAdviser } from './sizing/index.js';
 
@@ -182,12 +179,27 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
       handOver.forget(fn);
     },
   });
+  const desk = new AgentDesk({
+    host,
+    agents,
+    adviser,
+    tuner,
+    clock,
+    state: () => ({
+      host,
+      boot,
+      shards: shards.owned,
+      counts: { ...counts },
+      observations: inbox.counts,
+      meanField: meanField.counts,
+      handOver: { ...handOver.counts },
+      registry: { ...registry.counts },
+    }),
+  });
+  const outbox = new Outbox({ broker, clock, host, boot });
   const rewards = new FixedHistogram(REWARD_BOUNDS);
   const steps = new StepTimes(LOOP_STEPS);
-  let paused = false;
   let sequence = 0;
-  let targetSequence = 0;
-  let eventSequence = 0;
 
   const agentOf = (fn: string): Agent => {
     let agent = agents.get(fn);
@@ -199,51 +211,10 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
     return agent;
   };
 
-  const send = (agent: Agent, observation: Observation, decision: Decision, epoch: number): void => {
-    const { actions, ...wish } = withinBounds(decision, owners.of(agent.fn)?.bounds);
-    const peak = agent.memoryPeak(observation.user.memory);
-    const target: Target = {
-      v: 1,
-      function: agent.fn,
-      ...wish,
-      epoch,
-      echo: { host: observation.host, boot: observation.boot, observedAt: observation.observedAt },
-      ...(peak === null ? {} : { peak: { userMemory: observation.user.memory, memory: peak } }),
-      author: { host, boot, sequence: ++targetSequence, manager: agent.manager.name },
-    };
-    if (broker.publish(subjects.target(agent.fn), encodeMessage(target))) counts.targets++;
-    if (random.next() >= reportShare) return;
-    const { cpu, memory, containers } = wish;
-    const report = {
-      v: 1,
-      function: agent.fn,
-      host,
-      boot,
-      sequence: targetSequence,
-      manager: agent.manager.name,
-      phase: agent.phase,
-      step: agent.steps,
-      features: agent.features,
-      actions,
-      ...(agent.reward === null ? {} : { reward: agent.reward }),
-      target: { cpu, memory, containers },
-    };
-    broker.publish(subjects.agentReport(agent.fn), encodeMessage(report));
-  };
-
-  /** A phase has changed: an event with its figures. */
-  const tell = (fn: string, { from, to, reason }: PhaseChange): void => {
-    const event = {
-      v: 1,
-      kind: 'lifecycle',
-      function: fn,
-      host,
-      boot,
-      sequence: ++eventSequence,
-      at: clock.wall(),
-      reason: `${from} to ${to}: ${reason}`.slice(0, 512),
-    };
-    broker.publish(subjects.event('lifecycle', fn), encodeMessage(event));
+  const send = (agent: Agent, observation: Observation, wanted: Decision, epoch: number): void => {
+    const wish = withinBounds(wanted, owners.of(agent.fn)?.bounds);
+    if (outbox.target(agent, wish, observation, epoch)) counts.targets++;
+    if (random.next() < reportShare) outbox.report(agent, wish);
   };
 
   const observe = (message: BrokerMessage): void => {
@@ -270,15 +241,15 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
     try {
       const decision = agent.decide(observation, meanField.around(fn, now), random, now);
       if (agent.reward !== null) rewards.record(agent.reward);
-      for (const change of agent.transitions) tell(fn, change);
+      for (const change of agent.transitions) outbox.changed(fn, change);
       if (!soundDecision(decision)) throw new Error('a wish is not a positive number');
-      sent = !paused && !agent.paused;
+      sent = !desk.paused && !agent.paused;
       if (sent) send(agent, observation, decision, epoch);
     } catch (error) {
       counts.failedDecisions++;
       if (counts.failedDecisions === 1) logger.error({ function: fn, error: messageOf(error) }, 'no decision');
     }
-    tuner?.observe(observation, owners.of(fn)?.concurrency, paused || agent.paused ? 'paused' : agent.phase, now);
+    tuner?.observe(observation, owners.of(fn)?.concurrency, desk.paused || agent.paused ? 'paused' : agent.phase, now);
     agent.remember(clock.wall(), sent);
     handOver.decided(agent);
     steps.ended('observe');
@@ -311,62 +282,6 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
   });
   const cancelPartial = timers.every(interval, publishPartial);
 
-  const state = () => ({
-    host,
-    boot,
-    paused,
-    shards: shards.owned,
-    counts: { ...counts },
-    observations: inbox.counts,
-    meanField: meanField.counts,
-    handOver: { ...handOver.counts },
-    registry: { ...registry.counts },
-  });
-  const agentNamed = (fn: string): Agent => {
-    const agent = agents.peek(fn);
-    if (!agent) throw new ServiceError(404, `${fn} has no agent on ${host}`, 'see `list` for those that are here');
-    return agent;
-  };
-  const setPaused = (fn: string | undefined, value: boolean) => {
-    if (fn === undefined) paused = value;
-    else agentNamed(fn).paused = value;
-    return state();
-  };
-  const tally = (of: (agent: Agent) => string): Record<string, number> => {
-    const counted: Record<string, number> = {};
-    for (const agent of agents.values()) counted[of(agent)] = (counted[of(agent)] ?? 0) + 1;
-    return counted;
-  };
-  const endpoints = contractedEndpoints(agentsService, {
-    list: ({ offset, limit }) => ({
-      ...state(),
-      total: agents.size,
-      features: [...FEATURES],
-      phases: tally((agent) => agent.phase),
-      managers: tally((agent) => agent.manager.name),
-      functions: [...agents.values()].slice(offset, offset + limit).map((agent) => agent.summary()),
-    }),
-    inspect: ({ function: fn }) => agentNamed(fn).describe(),
-    advice: ({ offset, limit }) => ({
-      total: adviser.functions,
-      hosts: adviser.hosts(),
-      functions: adviser.advice(clock.monotonic(), offset, limit),
-    }),
-    concurrency: ({ offset, limit }) => ({
-      total: tuner?.functions ?? 0,
-      functions: tuner?.tuned(offset, limit) ?? [],
-    }),
-    explain: ({ function: fn }) => ({ function: fn, decisions: agentNamed(fn).log.latest() }),
-    pause: ({ function: fn }) => setPaused(fn, true),
-    resume: ({ function: fn }) => setPaused(fn, false),
-    retrain: ({ function: fn }) => {
-      const agent = agentNamed(fn);
-      if (!agent.retrain()) {
-        throw new ServiceError(501, `retrain is not supported by this manager (${agent.manager.name})`);
-      }
-      return agent.describe();
-    },
-  });
   const description = 'decides what each function should be given';
   const service = serve(
     broker,
@@ -376,7 +291,7 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
       description,
       host,
       metadata: { boot, ...(run.engine ? { engine: run.engine } : {}) },
-      endpoints,
+      endpoints: desk.endpoints(),
     },
     clock,
   );
@@ -393,7 +308,7 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
       return shards.owned;
     },
     get paused() {
-      return paused;
+      return desk.paused;
     },
     get meanFieldAge() {
       return meanField.age(clock.monotonic());

@@ -19,6 +19,9 @@ const roundSchema = z.object({
   oomsBelow: amount,
   /** Steps drawn from the policy until its end, since the agents' start. */
   sampled: amount,
+  /** Most of the host that was used in one of the runs beside the functions, and whether the round was played again as its runs differed in that. */
+  others: z.number(),
+  again: z.boolean(),
 });
 const fileSchema = z.object({ version: z.literal(1), rounds: z.array(roundSchema) });
 

@@ -97,7 +97,8 @@ export async function pairedRounds(options: {
   readonly arrivals: (round: number) => readonly Arrival[];
   readonly again: boolean;
   readonly beside?: (on: boolean, round: number) => Promise<void>;
-  readonly after?: (on: boolean, records: readonly ActivationRecord[]) => Promise<void>;
+  /** `others`: share of the host that neither calls nor nothing used in the run. */
+  readonly after?: (on: boolean, records: readonly ActivationRecord[], others: number) => Promise<void>;
   readonly log: (line: string) => void;
 }): Promise<Round[]> {
   const { invoker, gleaner, log } = options;
@@ -120,7 +121,7 @@ export async function pairedRounds(options: {
     log(
       `round ${round + 1}: writes ${on ? 'on' : 'off'}: ${records.length} calls, ${cold} cold, host ${(used * 100).toFixed(0)} % busy (functions ${(functions * 100).toFixed(0)} %), ${failed.length} failed ${failed[0] ?? ''}`,
     );
-    await options.after?.(on, records);
+    await options.after?.(on, records, used - functions);
     return byFunction(records);
   };
   const orders = options.again ? TRIPLES : PAIRS;

@@ -4,7 +4,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { connect, type NatsConnection, nkeyAuthenticator } from 'nats';
-import { createManager, runAgentHost } from '../../agents/index.js';
+import {
+  createManager,
+  JsEngine,
+  type LearnerState,
+  newWeights,
+  PolicyStore,
+  runAgentHost,
+  StoredPolicies,
+  settingsOf,
+} from '../../agents/index.js';
 import {
   type Broker,
   callEveryInstance,
@@ -335,6 +344,18 @@ test.serial(
     await objects.put('policy', new Uint8Array(300_000));
     t.is((await objects.get('policy'))?.byteLength, 300_000);
     await objects.delete('policy');
+    // A function's own weights go there and come back, with the moments that learning goes on with.
+    const learning = settingsOf('simppo');
+    const shelf = new StoredPolicies(new PolicyStore(objects), {
+      manager: 'simppo-quota',
+      settings: learning,
+      seed: 1,
+    });
+    const weights = newWeights({ engine: new JsEngine(), settings: learning, seed: 5 });
+    t.true(shelf.keep('/guest/hello', weights));
+    await until(() => shelf.counts.kept === 1, 'weights are put by');
+    const found = await new Promise<LearnerState | null>((resolve) => shelf.find('/guest/hello', resolve));
+    t.deepEqual([found?.actor, found?.counters], [weights.actor, weights.counters]);
     const stream = agents!.broker.stream('gleaner_trajectories', {
       subjects: ['gleaner.v1.trajectory.*'],
       maxBytes: 1e6,

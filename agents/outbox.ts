@@ -1,0 +1,77 @@
+import { type Broker, encodeMessage, type Observation, subjects, type Target } from '../broker/index.js';
+import type { Clock } from '../config/index.js';
+import type { Agent } from './agent.js';
+import type { Decision, PhaseChange } from './resource-manager.js';
+
+/** Longest reason of an event that is told. */
+const REASON_MOST = 512;
+
+export interface OutboxOptions {
+  readonly broker: Broker;
+  readonly clock: Clock;
+  readonly host: string;
+  readonly boot: string;
+}
+
+/** What an agent host says of its functions over NATS: targets, reports of what agents saw and did, events. Each kind is numbered from 1 on. */
+export class Outbox {
+  readonly #options: OutboxOptions;
+  #targets = 0;
+  #events = 0;
+
+  constructor(options: OutboxOptions) {
+    this.#options = options;
+  }
+
+  /** What hooks are to give. @returns false where it was not sent */
+  target(agent: Agent, { actions: _, ...wish }: Decision, observation: Observation, epoch: number): boolean {
+    const { broker, host, boot } = this.#options;
+    const peak = agent.memoryPeak(observation.user.memory);
+    const target: Target = {
+      v: 1,
+      function: agent.fn,
+      ...wish,
+      epoch,
+      echo: { host: observation.host, boot: observation.boot, observedAt: observation.observedAt },
+      ...(peak === null ? {} : { peak: { userMemory: observation.user.memory, memory: peak } }),
+      author: { host, boot, sequence: ++this.#targets, manager: agent.manager.name },
+    };
+    return broker.publish(subjects.target(agent.fn), encodeMessage(target));
+  }
+
+  /** The newest target's agent, for people: with the target's number. */
+  report(agent: Agent, { actions, cpu, memory, containers }: Decision): void {
+    const { broker, host, boot } = this.#options;
+    const report = {
+      v: 1,
+      function: agent.fn,
+      host,
+      boot,
+      sequence: this.#targets,
+      manager: agent.manager.name,
+      phase: agent.phase,
+      step: agent.steps,
+      features: agent.features,
+      actions,
+      ...(agent.reward === null ? {} : { reward: agent.reward }),
+      target: { cpu, memory, containers },
+    };
+    broker.publish(subjects.agentReport(agent.fn), encodeMessage(report));
+  }
+
+  /** A phase has changed: an event with its figures. */
+  changed(fn: string, { from, to, reason }: PhaseChange): void {
+    const { broker, clock, host, boot } = this.#options;
+    const event = {
+      v: 1,
+      kind: 'lifecycle',
+      function: fn,
+      host,
+      boot,
+      sequence: ++this.#events,
+      at: clock.wall(),
+      reason: `${from} to ${to}: ${reason}`.slice(0, REASON_MOST),
+    };
+    broker.publish(subjects.event('lifecycle', fn), encodeMessage(event));
+  }
+}
