@@ -129,7 +129,8 @@ export function decodeCheckpoint(where: string, text: string, weights: Uint8Arra
     throw new CheckpointDamagedError(where, `${weights.byteLength} bytes of weights where ${4 * floats} belong`);
   if (digestOf(metadata, model.modelTopology, model.weightsManifest[0].weights, weights) !== digest)
     throw new CheckpointDamagedError(where, 'its digest does not fit its contents');
-  const data = new Float32Array(weights.slice().buffer);
+  // A copy that begins at 0: `slice` of a Buffer, as NATS gives it, is a view into what came with it.
+  const data = new Float32Array(new Uint8Array(weights).buffer);
   if (!data.every(Number.isFinite)) throw new CheckpointDamagedError(where, 'a weight is not finite');
   let at = 0;
   const take = (length: number): Float32Array => {

@@ -127,6 +127,13 @@ test('a checkpoint with any byte changed, cut short, or with its weights gone is
   await t.throwsAsync(loadCheckpoint(path), { ...damaged, message: /weights file is missing/ });
 });
 
+test('a checkpoint is read out of the middle of a Buffer, as it comes over NATS in one piece', (t) => {
+  const packed = packCheckpoint(checkpoint());
+  const message = Buffer.alloc(packed.length + 100, 0xff);
+  message.set(packed, 52);
+  t.deepEqual(unpackCheckpoint('it', message.subarray(52, 52 + packed.length)), checkpoint());
+});
+
 test('A5-05: a weight that is not finite is refused as damaged, before any decision', (t) => {
   const spoilt = checkpoint();
   spoilt.networks.actor!.parameters[7] = Number.NaN;
