@@ -216,7 +216,7 @@ function* rightsFindings(survey: Survey): Generator<Finding> {
     );
 }
 
-/** Kept open per container as long as it lives; those of its samples, up to ten more, are open while there is room. */
+/** Kept open per container as long as it lives; those of its samples, up to six more, are open while there is room. */
 const FILES_PER_CONTAINER = 7;
 const FILES_OWN = 512;
 

@@ -1,4 +1,5 @@
 import { dirname, join } from 'node:path';
+import { Burst } from './burst.js';
 import { ControlFile, UNLIMITED, UNREADABLE, type WriteError } from './control-file.js';
 import type { LimitFiles, MemoryPaths } from './limit-files.js';
 
@@ -10,7 +11,7 @@ export class CgroupV1Files implements LimitFiles {
   readonly #memoryDirectory: string;
   readonly #shares: ControlFile | null;
   readonly #quota: ControlFile | null;
-  readonly #burst: ControlFile | null;
+  readonly #burst: Burst | null;
   readonly #memory: ControlFile | null;
   readonly #memoryAndSwap: ControlFile | null;
 
@@ -23,7 +24,7 @@ export class CgroupV1Files implements LimitFiles {
       memoryDirectory === null ? null : ControlFile.open(join(memoryDirectory, name), 'r+');
     this.#shares = cpu('cpu.shares');
     this.#quota = cpu('cpu.cfs_quota_us');
-    this.#burst = cpu('cpu.cfs_burst_us');
+    this.#burst = cpuDirectory === null ? null : new Burst(join(cpuDirectory, 'cpu.cfs_burst_us'));
     this.#memory = memory('memory.limit_in_bytes');
     this.#memoryAndSwap = memory('memory.memsw.limit_in_bytes');
     const period = cpuDirectory === null ? null : ControlFile.open(join(cpuDirectory, 'cpu.cfs_period_us'), 'r');
@@ -65,9 +66,9 @@ export class CgroupV1Files implements LimitFiles {
   }
 
   writeQuota(quota: number): WriteError | null {
-    // The kernel refuses a quota below the burst (field-notes A2-13).
-    const burst = this.#burst?.number() ?? 0;
-    if (burst > quota) this.#burst?.write(quota);
+    this.#burst?.makeRoom(quota);
+    const failed = this.#quota?.write(quota) ?? null;
+    if (failed !== 'EINVAL' || !this.#burst?.wasInTheWay(quota)) return failed;
     return this.#quota?.write(quota) ?? null;
   }
 

@@ -1,4 +1,5 @@
 import { dirname, join } from 'node:path';
+import { Burst } from './burst.js';
 import { ControlFile, UNLIMITED, UNREADABLE, type WriteError } from './control-file.js';
 import type { LimitFiles, MemoryPaths } from './limit-files.js';
 
@@ -8,7 +9,7 @@ export class CgroupV2Files implements LimitFiles {
   readonly #directory: string;
   readonly #weight: ControlFile | null;
   readonly #max: ControlFile | null;
-  readonly #burst: ControlFile | null;
+  readonly #burst: Burst | null;
   readonly #memory: ControlFile | null;
   readonly #swap: ControlFile | null;
   readonly #low: ControlFile | null;
@@ -21,7 +22,7 @@ export class CgroupV2Files implements LimitFiles {
       wanted ? ControlFile.open(join(directory, name), 'r+') : null;
     this.#weight = open(hasCpu, 'cpu.weight');
     this.#max = open(hasCpu, 'cpu.max');
-    this.#burst = open(hasCpu, 'cpu.max.burst');
+    this.#burst = hasCpu ? new Burst(join(directory, 'cpu.max.burst')) : null;
     this.#memory = open(hasMemory, 'memory.max');
     this.#swap = open(hasMemory, 'memory.swap.max');
     this.#low = open(hasMemory, 'memory.low');
@@ -67,9 +68,9 @@ export class CgroupV2Files implements LimitFiles {
 
   writeQuota(quota: number): WriteError | null {
     const period = this.period;
-    // The kernel refuses a quota below the burst (field-notes A2-13): first the burst, then the quota.
-    const burst = this.#burst?.number() ?? 0;
-    if (burst > quota) this.#burst?.write(quota);
+    this.#burst?.makeRoom(quota);
+    const failed = this.#max?.write(quota, 'max', period) ?? null;
+    if (failed !== 'EINVAL' || !this.#burst?.wasInTheWay(quota)) return failed;
     return this.#max?.write(quota, 'max', period) ?? null;
   }
 

@@ -1,10 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Open for every container as long as it lives: five limits, the CPU counter, the memory peak. */
-const KEPT = 7;
-/** Files of one sample beside those. */
-const SAMPLED = 10;
+/** Files of one sample beside those that are open as long as the container lives. */
+const SAMPLED = 6;
 /** Everything else of the process: sockets, logs, pipes, libraries. */
 const OWN = 512;
 /** So many containers may always be sampled without opening anything. */
@@ -22,7 +20,7 @@ interface Rests {
  */
 export class FileBudget {
   readonly #limit: number;
-  #containers = 0;
+  #kept = 0;
   /** In the order of their last use. */
   readonly #open = new Set<Rests>();
 
@@ -43,20 +41,21 @@ export class FileBudget {
   }
 
   get most(): number {
-    return Math.max(LEAST, Math.floor((this.#limit - OWN - this.#containers * KEPT) / SAMPLED));
+    return Math.max(LEAST, Math.floor((this.#limit - OWN - this.#kept) / SAMPLED));
   }
 
   get inUse(): number {
     return this.#open.size;
   }
 
-  opened(): void {
-    this.#containers++;
+  /** A container with so many files that stay open as long as it lives. */
+  opened(kept: number): void {
+    this.#kept += kept;
     this.#shrink();
   }
 
-  closed(user: Rests): void {
-    this.#containers--;
+  closed(user: Rests, kept: number): void {
+    this.#kept -= kept;
     this.#open.delete(user);
   }
 

@@ -89,10 +89,12 @@ export class CgroupLimitHandle implements LimitHandle {
   setQuota(quota: Millicores): WriteResult {
     if (!this.#files.hasCpu) return 'unsupported';
     if (!Number.isFinite(quota) || quota < 0) return 'refused';
-    const found = this.#files.quota();
-    if (found === UNREADABLE) return 'gone';
     const period = this.#files.period;
     let wanted = this.#quotaMicros(quota, period);
+    // What is another one than before is written whatever is there; twice in each activation that saves a reading.
+    const isNew = wanted !== this.#quotaMicros(this.#expected.quota, period);
+    const found = isNew ? Number.NaN : this.#files.quota();
+    if (found === UNREADABLE) return 'gone';
     let written: 'written' | 'unchanged' = 'unchanged';
     if (found !== wanted) {
       let failed = this.#files.writeQuota(wanted);

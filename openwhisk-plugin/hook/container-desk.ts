@@ -28,7 +28,6 @@ export class ContainerDesk implements ContainerEngineListener {
   readonly #invokers = new Map<string, number>();
   #live = false;
   #ignored = 0;
-  #slice = 0;
   engineAnswers = true;
 
   constructor(
@@ -74,7 +73,6 @@ export class ContainerDesk implements ContainerEngineListener {
       );
       return;
     }
-    container.slice = this.#slice++;
     this.#pipeline.containerAdded(container);
     this.#countInvoker(info, 1);
     if (this.#isNew(info)) this.#boost(container);

@@ -70,7 +70,7 @@ export class Container {
   isProtected: boolean | null = null;
   /** Boosted for its cold start; the weight and quota of that are in force. */
   boosted = false;
-  /** Which of the sampler's slices it belongs to. */
+  /** Which of the registry's slices it belongs to. */
   slice = 0;
   /** Counters at the end of the last sample, for differences. */
   periods = 0;
@@ -112,6 +112,9 @@ export class Container {
   }
 }
 
+/** Containers are looked at in turns, so that many of them never make one long pause. */
+export const SLICES = 4;
+
 /** The CPU counter at an activation's start: of a container that was idle since a moment ago, the last one still holds. */
 export function cpuAtStart(container: Container, now: Millis): number {
   const idle = container.running <= 1 && container.cpuCounter >= 0;
@@ -144,6 +147,8 @@ export class ContainerRegistry {
   readonly #byId = new Map<string, Container>();
   readonly #byAddress = new Map<number, Container>();
   readonly #unmanaged = new Map<string, Unmanaged>();
+  readonly #slices = Array.from({ length: SLICES }, () => new Set<Container>());
+  #added = 0;
 
   constructor(platform: RegistryPlatform, decider: Decider) {
     this.#platform = platform;
@@ -169,6 +174,8 @@ export class ContainerRegistry {
     if (container.since > wall) container.since = wall;
     if (container.paused) container.pausedAt = this.#platform.clock.monotonic();
     this.#byId.set(info.id, container);
+    container.slice = this.#added++ % SLICES;
+    this.#slices[container.slice]!.add(container);
     if (!Number.isNaN(container.address)) {
       const previous = this.#byAddress.get(container.address);
       if (previous === undefined || previous.info.startedAt <= info.startedAt) {
@@ -185,6 +192,7 @@ export class ContainerRegistry {
     const container = this.#byId.get(id);
     if (container === undefined) return undefined;
     this.#byId.delete(id);
+    this.#slices[container.slice]!.delete(container);
     container.ended = true;
     if (this.#byAddress.get(container.address) === container) {
       this.#byAddress.delete(container.address);
@@ -211,6 +219,11 @@ export class ContainerRegistry {
 
   values(): IterableIterator<Container> {
     return this.#byId.values();
+  }
+
+  /** Every {@link SLICES}th container, for what takes them in turns: 0 to SLICES - 1. */
+  inSlice(slice: number): Iterable<Container> {
+    return this.#slices[slice]!;
   }
 
   unmanaged(): readonly Unmanaged[] {

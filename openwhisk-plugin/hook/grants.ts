@@ -48,7 +48,9 @@ export class Grants {
     fn.lastSeen = activation.startedMonotonic;
     const who = this.#author(activation, agent);
     if (run.enforced) {
-      applier.setShares(container, run.shares, who, run.cpu.choice, activation);
+      // As it was left; the watch for drift looks whether it still is.
+      if (run.shares !== container.handle.expected.shares)
+        applier.setShares(container, run.shares, who, run.cpu.choice, activation);
       container.limited = true;
       const result = applier.setQuota(container, run.quota, who, run.cpu.choice, activation);
       if (result !== 'written' && result !== 'unchanged') decider.refused(run, 'cpu', activation.startedMonotonic);

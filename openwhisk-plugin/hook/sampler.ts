@@ -2,7 +2,7 @@ import { type Bytes, type Cancel, type Millis, millis, StepTimes, type Timers } 
 import { type DriftHandle, findDrift, QUOTA_ROUNDING } from '../cgroup/index.js';
 import type { Limits } from '../ports/index.js';
 import type { ContainerDesk } from './container-desk.js';
-import type { Container } from './containers.js';
+import { type Container, SLICES } from './containers.js';
 import type { HookParts } from './hook-parts.js';
 import type { Pipeline } from './pipeline.js';
 
@@ -17,8 +17,6 @@ export interface SamplerSettings {
 export const SAMPLER_STEPS = ['expire', 'headroom', 'sample', 'drift'] as const;
 export type SamplerStep = (typeof SAMPLER_STEPS)[number];
 
-/** Containers are sampled in turns, so that many of them never make one long pause. */
-const SLICES = 4;
 /** How old a reading of an idle container's memory may be: two thousand of them are not to be read every few seconds. */
 const IDLE_MILLIS = 30_000;
 /** How often the host's memory is looked at, for loans. */
@@ -96,10 +94,9 @@ export class Sampler {
       this.#updateHeadroom(now);
       this.steps.ended('headroom');
     }
-    for (const container of containers.values()) {
+    for (const container of containers.inSlice(this.#slice)) {
       if (container.boosted && container.state.boostUntil <= now) this.#pipeline.endBoost(container, 'too_long');
-      if (container.slice % SLICES === this.#slice && (container.running > 0 || container.paused))
-        this.#sample(container, now);
+      if (container.running > 0 || container.paused) this.#sample(container, now);
     }
     this.steps.ended('sample');
     this.#checkDrift();

@@ -10,11 +10,11 @@ function users(count: number, rested: number[]): { rest(): void }[] {
 }
 
 test('whoever was sampled longest ago closes its files when another needs them', (t) => {
-  // 512 of the process's own, 7 for each of 67 containers, 10 for each sampled: (512 + 469 + 10 x 66 - 512 - 469) / 10 = 66.
-  const budget = new FileBudget(512 + 67 * 7 + 10 * 66);
+  // 512 of the process's own, 7 for each of 67 containers, 6 for each sampled: (512 + 469 + 6 x 66 - 512 - 469) / 6 = 66.
+  const budget = new FileBudget(512 + 67 * 7 + 6 * 66);
   const rested: number[] = [];
   const all = users(67, rested);
-  for (const _ of all) budget.opened();
+  for (const _ of all) budget.opened(7);
   t.is(budget.most, 66);
   for (const user of all.slice(0, 66)) budget.use(user);
   t.deepEqual(rested, []);
@@ -25,28 +25,28 @@ test('whoever was sampled longest ago closes its files when another needs them',
   t.is(budget.inUse, 66);
 });
 
-test('each container that starts takes seven descriptors from the samples, and gives them back', (t) => {
-  const budget = new FileBudget(512 + 10 * 100);
+test('each container that starts takes its descriptors from the samples, and gives them back', (t) => {
+  const budget = new FileBudget(512 + 6 * 100);
   t.is(budget.most, 100);
   const [first, ...rest] = users(10, []);
   for (const user of [first!, ...rest]) {
-    budget.opened();
+    budget.opened(7);
     budget.use(user);
   }
-  // 1000 - 70 = 930, 93 samples
-  t.is(budget.most, 93);
-  budget.closed(first!);
+  // 600 - 70 = 530, 88 samples
+  t.is(budget.most, 88);
+  budget.closed(first!, 7);
   t.is(budget.inUse, 9);
-  // 1000 - 63 = 937
-  t.is(budget.most, 93);
+  // 600 - 63 = 537
+  t.is(budget.most, 89);
   t.true(new FileBudget(100).most > 0, 'even where there are far too few');
 });
 
 test('the limit is read from the process, and a root without /proc has a usual one', (t) => {
   const root = mkdtempSync(join(tmpdir(), 'glcg-budget-'));
   t.teardown(() => rmSync(root, { recursive: true }));
-  // (65536 - 512) / 10 = 6502
-  t.is(FileBudget.ofProcess(root).most, 6502);
+  // (65536 - 512) / 6 = 10837
+  t.is(FileBudget.ofProcess(root).most, 10_837);
   mkdirSync(join(root, 'proc/self'), { recursive: true });
   writeFileSync(
     join(root, 'proc/self/limits'),
@@ -54,5 +54,6 @@ test('the limit is read from the process, and a root without /proc has a usual o
       'Max processes             96365                96365                processes \n' +
       'Max open files            20512                20512                files     \n',
   );
-  t.is(FileBudget.ofProcess(root).most, 2000);
+  // (20512 - 512) / 6
+  t.is(FileBudget.ofProcess(root).most, 3333);
 });

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import test from 'ava';
-import { ManualTime } from '../../../config/index.js';
+import { ManualTime, millis } from '../../../config/index.js';
 import { CgroupUsageMonitor, emptySample } from '../../../openwhisk-plugin/index.js';
 import { FixtureTree, ID, container as info, v1Mount, v2Tree } from './fixture-tree.js';
 
@@ -8,7 +8,8 @@ const MIB = 1024 * 1024;
 
 function v2(files: Record<string, string> = {}) {
   const built = v2Tree(files);
-  const monitor = new CgroupUsageMonitor({ root: built.tree.root, clock: new ManualTime() });
+  const time = new ManualTime();
+  const monitor = new CgroupUsageMonitor({ root: built.tree.root, clock: time });
   const probe = monitor.open(built.container);
   const sample = emptySample();
   t0(probe.sample(sample));
@@ -17,7 +18,7 @@ function v2(files: Record<string, string> = {}) {
     monitor.close();
     built.tree.remove();
   };
-  return { ...built, monitor, probe, sample, close };
+  return { ...built, time, monitor, probe, sample, close };
 }
 
 const t0 = (fine: boolean): void => {
@@ -61,18 +62,36 @@ test('A2-15: without a peak that can be reset the peak is unknown', (t) => {
   close();
 });
 
-test('A1-11: a frozen cgroup is paused, whatever the engine says', (t) => {
-  const { sample, put, probe, close } = v2();
+test('A1-11: a frozen cgroup is paused, whatever the engine says, within half a second; what uses CPU is not', (t) => {
+  const { sample, put, probe, time, close } = v2();
   t.false(sample.frozen);
   put('cgroup.freeze', '1\n');
+  time.advance(millis(499));
+  probe.sample(sample);
+  t.false(sample.frozen);
+  time.advance(millis(1));
   probe.sample(sample);
   t.true(sample.frozen);
+  put('cgroup.freeze', '0\n');
+  probe.sample(sample);
+  t.false(sample.frozen, 'that it goes on is seen at once');
+  put('cgroup.freeze', '1\n');
+  put('cpu.stat', 'usage_usec 2500\nnr_periods 0\nnr_throttled 0\n');
+  time.advance(millis(500));
+  probe.sample(sample);
+  t.false(sample.frozen);
   close();
 });
 
 test('waiting for a CPU is the pressure on v2', (t) => {
-  const { sample, close } = v2();
+  const { sample, put, probe, time, close } = v2();
   t.is(sample.waiting, 321);
+  put('cpu.pressure', 'some avg10=0.00 avg60=0.00 avg300=0.00 total=400\n');
+  probe.sample(sample);
+  t.is(sample.waiting, 321, 'it adds up: read twice a second');
+  time.advance(millis(500));
+  probe.sample(sample);
+  t.is(sample.waiting, 400);
   close();
 });
 
@@ -180,4 +199,71 @@ test('a container that was not sampled for long gives its descriptors back, and 
   t.true(descriptors() <= before, 'none is left');
   monitor.close();
   close();
+});
+
+test('statistics of memory are read where the use has changed or a second has gone by; in between the page cache counts as it was', (t) => {
+  const time = new ManualTime();
+  const { tree, container, put } = v2Tree({
+    'memory.current': `${100 * MIB}\n`,
+    'memory.stat': `anon 0\ninactive_file ${20 * MIB}\n`,
+  });
+  t.teardown(() => tree.remove());
+  const probe = new CgroupUsageMonitor({ root: tree.root, clock: time }).open(container);
+  t.teardown(() => probe.close());
+  const sample = emptySample();
+  const workingSet = (): number => {
+    t0(probe.sample(sample));
+    return sample.workingSet / MIB;
+  };
+  t.is(workingSet(), 80);
+  put('memory.stat', `anon 0\ninactive_file ${30 * MIB}\n`);
+  put('memory.current', `${100 * MIB + 4096}\n`);
+  // A page more: 100 - 20, and the page.
+  t.is(workingSet(), 80 + 4096 / MIB);
+  put('memory.current', `${101 * MIB}\n`);
+  t.is(workingSet(), 71, 'a MiB more is looked at: 101 - 30');
+  put('memory.stat', `anon 0\ninactive_file ${50 * MIB}\n`);
+  time.advance(millis(999));
+  t.is(workingSet(), 71);
+  time.advance(millis(1));
+  t.is(workingSet(), 51, 'after a second: 101 - 50');
+});
+
+test('v1: far below its limit a container is not asked how often it met it; what it met stays met, and near the limit it is asked again', (t) => {
+  const time = new ManualTime();
+  const tree = new FixtureTree().proc(`1:memory:/docker/${ID}`, [v1Mount('memory')]);
+  t.teardown(() => tree.remove());
+  const put = (name: string, value: number): void =>
+    void tree.write(`sys/fs/cgroup/memory/docker/${ID}/${name}`, `${value}\n`);
+  put('memory.usage_in_bytes', 50 * MIB);
+  put('memory.stat', 0);
+  put('memory.failcnt', 3);
+  put('memory.memsw.failcnt', 4);
+  put('memory.limit_in_bytes', 100 * MIB);
+  put('memory.max_usage_in_bytes', 50 * MIB);
+  const probe = new CgroupUsageMonitor({ root: tree.root, clock: time }).open(info());
+  t.teardown(() => probe.close());
+  const sample = emptySample();
+  const hits = (): number => {
+    probe.sample(sample);
+    return sample.limitHits;
+  };
+  t.is(hits(), 7, 'the first sample asks');
+  put('memory.failcnt', 4);
+  t.is(hits(), 7);
+  // Lowered, so that the peak is near: 50 of 55.
+  put('memory.limit_in_bytes', 55 * MIB);
+  time.advance(millis(500));
+  t.is(hits(), 8);
+  put('memory.limit_in_bytes', 100 * MIB);
+  put('memory.failcnt', 5);
+  time.advance(millis(500));
+  t.is(hits(), 8);
+  put('memory.max_usage_in_bytes', 95 * MIB);
+  t.is(hits(), 9, 'a peak near the limit is noticed at once');
+  put('memory.max_usage_in_bytes', 50 * MIB);
+  put('memory.failcnt', 6);
+  t.is(hits(), 9);
+  time.advance(millis(30_000));
+  t.is(hits(), 10, 'now and then it is asked all the same');
 });
