@@ -29,7 +29,12 @@ export interface LoadResult {
   readonly failed: number;
   /** Starts for which no container was idle. */
   readonly skipped: number;
+  /** Not answered in time because this process itself was held up meanwhile (stopped, or without a core): says nothing of anybody else. */
+  readonly heldUp: number;
 }
+
+/** So much later than due, ms, and a process was held up. */
+const HELD_UP = 2000;
 
 /**
  * Thousands of containers as the hook sees them, without one real container: cgroups of the kernel with a sleeping process each, the
@@ -90,8 +95,16 @@ export class Farm {
   async load(perSecond: number, runMillis: () => number, signal: AbortSignal): Promise<LoadResult> {
     const begun = performance.now();
     const open = new Set<Promise<void>>();
-    let [failed, skipped, due] = [0, 0, 0];
+    let [failed, skipped, heldUp, due] = [0, 0, 0, 0];
+    let [turnAt, heldUpAt] = [begun, Number.NEGATIVE_INFINITY];
     while (!signal.aborted) {
+      const now = performance.now();
+      if (now - turnAt > HELD_UP) {
+        heldUpAt = now;
+        // What was due meanwhile would come all at once.
+        due = Math.max(due, Math.floor(((now - begun) / 1000) * perSecond));
+      }
+      turnAt = now;
       for (const until = ((performance.now() - begun) / 1000) * perSecond; due < until; due++) {
         const container = this.#idle();
         if (container === null) {
@@ -99,8 +112,9 @@ export class Farm {
           continue;
         }
         this.sent++;
-        const work = this.#call(container, Math.round(runMillis())).then(({ ok }) => {
-          if (!ok) failed++;
+        const work = this.#call(container, Math.round(runMillis())).then(({ ok, startedMicros }) => {
+          if (!ok && (startedMicros < heldUpAt * 1000 || performance.now() - turnAt > HELD_UP)) heldUp++;
+          else if (!ok) failed++;
           open.delete(work);
         });
         open.add(work);
@@ -108,7 +122,7 @@ export class Farm {
       await new Promise((resolve) => setTimeout(resolve, 2));
     }
     await Promise.all(open);
-    return { sent: this.sent, failed, skipped };
+    return { sent: this.sent, failed, skipped, heldUp };
   }
 
   async stop(): Promise<void> {

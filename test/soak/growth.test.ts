@@ -16,6 +16,13 @@ test('what rises in every quarter by more than its slack grows, and what has fou
   t.false(growthOf(series([1, 1, 1, 20, 20, 20, 10, 10, 10, 30, 30, 30])).grows);
 });
 
+test('what fills up to its bound does not grow; beyond it, it does', (t) => {
+  const values = [1, 1, 1, 10, 10, 10, 20, 20, 20, 30, 30, 30];
+  t.false(growthOf({ ...series(values), bound: 30 }).grows);
+  t.true(growthOf({ ...series(values), bound: 29 }).grows);
+  t.false(growthOf({ ...series([10, 20]), bound: 20 }).grows);
+});
+
 test('few looks are judged by their slack alone: the last against the first', (t) => {
   t.false(growthOf(series([10, 11, 12])).grows);
   t.true(growthOf(series([10, 11, 12.1])).grows);

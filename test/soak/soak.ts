@@ -31,6 +31,7 @@ export interface SoakResult {
   readonly restarted: readonly string[];
   readonly sent: number;
   readonly failed: number;
+  readonly heldUp: number;
   readonly looks: number;
 }
 
@@ -77,8 +78,8 @@ export async function soak({ minutes, seed, manager, log }: SoakOptions): Promis
       if (++looks % 15 === 0) log(`${looks} looks, ${farm.sent} activations`);
     }
     over.abort();
-    const { sent, failed } = await load;
-    return { growth: watch.series.map(growthOf), restarted: watch.restarted, sent, failed, looks };
+    const { sent, failed, heldUp } = await load;
+    return { growth: watch.series.map(growthOf), restarted: watch.restarted, sent, failed, heldUp, looks };
   } finally {
     over.abort();
     for (const cancel of cancels) cancel();
@@ -97,7 +98,7 @@ function settings(farm: Farm, port: number, manager: string): Record<string, unk
     // Smaller than the functions that come in a day, so that what is forgotten is forgotten everywhere.
     decision: { maxFunctions: 100, targetStaleMs: 5000, peakHalfLifeS: 60 },
     // A function lives for a minute or so here; of one that is gone nothing is kept.
-    agents: { manager, intervalMs: 1000, resident: 40, registry: { forgetAfterS: 120 } },
+    agents: { manager, intervalMs: 1000, resident: 40, registry: { forgetAfterS: 120 }, trajectoriesMiB: 1 },
     aggregator: { intervalMs: 1000 },
     dashboard: { listen: `127.0.0.1:${port}` },
     metrics: { hook: null, agents: null, aggregator: null },

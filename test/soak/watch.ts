@@ -57,10 +57,10 @@ export class Watch {
     await this.#connection?.close();
   }
 
-  #add(name: string, unit: string, slack: number, value: number): void {
+  #add(name: string, unit: string, slack: number, value: number, bound?: number): void {
     let series = this.#series.get(name);
     if (series === undefined) {
-      series = { name, unit, slack, values: [] };
+      series = { name, unit, slack, bound, values: [] };
       this.#series.set(name, series);
     }
     series.values.push(value);
@@ -100,8 +100,9 @@ export class Watch {
       streams++;
       consumers += state.consumer_count;
       const name = config.name.replace(/^(KV|OBJ)_/, '');
-      this.#add(`${name} messages`, '', 60, state.messages);
-      this.#add(`${name} size`, 'KiB', 512, state.bytes / 1024);
+      const bound = config.max_bytes > 0 ? config.max_bytes / 1024 : undefined;
+      if (bound === undefined) this.#add(`${name} messages`, '', 60, state.messages);
+      this.#add(`${name} size`, 'KiB', 512, state.bytes / 1024, bound);
     }
     this.#add('streams', '', 0, streams);
     this.#add('consumers', '', 2, consumers);
