@@ -30,6 +30,7 @@ import { Agent } from './agent.js';
 import { AgentDesk } from './agent-desk.js';
 import { type LimitSearch, TunerDesk, type TunerSettings } from './concurrency/index.js';
 import { MeanFieldView } from './mean-field-view.js';
+import { ObservationDesk } from './observation-desk.js';
 import { Outbox } from './outbox.js';
 import { Registry, type RegistryCounts, type RegistrySettings } from './registry/index.js';
 import type { Decision, ResourceManager } from './resource-manager.js';
@@ -86,6 +87,10 @@ export interface RunningAgentHost {
   /** Of agents that learn, since the start. */
   readonly rewards: FixedHistogram;
   readonly registry: Readonly<RegistryCounts>;
+  /** Observations that were not decided, as a newer one of their function had come while this host was held up. */
+  readonly superseded: number;
+  /** How much later than usual the newest observation came, ms. */
+  readonly behind: number;
   readonly steps: StepTimes<(typeof LOOP_STEPS)[number]>;
   stop(): Promise<void>;
 }
@@ -189,7 +194,8 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
       host,
       boot,
       shards: shards.owned,
-      counts: { ...counts },
+      counts: { ...counts, superseded: arrivals.superseded },
+      behind: arrivals.behind as Millis,
       observations: inbox.counts,
       meanField: meanField.counts,
       handOver: { ...handOver.counts },
@@ -217,9 +223,8 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
     if (random.next() < reportShare) outbox.report(agent, wish);
   };
 
-  const observe = (message: BrokerMessage): void => {
+  const receive = (message: BrokerMessage): void => {
     const now = clock.monotonic();
-    steps.begin();
     const observation = inbox.take(message.data, now);
     if (!observation) return;
     const fn = observation.function;
@@ -228,6 +233,12 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
       return;
     }
     counts.observations++;
+    arrivals.take(observation, now);
+  };
+
+  const observe = (observation: Observation, now: Millis): void => {
+    steps.begin();
+    const fn = observation.function;
     const epoch = shards.epochOf(fn);
     if (epoch === null) {
       counts.elsewhere++;
@@ -271,8 +282,9 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
     steps.ended('publish');
   };
 
+  const arrivals = new ObservationDesk({ timers, decide: observe, now: () => clock.monotonic() });
   const subscriptions = [
-    broker.subscribe(wildcards.observations, observe),
+    broker.subscribe(wildcards.observations, receive),
     broker.subscribe(subjects.meanField, (message) => {
       meanField.take(message.data, clock.monotonic());
     }),
@@ -300,6 +312,12 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
     counts,
     rewards,
     registry: registry.counts,
+    get superseded() {
+      return arrivals.superseded;
+    },
+    get behind() {
+      return arrivals.behind;
+    },
     steps,
     get agents() {
       return agents.size;
@@ -318,6 +336,7 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
       cancelStatus();
       owners.stop();
       registry.stop();
+      arrivals.stop();
       service.stop();
       for (const subscription of subscriptions) subscription.unsubscribe();
       await shards.stop();

@@ -1,5 +1,6 @@
 import {
   type Broker,
+  DroppingQueue,
   encodeMessage,
   type MessageStream,
   streams,
@@ -9,10 +10,10 @@ import {
 import { type Cancel, type Millis, messageOf, type Timers } from '../config/index.js';
 import type { TrajectoryStep } from './simppo/index.js';
 
-/** Most that the stream keeps: some 200,000 steps. The oldest go first. */
-const STREAM_BYTES = 128 * 1024 * 1024;
-/** Steps that wait, and appends on their way; what comes on top while the store is slow is not written. */
+/** Appends on their way. */
 const OPEN_MAX = 256;
+/** Steps that wait for these, or for NATS; of more the oldest are dropped. A few hundred bytes each. */
+const WAITING_MAX = 2048;
 /** Steps are gathered for so long: one write to the socket for all of them, which is most of what a step costs. */
 const GATHER_MS = 250 as Millis;
 /** Significant digits of features, log-probabilities and rewards: what a network could tell apart. */
@@ -26,14 +27,16 @@ export interface TrajectoryAuthor {
 }
 
 /**
- * Writes what agents saw, did and got into the stream `gleaner_trajectories`. Never waited for: while NATS is away or slow steps are dropped and counted.
+ * Writes what agents saw, did and got into the stream `gleaner_trajectories`. Never waited for: while NATS is away or slow the newest steps wait, and older ones are
+ * dropped and counted.
  */
 export class TrajectoryWriter {
   readonly #broker: Broker;
   readonly #stream: MessageStream;
   readonly #author: TrajectoryAuthor;
   readonly #timers: Timers;
-  #waiting: TrajectoryStep[] = [];
+  readonly #waiting = new DroppingQueue<TrajectoryStep>(WAITING_MAX);
+  #gathering = false;
   #cancel: Cancel = () => {};
   #open = 0;
   #sequence = 0;
@@ -41,28 +44,30 @@ export class TrajectoryWriter {
   /** Of the newest failure. */
   lastError = '';
 
-  constructor(broker: Broker, author: TrajectoryAuthor, timers: Timers) {
+  /** `maxBytes`: most that the stream keeps where it is made now, some 650 bytes a step; the oldest go first. */
+  constructor(broker: Broker, author: TrajectoryAuthor, timers: Timers, maxBytes = 128 * 1024 * 1024) {
     this.#broker = broker;
     this.#timers = timers;
     this.#author = author;
-    this.#stream = broker.stream(streams.trajectories, { subjects: [wildcards.trajectories], maxBytes: STREAM_BYTES });
+    this.#stream = broker.stream(streams.trajectories, { subjects: [wildcards.trajectories], maxBytes });
   }
 
   write(step: TrajectoryStep): void {
-    if (!this.#broker.connected || this.#open + this.#waiting.length >= OPEN_MAX) {
-      this.counts.dropped++;
-      return;
-    }
-    if (this.#waiting.push(step) === 1) this.#cancel = this.#timers.after(GATHER_MS, () => this.flush());
+    this.counts.dropped += this.#waiting.push(step);
+    if (this.#gathering) return;
+    this.#gathering = true;
+    this.#cancel = this.#timers.after(GATHER_MS, () => this.flush());
   }
 
-  /** What waits goes out now. */
+  /** What waits goes out now; what NATS does not take yet waits on. */
   flush(): void {
     this.#cancel();
-    const steps = this.#waiting;
-    this.#waiting = [];
-    if (this.#broker.connected) for (const step of steps) this.#append(step);
-    else this.counts.dropped += steps.length;
+    this.#gathering = false;
+    while (this.#broker.connected && this.#open < OPEN_MAX) {
+      const step = this.#waiting.shift();
+      if (step === undefined) return;
+      this.#append(step);
+    }
   }
 
   #append(step: TrajectoryStep): void {
@@ -83,16 +88,21 @@ export class TrajectoryWriter {
       span: short(span),
     });
     this.#open++;
-    this.#stream.append(trajectorySubject(fn), message).then(
-      () => {
+    this.#stream
+      .append(trajectorySubject(fn), message)
+      .then(
+        () => {
+          this.counts.written++;
+        },
+        (error: unknown) => {
+          this.counts.failures++;
+          this.lastError = messageOf(error).slice(0, 300);
+        },
+      )
+      .finally(() => {
         this.#open--;
-        this.counts.written++;
-      },
-      (error: unknown) => {
-        this.#open--;
-        this.counts.failures++;
-        this.lastError = messageOf(error).slice(0, 300);
-      },
-    );
+        // Room for those that waited for it; new ones are being gathered.
+        if (!this.#gathering) this.flush();
+      });
   }
 }

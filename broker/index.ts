@@ -1,5 +1,6 @@
 export * from './boot-id.js';
 export * from './contracts/index.js';
+export { DroppingQueue } from './dropping-queue.js';
 export * from './errors.js';
 export * from './event-kind.js';
 export * from './function-token.js';

@@ -11,6 +11,8 @@ export interface BrokerMessage {
 export interface PublishOptions {
   readonly reply?: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Somebody waits for it: it goes before what waits for the server. */
+  readonly urgent?: boolean;
 }
 
 export interface Subscription {
@@ -22,8 +24,10 @@ export interface BrokerCounters {
   published: number;
   /** Not sent, because nobody was connected: an old figure is worth nothing later (field-notes A4-11). */
   droppedDisconnected: number;
-  /** Not sent, because the server did not take what was sent before. */
+  /** The oldest of what waited, because the server took what was sent before more slowly than more came. */
   droppedBacklog: number;
+  /** The same, while the server had confirmed nothing at all for seconds: it, or the way to it, is dead and not slow. */
+  droppedStalled: number;
   droppedTooLarge: number;
   received: number;
   /** A handler threw; the others went on. */
@@ -116,7 +120,10 @@ export interface Broker {
   readonly kind: 'nats' | 'memory';
   readonly connected: boolean;
   readonly counters: Readonly<BrokerCounters>;
-  /** Fire and forget. False: dropped and counted. Throws only `GLN_BROKER_SUBJECT`. */
+  /**
+   * Fire and forget. False: dropped and counted. What the server does not take at once waits in a bounded queue, whose oldest go when it is full;
+   * a lost connection empties it. Throws only `GLN_BROKER_SUBJECT`.
+   */
   publish(subject: string, data: Uint8Array, options?: PublishOptions): boolean;
   /**
    * Calls back for each message, one at a time; survives reconnects. Of the members of a queue group one gets each message.
@@ -141,6 +148,7 @@ export const newCounters = (): BrokerCounters => ({
   published: 0,
   droppedDisconnected: 0,
   droppedBacklog: 0,
+  droppedStalled: 0,
   droppedTooLarge: 0,
   received: 0,
   handlerErrors: 0,

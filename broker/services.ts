@@ -110,7 +110,7 @@ export function serve(broker: Broker, definition: ServiceDefinition, clock: Cloc
     for (const subject of [`$SRV.${verb}`, `$SRV.${verb}.${name}`, `$SRV.${verb}.${name}.${id}`]) {
       subscriptions.push(
         broker.subscribe(subject, (message) => {
-          if (message.reply !== undefined) broker.publish(message.reply, json(answer()));
+          if (message.reply !== undefined) broker.publish(message.reply, json(answer()), { urgent: true });
         }),
       );
     }
@@ -178,7 +178,7 @@ async function answerOne(
   figures.num_requests++;
   figures.processing_time += Math.round((clock.monotonic() - begun) * 1e6);
   figures.average_processing_time = Math.round(figures.processing_time / figures.num_requests);
-  broker.publish(message.reply, data, headers ? { headers } : undefined);
+  broker.publish(message.reply, data, headers ? { headers, urgent: true } : { urgent: true });
 }
 
 /** Throws {@link ServiceError} where the answer is an error. */

@@ -60,6 +60,11 @@ const hostState = {
   paused: z.boolean(),
   shards: count.describe('Leases held here.'),
   counts: z.record(z.string(), count),
+  behind: finite
+    .default(0)
+    .describe(
+      'How much later than usual the newest observation came, ms: above a second this host is slow, and decides the newest alone.',
+    ),
   observations: z.unknown().describe('Taken and refused, by kind.'),
   meanField: z.unknown().describe('Taken and refused, by kind.'),
   handOver: z.record(z.string(), count).describe('Agents that came back from rest or could not; shards put by.'),

@@ -8,7 +8,16 @@ import {
   headers as newHeaders,
   RequestStrategy,
 } from 'nats';
-import { type Cancel, type GleanerError, type Millis, systemTimers, type Timers } from '../../config/index.js';
+import {
+  type Cancel,
+  type Clock,
+  type GleanerError,
+  type Millis,
+  systemClock,
+  systemTimers,
+  type Timers,
+} from '../../config/index.js';
+import { DroppingQueue } from '../dropping-queue.js';
 import {
   BrokerClosedError,
   BrokerDisconnectedError,
@@ -48,11 +57,18 @@ export interface NatsOptions {
   /** First token of the subjects on which answers come; default `_INBOX`. */
   readonly inboxPrefix?: string;
   readonly tls?: { readonly caFile?: string; readonly certFile?: string; readonly keyFile?: string };
-  /** What may be on its way to the server before telemetry is dropped, bytes. */
+  /** What may be on its way to the server, and wait for it, before the oldest telemetry is dropped, bytes. */
   readonly backlogBytes?: number;
   /** Bound of operations on stores, ms. */
   readonly storeTimeout?: Millis;
   readonly timers?: Timers;
+  readonly clock?: Clock;
+}
+
+interface Waiting {
+  readonly subject: string;
+  readonly data: Uint8Array;
+  readonly options: PublishOptions | undefined;
 }
 
 interface Held {
@@ -65,6 +81,10 @@ interface Held {
 /** Confirm what was sent whenever this much is unconfirmed: keeps the backlog's figure honest at little cost. */
 const CONFIRM_BYTES = 64 * 1024;
 const MESSAGE_OVERHEAD = 64;
+/** Share of the backlog that may be handed to the socket unconfirmed: what is there cannot be taken back for something newer. */
+const WINDOW = 1 / 8;
+/** A server that has confirmed nothing for so long is not slow. */
+const STALLED_MILLIS = 5000;
 
 /** Throws `GLN_BROKER_CREDENTIALS` for files that cannot be right; whether the server likes them it says later. */
 export function natsConnectionOptions(options: NatsOptions): ConnectionOptions {
@@ -108,7 +128,9 @@ export class NatsBroker implements Broker {
   readonly counters = newCounters();
   readonly #link: NatsLink;
   readonly #timers: Timers;
-  readonly #backlogLimit: number;
+  readonly #clock: Clock;
+  readonly #window: number;
+  readonly #waiting: DroppingQueue<Waiting>;
   readonly #storeTimeout: Millis;
   readonly #held = new Set<Held>();
   readonly #values = new Map<string, NatsKeyValue>();
@@ -116,15 +138,23 @@ export class NatsBroker implements Broker {
   readonly #connection = (): NatsConnection | null => this.#link.connection;
   #unconfirmed = 0;
   #confirming = false;
+  #confirmingSince = 0;
   #closed = false;
 
   constructor(options: NatsOptions) {
     this.#timers = options.timers ?? systemTimers;
-    this.#backlogLimit = options.backlogBytes ?? 8 * 1024 * 1024;
+    this.#clock = options.clock ?? systemClock;
+    const backlog = options.backlogBytes ?? 8 * 1024 * 1024;
+    this.#window = backlog * WINDOW;
+    this.#waiting = new DroppingQueue(backlog - this.#window);
     this.#storeTimeout = options.storeTimeout ?? (5000 as Millis);
     this.#link = new NatsLink(natsConnectionOptions(options), this.#timers, {
       up: (connection, fresh) => this.#up(connection, fresh),
-      down: () => this.#tell({ kind: 'disconnected' }),
+      down: () => {
+        // Old figures are worth nothing later.
+        this.counters.droppedDisconnected += this.#waiting.clear();
+        this.#tell({ kind: 'disconnected' });
+      },
       error: (error) => this.#tell({ kind: 'error', error }),
     });
     this.#link.start();
@@ -146,33 +176,58 @@ export class NatsBroker implements Broker {
       this.counters.droppedTooLarge++;
       return false;
     }
-    if (this.#unconfirmed + size > this.#backlogLimit) {
-      this.counters.droppedBacklog++;
-      this.#confirm(connection);
-      return false;
-    }
+    const waits = this.#waiting.length > 0 || !this.#hasRoom(size);
+    if (!waits || options?.urgent === true) return this.#send(connection, { subject, data, options }, size);
+    const dropped = this.#waiting.push({ subject, data, options }, size);
+    if (this.#isStalled) this.counters.droppedStalled += dropped;
+    else this.counters.droppedBacklog += dropped;
+    this.#confirm(connection);
+    return true;
+  }
+
+  /** One larger than the whole window goes alone. */
+  #hasRoom(size: number): boolean {
+    return this.#unconfirmed === 0 || this.#unconfirmed + size <= this.#window;
+  }
+
+  get #isStalled(): boolean {
+    return this.#confirming && this.#clock.monotonic() - this.#confirmingSince >= STALLED_MILLIS;
+  }
+
+  #send(connection: NatsConnection, { subject, data, options }: Waiting, size: number): boolean {
     try {
       connection.publish(subject, data, options ? publishOptions(options) : undefined);
     } catch {
-      // Closed or draining since the check above.
+      // Closed or draining since it was looked at.
       this.counters.droppedDisconnected++;
       return false;
     }
     this.counters.published++;
     this.#unconfirmed += size;
-    if (this.#unconfirmed > CONFIRM_BYTES) this.#confirm(connection);
+    if (this.#unconfirmed > Math.min(CONFIRM_BYTES, this.#window / 2)) this.#confirm(connection);
     return true;
   }
 
   #confirm(connection: NatsConnection): void {
     if (this.#confirming) return;
     this.#confirming = true;
+    this.#confirmingSince = this.#clock.monotonic();
     const covered = this.#unconfirmed;
     const done = (): void => {
       this.#confirming = false;
       this.#unconfirmed = Math.max(0, this.#unconfirmed - covered);
+      this.#sendWaiting();
     };
     connection.flush().then(done, done);
+  }
+
+  #sendWaiting(): void {
+    const connection = this.#link.connection;
+    for (let size = this.#waiting.nextSize; connection && size !== undefined && this.#hasRoom(size); ) {
+      this.#send(connection, this.#waiting.shift() as Waiting, size);
+      size = this.#waiting.nextSize;
+    }
+    if (connection && this.#waiting.length > 0) this.#confirm(connection);
   }
 
   subscribe(subject: string, handler: (message: BrokerMessage) => void, queue?: string): Subscription {
@@ -276,7 +331,9 @@ export class NatsBroker implements Broker {
     const connection = this.#link.connection;
     if (!connection) throw new BrokerDisconnectedError('flush');
     try {
-      await connection.flush();
+      // What still waits is handed on as the server confirms.
+      do await connection.flush();
+      while (this.#waiting.length > 0);
     } catch (error) {
       throw connectionError('flush', error);
     }

@@ -14,6 +14,7 @@ export function updateNats(set: MetricSet, broker: Broker | null): void {
     received: counters.received,
     dropped_disconnected: counters.droppedDisconnected,
     dropped_backlog: counters.droppedBacklog,
+    dropped_stalled: counters.droppedStalled,
     dropped_too_large: counters.droppedTooLarge,
     handler_error: counters.handlerErrors,
   };
@@ -34,12 +35,14 @@ export function updateAgents(
   set.set('gleaner_agents_paused', host.paused ? 1 : 0);
   set.set('gleaner_agents_shards', host.ownedShards);
   const results = {
-    taken: counts.observations - counts.elsewhere,
+    taken: counts.observations - counts.elsewhere - host.superseded,
+    superseded: host.superseded,
     elsewhere: counts.elsewhere,
     wrong_subject: counts.wrongSubject,
   };
   for (const [result, count] of Object.entries(results))
     set.grow('gleaner_agents_observations_total', count, { result });
+  set.set('gleaner_agents_behind_seconds', host.behind / 1000);
   set.grow('gleaner_agents_targets_total', counts.targets);
   set.grow('gleaner_agents_failed_decisions_total', counts.failedDecisions);
   set.set('gleaner_registry_functions', host.registry.functions, { kept: 'registered' });

@@ -51,7 +51,7 @@ export const METRICS = {
   gleaner_nats_messages_total: counter(
     METRIC_PARTS,
     ['result'],
-    'Messages by what became of them: published, received, dropped_disconnected, dropped_backlog, dropped_too_large, handler_error.',
+    'Messages by what became of them: published, received, dropped_disconnected, dropped_backlog (the server was slower than we), dropped_stalled (it had confirmed nothing for 5 s: dead), dropped_too_large, handler_error.',
   ),
 
   gleaner_mode: gauge(
@@ -160,7 +160,12 @@ export const METRICS = {
   gleaner_agents_observations_total: counter(
     agents,
     ['result'],
-    'Observations: taken, elsewhere (another host decides), wrong_subject.',
+    'Observations: taken, superseded (a newer one had come while this host was held up), elsewhere (another host decides), wrong_subject.',
+  ),
+  gleaner_agents_behind_seconds: gauge(
+    agents,
+    none,
+    'How much later than usual the newest observation came: an agent host that is slow. One that is dead gives no figure, and another has its shards.',
   ),
   gleaner_agents_targets_total: counter(agents, none, 'Targets published.'),
   gleaner_agents_failed_decisions_total: counter(

@@ -73,7 +73,7 @@ export async function runAgentsPart({
   const trainer = new ThreadTrainer(logger);
   const seed = Date.now() % 4_294_967_296;
   const trajectories = config.agents.trajectories
-    ? new TrajectoryWriter(broker, { host: hostName, boot }, timers)
+    ? new TrajectoryWriter(broker, { host: hostName, boot }, timers, config.agents.trajectoriesMiB * 2 ** 20)
     : null;
   const learning = {
     trainer,

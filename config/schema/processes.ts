@@ -25,10 +25,12 @@ export const agentsSchema = section('The agent host: one resource manager per fu
   hostName: key(hostNameText(), null, 'Name of this agent host in messages; null: the host name.'),
   intervalMs: key(z.int().min(100).max(600_000), 10_000, 'Length of a mean-field step on this side.', { unit: 'ms' }),
   resident: key(z.int().min(1).max(10_000_000), 1000, 'Agents kept in memory; the others rest as checkpoints.'),
-  trajectories: key(
-    z.boolean(),
-    true,
-    'Record the steps of agents that learn in stream `gleaner_trajectories`, 128 MiB at most.',
+  trajectories: key(z.boolean(), true, 'Record the steps of agents that learn in stream `gleaner_trajectories`.'),
+  trajectoriesMiB: key(
+    z.int().min(1).max(1_000_000),
+    128,
+    'Most that this stream keeps, the oldest steps go first; as it is when the stream is made (later: `nats stream edit --max-bytes`).',
+    { unit: 'MiB' },
   ),
   registry: section(
     'What is kept of functions in NATS: entries of `gleaner_functions`, weights and tables of their own.',

@@ -6,10 +6,15 @@ import type { Collector } from './collector.js';
 /** What a page that reads slowly may be behind, bytes; it misses ticks beyond, and gets everything anew then. */
 const BACKLOG_MOST = 4 * 1024 * 1024;
 export const WATCHERS_MOST = 32;
+/** One that has taken nothing of what waits for it for so long is dead, and not slow: its browser is gone, or asleep, and asks anew when it is back. */
+const DEAD_MILLIS = 120_000;
 
 interface Watcher {
   readonly response: ServerResponse;
   behind: boolean;
+  /** What its connection had taken at the last tick, bytes, and since when it has taken nothing of what waits. */
+  taken: number;
+  stuckSince: number;
 }
 
 /** Server-sent events: a snapshot to each page that connects, then what has changed, once a second. */
@@ -20,6 +25,8 @@ export class Stream {
   readonly #watchers = new Set<Watcher>();
   /** Newest row of each function as text: what is the same is not sent again. */
   readonly #rows = new Map<string, string>();
+  /** Ticks that slow pages have missed, and pages that were dead, since the start. */
+  readonly counts = { missedTicks: 0, dead: 0 };
   #eventId = 0;
   #overviewAt = 0;
   #fieldAt = 0;
@@ -37,7 +44,7 @@ export class Stream {
   }
 
   add(response: ServerResponse): void {
-    const watcher: Watcher = { response, behind: false };
+    const watcher: Watcher = { response, behind: false, taken: 0, stuckSince: this.#clock.monotonic() };
     this.#watchers.add(watcher);
     this.#collector.watchers = this.#watchers.size;
     response.on('close', () => {
@@ -57,12 +64,28 @@ export class Stream {
     if (this.#watchers.size === 0) return;
     const text = message('tick', this.#changes());
     for (const watcher of this.#watchers) {
-      if (watcher.response.writableLength > BACKLOG_MOST) watcher.behind = true;
-      else if (watcher.behind) {
+      if (this.#isDead(watcher)) {
+        this.counts.dead++;
+        this.#watchers.delete(watcher);
+        watcher.response.destroy();
+      } else if (watcher.response.writableLength > BACKLOG_MOST) {
+        watcher.behind = true;
+        this.counts.missedTicks++;
+      } else if (watcher.behind) {
         watcher.behind = false;
         watcher.response.write(message('snapshot', this.snapshot()));
       } else watcher.response.write(text);
     }
+  }
+
+  /** Something waits for it, and no piece of that (4 MiB or a tick at most) was taken for two minutes; a slow one takes some. */
+  #isDead(watcher: Watcher): boolean {
+    const now = this.#clock.monotonic();
+    const { writableLength, socket } = watcher.response;
+    const taken = (socket?.bytesWritten ?? 0) - (socket?.writableLength ?? 0);
+    if (writableLength === 0 || taken !== watcher.taken) watcher.stuckSince = now;
+    watcher.taken = taken;
+    return now - watcher.stuckSince >= DEAD_MILLIS;
   }
 
   snapshot(): Snapshot {

@@ -12,6 +12,9 @@ export interface Turn {
   readonly span: number;
 }
 
+/** Of one host; more steps a minute than these are told by the newest of them. */
+const TURNS_MAX = 20_000;
+
 /**
  * Who waits for whom on one host. The kernel says how long a function waited, not for whom: its wait is charged to those who
  * ran at the time, each by the CPU it used. That is exact where the waiting is spread evenly over the window, and an estimate
@@ -27,11 +30,19 @@ export class WaitingDesk {
   }
 
   take(turn: Turn): void {
+    this.#forget(turn.at);
     this.#turns.push(turn);
   }
 
+  /** Whether anybody looks or not. */
+  #forget(now: number): void {
+    let over = Math.max(0, this.#turns.length - TURNS_MAX);
+    while (over < this.#turns.length && this.#turns[over]!.at < now - this.#windowMillis) over++;
+    if (over > 0) this.#turns.splice(0, over);
+  }
+
   view(host: string, now: number, most: number): Waiting {
-    while (this.#turns.length > 0 && this.#turns[0]!.at < now - this.#windowMillis) this.#turns.shift();
+    this.#forget(now);
     const sums = new Map<string, { waited: number; ran: number; throttled: number; span: number }>();
     for (const turn of this.#turns) {
       const sum = sums.get(turn.function) ?? { waited: 0, ran: 0, throttled: 0, span: 0 };

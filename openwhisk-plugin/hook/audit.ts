@@ -50,7 +50,7 @@ export interface AuditOptions {
   readonly rotateBytes: number;
   /** Rotated files that are kept: `<path>.1` is the youngest. */
   readonly files: number;
-  /** Records held until the next flush; more are dropped and counted. */
+  /** Records held until the next flush; of more the oldest are dropped and counted. */
   readonly capacity?: number;
   readonly flushMillis?: number;
 }
@@ -116,8 +116,10 @@ export class FileAuditLog implements AuditLog {
   readonly #options: AuditOptions;
   readonly #logger: Logger;
   readonly #ring: AuditRecord[] = [];
-  readonly #overflow = new AuditRecord();
+  readonly #afterTheEnd = new AuditRecord();
   readonly #cancel: Cancel;
+  /** Of the ring: where the oldest record is that is not written yet, and how many there are. */
+  #oldest = 0;
   #used = 0;
   #file: FileHandle | null = null;
   #size = 0;
@@ -142,12 +144,19 @@ export class FileAuditLog implements AuditLog {
   }
 
   next(at: Micros): AuditRecord {
-    if (this.#used >= (this.#options.capacity ?? 8192) || this.#closed) {
+    if (this.#closed) {
       this.#dropped++;
-      this.#overflow.reset(at);
-      return this.#overflow;
+      this.#afterTheEnd.reset(at);
+      return this.#afterTheEnd;
     }
-    let record = this.#ring[this.#used];
+    if (this.#used >= (this.#options.capacity ?? 8192)) {
+      // The file takes nothing just now: what was done last is worth more than what was done first.
+      this.#dropped++;
+      this.#used--;
+      this.#oldest = (this.#oldest + 1) % this.#ring.length;
+    }
+    const place = this.#oldest + this.#used;
+    let record = this.#ring[this.#oldest === 0 ? place : place % this.#ring.length];
     if (record === undefined) {
       record = new AuditRecord();
       this.#ring.push(record);
@@ -163,7 +172,8 @@ export class FileAuditLog implements AuditLog {
     if (this.#used === 0 && this.#dropped === this.#droppedSaid) return Promise.resolve();
     let text = '';
     const lines = this.#used;
-    for (let i = 0; i < lines; i++) text += auditLine(this.#ring[i]!);
+    for (let i = 0; i < lines; i++) text += auditLine(this.#ring[(this.#oldest + i) % this.#ring.length]!);
+    this.#oldest = 0;
     this.#used = 0;
     const missing = this.#dropped - this.#droppedSaid;
     if (missing > 0)

@@ -308,7 +308,7 @@ test('two agent hosts share the functions, each is decided by one, and a stopped
   await pass(6000);
   t.is(one.ownedShards, SHARDS);
   targets.length = 0;
-  for (let i = 0; i < 40; i++) send(hook, 2, `/guest/f${i}`);
+  for (let i = 0; i < 40; i++) send(hook, 2, `/guest/f${i}`, { observedAt: time.monotonic() });
   await settle();
   t.is(targets.length, 40);
   for (const target of targets) {
@@ -321,10 +321,10 @@ test('two agent hosts share the functions, each is decided by one, and a stopped
 });
 
 test('an agent host that cannot renew its leases stops sending targets, and begins again when NATS is back', async (t) => {
-  const { bus, hook, targets, start, pass } = stage();
+  const { bus, time, hook, targets, start, pass } = stage();
   const agents = start('agents-1');
   await settle();
-  send(hook, 1);
+  send(hook, 1, '/guest/hello', { observedAt: time.monotonic() });
   await settle();
   t.is(targets.length, 1);
   bus.takeDown();
@@ -332,7 +332,7 @@ test('an agent host that cannot renew its leases stops sending targets, and begi
   t.is(agents.ownedShards, 0);
   bus.bringUp();
   await pass(2500);
-  send(hook, 2);
+  send(hook, 2, '/guest/hello', { observedAt: time.monotonic() });
   await settle();
   t.is(targets.length, 2);
   await agents.stop();

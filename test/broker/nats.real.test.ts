@@ -5,7 +5,7 @@ import test from 'ava';
 import { connect, nkeys } from 'nats';
 import { type BrokerStatus, launchNatsServer, NatsBroker, runAggregator, subjects } from '../../broker/index.js';
 import type { GleanerError } from '../../config/index.js';
-import { systemClock, systemTimers } from '../../config/index.js';
+import { ManualTime, millis, systemClock, systemTimers } from '../../config/index.js';
 import { bytes, textOf, until } from './contract/harness.js';
 import { natsServerHere, RealServer } from './contract/server.js';
 
@@ -121,23 +121,71 @@ if (natsServerHere()) {
     },
   );
 
-  test.serial('a server that takes nothing more costs bounded memory: messages are dropped and counted', async (t) => {
-    const server = new RealServer();
-    t.teardown(() => server.remove());
-    await server.up();
-    const broker = new NatsBroker({ servers: [server.url], name: 'backlog', backlogBytes: 1_000_000 });
-    await until(() => broker.connected, 'connected');
-    process.kill(server.pid, 'SIGSTOP');
-    let sent = 0;
-    for (let i = 0; i < 20_000; i++) if (broker.publish('flood', new Uint8Array(1000))) sent++;
-    // 1064 bytes count for each message: at most 939 fit in the backlog.
-    t.true(sent <= 939, `${sent}`);
-    t.is(broker.counters.droppedBacklog, 20_000 - sent);
-    process.kill(server.pid, 'SIGCONT');
-    await broker.flush();
-    await until(() => broker.publish('flood', new Uint8Array(1000)), 'it goes on');
-    await broker.close();
-  });
+  test.serial(
+    'a server that takes nothing more costs bounded memory: the oldest that wait are dropped and counted, the newest come through',
+    async (t) => {
+      const server = new RealServer();
+      t.teardown(() => server.remove());
+      await server.up();
+      const broker = new NatsBroker({ servers: [server.url], name: 'backlog', backlogBytes: 1_000_000 });
+      await until(() => broker.connected, 'connected');
+      const listener = await server.connect('listener');
+      const received: number[] = [];
+      listener.subscribe('flood', (message) => received.push(Number(textOf(message.data))));
+      await listener.flush();
+      process.kill(server.pid, 'SIGSTOP');
+      t.teardown(() => process.kill(server.pid, 'SIGCONT'));
+      const numbered = (i: number): Uint8Array => bytes(String(i).padStart(1000, '0'));
+      for (let i = 0; i < 20_000; i++) t.true(broker.publish('flood', numbered(i)));
+      // 1064 bytes count for each message. An eighth of the backlog is on its way: 125,000 / 1064, 117; in the rest 822 wait.
+      t.is(broker.counters.published, 117);
+      t.is(broker.counters.droppedBacklog + broker.counters.droppedStalled, 20_000 - 117 - 822);
+      t.is(broker.counters.droppedStalled, 0, 'it was not away for long');
+      process.kill(server.pid, 'SIGCONT');
+      await until(() => received.at(-1) === 19_999, 'the newest has come');
+      t.deepEqual(received, [...Array(117).keys(), ...Array.from({ length: 822 }, (_, i) => 20_000 - 822 + i)]);
+      await broker.close();
+    },
+  );
+
+  test.serial(
+    'a server that is dead is told apart from one that is slow, and what somebody waits for goes first',
+    async (t) => {
+      const server = new RealServer();
+      t.teardown(() => server.remove());
+      await server.up();
+      const clock = new ManualTime();
+      const broker = new NatsBroker({ servers: [server.url], name: 'stalled', backlogBytes: 80_000, clock });
+      t.teardown(() => broker.close());
+      await until(() => broker.connected, 'connected');
+      const listener = await server.connect('listener');
+      const received: string[] = [];
+      listener.subscribe('flood', (message) => received.push(textOf(message.data).trim()));
+      await listener.flush();
+      process.kill(server.pid, 'SIGSTOP');
+      t.teardown(() => process.kill(server.pid, 'SIGCONT'));
+      const flood = (from: number, count: number): void => {
+        for (let i = from; i < from + count; i++) broker.publish('flood', bytes(String(i).padEnd(936)));
+      };
+      // 1000 bytes count for each: 10 are on their way, 70 wait, 20 are dropped.
+      flood(0, 100);
+      t.like(broker.counters, { published: 10, droppedBacklog: 20, droppedStalled: 0 });
+      clock.advance(millis(5000));
+      flood(100, 30);
+      t.like(broker.counters, { droppedBacklog: 20, droppedStalled: 30 });
+      t.true(broker.publish('flood', bytes('answer'), { urgent: true }));
+      process.kill(server.pid, 'SIGCONT');
+      await until(() => received.at(-1) === '129', 'the newest has come');
+      // 0 to 9, the answer, then the newest 70: 60 to 129.
+      t.deepEqual(
+        received,
+        [...Array(10).keys()].map(String).concat(
+          'answer',
+          Array.from({ length: 70 }, (_, i) => String(60 + i)),
+        ),
+      );
+    },
+  );
 
   test.serial('a refused client is told apart from a missing server, and a forbidden subject is named', async (t) => {
     const server = new RealServer();

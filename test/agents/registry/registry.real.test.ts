@@ -29,7 +29,10 @@ if (natsServerHere()) {
     const objects = hook.objects(objectStores.policies);
     await objects.put('faasrm', new Uint8Array(10));
     const call = (fn: string, step: number): void => {
-      hook.publish(subjects.observation(fn), encodeMessage(observation({ function: fn, step })));
+      hook.publish(
+        subjects.observation(fn),
+        encodeMessage(observation({ function: fn, step, observedAt: systemClock.monotonic() })),
+      );
     };
     const functions = hook.keyValue(buckets.functions);
     for (let i = 0; i < 30; i++) {

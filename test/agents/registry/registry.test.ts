@@ -40,7 +40,10 @@ function stage(most = 100_000) {
   };
   let step = 0;
   const call = async (fn: string): Promise<void> => {
-    hook.publish(subjects.observation(fn), encodeMessage(observation({ function: fn, step: ++step })));
+    hook.publish(
+      subjects.observation(fn),
+      encodeMessage(observation({ function: fn, step: ++step, observedAt: time.monotonic() })),
+    );
     await settle();
   };
   const kv = hook.keyValue(buckets.functions);
