@@ -58,26 +58,27 @@ export function slowdownRows(functions: readonly Called[], rounds: readonly Kept
 
 const all = (rounds: readonly KeptRound[], arm: Arm): KeptCall[] => rounds.flatMap(({ arms }) => arms[arm]);
 
-/** Mean duration of each managed call in the two runs without writes, by its id. */
-function fixedOf(rounds: readonly KeptRound[]): ReadonlyMap<string, number> {
-  const found = new Map<string, number>();
-  for (const round of rounds) {
-    for (const name of new Set(round.arms.on.map((call) => call.name))) {
+/** Each managed call with its mean duration without writes, and what the hook says of it. By round: ids come again in another part. */
+function managedCalls(rounds: readonly KeptRound[]) {
+  return rounds.flatMap((round) =>
+    [...new Set(round.arms.on.map((call) => call.name))].flatMap((name) => {
       const [off, again] = [callsOf(round, 'off', name), callsOf(round, 'again', name)];
-      callsOf(round, 'on', name).forEach(({ id }, i) => void found.set(id, (off[i]!.runMs + again[i]!.runMs) / 2));
-    }
-  }
-  return found;
+      return callsOf(round, 'on', name).map(({ id, runMs }, i) => ({
+        runMs,
+        fixedMs: (off[i]!.runMs + again[i]!.runMs) / 2,
+        brought: round.brought[id],
+      }));
+    }),
+  );
 }
 
 export function gainRows(rounds: readonly KeptRound[]): BenchRow[] {
   const [on, off, again] = [all(rounds, 'on'), all(rounds, 'off'), all(rounds, 'again')];
-  const fixed = fixedOf(rounds);
-  const brought = new Map(rounds.flatMap((round) => Object.entries(round.brought)));
+  const managed = managedCalls(rounds);
   const share = (of: 'harvested' | 'accelerated'): BenchRow => {
-    const calls = on.filter(({ id }) => (brought.get(id)?.[of] ?? 0) > 0);
-    const core = calls.reduce((sum, { id }) => sum + brought.get(id)![of], 0) / 1000;
-    const saved = calls.reduce((sum, { id, runMs }) => sum + fixed.get(id)! - runMs, 0) / 1000;
+    const calls = managed.filter(({ brought }) => (brought?.[of] ?? 0) > 0);
+    const core = calls.reduce((sum, { brought }) => sum + brought![of], 0) / 1000;
+    const saved = calls.reduce((sum, { fixedMs, runMs }) => sum + fixedMs - runMs, 0) / 1000;
     return row(`agents.${of}`, (100 * calls.length) / on.length, '% of calls', {
       note: `${calls.length} of ${on.length}, ${core.toFixed(1)} core-s; these took ${saved.toFixed(1)} s less than fixed`,
     });
@@ -90,7 +91,7 @@ export function gainRows(rounds: readonly KeptRound[]): BenchRow[] {
     row('agents.saved', without - total(on), 's', {
       note: `of ${without.toFixed(1)} s of durations; the two fixed runs differ by ${Math.abs(total(off) - total(again)).toFixed(1)} s`,
     }),
-    row('agents.explained', on.filter(({ id }) => brought.has(id)).length, 'calls', {
+    row('agents.explained', managed.filter(({ brought }) => brought !== undefined).length, 'calls', {
       baseline: on.length,
       note: 'of which the hook told that limits were enforced',
     }),
