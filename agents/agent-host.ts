@@ -129,8 +129,15 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
       if (reason === 'evict') handOver.rest(agent);
     },
   });
-  const handOver = new HandOver({ objects: broker.objects(objectStores.policies), agents, clock, timers, logger });
   const adviser = new SizeAdviser(run.resident ?? 1000);
+  const handOver = new HandOver({
+    objects: broker.objects(objectStores.policies),
+    agents,
+    evidence: adviser,
+    clock,
+    timers,
+    logger,
+  });
   const owners = new ActionSettingsWatch(broker, logger);
   const tuner =
     run.concurrency === undefined

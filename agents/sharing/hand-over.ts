@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { encodeMessage, type Logger, type ObjectStore } from '../../broker/index.js';
-import { type Cancel, type Clock, type Millis, messageOf, type Timers } from '../../config/index.js';
+import { type Cancel, type Clock, type Micros, type Millis, messageOf, type Timers } from '../../config/index.js';
 import type { Agent } from '../agent.js';
 import { shardOf } from './plan.js';
 
@@ -14,7 +14,19 @@ const shardSchema = z.object({
   shard: z.int().min(0),
   epoch: z.int().min(0),
   agents: z.record(z.string(), restedSchema),
+  /** Checked by whoever takes them up. */
+  evidence: z.record(z.string(), z.unknown()).default({}),
 });
+
+/** What is known of functions beside their agents, and goes where they go. */
+export interface Evidence {
+  names(): Iterable<string>;
+  /** Plain JSON; null: nothing. */
+  rest(fn: string, now: Millis, wall: Micros): unknown;
+  /** False where it cannot be used. */
+  wake(fn: string, rested: unknown, now: Millis, wall: Micros): boolean;
+  forget(fn: string): void;
+}
 
 /** One object per shard; what is larger than this is not read, and the rest of what would be larger is not written. */
 const BYTES_MAX = 8 * 1024 * 1024;
@@ -29,6 +41,7 @@ const PATIENCE = 1500 as Millis;
 export interface HandOverOptions {
   readonly objects: ObjectStore;
   readonly agents: LRUCache<string, Agent>;
+  readonly evidence?: Evidence;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly logger: Logger;
@@ -67,7 +80,7 @@ export class HandOver {
   }
 
   decided(agent: Agent): void {
-    if (agent.rests) this.#dirty.add(shardOf(agent.fn));
+    if (agent.rests || this.#options.evidence !== undefined) this.#dirty.add(shardOf(agent.fn));
   }
 
   /** No longer resident. */
@@ -78,6 +91,7 @@ export class HandOver {
 
   /** The function was not called for so long that nothing of it is kept. */
   forget(fn: string): void {
+    this.#options.evidence?.forget(fn);
     if (this.#resting.delete(fn)) this.#dirty.add(shardOf(fn));
   }
 
@@ -116,7 +130,8 @@ export class HandOver {
 
   /** Another host has had it since: what is remembered here is older. */
   #drop(shard: number): void {
-    const { agents } = this.#options;
+    const { agents, evidence } = this.#options;
+    for (const fn of [...(evidence?.names() ?? [])]) if (shardOf(fn) === shard) evidence?.forget(fn);
     for (const fn of [...agents.keys()]) if (shardOf(fn) === shard) agents.delete(fn);
     for (const fn of [...this.#resting.keys()]) if (shardOf(fn) === shard) this.#resting.delete(fn);
   }
@@ -134,6 +149,10 @@ export class HandOver {
       this.#drop(shard);
       for (const [fn, rested] of Object.entries(stored.agents))
         if (shardOf(fn) === shard) this.#resting.set(fn, rested);
+      const { evidence, clock } = this.#options;
+      for (const [fn, rested] of Object.entries(stored.evidence))
+        if (shardOf(fn) === shard && evidence?.wake(fn, rested, clock.monotonic(), clock.wall()) === false)
+          this.counts.unusable++;
     } catch (error) {
       this.#failed(shard, error, 'agents at rest cannot be read: their functions begin anew');
     } finally {
@@ -143,7 +162,7 @@ export class HandOver {
   }
 
   async #save(shard: number, epoch: number): Promise<void> {
-    const { agents, clock, objects } = this.#options;
+    const { agents, clock, evidence, objects } = this.#options;
     const now = clock.monotonic();
     const rested: Record<string, Rested> = {};
     let size = 0;
@@ -156,9 +175,16 @@ export class HandOver {
       if (one) add(fn, one);
     }
     for (const [fn, one] of this.#resting.entries()) if (shardOf(fn) === shard && !(fn in rested)) add(fn, one);
+    const known: Record<string, unknown> = {};
+    for (const fn of evidence?.names() ?? []) {
+      const one = shardOf(fn) === shard ? (evidence?.rest(fn, now, clock.wall()) ?? null) : null;
+      if (one === null) continue;
+      size += JSON.stringify(one).length + fn.length;
+      if (size < BYTES_MAX / 2) known[fn] = one;
+    }
     if (size === 0) return;
     try {
-      await objects.put(shardObject(shard), encodeMessage({ v: 1, shard, epoch, agents: rested }));
+      await objects.put(shardObject(shard), encodeMessage({ v: 1, shard, epoch, agents: rested, evidence: known }));
       this.counts.saves++;
     } catch (error) {
       this.#dirty.add(shard);

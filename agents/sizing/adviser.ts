@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { HostUserMemory, Observation, SizeAdvice } from '../../broker/index.js';
-import type { Bytes, Millis } from '../../config/index.js';
+import type { Bytes, Micros, Millis } from '../../config/index.js';
 import {
   afterOom,
   busyMillis,
@@ -9,6 +9,7 @@ import {
   RIGHT_SIZE_DEFAULT,
   type RightSizeConstants,
 } from '../managers/index.js';
+import { type SizingRecord, sizingRecordSchema } from './record.js';
 
 /** cgroup v1 weight of a container as large as its host's user-memory (field-notes A1-03: shares = 1024 x memory / user-memory). */
 const WHOLE_SHARES = 1024;
@@ -40,7 +41,7 @@ class Sizing {
   coldStarts = 0;
   kills = 0;
   killedAt = 0;
-  readonly since: Millis;
+  since: Millis;
   until: Millis;
 
   constructor(now: Millis) {
@@ -81,6 +82,9 @@ class Sizing {
   }
 }
 
+/** ms; what was put by in the future, by another wall clock, was put by now. */
+const awayFor = (at: Micros, wall: Micros): Millis => Math.max(0, (wall - at) / 1000) as Millis;
+
 /**
  * What functions' calls say about the memory of their actions, whatever manager they have: peaks and the margin of manager
  * `right-size`, with the evidence. It wishes nothing; who may change actions asks it (`gleaner actions`).
@@ -110,6 +114,41 @@ export class SizeAdviser {
 
   get functions(): number {
     return this.#sizings.size;
+  }
+
+  names(): Iterable<string> {
+    return this.#sizings.keys();
+  }
+
+  /** What is to outlive this agent host; null: nothing was seen. `wall`: now, as other machines have it, too. */
+  rest(fn: string, now: Millis, wall: Micros): SizingRecord | null {
+    const sizing = this.#sizings.peek(fn);
+    if (sizing === undefined || sizing.calls === 0) return null;
+    const { limit, most, highest, calls, callsAtLimit, busy, coldStarts, kills, killedAt } = sizing;
+    return {
+      ...{ limit, most, highest, calls, callsAtLimit, busy, coldStarts, kills, killedAt },
+      recent: sizing.recent(this.#constants.halfLife, now),
+      seen: now - sizing.since,
+      at: wall,
+    };
+  }
+
+  /** Goes on from a record. False: it cannot be one, or calls were seen here already. The time between counts as seen, without calls. */
+  wake(fn: string, rested: unknown, now: Millis, wall: Micros): boolean {
+    const checked = sizingRecordSchema.safeParse(rested);
+    if (!checked.success || this.#sizings.has(fn)) return false;
+    const { recent, seen, at, ...sums } = checked.data;
+    const away = awayFor(at as Micros, wall);
+    const sizing = new Sizing(now);
+    Object.assign(sizing, sums);
+    sizing.since = (now - seen - away) as Millis;
+    sizing.peak = recent * 2 ** (-away / this.#constants.halfLife);
+    this.#sizings.set(fn, sizing);
+    return true;
+  }
+
+  forget(fn: string): void {
+    this.#sizings.delete(fn);
   }
 
   /** `from` and `count`: a page, the one seen last first. */

@@ -184,3 +184,37 @@ test("another manager's rest, and one that its manager cannot use, begin anew", 
   t.like(await handOver(hook, 'agents-1'), { woken: 0, unusable: 2 });
   await one.stop();
 });
+
+test('evidence for sizes outlives its agent host, and what is damaged of it is counted and left', async (t) => {
+  const { bus, hook, start, pass, observe } = stage();
+  const advice = async (host: string) =>
+    agentsService.advice.answer.parse(
+      await callService(hook, { service: 'gleaner-agents', endpoint: 'advice', host, request: {} }),
+    );
+  const one = start('agents-1');
+  await pass(200);
+  for (let i = 0; i < 3; i++) await observe();
+  const stopped = one.stop();
+  await pass(200);
+  await stopped;
+  const two = start('agents-2');
+  await pass(3000);
+  // 20 calls in each of three observations; none has come here.
+  t.is((await advice('agents-2')).functions[0]?.calls, 60);
+  const leaving = two.stop();
+  await pass(200);
+  await leaving;
+  const objects = bus.connect().objects(objectStores.policies);
+  const name = shardObject(shardOf(FN));
+  const stored = JSON.parse(Buffer.from((await objects.get(name))!).toString());
+  t.is(stored.evidence[FN].calls, 60);
+  stored.evidence[FN].calls = 'many';
+  await objects.put(name, Buffer.from(JSON.stringify(stored)));
+  const three = start('agents-3');
+  await pass(3000);
+  t.is((await advice('agents-3')).total, 0);
+  t.is((await handOver(hook, 'agents-3')).unusable, 1);
+  const ended = three.stop();
+  await pass(200);
+  await ended;
+});
