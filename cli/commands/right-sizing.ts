@@ -1,10 +1,11 @@
 import { type Command, Option } from 'commander';
-import { GleanerError } from '../../config/index.js';
+import { GleanerError, systemClock } from '../../config/index.js';
 import { Journal, type JudgedSize, killedSizes, openChanges, recommendSizes } from '../../openwhisk-plugin/index.js';
 import { runAsProcess } from '../child.js';
 import { serversOf, withBroker } from '../connection.js';
 import { EXIT } from '../exit.js';
 import { makeLogger } from '../logger.js';
+import { SystemdNotifier } from '../notify.js';
 import { json, mebibytesText, plainText, processScreen, table } from '../output.js';
 import { loadSettings, statePaths } from '../settings.js';
 import { connectActions } from '../wiring/actions.js';
@@ -79,8 +80,9 @@ export function addFollow(actions: Command): void {
     .description(
       'until stopped: write sizes that are ready, a few first and watched, where mode `enforce` allows it; undo at the first OOM kill',
     );
-  command.action(() =>
-    runAsProcess(async () => {
+  command.action(() => {
+    const systemd = SystemdNotifier.from(process.env, systemClock);
+    return runAsProcess(async () => {
       const { config } = loadSettings(globalOptions(command));
       const logger = makeLogger(config.log.level, 'actions');
       const controller = await connectActions(config);
@@ -94,6 +96,6 @@ export function addFollow(actions: Command): void {
           await broker.close();
         },
       };
-    }),
-  );
+    }, systemd);
+  });
 }

@@ -13,7 +13,7 @@ import { dirname, join } from 'node:path';
 import { inboxPrefixOf } from '../../broker/index.js';
 import { configExample } from '../../config/index.js';
 import { UsageError } from '../exit.js';
-import { type Layout, type ServicePart, unitOf } from './layout.js';
+import { type Layout, roleOf, type ServicePart, unitOf } from './layout.js';
 import { hashOf, type Manifest, NotInstalledError, readManifest, requireManifest, writeManifest } from './manifest.js';
 import { placeProgram } from './program.js';
 import type { ServiceManager } from './service-manager.js';
@@ -55,11 +55,11 @@ function pointLink(link: string, to: string): boolean {
   return true;
 }
 
-/** The seed for a part on this host, as `gleaner nats-config` names it; null where there is none. */
+/** The seed for a part on this host, as `gleaner nats-config` names it by its role; null where there is none. */
 function seedOf(layout: Layout, part: ServicePart): string | null {
   const folder = layout.at(layout.nats);
   if (!existsSync(folder)) return null;
-  const found = readdirSync(folder).filter((name) => new RegExp(`^${part}(-[\\w-]+)?\\.nk$`).test(name));
+  const found = readdirSync(folder).filter((name) => new RegExp(`^${roleOf(part)}(-[\\w-]+)?\\.nk$`).test(name));
   if (found.length > 1)
     throw new UsageError(`${layout.nats} has several seeds for ${part}: ${found.join(', ')}`, {
       hint: 'leave only the one of this host there',
@@ -70,7 +70,7 @@ function seedOf(layout: Layout, part: ServicePart): string | null {
 /** How a part comes to its seed: the hook reads root's file, the others, which are no root, get a copy of systemd. */
 function dropIn(part: ServicePart, seed: string): string {
   const environment = (path: string): string =>
-    `Environment=GLEANER_NATS_NKEYSEEDFILE=${path} GLEANER_NATS_INBOXPREFIX=${inboxPrefixOf(part)}\n`;
+    `Environment=GLEANER_NATS_NKEYSEEDFILE=${path} GLEANER_NATS_INBOXPREFIX=${inboxPrefixOf(roleOf(part))}\n`;
   const lines = part === 'hook' ? environment(seed) : `LoadCredential=nats.nk:${seed}\n${environment('%d/nats.nk')}`;
   return `# Written by \`gleaner install\`, since ${seed} is there.\n[Service]\n${lines}`;
 }

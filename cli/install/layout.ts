@@ -1,9 +1,13 @@
 import { join } from 'node:path';
+import type { Role } from '../../broker/index.js';
 import { SYSTEM_CONFIG } from '../settings.js';
 
 /** The parts that run as services. */
-export const SERVICE_PARTS = ['hook', 'agents', 'aggregator'] as const;
+export const SERVICE_PARTS = ['hook', 'agents', 'aggregator', 'actions'] as const;
 export type ServicePart = (typeof SERVICE_PARTS)[number];
+
+/** What a part may do on NATS: who changes actions asks agents, as an operator does. */
+export const roleOf = (part: ServicePart): Role => (part === 'actions' ? 'operator' : part);
 
 export const unitOf = (part: ServicePart): string => `gleaner-${part}.service`;
 

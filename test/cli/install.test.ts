@@ -187,9 +187,9 @@ test('check tells what is not as it was installed', (t) => {
 test('a seed that nats-config has left here reaches its service: root’s own for the hook, a copy of systemd for the others', (t) => {
   const { layout, put, read } = stand(t);
   mkdirSync(layout.at(layout.nats), { recursive: true });
-  for (const name of ['hook-a.nk', 'agents.nk'])
+  for (const name of ['hook-a.nk', 'agents.nk', 'operator.nk'])
     writeFileSync(join(layout.at(layout.nats), name), 'SU', { mode: 0o600 });
-  put('1.0.0', ['hook', 'agents', 'aggregator']);
+  put('1.0.0', ['hook', 'agents', 'aggregator', 'actions']);
   t.regex(
     read(`${UNIT}.d/nats.conf`),
     /^Environment=GLEANER_NATS_NKEYSEEDFILE=\/etc\/gleaner\/nats\/hook-a\.nk GLEANER_NATS_INBOXPREFIX=_INBOX_gleaner_hook$/m,
@@ -201,6 +201,10 @@ test('a seed that nats-config has left here reaches its service: root’s own fo
     /^Environment=GLEANER_NATS_NKEYSEEDFILE=%d\/nats\.nk GLEANER_NATS_INBOXPREFIX=_INBOX_gleaner_agents$/m,
   );
   t.false(existsSync(layout.at('/etc/systemd/system/gleaner-aggregator.service.d')));
+  // Who changes actions asks agents, and is an operator on NATS.
+  const actions = read('/etc/systemd/system/gleaner-actions.service.d/nats.conf');
+  t.regex(actions, /^LoadCredential=nats\.nk:\/etc\/gleaner\/nats\/operator\.nk$/m);
+  t.regex(actions, /GLEANER_NATS_INBOXPREFIX=_INBOX_gleaner_operator$/m);
   writeFileSync(join(layout.at(layout.nats), 'hook-b.nk'), 'SU');
   t.throws(() => put('1.0.0'), { code: 'GLN_USAGE', message: /hook-a\.nk, hook-b\.nk/ });
 });
