@@ -1,3 +1,6 @@
+export { measureLimit as measureConcurrency } from './concurrency/cell.js';
+export { shapeOf as concurrencyShape } from './concurrency/shape.js';
+export { tuneForReal } from './concurrency/tuning.js';
 export { predict as predictFidelity } from './fidelity/predict.js';
 export { cpuOf, profileOf } from './fidelity/profile.js';
 export { oomSimulated } from './oom/simulated.js';

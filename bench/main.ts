@@ -2,12 +2,14 @@ import { parseArgs } from 'node:util';
 import { benchAgents } from './agents/agents.js';
 import { benchLearning } from './agents/learning.js';
 import { benchConcurrency } from './concurrency/sweep.js';
+import { benchTuner } from './concurrency/tuner.js';
 import { benchEngines } from './engines/engines.js';
 import { benchFidelity, FIDELITY_MANAGERS, FIDELITY_MODES } from './fidelity/fidelity.js';
 import { benchFootprint } from './footprint/footprint.js';
 import { benchLatency } from './hook/latency.js';
 import { benchLimits } from './hook/limits.js';
 import { benchFaasrm, benchSafeguard } from './hook/safeguard.js';
+import { benchNewFunction } from './new-function/new-function.js';
 import { oomReal } from './oom/real.js';
 import { oomSimulated } from './oom/simulated.js';
 import { type BenchRow, json, table } from './report.js';
@@ -111,6 +113,8 @@ const benches: Record<string, () => Promise<BenchRow[]>> = {
       log,
     }),
   learning: () => benchLearning({ seconds: number('seconds', 60), log }),
+  'new-function': () =>
+    benchNewFunction({ rounds: number('rounds', 5), seconds: number('seconds', 40), seed: number('seed', 1), log }),
   memory: () => benchMemory({ log }),
   fidelity: () =>
     benchFidelity({
@@ -150,7 +154,9 @@ const benches: Record<string, () => Promise<BenchRow[]>> = {
     ];
   },
   scale: () => benchScale({ seconds: number('seconds', 30), log }),
-  concurrency: () => benchConcurrency({ log }),
+  concurrency: () => benchConcurrency({ rounds: number('rounds', 5), seed: number('seed', 1), log }),
+  tuner: () =>
+    benchTuner({ seed: number('seed', 1), seeds: number('rounds', 3), iterations: number('calls', 60), log }),
   engines: () => benchEngines({ rounds: number('rounds', 7), millis: 250, log }),
   toy: async () => benchToy({ quick: values.quick, log }),
   quota: () =>

@@ -1,101 +1,117 @@
-import { type Action, type ActivationResult, ensureActionImage, InvokerDouble } from '../../simulator/index.js';
+import { SeededRandom } from '../../config/index.js';
+import { ensureActionImage } from '../../simulator/index.js';
 import { type BenchRow, row } from '../report.js';
-import { mean, quantile } from '../statistics.js';
+import { bootstrapInterval, median } from '../statistics.js';
+import { type Cell, measureLimit } from './cell.js';
+import { PROFILES, type ProfileName } from './profiles.js';
+import { type LimitFigures, shapeOf } from './shape.js';
+import { pinSelf } from './witness.js';
 
-/** Our own writing of what Knative's `autoscale-go` does: hold `bloatMb`, look for primes up to `prime`, sleep. */
-const CODE = `function main({ bloatMb, prime, sleepMs }) {
-  const held = Buffer.alloc(bloatMb * 1048576, 1);
-  let last = 2;
-  for (let n = 3; n <= prime; n++) {
-    let divisor = 2;
-    while (divisor * divisor <= n && n % divisor !== 0) divisor++;
-    if (divisor * divisor > n) last = n;
-  }
-  return new Promise((resolve) => setTimeout(() => resolve({ last, held: held.length }), sleepMs));
-}`;
-
-const MEMORY_MB = 512;
-
-/** Mostly waiting, and mostly memory: the two classes whose best limits differ (simppo-aware.md §5.2). */
-const PROFILES = {
-  sleep: { bloatMb: 0, prime: 500, sleepMs: 50 },
-  memory: { bloatMb: 2, prime: 500, sleepMs: 50 },
-} as const;
-
-/** More than the highest limit, so that each limit is filled. */
-const CLIENTS = 320;
-const LIMITS = [10, 30, 50, 70, 90, 130, 190, 250, 310];
+const SWEPT = ['sleep', 'prime', 'bloat'] as const satisfies readonly ProfileName[];
+const LIMITS = [10, 30, 70, 110, 150, 190, 250, 310];
+/** Callers, double and tap on one core, the container on the other. */
+export const CORES = { callers: 0, container: 1 };
 
 export interface SweepOptions {
+  readonly rounds: number;
+  readonly seed: number;
   readonly limits?: readonly number[];
-  /** ms that count, after as many that do not. */
+  readonly callers?: number;
+  readonly warmUpMs?: number;
   readonly windowMs?: number;
   readonly log: (line: string) => void;
 }
 
-interface Call {
-  readonly ms: number;
-  readonly ok: boolean;
+/** Schuler's first experiment (simppo-aware.md §5.1): what each limit brings to calls that wait, compute and hold memory. */
+export async function benchConcurrency(options: SweepOptions): Promise<BenchRow[]> {
+  const { rounds, seed, limits = LIMITS, callers = 320, warmUpMs = 1700, windowMs = 2000, log } = options;
+  const image = await ensureActionImage();
+  const random = new SeededRandom(seed);
+  const pinned = await pinSelf(CORES.callers);
+  if (!pinned) log('not pinned: no taskset, or one core');
+  const cells = new Map<string, Cell[]>();
+  try {
+    for (let round = 0; round < rounds; round++) {
+      const order = shuffled(
+        SWEPT.flatMap((profile) => limits.map((limit) => ({ profile, limit }))),
+        random,
+      );
+      for (const { profile, limit } of order) {
+        const core = pinned ? CORES.container : null;
+        const { payload } = PROFILES[profile];
+        const cell = await measureLimit({
+          ...{ image, name: profile, payload, limit, callers, warmUpMs, windowMs, core },
+        });
+        const name = nameOf(profile, limit);
+        cells.set(name, [...(cells.get(name) ?? []), cell]);
+        log(
+          `round ${round + 1} ${name}: ${cell.throughput.toFixed(0)}/s, mean ${cell.mean.toFixed(0)} ms, p95 ${cell.p95.toFixed(0)} ms, ${(100 * cell.success).toFixed(1)} % succeed, at most ${cell.insideMost} inside, ${cell.seen} of ${cell.sent} seen`,
+        );
+      }
+    }
+  } finally {
+    await pinSelf(null);
+  }
+  return [...SWEPT.flatMap((profile) => profileRows(profile, limits, cells)), ...tapRows([...cells.values()].flat())];
 }
 
-/** Throughput, latency and success at each limit: one container, as many callers as always fill it, each calling again when answered. */
-export async function benchConcurrency({ limits = LIMITS, windowMs = 2500, log }: SweepOptions): Promise<BenchRow[]> {
-  const image = await ensureActionImage();
-  const double = new InvokerDouble({
-    image,
-    prefix: 'wskglcc0',
-    userMemoryMb: MEMORY_MB,
-    pauseGraceMs: 600_000,
-    logs: 'none',
-  });
-  const rows: BenchRow[] = [];
-  try {
-    await double.start();
-    for (const [profile, payload] of Object.entries(PROFILES))
-      for (const limit of limits) {
-        const action: Action = {
-          namespace: 'guest',
-          name: profile,
-          version: `0.0.${limit}`,
-          code: CODE,
-          memoryMb: MEMORY_MB,
-          concurrency: limit,
-        };
-        const calls = await measure(() => double.invoke(action, payload), windowMs);
-        const latencies = calls.filter(({ ok }) => ok).map(({ ms }) => ms);
-        const name = `concurrency.${profile}.${limit}`;
-        const throughput = (1000 * latencies.length) / windowMs;
-        const success = latencies.length / calls.length;
-        rows.push(
-          row(`${name}.throughput`, throughput, '/s'),
-          row(`${name}.mean`, mean(latencies), 'ms'),
-          row(`${name}.p95`, quantile(latencies, 0.95), 'ms'),
-          row(`${name}.success`, 100 * success, '%'),
-        );
-        log(`${name}: ${throughput.toFixed(0)}/s, ${mean(latencies).toFixed(0)} ms, ${(100 * success).toFixed(1)} %`);
-      }
-  } finally {
-    await double.stop();
+const nameOf = (profile: ProfileName, limit: number): string => `concurrency.${profile}.${limit}`;
+
+/** Fisher and Yates. */
+export function shuffled<T>(values: readonly T[], random: SeededRandom): T[] {
+  const mixed = [...values];
+  for (let i = mixed.length - 1; i > 0; i--) {
+    const j = random.below(i + 1);
+    [mixed[i], mixed[j]] = [mixed[j]!, mixed[i]!];
   }
+  return mixed;
+}
+
+function profileRows(
+  profile: (typeof SWEPT)[number],
+  limits: readonly number[],
+  cells: ReadonlyMap<string, readonly Cell[]>,
+): BenchRow[] {
+  const rows: BenchRow[] = [];
+  const figures: LimitFigures[] = [];
+  for (const limit of limits) {
+    const name = nameOf(profile, limit);
+    const rounds = cells.get(name)!;
+    const of = (key: keyof Cell): number[] => rounds.map((cell) => cell[key]).filter((value) => !Number.isNaN(value));
+    const figure = (key: keyof Cell, unit: string, scale = 1): BenchRow => {
+      const values = of(key).map((value) => scale * value);
+      const { low, high } = bootstrapInterval(values, median, new SeededRandom(1));
+      return row(`${name}.${key}`, median(values), unit, { note: `[${low.toFixed(1)}, ${high.toFixed(1)}]` });
+    };
+    rows.push(
+      figure('throughput', '/s'),
+      figure('mean', 'ms'),
+      figure('p95', 'ms'),
+      figure('success', '%', 100),
+      row(`${name}.inside`, Math.max(...of('insideMost')), 'activations', { baseline: limit }),
+    );
+    figures.push({ limit, throughput: median(of('throughput')), success: median(of('success')) });
+  }
+  const { holds, rule, seen } = shapeOf(profile, figures);
+  rows.push(row(`concurrency.${profile}.shape`, holds ? 1 : 0, 'holds', { goal: rule, note: seen }));
   return rows;
 }
 
-/** The calls that were answered within the window. */
-async function measure(invoke: () => Promise<ActivationResult>, windowMs: number): Promise<Call[]> {
-  // One call first: cold starts of many would fill the pool's queue.
-  await invoke();
-  const from = performance.now() + windowMs;
-  const to = from + windowMs;
-  const calls: Call[] = [];
-  await Promise.all(
-    Array.from({ length: CLIENTS }, async () => {
-      while (performance.now() < to) {
-        const started = performance.now();
-        const { ok } = await invoke();
-        const ended = performance.now();
-        if (ended >= from && ended < to) calls.push({ ms: ended - started, ok });
-      }
+/** Of cells without a kill: calls that a kill met were sent, or not. */
+function tapRows(cells: readonly Cell[]): BenchRow[] {
+  const whole = cells.filter(({ kills }) => kills === 0);
+  const sum = (of: readonly Cell[], key: 'sent' | 'seen' | 'kills'): number =>
+    of.reduce((total, cell) => total + cell[key], 0);
+  const killed = cells.filter(({ kills }) => kills > 0);
+  return [
+    row('concurrency.seen', sum(whole, 'seen'), 'activations', {
+      baseline: sum(whole, 'sent'),
+      goal: '1x',
+      note: `by the tap, against sent, in ${whole.length} cells without a kill`,
     }),
-  );
-  return calls;
+    row('concurrency.seen.killed', sum(killed, 'seen'), 'activations', {
+      baseline: sum(killed, 'sent'),
+      note: `in ${killed.length} cells with ${sum(killed, 'kills')} OOM kills; calls that met a closed port were not sent`,
+    }),
+  ];
 }

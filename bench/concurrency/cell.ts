@@ -1,0 +1,92 @@
+import { InvokerDouble } from '../../simulator/index.js';
+import { mean, quantile } from '../statistics.js';
+import { Callers } from './callers.js';
+import { actionAt, MEMORY_MB, type Payload } from './profiles.js';
+import { Witness } from './witness.js';
+
+export const PREFIX = 'wskglc0';
+
+export interface CellOptions {
+  readonly image: string;
+  readonly name: string;
+  readonly payload: Payload;
+  readonly limit: number;
+  readonly callers: number;
+  /** Time with callers that does not count, and time that does, ms. */
+  readonly warmUpMs: number;
+  readonly windowMs: number;
+  /** Core of the container; null: any. */
+  readonly core: number | null;
+}
+
+/** What one limit brought, in a container that had no other. */
+export interface Cell {
+  /** Successful calls a second. */
+  readonly throughput: number;
+  /** Of successful calls from the caller's view, ms; NaN: there were none. */
+  readonly mean: number;
+  readonly p95: number;
+  /** Share of all calls that succeeded. This and what follows is of the whole cell: the first kill may come before the time that counts. */
+  readonly success: number;
+  readonly insideMost: number;
+  readonly sent: number;
+  readonly seen: number;
+  readonly kills: number;
+}
+
+/**
+ * The invoker's double with one fresh container. Connections are kept alive, as by OpenWhisk's akka client: with a connection a call, as by its default one,
+ * some thousand calls a second use up the ports between two addresses (28,232, each waiting for 60 s), and the caller then looks for a free one longer than it calls.
+ */
+export const doubleFor = (image: string): InvokerDouble =>
+  new InvokerDouble({
+    image,
+    prefix: PREFIX,
+    userMemoryMb: MEMORY_MB,
+    pauseGraceMs: 600_000,
+    logs: 'none',
+    clientStyle: 'akka',
+  });
+
+export const until = (at: number): Promise<void> =>
+  new Promise((resolve) => setTimeout(resolve, Math.max(0, at - performance.now())));
+
+/** The limit held for a while by more callers than it lets in, with the tap beside. */
+export async function measureLimit(options: CellOptions): Promise<Cell> {
+  const { image, name, payload, limit, callers: count, warmUpMs, windowMs, core } = options;
+  const double = doubleFor(image);
+  const witness = new Witness(PREFIX, core);
+  try {
+    await double.start();
+    await witness.start();
+    const callers = new Callers(double, actionAt(name, limit, 1), payload, count);
+    await callers.first();
+    await witness.pinned();
+    callers.start();
+    const begun = performance.now();
+    await until(begun + warmUpMs);
+    const before = callers.take();
+    const from = performance.now();
+    await until(from + windowMs);
+    const calls = callers.take();
+    const seconds = (performance.now() - from) / 1000;
+    await callers.stop();
+    // What tcpdump has and the tap has not read yet.
+    await until(performance.now() + 50);
+    const good = calls.filter(({ ok }) => ok).map(({ ms }) => ms);
+    const all = [...before, ...calls, ...callers.take()];
+    return {
+      throughput: good.length / seconds,
+      mean: mean(good),
+      p95: quantile(good, 0.95),
+      success: all.filter(({ ok }) => ok).length / all.length,
+      insideMost: callers.insideMost,
+      sent: callers.sent,
+      seen: witness.runs,
+      kills: witness.kills,
+    };
+  } finally {
+    await witness.stop();
+    await double.stop();
+  }
+}

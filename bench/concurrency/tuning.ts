@@ -1,0 +1,181 @@
+import {
+  type LimitGrid,
+  type LimitSearch,
+  Q_DEFAULT,
+  type QLearningSettings,
+  qLearning,
+  type TableStore,
+  TUNER_DEFAULT,
+  TunerDesk,
+} from '../../agents/index.js';
+import { LatencyHistogram, type Observation, silentLogger } from '../../broker/index.js';
+import { type Millis, mebibytes, millicores, SeededRandom, systemClock } from '../../config/index.js';
+import { figuresOf } from '../farm/figures.js';
+import { syntheticObservation } from '../observation.js';
+import { type Call, Callers } from './callers.js';
+import { doubleFor, PREFIX, until } from './cell.js';
+import { actionAt, MEMORY_MB, type Payload } from './profiles.js';
+import { Witness } from './witness.js';
+
+/** As the user deployed it: the tuner's own changes of the limit raise the action's version, never this. */
+const REVISION = '0.0.1';
+export interface TuningOptions {
+  readonly image: string;
+  readonly name: string;
+  readonly payload: Payload;
+  readonly grid: LimitGrid;
+  readonly start: number;
+  readonly seed: number;
+  /** Times that the search is asked, exploring as it does; then it is followed without exploring. */
+  readonly iterations: number;
+  /** Times that the table is followed then. */
+  readonly followed: number;
+  /** Length of an observation, ms: the first at a new limit does not count, the next is judged. */
+  readonly stepMs: number;
+  readonly core: number | null;
+}
+
+export interface Tuning {
+  /** In force whenever the search was asked while exploring. */
+  readonly limits: readonly number[];
+  /** After the table was followed without exploring. */
+  readonly final: number;
+  /** Rows of the Q-table that was kept. */
+  readonly states: number;
+  /** Most activations that the function saw beside each other at any limit; the highest limit that was in force. */
+  readonly insideMost: number;
+  readonly highest: number;
+  readonly succeeded: number;
+  readonly calls: number;
+  readonly seconds: number;
+}
+
+/** Keeps tables as an object store does. */
+class Shelf implements TableStore {
+  readonly tables = new Map<string, Uint8Array>();
+
+  async put(name: string, data: Uint8Array): Promise<void> {
+    this.tables.set(name, data);
+  }
+
+  async get(name: string): Promise<Uint8Array | null> {
+    return this.tables.get(name) ?? null;
+  }
+
+  /** Rows of the one Q-table. */
+  get states(): number {
+    const [text] = [...this.tables.values()];
+    if (text === undefined) return 0;
+    const { learned } = JSON.parse(Buffer.from(text).toString('utf8')) as { learned: { table: object } };
+    return Object.keys(learned.table).length;
+  }
+}
+
+/** The product's tuner on one real container: observations of its calls in, each wish a new revision of the action, and so a new container. */
+export async function tuneForReal(options: TuningOptions): Promise<Tuning> {
+  const { image, name, payload, grid, start, seed, iterations, followed, stepMs, core } = options;
+  const double = doubleFor(image);
+  const witness = new Witness(PREFIX, core);
+  const shelf = new Shelf();
+  const random = new SeededRandom(seed);
+  const begun = performance.now();
+  let limit = start;
+  let highest = start;
+  let revision = 1;
+  let step = 0;
+  const totals = { calls: 0, ok: 0 };
+  const limits: number[] = [];
+  try {
+    await double.start();
+    await witness.start();
+    const callers = new Callers(double, actionAt(name, limit, revision), payload, grid.most + 10);
+    await callers.first();
+    await witness.pinned();
+    callers.start();
+    let cpuBefore = cpuMillis(witness);
+    let from = performance.now();
+    /** One observation; true where the search was asked. */
+    const observe = async (desk: TunerDesk): Promise<boolean> => {
+      await until(from + stepMs);
+      const span = performance.now() - from;
+      from = performance.now();
+      const calls = callers.take();
+      totals.calls += calls.length;
+      totals.ok += calls.filter(({ ok }) => ok).length;
+      const cpu = cpuMillis(witness);
+      const used = { cpuMillis: Math.max(0, cpu - cpuBefore), rss: rss(witness) };
+      cpuBefore = cpu;
+      const observation = observationOf(`/guest/${name}`, ++step, span, calls, used);
+      const platform = { limit, least: grid.least, most: grid.most, revision: REVISION };
+      desk.observe(observation, platform, 'serving', systemClock.monotonic());
+      const [tuned] = desk.tuned();
+      const asked = tuned?.reason === 'searched';
+      if (tuned !== undefined && tuned.wish !== limit) {
+        limit = tuned.wish;
+        highest = Math.max(highest, limit);
+        callers.action = actionAt(name, limit, ++revision);
+      }
+      return asked;
+    };
+    const deskOf = (settings: QLearningSettings, label: string): TunerDesk =>
+      new TunerDesk({
+        search: qLearning(settings) as LimitSearch,
+        settings: { ...TUNER_DEFAULT, grid, hold: { time: 0.8 * stepMs, activations: 20 } },
+        store: shelf,
+        random: random.fork(label),
+        functions: 1,
+        logger: silentLogger,
+      });
+    const exploring = deskOf(Q_DEFAULT, 'exploring');
+    while (limits.length < iterations) {
+      const before = limit;
+      if (await observe(exploring)) limits.push(before);
+    }
+    // The kept table, with no step at random any more.
+    const following = deskOf({ ...Q_DEFAULT, epsilon: { until: 0, factor: 1e-9, floor: 0 } }, 'following');
+    for (let asked = 0; asked < followed; ) if (await observe(following)) asked++;
+    await callers.stop();
+    return {
+      limits,
+      final: limit,
+      states: shelf.states,
+      insideMost: callers.insideMost,
+      highest,
+      succeeded: totals.ok,
+      calls: totals.calls,
+      seconds: (performance.now() - begun) / 1000,
+    };
+  } finally {
+    await witness.stop();
+    await double.stop();
+  }
+}
+
+const cpuMillis = ({ pids }: Witness): number => pids.reduce((sum, pid) => sum + (figuresOf(pid)?.cpuMillis ?? 0), 0);
+const rss = ({ pids }: Witness): number => Math.max(0, ...pids.map((pid) => figuresOf(pid)?.rss ?? 0));
+
+/** What the hook would have said of these calls. */
+function observationOf(
+  fn: string,
+  step: number,
+  span: number,
+  calls: readonly Call[],
+  used: { readonly cpuMillis: number; readonly rss: number },
+): Observation {
+  const latency = new LatencyHistogram();
+  for (const { runMs } of calls) latency.record(runMs);
+  const cpu = millicores((1000 * used.cpuMillis) / span);
+  const memory = mebibytes(used.rss);
+  const user = { cpu: millicores(1000), memory: mebibytes(MEMORY_MB), shares: 1024 };
+  return {
+    ...syntheticObservation(fn, step),
+    span: span as Millis,
+    activations: calls.length,
+    failures: calls.filter(({ ok }) => !ok).length,
+    latency: latency.toMessage(),
+    peak: { cpu, memory },
+    used: { cpu, memory },
+    user,
+    containers: 1,
+  };
+}
