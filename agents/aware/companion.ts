@@ -1,6 +1,6 @@
 import type { Observation } from '../../broker/index.js';
 import { firmSettings } from '../ddpg/index.js';
-import { Apprentice, FirmApprentice, type LifeCycleLearner, offlineSettings } from '../lifecycle/index.js';
+import { Apprentice, FirmApprentice, type LifeCycleLearner, offlineSettings, type Tutor } from '../lifecycle/index.js';
 import { cosine, type Encoder } from '../meta/index.js';
 import type { Engine } from '../nn/index.js';
 import { type LearnerState, onlineSettings, type PpoSettings } from '../ppo/index.js';
@@ -35,9 +35,20 @@ export interface CompanionOptions {
   readonly seed: number;
   readonly mode: Observation['cpuMode'];
   readonly start: LearnerState | null;
+  /** Where `simppo` learns; undefined, and `firm`: where it decides. */
+  readonly tutor?: Tutor | undefined;
 }
 
-export function companionOf({ base, engine, settings, encoder, seed, mode, start }: CompanionOptions): Companion {
+export function companionOf({
+  base,
+  engine,
+  settings,
+  encoder,
+  seed,
+  mode,
+  start,
+  tutor,
+}: CompanionOptions): Companion {
   const { features, actions } = simppoShape(settings);
   const context = encoder?.shape.embedding ?? 0;
   const common = { engine, features, context, actions, offline: offlineSettings, seed };
@@ -49,6 +60,7 @@ export function companionOf({ base, engine, settings, encoder, seed, mode, start
           ppo: PPO,
           batch: BATCH,
           start: start === null ? null : widenedInputs(start, { features, actions }, context, PPO),
+          ...(tutor === undefined ? {} : { tutor }),
         });
   const embedding = encoder === null ? null : new FunctionEmbedding(encoder, SIMPPO_ACTIONS.length);
   return { learner, embedding, mode, serves: false };

@@ -1,4 +1,4 @@
-import type { LifeCycleSettings, LifeCycleWish } from '../lifecycle/index.js';
+import type { LifeCycleSettings, LifeCycleWish, Tutor } from '../lifecycle/index.js';
 import { type Encoder, shippedMeta } from '../meta/index.js';
 import type { Cap, ResourceManager } from '../resource-manager.js';
 import { type SimppoSettings, settingsOf, shippedPolicy, threadEngine } from '../simppo/index.js';
@@ -24,6 +24,7 @@ export interface AwareParts {
   readonly lifeCycle?: LifeCycleSettings;
   readonly wish?: (fn: string) => LifeCycleWish;
   readonly seed?: number;
+  readonly tutor?: Tutor;
   /** False: agents begin with nothing, and follow the fallback's actions first. */
   readonly warm?: boolean;
 }
@@ -36,6 +37,7 @@ export function createAware({
   settings: changes,
   lifeCycle,
   wish,
+  tutor,
   seed = 1,
   warm = true,
 }: AwareParts): AwareManager {
@@ -52,5 +54,6 @@ export function createAware({
     start: (mode) => (warm && choice.base === 'simppo' ? shippedPolicy('simppo', mode, settings) : null),
     ...(lifeCycle === undefined ? {} : { lifeCycle }),
     ...(wish === undefined ? {} : { wish }),
+    ...(tutor === undefined ? {} : { tutor }),
   });
 }

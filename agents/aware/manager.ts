@@ -20,6 +20,7 @@ import {
   lifeCycleSettings,
   phaseOf,
   retrain,
+  type Tutor,
 } from '../lifecycle/index.js';
 import type { Encoder } from '../meta/index.js';
 import type { Engine } from '../nn/index.js';
@@ -56,6 +57,8 @@ export interface AwareOptions {
   readonly start: (mode: Observation['cpuMode']) => LearnerState | null;
   /** Agents whose weights are kept in memory. */
   readonly resident?: number;
+  /** Where agents learn; absent: where they decide, at once. */
+  readonly tutor?: Tutor;
 }
 
 /** A step whose outcome is not known yet. */
@@ -149,6 +152,7 @@ export class AwareManager implements ResourceManager<AwareState> {
       if (step.ended) embedding?.close();
       for (const transition of step.transitions) {
         transitions.push(transition);
+        if (transition.from === 'offline') learner.begin();
         if (transition.from === 'online') learner.cut(input);
         if (transition.to === 'offline') learner.restart();
         if (transition.from === 'serving') {
@@ -234,8 +238,8 @@ export class AwareManager implements ResourceManager<AwareState> {
   #companion(fn: string, mode: Observation['cpuMode']): Companion {
     const known = this.#companions.get(fn);
     if (known !== undefined) return known;
-    const { base, engine, settings, encoder, seed, start } = this.#options;
-    const one = { base, engine, settings, encoder, mode, seed: (seed + hashOf(fn)) >>> 0, start: start(mode) };
+    const { base, engine, settings, encoder, seed, start, tutor } = this.#options;
+    const one = { base, engine, settings, encoder, mode, seed: (seed + hashOf(fn)) >>> 0, start: start(mode), tutor };
     const companion = companionOf(one);
     this.#companions.set(fn, companion);
     return companion;

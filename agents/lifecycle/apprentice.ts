@@ -3,7 +3,8 @@ import type { Engine } from '../nn/index.js';
 import { type LearnerState, PpoAgent, type PpoSettings } from '../ppo/index.js';
 import type { DemonstratedEpisode, Demonstration } from './demonstration.js';
 import type { ActingWeights, LifeCycleLearner } from './learner.js';
-import { learnOffline, type OfflineSettings } from './offline.js';
+import { learnOffline, type OfflineJob, type OfflineSettings } from './offline.js';
+import type { Tutor } from './tutor.js';
 
 export interface ApprenticeOptions {
   readonly engine: Engine;
@@ -18,14 +19,15 @@ export interface ApprenticeOptions {
   readonly seed: number;
   /** What it starts from; null: nothing. */
   readonly start: LearnerState | null;
+  /** Where it learns, later than it is told to; absent: where it decides, at once, and then the same seed and steps make the same agent. */
+  readonly tutor?: Tutor;
 }
 
 /** Episodes that are learnt from offline at most, the newest. */
 const WATCHED_MOST = 12;
 
 /**
- * One function's agent, whatever acts: it watches the fallback and learns offline, acts and learns online, or only acts. The same seed and steps,
- * the same agent.
+ * One function's agent, whatever acts: it watches the fallback and learns offline, acts and learns online, or only acts.
  */
 export class Apprentice implements LifeCycleLearner {
   updates = 0;
@@ -37,6 +39,12 @@ export class Apprentice implements LifeCycleLearner {
   #evenings = 0;
   #trajectory = '';
   #after: Float32Array | null = null;
+  /** A lesson is under way at the tutor's. */
+  #taught = false;
+  /** Of the newest study at the tutor's, until it is asked for. */
+  #ahead: number | null = null;
+  /** Counts what makes a lesson that is under way one of another life. */
+  #life = 0;
 
   constructor(options: ApprenticeOptions) {
     this.#options = options;
@@ -58,23 +66,27 @@ export class Apprentice implements LifeCycleLearner {
     this.#steps.push(step);
   }
 
+  /** With a tutor: of the study that ended last, and none of it twice. */
   study(after: Float32Array): number | null {
     if (this.#steps.length === 0) return null;
     this.#watched = [...this.#watched, { steps: this.#steps, after }].slice(-WATCHED_MOST);
     this.#steps = [];
-    const { engine, features, context, actions, ppo, offline, seed, start } = this.#options;
-    const { state, ahead } = learnOffline(engine, {
-      shape: { features: features + context, actions },
-      features,
-      ppo,
-      settings: offline,
-      state: this.agent.export(),
-      episodes: this.#watched,
-      clone: start === null,
-      seed: (seed + ++this.#evenings) >>> 0,
-    });
-    this.agent.import(state);
-    return ahead;
+    const { engine, tutor } = this.#options;
+    if (tutor === undefined) {
+      const { state, ahead } = learnOffline(engine, this.#studyJob());
+      this.agent.import(state);
+      return ahead;
+    }
+    const known = this.#ahead;
+    this.#ahead = null;
+    // What is watched meanwhile is in the next study.
+    if (!this.#taught) {
+      this.#lesson(tutor.study(this.#studyJob()), ({ state, ahead }) => {
+        this.agent.import(state);
+        this.#ahead = ahead;
+      });
+    }
+    return known;
   }
 
   decide(input: Float32Array, mask: Uint8Array, learns: boolean): number | null {
@@ -92,16 +104,17 @@ export class Apprentice implements LifeCycleLearner {
     this.agent.executed(action, reward);
     if (!this.agent.rollout.full) return;
     this.agent.cut(after);
-    this.agent.update();
-    this.updates++;
+    this.#update();
   }
 
   cut(after: Float32Array): void {
     this.agent.cut(after);
     // A segment that fills the buffer must be learnt from before the next step.
-    if (!this.agent.ready) return;
-    this.agent.update();
-    this.updates++;
+    if (this.agent.ready) this.#update();
+  }
+
+  begin(): void {
+    this.#another();
   }
 
   restart(): void {
@@ -110,6 +123,7 @@ export class Apprentice implements LifeCycleLearner {
   }
 
   forget(): void {
+    this.#another();
     this.#watched = [];
     this.#steps = [];
   }
@@ -122,11 +136,64 @@ export class Apprentice implements LifeCycleLearner {
   take({ actor, critic }: ActingWeights): boolean {
     const state = this.agent.export();
     if (actor.length !== state.actor.length || critic.length !== state.critic.length) return false;
+    this.#another();
     this.agent.import({ ...state, actor, critic });
     return true;
   }
 
   dispose(): void {
+    this.#another();
     this.#agent?.dispose();
+  }
+
+  #another(): void {
+    this.#life++;
+    this.#ahead = null;
+  }
+
+  #studyJob(): OfflineJob {
+    const { features, context, actions, ppo, offline, seed, start } = this.#options;
+    return {
+      shape: { features: features + context, actions },
+      features,
+      ppo,
+      settings: offline,
+      state: this.agent.export(),
+      episodes: this.#watched,
+      clone: start === null,
+      seed: (seed + ++this.#evenings) >>> 0,
+    };
+  }
+
+  /** From a full buffer. With a tutor it acts by the old weights until the new ones are there; what it did by the old ones teaches nothing then. */
+  #update(): void {
+    const { features, context, actions, ppo, seed, tutor } = this.#options;
+    if (tutor === undefined) {
+      this.agent.update();
+      this.updates++;
+      return;
+    }
+    const job = {
+      shape: { features: features + context, actions },
+      settings: ppo,
+      seed: (seed + this.updates) >>> 0,
+      state: this.agent.export(),
+      rollout: this.agent.rollout.export(),
+    };
+    this.agent.rollout.clear();
+    if (this.#taught) return;
+    this.#lesson(tutor.update(job), ({ state }) => {
+      this.agent.import(state);
+      this.updates++;
+    });
+  }
+
+  #lesson<Learnt>(learning: Promise<Learnt | null>, take: (learnt: Learnt) => void): void {
+    const life = this.#life;
+    this.#taught = true;
+    void learning.then((learnt) => {
+      this.#taught = false;
+      if (learnt !== null && life === this.#life) take(learnt);
+    });
   }
 }

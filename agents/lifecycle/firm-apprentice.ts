@@ -111,6 +111,8 @@ export class FirmApprentice implements LifeCycleLearner {
     this.#agent?.reset();
   }
 
+  begin(): void {}
+
   restart(): void {
     this.#agent?.dispose();
     this.#agent = null;

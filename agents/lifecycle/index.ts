@@ -10,4 +10,5 @@ export { learnOffline, type OfflineJob, type OfflineResult, type OfflineSettings
 export * from './record.js';
 export * from './settings.js';
 export { type SurrogateSettings, surrogateSettings } from './surrogate.js';
+export { type Learnt, type Lesson, ThreadTutor, type Tutor } from './tutor.js';
 export { bandAround, pooled, shareOf, type WindowFigures, windowFigures } from './window.js';

@@ -22,6 +22,8 @@ export interface LifeCycleLearner {
   learn(action: number, reward: number, after: Float32Array, trajectory?: string): void;
   /** What comes next has nothing to do with what was. */
   cut(after: Float32Array): void;
+  /** From now on it acts: what is still being studied comes too late. */
+  begin(): void;
   /** Worse than the fallback: it begins again where it began, and watches anew. */
   restart(): void;
   /** What was watched is of another world. */

@@ -1,6 +1,7 @@
 import type { Logger } from '../../broker/index.js';
 import { GleanerError } from '../../config/index.js';
 import { type AwareChoice, createAware } from '../aware/index.js';
+import type { LifeCycleSettings, LifeCycleWish, Tutor } from '../lifecycle/index.js';
 import type { PolicyStore } from '../nn/index.js';
 import type { Cap, ResourceManager } from '../resource-manager.js';
 import type { RetrainTrigger, Trainer, TrajectoryStep } from '../simppo/index.js';
@@ -31,6 +32,10 @@ export interface ManagerSettings {
   readonly onStep?: (step: TrajectoryStep) => void;
   readonly trigger?: RetrainTrigger;
   readonly policies?: PolicyStore;
+  /** Of manager `aware`: when phases change, what the operator asks for a function, and where agents learn (default: where they decide). */
+  readonly lifeCycle?: LifeCycleSettings;
+  readonly wish?: (fn: string) => LifeCycleWish;
+  readonly tutor?: Tutor;
   readonly logger?: Logger;
 }
 
@@ -45,12 +50,15 @@ const makers = {
   'right-size': () => rightSizeManager(RIGHT_SIZE_DEFAULT),
   simppo: (settings) => createSimppo('simppo', settings),
   'single-agent': (settings) => createSimppo('single-agent', settings),
-  aware: ({ cap, preset, seed, aware }: ManagerSettings) =>
+  aware: ({ cap, preset, seed, aware, lifeCycle, wish, tutor }: ManagerSettings) =>
     createAware({
       cap,
       ...(aware === undefined ? {} : { choice: aware }),
       fallback: hpaVpaManager(preset === 'freyr' ? HPA_VPA_PUBLISHED : HPA_VPA_DEFAULT) as ResourceManager,
       ...(seed === undefined ? {} : { seed }),
+      ...(lifeCycle === undefined ? {} : { lifeCycle }),
+      ...(wish === undefined ? {} : { wish }),
+      ...(tutor === undefined ? {} : { tutor }),
     }),
 } as const satisfies Record<string, (settings: ManagerSettings) => ResourceManager>;
 

@@ -8,4 +8,4 @@ export * from './policy.js';
 export * from './rollout.js';
 export * from './settings.js';
 export { type TrainingJob, type TrainingResult, train } from './training.js';
-export { TrainingError, TrainingThreads } from './training-threads.js';
+export { type FromTrainingThread, TrainingError, TrainingThreads } from './training-threads.js';

@@ -10,24 +10,24 @@ export class TrainingError extends GleanerError {
   }
 }
 
-export type FromTrainingThread = { readonly result: TrainingResult } | { readonly error: string };
+export type FromTrainingThread<Result = TrainingResult> = { readonly result: Result } | { readonly error: string };
 
-interface Waiting {
-  readonly job: TrainingJob;
-  resolve(result: TrainingResult): void;
+interface Waiting<Job, Result> {
+  readonly job: Job;
+  resolve(result: Result): void;
   reject(error: TrainingError): void;
 }
 
 /**
- * Updates in worker threads, so that no decision waits for one. Jobs are taken in the order they come; the thread changes nothing but the time.
+ * Updates in worker threads, so that no decision waits for one; other jobs, with a script of their own. Jobs are taken in the order they come; the thread changes nothing but the time.
  * A thread that dies fails its own job and is replaced. Idle threads do not keep a process alive.
  */
-export class TrainingThreads {
+export class TrainingThreads<Job = TrainingJob, Result = TrainingResult> {
   readonly #size: number;
   readonly #script: URL;
   readonly #idle: Worker[] = [];
-  readonly #busy = new Map<Worker, Waiting>();
-  readonly #queue: Waiting[] = [];
+  readonly #busy = new Map<Worker, Waiting<Job, Result>>();
+  readonly #queue: Waiting<Job, Result>[] = [];
   #closed = false;
 
   constructor(size: number, script = new URL('training-thread.js', import.meta.url)) {
@@ -41,7 +41,7 @@ export class TrainingThreads {
   }
 
   /** Rejects with `GLN_PPO_TRAINING`. */
-  train(job: TrainingJob): Promise<TrainingResult> {
+  train(job: Job): Promise<Result> {
     if (this.#closed) return Promise.reject(new TrainingError('the threads are closed'));
     return new Promise((resolve, reject) => {
       this.#queue.push({ job, resolve, reject });
@@ -72,7 +72,7 @@ export class TrainingThreads {
 
   #start(): Worker {
     const thread = new Worker(this.#script);
-    thread.on('message', (message: FromTrainingThread) => {
+    thread.on('message', (message: FromTrainingThread<Result>) => {
       const waiting = this.#busy.get(thread);
       if (!waiting) return;
       this.#busy.delete(thread);

@@ -1,9 +1,12 @@
 import {
+  checkLifeCycleSettings,
   checkTunerSettings,
   createManager,
   faasrmOnlineSettings,
   hillClimbing,
+  type LifeCycleWish,
   type LimitSearch,
+  lifeCycleSettings,
   type ManagerSettings,
   PolicyStore,
   Q_DEFAULT,
@@ -13,6 +16,7 @@ import {
   runAgentHost,
   runFaasrmTeacher,
   ThreadTrainer,
+  ThreadTutor,
   type TrajectoryStep,
   TrajectoryWriter,
   TUNER_DEFAULT,
@@ -59,6 +63,14 @@ function concurrencyOf({ agents }: Config): Pick<Parameters<typeof runAgentHost>
   };
 }
 
+/** When functions of manager `aware` change phase. @throws LifeCycleSettingsError */
+function lifeCycleOf({ agents }: Config) {
+  const { episodeSteps, windowEpisodes: window } = agents.aware;
+  const settings = { ...lifeCycleSettings, episodeSteps, window };
+  checkLifeCycleSettings(settings);
+  return settings;
+}
+
 /** An agent host: the configured manager for every function, or the one an override names. */
 export async function runAgentsPart({
   config,
@@ -83,7 +95,13 @@ export async function runAgentsPart({
     logger,
     ...(trajectories === null ? {} : { onStep: (step: TrajectoryStep) => trajectories.write(step) }),
   };
-  const settings = { ...managerSettings(config), ...learning };
+  const tutor = new ThreadTutor();
+  const { overrides } = config.functions;
+  const wish = (fn: string): LifeCycleWish => ({
+    bootstrap: true,
+    heldOffline: overrideFor(overrides, fn).holdOffline ?? false,
+  });
+  const settings = { ...managerSettings(config), ...learning, lifeCycle: lifeCycleOf(config), wish, tutor };
   // One of each: agents of one manager share what they have learnt.
   const managers = new Map<string, ResourceManager>();
   const managerNamed = (name: string): ResourceManager => {
@@ -96,7 +114,6 @@ export async function runAgentsPart({
   };
   // Made before anything runs, so that a wrong name is an error at the start.
   managerNamed(config.agents.manager);
-  const { overrides } = config.functions;
   for (const { manager } of overrides) if (manager !== undefined) managerNamed(manager);
   const { name: engine, detail } = threadEngine();
   logger.info({ engine, detail, manager: config.agents.manager }, 'agents decide');
@@ -134,6 +151,7 @@ export async function runAgentsPart({
       trajectories?.flush();
       await agents.stop();
       await trainer.close();
+      await tutor.close();
       await broker.close();
     },
   };

@@ -49,6 +49,10 @@ export const overrideSchema = z.strictObject({
     .enum(managers)
     .optional()
     .meta({ description: 'Resource manager of these functions, by name; changes when the agent host starts anew.' }),
+  holdOffline: z.boolean().optional().meta({
+    description:
+      'High stakes, with manager `aware`: its fallback decides for these functions for ever, and their agents only watch; changes when the agent host starts anew.',
+  }),
 });
 
 export const functionsSchema = section('Which functions are managed, and what differs for some.', {

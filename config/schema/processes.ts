@@ -48,18 +48,27 @@ export const agentsSchema = section('The agent host: one resource manager per fu
       ),
     },
   ),
-  aware: section('Manager `aware`: what lives under its life cycle.', {
-    base: key(
-      z.enum(['simppo', 'firm']),
-      'simppo',
-      "Learner of each function: `simppo`, PPO that begins with the shipped policy; `firm`, FIRM's DDPG, which begins with nothing.",
-    ),
-    embedding: key(
-      z.boolean(),
-      false,
-      'Let the shipped meta-learner tell agents which function they have, and new ones which serving agent to begin like.',
-    ),
-  }),
+  aware: section(
+    'Manager `aware`: what lives under its life cycle, and how long its parts are; `functions.overrides` has `holdOffline`.',
+    {
+      base: key(
+        z.enum(['simppo', 'firm']),
+        'simppo',
+        "Learner of each function: `simppo`, PPO that begins with the shipped policy; `firm`, FIRM's DDPG, which begins with nothing.",
+      ),
+      embedding: key(
+        z.boolean(),
+        false,
+        'Let the shipped meta-learner tell agents which function they have, and new ones which serving agent to begin like.',
+      ),
+      episodeSteps: key(z.int().min(1).max(10_000), 100, 'Control steps with calls of one episode.'),
+      windowEpisodes: key(
+        z.int().min(2).max(1000),
+        10,
+        'Episodes that are judged together: as long a phase lasts at least. What a function came to with other numbers is not taken up after a change.',
+      ),
+    },
+  ),
   concurrency: section(
     "The tuner of actions' `concurrency` limit, which `gleaner actions follow` writes. Every step is a new revision, and so cold starts.",
     {
