@@ -78,8 +78,8 @@ export function newFunctionStudy(request: NewFunctionRequest): NewFunctionRun[] 
   const all = modes.length * seeds.length * perSeed;
   let done = 0;
   return modes.flatMap((mode) =>
-    seeds.map((seed, i) => {
-      const newcomer = NEWCOMERS[i % NEWCOMERS.length]!;
+    seeds.map((seed) => {
+      const newcomer = NEWCOMERS[(seed - 1) % NEWCOMERS.length]!;
       const play = (name: NewFunctionContender, repeat = 0): Played => {
         const played = playNewcomer(request, { mode, seed, newcomer, name, repeat });
         onRun?.(++done, all);
