@@ -9,13 +9,19 @@ const ABANDONED_MILLIS = 60_000;
 /** A new folder that nobody else may enter. Throws what the file system says. */
 export const makePipeFolder = (): string => mkdtempSync(join(tmpdir(), PREFIX));
 
-/** Removes what hooks of this user that were killed (`kill -9`) have left behind. `now`: wall clock, ms. */
+/** Removes what hooks of this user that were killed (`kill -9`) have left behind. `now`: wall clock, ms. Throws nothing. */
 export function removeAbandonedPipeFolders(now: number): void {
-  for (const name of readdirSync(tmpdir())) {
-    if (!name.startsWith(PREFIX)) continue;
-    const folder = join(tmpdir(), name);
-    const found = lstatSync(folder, { throwIfNoEntry: false });
-    if (!found?.isDirectory() || found.uid !== process.getuid?.() || now - found.mtimeMs < ABANDONED_MILLIS) continue;
-    rmSync(folder, { recursive: true, force: true });
+  try {
+    for (const name of readdirSync(tmpdir())) {
+      if (name.startsWith(PREFIX) && isAbandoned(join(tmpdir(), name), now))
+        rmSync(join(tmpdir(), name), { recursive: true, force: true });
+    }
+  } catch {
+    // What cannot be cleaned up is no reason not to listen.
   }
+}
+
+function isAbandoned(folder: string, now: number): boolean {
+  const found = lstatSync(folder, { throwIfNoEntry: false });
+  return found?.isDirectory() === true && found.uid === process.getuid?.() && now - found.mtimeMs >= ABANDONED_MILLIS;
 }

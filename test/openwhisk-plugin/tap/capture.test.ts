@@ -104,6 +104,15 @@ test.serial('a start removes the folders of pipes that killed hooks left, and no
   t.teardown(() => tap.stop());
   t.false(existsSync(old));
   t.true(existsSync(fresh));
+  // Where there is nothing to look through it starts all the same.
+  process.env.TMPDIR = '/nowhere';
+  try {
+    const other = new TcpdumpTap({ tcpdump: '/nowhere/tcpdump', timers: hasty });
+    t.notThrows(() => other.start(new Recorder()));
+    t.teardown(() => other.stop());
+  } finally {
+    process.env.TMPDIR = scratch;
+  }
 });
 
 test('a stream out of step is ended and begun again', async (t) => {
