@@ -151,8 +151,9 @@ export type Workload = z.infer<typeof workloadSchema>;
 /** A workload as one writes it: what has a default may be left out. */
 export type WorkloadInput = z.input<typeof workloadSchema>;
 
-/** Problems that an error's message lists. */
+/** Problems that an error's message lists, and characters of each: it may name a key of any length. */
 const MOST_SAID = 20;
+const LONGEST_SAID = 200;
 
 /** A workload file that does not say what it must; `problems` has one line each, with line and path where known. */
 export class WorkloadError extends GleanerError {
@@ -161,12 +162,14 @@ export class WorkloadError extends GleanerError {
 
   constructor(where: string, problems: readonly string[]) {
     const more = problems.length > MOST_SAID ? `; and ${problems.length - MOST_SAID} more` : '';
-    super(`${where}: ${problems.slice(0, MOST_SAID).join('; ')}${more}`, {
+    super(`${where}: ${problems.slice(0, MOST_SAID).map(shortened).join('; ')}${more}`, {
       hint: 'the format is described in simulator/workload/README.md',
     });
     this.problems = problems;
   }
 }
+
+const shortened = (text: string): string => (text.length > LONGEST_SAID ? `${text.slice(0, LONGEST_SAID)}…` : text);
 
 /**
  * Reads a workload from YAML or JSON (which is YAML).

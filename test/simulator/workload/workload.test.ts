@@ -94,6 +94,13 @@ test('a file that is nothing but brackets is refused in a few lines, not in a hu
   t.regex(error.message, /; and \d+ more$/);
 });
 
+test('a key of any length is named in a few words', (t) => {
+  // Found by the fuzzer: 7,822 characters, most of them one key's.
+  const error = t.throws(() => parseWorkload(`${'k'.repeat(7000)}: 1\n`), { instanceOf: WorkloadError });
+  // Name, four problems (three required members and the key) of 200 characters at most.
+  t.true(error.message.length < 1000, `${error.message.length}`);
+});
+
 test('aliases of nothing, of themselves and without end are problems of the file', (t) => {
   // Found when the fuzzer was given workloads as YAML: the first and the last were errors of the parser's own.
   t.deepEqual(problems('name: w\nfunctions: *f\n'), ['line 2: no &f before *f']);
