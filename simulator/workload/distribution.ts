@@ -9,7 +9,10 @@ export const distributionSchema = z.union([
       /** `[probability, value]`, both rising, first probability 0 and last 1; geometric between two points. */
       quantiles: z.array(z.tuple([z.number().min(0).max(1), z.number().nonnegative()])).min(2),
     })
-    .refine(({ quantiles }) => quantiles[0]![0] === 0 && quantiles.at(-1)![0] === 1, 'must run from probability 0 to 1')
+    .refine(
+      ({ quantiles }) => quantiles[0]?.[0] === 0 && quantiles.at(-1)?.[0] === 1,
+      'must run from probability 0 to 1',
+    )
     .refine(
       ({ quantiles }) =>
         quantiles.every(([p, v], i) => i === 0 || (p > quantiles[i - 1]![0] && v >= quantiles[i - 1]![1])),

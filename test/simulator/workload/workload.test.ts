@@ -101,6 +101,18 @@ test('a key of any length is named in a few words', (t) => {
   t.true(error.message.length < 1000, `${error.message.length}`);
 });
 
+test('a distribution of no points is a problem with its line, not an error of the program', (t) => {
+  // Found by the fuzzer: a TypeError of the check that its first probability is 0.
+  const profile = { parallelism: 1, cpuMs: { quantiles: [] }, memory: { baseMiB: 40, peakMiB: 60 } };
+  const fn = { name: '/guest/f', memoryMiB: 256, profile, arrivals: { atMs: [0] } };
+  const found = problems(JSON.stringify({ version: 1, name: 'test', functions: [fn] }));
+  t.true(found.length > 0);
+  t.true(
+    found.every((line) => line.includes('functions.0.profile.cpuMs')),
+    found.join('\n'),
+  );
+});
+
 test('aliases of nothing, of themselves and without end are problems of the file', (t) => {
   // Found when the fuzzer was given workloads as YAML: the first and the last were errors of the parser's own.
   t.deepEqual(problems('name: w\nfunctions: *f\n'), ['line 2: no &f before *f']);
