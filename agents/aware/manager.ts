@@ -40,7 +40,7 @@ import {
   slowdownIn,
 } from '../simppo/index.js';
 import { type AwareBase, beginAlike, type Companion, companionOf } from './companion.js';
-import { boundsOfLearner, nearestAction, wishOf } from './steps.js';
+import { nearestAction, wishOf } from './steps.js';
 
 export interface AwareOptions {
   readonly base: AwareBase;
@@ -164,11 +164,8 @@ export class AwareManager implements ResourceManager<AwareState> {
     const acts = actorOf(course) === 'agent' && arrivals;
     companion.mode = observation.cpuMode;
     companion.serves = phaseOf(course) === 'serving';
-    const learns = phaseOf(course) === 'online';
-    const allowed = learns ? boundsOfLearner(bounds, fallen.decision, observation) : bounds;
-    if (learns) maskOf(seen.held, allowed, observation, settings.actions, mask);
-    const action = acts ? learner.decide(input, mask, learns) : null;
-    const wish = action === null ? seen.held : apply(action, seen.held, allowed, observation, settings.actions);
+    const action = acts ? learner.decide(input, mask, phaseOf(course) === 'online') : null;
+    const wish = action === null ? seen.held : apply(action, seen.held, bounds, observation, settings.actions);
     const decision =
       action !== null
         ? wishOf(action, wish, observation, settings)

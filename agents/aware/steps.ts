@@ -1,7 +1,7 @@
 import type { Observation } from '../../broker/index.js';
 import type { Bytes, Millicores } from '../../config/index.js';
 import type { Decision } from '../resource-manager.js';
-import { type ActionBounds, directionsOf, type Held, type SimppoSettings } from '../simppo/index.js';
+import { directionsOf, type Held, type SimppoSettings } from '../simppo/index.js';
 
 /** The action that comes nearest to what a free hand has changed: the dimension that moved by most steps. */
 export function nearestAction(before: Held, after: Held, byWeight: boolean, { actions }: SimppoSettings): number {
@@ -36,14 +36,4 @@ export function wishOf(
     ...(dimensions.containers ? { containers } : {}),
     actions: directionsOf(action),
   };
-}
-
-/**
- * What an agent may try while it learns. A weight below the fallback's has no safeguard that takes it back within a sample, as a quota has:
- * the function would wait for its agent's lessons. So it tries no lower one before it serves.
- */
-export function boundsOfLearner(bounds: ActionBounds, fallback: Decision, { cpuMode }: Observation): ActionBounds {
-  if (cpuMode !== 'weight' || bounds.cpu === null) return bounds;
-  const lower = Math.min(bounds.cpu.upper, Math.max(bounds.cpu.lower, fallback.weightFactor ?? 1));
-  return { ...bounds, cpu: { lower, upper: bounds.cpu.upper } };
 }

@@ -116,32 +116,6 @@ test('steps without activations are not judged: an episode does not end by them,
   t.is(under.phase(state), 'online');
 });
 
-test('while it learns, an agent tries no weight below the fallback’s; when it serves it may', (t) => {
-  const under = manager({ wish: { bootstrap: false, heldOffline: false } });
-  const random = new SeededRandom(3);
-  const seen = observation({ cpuMode: 'weight', slo: 200 as Millis });
-  const view: View = { observation: seen, features: [0.4, 1, 0.1, 0, 0.1, 0.2], others: null, price: null, random };
-  const factors = (from: AwareState, begin: number): { factors: number[]; state: AwareState } => {
-    let state = from;
-    const found: number[] = [];
-    for (let i = 0; i < 100; i++) {
-      const decided = under.decide(state, view, ((begin + i) * 10_000) as Millis);
-      // Its place in the life cycle is held: what is asked here is what each phase may try.
-      state = { ...decided.state, course: from.course };
-      found.push(decided.decision.weightFactor ?? 1);
-    }
-    return { factors: found, state };
-  };
-  const online = factors(under.initialState('/_/f'), 1);
-  t.is(under.phase(online.state), 'online');
-  t.true(Math.min(...online.factors) >= 1, 'the fallback says nothing of weights: 1');
-  // Untrained, it draws its actions nearly evenly: among a hundred some raise the weight.
-  t.true(Math.max(...online.factors) > 1);
-  const { course, ...rest } = online.state;
-  const serving = { ...rest, course: { ...course, life: { ...course.life, phase: 'serving' as const } } };
-  t.true(factors(serving, 200).factors.every((factor) => factor >= 1 / 2 && factor <= 2));
-});
-
 test('offline to online: once the estimate over a window is as good, told with its figures', (t) => {
   const under = manager();
   const { state, changes } = play(under, under.initialState('/_/f'), 400);
