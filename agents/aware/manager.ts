@@ -168,9 +168,9 @@ export class AwareManager implements ResourceManager<AwareState> {
     const wish = action === null ? seen.held : apply(action, seen.held, bounds, observation, settings.actions);
     const decision =
       action !== null
-        ? wishOf(action, wish, observation, settings)
+        ? wishOf(action, wish, fallen.decision, observation, settings)
         : actorOf(course) === 'agent'
-          ? wishOf(0, seen.held, observation, settings)
+          ? wishOf(0, seen.held, fallen.decision, observation, settings)
           : fallen.decision;
     const next: Pending | null = arrivals
       ? { input: [...input], mask: [...mask], action, held: seen.held, at: now }

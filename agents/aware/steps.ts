@@ -22,15 +22,21 @@ export function nearestAction(before: Held, after: Held, byWeight: boolean, { ac
   return best;
 }
 
-/** What is held after an action, as a wish. */
+/**
+ * What is held after an action, as a wish. In dimensions that the agent does not decide the fallback's wish goes on to stand: left out, its last one would stay in
+ * force for as long as the agent acts, and follow no load.
+ */
 export function wishOf(
   action: number,
   { cpu, memory, containers }: Held,
+  fallback: Decision,
   { cpuMode }: Observation,
   { actions }: SimppoSettings,
 ): Decision {
   const { dimensions } = actions;
+  const { cpu: _cpu, weightFactor: _weightFactor, ...others } = fallback;
   return {
+    ...(dimensions.cpu ? others : fallback),
     ...(!dimensions.cpu ? {} : cpuMode === 'weight' ? { weightFactor: cpu } : { cpu: cpu as Millicores }),
     ...(dimensions.memory ? { memory: Math.round(memory) as Bytes } : {}),
     ...(dimensions.containers ? { containers } : {}),

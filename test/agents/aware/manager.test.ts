@@ -116,6 +116,41 @@ test('steps without activations are not judged: an episode does not end by them,
   t.is(under.phase(state), 'online');
 });
 
+test('what the agent does not decide stays with the fallback while the agent acts: containers follow its wish', (t) => {
+  let containers = 0;
+  const growing: ResourceManager<null> = {
+    ...steady,
+    decide: () => ({
+      state: null,
+      decision: { cpu: 700 as Millicores, containers: ++containers, memory: mebibytes(300), actions: [1, 0, 0] },
+    }),
+  };
+  const under = manager({
+    wish: { bootstrap: false, heldOffline: false },
+    fallback: growing as ResourceManager,
+  });
+  const view: View = {
+    observation: observation({ cpuMode: 'weight', slo: 200 as Millis }),
+    features: [0.4, 1, 0.1, 0, 0.1, 0.2],
+    others: null,
+    price: null,
+    random: new SeededRandom(3),
+  };
+  let state = under.initialState('/_/f');
+  for (let i = 1; i <= 5; i++) {
+    const decided = under.decide(state, view, (i * 10_000) as Millis);
+    state = decided.state;
+    t.is(under.phase(state), 'online');
+    const { decision } = decided;
+    t.is(decision.containers, i);
+    t.is(decision.memory, mebibytes(300));
+    // The CPU is the agent's: no amount beside its factor, and its own steps.
+    t.is(decision.cpu, undefined);
+    t.true(decision.weightFactor! > 0);
+    t.is(decision.actions[0], 0);
+  }
+});
+
 test('offline to online: once the estimate over a window is as good, told with its figures', (t) => {
   const under = manager();
   const { state, changes } = play(under, under.initialState('/_/f'), 400);
