@@ -58,7 +58,7 @@ export function newFunctionReport(
     ...runs.map(runRow),
     '',
     '- Judged by the mean over seeds; single runs are in the tables. Offline `aware` is the fallback; it differs from it only while it is online, where its agent explores weights (or CPU).',
-    '- The fallback keeps as few containers as their use needs, and calls wait for one: that is nearly all of its slowdown, and of that of `aware`, whose agent wishes for no containers. `simppo` leaves them to the platform. An',
+    '- The fallback keeps as few containers as their use needs, and calls wait for one: that is nearly all of its slowdown, and of that of `aware`, whose containers stay with the fallback. `simppo` leaves them to the platform. An',
     '  unmodified OpenWhisk makes containers by itself, so there that wait is not to be had.',
     '- *Failures* are calls that were killed or timed out, of all runs; their slowdown is not in the p99. The fallback raises memory as peaks rise; `simppo` leaves it at what the user asked for.',
   ].join('\n')}\n`;
