@@ -110,7 +110,8 @@ test.serial('A1-11, A2-19: a pause past the engine is seen, limits rise during i
       t.true(await eventually(() => probe.sample(sample) && !sample.frozen));
       t.deepEqual({ ...handle.expected }, { shares: 1024, quota: millicores(700), memory: bytes(256 * MIB) });
       await docker('pause', container.name);
-      t.true(probe.sample(sample) && sample.frozen, 'a pause by the engine is the same');
+      // It is looked for twice a second.
+      t.true(await eventually(() => probe.sample(sample) && sample.frozen), 'a pause by the engine is the same');
       await docker('unpause', container.name);
       handle.close();
       probe.close();
