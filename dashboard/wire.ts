@@ -191,8 +191,18 @@ export interface NatsState {
 }
 
 /** Sent at each second; what has not changed is absent. */
+/** Pages that look at this dashboard; counted since its start what slow and dead ones cost. */
+export interface Pages {
+  readonly open: number;
+  /** Ticks that pages have missed which read too slowly. */
+  readonly missedTicks: number;
+  /** Pages closed as they read nothing any more. */
+  readonly dead: number;
+}
+
 export interface Tick {
   readonly now: number;
+  readonly pages: Pages;
   readonly nats: NatsState;
   readonly totals: Totals;
   readonly hosts: readonly HostRow[];

@@ -110,7 +110,7 @@ export async function runDashboard(options: DashboardOptions): Promise<RunningDa
   }
 
   function follow(response: ServerResponse): void {
-    if (stream.size >= WATCHERS_MOST) {
+    if (stream.pages.open >= WATCHERS_MOST) {
       json(response, 503, { ok: false, text: 'too many pages are open' });
       return;
     }
@@ -144,7 +144,7 @@ export async function runDashboard(options: DashboardOptions): Promise<RunningDa
   return {
     address,
     get watchers() {
-      return stream.size;
+      return stream.pages.open;
     },
     async stop() {
       cancelTick();

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '../../config/index.js';
-import type { FunctionRow, Snapshot, Tick } from '../wire.js';
+import type { FunctionRow, Pages, Snapshot, Tick } from '../wire.js';
 import type { Collector } from './collector.js';
 
 /** What a page that reads slowly may be behind, bytes; it misses ticks beyond, and gets everything anew then. */
@@ -25,8 +25,8 @@ export class Stream {
   readonly #watchers = new Set<Watcher>();
   /** Newest row of each function as text: what is the same is not sent again. */
   readonly #rows = new Map<string, string>();
-  /** Ticks that slow pages have missed, and pages that were dead, since the start. */
-  readonly counts = { missedTicks: 0, dead: 0 };
+  #missedTicks = 0;
+  #dead = 0;
   #eventId = 0;
   #overviewAt = 0;
   #fieldAt = 0;
@@ -39,8 +39,8 @@ export class Stream {
     this.#facts = facts;
   }
 
-  get size(): number {
-    return this.#watchers.size;
+  get pages(): Pages {
+    return { open: this.#watchers.size, missedTicks: this.#missedTicks, dead: this.#dead };
   }
 
   add(response: ServerResponse): void {
@@ -65,12 +65,12 @@ export class Stream {
     const text = message('tick', this.#changes());
     for (const watcher of this.#watchers) {
       if (this.#isDead(watcher)) {
-        this.counts.dead++;
+        this.#dead++;
         this.#watchers.delete(watcher);
         watcher.response.destroy();
       } else if (watcher.response.writableLength > BACKLOG_MOST) {
         watcher.behind = true;
-        this.counts.missedTicks++;
+        this.#missedTicks++;
       } else if (watcher.behind) {
         watcher.behind = false;
         watcher.response.write(message('snapshot', this.snapshot()));
@@ -107,10 +107,11 @@ export class Stream {
     };
   }
 
-  #base(): Pick<Tick, 'now' | 'nats' | 'totals' | 'hosts'> {
+  #base(): Pick<Tick, 'now' | 'pages' | 'nats' | 'totals' | 'hosts'> {
     const now = this.#clock.wall() / 1000;
     return {
       now: now / 1000,
+      pages: this.pages,
       nats: this.#collector.nats,
       totals: this.#collector.totals(),
       hosts: this.#collector.hosts.rows(now),

@@ -6,6 +6,7 @@ import type {
   MeanFieldRow,
   NatsState,
   OverviewColumn,
+  Pages,
   ServiceRow,
   Snapshot,
   Tick,
@@ -43,6 +44,7 @@ export class State {
   version = '';
   writable = false;
   now = 0;
+  pages: Pages = { open: 0, missedTicks: 0, dead: 0 };
   nats: NatsState = { connected: false, server: '', since: 0, problem: '' };
   totals: Totals | null = null;
   hosts: readonly HostRow[] = [];
@@ -68,6 +70,7 @@ export class State {
 
   apply(tick: Tick): void {
     this.now = tick.now;
+    this.pages = tick.pages;
     this.nats = tick.nats;
     this.totals = tick.totals;
     this.hosts = tick.hosts;

@@ -118,6 +118,7 @@ test('the stream begins with everything and goes on with what has changed', asyn
   const snapshot = events[0]!.data as Snapshot;
   t.true(snapshot.writable);
   t.is(snapshot.version, '1.2.3');
+  t.deepEqual(snapshot.pages, { open: 1, missedTicks: 0, dead: 0 });
   const all = events.map(({ data }) => data);
   const rows = new Map(all.flatMap(({ functions }) => functions ?? []).map((row) => [row.name, row]));
   t.like(rows.get(gleaner.names[0]!), {

@@ -42,7 +42,7 @@ test('a page that reads slowly misses ticks and stays; one that reads nothing fo
   };
   const slow = client().pause();
   client().pause();
-  await until(() => stream.size === 2, 'both are connected');
+  await until(() => stream.pages.open === 2, 'both are connected');
   const read = async (bytes: number): Promise<void> => {
     for (let got = 0; got < bytes; ) {
       const chunk: Buffer | null = slow.read();
@@ -58,14 +58,14 @@ test('a page that reads slowly misses ticks and stays; one that reads nothing fo
     await read(LARGE);
     await until(() => responses.some(({ writableLength }) => writableLength === 0), 'all of it is taken');
   }
-  t.is(stream.size, 2, 'two minutes are not over');
-  t.true(stream.counts.missedTicks > 0, 'ticks that they have missed');
+  t.is(stream.pages.open, 2, 'two minutes are not over');
+  t.true(stream.pages.missedTicks > 0, 'ticks that they have missed');
   for (let seconds = 0; seconds < 3; seconds++) {
     stream.tick();
     time.advance(millis(1000));
   }
-  await until(() => stream.size === 1, 'the one that reads nothing is closed');
-  t.is(stream.counts.dead, 1);
+  await until(() => stream.pages.open === 1, 'the one that reads nothing is closed');
+  t.is(stream.pages.dead, 1);
   t.false(slow.destroyed);
 });
 

@@ -10,6 +10,7 @@ const SHOWN = 200;
 export function hostsPage(): Page {
   const hosts = h('div', { class: 'grid' });
   const services = h('tbody');
+  const pages = h('small', { class: 'legend', title: 'of this dashboard, since its start' });
   const buttons = h('div', { class: 'chips' });
   const count = h('span', { class: 'sub' });
   const heads = ['Service', 'Host', 'Version', 'Started', 'Requests', 'Errors', 'Takes'];
@@ -21,7 +22,7 @@ export function hostsPage(): Page {
     h(
       'section',
       { class: 'card flush after' },
-      h('h2', {}, 'Parts', h('small', {}, 'as they answer on NATS')),
+      h('h2', {}, 'Parts', h('small', {}, 'as they answer on NATS'), pages),
       h(
         'div',
         { class: 'scroll' },
@@ -65,6 +66,8 @@ export function hostsPage(): Page {
             ]
           : state.hosts.slice(0, SHOWN).map((host) => hostCard(host, state.now))),
       );
+      const { open, missedTicks, dead } = state.pages;
+      pages.textContent = `pages open: ${open}; ticks missed by slow ones: ${missedTicks}; closed as dead: ${dead}`;
       services.replaceChildren(
         ...state.services.map((row) =>
           h(
