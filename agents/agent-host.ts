@@ -32,7 +32,7 @@ import { type LimitSearch, TunerDesk, type TunerSettings } from './concurrency/i
 import { MeanFieldView } from './mean-field-view.js';
 import { ObservationDesk } from './observation-desk.js';
 import { Outbox } from './outbox.js';
-import { Registry, type RegistryCounts, type RegistrySettings } from './registry/index.js';
+import { Registry, type RegistryCounts, type RegistrySettings, registrySettings } from './registry/index.js';
 import type { Decision, ResourceManager } from './resource-manager.js';
 import { HandOver, SHARDS, Shards } from './sharing/index.js';
 import { SizeAdviser } from './sizing/index.js';
@@ -55,7 +55,7 @@ export interface AgentHostRun {
   readonly version?: string;
   /** Agents kept in memory; the one silent for longest goes first, and rests until its function is seen again. */
   readonly resident?: number;
-  /** What is kept of functions in NATS, and for how long. */
+  /** What is kept of functions in NATS, and for how long; default: the configuration's. */
   readonly registry?: RegistrySettings;
   /** Tunes actions' concurrency limits; absent: off. */
   readonly concurrency?: { readonly search: LimitSearch; readonly settings: TunerSettings };
@@ -99,8 +99,6 @@ export interface RunningAgentHost {
 const REWARD_BOUNDS = [-1, -0.5, -0.25, 0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1];
 /** What this part's loop does: an observation to its target; the sums of a mean-field step. */
 const LOOP_STEPS = ['observe', 'publish'] as const;
-
-const REGISTRY: RegistrySettings = { forgetAfter: 2_592_000_000 as Millis, most: 100_000 };
 
 /** An agent is active, and counts in the sums, for so many intervals after its last observation. */
 const ACTIVE_INTERVALS = 3;
@@ -180,7 +178,7 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
     clock,
     timers,
     logger,
-    settings: run.registry ?? REGISTRY,
+    settings: run.registry ?? registrySettings(),
     isOurs: (fn) => shards.epochOf(fn) !== null,
     housekeeper: () => shards.epochOfShard(0) !== null,
     shareOwned: () => shards.owned / SHARDS,

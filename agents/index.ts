@@ -12,6 +12,7 @@ export * from './managers/index.js';
 export * from './meta/index.js';
 export * from './nn/index.js';
 export * from './ppo/index.js';
+export { type RegistrySettings, registrySettings } from './registry/index.js';
 export * from './resource-manager.js';
 export * from './simppo/index.js';
 export * from './sizing/index.js';

@@ -1,1 +1,1 @@
-export { Registry, type RegistryCounts, type RegistrySettings } from './registry.js';
+export { Registry, type RegistryCounts, type RegistrySettings, registrySettings } from './registry.js';

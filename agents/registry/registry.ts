@@ -13,7 +13,16 @@ import {
   type Registration,
   type SweepVerdict,
 } from '../../broker/index.js';
-import { type Cancel, type Clock, type Micros, type Millis, messageOf, type Timers } from '../../config/index.js';
+import {
+  type AgentsConfig,
+  type Cancel,
+  type Clock,
+  configSchema,
+  type Micros,
+  type Millis,
+  messageOf,
+  type Timers,
+} from '../../config/index.js';
 import type { Agent } from '../agent.js';
 import { Leftovers } from './leftovers.js';
 
@@ -23,6 +32,14 @@ export interface RegistrySettings {
   /** Entries kept at most, on all hosts. */
   readonly most: number;
 }
+
+/** As configured (`agents.registry`), else the configuration's defaults. */
+export const registrySettings = (
+  { forgetAfterS, most }: AgentsConfig['registry'] = configSchema.parse({}).agents.registry,
+): RegistrySettings => ({
+  forgetAfter: (forgetAfterS * 1000) as Millis,
+  most,
+});
 
 export interface RegistryParts {
   readonly broker: Broker;

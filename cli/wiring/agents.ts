@@ -13,6 +13,7 @@ import {
   qLearning,
   type ResourceManager,
   RevisionTrigger,
+  registrySettings,
   runAgentHost,
   runFaasrmTeacher,
   ThreadTrainer,
@@ -23,7 +24,7 @@ import {
   threadEngine,
 } from '../../agents/index.js';
 import { objectStores } from '../../broker/index.js';
-import { type Config, type Millis, mebibytes, millicores, overrideFor, SeededRandom } from '../../config/index.js';
+import { type Config, mebibytes, millicores, overrideFor, SeededRandom } from '../../config/index.js';
 import { defaultDecisionSettings } from '../../openwhisk-plugin/index.js';
 import type { Running } from '../child.js';
 import { updateAgents } from '../metrics/index.js';
@@ -128,10 +129,7 @@ export async function runAgentsPart({
     host: hostName,
     boot,
     resident: config.agents.resident,
-    registry: {
-      forgetAfter: (config.agents.registry.forgetAfterS * 1000) as Millis,
-      most: config.agents.registry.most,
-    },
+    registry: registrySettings(config.agents.registry),
     version: packageVersion(),
     engine,
     logger,
