@@ -1,8 +1,7 @@
 import { type Lesson, STATE_FEATURES } from '../../broker/index.js';
 import { SeededRandom } from '../../config/index.js';
 import { inputsOf, orthogonal, parameterCount, scoreShape } from '../nn/index.js';
-import { type LearnerState, type PpoMetrics, Rollout } from '../ppo/index.js';
-import type { Trainer } from '../simppo/index.js';
+import { type LearnerState, type PpoMetrics, Rollout, type Trainer } from '../ppo/index.js';
 import { lessonReward } from './reward.js';
 import type { FaasrmSettings } from './settings.js';
 

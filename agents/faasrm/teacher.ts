@@ -14,8 +14,7 @@ import {
 } from '../../broker/index.js';
 import { type Clock, type Millis, messageOf, type Timers } from '../../config/index.js';
 import { PolicyStore } from '../nn/index.js';
-import { EntropyWatch, type LearnerState, type PpoMetrics } from '../ppo/index.js';
-import type { Trainer } from '../simppo/index.js';
+import { EntropyWatch, type LearnerState, type PpoMetrics, type Trainer } from '../ppo/index.js';
 import {
   expectedFaasrm,
   faasrmCheckpoint,

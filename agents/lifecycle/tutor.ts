@@ -1,5 +1,6 @@
+import type { Logger } from '../../broker/index.js';
 import type { Engine } from '../nn/index.js';
-import { type TrainingJob, type TrainingResult, TrainingThreads, train } from '../ppo/index.js';
+import { type TrainingJob, TrainingQueue, type TrainingResult, train } from '../ppo/index.js';
 import { learnOffline, type OfflineJob, type OfflineResult } from './offline.js';
 
 /** What an apprentice learns at a time: from what it has watched, or from what it did itself. Plain data. */
@@ -21,30 +22,28 @@ export interface Tutor {
 export const teach = (engine: Engine, lesson: Lesson): Learnt =>
   lesson.kind === 'study' ? learnOffline(engine, lesson.job) : train(engine, lesson.job);
 
-/** Lessons that wait at most: what comes on top is not learnt, as an apprentice's next episode is newer anyway. */
-const WAITING_MAX = 64;
-
 /** Teaches in a worker thread, so that no decision waits for it: for agent hosts. */
 export class ThreadTutor implements Tutor {
-  readonly #threads = new TrainingThreads<Lesson, Learnt>(1, new URL('tutor-thread.js', import.meta.url));
+  readonly #queue: TrainingQueue<Lesson, Learnt>;
+
+  constructor(logger?: Logger) {
+    const script = new URL('tutor-thread.js', import.meta.url);
+    this.#queue = new TrainingQueue({ script, whose: 'agents of manager aware', logger });
+  }
+
+  get counts(): TrainingQueue['counts'] {
+    return this.#queue.counts;
+  }
 
   study(job: OfflineJob): Promise<OfflineResult | null> {
-    return this.#teach('study', { kind: 'study', job });
+    return this.#queue.learn({ kind: 'study', job }) as Promise<OfflineResult | null>;
   }
 
   update(job: TrainingJob): Promise<TrainingResult | null> {
-    return this.#teach('update', { kind: 'update', job });
+    return this.#queue.learn({ kind: 'update', job }) as Promise<TrainingResult | null>;
   }
 
   close(): Promise<void> {
-    return this.#threads.close();
-  }
-
-  async #teach<Kind extends Lesson['kind']>(_: Kind, lesson: Lesson & { kind: Kind }): Promise<Learnt<Kind> | null> {
-    if (this.#threads.backlog >= WAITING_MAX) return null;
-    return await this.#threads.train(lesson).then(
-      (learnt) => learnt as Learnt<Kind>,
-      () => null,
-    );
+    return this.#queue.close();
   }
 }

@@ -7,5 +7,7 @@ export * from './learner.js';
 export * from './policy.js';
 export * from './rollout.js';
 export * from './settings.js';
+export { InlineTrainer, ThreadTrainer, type Trainer } from './trainer.js';
 export { type TrainingJob, type TrainingResult, train } from './training.js';
+export { TrainingQueue, type TrainingQueueOptions } from './training-queue.js';
 export { type FromTrainingThread, TrainingError, TrainingThreads } from './training-threads.js';

@@ -21,6 +21,5 @@ export { chargeOf, rewardOf } from './reward.js';
 export * from './settings.js';
 export { type Sight, sightOf, slowdownIn } from './sight.js';
 export { blend, nearest, type Profile, profileOf } from './similarity.js';
-export { InlineTrainer, ThreadTrainer, type Trainer } from './trainer.js';
 export type { TrajectoryStep } from './trajectory-step.js';
 export { widened, widenedInputs } from './widen.js';

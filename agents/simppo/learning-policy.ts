@@ -7,11 +7,11 @@ import {
   type PpoMetrics,
   ppoShapes,
   Rollout,
+  type Trainer,
   type Transition,
 } from '../ppo/index.js';
 import type { Held } from './actions.js';
 import type { SimppoSettings } from './settings.js';
-import type { Trainer } from './trainer.js';
 
 /** A step that was decided and whose outcome is not known yet. */
 export interface Pending {

@@ -1,5 +1,6 @@
 import type { Logger } from '../../broker/index.js';
 import { defaultEngine, type Engine, type PolicyStore } from '../nn/index.js';
+import { InlineTrainer, type Trainer } from '../ppo/index.js';
 import type { Cap } from '../resource-manager.js';
 import { shippedPolicy } from './base-policy.js';
 import { type CpuMode, SimppoByMode } from './by-mode.js';
@@ -7,7 +8,6 @@ import { SimppoManager } from './manager.js';
 import { StoredPolicies } from './policy-shelf.js';
 import type { RetrainTrigger } from './retrain-trigger.js';
 import { liveLearning, type SimppoSettings, simppoSettings, singleAgentSettings } from './settings.js';
-import { InlineTrainer, type Trainer } from './trainer.js';
 import type { TrajectoryStep } from './trajectory-step.js';
 
 export const SIMPPO_NAMES = ['simppo', 'single-agent'] as const;

@@ -2,7 +2,7 @@ import type { Observation } from '../../broker/index.js';
 import type { Bytes, Millicores, Millis } from '../../config/index.js';
 import { SeededRandom } from '../../config/index.js';
 import type { Engine } from '../nn/index.js';
-import { type LearnerState, newActorCritic, PpoLearner, type PpoMetrics } from '../ppo/index.js';
+import { type LearnerState, newActorCritic, PpoLearner, type PpoMetrics, type Trainer } from '../ppo/index.js';
 import type { Cap, Decided, Decision, ResourceManager, View } from '../resource-manager.js';
 import {
   apply,
@@ -25,7 +25,6 @@ import type { RetrainTrigger } from './retrain-trigger.js';
 import { rewardOf } from './reward.js';
 import type { SimppoSettings } from './settings.js';
 import { type Sight, sightOf, slowdownIn } from './sight.js';
-import type { Trainer } from './trainer.js';
 import type { TrajectoryStep } from './trajectory-step.js';
 
 /** A function on one host, and the directions of the last step there. */

@@ -1,4 +1,4 @@
-import type { RunningAgentHost, ThreadTrainer, TrajectoryWriter } from '../../agents/index.js';
+import type { RunningAgentHost, TrainingQueue, TrajectoryWriter } from '../../agents/index.js';
 import type { Broker, RunningAggregator } from '../../broker/index.js';
 import type { MetricSet } from './metric-set.js';
 import { updateSteps } from './steps.js';
@@ -28,7 +28,8 @@ export function updateAgents(
   set: MetricSet,
   host: RunningAgentHost,
   trajectories: TrajectoryWriter | null,
-  trainer: Pick<ThreadTrainer, 'counts'>,
+  trainer: Pick<TrainingQueue, 'counts'>,
+  tutor: Pick<TrainingQueue, 'counts'>,
 ): void {
   const { counts } = host;
   set.set('gleaner_agents_resident', host.agents);
@@ -55,6 +56,8 @@ export function updateAgents(
     set.grow('gleaner_trajectory_steps_total', count, { result });
   for (const [result, count] of Object.entries(trainer.counts))
     set.grow('gleaner_agent_updates_total', count, { result });
+  for (const [result, count] of Object.entries(tutor.counts))
+    set.grow('gleaner_agent_lessons_total', count, { result });
   updateSteps(set, host.steps.histograms);
 }
 

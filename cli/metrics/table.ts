@@ -193,6 +193,11 @@ export const METRICS = {
     ['result'],
     'Updates of agents in the training thread: learnt, dropped (too many wait), failures.',
   ),
+  gleaner_agent_lessons_total: counter(
+    agents,
+    ['result'],
+    'Lessons of agents of manager `aware` in their training thread, offline and online: learnt, dropped (too many wait), failures.',
+  ),
   gleaner_agent_reward: histogram(
     agents,
     none,

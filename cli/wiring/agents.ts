@@ -96,7 +96,7 @@ export async function runAgentsPart({
     logger,
     ...(trajectories === null ? {} : { onStep: (step: TrajectoryStep) => trajectories.write(step) }),
   };
-  const tutor = new ThreadTutor();
+  const tutor = new ThreadTutor(logger);
   const { overrides } = config.functions;
   const wish = (fn: string): LifeCycleWish => ({
     bootstrap: true,
@@ -140,7 +140,7 @@ export async function runAgentsPart({
   const teacher = usesFaasrm(config) ? runFaasrmTeacher({ ...parts, settings: faasrmOnlineSettings }) : null;
   operating.watch({
     broker,
-    update: () => updateAgents(operating.metrics, agents, trajectories, trainer),
+    update: () => updateAgents(operating.metrics, agents, trajectories, trainer, tutor),
     checks: () => [],
   });
   return {

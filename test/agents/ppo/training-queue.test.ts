@@ -1,0 +1,39 @@
+import test from 'ava';
+import { TrainingQueue } from '../../../agents/index.js';
+import { silentLogger } from '../../../broker/index.js';
+
+/** A thread that doubles numbers; 13 fails and 0 ends it. */
+const script = new URL(
+  `data:text/javascript,${encodeURIComponent(`
+    import { parentPort } from 'node:worker_threads';
+    parentPort.on('message', (job) => {
+      if (job === 0) process.exit(1);
+      parentPort.postMessage(job === 13 ? { error: 'thirteen' } : { result: 2 * job });
+    });
+  `)}`,
+);
+
+test('jobs are learnt in turn; one that fails and one whose thread ends are null, counted, and told once', async (t) => {
+  const warnings: unknown[] = [];
+  const logger = { ...silentLogger, warn: (...about: unknown[]) => void warnings.push(about) };
+  const queue = new TrainingQueue<number, number>({ script, whose: 'pupils', logger });
+  t.teardown(() => queue.close());
+  t.deepEqual(await Promise.all([1, 13, 2, 0, 3].map((job) => queue.learn(job))), [2, null, 4, null, 6]);
+  t.deepEqual(queue.counts, { learnt: 3, dropped: 0, failures: 2 });
+  t.deepEqual(warnings, [[{ error: 'training failed: thirteen' }, 'pupils could not learn']]);
+});
+
+test('of more than one in the thread and 64 that wait the rest is dropped and counted', async (t) => {
+  const queue = new TrainingQueue<number, number>({ script });
+  t.teardown(() => queue.close());
+  const results = await Promise.all(Array.from({ length: 70 }, () => queue.learn(1)));
+  t.is(results.filter((result) => result === null).length, 5);
+  t.deepEqual(queue.counts, { learnt: 65, dropped: 5, failures: 0 });
+});
+
+test('what waits when it is closed is not learnt, and nobody waits for ever', async (t) => {
+  const queue = new TrainingQueue<number, number>({ script });
+  const waiting = [queue.learn(1), queue.learn(2)];
+  await queue.close();
+  t.deepEqual(await Promise.all(waiting), [null, null]);
+});
