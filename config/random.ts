@@ -1,3 +1,10 @@
+/** FNV-1a, 32 bits, of a label's code units; `seed` gives other hashes of the same labels. */
+export function hashOf(label: string, seed = 0): number {
+  let hash = 2166136261 ^ seed;
+  for (let i = 0; i < label.length; i++) hash = Math.imul(hash ^ label.charCodeAt(i), 16777619);
+  return hash >>> 0;
+}
+
 /** Randomness as an argument: one seed, one run. */
 export interface Random {
   /** Uniform in [0, 1). */
@@ -45,9 +52,7 @@ export class SeededRandom implements Random {
   }
 
   fork(label: string): Random {
-    let hash = 2166136261 ^ this.#seed;
-    for (let i = 0; i < label.length; i++) hash = Math.imul(hash ^ label.charCodeAt(i), 16777619);
-    return new SeededRandom(hash);
+    return new SeededRandom(hashOf(label, this.#seed));
   }
 
   #draw(): number {

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import type { Observation } from '../../broker/index.js';
-import { type Millis, messageOf } from '../../config/index.js';
+import { hashOf, type Millis, messageOf } from '../../config/index.js';
 import { sloPreservation } from '../features.js';
 import {
   actorOf,
@@ -38,6 +38,7 @@ import {
   type SimppoSettings,
   sightOf,
   slowdownIn,
+  withHost,
 } from '../simppo/index.js';
 import { type AwareBase, beginAlike, type Companion, companionOf } from './companion.js';
 import { nearestAction, wishOf } from './steps.js';
@@ -78,7 +79,6 @@ export interface AwareState {
   readonly hosts: Readonly<Record<string, Sight & { readonly pending: Pending | null }>>;
 }
 
-const HOSTS_MAX = 64;
 const RESIDENT = 256;
 
 const restedSchema = z.object({ life: z.string().max(64 * 1024), actor: z.string(), critic: z.string() });
@@ -283,12 +283,6 @@ function heldAfter(held: Sight['held'], decision: Decision, byWeight: boolean): 
   };
 }
 
-/** Replaces a host; the one seen first goes where there are too many. */
-function withHost(hosts: AwareState['hosts'], host: string, seen: AwareState['hosts'][string]): AwareState['hosts'] {
-  const { [host]: _, ...others } = hosts;
-  return { ...Object.fromEntries(Object.entries(others).slice(-(HOSTS_MAX - 1))), [host]: seen };
-}
-
 const base64 = (numbers: Float32Array): string =>
   Buffer.from(numbers.buffer, numbers.byteOffset, numbers.byteLength).toString('base64');
 
@@ -307,11 +301,4 @@ function withContext(features: Float32Array, context: Float32Array | undefined):
   input.set(features);
   input.set(context, features.length);
   return input;
-}
-
-/** FNV-1a. */
-function hashOf(label: string): number {
-  let hash = 2166136261;
-  for (let i = 0; i < label.length; i++) hash = Math.imul(hash ^ label.charCodeAt(i), 16777619);
-  return hash >>> 0;
 }

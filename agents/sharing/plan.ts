@@ -1,3 +1,5 @@
+import { hashOf } from '../../config/index.js';
+
 /**
  * Functions are dealt to agent hosts by shard, and shards are leased: so lease traffic is the same for ten functions as for a
  * hundred thousand. No more agent hosts than this can have work.
@@ -7,13 +9,7 @@ export const SHARDS = 64;
 /** A host that has more than is meant for it gives back so many shards a turn: a new host must not set everything in motion at once. */
 export const MOVES_A_TURN = 8;
 
-/** FNV-1a: the same on every host. */
-function hashOf(text: string): number {
-  let hash = 2166136261;
-  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 16777619);
-  return hash >>> 0;
-}
-
+/** The same on every host. */
 export const shardOf = (fn: string): number => hashOf(fn) % SHARDS;
 
 /** FNV's low bits say little of a short text's end: they are mixed once more (murmur3's finaliser). */

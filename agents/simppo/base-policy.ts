@@ -1,17 +1,46 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Checkpoint, decodeCheckpoint, readModel } from '../nn/index.js';
-import { expectedPpo, type LearnerState, ppoCheckpoint, ppoState } from '../ppo/index.js';
-import type { CpuMode } from './by-mode.js';
-import { simppoShape } from './manager.js';
+import type { Observation } from '../../broker/index.js';
+import { SeededRandom } from '../../config/index.js';
+import { type Checkpoint, decodeCheckpoint, type Engine, readModel } from '../nn/index.js';
+import { expectedPpo, type LearnerState, newActorCritic, PpoLearner, ppoCheckpoint, ppoState } from '../ppo/index.js';
+import { SIMPPO_ACTIONS } from './actions.js';
+import { featuresOf } from './features.js';
 import type { SimppoSettings } from './settings.js';
+
+export const CPU_MODES = ['weight', 'quota'] as const satisfies readonly Observation['cpuMode'][];
+export type CpuMode = (typeof CPU_MODES)[number];
 
 const SHIPPED = fileURLToPath(new URL('../../../agents/simppo/shipped/', import.meta.url));
 const shipped = new Map<string, LearnerState | null>();
 
 /** Where the base policy of a manager for one CPU mode comes with the product (docs/model-card.md). */
 export const shippedFolder = (name: string, mode: CpuMode): string => join(SHIPPED, name, mode);
+
+export const simppoShape = (settings: SimppoSettings) => ({
+  features: featuresOf(settings),
+  actions: SIMPPO_ACTIONS.length,
+});
+
+/** Untrained weights: nearly uniform actions. */
+export function newWeights({
+  engine,
+  settings,
+  seed,
+}: {
+  readonly engine: Engine;
+  readonly settings: SimppoSettings;
+  readonly seed: number;
+}): LearnerState {
+  const random = new SeededRandom(seed).fork('weights');
+  const pair = newActorCritic(engine, simppoShape(settings), settings.ppo, random);
+  try {
+    return new PpoLearner(pair, settings.ppo, random).export();
+  } finally {
+    pair.dispose();
+  }
+}
 
 /** Read once a thread; null where none is shipped. Throws `GLN_CHECKPOINT_DAMAGED`, `_FOREIGN` or `_NEWER`. */
 export function shippedPolicy(name: string, mode: CpuMode, settings: SimppoSettings): LearnerState | null {

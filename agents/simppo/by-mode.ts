@@ -1,10 +1,7 @@
-import type { Observation } from '../../broker/index.js';
 import type { Millis } from '../../config/index.js';
 import type { Decided, ResourceManager, View } from '../resource-manager.js';
-import type { SimppoManager, SimppoState } from './manager.js';
-
-export const CPU_MODES = ['weight', 'quota'] as const satisfies readonly Observation['cpuMode'][];
-export type CpuMode = (typeof CPU_MODES)[number];
+import type { SimppoManager } from './manager.js';
+import type { SimppoState } from './state.js';
 
 /**
  * One learner a mode: a factor on a weight and an amount of CPU are different tasks with different rewards, and one network that learned both did neither

@@ -9,17 +9,28 @@ export {
   maskOf,
   SIMPPO_ACTIONS,
 } from './actions.js';
-export { expectedPolicy, policyCheckpoint, policyState, shippedFolder, shippedPolicy } from './base-policy.js';
-export { CPU_MODES, type CpuMode as SimppoMode, SimppoByMode } from './by-mode.js';
+export {
+  CPU_MODES,
+  type CpuMode as SimppoMode,
+  expectedPolicy,
+  newWeights,
+  policyCheckpoint,
+  policyState,
+  shippedFolder,
+  shippedPolicy,
+  simppoShape,
+} from './base-policy.js';
+export { SimppoByMode } from './by-mode.js';
 export { featuresOf, inputOf, OWN_FEATURES, VIRTUAL, virtualFeatures } from './features.js';
 export { LearningPolicy } from './learning-policy.js';
 export { createSimppo, SIMPPO_NAMES, type SimppoName, settingsOf, threadEngine } from './make.js';
-export { newWeights, SimppoManager, type SimppoOptions, type SimppoState, simppoShape } from './manager.js';
+export { SimppoManager, type SimppoOptions } from './manager.js';
 export { functionOfPolicy, type PolicyShelf, StoredPolicies } from './policy-shelf.js';
 export { anyOf, MarkTrigger, type RetrainTrigger, RevisionTrigger } from './retrain-trigger.js';
 export { chargeOf, rewardOf } from './reward.js';
 export * from './settings.js';
 export { type Sight, sightOf, slowdownIn } from './sight.js';
 export { blend, nearest, type Profile, profileOf } from './similarity.js';
+export { type SimppoState, withHost } from './state.js';
 export type { TrajectoryStep } from './trajectory-step.js';
 export { widened, widenedInputs } from './widen.js';

@@ -1,8 +1,8 @@
 import type { Observation } from '../../broker/index.js';
 import type { Bytes, Millicores, Millis } from '../../config/index.js';
-import { SeededRandom } from '../../config/index.js';
+import { hashOf, SeededRandom } from '../../config/index.js';
 import type { Engine } from '../nn/index.js';
-import { type LearnerState, newActorCritic, PpoLearner, type PpoMetrics, type Trainer } from '../ppo/index.js';
+import type { LearnerState, PpoMetrics, Trainer } from '../ppo/index.js';
 import type { Cap, Decided, Decision, ResourceManager, View } from '../resource-manager.js';
 import {
   apply,
@@ -15,8 +15,9 @@ import {
   maskOf,
   SIMPPO_ACTIONS,
 } from './actions.js';
+import { newWeights, simppoShape } from './base-policy.js';
 import { Episodes } from './episodes.js';
-import { featuresOf, inputOf } from './features.js';
+import { inputOf } from './features.js';
 import { LearningPolicy } from './learning-policy.js';
 import { OwnPolicies } from './own-policies.js';
 import type { PolicyShelf } from './policy-shelf.js';
@@ -24,37 +25,10 @@ import { restedState, wokenState } from './rest.js';
 import type { RetrainTrigger } from './retrain-trigger.js';
 import { rewardOf } from './reward.js';
 import type { SimppoSettings } from './settings.js';
-import { type Sight, sightOf, slowdownIn } from './sight.js';
+import { sightOf, slowdownIn } from './sight.js';
+import { lessonsAfter, type OnHost, rateAfter, type SimppoState, withHost } from './state.js';
 import type { TrajectoryStep } from './trajectory-step.js';
 
-/** A function on one host, and the directions of the last step there. */
-export interface OnHost extends Sight {
-  readonly last: readonly [number, number, number];
-}
-
-/** Updates that an agent is still to learn by, of the weights that it learns on now: it may get weights of its own meanwhile, or come back to the base policy's. */
-export interface Lessons {
-  readonly left: number;
-  readonly whose: 'own' | 'base';
-  /** Of these weights when `left` was counted. */
-  readonly updates: number;
-}
-
-export interface SimppoState {
-  readonly fn: string;
-  readonly phase: 'online' | 'serving';
-  /** Activations a second on all hosts, smoothed. */
-  readonly rate: number;
-  /** Until it serves again; null: it serves, or learns for ever. */
-  readonly lessons: Lessons | null;
-  readonly hosts: Readonly<Record<string, OnHost>>;
-  readonly reward: number | null;
-}
-
-/** Invoker hosts of one function that are remembered. */
-const HOSTS_MAX = 64;
-/** Rates are smoothed over so long, ms. */
-const RATE_MS = 100_000;
 /** Steps are discounted as if they were at least and at most this long, in ordinary steps. */
 const DISCOUNT_LEAST = 0.1;
 const DISCOUNT_MOST = 6;
@@ -264,55 +238,6 @@ export class SimppoManager implements ResourceManager<SimppoState> {
       onUpdate,
     });
   }
-}
-
-export const simppoShape = (settings: SimppoSettings) => ({
-  features: featuresOf(settings),
-  actions: SIMPPO_ACTIONS.length,
-});
-
-/** Untrained weights: nearly uniform actions. */
-export function newWeights({
-  engine,
-  settings,
-  seed,
-}: Pick<SimppoOptions, 'engine' | 'settings' | 'seed'>): LearnerState {
-  const random = new SeededRandom(seed).fork('weights');
-  const pair = newActorCritic(engine, simppoShape(settings), settings.ppo, random);
-  try {
-    return new PpoLearner(pair, settings.ppo, random).export();
-  } finally {
-    pair.dispose();
-  }
-}
-
-/** FNV-1a. */
-function hashOf(label: string): number {
-  let hash = 2166136261;
-  for (let i = 0; i < label.length; i++) hash = Math.imul(hash ^ label.charCodeAt(i), 16777619);
-  return hash >>> 0;
-}
-
-/** Replaces a host; the one seen first goes where there are too many. */
-function withHost(hosts: SimppoState['hosts'], host: string, seen: OnHost): SimppoState['hosts'] {
-  const { [host]: _, ...others } = hosts;
-  const kept = Object.entries(others).slice(-(HOSTS_MAX - 1));
-  return { ...Object.fromEntries(kept), [host]: seen };
-}
-
-function lessonsAfter(before: Lessons | null, whose: Lessons['whose'], updates: number): Lessons | null {
-  if (before === null) return null;
-  const learnt = whose === before.whose ? Math.max(0, updates - before.updates) : 0;
-  return { left: Math.max(0, before.left - learnt), whose, updates };
-}
-
-/** Calls a second since any host's observation before, into the mean. A step's own length does not tell: it begins with its first call. */
-function rateAfter({ rate, hosts }: SimppoState, { activations, control, span }: Observation, now: Millis): number {
-  const calls = 1000 * (activations + control.activations);
-  const last = Math.max(...Object.values(hosts).map(({ at }) => at));
-  // Two hosts may answer at once.
-  const elapsed = Math.max(1, Number.isFinite(last) ? now - last : span);
-  return rate + (1 - Math.exp(-elapsed / RATE_MS)) * (calls / elapsed - rate);
 }
 
 const isReversal = (before: readonly number[], now: readonly number[]): boolean =>

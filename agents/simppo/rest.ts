@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Millis } from '../../config/index.js';
-import type { SimppoState } from './manager.js';
+import type { SimppoState } from './state.js';
 
 const finite = z.number();
 const notNegative = finite.min(0);

@@ -1,6 +1,6 @@
 import { layersOf, type Moments, type NetworkShape, ShapeError } from '../nn/index.js';
 import { type LearnerState, type PpoAgentShape, type PpoSettings, ppoShapes } from '../ppo/index.js';
-import { simppoShape } from './manager.js';
+import { simppoShape } from './base-policy.js';
 import type { SimppoSettings } from './settings.js';
 
 /**

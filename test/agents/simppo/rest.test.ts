@@ -1,6 +1,6 @@
 import test from 'ava';
-import type { SimppoState } from '../../../agents/simppo/manager.js';
 import { restedState, wokenState } from '../../../agents/simppo/rest.js';
+import type { SimppoState } from '../../../agents/simppo/state.js';
 import type { Millis } from '../../../config/index.js';
 
 const initial: SimppoState = { fn: '', phase: 'online', rate: 0, lessons: null, hosts: {}, reward: null };

@@ -1,0 +1,62 @@
+import type { Observation } from '../../broker/index.js';
+import type { Millis } from '../../config/index.js';
+import type { Sight } from './sight.js';
+
+/** A function on one host, and the directions of the last step there. */
+export interface OnHost extends Sight {
+  readonly last: readonly [number, number, number];
+}
+
+/** Updates that an agent is still to learn by, of the weights that it learns on now: it may get weights of its own meanwhile, or come back to the base policy's. */
+export interface Lessons {
+  readonly left: number;
+  readonly whose: 'own' | 'base';
+  /** Of these weights when `left` was counted. */
+  readonly updates: number;
+}
+
+export interface SimppoState {
+  readonly fn: string;
+  readonly phase: 'online' | 'serving';
+  /** Activations a second on all hosts, smoothed. */
+  readonly rate: number;
+  /** Until it serves again; null: it serves, or learns for ever. */
+  readonly lessons: Lessons | null;
+  readonly hosts: Readonly<Record<string, OnHost>>;
+  readonly reward: number | null;
+}
+
+/** Invoker hosts of one function that are remembered. */
+const HOSTS_MAX = 64;
+/** Rates are smoothed over so long, ms. */
+const RATE_MS = 100_000;
+
+/** Replaces a host; the one seen first goes where there are too many. */
+export function withHost<Seen>(
+  hosts: Readonly<Record<string, Seen>>,
+  host: string,
+  seen: Seen,
+): Readonly<Record<string, Seen>> {
+  const { [host]: _, ...others } = hosts;
+  const kept = Object.entries(others).slice(-(HOSTS_MAX - 1));
+  return { ...Object.fromEntries(kept), [host]: seen };
+}
+
+export function lessonsAfter(before: Lessons | null, whose: Lessons['whose'], updates: number): Lessons | null {
+  if (before === null) return null;
+  const learnt = whose === before.whose ? Math.max(0, updates - before.updates) : 0;
+  return { left: Math.max(0, before.left - learnt), whose, updates };
+}
+
+/** Calls a second since any host's observation before, into the mean. A step's own length does not tell: it begins with its first call. */
+export function rateAfter(
+  { rate, hosts }: SimppoState,
+  { activations, control, span }: Observation,
+  now: Millis,
+): number {
+  const calls = 1000 * (activations + control.activations);
+  const last = Math.max(...Object.values(hosts).map(({ at }) => at));
+  // Two hosts may answer at once.
+  const elapsed = Math.max(1, Number.isFinite(last) ? now - last : span);
+  return rate + (1 - Math.exp(-elapsed / RATE_MS)) * (calls / elapsed - rate);
+}
