@@ -8,3 +8,13 @@ export interface Logger {
 
 const nothing = (): void => {};
 export const silentLogger: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing };
+
+/** The first of failures that are alike is a warning; those after it are for whoever debugs. */
+export function firstWarns(logger: Logger): (fields: object, message: string) => void {
+  let told = false;
+  return (fields, message) => {
+    if (told) logger.debug(fields, message);
+    else logger.warn(fields, message);
+    told = true;
+  };
+}

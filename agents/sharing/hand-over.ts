@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
-import { encodeMessage, type Logger, type ObjectStore } from '../../broker/index.js';
+import { encodeMessage, firstWarns, type Logger, type ObjectStore } from '../../broker/index.js';
 import { type Cancel, type Clock, type Micros, type Millis, messageOf, type Timers } from '../../config/index.js';
 import type { Agent } from '../agent.js';
 import { shardOf } from './plan.js';
@@ -56,18 +56,19 @@ export const shardObject = (shard: number): string => `agents-shard-${shard}`;
  */
 export class HandOver {
   readonly #options: HandOverOptions;
+  readonly #tell: (fields: object, message: string) => void;
   readonly #resting = new LRUCache<string, Rested>({ max: RESTING_MAX });
   readonly #dirty = new Set<number>();
   /** By shard: the epoch under which it was ours last. */
   readonly #served = new Map<number, number>();
   #reading = 0;
   readonly #waiting: (() => void)[] = [];
-  #told = false;
   /** Agents that came back, and those that could not. */
   readonly counts = { woken: 0, unusable: 0, saves: 0, failures: 0 };
 
   constructor(options: HandOverOptions) {
     this.#options = options;
+    this.#tell = firstWarns(options.logger);
   }
 
   /** A new agent goes on from where its function's last one rested. */
@@ -194,9 +195,6 @@ export class HandOver {
 
   #failed(shard: number, error: unknown, what: string): void {
     this.counts.failures++;
-    const fields = { shard, error: messageOf(error).slice(0, 300) };
-    if (this.#told) this.#options.logger.debug(fields, what);
-    else this.#options.logger.warn(fields, what);
-    this.#told = true;
+    this.#tell({ shard, error: messageOf(error).slice(0, 300) }, what);
   }
 }

@@ -20,6 +20,7 @@ export {
   shippedPolicy,
   simppoShape,
 } from './base-policy.js';
+export { type BaseShelf, StoredBase, type StoredBaseOptions } from './base-shelf.js';
 export { SimppoByMode } from './by-mode.js';
 export { featuresOf, inputOf, OWN_FEATURES, VIRTUAL, virtualFeatures } from './features.js';
 export { LearningPolicy } from './learning-policy.js';

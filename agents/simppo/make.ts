@@ -3,6 +3,7 @@ import { defaultEngine, type Engine, type PolicyStore } from '../nn/index.js';
 import { InlineTrainer, type Trainer } from '../ppo/index.js';
 import type { Cap } from '../resource-manager.js';
 import { type CpuMode, shippedPolicy } from './base-policy.js';
+import { StoredBase } from './base-shelf.js';
 import { SimppoByMode } from './by-mode.js';
 import { SimppoManager } from './manager.js';
 import { StoredPolicies } from './policy-shelf.js';
@@ -49,8 +50,14 @@ export function createSimppo(
     const base = shippedPolicy(name, mode, asked);
     const settings: SimppoSettings = base === null ? { ...asked, begin: 'online' } : asked;
     const stored = { manager: `${name}-${mode}`, settings, seed, logger };
-    const shelf = policies === undefined ? undefined : new StoredPolicies(policies, stored);
-    return new SimppoManager({ name, settings, base, shelf, ...learns });
+    const shelves =
+      policies === undefined
+        ? {}
+        : {
+            shelf: new StoredPolicies(policies, stored),
+            baseShelf: new StoredBase(policies, { ...stored, shipped: base }),
+          };
+    return new SimppoManager({ name, settings, base, ...shelves, ...learns });
   };
   return new SimppoByMode(managerOf('weight'), managerOf('quota'));
 }

@@ -16,6 +16,7 @@ import {
   SIMPPO_ACTIONS,
 } from './actions.js';
 import { newWeights, simppoShape } from './base-policy.js';
+import type { BaseShelf } from './base-shelf.js';
 import { Episodes } from './episodes.js';
 import { inputOf } from './features.js';
 import { LearningPolicy } from './learning-policy.js';
@@ -29,6 +30,8 @@ import { sightOf, slowdownIn } from './sight.js';
 import { lessonsAfter, type OnHost, rateAfter, type SimppoState, withHost } from './state.js';
 import type { TrajectoryStep } from './trajectory-step.js';
 
+/** A base policy that has learnt nothing here is looked for elsewhere so often, ms. */
+const SEEK_MS = 600_000;
 /** Steps are discounted as if they were at least and at most this long, in ordinary steps. */
 const DISCOUNT_LEAST = 0.1;
 const DISCOUNT_MOST = 6;
@@ -53,6 +56,8 @@ export interface SimppoOptions {
   readonly trigger?: RetrainTrigger;
   /** Where weights of functions' own go when they are no longer resident, and come from. */
   readonly shelf?: PolicyShelf;
+  /** Where the base policy goes with each update, and comes from when a host begins. */
+  readonly baseShelf?: BaseShelf;
 }
 
 /**
@@ -67,13 +72,17 @@ export class SimppoManager implements ResourceManager<SimppoState> {
   readonly #own: OwnPolicies;
   readonly #episodes = new Episodes();
   readonly #random: SeededRandom;
+  #seekAt = Number.NEGATIVE_INFINITY;
   readonly #mask = new Uint8Array(SIMPPO_ACTIONS.length);
 
   constructor(options: SimppoOptions) {
     this.#options = options;
     this.name = options.name;
     this.#random = new SeededRandom(options.seed);
-    this.base = this.#policy(options.base ?? newWeights(options), 'base', options.onUpdate);
+    this.base = this.#policy(options.base ?? newWeights(options), 'base', (metrics) => {
+      options.baseShelf?.keep(this.base.state);
+      options.onUpdate?.(metrics);
+    });
     this.#own = new OwnPolicies({
       resident: options.resident ?? 1000,
       shelf: options.shelf,
@@ -111,6 +120,7 @@ export class SimppoManager implements ResourceManager<SimppoState> {
     const { settings, cap, trigger, onStep } = this.#options;
     const { observation } = view;
     const { host } = observation;
+    this.#seekBase(now);
     this.#own.see(observation);
     const before = trigger?.trips(observation) === true ? this.retrain(was) : was;
     const known = before.hosts[host];
@@ -206,6 +216,17 @@ export class SimppoManager implements ResourceManager<SimppoState> {
       onStep({ ...about, ...count, state, mask, action, logProbability, reward, discount });
     }
     return reward;
+  }
+
+  /** What hosts have learnt before this one has: at its first step, and in case that fails, or another host learns, now and then. */
+  #seekBase(now: Millis): void {
+    const { baseShelf } = this.#options;
+    if (baseShelf === undefined || this.base.updates > 0 || now < this.#seekAt) return;
+    this.#seekAt = now + SEEK_MS;
+    baseShelf.seek((state) => {
+      const ahead = state !== null && state.counters.updates > this.base.state.counters.updates;
+      if (ahead && this.base.updates === 0) this.base.import(state);
+    });
   }
 
   #cut(policy: LearningPolicy, trajectory: string): void {

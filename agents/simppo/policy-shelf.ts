@@ -1,4 +1,4 @@
-import { functionName, functionToken, type Logger, silentLogger } from '../../broker/index.js';
+import { firstWarns, functionName, functionToken, type Logger, silentLogger } from '../../broker/index.js';
 import { messageOf } from '../../config/index.js';
 import type { PolicyStore } from '../nn/index.js';
 import type { LearnerState } from '../ppo/index.js';
@@ -28,9 +28,8 @@ export class StoredPolicies implements PolicyShelf {
   readonly #manager: string;
   readonly #settings: SimppoSettings;
   readonly #seed: number;
-  readonly #logger: Logger;
+  readonly #tell: (fields: object, message: string) => void;
   #writing = 0;
-  #told = false;
   readonly counts = { kept: 0, found: 0, skipped: 0, failures: 0 };
 
   constructor(
@@ -51,7 +50,7 @@ export class StoredPolicies implements PolicyShelf {
     this.#manager = manager;
     this.#settings = settings;
     this.#seed = seed;
-    this.#logger = logger;
+    this.#tell = firstWarns(logger);
   }
 
   keep(fn: string, state: LearnerState): boolean {
@@ -93,9 +92,6 @@ export class StoredPolicies implements PolicyShelf {
 
   #failed(fn: string, error: unknown, what: string): void {
     this.counts.failures++;
-    const fields = { function: fn, error: messageOf(error).slice(0, 300) };
-    if (this.#told) this.#logger.debug(fields, what);
-    else this.#logger.warn(fields, what);
-    this.#told = true;
+    this.#tell({ function: fn, error: messageOf(error).slice(0, 300) }, what);
   }
 }

@@ -1,0 +1,195 @@
+import test from 'ava';
+import {
+  createSimppo,
+  InlineTrainer,
+  JsEngine,
+  newWeights,
+  PolicyStore,
+  policyCheckpoint,
+  runAgentHost,
+  SimppoManager,
+  StoredBase,
+  type StoredBaseOptions,
+  shippedPolicy,
+  simppoSettings,
+} from '../../../agents/index.js';
+import { encodeMessage, MemoryBus, objectStores, subjects } from '../../../broker/index.js';
+import { ManualTime, type Millis, millis, SeededRandom } from '../../../config/index.js';
+import { observation } from '../observations.js';
+import { calls, cap, online, view } from './scene.js';
+
+const engine = new JsEngine();
+const trainer = new InlineTrainer(engine);
+const settings = { ...online, batch: 8 };
+const shipped = newWeights({ engine, settings, seed: 1 });
+/** As it would be after so many updates. */
+const learnt = (updates: number, seed: number) => ({
+  ...newWeights({ engine, settings, seed }),
+  counters: { updates, steps: 8 * updates },
+});
+
+function stage() {
+  const objects = new MemoryBus().connect().objects(objectStores.policies);
+  const store = new PolicyStore(objects);
+  const warnings: object[] = [];
+  const logger = { debug() {}, info() {}, warn: (fields: object) => void warnings.push(fields), error() {} };
+  const host = (changes: Partial<StoredBaseOptions> = {}): StoredBase =>
+    new StoredBase(store, { manager: 'simppo-quota', settings, seed: 1, shipped, logger, ...changes });
+  return { objects, store, warnings, host };
+}
+
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const found = (shelf: StoredBase) => new Promise<ReturnType<typeof learnt> | null>((done) => shelf.seek(done));
+
+test('what an agent host has learnt for all functions is there when it starts again', async (t) => {
+  const time = new ManualTime();
+  const bus = new MemoryBus(time);
+  const hook = bus.connect();
+  const settle = async (): Promise<void> => {
+    for (let i = 0; i < 120; i++) await Promise.resolve();
+  };
+  let step = 0;
+  const host = async (name: string, steps: number) => {
+    const broker = bus.connect();
+    const policies = new PolicyStore(broker.objects(objectStores.policies));
+    const manager = createSimppo('simppo', {
+      cap,
+      policies,
+      settings: { begin: 'online', ownRate: Number.POSITIVE_INFINITY, batch: 8 },
+    });
+    const random = new SeededRandom(1);
+    const agents = runAgentHost({ broker, clock: time, timers: time, random, manager, intervalMs: 1000, host: name });
+    t.teardown(() => agents.stop());
+    for (let i = 0; i < 60; i++) {
+      time.advance(millis(50));
+      await settle();
+    }
+    for (let i = 0; i < steps; i++) {
+      hook.publish(
+        subjects.observation('/guest/f'),
+        encodeMessage(observation({ step: ++step, function: '/guest/f' })),
+      );
+      await settle();
+      time.advance(millis(1000));
+      await settle();
+    }
+    const stopped = agents.stop();
+    for (let i = 0; i < 20; i++) {
+      time.advance(millis(50));
+      await settle();
+    }
+    await stopped;
+    return manager.quota.base;
+  };
+  const { counters } = shippedPolicy('simppo', 'quota', simppoSettings)!;
+  const before = await host('agents-1', 10);
+  t.is(before.updates, 1, 'nine steps have an outcome: one batch of eight');
+  t.is(before.state.counters.updates, counters.updates + 1);
+  const after = await host('agents-2', 1);
+  t.is(after.updates, 0);
+  t.deepEqual(after.state, before.state);
+});
+
+test('the base policy goes to the shelf with each update, and a manager that has learnt itself asks for no other', async (t) => {
+  const kept: number[] = [];
+  let asked = 0;
+  const baseShelf = {
+    keep: ({ counters }: { counters: { updates: number } }) => void kept.push(counters.updates),
+    seek: (done: (state: ReturnType<typeof learnt>) => void) => done(learnt(40 * ++asked, 2)),
+  };
+  const agent = new SimppoManager({
+    name: 'simppo',
+    settings,
+    engine,
+    trainer,
+    base: shipped,
+    seed: 1,
+    cap,
+    baseShelf,
+  });
+  let state = agent.initialState('/guest/f');
+  const play = (at: number): void => {
+    state = agent.decide(state, view(calls(1, 100)), at as Millis).state;
+  };
+  play(0);
+  t.is(agent.base.state.counters.updates, 40, 'at its first step');
+  for (let i = 1; i < 9; i++) play(10_000 * i);
+  t.deepEqual(kept, [41]);
+  play(3_600_000);
+  t.is(asked, 1);
+});
+
+test('one that learns nothing looks again after ten minutes, and takes only what is ahead', (t) => {
+  const answers = [null, learnt(5, 2), learnt(3, 3)];
+  const baseShelf = { keep: () => t.fail(), seek: (done: (state: never) => void) => done(answers.shift() as never) };
+  const serving = { ...settings, begin: 'serving' as const };
+  const agent = new SimppoManager({
+    name: 'simppo',
+    settings: serving,
+    engine,
+    trainer,
+    base: shipped,
+    seed: 1,
+    cap,
+    baseShelf,
+  });
+  const at = (minutes: number): number => {
+    agent.decide(agent.initialState('/guest/f'), view(), (60_000 * minutes) as Millis);
+    return agent.base.state.counters.updates;
+  };
+  t.deepEqual([0, 9, 10, 20].map(at), [0, 0, 5, 5]);
+  t.is(answers.length, 0);
+});
+
+test('of several hosts the one that has learnt most is kept, in whatever order they write', async (t) => {
+  const { host } = stage();
+  const [first, second] = [host(), host()];
+  t.is(await found(first), null);
+  first.keep(learnt(5, 2));
+  await settled();
+  second.keep(learnt(4, 3));
+  await settled();
+  t.deepEqual(await found(second), learnt(5, 2));
+  second.keep(learnt(6, 3));
+  second.keep(learnt(7, 4));
+  second.keep(learnt(8, 5));
+  await settled();
+  t.deepEqual(await found(first), learnt(8, 5), 'the newest of those that waited');
+});
+
+test('what began with other weights than the shipped ones is not read, and makes way', async (t) => {
+  const { host, warnings } = stage();
+  const old = host({ shipped: newWeights({ engine, settings, seed: 9 }) });
+  old.keep(learnt(500, 2));
+  await settled();
+  const now = host();
+  t.is(await found(now), null);
+  now.keep(learnt(3, 3));
+  await settled();
+  t.deepEqual([await found(now), await found(old)], [learnt(3, 3), null]);
+  t.deepEqual(warnings, []);
+});
+
+test('one that is damaged or of another width is refused and written over; a newer Gleaner’s is left alone', async (t) => {
+  const { host, objects, store, warnings } = stage();
+  const shelf = host();
+  const name = 'base-simppo-quota';
+  const good = learnt(5, 2);
+  shelf.keep(good);
+  await settled();
+  const whole = (await objects.get(name))!;
+  await objects.put(name, whole.slice(0, -8));
+  t.is(await found(shelf), null);
+  t.is(warnings.length, 1);
+  shelf.keep(learnt(2, 3));
+  await settled();
+  t.deepEqual(await found(shelf), learnt(2, 3));
+  const other = { ...settings, virtual: 'none' as const };
+  await store.save(name, policyCheckpoint(newWeights({ engine, settings: other, seed: 1 }), other, 1));
+  t.is(await found(shelf), null);
+  const newer = Buffer.from(Buffer.from(whole).toString('latin1').replace('"version":1,', '"version":2,'), 'latin1');
+  await objects.put(name, newer);
+  shelf.keep(learnt(900, 4));
+  await settled();
+  t.deepEqual(Buffer.from((await objects.get(name))!), newer);
+});
