@@ -80,7 +80,12 @@ export async function benchNewFunction({ rounds, seconds, seed, log }: NewFuncti
         const arms: Partial<Record<Arm, ArmRun>> = {};
         for (const arm of rotated(ARMS, round)) {
           arms[arm] = await playArm(invoker, `new-${arm}-${round}`, seconds, new SeededRandom(seed).fork(`${round}`));
-          const { calls } = arms[arm];
+          const { calls, running } = arms[arm];
+          for (const { action, atMs, waitMs, runMs, kind, result, containerName, cold } of [...calls, ...running])
+            if (kind !== 'success')
+              log(
+                `  ${new Date().toISOString()} ${action} at ${(atMs / 1000).toFixed(1)} s in ${containerName}${cold ? ', cold' : ''}: ${kind} after ${waitMs.toFixed(0)} + ${runMs.toFixed(0)} ms: ${JSON.stringify(result)}`,
+              );
           log(
             `round ${round + 1} ${arm}: ${calls.length} calls, p99 ${quantile(durations(calls), 0.99).toFixed(1)} ms, ${calls.filter(({ ok }) => !ok).length} failed; ${changes.of(`/guest/new-${arm}-${round}`).join(', ')}`,
           );

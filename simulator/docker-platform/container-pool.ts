@@ -55,11 +55,12 @@ export class ContainerPool implements ProxyListener {
   }
 
   /** Containers that count, for tests and tables. */
-  get containers(): readonly { name: string | null; state: string; load: number }[] {
+  get containers(): readonly { name: string | null; state: string; load: number; memoryMb: number }[] {
     return this.#proxies.map((proxy) => ({
       name: proxy.container?.name ?? null,
       state: proxy.state,
       load: proxy.load,
+      memoryMb: proxy.memoryMb,
     }));
   }
 
@@ -75,12 +76,16 @@ export class ContainerPool implements ProxyListener {
     this.#process();
   }
 
+  /** What waits is looked at in a turn of its own, as the actor's mailbox has it: in the midst of making room it would be placed in one that is about to go, or in the room made. */
   containerLeaving(proxy: ContainerProxy): void {
     this.#forget(proxy);
     if (this.#stopping) return;
     if (proxy.action === null) this.#prewarmFailures++;
-    this.#process();
-    if (this.#prewarmFailures < PREWARM_RETRIES) void this.#backfill();
+    queueMicrotask(() => {
+      if (this.#stopping) return;
+      this.#process();
+      if (this.#prewarmFailures < PREWARM_RETRIES) void this.#backfill();
+    });
   }
 
   reschedule(job: Job): void {

@@ -212,7 +212,8 @@ export class ContainerProxy {
     const good = result.kind === 'success' || result.kind === 'application error';
     const collected = await this.#logs(job, begin.sinceMs, good);
     this.#active--;
-    if (good && collected && !this.#doomed) this.#completed();
+    // One that is being removed is never ready again, however the call under it has ended.
+    if (good && collected && !this.#doomed && this.#removal === null) this.#completed();
     else await this.#failed();
   }
 
