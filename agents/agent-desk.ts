@@ -52,10 +52,11 @@ export class AgentDesk {
         hosts: adviser.hosts(),
         functions: adviser.advice(clock.monotonic(), offset, limit),
       }),
-      concurrency: ({ offset, limit }) => ({
-        total: tuner?.functions ?? 0,
-        functions: tuner?.tuned(offset, limit) ?? [],
-      }),
+      concurrency: ({ function: fn, offset, limit }) => {
+        if (fn === undefined) return { total: tuner?.functions ?? 0, functions: tuner?.tuned(offset, limit) ?? [] };
+        const functions = tuner?.of(fn) ?? [];
+        return { total: functions.length, functions };
+      },
       explain: ({ function: fn }) => ({ function: fn, decisions: this.#agent(fn).log.latest() }),
       pause: ({ function: fn }) => this.#pause(fn, true),
       resume: ({ function: fn }) => this.#pause(fn, false),

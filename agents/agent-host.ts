@@ -58,7 +58,7 @@ export interface AgentHostRun {
   /** What is kept of functions in NATS, and for how long; default: the configuration's. */
   readonly registry?: RegistrySettings;
   /** Tunes actions' concurrency limits; absent: off. */
-  readonly concurrency?: { readonly search: LimitSearch; readonly settings: TunerSettings };
+  readonly concurrency?: { readonly search: LimitSearch; readonly settings: TunerSettings; readonly guard?: boolean };
   /** Share of decisions reported on `agent.<fn>`. */
   readonly reportShare?: number;
   readonly logger?: Logger;
@@ -142,6 +142,7 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
       ? null
       : new TunerDesk({
           ...run.concurrency,
+          harmFound: (fn, found, back) => outbox.harmed(fn, found, back),
           store: broker.objects(objectStores.policies),
           random,
           functions: run.resident ?? 1000,
@@ -248,6 +249,7 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
     if (epoch === null) {
       counts.elsewhere++;
       agents.delete(fn);
+      tuner?.elsewhere(fn, now);
       return;
     }
     adviser.observe(observation, now);

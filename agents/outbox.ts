@@ -1,6 +1,14 @@
-import { type Broker, encodeMessage, type Observation, subjects, type Target } from '../broker/index.js';
+import {
+  type Broker,
+  encodeMessage,
+  type GleanerEvent,
+  type Observation,
+  subjects,
+  type Target,
+} from '../broker/index.js';
 import type { Clock } from '../config/index.js';
 import type { Agent } from './agent.js';
+import { type BadLimit, badText } from './concurrency/index.js';
 import type { Decision, PhaseChange } from './resource-manager.js';
 
 /** Longest reason of an event that is told. */
@@ -61,17 +69,27 @@ export class Outbox {
 
   /** A phase has changed: an event with its figures. */
   changed(fn: string, { from, to, reason }: PhaseChange): void {
+    this.#event('lifecycle', fn, { reason: `${from} to ${to}: ${reason}` });
+  }
+
+  /** A concurrency limit does harm: an event with its figures, and where the limit goes back to. */
+  harmed(fn: string, found: BadLimit, back: number): void {
+    this.#event('concurrency', fn, {
+      resource: 'concurrency',
+      before: found.limit,
+      after: back,
+      reason: `${badText(found)}; back to ${back}`,
+    });
+  }
+
+  #event(
+    kind: 'lifecycle' | 'concurrency',
+    fn: string,
+    { reason, ...figures }: Pick<GleanerEvent, 'resource' | 'before' | 'after' | 'reason'>,
+  ): void {
     const { broker, clock, host, boot } = this.#options;
-    const event = {
-      v: 1,
-      kind: 'lifecycle',
-      function: fn,
-      host,
-      boot,
-      sequence: ++this.#events,
-      at: clock.wall(),
-      reason: `${from} to ${to}: ${reason}`.slice(0, REASON_MOST),
-    };
-    broker.publish(subjects.event('lifecycle', fn), encodeMessage(event));
+    const sender = { host, boot, sequence: ++this.#events, at: clock.wall() };
+    const event = { v: 1, kind, function: fn, ...sender, ...figures, reason: reason.slice(0, REASON_MOST) };
+    broker.publish(subjects.event(kind, fn), encodeMessage(event));
   }
 }

@@ -7,6 +7,7 @@ export const EVENT_KINDS = [
   'oom',
   'drift',
   'lifecycle',
+  'concurrency',
   'mode',
   'action',
 ] as const;

@@ -114,6 +114,7 @@ export function permissionsOf(role: Role, host = '*'): Permissions {
           wildcards.agentReports,
           `${SUBJECT_PREFIX}.agents.${host}`,
           `${SUBJECT_PREFIX}.event.lifecycle.*`,
+          `${SUBJECT_PREFIX}.event.concurrency.*`,
           `${SUBJECT_PREFIX}.trajectory.*`,
           ...ANSWERS,
           JETSTREAM,

@@ -107,8 +107,9 @@ export async function askSizes(broker: Broker): Promise<SizeEvidence> {
 export async function askConcurrency(broker: Broker, inForce: (fn: string) => number | undefined): Promise<Wish[]> {
   const wishes: Wish[] = [];
   await askPages(broker, 'concurrency', agentsService.concurrency.answer, ({ functions }) => {
-    for (const { function: fn, limit, wish } of functions)
-      if (wish !== limit && limit === inForce(fn)) wishes.push({ function: fn, concurrency: wish, why: 'concurrency' });
+    for (const { function: fn, limit, wish, reason } of functions)
+      if (wish !== limit && limit === inForce(fn))
+        wishes.push({ function: fn, concurrency: wish, why: 'concurrency', urgent: reason === 'unsafe' });
   });
   return wishes;
 }

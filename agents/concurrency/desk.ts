@@ -1,37 +1,57 @@
 import { LRUCache } from 'lru-cache';
 import type { ActionSettings, Logger, Observation, TunedConcurrency } from '../../broker/index.js';
 import { type Millis, messageOf, type Random } from '../../config/index.js';
+import { type BadLimit, keptOf } from './guard.js';
+import { type GuardedReason, type GuardedState, type GuardedTuner, guardedTuner } from './guarded-tuner.js';
 import { sampleOf } from './sample.js';
 import type { LimitSearch } from './search.js';
 import type { LimitRange, TunerSettings } from './settings.js';
-import { loadTable, saveTable, type TableStore } from './table.js';
-import { concurrencyTuner, type TunerReason, type TunerState } from './tuner.js';
+import { loadGuard, loadTable, saveGuard, saveTable, type TableOwner, type TableStore } from './table.js';
+import { concurrencyTuner } from './tuner.js';
 
 /** Phases in which an agent does not learn; in any other the tuner holds still (simppo-aware.md §5.4). */
 const SETTLED: ReadonlySet<string> = new Set(['managing', 'serving']);
+
+/** A lease may be lost and had again, ms. */
+const AWAY_MOST = 10_000;
 
 /** One function that is tuned. */
 interface Tuned {
   /** What its table was learned on; another revision begins anew. */
   readonly revision: string;
-  /** Null until its table was looked for. */
-  state: TunerState | null;
+  /** Null until its table and its guard were looked for. */
+  state: GuardedState | null;
   limit: number;
   wish: number;
-  reason: TunerReason | 'loading';
+  reason: GuardedReason | 'loading';
   searched: number;
+  /** Since when another agent host has the function; null: this one has. */
+  away: Millis | null;
+  /** The newest saving: one object is not written twice at once. */
+  saved: Promise<unknown>;
 }
 
 /** What the platform says of an action's concurrency (`gleaner actions follow`). */
 export type PlatformConcurrency = NonNullable<ActionSettings['concurrency']>;
 
+function shown(fn: string, { revision, limit, wish, reason, searched, state, away }: Tuned): TunedConcurrency {
+  const bad = state?.guard.bad ?? null;
+  const said = { revision, limit, wish: away === null ? wish : limit, reason: away === null ? reason : 'elsewhere' };
+  return { function: fn, ...said, searched, ...(bad === null ? {} : { bad }) };
+}
+
+/** A limit does harm, and this is where the tuner goes back to. */
+export type HarmFound = (fn: string, found: BadLimit, back: number) => void;
+
 /**
  * The concurrency tuner of an agent host: every function whose limit the platform lets be changed is tuned from its observations, on the
- * slower clock of its settings, and holds still while the function's agent learns. Tables are kept per function and revision. It only wishes:
+ * slower clock of its settings, and holds still while the function's agent learns. Limits that do harm are left at once and not tried again
+ * (`guard.ts`). Tables and guards are kept per function and revision. It only wishes:
  * who may change actions asks for the wishes, and what counts is the limit that is then in force.
  */
 export class TunerDesk {
-  readonly #tuner;
+  readonly #tuner: GuardedTuner;
+  readonly #harmFound: HarmFound;
   readonly #store: TableStore;
   readonly #random: Random;
   readonly #logger: Logger;
@@ -40,12 +60,16 @@ export class TunerDesk {
   constructor(parts: {
     readonly search: LimitSearch;
     readonly settings: TunerSettings;
+    /** False: limits that do harm are tried again, as the search is published. */
+    readonly guard?: boolean;
+    readonly harmFound?: HarmFound;
     readonly store: TableStore;
     readonly random: Random;
     readonly functions: number;
     readonly logger: Logger;
   }) {
-    this.#tuner = concurrencyTuner(parts.search, parts.settings);
+    this.#tuner = guardedTuner(concurrencyTuner(parts.search, parts.settings), parts.guard ?? true);
+    this.#harmFound = parts.harmFound ?? (() => {});
     this.#store = parts.store;
     this.#random = parts.random;
     this.#logger = parts.logger;
@@ -59,22 +83,26 @@ export class TunerDesk {
       this.#tuned.delete(fn);
       return;
     }
-    const tuned = this.#of(fn, platform);
+    const tuned = this.#of(fn, platform, now);
     tuned.limit = platform.limit;
     if (tuned.state === null) return;
     const allowed: LimitRange = { least: platform.least, most: platform.most };
-    const view = { sample: sampleOf(observation, platform.limit), allowed, frozen: !SETTLED.has(phase) };
+    const user = platform.asked ?? platform.limit;
+    const view = { sample: sampleOf(observation, platform.limit), allowed, frozen: !SETTLED.has(phase), user };
     const { state, decision } = this.#tuner.decide(tuned.state, view, now, this.#random);
     tuned.state = state;
     tuned.wish = decision.limit;
     tuned.reason = decision.reason;
-    if (decision.reason !== 'searched') return;
-    tuned.searched++;
-    const { search, settings } = this.#tuner;
-    saveTable(this.#store, { function: fn, revision: tuned.revision }, search, settings.grid, state.search).catch(
-      (error: unknown) =>
-        this.#logger.warn({ function: fn, error: messageOf(error) }, 'a concurrency table is not kept'),
-    );
+    if (decision.found !== null) this.#harmFound(fn, decision.found, decision.limit);
+    const searched = decision.reason === 'searched';
+    if (searched) tuned.searched++;
+    if (searched || decision.found !== null) this.#save(fn, tuned, state, searched);
+  }
+
+  /** Another agent host has the function, as far as is known here: nothing is wished. */
+  elsewhere(fn: string, now: Millis): void {
+    const tuned = this.#tuned.peek(fn);
+    if (tuned !== undefined) tuned.away ??= now;
   }
 
   get functions(): number {
@@ -85,31 +113,61 @@ export class TunerDesk {
   tuned(from = 0, count = Number.POSITIVE_INFINITY): TunedConcurrency[] {
     const page: TunedConcurrency[] = [];
     let place = 0;
-    for (const [fn, { revision, limit, wish, reason, searched }] of this.#tuned.entries()) {
+    for (const [fn, tuned] of this.#tuned.entries()) {
       if (place++ < from) continue;
       if (page.length >= count) break;
-      page.push({ function: fn, revision, limit, wish, reason, searched });
+      page.push(shown(fn, tuned));
     }
     return page;
   }
 
-  #of(fn: string, { revision, limit }: PlatformConcurrency): Tuned {
+  /** One function; empty where it is not tuned. */
+  of(fn: string): TunedConcurrency[] {
+    const tuned = this.#tuned.peek(fn);
+    return tuned === undefined ? [] : [shown(fn, tuned)];
+  }
+
+  #of(fn: string, { revision, limit }: PlatformConcurrency, now: Millis): Tuned {
     const known = this.#tuned.get(fn);
-    if (known?.revision === revision) return known;
-    const tuned: Tuned = { revision, state: null, limit, wish: limit, reason: 'loading', searched: 0 };
+    // After a while what another host came to is newer, and is read again.
+    const stale = known !== undefined && known.away !== null && now - known.away > AWAY_MOST;
+    if (known !== undefined && known.revision === revision && !stale) {
+      known.away = null;
+      return known;
+    }
+    const begun = { limit, wish: limit, reason: 'loading' as const, searched: 0, away: null, saved: Promise.resolve() };
+    const tuned: Tuned = { revision, state: null, ...begun };
     this.#tuned.set(fn, tuned);
-    const { search, settings } = this.#tuner;
-    loadTable(this.#store, { function: fn, revision }, search, settings.grid)
-      .catch((error: unknown) => {
-        this.#logger.warn(
-          { function: fn, error: messageOf(error) },
-          'a concurrency table cannot be used: it is learnt anew',
-        );
-        return null;
-      })
-      .then((learned) => {
-        tuned.state = this.#tuner.initialState(learned ?? undefined);
-      });
+    void this.#load({ function: fn, revision }, tuned);
     return tuned;
+  }
+
+  async #load(owner: TableOwner, tuned: Tuned): Promise<void> {
+    const { search, settings } = this.#tuner.tuner;
+    const orNothing = (what: string) => (error: unknown) => {
+      this.#logger.warn(
+        { function: owner.function, error: messageOf(error) },
+        `${what} cannot be used: it begins anew`,
+      );
+      return null;
+    };
+    const [learned, guard] = await Promise.all([
+      loadTable(this.#store, owner, search, settings.grid).catch(orNothing('a concurrency table')),
+      loadGuard(this.#store, owner).catch(orNothing('what was known of harmful limits')),
+    ]);
+    tuned.state = this.#tuner.initialState(learned ?? undefined, guard);
+  }
+
+  #save(fn: string, tuned: Tuned, state: GuardedState, searched: boolean): void {
+    const owner = { function: fn, revision: tuned.revision };
+    const { search, settings } = this.#tuner.tuner;
+    tuned.saved = tuned.saved
+      .then(async () => {
+        await saveGuard(this.#store, owner, keptOf(state.guard));
+        if (searched) await saveTable(this.#store, owner, search, settings.grid, state.tuner.search);
+      })
+      .catch((error: unknown) =>
+        this.#logger.warn({ function: fn, error: messageOf(error) }, 'a concurrency table is not kept'),
+      );
   }
 }

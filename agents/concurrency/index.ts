@@ -1,6 +1,18 @@
 export { constantLimit, type HillState, hillClimbing } from './baselines.js';
-export { type PlatformConcurrency, TunerDesk } from './desk.js';
+export { type HarmFound, type PlatformConcurrency, TunerDesk } from './desk.js';
 export * from './errors.js';
+export {
+  type BadLimit,
+  badText,
+  isMore,
+  type KeptGuard,
+  keptOf,
+  type LimitGuardState,
+  limitGuardState,
+  type Tally,
+  watch,
+} from './guard.js';
+export * from './guarded-tuner.js';
 export { gridSize, limitAt, nearestPlace, stepMask } from './limits.js';
 export {
   epsilonAt,

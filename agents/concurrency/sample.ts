@@ -11,6 +11,7 @@ export interface Sample {
   readonly span: number;
   readonly activations: number;
   readonly failures: number;
+  readonly oomKills: number;
   /** Time that calls spent in containers, ms. */
   readonly busy: number;
   /** Containers x limit x span, ms: what there was room for. */
@@ -76,12 +77,13 @@ export function measured(window: Window, now: Millis): Measurement {
 }
 
 export function sampleOf(observation: Observation, limit: number): Sample {
-  const { span, activations, failures, latency, containers, used, user } = observation;
+  const { span, activations, failures, oomKills, latency, containers, used, user } = observation;
   return {
     limit,
     span,
     activations,
     failures,
+    oomKills,
     busy: latency.sum,
     room: Math.max(1, containers) * limit * span,
     cpu: used.cpu / user.cpu,

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { ObjectStore } from '../../broker/index.js';
 import { messageOf } from '../../config/index.js';
 import { TableDamagedError, TableForeignError, TableNewerError } from './errors.js';
+import { type KeptGuard, keptGuardSchema } from './guard.js';
 import type { LimitSearch } from './search.js';
 import type { LimitGrid } from './settings.js';
 
@@ -28,16 +29,28 @@ const headSchema = z.object({
   learned: z.unknown(),
 });
 
+const guardSchema = z.object({
+  v: z.int().min(1),
+  function: z.string(),
+  revision: z.string(),
+  guard: keptGuardSchema,
+});
+
 /** Where tables are kept: an object store of the broker is one. */
 export type TableStore = Pick<ObjectStore, 'get' | 'put'>;
 
-/** Its name in the store: any text of function and revision, in letters that every store takes. */
-export const tableName = ({ function: fn, revision }: TableOwner): string =>
-  `concurrency.${Buffer.from(fn).toString('base64url')}.${Buffer.from(revision).toString('base64url')}`;
+const nameOf = (kind: string, { function: fn, revision }: TableOwner): string =>
+  `${kind}.${Buffer.from(fn).toString('base64url')}.${Buffer.from(revision).toString('base64url')}`;
 
-/** Whose table an object is; null: it is none. */
+/** Its name in the store: any text of function and revision, in letters that every store takes. */
+export const tableName = (owner: TableOwner): string => nameOf('concurrency', owner);
+
+/** Of what the guard knows: it holds whatever search is configured, so it is no part of the table. */
+export const guardName = (owner: TableOwner): string => nameOf('concurrency-guard', owner);
+
+/** Whose table or guard an object is; null: it is neither. */
 export function ownerOfTable(name: string): TableOwner | null {
-  const [, fn, revision] = /^concurrency\.([\w-]+)\.([\w-]*)$/.exec(name) ?? [];
+  const [, fn, revision] = /^concurrency(?:-guard)?\.([\w-]+)\.([\w-]*)$/.exec(name) ?? [];
   if (fn === undefined || revision === undefined) return null;
   const text = (part: string): string => Buffer.from(part, 'base64url').toString('utf8');
   return { function: text(fn), revision: text(revision) };
@@ -61,6 +74,26 @@ export function decodeTable<State>(
   search: LimitSearch<State>,
   grid: LimitGrid,
 ): State {
+  const head = checkedAs(headSchema, where, versioned(where, text));
+  checkOwner(where, head, { ...owner, search: search.name, fingerprint: search.fingerprint });
+  const limits = ({ least, most, step }: LimitGrid): string => `${least}..${most} by ${step}`;
+  if (limits(head.grid) !== limits(grid))
+    throw new TableForeignError(where, `its limits are ${limits(head.grid)}, not ${limits(grid)}`);
+  return checkedAs(search.schema(grid), where, head.learned);
+}
+
+export const encodeGuard = (owner: TableOwner, guard: KeptGuard): string =>
+  `${JSON.stringify({ v: VERSION, ...owner, guard })}\n`;
+
+/** @throws TableDamagedError, TableForeignError, TableNewerError */
+export function decodeGuard(where: string, text: string, owner: TableOwner): KeptGuard {
+  const kept = checkedAs(guardSchema, where, versioned(where, text));
+  checkOwner(where, kept, { ...owner });
+  return kept.guard;
+}
+
+/** Its JSON, of a version that is known. */
+function versioned(where: string, text: string): unknown {
   let json: unknown;
   try {
     json = JSON.parse(text);
@@ -70,20 +103,18 @@ export function decodeTable<State>(
   const v = (json as { v?: unknown } | null)?.v;
   // Before anything else: a newer version may have another shape.
   if (typeof v === 'number' && v > VERSION) throw new TableNewerError(where, v, VERSION);
-  const head = headSchema.safeParse(json);
-  if (!head.success) throw new TableDamagedError(where, z.prettifyError(head.error), head.error);
-  const { data } = head;
-  const expected = { ...owner, search: search.name, fingerprint: search.fingerprint };
-  for (const [name, value] of Object.entries(expected)) {
-    const found = data[name as keyof typeof expected];
-    if (found !== value) throw new TableForeignError(where, `${name} is '${found}', not '${value}'`);
-  }
-  const limits = ({ least, most, step }: LimitGrid): string => `${least}..${most} by ${step}`;
-  if (limits(data.grid) !== limits(grid))
-    throw new TableForeignError(where, `its limits are ${limits(data.grid)}, not ${limits(grid)}`);
-  const learned = search.schema(grid).safeParse(data.learned);
-  if (!learned.success) throw new TableDamagedError(where, z.prettifyError(learned.error), learned.error);
-  return learned.data;
+  return json;
+}
+
+function checkedAs<T>(schema: z.ZodType<T>, where: string, value: unknown): T {
+  const checked = schema.safeParse(value);
+  if (!checked.success) throw new TableDamagedError(where, z.prettifyError(checked.error), checked.error);
+  return checked.data;
+}
+
+function checkOwner(where: string, found: Readonly<Record<string, unknown>>, expected: Record<string, string>): void {
+  for (const [name, value] of Object.entries(expected))
+    if (found[name] !== value) throw new TableForeignError(where, `${name} is '${found[name]}', not '${value}'`);
 }
 
 export async function saveTable<State>(
@@ -106,4 +137,15 @@ export async function loadTable<State>(
   const name = tableName(owner);
   const data = await store.get(name);
   return data === null ? null : decodeTable(name, Buffer.from(data).toString('utf8'), owner, search, grid);
+}
+
+export async function saveGuard(store: TableStore, owner: TableOwner, guard: KeptGuard): Promise<void> {
+  await store.put(guardName(owner), Buffer.from(encodeGuard(owner, guard)));
+}
+
+/** Null where none is kept. Rejects as `loadTable`. */
+export async function loadGuard(store: TableStore, owner: TableOwner): Promise<KeptGuard | null> {
+  const name = guardName(owner);
+  const data = await store.get(name);
+  return data === null ? null : decodeGuard(name, Buffer.from(data).toString('utf8'), owner);
 }

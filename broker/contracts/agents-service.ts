@@ -117,8 +117,13 @@ export const agentsService = {
     answer: z.object({ total: count, hosts: z.array(userMemorySchema), functions: z.array(sizeAdviceSchema) }),
   },
   concurrency: {
-    describes: 'which concurrency limits the tuner tries (`agents.concurrency`), a page of them; empty where it is off',
-    request: z.object({ offset: count.default(0), limit: count.max(AGENTS_PAGE).default(AGENTS_PAGE) }),
+    describes:
+      'which concurrency limits the tuner tries (`agents.concurrency`), and which it does not try again; a page of them, or one function; empty where it is off',
+    request: z.object({
+      function: functionField.optional().describe('This one alone; absent: all.'),
+      offset: count.default(0),
+      limit: count.max(AGENTS_PAGE).default(AGENTS_PAGE),
+    }),
     answer: z.object({ total: count, functions: z.array(tunedConcurrencySchema) }),
   },
   pause: {

@@ -30,10 +30,16 @@ export const actionSettingsSchema = z.object({
     .optional()
     .describe('Gleaner made the action smaller: what its user asked for, and what it has.'),
   concurrency: z
-    .object({ limit: count.min(1), least: count.min(1), most: count.min(1), revision: text })
+    .object({
+      limit: count.min(1),
+      asked: count.min(1).optional(),
+      least: count.min(1),
+      most: count.min(1),
+      revision: text,
+    })
     .optional()
     .describe(
-      "The action's `concurrency` in force, what its namespace accepts, and which code and memory it is of; absent where the platform does not tell.",
+      "The action's `concurrency` in force, what its user asked for where Gleaner changed it, what its namespace accepts, and which code and memory it is of; absent where the platform does not tell.",
     ),
   at: wallClock.optional(),
 });

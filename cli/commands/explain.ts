@@ -14,6 +14,7 @@ import {
   type OutputOptions,
   wholeCount,
 } from './common.js';
+import { agentText, askAgentOf } from './explain-agent.js';
 
 interface ExplainOptions extends OutputOptions {
   readonly last: number;
@@ -77,24 +78,31 @@ const HEAP_NOTE =
 export function addExplain(program: Command): void {
   const command = program
     .command('explain')
-    .description('the last activations of a function: peaks, wanted, allowed range and why, granted, what it brought')
+    .description(
+      'the last activations of a function: peaks, wanted, allowed range and why, granted, what it brought; its agent, and its concurrency limit where that is tuned',
+    )
     .argument('<function>', 'fully qualified: /namespace/package/action or /namespace/action')
     .option('-n, --last <count>', 'how many activations', wholeCount, 10);
   addOutputOption(command).action(async (name: string, options: ExplainOptions) => {
     checkFunctionName(name);
     const { last } = options;
     const { config } = loadSettings(globalOptions(command));
-    const answers = await withBroker(config, (broker) =>
-      callEveryInstance(broker, { service: services.hook, endpoint: 'explain', request: { function: name } }),
+    const [answers, agents] = await withBroker(config, (broker) =>
+      Promise.all([
+        callEveryInstance(broker, { service: services.hook, endpoint: 'explain', request: { function: name } }),
+        askAgentOf(broker, name),
+      ]),
     );
     const hosts = [...answers].map(([host, answer]) => ({ host, ...explained(answer, last) }));
-    if (options.output === 'json') processScreen.write(json({ function: name, hosts }));
-    else
+    if (options.output === 'json') processScreen.write(json({ function: name, hosts, agents }));
+    else {
       for (const { host, activations, error } of hosts) {
         processScreen.write(`${name} on ${plainText(host)}${error ? `: ${plainText(error)}` : ''}\n`);
         if (activations.length > 0) processScreen.write(`${explainText(activations)}${HEAP_NOTE}\n`);
         else if (!error) processScreen.write('no activation seen; `gleaner functions` lists those that are known\n');
       }
+      for (const agent of agents) processScreen.write(agentText(agent));
+    }
     if (hosts.length === 0) noHookAnswers();
     process.exitCode = hosts.some(({ activations }) => activations.length > 0) ? EXIT.ok : EXIT.failed;
   });

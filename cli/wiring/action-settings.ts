@@ -48,7 +48,7 @@ export async function publishActionSettings(
     const { function: fn, action } = one;
     const known = versions.get(fn);
     const version = known?.ours === action.version ? known.user : action.version;
-    const settings = actionSettings(action, open.get(fn), concurrencyOf(one, version));
+    const settings = actionSettings(action, open.get(fn), concurrencyOf(one, version, open.get(fn)));
     if (settings === null) continue;
     const key = functionToken(fn);
     told.add(key);

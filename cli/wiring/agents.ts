@@ -51,7 +51,7 @@ const usesFaasrm = ({ decision, functions }: Config): boolean =>
 
 /** The tuner as configured. @throws ConcurrencySettingsError where no whole number of steps leads from the lowest limit to the highest */
 function concurrencyOf({ agents }: Config): Pick<Parameters<typeof runAgentHost>[0], 'concurrency'> {
-  const { search, least, most, step, holdS, holdActivations } = agents.concurrency;
+  const { search, least, most, step, holdS, holdActivations, guard } = agents.concurrency;
   if (search === 'off') return {};
   const settings = {
     ...TUNER_DEFAULT,
@@ -60,7 +60,11 @@ function concurrencyOf({ agents }: Config): Pick<Parameters<typeof runAgentHost>
   };
   checkTunerSettings(settings);
   return {
-    concurrency: { search: (search === 'q-learning' ? qLearning(Q_DEFAULT) : hillClimbing) as LimitSearch, settings },
+    concurrency: {
+      search: (search === 'q-learning' ? qLearning(Q_DEFAULT) : hillClimbing) as LimitSearch,
+      settings,
+      guard,
+    },
   };
 }
 

@@ -14,6 +14,7 @@ import {
 import { type Config, type Millis, messageOf, systemClock } from '../../config/index.js';
 import {
   type ActionEvent,
+  type ActionOutcome,
   type ActionsController,
   ActionsLockedError,
   Journal,
@@ -92,7 +93,8 @@ export interface Following {
 }
 
 /**
- * Follows what calls say: a turn at each interval, and an undo at once where a hook tells of an OOM kill under a size of ours. What goes
+ * Follows what calls say: a turn at each interval; an undo at once where a hook tells of an OOM kill under a size of ours, and a limit of
+ * concurrency taken back at once where an agent host tells that it does harm. What goes
  * wrong is logged and tried again at the next turn.
  */
 export function followSizes(parts: {
@@ -112,8 +114,17 @@ export function followSizes(parts: {
   /** Actions whose annotations cannot be read and were named. */
   const named = new Set<string>();
   let turning: Promise<void> | null = null;
+  /** Writing what the tuners wish, one after the other. */
+  let tuning: Promise<unknown> = Promise.resolve();
   let stopped = false;
-  const publish = async (): Promise<readonly ListedAction[]> => {
+  /** One at a time: what was listed earlier must not be told later. */
+  let publishing: Promise<unknown> = Promise.resolve();
+  const publish = (): Promise<readonly ListedAction[]> => {
+    const published = publishing.then(publishOnce);
+    publishing = published.catch(() => undefined);
+    return published;
+  };
+  const publishOnce = async (): Promise<readonly ListedAction[]> => {
     const listed = await controller.list();
     const entries = Journal.read(statePaths(config).actions);
     for (const [fn, names] of await publishActionSettings(broker, listed, entries)) {
@@ -123,18 +134,30 @@ export function followSizes(parts: {
     }
     return listed;
   };
+  const warn = (outcomes: readonly ActionOutcome[]): void => {
+    for (const { function: fn, result, note } of outcomes) if (result === 'failed') logger.warn({ function: fn }, note);
+  };
+  /** What the tuners wish of the limits that were listed. `only`: of this function alone. */
+  const tune = (listed: readonly ListedAction[], only?: string): Promise<unknown> => {
+    const inForce = new Map(listed.map(({ function: fn, action }) => [fn, action.limits.concurrency]));
+    tuning = tuning
+      .then(async () => {
+        const wishes = await askConcurrency(broker, (fn) => inForce.get(fn));
+        const ours = wishes.filter((wish) => only === undefined || wish.function === only);
+        const tuned = await sizing.tune(await allowed(ours));
+        // Told at once: what is seen from now on is of the new limit.
+        if (tuned.some(({ result }) => result === 'changed')) await publish();
+        warn(tuned);
+      })
+      .catch(failed('a look at the concurrency limits'));
+    return tuning;
+  };
   const turn = (): Promise<void> => {
     turning ??= (async () => {
       if (stopped) return;
       const listed = await publish();
-      const inForce = new Map(listed.map(({ function: fn, action }) => [fn, action.limits.concurrency]));
-      const outcomes = await sizing.turn(await askSizes(broker), allowed);
-      const tuned = await sizing.tune(await allowed(await askConcurrency(broker, (fn) => inForce.get(fn))));
-      // Told at once: what is seen from now on is of the new limit.
-      if (tuned.some(({ result }) => result === 'changed')) await publish();
-      outcomes.push(...tuned);
-      for (const { function: fn, result, note } of outcomes)
-        if (result === 'failed') logger.warn({ function: fn }, note);
+      warn(await sizing.turn(await askSizes(broker), allowed));
+      await tune(listed);
     })()
       .catch(failed('a look at the sizes'))
       .finally(() => {
@@ -147,10 +170,15 @@ export function followSizes(parts: {
     const decoded = decodeEvent(data);
     if (!decoded.ok) return;
     const { kind, function: fn, before } = decoded.message;
-    if (kind !== 'oom' || fn === null || before === undefined) return;
-    const undo = sizing.killed(fn, before as never).catch(failed('an undo'));
-    undoing.add(undo);
-    void undo.finally(() => undoing.delete(undo));
+    if (fn === null || before === undefined || stopped) return;
+    const act = (promise: Promise<unknown>): void => {
+      const undo = promise.catch(failed('an undo'));
+      undoing.add(undo);
+      void undo.finally(() => undoing.delete(undo));
+    };
+    if (kind === 'oom') act(sizing.killed(fn, before as never));
+    // A tuner found a limit that does harm: it is not left until the next turn.
+    else if (kind === 'concurrency') act(publish().then((listed) => tune(listed, fn)));
   });
   const timer = setInterval(() => void turn(), config.openwhisk.rightSizing.everyS * 1000);
   return {

@@ -82,6 +82,11 @@ export const agentsSchema = section('The agent host: one resource manager per fu
       step: key(z.int().min(1).max(500), 20, 'Between two limits.'),
       holdS: key(z.number().min(1).max(86_400), 30, 'Each limit is held for at least so long ...', { unit: 's' }),
       holdActivations: key(z.int().min(1).max(1_000_000), 100, '... and so many activations.'),
+      guard: key(
+        z.boolean(),
+        true,
+        "A limit above its user's at which calls fail or containers are killed for memory, more than at its user's, is left at once, and neither it nor one above it is tried again.",
+      ),
     },
   ),
 });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ActionSettings } from '../../broker/index.js';
 import { type Mode, overrideSchema } from '../../config/index.js';
 import type { ListedAction } from './controller.js';
-import type { OpenChange } from './open-changes.js';
+import { type OpenChange, originalOf } from './open-changes.js';
 import type { RestAction } from './rest-schemas.js';
 
 const parsed = (text: unknown): unknown => {
@@ -90,11 +90,23 @@ export function actionSettings(
  * The action's concurrency limit and what may become of it; undefined where the namespace tells no range, or one that leaves no choice.
  *
  * @param version the version its user deployed last
+ * @param open what Gleaner changed of it
  */
-export function concurrencyOf({ action, ranges }: ListedAction, version: string): ActionSettings['concurrency'] {
+export function concurrencyOf(
+  { action, ranges }: ListedAction,
+  version: string,
+  open: OpenChange | undefined,
+): ActionSettings['concurrency'] {
   const range = ranges.concurrency;
   const limit = action.limits.concurrency;
   if (range === null || limit === undefined || range.max <= range.min || limit < 1) return undefined;
   const revision = `${version} at ${action.limits.memory} MB`;
-  return { limit, least: Math.max(1, range.min), most: range.max, revision };
+  const asked = originalOf(open, 'concurrency', limit);
+  return {
+    limit,
+    ...(asked === null || asked === limit || asked < 1 ? {} : { asked }),
+    least: Math.max(1, range.min),
+    most: range.max,
+    revision,
+  };
 }

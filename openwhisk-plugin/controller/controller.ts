@@ -170,7 +170,7 @@ export class ActionsController {
     open: OpenChange | undefined;
   }): Promise<ActionOutcome> {
     const { wish, namespace, path, journal, open } = one;
-    if (journal !== null) await this.#pace();
+    if (journal !== null && wish.urgent !== true) await this.#pace();
     const action = await this.#patience.ask(() => namespace.rest.action(path));
     const allowance = this.#settings.allowanceOf(wish.function);
     const { ranges } = namespace;

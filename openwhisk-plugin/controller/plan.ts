@@ -14,6 +14,8 @@ export interface Wish {
   readonly instances?: number;
   /** Absent: a person's. */
   readonly why?: ChangeReason;
+  /** What is in force does harm: it does not wait for the pace of changes, as little as undoing does. */
+  readonly urgent?: boolean;
 }
 
 /** What an operator says of a function. */

@@ -82,11 +82,13 @@ export class RightSizing {
   /** Writes limits that the concurrency tuners try; each is held by the tuner, and undone as any change of ours. */
   async tune(wishes: readonly Wish[]): Promise<ActionOutcome[]> {
     const outcomes: ActionOutcome[] = [];
-    for (const wish of wishes) {
-      await this.#pace();
+    // What does harm first: the others wait for their turn between two changes.
+    for (const wish of [...wishes].sort((a, b) => Number(b.urgent === true) - Number(a.urgent === true))) {
+      if (wish.urgent !== true) await this.#pace();
       const done = await this.#alone((journal) => this.#parts.controller.apply([wish], journal.entries, journal));
       for (const { function: fn, result, from, to, note } of done) {
-        if (result === 'changed') this.#tell(fn, 'concurrency', 'tuned', from.concurrency, to.concurrency);
+        if (result === 'changed')
+          this.#tell(fn, 'concurrency', wish.urgent ? 'back from harm' : 'tuned', from.concurrency, to.concurrency);
         else if (result === 'failed') this.#tell(fn, 'concurrency', `not tuned: ${note}`);
       }
       outcomes.push(...done);

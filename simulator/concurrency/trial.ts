@@ -75,6 +75,7 @@ function sampleAt(surface: Surface, limit: number, noise: Noise, random: Random)
     span: STEP,
     activations: Math.round((around(throughput, noise.throughput * throughput) * STEP) / 1000),
     failures: 0,
+    oomKills: 0,
     busy: limit * STEP,
     room: limit * STEP,
     cpu,

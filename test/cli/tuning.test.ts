@@ -11,13 +11,16 @@ import {
   tableName,
 } from '../../agents/index.js';
 import {
+  decodeEvent,
   encodeMessage,
   LatencyHistogram,
   MemoryBus,
   objectStores,
   silentLogger,
   subjects,
+  wildcards,
 } from '../../broker/index.js';
+import { agentText, askAgentOf, type ExplainedAgent } from '../../cli/commands/explain-agent.js';
 import { statePaths } from '../../cli/settings.js';
 import { connectActions } from '../../cli/wiring/actions.js';
 import { followSizes } from '../../cli/wiring/right-sizing.js';
@@ -29,6 +32,8 @@ import { until } from './gleaner.js';
 
 const FN = '/guest/thumbs';
 const LONG = 30_000;
+/** Length of a step, ms: so short that leases of shards, which last for 1.5 s of the same clock, are renewed in time. */
+const SPAN = 50;
 
 /** OpenWhisk's double with a range of concurrency, `gleaner actions follow`, and an agent host that tunes 10, 20, ..., 50. */
 async function stage(t: ExecutionContext, manager: ResourceManager = fixedManager()) {
@@ -63,7 +68,7 @@ async function stage(t: ExecutionContext, manager: ResourceManager = fixedManage
         search: hillClimbing as LimitSearch,
         settings: {
           grid: { least: 10, most: 50, step: 10 },
-          hold: { time: 1000, activations: 10 },
+          hold: { time: SPAN, activations: 10 },
           bindingShare: 0.5,
         },
       },
@@ -78,15 +83,16 @@ async function stage(t: ExecutionContext, manager: ResourceManager = fixedManage
   t.teardown(() => following.stop());
   const limit = (): number => rest.actions.get('guest/thumbs')!.limits.concurrency;
   let step = 0;
-  /** Two seconds under a load that fills the limit: throughput rises to limit 30 and falls again. */
-  const serve = async (): Promise<void> => {
+  /** Three steps under a load that fills the limit: throughput rises to limit 30 and falls again. `killed`: the limits from which on containers are. */
+  const serve = async (killed = Number.POSITIVE_INFINITY): Promise<void> => {
     for (let i = 0; i < 3; i++) {
       const activations = 100 - 2 * Math.abs(limit() - 30);
       const latency = new LatencyHistogram();
-      // One container, all of its places busy for the second.
-      for (let call = 0; call < activations; call++) latency.record((1000 * limit()) / activations);
-      const seen = { activations, containers: 1, span: millis(1000), latency: latency.toMessage() };
-      time.advance(millis(1000));
+      // One container, all of its places busy all the time.
+      for (let call = 0; call < activations; call++) latency.record((SPAN * limit()) / activations);
+      const oomKills = limit() >= killed ? 1 : 0;
+      const seen = { activations, oomKills, containers: 1, span: millis(SPAN), latency: latency.toMessage() };
+      time.advance(millis(SPAN));
       const before = agents.counts.observations;
       hook.publish(subjects.observation(FN), encodeMessage(observation({ function: FN, step: ++step, ...seen })));
       await until(() => agents.counts.observations > before, LONG, 'the observation was taken');
@@ -102,7 +108,7 @@ async function stage(t: ExecutionContext, manager: ResourceManager = fixedManage
       .connect()
       .objects(objectStores.policies)
       .get(tableName({ function: FN, revision: '0.0.1 at 512 MB' }));
-  return { rest, following, limit, serve, restart, table, config };
+  return { rest, bus, following, limit, serve, restart, table, config };
 }
 
 test('the tuner climbs to the limit that brings most, through the controller, and every step can be undone', async (t) => {
@@ -148,4 +154,44 @@ test('an owner who holds back is not overruled', async (t) => {
     await serve();
   }
   t.is(limit(), 20);
+});
+
+test('a limit at which containers are killed is left before the next turn, and not tried again, also after a restart', async (t) => {
+  const { bus, following, limit, serve, restart } = await stage(t);
+  const viewer = bus.connect();
+  const told: string[] = [];
+  const subscription = viewer.subscribe(wildcards.events, ({ data }) => {
+    const event = decodeEvent(data);
+    if (event.ok && event.message.kind === 'concurrency') told.push(event.message.reason);
+  });
+  t.teardown(() => subscription.unsubscribe());
+  await following.turn();
+  for (let i = 0; i < 8 && limit() !== 30; i++) {
+    await serve();
+    await following.turn();
+  }
+  t.is(limit(), 30);
+  // From here on no turn is needed.
+  for (let i = 0; i < 8 && limit() === 30; i++) await serve(30);
+  await until(() => limit() === 20, LONG, 'the limit is back');
+  t.regex(
+    told[0] ?? '',
+    /^limit 30 and above do harm: at 30 0 of \d+ calls failed, 1 container killed for memory; at the user's own 20 0 of \d+ .*; back to 20$/,
+  );
+  await restart();
+  let known: ExplainedAgent | undefined;
+  const limits = new Set<number>();
+  // Until what was kept is read again, and a step was tried.
+  for (let i = 0; i < 12 && !(known?.concurrency?.bad && known.concurrency.searched > 0); i++) {
+    await serve();
+    await following.turn();
+    limits.add(limit());
+    [known] = await askAgentOf(viewer, FN);
+  }
+  t.deepEqual(
+    [...limits].filter((one) => one > 20),
+    [],
+  );
+  t.is(known?.concurrency?.bad?.limit, 30);
+  t.regex(agentText(known!), /not tried again: limit 30 and above do harm/);
 });

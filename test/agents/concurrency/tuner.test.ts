@@ -23,6 +23,7 @@ const sample = (limit: number, part: Partial<Sample> = {}): Sample => ({
   span: 10_000,
   activations: 50,
   failures: 0,
+  oomKills: 0,
   busy: 10_000 * limit,
   room: 10_000 * limit,
   cpu: 0.5,
@@ -199,11 +200,12 @@ test('a constant limit stays', (t) => {
 
 test('an observation becomes a sample: shares of what the user asked for, time in containers against room', (t) => {
   // 20 calls of 100 ms in two containers, 10 s: 2 s of the 2 x 5 x 10 s that a limit of 5 has room for; 400 of 1000 mc, 100 of 256 MiB.
-  t.deepEqual(sampleOf(observation({ ...latencies(20, 100), failures: 3 }), 5), {
+  t.deepEqual(sampleOf(observation({ ...latencies(20, 100), failures: 3, oomKills: 2 }), 5), {
     limit: 5,
     span: 10_000,
     activations: 20,
     failures: 3,
+    oomKills: 2,
     busy: 2000,
     room: 100_000,
     cpu: 0.4,

@@ -127,6 +127,17 @@ test('changes keep to so many a minute; what is undone does not wait', async (t)
   t.is(waits.length, 2);
 });
 
+test('what takes a harmful limit away does not wait for its turn', async (t) => {
+  const { double, apply, waits } = await rig(t, '2.0.0', {
+    prepare: ({ system }) => Object.assign(system.concurrency, { max: 500 }),
+  });
+  double.add(PATH, { concurrency: 20 });
+  await apply({ function: FN, concurrency: 40, why: 'concurrency' });
+  await apply({ function: FN, concurrency: 20, why: 'concurrency', urgent: true });
+  t.is(double.actions.get(PATH)!.limits.concurrency, 20);
+  t.deepEqual(waits, []);
+});
+
 test('A3-09: after a change an action grows at once and shrinks only after the hold', async (t) => {
   const { double, apply, time } = await rig(t, '2.0.0', { holdMs: 600_000 });
   double.add(PATH, { memory: 512 });

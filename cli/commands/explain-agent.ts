@@ -1,0 +1,67 @@
+import { badText } from '../../agents/index.js';
+import {
+  type AgentSummary,
+  agentsService,
+  type Broker,
+  callEveryInstance,
+  services,
+  type TunedConcurrency,
+} from '../../broker/index.js';
+import { count, plainText } from '../output.js';
+
+/** A function's agent on one agent host: who decides, and what is tuned. */
+export interface ExplainedAgent {
+  readonly host: string;
+  readonly agent: AgentSummary;
+  /** Null: its concurrency limit is not tuned. */
+  readonly concurrency: TunedConcurrency | null;
+}
+
+/** Of every agent host that has the function. */
+export async function askAgentOf(broker: Broker, fn: string): Promise<ExplainedAgent[]> {
+  const ask = (endpoint: 'inspect' | 'concurrency') =>
+    callEveryInstance(broker, { service: services.agents, endpoint, request: { function: fn } });
+  const [agents, tuned] = await Promise.all([ask('inspect'), ask('concurrency')]);
+  const explained: ExplainedAgent[] = [];
+  for (const [host, answer] of agents) {
+    const agent = agentsService.inspect.answer.safeParse(answer);
+    if (!agent.success) continue;
+    const limits = agentsService.concurrency.answer.safeParse(tuned.get(host));
+    const concurrency = limits.success ? (limits.data.functions.find((one) => one.function === fn) ?? null) : null;
+    const { function: name, manager, phase, paused, steps, decision } = agent.data;
+    explained.push({ host, agent: { function: name, manager, phase, paused, steps, decision }, concurrency });
+  }
+  return explained;
+}
+
+/** What each reason of a tuner means to who reads it. */
+const REASONS: Readonly<Record<string, string>> = {
+  loading: 'what was learnt is being read',
+  frozen: 'held while the agent learns or is paused',
+  settling: 'just changed',
+  holding: 'held until enough is seen',
+  unbound: 'calls do not fill it, so nothing is tried',
+  disallowed: 'none that is searched is allowed',
+  unsound: 'what was seen cannot be',
+  begun: 'brought to the limits that are searched',
+  searched: 'the search has chosen',
+  elsewhere: 'another agent host has it',
+  unsafe: 'what is in force does harm',
+};
+
+/** Lines for people. */
+export function agentText({ host, agent, concurrency }: ExplainedAgent): string {
+  const { function: fn, manager, phase, paused, steps } = agent;
+  const lines = [
+    `${fn}: manager ${plainText(manager)} on ${plainText(host)}, phase ${plainText(phase)}${paused ? ' (paused)' : ''}, ${count(steps)} steps (\`gleaner agents explain\`)`,
+  ];
+  if (concurrency !== null) {
+    const { limit, wish, reason, searched, bad } = concurrency;
+    const wished = wish === limit ? '' : `, ${wish} wished`;
+    lines.push(
+      `concurrency limit ${limit} in force${wished}: ${REASONS[reason] ?? plainText(reason)}; ${count(searched)} steps tried since the agent host has it`,
+    );
+    if (bad !== undefined) lines.push(`not tried again: ${badText(bad)}`);
+  }
+  return lines.map((line) => `${line}\n`).join('');
+}
