@@ -25,6 +25,7 @@ function imagined(
   behave: (path: string) => 'ok' | 'error' | 'gone' | 'init-fails',
 ): Container {
   let inside = 0;
+  let gone = false;
   world.alive.add(name);
   return {
     name,
@@ -35,8 +36,10 @@ function imagined(
       const how = behave(path);
       for (let i = 0; i < 3; i++) await tick();
       inside--;
+      if (how === 'gone') gone = true;
       if (!world.alive.has(name)) {
-        world.cut++;
+        // One that nobody listens in any more takes its other calls along.
+        if (!gone) world.cut++;
         return { startedMs, durationMs: 1, answer: { kind: 'connection-error' } };
       }
       if (how === 'gone' && options.reschedule) throw new ContainerHealthError(name);

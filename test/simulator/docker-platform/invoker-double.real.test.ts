@@ -137,7 +137,7 @@ for (const useRunc of [true, false]) {
         const first = await double.invoke(action('noop'));
         t.true(first.cold);
         await until(() => double.containers[0]?.state === 'paused');
-        t.deepEqual(double.containers, [{ name: 'wskgldblc0_1_guest_noop', state: 'paused', load: 0 }]);
+        t.deepEqual(double.containers, [{ name: 'wskgldblc0_1_guest_noop', state: 'paused', load: 0, memoryMb: 128 }]);
         // The engine knows of a pause by docker only: one by runc is invisible in its API (openwhisk-observed.md §2).
         t.is(docker('inspect', '--format', '{{.State.Paused}}', 'wskgldblc0_1_guest_noop'), String(!useRunc));
         const again = await double.invoke(action('noop'));
