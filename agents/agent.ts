@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import type {
   AgentSummary,
   agentsService,
@@ -12,7 +12,10 @@ import type { Bytes, Micros, Millicores, Millis, Random } from '../config/index.
 import { DecisionLog } from './decision-log.js';
 import { localFeatures } from './features.js';
 import type { Decision, PhaseChange, ResourceManager } from './resource-manager.js';
-import type { Rested } from './sharing/index.js';
+
+/** What an agent takes along: its manager's own JSON, without any machine's time in it. */
+export const restedSchema = z.object({ manager: z.string().max(64), steps: z.int().min(0), state: z.unknown() });
+export type Rested = z.infer<typeof restedSchema>;
 
 /** Invoker hosts of one function that are remembered, the one silent for longest goes first. */
 const HOSTS_MAX = 64;

@@ -2,12 +2,8 @@ import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { encodeMessage, firstWarns, type Logger, type ObjectStore } from '../../broker/index.js';
 import { type Cancel, type Clock, type Micros, type Millis, messageOf, type Timers } from '../../config/index.js';
-import type { Agent } from '../agent.js';
+import { type Agent, type Rested, restedSchema } from '../agent.js';
 import { shardOf } from './plan.js';
-
-/** What an agent takes along: its manager's own JSON, without any machine's time in it. */
-const restedSchema = z.object({ manager: z.string().max(64), steps: z.int().min(0), state: z.unknown() });
-export type Rested = z.infer<typeof restedSchema>;
 
 const shardSchema = z.object({
   v: z.literal(1),

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { ActionSettings } from '../../broker/index.js';
 import { type Mode, overrideSchema } from '../../config/index.js';
-import type { ListedAction } from './controller.js';
 import { type OpenChange, originalOf } from './open-changes.js';
+import type { ListedAction } from './ranges.js';
 import type { RestAction } from './rest-schemas.js';
 
 const parsed = (text: unknown): unknown => {

@@ -1,9 +1,10 @@
 import { type Clock, type Millis, messageOf } from '../../config/index.js';
-import type { Journal, JournalEntry } from './journal.js';
+import type { Journal } from './journal.js';
+import type { JournalEntry } from './journal-entry.js';
 import { type OpenChange, openChanges, originalOf, planUndo } from './open-changes.js';
 import { Patience, type PatienceSettings } from './patience.js';
 import { type Allowance, isChange, type Planned, planChange, type Wish } from './plan.js';
-import { type Ranges, rangesOf } from './ranges.js';
+import { type ListedAction, type Ranges, rangesOf } from './ranges.js';
 import type { OpenWhiskRest } from './rest.js';
 import {
   ActionConflictError,
@@ -42,13 +43,6 @@ export interface ActionOutcome {
   readonly to: LimitValues;
   /** Why it failed, or what an operator should know all the same. */
   readonly note: string;
-}
-
-/** An action as it is now, and what its namespace allows. */
-export interface ListedAction {
-  readonly function: string;
-  readonly action: RestAction;
-  readonly ranges: Ranges;
 }
 
 /**

@@ -1,8 +1,10 @@
 export { type Annotations, actionSettings, concurrencyOf, readAnnotations } from './annotations.js';
-export { type ActionOutcome, ActionsController, type ControllerSettings, type ListedAction } from './controller.js';
-export { ActionsLockedError, type ChangeReason, Journal, type JournalEntry, JournalError } from './journal.js';
+export { type ActionOutcome, ActionsController, type ControllerSettings } from './controller.js';
+export { ActionsLockedError, Journal, JournalError } from './journal.js';
+export type { ChangeReason, JournalEntry } from './journal-entry.js';
 export { keptSinceKill, killedSizes, type OpenChange, openChanges, userVersions } from './open-changes.js';
 export { type Allowance, modeOf, type Planned, type Wish } from './plan.js';
+export type { ListedAction } from './ranges.js';
 export { OpenWhiskRest, type RestSettings, readKeys } from './rest.js';
 export * from './rest-errors.js';
 export { type LimitValues, type WritableLimit, writableLimits } from './rest-schemas.js';

@@ -1,7 +1,6 @@
-import type { ChangeReason, JournalEntry } from './journal.js';
-import { limitsOf } from './plan.js';
+import type { ChangeReason, JournalEntry } from './journal-entry.js';
 import type { Ranges } from './ranges.js';
-import { type LimitValues, type RestAction, type WritableLimit, writableLimits } from './rest-schemas.js';
+import { type LimitValues, limitsOf, type RestAction, type WritableLimit, writableLimits } from './rest-schemas.js';
 
 /** What Gleaner changed of one limit. */
 export interface OpenLimit {

@@ -1,9 +1,9 @@
 import { type Bytes, MIB, type Mode, modes } from '../../config/index.js';
 import { readAnnotations } from './annotations.js';
-import type { ChangeReason } from './journal.js';
+import type { ChangeReason } from './journal-entry.js';
 import type { OpenChange } from './open-changes.js';
 import { type Ranges, within } from './ranges.js';
-import { type LimitValues, type RestAction, type WritableLimit, writableLimits } from './rest-schemas.js';
+import { type LimitValues, limitsOf, type RestAction, type WritableLimit, writableLimits } from './rest-schemas.js';
 
 /** What a manager (or a person) wants an action's limits to be; what is absent stays. */
 export interface Wish {
@@ -56,15 +56,6 @@ export interface PlanInputs {
   readonly now: number;
   /** Least time from our last change of an action to one that lowers its memory or concurrency. */
   readonly holdMs: number;
-}
-
-export function limitsOf(action: RestAction): LimitValues {
-  const { memory, concurrency, instances } = action.limits;
-  return {
-    memory,
-    ...(concurrency === undefined ? {} : { concurrency }),
-    ...(instances === undefined || instances === null ? {} : { instances }),
-  };
 }
 
 /** The more cautious of what operator and owner say: an annotation can hold back what is allowed, and never allow more. */

@@ -1,4 +1,4 @@
-import type { RestNamespaceLimits, RestPlatform, WritableLimit } from './rest-schemas.js';
+import type { RestAction, RestNamespaceLimits, RestPlatform, WritableLimit } from './rest-schemas.js';
 
 /** Inclusive. Memory in MB. */
 export interface Range {
@@ -8,6 +8,13 @@ export interface Range {
 
 /** What a namespace may be given; null: the platform has no such limit, or does not tell its range. */
 export type Ranges = { readonly [Limit in WritableLimit]: Range | null };
+
+/** An action as it is now, and what its namespace allows. */
+export interface ListedAction {
+  readonly function: string;
+  readonly action: RestAction;
+  readonly ranges: Ranges;
+}
 
 /** `whisk.memory` as OpenWhisk ships it (common/scala/src/main/resources/application.conf), alike in all three versions. */
 const STANDARD_MEMORY: Range = { min: 128, max: 512 };

@@ -27,6 +27,15 @@ export const actionSchema = z.object({
 export const actionListSchema = z.array(actionSchema);
 export type RestAction = z.output<typeof actionSchema>;
 
+export function limitsOf(action: RestAction): LimitValues {
+  const { memory, concurrency, instances } = action.limits;
+  return {
+    memory,
+    ...(concurrency === undefined ? {} : { concurrency }),
+    ...(instances === undefined || instances === null ? {} : { instances }),
+  };
+}
+
 /** `GET …/namespaces/_/limits` (controller/Limits.scala); the ranges are there from 2.0.0 on (Identity.scala, UserLimits). */
 export const namespaceLimitsSchema = z.object({
   concurrentInvocations: whole.optional(),

@@ -1,9 +1,11 @@
 import type { EventKind, GleanerEvent, HostUserMemory, SizeAdvice } from '../../broker/index.js';
 import { type Bytes, type Clock, MIB, type Millis } from '../../config/index.js';
-import type { ActionOutcome, ActionsController, ListedAction } from './controller.js';
-import type { Journal, JournalEntry } from './journal.js';
+import type { ActionOutcome, ActionsController } from './controller.js';
+import type { Journal } from './journal.js';
+import type { JournalEntry } from './journal-entry.js';
 import { keptSinceKill, killedSizes, type OpenChange, openChanges } from './open-changes.js';
 import { isChange, type Wish } from './plan.js';
+import type { ListedAction } from './ranges.js';
 import { nextWave, recommendSizes, type SizeRecommendation, type SizingInputs, type SizingRules } from './rollout.js';
 
 /** An event before it has a host and a sequence. */

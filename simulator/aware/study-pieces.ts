@@ -4,7 +4,6 @@ import { type AdaptationRun, adaptation, adaptationPieces } from './adaptation.j
 import { beginning, beginningPieces } from './beginnings.js';
 import { type ChangeRun, change, changePieces } from './changes.js';
 import { tripletShare } from './meta-training.js';
-import type { AwareStudy } from './study.js';
 import { CONTENDERS, type ContenderRun, type StudyTools } from './study-parts.js';
 import type { AwareStudyRequest } from './study-request.js';
 import { type SurveyedApp, survey, surveyPieces } from './survey.js';
@@ -24,7 +23,7 @@ const run = z.object({ name: z.enum(CONTENDERS), records, transitions: z.array(z
 
 /** What a piece of each part comes to. */
 interface PieceResults {
-  readonly embeddings: AwareStudy['triplets'];
+  readonly embeddings: ReturnType<typeof tripletShare>;
   readonly survey: readonly SurveyedApp[];
   readonly adaptation: readonly (readonly AdaptationRun[])[];
   readonly changes: ChangeRun;
