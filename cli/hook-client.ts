@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import {
   type Broker,
   callEveryInstance,
@@ -9,11 +10,15 @@ import {
 import { type Millis, millis } from '../config/index.js';
 import { plainText } from './output.js';
 
+type InspectRequest = z.input<typeof hookService.inspect.request>;
+
 /** Of an inspection what is shown; the contract is the hook's own. What a newer hook says besides is left out. */
-const shown = hookService.inspect.answer.pick({ host: true, functions: true });
+const shown = hookService.inspect.answer.pick({ host: true, total: true, functions: true });
 
 export interface HookAnswer {
   readonly host: HostView;
+  /** Functions known there; `functions` may be a page of them. */
+  readonly total: number;
   readonly functions: readonly FunctionView[];
   /** All of the answer, for `--output json`. */
   readonly raw: unknown;
@@ -26,9 +31,12 @@ export interface HookAnswers {
   readonly unread: readonly string[];
 }
 
-/** What each hook says of its host and functions; hooks that do not answer, or not in time, are left out. */
-export async function inspectHooks(broker: Broker, wait: Millis = millis(300)): Promise<HookAnswers> {
-  const answers = await callEveryInstance(broker, { service: services.hook, endpoint: 'inspect', wait });
+/** What each hook says of its host and functions, or a page of them; hooks that do not answer, or not in time, are left out. */
+export async function inspectHooks(
+  broker: Broker,
+  { wait = millis(300), ...request }: Partial<InspectRequest> & { readonly wait?: Millis } = {},
+): Promise<HookAnswers> {
+  const answers = await callEveryInstance(broker, { service: services.hook, endpoint: 'inspect', request, wait });
   const hooks: HookAnswer[] = [];
   const unread: string[] = [];
   for (const [host, answer] of answers) {

@@ -1,8 +1,9 @@
-import type { Broker } from '../../broker/index.js';
+import type { Broker, HostView } from '../../broker/index.js';
 import type { Config } from '../../config/index.js';
-import { type HookAnswers, inspectHooks } from '../hook-client.js';
+import { inspectHooks } from '../hook-client.js';
 import type { LiveModel } from '../live-model.js';
 import { connectBroker } from '../wiring/broker.js';
+import { FunctionPages } from './function-pages.js';
 
 const POLL_MILLIS = 1000;
 
@@ -11,7 +12,9 @@ export class LiveFeed {
   readonly #config: Config;
   readonly #broker: Broker;
   readonly #timer: NodeJS.Timeout;
-  #answers: HookAnswers = { hooks: [], unread: [] };
+  #hosts: readonly HostView[] = [];
+  #unread: readonly string[] = [];
+  readonly #pages = new FunctionPages();
   #asking = false;
   #gotAnswer: () => void = () => undefined;
   /** Resolves at the first answer of a hook. */
@@ -30,20 +33,19 @@ export class LiveFeed {
 
   /** What the hooks say they run on. */
   get platform(): string {
-    const names = new Set(this.#answers.hooks.map(({ host }) => host.platform));
+    const names = new Set(this.#hosts.map((host) => host.platform));
     return [...names].join(', ') || '-';
   }
 
   /** Hooks whose answers cannot be read. */
   get unread(): readonly string[] {
-    return this.#answers.unread;
+    return this.#unread;
   }
 
   model(): Omit<LiveModel, 'platform' | 'upSeconds' | 'restarts' | 'notes' | 'dashboard'> {
-    const { hooks } = this.#answers;
-    const functions = hooks.flatMap((hook) => hook.functions);
+    const { functions } = this.#pages;
     return {
-      hosts: hooks.map(({ host }) => host),
+      hosts: this.#hosts,
       functions: functions.sort((a, b) => b.activations - a.activations || a.name.localeCompare(b.name)),
       manager: this.#config.agents.manager,
       nats: this.#broker.connected ? 'connected' : 'away',
@@ -54,9 +56,11 @@ export class LiveFeed {
     if (this.#asking || !this.#broker.connected) return;
     this.#asking = true;
     try {
-      const answers = await inspectHooks(this.#broker);
-      if (answers.hooks.length + answers.unread.length === 0) return;
-      this.#answers = answers;
+      const { hooks, unread } = await inspectHooks(this.#broker, this.#pages.request);
+      if (hooks.length + unread.length === 0) return;
+      this.#hosts = hooks.map(({ host }) => host);
+      this.#unread = unread;
+      this.#pages.take(hooks);
       this.#gotAnswer();
     } catch {
       // NATS went away while asking: the view says so, and the next round asks again.

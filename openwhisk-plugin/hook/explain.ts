@@ -144,6 +144,12 @@ export class Explanations {
     entry.saved = run.saved;
   }
 
+  /** Null before the first. */
+  get newest(): Explanation | null {
+    const count = this.#ring.length;
+    return count === 0 ? null : this.#ring[(this.#next - 1 + count) % count]!;
+  }
+
   /** Youngest first. */
   latest(): readonly Explanation[] {
     const count = this.#ring.length;

@@ -109,9 +109,10 @@ export class Hook {
   inspect(request: Partial<InspectRequest> = {}): Inspection {
     const { parts, pipeline, desk, policies, targets, reporter, audit } = this.#controls;
     const { containers = PAGE_CONTAINERS } = request;
-    const sums = containerSums(parts);
+    const page = this.#page(request);
+    const sums = containerSums(parts, page);
     const functions: FunctionView[] = [];
-    for (const fn of this.#page(request)) functions.push(functionView(fn, parts, sums.get(fn))!);
+    for (const fn of page) functions.push(functionView(fn, parts, sums.get(fn))!);
     return {
       host: this.hostView(),
       total: parts.functions.size,

@@ -13,16 +13,16 @@ export interface ContainerSums {
   borrowed: number;
 }
 
-/** One walk over all containers: with 1000 functions one for each would hold up the tap. */
-export function containerSums({ containers }: HookParts): ReadonlyMap<FunctionRecord, ContainerSums> {
+/** Of these functions. One walk over all containers: with 1000 functions one for each would hold up the tap. */
+export function containerSums(
+  { containers }: HookParts,
+  functions: readonly FunctionRecord[],
+): ReadonlyMap<FunctionRecord, ContainerSums> {
   const sums = new Map<FunctionRecord, ContainerSums>();
+  for (const fn of functions) sums.set(fn, { count: 0, shares: 0, quota: 0, memory: 0, borrowed: 0 });
   for (const { revision, handle, state } of containers.values()) {
-    if (revision === null) continue;
-    let sum = sums.get(revision.fn);
-    if (sum === undefined) {
-      sum = { count: 0, shares: 0, quota: 0, memory: 0, borrowed: 0 };
-      sums.set(revision.fn, sum);
-    }
+    const sum = revision === null ? undefined : sums.get(revision.fn);
+    if (sum === undefined) continue;
     sum.count++;
     sum.shares += handle.expected.shares;
     sum.quota += handle.expected.quota;
@@ -34,15 +34,15 @@ export function containerSums({ containers }: HookParts): ReadonlyMap<FunctionRe
 
 const finite = (value: number): number | null => (Number.isFinite(value) ? value : null);
 
-/** Null for a function that has not run yet. `sums`: absent where it has no container. */
+/** Null for a function that has not run yet. `sums`: of its containers. */
 export function functionView(fn: FunctionRecord, parts: HookParts, sums?: ContainerSums): FunctionView | null {
   const { revision } = fn;
   if (revision === null) return null;
   const { state } = revision;
   const { decider, clock } = parts;
-  const newest = fn.explanations.latest()[0];
+  const { newest } = fn.explanations;
   const mean = (of: 'shares' | 'quota' | 'memory', otherwise: number): number =>
-    sums === undefined ? otherwise : sums[of] / sums.count;
+    sums === undefined || sums.count === 0 ? otherwise : sums[of] / sums.count;
   const { target, latency } = fn;
   const p99 = latency.count > 0 ? latency.quantile(0.99) : null;
   const tripped = newest?.trippedCpu || newest?.trippedMemory;

@@ -25,7 +25,7 @@ test('a hook of another version is named with what does not fit, and the others 
     gleaner.stop();
     stranger.stop();
   });
-  const { hooks, unread } = await inspectHooks(bus.connect(), millis(300));
+  const { hooks, unread } = await inspectHooks(bus.connect(), { wait: millis(300) });
   t.deepEqual(
     hooks.map(({ host, functions }) => [host.host, functions.map(({ name }) => name)]),
     [[HOST, [...gleaner.names]]],

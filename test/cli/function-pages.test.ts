@@ -1,0 +1,48 @@
+import test from 'ava';
+import { FunctionPages } from '../../cli/up/function-pages.js';
+
+const NAMES = ['a', 'b', 'c', 'd', 'e'];
+
+/** What hooks with these functions answer: one page each. */
+function answers(pages: FunctionPages, hosts: Record<string, readonly string[]>, activations: number) {
+  const { offset, limit } = pages.request;
+  return Object.entries(hosts).map(([host, names]) => ({
+    host: { host } as never,
+    total: names.length,
+    functions: names.slice(offset, offset + limit).map((name) => ({ name, activations }) as never),
+  }));
+}
+
+const shown = (pages: FunctionPages): string[] =>
+  pages.functions.map(({ name, activations }) => `${name}${activations}`).sort();
+
+test('functions are asked for in pages, and what was told last stands until its turn comes again', (t) => {
+  const pages = new FunctionPages(2);
+  const round = [1, 2, 3].map((second) => {
+    pages.take(answers(pages, { h: NAMES }, second));
+    return shown(pages);
+  });
+  t.deepEqual(round, [
+    ['a1', 'b1'],
+    ['a1', 'b1', 'c2', 'd2'],
+    ['a1', 'b1', 'c2', 'd2', 'e3'],
+  ]);
+  t.deepEqual(pages.request, { offset: 0, limit: 2, containers: 0 });
+  pages.take(answers(pages, { h: NAMES }, 4));
+  t.deepEqual(shown(pages), ['a4', 'b4', 'c2', 'd2', 'e3']);
+});
+
+test('a function that is gone is forgotten at the end of the next round; of two hosts each has its own', (t) => {
+  const pages = new FunctionPages(10);
+  pages.take(answers(pages, { h: NAMES, i: ['a'] }, 1));
+  t.deepEqual(shown(pages), ['a1', 'a1', 'b1', 'c1', 'd1', 'e1']);
+  pages.take(answers(pages, { h: ['a'], i: ['a'] }, 2));
+  t.deepEqual(shown(pages), ['a2', 'a2']);
+});
+
+test('a host with fewer functions than another is still asked, and has none on later pages', (t) => {
+  const pages = new FunctionPages(2);
+  for (const second of [1, 2]) pages.take(answers(pages, { h: ['a', 'b', 'c'], i: ['a'] }, second));
+  t.deepEqual(shown(pages), ['a1', 'a1', 'b1', 'c2']);
+  t.is(pages.request.offset, 0);
+});
