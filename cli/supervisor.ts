@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { setPriority } from 'node:os';
 import { type Cancel, GleanerError, type Millis, messageOf, millis, type Timers } from '../config/index.js';
 import { ERROR_PREFIX, EXIT } from './exit.js';
 
@@ -15,6 +16,8 @@ export interface ChildSpec {
   readonly afterDeath?: () => Promise<void>;
   /** How long it gets between SIGTERM and SIGKILL. */
   readonly stopMillis?: number;
+  /** Its priority, -20 (first) to 19, where this process may give it; absent: this process's own. */
+  readonly nice?: number;
 }
 
 export interface SupervisorListener {
@@ -88,6 +91,8 @@ class Child {
       stdio: channel ? ['ignore', 'pipe', 'pipe', 'ipc'] : ['ignore', 'pipe', 'pipe'],
     });
     this.#process = child;
+    // At once: threads and processes that it starts from now on have it, too, as they would not later.
+    if (this.spec.nice !== undefined && child.pid !== undefined) prioritise(child.pid, this.spec.nice);
     for (const stream of [child.stdout, child.stderr]) this.#follow(stream);
     child.on('message', (message) => {
       const { ready, address } = message as { ready?: unknown; address?: unknown };
@@ -228,5 +233,14 @@ export class ChildNotReadyError extends GleanerError {
   readonly code = 'GLN_CHILD_NOT_READY';
   constructor(name: string, why: string) {
     super(`${name} cannot be started: ${why}`, { hint: 'its log in the state folder says more' });
+  }
+}
+
+/** Not root: it waits for a core as everybody does. */
+function prioritise(pid: number, nice: number): void {
+  try {
+    setPriority(pid, nice);
+  } catch {
+    // Or it has ended already, which its exit tells.
   }
 }

@@ -9,13 +9,15 @@ const main = fileURLToPath(new URL('../main.js', import.meta.url));
  * instead of 32, and no source maps are held, 8 MiB more; a stack trace of it names lines of `dist`, which differ little.
  */
 const HOOK_FLAGS = ['--max-semi-space-size=4'];
+/** A limit is worth something soon after the packet, and the hook needs a core for some tens of us at a time: it does not wait in line. */
+const HOOK_NICE = -10;
 
 /** How each part is started: the same program, the same configuration, one command each. */
 export function partSpec(
   name: string,
   command: string,
   passed: readonly string[],
-  options: { afterDeath?: () => Promise<void>; stopMillis?: number } = {},
+  options: { afterDeath?: () => Promise<void>; stopMillis?: number; nice?: number } = {},
 ): ChildSpec {
   return {
     name,
@@ -47,7 +49,7 @@ export function partSpecs(config: Config, passed: readonly string[], restore: ()
   parts.push(partSpec('aggregator', 'aggregator', passed), partSpec('agents', 'agents', passed));
   if (config.platform === 'docker') parts.push(partSpec('workload', 'workload', passed, { stopMillis: 30_000 }));
   // A simulated host lives and dies inside its hook: nothing of it is left to restore.
-  const afterDeath = config.platform === 'simulated' ? {} : { afterDeath: restore };
-  parts.push(partSpec('hook', 'hook', passed, { ...afterDeath, stopMillis: 10_000 }));
+  const real = config.platform === 'simulated' ? {} : { afterDeath: restore, nice: HOOK_NICE };
+  parts.push(partSpec('hook', 'hook', passed, { ...real, stopMillis: 10_000 }));
   return parts;
 }

@@ -54,6 +54,18 @@ test('children stop in the reverse of their order, each in good order', async (t
   t.false(pids.some(lives));
 });
 
+test('a child has the priority it is given, and so has what it starts', async (t) => {
+  const { lines, listener } = recorder();
+  const tells = `console.log(require('os').getPriority(), String(require('child_process').execFileSync('nice')).trim());`;
+  // The last of all: anybody may ask for that.
+  const supervisor = new Supervisor([nodeChild('one', `${tells}${GOOD}`, { nice: 19 })], listener, systemTimers);
+  t.teardown(() => supervisor.stop());
+  await supervisor.start(GIVE_UP);
+  for (let waited = 0; lines.length < 1 && waited < 5000; waited += 20)
+    await new Promise((done) => setTimeout(done, 20));
+  t.deepEqual(lines, ['one: 19 19']);
+});
+
 test('a killed child is restarted, after what must be done first', async (t) => {
   const { listener, until } = recorder();
   const order: string[] = [];
