@@ -178,3 +178,4 @@ if (names.length === 0 || names.some((name) => !(name in benches))) {
 const rows: BenchRow[] = [];
 for (const name of names) rows.push(...(await benches[name]!()));
 console.log(values.output === 'json' ? json(rows) : table(rows));
+if (rows.some(({ failed }) => failed)) process.exitCode = 1;

@@ -8,13 +8,15 @@ export interface BenchRow {
   /** What the issue or the design asks for, for people; not part of the JSON. */
   readonly goal?: string;
   readonly note?: string;
+  /** What must not be: the bench ends with exit code 1. */
+  readonly failed?: boolean;
 }
 
 export function row(
   name: string,
   value: number,
   unit: string,
-  extra: { baseline?: number; goal?: string; note?: string } = {},
+  extra: { baseline?: number; goal?: string; note?: string; failed?: boolean } = {},
 ): BenchRow {
   const { baseline, ...rest } = extra;
   return { name, value, unit, baseline: baseline ?? null, ratio: baseline ? value / baseline : null, ...rest };

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { growthTable } from './growth.js';
+import { growthTable } from '../../bench/growth.js';
 import { soak } from './soak.js';
 
 /** `npm run soak -- [--minutes 60] [--seed 1] [--manager simppo]`: exit code 1 where something grows, or a part ended by itself. */

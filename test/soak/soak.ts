@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Farm } from '../../bench/farm/farm.js';
 import { partsBelow } from '../../bench/farm/figures.js';
+import { type Growth, growthOf } from '../../bench/growth.js';
 import { GleanerProcess } from '../../bench/worth/gleaner-process.js';
 import { freePort } from '../../cli/up/nats-server.js';
 import { SeededRandom } from '../../config/index.js';
-import { type Growth, growthOf } from './growth.js';
 import { Watch } from './watch.js';
 
-const PROBE = fileURLToPath(new URL('./heap-probe.js', import.meta.url));
+const PROBE = fileURLToPath(new URL('../../bench/farm/heap-probe.js', import.meta.url));
 const CONTAINERS = 60;
 const FUNCTIONS = 30;
 const PER_SECOND = 20;
@@ -54,8 +54,8 @@ export async function soak({ minutes, seed, manager, log }: SoakOptions): Promis
     const lookMillis = Math.min(20_000, minutes * 2000);
     gleaner = new GleanerProcess(settings(farm, port, manager), {
       NODE_OPTIONS: `--import ${PROBE}`,
-      GLEANER_SOAK: probes,
-      GLEANER_SOAK_MILLIS: String(lookMillis),
+      GLEANER_HEAP_PROBE: probes,
+      GLEANER_HEAP_PROBE_MILLIS: String(lookMillis),
     });
     await gleaner.start();
     watch = new Watch(gleaner.folder, probes, gleaner.pid);

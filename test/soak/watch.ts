@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type NatsConnection } from 'nats';
 import { figuresOf, partsBelow } from '../../bench/farm/figures.js';
-import type { Series } from './growth.js';
+import type { Series } from '../../bench/growth.js';
 
 const MIB = 2 ** 20;
 const PARTS = ['hook', 'agents', 'aggregator', 'dashboard'];

@@ -1,4 +1,4 @@
-import { median } from '../../bench/statistics.js';
+import { median } from './statistics.js';
 
 /** One watched figure over time. */
 export interface Series {

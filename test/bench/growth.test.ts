@@ -1,5 +1,5 @@
 import test from 'ava';
-import { growthOf } from './growth.js';
+import { growthOf } from '../../bench/growth.js';
 
 const series = (values: number[], slack = 2) => ({ name: 'x', unit: 'MiB', slack, values });
 
