@@ -82,6 +82,8 @@ export class CgroupUsageProbe implements UsageProbe {
   /** v1 kernels that no longer count failures (seen: 6.18): how often the peak has reached the limit since a reset. */
   #peaksAtLimit = 0;
   #isPeakAtLimit = false;
+  /** What was filled in last, and the CPU time then; null after anything that changes a counter without it. */
+  #filled: UsageSample | null = null;
   #cpuBefore = Number.POSITIVE_INFINITY;
   #slowAt = Number.NEGATIVE_INFINITY;
   /** This sample reads what is read seldom. */
@@ -117,22 +119,33 @@ export class CgroupUsageProbe implements UsageProbe {
       const nanos = this.#cpuacct.number();
       return nanos < 0 ? -1 : nanos / 1000;
     }
-    const length = this.#cpuacct.fill();
-    return length < 0 ? -1 : USAGE_USEC.valueOf(length);
+    return timeIn(this.#cpuacct.fill());
   }
 
   sample(into: UsageSample): boolean {
-    const cpu = this.#sampleTime(into);
+    const length = this.#cpuacctVersion === 2 ? (this.#cpuacct?.fill() ?? UNREADABLE) : 0;
+    const cpu = this.#cpuacctVersion === 2 ? timeIn(length) : this.cpu();
     if (cpu < 0 && this.#cpuacct) return false;
+    into.at = this.#clock.monotonic();
+    this.#isSlow = into.at - this.#slowAt >= SLOW_MILLIS;
+    // What has not run since then has met no limit and taken no memory: the rest stands.
+    if (this.#filled === into && cpu >= 0 && cpu === this.#cpuBefore && !this.#isSlow && !into.frozen) return true;
+    if (this.#isSlow) this.#slowAt = into.at;
+    into.cpu = Math.max(0, cpu) as Micros;
+    into.waiting = -1;
+    into.periods = 0;
+    into.throttledPeriods = 0;
+    if (this.#cpuacctVersion === 2 && this.#paths.cpu !== null) this.#throttling(into, length);
+    this.#filled = this.#sampleFiles(into) ? into : null;
+    return this.#filled !== null;
+  }
+
+  #sampleFiles(into: UsageSample): boolean {
     this.#budget.use(this);
     this.#files ??= new SampleFiles(this.#paths, this.#schedstat);
     const files = this.#files;
     // Not one descriptor was left: what is known stands, and the next sample tries again.
     if (files.usage === null && this.#paths.memory !== null) this.rest();
-    into.at = this.#clock.monotonic();
-    into.cpu = Math.max(0, cpu) as Micros;
-    this.#isSlow = into.at - this.#slowAt >= SLOW_MILLIS;
-    if (this.#isSlow) this.#slowAt = into.at;
     return this.#sampleCpu(into, files) && this.#sampleMemory(into, files) && this.#sampleFreezer(into, files);
   }
 
@@ -151,6 +164,7 @@ export class CgroupUsageProbe implements UsageProbe {
   resetPeak(): void {
     this.#peak?.write(0);
     this.#isPeakAtLimit = false;
+    this.#filled = null;
   }
 
   /** From the budget: others need the descriptors. */
@@ -166,19 +180,7 @@ export class CgroupUsageProbe implements UsageProbe {
     this.#peak?.close();
   }
 
-  /** CPU time, us, -1 where it cannot be read; v2 tells of throttling in the same file. */
-  #sampleTime(into: UsageSample): number {
-    into.waiting = -1;
-    into.periods = 0;
-    into.throttledPeriods = 0;
-    if (this.#cpuacctVersion === 1 || !this.#cpuacct) return this.cpu();
-    const length = this.#cpuacct.fill();
-    if (length < 0) return -1;
-    if (this.#paths.cpu !== null) this.#throttling(into, length);
-    return USAGE_USEC.valueOf(length);
-  }
-
-  /** From the `cpu.stat` that was just read. */
+  /** From the `cpu.stat` that was just read: v2 has CPU time and throttling in one file. */
   #throttling(into: UsageSample, length: number): void {
     into.periods = Math.max(0, PERIODS.valueOf(length));
     into.throttledPeriods = Math.max(0, THROTTLED.valueOf(length));
@@ -286,6 +288,9 @@ function file(where: ControllerDirectory | null, v1: string | null, v2: string |
 /** As {@link file}; null, too, where it cannot be opened now: a sample is no place to fail. */
 const readable = (where: ControllerDirectory | null, v1: string | null, v2: string | null): ControlFile | null =>
   quietly(() => file(where, v1, v2));
+
+/** CPU time in the `cpu.stat` that was just read, us. */
+const timeIn = (length: number): number => (length < 0 ? -1 : USAGE_USEC.valueOf(length));
 
 /** Time runnable without a CPU so far, us; -1 where it cannot be read. */
 function waitedOf(pressure: ControlFile | null, schedstat: ControlFile | null): number {

@@ -151,11 +151,12 @@ export class ContainerDesk implements ContainerEngineListener {
 
   /** Someone waits for a container that starts, for all of it (design §3). */
   #boost(container: Container): void {
-    const { decider, applier, clock, counters } = this.#parts;
+    const { containers, decider, applier, clock, counters } = this.#parts;
     if (!this.boosts || this.#isKilled() || this.#modes.global !== 'enforce') return;
     if (isSystemContainer(container.info.name)) return;
     const quota = decider.boost(container.state, clock.monotonic());
     container.boosted = true;
+    containers.watch(container);
     counters.boosts++;
     applier.setShares(container, container.state.shares, 'boost', 'cold_start', null);
     if (quota > container.info.user.quota) applier.setQuota(container, quota, 'boost', 'cold_start', null);

@@ -112,8 +112,8 @@ export class Container {
   }
 }
 
-/** Containers are looked at in turns, so that many of them never make one long pause. */
-export const SLICES = 4;
+/** Containers are looked at in turns, every few ms some of them, so that many never make one long pause. */
+export const SLICES = 10;
 
 /** The CPU counter at an activation's start: of a container that was idle since a moment ago, the last one still holds. */
 export function cpuAtStart(container: Container, now: Millis): number {
@@ -147,6 +147,7 @@ export class ContainerRegistry {
   readonly #byId = new Map<string, Container>();
   readonly #byAddress = new Map<number, Container>();
   readonly #unmanaged = new Map<string, Unmanaged>();
+  /** Of each slice the containers that are looked at: those in which something runs, or that are boosted. */
   readonly #slices = Array.from({ length: SLICES }, () => new Set<Container>());
   #added = 0;
 
@@ -175,7 +176,6 @@ export class ContainerRegistry {
     if (container.paused) container.pausedAt = this.#platform.clock.monotonic();
     this.#byId.set(info.id, container);
     container.slice = this.#added++ % SLICES;
-    this.#slices[container.slice]!.add(container);
     if (!Number.isNaN(container.address)) {
       const previous = this.#byAddress.get(container.address);
       if (previous === undefined || previous.info.startedAt <= info.startedAt) {
@@ -192,7 +192,7 @@ export class ContainerRegistry {
     const container = this.#byId.get(id);
     if (container === undefined) return undefined;
     this.#byId.delete(id);
-    this.#slices[container.slice]!.delete(container);
+    this.rest(container);
     container.ended = true;
     if (this.#byAddress.get(container.address) === container) {
       this.#byAddress.delete(container.address);
@@ -221,7 +221,16 @@ export class ContainerRegistry {
     return this.#byId.values();
   }
 
-  /** Every {@link SLICES}th container, for what takes them in turns: 0 to SLICES - 1. */
+  /** Something runs in it from now on, or it is boosted: it has its turns until {@link rest}. */
+  watch(container: Container): void {
+    if (!container.ended) this.#slices[container.slice]!.add(container);
+  }
+
+  rest(container: Container): void {
+    this.#slices[container.slice]!.delete(container);
+  }
+
+  /** Whose turn it is: about one in {@link SLICES} of those that are watched; 0 to SLICES - 1. */
   inSlice(slice: number): Iterable<Container> {
     return this.#slices[slice]!;
   }

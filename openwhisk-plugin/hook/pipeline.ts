@@ -130,6 +130,7 @@ export class Pipeline implements TapListener, ActivationListener {
     const { fn } = activation.revision;
     counters.started++;
     fn.running++;
+    this.#parts.containers.watch(container);
     if (activation.late) counters.late++;
     run.enforced = fn.enforced && !activation.late;
     const { boosted } = container;

@@ -24,7 +24,7 @@ export interface ReporterSettings {
 }
 
 /** How often what is due is sent; nothing is ever sent from the hot path. */
-const FLUSH_MILLIS = 100;
+const FLUSH_MILLIS = 50;
 /** A function that has not been called for this long wants nothing in the host's report, ms. */
 const ACTIVE_MILLIS = 30_000;
 
@@ -36,6 +36,8 @@ export class Reporter {
   #alarmed: ReadonlySet<string> = new Set();
   readonly #clock: Clock;
   readonly #due = new Set<FunctionRecord>();
+  /** Whose step is not empty, in the order in which the steps began. */
+  readonly #begun = new Set<FunctionRecord>();
   readonly #cancels: Cancel[] = [];
   #broker: Broker | null = null;
   #sequence = 0;
@@ -79,13 +81,15 @@ export class Reporter {
 
   /** After each activation: a few comparisons, no message. */
   stepped(fn: FunctionRecord): void {
+    this.#begun.add(fn);
     if (fn.step.activations + fn.step.control.count >= this.#settings.stepActivations) this.#due.add(fn);
   }
 
   flush(): void {
     const now = this.#clock.monotonic();
-    for (const fn of this.#parts.functions.values()) {
-      if (!fn.step.empty && now - fn.step.beganAt >= this.#settings.stepMillis) this.#due.add(fn);
+    for (const fn of this.#begun) {
+      if (now - fn.step.beganAt < this.#settings.stepMillis) break;
+      this.#due.add(fn);
     }
     for (const fn of this.#due) this.#observe(fn, now);
     this.#due.clear();
@@ -169,6 +173,7 @@ export class Reporter {
 
   #observe(fn: FunctionRecord, now: number): void {
     const { step, revision } = fn;
+    this.#begun.delete(fn);
     if (step.empty || revision === null) return;
     const slo = this.#parts.decider.slo(revision.state);
     const message = observationOf(fn, revision, this.#settings, slo, now);

@@ -96,7 +96,8 @@ export class Sampler {
     }
     for (const container of containers.inSlice(this.#slice)) {
       if (container.boosted && container.state.boostUntil <= now) this.#pipeline.endBoost(container, 'too_long');
-      if (container.running > 0 || container.paused) this.#sample(container, now);
+      if (container.running > 0) this.#sample(container, now);
+      else if (!container.boosted) containers.rest(container);
     }
     this.steps.ended('sample');
     this.#checkDrift();
@@ -147,7 +148,7 @@ export class Sampler {
   }
 
   #compare(container: Container): void {
-    if (container.running === 0) this.#readIdle(container);
+    if (container.running === 0) this.#lookAtIdle(container);
     const { handle, revision } = container;
     // Modes that write nothing repair nothing.
     if (!this.#mayWrite() || container.ended || container.memoryBusy || revision === null || !revision.fn.enforced)
@@ -171,9 +172,16 @@ export class Sampler {
     });
   }
 
-  /** Idle containers are looked at here alone: what they keep in use counts for the headroom. Where nothing runs it hardly changes. */
-  #readIdle(container: Container): void {
+  /**
+   * Idle containers, of which there may be thousands, are looked at here alone: whether one goes on of which the freezer alone knows that it
+   * was paused, and what they keep in use, which counts for the headroom and hardly changes.
+   */
+  #lookAtIdle(container: Container): void {
     const now = this.#parts.clock.monotonic();
+    if (container.paused) {
+      this.#sample(container, now);
+      return;
+    }
     if (now - Math.max(container.idleReadAt, container.cpuCounterAt) < IDLE_MILLIS) return;
     container.idleReadAt = now;
     container.sample.workingSet = Math.max(0, container.probe.workingSet()) as Bytes;

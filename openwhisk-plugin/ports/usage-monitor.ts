@@ -24,7 +24,7 @@ export interface UsageSample {
 export interface UsageProbe {
   /** Only the CPU counter, the cheapest reading; -1 when the cgroup is gone. */
   cpu(): number;
-  /** False when the cgroup is gone. */
+  /** False when the cgroup is gone. `into` is the container's own: what cannot have changed since it was filled is left as it stands. */
   sample(into: UsageSample): boolean;
   /** What is in use, as in a sample: cheaper than one, for a container that is idle; -1 when the cgroup is gone. */
   workingSet(): number;

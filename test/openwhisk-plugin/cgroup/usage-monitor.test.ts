@@ -18,8 +18,12 @@ function v2(files: Record<string, string> = {}) {
     monitor.close();
     built.tree.remove();
   };
-  return { ...built, time, monitor, probe, sample, close };
+  return { ...built, time, monitor, probe, sample, close, runs: () => built.put('cpu.stat', busy()) };
 }
+
+let used = 10_000;
+/** A `cpu.stat` that says that the container has run since the last one: what has not is not looked at in full. */
+const busy = (): string => `usage_usec ${++used}\nnr_periods 0\nnr_throttled 0\n`;
 
 const t0 = (fine: boolean): void => {
   if (!fine) throw new Error('the sample could not be read');
@@ -35,12 +39,13 @@ test('A2-30: the working set is the use without inactive page cache', (t) => {
 });
 
 test('A2-17: processes killed are counted, not the times a limit was met', (t) => {
-  const { sample, put, probe, close } = v2({
+  const { sample, put, probe, runs, close } = v2({
     'memory.events': 'low 0\nhigh 12\nmax 40\noom 1\noom_kill 0\noom_group_kill 0\n',
   });
   t.is(sample.oomKills, 0);
   t.is(sample.limitHits, 40);
   put('memory.events', 'low 0\nhigh 12\nmax 40\noom 1\noom_kill 2\noom_group_kill 0\n');
+  runs();
   probe.sample(sample);
   t.is(sample.oomKills, 2);
   close();
@@ -182,7 +187,7 @@ test('memory in use on the host is what is not available', (t) => {
 
 test('a container that was not sampled for long gives its descriptors back, and is sampled as before when it runs again', (t) => {
   // Room for 64 samples, the least there is.
-  const { tree, monitor, probe, sample, put, close } = v2({ 'memory.current': `${90 * MIB}\n` });
+  const { tree, monitor, probe, sample, put, runs, close } = v2({ 'memory.current': `${90 * MIB}\n` });
   tree.write('proc/self/limits', 'Max open files            512                  512                  files     \n');
   const tight = new CgroupUsageMonitor({ root: tree.root, clock: new ManualTime() });
   const descriptors = (): number => readdirSync('/proc/self/fd').length;
@@ -193,6 +198,7 @@ test('a container that was not sampled for long gives its descriptors back, and 
   t.true(descriptors() - before <= 70 * 2 + 64 * 6, `${descriptors() - before}`);
   put('memory.current', `${95 * MIB}\n`);
   t.is(probes[0]!.workingSet(), 95 * MIB, 'closed: read all the same');
+  runs();
   t.true(probes[0]!.sample(sample));
   t.is(sample.workingSet as number, 95 * MIB);
   for (const each of [...probes, probe]) each.close();
@@ -212,6 +218,7 @@ test('statistics of memory are read where the use has changed or a second has go
   t.teardown(() => probe.close());
   const sample = emptySample();
   const workingSet = (): number => {
+    put('cpu.stat', busy());
     t0(probe.sample(sample));
     return sample.workingSet / MIB;
   };
@@ -266,4 +273,38 @@ test('v1: far below its limit a container is not asked how often it met it; what
   t.is(hits(), 9);
   time.advance(millis(30_000));
   t.is(hits(), 10, 'now and then it is asked all the same');
+});
+
+test('what has not run since the last sample stands as it was read, for half a second; what has run, or whose peak was reset, is read', (t) => {
+  const { sample, put, probe, time, runs, close } = v2({ 'memory.current': `${40 * MIB}\n` });
+  t.teardown(close);
+  const use = (megabytes: number): void => put('memory.current', `${megabytes * MIB}\n`);
+  const workingSet = (): number => {
+    t0(probe.sample(sample));
+    return sample.workingSet / MIB;
+  };
+  use(50);
+  time.advance(millis(499));
+  t.is(workingSet(), 40);
+  t.is(sample.at as number, time.monotonic(), 'it is a sample all the same');
+  time.advance(millis(1));
+  t.is(workingSet(), 50);
+  use(60);
+  runs();
+  t.is(workingSet(), 60);
+  use(70);
+  probe.resetPeak();
+  t.is(workingSet(), 70);
+  use(80);
+  t.true(probe.sample(emptySample()));
+  t.is(workingSet(), 80, 'another reading was filled meanwhile');
+});
+
+test('a frozen container is looked at in full at every sample, so that its end is seen at once', (t) => {
+  const { sample, put, probe, time, close } = v2({ 'cgroup.freeze': '1\n' });
+  t.teardown(close);
+  t.true(sample.frozen);
+  time.advance(millis(10));
+  put('cgroup.freeze', '0\n');
+  t.true(probe.sample(sample) && !sample.frozen);
 });

@@ -228,6 +228,34 @@ test('a pause that only the freezer knows of is seen', async (t) => {
   await rig.hook.stop();
 });
 
+test('a container that is paused and idle is looked at with the idle ones, and when it is called again at once', async (t) => {
+  const { rig, container } = await harvesting();
+  let samples = 0;
+  const { cgroup } = container;
+  const sample = cgroup.sample.bind(cgroup);
+  cgroup.sample = (into) => {
+    samples++;
+    return sample(into);
+  };
+  cgroup.usage.frozen = true;
+  rig.platform.listener.containerPaused(container.info.id, true);
+  rig.advance(60_000);
+  // Once in each round of the watch for drift, 5 s, and as long again until the next round begins; ten times a second would be 600.
+  t.true(samples >= 5 && samples <= 13, `${samples}`);
+  // Goes on without the engine's word: found by the watch for drift, or at the next sample once something runs.
+  cgroup.usage.frozen = false;
+  rig.advance(10_100);
+  t.like(rig.hook.inspect().containers[0], { phase: 'idle' });
+  cgroup.usage.frozen = true;
+  rig.platform.listener.containerPaused(container.info.id, true);
+  rig.advance(100);
+  cgroup.usage.frozen = false;
+  container.run();
+  rig.advance(100);
+  t.like(rig.hook.inspect().containers[0], { phase: 'running' });
+  await rig.hook.stop();
+});
+
 test('a step of the wall clock during a call leaves the monotonic duration and teaches nothing', async (t) => {
   const { rig, container } = await harvesting();
   const connection = container.run();
