@@ -47,112 +47,136 @@ export interface Explanation {
 }
 
 const KEPT = 16;
+/** Of one activation, in the order of `record` and `#at`. */
+const NUMBERS = 32;
+const TEXTS = 9;
+const GRANT_NUMBERS = 7;
+const NO_NUMBERS = new Float64Array(0);
 
-function grant(): ExplainedGrant {
-  return {
-    user: 0,
-    wanted: 0,
-    lower: 0,
-    upper: 0,
-    granted: 0,
-    borrowed: 0,
-    rangeReason: 'first_call',
-    choice: 'user',
-    peak: -1,
-  };
-}
-
-function copyGrant(into: ExplainedGrant, from: Grant): void {
-  into.user = from.user;
-  into.wanted = from.wanted;
-  into.lower = from.lower;
-  into.upper = from.upper;
-  into.granted = from.granted;
-  into.borrowed = from.borrowed;
-  into.rangeReason = from.reason;
-  into.choice = from.choice;
-  into.peak = from.peak;
-}
-
-function blank(): Explanation {
-  return {
-    activation: '',
-    version: '',
-    container: '',
-    startedAt: 0,
-    durationMillis: 0,
-    initMillis: 0,
-    cold: false,
-    control: false,
-    enforced: false,
-    ended: 'answer',
-    status: 0,
-    clean: false,
-    cpuMode: 'weight',
-    shares: 0,
-    userShares: 0,
-    cpu: grant(),
-    memory: grant(),
-    loan: 0,
-    trippedCpu: false,
-    trippedMemory: false,
-    targetCpu: Number.NaN,
-    targetMemory: Number.NaN,
-    harvested: 0,
-    accelerated: 0,
-    saved: 0,
-  };
-}
-
-/** The last activations of one function, as numbers; made into text when somebody asks. */
+/**
+ * The last activations of one function, as numbers; made into text when somebody asks. Flat: as objects those of a thousand functions
+ * were 14 MiB.
+ */
 export class Explanations {
-  readonly #ring: Explanation[] = [];
+  #numbers = NO_NUMBERS;
+  readonly #texts: string[] = [];
+  #room = 0;
+  #count = 0;
   #next = 0;
 
   record(activation: EndedActivation): void {
     const { run, container } = activation;
-    let entry = this.#ring[this.#next];
-    if (entry === undefined) {
-      entry = blank();
-      this.#ring.push(entry);
-    }
-    this.#next = (this.#next + 1) % KEPT;
-    entry.activation = activation.id;
-    entry.version = activation.revision.version;
-    entry.container = container.info.id;
-    entry.startedAt = activation.startedAt;
-    entry.durationMillis = activation.duration / 1000;
-    entry.initMillis = activation.initMicros / 1000;
-    entry.cold = activation.cold;
-    entry.control = run.control;
-    entry.enforced = run.enforced;
-    entry.ended = activation.reason;
-    entry.status = activation.status;
-    entry.clean = activation.clean;
-    entry.cpuMode = run.container.mode;
-    entry.shares = run.shares;
-    entry.userShares = container.info.user.shares;
-    copyGrant(entry.cpu, run.cpu);
-    copyGrant(entry.memory, run.memory);
-    entry.loan = run.container.memoryLoan;
-    entry.trippedCpu = run.trippedCpu;
-    entry.trippedMemory = run.trippedMemory;
-    entry.targetCpu = run.targetCpu;
-    entry.targetMemory = run.targetMemory;
-    entry.harvested = run.harvested;
-    entry.accelerated = run.accelerated;
-    entry.saved = run.saved;
+    if (this.#next === this.#room && this.#room < KEPT) this.#grow();
+    if (this.#next === KEPT) this.#next = 0;
+    const numbers = this.#numbers;
+    let at = this.#next * NUMBERS;
+    numbers[at++] = activation.startedAt;
+    numbers[at++] = activation.duration / 1000;
+    numbers[at++] = activation.initMicros / 1000;
+    numbers[at++] = Number(activation.cold);
+    numbers[at++] = Number(run.control);
+    numbers[at++] = Number(run.enforced);
+    numbers[at++] = activation.status;
+    numbers[at++] = Number(activation.clean);
+    numbers[at++] = run.shares;
+    numbers[at++] = container.info.user.shares;
+    numbers[at++] = run.container.memoryLoan;
+    numbers[at++] = Number(run.trippedCpu);
+    numbers[at++] = Number(run.trippedMemory);
+    numbers[at++] = run.targetCpu;
+    numbers[at++] = run.targetMemory;
+    numbers[at++] = run.harvested;
+    numbers[at++] = run.accelerated;
+    numbers[at++] = run.saved;
+    putGrant(numbers, at, run.cpu);
+    putGrant(numbers, at + GRANT_NUMBERS, run.memory);
+    const texts = this.#texts;
+    at = this.#next * TEXTS;
+    texts[at++] = activation.id;
+    texts[at++] = activation.revision.version;
+    texts[at++] = container.info.id;
+    texts[at++] = activation.reason;
+    texts[at++] = run.container.mode;
+    texts[at++] = run.cpu.reason;
+    texts[at++] = run.cpu.choice;
+    texts[at++] = run.memory.reason;
+    texts[at++] = run.memory.choice;
+    this.#next++;
+    if (this.#count < KEPT) this.#count++;
   }
 
   /** Null before the first. */
   get newest(): Explanation | null {
-    const count = this.#ring.length;
-    return count === 0 ? null : this.#ring[(this.#next - 1 + count) % count]!;
+    return this.#count === 0 ? null : this.#at(this.#next - 1);
   }
 
   /** Youngest first. */
   latest(): readonly Explanation[] {
-    const count = this.#ring.length;
-    return Array.from({ length: count }, (_, i) => this.#ring[(this.#next - 1 - i + 2 * count) % count]!);
+    return Array.from({ length: this.#count }, (_, i) => this.#at((this.#next - 1 - i + KEPT) % KEPT));
   }
+
+  #grow(): void {
+    this.#room = Math.min(KEPT, Math.max(2, this.#room * 2));
+    const before = this.#numbers;
+    this.#numbers = new Float64Array(this.#room * NUMBERS);
+    this.#numbers.set(before);
+  }
+
+  #at(place: number): Explanation {
+    const numbers = this.#numbers.subarray(place * NUMBERS, (place + 1) * NUMBERS);
+    const texts = this.#texts.slice(place * TEXTS, (place + 1) * TEXTS);
+    const number = (at: number): number => numbers[at]!;
+    const text = (at: number): string => texts[at]!;
+    return {
+      activation: text(0),
+      version: text(1),
+      container: text(2),
+      startedAt: number(0),
+      durationMillis: number(1),
+      initMillis: number(2),
+      cold: number(3) === 1,
+      control: number(4) === 1,
+      enforced: number(5) === 1,
+      ended: text(3) as EndReason,
+      status: number(6),
+      clean: number(7) === 1,
+      cpuMode: text(4) as Explanation['cpuMode'],
+      shares: number(8),
+      userShares: number(9),
+      cpu: grantOf(numbers, 18, text(5), text(6)),
+      memory: grantOf(numbers, 18 + GRANT_NUMBERS, text(7), text(8)),
+      loan: number(10),
+      trippedCpu: number(11) === 1,
+      trippedMemory: number(12) === 1,
+      targetCpu: number(13),
+      targetMemory: number(14),
+      harvested: number(15),
+      accelerated: number(16),
+      saved: number(17),
+    };
+  }
+}
+
+function putGrant(into: Float64Array, at: number, grant: Grant): void {
+  into[at] = grant.user;
+  into[at + 1] = grant.wanted;
+  into[at + 2] = grant.lower;
+  into[at + 3] = grant.upper;
+  into[at + 4] = grant.granted;
+  into[at + 5] = grant.borrowed;
+  into[at + 6] = grant.peak;
+}
+
+function grantOf(from: Float64Array, at: number, reason: string, choice: string): ExplainedGrant {
+  return {
+    user: from[at]!,
+    wanted: from[at + 1]!,
+    lower: from[at + 2]!,
+    upper: from[at + 3]!,
+    granted: from[at + 4]!,
+    borrowed: from[at + 5]!,
+    rangeReason: reason as RangeReason,
+    choice: choice as ChoiceReason,
+    peak: from[at + 6]!,
+  };
 }
