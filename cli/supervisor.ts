@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { type Cancel, GleanerError, type Millis, messageOf, millis, type Timers } from '../config/index.js';
 import { ERROR_PREFIX, EXIT } from './exit.js';
@@ -236,11 +237,19 @@ export class ChildNotReadyError extends GleanerError {
   }
 }
 
-/** Not root: it waits for a core as everybody does. */
+/**
+ * As a session of its own it is an autogroup, where the kernel makes such: there its threads' priority counts among themselves only, and the
+ * group's against all others (sched(7)). Who may do neither waits for a core as everybody does.
+ */
 function prioritise(pid: number, nice: number): void {
-  try {
-    setPriority(pid, nice);
-  } catch {
-    // Or it has ended already, which its exit tells.
+  for (const give of [
+    () => setPriority(pid, nice),
+    () => writeFileSync(`/proc/${pid}/autogroup`, String(nice), { flag: 'r+' }),
+  ]) {
+    try {
+      give();
+    } catch {
+      // Or the child has ended already, which its exit tells; or this kernel has no autogroups.
+    }
   }
 }
