@@ -29,6 +29,7 @@ import { ActionSettingsWatch, withinBounds } from './action-settings.js';
 import { Agent } from './agent.js';
 import { AgentDesk } from './agent-desk.js';
 import { type LimitSearch, TunerDesk, type TunerSettings } from './concurrency/index.js';
+import { isSoundDecision } from './managers/sound.js';
 import { MeanFieldView } from './mean-field-view.js';
 import { ObservationDesk } from './observation-desk.js';
 import { Outbox } from './outbox.js';
@@ -106,14 +107,6 @@ const ACTIVE_INTERVALS = 3;
 const LEASE_INTERVALS = 1.5;
 const LEASE_LEAST = 1500;
 const LEASE_MOST = 6000;
-
-const finiteWish = (value: number | undefined): boolean => value === undefined || (Number.isFinite(value) && value > 0);
-
-const soundDecision = (decision: Decision): boolean =>
-  finiteWish(decision.cpu) &&
-  finiteWish(decision.memory) &&
-  finiteWish(decision.nominalMemory) &&
-  finiteWish(decision.weightFactor);
 
 /** The body of `gleaner agents`: observations in, targets out. Runs until stopped; needs no connection to start. */
 export function runAgentHost(run: AgentHostRun): RunningAgentHost {
@@ -260,7 +253,7 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
       const decision = agent.decide(observation, meanField.around(fn, now), random, now);
       if (agent.reward !== null) rewards.record(agent.reward);
       for (const change of agent.transitions) outbox.changed(fn, change);
-      if (!soundDecision(decision)) throw new Error('a wish is not a positive number');
+      if (!isSoundDecision(decision)) throw new Error('a wish is not a positive number');
       sent = !desk.paused && !agent.paused;
       if (sent) send(agent, observation, decision, epoch);
     } catch (error) {

@@ -45,6 +45,10 @@ export function isSound(observation: Observation): boolean {
   );
 }
 
+/** May it be sent to hooks? What is absent is no wish. */
+export const isSoundDecision = ({ cpu, memory, nominalMemory, weightFactor }: Decision): boolean =>
+  [cpu, memory, nominalMemory, weightFactor].every((value) => value === undefined || positive(value));
+
 /** Clips a wish; what is not a positive number is no wish. A user's limit above the cap stands. */
 export function withinCaps(decision: Decision, observation: Observation, cap: Cap): Decision {
   const { user } = observation;

@@ -1,2 +1,3 @@
+export type { NatsOptions } from './connection-options.js';
 export { authenticatorFrom, isOpenToOthers } from './credentials.js';
-export { NatsBroker, type NatsOptions } from './nats-broker.js';
+export { NatsBroker } from './nats-broker.js';

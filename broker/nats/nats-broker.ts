@@ -1,27 +1,15 @@
-import { readFileSync } from 'node:fs';
-import {
-  type ConnectionOptions,
-  ErrorCode,
-  type Msg,
-  type NatsConnection,
-  type Subscription as NatsSubscription,
-  headers as newHeaders,
-  RequestStrategy,
-} from 'nats';
+import { ErrorCode, type Msg, type NatsConnection, type Subscription as NatsSubscription, RequestStrategy } from 'nats';
 import {
   type Cancel,
-  type Clock,
   type GleanerError,
   type Millis,
   systemClock,
   systemTimers,
   type Timers,
 } from '../../config/index.js';
-import { DroppingQueue } from '../dropping-queue.js';
 import {
   BrokerClosedError,
   BrokerDisconnectedError,
-  CredentialsError,
   MessageTooLargeError,
   NoRespondersError,
   RequestTimeoutError,
@@ -39,37 +27,12 @@ import {
   type Subscription,
 } from '../port.js';
 import { checkSubject } from '../subject-rules.js';
-import { authenticatorFrom, checkSecrecy } from './credentials.js';
+import { Backlog } from './backlog.js';
+import { type NatsOptions, natsConnectionOptions } from './connection-options.js';
 import { codeOf, connectionError } from './nats-errors.js';
 import { NatsKeyValue } from './nats-key-value.js';
 import { NatsLink } from './nats-link.js';
 import { natsObjects, natsStream } from './nats-stores.js';
-
-export interface NatsOptions {
-  readonly servers: readonly string[];
-  /** Shown in the server's list of connections. */
-  readonly name: string;
-  readonly user?: string;
-  readonly password?: string;
-  readonly token?: string;
-  /** A `.creds` file or an nkey seed file. */
-  readonly credentialsFile?: string;
-  /** First token of the subjects on which answers come; default `_INBOX`. */
-  readonly inboxPrefix?: string;
-  readonly tls?: { readonly caFile?: string; readonly certFile?: string; readonly keyFile?: string };
-  /** What may be on its way to the server, and wait for it, before the oldest telemetry is dropped, bytes. */
-  readonly backlogBytes?: number;
-  /** Bound of operations on stores, ms. */
-  readonly storeTimeout?: Millis;
-  readonly timers?: Timers;
-  readonly clock?: Clock;
-}
-
-interface Waiting {
-  readonly subject: string;
-  readonly data: Uint8Array;
-  readonly options: PublishOptions | undefined;
-}
 
 interface Held {
   readonly subject: string;
@@ -78,42 +41,7 @@ interface Held {
   live: NatsSubscription | null;
 }
 
-/** Confirm what was sent whenever this much is unconfirmed: keeps the backlog's figure honest at little cost. */
-const CONFIRM_BYTES = 64 * 1024;
-const MESSAGE_OVERHEAD = 64;
-/** Share of the backlog that may be handed to the socket unconfirmed: what is there cannot be taken back for something newer. */
-const WINDOW = 1 / 8;
-/** A server that has confirmed nothing for so long is not slow. */
-const STALLED_MILLIS = 5000;
-
-/** Throws `GLN_BROKER_CREDENTIALS` for files that cannot be right; whether the server likes them it says later. */
-export function natsConnectionOptions(options: NatsOptions): ConnectionOptions {
-  for (const file of [options.tls?.caFile, options.tls?.certFile, options.tls?.keyFile]) {
-    if (file === undefined) continue;
-    try {
-      readFileSync(file);
-    } catch (error) {
-      throw new CredentialsError(file, error instanceof Error ? error.message : 'cannot be read');
-    }
-  }
-  if (options.tls?.keyFile !== undefined) checkSecrecy(options.tls.keyFile);
-  return {
-    servers: [...options.servers],
-    name: options.name,
-    maxReconnectAttempts: -1,
-    reconnectTimeWait: 250,
-    reconnectJitter: 250,
-    timeout: 5000,
-    pingInterval: 10_000,
-    maxPingOut: 2,
-    ...(options.user === undefined ? {} : { user: options.user }),
-    ...(options.password === undefined ? {} : { pass: options.password }),
-    ...(options.token === undefined ? {} : { token: options.token }),
-    ...(options.inboxPrefix === undefined ? {} : { inboxPrefix: options.inboxPrefix }),
-    ...(options.tls ? { tls: options.tls } : {}),
-    ...(options.credentialsFile === undefined ? {} : { authenticator: authenticatorFrom(options.credentialsFile) }),
-  };
-}
+const largestMessage = ({ info }: NatsConnection): number => info?.max_payload ?? 1_048_576;
 
 const toMessage = (message: Msg): BrokerMessage => ({
   subject: message.subject,
@@ -128,31 +56,25 @@ export class NatsBroker implements Broker {
   readonly counters = newCounters();
   readonly #link: NatsLink;
   readonly #timers: Timers;
-  readonly #clock: Clock;
-  readonly #window: number;
-  readonly #waiting: DroppingQueue<Waiting>;
+  readonly #backlog: Backlog;
   readonly #storeTimeout: Millis;
   readonly #held = new Set<Held>();
   readonly #values = new Map<string, NatsKeyValue>();
   readonly #statusListeners = new Set<(status: BrokerStatus) => void>();
   readonly #connection = (): NatsConnection | null => this.#link.connection;
-  #unconfirmed = 0;
-  #confirming = false;
-  #confirmingSince = 0;
   #closed = false;
 
   constructor(options: NatsOptions) {
     this.#timers = options.timers ?? systemTimers;
-    this.#clock = options.clock ?? systemClock;
-    const backlog = options.backlogBytes ?? 8 * 1024 * 1024;
-    this.#window = backlog * WINDOW;
-    this.#waiting = new DroppingQueue(backlog - this.#window);
+    this.#backlog = new Backlog(this.#connection, this.counters, {
+      bytes: options.backlogBytes ?? 8 * 1024 * 1024,
+      clock: options.clock ?? systemClock,
+    });
     this.#storeTimeout = options.storeTimeout ?? (5000 as Millis);
     this.#link = new NatsLink(natsConnectionOptions(options), this.#timers, {
       up: (connection, fresh) => this.#up(connection, fresh),
       down: () => {
-        // Old figures are worth nothing later.
-        this.counters.droppedDisconnected += this.#waiting.clear();
+        this.#backlog.disconnected();
         this.#tell({ kind: 'disconnected' });
       },
       error: (error) => this.#tell({ kind: 'error', error }),
@@ -171,63 +93,11 @@ export class NatsBroker implements Broker {
       this.counters.droppedDisconnected++;
       return false;
     }
-    const size = data.byteLength + MESSAGE_OVERHEAD;
-    if (data.byteLength > (connection.info?.max_payload ?? 1_048_576)) {
+    if (data.byteLength > largestMessage(connection)) {
       this.counters.droppedTooLarge++;
       return false;
     }
-    const waits = this.#waiting.length > 0 || !this.#hasRoom(size);
-    if (!waits || options?.urgent === true) return this.#send(connection, { subject, data, options }, size);
-    const dropped = this.#waiting.push({ subject, data, options }, size);
-    if (this.#isStalled) this.counters.droppedStalled += dropped;
-    else this.counters.droppedBacklog += dropped;
-    this.#confirm(connection);
-    return true;
-  }
-
-  /** One larger than the whole window goes alone. */
-  #hasRoom(size: number): boolean {
-    return this.#unconfirmed === 0 || this.#unconfirmed + size <= this.#window;
-  }
-
-  get #isStalled(): boolean {
-    return this.#confirming && this.#clock.monotonic() - this.#confirmingSince >= STALLED_MILLIS;
-  }
-
-  #send(connection: NatsConnection, { subject, data, options }: Waiting, size: number): boolean {
-    try {
-      connection.publish(subject, data, options ? publishOptions(options) : undefined);
-    } catch {
-      // Closed or draining since it was looked at.
-      this.counters.droppedDisconnected++;
-      return false;
-    }
-    this.counters.published++;
-    this.#unconfirmed += size;
-    if (this.#unconfirmed > Math.min(CONFIRM_BYTES, this.#window / 2)) this.#confirm(connection);
-    return true;
-  }
-
-  #confirm(connection: NatsConnection): void {
-    if (this.#confirming) return;
-    this.#confirming = true;
-    this.#confirmingSince = this.#clock.monotonic();
-    const covered = this.#unconfirmed;
-    const done = (): void => {
-      this.#confirming = false;
-      this.#unconfirmed = Math.max(0, this.#unconfirmed - covered);
-      this.#sendWaiting();
-    };
-    connection.flush().then(done, done);
-  }
-
-  #sendWaiting(): void {
-    const connection = this.#link.connection;
-    for (let size = this.#waiting.nextSize; connection && size !== undefined && this.#hasRoom(size); ) {
-      this.#send(connection, this.#waiting.shift() as Waiting, size);
-      size = this.#waiting.nextSize;
-    }
-    if (connection && this.#waiting.length > 0) this.#confirm(connection);
+    return this.#backlog.publish(connection, { subject, data, options });
   }
 
   subscribe(subject: string, handler: (message: BrokerMessage) => void, queue?: string): Subscription {
@@ -295,7 +165,7 @@ export class NatsBroker implements Broker {
     if (this.#closed) throw new BrokerClosedError(operation);
     const connection = this.#link.connection;
     if (!connection) throw new BrokerDisconnectedError(operation);
-    const max = connection.info?.max_payload ?? 1_048_576;
+    const max = largestMessage(connection);
     if (data.byteLength > max) throw new MessageTooLargeError(operation, data.byteLength, max);
     return connection;
   }
@@ -333,7 +203,7 @@ export class NatsBroker implements Broker {
     try {
       // What still waits is handed on as the server confirms.
       do await connection.flush();
-      while (this.#waiting.length > 0);
+      while (this.#backlog.length > 0);
     } catch (error) {
       throw connectionError('flush', error);
     }
@@ -353,7 +223,7 @@ export class NatsBroker implements Broker {
 
   #up(connection: NatsConnection, fresh: boolean): void {
     this.counters.connects++;
-    this.#unconfirmed = 0;
+    this.#backlog.connected();
     if (fresh) for (const held of this.#held) this.#bind(connection, held);
     for (const value of this.#values.values()) value.connected(fresh);
     this.#tell(this.#status());
@@ -362,15 +232,6 @@ export class NatsBroker implements Broker {
   #tell(status: BrokerStatus): void {
     for (const listener of this.#statusListeners) listener(status);
   }
-}
-
-function publishOptions(options: PublishOptions) {
-  let headers: ReturnType<typeof newHeaders> | undefined;
-  if (options.headers) {
-    headers = newHeaders();
-    for (const [name, value] of Object.entries(options.headers)) headers.set(name, value);
-  }
-  return { ...(options.reply === undefined ? {} : { reply: options.reply }), ...(headers ? { headers } : {}) };
 }
 
 function requestError(subject: string, timeout: number, error: unknown): GleanerError {
