@@ -35,7 +35,7 @@ export interface CompanionOptions {
   readonly seed: number;
   readonly mode: Observation['cpuMode'];
   readonly start: LearnerState | null;
-  /** Where `simppo` learns; undefined, and `firm`: where it decides. */
+  /** Where it learns what takes long; undefined: where it decides. */
   readonly tutor?: Tutor | undefined;
 }
 
@@ -51,7 +51,8 @@ export function companionOf({
 }: CompanionOptions): Companion {
   const { features, actions } = simppoShape(settings);
   const context = encoder?.shape.embedding ?? 0;
-  const common = { engine, features, context, actions, offline: offlineSettings, seed };
+  const taught = tutor === undefined ? {} : { tutor };
+  const common = { engine, features, context, actions, offline: offlineSettings, seed, ...taught };
   const learner =
     base === 'firm'
       ? new FirmApprentice({ ...common, ddpg: firmSettings })
@@ -60,7 +61,6 @@ export function companionOf({
           ppo: PPO,
           batch: BATCH,
           start: start === null ? null : widenedInputs(start, { features, actions }, context, PPO),
-          ...(tutor === undefined ? {} : { tutor }),
         });
   const embedding = encoder === null ? null : new FunctionEmbedding(encoder, SIMPPO_ACTIONS.length);
   return { learner, embedding, mode, serves: false };

@@ -21,6 +21,12 @@ export interface ReplayBatch {
   readonly discounts: Float32Array;
 }
 
+/** All that is remembered, in plain data: of `written` steps the last ones, each at its place. */
+export interface ReplayData {
+  readonly data: Float32Array;
+  readonly written: number;
+}
+
 /** The last steps, in typed arrays that grow with them up to a bound; the oldest go first. */
 export class ReplayMemory {
   readonly #bound: number;
@@ -62,6 +68,20 @@ export class ReplayMemory {
     data[at + this.#row - 1] = discount;
     this.#written++;
     return true;
+  }
+
+  /** A copy. */
+  export(): ReplayData {
+    return { data: this.#data.slice(0, this.size * this.#row), written: this.#written };
+  }
+
+  /** Throws `GLN_NN_SHAPE` where it is of another memory's rows or bound. */
+  import({ data, written }: ReplayData): void {
+    if (data.length !== Math.min(written, this.#bound) * this.#row)
+      throw new ShapeError(`${data.length} numbers of ${written} steps`);
+    this.#data = new Float32Array(Math.max(data.length, this.#data.length));
+    this.#data.set(data);
+    this.#written = written;
   }
 
   /** Uniform, with replacement. */

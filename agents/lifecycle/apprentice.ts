@@ -4,6 +4,7 @@ import { type LearnerState, PpoAgent, type PpoSettings } from '../ppo/index.js';
 import type { DemonstratedEpisode, Demonstration } from './demonstration.js';
 import type { ActingWeights, LifeCycleLearner } from './learner.js';
 import { learnOffline, type OfflineJob, type OfflineSettings } from './offline.js';
+import { Tuition } from './tuition.js';
 import type { Tutor } from './tutor.js';
 
 export interface ApprenticeOptions {
@@ -39,12 +40,9 @@ export class Apprentice implements LifeCycleLearner {
   #evenings = 0;
   #trajectory = '';
   #after: Float32Array | null = null;
-  /** A lesson is under way at the tutor's. */
-  #taught = false;
+  readonly #tuition = new Tuition();
   /** Of the newest study at the tutor's, until it is asked for. */
   #ahead: number | null = null;
-  /** Counts what makes a lesson that is under way one of another life. */
-  #life = 0;
 
   constructor(options: ApprenticeOptions) {
     this.#options = options;
@@ -80,8 +78,8 @@ export class Apprentice implements LifeCycleLearner {
     const known = this.#ahead;
     this.#ahead = null;
     // What is watched meanwhile is in the next study.
-    if (!this.#taught) {
-      this.#lesson(tutor.study(this.#studyJob()), ({ state, ahead }) => {
+    if (!this.#tuition.busy) {
+      this.#tuition.begin(tutor.study(this.#studyJob()), ({ state, ahead }) => {
         this.agent.import(state);
         this.#ahead = ahead;
       });
@@ -147,7 +145,7 @@ export class Apprentice implements LifeCycleLearner {
   }
 
   #another(): void {
-    this.#life++;
+    this.#tuition.another();
     this.#ahead = null;
   }
 
@@ -181,19 +179,10 @@ export class Apprentice implements LifeCycleLearner {
       rollout: this.agent.rollout.export(),
     };
     this.agent.rollout.clear();
-    if (this.#taught) return;
-    this.#lesson(tutor.update(job), ({ state }) => {
+    if (this.#tuition.busy) return;
+    this.#tuition.begin(tutor.update(job), ({ state }) => {
       this.agent.import(state);
       this.updates++;
-    });
-  }
-
-  #lesson<Learnt>(learning: Promise<Learnt | null>, take: (learnt: Learnt) => void): void {
-    const life = this.#life;
-    this.#taught = true;
-    void learning.then((learnt) => {
-      this.#taught = false;
-      if (learnt !== null && life === this.#life) take(learnt);
     });
   }
 }

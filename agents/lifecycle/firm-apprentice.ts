@@ -1,10 +1,11 @@
-import { type Random, SeededRandom } from '../../config/index.js';
-import { DdpgAgent, type DdpgSettings } from '../ddpg/index.js';
+import { DdpgAgent, type DdpgSettings, type DdpgShape } from '../ddpg/index.js';
 import type { Engine } from '../nn/index.js';
 import type { DemonstratedEpisode, Demonstration } from './demonstration.js';
+import { agentRandom, type FirmStudyJob, studyFirm } from './firm-study.js';
 import type { ActingWeights, LifeCycleLearner } from './learner.js';
-import { aheadOf, cloneActor, type OfflineSettings } from './offline.js';
-import { Surrogate } from './surrogate.js';
+import type { OfflineSettings } from './offline.js';
+import { Tuition } from './tuition.js';
+import type { Tutor } from './tutor.js';
 
 export interface FirmApprenticeOptions {
   readonly engine: Engine;
@@ -14,22 +15,22 @@ export interface FirmApprenticeOptions {
   readonly ddpg: DdpgSettings;
   readonly offline: OfflineSettings;
   readonly seed: number;
+  /** Where it studies, later than it is told to; absent: where it decides, at once, and then the same seed and steps make the same agent. */
+  readonly tutor?: Tutor;
 }
 
 /** Episodes that are learnt from offline at most, the newest. */
 const WATCHED_MOST = 12;
-/** Updates of an evening: each step of an episode once or twice, in batches of 64. */
-const EVENING = 100;
-
 /**
  * FIRM's learner under the life cycle: DDPG whose actor scores the actions, the highest being taken, as its prototype has it (simppo-aware.md §4.1). It learns off policy, so
- * what the fallback did goes into the same memory; the actor is led back to the fallback's actions each evening, for its critic knows nothing of others
- * (batch-constrained in the plainest way: §3.3). The same seed and steps, the same agent.
+ * what the fallback did goes into the same memory, and `firm-study.ts` learns from it. While it is online it learns where it decides, one small batch a step.
  */
 export class FirmApprentice implements LifeCycleLearner {
   updates = 0;
   readonly #options: FirmApprenticeOptions;
-  readonly #random: Random;
+  readonly #tuition = new Tuition();
+  /** Of the newest study at the tutor's, until it is asked for. */
+  #ahead: number | null = null;
   #agent: DdpgAgent | null = null;
   #watched: DemonstratedEpisode[] = [];
   #steps: Demonstration[] = [];
@@ -40,14 +41,12 @@ export class FirmApprentice implements LifeCycleLearner {
 
   constructor(options: FirmApprenticeOptions) {
     this.#options = options;
-    this.#random = new SeededRandom(options.seed);
   }
 
   /** Made when it is first needed: most functions are called too seldom for as much as one episode. */
   #awake(): DdpgAgent {
-    const { engine, features, context, actions, ddpg } = this.#options;
-    const shape = { features: features + context, actions };
-    this.#agent ??= new DdpgAgent(engine, shape, ddpg, this.#random.fork(`agent ${this.#lives}`));
+    const { engine, ddpg, seed } = this.#options;
+    this.#agent ??= new DdpgAgent(engine, this.#shape, ddpg, agentRandom(seed, this.#lives));
     return this.#agent;
   }
 
@@ -55,34 +54,31 @@ export class FirmApprentice implements LifeCycleLearner {
     this.#steps.push(step);
   }
 
+  /** With a tutor: of the study that ended last, and none of it twice. */
   study(after: Float32Array): number | null {
     const steps = this.#steps;
     if (steps.length === 0) return null;
     this.#watched = [...this.#watched, { steps, after }].slice(-WATCHED_MOST);
     this.#steps = [];
-    const agent = this.#awake();
     steps.forEach(({ input, action, reward }, i) => {
       this.#remember(input, action, reward, steps[i + 1]?.input ?? after);
     });
-    for (let i = 0; i < EVENING; i++) agent.update();
-    const { engine, features, actions, offline } = this.#options;
-    const random = this.#random.fork(`evening ${++this.#evenings}`);
-    cloneActor(agent.actor, this.#watched, offline, random.fork('clone'));
-    agent.settle();
-    if (this.#watched.length < offline.from) return null;
-    const surrogate = Surrogate.fit(
-      engine,
-      this.#watched,
-      { features, actions },
-      offline.surrogate,
-      random.fork('surrogate'),
-    );
-    try {
-      const shape = { features: features + this.#options.context, actions };
-      return aheadOf(agent.actor, surrogate, shape, offline.length, this.#watched);
-    } finally {
-      surrogate.dispose();
+    const { engine, tutor } = this.#options;
+    if (tutor === undefined) {
+      const { state, ahead } = studyFirm(engine, this.#studyJob());
+      this.#awake().import(state);
+      return ahead;
     }
+    const known = this.#ahead;
+    this.#ahead = null;
+    // What is watched meanwhile is in the next study.
+    if (!this.#tuition.busy) {
+      this.#tuition.begin(tutor.studyFirm(this.#studyJob()), ({ state, ahead }) => {
+        this.#awake().import(state);
+        this.#ahead = ahead;
+      });
+    }
+    return known;
   }
 
   decide(input: Float32Array, mask: Uint8Array, learns: boolean): number | null {
@@ -111,7 +107,9 @@ export class FirmApprentice implements LifeCycleLearner {
     this.#agent?.reset();
   }
 
-  begin(): void {}
+  begin(): void {
+    this.#another();
+  }
 
   restart(): void {
     this.#agent?.dispose();
@@ -121,6 +119,7 @@ export class FirmApprentice implements LifeCycleLearner {
   }
 
   forget(): void {
+    this.#another();
     this.#watched = [];
     this.#steps = [];
     const state = this.#agent?.export();
@@ -138,12 +137,41 @@ export class FirmApprentice implements LifeCycleLearner {
     const agent = this.#awake();
     const state = agent.export();
     if (actor.length !== state.actor.length || critic.length !== state.critic.length) return false;
+    this.#another();
     agent.import({ ...state, actor, critic, targetActor: actor, targetCritic: critic });
     return true;
   }
 
   dispose(): void {
+    this.#another();
     this.#agent?.dispose();
+  }
+
+  get #shape(): DdpgShape {
+    const { features, context, actions } = this.#options;
+    return { features: features + context, actions };
+  }
+
+  #another(): void {
+    this.#tuition.another();
+    this.#ahead = null;
+  }
+
+  #studyJob(): FirmStudyJob {
+    const { features, ddpg, offline, seed } = this.#options;
+    const agent = this.#awake();
+    return {
+      shape: this.#shape,
+      features,
+      ddpg,
+      settings: offline,
+      state: agent.export(),
+      memory: agent.memory.export(),
+      episodes: this.#watched,
+      seed,
+      life: this.#lives,
+      evening: ++this.#evenings,
+    };
   }
 
   /** As a corner of the cube: 1 for what was done, -1 for all else. */

@@ -3,6 +3,7 @@ export * from './course.js';
 export type { DemonstratedEpisode, Demonstration } from './demonstration.js';
 export * from './errors.js';
 export { FirmApprentice, type FirmApprenticeOptions } from './firm-apprentice.js';
+export { type FirmStudyJob, type FirmStudyResult, studyFirm } from './firm-study.js';
 export * from './guard.js';
 export type { ActingWeights, LifeCycleLearner } from './learner.js';
 export * from './life-cycle.js';
