@@ -16,7 +16,7 @@ export async function runDashboardPart(
   logger: ReturnType<typeof makeLogger>,
   anyPort: boolean,
 ): Promise<Running & { readonly address: string }> {
-  const { tokenFile, hosts } = config.dashboard;
+  const { tokenFile, hosts, maxFunctions } = config.dashboard;
   const token = tokenFile === null ? null : Token.read(tokenFile);
   const { host, port } = parseListen(config.dashboard.listen ?? '127.0.0.1:0');
   const broker = await connectPart({ ...config.nats, servers: [...serversOf(config)] }, 'dashboard', logger);
@@ -29,6 +29,7 @@ export async function runDashboardPart(
       port: at,
       hosts,
       token,
+      maxFunctions,
       version: packageVersion(),
       logger,
     });

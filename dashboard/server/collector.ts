@@ -32,12 +32,11 @@ export interface CollectorOptions {
   readonly timers: Timers;
   /** Functions of a hook in one answer: a larger one would hold its tap up. */
   readonly page?: number;
-  readonly maxFunctions?: number;
+  readonly maxFunctions: number;
 }
 
 /** Functions per question: some 140 KB, and half a millisecond of the hook's time. */
 const PAGE = 200;
-const MAX_FUNCTIONS = 5000;
 const KEPT_EVENTS = 500;
 const SECOND = 1000;
 /** With nobody watching the hooks are asked rarely: enough for the plots' past. */
@@ -67,7 +66,7 @@ export class Collector {
 
   constructor(options: CollectorOptions) {
     this.#options = options;
-    this.functions = new FunctionBoard(options.maxFunctions ?? MAX_FUNCTIONS);
+    this.functions = new FunctionBoard(options.maxFunctions);
     this.overview = new Overview(this.functions, this.hosts);
     this.#nats = { connected: false, server: '', since: this.#now() / SECOND, problem: '' };
   }
@@ -142,7 +141,7 @@ export class Collector {
     const entry = this.hosts.entry(host);
     entry.seen = now;
     entry.clock(observation.boot, observation.observedAt, now);
-    const fn = this.functions.entry(name);
+    const fn = this.functions.called(name);
     fn.observe(observation, now);
     const { objective = 'learning' } = fn.views.get(host) ?? {};
     if (slo !== undefined && objective !== 'learning') this.overview.judge(now, latency, slo);
@@ -164,7 +163,7 @@ export class Collector {
   }
 
   #agent(report: AgentReport): void {
-    const entry = this.functions.entry(report.function);
+    const entry = this.functions.called(report.function);
     entry.manager = report.manager;
     entry.phase = report.phase;
     if (report.reward !== undefined) entry.reward(report.step, report.reward);
@@ -245,13 +244,13 @@ export class Collector {
     if (entry.view !== null && entry.view.boot !== view.boot) this.#restarted(host);
     entry.view = view;
     entry.seen = now;
-    for (const one of functions) this.functions.entry(one.name).views.set(host, one);
+    for (const one of functions) this.functions.listed(host, one);
     this.#offsets.set(host, offset + page < total ? offset + page : 0);
     this.overview.host(host, now, view.activations, events.safeguard ?? 0);
   }
 
   #restarted(host: string): void {
-    for (const { views } of this.functions.all()) views.delete(host);
+    this.functions.restarted(host);
     this.overview.forget(host);
   }
 }

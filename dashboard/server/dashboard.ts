@@ -21,6 +21,8 @@ export interface DashboardOptions {
   readonly hosts?: readonly string[];
   /** Null: read-only. */
   readonly token: Token | null;
+  /** Functions shown at most. */
+  readonly maxFunctions: number;
   readonly version: string;
   readonly logger?: Logger;
 }
@@ -61,9 +63,9 @@ const HEADERS: Readonly<Record<string, string>> = {
 
 /** Serves the dashboard until stopped. Rejects `GLN_DASHBOARD_PORT`. */
 export async function runDashboard(options: DashboardOptions): Promise<RunningDashboard> {
-  const { broker, clock, timers, host, port, token, version, logger = silentLogger } = options;
+  const { broker, clock, timers, host, port, token, maxFunctions, version, logger = silentLogger } = options;
   const assets = readAssets();
-  const collector = new Collector({ broker, clock, timers });
+  const collector = new Collector({ broker, clock, timers, maxFunctions });
   const stream = new Stream(collector, clock, { version, writable: token !== null });
   const server = createServer((request, response) => {
     handle(request, response).catch((error: unknown) => {

@@ -124,8 +124,18 @@ export class FunctionEntry {
   }
 }
 
-/** Every function the dashboard knows, bounded; the one silent for longest is forgotten. */
+/** What hooks count since they began, of functions that the board has forgotten. */
+export interface Forgotten {
+  harvested: number;
+  lent: number;
+  saved: number;
+}
+
+/** Every function the dashboard knows, bounded; the one not called for longest is forgotten, but not what it adds to its hosts' totals. */
 export class FunctionBoard {
+  /** By host. */
+  readonly forgotten = new Map<string, Forgotten>();
+  /** Called last, last. */
   readonly #entries = new Map<string, FunctionEntry>();
   readonly #most: number;
   /** Forgotten since the last question. */
@@ -147,15 +157,32 @@ export class FunctionBoard {
     return this.#entries.size;
   }
 
-  entry(name: string): FunctionEntry {
+  /** Of one that was called. */
+  called(name: string): FunctionEntry {
     let entry = this.#entries.get(name);
     if (entry === undefined) {
       entry = new FunctionEntry(name);
       if (this.#entries.size >= this.#most) this.#forgetOldest();
     } else this.#entries.delete(name);
-    // Newest last.
     this.#entries.set(name, entry);
     return entry;
+  }
+
+  /** As a hook lists it, which may be long after its last call: so it takes nobody's place. */
+  listed(host: string, view: FunctionView): void {
+    let entry = this.#entries.get(view.name);
+    if (entry === undefined) {
+      if (this.#entries.size >= this.#most) return;
+      entry = new FunctionEntry(view.name);
+      this.#entries.set(view.name, entry);
+    }
+    entry.views.set(host, view);
+  }
+
+  /** A hook began anew, and counts from zero. */
+  restarted(host: string): void {
+    for (const { views } of this.#entries.values()) views.delete(host);
+    this.forgotten.delete(host);
   }
 
   gone(): string[] {
@@ -165,6 +192,13 @@ export class FunctionBoard {
   #forgetOldest(): void {
     const oldest = this.#entries.keys().next().value;
     if (oldest === undefined) return;
+    for (const [host, view] of this.#entries.get(oldest)!.views) {
+      const sums = this.forgotten.get(host) ?? { harvested: 0, lent: 0, saved: 0 };
+      sums.harvested += view.harvestedCpuSeconds;
+      sums.lent += view.acceleratedCpuSeconds;
+      sums.saved += view.savedSeconds;
+      this.forgotten.set(host, sums);
+    }
     this.#entries.delete(oldest);
     this.#gone.push(oldest);
   }

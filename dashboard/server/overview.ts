@@ -45,8 +45,7 @@ export class Overview {
   host(host: string, at: number, activations: number, safeguards: number): void {
     this.#safeguardTotals.set(host, safeguards);
     const rate = this.#hosts.rateOf(host);
-    let harvested = 0;
-    let lent = 0;
+    let { harvested, lent } = this.#functions.forgotten.get(host) ?? { harvested: 0, lent: 0 };
     for (const { views } of this.#functions.all()) {
       const own = views.get(host);
       if (own === undefined) continue;
@@ -111,6 +110,11 @@ export class Overview {
       functionsJudged: 0,
       functionsLearning: 0,
     };
+    for (const { harvested, lent, saved } of this.#functions.forgotten.values()) {
+      sums.harvestedTotal += harvested;
+      sums.lentTotal += lent;
+      sums.savedTotal += saved;
+    }
     for (const { views } of this.#functions.all()) for (const view of views.values()) add(sums, view);
     return sums;
   }

@@ -322,6 +322,7 @@ test.serial(
       host: '127.0.0.1',
       port: 0,
       token: new Token(token),
+      maxFunctions: 5000,
       version: '0.0.0',
     });
     t.teardown(() => dashboard.stop());

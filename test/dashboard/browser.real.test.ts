@@ -55,6 +55,7 @@ async function stage(
     host: '127.0.0.1',
     port: 0,
     token: new Token(TOKEN),
+    maxFunctions: 5000,
     version: '1.2.3',
   });
   const page = await chrome.newPage({ viewport: view, colorScheme: view.dark ? 'dark' : 'light' });
@@ -199,6 +200,7 @@ test.serial(
       host: '127.0.0.1',
       port,
       token: null,
+      maxFunctions: 5000,
       version: '1.2.4',
     });
     t.teardown(() => again.stop());

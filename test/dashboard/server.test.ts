@@ -21,6 +21,7 @@ async function stage(t: ExecutionContext, functions: number, token: string | nul
     host: '127.0.0.1',
     port: 0,
     token: token === null ? null : new Token(token),
+    maxFunctions: 5000,
     version: '1.2.3',
   });
   t.teardown(async () => {

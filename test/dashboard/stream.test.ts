@@ -14,7 +14,7 @@ const LARGE = 16 * 1024 * 1024;
 test('a page that reads slowly misses ticks and stays; one that reads nothing for two minutes is dead and closed', async (t) => {
   const time = new ManualTime();
   const broker = new MemoryBus(time).connect();
-  const stream = new Stream(new Collector({ broker, clock: time, timers: time }), time, {
+  const stream = new Stream(new Collector({ broker, clock: time, timers: time, maxFunctions: 5000 }), time, {
     version: '1.2.3',
     writable: false,
   });

@@ -100,7 +100,7 @@ function settings(farm: Farm, port: number, manager: string): Record<string, unk
     // A function lives for a minute or so here; of one that is gone nothing is kept.
     agents: { manager, intervalMs: 1000, resident: 40, registry: { forgetAfterS: 120 }, trajectoriesMiB: 1 },
     aggregator: { intervalMs: 1000 },
-    dashboard: { listen: `127.0.0.1:${port}` },
+    dashboard: { listen: `127.0.0.1:${port}`, maxFunctions: 100 },
     metrics: { hook: null, agents: null, aggregator: null },
   };
 }
