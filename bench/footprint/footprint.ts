@@ -199,7 +199,7 @@ function loopRows(seconds: readonly LoopSecond[]): BenchRow[] {
       note: `the hook could run and had no core; p99 of 10 ms: ${millis(waited, 0.99)} ms`,
     }),
     row('footprint.collected', sum(collections) / 10 / seconds.length, '% of the time', {
-      note: `garbage; ${collections.length} times, ${Math.max(0, ...collections).toFixed(1)} ms at most`,
+      note: `garbage; ${collections.length} times, ${median(collections).toFixed(1)} ms each (median), ${Math.max(0, ...collections).toFixed(1)} at most`,
     }),
   ];
 }

@@ -82,8 +82,9 @@ export class CgroupUsageProbe implements UsageProbe {
   /** v1 kernels that no longer count failures (seen: 6.18): how often the peak has reached the limit since a reset. */
   #peaksAtLimit = 0;
   #isPeakAtLimit = false;
-  /** What was filled in last, and the CPU time then; null after anything that changes a counter without it. */
+  /** What was filled in last, the CPU time then, and when all of it was read. */
   #filled: UsageSample | null = null;
+  #filledAt = 0;
   #cpuBefore = Number.POSITIVE_INFINITY;
   #slowAt = Number.NEGATIVE_INFINITY;
   /** This sample reads what is read seldom. */
@@ -96,6 +97,7 @@ export class CgroupUsageProbe implements UsageProbe {
   #lookedAt = Number.NEGATIVE_INFINITY;
   /** Page cache that the kernel would drop, when it was read last, and the use then. */
   #inactive = 0;
+  #usage = 0;
   #usageAtStat = 0;
   #statAt = Number.NEGATIVE_INFINITY;
 
@@ -128,14 +130,16 @@ export class CgroupUsageProbe implements UsageProbe {
     if (cpu < 0 && this.#cpuacct) return false;
     into.at = this.#clock.monotonic();
     this.#isSlow = into.at - this.#slowAt >= SLOW_MILLIS;
-    // What has not run since then has met no limit and taken no memory: the rest stands.
-    if (this.#filled === into && cpu >= 0 && cpu === this.#cpuBefore && !this.#isSlow && !into.frozen) return true;
     if (this.#isSlow) this.#slowAt = into.at;
+    // What has not run since then has met no limit and taken no memory: the rest stands. It may be paused, though.
+    const stands = this.#filled === into && cpu >= 0 && cpu === this.#cpuBefore && !into.frozen;
+    if (stands && into.at - this.#filledAt < LOOK_MILLIS) return !this.#isSlow || this.#lookForPause(into);
     into.cpu = Math.max(0, cpu) as Micros;
     into.waiting = -1;
     into.periods = 0;
     into.throttledPeriods = 0;
     if (this.#cpuacctVersion === 2 && this.#paths.cpu !== null) this.#throttling(into, length);
+    this.#filledAt = into.at;
     this.#filled = this.#sampleFiles(into) ? into : null;
     return this.#filled !== null;
   }
@@ -164,7 +168,7 @@ export class CgroupUsageProbe implements UsageProbe {
   resetPeak(): void {
     this.#peak?.write(0);
     this.#isPeakAtLimit = false;
-    this.#filled = null;
+    if (this.#peak !== null && this.#filled !== null) this.#filled.peak = this.#usage;
   }
 
   /** From the budget: others need the descriptors. */
@@ -204,6 +208,7 @@ export class CgroupUsageProbe implements UsageProbe {
     if (usageFile === null || statFile === null) return 0;
     const usage = usageFile.number();
     if (usage === UNREADABLE) return -1;
+    this.#usage = usage;
     if (Math.abs(usage - this.#usageAtStat) >= STAT_STEP || now - this.#statAt >= STAT_MILLIS) {
       const length = statFile.fill();
       if (length < 0) return -1;
@@ -267,6 +272,10 @@ export class CgroupUsageProbe implements UsageProbe {
     const moved = into.cpu > this.#cpuBefore;
     this.#cpuBefore = into.cpu;
     if (!into.frozen && (moved || !this.#isSlow)) return true;
+    return this.#readFreezer(into, frozen);
+  }
+
+  #readFreezer(into: UsageSample, frozen: ControlFile | null): boolean {
     into.frozen = false;
     if (!frozen) return true;
     if (this.#frozenVersion === 1) {
@@ -277,6 +286,15 @@ export class CgroupUsageProbe implements UsageProbe {
     const state = frozen.number();
     into.frozen = state === 1;
     return state !== UNREADABLE;
+  }
+
+  /** Of a container whose other files need not be read, and may be closed. */
+  #lookForPause(into: UsageSample): boolean {
+    if (this.#files !== null) return this.#readFreezer(into, this.#files.frozen);
+    const frozen = readable(this.#paths.freezer, 'freezer.state', 'cgroup.freeze');
+    const found = this.#readFreezer(into, frozen);
+    frozen?.close();
+    return found;
   }
 }
 
