@@ -23,7 +23,7 @@ import { benchWeight } from './worth/weight.js';
 
 /**
  * `npm run bench -- <name> [--output json] [--rounds N] [--seconds N] [--load X] [--seed N] [--policy P] [--manager M]
- * [--modes M,..] [--managers M,..] [--calls N] [--containers N] [--churn N] [--first N] [--play N] [--records FILE] [--quick] [--long]`.
+ * [--modes M,..] [--managers M,..] [--calls N] [--containers N] [--churn N] [--first N] [--play N] [--records FILE] [--quick] [--long] [--busy]`.
  * Every bench prints a table; with `--output json` an array of `{name, value, unit, baseline, ratio}`. Progress goes to stderr.
  */
 const { values, positionals } = parseArgs({
@@ -47,6 +47,7 @@ const { values, positionals } = parseArgs({
     managers: { type: 'string' },
     quick: { type: 'boolean', default: false },
     long: { type: 'boolean', default: false },
+    busy: { type: 'boolean', default: false },
   },
 });
 
@@ -143,6 +144,7 @@ const benches: Record<string, () => Promise<BenchRow[]>> = {
       perSecond: number('calls', 500),
       seconds: values.long ? number('minutes', 60) * 60 : number('seconds', 60),
       churn: values.long ? number('churn', 5) : 0,
+      busy: values.busy,
       seed: number('seed', 1),
       log,
     }),

@@ -10,7 +10,14 @@ const PERIOD = 100_000;
 /** What every container of a farm is given, in the Engine's terms. */
 export const FARM_LIMITS = { CpuShares: SHARES, NanoCpus: 1e9, Memory: 2 ** 28, MemorySwap: 2 ** 28 } as const;
 
-/** One container's cgroups with a process that sleeps in them: real files of the kernel, at the price of a `sleep`. */
+/** Sleeps for ever, or wakes ten times a second for some us: so that a container's CPU counter has moved at every sample. */
+const PROCESSES = {
+  asleep: ['sleep', 'infinity'],
+  stirring: ['tail', '---disable-inotify', '-f', '-s', '0.1', '/dev/null'],
+} as const;
+export type FarmProcess = keyof typeof PROCESSES;
+
+/** One container's cgroups with a process in them: real files of the kernel, at the price of a `sleep`. */
 export interface FarmCgroup {
   readonly pid: number;
   /** Ends the process as a container's end does, then takes the folders away. */
@@ -28,9 +35,11 @@ function folders(farm: string): string[] | null {
 export class FarmCgroups {
   readonly #folders: readonly string[];
   readonly #isV2: boolean;
+  readonly #process: FarmProcess;
 
   /** Throws where this machine's cgroups are not mounted as usual. */
-  constructor(name: string) {
+  constructor(name: string, inside: FarmProcess = 'asleep') {
+    this.#process = inside;
     const found = folders(name);
     if (found === null)
       throw new Error(`${ROOT} has neither cgroup v2 nor the v1 hierarchies ${CONTROLLERS.join(', ')}`);
@@ -64,7 +73,8 @@ export class FarmCgroups {
       put('memory.limit_in_bytes', String(FARM_LIMITS.Memory));
       put('memory.memsw.limit_in_bytes', String(FARM_LIMITS.MemorySwap));
     }
-    const child = spawn('sleep', ['infinity'], { stdio: 'ignore' });
+    const [file, ...args] = PROCESSES[this.#process];
+    const child = spawn(file, args, { stdio: 'ignore' });
     child.unref();
     const { pid } = child;
     if (pid === undefined) throw new Error('no process can be started for a container');

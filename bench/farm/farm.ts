@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Random } from '../../config/index.js';
 import { type Call, call, nextActivationId, runRequest } from '../hook/http-load.js';
-import { type FarmCgroup, FarmCgroups } from './cgroups.js';
+import { type FarmCgroup, FarmCgroups, type FarmProcess } from './cgroups.js';
 import { FarmEngine } from './engine.js';
 import { FarmNetwork } from './network.js';
 
@@ -12,6 +12,8 @@ export interface FarmOptions {
   readonly containers: number;
   readonly functions: number;
   readonly random: Random;
+  /** What is in each container; a process that sleeps. */
+  readonly process?: FarmProcess;
 }
 
 interface Container {
@@ -55,7 +57,7 @@ export class Farm {
 
   constructor(options: FarmOptions) {
     const suffix = (process.pid % 2 ** 25).toString(36);
-    this.#cgroups = new FarmCgroups(`gleaner-farm-${suffix}`);
+    this.#cgroups = new FarmCgroups(`gleaner-farm-${suffix}`, options.process);
     this.#network = new FarmNetwork(suffix, process.pid % 100);
     const { bridge, gateway } = this.#network;
     this.engine = new FarmEngine({ bridge, gateway, cgroupVersion: this.#cgroups.version });

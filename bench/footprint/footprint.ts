@@ -28,6 +28,8 @@ export interface FootprintOptions {
   readonly seconds: number;
   /** Containers ended and replaced a second, while it is measured; then growth is looked for, too. */
   readonly churn: number;
+  /** The containers' processes use CPU between any two samples, so that each is read in full. */
+  readonly busy: boolean;
   readonly seed: number;
   readonly log: (line: string) => void;
 }
@@ -37,7 +39,12 @@ export async function benchFootprint(options: FootprintOptions): Promise<BenchRo
   const { functions, containers, perSecond, churn, log } = options;
   const random = new SeededRandom(options.seed);
   const folder = mkdtempSync(join(tmpdir(), 'gleaner-footprint-'));
-  const farm = new Farm({ functions, containers, random: random.fork('farm') });
+  const farm = new Farm({
+    functions,
+    containers,
+    random: random.fork('farm'),
+    process: options.busy ? 'stirring' : 'asleep',
+  });
   let gleaner: GleanerProcess | null = null;
   const over = new AbortController();
   let load: Promise<LoadResult> | null = null;
