@@ -78,7 +78,7 @@ export class Cluster {
     this.#clock = new HostClock(shape.hosts);
     this.#fillTimeline();
     for (let host = 0; host < shape.hosts; host++) {
-      this.invokers.stock(host, 0);
+      this.invokers.rooms.stock(host, 0);
       this.refresh(host);
     }
   }
@@ -209,7 +209,7 @@ export class Cluster {
       if (forGood) this.dispatch.lose(host, this.now);
     } else {
       this.#balancer.alive[host] = 1;
-      this.invokers.stock(host, this.now);
+      this.invokers.rooms.stock(host, this.now);
       this.dispatch.serve(host, this.now);
     }
     this.refresh(host);
@@ -234,7 +234,7 @@ export class Cluster {
   }
 
   #look(bucket: number): void {
-    for (let host = 0; host < this.parts.shape.hosts; host++) this.invokers.expire(host, this.now);
+    for (let host = 0; host < this.parts.shape.hosts; host++) this.invokers.rooms.expire(host, this.now);
     const levels = this.#guard?.levels();
     this.levels.look(bucket, {
       harvested: levels?.harvested ?? 0,

@@ -11,7 +11,8 @@ import { type Bytes, MIB, type Millicores, type Millis, type Random } from '../.
 import { observationOf } from '../../openwhisk-plugin/index.js';
 import type { Cluster } from './cluster.js';
 import type { FunctionOnHost } from './function-on-host.js';
-import type { ControlSide, HookGuard } from './hook-guard.js';
+import type { ControlSide } from './guard.js';
+import type { HookGuard } from './hook-guard.js';
 import type { ManagedHost } from './managed-host.js';
 import type { ControlOptions } from './options.js';
 import { scale } from './replicas.js';

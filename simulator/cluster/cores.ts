@@ -8,6 +8,7 @@ import type { Levels } from './levels.js';
 import { armAlone, armSatisfied, armSharing, bindingLevel } from './milestones.js';
 import { CORE_EPSILON, Runners } from './runners.js';
 import { Sleepers } from './sleepers.js';
+import { VirtualTime } from './virtual-time.js';
 
 /** Told before the rate of an activation changes; its columns are settled. */
 export interface RateWatcher {
@@ -44,13 +45,10 @@ export class Cores {
   readonly #dueVirtual: Earliest;
   /** Whose turn `next` found. */
   readonly #turn: Int32Array;
-  /** Virtual time as it was at `#planned`; it passes at the level (0: nobody shares). */
-  readonly #virtual: Float64Array;
-  readonly #level: Float64Array;
-  readonly #planned: Float64Array;
+  readonly #time: VirtualTime;
   /** Below this level no bucket that is not watched can be used up, and nobody who is not watched can come to a crossing. */
   readonly #free: Float64Array;
-  /** Cores in use since `#planned`, on a tight host. */
+  /** Cores in use since the last plan, on a tight host. */
   readonly #busy: Float64Array;
 
   constructor(activations: Activations, hosts: number, cores: number, levels: Levels) {
@@ -69,9 +67,7 @@ export class Cores {
     this.#due = new Earliest(hosts);
     this.#dueVirtual = new Earliest(hosts);
     this.#turn = integers(-1);
-    this.#virtual = doubles();
-    this.#level = doubles();
-    this.#planned = doubles();
+    this.#time = new VirtualTime(hosts);
     this.#free = doubles(Number.POSITIVE_INFINITY);
     this.#busy = doubles();
   }
@@ -144,7 +140,7 @@ export class Cores {
     const host = c.host[a]!;
     let cpu: number;
     if (state === OnCore.sharing) {
-      const virtual = this.#virtualAt(host, now);
+      const virtual = this.#time.at(host, now);
       cpu = c.weight[a]! * (virtual - c.settledVirtual[a]!);
       c.settledVirtual[a] = virtual;
       if (c.quota[a]! > 0) cpu = drawFromBucket(c, a, cpu / span, from, span);
@@ -167,10 +163,9 @@ export class Cores {
     const count = runners.counts[host]!;
     let next = this.#due.next(host, this.#c.dueAt, list, 0, count);
     let turn = this.#due.first(host);
-    if (this.#level[host]! > 0) {
+    if (this.#time.level[host]! > 0) {
       const virtual = this.#dueVirtual.next(host, this.#c.dueVirtual, list, runners.satisfied[host]!, count);
-      const wait = (virtual - this.#virtualAt(host, now)) / this.#level[host]!;
-      const at = now + Math.max(0, Math.ceil(wait - WORK_EPSILON));
+      const at = now + Math.max(0, Math.ceil(this.#time.until(host, virtual, now) - WORK_EPSILON));
       if (at <= next) {
         next = at;
         turn = this.#dueVirtual.first(host);
@@ -196,7 +191,7 @@ export class Cores {
   rate(a: number): number {
     const c = this.#c;
     if (c.onCore[a] === OnCore.satisfied) return c.cap[a]!;
-    return c.onCore[a] === OnCore.sharing ? c.weight[a]! * this.#level[c.host[a]!]! : 0;
+    return c.onCore[a] === OnCore.sharing ? c.weight[a]! * this.#time.level[c.host[a]!]! : 0;
   }
 
   #enter(a: number, host: number, now: number): void {
@@ -230,19 +225,14 @@ export class Cores {
     this.#dirty[host] = 1;
   }
 
-  #virtualAt(host: number, now: number): number {
-    return this.#virtual[host]! + this.#level[host]! * (now - this.#planned[host]!);
-  }
-
   #plan(host: number, now: number): void {
     this.#dirty[host] = 0;
     const tight = this.#asked[host]! > this.#cores + CORE_EPSILON;
     if (this.#tight[host] === 1) {
-      const from = this.#planned[host]!;
+      const from = this.#time.since[host]!;
       if (now > from) this.#levels.used(from, now, this.#busy[host]! * (now - from));
-      this.#virtual[host] = this.#virtualAt(host, now);
     } else if (tight) this.#tighten(host, now);
-    this.#planned[host] = now;
+    this.#time.mark(host, now);
     if (tight) this.#divide(host, now);
     else this.#relax(host, now);
     this.#fresh[host] = -1;
@@ -268,8 +258,7 @@ export class Cores {
     this.#tight[host] = 1;
     this.#fresh[host] = SEVERAL;
     this.#free[host] = Number.POSITIVE_INFINITY;
-    this.#virtual[host] = 0;
-    this.#level[host] = 0;
+    this.#time.restart(host);
     this.#due.forget(host);
     this.#dueVirtual.forget(host);
   }
@@ -286,7 +275,7 @@ export class Cores {
     }
     this.runners.restart(host);
     this.#tight[host] = 0;
-    this.#level[host] = 0;
+    this.#time.level[host] = 0;
     for (let i = 0; i < count; i++) {
       c.onCore[list[i]!] = OnCore.satisfied;
       armAlone(c, list[i]!, now);
@@ -304,7 +293,7 @@ export class Cores {
     const list = runners.on(host);
     this.#busy[host] = all ? runners.caps(host) : this.#cores;
     // Settling is by the virtual time of this instant, so the level may be set before.
-    this.#level[host] = level;
+    this.#time.level[host] = level;
     for (let i = runners.movedFrom; i < runners.movedTo; i++) this.#assign(list[i]!, host, i < line, now);
     const fresh = this.#fresh[host]!;
     if (fresh >= 0) {
@@ -337,14 +326,14 @@ export class Cores {
 
   #share(a: number, host: number, now: number): void {
     const c = this.#c;
-    const level = this.#level[host]!;
+    const level = this.#time.level[host]!;
     const binding = bindingLevel(c, a, now);
     const crossing = crossingLevel(c, a, now);
     const bucket = level > binding;
     const crosses = level > crossing;
     if (!bucket && binding < this.#free[host]!) this.#free[host] = binding;
     if (!crosses && crossing < this.#free[host]!) this.#free[host] = crossing;
-    armSharing(c, a, now, this.#virtual[host]!, bucket, crosses);
+    armSharing(c, a, now, this.#time.marked[host]!, bucket, crosses);
     this.#dueVirtual.changed(host, a, c.dueVirtual[a]!);
   }
 

@@ -1,3 +1,5 @@
+import type { FunctionOnHost } from './function-on-host.js';
+
 /**
  * Who decides about limits while a cluster runs: the hooks of its hosts, or nobody. Activations and containers are places in the engine's
  * columns; all is told in simulated time, us, with the columns brought up to it. Limits are set through `Limits`.
@@ -21,4 +23,11 @@ export interface Guard {
   due(target: number, stamp: number, now: number): void;
   /** Millicores now. */
   levels(): { readonly harvested: number; readonly borrowed: number; readonly wanted: number };
+}
+
+/** What agents do with what the hooks tell; `wake`s of its own come back through `due`. */
+export interface ControlSide {
+  /** An activation of the function has ended and is in its step. */
+  stepped(fn: FunctionOnHost, now: number): void;
+  due(target: number, stamp: number, now: number): void;
 }

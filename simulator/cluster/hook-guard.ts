@@ -7,15 +7,17 @@ import {
   type GrantChange,
   type Outcome,
   type Policies,
-  Run,
+  type Run,
 } from '../../openwhisk-plugin/index.js';
-import { PERIOD_MICROS, quotaOf } from '../host/placement.js';
-import { OnCore, Stop } from './activations.js';
+import { PERIOD_MICROS } from '../host/placement.js';
+import { Stop } from './activations.js';
 import type { Cluster } from './cluster.js';
 import { WINDOW_MICROS } from './crossing.js';
 import { FunctionOnHost } from './function-on-host.js';
-import type { Guard } from './guard.js';
+import type { ControlSide, Guard } from './guard.js';
 import { HarvestCounts } from './harvest-counts.js';
+import { EngineLimitWriter } from './limit-writer.js';
+import { ClusterRun, type ManagedContainer } from './managed-container.js';
 import { ManagedHost } from './managed-host.js';
 import { ClusterOutcome } from './recorder.js';
 import { EngineUsage } from './usage.js';
@@ -26,31 +28,8 @@ const MEDIAN_PAYLOAD = 1024;
 /** The simulated functions have one version; another nominal memory tells revisions apart. */
 const VERSION = '0.0.1';
 
-/** What agents do with what the hooks tell; `wake`s of its own come back through `due`. */
-export interface ControlSide {
-  /** An activation of the function has ended and is in its step. */
-  stepped(fn: FunctionOnHost, now: number): void;
-  due(target: number, stamp: number, now: number): void;
-}
-
 /** Stamps of the guard's own events are negative: the control side has the others. */
 const boostStamp = (serial: number): number => -serial;
-
-/** A container as its host's hook has it. */
-interface ManagedContainer {
-  readonly index: number;
-  readonly serial: number;
-  readonly state: ContainerState;
-  readonly history: FunctionState;
-  readonly record: FunctionOnHost;
-  /** Throttled periods of the runs that are over. */
-  throttled: number;
-  boosted: boolean;
-}
-
-class ClusterRun extends Run {
-  activation = -1;
-}
 
 /** What a step is told of a run that has ended; reused. */
 interface Ended {
@@ -90,6 +69,7 @@ export class HookGuard implements Guard {
   readonly #records: (FunctionOnHost | undefined)[] = [];
   readonly #users: UserLimitTable;
   readonly #usage: EngineUsage;
+  readonly #writer: EngineLimitWriter;
   /** By place. */
   readonly #containers: (ManagedContainer | undefined)[] = [];
   readonly #runs: (ClusterRun | undefined)[] = [];
@@ -104,6 +84,7 @@ export class HookGuard implements Guard {
     this.#settings = settings;
     this.#users = new UserLimitTable(cluster.functions);
     this.#usage = new EngineUsage(cluster);
+    this.#writer = new EngineLimitWriter(cluster, settings);
     const { shape } = cluster.parts;
     const oracle = { remainingCpu: (run: Run) => this.#usage.remainingCpu((run as ClusterRun).activation, this.#now) };
     this.hosts = Array.from(
@@ -117,7 +98,7 @@ export class HookGuard implements Guard {
   }
 
   containerStarted(container: number, now: number): void {
-    const { functions, invokers } = this.#cluster;
+    const { functions } = this.#cluster;
     const { columns: k } = this.#cluster.containers;
     const fn = k.fn[container]!;
     const hostIndex = k.host[container]!;
@@ -138,9 +119,7 @@ export class HookGuard implements Guard {
     const managed = { index: container, serial: ++this.#serial, state, history, record, throttled: 0, boosted: true };
     this.#containers[container] = managed;
     this.#byState.set(state, managed);
-    const quota = decider.boost(state, ms);
-    invokers.limits.setWeight(container, state.shares, now);
-    if (state.mode === 'quota') invokers.limits.setQuota(container, quotaOf(quota), now);
+    this.#writer.boost(managed, decider.boost(state, ms), now);
     this.#cluster.wakeGuard(now + 1000 * this.#settings.boostTime, container, boostStamp(managed.serial));
     this.#writeChanged(host);
   }
@@ -192,7 +171,7 @@ export class HookGuard implements Guard {
     c.windowAt[a] = now;
     c.windowCpu[a] = c.cpuUsed[a]!;
     c.reviseAt[a] = 1000 * decider.revisesAt(run, 0);
-    this.#write(managed);
+    this.#writer.write(managed, now);
     this.#writeChanged(host);
   }
 
@@ -212,7 +191,7 @@ export class HookGuard implements Guard {
     this.#windowBegins(a, run);
     if (action === 'none') return;
     this.counts.trips++;
-    this.#write(managed);
+    this.#writer.write(managed, now);
     this.#writeChanged(host);
   }
 
@@ -264,8 +243,8 @@ export class HookGuard implements Guard {
     if (record.running === 0 && host.wanted < 1e-6) host.wanted = 0;
     if (c.counted[a] === 1) this.counts.ended(record.fn, run, this.#cluster.accounts.tally);
     if (this.control !== null) this.#tellStep(managed, run, a, duration, clean, ms);
-    if (state.runs.length === 0) this.#userLimits(managed, now);
-    else this.#write(managed);
+    if (state.runs.length === 0) this.#writer.restore(managed, now);
+    else this.#writer.write(managed, now);
     this.#writeChanged(host);
     this.#spare.push(run);
   }
@@ -302,60 +281,20 @@ export class HookGuard implements Guard {
   }
 
   #endBoost(managed: ManagedContainer, now: number): void {
-    managed.boosted = false;
-    const { limits } = this.#cluster.invokers;
     this.hosts[managed.record.host]!.decider.boostEnded(managed.state);
-    limits.setWeight(managed.index, managed.state.shares, now);
-    if (managed.state.runs.length === 0) limits.setQuota(managed.index, quotaOf(managed.state.userQuota), now);
-  }
-
-  /** Brings what a container's runs were granted into force. */
-  #write(managed: ManagedContainer): void {
-    const now = this.#now;
-    const { limits } = this.#cluster.invokers;
-    const { state, index } = managed;
-    const { runs } = state;
-    for (let i = 0; i < runs.length; i++) this.#watch(runs[i] as ClusterRun, runs.length);
-    const run = runs[0]!;
-    managed.boosted = false;
-    limits.setWeight(index, state.shares, now);
-    if (state.mode === 'quota') limits.setQuota(index, quotaOf(run.quota), now);
-    if (run.memory.user > 0) limits.setMemory(index, run.memoryLimit, now);
-  }
-
-  /** What of a run the engine must watch for the safeguard; armed when its limits are written. */
-  #watch(run: ClusterRun, together: number): void {
-    const { columns: c } = this.#cluster.activations;
-    const { thetaSpike, midRun } = this.#settings;
-    const { cpu, memory, activation } = run;
-    const quota = run.container.mode === 'quota';
-    const trip =
-      midRun && quota && cpu.reduced ? (thetaSpike * cpu.granted) / 1000 / together : Number.POSITIVE_INFINITY;
-    const later = trip > c.tripRate[activation]!;
-    c.tripRate[activation] = trip;
-    // Limits that stay as they are arm nothing anew.
-    if (!later && c.onCore[activation] !== OnCore.not) this.#cluster.cores.interrupted(activation, this.#now);
-    if (midRun && memory.reduced) this.#cluster.invokers.limits.watchMemory(activation, thetaSpike * memory.granted);
-    else this.#cluster.invokers.limits.forget(activation);
+    this.#writer.endBoost(managed, now);
   }
 
   readonly #writeManaged = (state: ContainerState, why: GrantChange): void => {
     const managed = this.#byState.get(state);
     if (managed === undefined || state.runs.length === 0) return;
     if (why === 'revoked') this.counts.revoked++;
-    this.#write(managed);
+    this.#writer.write(managed, this.#now);
   };
 
   /** Limits of others that this decision has changed. */
   #writeChanged(host: ManagedHost): void {
     host.decider.takeChanged(this.#writeManaged);
-  }
-
-  /** Quotas return to the user's at the end; weights stay, a container serves one function. */
-  #userLimits({ index, state }: ManagedContainer, now: number): void {
-    const { limits } = this.#cluster.invokers;
-    if (state.mode === 'quota') limits.setQuota(index, quotaOf(state.userQuota), now);
-    if (state.memory.active) limits.setMemory(index, state.user.memory, now);
   }
 
   /** The engine watches the decider's window: it may have begun anew at an end of another run in the container. */

@@ -8,8 +8,9 @@ import { Fn, type FunctionRows } from './function-rows.js';
 import type { Guard } from './guard.js';
 import { isOnCpu, Limits } from './limits.js';
 import type { ClusterShape } from './options.js';
-import { Prewarmed } from './prewarmed.js';
+import { Phases } from './phases.js';
 import { ClusterOutcome, StartKind } from './recorder.js';
+import { NEW, NO_ROOM, Rooms } from './rooms.js';
 
 /** Told of what the invokers have done with the calls they were sent. */
 export interface Desk {
@@ -29,21 +30,17 @@ const NO_CALL = -1;
  */
 export class Invokers {
   readonly limits: Limits;
-  guard: Guard | null = null;
-  /** Containers evicted for room or by age. */
-  evicted = 0;
-
+  readonly rooms: Rooms;
   readonly #c: ActivationColumns;
   readonly #activations: Activations;
   readonly #containers: Containers;
   readonly #functions: FunctionRows;
   readonly #cores: Cores;
+  readonly #phases: Phases;
   readonly #desk: Desk;
   readonly #shape: ClusterShape;
   readonly #graceMicros: number;
   readonly #unpauseMicros: number;
-  readonly #idleMicros: number;
-  readonly #prewarmed: Prewarmed;
 
   constructor(
     activations: Activations,
@@ -61,16 +58,27 @@ export class Invokers {
     this.#cores = cores;
     this.#desk = desk;
     this.#shape = shape;
+    this.#phases = new Phases(activations, containers, functions, cores, this.limits);
+    this.rooms = new Rooms(activations, containers, cores.sleepers, shape, {
+      remove: (container, now) => this.#remove(container, now),
+      freed: (host, now) => desk.freed(host, -1, -1, now),
+    });
     this.#graceMicros = shape.pauseGraceMs * 1000;
     this.#unpauseMicros = shape.unpauseMs * 1000;
-    this.#idleMicros = shape.idleMs * 1000;
-    this.#prewarmed = new Prewarmed(shape);
+  }
+
+  get guard(): Guard | null {
+    return this.#phases.guard;
+  }
+
+  set guard(guard: Guard | null) {
+    this.#phases.guard = guard;
   }
 
   /** Finds a container on `host`; false where there is no room. `mayCreate`: a warm one only. */
   place(a: number, host: number, now: number, mayCreate = true): boolean {
     const fn = this.#c.fn[a]!;
-    this.expire(host, now);
+    this.rooms.expire(host, now);
     const warm = this.#containers.warm(fn, host);
     if (warm >= 0) {
       this.use(warm, a, now);
@@ -78,9 +86,8 @@ export class Invokers {
     }
     if (!mayCreate) return false;
     const memory = this.#functions.get(fn, Fn.memory);
-    const kind = this.#prewarmed.of(host, memory);
-    if (kind < 0 && !this.#makeRoom(host, memory, now)) return false;
-    if (kind >= 0) this.#containers.admitted[host] = this.#containers.admitted[host]! - memory;
+    const kind = this.rooms.take(host, memory, now);
+    if (kind === NO_ROOM) return false;
     this.#create(a, fn, host, memory, kind, now);
     return true;
   }
@@ -97,23 +104,23 @@ export class Invokers {
       return;
     }
     if (wasIdle && now - k.idleAt[container]! >= this.#graceMicros) {
-      this.#sleep(a, Phase.unpausing, now + this.#unpauseMicros);
+      this.#cores.sleepers.sleep(a, Phase.unpausing, now + this.#unpauseMicros);
       return;
     }
-    this.#startRun(a, now);
+    this.#phases.startRun(a, now);
   }
 
   /** Makes a container that nobody has asked for yet; false where there is no room. */
   provision(fn: number, host: number, now: number): boolean {
     const memory = this.#functions.get(fn, Fn.memory);
-    this.expire(host, now);
-    if (this.#containers.admitted[host]! + memory > this.#shape.userMemoryMiB) return false;
+    this.rooms.expire(host, now);
+    if (!this.rooms.hasRoom(host, memory)) return false;
     const a = this.#activations.claim();
     this.#c.call[a] = NO_CALL;
     this.#c.fn[a] = fn;
     this.#c.host[a] = host;
     this.#c.counted[a] = 0;
-    this.#create(a, fn, host, memory, -1, now);
+    this.#create(a, fn, host, memory, NEW, now);
     return true;
   }
 
@@ -123,11 +130,11 @@ export class Invokers {
     const phase = c.phase[a]!;
     if (!isOnCpu(phase)) {
       this.#cores.sleepers.remove(a);
-      if (phase === Phase.creating) this.#startInit(a, now);
-      else if (phase === Phase.unpausing) this.#startRun(a, now);
-      else if (phase === Phase.stocking) this.#stockReady(a, now);
+      if (phase === Phase.creating) this.#phases.startInit(a, now);
+      else if (phase === Phase.unpausing) this.#phases.startRun(a, now);
+      else if (phase === Phase.stocking) this.rooms.stocked(a, now);
       else if (c.dueKind[a] === Due.deadline) this.#timeOut(a, now);
-      else this.#resume(a, now);
+      else this.#phases.resume(a, now);
       return;
     }
     const kind = c.dueKind[a];
@@ -146,16 +153,6 @@ export class Invokers {
     }
   }
 
-  /** Removes what has been idle for too long. Nothing else happens at that time, so it is done when somebody looks. */
-  expire(host: number, now: number): void {
-    const containers = this.#containers;
-    for (;;) {
-      const oldest = containers.oldestIdle(host);
-      if (oldest < 0 || containers.columns.idleAt[oldest]! + this.#idleMicros > now) return;
-      this.evict(oldest, now);
-    }
-  }
-
   /**
    * Another nominal memory, MiB, is another revision of the action (design §3): containers that are made from now on have it. Those of the old
    * one serve no new call, so what is idle of them is removed: it would count among the containers that the function may have.
@@ -168,14 +165,8 @@ export class Invokers {
     functions.set(fn, Fn.weight, sharesOf(memory, this.#shape.userMemoryMiB * MIB));
     for (let host = 0; host < this.#shape.hosts; host++)
       for (let warm = this.#containers.warm(fn, host); warm >= 0; warm = this.#containers.warm(fn, host))
-        if (this.#containers.columns.active[warm] === 0) this.evict(warm, now);
+        if (this.#containers.columns.active[warm] === 0) this.rooms.evict(warm, now);
         else this.#containers.removeWarm(warm);
-  }
-
-  evict(container: number, now: number): void {
-    this.evicted++;
-    this.#containers.removeIdle(container);
-    this.#remove(container, now);
   }
 
   /** The host is gone with all that is on it. */
@@ -183,58 +174,10 @@ export class Invokers {
     const { sleepers, runners } = this.#cores;
     while (runners.counts[host]! + sleepers.counts[host]! > 0) {
       const a = runners.counts[host]! > 0 ? runners.on(host)[0]! : sleepers.at(host, 0);
-      if (this.#c.phase[a] === Phase.stocking) {
-        sleepers.remove(a);
-        this.#containers.admitted[host] = this.#containers.admitted[host]! - this.#c.work[a]!;
-        this.#activations.release(a);
-      } else this.#kill(this.#c.container[a]!, ClusterOutcome.lost, now);
+      if (this.#c.phase[a] === Phase.stocking) this.rooms.stopStocking(a);
+      else this.#kill(this.#c.container[a]!, ClusterOutcome.lost, now);
     }
-    for (let oldest = this.#containers.oldestIdle(host); oldest >= 0; oldest = this.#containers.oldestIdle(host))
-      this.evict(oldest, now);
-    this.#containers.admitted[host] = this.#containers.admitted[host]! - this.#prewarmed.clear(host);
-  }
-
-  /** A host begins, or comes back: its prewarmed containers are made. */
-  stock(host: number, now: number): void {
-    this.#shape.prewarm.forEach(({ count }, kind) => {
-      for (let i = 0; i < count; i++) this.#restock(host, kind, now);
-    });
-  }
-
-  /** No idle container gives way for one that nobody has asked for. */
-  #restock(host: number, kind: number, now: number): void {
-    const { memoryMiB, coldStartMs } = this.#shape.prewarm[kind]!;
-    if (this.#containers.admitted[host]! + memoryMiB > this.#shape.userMemoryMiB) return;
-    this.#containers.admitted[host] = this.#containers.admitted[host]! + memoryMiB;
-    const a = this.#activations.claim();
-    this.#c.host[a] = host;
-    this.#c.container[a] = kind;
-    this.#c.work[a] = memoryMiB;
-    this.#sleep(a, Phase.stocking, now + Math.round(coldStartMs * 1000));
-  }
-
-  #stockReady(a: number, now: number): void {
-    const host = this.#c.host[a]!;
-    this.#prewarmed.add(host, this.#c.container[a]!);
-    this.#activations.release(a);
-    // Somebody may have waited for it, or for its memory.
-    this.#desk.freed(host, -1, -1, now);
-  }
-
-  /** Orders idle containers away, least recently used first, if that makes room. */
-  #makeRoom(host: number, need: number, now: number): boolean {
-    const containers = this.#containers;
-    const limit = this.#shape.userMemoryMiB - need;
-    if (containers.admitted[host]! <= limit) return true;
-    const busy = containers.admitted[host]! - containers.idleMemory[host]!;
-    if (busy - this.#prewarmed.memory(host) > limit) return false;
-    while (containers.admitted[host]! > limit) {
-      const oldest = containers.oldestIdle(host);
-      if (oldest >= 0) this.evict(oldest, now);
-      // A prewarmed one gives way where nothing else can, and is not made again: a call must not wait for ever.
-      else containers.admitted[host] = containers.admitted[host]! - this.#prewarmed.takeAny(host);
-    }
-    return true;
+    this.rooms.clear(host, now);
   }
 
   #create(a: number, fn: number, host: number, memory: number, kind: number, now: number): void {
@@ -245,14 +188,13 @@ export class Invokers {
     k.quota[container] = this.#functions.get(fn, Fn.quota);
     k.resident[container] = this.#functions.get(fn, Fn.base);
     k.epoch[container] = now;
-    this.#enter(container, a, now, kind >= 0 ? StartKind.prewarmed : StartKind.cold);
-    if (kind < 0) {
-      this.#sleep(a, Phase.creating, now + this.#functions.get(fn, Fn.cold));
+    this.#enter(container, a, now, kind === NEW ? StartKind.cold : StartKind.prewarmed);
+    if (kind === NEW) {
+      this.#cores.sleepers.sleep(a, Phase.creating, now + this.#functions.get(fn, Fn.cold));
       return;
     }
-    this.#prewarmed.take(host, kind);
-    this.#restock(host, kind, now);
-    this.#startInit(a, now);
+    this.rooms.restock(host, kind, now);
+    this.#phases.startInit(a, now);
   }
 
   #enter(container: number, a: number, now: number, start: number): void {
@@ -272,62 +214,6 @@ export class Invokers {
     if (active > 1) this.limits.spread(container, now);
   }
 
-  #sleep(a: number, phase: number, until: number): void {
-    const c = this.#c;
-    c.phase[a] = phase;
-    c.dueAt[a] = until;
-    c.dueKind[a] = Due.timer;
-    this.#cores.sleepers.add(a);
-  }
-
-  #startInit(a: number, now: number): void {
-    const c = this.#c;
-    const fn = c.fn[a]!;
-    const container = c.container[a]!;
-    this.#containers.columns.epoch[container] = now;
-    this.guard?.containerStarted(container, now);
-    c.tapAt[a] = now;
-    c.deadline[a] = now + this.#functions.get(fn, Fn.timeout);
-    // The runtime is one process that starts: one core, whatever the function can use later.
-    this.#join(a, Phase.init, this.#functions.get(fn, Fn.init), 1, now);
-  }
-
-  #startRun(a: number, now: number): void {
-    const c = this.#c;
-    const fn = c.fn[a]!;
-    if (c.start[a] === StartKind.warm) c.tapAt[a] = now;
-    c.runAt[a] = now;
-    c.deadline[a] = now + this.#functions.get(fn, Fn.timeout);
-    c.work[a] = c.cpu[a]!;
-    c.done[a] = 0;
-    c.throttled[a] = 0;
-    c.tripRate[a] = Number.POSITIVE_INFINITY;
-    c.reviseAt[a] = Number.POSITIVE_INFINITY;
-    this.guard?.runStarted(a, now);
-    this.#join(a, Phase.before, c.cpu[a]!, this.#functions.get(fn, Fn.parallelism), now);
-  }
-
-  #join(a: number, phase: number, work: number, cap: number, now: number): void {
-    const c = this.#c;
-    c.phase[a] = phase;
-    c.work[a] = work;
-    c.done[a] = 0;
-    c.cap[a] = cap;
-    this.limits.enter(a, now);
-    this.limits.aim(a);
-    this.#cores.join(a, now);
-  }
-
-  /** The I/O wait is over. */
-  #resume(a: number, now: number): void {
-    const c = this.#c;
-    this.guard?.rateChanges(a, now);
-    c.phase[a] = Phase.after;
-    this.limits.enter(a, now);
-    this.limits.aim(a);
-    this.#cores.join(a, now);
-  }
-
   #reached(a: number, now: number): void {
     const c = this.#c;
     const phase = c.phase[a];
@@ -345,19 +231,14 @@ export class Invokers {
       this.#kill(c.container[a]!, ClusterOutcome.outOfMemory, now);
       return;
     }
-    this.#offCpu(a, now);
+    this.#phases.offCpu(a, now);
     if (phase === Phase.init) this.#initEnded(a, now);
     else if (phase === Phase.before && c.io[a]! > 0) {
       this.guard?.rateChanges(a, now);
       const back = now + c.io[a]!;
-      this.#sleep(a, Phase.waiting, Math.min(back, c.deadline[a]!));
+      this.#cores.sleepers.sleep(a, Phase.waiting, Math.min(back, c.deadline[a]!));
       if (back > c.deadline[a]!) c.dueKind[a] = Due.deadline;
     } else this.#succeed(a, now);
-  }
-
-  #offCpu(a: number, now: number): void {
-    this.#cores.leave(a, now);
-    this.limits.leave(a);
   }
 
   #initEnded(a: number, now: number): void {
@@ -366,8 +247,8 @@ export class Invokers {
     k.status[container] = ContainerStatus.ready;
     this.guard?.initEnded(container, now);
     for (let other = k.first[container]!; other >= 0; other = this.#c.sibling[other]!)
-      if (this.#c.phase[other] === Phase.boarding) this.#startRun(other, now);
-    if (this.#c.call[a] !== NO_CALL) this.#startRun(a, now);
+      if (this.#c.phase[other] === Phase.boarding) this.#phases.startRun(other, now);
+    if (this.#c.call[a] !== NO_CALL) this.#phases.startRun(a, now);
     else this.#detach(a, now);
   }
 
@@ -390,7 +271,7 @@ export class Invokers {
       this.#kill(container, ClusterOutcome.timeout, now);
       return;
     }
-    if (isOnCpu(this.#c.phase[a]!)) this.#offCpu(a, now);
+    if (isOnCpu(this.#c.phase[a]!)) this.#phases.offCpu(a, now);
     this.guard?.runEnded(a, ClusterOutcome.timeout, now);
     this.#desk.ended(a, ClusterOutcome.timeout, now);
     this.#retire(container);
@@ -447,7 +328,7 @@ export class Invokers {
     while (k.first[container]! >= 0) {
       const a = k.first[container]!;
       const phase = c.phase[a]!;
-      if (isOnCpu(phase)) this.#offCpu(a, now);
+      if (isOnCpu(phase)) this.#phases.offCpu(a, now);
       else if (phase !== Phase.boarding) this.#cores.sleepers.remove(a);
       if (!Number.isNaN(c.runAt[a]!)) this.guard?.runEnded(a, outcome, now);
       if (c.call[a] !== NO_CALL) this.#desk.ended(a, outcome, now);

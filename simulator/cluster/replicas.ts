@@ -29,7 +29,7 @@ export function scale(cluster: Cluster, fn: number, wanted: number, fell: boolea
       warm = containers.warm(fn, each)
     ) {
       if (containers.columns.active[warm]! > 0) break;
-      invokers.evict(warm, now);
+      invokers.rooms.evict(warm, now);
     }
     cluster.refresh(each);
   }

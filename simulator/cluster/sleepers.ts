@@ -1,4 +1,4 @@
-import type { ActivationColumns } from './activations.js';
+import { type ActivationColumns, Due } from './activations.js';
 
 /**
  * Who waits on each host for an instant: a container being made, a pause that ends, I/O, the next period of a quota. Dense lists with the
@@ -37,6 +37,15 @@ export class Sleepers {
     this.counts[host] = count + 1;
     const due = c.dueAt[a]!;
     if (due < this.#next[host]!) this.#next[host] = due;
+  }
+
+  /** Begins a phase in which nothing is done but waited. */
+  sleep(a: number, phase: number, until: number): void {
+    const c = this.#c;
+    c.phase[a] = phase;
+    c.dueAt[a] = until;
+    c.dueKind[a] = Due.timer;
+    this.add(a);
   }
 
   remove(a: number): void {
