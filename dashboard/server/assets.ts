@@ -37,6 +37,8 @@ export function readAssets(): ReadonlyMap<string, Asset> {
   const scripts = join(root, 'dist', 'dashboard', 'web');
   for (const path of existsSync(scripts) ? readdirSync(scripts, { recursive: true, encoding: 'utf8' }) : [])
     if (path.endsWith('.js')) assets.set(`/app/${path.replaceAll('\\', '/')}`, assetOf(join(scripts, path)));
+  // The one module that server and page share.
+  assets.set('/wire.js', assetOf(join(root, 'dist', 'dashboard', 'wire.js')));
   const plot = dirname(createRequire(import.meta.url).resolve('uplot'));
   assets.set('/vendor/uplot.js', assetOf(join(plot, 'uPlot.esm.js')));
   assets.set('/vendor/uplot.css', assetOf(join(plot, 'uPlot.min.css')));

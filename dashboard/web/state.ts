@@ -1,17 +1,17 @@
-import type {
-  EventRow,
-  FunctionRow,
-  HostRow,
-  MeanFieldColumn,
-  MeanFieldRow,
-  NatsState,
-  OverviewColumn,
-  Pages,
-  ServiceRow,
-  Snapshot,
-  Tick,
-  Totals,
-  Waiting,
+import {
+  type EventRow,
+  type FunctionRow,
+  type HostRow,
+  MEAN_FIELD_COLUMNS,
+  type MeanFieldRow,
+  type NatsState,
+  OVERVIEW_COLUMNS,
+  type Pages,
+  type ServiceRow,
+  type Snapshot,
+  type Tick,
+  type Totals,
+  type Waiting,
 } from '../wire.js';
 
 export type History<K extends string> = Record<K, (number | null)[]>;
@@ -19,26 +19,6 @@ export type History<K extends string> = Record<K, (number | null)[]>;
 const KEPT_EVENTS = 500;
 const OVERVIEW_POINTS = 900;
 const FIELD_POINTS = 720;
-const OVERVIEW: readonly OverviewColumn[] = [
-  'at',
-  'capacity',
-  'granted',
-  'wanted',
-  'harvested',
-  'lent',
-  'sloKept',
-  'safeguard',
-  'calls',
-];
-const FIELD: readonly MeanFieldColumn[] = [
-  'at',
-  'occupancyCpu',
-  'occupancyMemory',
-  'priceCpu',
-  'priceMemory',
-  'members',
-];
-
 /** All that the page knows; every list in it is bounded. */
 export class State {
   version = '';
@@ -54,8 +34,8 @@ export class State {
   meanField: MeanFieldRow | null = null;
   waiting: readonly Waiting[] = [];
   services: readonly ServiceRow[] = [];
-  overview = emptyHistory(OVERVIEW);
-  field = emptyHistory(FIELD);
+  overview = emptyHistory(OVERVIEW_COLUMNS);
+  field = emptyHistory(MEAN_FIELD_COLUMNS);
 
   reset(snapshot: Snapshot): void {
     this.version = snapshot.version;
@@ -63,8 +43,8 @@ export class State {
     this.functions.clear();
     this.events = [];
     this.meanField = null;
-    this.overview = copyHistory(OVERVIEW, snapshot.history.overview);
-    this.field = copyHistory(FIELD, snapshot.history.field);
+    this.overview = copyHistory(OVERVIEW_COLUMNS, snapshot.history.overview);
+    this.field = copyHistory(MEAN_FIELD_COLUMNS, snapshot.history.field);
     this.apply(snapshot);
   }
 
@@ -82,8 +62,8 @@ export class State {
     if (tick.meanField !== undefined) this.meanField = tick.meanField;
     if (tick.waiting !== undefined) this.waiting = tick.waiting;
     if (tick.services !== undefined) this.services = tick.services;
-    if (tick.overview !== undefined) append(this.overview, OVERVIEW, tick.overview, OVERVIEW_POINTS);
-    if (tick.field !== undefined) append(this.field, FIELD, tick.field, FIELD_POINTS);
+    if (tick.overview !== undefined) append(this.overview, OVERVIEW_COLUMNS, tick.overview, OVERVIEW_POINTS);
+    if (tick.field !== undefined) append(this.field, MEAN_FIELD_COLUMNS, tick.field, FIELD_POINTS);
   }
 }
 

@@ -97,6 +97,15 @@ export class Table<Row> {
     this.#draw();
   }
 
+  /** What keys do in every table; false: nothing. */
+  key(key: string): boolean {
+    if (key === 'j' || key === 'ArrowDown') this.move(1);
+    else if (key === 'k' || key === 'ArrowUp') this.move(-1);
+    else if (key === 'Enter' && this.marked !== null) location.hash = this.marked;
+    else return false;
+    return true;
+  }
+
   /** The marked row's address. */
   get marked(): string | null {
     const row = this.#sorted[this.#at];

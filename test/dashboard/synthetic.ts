@@ -149,7 +149,8 @@ export class SyntheticGleaner {
         host: HOST,
         boot: BOOT,
         step: second,
-        observedAt: second * 1000,
+        // A real host's clock: counted seconds fall behind where ticks come late, and would be a simulated one's.
+        observedAt: performance.now(),
         span: 1000,
         mode: this.mode,
         cpuMode: i % 2 === 0 ? 'quota' : 'weight',

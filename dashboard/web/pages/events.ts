@@ -118,10 +118,7 @@ export function eventsPage(): Page {
     key(key) {
       if (key === '/') search.focus();
       else if (key === ' ') toggle();
-      else if (key === 'j' || key === 'ArrowDown') table.move(1);
-      else if (key === 'k' || key === 'ArrowUp') table.move(-1);
-      else if (key === 'Enter' && table.marked !== null) location.hash = table.marked;
-      else return false;
+      else return table.key(key);
       return true;
     },
     destroy: () => table.destroy(),

@@ -4,13 +4,26 @@ import { h, setStyle, setText } from '../dom.js';
 import { ago, clock, cores, counted, memory, NONE, nameParts, number, percent, span, times, words } from '../format.js';
 import type { Page } from '../page.js';
 import { chip, functionChips, plotCard, rangeMark } from '../parts.js';
-import { Plot } from '../plot.js';
+import { Plot, type PlotOptions } from '../plot.js';
 import type { State } from '../state.js';
 
 const ASK_MILLIS = 2000;
 /** V8 and the JVM fix their heap when the process starts (design §3). */
 const HEAP_NOTE =
   'A memory loan helps what grows after the start (buffers, native memory, page cache, Python); V8 and the JVM fix their heap when the process starts.';
+
+/** What was granted, allowed and used of one resource. */
+const GRANTED: Pick<PlotOptions, 'lines' | 'bands'> = {
+  lines: [
+    { label: 'most granted', tone: 'green', width: 0, quiet: true, steps: true },
+    { label: 'least granted', tone: 'green', width: 0, quiet: true, steps: true },
+    { label: 'granted', tone: 'green', steps: true },
+    { label: 'user', tone: 'text', dash: true, width: 1.3, steps: true },
+    { label: 'used', tone: 'violet' },
+    { label: 'peak', tone: 'amber', width: 1.2 },
+  ],
+  bands: [{ upper: 0, lower: 1, tone: 'green' }],
+};
 
 export function functionPage(name: string): Page {
   const [space, last] = nameParts(name);
@@ -19,28 +32,12 @@ export function functionPage(name: string): Page {
   const facts = h('p', { class: 'note facts-line' });
   const sync = 'function';
   const cpu = new Plot({
-    lines: [
-      { label: 'most granted', tone: 'green', width: 0, quiet: true, steps: true },
-      { label: 'least granted', tone: 'green', width: 0, quiet: true, steps: true },
-      { label: 'granted', tone: 'green', steps: true },
-      { label: 'user', tone: 'text', dash: true, width: 1.3, steps: true },
-      { label: 'used', tone: 'violet' },
-      { label: 'peak', tone: 'amber', width: 1.2 },
-    ],
-    bands: [{ upper: 0, lower: 1, tone: 'green' }],
+    ...GRANTED,
     unit: cores,
     sync,
   });
   const mem = new Plot({
-    lines: [
-      { label: 'most granted', tone: 'green', width: 0, quiet: true, steps: true },
-      { label: 'least granted', tone: 'green', width: 0, quiet: true, steps: true },
-      { label: 'granted', tone: 'green', steps: true },
-      { label: 'user', tone: 'text', dash: true, width: 1.3, steps: true },
-      { label: 'used', tone: 'violet' },
-      { label: 'peak', tone: 'amber', width: 1.2 },
-    ],
-    bands: [{ upper: 0, lower: 1, tone: 'green' }],
+    ...GRANTED,
     unit: memory,
     binary: true,
     sync,

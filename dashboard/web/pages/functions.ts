@@ -210,10 +210,7 @@ export function functionsPage(): Page {
     },
     key(key) {
       if (key === '/') search.focus();
-      else if (key === 'j' || key === 'ArrowDown') table.move(1);
-      else if (key === 'k' || key === 'ArrowUp') table.move(-1);
-      else if (key === 'Enter' && table.marked !== null) location.hash = table.marked;
-      else return false;
+      else return table.key(key);
       return true;
     },
     destroy: () => table.destroy(),
