@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ResourceManager, runAgentHost } from '../../agents/index.js';
-import type { Broker } from '../../broker/index.js';
+import { type Broker, silentLogger } from '../../broker/index.js';
 import {
   type Config,
   configSchema,
@@ -21,7 +21,6 @@ import {
   type Limits,
   type Platform,
   runHook,
-  silentLogger,
   type TapListener,
   type UsageProbe,
   type WriteResult,

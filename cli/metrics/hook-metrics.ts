@@ -1,5 +1,6 @@
 import { type Config, modes } from '../../config/index.js';
 import {
+  END_COUNTERS,
   type FunctionFigures,
   type HookFigures,
   LIMIT_DIRECTIONS,
@@ -12,16 +13,6 @@ import type { MetricName } from './table.js';
 import { OTHER, TopFunctions } from './top-functions.js';
 
 /** Counters of the hook by the label they become. */
-const ENDS = {
-  answer: 'clean',
-  closed: 'closed',
-  reset: 'reset',
-  container_end: 'containerEnd',
-  deadline: 'deadline',
-  next_head: 'nextHead',
-  tap_lost: 'tapLost',
-  stopped: 'stopped',
-} as const;
 const FALLBACKS = {
   no_target: 'noTarget',
   late: 'late',
@@ -87,7 +78,7 @@ export class HookMetrics {
 
   #decisions({ counters, decisions, lag, targets }: HookFigures): void {
     const set = this.#set;
-    for (const [reason, key] of Object.entries(ENDS)) {
+    for (const [reason, key] of Object.entries(END_COUNTERS)) {
       set.grow('gleaner_activation_ends_total', counters[key], { reason });
     }
     for (const mode of modes) {

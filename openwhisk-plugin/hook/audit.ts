@@ -1,8 +1,8 @@
 import { constants } from 'node:fs';
 import { chmod, type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import type { Logger } from '../../broker/index.js';
 import { type Cancel, type Micros, messageOf, millis, type Timers } from '../../config/index.js';
-import type { Logger } from './logger.js';
 
 /** What a record is about. */
 export type AuditResource = 'cpu.shares' | 'cpu.quota' | 'memory' | 'memory.low' | 'mode' | 'oom' | 'none';

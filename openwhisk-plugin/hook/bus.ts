@@ -14,8 +14,8 @@ import {
 } from '../../broker/index.js';
 import type { Cancel } from '../../config/index.js';
 import type { Hook } from './hook.js';
-import type { RateLimitedLog } from './logger.js';
 import { PolicyParameterWatch } from './policy-parameters.js';
+import type { RateLimitedLog } from './rate-limited-log.js';
 import { hookEndpoints } from './service.js';
 import type { TargetDesk } from './targets.js';
 

@@ -1,3 +1,15 @@
+/** Which counter an activation is in, by how it ended. */
+export const END_COUNTERS = {
+  answer: 'clean',
+  closed: 'closed',
+  reset: 'reset',
+  container_end: 'containerEnd',
+  deadline: 'deadline',
+  next_head: 'nextHead',
+  tap_lost: 'tapLost',
+  stopped: 'stopped',
+} as const;
+
 /** What the hook has seen and done since its start; plain numbers, read by `inspect` and the host's report. */
 export class Counters {
   requests = 0;

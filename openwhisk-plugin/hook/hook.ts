@@ -5,6 +5,7 @@ import {
   type HostView,
   type hookService,
   type Inspection,
+  type Logger,
   type Mode,
   PAGE_CONTAINERS,
   PAGE_FUNCTIONS,
@@ -21,7 +22,6 @@ import type { FunctionRecord } from './functions.js';
 import type { HookParts } from './hook-parts.js';
 import { containerSums, containerViews, figures, functionView } from './inspect.js';
 import type { KillSource, KillSwitch } from './kill-switch.js';
-import type { Logger } from './logger.js';
 import type { Modes } from './modes.js';
 import type { Pipeline } from './pipeline.js';
 import type { PolicyTable } from './policies.js';

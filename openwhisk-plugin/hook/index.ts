@@ -1,8 +1,8 @@
+export { END_COUNTERS } from './counters.js';
 export type { ExplainedGrant, Explanation } from './explain.js';
 export type { FunctionFigures, HookFigures } from './figures.js';
 export type { InspectRequest, RestoreResult } from './hook.js';
 export { EngineLock, HookLock, HookLockError, HookLockedError } from './lock.js';
-export { type Logger, silentLogger } from './logger.js';
 export { type ObservedFunction, type ObservedRevision, observationOf } from './observation.js';
 export { type HookOptions, type RunningHook, runHook } from './run-hook.js';
 export { decisionSettings, hostCapacity } from './settings.js';

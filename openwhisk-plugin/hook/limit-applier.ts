@@ -6,7 +6,7 @@ import type { Activation } from './activations.js';
 import type { AuditLog, AuditRecord, AuditResource } from './audit.js';
 import type { Container } from './containers.js';
 import type { Counters } from './counters.js';
-import type { RateLimitedLog } from './logger.js';
+import type { RateLimitedLog } from './rate-limited-log.js';
 import { type LimitResource, LimitTally } from './tallies.js';
 
 /** True where a limit `a` allows more than `b`; {@link NO_LIMIT} allows most. */

@@ -3,22 +3,11 @@ import type { Outcome, SampleAction } from '../decision/index.js';
 import type { LossReason, TapAnomaly, TapListener, TapRequest, UsageSample } from '../ports/index.js';
 import { type Activation, type ActivationListener, ActivationTracker } from './activations.js';
 import { type Container, SETTLED_MILLIS } from './containers.js';
-import { LagRing } from './counters.js';
+import { END_COUNTERS, LagRing } from './counters.js';
 import type { FunctionRecord, Revision } from './functions.js';
 import { Grants } from './grants.js';
 import type { HookParts } from './hook-parts.js';
 import { DecisionTally } from './tallies.js';
-
-const ENDS = {
-  answer: 'clean',
-  closed: 'closed',
-  reset: 'reset',
-  container_end: 'containerEnd',
-  deadline: 'deadline',
-  next_head: 'nextHead',
-  tap_lost: 'tapLost',
-  stopped: 'stopped',
-} as const;
 
 /**
  * From a packet to a limit and back (design §3): tap → container → function → decision → limits; and at the end user limits,
@@ -145,7 +134,7 @@ export class Pipeline implements TapListener, ActivationListener {
     const { fn } = activation.revision;
     const now = clock.monotonic();
     counters.ended++;
-    counters[ENDS[activation.reason]]++;
+    counters[END_COUNTERS[activation.reason]]++;
     if (activation.stepped) counters.clockSteps++;
     fn.running--;
     container.memoryInForce = container.handle.expected.memory;

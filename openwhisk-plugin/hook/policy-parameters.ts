@@ -6,7 +6,7 @@ import {
   type PolicyParameters,
 } from '../../broker/index.js';
 import type { Clock } from '../../config/index.js';
-import type { RateLimitedLog } from './logger.js';
+import type { RateLimitedLog } from './rate-limited-log.js';
 
 /** What a policy does with its parameters; throws a GleanerError for what it cannot use, and keeps the old ones then. */
 export type ApplyParameters = (parameters: PolicyParameters) => void;

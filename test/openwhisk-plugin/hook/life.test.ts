@@ -2,8 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
+import { silentLogger } from '../../../broker/index.js';
 import { type Config, SeededRandom } from '../../../config/index.js';
-import { HookLock, HookLockedError, runHook, silentLogger } from '../../../openwhisk-plugin/index.js';
+import { HookLock, HookLockedError, runHook } from '../../../openwhisk-plugin/index.js';
 import { FakePlatform } from './fake-platform.js';
 import { HookRig } from './hook-rig.js';
 

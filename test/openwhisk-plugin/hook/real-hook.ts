@@ -1,7 +1,7 @@
-import type { Broker } from '../../../broker/index.js';
+import { type Broker, silentLogger } from '../../../broker/index.js';
 import { hostPlatform } from '../../../cli/wiring/host-platform.js';
 import { type Config, configSchema, SeededRandom } from '../../../config/index.js';
-import { type RunningHook, runHook, silentLogger } from '../../../openwhisk-plugin/index.js';
+import { type RunningHook, runHook } from '../../../openwhisk-plugin/index.js';
 import { temporaryFolder } from '../../temporary-folder.js';
 
 /** Of a hook on this host's real parts that enforces on the containers of one prefix, without a control arm, in a folder of its own. */

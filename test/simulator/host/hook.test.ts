@@ -2,8 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
+import { silentLogger } from '../../../broker/index.js';
 import { loadConfig, SeededRandom } from '../../../config/index.js';
-import { runHook, silentLogger } from '../../../openwhisk-plugin/index.js';
+import { runHook } from '../../../openwhisk-plugin/index.js';
 import {
   hostOptions,
   type Plan,

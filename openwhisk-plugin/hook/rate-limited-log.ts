@@ -1,17 +1,4 @@
-/** What the hook logs with; pino's logger is one. */
-export interface Logger {
-  debug(fields: object, message: string): void;
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-  error(fields: object, message: string): void;
-}
-
-export const silentLogger: Logger = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-};
+import type { Logger } from '../../broker/index.js';
 
 /**
  * Lets one line of each kind through per interval and counts all: a flood of bad input must not become a flood of lines.
