@@ -1,7 +1,8 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, type ChildProcessByStdio, execFile, spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { stringify } from 'yaml';
 
 const main = 'dist/cli/main.js';
@@ -24,13 +25,29 @@ export function gleaner(args: readonly string[], env: Record<string, string> = {
   });
 }
 
-export interface Up {
-  readonly child: ChildProcess;
-  readonly config: string;
-  readonly folder: string;
+export interface Collected {
+  /** All that it has written so far, to either stream. */
   output(): string;
   /** Resolves with the exit code. */
   readonly ended: Promise<number | null>;
+}
+
+export function collected(child: ChildProcessByStdio<null, Readable, Readable>): Collected {
+  let text = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8');
+    stream.on('data', (chunk: string) => {
+      text += chunk;
+    });
+  }
+  const ended = new Promise<number | null>((resolve) => child.on('exit', (code) => resolve(code)));
+  return { output: () => text, ended };
+}
+
+export interface Up extends Collected {
+  readonly child: ChildProcess;
+  readonly config: string;
+  readonly folder: string;
   clean(): void;
 }
 
@@ -43,20 +60,11 @@ export function startUp(config: Record<string, unknown>, args: readonly string[]
   const child = spawn(process.execPath, [main, '--config', file, 'up', '--plain', ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  let text = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8');
-    stream.on('data', (chunk: string) => {
-      text += chunk;
-    });
-  }
-  const ended = new Promise<number | null>((resolve) => child.on('exit', (code) => resolve(code)));
   return {
     child,
     config: file,
     folder,
-    output: () => text,
-    ended,
+    ...collected(child),
     clean: () => rmSync(folder, { recursive: true, force: true }),
   };
 }

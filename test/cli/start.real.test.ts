@@ -3,22 +3,14 @@ import { readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
-import { processesWith, until } from './gleaner.js';
+import { collected, processesWith, until } from './gleaner.js';
 
 function start(stateDir: string) {
   const child = spawn(process.execPath, ['scripts/start.mjs', '--set', `hook.stateDir=${stateDir}`, '--plain'], {
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   });
-  let text = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8');
-    stream.on('data', (chunk: string) => {
-      text += chunk;
-    });
-  }
-  const ended = new Promise<number | null>((resolve) => child.on('exit', (code) => resolve(code)));
-  return { child, ended, output: () => text };
+  return { child, ...collected(child) };
 }
 
 test.serial('npm start shows figures, and a SIGTERM to it stops everything', async (t) => {

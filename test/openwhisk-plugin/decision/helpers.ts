@@ -9,6 +9,8 @@ import {
   emptySample,
   type FunctionState,
   type HostCapacity,
+  noOracle,
+  type PolicyContext,
   Run,
   type UsageSample,
   type UserLimits,
@@ -49,6 +51,17 @@ export function decider(
 
 /** What policies see of a host on which nothing runs and from which nobody learns. */
 export const idle = { host: { running: 0, cpu: 8000, freeCpu: 1, freeMemory: 1 }, lessons: null };
+
+/** What a policy may look at besides the run, on an idle host of eight cores. */
+export const policyContext = (changes: Partial<PolicyContext> = {}): PolicyContext => ({
+  settings: plain,
+  random: new SeededRandom(7),
+  reference: 100 as Millis,
+  cores: 8,
+  oracle: noOracle,
+  ...idle,
+  ...changes,
+});
 
 /** A container with an action in it, played by hand; times in ms, CPU in cores, memory in MiB. */
 export class Player {

@@ -13,14 +13,12 @@ import {
   defaultDecisionSettings,
   durationFeature,
   freyrSettings,
-  noOracle,
   OPTIONS,
   OptionScorer,
   POLICY_WEIGHTS,
-  type PolicyContext,
   rateFeature,
 } from '../../../openwhisk-plugin/index.js';
-import { host, idle, limits, Player, plain } from '../decision/helpers.js';
+import { host, limits, Player, plain, policyContext } from '../decision/helpers.js';
 
 /** Weights of a network whose score is `sign` x tanh(tanh(x)) of one input: a policy that is known without running it. */
 function reading(input: number, sign: number): number[] {
@@ -349,14 +347,7 @@ test('memory asked for alone (weight mode) is chosen with the user’s CPU', (t)
   run.startedAt = (player.now + 10) as Millis;
   run.memory.lower = 100e6;
   run.memory.upper = 200e6;
-  const context: PolicyContext = {
-    settings: { ...defaultDecisionSettings, memoryPolicy: 'faasrm' },
-    random: new SeededRandom(1),
-    reference: 100 as Millis,
-    cores: 8,
-    oracle: noOracle,
-    ...idle,
-  };
+  const context = policyContext({ settings: { ...defaultDecisionSettings, memoryPolicy: 'faasrm' } });
   const policy = createPolicy('faasrm', parameters, reading(MEMORY, -1));
   t.is(policy.choose(run, run.memory, context), 100e6);
 });

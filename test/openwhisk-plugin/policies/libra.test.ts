@@ -1,27 +1,18 @@
 import { fc, testProp } from '@fast-check/ava';
 import test from 'ava';
-import { type Bytes, MIB, type Millis, SeededRandom } from '../../../config/index.js';
+import { type Bytes, MIB } from '../../../config/index.js';
 import {
   createPolicy,
   DemandProfile,
   freyrSettings,
   LibraProfile,
-  noOracle,
-  type PolicyContext,
   PowerFit,
   policyNames,
 } from '../../../openwhisk-plugin/index.js';
-import { decider, host, idle, limits, Player, plain } from '../decision/helpers.js';
+import { decider, host, limits, Player, plain, policyContext } from '../decision/helpers.js';
 
 const near = (a: number, b: number, share = 1e-9): boolean => Math.abs(a - b) <= share * Math.abs(b);
-const context: PolicyContext = {
-  settings: plain,
-  random: new SeededRandom(7),
-  reference: 100 as Millis,
-  cores: 8,
-  oracle: noOracle,
-  ...idle,
-};
+const context = policyContext();
 
 test('a power of the size is fitted exactly, and what does not vary explains nothing', (t) => {
   const fit = new PowerFit();

@@ -1,20 +1,17 @@
 import { fc, testProp } from '@fast-check/ava';
 import test from 'ava';
-import { type Bytes, type Millicores, type Millis, SeededRandom } from '../../../config/index.js';
+import { type Bytes, type Millicores, SeededRandom } from '../../../config/index.js';
 import {
   createPolicy,
   type DecisionSettings,
   freyrSettings,
-  noOracle,
   type PolicyContext,
   policyNames,
   type Run,
 } from '../../../openwhisk-plugin/index.js';
-import { decider, idle, limits, Player, plain } from '../decision/helpers.js';
+import { decider, limits, Player, plain, policyContext } from '../decision/helpers.js';
 
-function context(settings: DecisionSettings = plain): PolicyContext {
-  return { settings, random: new SeededRandom(7), reference: 100 as Millis, cores: 8, oracle: noOracle, ...idle };
-}
+const context = (settings: DecisionSettings = plain): PolicyContext => policyContext({ settings });
 
 /** A run whose CPU may lie in [400, 1000] of 1000 millicores; quota mode unless said. */
 function run(quota = 1, shares = 128): Run {

@@ -1,29 +1,19 @@
 import test from 'ava';
-import { type Millicores, type Millis, SeededRandom } from '../../../config/index.js';
+import type { Millicores, Millis } from '../../../config/index.js';
 import { quotaPolicies, weightPolicies } from '../../../config/schema/decision.js';
 import {
   AlpsPolicy,
   createPolicy,
-  noOracle,
   type PolicyContext,
   policyNames,
   type Run,
   SfsPolicy,
 } from '../../../openwhisk-plugin/index.js';
-import { decider, host, idle, limits, Player, plain } from '../decision/helpers.js';
+import { decider, host, limits, Player, policyContext } from '../decision/helpers.js';
 
-const context = (changes: Partial<PolicyContext> = {}): PolicyContext => ({
-  settings: plain,
-  random: new SeededRandom(7),
-  reference: 100 as Millis,
-  cores: 8,
-  oracle: noOracle,
-  ...idle,
-  ...changes,
-});
 /** A run in weight mode in a container with 128 shares. */
 const run = (): Run => new Player(decider(), limits(256, 0, 128)).run;
-const knows = (remaining: number): PolicyContext => context({ oracle: { remainingCpu: () => remaining } });
+const knows = (remaining: number): PolicyContext => policyContext({ oracle: { remainingCpu: () => remaining } });
 const near = (a: number, b: number, share = 1e-9): boolean => Math.abs(a - b) <= share * Math.abs(b);
 
 test('a configuration may name every policy but the bound', (t) => {
@@ -50,7 +40,7 @@ test('shortest-remaining-first: shares = middle of the kernel’s range x (refer
 
 test('shortest-remaining-first refuses where there is no oracle: own weights', (t) => {
   const r = run();
-  t.is(createPolicy('shortest-remaining-first').choose(r, r.cpu, context()), Number.NaN);
+  t.is(createPolicy('shortest-remaining-first').choose(r, r.cpu, policyContext()), Number.NaN);
   const player = new Player(decider({}, host(), 'smallest-in-range', 'shortest-remaining-first'), limits(256, 0, 128));
   t.is(player.start().shares, 128);
   t.false(player.decider.revise(player.run, 1000));
@@ -60,7 +50,7 @@ test('shortest-remaining-first asks again when half of the work is left, and the
   const policy = createPolicy('shortest-remaining-first');
   t.is(policy.revisesAt?.(run(), 10, knows(100)), 60);
   t.is(policy.revisesAt?.(run(), 10, knows(0.1)), Number.POSITIVE_INFINITY);
-  t.is(policy.revisesAt?.(run(), 10, context()), Number.POSITIVE_INFINITY);
+  t.is(policy.revisesAt?.(run(), 10, policyContext()), Number.POSITIVE_INFINITY);
 
   const d = decider({ referenceCpuTime: 100 as Millis }, host(), 'smallest-in-range', 'shortest-remaining-first');
   let left = 100;
@@ -80,11 +70,11 @@ test('sfs: in its slice a call stands above all, past it the container has its o
   const policy = createPolicy('sfs');
   const r = run();
   // Clamp 16 x 1024 shares of a full host / its own 128.
-  t.is(policy.choose(r, r.cpu, context()), 128);
-  t.is(policy.revise?.(r, 19.9, context()), 128);
-  t.is(policy.revise?.(r, 20, context()), 1);
-  t.is(policy.revisesAt?.(r, 0, context()), 20);
-  t.is(policy.revisesAt?.(r, 20, context()), Number.POSITIVE_INFINITY);
+  t.is(policy.choose(r, r.cpu, policyContext()), 128);
+  t.is(policy.revise?.(r, 19.9, policyContext()), 128);
+  t.is(policy.revise?.(r, 20, policyContext()), 1);
+  t.is(policy.revisesAt?.(r, 0, policyContext()), 20);
+  t.is(policy.revisesAt?.(r, 20, policyContext()), Number.POSITIVE_INFINITY);
 });
 
 test('sfs: slice = mean distance of the last 100 arrivals x cores', (t) => {
@@ -95,7 +85,7 @@ test('sfs: slice = mean distance of the last 100 arrivals x cores', (t) => {
     for (let i = 0; i < count; i++) {
       now += distance;
       r.startedAt = now as Millis;
-      policy.choose(r, r.cpu, context());
+      policy.choose(r, r.cpu, policyContext());
     }
   };
   arrive(99, 2);
@@ -175,11 +165,11 @@ test('alps: the factor goes by the share of recent calls that are of shorter fun
     return r;
   });
   const equal = 1024 / 128;
-  t.is(policy.choose(run(), run().cpu, context()), equal, 'unknown: an equal weight');
+  t.is(policy.choose(run(), run().cpu, policyContext()), equal, 'unknown: an equal weight');
   const last = [0, 0, 0];
   for (let round = 0; round < 1000; round++) {
     functions.forEach((r, i) => {
-      last[i] = policy.choose(r, r.cpu, context()) / equal;
+      last[i] = policy.choose(r, r.cpu, policyContext()) / equal;
     });
   }
   // Ranks 1/6, 1/2, 5/6; 16 x (1/256)^rank = 16^(1 - 2 rank).
@@ -196,11 +186,11 @@ test('alps: a call counts half after 1000 more, however long the host runs', (t)
       r.fn.expectedCpu.add(mean, 0, 1000);
       return r;
     }) as [Run, Run];
-    for (let i = 0; i < before; i++) policy.choose(long, long.cpu, context());
-    for (let i = 0; i < 20_000; i++) policy.choose(short, short.cpu, context());
-    for (let i = 0; i < 1000; i++) policy.choose(long, long.cpu, context());
+    for (let i = 0; i < before; i++) policy.choose(long, long.cpu, policyContext());
+    for (let i = 0; i < 20_000; i++) policy.choose(short, short.cpu, policyContext());
+    for (let i = 0; i < 1000; i++) policy.choose(long, long.cpu, policyContext());
     // The short calls are half of the weight still: rank 1/4 of the short, 3/4 of the long function.
-    t.true(near(policy.choose(short, short.cpu, context()) / 8, 16 ** 0.5, 0.01));
-    t.true(near(policy.choose(long, long.cpu, context()) / 8, 16 ** -0.5, 0.01));
+    t.true(near(policy.choose(short, short.cpu, policyContext()) / 8, 16 ** 0.5, 0.01));
+    t.true(near(policy.choose(long, long.cpu, policyContext()) / 8, 16 ** -0.5, 0.01));
   }
 });
