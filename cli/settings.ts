@@ -50,6 +50,9 @@ export function loadSettings(options: GlobalOptions, shorthands: Readonly<Record
   return { ...loaded, config: { ...config, hook: { ...config.hook, containerPrefix: config.simulator.prefix } } };
 }
 
+/** What `gleaner actions` changed in OpenWhisk, in the state folder. */
+export const ACTIONS_JOURNAL = 'actions.journal';
+
 /** Files in the state folder, by their configured or usual names. */
 export function statePaths(config: Config) {
   const folder = resolve(config.hook.stateDir);
@@ -59,8 +62,7 @@ export function statePaths(config: Config) {
     lock: at('hook.lock'),
     killSwitch: config.hook.killSwitchFile ?? at('kill-switch'),
     audit: config.hook.auditPath ?? at('audit.jsonl'),
-    /** What `gleaner actions` changed in OpenWhisk. */
-    actions: at('actions.journal'),
+    actions: at(ACTIONS_JOURNAL),
     nats: at('nats'),
     logs: at('logs'),
     /** Says how `gleaner up` can be reached: process and NATS address. */

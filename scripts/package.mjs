@@ -8,7 +8,12 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { placeProgram, programFolder } from '../dist/cli/install/index.js';
 
-const folder = resolve(process.argv[2] ?? '.');
+const [, , target = '.'] = process.argv;
+if (target.startsWith('-')) {
+  console.error('usage: node scripts/package.mjs [folder]');
+  process.exit(2);
+}
+const folder = resolve(target);
 const releases = mkdtempSync(join(tmpdir(), 'gleaner-package-'));
 try {
   const { name } = placeProgram(programFolder(), releases);

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { Config } from '../../config/index.js';
-import { EngineLock } from '../../openwhisk-plugin/index.js';
+import { EngineLock, Journal, openChanges } from '../../openwhisk-plugin/index.js';
 import { EXIT } from '../exit.js';
 import {
   checkInstallation,
@@ -16,7 +16,7 @@ import {
   serviceManagerOf,
 } from '../install/index.js';
 import { coloursFor, json, plainText, processScreen, table } from '../output.js';
-import { loadSettings } from '../settings.js';
+import { ACTIONS_JOURNAL, loadSettings } from '../settings.js';
 import { restoreHost } from '../wiring/restore.js';
 import { addOutputOption, globalOptions, type OutputOptions } from './common.js';
 
@@ -103,8 +103,12 @@ export function addRemove(program: Command): void {
       'take Gleaner off this host: services, then every limit as its user set it, then all that was installed',
     )
     .option('--keep-config', 'leave /etc/gleaner with configuration, seeds and certificates')
+    .option(
+      '--leave-actions',
+      "go, though limits of actions in OpenWhisk are not their user's (`gleaner actions undo`)",
+    )
     .option(...ROOT);
-  addOutputOption(command).action(async (options: RootOptions & { keepConfig?: boolean }) => {
+  addOutputOption(command).action(async (options: RootOptions & { keepConfig?: boolean; leaveActions?: boolean }) => {
     const layout = layoutOf(resolve(options.root));
     const own = layout.at(layout.config);
     const global = globalOptions(command);
@@ -113,6 +117,10 @@ export function addRemove(program: Command): void {
       layout,
       services: serviceManagerOf(layout.root),
       keepConfig: options.keepConfig === true,
+      changedActions:
+        options.leaveActions === true
+          ? null
+          : () => [...openChanges(Journal.read(layout.at(join(layout.state, ACTIONS_JOURNAL)))).keys()],
       restore: () => restoreWhereDockerIs(config),
     });
     if (options.output === 'json') processScreen.write(json({ removed }));

@@ -10,20 +10,42 @@ export class LimitsNotRestoredError extends GleanerError {
   readonly code = 'GLN_LIMITS_NOT_RESTORED';
 }
 
+/** What Gleaner changed of actions stands in OpenWhisk, and only its journal here knows what was before. */
+export class ActionsNotUndoneError extends GleanerError {
+  readonly code = 'GLN_ACTIONS_NOT_UNDONE';
+  constructor(actions: readonly string[]) {
+    const named = actions.slice(0, 3).join(', ');
+    super(
+      `limits of ${actions.length} actions are not their user's in OpenWhisk: ${named}${actions.length > 3 ? ', …' : ''}`,
+      {
+        hint: '`gleaner actions undo --no-dry-run` gives them back, then remove again; or keep what is there for ever: --leave-actions',
+      },
+    );
+  }
+}
+
 export interface RemoveWish {
   readonly layout: Layout;
   readonly services: ServiceManager | null;
   /** Leaves configuration, seeds and certificates. */
   readonly keepConfig: boolean;
+  /** Actions that Gleaner changed in OpenWhisk and has not undone; rejects where that cannot be known. Null: they stay as they are. */
+  readonly changedActions: (() => readonly string[]) | null;
   /** Gives every container its user limits back; returns how many could not be. */
   readonly restore: () => Promise<{ readonly failed: number }>;
 }
 
 /**
  * Takes Gleaner off a host: services first, then every limit as its user set it, and only then what was installed. Rejects with
- * `GLN_LIMITS_NOT_RESTORED` before anything is deleted, so that it can be tried again. Returns what was deleted, by path.
+ * `GLN_LIMITS_NOT_RESTORED` or `GLN_ACTIONS_NOT_UNDONE` before anything is deleted, so that it can be tried again. Returns what was deleted, by path.
  */
-export async function remove({ layout, services, keepConfig, restore }: RemoveWish): Promise<readonly string[]> {
+export async function remove({
+  layout,
+  services,
+  keepConfig,
+  changedActions,
+  restore,
+}: RemoveWish): Promise<readonly string[]> {
   const { at } = layout;
   const manifest = requireManifest(layout);
   services?.disable(manifest.parts.map(unitOf));
@@ -34,6 +56,8 @@ export async function remove({ layout, services, keepConfig, restore }: RemoveWi
         hint: 'memory that is in use cannot be taken back: try again when they are idle, or remove the containers',
       });
   }
+  const changed = changedActions?.() ?? [];
+  if (changed.length > 0) throw new ActionsNotUndoneError(changed);
   const units = Object.keys(manifest.files);
   const removed = [...units, layout.command, layout.state, ...(keepConfig ? [] : [layout.configFolder]), layout.home];
   const there = removed.filter((path) => existsSync(at(path)) || path === layout.command);

@@ -22,6 +22,7 @@ import {
   type ServiceManager,
   type ServicePart,
 } from '../../cli/install/index.js';
+import { gleaner } from './gleaner.js';
 
 /** Notes what systemd was asked for, in order. */
 class Asked implements ServiceManager {
@@ -217,7 +218,8 @@ test('remove: services first, then the limits, then the files; nothing of ours i
   const theirs = ['/etc/systemd/system/nats.service', '/etc/other.conf', '/usr/local/bin/tool'];
   for (const path of theirs) writeFileSync(layout.at(path), 'theirs');
   asked.take();
-  await t.throwsAsync(remove({ layout, services: asked, keepConfig: false, restore: async () => ({ failed: 2 }) }), {
+  const usual = { layout, services: asked, keepConfig: false, changedActions: () => [] };
+  await t.throwsAsync(remove({ ...usual, restore: async () => ({ failed: 2 }) }), {
     code: 'GLN_LIMITS_NOT_RESTORED',
     message: /2 containers/,
   });
@@ -227,7 +229,7 @@ test('remove: services first, then the limits, then the files; nothing of ours i
     return { failed: 0 };
   };
   asked.take();
-  const removed = await remove({ layout, services: asked, keepConfig: false, restore });
+  const removed = await remove({ ...usual, restore });
   t.deepEqual(asked.take(), [
     'disable gleaner-hook.service,gleaner-agents.service',
     'restore with units true',
@@ -236,13 +238,51 @@ test('remove: services first, then the limits, then the files; nothing of ours i
   t.true(removed.includes(UNIT));
   t.deepEqual(remainsOf(layout), []);
   t.deepEqual([...times(layout.root).keys()].sort(), theirs.map((path) => path.slice(1)).sort());
-  await t.throwsAsync(remove({ layout, services: asked, keepConfig: false, restore }), { code: 'GLN_NOT_INSTALLED' });
+  await t.throwsAsync(remove({ ...usual, restore }), { code: 'GLN_NOT_INSTALLED' });
+});
+
+test('remove: while limits of actions are not their user’s in OpenWhisk nothing goes, as only what would go knows them', async (t) => {
+  const { layout, put } = stand(t);
+  put('1.0.0', ['agents', 'actions']);
+  const journal = layout.at(join(layout.state, 'actions.journal'));
+  mkdirSync(layout.at(layout.state), { recursive: true });
+  const line = { v: 1, function: '/guest/thumbs', at: 1 };
+  const intent = { ...line, kind: 'intent', version: '0.0.1', original: { memory: 512 }, to: { memory: 256 } };
+  const done = { ...line, kind: 'done', version: '0.0.2' };
+  const lines = (...entries: object[]): void =>
+    writeFileSync(journal, entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
+  lines(intent, done);
+  const stopped = await gleaner(['remove', '--root', layout.root]);
+  t.is(stopped.code, 1);
+  t.regex(
+    stopped.err,
+    /limits of 1 actions are not their user's in OpenWhisk: \/guest\/thumbs \[GLN_ACTIONS_NOT_UNDONE\]/,
+  );
+  t.true(existsSync(journal));
+  writeFileSync(journal, 'no journal\n');
+  t.is((await gleaner(['remove', '--root', layout.root])).code, 1);
+  t.true(existsSync(journal));
+  lines(intent, done, { ...line, kind: 'closed', why: 'undone' });
+  t.is((await gleaner(['remove', '--root', layout.root])).code, 0);
+  t.deepEqual(remainsOf(layout), []);
+  // Or told to go all the same.
+  put('1.0.0', ['actions']);
+  mkdirSync(layout.at(layout.state), { recursive: true });
+  lines(intent, done);
+  t.is((await gleaner(['remove', '--root', layout.root, '--leave-actions'])).code, 0);
+  t.deepEqual(remainsOf(layout), []);
 });
 
 test('remove --keep-config leaves configuration and seeds; agents alone have no limits to restore', async (t) => {
   const { layout, put } = stand(t);
   put('1.0.0', ['agents'], null);
-  await remove({ layout, services: null, keepConfig: true, restore: () => Promise.reject(new Error('not asked')) });
+  await remove({
+    layout,
+    services: null,
+    keepConfig: true,
+    changedActions: null,
+    restore: () => Promise.reject(new Error('not asked')),
+  });
   t.deepEqual(remainsOf(layout), [layout.configFolder]);
   t.true(existsSync(layout.at(layout.config)));
 });

@@ -49,7 +49,7 @@ test.serial(
   'through the task hook of OpenWhisk’s invoker role Gleaner gets onto a host, a second run changes nothing, and remove takes it off',
   async (t) => {
     if (missing(t, programs)) return;
-    t.timeout(240_000);
+    t.timeout(400_000);
     const folder = mkdtempSync(join(tmpdir(), 'gleaner-ansible-'));
     t.teardown(() => rmSync(folder, { recursive: true, force: true }));
     const root = join(folder, 'host');
@@ -66,18 +66,24 @@ test.serial(
       gleaner_node: process.execPath,
       gleaner_manage_packages: false,
       gleaner_become: false,
+      gleaner_parts: ['hook', 'actions'],
+      gleaner_openwhisk_keys: join(folder, 'keys'),
       gleaner_nats_folder: nats,
       gleaner_nats_host: 'invoker0',
       gleaner_config: { mode: 'observe', hook: { hostName: 'invoker0', engineSocket: join(folder, 'no-docker.sock') } },
     };
     writeFileSync(join(folder, 'variables.json'), JSON.stringify(variables));
     writeFileSync(join(folder, 'invoker.yml'), INVOKER);
+    writeFileSync(join(folder, 'keys'), 'uuid:key\n', { mode: 0o644 });
     const args = [
       ...['-i', 'localhost,', '-c', 'local', '-e', `@${join(folder, 'variables.json')}`],
       join(folder, 'invoker.yml'),
     ];
-    const deploy = (): string => play(t, ...args);
+    const deploy = (...more: string[]): string => play(t, ...args, ...more);
 
+    // What it would do, on a host that has nothing yet.
+    t.notRegex(deploy('--check', '--diff'), /changed=0/);
+    t.false(existsSync(root));
     t.notRegex(deploy(), /changed=0/);
     const { at } = layoutOf(root);
     t.like(parse(readFileSync(at('/etc/gleaner/gleaner.yaml'), 'utf8')), { mode: 'observe' });
@@ -85,9 +91,13 @@ test.serial(
     t.is(statSync(at('/etc/gleaner/nats/hook.nk')).mode & 0o777, 0o600);
     t.false(existsSync(at('/etc/gleaner/nats/viewer.nk')));
     t.regex(readFileSync(at('/etc/systemd/system/gleaner-hook.service.d/nats.conf'), 'utf8'), /nats\/hook\.nk/);
+    // This host follows OpenWhisk's actions, too: the operator's seed and the keys, for their owner alone.
+    t.is(readFileSync(at('/etc/gleaner/openwhisk.keys'), 'utf8'), 'uuid:key\n');
+    t.is(statSync(at('/etc/gleaner/openwhisk.keys')).mode & 0o777, 0o600);
+    t.true(existsSync(at('/etc/systemd/system/gleaner-actions.service')));
+    t.is(readFileSync(at('/etc/gleaner/nats/operator.nk'), 'utf8'), readFileSync(join(nats, 'operator.nk'), 'utf8'));
     t.is((await gleaner(['check', '--root', root])).code, 0);
     t.regex(deploy(), /changed=0 /);
-
     // A configuration that is not valid never gets there.
     writeFileSync(join(folder, 'variables.json'), JSON.stringify({ ...variables, gleaner_config: { moed: 'x' } }));
     t.not(spawnSync('ansible-playbook', args, { timeout: 120_000 }).status, 0);
