@@ -2,6 +2,7 @@ export { type Annotations, actionSettings, concurrencyOf, readAnnotations } from
 export { type ActionOutcome, ActionsController, type ControllerSettings } from './controller.js';
 export { ActionsLockedError, Journal, JournalError } from './journal.js';
 export type { ChangeReason, JournalEntry } from './journal-entry.js';
+export { summarised } from './journal-summary.js';
 export { keptSinceKill, killedSizes, type OpenChange, openChanges, userVersions } from './open-changes.js';
 export { type Allowance, modeOf, type Planned, type Wish } from './plan.js';
 export type { ListedAction } from './ranges.js';

@@ -3,10 +3,11 @@ import { dirname } from 'node:path';
 import { GleanerError, messageOf } from '../../config/index.js';
 import { HookLock, HookLockedError } from '../hook/lock.js';
 import { entrySchema, type JournalEntry } from './journal-entry.js';
-import { openChanges } from './open-changes.js';
+import { summarised } from './journal-summary.js';
 
-/** Lines from which those of undone changes are left out at the next opening. */
-const LINES_MAX = 10_000;
+/** Lines from which those that say nothing any more are left out at the next opening, where at most this share of them says something. */
+const LINES_MAX = 5_000;
+const LINES_WORTH = 0.8;
 
 export class JournalError extends GleanerError {
   readonly code = 'GLN_ACTIONS_JOURNAL';
@@ -101,15 +102,16 @@ export class Journal {
   }
 }
 
-/** Lines of what does not stand any more go, once there are many; the file is replaced whole or not at all. */
+/** Lines that say nothing any more go, once there are many; the file is replaced whole or not at all. */
 function forget(path: string, entries: readonly JournalEntry[]): void {
   if (entries.length < LINES_MAX) return;
-  const open = openChanges(entries);
+  const left = summarised(entries);
+  // Not at each opening, where there is little to leave out.
+  if (left.length > LINES_WORTH * entries.length) return;
   const draft = `${path}.new`;
   const fd = openSync(draft, 'w', 0o600);
   try {
-    for (const entry of entries)
-      if (open.has(entry.function) || entry.kind === 'killed') writeAll(fd, `${JSON.stringify(entry)}\n`);
+    writeAll(fd, left.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
     fsyncSync(fd);
   } finally {
     closeSync(fd);
