@@ -19,6 +19,8 @@ export type Rested = z.infer<typeof restedSchema>;
 
 /** Invoker hosts of one function that are remembered, the one silent for longest goes first. */
 const HOSTS_MAX = 64;
+/** Characters of what is told about an agent at most. */
+const ABOUT_MOST = 512;
 
 /** What the sums need of a function on one invoker host; limits x containers. Kept and rewritten: observations themselves are not kept. */
 class Seen {
@@ -82,6 +84,7 @@ export class Agent {
   /** The one seen last is the last. */
   readonly #hosts = new Map<string, Seen>();
   #newest: Observation | null = null;
+  #changed: { readonly at: Micros; readonly reason: string } | null = null;
   readonly #actions: [number, number, number] = [0, 0, 0];
 
   constructor(fn: string, manager: ResourceManager) {
@@ -187,6 +190,9 @@ export class Agent {
 
   /** For `explain`: of the newest observation, whether its decision went out. */
   remember(at: Micros, sent: boolean): void {
+    const change = this.transitions.at(-1);
+    if (change !== undefined)
+      this.#changed = { at, reason: `${change.from} to ${change.to}: ${change.reason}`.slice(0, ABOUT_MOST) };
     const newest = this.#newest;
     if (newest === null) return;
     const { steps: step, phase, decision, features } = this;
@@ -207,8 +213,11 @@ export class Agent {
 
   /** For `inspect`. */
   describe(): z.output<typeof agentsService.inspect.answer> {
+    const about = this.manager.about?.(this.#state);
     return {
       ...this.summary(),
+      ...(about === undefined ? {} : { about: about.slice(0, ABOUT_MOST) }),
+      ...(this.#changed === null ? {} : { changed: this.#changed }),
       features: [...this.features],
       state: this.#state,
       hosts: [...this.#hosts.keys()],

@@ -70,6 +70,8 @@ export interface ResourceManager<State = unknown> {
   rest?(state: State, now: Millis): unknown;
   /** What {@link rest} gave, checked; null where it cannot be used. */
   wake?(fn: string, rested: unknown, now: Millis): State | null;
+  /** Where a function stands in its phase and by which figures, for people. */
+  about?(state: State): string;
   /** Begins to learn anew. Absent: it does not learn. */
   retrain?(state: State): State;
 }

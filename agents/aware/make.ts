@@ -25,6 +25,8 @@ export interface AwareParts {
   readonly wish?: (fn: string) => LifeCycleWish;
   readonly seed?: number;
   readonly tutor?: Tutor;
+  /** Agents whose weights are kept in memory. */
+  readonly resident?: number;
   /** False: agents begin with nothing, and follow the fallback's actions first. */
   readonly warm?: boolean;
 }
@@ -38,6 +40,7 @@ export function createAware({
   lifeCycle,
   wish,
   tutor,
+  resident,
   seed = 1,
   warm = true,
 }: AwareParts): AwareManager {
@@ -55,5 +58,6 @@ export function createAware({
     ...(lifeCycle === undefined ? {} : { lifeCycle }),
     ...(wish === undefined ? {} : { wish }),
     ...(tutor === undefined ? {} : { tutor }),
+    ...(resident === undefined ? {} : { resident }),
   });
 }

@@ -19,8 +19,9 @@ import {
   type LifeCycleWish,
   lifeCycleSettings,
   phaseOf,
-  retrain,
+  retrainCourse,
   type Tutor,
+  windowFigures,
 } from '../lifecycle/index.js';
 import type { Encoder } from '../meta/index.js';
 import type { Engine } from '../nn/index.js';
@@ -76,6 +77,8 @@ export interface AwareState {
   readonly fn: string;
   readonly course: CourseState;
   readonly fallback: unknown;
+  /** Transitions that no decision has told of yet. */
+  readonly told: readonly LifeCycleTransition[];
   readonly hosts: Readonly<Record<string, Sight & { readonly pending: Pending | null }>>;
 }
 
@@ -103,8 +106,8 @@ export class AwareManager implements ResourceManager<AwareState> {
   }
 
   initialState(fn: string): AwareState {
-    const { state: course } = beginCourse(COURSE_INITIAL, this.#wish(fn));
-    return { fn, course, fallback: this.#options.fallback.initialState(fn), hosts: {} };
+    const { state: course, transitions: told } = beginCourse(COURSE_INITIAL, this.#wish(fn));
+    return { fn, course, fallback: this.#options.fallback.initialState(fn), told, hosts: {} };
   }
 
   phase({ course }: AwareState): string {
@@ -112,7 +115,25 @@ export class AwareManager implements ResourceManager<AwareState> {
   }
 
   retrain(state: AwareState): AwareState {
-    return { ...state, course: { ...state.course, life: retrain(state.course.life).state } };
+    const { state: course, transitions } = retrainCourse(state.course);
+    return { ...state, course, told: [...state.told, ...transitions] };
+  }
+
+  about({ fn, course }: AwareState): string {
+    const { life, steps } = course;
+    const { episodes, inPhase, returns, estimates, fallback, reference } = life;
+    const mean = (values: readonly number[]): string => windowFigures(values).mean.toFixed(3);
+    const parts = [
+      `${episodes} episodes judged, ${inPhase} in this phase, ${steps} of ${this.#lifeCycle.episodeSteps} steps of the next`,
+    ];
+    const who = agentActs(life.phase) ? 'the agent' : 'the fallback';
+    if (returns.length > 0) parts.push(`${who} earns ${mean(returns)}`);
+    if (life.phase === 'offline' && estimates.length > 0)
+      parts.push(`the agent would, by its estimate, ${mean(estimates)}`);
+    if (agentActs(life.phase) && fallback !== null) parts.push(`the fallback earned ${fallback.mean.toFixed(3)}`);
+    if (reference !== null) parts.push(`converged it earned ${reference.mean.toFixed(3)}`);
+    if (this.#wish(fn).heldOffline) parts.push('held offline by the operator');
+    return parts.join('; ');
   }
 
   decide(before: AwareState, view: View, now: Millis): Decided<AwareState> {
@@ -128,11 +149,23 @@ export class AwareManager implements ResourceManager<AwareState> {
     const bounds = actionBoundsOf(observation, { cpu: seen.cpuPeak, memory: seen.memoryPeak }, cap, settings.actions);
     const mask = maskOf(seen.held, bounds, observation, settings.actions, new Uint8Array(SIMPPO_ACTIONS.length));
     const remembered = { held: seen.held, rates: [known?.rate ?? 0, seen.rate] as const, slowdown };
-    const { course: lived, companion } = this.#awake(before, observation.cpuMode);
+    const { course: lived, companion, lost } = this.#awake(before, observation.cpuMode);
     const { learner, embedding } = companion;
     const input = withContext(inputOf(view, remembered, bounds, settings.virtual), embedding?.value);
     let course = lived;
     const transitions: LifeCycleTransition[] = [];
+    const moved = (transition: LifeCycleTransition): void => {
+      transitions.push(transition);
+      if (transition.from === 'initialised') return;
+      if (transition.from === 'offline') learner.begin();
+      if (transition.from === 'online') learner.cut(input);
+      if (transition.to === 'offline') learner.restart();
+      if (transition.from !== 'serving') return;
+      learner.forget();
+      embedding?.forget();
+    };
+    before.told.forEach(moved);
+    if (lost !== null) transitions.push(lost);
     let reward: number | undefined;
     let done: number | null = null;
     const pending = known?.pending ?? null;
@@ -150,16 +183,7 @@ export class AwareManager implements ResourceManager<AwareState> {
       const step = courseStep(course, outcome, study, this.#wish(before.fn), this.#lifeCycle);
       course = step.state;
       if (step.ended) embedding?.close();
-      for (const transition of step.transitions) {
-        transitions.push(transition);
-        if (transition.from === 'offline') learner.begin();
-        if (transition.from === 'online') learner.cut(input);
-        if (transition.to === 'offline') learner.restart();
-        if (transition.from === 'serving') {
-          learner.forget();
-          embedding?.forget();
-        }
-      }
+      step.transitions.forEach(moved);
     }
     const acts = actorOf(course) === 'agent' && arrivals;
     companion.mode = observation.cpuMode;
@@ -180,7 +204,7 @@ export class AwareManager implements ResourceManager<AwareState> {
       held: action === null ? heldAfter(seen.held, decision, observation.cpuMode === 'weight') : wish,
       pending: next,
     });
-    const state = { fn: before.fn, course, fallback: fallen.state, hosts };
+    const state = { fn: before.fn, course, fallback: fallen.state, told: [], hosts };
     return {
       state,
       decision,
@@ -211,7 +235,9 @@ export class AwareManager implements ResourceManager<AwareState> {
       const { learner } = this.#companion(fn, 'quota');
       const [actor, critic] = [floats(checked.data.actor), floats(checked.data.critic)];
       if (actor === null || critic === null || !learner.take({ actor, critic })) return null;
-      return { ...this.initialState(fn), course: { ...COURSE_INITIAL, ...record } };
+      // The operator may have begun to hold it offline since.
+      const { state: course, transitions: told } = beginCourse({ ...COURSE_INITIAL, ...record }, this.#wish(fn));
+      return { ...this.initialState(fn), course, told };
     } catch (error) {
       if (messageOf(error) === '') throw error;
       return null;
@@ -226,13 +252,16 @@ export class AwareManager implements ResourceManager<AwareState> {
   #awake(
     { fn, course, hosts }: AwareState,
     mode: Observation['cpuMode'],
-  ): { course: CourseState; companion: Companion } {
+  ): { course: CourseState; companion: Companion; lost: LifeCycleTransition | null } {
     const known = this.#companions.get(fn);
-    if (known !== undefined) return { course, companion: known };
-    const { life } = course;
-    const lost = agentActs(life.phase) && Object.keys(hosts).length > 0;
-    const again = lost ? { ...COURSE_INITIAL, life: { ...LIFE_CYCLE_INITIAL, phase: 'offline' as const } } : course;
-    return { course: again, companion: this.#companion(fn, mode) };
+    if (known !== undefined) return { course, companion: known, lost: null };
+    const { phase, episodes } = course.life;
+    const companion = this.#companion(fn, mode);
+    if (!agentActs(phase) || Object.keys(hosts).length === 0) return { course, companion, lost: null };
+    const again = { ...COURSE_INITIAL, life: { ...LIFE_CYCLE_INITIAL, phase: 'offline' as const } };
+    const reason = 'its weights are no longer in memory (agents.resident): it watches again';
+    const lost = { from: phase, to: 'offline' as const, episode: episodes, window: null, threshold: null, reason };
+    return { course: again, companion, lost };
   }
 
   #companion(fn: string, mode: Observation['cpuMode']): Companion {

@@ -8,6 +8,7 @@ import {
   type LifeCycleState,
   type LifeCycleTransition,
   type LifeCycleWish,
+  retrain,
 } from './life-cycle.js';
 import type { LifeCycleSettings } from './settings.js';
 
@@ -46,6 +47,12 @@ export const phaseOf = ({ life }: CourseState): LifeCyclePhase => life.phase;
 /** At the start, and wherever the operator's wish may have changed. */
 export function beginCourse(state: CourseState, wish: LifeCycleWish): CourseStep {
   const { state: life, transition } = beginEpisode(state.life, wish);
+  return { state: entered(state, life), transitions: transition === null ? [] : [transition], ended: false };
+}
+
+/** An operator's `retrain`: of an agent that serves; any other learns already, or is held. */
+export function retrainCourse(state: CourseState): CourseStep {
+  const { state: life, transition } = retrain(state.life);
   return { state: entered(state, life), transitions: transition === null ? [] : [transition], ended: false };
 }
 

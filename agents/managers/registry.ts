@@ -37,6 +37,8 @@ export interface ManagerSettings {
   readonly lifeCycle?: LifeCycleSettings;
   readonly wish?: (fn: string) => LifeCycleWish;
   readonly tutor?: Tutor;
+  /** Of manager `aware`: agents whose weights are kept in memory; as many as the agent host keeps, else those lose what they learnt. */
+  readonly resident?: number;
   readonly logger?: Logger;
 }
 
@@ -51,7 +53,7 @@ const makers = {
   'right-size': () => rightSizeManager(RIGHT_SIZE_DEFAULT),
   simppo: (settings) => createSimppo('simppo', settings),
   'single-agent': (settings) => createSimppo('single-agent', settings),
-  aware: ({ cap, preset, seed, aware, lifeCycle, wish, tutor }: ManagerSettings) =>
+  aware: ({ cap, preset, seed, aware, lifeCycle, wish, tutor, resident }: ManagerSettings) =>
     createAware({
       cap,
       ...(aware === undefined ? {} : { choice: aware }),
@@ -60,6 +62,7 @@ const makers = {
       ...(lifeCycle === undefined ? {} : { lifeCycle }),
       ...(wish === undefined ? {} : { wish }),
       ...(tutor === undefined ? {} : { tutor }),
+      ...(resident === undefined ? {} : { resident }),
     }),
 } as const satisfies Record<string, (settings: ManagerSettings) => ResourceManager>;
 

@@ -69,7 +69,7 @@ export function withinCaps(decision: Decision, observation: Observation, cap: Ca
 
 /** The same manager, which answers nonsense with no wish and an unchanged state, and never wishes past its cap. */
 export function guarded<State>(manager: ResourceManager<State>, cap: Cap): ResourceManager<State> {
-  const { retrain, rest, wake } = manager;
+  const { about, retrain, rest, wake } = manager;
   return {
     name: manager.name,
     initialState: (fn) => manager.initialState(fn),
@@ -85,6 +85,7 @@ export function guarded<State>(manager: ResourceManager<State>, cap: Cap): Resou
     ...(wake === undefined
       ? {}
       : { wake: (fn: string, rested: unknown, now: Millis) => wake.call(manager, fn, rested, now) }),
+    ...(about === undefined ? {} : { about: (state: State) => about.call(manager, state) }),
     ...(retrain === undefined ? {} : { retrain: (state: State) => retrain.call(manager, state) }),
   };
 }

@@ -7,6 +7,7 @@ import {
   functionField,
   hostField,
   memory,
+  text,
   wallClock,
   word,
 } from '../messages/fields.js';
@@ -83,6 +84,13 @@ const description = z.object({
   ...summary,
   features: z.array(finite),
   state: z.unknown().describe("The manager's own."),
+  about: text
+    .optional()
+    .describe('Where the function stands in its phase, for people; absent where its manager has nothing to say.'),
+  changed: z
+    .object({ at: wallClock, reason: text })
+    .optional()
+    .describe('The newest change of phase since this agent host has the function.'),
   hosts: z.array(hostField).describe('Invoker hosts the function was seen on.'),
   observation: observationSchema.nullable().describe('The newest.'),
 });
@@ -134,7 +142,8 @@ export const agentsService = {
   },
   resume: { describes: 'targets are sent again', request: maybeFunction, answer: z.object(hostState) },
   retrain: {
-    describes: 'the function begins to learn anew; error 501 for a manager that does not learn',
+    describes:
+      'the function begins to learn anew, where it has settled: its agent acts on, guarded; error 501 for a manager that does not learn',
     request: onFunction,
     answer: description,
   },

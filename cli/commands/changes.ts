@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { callEveryInstance, changeMode, services } from '../../broker/index.js';
+import { agentsService, callEveryInstance, changeMode, services } from '../../broker/index.js';
 import { messageOf } from '../../config/index.js';
 import { withBroker } from '../connection.js';
 import { EXIT } from '../exit.js';
@@ -12,6 +12,13 @@ interface ReasonOptions extends OutputOptions {
 }
 
 const NAME = 'fully qualified: /namespace/package/action or /namespace/action';
+
+/** What a phase says after `retrain`: of one that was not settled nothing has changed. */
+const LEARNS: Readonly<Record<string, string>> = {
+  online: ', it learns',
+  guarded: ', it learns while the fallback acts',
+  offline: ', it learns from what its fallback does; nothing has changed',
+};
 
 /** Pauses are kept in the bucket `gleaner_mode`: on every host, over restarts. */
 function addPause(program: Command, name: 'pause' | 'resume', description: string): void {
@@ -38,7 +45,9 @@ export function addChanges(program: Command): void {
   addPause(program, 'resume', 'a paused function is managed again, as its mode says');
   const retrain = program
     .command('retrain')
-    .description("a function's agent begins to learn anew; its fallback acts meanwhile")
+    .description(
+      "a function's agent, where it has settled, begins to learn anew; it acts meanwhile, guarded where its manager has a fallback",
+    )
     .argument('<function>', NAME);
   addOutputOption(retrain).action(async (fn: string, options: OutputOptions) => {
     checkFunctionName(fn);
@@ -46,14 +55,19 @@ export function addChanges(program: Command): void {
     const answers = await withBroker(config, (broker) =>
       callEveryInstance(broker, { service: services.agents, endpoint: 'retrain', request: { function: fn } }),
     );
-    const hosts = [...answers].map(([host, answer]) =>
-      answer instanceof Error ? { host, ok: false, error: messageOf(answer) } : { host, ok: true, error: null },
-    );
+    const hosts = [...answers].map(([host, answer]) => {
+      if (answer instanceof Error) return { host, ok: false, error: messageOf(answer), phase: null };
+      const agent = agentsService.retrain.answer.safeParse(answer);
+      return { host, ok: true, error: null, phase: agent.success ? agent.data.phase : null };
+    });
     // One agent host has the function; what the others say is of interest only where none does.
     const done = hosts.filter(({ ok }) => ok);
     if (options.output === 'json') processScreen.write(json({ function: fn, hosts }));
     else if (done.length > 0)
-      processScreen.write(`${fn}: learns anew on ${done.map(({ host }) => plainText(host)).join(', ')}\n`);
+      for (const { host, phase } of done)
+        processScreen.write(
+          `${fn}: phase ${plainText(phase ?? 'unknown')} on ${plainText(host)}${LEARNS[phase ?? ''] ?? ''}\n`,
+        );
     else for (const { host, error } of hosts) processScreen.write(`${plainText(host)}: ${plainText(error ?? '')}\n`);
     if (hosts.length === 0) process.stderr.write('gleaner: no agent host answers\n');
     process.exitCode = done.length > 0 ? EXIT.ok : EXIT.failed;

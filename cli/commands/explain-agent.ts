@@ -12,7 +12,10 @@ import { count, plainText } from '../output.js';
 /** A function's agent on one agent host: who decides, and what is tuned. */
 export interface ExplainedAgent {
   readonly host: string;
-  readonly agent: AgentSummary;
+  readonly agent: AgentSummary & {
+    readonly about?: string | undefined;
+    readonly changed?: { readonly at: number; readonly reason: string } | undefined;
+  };
   /** Null: its concurrency limit is not tuned. */
   readonly concurrency: TunedConcurrency | null;
 }
@@ -28,8 +31,8 @@ export async function askAgentOf(broker: Broker, fn: string): Promise<ExplainedA
     if (!agent.success) continue;
     const limits = agentsService.concurrency.answer.safeParse(tuned.get(host));
     const concurrency = limits.success ? (limits.data.functions.find((one) => one.function === fn) ?? null) : null;
-    const { function: name, manager, phase, paused, steps, decision } = agent.data;
-    explained.push({ host, agent: { function: name, manager, phase, paused, steps, decision }, concurrency });
+    const { features: _features, state: _state, hosts: _hosts, observation: _observation, ...summary } = agent.data;
+    explained.push({ host, agent: summary, concurrency });
   }
   return explained;
 }
@@ -51,10 +54,15 @@ const REASONS: Readonly<Record<string, string>> = {
 
 /** Lines for people. */
 export function agentText({ host, agent, concurrency }: ExplainedAgent): string {
-  const { function: fn, manager, phase, paused, steps } = agent;
+  const { function: fn, manager, phase, paused, steps, about, changed } = agent;
   const lines = [
     `${fn}: manager ${plainText(manager)} on ${plainText(host)}, phase ${plainText(phase)}${paused ? ' (paused)' : ''}, ${count(steps)} steps (\`gleaner agents explain\`)`,
   ];
+  if (changed !== undefined) {
+    const time = new Date(changed.at / 1000).toISOString().slice(0, 19);
+    lines.push(`phase since ${time}Z: ${plainText(changed.reason)}`);
+  }
+  if (about !== undefined) lines.push(plainText(about));
   if (concurrency !== null) {
     const { limit, wish, reason, searched, bad } = concurrency;
     const wished = wish === limit ? '' : `, ${wish} wished`;

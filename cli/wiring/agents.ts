@@ -41,6 +41,7 @@ function managerSettings({ agents, decision }: Config): ManagerSettings {
       memory: decision.memoryCapMiB === null ? memoryCap : mebibytes(decision.memoryCapMiB),
     },
     aware: agents.aware,
+    resident: agents.resident,
     preset: decision.preset === 'default' ? 'default' : 'freyr',
   };
 }

@@ -84,7 +84,8 @@ function play(
     state = next;
     cpu = decision.cpu ?? cpu;
     decided.push(cpu);
-    changes.push(...transitions);
+    // The first decision of all tells that it begins.
+    changes.push(...transitions.filter(({ from }) => from !== 'initialised'));
   }
   return { state, decided, changes };
 }
@@ -190,8 +191,9 @@ test('an agent whose weights are no longer here does not act: its function is wa
   t.not(under.phase(online), 'offline');
   // Two others take the places that there are.
   for (const fn of ['/_/g', '/_/h']) play(under, under.initialState(fn), 1);
-  const { state, decided } = play(under, online, 1, { start: 400 });
+  const { state, decided, changes } = play(under, online, 1, { start: 400 });
   t.is(under.phase(state), 'offline');
+  t.regex(changes[0]?.reason ?? '', /weights are no longer in memory/);
   t.deepEqual(decided, [700]);
 });
 
@@ -215,7 +217,43 @@ test('told to retrain, it goes online from serving and stays where it is otherwi
     ...initial,
     course: { ...initial.course, life: { ...initial.course.life, phase: 'serving' as const } },
   };
-  t.is(under.phase(under.retrain(serving)), 'online');
+  const told = under.retrain(serving);
+  t.is(under.phase(told), 'online');
+  // The event comes with the next decision, once; the episode under way was of another phase.
+  t.deepEqual(
+    play(under, { ...told, course: { ...told.course } }, 1).changes.map(
+      ({ from, to, reason }) => `${from} to ${to}: ${reason}`,
+    ),
+    ['serving to online: told to retrain'],
+  );
+  t.like(told.course, { steps: 0, sum: 0 });
+  t.deepEqual(under.retrain(initial).told, initial.told);
+});
+
+test('a function begins with an event, and says where it stands', (t) => {
+  const under = manager();
+  const initial = under.initialState('/_/f');
+  t.deepEqual(
+    initial.told.map(({ from, to }) => `${from} to ${to}`),
+    ['initialised to offline'],
+  );
+  const { state } = play(under, initial, 3);
+  t.deepEqual(state.told, []);
+  t.regex(under.about(state), /^0 episodes judged, 0 in this phase, \d+ of \d+ steps of the next$/);
+  t.regex(manager({ wish: { bootstrap: true, heldOffline: true } }).about(state), /held offline by the operator$/);
+});
+
+test('held offline since it was at rest: it wakes offline at once, not at the end of an episode', (t) => {
+  const under = manager({ wish: { bootstrap: false, heldOffline: false } });
+  const { state } = play(under, under.initialState('/_/f'), 10);
+  t.is(under.phase(state), 'online');
+  const held = manager({ wish: { bootstrap: true, heldOffline: true } });
+  const woken = held.wake('/_/f', JSON.parse(JSON.stringify(under.rest(state))));
+  t.is(held.phase(woken!), 'offline');
+  t.deepEqual(
+    play(held, woken!, 1).changes.map(({ reason }) => reason),
+    ['held offline by the operator'],
+  );
 });
 
 test('by name: on the shipped policy, with HPA and VPA as its fallback; guarded as every manager, and what is guarded still rests', (t) => {
