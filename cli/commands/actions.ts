@@ -4,8 +4,10 @@ import { GleanerError } from '../../config/index.js';
 import {
   type ActionOutcome,
   Journal,
+  type JournalEntry,
   type LimitValues,
   type ListedAction,
+  type OpenChange,
   openChanges,
   readAnnotations,
   type WritableLimit,
@@ -34,6 +36,11 @@ export class ActionsHeldError extends GleanerError {
     });
   }
 }
+
+/** As a shell tells of SIGINT. */
+const INTERRUPTED = 130;
+const NO_WISH =
+  'no agent wishes for another limit: manager `right-size` does, or --wishes <file>; `gleaner actions recommend` has sizes from evidence';
 
 const DRY: [string, string] = ['--no-dry-run', 'do it; without this nothing is changed and what would be is told'];
 
@@ -116,11 +123,14 @@ function addApply(actions: Command): void {
             allowedWishes(broker, wishesOf(await askAgents(broker), options.limit ?? ['memory'])),
           )
         : readWishes(options.wishes);
-    const controller = await connectActions(config);
-    const outcomes = await withJournal(path, options.dryRun, (journal) =>
-      controller.apply(wishes, journal?.entries ?? Journal.read(path), journal),
-    );
-    report(outcomes, options);
+    if (wishes.length === 0 && options.output !== 'json')
+      process.stderr.write(options.wishes === undefined ? `${NO_WISH}\n` : `${options.wishes} wishes for nothing\n`);
+    await interruptible(wishes.length, options, async (signal, each) => {
+      const controller = await connectActions(config, { signal });
+      return await withJournal(path, options.dryRun, (journal) =>
+        controller.apply(wishes, journal?.entries ?? Journal.read(path), journal, each),
+      );
+    });
   });
 }
 
@@ -133,14 +143,16 @@ function addUndo(actions: Command): void {
   addOutputOption(command).action(async (functions: string[], options: ApplyOptions) => {
     for (const fn of functions) checkFunctionName(fn);
     const { config } = loadSettings(globalOptions(command));
-    const controller = await connectActions(config);
     const path = statePaths(config).actions;
-    const outcomes = await withJournal(path, options.dryRun, (journal) => {
-      const open = openChanges(journal?.entries ?? Journal.read(path));
-      for (const fn of [...open.keys()]) if (functions.length > 0 && !functions.includes(fn)) open.delete(fn);
-      return controller.undo(open, journal);
+    const stands = openOf(Journal.read(path), functions);
+    if (stands.size === 0 && options.output !== 'json')
+      process.stderr.write(`nothing that Gleaner changed stands${functions.length > 0 ? ' there' : ''}\n`);
+    await interruptible(stands.size, options, async (signal, each) => {
+      const controller = await connectActions(config, { signal });
+      return await withJournal(path, options.dryRun, (journal) =>
+        controller.undo(openOf(journal?.entries ?? Journal.read(path), functions), journal, each),
+      );
     });
-    report(outcomes, options);
   });
 }
 
@@ -150,6 +162,41 @@ async function withJournal<T>(path: string, dryRun: boolean, act: (journal: Jour
     return await act(journal);
   } finally {
     journal?.close();
+  }
+}
+
+/** What stands of these functions, or of all. */
+function openOf(entries: readonly JournalEntry[], functions: readonly string[]): Map<string, OpenChange> {
+  const open = openChanges(entries);
+  for (const fn of [...open.keys()]) if (functions.length > 0 && !functions.includes(fn)) open.delete(fn);
+  return open;
+}
+
+/** What a person is told and may end with Ctrl-C: the change under way ends first, and what was done is reported. */
+async function interruptible(
+  all: number,
+  options: ApplyOptions,
+  act: (signal: AbortSignal, each: (outcome: ActionOutcome) => void) => Promise<unknown>,
+): Promise<void> {
+  const stopping = new AbortController();
+  const stop = (): void => stopping.abort();
+  const done: ActionOutcome[] = [];
+  process.on('SIGINT', stop);
+  try {
+    await act(stopping.signal, (outcome) => {
+      done.push(outcome);
+      if (all > 1 && !options.dryRun)
+        process.stderr.write(`${done.length} of ${all}: ${plainText(outcome.function)} ${outcome.result}\n`);
+      if (done.length < all) stopping.signal.throwIfAborted();
+    });
+    report(done, options);
+  } catch (error) {
+    if (!stopping.signal.aborted) throw error;
+    report(done, options);
+    process.stderr.write(`interrupted after ${done.length} of ${all}; \`gleaner actions undo\` tells what stands\n`);
+    process.exitCode = INTERRUPTED;
+  } finally {
+    process.off('SIGINT', stop);
   }
 }
 

@@ -17,7 +17,7 @@ import { checkFunctionName, globalOptions, seconds, untilStopped } from './commo
 interface EventOptions {
   readonly follow?: boolean;
   readonly for: number;
-  readonly kind?: string;
+  readonly kind?: readonly string[];
   readonly function?: string;
   readonly output: OutputFormat;
 }
@@ -49,7 +49,7 @@ export function addEvents(program: Command): void {
     .description(`events as they happen: ${EVENT_KINDS.join(', ')}`)
     .option('-f, --follow', 'go on until Ctrl-C')
     .option('--for <seconds>', 'without --follow: listen this long', seconds, 5)
-    .addOption(new Option('-k, --kind <kind>', 'only these').choices([...EVENT_KINDS]))
+    .addOption(new Option('-k, --kind <kind...>', 'only these').choices([...EVENT_KINDS]))
     .option('--function <name>', 'only of this function')
     .addOption(
       new Option('-o, --output <format>', 'lines for people, or one JSON object per line')
@@ -60,19 +60,22 @@ export function addEvents(program: Command): void {
     checkFunctionName(options.function);
     const { config } = loadSettings(globalOptions(command));
     const colours = coloursFor(processScreen, process.env);
+    let heard = 0;
     await withBroker(config, async (broker) => {
       broker.subscribe(wildcards.events, ({ data }) => {
         const decoded = decodeEvent(data);
         if (!decoded.ok) return;
         const { message } = decoded;
-        if (options.kind !== undefined && message.kind !== options.kind) return;
+        if (options.kind !== undefined && !options.kind.includes(message.kind)) return;
         if (options.function !== undefined && message.function !== options.function) return;
+        heard++;
         processScreen.write(
           options.output === 'json' ? `${JSON.stringify(message)}\n` : `${eventText(message, colours)}\n`,
         );
       });
       await untilStopped(options.follow ? undefined : options.for);
     });
+    if (heard === 0 && !options.follow) process.stderr.write(`gleaner: no such event in ${options.for} s\n`);
     process.exitCode = EXIT.ok;
   });
 }

@@ -85,7 +85,16 @@ export function addFollow(actions: Command): void {
     return runAsProcess(async () => {
       const { config } = loadSettings(globalOptions(command));
       const logger = makeLogger(config.log.level, 'actions');
-      const controller = await connectActions(config);
+      const starting = new AbortController();
+      const stop = (): void => starting.abort();
+      // What is not running yet need not be stopped in order: a person does not wait for an API that is away.
+      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop);
+      const controller = await connectActions(config, {
+        waiting: (error, wait) => logger.warn({ error, wait }, 'OpenWhisk is away'),
+        signal: starting.signal,
+      });
+      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, stop);
+      logger.info({ everyS: config.openwhisk.rightSizing.everyS }, "follows OpenWhisk's actions");
       const broker = await connectPart({ ...config.nats, servers: [...serversOf(config)] }, 'actions', logger);
       const following = followSizes({ config, controller, broker, logger });
       void following.turn();

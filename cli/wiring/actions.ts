@@ -23,8 +23,21 @@ export class OpenWhiskUnknownError extends GleanerError {
   }
 }
 
+export interface ActionsPatience {
+  /** Told where OpenWhisk is away and will be asked again; by default a person is told on stderr. */
+  readonly waiting?: (why: string, wait: Millis) => void;
+  /** Ends what waits: rejects with an AbortError. */
+  readonly signal?: AbortSignal;
+}
+
+const tellPerson = (why: string, wait: Millis): void =>
+  void process.stderr.write(`gleaner: ${why}; asked again in ${wait / 1000} s\n`);
+
 /** Asks OpenWhisk as the configuration says. */
-export function connectActions({ openwhisk, functions, mode }: Config): Promise<ActionsController> {
+export function connectActions(
+  { openwhisk, functions, mode }: Config,
+  { waiting = tellPerson, signal }: ActionsPatience = {},
+): Promise<ActionsController> {
   const { apiHost, keysFile, caFile, timeoutMs, changesPerMinute, holdS } = openwhisk;
   if (apiHost === null || keysFile === null) throw new OpenWhiskUnknownError('it is not configured');
   let ca: string | null = null;
@@ -41,6 +54,7 @@ export function connectActions({ openwhisk, functions, mode }: Config): Promise<
     holdMs: holdS * 1000,
     attempts: ATTEMPTS,
     backOff: BACK_OFF,
+    waiting,
     allowanceOf: (fn: string) => {
       const own = overrideFor(functions.overrides, fn);
       return {
@@ -49,5 +63,10 @@ export function connectActions({ openwhisk, functions, mode }: Config): Promise<
       };
     },
   };
-  return ActionsController.connect(rests, settings, systemClock, async (span) => void (await sleep(span)));
+  return ActionsController.connect(
+    rests,
+    settings,
+    systemClock,
+    async (span) => void (await sleep(span, undefined, { ...(signal === undefined ? {} : { signal }) })),
+  );
 }

@@ -79,8 +79,13 @@ export class ActionsController {
   ): Promise<ActionsController> {
     const namespaces = new Map<string, Namespace>();
     const controller = new ActionsController(namespaces, settings, clock, pause);
-    for (const rest of rests) {
-      const name = await controller.#patience.ask(() => rest.namespace());
+    for (const [i, rest] of rests.entries()) {
+      const name = await controller.#patience
+        .ask(() => rest.namespace())
+        .catch((error: unknown) => {
+          if (!(error instanceof OpenWhiskAuthError)) throw error;
+          throw new OpenWhiskAuthError('open its namespace', error.status, `key ${i + 1} of ${rests.length}`);
+        });
       const limits = await controller.#patience.ask(() => rest.namespaceLimits());
       // 1.0.0 tells its memory range at the root alone, which a gateway in front may not pass on.
       const platform =
@@ -100,11 +105,12 @@ export class ActionsController {
     return all;
   }
 
-  /** `entries`: the journal's so far. `journal` null: a dry run, nothing is written anywhere. */
+  /** `entries`: the journal's so far. `journal` null: a dry run, nothing is written anywhere. `each`: told of each outcome as it comes; where it throws, the rest is not begun. */
   async apply(
     wishes: readonly Wish[],
     entries: readonly JournalEntry[],
     journal: Journal | null,
+    each: (outcome: ActionOutcome) => void = () => {},
   ): Promise<ActionOutcome[]> {
     const outcomes: ActionOutcome[] = [];
     for (const wish of wishes) {
@@ -114,6 +120,7 @@ export class ActionsController {
         this.#applyOne({ wish, namespace, path, journal, open }),
       );
       outcomes.push(done);
+      each(done);
     }
     return outcomes;
   }
@@ -132,9 +139,17 @@ export class ActionsController {
   }
 
   /** Takes back what of the journal's changes still stands. `journal` null: a dry run over `open`. */
-  async undo(open: ReadonlyMap<string, OpenChange>, journal: Journal | null): Promise<ActionOutcome[]> {
+  async undo(
+    open: ReadonlyMap<string, OpenChange>,
+    journal: Journal | null,
+    each: (outcome: ActionOutcome) => void = () => {},
+  ): Promise<ActionOutcome[]> {
     const outcomes: ActionOutcome[] = [];
-    for (const change of open.values()) outcomes.push(await this.#undoGuarded(change, journal, null));
+    for (const change of open.values()) {
+      const done = await this.#undoGuarded(change, journal, null);
+      outcomes.push(done);
+      each(done);
+    }
     return outcomes;
   }
 

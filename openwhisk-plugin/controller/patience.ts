@@ -7,6 +7,8 @@ export interface PatienceSettings {
   /** Attempts of one request where OpenWhisk is away, and the wait after the first; it doubles. */
   readonly attempts: number;
   readonly backOff: Millis;
+  /** Told before each wait: a person should not wonder. */
+  readonly waiting?: (why: string, wait: Millis) => void;
 }
 
 /** How often, and after which wait, OpenWhisk is asked again where it is away. */
@@ -14,11 +16,13 @@ export class Patience {
   readonly #attempts: number;
   readonly #first: Millis;
   readonly #pause: (span: Millis) => Promise<void>;
+  readonly #waiting: (why: string, wait: Millis) => void;
 
-  constructor({ attempts, backOff }: PatienceSettings, pause: (span: Millis) => Promise<void>) {
+  constructor({ attempts, backOff, waiting }: PatienceSettings, pause: (span: Millis) => Promise<void>) {
     this.#attempts = attempts;
     this.#first = backOff;
     this.#pause = pause;
+    this.#waiting = waiting ?? (() => {});
   }
 
   /**
@@ -41,7 +45,7 @@ export class Patience {
         if (!(error instanceof OpenWhiskAwayError)) return give(error);
         unknown ||= error.uncertain;
         if (attempt >= this.#attempts) return give(error);
-        await this.#pause(this.#backOff(attempt));
+        await this.#wait(error, attempt);
       }
       if (!unknown) continue;
       const now = await this.ask(() => rest.action(path)).catch(give);
@@ -58,12 +62,14 @@ export class Patience {
         return await send();
       } catch (error) {
         if (!(error instanceof OpenWhiskAwayError) || attempt >= this.#attempts) throw error;
-        await this.#pause(this.#backOff(attempt));
+        await this.#wait(error, attempt);
       }
     }
   }
 
-  #backOff(attempt: number): Millis {
-    return (this.#first * 2 ** (attempt - 1)) as Millis;
+  async #wait(error: OpenWhiskAwayError, attempt: number): Promise<void> {
+    const wait = (this.#first * 2 ** (attempt - 1)) as Millis;
+    this.#waiting(messageOf(error), wait);
+    await this.#pause(wait);
   }
 }

@@ -3,17 +3,20 @@ import { GleanerError } from '../../config/index.js';
 /** Wrong or missing key, or one without the right: asking again helps nobody, so a run ends here. */
 export class OpenWhiskAuthError extends GleanerError {
   readonly code = 'GLN_OPENWHISK_AUTH';
-  constructor(what: string, status: number) {
-    super(`OpenWhisk does not let this key ${what} (HTTP ${status})`, {
-      hint: 'check the line of this namespace in openwhisk.keysFile (`wsk property get --auth` shows a key as uuid:key)',
+  readonly status: number;
+  /** `which`: of several keys. */
+  constructor(what: string, status: number, which = 'this key') {
+    super(`OpenWhisk does not let ${which} ${what} (HTTP ${status})`, {
+      hint: 'check its line in openwhisk.keysFile (`wsk property get --auth` shows a key as uuid:key)',
     });
+    this.status = status;
   }
 }
 
 export class ActionNotFoundError extends GleanerError {
   readonly code = 'GLN_OPENWHISK_NOT_FOUND';
   constructor(what: string) {
-    super(`OpenWhisk knows nothing of what was asked: ${what}`, {
+    super(`OpenWhisk could not ${what}: there is no such thing there (HTTP 404)`, {
       hint: 'it was deleted or renamed meanwhile, or the path of openwhisk.apiHost is wrong',
     });
   }

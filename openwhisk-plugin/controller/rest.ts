@@ -64,7 +64,7 @@ export class OpenWhiskRest {
 
   /** The namespaces of this key: one, its own (Namespaces.scala). */
   async namespace(): Promise<string> {
-    const [name] = await this.#ask('GET', 'namespaces', 'list the namespaces of', z.array(z.string()).min(1));
+    const [name] = await this.#ask('GET', 'namespaces', 'open its namespace', z.array(z.string()).min(1));
     return name!;
   }
 

@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -55,6 +57,44 @@ test('list, a dry run, a change, and back: as an operator does it', async (t) =>
   t.is((await run('undo', '--no-dry-run')).code, 0);
   t.is(double.actions.get('guest/pkg/thumbs')!.limits.memory, 512);
   t.false(readFileSync(at('state/actions.journal'), 'utf8').includes(KEY.split(':')[1]!));
+});
+
+test('Ctrl-C midway: the change that was made is told and undone, the next is not begun', async (t) => {
+  const { double, at, run } = await setUp(t);
+  for (const name of ['a', 'b']) double.add(`guest/${name}`, { memory: 512 });
+  const wishes = ['/guest/a', '/guest/b'].map((fn) => ({ function: fn, memoryMiB: 256 }));
+  writeFileSync(at('wishes.json'), JSON.stringify(wishes));
+  const args = ['--config', at('gleaner.yaml'), 'actions', 'apply', '--wishes', at('wishes.json'), '--no-dry-run'];
+  const child = spawn(process.execPath, ['dist/cli/main.js', ...args]);
+  t.teardown(() => child.kill('SIGKILL'));
+  let [out, err] = ['', ''];
+  let asked = false;
+  child.stdout.on('data', (data) => {
+    out += data;
+  });
+  child.stderr.on('data', (data) => {
+    err += data;
+    // Six a minute: the second waits for ten seconds.
+    if (!asked && err.includes('1 of 2: /guest/a changed\n')) asked = child.kill('SIGINT');
+  });
+  const [code] = await once(child, 'close');
+  t.is(code, 130, err);
+  t.regex(out, /\/guest\/a +changed/);
+  t.regex(err, /interrupted after 1 of 2/);
+  t.is(double.puts().length, 1);
+  t.is((await run('undo', '--no-dry-run')).code, 0);
+  t.is(double.actions.get('guest/a')!.limits.memory, 512);
+  const nothing = await run('undo', '/guest/b');
+  t.is(nothing.code, 0);
+  t.regex(nothing.err, /nothing that Gleaner changed stands there/);
+});
+
+test('a key that is refused is named by its place', async (t) => {
+  const { at, run } = await setUp(t);
+  writeFileSync(at('keys'), `${KEY}\naaaa:bbbb\n`, { mode: 0o600 });
+  const { code, err } = await run('list');
+  t.is(code, 1);
+  t.regex(err, /does not let key 2 of 2 open its namespace \(HTTP 401\)/);
 });
 
 test('in mode recommend, the default, nothing is written, and the reason is told', async (t) => {
