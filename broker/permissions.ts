@@ -90,7 +90,9 @@ export function permissionsOf(role: Role, host = '*'): Permissions {
           wildcards.observations,
           `${SUBJECT_PREFIX}.host.${host}`,
           `${SUBJECT_PREFIX}.lessons.${host}`,
-          ...EVENT_KINDS.filter((kind) => kind !== 'action').map((kind) => `${SUBJECT_PREFIX}.event.${kind}.*`),
+          ...EVENT_KINDS.filter((kind) => kind !== 'action' && kind !== 'concurrency').map(
+            (kind) => `${SUBJECT_PREFIX}.event.${kind}.*`,
+          ),
           ...ANSWERS,
           JETSTREAM,
           ...readBucket(buckets.mode),

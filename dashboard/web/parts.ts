@@ -152,6 +152,7 @@ export const EVENT_TONES: Readonly<Record<string, Tone | ''>> = {
   oom: 'red',
   drift: 'red',
   lifecycle: 'blue',
+  concurrency: 'amber',
   mode: 'amber',
 };
 

@@ -70,6 +70,7 @@ const PUBLISH: [string, Role[]][] = [
     ['hook'],
   ]),
   [`gleaner.v1.event.lifecycle.${FN}`, ['hook', 'agents']],
+  [`gleaner.v1.event.concurrency.${FN}`, ['agents']],
   [`gleaner.v1.event.action.${FN}`, ['operator']],
   ['gleaner.v1.event.nothing._', []],
   ...Object.values(services).flatMap((service) => [
