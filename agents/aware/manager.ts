@@ -42,7 +42,7 @@ import {
   withHost,
 } from '../simppo/index.js';
 import { type AwareBase, beginAlike, type Companion, companionOf } from './companion.js';
-import { nearestAction, wishOf } from './steps.js';
+import { factorOf, nearestAction, wishOf } from './steps.js';
 
 export interface AwareOptions {
   readonly base: AwareBase;
@@ -201,7 +201,7 @@ export class AwareManager implements ResourceManager<AwareState> {
       : pending;
     const hosts = withHost(before.hosts, host, {
       ...seen,
-      held: action === null ? heldAfter(seen.held, decision, observation.cpuMode === 'weight') : wish,
+      held: action === null ? heldAfter(seen.held, decision, observation, settings) : wish,
       pending: next,
     });
     const state = { fn: before.fn, course, fallback: fallen.state, told: [], hosts };
@@ -304,9 +304,15 @@ export class AwareManager implements ResourceManager<AwareState> {
 }
 
 /** What is held after a decision of the fallback's, as far as it said. */
-function heldAfter(held: Sight['held'], decision: Decision, byWeight: boolean): Sight['held'] {
+function heldAfter(
+  held: Sight['held'],
+  decision: Decision,
+  observation: Observation,
+  settings: SimppoSettings,
+): Sight['held'] {
+  const byWeight = observation.cpuMode === 'weight';
   return {
-    cpu: (byWeight ? decision.weightFactor : decision.cpu) ?? held.cpu,
+    cpu: (byWeight ? factorOf(decision, observation, settings) : decision.cpu) ?? held.cpu,
     memory: decision.memory ?? held.memory,
     containers: decision.containers ?? held.containers,
   };

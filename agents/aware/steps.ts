@@ -43,3 +43,17 @@ export function wishOf(
     actions: directionsOf(action),
   };
 }
+
+/**
+ * The factor on the policy's weight that a fallback's wish comes to: hooks take a wish without one by its CPU against the user's (openwhisk-plugin/decision/weights.ts).
+ * Undefined: it says nothing of CPU.
+ */
+export function factorOf(
+  { weightFactor, cpu }: Decision,
+  { user }: Observation,
+  { actions: { weightMost } }: SimppoSettings,
+): number | undefined {
+  if (weightFactor !== undefined) return weightFactor;
+  if (cpu === undefined || !(user.cpu > 0)) return undefined;
+  return Math.min(weightMost, Math.max(1 / weightMost, cpu / user.cpu));
+}

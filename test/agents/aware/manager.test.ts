@@ -152,6 +152,25 @@ test('what the agent does not decide stays with the fallback while the agent act
   }
 });
 
+test('by weight an agent goes on from what the fallback’s CPU wish comes to at the hook, and not from the user’s weight', (t) => {
+  const fallback: ResourceManager<null> = {
+    ...steady,
+    decide: () => ({ state: null, decision: { cpu: 1700 as Millicores, actions: [0, 0, 0] } }),
+  };
+  const under = manager({ fallback: fallback as ResourceManager });
+  const random = new SeededRandom(1);
+  const seen = observation({ cpuMode: 'weight', slo: 200 as Millis, user: { ...amounts(1000, 256), shares: 256 } });
+  const view: View = { observation: seen, features: [0.4, 1, 0.1, 0, 0.1, 0.2], others: null, price: null, random };
+  const offline = under.decide(under.initialState('/_/f'), view, 10_000 as Millis);
+  t.is(under.phase(offline.state), 'offline');
+  const { course } = offline.state;
+  const online = { ...offline.state, course: { ...course, life: { ...course.life, phase: 'online' as const } } };
+  const { decision } = under.decide(online, view, 20_000 as Millis);
+  // Hooks multiply the weight by 1700 of the user's 1000 millicores. One step of the square root of 2 from there, or none, and at most 2.
+  const near = [1.7 / Math.SQRT2, 1.7, 2].some((factor) => Math.abs(decision.weightFactor! - factor) < 1e-9);
+  t.true(near, `${decision.weightFactor}`);
+});
+
 test('offline to online: once the estimate over a window is as good, told with its figures', (t) => {
   const under = manager();
   const { state, changes } = play(under, under.initialState('/_/f'), 400);
