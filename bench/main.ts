@@ -115,7 +115,14 @@ const benches: Record<string, () => Promise<BenchRow[]>> = {
     }),
   learning: () => benchLearning({ seconds: number('seconds', 60), log }),
   'new-function': () =>
-    benchNewFunction({ rounds: number('rounds', 5), seconds: number('seconds', 40), seed: number('seed', 1), log }),
+    benchNewFunction({
+      rounds: number('rounds', 6),
+      first: number('first', 1),
+      seconds: number('seconds', 60),
+      seed: number('seed', 1),
+      records: values.records,
+      log,
+    }),
   memory: () => benchMemory({ log }),
   fidelity: () =>
     benchFidelity({

@@ -1,59 +1,59 @@
-import { type Broker, decodeEvent, wildcards } from '../../broker/index.js';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type AgentReport, type Broker, decodeAgentReport, wildcards } from '../../broker/index.js';
 import { type Random, SeededRandom } from '../../config/index.js';
 import {
-  type ActivationRecord,
-  type Arrival,
+  type Action,
+  type ActivationResult,
   ensureActionImage,
   InvokerDouble,
   playWorkload,
 } from '../../simulator/index.js';
 import { withNats } from '../nats.js';
-import { type BenchRow, row } from '../report.js';
-import { bootstrapInterval, median, quantile } from '../statistics.js';
+import type { BenchRow } from '../report.js';
 import { GleanerProcess } from '../worth/gleaner-process.js';
 import { actionOf, poissonArrivals, type Subject } from '../worth/load.js';
+import { ARMS, type Arm, addRound, type KeptArm, type KeptCall, type KeptRound, readRounds } from './records.js';
+import { learningFigures, newFunctionRows, onlineFigures } from './rounds-rows.js';
 
 const PREFIX = 'wskgln0';
-const USER_MEMORY_MB = 2048;
-/** Allowed above what the fallback alone differs from itself by. */
-const MARGIN = 0.05;
-/** Between two calls of the new function, ms: each has ended before the next comes, so that one warm container serves all. */
-const EVERY_MS = 250;
-
-/** What runs already: quotas that are used in part, in bursts, and a fifth of two cores in all. */
+/** All containers of three rounds have room: what is compared is managers, not what evicts what. */
+const USER_MEMORY_MB = 4096;
+/** Between two calls of the new function, ms. */
+const EVERY_MS = 200;
+/** What runs already: quotas that are used in part, in bursts, and a sixth of two cores in all. */
 const RUNNING: readonly Subject[] = [
   { name: 'short', memoryMb: 128, cpus: 1, body: 'cpu', payload: { cpuMs: 20 }, cpuMs: 20, rate: 4 },
   { name: 'long', memoryMb: 256, cpus: 1, body: 'cpu', payload: { cpuMs: 400 }, cpuMs: 400, rate: 0.5 },
   { name: 'waits', memoryMb: 256, cpus: 1, body: 'io', payload: { sleepMs: 150 }, cpuMs: 5, rate: 2 },
 ];
+/** Without contention, ms. */
+const SOLO_MS: Readonly<Record<string, number>> = { '/guest/short': 20, '/guest/long': 400, '/guest/waits': 150 };
 
-/** A new function's calls: more than one core's work where it is given it, and sizes that differ, in the same order in each arm. */
-const NEW: Omit<Subject, 'name'> = { memoryMb: 256, cpus: 1, body: 'cpu', payload: {}, cpuMs: 60, rate: 4 };
+/** A new function's calls: sizes that differ, in the same order in each arm. In odd rounds it has a quota, in even ones none, as on a stock OpenWhisk. */
+const NEW: Omit<Subject, 'name'> = { memoryMb: 256, body: 'cpu', payload: {}, cpuMs: 60, rate: 1000 / EVERY_MS };
 const SIZES = [40, 60, 80, 50];
+const modeOf = (round: number): KeptRound['mode'] => (round % 2 === 1 ? 'quota' : 'weight');
 
-/** `fallback` alone, `aware`, `fallback` again; whose names say which manager they have. */
-const ARMS = ['fallback', 'aware', 'again'] as const;
-type Arm = (typeof ARMS)[number];
-
-/** So short that a new function goes online while it is looked at: an agent of the shipped life cycle watches for a thousand steps. */
-const LIFE_CYCLE = { episodeSteps: 3, windowEpisodes: 4 };
+/** A decision with each call, and a life cycle so short that a new function is online for most of the time it is looked at: an agent of the shipped one watches for a thousand steps of up to 20 calls. */
+const HOOK = { stepActivations: 1, stepS: 1 };
+const LIFE_CYCLE = { episodeSteps: 10, windowEpisodes: 4 };
 
 export interface NewFunctionOptions {
   readonly rounds: number;
+  /** Number of the first: a run can be made in parts. */
+  readonly first: number;
   /** Of each arm. */
   readonly seconds: number;
   readonly seed: number;
+  /** File where rounds are kept, and all in it are judged; undefined: those of this run. */
+  readonly records: string | undefined;
   readonly log: (line: string) => void;
 }
 
-interface ArmRun {
-  /** In order of arrival. */
-  readonly calls: readonly ActivationRecord[];
-  readonly running: readonly ActivationRecord[];
-}
-
 /** A new function in a system that runs, on real containers: under the fallback, under `aware` while it learns, and under the fallback again. */
-export async function benchNewFunction({ rounds, seconds, seed, log }: NewFunctionOptions): Promise<BenchRow[]> {
+export async function benchNewFunction(options: NewFunctionOptions): Promise<BenchRow[]> {
+  const { rounds: count, first, seconds, seed, records, log } = options;
+  let kept = readRounds(records);
   const image = await ensureActionImage();
   return withNats(async (url, connect) => {
     const invoker = new InvokerDouble({
@@ -62,37 +62,32 @@ export async function benchNewFunction({ rounds, seconds, seed, log }: NewFuncti
     const gleaner = new GleanerProcess({
       mode: 'enforce',
       nats: { servers: [url] },
-      hook: { containerPrefix: PREFIX, stepS: 1 },
+      hook: { containerPrefix: PREFIX, ...HOOK },
       agents: { manager: 'hpa-vpa', aware: LIFE_CYCLE },
       functions: { overrides: [{ match: '/guest/new-aware-*', manager: 'aware' }] },
       decision: { policy: { quota: 'target' } },
       dashboard: { listen: null },
       metrics: { hook: null, agents: null, aggregator: null },
     });
-    const changes = lifeCycleEvents(await connect('bench'));
-    const runs: Record<Arm, ArmRun>[] = [];
+    const watch = new AgentWatch(await connect('bench'));
     try {
       await invoker.start();
       await gleaner.start();
+      await warmUp(invoker, RUNNING.map(actionOf));
       // The running system has a history of its own before anything new comes.
       await playWorkload(invoker, poissonArrivals(RUNNING, 20, new SeededRandom(seed).fork('before')));
-      for (let round = 0; round < rounds; round++) {
-        const arms: Partial<Record<Arm, ArmRun>> = {};
-        for (const arm of rotated(ARMS, round)) {
-          arms[arm] = await playArm(invoker, `new-${arm}-${round}`, seconds, new SeededRandom(seed).fork(`${round}`));
-          const { calls, running } = arms[arm];
-          for (const { action, atMs, waitMs, runMs, kind, result, containerName, cold } of [...calls, ...running])
-            if (kind !== 'success')
-              log(
-                `  ${new Date().toISOString()} ${action} at ${(atMs / 1000).toFixed(1)} s in ${containerName}${cold ? ', cold' : ''}: ${kind} after ${waitMs.toFixed(0)} + ${runMs.toFixed(0)} ms: ${JSON.stringify(result)}`,
-              );
-          log(
-            `round ${round + 1} ${arm}: ${calls.length} calls, p99 ${quantile(durations(calls), 0.99).toFixed(1)} ms, ${calls.filter(({ ok }) => !ok).length} failed; ${changes.of(`/guest/new-${arm}-${round}`).join(', ')}`,
-          );
+      for (let round = first; round < first + count; round++) {
+        const arms: Partial<Record<Arm, KeptArm>> = {};
+        for (const arm of rotated(ARMS, round - 1)) {
+          const random = new SeededRandom(seed).fork(`${round}`);
+          arms[arm] = await playArm(invoker, { name: nameOf(arm, round), round, seconds, random, watch, log });
         }
-        runs.push(arms as Record<Arm, ArmRun>);
+        const { decisions, moved } = watch.decisionsOf(`/guest/${nameOf('aware', round)}`);
+        const played = { round, mode: modeOf(round), arms: arms as Record<Arm, KeptArm>, decisions, moved };
+        log(textOf(played));
+        kept = addRound(records, kept, played);
       }
-      return rowsOf(runs, changes);
+      return newFunctionRows(kept);
     } finally {
       await gleaner.stop();
       await invoker.stop();
@@ -100,81 +95,121 @@ export async function benchNewFunction({ rounds, seconds, seed, log }: NewFuncti
   });
 }
 
-const durations = (calls: readonly ActivationRecord[]): number[] => calls.map(({ runMs }) => runMs);
+/** The first call of each, one after the other: containers that are made all at once keep two cores busy, calls wait and more are made. */
+async function warmUp(invoker: InvokerDouble, actions: readonly Action[]): Promise<void> {
+  for (const action of actions) await invoker.invoke(action, { cpuMs: SIZES[0], sleepMs: 1 });
+}
+
+/** The name says which manager it has. */
+const nameOf = (arm: Arm, round: number): string => `new-${arm}-${round}`;
 
 function rotated<T>(values: readonly T[], by: number): T[] {
   const first = by % values.length;
   return [...values.slice(first), ...values.slice(0, first)];
 }
 
-/** The same arrivals whatever the arm is called. */
-async function playArm(invoker: InvokerDouble, name: string, seconds: number, random: Random): Promise<ArmRun> {
-  const action = actionOf({ ...NEW, name });
-  const fresh: Arrival[] = Array.from({ length: Math.floor((1000 * seconds) / EVERY_MS) }, (_, i) => ({
-    atMs: i * EVERY_MS,
-    action,
-    payload: { cpuMs: SIZES[i % SIZES.length]! },
-  }));
-  const records = await playWorkload(invoker, [...fresh, ...poissonArrivals(RUNNING, seconds, random)]);
-  const isNew = ({ action: fn }: ActivationRecord): boolean => fn === `/guest/${name}`;
-  return { calls: records.filter(isNew), running: records.filter((record) => !isNew(record)) };
+interface ArmPlan {
+  readonly name: string;
+  readonly round: number;
+  readonly seconds: number;
+  readonly random: Random;
+  readonly watch: AgentWatch;
+  readonly log: (line: string) => void;
 }
 
-interface Changes {
-  /** Transitions of a function so far, with the seconds since its first. */
-  of(fn: string): string[];
+/** The same calls whatever the arm is called. */
+async function playArm(invoker: InvokerDouble, plan: ArmPlan): Promise<KeptArm> {
+  const { name, round, seconds, random, watch, log } = plan;
+  const action = actionOf({ ...NEW, ...(modeOf(round) === 'quota' ? { cpus: 1 } : {}), name });
+  await warmUp(invoker, [action]);
+  const [fresh, running] = await Promise.all([
+    callOneByOne(invoker, action, Math.floor((1000 * seconds) / EVERY_MS)),
+    playWorkload(invoker, poissonArrivals(RUNNING, seconds, random)),
+  ]);
+  for (const [fn, result] of [
+    ...fresh.map(({ result }) => [name, result] as const),
+    ...running.map((result) => [result.action, result] as const),
+  ])
+    if (!result.ok) log(failureText(fn, result));
+  return {
+    fresh: fresh.map(({ result: { runMs, ok }, cpuMs, at }) => ({
+      slowdown: runMs / cpuMs,
+      ok,
+      phase: watch.phaseOf(`/guest/${name}`, at),
+    })),
+    running: running.map(
+      ({ action: fn, runMs, ok }): KeptCall => ({
+        slowdown: runMs / (SOLO_MS[fn] ?? Number.NaN),
+        ok,
+        phase: 'managing',
+      }),
+    ),
+  };
 }
 
-function lifeCycleEvents(broker: Broker): Changes {
-  const seen = new Map<string, { at: number; change: string }[]>();
-  broker.subscribe(wildcards.events, ({ data }) => {
-    const decoded = decodeEvent(data);
-    if (!decoded.ok || decoded.message.kind !== 'lifecycle') return;
-    const { function: fn, reason } = decoded.message;
-    if (fn === null) return;
-    seen.set(fn, [...(seen.get(fn) ?? []), { at: performance.now(), change: reason.split(':')[0]! }]);
-  });
-  return { of: (fn) => (seen.get(fn) ?? []).map(({ change }) => change) };
+interface NewCall {
+  readonly result: ActivationResult;
+  readonly cpuMs: number;
+  /** When it was sent, a reading of `performance.now()`. */
+  readonly at: number;
 }
 
-/** Each call against the same one of the fallback's first run. */
-const ratios = (runs: readonly Record<Arm, ArmRun>[], arm: Arm, of: keyof ArmRun = 'calls'): number[] =>
-  runs.flatMap((run) => run[arm][of].map(({ runMs }, i) => runMs / run.fallback[of][i]!.runMs));
+/** A client that calls every `EVERY_MS` and waits for each answer: one warm container serves all, also where the host is slow. */
+async function callOneByOne(invoker: InvokerDouble, action: Action, count: number): Promise<NewCall[]> {
+  const calls: NewCall[] = [];
+  const began = performance.now();
+  for (let i = 0; i < count; i++) {
+    const wait = began + i * EVERY_MS - performance.now();
+    if (wait > 0) await sleep(wait);
+    const cpuMs = SIZES[i % SIZES.length]!;
+    const at = performance.now();
+    calls.push({ result: await invoker.invoke(action, { cpuMs }), cpuMs, at });
+  }
+  return calls;
+}
 
-function rowsOf(runs: readonly Record<Arm, ArmRun>[], changes: Changes): BenchRow[] {
-  const p99 = (values: readonly number[]): number => quantile(values, 0.99);
-  const aware = ratios(runs, 'aware');
-  const again = ratios(runs, 'again');
-  const byRound = (arm: Arm): number[] => runs.map((run) => p99(ratios([run], arm)));
-  const differences = byRound('aware').map((value, i) => value - byRound('again')[i]!);
-  const { low, high } = bootstrapInterval(differences, median, new SeededRandom(1));
-  const text = (values: readonly number[]): string => values.map((value) => value.toFixed(3)).join(' ');
-  const online = runs.filter((_, round) => changes.of(`/guest/new-aware-${round}`).includes('offline to online'));
-  const all = (arm: Arm): ActivationRecord[] => runs.flatMap((run) => [...run[arm].calls, ...run[arm].running]);
-  const failed = (arm: Arm): number => all(arm).filter(({ ok }) => !ok).length;
-  return [
-    row('new.p99', p99(aware), 'x', {
-      baseline: p99(again),
-      goal: `<= ${(p99(again) + MARGIN).toFixed(3)}`,
-      note: `slowdown of each call against the same one under the fallback; ${aware.length} calls; by round ${text(byRound('aware'))}, again ${text(byRound('again'))}`,
-    }),
-    row('new.p99.difference', median(differences), 'x', {
-      goal: `<= ${MARGIN}`,
-      note: `median over rounds [${low.toFixed(3)}, ${high.toFixed(3)}]`,
-    }),
-    row('new.median', median(aware), 'x', { baseline: median(again) }),
-    ...ARMS.map((arm) => {
-      const calls = runs.flatMap((run) => durations(run[arm].calls));
-      return row(`new.${arm}.p99.ms`, p99(calls), 'ms', { note: `median ${median(calls).toFixed(1)} ms` });
-    }),
-    row('new.online', online.length, 'functions', {
-      baseline: runs.length,
-      note: `went online while looked at; ${runs.map((_, round) => changes.of(`/guest/new-aware-${round}`).join(', ') || 'no change').join(' | ')}`,
-    }),
-    row('new.running.p99', p99(ratios(runs, 'aware', 'running')), 'x', {
-      baseline: p99(ratios(runs, 'again', 'running')),
-      note: 'of what ran already',
-    }),
-    row('new.failed', failed('aware'), 'calls', { note: `fallback ${failed('fallback')} and ${failed('again')}` }),
-  ];
+const failureText = (fn: string, { waitMs, runMs, kind, result, containerName, cold }: ActivationResult): string =>
+  `  ${fn} in ${containerName}${cold ? ', cold' : ''}: ${kind} after ${waitMs.toFixed(0)} + ${runMs.toFixed(0)} ms: ${JSON.stringify(result)}`;
+
+function textOf(round: KeptRound): string {
+  const { p99, above } = learningFigures(round);
+  const online = onlineFigures(round);
+  const both = (figures: typeof p99): string => ARMS.map((arm) => `${arm} ${figures[arm].toFixed(3)}`).join(', ');
+  const phases = Object.entries(round.decisions).map(([phase, count]) => `${phase} ${count}`);
+  return `round ${round.round} (${round.mode}): p99 ${both(p99)}, above ${above.toFixed(3)}; ${
+    online === null
+      ? 'never online'
+      : `online ${online.calls} calls, ${both(online.p99)}, above ${online.above.toFixed(3)}`
+  }; ${phases.join(', ')}, moved ${round.moved}`;
+}
+
+/** What agents say of themselves at each step. */
+class AgentWatch {
+  readonly #reports = new Map<string, { readonly at: number; readonly report: AgentReport }[]>();
+
+  constructor(broker: Broker) {
+    broker.subscribe(wildcards.agentReports, ({ data }) => {
+      const decoded = decodeAgentReport(data);
+      if (!decoded.ok) return;
+      const { message: report } = decoded;
+      const known = this.#reports.get(report.function);
+      if (known === undefined) this.#reports.set(report.function, [{ at: performance.now(), report }]);
+      else known.push({ at: performance.now(), report });
+    });
+  }
+
+  /** Phase at `at`, a reading of `performance.now()`. */
+  phaseOf(fn: string, at: number): string {
+    return this.#reports.get(fn)?.findLast((one) => one.at <= at)?.report.phase ?? 'new';
+  }
+
+  decisionsOf(fn: string): Pick<KeptRound, 'decisions' | 'moved'> {
+    const decisions: Record<string, number> = {};
+    let moved = 0;
+    for (const { report } of this.#reports.get(fn) ?? []) {
+      decisions[report.phase] = (decisions[report.phase] ?? 0) + 1;
+      if (report.actions.some((direction) => direction !== 0)) moved++;
+    }
+    return { decisions, moved };
+  }
 }

@@ -1,0 +1,46 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { z } from 'zod';
+
+/** `fallback` alone, `aware`, `fallback` again. */
+export const ARMS = ['fallback', 'aware', 'again'] as const;
+export type Arm = (typeof ARMS)[number];
+
+const callSchema = z.object({
+  /** Time at the container against the call's own CPU time and waiting. */
+  slowdown: z.number().positive(),
+  ok: z.boolean(),
+  /** Of the function's life cycle when the call came; another manager's in the fallback's arms. */
+  phase: z.string(),
+});
+const calls = z.array(callSchema);
+const armSchema = z.object({
+  /** In order of arrival. */
+  fresh: calls,
+  running: calls,
+});
+const roundSchema = z.object({
+  round: z.number().int().min(1),
+  mode: z.enum(['quota', 'weight']),
+  arms: z.object({ fallback: armSchema, aware: armSchema, again: armSchema }),
+  /** Decisions of `aware` by phase, and those of its agent that changed something. */
+  decisions: z.record(z.string(), z.number().int().min(0)),
+  moved: z.number().int().min(0),
+});
+const fileSchema = z.object({ version: z.literal(1), rounds: z.array(roundSchema) });
+
+export type KeptCall = z.output<typeof callSchema>;
+export type KeptArm = z.output<typeof armSchema>;
+/** One round as it is kept in a file, so that a run can be made in parts. */
+export type KeptRound = z.output<typeof roundSchema>;
+
+/** Rounds of earlier parts; none where there is no file. */
+export function readRounds(file: string | undefined): KeptRound[] {
+  return file !== undefined && existsSync(file) ? fileSchema.parse(JSON.parse(readFileSync(file, 'utf8'))).rounds : [];
+}
+
+/** What is there stays; a round played anew takes the place of the one before. @returns all */
+export function addRound(file: string | undefined, before: readonly KeptRound[], added: KeptRound): KeptRound[] {
+  const rounds = [...before.filter(({ round }) => round !== added.round), added].sort((a, b) => a.round - b.round);
+  if (file !== undefined) writeFileSync(file, `${JSON.stringify({ version: 1, rounds })}\n`);
+  return rounds;
+}

@@ -1,0 +1,95 @@
+import { SeededRandom } from '../../config/index.js';
+import { type BenchRow, row } from '../report.js';
+import { bootstrapInterval, mean, quantile } from '../statistics.js';
+import { ARMS, type Arm, type KeptCall, type KeptRound } from './records.js';
+
+/** p99 slowdown that may lie above the higher of the fallback's two (issue 6). */
+export const MARGIN = 0.05;
+
+/** Phases in which its agent decides, or the guard of it. */
+const ONLINE = ['online', 'guarded'];
+
+export interface RoundFigures {
+  readonly p99: Readonly<Record<Arm, number>>;
+  /** p99 under `aware` less the higher of the fallback's two. */
+  readonly above: number;
+  readonly calls: number;
+}
+
+const p99Of = (calls: readonly KeptCall[]): number =>
+  quantile(
+    calls.map(({ slowdown }) => slowdown),
+    0.99,
+  );
+
+/** Of the calls at the places that `chosen` picks by what `aware` was at when they came: the same calls in all three arms. Null: none. */
+function figuresOf({ arms }: KeptRound, chosen: (call: KeptCall, place: number) => boolean): RoundFigures | null {
+  const places = arms.aware.fresh.map(chosen);
+  const of = (arm: Arm): KeptCall[] => arms[arm].fresh.filter((_, place) => places[place]);
+  const calls = of('aware').length;
+  if (calls === 0) return null;
+  const p99 = { fallback: p99Of(of('fallback')), aware: p99Of(of('aware')), again: p99Of(of('again')) };
+  return { p99, above: p99.aware - Math.max(p99.fallback, p99.again), calls };
+}
+
+/** All the time it learns: from its first call until it serves. */
+export function learningFigures(round: KeptRound): RoundFigures {
+  const served = round.arms.aware.fresh.findIndex(({ phase }) => phase === 'serving');
+  const figures = figuresOf(round, (_, place) => served < 0 || place < served);
+  if (figures === null) throw new RangeError(`round ${round.round} has no call while it learns`);
+  return figures;
+}
+
+/** While its agent decides only; null: it never did. */
+export const onlineFigures = (round: KeptRound): RoundFigures | null => {
+  const served = round.arms.aware.fresh.findIndex(({ phase }) => phase === 'serving');
+  return figuresOf(round, ({ phase }, place) => ONLINE.includes(phase) && (served < 0 || place < served));
+};
+
+const text = (values: readonly number[]): string => values.map((value) => value.toFixed(3)).join(' ');
+
+function aboveRow(name: string, figures: readonly RoundFigures[], what: string): BenchRow[] {
+  const above = figures.map((one) => one.above);
+  const { low, high } = bootstrapInterval(above, mean, new SeededRandom(1));
+  const of = (arm: Arm): number[] => figures.map(({ p99 }) => p99[arm]);
+  return [
+    row(`${name}.above`, mean(above), 'x', {
+      goal: `<= ${MARGIN}`,
+      note: `${what}: p99 less the higher of the fallback's two, mean over rounds [${low.toFixed(3)}, ${high.toFixed(3)}]; by round ${text(above)}`,
+    }),
+    row(`${name}.p99`, mean(of('aware')), 'x', {
+      baseline: mean(of('fallback')),
+      note: `by round ${text(of('aware'))}; fallback ${text(of('fallback'))}; again ${text(of('again'))}`,
+    }),
+  ];
+}
+
+const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0);
+
+export function newFunctionRows(rounds: readonly KeptRound[]): BenchRow[] {
+  const learning = rounds.map(learningFigures);
+  const online = rounds.map(onlineFigures).filter((one) => one !== null);
+  const fresh = (arm: Arm): KeptCall[] => rounds.flatMap(({ arms }) => arms[arm].fresh);
+  const running = (arm: Arm): number => mean(rounds.map(({ arms }) => p99Of(arms[arm].running)));
+  const failed = (arm: Arm): number =>
+    rounds.flatMap(({ arms }) => [...arms[arm].fresh, ...arms[arm].running]).filter(({ ok }) => !ok).length;
+  const slowdowns = (arm: Arm): number[] => fresh(arm).map(({ slowdown }) => slowdown);
+  const decisions = (phase: string): number => sum(rounds.map((round) => round.decisions[phase] ?? 0));
+  return [
+    ...aboveRow('new.learning', learning, 'from the first call until it serves'),
+    ...(online.length > 0 ? aboveRow('new.online', online, 'calls while its agent decides') : []),
+    row('new.online.share', sum(online.map(({ calls }) => calls)) / fresh('aware').length, 'of calls', {
+      note: `in ${online.length} of ${rounds.length} rounds (${rounds.map(({ mode }) => mode).join(' ')}); decisions: offline ${decisions('offline')}, online ${decisions('online')}, guarded ${decisions('guarded')}, serving ${decisions('serving')}; its agent moved ${sum(rounds.map(({ moved }) => moved))} times`,
+    }),
+    ...ARMS.map((arm) =>
+      row(`new.${arm}.all`, quantile(slowdowns(arm), 0.99), 'x', {
+        note: `p99 of all ${slowdowns(arm).length} calls; median ${quantile(slowdowns(arm), 0.5).toFixed(3)}`,
+      }),
+    ),
+    row('new.running.p99', running('aware'), 'x', {
+      baseline: running('fallback'),
+      note: `of what ran already, mean over rounds; again ${running('again').toFixed(3)}`,
+    }),
+    row('new.failed', failed('aware'), 'calls', { note: `fallback ${failed('fallback')} and ${failed('again')}` }),
+  ];
+}
