@@ -61,8 +61,8 @@ const STARTS = [100, 310];
 const SEEDS = 20;
 const QUICK_SEEDS = 5;
 
-function reproduceConcurrency(seeds: number, starts: readonly number[], command: string): Reproduction {
-  const rows = concurrencyStudy({ seeds: Array.from({ length: seeds }, (_, i) => i + 1), starts });
+function reproduceConcurrency(seeds: readonly number[], starts: readonly number[], command: string): Reproduction {
+  const rows = concurrencyStudy({ seeds, starts });
   const verdicts = studyVerdicts(rows);
   return {
     markdown: concurrencyReport(rows, verdicts, command),
@@ -80,17 +80,17 @@ const SIZING_QUICK = { ...SIZING, hosts: 6, functions: 200, userMemoryMiB: [6144
 const SIZING_SEEDS = 5;
 const SIZING_QUICK_SEEDS = 2;
 
-function reproduceRightSizing(seeds: number, quick: boolean, command: string): Reproduction {
+function reproduceRightSizing(seeds: readonly number[], quick: boolean, command: string): Reproduction {
   const progress = stderrProgress();
   const shape = quick ? SIZING_QUICK : SIZING;
   try {
     const rows = sizingStudy({
       ...shape,
-      seeds: Array.from({ length: seeds }, (_, i) => i + 1),
+      seeds,
       onRun: (done, all) => progress.update(done / all, `${done} of ${all} runs`),
     });
     return {
-      markdown: sizingReport(rows, { command, seeds, hosts: shape.hosts, load: shape.load }),
+      markdown: sizingReport(rows, { command, seeds: seeds.length, hosts: shape.hosts, load: shape.load }),
       figures: { rows },
       missed: sizingMissed(rows),
     };
@@ -99,11 +99,10 @@ function reproduceRightSizing(seeds: number, quick: boolean, command: string): R
   }
 }
 
-function reproduceFaasrm(quick: boolean, seeds: number, command: string): Reproduction {
+function reproduceFaasrm(quick: boolean, seeds: readonly number[], command: string): Reproduction {
   const progress = stderrProgress();
   try {
-    const list = Array.from({ length: seeds }, (_, i) => i + 1);
-    const figures = runFaasrm(quick, list, (done, all) => progress.update(done / all, `${done} of ${all} runs`));
+    const figures = runFaasrm(quick, seeds, (done, all) => progress.update(done / all, `${done} of ${all} runs`));
     const { published, corrected } = figures;
     return { markdown: faasrmReport(published, corrected, command), figures, missed: faasrmMisses(corrected) };
   } finally {
@@ -150,9 +149,8 @@ const PAYLOAD_QUICK = {
 } as const;
 const PAYLOAD_QUICK_SEEDS = 2;
 
-function reproducePayload(count: number, quick: boolean, command: string): Reproduction {
+function reproducePayload(seeds: readonly number[], quick: boolean, command: string): Reproduction {
   const progress = stderrProgress();
-  const seeds = Array.from({ length: count }, (_, i) => PAYLOAD_FIRST_SEED + i);
   const plan = quick ? PAYLOAD_QUICK : PAYLOAD;
   try {
     const onRun = (done: number, all: number): void => progress.update(done / all, `${done} of ${all} pairs`);
@@ -173,9 +171,8 @@ const NEW_FUNCTION = { modes: ['weight', 'quota'], before: 20, after: 240, load:
 const NEW_FUNCTION_QUICK = { ...NEW_FUNCTION, modes: ['quota'], before: 5, after: 30, repeats: 2 } as const;
 const NEW_FUNCTION_SEEDS = 5;
 
-function reproduceNewFunction(count: number, quick: boolean, command: string): Reproduction {
+function reproduceNewFunction(seeds: readonly number[], quick: boolean, command: string): Reproduction {
   const progress = stderrProgress();
-  const seeds = Array.from({ length: count }, (_, i) => i + 1);
   const request = { ...(quick ? NEW_FUNCTION_QUICK : NEW_FUNCTION), seeds };
   try {
     const onRun = (done: number, all: number): void => progress.update(done / all, `${done} of ${all} runs`);
@@ -196,7 +193,7 @@ interface SeededStudy {
   readonly firstSeed?: number;
   readonly seeds: number;
   readonly quickSeeds: number;
-  run(options: { readonly seeds: number; readonly quick: boolean; readonly command: string }): Reproduction;
+  run(options: { readonly seeds: readonly number[]; readonly quick: boolean; readonly command: string }): Reproduction;
 }
 
 const STUDIES: readonly SeededStudy[] = [
@@ -249,13 +246,15 @@ export function addReproduce(program: Command): void {
     addStudy(reproduce, name, `${description}; exits with 1 where a goal is missed`)
       .option(
         '--seeds <n>',
-        `so many seeds, from ${firstSeed} on (default ${most}; with --quick ${quickSeeds})`,
+        `so many seeds (default ${most}; with --quick ${quickSeeds})`,
         wholeNumber,
       )
-      .action((options: ReproduceOptions & { readonly seeds?: number }) => {
-        const { quick, seeds = quick ? quickSeeds : most } = options;
-        const command = `gleaner reproduce ${name}${quick ? ' --quick' : ''}${options.seeds ? ` --seeds ${seeds}` : ''}`;
-        deliver(name, run({ seeds, quick, command }), options);
+      .option('--first-seed <n>', `the first of them (default ${firstSeed})`, wholeNumber)
+      .action((options: ReproduceOptions & { readonly seeds?: number; readonly firstSeed?: number }) => {
+        const { quick, seeds: count = quick ? quickSeeds : most, firstSeed: first = firstSeed } = options;
+        const said = (option: string, value: number | undefined): string => (value ? ` --${option} ${value}` : '');
+        const command = `gleaner reproduce ${name}${quick ? ' --quick' : ''}${said('seeds', options.seeds)}${said('first-seed', options.firstSeed)}`;
+        deliver(name, run({ seeds: Array.from({ length: count }, (_, i) => first + i), quick, command }), options);
       });
   addStudy(
     reproduce,
