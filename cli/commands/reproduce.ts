@@ -244,11 +244,7 @@ export function addReproduce(program: Command): void {
   const reproduce = program.command('reproduce').description('published results, run again: ours beside theirs');
   for (const { name, description, firstSeed = 1, seeds: most, quickSeeds, run } of STUDIES)
     addStudy(reproduce, name, `${description}; exits with 1 where a goal is missed`)
-      .option(
-        '--seeds <n>',
-        `so many seeds (default ${most}; with --quick ${quickSeeds})`,
-        wholeNumber,
-      )
+      .option('--seeds <n>', `so many seeds (default ${most}; with --quick ${quickSeeds})`, wholeNumber)
       .option('--first-seed <n>', `the first of them (default ${firstSeed})`, wholeNumber)
       .action((options: ReproduceOptions & { readonly seeds?: number; readonly firstSeed?: number }) => {
         const { quick, seeds: count = quick ? quickSeeds : most, firstSeed: first = firstSeed } = options;
