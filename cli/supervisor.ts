@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { type Cancel, GleanerError, type Millis, messageOf, millis, type Timers } from '../config/index.js';
 import { ERROR_PREFIX, EXIT } from './exit.js';
@@ -17,7 +17,7 @@ export interface ChildSpec {
   readonly afterDeath?: () => Promise<void>;
   /** How long it gets between SIGTERM and SIGKILL. */
   readonly stopMillis?: number;
-  /** Its priority, -20 (first) to 19, where this process may give it; absent: this process's own. */
+  /** Its priority once it is ready, -20 (first) to 19, where this process may give it; absent: this process's own. To start is a second of computing, which is nobody's hurry. */
   readonly nice?: number;
 }
 
@@ -92,8 +92,6 @@ class Child {
       stdio: channel ? ['ignore', 'pipe', 'pipe', 'ipc'] : ['ignore', 'pipe', 'pipe'],
     });
     this.#process = child;
-    // At once: threads and processes that it starts from now on have it, too, as they would not later.
-    if (this.spec.nice !== undefined && child.pid !== undefined) prioritise(child.pid, this.spec.nice);
     for (const stream of [child.stdout, child.stderr]) this.#follow(stream);
     child.on('message', (message) => {
       const { ready, address } = message as { ready?: unknown; address?: unknown };
@@ -127,7 +125,9 @@ class Child {
   }
 
   #isReady(): void {
-    this.#listener.changed(this.spec.name, 'ready', '');
+    const { name, nice } = this.spec;
+    if (nice !== undefined && this.pid !== undefined) prioritise(this.pid, nice);
+    this.#listener.changed(name, 'ready', '');
     this.#ready?.();
     this.#ready = null;
     this.#refuse = null;
@@ -238,12 +238,13 @@ export class ChildNotReadyError extends GleanerError {
 }
 
 /**
- * As a session of its own it is an autogroup, where the kernel makes such: there its threads' priority counts among themselves only, and the
- * group's against all others (sched(7)). Who may do neither waits for a core as everybody does.
+ * Of the child, what it has started, and with that of all they start from now on. As a session of its own it is an autogroup, where the kernel makes
+ * such: there its threads' priority counts among themselves only, and the group's against all others (sched(7)). Who may do neither waits for a core as
+ * everybody does.
  */
 function prioritise(pid: number, nice: number): void {
   for (const give of [
-    () => setPriority(pid, nice),
+    () => threadsBelow(pid).forEach((thread) => void setPriority(thread, nice)),
     () => writeFileSync(`/proc/${pid}/autogroup`, String(nice), { flag: 'r+' }),
   ]) {
     try {
@@ -252,4 +253,12 @@ function prioritise(pid: number, nice: number): void {
       // Or the child has ended already, which its exit tells; or this kernel has no autogroups.
     }
   }
+}
+
+/** A priority is a thread's. */
+function threadsBelow(pid: number): number[] {
+  return readdirSync(`/proc/${pid}/task`).flatMap((thread) => {
+    const children = readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').split(' ').filter(Boolean);
+    return [Number(thread), ...children.flatMap((child) => threadsBelow(Number(child)))];
+  });
 }

@@ -55,20 +55,33 @@ test('children stop in the reverse of their order, each in good order', async (t
   t.false(pids.some(lives));
 });
 
-test('a child has the priority it is given, and so has what it starts', async (t) => {
+test('a child that is ready has the priority it is given, and so has what it has started; while it starts it has ours', async (t) => {
   const { lines, listener } = recorder();
-  const started = `String(require('child_process').execFileSync('nice')).trim()`;
-  // `/autogroup-17 nice 1`; empty, or no such file, where the kernel makes none.
-  const group = `(() => { try { return require('fs').readFileSync('/proc/self/autogroup', 'utf8').split(' ')[2]?.trim() } catch {} })() ?? 'none'`;
-  const tells = `console.log(require('os').getPriority(), ${started}, ${group});`;
+  const ours = getPriority();
   // One less than ours: anybody may ask for that.
-  const nice = Math.min(19, getPriority() + 1);
+  const nice = Math.min(19, ours + 1);
+  // `/autogroup-17 nice 1`; no such file where the kernel makes none.
+  const tells = `
+    const { spawn } = require('node:child_process');
+    const { getPriority } = require('node:os');
+    const group = () => {
+      try { return require('node:fs').readFileSync('/proc/self/autogroup', 'utf8').split(' ')[2]?.trim() ?? 'none' } catch { return 'none' }
+    };
+    const started = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
+    const all = () => [getPriority(), getPriority(started.pid), group()].join(' ');
+    console.log(getPriority(), getPriority(started.pid));
+    const told = setInterval(() => {
+      if (!/${nice} ${nice} (${nice}|none)/.test(all())) return;
+      console.log(all());
+      clearInterval(told);
+    }, 20);`;
   const supervisor = new Supervisor([nodeChild('one', `${tells}${GOOD}`, { nice })], listener, systemTimers);
   t.teardown(() => supervisor.stop());
   await supervisor.start(GIVE_UP);
-  for (let waited = 0; lines.length < 1 && waited < 5000; waited += 20)
+  for (let waited = 0; lines.length < 2 && waited < 5000; waited += 20)
     await new Promise((done) => setTimeout(done, 20));
-  t.regex(lines.join(), new RegExp(`^one: ${nice} ${nice} (${nice}|none)$`));
+  t.is(lines[0], `one: ${ours} ${ours}`);
+  t.regex(String(lines[1]), new RegExp(`^one: ${nice} ${nice} (${nice}|none)$`));
 });
 
 test('a killed child is restarted, after what must be done first', async (t) => {
