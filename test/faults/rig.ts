@@ -47,7 +47,11 @@ export class Rig {
     this.gleaner = new GleanerProcess({
       mode: 'enforce',
       agents: { manager: 'greedy' },
-      decision: { controlShare: 0, targetStaleMs: options.staleMillis, policy: { quota: 'target' } },
+      // On a calm machine a container's first call peaks at its whole core, which is asked for again until it is half forgotten.
+      decision: {
+        ...{ controlShare: 0, peakHalfLifeS: 5 },
+        ...{ targetStaleMs: options.staleMillis, policy: { quota: 'target' } },
+      },
       hook: { containerPrefix: options.prefix, hostName: 'faults', stepActivations: EACH, stepS: 1 },
     });
     this.#invokers = Array.from(
