@@ -41,8 +41,6 @@ export class Apprentice implements LifeCycleLearner {
   #trajectory = '';
   #after: Float32Array | null = null;
   readonly #tuition = new Tuition();
-  /** Of the newest study at the tutor's, until it is asked for. */
-  #ahead: number | null = null;
 
   constructor(options: ApprenticeOptions) {
     this.#options = options;
@@ -75,16 +73,10 @@ export class Apprentice implements LifeCycleLearner {
       this.agent.import(state);
       return ahead;
     }
-    const known = this.#ahead;
-    this.#ahead = null;
-    // What is watched meanwhile is in the next study.
-    if (!this.#tuition.busy) {
-      this.#tuition.begin(tutor.study(this.#studyJob()), ({ state, ahead }) => {
-        this.agent.import(state);
-        this.#ahead = ahead;
-      });
-    }
-    return known;
+    return this.#tuition.study(
+      () => tutor.study(this.#studyJob()),
+      (state) => this.agent.import(state),
+    );
   }
 
   decide(input: Float32Array, mask: Uint8Array, learns: boolean): number | null {
@@ -112,7 +104,7 @@ export class Apprentice implements LifeCycleLearner {
   }
 
   begin(): void {
-    this.#another();
+    this.#tuition.another();
   }
 
   restart(): void {
@@ -121,7 +113,7 @@ export class Apprentice implements LifeCycleLearner {
   }
 
   forget(): void {
-    this.#another();
+    this.#tuition.another();
     this.#watched = [];
     this.#steps = [];
   }
@@ -134,19 +126,14 @@ export class Apprentice implements LifeCycleLearner {
   take({ actor, critic }: ActingWeights): boolean {
     const state = this.agent.export();
     if (actor.length !== state.actor.length || critic.length !== state.critic.length) return false;
-    this.#another();
+    this.#tuition.another();
     this.agent.import({ ...state, actor, critic });
     return true;
   }
 
   dispose(): void {
-    this.#another();
-    this.#agent?.dispose();
-  }
-
-  #another(): void {
     this.#tuition.another();
-    this.#ahead = null;
+    this.#agent?.dispose();
   }
 
   #studyJob(): OfflineJob {

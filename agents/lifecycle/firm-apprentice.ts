@@ -29,8 +29,6 @@ export class FirmApprentice implements LifeCycleLearner {
   updates = 0;
   readonly #options: FirmApprenticeOptions;
   readonly #tuition = new Tuition();
-  /** Of the newest study at the tutor's, until it is asked for. */
-  #ahead: number | null = null;
   #agent: DdpgAgent | null = null;
   #watched: DemonstratedEpisode[] = [];
   #steps: Demonstration[] = [];
@@ -69,16 +67,10 @@ export class FirmApprentice implements LifeCycleLearner {
       this.#awake().import(state);
       return ahead;
     }
-    const known = this.#ahead;
-    this.#ahead = null;
-    // What is watched meanwhile is in the next study.
-    if (!this.#tuition.busy) {
-      this.#tuition.begin(tutor.studyFirm(this.#studyJob()), ({ state, ahead }) => {
-        this.#awake().import(state);
-        this.#ahead = ahead;
-      });
-    }
-    return known;
+    return this.#tuition.study(
+      () => tutor.studyFirm(this.#studyJob()),
+      (state) => this.#awake().import(state),
+    );
   }
 
   decide(input: Float32Array, mask: Uint8Array, learns: boolean): number | null {
@@ -108,7 +100,7 @@ export class FirmApprentice implements LifeCycleLearner {
   }
 
   begin(): void {
-    this.#another();
+    this.#tuition.another();
   }
 
   restart(): void {
@@ -119,7 +111,7 @@ export class FirmApprentice implements LifeCycleLearner {
   }
 
   forget(): void {
-    this.#another();
+    this.#tuition.another();
     this.#watched = [];
     this.#steps = [];
     const state = this.#agent?.export();
@@ -137,24 +129,19 @@ export class FirmApprentice implements LifeCycleLearner {
     const agent = this.#awake();
     const state = agent.export();
     if (actor.length !== state.actor.length || critic.length !== state.critic.length) return false;
-    this.#another();
+    this.#tuition.another();
     agent.import({ ...state, actor, critic, targetActor: actor, targetCritic: critic });
     return true;
   }
 
   dispose(): void {
-    this.#another();
+    this.#tuition.another();
     this.#agent?.dispose();
   }
 
   get #shape(): DdpgShape {
     const { features, context, actions } = this.#options;
     return { features: features + context, actions };
-  }
-
-  #another(): void {
-    this.#tuition.another();
-    this.#ahead = null;
   }
 
   #studyJob(): FirmStudyJob {

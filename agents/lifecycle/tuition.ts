@@ -6,9 +6,28 @@ export class Tuition {
   /** A lesson is under way. */
   busy = false;
   #life = 0;
+  /** Of the newest study, until it is asked for. */
+  #ahead: number | null = null;
 
   another(): void {
     this.#life++;
+    this.#ahead = null;
+  }
+
+  /** Begins a study where no lesson is under way; what is watched meanwhile is in the next. Returns what the study that ended last came to, and none of it twice. */
+  study<State>(
+    begin: () => Promise<{ readonly state: State; readonly ahead: number | null } | null>,
+    take: (state: State) => void,
+  ): number | null {
+    const known = this.#ahead;
+    this.#ahead = null;
+    if (!this.busy) {
+      this.begin(begin(), ({ state, ahead }) => {
+        take(state);
+        this.#ahead = ahead;
+      });
+    }
+    return known;
   }
 
   /** `learning`: null where nothing was learnt; it must not reject. */
