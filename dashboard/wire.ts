@@ -190,7 +190,6 @@ export interface NatsState {
   readonly problem: string;
 }
 
-/** Sent at each second; what has not changed is absent. */
 /** Pages that look at this dashboard; counted since its start what slow and dead ones cost. */
 export interface Pages {
   readonly open: number;
@@ -200,6 +199,7 @@ export interface Pages {
   readonly dead: number;
 }
 
+/** Sent at each second; what has not changed is absent. */
 export interface Tick {
   readonly now: number;
   readonly pages: Pages;
