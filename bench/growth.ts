@@ -1,3 +1,4 @@
+import { aligned } from './report.js';
 import { median } from './statistics.js';
 
 /** One watched figure over time. */
@@ -52,13 +53,5 @@ export function growthTable(rows: readonly Growth[]): string {
       grows ? 'GROWS' : '',
     ]),
   ];
-  const widths = cells[0]!.map((_, column) => Math.max(...cells.map((line) => line[column]!.length)));
-  return cells
-    .map((line) =>
-      line
-        .map((cell, i) => cell.padEnd(widths[i]!))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
+  return aligned(cells);
 }

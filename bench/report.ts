@@ -45,8 +45,13 @@ export function table(rows: readonly BenchRow[]): string {
       r.note ?? '',
     ]),
   ];
-  const widths = cells[0]!.map((_, column) => Math.max(...cells.map((line) => line[column]!.length)));
-  return cells
+  return aligned(cells);
+}
+
+/** Lines of cells as text, each column as wide as its widest cell. */
+export function aligned(lines: readonly (readonly string[])[]): string {
+  const widths = lines[0]!.map((_, column) => Math.max(...lines.map((line) => line[column]!.length)));
+  return lines
     .map((line) =>
       line
         .map((cell, column) => cell.padEnd(widths[column]!))

@@ -12,8 +12,10 @@ export function quantile(values: readonly number[], q: number): number {
 
 export const median = (values: readonly number[]): number => quantile(values, 0.5);
 
+export const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0);
+
 export const mean = (values: readonly number[]): number =>
-  values.length === 0 ? Number.NaN : values.reduce((sum, value) => sum + value, 0) / values.length;
+  values.length === 0 ? Number.NaN : sum(values) / values.length;
 
 /** Percentile bootstrap: the 95 % interval of a statistic over resamples of `values`. */
 export function bootstrapInterval(

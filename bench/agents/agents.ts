@@ -98,7 +98,7 @@ export async function benchAgents(options: AgentsBenchOptions): Promise<BenchRow
   const stride = MINUTES / count;
   const minutes = options.minutes ?? stride;
   return withAgents(async ({ plan, invoker, gleaner, learners }) => {
-    let kept = records === undefined ? [] : readRounds(records);
+    let kept = readRounds(records);
     const part = (round: number): Arrival[] => partOf(plan, (round % count) * stride, minutes);
     // The round before the first: containers, histories and agents before anything is measured.
     const warm = await playWorkload(invoker, part(first - 1 + count - 1));

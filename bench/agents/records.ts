@@ -1,6 +1,6 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
 import type { ActivationRecord } from '../../simulator/index.js';
+import { roundsFile } from '../rounds-file.js';
 import type { Round } from '../worth/paired-runs.js';
 
 export const ARMS = ['off', 'on', 'again'] as const satisfies readonly (keyof Round)[];
@@ -23,7 +23,6 @@ const roundSchema = z.object({
   others: z.number(),
   again: z.boolean(),
 });
-const fileSchema = z.object({ version: z.literal(1), rounds: z.array(roundSchema) });
 
 export type KeptCall = z.output<typeof callSchema>;
 /** One round as it is kept in a file, so that a run can be made in parts. */
@@ -40,14 +39,4 @@ const keptCall = (name: string, { activationId, runMs, kind, ok }: ActivationRec
   ok,
 });
 
-/** Rounds of earlier parts; none where there is no file. */
-export function readRounds(file: string): KeptRound[] {
-  return existsSync(file) ? fileSchema.parse(JSON.parse(readFileSync(file, 'utf8'))).rounds : [];
-}
-
-/** What is there stays; a round played anew takes the place of the one before. @returns all */
-export function addRound(file: string | undefined, before: readonly KeptRound[], added: KeptRound): KeptRound[] {
-  const rounds = [...before.filter(({ round }) => round !== added.round), added].sort((a, b) => a.round - b.round);
-  if (file !== undefined) writeFileSync(file, `${JSON.stringify({ version: 1, rounds })}\n`);
-  return rounds;
-}
+export const { read: readRounds, add: addRound } = roundsFile(roundSchema);

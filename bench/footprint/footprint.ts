@@ -8,7 +8,7 @@ import { figuresOf, type ProcessFigures, partsBelow } from '../farm/figures.js';
 import type { LoopSecond } from '../farm/loop-probe.js';
 import { growthOf } from '../growth.js';
 import { type BenchRow, row } from '../report.js';
-import { median, quantile } from '../statistics.js';
+import { median, quantile, sum } from '../statistics.js';
 import { GleanerProcess } from '../worth/gleaner-process.js';
 
 const probeFile = (name: string): string => fileURLToPath(new URL(`../farm/${name}.js`, import.meta.url));
@@ -192,7 +192,6 @@ function loopRows(seconds: readonly LoopSecond[]): BenchRow[] {
   const waited = seconds.flatMap((each) => each.waited);
   const own = late.map((micros, i) => Math.max(0, micros - waited[i]!));
   const collections = seconds.flatMap((each) => each.collections);
-  const sum = (values: readonly number[]): number => values.reduce((total, each) => total + each, 0);
   const millis = (values: readonly number[], q: number): string => (quantile(values, q) / 1000).toFixed(2);
   return [
     row('footprint.loop.p99', quantile(late, 0.99) / 1000, 'ms', {

@@ -1,5 +1,5 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
+import { roundsFile } from '../rounds-file.js';
 
 /** `fallback` alone, `aware`, `fallback` again. */
 export const ARMS = ['fallback', 'aware', 'again'] as const;
@@ -26,21 +26,10 @@ const roundSchema = z.object({
   decisions: z.record(z.string(), z.number().int().min(0)),
   moved: z.number().int().min(0),
 });
-const fileSchema = z.object({ version: z.literal(1), rounds: z.array(roundSchema) });
 
 export type KeptCall = z.output<typeof callSchema>;
 export type KeptArm = z.output<typeof armSchema>;
 /** One round as it is kept in a file, so that a run can be made in parts. */
 export type KeptRound = z.output<typeof roundSchema>;
 
-/** Rounds of earlier parts; none where there is no file. */
-export function readRounds(file: string | undefined): KeptRound[] {
-  return file !== undefined && existsSync(file) ? fileSchema.parse(JSON.parse(readFileSync(file, 'utf8'))).rounds : [];
-}
-
-/** What is there stays; a round played anew takes the place of the one before. @returns all */
-export function addRound(file: string | undefined, before: readonly KeptRound[], added: KeptRound): KeptRound[] {
-  const rounds = [...before.filter(({ round }) => round !== added.round), added].sort((a, b) => a.round - b.round);
-  if (file !== undefined) writeFileSync(file, `${JSON.stringify({ version: 1, rounds })}\n`);
-  return rounds;
-}
+export const { read: readRounds, add: addRound } = roundsFile(roundSchema);

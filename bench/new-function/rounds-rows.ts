@@ -1,6 +1,6 @@
 import { SeededRandom } from '../../config/index.js';
 import { type BenchRow, row } from '../report.js';
-import { bootstrapInterval, mean, quantile } from '../statistics.js';
+import { bootstrapInterval, mean, quantile, sum } from '../statistics.js';
 import { ARMS, type Arm, type KeptCall, type KeptRound } from './records.js';
 
 /** p99 slowdown that may lie above the higher of the fallback's two (issue 6). */
@@ -32,18 +32,24 @@ function figuresOf({ arms }: KeptRound, chosen: (call: KeptCall, place: number) 
   return { p99, above: p99.aware - Math.max(p99.fallback, p99.again), calls };
 }
 
+/** Place of the first call that its agent serves. */
+function servedFrom({ arms }: KeptRound): number {
+  const place = arms.aware.fresh.findIndex(({ phase }) => phase === 'serving');
+  return place < 0 ? Number.POSITIVE_INFINITY : place;
+}
+
 /** All the time it learns: from its first call until it serves. */
 export function learningFigures(round: KeptRound): RoundFigures {
-  const served = round.arms.aware.fresh.findIndex(({ phase }) => phase === 'serving');
-  const figures = figuresOf(round, (_, place) => served < 0 || place < served);
+  const served = servedFrom(round);
+  const figures = figuresOf(round, (_, place) => place < served);
   if (figures === null) throw new RangeError(`round ${round.round} has no call while it learns`);
   return figures;
 }
 
 /** While its agent decides only; null: it never did. */
 export const onlineFigures = (round: KeptRound): RoundFigures | null => {
-  const served = round.arms.aware.fresh.findIndex(({ phase }) => phase === 'serving');
-  return figuresOf(round, ({ phase }, place) => ONLINE.includes(phase) && (served < 0 || place < served));
+  const served = servedFrom(round);
+  return figuresOf(round, ({ phase }, place) => ONLINE.includes(phase) && place < served);
 };
 
 const text = (values: readonly number[]): string => values.map((value) => value.toFixed(3)).join(' ');
@@ -63,8 +69,6 @@ function aboveRow(name: string, figures: readonly RoundFigures[], what: string):
     }),
   ];
 }
-
-const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0);
 
 export function newFunctionRows(rounds: readonly KeptRound[]): BenchRow[] {
   const learning = rounds.map(learningFigures);

@@ -49,8 +49,10 @@ export class Rig {
       agents: { manager: 'greedy' },
       // On a calm machine a container's first call peaks at its whole core, which is asked for again until it is half forgotten.
       decision: {
-        ...{ controlShare: 0, peakHalfLifeS: 5 },
-        ...{ targetStaleMs: options.staleMillis, policy: { quota: 'target' } },
+        controlShare: 0,
+        peakHalfLifeS: 5,
+        targetStaleMs: options.staleMillis,
+        policy: { quota: 'target' },
       },
       hook: { containerPrefix: options.prefix, hostName: 'faults', stepActivations: EACH, stepS: 1 },
     });

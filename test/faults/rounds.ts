@@ -1,3 +1,4 @@
+import { aligned } from '../../bench/report.js';
 import { median } from '../../bench/statistics.js';
 import { until } from './cgroups.js';
 import { lives, PARTS, type Part, pidsOf } from './processes.js';
@@ -173,13 +174,5 @@ export function table(results: readonly PartResult[]): string {
     result.problems.join('; '),
   ]);
   const head = ['part', 'rounds', 'failed', 'median ratio', 'slowest restore ms', 'slowest resume ms', 'problems'];
-  const widths = head.map((text, i) => Math.max(text.length, ...rows.map((row) => row[i]!.length)));
-  return [head, ...rows]
-    .map((row) =>
-      row
-        .map((cell, i) => cell.padEnd(widths[i]!))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
+  return aligned([head, ...rows]);
 }

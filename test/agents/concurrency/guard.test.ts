@@ -21,22 +21,10 @@ import {
   watch,
 } from '../../../agents/index.js';
 import { type Millis, SeededRandom } from '../../../config/index.js';
+import { sample } from './samples.js';
 
 const { hold } = TUNER_DEFAULT;
 const RANGE = { least: 1, most: 500 };
-
-const sample = (limit: number, part: Partial<Sample> = {}): Sample => ({
-  limit,
-  span: 10_000,
-  activations: 50,
-  failures: 0,
-  oomKills: 0,
-  busy: 10_000 * limit,
-  room: 10_000 * limit,
-  cpu: 0.5,
-  memory: 0.5,
-  ...part,
-});
 
 /** A guard that sees a sample each 10 s. The user asked for 50. */
 function seen(samples: readonly Sample[], user = 50, allowed = RANGE) {

@@ -17,19 +17,7 @@ import type { Millis } from '../../../config/index.js';
 import { SeededRandom } from '../../../config/index.js';
 import { latencies } from '../managers/play.js';
 import { observation } from '../observations.js';
-
-const sample = (limit: number, part: Partial<Sample> = {}): Sample => ({
-  limit,
-  span: 10_000,
-  activations: 50,
-  failures: 0,
-  oomKills: 0,
-  busy: 10_000 * limit,
-  room: 10_000 * limit,
-  cpu: 0.5,
-  memory: 0.5,
-  ...part,
-});
+import { sample } from './samples.js';
 
 /** Always one up, and remembers what it was shown. */
 const shown: number[] = [];
