@@ -14,7 +14,7 @@ import {
 } from '../../simulator/index.js';
 import { changeText, figure, percentage } from '../compare/figures.js';
 import { comparisonReport } from '../compare/report.js';
-import { RANKED_BY, ranking } from '../compare/verdict.js';
+import { RANKED_BY, ranking, type ToldComparison, told } from '../compare/verdict.js';
 import { EXIT } from '../exit.js';
 import { json, processScreen, table } from '../output.js';
 import { stderrProgress } from '../progress.js';
@@ -89,7 +89,7 @@ export function addCompare(program: Command): void {
   addOutputOption(command).action(async (options: CompareOptions) => {
     checkHosts(options);
     for (const name of options.managers) if (name !== 'all') namedContender(name);
-    const comparison = await compare(options);
+    const comparison = told(await compare(options));
     mkdirSync(options.out, { recursive: true });
     const files: [string, string][] = [
       ['comparison.json', `${JSON.stringify(comparison)}\n`],
@@ -99,9 +99,10 @@ export function addCompare(program: Command): void {
     for (const [name, text] of files) writeFileSync(join(options.out, name), text);
     if (options.output === 'json') processScreen.write(json(comparison));
     else processScreen.write(`${overview(comparison)}\n${files.map(([name]) => join(options.out, name)).join('\n')}\n`);
+    for (const warning of comparison.warnings) process.stderr.write(`gleaner: ${warning}\n`);
     const ahead = comparison.sections.flatMap(({ beatOracle }) => beatOracle);
     if (ahead.length > 0)
-      process.stderr.write(`gleaner: ahead of the oracle, which nobody can be: ${ahead.join(', ')}\n`);
+      process.stderr.write(`gleaner: ahead of the oracle, which is an error of the model: ${ahead.join(', ')}\n`);
     process.exitCode = ahead.length > 0 ? EXIT.failed : EXIT.ok;
   });
 }
@@ -163,7 +164,7 @@ function commandOf(options: CompareOptions): string {
 }
 
 /** The ranking of every section, for the terminal. */
-function overview({ sections }: Comparison): string {
+function overview({ sections }: ToldComparison): string {
   return sections
     .map((section) => {
       const rows = [...ranking(section), ...section.rows.filter(({ isNoise }) => isNoise)];
@@ -183,7 +184,7 @@ function overview({ sections }: Comparison): string {
         ],
         rows,
       );
-      return `${section.setting.name} (offered load ${figure(section.offeredLoad)}; the oracle has 1)\n${body}`;
+      return `${section.setting.name} (offered load ${figure(section.offeredLoad)}; the oracle has 1)\n${body}${section.verdict.join('\n')}\n`;
     })
     .join('\n');
 }

@@ -1,4 +1,4 @@
-import type { Comparison, Section } from '../../simulator/index.js';
+import type { Comparison, Row, Section } from '../../simulator/index.js';
 import { ABOUT } from './about.js';
 import { figureTable, victimTable } from './figure-table.js';
 import { changeText, figure, valueText } from './figures.js';
@@ -6,7 +6,7 @@ import { forest } from './forest.js';
 import { Html, html } from './html.js';
 import { densityChart, legend, levelChart, objectiveChart, poolCharts, slowdownChart } from './section-charts.js';
 import { PAGE_SCRIPT, pageStyle } from './style.js';
-import { RANKED_BY, ranking, verdict } from './verdict.js';
+import { against, challengers, fewSeedsWarning, RANKED_BY, verdict } from './verdict.js';
 
 /** The whole comparison as one page that loads nothing from anywhere. */
 export function comparisonReport(comparison: Comparison): string {
@@ -46,24 +46,31 @@ const slug = (text: string): string => text.toLowerCase().replace(/[^a-z0-9.]+/g
 
 function overview(comparison: Comparison, loads: readonly Section[]): Html {
   const rows = loads.map((section) => {
-    const ranked = ranking(section);
     const fixed = section.rows[0]!;
-    const best = ranked[0]!;
-    const change = best.paired?.[RANKED_BY];
-    return html`<tr><td><a href="#${slug(section.setting.name)}">${section.setting.name}</a></td><td>${figure(section.offeredLoad)}</td><td>${figure(fixed.figures[RANKED_BY]!.mean)}</td><td style="text-align:left">${best.name}</td><td>${figure(best.figures[RANKED_BY]!.mean)}</td><td>${change === undefined ? '–' : changeText(change, { unit: '' })}</td><td>${best.name === 'fixed' ? '–' : `${best.victims.paying} of ${best.victims.judged}`}</td></tr>
+    const best = challengers(section)[0];
+    return html`<tr><td><a href="#${slug(section.setting.name)}">${section.setting.name}</a></td><td>${figure(section.offeredLoad)}</td><td>${figure(fixed.figures[RANKED_BY]!.mean)}</td>${bestCells(best)}</tr>
 `;
   });
+  const fewSeeds = fewSeedsWarning(comparison.seeds.length);
   const ahead = loads.flatMap(({ setting, beatOracle }) => beatOracle.map((name) => `${name} in ${setting.name}`));
   return html`<p>Slowdown = what an activation took over what it takes alone at its true demand, with nothing in its way: the oracle has 1
 everywhere and nobody can have less. Of waiting and running it says what sharing a host costs, and contenders are ranked by it; of the
 response it has waiting and cold starts in it, which hide everything else where functions take a millisecond. ${ahead.length === 0 ? 'Nobody has.' : ''}</p>
+${fewSeeds === null ? null : html`<p class="verdict alarm">${fewSeeds}</p>`}
 ${ahead.length === 0 ? null : html`<p class="verdict alarm">Ahead of the oracle, which is an error of the model: ${ahead.join(', ')}.</p>`}
-<div class="scroll"><table><thead><tr><th>setting</th><th>offered load</th><th>fixed</th><th style="text-align:left">best</th><th>its mean slowdown</th><th>against fixed (95 %)</th><th>functions slower by > 1/4</th></tr></thead><tbody>
+<div class="scroll"><table><thead><tr><th>setting</th><th>offered load</th><th>fixed</th><th style="text-align:left">best contender</th><th>its mean slowdown</th><th>against fixed (95 %)</th><th>functions slower by > 1/4</th></tr></thead><tbody>
 ${rows}</tbody></table></div>
 ${loads.map(
   (section) => html`<h3>${section.setting.name}</h3>
 <div class="verdict">${verdict(section, comparison.metrics).map((sentence) => html`<p>${sentence}</p>`)}</div>`,
 )}`;
+}
+
+/** The best contender beside `fixed`, also where it is slower. */
+function bestCells(best: Row | undefined): Html {
+  if (best === undefined) return html`<td style="text-align:left">–</td><td>–</td><td>–</td><td>–</td>`;
+  const { paying, judged } = best.victims;
+  return html`<td style="text-align:left">${best.name}</td><td>${figure(best.figures[RANKED_BY]!.mean)}</td><td class="${against(best)}">${changeText(best.paired![RANKED_BY]!, { unit: '' })}</td><td>${`${paying} of ${judged}`}</td>`;
 }
 
 const FIGURES = [
@@ -83,7 +90,7 @@ const FIGURES = [
   'failed.share',
   'utilisation',
 ];
-/** Harvested and accelerated never without what it saved and who paid (design §7). */
+/** Harvested and accelerated never without what it saved and which functions were slower. */
 const HARVEST = [
   'harvested.share',
   'accelerated.share',

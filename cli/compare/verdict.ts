@@ -1,6 +1,6 @@
 import { bootstrapMean, type Comparison, type Row, type Section } from '../../simulator/index.js';
 import { ABOUT } from './about.js';
-import { changeText, figure, judge, percentage, valueText } from './figures.js';
+import { changeText, figure, type Judgement, judge, percentage, valueText } from './figures.js';
 
 /** What contenders are ranked by. */
 export const RANKED_BY = 'service.mean';
@@ -21,28 +21,57 @@ export function notToldApart([first, ...others]: readonly Row[]): Row[] {
   });
 }
 
-/** Who wins in a section, and why: sentences. */
+/** Below this many seeds a bootstrap interval is too narrow: it can only span the few values there are. */
+const FEWEST_SEEDS = 5;
+
+/** Said beside every 95 % interval that rests on too few seeds; null: there are enough. */
+export function fewSeedsWarning(seeds: number): string | null {
+  if (seeds >= FEWEST_SEEDS) return null;
+  return `Intervals rest on ${seeds} ${seeds === 1 ? 'seed' : 'seeds'} and are too narrow to be 95 %: use --seeds ${FEWEST_SEEDS} or more before you believe a difference.`;
+}
+
+/** Contenders proper but `fixed` itself, the best first. */
+export const challengers = (section: Section): Row[] => ranking(section).filter(({ name }) => name !== 'fixed');
+
+/** The comparison with `fixed` that the ranking rests on, by the paired interval. */
+export const against = (row: Row): Judgement => judge(row.paired![RANKED_BY]!, { better: 'lower' });
+
+const named = (rows: readonly Row[]): string =>
+  rows.map((row) => `${row.name} ${changeText(row.paired![RANKED_BY]!, { unit: '' })}`).join('; ');
+
+/** Who wins in a section, why, and who is slower than `fixed`: sentences. */
 export function verdict(section: Section, metrics: Comparison['metrics']): string[] {
-  const ranked = ranking(section);
-  const first = ranked[0]!;
   const fixed = section.rows[0]!;
-  if (
-    first.name === 'fixed' ||
-    first.paired === undefined ||
-    judge(first.paired[RANKED_BY]!, { better: 'lower' }) !== 'better'
-  )
-    return [
-      `Nobody is told apart from fixed: mean slowdown of waiting and running ${figure(mean(fixed))}, against 1 of the oracle.`,
-    ];
-  const same = notToldApart(ranked).filter(({ name }) => name !== 'fixed');
+  const contenders = challengers(section);
+  const slower = contenders.filter((row) => against(row) === 'worse');
+  const first = contenders[0];
+  if (first === undefined || against(first) !== 'better') return withoutWinner(fixed, contenders, slower);
+  const same = notToldApart(contenders);
   const about = ABOUT[first.name];
   const sentences = [
-    `${first.name} wins${about === undefined ? '' : ` (${about})`}: mean slowdown of waiting and running ${figure(mean(fixed))} → ${figure(mean(first))}, ${changeText(first.paired[RANKED_BY]!, { unit: '' })}.` +
+    `${first.name} wins${about === undefined ? '' : ` (${about})`}: mean slowdown of waiting and running ${figure(mean(fixed))} → ${figure(mean(first))}, ${changeText(first.paired![RANKED_BY]!, { unit: '' })}.` +
       (same.length > 0 ? ` Not told apart from it: ${same.map(({ name }) => name).join(', ')}.` : ''),
     ...why(first, fixed, metrics),
     pays(first),
+    slower.length === 0 ? '' : `Slower than fixed: ${named(slower)}.`,
   ];
   return sentences.filter((sentence) => sentence !== '');
+}
+
+/** No contender is faster than `fixed`: a contender that is slower is never passed over in silence. */
+function withoutWinner(fixed: Row, contenders: readonly Row[], slower: readonly Row[]): string[] {
+  const level = `fixed has a mean slowdown of waiting and running of ${figure(mean(fixed))}, the oracle 1`;
+  if (slower.length === 0) return [`No contender can be told apart from fixed: ${level}.`];
+  const last = slower.at(-1)!;
+  const harm = last.victims.judged === 0 ? [] : [`Under ${last.name}: ${pays(last)}`];
+  if (slower.length === contenders.length) {
+    const who = contenders.length === 1 ? 'The only contender is' : `All ${contenders.length} contenders are`;
+    return [`${who} slower than fixed: ${named(slower)}; ${level}.`, ...harm];
+  }
+  return [
+    `No contender is faster than fixed, and ${slower.length} of ${contenders.length} ${slower.length === 1 ? 'is' : 'are'} slower: ${named(slower)}; ${level}.`,
+    ...harm,
+  ];
 }
 
 /** What explains a mean slowdown, and what it may cost, in the order in which it is looked at. */
@@ -87,4 +116,19 @@ function pays({ victims }: Row): string {
   const [victim] = worst;
   if (victim === undefined || victim.ratio <= 1) return `${counts}.`;
   return `${counts}; the worst off is ${victim.name}, mean slowdown ${figure(victim.fixed)} → ${figure(victim.slowdown)} (+${percentage(victim.ratio - 1)}).`;
+}
+
+/** A comparison as files and programs get it: with the sentences that people read. */
+export interface ToldComparison extends Comparison {
+  readonly warnings: readonly string[];
+  readonly sections: readonly (Section & { readonly verdict: readonly string[] })[];
+}
+
+export function told(comparison: Comparison): ToldComparison {
+  const fewSeeds = fewSeedsWarning(comparison.seeds.length);
+  return {
+    ...comparison,
+    warnings: fewSeeds === null ? [] : [fewSeeds],
+    sections: comparison.sections.map((section) => ({ ...section, verdict: verdict(section, comparison.metrics) })),
+  };
 }

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { comparisonReport } from '../../../cli/compare/report.js';
-import { notToldApart, ranking, verdict } from '../../../cli/compare/verdict.js';
-import type { Comparison } from '../../../simulator/index.js';
+import { fewSeedsWarning, notToldApart, RANKED_BY, ranking, told, verdict } from '../../../cli/compare/verdict.js';
+import type { Comparison, Interval, Row, Section } from '../../../simulator/index.js';
 import { toyComparison } from '../../simulator/compare/comparison.js';
 
 const comparison = toyComparison();
@@ -74,12 +74,82 @@ test('who is not told apart from the first is named; nobody wins against fixed b
   );
   t.regex(verdict(withTwin, comparison.metrics)[0]!, /Not told apart from it: twin/);
   const alone = { ...section, rows: [fixed, ...section.rows.filter(({ isNoise }) => isNoise)] };
-  t.regex(verdict(alone, comparison.metrics)[0]!, /^Nobody is told apart from fixed/);
+  t.regex(verdict(alone, comparison.metrics)[0]!, /^No contender can be told apart from fixed/);
+});
+
+/** A contender whose mean slowdown is `ratio` times that of a `fixed` of 2, with the interval of the paired change. */
+function contenderAt(fixed: Row, name: string, ratio: Interval): Row {
+  const scaled = ({ mean, low, high }: Interval, by: (value: number) => number): Interval => ({
+    mean: by(mean),
+    low: by(low),
+    high: by(high),
+  });
+  const level = scaled(ratio, (value) => 2 * value);
+  const difference = scaled(ratio, (value) => 2 * (value - 1));
+  return {
+    ...fixed,
+    name,
+    figures: { ...fixed.figures, [RANKED_BY]: level },
+    paired: Object.fromEntries(
+      Object.keys(fixed.figures).map((key) => [
+        key,
+        key === RANKED_BY
+          ? { difference, ratio }
+          : { difference: { mean: 0, low: 0, high: 0 }, ratio: { mean: 1, low: 1, high: 1 } },
+      ]),
+    ),
+  };
+}
+
+function sectionOf(ratios: Readonly<Record<string, Interval>>): Section {
+  const [section] = comparison.sections;
+  const fixed = {
+    ...section!.rows[0]!,
+    figures: { ...section!.rows[0]!.figures, [RANKED_BY]: { mean: 2, low: 2, high: 2 } },
+  };
+  const rows = Object.entries(ratios).map(([name, ratio]) => contenderAt(fixed, name, ratio));
+  return { ...section!, rows: [fixed, ...rows] };
+}
+
+const SLOWER = { mean: 1.0214, low: 1.0145, high: 1.0282 };
+const ALIKE = { mean: 1.001, low: 0.99, high: 1.01 };
+const FASTER = { mean: 0.8, low: 0.75, high: 0.85 };
+
+test('where all contenders are slower than fixed the verdict says so, in every form of the report', (t) => {
+  const section = sectionOf({ a: SLOWER, b: SLOWER });
+  const [sentence] = verdict(section, comparison.metrics);
+  t.regex(sentence!, /^All 2 contenders are slower than fixed: a \+2\.14 % \(\+1\.45 to \+2\.82\); b \+2\.14 %/);
+  const made = { ...comparison, sections: [section] };
+  t.true(comparisonReport(made).includes('All 2 contenders are slower than fixed'));
+  // The overview names the best contender and its harm where it said `fixed` and a dash.
+  t.regex(comparisonReport(made), /<td style="text-align:left">a<\/td><td>2\.04<\/td><td class="worse">\+2\.14 %/);
+  t.is(told(made).sections[0]!.verdict[0], sentence);
+});
+
+test('one that is slower is named where none is faster, and where another wins', (t) => {
+  t.regex(
+    verdict(sectionOf({ a: ALIKE, b: SLOWER }), comparison.metrics)[0]!,
+    /^No contender is faster than fixed, and 1 of 2 is slower: b \+2\.14 %/,
+  );
+  const won = verdict(sectionOf({ a: FASTER, b: SLOWER }), comparison.metrics);
+  t.regex(won[0]!, /^a wins/);
+  t.regex(won.at(-1)!, /^Slower than fixed: b \+2\.14 %/);
+  t.regex(verdict(sectionOf({ a: ALIKE }), comparison.metrics)[0]!, /^No contender can be told apart from fixed/);
+  t.regex(verdict(sectionOf({ a: SLOWER }), comparison.metrics)[0]!, /^The only contender is slower than fixed: a/);
+});
+
+test('intervals from fewer than five seeds carry a warning', (t) => {
+  t.regex(fewSeedsWarning(2)!, /^Intervals rest on 2 seeds/);
+  t.is(fewSeedsWarning(5), null);
+  const made = { ...comparison, seeds: [1, 2] };
+  t.true(comparisonReport(made).includes('Intervals rest on 2 seeds'));
+  t.is(told(made).warnings.length, 1);
+  t.false(comparisonReport({ ...comparison, seeds: [1, 2, 3, 4, 5] }).includes('Intervals rest on'));
 });
 
 test('names are text, never markup', (t) => {
   const [section, ...rest] = comparison.sections;
-  const evil = { ...section!.rows[0]!, name: '<img onerror=alert(1)>' };
+  const evil = { ...section!.rows[1]!, isNoise: false, name: '<img onerror=alert(1)>' };
   const hostile: Comparison = {
     ...comparison,
     command: '"><script>',
