@@ -37,6 +37,8 @@ export class Activation implements EndedActivation {
   stepped = false;
   /** Ran beside another in the same container at any moment: its peaks are not its own. */
   shared = false;
+  /** Another one started in the same container, on another connection, before this one's answer. */
+  overtaken = false;
   /** Container was paused at some moment of it. */
   wasPaused = false;
   /** Limits in force when it started were taken away mid-run (kill switch, mode): it teaches nothing. */
@@ -87,6 +89,7 @@ export class Activation implements EndedActivation {
     this.initMicros = container.initMicros;
     container.initMicros = 0 as Micros;
     this.shared = container.running > 0;
+    this.overtaken = false;
     this.wasPaused = container.paused;
     this.disturbed = false;
     this.periodsBefore = this.throttledBefore = this.waitingBefore = -1;
@@ -123,12 +126,11 @@ export interface ActivationListener {
 /**
  * Follows each activation from its head to exactly one end.
  *
- * *Next head.* With concurrency 1 a container gets no second request before it answered the first, so a second head means that
- * the first one's answer was missed. With concurrency > 1 it means nothing. The head does not say which, so:
- * - on the *same* connection a new head always ends the old activation (one request at a time on a connection);
- * - on *another* connection it ends the old one unless the function is known to run concurrently;
- * - the displaced connection is remembered: if its answer arrives after all, the two did overlap, and the function's revision is
- *   known to be concurrent from then on. What that mistake cost: one activation seen as short, which taught nothing.
+ * A head on the *same* connection ends the activation before it: HTTP/1.1 answers one request at a time, so its answer was missed.
+ * A head on *another* connection ends nothing. With a concurrency limit above 1 it is the normal case, and with a limit of 1 the
+ * connection whose answer was missed is seen to close, or the packets are reported as lost, or the deadline passes. (Taking it for the
+ * end of the activation before cut the first overlapping activations of a function short: with 4 at once, 3 of them.) An activation
+ * that is answered after another one started beside it proves that its function runs concurrently.
  */
 export class ActivationTracker {
   readonly #clock: Clock;
@@ -156,15 +158,13 @@ export class ActivationTracker {
     at: Micros,
     payload = -1,
   ): void {
-    const previous = this.#byConnection.get(connection);
-    if (previous !== undefined) this.#end(previous, 'next_head', 0, null);
-    if (!revision.concurrent && container.newest !== null) {
-      container.displacedConnection = container.newest.connection;
-      this.#endAll(container, 'next_head', null);
-    }
+    this.nextHead(connection);
     const activation = this.#pool.pop() ?? new Activation();
     activation.open(container, revision, identity, connection, at, payload, this.#clock, this.lateMicros);
-    for (let other = container.newest; other !== null; other = other.older) other.shared = true;
+    for (let other = container.newest; other !== null; other = other.older) {
+      other.shared = true;
+      other.overtaken = true;
+    }
     activation.older = container.newest;
     container.newest = activation;
     container.running++;
@@ -173,18 +173,19 @@ export class ActivationTracker {
     this.#listener.activationStarted(activation);
   }
 
+  /** A request head, readable or not: whatever ran on this connection has ended. */
+  nextHead(connection: number): void {
+    const previous = this.#byConnection.get(connection);
+    if (previous !== undefined) this.#end(previous, 'next_head', 0, null);
+  }
+
   /** The answer's head. False when no activation of this connection was open. */
-  answer(connection: number, status: number, at: Micros, container: Container | undefined): boolean {
+  answer(connection: number, status: number, at: Micros): boolean {
     const activation = this.#byConnection.get(connection);
-    if (activation !== undefined) {
-      this.#end(activation, 'answer', status, at);
-      return true;
-    }
-    if (container !== undefined && container.displacedConnection === connection) {
-      container.displacedConnection = -1;
-      if (container.revision !== null) container.revision.concurrent = true;
-    }
-    return false;
+    if (activation === undefined) return false;
+    if (activation.overtaken) activation.revision.concurrent = true;
+    this.#end(activation, 'answer', status, at);
+    return true;
   }
 
   /** FIN or RST from the container. After the answer it means nothing. */

@@ -49,8 +49,6 @@ export class Container {
   initAt = 0 as Micros;
   /** How long `/init` took, until the first `/run` takes it. */
   initMicros = 0 as Micros;
-  /** Connection of the activation that the next head displaced; its late answer proves concurrency (activations.ts). */
-  displacedConnection = -1;
   /** An asynchronous memory reduction is under way; `memoryWish` is the newest limit wished, -1 before the first. */
   memoryBusy = false;
   memoryWish = -1;

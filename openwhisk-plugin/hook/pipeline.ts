@@ -59,10 +59,9 @@ export class Pipeline implements TapListener, ActivationListener {
     if (revision === null || request.identity === null) {
       if (request.identity === null) counters.unreadableHead++;
       else counters.unknownFunction++;
-      // Somebody's activation runs at user limits from here on; what ran before has ended, as after any next head.
-      if (container.revision === null || !container.revision.concurrent) {
-        this.tracker.endContainer(container, 'next_head', null);
-      } else if (container.limited) this.restore(container, 'safeguard', 'unknown_request');
+      this.tracker.nextHead(request.connection);
+      // An unknown activation runs in it from here on: at user limits, beside whatever still runs.
+      if (container.limited) this.restore(container, 'safeguard', 'unknown_request');
       this.endBoost(container, 'unknown_function');
       return;
     }
@@ -83,7 +82,7 @@ export class Pipeline implements TapListener, ActivationListener {
       this.endBoost(container, 'init_answered');
       return;
     }
-    this.tracker.answer(connection, status, at, container);
+    this.tracker.answer(connection, status, at);
   }
 
   closed(connection: number, address: number, reset: boolean, at: Micros): void {

@@ -13,7 +13,7 @@ async function learnt(change: (config: Config) => void = () => undefined): Promi
   return [rig, container];
 }
 
-/** The late answer of a displaced call proves that the function runs several at once. */
+/** An answer after another activation has started beside it proves that the function runs several at once. */
 function makeConcurrent(container: FakeContainer): void {
   const first = container.run();
   const second = container.run();
