@@ -1,5 +1,6 @@
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { crossChecks } from './cross-checks.js';
 import { messageOf } from './errors.js';
 import { bare, environmentName, type KeyInfo, keysOf } from './keys.js';
 import { ConfigError, type ConfigProblem } from './problem.js';
@@ -99,8 +100,12 @@ export function loadConfig(inputs: ConfigInputs = {}): LoadedConfig {
   };
   const parsed = configSchema.safeParse(tree);
   for (const issue of parsed.error?.issues ?? []) addIssue(issue, tree, originOf, problems);
-  addCrossChecks(tree, originOf, problems);
-  if (problems.length > 0) throw new ConfigError(problems);
+  const read = (key: string): unknown => get(tree, key.split('.')) ?? KEYS.get(key)?.fallback;
+  for (const { key, message } of crossChecks({ read, isSet: (key) => get(tree, key.split('.')) !== undefined })) {
+    const path = key.split('.');
+    problems.push({ path: key, message, value: read(key), ...originOf(path) });
+  }
+  if (problems.length > 0) throw new ConfigError(inLineOrder(problems, file));
 
   const sources = new Map<string, string>();
   for (const [dotted, { path }] of KEYS) {
@@ -109,6 +114,12 @@ export function loadConfig(inputs: ConfigInputs = {}): LoadedConfig {
     sources.set(dotted, origin.line === undefined ? origin.source : `${origin.source}:${origin.line}`);
   }
   return { config: parsed.data as Config, sources };
+}
+
+/** Those of the file by line, then those of the environment and of flags. */
+function inLineOrder(problems: readonly ConfigProblem[], file: string): ConfigProblem[] {
+  const rank = ({ source, line }: ConfigProblem): number => (source === file ? (line ?? 0) : Number.MAX_SAFE_INTEGER);
+  return [...problems].sort((a, b) => rank(a) - rank(b));
 }
 
 function readTree({ path, readFile }: ConfigInputs, problems: ConfigProblem[]): { tree: Tree; text?: YamlText } {
@@ -234,38 +245,5 @@ function plain(issue: z.core.$ZodIssue): string {
       return `must be ${issue.expected === 'array' ? 'a list' : `a ${issue.expected}`}`;
     default:
       return issue.message;
-  }
-}
-
-/** Rules between two keys: [smaller, larger]. */
-const ordered: readonly [string, string][] = [
-  ['decision.weight.clampMin', 'decision.weight.clampMax'],
-  ['decision.cpuFloorMillicores', 'decision.cpuCapMillicores'],
-];
-/** Keys that need each other. */
-const together: readonly [string, string][] = [['nats.certFile', 'nats.keyFile']];
-/** Keys that exclude each other. */
-const apart: readonly [string, string][] = [['nats.credentialsFile', 'nats.nkeySeedFile']];
-
-function addCrossChecks(
-  tree: Tree,
-  originOf: (path: readonly PropertyKey[]) => Origin,
-  problems: ConfigProblem[],
-): void {
-  const read = (dotted: string): unknown => get(tree, dotted.split('.')) ?? KEYS.get(dotted)?.fallback;
-  const complain = (dotted: string, message: string): void => {
-    problems.push({ path: dotted, message, value: read(dotted), ...originOf(dotted.split('.')) });
-  };
-  for (const [low, high] of ordered) {
-    const [least, most] = [read(low), read(high)];
-    if (typeof least === 'number' && typeof most === 'number' && least > most)
-      complain(low, `is above ${high}, which is ${most}`);
-  }
-  for (const [one, other] of together) {
-    const [a, b] = [read(one) ?? null, read(other) ?? null];
-    if ((a === null) !== (b === null)) complain(a === null ? other : one, `needs ${a === null ? one : other} too`);
-  }
-  for (const [one, other] of apart) {
-    if ((read(one) ?? null) !== null && (read(other) ?? null) !== null) complain(one, `cannot be used with ${other}`);
   }
 }

@@ -36,6 +36,8 @@ export const configSchema = z.strictObject({
 });
 
 export type Config = z.output<typeof configSchema>;
+/** Every key at its default. */
+export const defaultConfig: Config = configSchema.parse({});
 export type DecisionConfig = Config['decision'];
 export type HookConfig = Config['hook'];
 export type NatsConfig = Config['nats'];
@@ -45,6 +47,6 @@ export type OpenWhiskConfig = Config['openwhisk'];
 export type MetricsConfig = Config['metrics'];
 export type DashboardConfig = Config['dashboard'];
 export type SimulatorConfig = Config['simulator'];
-export { quotaPolicies, weightPolicies } from './schema/decision.js';
+export { type ConfiguredPolicy, quotaPolicies, weightPolicies } from './schema/decision.js';
 export { type FunctionOverride, type Mode, modes, overrideSchema } from './schema/functions.js';
-export { managers } from './schema/processes.js';
+export { type ManagerName, managers } from './schema/processes.js';

@@ -1,5 +1,5 @@
 import type { Logger } from '../../broker/index.js';
-import { GleanerError } from '../../config/index.js';
+import { GleanerError, type ManagerName, managers } from '../../config/index.js';
 import { type AwareChoice, createAware } from '../aware/index.js';
 import type { LifeCycleSettings, LifeCycleWish, Tutor } from '../lifecycle/index.js';
 import type { PolicyStore } from '../nn/index.js';
@@ -64,15 +64,15 @@ const makers = {
       ...(tutor === undefined ? {} : { tutor }),
       ...(resident === undefined ? {} : { resident }),
     }),
-} as const satisfies Record<string, (settings: ManagerSettings) => ResourceManager>;
+} as const satisfies Record<ManagerName, (settings: ManagerSettings) => ResourceManager>;
 
-export type ManagerName = keyof typeof makers;
-export const managerNames = Object.keys(makers) as readonly ManagerName[];
+export type { ManagerName } from '../../config/index.js';
+export { managers as managerNames } from '../../config/index.js';
 
 export class UnknownManagerError extends GleanerError {
   readonly code = 'GLN_MANAGER_UNKNOWN';
   constructor(name: string) {
-    super(`there is no resource manager '${name}'`, { hint: `one of: ${managerNames.join(', ')}` });
+    super(`there is no resource manager '${name}'`, { hint: `one of: ${managers.join(', ')}` });
   }
 }
 

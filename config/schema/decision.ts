@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { key, positive, section, share } from '../keys.js';
 
-/** Names of activation policies (design §4). */
+/** Names of the activation policies that choose a limit inside the range, and of those that choose a weight: openwhisk-plugin/policies has one for each. */
 export const quotaPolicies = [
   'target',
   'smallest-in-range',
@@ -11,10 +11,11 @@ export const quotaPolicies = [
   'faasrm',
 ] as const;
 export const weightPolicies = ['short-first', 'target', 'memory', 'equal', 'sfs', 'alps'] as const;
+export type ConfiguredPolicy = (typeof quotaPolicies)[number] | (typeof weightPolicies)[number];
 
 const live = { reload: true };
 
-export const decisionSchema = section('How limits are chosen (design §3). All of it can change while running.', {
+export const decisionSchema = section('How limits are chosen All of it can change while running.', {
   preset: key(
     z.enum(['default', 'freyr-code', 'freyr-paper']),
     'default',

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { hostNameText, key, optionalText, section } from '../keys.js';
 
+/** Names of the resource managers that come with Gleaner: agents/managers/registry.ts has one for each. */
 export const managers = [
   'fixed',
   'greedy',
@@ -14,6 +15,7 @@ export const managers = [
   'single-agent',
   'aware',
 ] as const;
+export type ManagerName = (typeof managers)[number];
 
 export const agentsSchema = section('The agent host: one resource manager per function.', {
   manager: key(z.enum(managers), 'greedy', 'Resource manager of functions without one of their own.'),

@@ -1,6 +1,15 @@
-import { type Bytes, type Millicores, type Millis, mebibytes } from '../../config/index.js';
+import {
+  type Bytes,
+  type Config,
+  defaultConfig,
+  type Millicores,
+  type Millis,
+  mebibytes,
+  millicores,
+  millis,
+} from '../../config/index.js';
 
-/** How a container's CPU is managed: by its CFS quota, or (no quota, stock OpenWhisk) by its weight only (design §3). */
+/** How a container's CPU is managed: by its CFS quota, or (no quota, stock OpenWhisk) by its weight only. */
 export type CpuMode = 'quota' | 'weight';
 
 /** `guarantee`: never below the user's limit, loans from physical headroom. `faasrm`: the published rule, opt-in. */
@@ -25,7 +34,7 @@ export interface DecisionSettings {
   /** Most that one container may ever get. */
   readonly cpuCap: Millicores;
   readonly memoryCap: Bytes;
-  /** Least quota of any container: a health check must still be answered (field-notes A1-23). */
+  /** Least quota of any container: OpenWhisk's health check must still be answered. */
   readonly cpuFloor: Millicores;
   readonly memoryFloor: Bytes;
   readonly halfLife: Millis;
@@ -55,7 +64,7 @@ export interface DecisionSettings {
   readonly boostTime: Millis;
   /** Runs at user limits after an OOM kill that a lowered limit caused (`faasrm`). */
   readonly oomHoldRuns: number;
-  /** Sampling period plus the time a raise takes: memory must not outgrow its limit within it (field-notes A2-28). */
+  /** Sampling period plus the time a raise takes: memory must not outgrow its limit within it. */
   readonly reactionTime: Millis;
   /** With several activations in a container, its CPU falls by at most this share of the user's a start. */
   readonly concurrentStep: number;
@@ -65,40 +74,59 @@ export interface DecisionSettings {
   readonly maxFunctions: number;
 }
 
-export const defaultDecisionSettings: DecisionSettings = {
-  preset: 'default',
-  thetaUser: 0.9,
-  thetaSpike: 0.8,
-  spikeMargin: 0.05,
-  cpuUnit: 50 as Millicores,
-  cpuUnitShare: 0.05,
-  memoryUnit: mebibytes(16),
-  cpuCap: 8000 as Millicores,
-  memoryCap: mebibytes(2048),
-  cpuFloor: 100 as Millicores,
-  memoryFloor: mebibytes(64),
-  halfLife: 3_600_000 as Millis,
-  minimumWindow: 50 as Millis,
-  controlShare: 0.03,
-  controlSamples: 200,
-  sloFactor: 1.2,
-  memoryPolicy: 'guarantee',
-  cpuReserve: 0 as Millicores,
-  memoryReserve: mebibytes(256),
-  alpha: 1,
-  referenceCpuTime: 0 as Millis,
-  weightClampLow: 1 / 16,
-  weightClampHigh: 16,
-  payerBound: 1.25,
-  payloadAware: true,
-  boostFactor: 16,
-  boostTime: 10_000 as Millis,
-  oomHoldRuns: 20,
-  reactionTime: 130 as Millis,
-  concurrentStep: 0.1,
-  midRun: true,
-  maxFunctions: 10_000,
-};
+/** Largest container where nothing is configured and no host is known: eight of FaaSRM's units, as in {@link freyrSettings}. */
+const CAP_WITHOUT_HOST = { cpu: 8000 as Millicores, memory: mebibytes(2048) };
+
+/** The decision's constants as configured; the host's size is the cap where none is set. */
+export function decisionSettings(
+  decision: Config['decision'],
+  sampleMillis: number,
+  host: { readonly cpu: Millicores; readonly memory: Bytes },
+): DecisionSettings {
+  if (decision.preset !== 'default') return freyrSettings(decision.preset);
+  const { weight, boost, memory } = decision;
+  return {
+    preset: 'default',
+    thetaUser: decision.thetaUser,
+    thetaSpike: decision.thetaSpike,
+    spikeMargin: decision.spikeMargin,
+    cpuUnit: millicores(decision.cpuUnitMillicores),
+    cpuUnitShare: decision.cpuUnitShare,
+    memoryUnit: mebibytes(decision.memoryUnitMiB),
+    cpuCap: decision.cpuCapMillicores === null ? host.cpu : millicores(decision.cpuCapMillicores),
+    memoryCap: decision.memoryCapMiB === null ? host.memory : mebibytes(decision.memoryCapMiB),
+    cpuFloor: millicores(decision.cpuFloorMillicores),
+    memoryFloor: mebibytes(decision.memoryFloorMiB),
+    halfLife: millis(decision.peakHalfLifeS * 1000),
+    minimumWindow: millis(decision.minWindowMs),
+    controlShare: decision.controlShare,
+    controlSamples: decision.controlSamples,
+    sloFactor: decision.sloFactor,
+    memoryPolicy: memory.policy,
+    cpuReserve: millicores(decision.cpuReserveMillicores),
+    memoryReserve: mebibytes(decision.memoryReserveMiB),
+    alpha: weight.alpha,
+    referenceCpuTime: millis(weight.referenceMs ?? 0),
+    weightClampLow: weight.clampMin,
+    weightClampHigh: weight.clampMax,
+    payerBound: weight.payerBound,
+    payloadAware: decision.payloadAware,
+    boostFactor: boost.factor,
+    boostTime: millis(boost.maxMs),
+    oomHoldRuns: memory.oomHoldRuns,
+    reactionTime: millis(Math.max(decision.reactionMs, sampleMillis)),
+    concurrentStep: decision.concurrentStep,
+    midRun: true,
+    maxFunctions: decision.maxFunctions,
+  };
+}
+
+/** The configuration's own defaults: config/schema/decision.ts is the only place where they stand. */
+export const defaultDecisionSettings = decisionSettings(
+  defaultConfig.decision,
+  defaultConfig.hook.sampleMs,
+  CAP_WITHOUT_HOST,
+);
 
 /** The published rules exactly: whole cores, 64 MB units, caps of eight units (faasrm.md §1, units). */
 export function freyrSettings(

@@ -18,7 +18,8 @@ export function closeWindow(run: Run, cpu: number, at: number, minimum: number):
     return -1;
   }
   const span = at - run.windowAt;
-  if (!(span >= minimum)) return -1;
+  // A window without a length has no rate, whatever the minimum.
+  if (!(span > 0 && span >= minimum)) return -1;
   // us per ms are thousandths of a core.
   const busy = Math.max(0, cpu - run.windowCpu) / span;
   openWindow(run, cpu, at);

@@ -5,6 +5,6 @@ export type { InspectRequest, RestoreResult } from './hook.js';
 export { EngineLock, HookLock, HookLockError, HookLockedError } from './lock.js';
 export { type ObservedFunction, type ObservedRevision, observationOf } from './observation.js';
 export { type HookOptions, type RunningHook, runHook } from './run-hook.js';
-export { decisionSettings, hostCapacity } from './settings.js';
+export { hostCapacity } from './settings.js';
 export { type EndedStep, Step } from './step.js';
 export * from './tallies.js';

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { type Broker, hostNameFrom, type Inspection, type Logger } from '../../broker/index.js';
 import { type Config, millis, type Random } from '../../config/index.js';
-import { Decider, MemoryHeadroom } from '../decision/index.js';
+import { Decider, decisionSettings, MemoryHeadroom } from '../decision/index.js';
 import type { Bridge, Platform } from '../ports/index.js';
 import { FileAuditLog } from './audit.js';
 import { HookBus } from './bus.js';
@@ -27,7 +27,7 @@ import { PolicyTable } from './policies.js';
 import { RateLimitedLog } from './rate-limited-log.js';
 import { Reporter } from './reporter.js';
 import { Sampler } from './sampler.js';
-import { decisionSettings, hostCapacity } from './settings.js';
+import { hostCapacity } from './settings.js';
 import { TargetDesk } from './targets.js';
 
 export interface HookOptions {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { GleanerError } from '../../config/index.js';
+import { type ConfiguredPolicy, GleanerError } from '../../config/index.js';
 import type { ActivationPolicy } from './activation-policy.js';
 import { AlpsPolicy } from './alps.js';
 import { EqualPolicy } from './equal.js';
@@ -64,43 +64,37 @@ const trainedFaasrm = maker(
 );
 const untrainedFaasrm = maker('faasrm', noParameters, () => new FaasrmPolicy());
 
-const makers = new Map<string, Maker>([
-  ['target', maker('target', noParameters, () => new TargetPolicy())],
-  ['short-first', maker('short-first', shortFirstParameters, ({ alpha }) => new ShortFirstPolicy(alpha))],
-  ['smallest-in-range', maker('smallest-in-range', noParameters, () => new SmallestInRangePolicy())],
-  ['largest-in-range', maker('largest-in-range', noParameters, () => new LargestInRangePolicy())],
-  ['random-in-range', maker('random-in-range', noParameters, () => new RandomInRangePolicy())],
-  ['equal', maker('equal', noParameters, () => new EqualPolicy())],
-  ['memory', maker('memory', noParameters, () => new MemoryPolicyWeights())],
-  [
-    'faasrm',
-    (parameters, weights) =>
-      weights.length === 0 && parameters === undefined
-        ? untrainedFaasrm(parameters, weights)
-        : trainedFaasrm(parameters, weights),
-  ],
-  ['libra', maker('libra', noParameters, () => new LibraPolicy())],
-  ['sfs', maker('sfs', noParameters, () => new SfsPolicy())],
-  ['alps', maker('alps', noParameters, () => new AlpsPolicy())],
-  [
+/** Of all policies that may be configured, and of the bound that needs to know what no host knows: for the simulator only. */
+const makers: Readonly<Record<ConfiguredPolicy | 'shortest-remaining-first', Maker>> = {
+  target: maker('target', noParameters, () => new TargetPolicy()),
+  'short-first': maker('short-first', shortFirstParameters, ({ alpha }) => new ShortFirstPolicy(alpha)),
+  'smallest-in-range': maker('smallest-in-range', noParameters, () => new SmallestInRangePolicy()),
+  'largest-in-range': maker('largest-in-range', noParameters, () => new LargestInRangePolicy()),
+  'random-in-range': maker('random-in-range', noParameters, () => new RandomInRangePolicy()),
+  equal: maker('equal', noParameters, () => new EqualPolicy()),
+  memory: maker('memory', noParameters, () => new MemoryPolicyWeights()),
+  faasrm: (parameters, weights) =>
+    weights.length === 0 && parameters === undefined
+      ? untrainedFaasrm(parameters, weights)
+      : trainedFaasrm(parameters, weights),
+  libra: maker('libra', noParameters, () => new LibraPolicy()),
+  sfs: maker('sfs', noParameters, () => new SfsPolicy()),
+  alps: maker('alps', noParameters, () => new AlpsPolicy()),
+  'shortest-remaining-first': maker(
     'shortest-remaining-first',
-    maker(
-      'shortest-remaining-first',
-      shortestRemainingParameters,
-      ({ exponent }) => new ShortestRemainingFirstPolicy(exponent),
-    ),
-  ],
-]);
+    shortestRemainingParameters,
+    ({ exponent }) => new ShortestRemainingFirstPolicy(exponent),
+  ),
+};
 
-export const policyNames: readonly string[] = [...makers.keys()];
+export const policyNames: readonly string[] = Object.keys(makers);
 
 /** Throws {@link UnknownPolicyError} or {@link PolicyParametersError}; `ScorerUnavailableError` where `faasrm` cannot run. */
 export function createPolicy(name: string, parameters?: unknown, weights: readonly number[] = []): ActivationPolicy {
-  const make = makers.get(name);
-  if (make === undefined) {
+  if (!Object.hasOwn(makers, name)) {
     throw new UnknownPolicyError(`no activation policy is called '${name}'`, {
       hint: `Known are: ${policyNames.join(', ')}.`,
     });
   }
-  return make(parameters, weights);
+  return makers[name as keyof typeof makers](parameters, weights);
 }

@@ -82,6 +82,70 @@ test('all problems come at once, each with line, key and value', (t) => {
   has('GLEANER_NATS_NAME: nats.name:');
 });
 
+test('a margin that leaves the safeguard no divisor is refused at the key to change, with the range that is left', (t) => {
+  t.deepEqual(
+    problemsOf(() => from('decision:\n  thetaSpike: 0.1\n  spikeMargin: 1\n')),
+    ['g.yaml:3: decision.spikeMargin: must be 0..0.09, at least 0.01 below decision.thetaSpike, which is 0.1 (got 1)'],
+  );
+  // Where only one of them is written it is that one: the default margin is .05.
+  t.deepEqual(
+    problemsOf(() => from('', { flags: { 'decision.spikeMargin': 0.8 } })),
+    [
+      'flag decision.spikeMargin: decision.spikeMargin: must be 0..0.79, at least 0.01 below decision.thetaSpike, which is 0.8 (got 0.8)',
+    ],
+  );
+  t.is(from('decision: { thetaSpike: 0.1, spikeMargin: 0.09 }\n').config.decision.spikeMargin, 0.09);
+});
+
+test('one port for two parts is refused, also where one of them has it by default or listens on every address', (t) => {
+  t.deepEqual(
+    problemsOf(() => from('dashboard:\n  listen: 127.0.0.1:9990\nmetrics:\n  hook: 127.0.0.1:9990\n')),
+    ['g.yaml:4: metrics.hook: has the port of dashboard.listen, 127.0.0.1:9990 (got "127.0.0.1:9990")'],
+  );
+  t.deepEqual(
+    problemsOf(() => from('dashboard: { listen: "0.0.0.0:9782" }\n')),
+    ['g.yaml:1: dashboard.listen: has the port of metrics.agents, 127.0.0.1:9782 (got "0.0.0.0:9782")'],
+  );
+  t.deepEqual(
+    problemsOf(() => from('nats: { embedded: { port: 9781 } }\n')),
+    ['g.yaml:1: nats.embedded.port: has the port of metrics.hook, 127.0.0.1:9781 (got 9781)'],
+  );
+  // Different addresses, no port of its own, and a server that is not started here are all right.
+  from('metrics: { hook: "127.0.0.2:9780", agents: "127.0.0.1:0", aggregator: "127.0.0.1:0" }\n');
+  from('nats: { servers: ["nats://there:4222"], embedded: { port: 9781 } }\n');
+  t.pass();
+});
+
+test('floors, caps and steps that contradict each other are refused at the key that is written', (t) => {
+  t.deepEqual(
+    problemsOf(() =>
+      from('decision: { memoryCapMiB: 32 }\nagents: { concurrency: { least: 1, most: 10, step: 5 } }\n'),
+    ),
+    [
+      'g.yaml:1: decision.memoryCapMiB: is below decision.memoryFloorMiB, which is 64 (got 32)',
+      'g.yaml:2: agents.concurrency.step: 10 - 1 (agents.concurrency.most - agents.concurrency.least) is no multiple of step, which is 5 (got 5)',
+    ],
+  );
+});
+
+test('problems are told in the order of the lines they stand on, then those of the environment and of flags', (t) => {
+  const text = [
+    'mode: x',
+    'decision:',
+    '  spikeMargin: 0.9',
+    'hook:',
+    '  sampleMs: 1',
+    '  stateDri: x',
+    'metrics:',
+    '  hook: 1',
+  ];
+  const lines = problemsOf(() => from(text.join('\n'), { env: { GLEANER_LOG_LEVEL: 'loud' } }));
+  t.deepEqual(
+    lines.map((line) => line.split(':').slice(0, 2).join(':')),
+    ['g.yaml:1', 'g.yaml:3', 'g.yaml:5', 'g.yaml:6', 'g.yaml:8', 'GLEANER_LOG_LEVEL: log.level'],
+  );
+});
+
 test('rules between keys hold whatever else is wrong', (t) => {
   const problems = problemsOf(() => from('mode: x\nnats:\n  certFile: a\n  credentialsFile: b\n  nkeySeedFile: c\n'));
   t.is(problems.length, 3);

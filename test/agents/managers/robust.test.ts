@@ -2,7 +2,7 @@ import { fc, testProp } from '@fast-check/ava';
 import test from 'ava';
 import { createManager, isSound, managerNames } from '../../../agents/index.js';
 import type { Observation } from '../../../broker/index.js';
-import { type Bytes, type Millicores, type Millis, managers, mebibytes, SeededRandom } from '../../../config/index.js';
+import { type Bytes, type Millicores, type Millis, mebibytes, SeededRandom } from '../../../config/index.js';
 import { observation } from '../observations.js';
 
 const cap = { cpu: 4000 as Millicores, memory: mebibytes(1024) };
@@ -58,10 +58,6 @@ const finite = (value: unknown): boolean =>
   typeof value === 'number'
     ? Number.isFinite(value)
     : typeof value !== 'object' || value === null || Object.values(value).every(finite);
-
-test('the configuration knows every manager', (t) => {
-  t.deepEqual([...managers], [...managerNames]);
-});
 
 for (const name of managerNames) {
   testProp(

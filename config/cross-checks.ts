@@ -1,0 +1,126 @@
+/** Rules between keys that no single key's range can say. */
+
+interface Values {
+  /** The value in force of a dotted key, its default where it is not set. */
+  readonly read: (key: string) => unknown;
+  readonly isSet: (key: string) => boolean;
+}
+
+export interface CrossProblem {
+  /** Of the key to change. */
+  readonly key: string;
+  readonly message: string;
+}
+
+/** `[smaller, larger]`. */
+const ORDERED: readonly [string, string][] = [
+  ['decision.weight.clampMin', 'decision.weight.clampMax'],
+  ['decision.cpuFloorMillicores', 'decision.cpuCapMillicores'],
+  ['decision.memoryFloorMiB', 'decision.memoryCapMiB'],
+  ['agents.concurrency.least', 'agents.concurrency.most'],
+];
+/** Keys that need each other. */
+const TOGETHER: readonly [string, string][] = [['nats.certFile', 'nats.keyFile']];
+/** Keys that exclude each other. */
+const APART: readonly [string, string][] = [['nats.credentialsFile', 'nats.nkeySeedFile']];
+
+/**
+ * The safeguard divides a peak by `thetaSpike - spikeMargin`. At 0 or below its lower bound is infinite, negative or no number; just above 0 it
+ * is the user's limit for every peak, and nothing is ever harvested.
+ */
+const LEAST_DIVISOR = 0.01;
+
+const LISTENERS = ['dashboard.listen', 'metrics.hook', 'metrics.agents', 'metrics.aggregator'];
+const EMBEDDED_PORT = 'nats.embedded.port';
+
+export function crossChecks(values: Values): CrossProblem[] {
+  return [...pairProblems(values), ...marginProblems(values), ...gridProblems(values), ...portProblems(values)];
+}
+
+function pairProblems({ read, isSet }: Values): CrossProblem[] {
+  const problems: CrossProblem[] = [];
+  for (const [low, high] of ORDERED) {
+    const [least, most] = [read(low), read(high)];
+    if (typeof least !== 'number' || typeof most !== 'number' || least <= most) continue;
+    // The one that somebody has written is the one to change.
+    if (isSet(low)) problems.push({ key: low, message: `is above ${high}, which is ${most}` });
+    else problems.push({ key: high, message: `is below ${low}, which is ${least}` });
+  }
+  for (const [one, other] of TOGETHER) {
+    const [a, b] = [read(one) ?? null, read(other) ?? null];
+    if ((a === null) === (b === null)) continue;
+    problems.push({ key: a === null ? other : one, message: `needs ${a === null ? one : other} too` });
+  }
+  for (const [one, other] of APART)
+    if ((read(one) ?? null) !== null && (read(other) ?? null) !== null)
+      problems.push({ key: one, message: `cannot be used with ${other}` });
+  return problems;
+}
+
+function marginProblems({ read, isSet }: Values): CrossProblem[] {
+  const [thetaKey, marginKey] = ['decision.thetaSpike', 'decision.spikeMargin'];
+  const [theta, margin] = [read(thetaKey), read(marginKey)];
+  if (typeof theta !== 'number' || typeof margin !== 'number' || theta - margin >= LEAST_DIVISOR) return [];
+  if (isSet(marginKey) || margin <= 0)
+    return [
+      {
+        key: marginKey,
+        message: `must be 0..${rounded(theta - LEAST_DIVISOR)}, at least ${LEAST_DIVISOR} below ${thetaKey}, which is ${theta}`,
+      },
+    ];
+  return [
+    {
+      key: thetaKey,
+      message: `must be ${rounded(margin + LEAST_DIVISOR)}..1, at least ${LEAST_DIVISOR} above ${marginKey}, which is ${margin}`,
+    },
+  ];
+}
+
+const rounded = (value: number): number => Number(value.toFixed(6));
+
+/** The tuner goes from the lowest limit to the highest in whole steps. */
+function gridProblems({ read, isSet }: Values): CrossProblem[] {
+  const [leastKey, mostKey, stepKey] = ['least', 'most', 'step'].map((key) => `agents.concurrency.${key}`);
+  const [least, most, step] = [read(leastKey!), read(mostKey!), read(stepKey!)];
+  if (typeof least !== 'number' || typeof most !== 'number' || typeof step !== 'number') return [];
+  if (!(step > 0) || most < least || (most - least) % step === 0) return [];
+  const key = [stepKey!, mostKey!, leastKey!].find(isSet) ?? stepKey!;
+  return [{ key, message: `${most} - ${least} (${mostKey} - ${leastKey}) is no multiple of step, which is ${step}` }];
+}
+
+interface Listener {
+  readonly key: string;
+  readonly address: string;
+  readonly port: number;
+}
+
+/** One address and port for two parts: the second to start would fail, or be somewhere else than configured. */
+function portProblems({ read, isSet }: Values): CrossProblem[] {
+  const listeners: Listener[] = [];
+  for (const key of LISTENERS) {
+    const value = read(key);
+    if (typeof value !== 'string') continue;
+    const colon = value.lastIndexOf(':');
+    listeners.push({ key, address: value.slice(0, colon), port: Number(value.slice(colon + 1)) });
+  }
+  const [servers, embedded] = [read('nats.servers'), read(EMBEDDED_PORT)];
+  const ownServer = !Array.isArray(servers) || servers.length === 0;
+  if (ownServer && typeof embedded === 'number')
+    listeners.push({ key: EMBEDDED_PORT, address: '127.0.0.1', port: embedded });
+  const problems: CrossProblem[] = [];
+  for (const [i, later] of listeners.entries()) {
+    const earlier = listeners.slice(0, i).find((other) => overlap(other, later));
+    if (earlier === undefined) continue;
+    const [wrong, other] = isSet(later.key) ? [later, earlier] : [earlier, later];
+    problems.push({ key: wrong.key, message: `has the port of ${other.key}, ${other.address}:${other.port}` });
+  }
+  return problems;
+}
+
+const isEveryAddress = (address: string): boolean => ['0.0.0.0', '[::]'].includes(address);
+
+/** Port 0 is any free one. */
+const overlap = (a: Listener, b: Listener): boolean =>
+  a.port > 0 &&
+  a.port === b.port &&
+  (a.address === b.address || isEveryAddress(a.address) || isEveryAddress(b.address));
