@@ -8,6 +8,7 @@ export * from './problem.js';
 export * from './random.js';
 export * from './reference.js';
 export * from './reload.js';
+export { CONTAINER_PREFIX } from './schema/hook.js';
 export * from './schema.js';
 export * from './suggest.js';
 export * from './units.js';

@@ -4,7 +4,7 @@ import { request } from 'node:http';
 import { availableParallelism, platform, release } from 'node:os';
 import { delimiter, join } from 'node:path';
 import type { HookConfig } from '../../config/index.js';
-import { availableControllers } from '../../openwhisk-plugin/index.js';
+import { availableControllers, managedByPrefix } from '../../openwhisk-plugin/index.js';
 
 export interface EngineNetwork {
   readonly Name: string;
@@ -145,8 +145,9 @@ async function surveyEngine(hook: HookConfig): Promise<Survey['engine']> {
       get<EngineNetwork[]>('/networks'),
       get<EngineContainer[]>(`/containers/json?filters=${filters}`),
     ]);
-    // The engine's filter matches anywhere in a name; only a name that begins with the prefix is an action container.
-    const ours = containers.filter(({ Names }) => Names.some((name) => name.startsWith(`/${hook.containerPrefix}`)));
+    // The engine's filter matches anywhere in a name; which of them the hook manages is the hook's own rule.
+    const isManaged = managedByPrefix(hook.containerPrefix);
+    const ours = containers.filter(({ Names }) => Names.some((name) => isManaged(name.replace(/^\//, ''))));
     return { version, info, networks, containers: ours };
   } catch (error) {
     const { message, code } = error as NodeJS.ErrnoException;

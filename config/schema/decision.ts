@@ -145,16 +145,19 @@ export const decisionSchema = section('How limits are chosen All of it can chang
       live,
     ),
   }),
-  boost: section('A container that starts gets the CPU someone waits for, until `/init` is answered.', {
-    enabled: key(z.boolean(), true, 'Cold-start boost.', live),
-    factor: key(
-      z.number().min(1).max(256),
-      16,
-      "Factor on the weight, shared by number: the n-th of those that start at once gets an n-th. The quota becomes the host's cores.",
-      live,
-    ),
-    maxMs: key(positive(60_000), 10_000, 'Longest boost.', { unit: 'ms', ...live }),
-  }),
+  boost: section(
+    'More CPU for a container that an activation waits for, until `/init` is answered: from its start, or from `/init` if it was prewarmed.',
+    {
+      enabled: key(z.boolean(), true, 'Cold-start boost.', live),
+      factor: key(
+        z.number().min(1).max(256),
+        16,
+        "Factor on the weight, shared by number: the n-th of those that start at once gets an n-th. The quota becomes the host's cores.",
+        live,
+      ),
+      maxMs: key(positive(60_000), 10_000, 'Longest boost.', { unit: 'ms', ...live }),
+    },
+  ),
   memory: section('What is lent of memory, and by which promise.', {
     policy: key(
       z.enum(['guarantee', 'faasrm']),

@@ -1,6 +1,9 @@
 import { z } from 'zod';
 import { hostNameText, key, optionalText, section } from '../keys.js';
 
+/** Start of an invoker's container names; Docker allows these characters, and a letter or digit first. */
+export const CONTAINER_PREFIX = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,199}$/;
+
 const address = z.ipv4('must be an IPv4 address');
 
 export const hookSchema = section('The daemon beside the invoker.', {
@@ -19,9 +22,9 @@ export const hookSchema = section('The daemon beside the invoker.', {
     unit: 's',
   }),
   containerPrefix: key(
-    z.string().regex(/^[A-Za-z0-9]{1,64}$/, 'must be letters and digits'),
+    z.string().regex(CONTAINER_PREFIX, 'must begin with a letter or digit, followed by letters, digits, _ . or -'),
     'wsk',
-    "Names of action containers begin with this and the invoker's number, as in `wsk0_12_guest_hello`.",
+    "Names of action containers begin with this, as in `wsk0_12_guest_hello`. Ends in a digit (`wsk0`, `wskhost-a.example0`): one invoker's; otherwise all that begin with it.",
   ),
   containerPort: key(z.int().min(1).max(65_535), 8080, 'Port on which action containers answer `/init` and `/run`.'),
   invokerAddresses: key(

@@ -39,7 +39,7 @@ export class EngineUnsupportedError extends GleanerError {
   readonly code = 'GLN_ENGINE_UNSUPPORTED';
 }
 
-/** A container name prefix that could match another invoker's containers (field-notes A1-14). */
+/** A prefix with which no container's name can begin. */
 export class ContainerPrefixError extends GleanerError {
   readonly code = 'GLN_ENGINE_PREFIX';
 }

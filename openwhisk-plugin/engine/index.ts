@@ -2,7 +2,7 @@ import type { ContainerEngine } from '../ports/index.js';
 import { DockerEngine, type DockerEngineOptions } from './docker-engine.js';
 import { EngineUnsupportedError } from './engine-errors.js';
 
-export { type ManagedFilter, managedByPrefix } from './container-names.js';
+export { type ContainerRole, invokerOf, type ManagedFilter, managedByPrefix, roleOf } from './container-names.js';
 export { DockerClient, type DockerClientOptions, negotiate } from './docker-client.js';
 export { DockerEngine, type DockerEngineOptions } from './docker-engine.js';
 export * from './engine-errors.js';

@@ -1,6 +1,9 @@
 import test from 'ava';
 import { atLeastVersion, findings, isManageable } from '../../cli/doctor/findings.js';
-import { type EngineSurvey, type Survey, unmountedControllers } from '../../cli/doctor/survey.js';
+import { type EngineSurvey, type Survey, surveyHost, unmountedControllers } from '../../cli/doctor/survey.js';
+import { configSchema } from '../../config/index.js';
+import { json, stubEngine, VERSION } from '../openwhisk-plugin/engine/stub-engine.js';
+import { temporaryFolder } from '../temporary-folder.js';
 
 const engine: EngineSurvey = {
   version: { Version: '20.10.24', ApiVersion: '1.41', MinAPIVersion: '1.12' },
@@ -43,6 +46,29 @@ const failed = (survey: Survey): string[] =>
 test('a good host has only good findings', (t) => {
   t.true(isManageable(findings(good)));
   t.true(findings(good).every(({ level }) => level === 'ok'));
+});
+
+test('containers are counted by the rule by which the hook manages them', async (t) => {
+  const names = ['wsk1_5_guest_a', 'wskhost_a.b-0_3_prewarm_nodejs20', 'wsk10_1_guest_a', 'wsk_admin', 'my-wsk1_5_x_y'];
+  const stub = await stubEngine((url, response) => {
+    if (url.startsWith('/version')) return json(response, VERSION);
+    if (url.startsWith('/networks')) return json(response, []);
+    if (url.startsWith('/info')) return json(response, engine.info);
+    json(
+      response,
+      names.map((name) => ({ Id: name, Names: [`/${name}`] })),
+    );
+  });
+  const counted = async (containerPrefix: string): Promise<string[]> => {
+    const hook = { ...configSchema.parse({}).hook, engineSocket: stub.socketPath, containerPrefix };
+    const nats = { servers: [], binary: null, refusal: async () => null };
+    const survey = await surveyHost(hook, nats, `${temporaryFolder('doctor')}/hook.lock`);
+    return 'error' in survey.engine ? [survey.engine.error] : survey.engine.containers.map(({ Id }) => Id);
+  };
+  t.deepEqual(await counted('wsk'), [names[0], names[1], names[2]]);
+  t.deepEqual(await counted('wsk1'), [names[0]]);
+  t.deepEqual(await counted('wskhost_a.b-0'), [names[1]]);
+  await stub.close();
 });
 
 test('each finding that is not good says what to do', (t) => {
