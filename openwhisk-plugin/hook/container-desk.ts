@@ -1,15 +1,13 @@
 import type { Bytes, GleanerError, Micros } from '../../config/index.js';
-import { type ManagedFilter, managedByPrefix } from '../engine/index.js';
+import { invokerOf, type ManagedFilter, managedByPrefix } from '../engine/index.js';
 import { type Bridge, type ContainerEngineListener, type ContainerInfo, NO_LIMIT } from '../ports/index.js';
-import { type Container, isSystemContainer } from './containers.js';
+import type { Container } from './containers.js';
 import type { HookParts } from './hook-parts.js';
-import type { Modes } from './modes.js';
 import type { Pipeline } from './pipeline.js';
 
 export interface DeskSettings {
   /** Prefix of the invoker's container names. */
   readonly containerPrefix: string;
-  readonly boost: boolean;
 }
 
 /** Ends after a single activation from which a warm-reuse ratio is believed (field-notes A1-10). */
@@ -19,11 +17,7 @@ const REUSE_SAMPLE = 20;
 export class ContainerDesk implements ContainerEngineListener {
   readonly #parts: HookParts;
   readonly #pipeline: Pipeline;
-  readonly #modes: Modes;
-  readonly #isKilled: () => boolean;
   readonly #watch: (bridges: readonly Bridge[]) => void;
-  /** Cold-start boosts are given. */
-  boosts: boolean;
   readonly #managed: ManagedFilter;
   readonly #invokers = new Map<string, number>();
   #live = false;
@@ -33,17 +27,12 @@ export class ContainerDesk implements ContainerEngineListener {
   constructor(
     parts: HookParts,
     pipeline: Pipeline,
-    modes: Modes,
     settings: DeskSettings,
-    isKilled: () => boolean,
     watch: (bridges: readonly Bridge[]) => void,
   ) {
     this.#parts = parts;
     this.#pipeline = pipeline;
-    this.#modes = modes;
-    this.boosts = settings.boost;
     this.#managed = managedByPrefix(settings.containerPrefix);
-    this.#isKilled = isKilled;
     this.#watch = watch;
   }
 
@@ -75,9 +64,11 @@ export class ContainerDesk implements ContainerEngineListener {
     }
     this.#pipeline.containerAdded(container);
     this.#countInvoker(info, 1);
-    if (this.#isNew(info)) this.#boost(container);
-    // What a former hook left behind: the truth is what inspect says (design §2).
-    else if (applier.isChanged(container)) {
+    // An activation waits for a container that starts, but for a prewarmed one only from its `/init` on.
+    if (this.#isNew(info)) {
+      if (container.role === 'action') this.#pipeline.beginBoost(container);
+    } else if (applier.isChanged(container)) {
+      // An earlier hook left it behind: Docker's inspect output is the source of truth for user limits.
       const loan = container.handle.expected.memory - info.user.memory;
       this.#pipeline.restore(container, 'restart', 'found_changed');
       // It may be in use, so it is counted for the container's life, as when it was lent.
@@ -149,22 +140,9 @@ export class ContainerDesk implements ContainerEngineListener {
     return age < this.#parts.decider.settings.boostTime;
   }
 
-  /** Someone waits for a container that starts, for all of it (design §3). */
-  #boost(container: Container): void {
-    const { containers, decider, applier, clock, counters } = this.#parts;
-    if (!this.boosts || this.#isKilled() || this.#modes.global !== 'enforce') return;
-    if (isSystemContainer(container.info.name)) return;
-    const quota = decider.boost(container.state, clock.monotonic());
-    container.boosted = true;
-    containers.watch(container);
-    counters.boosts++;
-    applier.setShares(container, container.state.shares, 'boost', 'cold_start', null);
-    if (quota > container.info.user.quota) applier.setQuota(container, quota, 'boost', 'cold_start', null);
-  }
-
   /** The invoker's own memory is learnt from its containers, and forgotten with the last of them. */
   #countInvoker(info: ContainerInfo, by: 1 | -1): void {
-    const invoker = info.name.slice(0, info.name.indexOf('_'));
+    const invoker = invokerOf(info.name);
     const count = (this.#invokers.get(invoker) ?? 0) + by;
     const { headroom } = this.#parts.decider;
     if (by === 1) headroom.seen(invoker, info.user);

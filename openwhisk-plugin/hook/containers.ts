@@ -1,6 +1,7 @@
 import type { Clock, Micros, Millis } from '../../config/index.js';
 import { messageOf } from '../../config/index.js';
 import type { ContainerState, Decider } from '../decision/index.js';
+import { type ContainerRole, roleOf } from '../engine/index.js';
 import type {
   ContainerInfo,
   LimitHandle,
@@ -29,6 +30,8 @@ export type Phase = 'starting' | 'idle' | 'running' | 'paused';
 /** One managed container from its start to its end; lives in the registry, everything about it hangs here. */
 export class Container {
   readonly info: ContainerInfo;
+  /** By its name; the only thing known of it before its first `/run`. */
+  readonly role: ContainerRole;
   /** NaN where the container has no IPv4 address: then nothing of it is ever seen, and it keeps its user's limits. */
   readonly address: number;
   /** A packet older than this is of an earlier owner of the address. */
@@ -68,6 +71,8 @@ export class Container {
   isProtected: boolean | null = null;
   /** Boosted for its cold start; the weight and quota of that are in force. */
   boosted = false;
+  /** It was boosted already: a container starts only once. */
+  wasBoosted = false;
   /** Which of the registry's slices it belongs to. */
   slice = 0;
   /** Counters at the end of the last sample, for differences. */
@@ -84,6 +89,7 @@ export class Container {
 
   constructor(info: ContainerInfo, state: ContainerState, handle: LimitHandle, probe: UsageProbe) {
     this.info = info;
+    this.role = roleOf(info.name);
     this.state = state;
     this.address = info.address === null ? Number.NaN : addressOf(info.address);
     this.handle = handle;
@@ -240,9 +246,4 @@ export class ContainerRegistry {
   close(): void {
     for (const id of [...this.#byId.keys()]) this.remove(id);
   }
-}
-
-/** OpenWhisk's own actions are never touched; before the first `/run` only the name can tell (field-notes A1-17). */
-export function isSystemContainer(name: string): boolean {
-  return /^[^_]+_\d+_whisksystem_/.test(name);
 }

@@ -22,10 +22,13 @@ export class Pipeline implements TapListener, ActivationListener {
   readonly #grants: Grants;
   /** Called when a function's step may be due. */
   readonly #stepped: (fn: FunctionRecord) => void;
+  readonly #mayBoost: () => boolean;
 
-  constructor(parts: HookParts, stepped: (fn: FunctionRecord) => void) {
+  /** `mayBoost`: cold-start boosts are configured, and limits may be written. */
+  constructor(parts: HookParts, stepped: (fn: FunctionRecord) => void, mayBoost: () => boolean) {
     this.#parts = parts;
     this.#stepped = stepped;
+    this.#mayBoost = mayBoost;
     this.tracker = new ActivationTracker(parts.clock, this);
     this.#grants = new Grants(parts);
   }
@@ -52,6 +55,7 @@ export class Pipeline implements TapListener, ActivationListener {
     if (request.kind === 'init') {
       container.initConnection = request.connection;
       container.initAt = request.at;
+      this.beginBoost(container);
       return;
     }
     if (request.kind !== 'run') return;
@@ -206,6 +210,23 @@ export class Pipeline implements TapListener, ActivationListener {
     container.throttledPeriods = sample.throttledPeriods;
     container.waiting = sample.waiting;
     return this.#parts.oom.counted(container, sample.oomKills);
+  }
+
+  /**
+   * Gives a container that an activation waits for the weight and quota of a cold start, once: from its start, or from `/init` where it was
+   * prewarmed. OpenWhisk's own actions get none.
+   */
+  beginBoost(container: Container): void {
+    const isDone = container.wasBoosted || container.revision !== null || container.role === 'system';
+    if (isDone || !this.#mayBoost()) return;
+    const { containers, decider, applier, clock, counters } = this.#parts;
+    const quota = decider.boost(container.state, clock.monotonic());
+    container.boosted = true;
+    container.wasBoosted = true;
+    containers.watch(container);
+    counters.boosts++;
+    applier.setShares(container, container.state.shares, 'boost', 'cold_start', null);
+    if (quota > container.info.user.quota) applier.setQuota(container, quota, 'boost', 'cold_start', null);
   }
 
   endBoost(container: Container, why: string): void {

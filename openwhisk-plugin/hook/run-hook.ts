@@ -166,23 +166,21 @@ async function start(options: HookOptions, release: () => void): Promise<Running
     stepMillis: config.hook.stepS * 1000,
     hostReportMillis: config.hook.stepS * 1000,
   });
-  const pipeline = new Pipeline(parts, (fn) => reporter.stepped(fn));
-  pipeline.tracker.lateMicros = config.decision.lateStartMs * 1000;
   const silent = (): boolean => stopping || killSwitch.killed;
+  let boosts = config.decision.boost.enabled;
+  const pipeline = new Pipeline(
+    parts,
+    (fn) => reporter.stepped(fn),
+    () => boosts && !silent() && modes.global === 'enforce',
+  );
+  pipeline.tracker.lateMicros = config.decision.lateStartMs * 1000;
 
   let bridges: readonly Bridge[] = [];
   let tapping = false;
-  const desk = new ContainerDesk(
-    parts,
-    pipeline,
-    modes,
-    { containerPrefix: config.hook.containerPrefix, boost: config.decision.boost.enabled },
-    silent,
-    (now) => {
-      bridges = now;
-      if (tapping) platform.tap.watch(now);
-    },
-  );
+  const desk = new ContainerDesk(parts, pipeline, { containerPrefix: config.hook.containerPrefix }, (now) => {
+    bridges = now;
+    if (tapping) platform.tap.watch(now);
+  });
   const sampler = new Sampler(
     parts,
     pipeline,
@@ -271,7 +269,7 @@ async function start(options: HookOptions, release: () => void): Promise<Running
     reload: (next) => {
       policies.check(next.functions.overrides);
       decider.settings = decisionSettings(next.decision, next.hook.sampleMs, capacity);
-      desk.boosts = next.decision.boost.enabled;
+      boosts = next.decision.boost.enabled;
       pipeline.tracker.lateMicros = next.decision.lateStartMs * 1000;
       sampler.configure({ sampleMillis: next.hook.sampleMs, driftMillis: next.hook.driftS * 1000 });
       reporter.configure({ stepActivations: next.hook.stepActivations, stepMillis: next.hook.stepS * 1000 });

@@ -133,9 +133,15 @@ export class FakeContainer {
     return this.rig.platform.cgroups.get(this.info.id)!;
   }
 
-  init(): void {
+  /** Sends `/init`; returns its connection. */
+  sendInit(): number {
     const connection = this.rig.connection();
     this.#head('init', connection, null, 0);
+    return connection;
+  }
+
+  init(): void {
+    const connection = this.sendInit();
     this.rig.advance(20);
     this.answer(connection);
   }

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { type Bytes, mebibytes } from '../../../config/index.js';
-import { type FakeContainer, HookRig } from './hook-rig.js';
+import { FakeContainer, HookRig } from './hook-rig.js';
 
 const counters = (rig: HookRig): Record<string, number> => rig.hook.inspect().counters as Record<string, number>;
 const learnt = async (rig: HookRig): Promise<FakeContainer> => {
@@ -42,10 +42,45 @@ test('a boost ends after 10 s without an answer, and at the first /run of a prew
   await rig.hook.stop();
 });
 
+test('a prewarmed container gets the weight of a cold start when /init arrives, not while nobody waits', async (t) => {
+  // An unmodified OpenWhisk keeps prewarmed containers ready all the time: each had sixteen times its weight for ten seconds.
+  const rig = await new HookRig().start();
+  const prewarmed = rig.container({ name: 'wskhost_a0_3_prewarm_nodejs20', quota: 500 }, false);
+  t.deepEqual(prewarmed.cgroup.writes, []);
+  rig.advance(60_000);
+  t.deepEqual(prewarmed.cgroup.writes, []);
+  const init = prewarmed.sendInit();
+  t.is(prewarmed.cgroup.inForce.shares, 128 * 16);
+  t.is(prewarmed.cgroup.inForce.quota, 8000);
+  // It shares the factor with others that start (docs/decisions/0007): the second gets half of it.
+  const second = rig.container({}, false);
+  t.is(second.cgroup.inForce.shares, 128 * 8);
+  prewarmed.answer(init);
+  t.is(prewarmed.cgroup.inForce.shares, 128);
+  t.is(prewarmed.cgroup.inForce.quota, 500);
+  await rig.hook.stop();
+});
+
+test('a container is boosted once, and one that was prewarmed before the hook started at its /init', async (t) => {
+  const rig = new HookRig();
+  const info = rig.info({ name: 'wsk0_1_prewarm_nodejs20' });
+  rig.platform.before.push(info);
+  await rig.start();
+  const adopted = new FakeContainer(rig, info);
+  t.deepEqual(adopted.cgroup.writes, []);
+  adopted.sendInit();
+  t.is(adopted.cgroup.inForce.shares, 128 * 16);
+  const slow = rig.container({}, false);
+  rig.advance(10_100);
+  slow.sendInit();
+  t.is(slow.cgroup.inForce.shares, 128, 'its ten seconds are over');
+  await rig.hook.stop();
+});
+
 test("OpenWhisk's own health action is not boosted and never limited", async (t) => {
   // field-notes A1-17.
   const rig = await new HookRig().start();
-  const container = rig.container({ name: 'wsk00_1_whisksystem_invokerHealthTestAction0', quota: 1000 });
+  const container = rig.container({ name: 'wskhost_a.b-0_1_whisksystem_invokerHealthTestAction0', quota: 1000 });
   for (let i = 0; i < 5; i++) container.call(200, 100, { action: '/whisk.system/invokerHealthTestAction0' });
   t.deepEqual(container.cgroup.writes, []);
   await rig.hook.stop();
