@@ -45,8 +45,12 @@ export class CgroupV1Files implements LimitFiles {
     };
   }
 
-  get hasCpu(): boolean {
-    return this.#shares !== null && this.#quota !== null;
+  get hasWeight(): boolean {
+    return this.#shares !== null;
+  }
+
+  get hasQuota(): boolean {
+    return this.#quota !== null;
   }
 
   get hasMemory(): boolean {

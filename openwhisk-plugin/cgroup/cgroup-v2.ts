@@ -40,8 +40,12 @@ export class CgroupV2Files implements LimitFiles {
     };
   }
 
-  get hasCpu(): boolean {
-    return this.#weight !== null && this.#max !== null;
+  get hasWeight(): boolean {
+    return this.#weight !== null;
+  }
+
+  get hasQuota(): boolean {
+    return this.#max !== null;
   }
 
   get hasMemory(): boolean {

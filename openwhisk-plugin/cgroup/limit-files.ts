@@ -13,11 +13,13 @@ export interface MemoryPaths {
 
 /**
  * The limit files of one container in the kernel's own units, either version. Numbers: UNLIMITED for none, UNREADABLE when the
- * cgroup is gone. Files of a missing controller make `hasCpu`, `hasMemory` false, and are not to be used then.
+ * cgroup is gone. Files that the kernel does not offer make `hasWeight`, `hasQuota`, `hasMemory` false, and are not to be used then: each stands
+ * for itself, since kernels without CONFIG_CFS_BANDWIDTH have weights and no quotas.
  */
 export interface LimitFiles {
   readonly version: 1 | 2;
-  readonly hasCpu: boolean;
+  readonly hasWeight: boolean;
+  readonly hasQuota: boolean;
   readonly hasMemory: boolean;
   /** us; never written (field-notes A2-11). */
   readonly period: number;

@@ -53,7 +53,7 @@ export class CgroupLimitHandle implements LimitHandle {
     const { memory, memoryAndSwap } = container.user;
     this.#swapAllowance =
       memory === NO_LIMIT || memoryAndSwap === NO_LIMIT ? UNLIMITED : Math.max(0, memoryAndSwap - memory);
-    this.#ceiling = files.hasCpu ? files.ceiling() : UNLIMITED;
+    this.#ceiling = files.hasQuota ? files.ceiling() : UNLIMITED;
     this.#weight = files.weight();
     this.#ownFormula = files.version === 2 ? formulaOf(container.user.shares, this.#weight) : null;
     context.formula = this.#ownFormula ?? context.formula;
@@ -66,7 +66,7 @@ export class CgroupLimitHandle implements LimitHandle {
   }
 
   setShares(shares: number): WriteResult {
-    if (!this.#files.hasCpu) return 'unsupported';
+    if (!this.#files.hasWeight) return 'unsupported';
     const wanted = clampShares(shares);
     if (Number.isNaN(wanted)) return 'refused';
     const weight = this.#files.version === 1 ? wanted : scaledWeight(wanted, this.#user.shares, this.#formula);
@@ -87,7 +87,7 @@ export class CgroupLimitHandle implements LimitHandle {
   }
 
   setQuota(quota: Millicores): WriteResult {
-    if (!this.#files.hasCpu) return 'unsupported';
+    if (!this.#files.hasQuota) return 'unsupported';
     if (!Number.isFinite(quota) || quota < 0) return 'refused';
     const period = this.#files.period;
     let wanted = this.#quotaMicros(quota, period);
@@ -205,23 +205,25 @@ export class CgroupLimitHandle implements LimitHandle {
   }
 
   read(into: Limits): boolean {
-    if (this.#files.hasCpu) {
+    // What this host cannot limit is as the user asked for.
+    into.shares = this.#user.shares;
+    into.quota = this.#user.quota;
+    into.memory = this.#user.memory;
+    if (this.#files.hasWeight) {
       const weight = this.#files.weight();
-      const quota = this.#files.quota();
-      if (weight === UNREADABLE || quota === UNREADABLE) return false;
+      if (weight === UNREADABLE) return false;
       into.shares = this.#sharesOf(weight);
+    }
+    if (this.#files.hasQuota) {
+      const quota = this.#files.quota();
+      if (quota === UNREADABLE) return false;
       into.quota = quotaMillicores(quota, this.#files.period);
-    } else {
-      into.shares = this.#user.shares;
-      into.quota = this.#user.quota;
     }
-    if (!this.#files.hasMemory) {
-      into.memory = this.#user.memory;
-      return true;
+    if (this.#files.hasMemory) {
+      const memory = this.#files.memory();
+      if (memory === UNREADABLE) return false;
+      into.memory = memoryBytes(memory);
     }
-    const memory = this.#files.memory();
-    if (memory === UNREADABLE) return false;
-    into.memory = memoryBytes(memory);
     return true;
   }
 

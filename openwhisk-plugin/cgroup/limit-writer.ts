@@ -97,11 +97,12 @@ function openFiles(container: ContainerInfo, paths: CgroupPaths): LimitFiles {
 }
 
 function joined(first: CgroupV1Files, second: CgroupV2Files): LimitFiles {
-  const cpu: LimitFiles = second.hasCpu ? second : first;
+  const cpu: LimitFiles = second.hasWeight || second.hasQuota ? second : first;
   const memory: LimitFiles = second.hasMemory ? second : first;
   return {
     version: cpu.version,
-    hasCpu: cpu.hasCpu,
+    hasWeight: cpu.hasWeight,
+    hasQuota: cpu.hasQuota,
     hasMemory: memory.hasMemory,
     get period() {
       return cpu.period;

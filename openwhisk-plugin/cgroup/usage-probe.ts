@@ -75,8 +75,8 @@ export class CgroupUsageProbe implements UsageProbe {
   readonly #cpuacctVersion: 1 | 2;
   readonly #memoryVersion: 1 | 2;
   readonly #frozenVersion: 1 | 2;
-  /** Always open: v2 forgets a reset with the descriptor that made it. */
-  readonly #peak: ControlFile | null;
+  /** Always open: v2 forgets a reset with the descriptor that made it. Null where the peak cannot be reset. */
+  #peak: ControlFile | null;
   /** Null while none is open: they are the many, and closed where another container needs the descriptors more. */
   #files: SampleFiles | null = null;
   /** v1 kernels that no longer count failures (seen: 6.18): how often the peak has reached the limit since a reset. */
@@ -166,7 +166,12 @@ export class CgroupUsageProbe implements UsageProbe {
 
   /** v1: the peak becomes the present use. v2: the same for this descriptor, from kernel 6.12 on. */
   resetPeak(): void {
-    this.#peak?.write(0);
+    if (this.#peak !== null && this.#peak.write(0) !== null) {
+      // Not reset, so the file keeps the peak of earlier activations: unknown from now on.
+      this.#peak.close();
+      this.#peak = null;
+      if (this.#filled !== null) this.#filled.peak = -1;
+    }
     this.#isPeakAtLimit = false;
     if (this.#peak !== null && this.#filled !== null) this.#filled.peak = this.#usage;
   }
@@ -338,15 +343,16 @@ function quietly(open: () => ControlFile | null): ControlFile | null {
   }
 }
 
-/** Null where the peak is that of the container's whole life, which says nothing about one activation (field-notes A2-15). */
+/**
+ * Null where the peak is that of the container's whole life, which says nothing about one activation. That the file opens for writing proves
+ * nothing: before kernel 6.12 `memory.peak` has mode 0444, which root opens all the same, and each write fails with EINVAL
+ * (https://docs.kernel.org/admin-guide/cgroup-v2.html, `memory.peak`). So it is reset once to see whether it can be; the kernel takes any text for that.
+ */
 function resettable(memory: ControllerDirectory | null): ControlFile | null {
   if (memory === null) return null;
-  try {
-    return ControlFile.open(
-      join(memory.directory, memory.version === 1 ? 'memory.max_usage_in_bytes' : 'memory.peak'),
-      'r+',
-    );
-  } catch {
-    return null;
-  }
+  const name = memory.version === 1 ? 'memory.max_usage_in_bytes' : 'memory.peak';
+  const peak = quietly(() => ControlFile.open(join(memory.directory, name), 'r+'));
+  if (peak === null || peak.write(Math.max(0, peak.number())) === null) return peak;
+  peak.close();
+  return null;
 }

@@ -121,6 +121,35 @@ test('A2-23: without a cpu controller memory is still set', (t) => {
   tree.remove();
 });
 
+test('each limit stands for itself: without quota files (no CONFIG_CFS_BANDWIDTH) weights are set and restored, on v1 and v2', (t) => {
+  const v1 = new FixtureTree().proc(`4:cpu,cpuacct:/docker/${ID}\n9:memory:/docker/${ID}`, [
+    v1Mount('cpu,cpuacct'),
+    v1Mount('memory'),
+  ]);
+  v1.write(`sys/fs/cgroup/cpu,cpuacct/docker/${ID}/cpu.shares`, '128\n');
+  v1.write(`sys/fs/cgroup/memory/docker/${ID}/memory.limit_in_bytes`, `${256 * MIB}\n`);
+  const v2 = v2Tree({ 'cpu.max': '', 'cpu.max.burst': '' });
+  for (const [root, path, doubled, user] of [
+    [v1.root, `sys/fs/cgroup/cpu,cpuacct/docker/${ID}/cpu.shares`, '256', '128'],
+    // Twice the weight 5 that runc gave for 128 shares.
+    [v2.tree.root, `${V2_SCOPE}/cpu.weight`, '10', '5'],
+  ] as const) {
+    const handle = writerOf(root).open(info());
+    const at = (): string => (root === v1.root ? v1 : v2.tree).line(path);
+    t.is(handle.setShares(256), 'written');
+    t.is(at(), doubled);
+    t.is(handle.setQuota(millicores(500)), 'unsupported');
+    t.is(handle.raiseMemory(bytes(300 * MIB)), 'written');
+    t.is(handle.expected.quota as number, 0);
+    t.is(findDrift(handle, { shares: 0, quota: millicores(0), memory: bytes(0) }), 'none');
+    t.is(handle.setShares(128), 'written');
+    t.is(at(), user);
+    handle.close();
+  }
+  v1.remove();
+  v2.tree.remove();
+});
+
 test('A2-09: a limit that somebody else changed is found, and written again as it is expected', (t) => {
   const { tree, at, put, container } = v2Tree();
   const handle = writerOf(tree.root).open(container);

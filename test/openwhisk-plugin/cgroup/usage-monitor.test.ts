@@ -1,8 +1,9 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import test from 'ava';
 import { ManualTime, millis } from '../../../config/index.js';
 import { CgroupUsageMonitor, emptySample } from '../../../openwhisk-plugin/index.js';
-import { FixtureTree, ID, container as info, v1Mount, v2Tree } from './fixture-tree.js';
+import { FixtureTree, ID, container as info, V2_SCOPE, v1Mount, v2Tree } from './fixture-tree.js';
 
 const MIB = 1024 * 1024;
 
@@ -64,6 +65,34 @@ test('A2-29: throttled periods are read beside all periods', (t) => {
 test('A2-15: without a peak that can be reset the peak is unknown', (t) => {
   const { sample, close } = v2();
   t.is(sample.peak, -1);
+  close();
+});
+
+test('a peak whose file opens for writing but cannot be reset is unknown, before and after the first activation', (t) => {
+  const { tree, put, container } = v2Tree();
+  // As `memory.peak` before kernel 6.12: mode 0444, root opens it for writing, a write fails with EINVAL. `oom_score` is such a file everywhere.
+  symlinkSync('/proc/self/oom_score', join(tree.root, V2_SCOPE, 'memory.peak'));
+  const monitor = new CgroupUsageMonitor({ root: tree.root });
+  const probe = monitor.open(container);
+  const sample = emptySample();
+  t.true(probe.sample(sample));
+  t.is(sample.peak, -1);
+  probe.resetPeak();
+  put('cpu.stat', busy());
+  t.true(probe.sample(sample));
+  t.is(sample.peak, -1);
+  probe.close();
+  monitor.close();
+  tree.remove();
+});
+
+test('a peak that can be reset is the one since the reset, on either version', (t) => {
+  const { sample, put, probe, runs, close } = v2({ 'memory.peak': `${212 * MIB}\n` });
+  t.is(sample.peak, 212 * MIB);
+  put('memory.peak', `${90 * MIB}\n`);
+  runs();
+  t.true(probe.sample(sample));
+  t.is(sample.peak, 90 * MIB);
   close();
 });
 
