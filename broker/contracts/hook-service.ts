@@ -141,6 +141,16 @@ export const explanationSchema = z.object({
 });
 export type ExplanationView = Readonly<z.output<typeof explanationSchema>>;
 
+const failedInits = z
+  .object({
+    count,
+    at: finite.meta({ says: 'wall clock of the newest, us since 1970' }),
+    status: finite.describe('Of the newest answer; 0: none came.'),
+    container: z.string().describe("The newest container's name."),
+  })
+  .meta({ says: 'failed inits' });
+export type FailedInitsView = Readonly<z.output<typeof failedInits>>;
+
 export const PAGE_FUNCTIONS = 800;
 export const PAGE_CONTAINERS = 500;
 
@@ -180,7 +190,14 @@ export const hookService = {
   explain: {
     describes: "a function's last 16 activations: peaks, wanted, allowed range and why, granted, what it brought",
     request: z.object({ function: functionField }),
-    answer: z.object({ function: functionField, activations: z.array(explanationSchema).describe('Youngest first.') }),
+    answer: z.object({
+      function: functionField,
+      activations: z.array(explanationSchema).describe('Youngest first.'),
+      failedInits: failedInits
+        .nullable()
+        .optional()
+        .describe('Failed `/init`s of this name whose activation could not be read; null or absent: none.'),
+    }),
   },
   pause: {
     describes: 'user limits stand for this function on this host, until `resume` or a restart',

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { callEveryInstance, services } from '../../broker/index.js';
+import { callEveryInstance, type FailedInitsView, services } from '../../broker/index.js';
 import { messageOf } from '../../config/index.js';
 import type { ExplainedGrant, Explanation } from '../../openwhisk-plugin/index.js';
 import { withBroker } from '../connection.js';
@@ -31,6 +31,8 @@ function grantText(grant: ExplainedGrant, unit: (value: number) => string): stri
 const peakText = (grant: ExplainedGrant, unit: (value: number) => string): string =>
   grant.peak < 0 ? '-' : unit(grant.peak);
 
+const statusText = (status: number): string => (status === 0 ? 'no answer' : `status ${status}`);
+
 /** What an activation brought or cost, in words. */
 export function outcomeText(entry: Explanation): string {
   const parts: string[] = [];
@@ -42,7 +44,8 @@ export function outcomeText(entry: Explanation): string {
   if (entry.loan > 0) parts.push(`memory loan ${mebibytesText(entry.loan)} MiB`);
   if (entry.trippedCpu) parts.push('CPU safeguard tripped');
   if (entry.trippedMemory) parts.push('memory safeguard tripped');
-  if (entry.ended !== 'answer') parts.push(`ended by ${entry.ended}`);
+  if (entry.ended === 'init_failed') parts.push(`initialization failed (${statusText(entry.status)})`);
+  else if (entry.ended !== 'answer') parts.push(`ended by ${entry.ended}`);
   return parts.join('; ') || 'nothing to gain';
 }
 
@@ -96,20 +99,44 @@ export function addExplain(program: Command): void {
     const hosts = [...answers].map(([host, answer]) => ({ host, ...explained(answer, last) }));
     if (options.output === 'json') processScreen.write(json({ function: name, hosts, agents }));
     else {
-      for (const { host, activations, error } of hosts) {
+      for (const { host, activations, failedInits, error } of hosts) {
         processScreen.write(`${name} on ${plainText(host)}${error ? `: ${plainText(error)}` : ''}\n`);
+        if (failedInits !== null) processScreen.write(failedInitsText(failedInits));
         if (activations.length > 0) processScreen.write(`${explainText(activations)}${HEAP_NOTE}\n`);
-        else if (!error) processScreen.write('no activation seen; `gleaner functions` lists those that are known\n');
+        else if (!error && failedInits === null)
+          processScreen.write('no activation seen; `gleaner functions` lists those that are known\n');
       }
       for (const agent of agents) processScreen.write(agentText(agent));
     }
     if (hosts.length === 0) noHookAnswers();
-    process.exitCode = hosts.some(({ activations }) => activations.length > 0) ? EXIT.ok : EXIT.failed;
+    process.exitCode = hosts.some(({ activations, failedInits }) => activations.length > 0 || failedInits !== null)
+      ? EXIT.ok
+      : EXIT.failed;
   });
 }
 
-function explained(answer: unknown, last: number): { activations: Explanation[]; error?: string } {
-  if (answer instanceof Error) return { activations: [], error: messageOf(answer) };
-  const { activations } = (answer ?? {}) as { activations?: unknown };
-  return { activations: Array.isArray(activations) ? (activations as Explanation[]).slice(0, last) : [] };
+interface Explained {
+  readonly activations: Explanation[];
+  readonly failedInits: FailedInitsView | null;
+  readonly error?: string;
+}
+
+function explained(answer: unknown, last: number): Explained {
+  if (answer instanceof Error) return { activations: [], failedInits: null, error: messageOf(answer) };
+  const { activations, failedInits } = (answer ?? {}) as {
+    activations?: unknown;
+    failedInits?: FailedInitsView | null;
+  };
+  return {
+    activations: Array.isArray(activations) ? (activations as Explanation[]).slice(0, last) : [],
+    failedInits: failedInits ?? null,
+  };
+}
+
+export function failedInitsText({ count, at, status, container }: FailedInitsView): string {
+  return (
+    `initialization failed ${count} times in containers of an action of this name; newest: ` +
+    `${new Date(at / 1000).toISOString()}, ${statusText(status)}, container ${plainText(container)}\n` +
+    "  its code is longer than what is captured, so the activation cannot be told: see OpenWhisk's own list of activations\n"
+  );
 }

@@ -73,7 +73,7 @@ export const METRICS = {
   gleaner_activation_ends_total: counter(
     hook,
     ['reason'],
-    'Activations by how they ended: answer, closed, reset, container_end, deadline, next_head, tap_lost, stopped.',
+    'Activations by how they ended: answer, closed, reset, container_end, deadline, next_head, init_failed, tap_lost, stopped.',
   ),
   gleaner_decisions_total: counter(
     hook,

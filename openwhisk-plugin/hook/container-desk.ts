@@ -154,6 +154,8 @@ export class ContainerDesk implements ContainerEngineListener {
     const fn = container.revision?.fn;
     if (fn === undefined) return;
     fn.containers--;
+    // It was never warm, and pausing has nothing to do with it.
+    if (container.initFailed) return;
     fn.ended++;
     if (container.activations === 1) fn.endedAfterOne++;
     if (fn.reuseWarned || fn.ended < REUSE_SAMPLE || fn.endedAfterOne < fn.ended) return;

@@ -4,6 +4,7 @@ import type { ContainerState, Decider } from '../decision/index.js';
 import { type ContainerRole, roleOf } from '../engine/index.js';
 import type {
   ContainerInfo,
+  Identity,
   LimitHandle,
   LimitWriter,
   Tap,
@@ -50,6 +51,13 @@ export class Container {
   /** Connection of the unanswered `/init`, -1 when there is none. */
   initConnection = -1;
   initAt = 0 as Micros;
+  /** Its activation has no answer yet to `/init`, or a failed one: it may end without any `/run`. */
+  initPending = false;
+  /** Of the pending `/init`: whose activation it is, and the action's own name; null where that could not be read. */
+  initIdentity: Identity | null = null;
+  initName: string | null = null;
+  /** Its `/init` failed: OpenWhisk removes it. */
+  initFailed = false;
   /** How long `/init` took, until the first `/run` takes it. */
   initMicros = 0 as Micros;
   /** An asynchronous memory reduction is under way; `memoryWish` is the newest limit wished, -1 before the first. */

@@ -6,6 +6,7 @@ export const END_COUNTERS = {
   container_end: 'containerEnd',
   deadline: 'deadline',
   next_head: 'nextHead',
+  init_failed: 'initFailed',
   tap_lost: 'tapLost',
   stopped: 'stopped',
 } as const;
@@ -24,6 +25,8 @@ export class Counters {
   containerEnd = 0;
   deadline = 0;
   nextHead = 0;
+  /** Their `/init` failed; also counted in `unreadableHead` where nobody can tell of which function. */
+  initFailed = 0;
   tapLost = 0;
   stopped = 0;
   /** Starts that reached the hook too late for a limit. */

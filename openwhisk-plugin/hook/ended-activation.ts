@@ -10,6 +10,8 @@ export type EndReason =
   | 'container_end'
   | 'deadline'
   | 'next_head'
+  /** Its `/init` failed, so that it never got a `/run`. */
+  | 'init_failed'
   | 'tap_lost'
   | 'stopped';
 

@@ -17,6 +17,7 @@ import type { AuditLog } from './audit.js';
 import type { ContainerDesk } from './container-desk.js';
 import type { Container } from './containers.js';
 import type { Explanation } from './explain.js';
+import type { UnidentifiedInits } from './failed-inits.js';
 import { functionFigures, type HookFigures } from './figures.js';
 import type { FunctionRecord } from './functions.js';
 import type { HookParts } from './hook-parts.js';
@@ -158,6 +159,11 @@ export class Hook {
   /** Youngest first; empty for a function that is not known here. */
   explain(action: string): readonly Explanation[] {
     return this.#controls.parts.functions.get(action)?.explanations.latest() ?? [];
+  }
+
+  /** Failed `/init`s of this name whose activation could not be read. */
+  failedInits(action: string): UnidentifiedInits | null {
+    return this.#controls.pipeline.failedInits.of(action);
   }
 
   modeOf(action: string | undefined): Mode {

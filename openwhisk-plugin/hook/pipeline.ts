@@ -1,9 +1,11 @@
 import { DurationHistogram, type Micros } from '../../config/index.js';
-import type { Outcome, SampleAction } from '../decision/index.js';
-import type { LossReason, TapAnomaly, TapListener, TapRequest, UsageSample } from '../ports/index.js';
+import { type Outcome, Run, type SampleAction } from '../decision/index.js';
+import type { Identity, LossReason, TapAnomaly, TapListener, TapRequest, UsageSample } from '../ports/index.js';
 import { type Activation, type ActivationListener, ActivationTracker } from './activations.js';
 import { type Container, SETTLED_MILLIS } from './containers.js';
 import { END_COUNTERS, LagRing } from './counters.js';
+import type { EndedActivation } from './ended-activation.js';
+import { FailedInits } from './failed-inits.js';
 import type { FunctionRecord, Revision } from './functions.js';
 import { Grants } from './grants.js';
 import type { HookParts } from './hook-parts.js';
@@ -18,6 +20,7 @@ export class Pipeline implements TapListener, ActivationListener {
   readonly lags = new LagRing();
   readonly lag = new DurationHistogram();
   readonly decisions = new DecisionTally();
+  readonly failedInits = new FailedInits();
   readonly #parts: HookParts;
   readonly #grants: Grants;
   /** Called when a function's step may be due. */
@@ -40,6 +43,11 @@ export class Pipeline implements TapListener, ActivationListener {
 
   containerRemoved(container: Container): void {
     this.#grants.remove(container);
+    // Cut off, or never answered within the time limit: OpenWhisk removes the container and sends no `/run`.
+    if (container.initPending) {
+      container.initMicros = Math.max(0, this.#parts.clock.wall() - container.initAt) as Micros;
+      this.#initFailed(container, 0);
+    }
   }
 
   // ---- from the tap
@@ -55,11 +63,15 @@ export class Pipeline implements TapListener, ActivationListener {
     if (request.kind === 'init') {
       container.initConnection = request.connection;
       container.initAt = request.at;
+      container.initPending = true;
+      container.initIdentity = request.identity;
+      container.initName = request.initName ?? null;
       this.beginBoost(container);
       return;
     }
     if (request.kind !== 'run') return;
-    const revision = request.identity === null ? null : this.#identify(container, request);
+    container.initPending = false;
+    const revision = request.identity === null ? null : this.#identify(container, request.identity);
     if (revision === null || request.identity === null) {
       if (request.identity === null) counters.unreadableHead++;
       else counters.unknownFunction++;
@@ -84,6 +96,8 @@ export class Pipeline implements TapListener, ActivationListener {
       container.initConnection = -1;
       container.initMicros = Math.max(0, at - container.initAt) as Micros;
       this.endBoost(container, 'init_answered');
+      if (status >= 200 && status < 300) container.initPending = false;
+      else this.#initFailed(container, status);
       return;
     }
     this.tracker.answer(connection, status, at);
@@ -103,6 +117,7 @@ export class Pipeline implements TapListener, ActivationListener {
     for (const container of containers.values()) {
       if (bridge !== null && container.info.bridge !== bridge) continue;
       container.initConnection = -1;
+      container.initPending = false;
       this.tracker.endContainer(container, 'tap_lost', null);
     }
     log.warn(`tap_${reason}`, clock.monotonic(), { bridge, detail }, 'the tap missed packets: user limits stand');
@@ -253,8 +268,49 @@ export class Pipeline implements TapListener, ActivationListener {
 
   // ---- steps of the above
 
-  #identify(container: Container, request: TapRequest): Revision | null {
-    const identity = request.identity!;
+  /** An activation whose `/init` fails gets no `/run`: this is all that is ever seen of it. `status`: 0 without an answer. */
+  #initFailed(container: Container, status: number): void {
+    const { counters, clock } = this.#parts;
+    const { initIdentity: identity, initName, initAt } = container;
+    container.initPending = false;
+    container.initIdentity = null;
+    container.initName = null;
+    container.initFailed = true;
+    counters.started++;
+    counters.ended++;
+    counters.initFailed++;
+    const revision = identity === null ? null : this.#identify(container, identity);
+    if (identity === null || revision === null) {
+      if (identity === null) counters.unreadableHead++;
+      else counters.unknownFunction++;
+      if (initName !== null) this.failedInits.add(container.info.name, initName, status, initAt);
+      return;
+    }
+    const { fn } = revision;
+    // At user limits, and nothing is learned: an initialization tells nothing of what `/run` needs.
+    const run = new Run(revision.state, container.state);
+    run.enforced = false;
+    const ended: EndedActivation = {
+      id: identity.activationId,
+      run,
+      revision,
+      container,
+      startedAt: initAt,
+      duration: 0 as Micros,
+      initMicros: container.initMicros,
+      cold: true,
+      reason: 'init_failed',
+      status,
+      clean: false,
+    };
+    container.initMicros = 0 as Micros;
+    fn.step.record(ended, true, -1, clock.monotonic());
+    fn.activations++;
+    fn.explanations.record(ended);
+    this.#stepped(fn);
+  }
+
+  #identify(container: Container, identity: Identity): Revision | null {
     const known = container.revision;
     if (known !== null && known.version === identity.version && known.fn.action === identity.action) return known;
     // A container serves one function for life: another name means that something is not what it seems.

@@ -12,6 +12,7 @@ import { ContainerRegistry } from './containers.js';
 import { Counters } from './counters.js';
 import { EventQueue } from './events.js';
 import type { Explanation } from './explain.js';
+import type { UnidentifiedInits } from './failed-inits.js';
 import type { HookFigures } from './figures.js';
 import { FunctionRegistry } from './functions.js';
 import { Hook, type InspectRequest, type RestoreResult } from './hook.js';
@@ -57,6 +58,7 @@ export interface RunningHook {
   /** Figures for metrics: cheap enough for every scrape. */
   figures(): HookFigures;
   explain(action: string): readonly Explanation[];
+  failedInits(action: string): UnidentifiedInits | null;
   restore(author: string): Promise<RestoreResult>;
 }
 
@@ -282,6 +284,7 @@ async function start(options: HookOptions, release: () => void): Promise<Running
     inspect: (request) => hook.inspect(request),
     figures: () => hook.figures(),
     explain: (action) => hook.explain(action),
+    failedInits: (action) => hook.failedInits(action),
     restore: (author) => hook.restoreAll(`operator:${author}`, 'asked'),
   };
 }

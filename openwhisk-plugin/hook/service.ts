@@ -6,7 +6,11 @@ export function hookEndpoints(hook: Hook): Record<string, ServiceEndpoint> {
   return contractedEndpoints(hookService, {
     list: () => ({ host: hook.hostView(), functions: [...hook.functionNames()] }),
     inspect: (asked) => hook.inspect(asked),
-    explain: (asked) => ({ function: asked.function, activations: [...hook.explain(asked.function)] }),
+    explain: (asked) => ({
+      function: asked.function,
+      activations: [...hook.explain(asked.function)],
+      failedInits: hook.failedInits(asked.function),
+    }),
     mode: (asked) => {
       if (asked.mode !== undefined) hook.setMode(asked.mode ?? undefined, asked.function, asked.author);
       return { host: hook.hostView().host, mode: hook.modeOf(asked.function), killed: hook.killed };

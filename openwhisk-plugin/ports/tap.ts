@@ -23,8 +23,10 @@ export interface TapRequest {
   /** IPv4 of the container, as an unsigned 32-bit number; see `addressOf`. */
   readonly address: number;
   readonly kind: RequestKind;
-  /** Null: the head could not be read, and the activation is unknown. Never a guess. */
+  /** Null: it could not be read, and the activation is unknown. Never a guess. Of an `/init` with much code it is beyond what is captured. */
   readonly identity: Identity | null;
+  /** Of an `/init`: the action's own name, without namespace and package; absent or null: it could not be read. */
+  readonly initName?: string | null;
   /** Kernel's stamp of the packet, wall clock. */
   readonly at: Micros;
   /** Length of the body as the head says; -1 where it does not. */

@@ -46,6 +46,8 @@ export class ConnectionTable {
   readonly kind: RequestKind[];
   /** Of an open request that nobody has been told of yet. */
   readonly identity: (Identity | null)[];
+  /** Of an open `/init` that nobody has been told of yet: the action's name without namespace and package. */
+  readonly initName: (string | null)[];
 
   readonly #buckets: Int32Array;
   readonly #chain: Int32Array;
@@ -81,6 +83,7 @@ export class ConnectionTable {
     this.bridge = new Int32Array(capacity);
     this.kind = new Array<RequestKind>(capacity).fill('other');
     this.identity = new Array<Identity | null>(capacity).fill(null);
+    this.initName = new Array<string | null>(capacity).fill(null);
     this.#buckets = new Int32Array(2 ** Math.ceil(Math.log2(capacity + 1))).fill(-1);
     this.#chain = new Int32Array(capacity).fill(-1);
     this.#newer = new Int32Array(capacity).fill(-1);
@@ -142,6 +145,7 @@ export class ConnectionTable {
     this.openedAt[slot] = at;
     this.chainedSince[slot] = at;
     this.identity[slot] = null;
+    this.initName[slot] = null;
     return slot;
   }
 
@@ -161,6 +165,7 @@ export class ConnectionTable {
     this.#used--;
     this.id[slot] = 0;
     this.identity[slot] = null;
+    this.initName[slot] = null;
   }
 
   #bucketOf(server: number, client: number, port: number): number {

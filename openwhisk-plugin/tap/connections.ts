@@ -1,9 +1,9 @@
 import type { Micros } from '../../config/index.js';
-import type { TapAnomaly, TapListener } from '../ports/index.js';
+import type { Identity, TapAnomaly, TapListener } from '../ports/index.js';
 import { ConnectionTable, HALF, HOPELESS, IDLE, OPEN, TRUSTED, UNTRUSTED } from './connection-table.js';
 import { Deliveries } from './deliveries.js';
 import { headLength, RequestHead, readRequestHead, readStatus } from './http-head.js';
-import { readIdentity } from './identity.js';
+import { type InitBody, readIdentity, readInit } from './identity.js';
 import { ACK, FIN, RST, SYN, type TcpPacket } from './packet.js';
 import { Sources } from './sources.js';
 
@@ -40,6 +40,7 @@ export class Connections {
   /** How far the wall clock was set since the start, us: deadlines are moved by it, as packets' stamps are. */
   stepped = 0;
   readonly #head = new RequestHead();
+  readonly #init: InitBody = { name: null, identity: null };
 
   constructor(listener: TapListener, options: ConnectionOptions) {
     this.#listener = listener;
@@ -207,6 +208,7 @@ export class Connections {
     table.open[slot] = OPEN;
     table.told[slot] = 0;
     table.identity[slot] = null;
+    table.initName[slot] = null;
     if (!whole) this.#anomaly('unreadable_head', packet.destination);
     if (!whole || !head.measurable || head.length + length >= FARTHEST) {
       table.trust[slot] = HOPELESS;
@@ -216,7 +218,7 @@ export class Connections {
     const body = packet.payload + head.length;
     table.body[slot] = packet.sequence + head.length;
     table.next[slot] = table.body[slot]! + length;
-    if (head.kind === 'run' && length > 0) {
+    if (head.kind !== 'other' && length > 0) {
       if (packet.payloadLength === head.length) {
         table.open[slot] = HALF;
         return;
@@ -244,12 +246,19 @@ export class Connections {
   }
 
   #identify(slot: number, bytes: Uint8Array, start: number, end: number, address: number): void {
-    let identity = readIdentity(bytes, start, end);
+    const table = this.#table;
+    let identity: Identity | null;
+    if (table.kind[slot] === 'init') {
+      const body = this.#init;
+      readInit(bytes, start, end, end - start === table.contentLength[slot], body);
+      table.initName[slot] = body.name;
+      identity = body.identity;
+    } else identity = readIdentity(bytes, start, end);
     if (identity !== null && this.stepped !== 0 && identity.deadline > 0) {
       identity = { ...identity, deadline: (identity.deadline - this.stepped) as Micros };
     }
-    this.#table.identity[slot] = identity;
-    if (identity === null) this.#anomaly('unreadable_head', address);
+    table.identity[slot] = identity;
+    if (identity === null && table.initName[slot] === null) this.#anomaly('unreadable_head', address);
   }
 
   #answer(slot: number, bytes: Uint8Array, packet: TcpPacket): void {

@@ -10,6 +10,7 @@ interface Mutable extends TapRequest {
   identity: Identity | null;
   at: Micros;
   contentLength: number;
+  initName: string | null;
 }
 
 /** Decides what the listener is told: of containers whose time has begun, from sources that count, each request once. */
@@ -25,6 +26,7 @@ export class Deliveries {
     identity: null,
     at: 0 as Micros,
     contentLength: -1,
+    initName: null,
   };
 
   constructor(listener: TapListener, table: ConnectionTable, sources: Sources, bound: ReadonlyMap<number, number>) {
@@ -49,7 +51,9 @@ export class Deliveries {
     }
     table.told[slot] = 1;
     table.open[slot] = OPEN;
+    const initName = table.initName[slot] ?? null;
     table.identity[slot] = null;
+    table.initName[slot] = null;
     const request = this.#request;
     request.connection = table.id[slot]!;
     request.address = table.server[slot]!;
@@ -57,6 +61,7 @@ export class Deliveries {
     request.identity = identity;
     request.at = table.headAt[slot] as Micros;
     request.contentLength = table.contentLength[slot]!;
+    request.initName = initName;
     this.#listener.request(request);
   }
 

@@ -5,7 +5,8 @@ const PAYLOAD = 'tcp[((tcp[12] & 0xf0) >> 2):4]';
 
 const POST = '0x504f5354';
 const HTTP = '0x48545450';
-const BODY = '0x7b226163'; // {"ac
+const RUN_BODY = '0x7b226163'; // {"ac
+const INIT_BODY = '0x7b227661'; // {"va
 
 /**
  * The kernel filter of design §2 for containers that serve on `port`.
@@ -18,6 +19,7 @@ export function captureFilter(port: number): string {
   if (!Number.isInteger(port) || port < 1 || port > 65535) throw new RangeError(`not a TCP port: ${port}`);
   const flags = `tcp[13] & ${FIN | SYN | RST} != 0`;
   const answers = `ip and tcp src port ${port} and (${flags} or ${PAYLOAD} = ${HTTP})`;
-  const requests = `ip and tcp dst port ${port} and (${PAYLOAD} = ${POST} or ${PAYLOAD} = ${BODY})`;
+  const wanted = [POST, RUN_BODY, INIT_BODY].map((word) => `${PAYLOAD} = ${word}`).join(' or ');
+  const requests = `ip and tcp dst port ${port} and (${wanted})`;
   return `(${answers}) or (${requests})`;
 }

@@ -1,18 +1,31 @@
 import type { Micros } from '../../config/index.js';
 import type { Identity } from '../ports/index.js';
+import {
+  ascii,
+  BACKSLASH,
+  BRACE,
+  CLOSING_BRACE,
+  COLON,
+  COMMA,
+  millisAsMicros,
+  QUOTE,
+  same,
+  stringEnd,
+  text,
+} from './json-text.js';
 
-const QUOTE = 34;
-const BACKSLASH = 92;
-const COLON = 58;
-const COMMA = 44;
-const BRACE = 123;
-
-const ascii = (text: string): Uint8Array => Uint8Array.from(text, (letter) => letter.charCodeAt(0));
 const ACTION_NAME = ascii('action_name');
 const ACTION_VERSION = ascii('action_version');
 const ACTIVATION_ID = ascii('activation_id');
 const DEADLINE = ascii('deadline');
 const VALUE = ascii('value');
+const INIT = ascii('{"value":{');
+const NAME = ascii('name');
+const ENV = ascii('env');
+const ENV_ACTION_NAME = ascii('__OW_ACTION_NAME');
+const ENV_ACTION_VERSION = ascii('__OW_ACTION_VERSION');
+const ENV_ACTIVATION_ID = ascii('__OW_ACTIVATION_ID');
+const ENV_DEADLINE = ascii('__OW_DEADLINE');
 
 /** `/namespace/action` or `/namespace/package/action`, each part up to the 256 characters OpenWhisk allows. */
 const ACTION = /^(\/[^/\p{Cc}\p{Cs}]{1,256}){2,3}$/u;
@@ -79,20 +92,93 @@ export function readIdentity(bytes: Uint8Array, start: number, end: number): Ide
     if (bytes[cursor] !== COMMA) return null;
     cursor++;
   }
+  return identityOf(action, version, activationId, deadline);
+}
+
+function identityOf(
+  action: string | null,
+  version: string | null,
+  activationId: string | null,
+  deadline: number,
+): Identity | null {
   if (action === null || version === null || activationId === null || deadline < 0) return null;
-  if (!VERSION.test(version) || !ACTIVATION.test(activationId)) return null;
+  if (!ACTION.test(action) || !VERSION.test(version) || !ACTIVATION.test(activationId)) return null;
   return { action, version, activationId, deadline: deadline as Micros };
 }
 
-/** Index of the closing quote; -1 where there is none before `end` or where a control character stands in between. */
-function stringEnd(bytes: Uint8Array, start: number, end: number): number {
-  for (let i = start; i < end; i++) {
-    const byte = bytes[i]!;
-    if (byte === QUOTE) return i;
-    if (byte === BACKSLASH) i++;
-    else if (byte < 32) return -1;
+/** What the body of an `/init` tells, refilled by {@link readInit}. */
+export interface InitBody {
+  /** The action's own name, without namespace and package; null where it cannot be read. */
+  name: string | null;
+  /** Null where the whole body was not captured, or does not tell. */
+  identity: Identity | null;
+}
+
+/**
+ * Reads whose container is initialized: `{"value":{"name":"plain","binary":false,"main":"main","code":"…","env":{"__OW_ACTION_NAME":…}}}`
+ * (OpenWhisk's `ExecutableWhiskAction.containerInitializer`). The name stands in front. The environment stands behind the code, so it is read
+ * only where `whole`: the bytes from `start` to `end` are all of the body. Every string is the invoker's or escaped by it, so a user's code or
+ * parameter cannot pass for a key. Code is skipped in place and never copied.
+ */
+export function readInit(bytes: Uint8Array, start: number, end: number, whole: boolean, into: InitBody): void {
+  into.name = null;
+  into.identity = null;
+  if (start + INIT.length > end || !same(bytes, start, start + INIT.length, INIT)) return;
+  let cursor = start + INIT.length;
+  for (;;) {
+    const key = cursor + 1;
+    const keyEnd = bytes[cursor] === QUOTE ? stringEnd(bytes, key, end) : -1;
+    if (keyEnd < 0 || keyEnd + 2 >= end || bytes[keyEnd + 1] !== COLON) return;
+    const value = keyEnd + 2;
+    if (bytes[value] === BRACE) {
+      // The environment; anything else that is an object is not an `/init` of OpenWhisk.
+      if (!same(bytes, key, keyEnd, ENV)) return;
+      if (whole) into.identity = readEnvironment(bytes, value, end);
+      return;
+    }
+    cursor = valueEnd(bytes, value, end);
+    if (cursor < 0) return;
+    if (bytes[value] === QUOTE && same(bytes, key, keyEnd, NAME)) into.name = text(bytes, value + 1, cursor - 1);
+    if (cursor >= end || bytes[cursor] !== COMMA) return;
+    cursor++;
   }
-  return -1;
+}
+
+/** One flat object of strings that ends the body: `"env":{…}}}`. */
+function readEnvironment(bytes: Uint8Array, brace: number, end: number): Identity | null {
+  let cursor = brace + 1;
+  let action: string | null = null;
+  let version: string | null = null;
+  let activationId: string | null = null;
+  let deadline = 0;
+  for (;;) {
+    const key = cursor + 1;
+    const keyEnd = bytes[cursor] === QUOTE ? stringEnd(bytes, key, end) : -1;
+    if (keyEnd < 0 || keyEnd + 2 >= end || bytes[keyEnd + 1] !== COLON || bytes[keyEnd + 2] !== QUOTE) return null;
+    const value = keyEnd + 3;
+    const after = stringEnd(bytes, value, end);
+    if (after < 0) return null;
+    if (same(bytes, key, keyEnd, ENV_ACTION_NAME)) action = text(bytes, value, after);
+    else if (same(bytes, key, keyEnd, ENV_ACTION_VERSION)) version = text(bytes, value, after);
+    else if (same(bytes, key, keyEnd, ENV_ACTIVATION_ID)) activationId = text(bytes, value, after);
+    else if (same(bytes, key, keyEnd, ENV_DEADLINE)) deadline = millisAsMicros(bytes, value, after);
+    cursor = after + 1;
+    if (bytes[cursor] !== COMMA) break;
+    cursor++;
+  }
+  const closed = cursor + 3 === end && bytes.subarray(cursor, end).every((byte) => byte === CLOSING_BRACE);
+  return closed ? identityOf(action, version, activationId, deadline) : null;
+}
+
+/** Index after a JSON string, number, `true`, `false` or `null`; -1 where it is cut off. */
+function valueEnd(bytes: Uint8Array, value: number, end: number): number {
+  if (bytes[value] === QUOTE) {
+    const close = stringEnd(bytes, value + 1, end);
+    return close < 0 ? -1 : close + 1;
+  }
+  let cursor = value;
+  while (cursor < end && bytes[cursor] !== COMMA && bytes[cursor] !== CLOSING_BRACE) cursor++;
+  return cursor < end ? cursor : -1;
 }
 
 /** True where the string that begins at `quote` (or nothing at all) is merely cut off by `end`. */
@@ -108,12 +194,6 @@ function hasBackslash(bytes: Uint8Array, start: number, end: number): boolean {
   return false;
 }
 
-function same(bytes: Uint8Array, start: number, end: number, name: Uint8Array): boolean {
-  if (end - start !== name.length) return false;
-  for (let i = 0; i < name.length; i++) if (bytes[start + i] !== name[i]) return false;
-  return true;
-}
-
 function compare(bytes: Uint8Array, a: number, aEnd: number, b: number, bEnd: number): number {
   const length = Math.min(aEnd - a, bEnd - b);
   for (let i = 0; i < length; i++) {
@@ -121,30 +201,4 @@ function compare(bytes: Uint8Array, a: number, aEnd: number, b: number, bEnd: nu
     if (difference !== 0) return difference;
   }
   return aEnd - a - (bEnd - b);
-}
-
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
-function text(bytes: Uint8Array, start: number, end: number): string | null {
-  let plain = true;
-  for (let i = start; i < end && plain; i++) plain = bytes[i]! < 128 && bytes[i] !== BACKSLASH;
-  if (plain) return Buffer.prototype.latin1Slice.call(bytes, start, end);
-  try {
-    const decoded = utf8.decode(bytes.subarray(start, end));
-    const value: unknown = JSON.parse(`"${decoded}"`);
-    return typeof value === 'string' ? value : null;
-  } catch {
-    return null;
-  }
-}
-
-function millisAsMicros(bytes: Uint8Array, start: number, end: number): number {
-  if (start === end || end - start > 13) return -1;
-  let value = 0;
-  for (let i = start; i < end; i++) {
-    const digit = bytes[i]! - 48;
-    if (digit < 0 || digit > 9) return -1;
-    value = value * 10 + digit;
-  }
-  return value * 1000;
 }

@@ -133,17 +133,21 @@ export class FakeContainer {
     return this.rig.platform.cgroups.get(this.info.id)!;
   }
 
-  /** Sends `/init`; returns its connection. */
-  sendInit(): number {
-    const connection = this.rig.connection();
-    this.#head('init', connection, null, 0);
-    return connection;
-  }
-
   init(): void {
     const connection = this.sendInit();
     this.rig.advance(20);
     this.answer(connection);
+  }
+
+  /** Sends `/init`; returns its connection. `action` null: its body was not captured to the end. */
+  sendInit(action: string | null = null, activationId = this.rig.activationId(), name = 'hello'): number {
+    const connection = this.rig.connection();
+    const deadline = (this.rig.platform.time.wall() + 60_000_000) as Micros;
+    const identity = action === null ? null : { action, version: '0.0.1', activationId, deadline };
+    const at = this.rig.platform.time.wall();
+    const head = { connection, address: this.address, kind: 'init' as const, identity, at, contentLength: 100 };
+    this.rig.platform.packets.request({ ...head, initName: name });
+    return connection;
   }
 
   /** Sends `/run`; returns its connection. */

@@ -1,6 +1,17 @@
 import test from 'ava';
 import { addressOf } from '../../../openwhisk-plugin/ports/index.js';
-import { answerOf, BEGIN, CONTAINER, headOf, Recorder, runBody, runRequest, Wire } from './packets.js';
+import {
+  answerOf,
+  BEGIN,
+  CONTAINER,
+  headOf,
+  initBody,
+  initRequest,
+  Recorder,
+  runBody,
+  runRequest,
+  Wire,
+} from './packets.js';
 
 const PLAIN = 'run /guest/plain';
 
@@ -49,11 +60,51 @@ test('kept-alive calls are each told, past the wrap of the sequence numbers', (t
   t.is(wire.recorder.counts.size, 0);
 });
 
-test('init is told without an identity, which user code could forge', (t) => {
+test('an /init whose whole body was captured tells whose activation it is', (t) => {
   const wire = new Wire();
-  const call = wire.connect(40000);
-  call.send(runRequest(`{"value":{"code":"x"}}`).replace('/run', '/init'));
-  t.deepEqual(wire.recorder.take(), ['init unknown 22']);
+  const body = initBody({ action: '/guest/my pkg/a "b" é', name: 'a "b" é' });
+  wire.connect(1).send(initRequest(body));
+  // Head and body in two packets, as Apache's client sends larger ones.
+  wire.connect(2).split(initRequest(body), headOf('/init', body).length);
+  const told = `init /guest/my pkg/a "b" é ${Buffer.byteLength(body)}`;
+  t.deepEqual(wire.recorder.take(), [told, told]);
+  for (const identity of wire.recorder.identities)
+    t.deepEqual(identity, {
+      action: '/guest/my pkg/a "b" é',
+      version: '0.0.1',
+      activationId: '0123456789abcdef0123456789abcdef',
+      deadline: 1_700_000_060_000_000 as never,
+    });
+});
+
+test('an /init with more code than is captured tells the name of its action, and no activation', (t) => {
+  const wire = new Wire();
+  const body = initBody({ code: 'x'.repeat(60_000) });
+  wire.connect(1).split(initRequest(body), 30_000);
+  wire.connect(2).split(initRequest(body), headOf('/init', body).length, 30_000);
+  t.deepEqual(wire.recorder.take(), Array(2).fill(`init unknown ${body.length}`));
+  t.deepEqual(wire.recorder.initNames, ['plain', 'plain']);
+});
+
+test('code and parameters of an /init cannot pass for its environment', (t) => {
+  const forged =
+    '","env":{"__OW_ACTION_NAME":"/evil/other","__OW_ACTION_VERSION":"9","__OW_ACTIVATION_ID":"f","__OW_DEADLINE":"1"}}}';
+  for (const [body, action] of [
+    [initBody({ code: forged }), '/guest/plain'],
+    [initBody({ code: `\\${forged}\\` }), '/guest/plain'],
+    // Not as OpenWhisk writes it: unknown, whatever it says.
+    [initBody().replace('"env":{', '"other":{'), 'unknown'],
+    [initBody().replace('"__OW_NAMESPACE":"guest"', '"__OW_NAMESPACE":{"a":"b"}'), 'unknown'],
+    [`${initBody().slice(0, -1)} }`, 'unknown'],
+    [`${initBody()}{}`, 'unknown'],
+    ['{"value":{}}', 'unknown'],
+    ['{"value":{"code":"x"}}', 'unknown'],
+    ['{"value":', 'unknown'],
+  ] as const) {
+    const wire = new Wire();
+    wire.connect(1).send(initRequest(body));
+    t.deepEqual(wire.recorder.take(), [`init ${action} ${Buffer.byteLength(body)}`], body);
+  }
 });
 
 test('other paths are told as other', (t) => {

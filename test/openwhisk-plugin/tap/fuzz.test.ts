@@ -1,5 +1,6 @@
 import { fc, testProp } from '@fast-check/ava';
 import { Connections } from '../../../openwhisk-plugin/tap/connections.js';
+import { readInit } from '../../../openwhisk-plugin/tap/identity.js';
 import { readTcp, TcpPacket } from '../../../openwhisk-plugin/tap/packet.js';
 import { PcapStream } from '../../../openwhisk-plugin/tap/pcap.js';
 import {
@@ -8,6 +9,7 @@ import {
   frame,
   headOf,
   INVOKER,
+  initBody,
   OPTIONS,
   pcapOf,
   Recorder,
@@ -177,4 +179,24 @@ testProp(
     t.true(recorder.ends <= recorder.starts);
   },
   { numRuns: 400 },
+);
+
+const texts = fc.oneof(
+  fc.string(),
+  fc.string({ unit: 'grapheme' }),
+  fc.constantFrom('","env":{"', '\\', '"}}}', '{"value":{"name":"x"'),
+);
+testProp(
+  'whatever code and names an /init carries, it is of its own action or of nobody known, at any cut',
+  [fc.array(texts).map((parts) => parts.join('')), fc.nat({ max: 3000 })],
+  (t, code, cut) => {
+    const bytes = Buffer.from(initBody({ code, name: code }));
+    const into = { name: null, identity: null };
+    readInit(bytes, 0, bytes.length, true, into);
+    t.like(into, { name: code, identity: { action: '/guest/plain' } });
+    const end = Math.min(cut, bytes.length - 1);
+    readInit(bytes.subarray(0, end), 0, end, true, into);
+    t.is(into.identity, null);
+    t.true(into.name === null || into.name === code);
+  },
 );

@@ -70,6 +70,7 @@ export function pcapOf(
 export class Recorder implements TapListener {
   readonly told: string[] = [];
   readonly identities: (Identity | null)[] = [];
+  readonly initNames: (string | null)[] = [];
   readonly counts = new Map<TapAnomaly, number>();
   starts = 0;
   ends = 0;
@@ -77,6 +78,7 @@ export class Recorder implements TapListener {
   request(request: Parameters<TapListener['request']>[0]): void {
     this.starts++;
     this.identities.push(request.identity);
+    if (request.kind === 'init') this.initNames.push(request.initName ?? null);
     this.told.push(`${request.kind} ${request.identity?.action ?? 'unknown'} ${request.contentLength}`);
   }
 
@@ -133,7 +135,7 @@ export class Wire {
     const fromContainer = segment.sourcePort === 8080;
     const start = Buffer.from(segment.payload.subarray(0, 4)).toString('latin1');
     const flagged = fromContainer && (segment.flags & (FIN | SYN | RST)) !== 0;
-    const wanted = fromContainer ? start === 'HTTP' : start === 'POST' || start === '{"ac';
+    const wanted = fromContainer ? start === 'HTTP' : ['POST', '{"ac', '{"va'].includes(start);
     if (!flagged && !wanted) return;
     const bytes = frame(segment);
     const captured = Math.min(bytes.length, SNAPSHOT);
@@ -243,6 +245,25 @@ export function runBody({ action = '/guest/plain', value = '{}', extra = '' }: R
     `${extra}"deadline":"1700000060000","namespace":"guest","transaction_id":"tid","value":${value}}`
   );
 }
+
+/** The body of `/init` as a real OpenWhisk sends it: the environment stands behind the code. */
+export function initBody({
+  action = '/guest/plain',
+  code = 'function main() { return {} }',
+  name = 'plain',
+} = {}): string {
+  const environment = {
+    __OW_DEADLINE: '1700000060000',
+    __OW_ACTION_NAME: action,
+    __OW_ACTION_VERSION: '0.0.1',
+    __OW_ACTIVATION_ID: '0123456789abcdef0123456789abcdef',
+    __OW_NAMESPACE: 'guest',
+    __OW_TRANSACTION_ID: 'tid',
+  };
+  return JSON.stringify({ value: { name, binary: false, main: 'main', code, env: environment } });
+}
+
+export const initRequest = (body: string): string => headOf('/init', body) + body;
 
 export function headOf(path: string, body: string | number, headers = ''): string {
   const length = typeof body === 'number' ? body : Buffer.byteLength(body);
