@@ -1,14 +1,21 @@
 import type { FunctionView, HostView } from '../broker/index.js';
 
 /** What one line of the live view needs of the hook's own view of a function. */
-export type FunctionLine = Omit<
-  FunctionView,
-  'paused' | 'slowdown' | 'worseThanNothing' | 'target' | 'ooms' | 'concurrent'
->;
+export type FunctionLine = Omit<FunctionView, 'paused' | 'worseThanNothing' | 'target' | 'ooms' | 'concurrent'>;
 
 export type HostLine = Pick<
   HostView,
-  'host' | 'mode' | 'killed' | 'cpu' | 'memory' | 'poolCpu' | 'poolMemory' | 'activations' | 'running'
+  | 'host'
+  | 'mode'
+  | 'killed'
+  | 'cpu'
+  | 'memory'
+  | 'poolCpu'
+  | 'poolMemory'
+  | 'activations'
+  | 'running'
+  | 'comparison'
+  | 'upSeconds'
 >;
 
 export interface LiveModel {

@@ -11,6 +11,7 @@ import {
   table,
   visibleLength,
 } from './output.js';
+import { verdictLines } from './verdict.js';
 
 const HIDE_CURSOR = '\u001b[?25l';
 const SHOW_CURSOR = '\u001b[?25h';
@@ -126,6 +127,9 @@ export function renderLive(
     );
   }
   if (model.hosts.length === 0) lines.push(colours.dim('waiting for the hook …'));
+  const [verdict, ...movers] = verdictLines(model.hosts, model.functions);
+  if (verdict !== undefined) lines.push(colours.bold(verdict));
+  lines.push(...movers);
   lines.push('');
   const legend = folded(LEGEND, width).map((line) => colours.dim(line));
   // The table's head, the line of what does not fit, the empty line before the legend, and one for the cursor.
@@ -178,7 +182,9 @@ export function renderPlain(model: LiveModel): string {
   const slo = judged === 0 ? 'learning' : `kept ${kept}/${judged}`;
   const mode = model.hosts.map((host) => (host.killed ? 'stopped' : host.mode)).join(',') || 'starting';
   const up = model.upSeconds === null ? '' : `up ${model.upSeconds} s  `;
-  return `${up}mode ${mode}  functions ${model.functions.length}  calls ${calls}  harvested ${harvested.toFixed(1)} core-s  borrowed ${borrowed.toFixed(1)} core-s  saved ${saved.toFixed(1)} s  SLO ${slo}`;
+  const [verdict] = verdictLines(model.hosts, model.functions);
+  const compared = verdict === undefined ? '' : `  ${verdict}`;
+  return `${up}mode ${mode}  functions ${model.functions.length}  calls ${calls}  harvested ${harvested.toFixed(1)} core-s  borrowed ${borrowed.toFixed(1)} core-s  saved ${saved.toFixed(1)} s  SLO ${slo}${compared}`;
 }
 
 /** Draws on the terminal's other screen, so that what was there before is there afterwards. */

@@ -1,3 +1,4 @@
+export * from './arm-comparison.js';
 export * from './bucket-row.js';
 export * from './clock.js';
 export * from './errors.js';

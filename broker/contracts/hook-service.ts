@@ -11,6 +11,18 @@ const time = finite.min(0).meta({ says: 'ms' });
 const seconds = finite.meta({ says: 'seconds' });
 const shares = finite.min(0).meta({ says: 'weight, as cgroup v1 `cpu.shares`' });
 
+/** Sums from which the comparison with the control arm is computed; those of several functions or hosts may be added. */
+const comparison = z
+  .object({
+    weight: nonNegative.describe('Σ w, w = n1 n2 / (n1 + n2) per function and host.'),
+    difference: finite.describe('Σ w × (mean ln(managed run time) − mean ln(control run time)).'),
+    variance: nonNegative.describe('Σ w² s² / n over both arms.'),
+    varianceSquares: nonNegative.describe("The sum of each term's square over n − 1: degrees of freedom."),
+    activations: nonNegative.describe('Managed activations that still count (half-life).'),
+    controlSamples: nonNegative.describe('Activations of the control arm that still count.'),
+  })
+  .meta({ says: 'comparison sums' });
+
 /** One invoker host. */
 export const hostViewSchema = z.object({
   host: hostField,
@@ -29,6 +41,8 @@ export const hostViewSchema = z.object({
   running: count,
   containers: count,
   worseThanNothing: z.boolean().describe('Alarm: all functions together are slower than their control arm.'),
+  comparison: comparison.optional().describe('All functions of this host against their control arms.'),
+  upSeconds: nonNegative.optional().describe("Since the hook's start, real seconds also on a simulated host."),
 });
 export type HostView = Readonly<z.output<typeof hostViewSchema>>;
 
@@ -62,7 +76,12 @@ export const functionViewSchema = z.object({
     .enum(['learning', 'kept', 'missed'])
     .optional()
     .describe('Whether the p99 is within it; `learning` until there are calls and control runs enough to say so.'),
-  slowdown: finite.nullable().describe("Mean duration against the control arm's; null while unknown."),
+  slowdown: finite
+    .nullable()
+    .describe(
+      "Geometric mean of the run times over the control arm's; null below 20 control samples. Its interval follows from `comparison`.",
+    ),
+  comparison: comparison.optional().describe('This function on this host against its control arm.'),
   worseThanNothing: z
     .boolean()
     .describe('Alarm: slower than its own control arm by more than 5 %, beyond chance (design §3).'),

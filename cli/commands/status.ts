@@ -6,6 +6,7 @@ import { EXIT } from '../exit.js';
 import { type HookAnswer, inspectHooks } from '../hook-client.js';
 import { cores, count, json, mebibytesText, plainText, processScreen, table } from '../output.js';
 import { loadSettings } from '../settings.js';
+import { verdictLines } from '../verdict.js';
 import { addOutputOption, globalOptions, noHookAnswers, type OutputOptions, tellUnread } from './common.js';
 
 interface ServiceLine {
@@ -68,6 +69,11 @@ export function addStatus(program: Command): void {
         ),
       );
       processScreen.write(`\n${hostTable(hooks)}`);
+      const verdict = verdictLines(
+        hooks.map(({ host }) => host),
+        hooks.flatMap(({ functions }) => functions),
+      );
+      if (verdict.length > 0) processScreen.write(`\n${verdict.join('\n')}\n`);
     }
     tellUnread(unread);
     if (hooks.length + unread.length === 0) noHookAnswers();

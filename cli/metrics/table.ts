@@ -109,7 +109,11 @@ export const METRICS = {
     'Functions slower than their own control arm, beyond chance.',
   ),
   gleaner_paused: gauge(hook, ['function'], '1 where an operator paused the function.'),
-  gleaner_slowdown_ratio: gauge(hook, ['function'], 'Mean duration against the control arm’s; absent while unknown.'),
+  gleaner_slowdown_ratio: gauge(
+    hook,
+    ['function'],
+    'Run time against the control arm’s (geometric means); absent below 20 control samples.',
+  ),
   gleaner_latency_p99_seconds: gauge(hook, ['function'], 'p99 of init and run since the start, control arm left out.'),
   gleaner_slo_seconds: gauge(hook, ['function'], 'Latency objective; absent while unknown.'),
 

@@ -1,4 +1,4 @@
-import type { ArmStatistics } from './arm-statistics.js';
+import { comparisonOf, comparisonSums } from '../../config/index.js';
 import type { FunctionState } from './function-state.js';
 import type { DecisionSettings } from './settings.js';
 import { DecayingHistogram } from './statistics.js';
@@ -72,34 +72,23 @@ export class Objectives {
   }
 }
 
-/** Alarm of one function: its treated runs are slower than its control runs, by more than 5 % and beyond chance. */
+/** Alarm of one function: its managed activations are slower than its control arm, by more than 5 % and beyond chance. */
 export function worseThanNothing(fn: FunctionState): boolean {
-  return exceeds(logDifference(fn.treated, fn.control), squaredError(fn.treated, fn.control));
+  return isAlarming([fn]);
 }
 
-/** The same over all functions together, each weighed by how well it is known. */
+/** The same over all functions together: the same figure that people are shown as the verdict. */
 export function hostWorseThanNothing(functions: Iterable<FunctionState>): boolean {
-  let precision = 0;
-  let sum = 0;
-  for (const fn of functions) {
-    const squared = squaredError(fn.treated, fn.control);
-    if (!(squared > 0)) continue;
-    precision += 1 / squared;
-    sum += logDifference(fn.treated, fn.control) / squared;
-  }
-  return precision > 0 && exceeds(sum / precision, 1 / precision);
+  return isAlarming(functions);
 }
 
-function exceeds(difference: number, squared: number): boolean {
-  return squared >= 0 && difference > ALARM_LOG_RATIO && difference > ALARM_ERRORS * Math.sqrt(squared);
+function isAlarming(functions: Iterable<FunctionState>): boolean {
+  const comparison = comparisonOf(comparisonSums(wellKnown(functions)), ALARM_SAMPLES);
+  if (!comparison.known) return false;
+  const { logRatio, standardError } = comparison;
+  return logRatio > ALARM_LOG_RATIO && logRatio > ALARM_ERRORS * standardError;
 }
 
-function logDifference(treated: ArmStatistics, control: ArmStatistics): number {
-  return treated.logMean - control.logMean;
-}
-
-/** Variance of the difference of the means; NaN while either arm is too small. */
-function squaredError(treated: ArmStatistics, control: ArmStatistics): number {
-  if (treated.weight < ALARM_SAMPLES || control.weight < ALARM_SAMPLES) return Number.NaN;
-  return treated.logVariance / treated.weight + control.logVariance / control.weight;
+function* wellKnown(functions: Iterable<FunctionState>): IterableIterator<FunctionState> {
+  for (const fn of functions) if (fn.treated.weight >= ALARM_SAMPLES && fn.control.weight >= ALARM_SAMPLES) yield fn;
 }

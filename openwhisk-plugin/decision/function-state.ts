@@ -108,11 +108,6 @@ export class FunctionState {
     this.memoryPolicy = memoryPolicy;
     this.alpha = alpha;
   }
-
-  /** Mean duration against the control arm's; NaN while either arm is unknown. 1.1 = 10 % slower than at user limits. */
-  get slowdown(): number {
-    return this.treated.ratioTo(this.control);
-  }
 }
 
 /** The functions this host knows, bounded; the least recently used is forgotten. At most two versions of an action at once. */

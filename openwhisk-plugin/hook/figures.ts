@@ -1,5 +1,5 @@
 import type { HostView, Mode } from '../../broker/index.js';
-import type { DurationHistogram } from '../../config/index.js';
+import { comparisonOf, comparisonSums, type DurationHistogram } from '../../config/index.js';
 import { worseThanNothing } from '../decision/index.js';
 import { NO_LIMIT } from '../ports/index.js';
 import type { Counters } from './counters.js';
@@ -25,7 +25,7 @@ export interface FunctionFigures {
   readonly harvestedCpu: number;
   readonly acceleratedCpu: number;
   readonly saved: number;
-  /** NaN while unknown. */
+  /** NaN while unknown; the slowdown below 20 control samples. */
   readonly p99: number;
   readonly slo: number;
   readonly slowdown: number;
@@ -74,6 +74,7 @@ export function functionFigures(parts: HookParts): FunctionFigures[] {
 function figuresOf(fn: FunctionRecord, parts: HookParts): FunctionFigures | null {
   if (fn.revision === null) return null;
   const { state } = fn.revision;
+  const compared = comparisonOf(comparisonSums([state]));
   return {
     action: fn.action,
     mode: fn.mode,
@@ -89,7 +90,7 @@ function figuresOf(fn: FunctionRecord, parts: HookParts): FunctionFigures | null
     saved: state.saved,
     p99: fn.latency.count > 0 ? fn.latency.quantile(0.99) : Number.NaN,
     slo: parts.decider.slo(state),
-    slowdown: state.slowdown,
+    slowdown: compared.known ? compared.ratio : Number.NaN,
     worseThanNothing: worseThanNothing(state),
     safeguarded: state.cpuSpiked || state.memorySpiked || state.lastFailed || state.oomHold > 0,
   };

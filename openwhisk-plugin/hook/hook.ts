@@ -11,7 +11,7 @@ import {
   PAGE_FUNCTIONS,
   type PolicyParameters,
 } from '../../broker/index.js';
-import type { Clock, Config } from '../../config/index.js';
+import { type Clock, type Config, comparisonSums, systemClock } from '../../config/index.js';
 import { hostWorseThanNothing } from '../decision/index.js';
 import type { AuditLog } from './audit.js';
 import type { ContainerDesk } from './container-desk.js';
@@ -65,6 +65,8 @@ export class Hook {
   readonly #controls: HookControls;
   readonly #identity: HookIdentity;
   #policyNames: Config['decision']['policy'];
+  /** Real time, also on a simulated host: people wait for control samples in it. */
+  readonly #startedAt = systemClock.monotonic();
 
   constructor(controls: HookControls, identity: HookIdentity) {
     this.#controls = controls;
@@ -99,6 +101,8 @@ export class Hook {
       running: pipeline.tracker.running,
       containers: parts.containers.size,
       worseThanNothing: hostWorseThanNothing(parts.decider.functions.all()),
+      comparison: comparisonSums(parts.decider.functions.all()),
+      upSeconds: (systemClock.monotonic() - this.#startedAt) / 1000,
     };
   }
 

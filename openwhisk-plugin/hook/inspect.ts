@@ -1,4 +1,5 @@
 import type { FunctionView, Inspection } from '../../broker/index.js';
+import { comparisonOf, comparisonSums } from '../../config/index.js';
 import { type FunctionState, worseThanNothing } from '../decision/index.js';
 import type { FunctionRecord } from './functions.js';
 import type { HookParts } from './hook-parts.js';
@@ -45,6 +46,8 @@ export function functionView(fn: FunctionRecord, parts: HookParts, sums?: Contai
     sums === undefined || sums.count === 0 ? otherwise : sums[of] / sums.count;
   const { target, latency } = fn;
   const p99 = latency.count > 0 ? latency.quantile(0.99) : null;
+  const comparison = comparisonSums([state]);
+  const compared = comparisonOf(comparison);
   const tripped = newest?.trippedCpu || newest?.trippedMemory;
   return {
     name: fn.action,
@@ -68,7 +71,8 @@ export function functionView(fn: FunctionRecord, parts: HookParts, sums?: Contai
     p99,
     slo: finite(decider.slo(state)),
     objective: decider.objectives.verdict(state, decider.settings, p99 ?? Number.NaN, latency.count),
-    slowdown: finite(state.slowdown),
+    slowdown: compared.known ? compared.ratio : null,
+    comparison,
     worseThanNothing: worseThanNothing(state),
     safeguard: tripped ? 'tripped' : (newest?.cpu.rangeReason ?? ''),
     target:

@@ -24,6 +24,7 @@ const row: FunctionLine = {
   p99: 250,
   slo: 300,
   objective: 'kept',
+  slowdown: null,
   safeguard: 'over_provisioned',
 };
 const model: LiveModel = {
@@ -141,19 +142,50 @@ test('without a terminal it is one line of sums', (t) => {
   // 1.5 + 1.5 harvested, 2 borrowed, 3.25 saved; one of two functions is within its objective.
   t.is(
     renderPlain(model),
-    'up 9 s  mode enforce  functions 2  calls 24  harvested 3.0 core-s  borrowed 2.0 core-s  saved 3.3 s  SLO kept 1/2',
+    'up 9 s  mode enforce  functions 2  calls 24  harvested 3.0 core-s  borrowed 2.0 core-s  saved 3.3 s  SLO kept 1/2  not enough control samples yet: 0 of 20',
   );
 });
 
 test('a p99 of a few calls, or an objective of a few control runs, is no failure: what is learnt is not counted', (t) => {
   const learning = { ...model.functions[1]!, objective: 'learning' as const };
-  t.regex(renderPlain({ ...model, functions: [row, learning] }), /SLO kept 1\/1$/);
-  t.regex(renderPlain({ ...model, functions: [learning] }), /SLO learning$/);
+  t.regex(renderPlain({ ...model, functions: [row, learning] }), /SLO kept 1\/1 /);
+  t.regex(renderPlain({ ...model, functions: [learning] }), /SLO learning /);
   // Over its objective, and not red.
   const line = renderLive({ ...model, functions: [learning] }, coloured, 200)
     .split('\n')
     .find((each) => each.includes('900ms'))!;
   t.false(line.includes(coloured.red('900ms')), line);
+});
+
+test('the verdict stands above the functions: change, interval and samples, with those that gained and slowed most', (t) => {
+  // Without variance the interval is the figure itself: exp(-.223144) = .8, exp(.182322) = 1.2.
+  const sums = (samples: number, logRatio: number) => ({
+    weight: samples / 2,
+    difference: (samples / 2) * logRatio,
+    variance: 0,
+    varianceSquares: 0,
+    activations: samples,
+    controlSamples: samples,
+  });
+  const text = renderLive(
+    {
+      ...model,
+      hosts: [{ ...model.hosts[0]!, comparison: sums(60, Math.log(0.8)), upSeconds: 30 }],
+      functions: [
+        { ...row, comparison: sums(40, Math.log(0.8)) },
+        { ...row, name: '/guest/harmed', comparison: sums(20, Math.log(1.2)) },
+        { ...row, name: '/guest/rare', comparison: sums(19, Math.log(9)) },
+      ],
+    },
+    plain,
+    200,
+  );
+  const lines = text.split('\n').slice(2, 5);
+  t.deepEqual(lines, [
+    'compared with the control arm: −20 % response time [95 % interval −20 % to −20 %, 60 activations and 60 control samples]',
+    'gained most  /guest/thumb  −20 % [−20 %, −20 %] (40 activations, 40 control samples)',
+    'slowed most  /guest/harmed  +20 % [+20 %, +20 %] (20 activations, 20 control samples)',
+  ]);
 });
 
 test('the screen that was there before comes back', (t) => {

@@ -1,0 +1,165 @@
+/**
+ * Compares run times of managed activations with those of the control arm, whose random activations run at user limits.
+ *
+ * Each stratum is one function on one host, so that different functions are never compared with each other. A stratum's difference
+ * is that of the mean logarithms, d = mean ln(managed) - mean ln(control). Strata are pooled with weights w = n1 n2 / (n1 + n2), those of
+ * a regression with one constant per stratum; they depend on counts only, so noise in the data cannot shift the estimate:
+ *
+ *   d = Σ w d / Σ w      variance = Σ w² (s1² / n1 + s2² / n2) / (Σ w)²
+ *
+ * The interval is Student's with Satterthwaite's degrees of freedom, exp(d ± t √variance): the ratio of geometric means.
+ */
+
+/** Run times of one arm: samples that still count, mean and population variance of their logarithms. */
+export interface ArmSummary {
+  readonly weight: number;
+  readonly logMean: number;
+  readonly logVariance: number;
+}
+
+/** One function on one host. */
+export interface ArmPair {
+  readonly treated: ArmSummary;
+  readonly control: ArmSummary;
+}
+
+/** What strata add up to. Sums of several hosts or functions may be added field by field. */
+export interface ComparisonSums {
+  /** Σ w */
+  readonly weight: number;
+  /** Σ w d */
+  readonly difference: number;
+  /** Σ w² s² / n over both arms, and for the degrees of freedom the sum of each term's square over n - 1. */
+  readonly variance: number;
+  readonly varianceSquares: number;
+  /** Samples of the managed arm and of the control arm. */
+  readonly activations: number;
+  readonly controlSamples: number;
+}
+
+export type Comparison =
+  | { readonly known: false; readonly controlSamples: number; readonly needed: number }
+  | {
+      readonly known: true;
+      /** Managed run time over the control arm's: below 1 is faster. With its 95 % interval. */
+      readonly ratio: number;
+      readonly low: number;
+      readonly high: number;
+      readonly logRatio: number;
+      readonly standardError: number;
+      readonly activations: number;
+      readonly controlSamples: number;
+    };
+
+/** Below this many control samples no figure is shown. */
+export const CONTROL_SAMPLES_NEEDED = 20;
+/** Student's quantile is infinite in the limit of no degree of freedom; fewer than this say nothing. */
+const LEAST_FREEDOM = 3;
+
+export const noComparison: ComparisonSums = {
+  weight: 0,
+  difference: 0,
+  variance: 0,
+  varianceSquares: 0,
+  activations: 0,
+  controlSamples: 0,
+};
+
+/** Strata in which one arm has fewer than two samples have no variance and are left out. */
+export function comparisonSums(pairs: Iterable<ArmPair>): ComparisonSums {
+  const sums = { ...noComparison };
+  for (const { treated, control } of pairs) {
+    const [n, m] = [treated.weight, control.weight];
+    // Weights decay: two samples taken one after the other count a little less than two.
+    if (!(n > 1.5) || !(m > 1.5)) continue;
+    const w = (n * m) / (n + m);
+    sums.weight += w;
+    sums.difference += w * (treated.logMean - control.logMean);
+    for (const { weight, logVariance } of [treated, control]) {
+      // Population variance / (n - 1) = sample variance / n.
+      const term = (w * w * logVariance) / (weight - 1);
+      sums.variance += term;
+      sums.varianceSquares += (term * term) / (weight - 1);
+    }
+    sums.activations += n;
+    sums.controlSamples += m;
+  }
+  return sums;
+}
+
+export function addComparisons(all: Iterable<ComparisonSums>): ComparisonSums {
+  const sums = { ...noComparison };
+  for (const one of all) for (const key of Object.keys(sums) as (keyof ComparisonSums)[]) sums[key] += one[key];
+  return sums;
+}
+
+export function comparisonOf(sums: ComparisonSums, needed = CONTROL_SAMPLES_NEEDED): Comparison {
+  const { weight, difference, variance, varianceSquares } = sums;
+  // Rounded: of 20 samples that were taken one after the other a little less than 20 counts.
+  const controlSamples = Math.round(sums.controlSamples);
+  const freedom = varianceSquares > 0 ? (variance * variance) / varianceSquares : Number.POSITIVE_INFINITY;
+  if (controlSamples < needed || !(weight > 0) || freedom < LEAST_FREEDOM)
+    return { known: false, controlSamples: Math.min(controlSamples, needed - 1), needed };
+  const logRatio = difference / weight;
+  const standardError = Math.sqrt(variance) / weight;
+  const away = studentQuantile(freedom) * standardError;
+  return {
+    known: true,
+    ratio: Math.exp(logRatio),
+    low: Math.exp(logRatio - away),
+    high: Math.exp(logRatio + away),
+    logRatio,
+    standardError,
+    activations: Math.round(sums.activations),
+    controlSamples,
+  };
+}
+
+const Z = 1.959963985;
+
+/** The 97.5 % quantile of Student's t, by the expansion in 1/freedom (Abramowitz and Stegun 26.7.5); within 1 % from 3 degrees on. */
+export function studentQuantile(freedom: number): number {
+  if (freedom === Number.POSITIVE_INFINITY) return Z;
+  const z2 = Z * Z;
+  const first = (Z * (z2 + 1)) / 4;
+  const second = (Z * (5 * z2 * z2 + 16 * z2 + 3)) / 96;
+  const third = (Z * (3 * z2 ** 3 + 19 * z2 * z2 + 17 * z2 - 15)) / 384;
+  return Z + first / freedom + second / freedom ** 2 + third / freedom ** 3;
+}
+
+/** `−12 %`, `+3.4 %`: the change that a ratio means. */
+export function changeText(ratio: number): string {
+  const change = (ratio - 1) * 100;
+  const size = Math.abs(change);
+  const text = size >= 10 ? size.toFixed(0) : size.toFixed(1);
+  if (Number(text) === 0) return '0 %';
+  return `${change < 0 ? '−' : '+'}${text} %`;
+}
+
+/** `−12 % [−15 %, −9 %]` */
+export const intervalText = (one: { readonly ratio: number; readonly low: number; readonly high: number }): string =>
+  `${changeText(one.ratio)} [${changeText(one.low)}, ${changeText(one.high)}]`;
+
+/** When the missing samples are to be expected at the pace so far, seconds; null: unknown. */
+export function secondsUntilKnown(
+  controlSamples: number,
+  needed: number,
+  upSeconds: number | undefined,
+): number | null {
+  if (upSeconds === undefined || controlSamples <= 0) return null;
+  return Math.max(1, Math.round((upSeconds * (needed - controlSamples)) / controlSamples));
+}
+
+/** The verdict in one line. `enforced`: limits are written at all. */
+export function verdictText(comparison: Comparison, upSeconds: number | undefined, enforced: boolean): string {
+  if (comparison.known) {
+    const { activations, controlSamples } = comparison;
+    return `compared with the control arm: ${changeText(comparison.ratio)} response time [95 % interval ${changeText(comparison.low)} to ${changeText(comparison.high)}, ${activations} activations and ${controlSamples} control samples]`;
+  }
+  if (!enforced) return 'nothing to compare: limits are written in mode enforce only';
+  const { controlSamples, needed } = comparison;
+  const seconds = secondsUntilKnown(controlSamples, needed, upSeconds);
+  const when =
+    seconds === null ? '' : `, expected in about ${seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} min`}`;
+  return `not enough control samples yet: ${controlSamples} of ${needed}${when}`;
+}
