@@ -4,5 +4,4 @@ export { MetricSet } from './metric-set.js';
 export { Operating, type Watched } from './operating.js';
 export { updateAgents, updateAggregator } from './other-metrics.js';
 export { metricsReference } from './reference.js';
-export { isLoopback, parseListen } from './server.js';
 export { METRIC_PARTS, METRICS, type MetricName, type MetricPart, PROCESS_METRICS } from './table.js';

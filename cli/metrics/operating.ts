@@ -1,11 +1,10 @@
-import type { Server } from 'node:http';
-import type { Broker, Logger } from '../../broker/index.js';
+import { type Broker, type HttpServer, isLoopback, type Logger, parseListen } from '../../broker/index.js';
 import { type Clock, type Config, messageOf } from '../../config/index.js';
 import { packageVersion } from '../version.js';
 import { Health, type HealthCheck } from './health.js';
 import { MetricSet } from './metric-set.js';
-import { updateNats } from './other-metrics.js';
-import { addressOfServer, isLoopback, parseListen, servePages } from './server.js';
+import { updateHttp, updateNats } from './other-metrics.js';
+import { servePages } from './server.js';
 import type { MetricPart } from './table.js';
 
 /** What a part that runs offers to whoever watches it. */
@@ -29,7 +28,7 @@ export class Operating {
   readonly #part: MetricPart;
   readonly #told: () => void;
   #watched: Watched | null = null;
-  #server: Server | null = null;
+  #server: HttpServer | null = null;
 
   /** `loopMillis`: how often the part's loop beats when all is well; `told`: of each beat, for a watchdog. */
   constructor(part: MetricPart, clock: Clock, loopMillis: number, told: () => void = () => undefined) {
@@ -46,14 +45,14 @@ export class Operating {
     if (listen === null) return;
     try {
       const { health } = this;
-      const pages = { registry: this.metrics.registry, health, collect: () => this.collect() };
-      this.#server = await servePages(listen, pages);
+      const pages = { registry: this.metrics.registry, health, clock: this.#clock, collect: () => this.collect() };
+      this.#server = await servePages(listen, pages, logger);
     } catch (error) {
       const hint = `set metrics.${this.#part} to another address, or to null`;
       logger.warn({ listen, hint }, `no metrics and no health checks: ${messageOf(error)}`);
       return;
     }
-    const address = addressOfServer(this.#server);
+    const { address } = this.#server;
     logger.info({ address }, `metrics and health on ${address}`);
     if (!isLoopback(parseListen(listen).host))
       logger.warn({ address }, 'metrics are open to the network: they name functions, and ask nobody who they are');
@@ -74,6 +73,7 @@ export class Operating {
     const labels = { version: packageVersion(), node: process.versions.node, part: this.#part };
     this.metrics.set('gleaner_build_info', 1, labels);
     this.metrics.set('gleaner_loop_age_seconds', this.health.loopAgeSeconds);
+    if (this.#server !== null) updateHttp(this.metrics, this.#server);
     if (this.#watched === null) return;
     updateNats(this.metrics, this.#watched.broker);
     this.#watched.update(this.#clock.monotonic() / 1000);
@@ -81,8 +81,7 @@ export class Operating {
 
   stop(): void {
     this.health.checks = null;
-    this.#server?.close();
-    this.#server?.closeAllConnections();
+    void this.#server?.stop();
     this.#server = null;
   }
 }

@@ -1,7 +1,12 @@
 import type { RunningAgentHost, TrainingQueue, TrajectoryWriter } from '../../agents/index.js';
-import type { Broker, RunningAggregator } from '../../broker/index.js';
+import type { Broker, HttpServer, RunningAggregator } from '../../broker/index.js';
 import type { MetricSet } from './metric-set.js';
 import { updateSteps } from './steps.js';
+
+export function updateHttp(set: MetricSet, { counts, connections }: HttpServer): void {
+  set.set('gleaner_http_connections', connections);
+  for (const [result, count] of counts) set.grow('gleaner_http_requests_total', count, { result });
+}
 
 /** `broker` null: the part runs without NATS. */
 export function updateNats(set: MetricSet, broker: Broker | null): void {

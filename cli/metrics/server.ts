@@ -1,71 +1,68 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
-import { messageOf } from '../../config/index.js';
-import type { Health } from './health.js';
+import { type HttpAnswer, type HttpRequest, HttpServer, type Logger, parseListen } from '../../broker/index.js';
+import type { Clock } from '../../config/index.js';
+import type { Health, HealthAnswer } from './health.js';
 
 /** What stands behind the three pages. */
 export interface OperatingPages {
   readonly registry: Registry;
   readonly health: Health;
+  readonly clock: Clock;
   /** Brings every metric up to date. */
   collect(): void;
 }
 
 const CONNECTIONS_MOST = 32;
-const REQUEST_MILLIS = 5000;
-
-/** `127.0.0.1:9781` or `[::1]:9781`. */
-export function parseListen(listen: string): { host: string; port: number } {
-  const colon = listen.lastIndexOf(':');
-  return { host: listen.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(listen.slice(colon + 1)) };
-}
-
-export const isLoopback = (host: string): boolean => /^127\.|^::1$/.test(host);
+/** Scrapes within this time get the same figures: to render them takes milliseconds of the part's event loop. */
+const FRESH_MILLIS = 250;
 
 /** `/metrics`, `/livez`, `/readyz` (`?verbose`) by GET, nothing else. Rejects where it cannot listen. */
-export async function servePages(listen: string, pages: OperatingPages): Promise<Server> {
+export async function servePages(listen: string, pages: OperatingPages, logger: Logger): Promise<HttpServer> {
   const { host, port } = parseListen(listen);
-  const server = createServer((request, response) => void respond(request, response, pages));
-  server.maxConnections = CONNECTIONS_MOST;
-  server.requestTimeout = REQUEST_MILLIS;
-  server.headersTimeout = REQUEST_MILLIS;
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, resolve);
+  const server = await HttpServer.listen(host, port, {
+    methods: ['GET', 'HEAD'],
+    maxConnections: CONNECTIONS_MOST,
+    logger,
+  });
+  const exposition = new Exposition(pages);
+  server.serve(({ path, query }: HttpRequest): HttpAnswer | Promise<HttpAnswer> => {
+    if (path === '/metrics') return exposition.answer();
+    if (path === '/livez') return healthAnswer(pages.health.live(query.has('verbose')));
+    if (path === '/readyz') return healthAnswer(pages.health.ready(query.has('verbose')));
+    return plain(404, '/metrics, /livez or /readyz\n');
   });
   return server;
 }
 
-export function addressOfServer(server: Server): string {
-  const { address, port, family } = server.address() as AddressInfo;
-  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
-}
+const plain = (status: number, body: string): HttpAnswer => ({ status, type: 'text/plain; charset=utf-8', body });
+const healthAnswer = ({ status, text }: HealthAnswer): HttpAnswer => plain(status, text);
 
-async function respond(request: IncomingMessage, response: ServerResponse, pages: OperatingPages): Promise<void> {
-  const url = new URL(request.url ?? '/', 'http://host');
-  const verbose = url.searchParams.has('verbose');
-  const send = (status: number, type: string, text: string): void => {
-    response.writeHead(status, {
-      'content-type': type,
-      'cache-control': 'no-store',
-      'x-content-type-options': 'nosniff',
-    });
-    response.end(request.method === 'HEAD' ? undefined : text);
-  };
-  const plain = (status: number, text: string): void => send(status, 'text/plain; charset=utf-8', text);
-  if (request.method !== 'GET' && request.method !== 'HEAD') return plain(405, 'only GET\n');
-  try {
-    if (url.pathname === '/metrics') {
-      pages.collect();
-      return send(200, pages.registry.contentType, await pages.registry.metrics());
+/** The page `/metrics`: rendered once for all that ask at about the same time. */
+class Exposition {
+  readonly #pages: OperatingPages;
+  #rendered: Promise<HttpAnswer> | null = null;
+  #at = Number.NEGATIVE_INFINITY;
+
+  constructor(pages: OperatingPages) {
+    this.#pages = pages;
+  }
+
+  answer(): Promise<HttpAnswer> {
+    const now = this.#pages.clock.monotonic();
+    if (this.#rendered === null || now - this.#at >= FRESH_MILLIS) {
+      this.#at = now;
+      this.#rendered = this.#render();
+      // What failed is tried again at the next scrape.
+      this.#rendered.catch(() => {
+        this.#rendered = null;
+      });
     }
-    if (url.pathname === '/livez' || url.pathname === '/readyz') {
-      const { status, text } = url.pathname === '/livez' ? pages.health.live(verbose) : pages.health.ready(verbose);
-      return plain(status, text);
-    }
-    plain(404, '/metrics, /livez or /readyz\n');
-  } catch (error) {
-    plain(500, `${messageOf(error)}\n`);
+    return this.#rendered;
+  }
+
+  async #render(): Promise<HttpAnswer> {
+    const { registry } = this.#pages;
+    this.#pages.collect();
+    return { status: 200, type: registry.contentType, body: await registry.metrics() };
   }
 }

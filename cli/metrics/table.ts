@@ -46,6 +46,12 @@ export const METRICS = {
     ['step'],
     'How long the steps of the part’s loop take. hook: expire, headroom, sample, drift; agents: observe (one observation to its target), publish; aggregator: publish.',
   ),
+  gleaner_http_requests_total: counter(
+    METRIC_PARTS,
+    ['result'],
+    'Requests to this port by the status of the answer; or, without one: evicted (an idle connection closed for a new one), no_slot (as many as may be are in use), sent_ahead (sent before the answer to the one before), stalled (the answer was not read), accept_failed.',
+  ),
+  gleaner_http_connections: gauge(METRIC_PARTS, none, 'Open connections to this port.'),
   gleaner_nats_connected: gauge(METRIC_PARTS, none, '1 while connected to NATS; absent where none is configured.'),
   gleaner_nats_reconnects_total: counter(METRIC_PARTS, none, 'Connections to NATS after the first one.'),
   gleaner_nats_messages_total: counter(

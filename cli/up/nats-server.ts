@@ -15,7 +15,7 @@ export class NatsServerMissingError extends GleanerError {
 /** A port of loopback that nobody listens on now. */
 export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
-    const server = createServer();
+    const server = createServer((socket) => socket.destroy());
     server.on('error', reject);
     server.listen(0, '127.0.0.1', () => {
       const address = server.address();

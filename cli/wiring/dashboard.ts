@@ -1,9 +1,9 @@
+import { isLoopback, parseListen } from '../../broker/index.js';
 import { type Config, systemClock, systemTimers } from '../../config/index.js';
 import { DashboardPortError, type RunningDashboard, runDashboard, Token } from '../../dashboard/index.js';
 import type { Running } from '../child.js';
 import { serversOf } from '../connection.js';
 import type { makeLogger } from '../logger.js';
-import { isLoopback, parseListen } from '../metrics/index.js';
 import { packageVersion } from '../version.js';
 import { connectPart } from './broker.js';
 

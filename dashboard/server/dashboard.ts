@@ -1,9 +1,17 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { type Broker, isFunctionName, type Logger, silentLogger } from '../../broker/index.js';
+import {
+  type Broker,
+  type HttpAnswer,
+  type HttpRequest,
+  HttpServer,
+  type HttpStream,
+  httpAddress,
+  isFunctionName,
+  type Logger,
+  silentLogger,
+} from '../../broker/index.js';
 import { type Clock, GleanerError, messageOf, millis, type Timers } from '../../config/index.js';
 import { act, actionSchema } from './actions.js';
-import { type Asset, readAssets } from './assets.js';
+import { readAssets } from './assets.js';
 import { Collector } from './collector.js';
 import { functionDetail } from './function-detail.js';
 import { HostGuard } from './host-guard.js';
@@ -36,8 +44,8 @@ export interface RunningDashboard {
 
 export class DashboardPortError extends GleanerError {
   readonly code = 'GLN_DASHBOARD_PORT';
-  constructor(host: string, port: number, cause: unknown) {
-    super(`the dashboard cannot listen on ${host}:${port}: ${messageOf(cause)}`, {
+  constructor(address: string, cause: unknown) {
+    super(`the dashboard cannot listen on ${address}: ${messageOf(cause)}`, {
       cause,
       hint: 'set dashboard.listen to another address, or to null for none',
     });
@@ -45,6 +53,8 @@ export class DashboardPortError extends GleanerError {
 }
 
 const BODY_MOST = 4096;
+/** A page holds one for its stream and asks over a few more. */
+const CONNECTIONS_MOST = 4 * WATCHERS_MOST;
 /** Wrong tokens answered in a second; beyond it nobody is let in until the second is over. */
 const REFUSALS_MOST = 5;
 
@@ -67,20 +77,8 @@ export async function runDashboard(options: DashboardOptions): Promise<RunningDa
   const assets = readAssets();
   const collector = new Collector({ broker, clock, timers, maxFunctions });
   const stream = new Stream(collector, clock, { version, writable: token !== null });
-  const server = createServer((request, response) => {
-    handle(request, response).catch((error: unknown) => {
-      logger.warn({ error: messageOf(error) }, 'a request to the dashboard failed');
-      if (response.headersSent) response.destroy();
-      else json(response, 500, { ok: false, text: 'failed; the log says why' });
-    });
-  });
-  server.headersTimeout = 5000;
-  server.requestTimeout = 10_000;
-  server.maxConnections = 4 * WATCHERS_MOST;
-  await listen(server, host, port);
-  const bound = server.address() as AddressInfo;
-  const address = `http://${bound.family === 'IPv6' ? `[${bound.address}]` : bound.address}:${bound.port}`;
-  const guard = new HostGuard(bound.address, bound.port, options.hosts ?? []);
+  const server = await listen(host, port, logger);
+  const guard = new HostGuard(server.host, server.port, options.hosts ?? []);
   let refusals = 0;
   collector.start();
   const cancelTick = timers.every(millis(1000), () => {
@@ -88,63 +86,59 @@ export async function runDashboard(options: DashboardOptions): Promise<RunningDa
     stream.tick();
   });
 
-  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
+  async function handle(request: HttpRequest): Promise<HttpAnswer | HttpStream> {
     // A page of somebody else's whose name was made to point here would send its own name (DNS rebinding).
-    if (!guard.allows(request.headers.host))
-      return json(response, 421, { ok: false, text: 'not the name of this dashboard' });
-    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://dashboard');
-    if (request.method === 'POST') return change(request, response, pathname);
-    if (request.method !== 'GET' && request.method !== 'HEAD')
-      return json(response, 405, { ok: false, text: 'only GET' });
-    const asset = assets.get(pathname);
-    if (asset !== undefined) return sendAsset(response, asset, request.method === 'HEAD');
-    if (pathname === '/api/stream') return follow(response);
-    if (pathname === '/api/state') return json(response, 200, stream.snapshot());
-    if (pathname === '/api/function') {
-      const name = searchParams.get('name') ?? '';
+    if (!guard.allows(request.host)) return json(421, { ok: false, text: 'not the name of this dashboard' });
+    const { path, query } = request;
+    if (request.method === 'POST') return change(request);
+    const asset = assets.get(path);
+    if (asset !== undefined) return { status: 200, type: asset.type, body: asset.data };
+    if (path === '/api/stream') return follow();
+    if (path === '/api/state') return json(200, stream.snapshot());
+    if (path === '/api/function') {
+      const name = query.get('name') ?? '';
       const detail = isFunctionName(name) ? await functionDetail(broker, collector, name) : null;
-      return detail === null
-        ? json(response, 404, { ok: false, text: 'no such function' })
-        : json(response, 200, detail);
+      return detail === null ? json(404, { ok: false, text: 'no such function' }) : json(200, detail);
     }
-    json(response, 404, { ok: false, text: 'no such page' });
+    return json(404, { ok: false, text: 'no such page' });
   }
 
-  function follow(response: ServerResponse): void {
-    if (stream.pages.open >= WATCHERS_MOST) {
-      json(response, 503, { ok: false, text: 'too many pages are open' });
-      return;
-    }
-    response.writeHead(200, { 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' });
-    stream.add(response);
+  function follow(): HttpAnswer | HttpStream {
+    if (stream.pages.open >= WATCHERS_MOST) return json(503, { ok: false, text: 'too many pages are open' });
+    return {
+      type: 'text/event-stream',
+      headers: { 'X-Accel-Buffering': 'no' },
+      follow: (response) => stream.add(response),
+    };
   }
 
-  async function change(request: IncomingMessage, response: ServerResponse, pathname: string): Promise<void> {
-    const refuse = (status: number, text: string): void => json(response, status, { ok: false, text });
-    if (pathname !== '/api/act' && pathname !== '/api/token') return refuse(404, 'no such page');
+  async function change(request: HttpRequest): Promise<HttpAnswer> {
+    const { path, headers } = request;
+    const refuse = (status: number, text: string): HttpAnswer => json(status, { ok: false, text });
+    if (path !== '/api/act' && path !== '/api/token') return refuse(404, 'no such page');
     if (token === null) return refuse(403, 'read-only: set dashboard.tokenFile to allow changes');
-    if (!guard.sameOrigin(request.headers)) return refuse(403, 'only from the dashboard itself');
+    if (!guard.sameOrigin(headers)) return refuse(403, 'only from the dashboard itself');
     if (refusals >= REFUSALS_MOST) return refuse(429, 'too many wrong tokens; try again in a second');
-    if (!token.allows(request.headers.authorization)) {
+    if (!token.allows(headers.authorization)) {
       refusals++;
       return refuse(401, 'this is not the token');
     }
-    if (pathname === '/api/token') return json(response, 200, { ok: true, text: 'the token is right' });
-    const checked = actionSchema.safeParse(await body(request));
+    if (path === '/api/token') return json(200, { ok: true, text: 'the token is right' });
+    const checked = actionSchema.safeParse(parsed(await request.body()));
     if (!checked.success)
       return refuse(400, `${checked.error.issues[0]?.path.join('.')}: ${checked.error.issues[0]?.message}`);
     logger.info({ ...checked.data }, 'asked by the dashboard');
     try {
       const answer = await act(broker, checked.data);
-      json(response, answer.ok ? 200 : 502, answer);
+      return json(answer.ok ? 200 : 502, answer);
     } catch (error) {
-      refuse(502, messageOf(error));
+      return refuse(502, messageOf(error));
     }
   }
 
+  server.serve(handle);
   return {
-    address,
+    address: server.address,
     get watchers() {
       return stream.pages.open;
     },
@@ -152,38 +146,36 @@ export async function runDashboard(options: DashboardOptions): Promise<RunningDa
       cancelTick();
       collector.stop();
       stream.close();
-      server.closeAllConnections();
-      await new Promise<void>((resolve) => server.close(() => resolve()));
+      await server.stop();
     },
   };
 }
 
-function listen(server: Server, host: string, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error) => reject(new DashboardPortError(host, port, error)));
-    server.listen(port, host, resolve);
-  });
-}
-
-function sendAsset(response: ServerResponse, { type, data }: Asset, headOnly: boolean): void {
-  response.writeHead(200, { 'Content-Type': type, 'Content-Length': data.byteLength });
-  response.end(headOnly ? undefined : data);
-}
-
-function json(response: ServerResponse, status: number, value: object): void {
-  response.writeHead(status, { 'Content-Type': 'application/json' });
-  response.end(JSON.stringify(value));
-}
-
-/** The request's JSON, null where it is none, or too long. */
-async function body(request: IncomingMessage): Promise<unknown> {
-  let text = '';
-  for await (const chunk of request) {
-    text += String(chunk);
-    if (text.length > BODY_MOST) return null;
-  }
+async function listen(host: string, port: number, logger: Logger): Promise<HttpServer> {
   try {
-    return JSON.parse(text);
+    return await HttpServer.listen(host, port, {
+      methods: ['GET', 'HEAD', 'POST'],
+      maxConnections: CONNECTIONS_MOST,
+      maxBodyBytes: BODY_MOST,
+      headers: HEADERS,
+      refusal: (text) => json(400, { ok: false, text }),
+      logger,
+    });
+  } catch (error) {
+    throw new DashboardPortError(httpAddress(host, port), error);
+  }
+}
+
+const json = (status: number, value: object): HttpAnswer => ({
+  status,
+  type: 'application/json',
+  body: JSON.stringify(value),
+});
+
+/** The request's JSON, null where it is none. */
+function parsed(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'));
   } catch {
     return null;
   }

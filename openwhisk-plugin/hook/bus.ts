@@ -6,6 +6,7 @@ import {
   functionName,
   type KeyValueWatch,
   MODE_GLOBAL,
+  type RateLimitedLog,
   type RunningService,
   type Subscription,
   serve,
@@ -15,7 +16,6 @@ import {
 import type { Cancel } from '../../config/index.js';
 import type { Hook } from './hook.js';
 import { PolicyParameterWatch } from './policy-parameters.js';
-import type { RateLimitedLog } from './rate-limited-log.js';
 import { hookEndpoints } from './service.js';
 import type { TargetDesk } from './targets.js';
 

@@ -1,4 +1,4 @@
-import type { Logger } from '../../broker/index.js';
+import type { Logger, RateLimitedLog } from '../../broker/index.js';
 import type { Clock } from '../../config/index.js';
 import type { Decider } from '../decision/index.js';
 import type { ContainerRegistry } from './containers.js';
@@ -8,7 +8,6 @@ import type { FunctionRegistry } from './functions.js';
 import type { LessonQueue } from './lesson-queue.js';
 import type { LimitApplier } from './limit-applier.js';
 import type { OomDesk } from './oom.js';
-import type { RateLimitedLog } from './rate-limited-log.js';
 
 /** What the parts of the hook share; made once by run-hook. */
 export interface HookParts {

@@ -1,3 +1,4 @@
+import type { RateLimitedLog } from '../../broker/index.js';
 import type { Bytes, Clock } from '../../config/index.js';
 import { QUOTA_ROUNDING } from '../cgroup/index.js';
 import type { Grant } from '../decision/index.js';
@@ -6,7 +7,6 @@ import type { Activation } from './activations.js';
 import type { AuditLog, AuditRecord, AuditResource } from './audit.js';
 import type { Container } from './containers.js';
 import type { Counters } from './counters.js';
-import type { RateLimitedLog } from './rate-limited-log.js';
 import { type LimitResource, LimitTally } from './tallies.js';
 
 /** True where a limit `a` allows more than `b`; {@link NO_LIMIT} allows most. */

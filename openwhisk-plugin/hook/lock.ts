@@ -58,7 +58,8 @@ export class EngineLock {
     return new Promise((resolve, reject) => {
       const server = createServer((socket) => socket.destroy());
       server.unref();
-      server.once('error', (error: NodeJS.ErrnoException) =>
+      // For as long as it is held: a connection that cannot be accepted is an error of the server, too.
+      server.on('error', (error: NodeJS.ErrnoException) =>
         reject(error.code === 'EADDRINUSE' ? new HookLockedError(engine, null) : new HookLockError(engine, error)),
       );
       server.listen(`\0gleaner-hook-${name}`, () => resolve(new EngineLock(server)));

@@ -4,9 +4,9 @@ import {
   decodePolicyParameters,
   type KeyValueWatch,
   type PolicyParameters,
+  type RateLimitedLog,
 } from '../../broker/index.js';
 import type { Clock } from '../../config/index.js';
-import type { RateLimitedLog } from './rate-limited-log.js';
 
 /** What a policy does with its parameters; throws a GleanerError for what it cannot use, and keeps the old ones then. */
 export type ApplyParameters = (parameters: PolicyParameters) => void;

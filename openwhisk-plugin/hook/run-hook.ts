@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { type Broker, hostNameFrom, type Inspection, type Logger } from '../../broker/index.js';
+import { type Broker, hostNameFrom, type Inspection, type Logger, RateLimitedLog } from '../../broker/index.js';
 import { type Config, millis, type Random } from '../../config/index.js';
 import { Decider, decisionSettings, MemoryHeadroom } from '../decision/index.js';
 import type { Bridge, Platform } from '../ports/index.js';
@@ -25,7 +25,6 @@ import { Modes } from './modes.js';
 import { OomDesk } from './oom.js';
 import { Pipeline } from './pipeline.js';
 import { PolicyTable } from './policies.js';
-import { RateLimitedLog } from './rate-limited-log.js';
 import { Reporter } from './reporter.js';
 import { Sampler } from './sampler.js';
 import { hostCapacity } from './settings.js';

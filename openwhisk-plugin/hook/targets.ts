@@ -1,6 +1,5 @@
-import { decodeTarget, type RefusalKind, type Target } from '../../broker/index.js';
+import { decodeTarget, type RateLimitedLog, type RefusalKind, type Target } from '../../broker/index.js';
 import type { Clock } from '../../config/index.js';
-import type { RateLimitedLog } from './rate-limited-log.js';
 
 /** Why a target was not taken; each is a counter and at most one log line a minute. */
 export type TargetRefusal =

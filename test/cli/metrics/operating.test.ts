@@ -2,6 +2,8 @@ import test from 'ava';
 import { MemoryBus, silentLogger } from '../../../broker/index.js';
 import { Operating } from '../../../cli/metrics/index.js';
 import { configSchema, ManualTime, millis } from '../../../config/index.js';
+import { rawExchange, rawGet } from '../../raw-http.js';
+import { seriesOf } from './exposition.js';
 
 const settings = (hook: string | null) => configSchema.parse({ metrics: { hook } }).metrics;
 
@@ -12,7 +14,7 @@ interface Page {
 
 async function started(
   clock: ManualTime,
-): Promise<{ operating: Operating; page: (path: string, method?: string) => Promise<Page> }> {
+): Promise<{ operating: Operating; page: (path: string, method?: string) => Promise<Page>; address: () => string }> {
   const operating = new Operating('hook', clock, 1000);
   let address = '';
   const info = (fields: object): void => {
@@ -23,7 +25,7 @@ async function started(
     const response = await fetch(`${address}${path}`, { method });
     return { status: response.status, text: await response.text() };
   };
-  return { operating, page };
+  return { operating, page, address: () => address };
 }
 
 test('livez judges the loop: a process that answers while its loop stands still is not alive', async (t) => {
@@ -99,4 +101,31 @@ test('a port that is taken is said and stops nothing; an address of the network 
   const none = new Operating('hook', new ManualTime(), 1000);
   await none.listen(settings(null), { ...silentLogger, warn });
   t.is(lines.length, 2);
+});
+
+test('a scanner’s request target on a metrics port is answered and counted, and the part lives on', async (t) => {
+  const { operating, page, address } = await started(new ManualTime());
+  t.teardown(() => operating.stop());
+  const port = Number(new URL(address()).port);
+  for (const target of ['//', '///', '//x:y', 'http://[', '/%', '*', 'metrics'])
+    for (const status of (await rawExchange(port, [rawGet(target)])).statuses)
+      t.true(status === 404 || status === 400, target);
+  t.is((await page('/livez')).status, 200);
+  const series = seriesOf((await page('/metrics')).text);
+  // '//', '///', '//x:y', '/' of a host '[' and '/%' are paths without a page; the last two are none.
+  t.is(series.get('gleaner_http_requests_total{result="404"}'), 5);
+  t.is(series.get('gleaner_http_requests_total{result="400"}'), 2);
+});
+
+test('figures are rendered once for all scrapes of a quarter of a second, and anew after it', async (t) => {
+  const clock = new ManualTime();
+  const { operating, page } = await started(clock);
+  t.teardown(() => operating.stop());
+  let collected = 0;
+  operating.watch({ broker: null, update: () => void collected++, checks: () => [] });
+  await Promise.all(Array.from({ length: 10 }, () => page('/metrics')));
+  t.is(collected, 1);
+  clock.advance(millis(250));
+  await page('/metrics');
+  t.is(collected, 2);
 });

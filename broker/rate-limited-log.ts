@@ -1,4 +1,4 @@
-import type { Logger } from '../../broker/index.js';
+import type { Logger } from './logger.js';
 
 /**
  * Lets one line of each kind through per interval and counts all: a flood of bad input must not become a flood of lines.

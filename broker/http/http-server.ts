@@ -1,0 +1,414 @@
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { messageOf } from '../../config/index.js';
+import type { Logger } from '../logger.js';
+import { RateLimitedLog } from '../rate-limited-log.js';
+import { type Connection, Connections } from './connections.js';
+import { httpAddress } from './listen-address.js';
+import { parseTarget } from './request-target.js';
+
+export interface HttpRequest {
+  readonly method: string;
+  /** As sent, not decoded. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  /** Name and port that it was sent to. */
+  readonly host: string | undefined;
+  readonly headers: IncomingHttpHeaders;
+  /** Reads the whole body. Rejects {@link HttpRefusal} 413 beyond the server's limit, 400 where the peer leaves before its end. */
+  body(): Promise<Buffer>;
+}
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly type: string;
+  readonly body: string | Uint8Array;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** An answer that goes on until the peer leaves or the server stops. */
+export interface HttpStream {
+  readonly type: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Given the response once its head is sent. */
+  readonly follow: (response: ServerResponse) => void;
+}
+
+export type HttpHandler = (request: HttpRequest) => HttpAnswer | HttpStream | Promise<HttpAnswer | HttpStream>;
+
+/** Thrown by a handler: the request is refused with this status. */
+export class HttpRefusal extends Error {
+  readonly status: number;
+  constructor(status: number, text: string) {
+    super(text);
+    this.status = status;
+  }
+}
+
+/** Bounds of each server; milliseconds and bytes. */
+export const HTTP_LIMITS = {
+  /** From the connection, or the previous answer, to the end of the request's head; then the whole request. */
+  headersMillis: 5000,
+  requestMillis: 10_000,
+  /** Between two requests of one connection. */
+  keepAliveMillis: 5000,
+  /** From the request's head until the peer has taken all of the answer. */
+  answerMillis: 30_000,
+  headBytes: 16_384,
+  targetBytes: 2048,
+  requestsPerConnection: 100,
+  /** How often times are looked at. Node's own default is 30 s, six times the limits above. */
+  checkMillis: 1000,
+} as const;
+
+export interface HttpServerOptions {
+  /** Answers to other methods are 405. */
+  readonly methods: readonly string[];
+  readonly maxConnections: number;
+  /** Of methods other than GET and HEAD, whose requests have none. */
+  readonly maxBodyBytes?: number;
+  /** Of every answer. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** How this server words a refusal; plain text by default. */
+  readonly refusal?: (text: string) => Pick<HttpAnswer, 'type' | 'body'>;
+  readonly logger: Logger;
+  readonly limits?: Partial<{ readonly [key in keyof typeof HTTP_LIMITS]: number }>;
+}
+
+/** Requests of one connection that are not answered, because they were sent ahead or after its last answer. */
+const UNANSWERED_MOST = 100;
+const PARSER_STATUS: Readonly<Record<string, number>> = {
+  HPE_HEADER_OVERFLOW: 431,
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+};
+const REASONS: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  405: 'Method Not Allowed',
+  408: 'Request Timeout',
+  413: 'Payload Too Large',
+  431: 'Request Header Fields Too Large',
+};
+const plainRefusal = (text: string): Pick<HttpAnswer, 'type' | 'body'> => ({
+  type: 'text/plain; charset=utf-8',
+  body: `${text}\n`,
+});
+const ignore = (): void => undefined;
+
+/**
+ * The one HTTP server of every part: whatever is sent to its port is answered, refused or closed, within bounds of size, number and
+ * time, and counted; nothing that a peer does can end the process or hold up its event loop.
+ */
+export class HttpServer {
+  readonly #options: HttpServerOptions;
+  readonly #limits: { readonly [key in keyof typeof HTTP_LIMITS]: number };
+  readonly #server: Server;
+  readonly #connections: Connections;
+  readonly #counts = new Map<string, number>();
+  readonly #log: RateLimitedLog;
+  #handler: HttpHandler = () => {
+    throw new HttpRefusal(503, 'not started yet');
+  };
+  #checking: NodeJS.Timeout | undefined;
+
+  /** Listens; requests are answered 503 until {@link serve}. Port 0: any free one. Rejects as `net` does where it cannot listen. */
+  static async listen(host: string, port: number, options: HttpServerOptions): Promise<HttpServer> {
+    const server = new HttpServer(options);
+    await server.#listen(host, port);
+    return server;
+  }
+
+  private constructor(options: HttpServerOptions) {
+    const limits = { ...HTTP_LIMITS, ...options.limits };
+    this.#options = options;
+    this.#limits = limits;
+    this.#connections = new Connections(options.maxConnections);
+    this.#log = new RateLimitedLog(options.logger);
+    const server = createServer({
+      headersTimeout: limits.headersMillis,
+      requestTimeout: limits.requestMillis,
+      keepAliveTimeout: limits.keepAliveMillis,
+      connectionsCheckingInterval: limits.checkMillis,
+      maxHeaderSize: limits.headBytes,
+      insecureHTTPParser: false,
+      // Answered here, so that it is counted.
+      requireHostHeader: false,
+    });
+    server.on('connection', (socket: Socket) => this.#connected(socket));
+    server.on('request', (request, response) => this.#requested(request, response, null));
+    server.on('checkContinue', (request, response) => this.#requested(request, response, 100));
+    server.on('checkExpectation', (request, response) => this.#requested(request, response, 417));
+    server.on('connect', (_, socket: Socket) => {
+      // Node takes its own listeners off such a socket: an error of it would end the process.
+      socket.on('error', ignore);
+      this.#refuseRaw(socket, 405);
+    });
+    server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+      if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
+      else this.#refuseRaw(socket, PARSER_STATUS[error.code ?? ''] ?? 400);
+    });
+    this.#server = server;
+  }
+
+  /** Answers requests from now on. */
+  serve(handler: HttpHandler): void {
+    this.#handler = handler;
+  }
+
+  get host(): string {
+    return (this.#server.address() as AddressInfo).address;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** `http://127.0.0.1:9781` */
+  get address(): string {
+    return httpAddress(this.host, this.port);
+  }
+
+  get connections(): number {
+    return this.#connections.size;
+  }
+
+  /** Requests by the status they were answered with, and connections by why they were closed without an answer. */
+  get counts(): ReadonlyMap<string, number> {
+    return this.#counts;
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#checking);
+    const closed = new Promise<void>((resolve) => void this.#server.close(() => resolve()));
+    for (const { socket } of this.#connections.all()) socket.destroy();
+    await closed;
+  }
+
+  async #listen(host: string, port: number): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen(port, host, () => {
+        this.#server.off('error', reject);
+        resolve();
+      });
+    });
+    // For as long as it listens: without descriptors to accept with, the server has an error for each connection.
+    this.#server.on('error', (error) => {
+      this.#count('accept_failed');
+      this.#log.warn(
+        'accept',
+        now(),
+        { event: 'http_accept_failed', error: messageOf(error) },
+        'no connection accepted',
+      );
+    });
+    this.#checking = setInterval(() => this.#closeLate(), this.#limits.checkMillis);
+    this.#checking.unref();
+  }
+
+  #connected(socket: Socket): void {
+    if (this.#connections.isFull) {
+      const other = this.#connections.leastNeeded();
+      if (other === null) {
+        this.#count('no_slot');
+        socket.on('error', ignore);
+        socket.destroy();
+        return;
+      }
+      this.#count('evicted');
+      this.#close(other.socket);
+    }
+    this.#connections.add(socket, now());
+    socket.once('close', () => this.#connections.remove(socket));
+  }
+
+  /** `expects`: 100 where the peer waits for leave to send its body, 417 where it expects anything else. */
+  #requested(request: IncomingMessage, response: ServerResponse, expects: 100 | 417 | null): void {
+    request.on('error', ignore);
+    response.on('error', ignore);
+    const connection = this.#connections.get(request.socket);
+    if (connection === undefined || connection.ending) return;
+    const most = this.#limits.requestsPerConnection;
+    if (connection.underWay !== null || connection.requests === most) {
+      this.#leaveUnanswered(connection);
+      return;
+    }
+    if (++connection.requests === most) response.setHeader('Connection', 'close');
+    connection.underWay = response;
+    connection.open++;
+    connection.since = now();
+    response.once('close', () => {
+      connection.open--;
+      connection.streaming = false;
+      if (connection.underWay === response) connection.underWay = null;
+      connection.since = now();
+    });
+    this.#answer(request, response, connection, expects);
+  }
+
+  /** Answers of one connection are made one by one; a peer that sends more requests meanwhile asks again on another. */
+  #leaveUnanswered(connection: Connection): void {
+    this.#count('sent_ahead');
+    const { underWay } = connection;
+    if (underWay?.headersSent || ++connection.unanswered > UNANSWERED_MOST) this.#close(connection.socket);
+    else underWay?.setHeader('Connection', 'close');
+  }
+
+  #answer(request: IncomingMessage, response: ServerResponse, connection: Connection, expects: 100 | 417 | null): void {
+    const finish = (answer: HttpAnswer | HttpStream): void => {
+      try {
+        if (!response.destroyed && !response.headersSent && !connection.ending)
+          this.#send(request, response, connection, answer);
+      } catch (error) {
+        this.#failed(request, error);
+        this.#close(connection.socket);
+      }
+    };
+    const fail = (error: unknown): void => finish(this.#refusalOf(request, error));
+    let answer: ReturnType<HttpHandler>;
+    try {
+      answer = this.#handler(this.#admit(request, response, expects));
+    } catch (error) {
+      fail(error);
+      return;
+    }
+    // At once where it can be, so that requests that are sent one behind the other are answered one behind the other.
+    if (answer instanceof Promise) answer.then(finish, fail);
+    else finish(answer);
+  }
+
+  /** The request as the handler gets it; throws {@link HttpRefusal} where it gets none. */
+  #admit(request: IncomingMessage, response: ServerResponse, expects: 100 | 417 | null): HttpRequest {
+    const { methods, maxBodyBytes = 0 } = this.#options;
+    const { headers, url = '' } = request;
+    const method = request.method ?? '';
+    if (url.length > this.#limits.targetBytes) throw new HttpRefusal(414, 'the target is too long');
+    if (!methods.includes(method)) throw new HttpRefusal(405, `only ${methods.join(', ')}`);
+    const target = parseTarget(url);
+    if (target === null) throw new HttpRefusal(400, 'the target is no path');
+    const host = target.authority ?? headers.host;
+    if (host === undefined && request.httpVersion !== '1.0') throw new HttpRefusal(400, 'no Host header');
+    if (expects === 417) throw new HttpRefusal(417, 'only 100-continue can be expected');
+    const most = method === 'GET' || method === 'HEAD' ? 0 : maxBodyBytes;
+    const tooLong = (): HttpRefusal => new HttpRefusal(413, `a body of at most ${most} bytes`);
+    if (Number(headers['content-length'] ?? 0) > most) throw tooLong();
+    if (most === 0 && headers['transfer-encoding'] !== undefined) throw tooLong();
+    const body = async (): Promise<Buffer> => {
+      if (expects === 100) response.writeContinue();
+      const chunks: Buffer[] = [];
+      let size = 0;
+      try {
+        for await (const chunk of request as AsyncIterable<Buffer>) {
+          size += chunk.length;
+          if (size > most) break;
+          chunks.push(chunk);
+        }
+      } catch {
+        throw new HttpRefusal(400, 'the body has no end');
+      }
+      if (size > most) throw tooLong();
+      return Buffer.concat(chunks);
+    };
+    return { method, path: target.path, query: target.query, host, headers, body };
+  }
+
+  #refusalOf(request: IncomingMessage, error: unknown): HttpAnswer {
+    const known = error instanceof HttpRefusal;
+    if (!known) this.#failed(request, error);
+    const word = this.#options.refusal ?? plainRefusal;
+    return {
+      ...word(known ? error.message : 'failed; the log has the cause'),
+      status: known ? error.status : 500,
+      ...(known && error.status === 405 ? { headers: { Allow: this.#options.methods.join(', ') } } : {}),
+    };
+  }
+
+  #failed(request: IncomingMessage, error: unknown): void {
+    const fields = { event: 'http_handler_failed', path: request.url?.slice(0, 200), error: messageOf(error) };
+    this.#log.warn('handler', now(), fields, 'a request could not be answered');
+  }
+
+  #send(
+    request: IncomingMessage,
+    response: ServerResponse,
+    connection: Connection,
+    answer: HttpAnswer | HttpStream,
+  ): void {
+    const status = 'follow' in answer ? 200 : answer.status;
+    const headers = { ...this.#options.headers, ...answer.headers };
+    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+    response.setHeader('Content-Type', answer.type);
+    response.setHeader('X-Content-Type-Options', 'nosniff');
+    response.setHeader('Cache-Control', 'no-store');
+    // What is left of a body is not waited for.
+    if (!request.complete && hasBody(request)) response.setHeader('Connection', 'close');
+    this.#count(String(status));
+    if ('follow' in answer && request.method !== 'HEAD') {
+      connection.streaming = true;
+      response.writeHead(status);
+      answer.follow(response);
+      return;
+    }
+    const body = 'follow' in answer ? '' : answer.body;
+    response.setHeader('Content-Length', Buffer.byteLength(body));
+    response.writeHead(status);
+    response.end(request.method === 'HEAD' ? undefined : body);
+    connection.underWay = null;
+  }
+
+  /** To a peer whose request is none. */
+  #refuseRaw(socket: Socket, status: number): void {
+    const connection = this.#connections.get(socket);
+    const unanswered = connection?.underWay?.headersSent === false ? 1 : 0;
+    // In the middle of another answer nothing can be said.
+    if (connection === undefined || connection.open > unanswered) {
+      this.#close(socket);
+      return;
+    }
+    this.#count(String(status));
+    connection.ending = true;
+    connection.since = now();
+    socket.write(`HTTP/1.1 ${status} ${REASONS[status]}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+    socket.destroySoon();
+  }
+
+  /** Once a second: an answer that is not made in time is 503, one that is not taken in time ends. */
+  #closeLate(): void {
+    const oldest = now() - this.#limits.answerMillis;
+    for (const connection of this.#connections.all()) {
+      const { underWay } = connection;
+      if (connection.since > oldest || connection.streaming || (connection.open === 0 && !connection.ending)) continue;
+      if (underWay === null || underWay.headersSent) {
+        this.#count('stalled');
+        this.#close(connection.socket);
+        continue;
+      }
+      this.#count('503');
+      underWay.setHeader('Connection', 'close');
+      underWay.writeHead(503);
+      underWay.end();
+      connection.underWay = null;
+      connection.since = now();
+    }
+  }
+
+  #close(socket: Socket): void {
+    this.#connections.remove(socket);
+    socket.destroy();
+  }
+
+  #count(result: string): void {
+    this.#counts.set(result, (this.#counts.get(result) ?? 0) + 1);
+  }
+}
+
+const now = (): number => performance.now();
+
+const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
