@@ -1,22 +1,25 @@
-import { Command } from 'commander';
-import { LEAST_API } from './doctor/findings.js';
-import { packageVersion } from './version.js';
+import type { Command } from 'commander';
+import { GleanerCommand } from './gleaner-command.js';
+import { versionText } from './version.js';
 
 const collect = (value: string, all: string[] = []): string[] => [...all, value];
 
+/** Where the help has what belongs to no other group. */
+export const OTHER_COMMANDS = 'Other:';
+
 /** `gleaner` with some of its commands, and the options that all of them have. */
 export function programWith(commands: readonly ((program: Command) => void)[]): Command {
-  const program = new Command('gleaner')
-    .description('A resource manager beside Apache OpenWhisk')
-    .version(
-      `gleaner ${packageVersion()} (Node ${process.versions.node}, Engine API ${LEAST_API} and newer)`,
-      '-V, --version',
-    )
+  const program = new GleanerCommand('gleaner')
+    .description('Resource manager for Apache OpenWhisk')
+    .version(versionText(), '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print help for a command')
+    .commandsGroup(OTHER_COMMANDS)
+    .helpCommand('help [command]', 'print help for a command')
     .option(
       '-c, --config <file>',
-      'configuration file (else GLEANER_CONFIG, else /etc/gleaner/gleaner.yaml where it exists)',
+      'configuration file (default: $GLEANER_CONFIG, then /etc/gleaner/gleaner.yaml if it exists)',
     )
-    .option('--set <key=value>', 'set one key of the configuration, as hook.sampleMs=50; may be repeated', collect)
+    .option('--set <key=value>', 'set one key of the configuration, such as hook.sampleMs=50 (repeatable)', collect)
     .option('--nats <urls>', 'NATS servers, comma-separated')
     .configureHelp({ showGlobalOptions: true })
     .showSuggestionAfterError()

@@ -13,8 +13,31 @@ export function reportError(error: unknown, write: (text: string) => void): Exit
     write(`${ERROR_PREFIX}${error.message} [${error.code}]\n  ${error.hint}\n`);
     return error.code === 'GLN_CONFIG_INVALID' || error.code === 'GLN_USAGE' ? EXIT.usage : EXIT.failed;
   }
-  write(`${ERROR_PREFIX}${messageOf(error)}\n`);
+  write(`${ERROR_PREFIX}${messageOf(error)}\n  ${hintOf(error)}\n`);
   return EXIT.failed;
+}
+
+/** What to do about an error that is not one of Gleaner's own. */
+function hintOf(error: unknown): string {
+  const { code } = (error ?? {}) as NodeJS.ErrnoException;
+  return SYSTEM_HINTS[code ?? ''] ?? 'this should not happen: `gleaner support-bundle` collects what a report needs';
+}
+
+const SYSTEM_HINTS: Readonly<Record<string, string>> = {
+  ENOENT: 'check the path',
+  ENOTDIR: 'check the path',
+  EISDIR: 'give the path of a file',
+  EACCES: 'run as root, or give this user access',
+  EPERM: 'run as root, or give this user access',
+  EROFS: 'choose a path that can be written',
+  ENOSPC: 'free some space',
+  EADDRINUSE: 'another process listens there: choose another port',
+  ECONNREFUSED: 'check the address, and that its server runs',
+};
+
+/** Tells a person on stderr what is missing and what to do, where that is no error of the command. */
+export function tell(what: string, todo: string): void {
+  process.stderr.write(`${ERROR_PREFIX}${what}\n  ${todo}\n`);
 }
 
 /** The command line asks for something that is not there. */

@@ -81,12 +81,11 @@ function folded(parts: readonly string[], width: number): string[] {
   return lines;
 }
 
-const LEGEND = [
-  'user, now: cores or weight / MiB',
-  'harvested, borrowed: core-seconds',
-  'saved: seconds (estimate)',
-  'Ctrl-C restores and stops',
-];
+const LEGEND = ['user, now: cores or weight / MiB', 'harvested, borrowed: core-seconds', 'saved: seconds (estimate)'];
+
+/** `gleaner up` owns what it shows; who looks from elsewhere only stops looking. */
+const ending = ({ upSeconds }: LiveModel): string =>
+  upSeconds === null ? 'Ctrl-C quits this view; Gleaner goes on' : 'Ctrl-C restores and stops';
 
 /** Green below what the user asked for, cyan above. */
 function coloured(row: FunctionLine, colours: Colours): string {
@@ -131,7 +130,7 @@ export function renderLive(
   if (verdict !== undefined) lines.push(colours.bold(verdict));
   lines.push(...movers);
   lines.push('');
-  const legend = folded(LEGEND, width).map((line) => colours.dim(line));
+  const legend = folded([...LEGEND, ending(model)], width).map((line) => colours.dim(line));
   // The table's head, the line of what does not fit, the empty line before the legend, and one for the cursor.
   const room = Math.max(1, height - lines.length - model.notes.length - legend.length - 4);
   const shown = model.functions.slice(0, room);

@@ -47,7 +47,7 @@ const DRY: [string, string] = ['--no-dry-run', 'do it; without this nothing is c
 export function addActions(program: Command): void {
   const actions = program
     .command('actions')
-    .description("OpenWhisk's actions and their limits, through its REST API (docs/openwhisk-api.md)");
+    .description("show and change actions' own limits through OpenWhisk's REST API");
   addList(actions);
   addRecommend(actions);
   addFollow(actions);
@@ -58,7 +58,7 @@ export function addActions(program: Command): void {
 function addList(actions: Command): void {
   const command = actions
     .command('list')
-    .description("every action of the keys' namespaces: limits, annotations, and what stood before Gleaner");
+    .description("list every action of the keys' namespaces: limits, annotations, and the limits before Gleaner");
   addOutputOption(command).action(async (options: OutputOptions) => {
     const { config } = loadSettings(globalOptions(command));
     const controller = await connectActions(config);
@@ -137,7 +137,7 @@ function addApply(actions: Command): void {
 function addUndo(actions: Command): void {
   const command = actions
     .command('undo')
-    .description('give every action the limits back that its user set; what somebody else changed since stands')
+    .description('restore the limits that the user of each action set; later changes by others stay')
     .argument('[function...]', 'these alone: /namespace/package/action or /namespace/action')
     .option(...DRY);
   addOutputOption(command).action(async (functions: string[], options: ApplyOptions) => {

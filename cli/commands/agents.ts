@@ -2,14 +2,15 @@ import type { Command } from 'commander';
 import { type AgentDecision, type AgentsList, agentsService, callEveryInstance, services } from '../../broker/index.js';
 import { messageOf } from '../../config/index.js';
 import { withBroker } from '../connection.js';
-import { EXIT } from '../exit.js';
+import { EXIT, tell } from '../exit.js';
 import { cores, count, json, mebibytesText, plainText, processScreen, table } from '../output.js';
 import { loadSettings } from '../settings.js';
 import { addOutputOption, checkFunctionName, globalOptions, type OutputOptions } from './common.js';
 
 const nobody = (): void =>
-  void process.stderr.write(
-    'gleaner: no agent host answers; does `gleaner up` or `gleaner agents` run on these NATS servers?\n',
+  tell(
+    'no agent host answers',
+    'start `gleaner up` or `gleaner agents` on these NATS servers, or ask others: --nats, --config',
   );
 
 /** millicores */
@@ -28,7 +29,7 @@ type Row = AgentsList['functions'][number] & { readonly host: string };
 
 /** `gleaner agents` runs an agent host; below it stands what is asked of those that run. */
 export function addAgentQuestions(agents: Command): void {
-  const list = agents.command('list').description('every agent: manager, life-cycle phase, newest wish');
+  const list = agents.command('list').description('list every agent: manager, life-cycle phase, newest decision');
   addOutputOption(list).action(async (options: OutputOptions) => {
     const { config } = loadSettings(globalOptions(list));
     const answers = await withBroker(config, (broker) =>
@@ -61,7 +62,7 @@ export function addAgentQuestions(agents: Command): void {
 
   const explain = agents
     .command('explain')
-    .description("the last decisions of a function's agent, with what each was made from")
+    .description("show the last decisions of a function's agent and what each was made from")
     .argument('<function>', 'fully qualified: /namespace/package/action or /namespace/action');
   addOutputOption(explain).action(async (name: string, options: OutputOptions) => {
     checkFunctionName(name);
@@ -95,7 +96,8 @@ export function addAgentQuestions(agents: Command): void {
     if (answers.size === 0) nobody();
     else if (hosts.length === 0)
       for (const answer of answers.values())
-        if (answer instanceof Error) process.stderr.write(`gleaner: ${messageOf(answer)}\n`);
+        if (answer instanceof Error)
+          tell(messageOf(answer), '`gleaner agents list` shows the functions that have an agent');
     process.exitCode = hosts.length > 0 ? EXIT.ok : EXIT.failed;
   });
 }

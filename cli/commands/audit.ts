@@ -71,7 +71,7 @@ function amount({ resource }: AuditLine, value: number | undefined): string {
 export function addAudit(program: Command): void {
   const command = program
     .command('audit')
-    .description('what was written and why, from the audit log of this host')
+    .description('show the limits that were written on this host and why, from its audit log')
     .option('-n, --last <count>', 'how many lines', wholeCount, 20)
     .option('--function <name>', 'only of this function')
     .option('--who <text>', 'only where the author begins with this: safeguard, policy, agent, operator, drift, boost');

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { agentsService, callEveryInstance, changeMode, services } from '../../broker/index.js';
 import { messageOf } from '../../config/index.js';
 import { withBroker } from '../connection.js';
-import { EXIT } from '../exit.js';
+import { EXIT, tell } from '../exit.js';
 import { json, plainText, processScreen } from '../output.js';
 import { loadSettings } from '../settings.js';
 import { addOutputOption, author, checkFunctionName, globalOptions, type OutputOptions } from './common.js';
@@ -41,12 +41,12 @@ function addPause(program: Command, name: 'pause' | 'resume', description: strin
 }
 
 export function addChanges(program: Command): void {
-  addPause(program, 'pause', 'user limits stand for one function on every host, until `resume`; kept over restarts');
-  addPause(program, 'resume', 'a paused function is managed again, as its mode says');
+  addPause(program, 'pause', 'keep one function at its user limits on every host until `resume`, also over restarts');
+  addPause(program, 'resume', 'manage a paused function again, as its mode says');
   const retrain = program
     .command('retrain')
     .description(
-      "a function's agent, where it has settled, begins to learn anew; it acts meanwhile, guarded where its manager has a fallback",
+      "let a function's settled agent learn again; it keeps deciding meanwhile, guarded if its manager has a fallback",
     )
     .argument('<function>', NAME);
   addOutputOption(retrain).action(async (fn: string, options: OutputOptions) => {
@@ -69,7 +69,8 @@ export function addChanges(program: Command): void {
           `${fn}: phase ${plainText(phase ?? 'unknown')} on ${plainText(host)}${LEARNS[phase ?? ''] ?? ''}\n`,
         );
     else for (const { host, error } of hosts) processScreen.write(`${plainText(host)}: ${plainText(error ?? '')}\n`);
-    if (hosts.length === 0) process.stderr.write('gleaner: no agent host answers\n');
+    if (hosts.length === 0)
+      tell('no agent host answers', 'start `gleaner up` or `gleaner agents` on these NATS servers');
     process.exitCode = done.length > 0 ? EXIT.ok : EXIT.failed;
   });
 }

@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { isFunctionName } from '../../broker/index.js';
-import { UsageError } from '../exit.js';
+import { tell, UsageError } from '../exit.js';
 import type { OutputFormat } from '../output.js';
 import type { GlobalOptions } from '../settings.js';
 
@@ -57,12 +57,15 @@ export function untilStopped(after?: number): Promise<void> {
 
 /** Says on stderr why an answer is empty. */
 export function noHookAnswers(): void {
-  process.stderr.write('gleaner: no hook answers; does `gleaner up` or `gleaner hook` run on these NATS servers?\n');
+  tell(
+    'no hook answers',
+    'start `gleaner up` or `gleaner hook` on these NATS servers, or ask others: --nats, --config',
+  );
 }
 
 /** Says on stderr which hooks answered what cannot be read. */
 export function tellUnread(lines: readonly string[]): void {
-  for (const line of lines) process.stderr.write(`gleaner: ${line}\n`);
+  for (const line of lines) tell(line, 'upgrade the older of the two: `gleaner status` shows the version of each part');
 }
 
 /** Throws a UsageError where a name is given that no action can have. */

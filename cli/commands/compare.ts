@@ -60,9 +60,7 @@ const DENSITY_MIB = [4096, 6144, 8192, 16_384, 32_768];
 export function addCompare(program: Command): void {
   const command = program
     .command('compare')
-    .description(
-      'managers and policies side by side on the same calls; writes report.html, runs.csv and comparison.json',
-    )
+    .description('compare managers and policies on the same calls; write report.html, runs.csv and comparison.json')
     .option('--managers <names>', `all, or by commas ${MANAGERS_HINT}`, listOf(String), ['all'])
     .option('--seeds <n>', 'so many seeds', wholeNumber, 5)
     .option('--first-seed <n>', 'and the first of them', wholeNumber, 1)

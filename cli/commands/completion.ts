@@ -5,7 +5,7 @@ import { processScreen } from '../output.js';
 export function addCompletion(program: Command): void {
   program
     .command('completion')
-    .description('a completion script on the standard output: `source <(gleaner completion bash)`')
+    .description('print a completion script for a shell: `source <(gleaner completion bash)`')
     .addArgument(new Argument('<shell>', 'for which shell').choices([...SHELLS]))
     .action((shell: Shell) => processScreen.write(completionScript(program, shell)));
 }

@@ -10,7 +10,7 @@ export function addConfig(program: Command): void {
   const config = program.command('config').description('check or print the configuration');
   const check = config
     .command('check')
-    .description('name every problem at once (exit code 2 where there is one); changes nothing');
+    .description('name every problem at once (exit code 2 if there is one); change nothing');
   addOutputOption(check).action((options: OutputOptions) => {
     const settings = globalOptions(check);
     const file = configPath(settings) ?? null;
@@ -26,7 +26,7 @@ export function addConfig(program: Command): void {
     else for (const problem of problems) processScreen.write(`${formatProblem(problem)}\n`);
     process.exitCode = problems.length === 0 ? EXIT.ok : EXIT.usage;
   });
-  const print = config.command('print').description('the configuration in force and where each key comes from');
+  const print = config.command('print').description('print the configuration in force and where each key comes from');
   addOutputOption(print).action((options: OutputOptions) => {
     const loaded = loadSettings(globalOptions(print));
     if (options.output === 'json') {

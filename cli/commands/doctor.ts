@@ -9,7 +9,7 @@ import { addOutputOption, globalOptions, type OutputOptions } from './common.js'
 export function addDoctor(program: Command): void {
   const command = program
     .command('doctor')
-    .description('say whether this host can be managed, and what to do where not (exit code 1)');
+    .description('check whether this host can be managed, and say what to do if not (exit code 1)');
   addOutputOption(command).action(async (options: OutputOptions) => {
     const { config } = loadSettings(globalOptions(command));
     const list = findings(await surveyConfigured(config));

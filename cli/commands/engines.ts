@@ -21,9 +21,7 @@ export function enginesText(speeds: readonly EngineSpeed[]): string {
 
 export function addEngines(program: Command): void {
   addOutputOption(program.command('engines'))
-    .description(
-      'which engines of neural networks run here, and how fast: a decision of 20-64-64-10, a PPO step of 256 rows (about two seconds)',
-    )
+    .description('measure which engines of neural networks run here, and how fast (about two seconds)')
     .action(async ({ output }: OutputOptions) => {
       const speeds = await engineSpeeds((text) => process.stderr.write(`gleaner: ${text}\n`));
       processScreen.write(output === 'json' ? json(speeds) : enginesText(speeds));

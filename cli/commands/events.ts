@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { decodeEvent, EVENT_KINDS, type GleanerEvent, wildcards } from '../../broker/index.js';
 import { withBroker } from '../connection.js';
-import { EXIT } from '../exit.js';
+import { EXIT, tell } from '../exit.js';
 import {
   type Colours,
   coloursFor,
@@ -46,7 +46,7 @@ export function eventText(event: GleanerEvent, colours: Colours): string {
 export function addEvents(program: Command): void {
   const command = program
     .command('events')
-    .description(`events as they happen: ${EVENT_KINDS.join(', ')}`)
+    .description(`print events as they happen: ${EVENT_KINDS.join(', ')}`)
     .option('-f, --follow', 'go on until Ctrl-C')
     .option('--for <seconds>', 'without --follow: listen this long', seconds, 5)
     .addOption(new Option('-k, --kind <kind...>', 'only these').choices([...EVENT_KINDS]))
@@ -75,7 +75,8 @@ export function addEvents(program: Command): void {
       });
       await untilStopped(options.follow ? undefined : options.for);
     });
-    if (heard === 0 && !options.follow) process.stderr.write(`gleaner: no such event in ${options.for} s\n`);
+    if (heard === 0 && !options.follow)
+      tell(`no such event within ${options.for} s`, 'listen longer: --for SECONDS, or --follow');
     process.exitCode = EXIT.ok;
   });
 }

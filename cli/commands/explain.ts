@@ -82,7 +82,7 @@ export function addExplain(program: Command): void {
   const command = program
     .command('explain')
     .description(
-      'the last activations of a function: peaks, wanted, allowed range and why, granted, what it brought; its agent, and its concurrency limit where that is tuned',
+      'explain the last activations of a function: peaks, allowed range and why, limits granted, time saved; and its agent',
     )
     .argument('<function>', 'fully qualified: /namespace/package/action or /namespace/action')
     .option('-n, --last <count>', 'how many activations', wholeCount, 10);

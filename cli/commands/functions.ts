@@ -14,7 +14,7 @@ const figure = (value: number): string => (value === 0 ? '-' : value.toFixed(1))
 export function addFunctions(program: Command): void {
   const command = program
     .command('functions')
-    .description('every function the hooks know: limits, what was harvested and borrowed, latency against objective');
+    .description('list functions: limits, what was harvested and borrowed, latency and objective');
   addOutputOption(command).action(async (options: OutputOptions) => {
     const { config } = loadSettings(globalOptions(command));
     const { hooks, unread } = await withBroker(config, (broker) => inspectHooks(broker));

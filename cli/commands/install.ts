@@ -34,7 +34,7 @@ const ROOT: [string, string, string] = [
 export function addInstall(program: Command): void {
   const command = program
     .command('install')
-    .description('put this Gleaner on this host, as services of systemd, or in the place of an older one (an upgrade)')
+    .description('install this version on this host as systemd services, or upgrade an older one')
     .addOption(
       new Option('--part <name>', 'which service; may be repeated (the hook alone)')
         .choices(SERVICE_PARTS)
@@ -100,7 +100,7 @@ export function addRemove(program: Command): void {
   const command = program
     .command('remove')
     .description(
-      'take Gleaner off this host: services, then every limit as its user set it, then all that was installed',
+      'remove Gleaner from this host: stop its services, restore every user limit, delete what was installed',
     )
     .option('--keep-config', 'leave /etc/gleaner with configuration, seeds and certificates')
     .option(

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { z } from 'zod';
 import { aggregatorService, callEveryInstance, type MeanField, services } from '../../broker/index.js';
 import { withBroker } from '../connection.js';
-import { EXIT } from '../exit.js';
+import { EXIT, tell } from '../exit.js';
 import { cores, json, mebibytesText, percent, plainText, processScreen, table } from '../output.js';
 import { loadSettings } from '../settings.js';
 import { addOutputOption, globalOptions, type OutputOptions } from './common.js';
@@ -54,7 +54,7 @@ function text(field: MeanField | null, { agents, invokers }: Explained): string 
 export function addMeanField(program: Command): void {
   const command = program
     .command('meanfield')
-    .description('the mean field: totals over all agents, and the price on each invoker host with how it came about');
+    .description('show the mean field: totals over all agents, and the price on each invoker host and how it was made');
   addOutputOption(command).action(async (options: OutputOptions) => {
     const { config } = loadSettings(globalOptions(command));
     const { states, explained } = await withBroker(config, async (broker) => {
@@ -71,8 +71,9 @@ export function addMeanField(program: Command): void {
         best = { state: state.data, made: made.data };
     }
     if (best === null) {
-      process.stderr.write(
-        'gleaner: no aggregator answers; does `gleaner up` or `gleaner aggregator` run on these NATS servers?\n',
+      tell(
+        'no aggregator answers',
+        'start `gleaner up` or `gleaner aggregator` on these NATS servers, or ask others: --nats, --config',
       );
       process.exitCode = EXIT.failed;
       return;

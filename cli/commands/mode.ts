@@ -24,9 +24,9 @@ interface ModeOptions extends OutputOptions {
 export function addMode(program: Command): void {
   const command = program
     .command('mode')
-    .description('show the mode, or set it for all hosts or for one function; `default`: as configured')
+    .description('show the mode, or set it for all functions or for one (`default`: as configured)')
     .addArgument(new Argument('[mode]', 'new mode').choices([...modes, 'default']))
-    .option('-f, --function <name>', 'only this function, as /namespace/package/action')
+    .option('--function <name>', 'only this function, as /namespace/package/action')
     .option('--reason <text>', 'why, for the audit log', '');
   addOutputOption(command).action(async (mode: string | undefined, options: ModeOptions) => {
     checkFunctionName(options.function);

@@ -17,7 +17,7 @@ export function addParts(program: Command): void {
   addPart(
     program,
     'hook',
-    'the daemon beside the invoker: tap, safeguard, limits',
+    'run the daemon beside the invoker: tap, safeguard, limits',
     (config) => config.hook.hostName,
     // What the sampler's heartbeat is, whatever the sampling interval.
     () => 1000,
@@ -26,7 +26,7 @@ export function addParts(program: Command): void {
   const agents = addPart(
     program,
     'agents',
-    'an agent host: one resource manager per function',
+    'run an agent host: one resource manager per function; `agents list` asks those that run',
     (config) => config.agents.hostName,
     (config) => config.agents.intervalMs,
     async (inputs) => (await import('../wiring/agents.js')).runAgentsPart(inputs),
@@ -34,13 +34,13 @@ export function addParts(program: Command): void {
   addPart(
     program,
     'aggregator',
-    'the mean-field aggregator',
+    'run the mean-field aggregator',
     (config) => config.agents.hostName,
     (config) => config.aggregator.intervalMs,
     async (inputs) => (await import('../wiring/aggregator.js')).runAggregatorPart(inputs),
   );
   addAgentQuestions(agents);
-  const workload = program.command('workload', { hidden: true }).description('plays the workload on real containers');
+  const workload = program.command('workload', { hidden: true }).description('play the workload on real containers');
   workload.action(() =>
     runAsProcess(async () => {
       const { config } = loadSettings(globalOptions(workload));

@@ -241,7 +241,9 @@ const STUDIES: readonly SeededStudy[] = [
 ];
 
 export function addReproduce(program: Command): void {
-  const reproduce = program.command('reproduce').description('published results, run again: ours beside theirs');
+  const reproduce = program
+    .command('reproduce')
+    .description('run the studies behind published results again: ours beside theirs');
   for (const { name, description, firstSeed = 1, seeds: most, quickSeeds, run } of STUDIES)
     addStudy(reproduce, name, `${description}; exits with 1 where a goal is missed`)
       .option('--seeds <n>', `so many seeds (default ${most}; with --quick ${quickSeeds})`, wholeNumber)

@@ -36,12 +36,12 @@ function describe(answer: unknown): { result: string; ok: boolean } {
 export function addRestore(program: Command): void {
   const command = program
     .command('restore')
-    .description('give every container its user limits back')
-    .option('--all', 'on every host that a hook answers for (what happens where nothing else is said)')
+    .description('restore the user limits of every container')
+    .option('--all', 'on every host whose hook answers (default)')
     .option('--host <name>', 'on this host only')
     .option('--local', 'on this host, without NATS and without the hook: from the engine and the cgroups alone')
-    .option('--hold', 'set the kill switch file too: user limits stand until --release (works with NATS down)')
-    .option('--release', 'take the kill switch file away');
+    .option('--hold', 'also set the kill switch file: user limits stand until --release (works with NATS down)')
+    .option('--release', 'remove the kill switch file');
   addOutputOption(command).action(async (options: RestoreOptions) => {
     if (options.release && (options.hold || options.local))
       throw new UsageError('--release cannot be used with --hold or --local', {

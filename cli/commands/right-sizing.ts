@@ -26,7 +26,7 @@ export class NoEvidenceError extends GleanerError {
 export function addRecommend(actions: Command): void {
   const command = actions
     .command('recommend')
-    .description("what every action's memory should be, with the evidence; changes nothing")
+    .description('recommend a memory size for every action, with the evidence; change nothing')
     .addOption(new Option('--all', 'also those for which there is too little evidence'));
   addOutputOption(command).action(async (options: OutputOptions & { readonly all?: boolean }) => {
     const { config } = loadSettings(globalOptions(command));
@@ -78,7 +78,7 @@ export function addFollow(actions: Command): void {
   const command = actions
     .command('follow')
     .description(
-      'until stopped: write sizes that are ready, a few first and watched, where mode `enforce` allows it; undo at the first OOM kill',
+      'write recommended sizes until stopped: a few first and watched, if mode `enforce` allows it; undo at the first OOM kill',
     );
   command.action(() => {
     const systemd = SystemdNotifier.from(process.env, systemClock);

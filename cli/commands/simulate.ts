@@ -41,7 +41,7 @@ interface SimulateOptions extends OutputOptions, HostOptions {
 export function addSimulate(program: Command): void {
   const command = program
     .command('simulate')
-    .description('one run of a workload on a simulated cluster under one manager or policy')
+    .description('run a workload on a simulated cluster under one manager or policy')
     .addOption(
       new Option(
         '--mode <mode>',

@@ -47,7 +47,7 @@ function hostTable(hosts: readonly HookAnswer[]): string {
 }
 
 export function addStatus(program: Command): void {
-  const command = program.command('status').description('which parts run, and what each invoker host has to give');
+  const command = program.command('status').description('show which parts run, and the capacity of each invoker host');
   addOutputOption(command).action(async (options: OutputOptions) => {
     const { config } = loadSettings(globalOptions(command));
     const { services, hooks, unread } = await withBroker(config, async (broker) => {

@@ -21,9 +21,7 @@ const FIRST_ANSWER_MILLIS = 3000;
 export function addTop(program: Command): void {
   const command = program
     .command('top')
-    .description(
-      'live view of hosts and functions over NATS; a line every two seconds without a terminal; Ctrl-C ends it',
-    )
+    .description('watch hosts and functions live; without a terminal: a line every two seconds')
     .option('--for <seconds>', 'end by itself after this long', seconds)
     .option('--once', 'one answer, then end');
   addOutputOption(command).action(async (options: TopOptions) => {

@@ -18,7 +18,7 @@ export function addTrainMeta(program: Command): void {
   program
     .command('train-meta')
     .description(
-      "trains AWARE's meta-learner with its base-learner on the 800 composed applications that are not held out (some 8 minutes on one core)",
+      "train AWARE's meta-learner with its base-learner on the 800 composed applications that are not held out (some 8 minutes on one core)",
     )
     .option('--rounds <n>', 'rounds of both', wholeNumber, metaTraining.rounds)
     .option('--base-rounds <n>', 'rounds of the base-learner after them', wholeNumber, metaTraining.baseRounds)

@@ -78,7 +78,7 @@ const place =
 export function addTrain(program: Command): void {
   const command = program
     .command('train')
-    .description('trains a base policy on the simulated cluster; the part `train` of each workload, an episode a run')
+    .description('train a base policy on the simulated cluster, on the part `train` of each workload')
     .addOption(
       new Option('--manager <name>', 'who learns: a manager, or the policy faasrm')
         .choices([...SIMPPO_NAMES, FAASRM])

@@ -7,6 +7,7 @@ import type { LiveModel } from '../live-model.js';
 import { LiveScreen, renderPlain } from '../live-view.js';
 import { coloursFor, processScreen } from '../output.js';
 import { configPath, flagsOf, loadSettings, statePaths } from '../settings.js';
+import { announcement } from '../up/announcement.js';
 import { LiveFeed } from '../up/live-feed.js';
 import { UpSession } from '../up/session.js';
 import { restoreHost } from '../wiring/restore.js';
@@ -27,9 +28,7 @@ const PLAIN_MILLIS = 5000;
 export function addUp(program: Command): void {
   const command = program
     .command('up')
-    .description(
-      'run every part on this machine under one supervisor, with a live view; Ctrl-C restores every limit and stops',
-    )
+    .description('run every part on this machine with a live view; Ctrl-C restores every limit and stops')
     .addOption(new Option('--platform <name>', 'where activations come from').choices(['simulated', 'docker', 'host']))
     .option('--workload <name>', 'workload to play, by name or path (simulated, docker)')
     .option('--speed <factor>', 'multiple of real time (simulated)')
@@ -82,6 +81,7 @@ async function up(config: Config, run: Run): Promise<void> {
   const asked = stopAsked(session, run.seconds);
   let feed: LiveFeed | null = null;
   let summary = '';
+  for (const line of announcement(config)) say(line);
   say('starting every part …');
   try {
     const started = session.start();

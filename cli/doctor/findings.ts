@@ -1,3 +1,4 @@
+import { LEAST_API } from '../version.js';
 import type { EngineSurvey, Survey } from './survey.js';
 
 export type FindingLevel = 'ok' | 'warn' | 'fail';
@@ -10,8 +11,6 @@ export interface Finding {
   readonly advice: string;
 }
 
-/** Oldest Engine API with all that is used: events, listing and inspect as Gleaner reads them. */
-export const LEAST_API = '1.24';
 const CAP_NET_RAW = 13n;
 
 const ok = (check: string, found: string): Finding => ({ check, level: 'ok', found, advice: '' });

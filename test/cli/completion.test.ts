@@ -39,5 +39,5 @@ test('every command that help shows is there, in every shell', (t) => {
     t.true(names.includes(name), name);
   t.false(names.includes('workload'), 'hidden');
   t.regex(completionScript(program, 'zsh'), /^#compdef gleaner/);
-  t.regex(completionScript(program, 'fish'), /-n 'not __fish_seen_subcommand_from up .*' -a 'top' -d 'live view/);
+  t.regex(completionScript(program, 'fish'), /-n 'not __fish_seen_subcommand_from up .*' -a 'top' -d 'watch hosts/);
 });

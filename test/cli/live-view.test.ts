@@ -208,3 +208,11 @@ test('the screen that was there before comes back', (t) => {
   t.is(written.split('\u001b[?1049h').length, 2);
   t.true(written.endsWith('\u001b[?25h\u001b[?1049l'));
 });
+
+test('who only looks is not told that leaving stops anything', (t) => {
+  const plain = coloursFor({ isTerminal: false }, {});
+  t.regex(renderLive(model, plain, 120), /Ctrl-C restores and stops/);
+  const looking = renderLive({ ...model, upSeconds: null }, plain, 120);
+  t.notRegex(looking, /restores|stops/);
+  t.regex(looking, /Ctrl-C quits this view/);
+});

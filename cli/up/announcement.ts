@@ -1,0 +1,25 @@
+import type { Config } from '../../config/index.js';
+
+const PLATFORMS: Readonly<Record<Config['platform'], (config: Config) => string>> = {
+  simulated: () => 'platform simulated: no container of this machine is looked at',
+  docker: ({ simulator }) => `platform docker: starts containers named ${simulator.prefix}… and manages those alone`,
+  host: ({ hook }) =>
+    `platform host: manages the containers named ${hook.containerPrefix}<n>_… on ${hook.engineSocket}`,
+};
+
+const MODES: Readonly<Record<Config['mode'], string>> = {
+  observe: 'mode observe: watches, writes no limit',
+  recommend: 'mode recommend: decides and publishes, writes no limit',
+  enforce: 'mode enforce: writes CPU and memory limits; Ctrl-C restores them',
+};
+
+/** What `gleaner up` tells before it starts anything: on what it runs, and what it writes. */
+export function announcement(config: Config): string[] {
+  const lines = [PLATFORMS[config.platform](config), MODES[config.mode]];
+  const own = config.functions.overrides.filter(({ mode }) => mode !== undefined && mode !== config.mode);
+  if (own.length > 0)
+    lines.push(`except ${own.map(({ match, mode }) => `${match}: ${mode}`).join(', ')} (functions.overrides)`);
+  if (config.platform === 'host')
+    lines.push('to try it without touching this machine: `gleaner up --platform simulated`, or `npm start`');
+  return lines;
+}

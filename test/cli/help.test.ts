@@ -1,0 +1,127 @@
+import test from 'ava';
+import type { Command } from 'commander';
+import { reportError, UsageError } from '../../cli/exit.js';
+import { meantBy } from '../../cli/gleaner-command.js';
+import { gleanerProgram } from '../../cli/program.js';
+import { announcement } from '../../cli/up/announcement.js';
+import { defaultConfig } from '../../config/index.js';
+import { gleaner } from './gleaner.js';
+
+const program = await gleanerProgram();
+const all = (command: Command): Command[] => command.commands.flatMap((child) => [child, ...all(child)]);
+
+/** The error of a command line that nothing runs for, as it is told. */
+async function told(...words: string[]): Promise<string> {
+  const error: unknown = await (await gleanerProgram()).parseAsync(words, { from: 'user' }).catch((thrown) => thrown);
+  let text = '';
+  reportError(error, (part) => {
+    text += part;
+  });
+  return text;
+}
+
+test('every command of the help stands in a group, and none of the groups is larger than a screen’s eye', (t) => {
+  const groups = new Map<string, number>();
+  for (const command of program.createHelp().visibleCommands(program))
+    groups.set(command.helpGroup(), (groups.get(command.helpGroup()) ?? 0) + 1);
+  t.false(groups.has(''));
+  t.true(groups.size >= 5);
+  for (const [group, count] of groups) t.true(count <= 8, `${group} ${count}`);
+});
+
+test('every command says what it does with a verb first', (t) => {
+  // Neither an article, nor a noun with a comma or colon, nor the third person.
+  // Below `reproduce` stand the studies, by what they are about.
+  for (const command of all(program).filter(({ parent }) => parent?.name() !== 'reproduce'))
+    t.notRegex(
+      command.description(),
+      /^(the|a|an|every|what|which|until|live|one|events|\w+s|[A-Z])\b/,
+      command.name(),
+    );
+});
+
+test('a short flag means one thing in every command', (t) => {
+  const meanings = new Map<string, Set<string>>();
+  for (const command of [program, ...all(program)])
+    for (const { short, long } of command.options) {
+      if (!short) continue;
+      if (!meanings.has(short)) meanings.set(short, new Set());
+      meanings.get(short)!.add(long!);
+    }
+  for (const [short, long] of meanings) t.is(long.size, 1, `${short}: ${[...long].join(', ')}`);
+  t.deepEqual([...meanings.get('-f')!], ['--follow']);
+});
+
+test('a command of another program’s leads to ours, a misspelt one to what was meant, any other to the list', async (t) => {
+  const names = new Set(['help', ...all(program).map((command) => command.name())]);
+  for (const word of ['get', 'describe', 'logs', 'stop', 'start', 'upgrade', 'uninstall'])
+    for (const meant of meantBy(word)) {
+      const [first = '', second = ''] = meant.split(' ');
+      t.true(names.has(first), meant);
+      t.true(second === '' || second.startsWith('--') || names.has(second) || second === 'observe', meant);
+    }
+  t.regex(
+    await told('get', 'functions'),
+    /^gleaner: unknown command 'get' \[GLN_USAGE\]\n {2}did you mean `gleaner functions`, /,
+  );
+  t.regex(await told('functoins'), /\n {2}did you mean `gleaner functions`\?\n$/);
+  t.regex(await told('xyzzy'), /\n {2}`gleaner --help` lists every command\n$/);
+  t.regex(
+    await told('agents', 'lists'),
+    /\n {2}below it: list, explain; `gleaner agents --help` shows what it takes\n$/,
+  );
+});
+
+test('every error is told in one form: what failed, then what to do', async (t) => {
+  const form = /^gleaner: [^\n]+\n {2}[^\n]+\n$/;
+  for (const words of [
+    ['explain'],
+    ['status', '--outptu', 'x'],
+    ['up', '--for', 'ever'],
+    ['mode', 'sideways'],
+    ['status', '-o', 'xml'],
+  ])
+    t.regex(await told(...words), form, words.join(' '));
+  for (const error of [
+    new UsageError('a', { hint: 'b' }),
+    new Error('c'),
+    Object.assign(new Error('d'), { code: 'EACCES' }),
+    'text',
+  ]) {
+    let text = '';
+    reportError(error, (part) => {
+      text += part;
+    });
+    t.regex(text, form);
+  }
+});
+
+test('`gleaner version` says what `--version` says, and the parts of it as JSON', async (t) => {
+  const [word, flag, json] = await Promise.all([
+    gleaner(['version']),
+    gleaner(['--version']),
+    gleaner(['version', '-o', 'json']),
+  ]);
+  t.is(word.code, 0);
+  t.is(word.out, flag.out);
+  t.is((JSON.parse(json.out) as { node: string }).node, process.versions.node);
+});
+
+test('`gleaner up` says on what it runs, whether it writes limits, and how to try it without this machine', (t) => {
+  t.deepEqual(announcement(defaultConfig), [
+    'platform host: manages the containers named wsk<n>_… on /var/run/docker.sock',
+    'mode recommend: decides and publishes, writes no limit',
+    'to try it without touching this machine: `gleaner up --platform simulated`, or `npm start`',
+  ]);
+  const overrides = [
+    { match: '/team/**', mode: 'enforce' as const },
+    { match: '/x/**', sloMs: 5 },
+  ];
+  const demo = announcement({ ...defaultConfig, platform: 'simulated', functions: { exclude: [], overrides } });
+  t.deepEqual(demo, [
+    'platform simulated: no container of this machine is looked at',
+    'mode recommend: decides and publishes, writes no limit',
+    'except /team/**: enforce (functions.overrides)',
+  ]);
+  t.regex(announcement({ ...defaultConfig, mode: 'enforce' })[1]!, /writes CPU and memory limits/);
+});
