@@ -41,6 +41,8 @@ export class Witness {
       answer: () => undefined,
       closed: () => undefined,
       anomaly: () => undefined,
+      listening: () => undefined,
+      counted: () => undefined,
       lost: () => {
         this.losses++;
       },

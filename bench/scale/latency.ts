@@ -102,7 +102,7 @@ export async function benchDecisionLatency(
       start: (listener) => {
         packets = listener;
       },
-      watch: () => undefined,
+      watch: () => packets?.listening(null),
       bind: () => undefined,
       unbind: () => undefined,
       stop: async () => undefined,

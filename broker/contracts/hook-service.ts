@@ -23,6 +23,27 @@ const comparison = z
   })
   .meta({ says: 'comparison sums' });
 
+/** One interface that the tap should listen on. */
+const tapViewSchema = z.object({
+  interface: z.string().describe("A bridge's interface on the host; `*`: all."),
+  state: z
+    .enum(['starting', 'listening', 'lost'])
+    .describe("But for `listening` the user's limits are in force in every container on it, and nothing is decided."),
+  cause: z.string().describe('Of a loss.'),
+  since: time
+    .nullable()
+    .describe('Since when user limits are in force, ms since 1970 by the clock of the host; null: they need not be.'),
+});
+export type TapView = Readonly<z.output<typeof tapViewSchema>>;
+
+/** What the tap does on one interface, in words: the same in health checks, `gleaner status` and the dashboard. */
+export function tapText({ interface: name, state, cause, since }: TapView): string {
+  const on = name === '*' ? '' : ` on ${name}`;
+  if (state === 'listening') return `tap listens${on}`;
+  const limits = `user limits in force since ${new Date(since ?? 0).toISOString()}`;
+  return state === 'lost' ? `tap lost${on}: ${cause}; ${limits}` : `tap does not listen yet${on}; ${limits}`;
+}
+
 /** One invoker host. */
 export const hostViewSchema = z.object({
   host: hostField,
@@ -33,6 +54,8 @@ export const hostViewSchema = z.object({
   killed: z.boolean().describe('The kill switch holds: every user limit stands.'),
   killedBy: z.array(z.string()).describe('Of `file`, `signal`, `service`, `kv` those that hold it.'),
   engineAnswers: z.boolean(),
+  // Absent in the answers of hooks before 0.2.
+  tap: z.array(tapViewSchema).default([]).describe('Where the tap listens, and where it does not.'),
   cpu,
   memory,
   poolCpu: cpu.describe('Free to lend now.'),

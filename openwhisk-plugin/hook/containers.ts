@@ -77,6 +77,8 @@ export class Container {
   limited = false;
   /** Its memory is protected from what others borrow (v2 only); null before anybody asked. */
   isProtected: boolean | null = null;
+  /** The tap listens on its bridge. While it does not, the user's limits are in force and nothing is decided. */
+  tapped = false;
   /** Boosted for its cold start; the weight and quota of that are in force. */
   boosted = false;
   /** It was boosted already: a container starts only once. */
@@ -254,4 +256,9 @@ export class ContainerRegistry {
   close(): void {
     for (const id of [...this.#byId.keys()]) this.remove(id);
   }
+}
+
+/** Whether other limits than the user's may be in force in it: its function's mode allows them, and the tap sees its activations. */
+export function mayLimit({ revision, tapped }: Container): boolean {
+  return tapped && revision?.fn.enforced === true;
 }

@@ -55,6 +55,10 @@ export class Counters {
   tapRestarts = 0;
   tapDrops = 0;
   tapUnavailable = 0;
+  /** Packets that network interfaces dropped, by tcpdump's word: no loss of the tap's. */
+  tapInterfaceDrops = 0;
+  /** Counters of tcpdump that could not be believed. */
+  tapCountersIgnored = 0;
   engineDown = 0;
   /** Packets that the tap set aside, by its own names. */
   readonly anomalies: Record<string, number> = {};

@@ -1,7 +1,7 @@
 import type { Bytes, Micros, Millicores } from '../../config/index.js';
 import type { ContainerState, GrantChange } from '../decision/index.js';
 import type { Activation } from './activations.js';
-import { type Container, cpuAtStart } from './containers.js';
+import { type Container, cpuAtStart, mayLimit } from './containers.js';
 import type { FunctionRecord } from './functions.js';
 import type { HookParts } from './hook-parts.js';
 
@@ -163,8 +163,8 @@ export class Grants {
   #writeChange(state: ContainerState, why: GrantChange): void {
     const container = this.#byState.get(state);
     if (container === undefined || container.ended || container.running === 0) return;
-    // With the kill switch on, or paused: user limits stand already.
-    if (container.revision === null || !container.revision.fn.enforced) return;
+    // With the kill switch on, paused, or unseen by the tap: user limits are in force already.
+    if (container.revision === null || !mayLimit(container)) return;
     const { applier, events } = this.#parts;
     const reason = why === 'revoked' ? 'loan_taken_back' : why;
     if (state.mode === 'quota') applier.setQuota(container, state.cpu.granted, 'pool', reason, container.newest);

@@ -93,6 +93,7 @@ export class Hook {
       killed: killSwitch.killed,
       killedBy: [...killSwitch.sources()],
       engineAnswers: desk.engineAnswers,
+      tap: pipeline.tap.views(),
       cpu: capacity.cpu,
       memory: capacity.memory,
       poolCpu: pool.cpu,

@@ -1,6 +1,7 @@
 import type { FunctionView, Inspection } from '../../broker/index.js';
 import { comparisonOf, comparisonSums } from '../../config/index.js';
 import { type FunctionState, worseThanNothing } from '../decision/index.js';
+import { mayLimit } from './containers.js';
 import type { FunctionRecord } from './functions.js';
 import type { HookParts } from './hook-parts.js';
 import type { Pipeline } from './pipeline.js';
@@ -8,6 +9,8 @@ import type { Pipeline } from './pipeline.js';
 /** What the containers of one function have in force, added up. */
 export interface ContainerSums {
   count: number;
+  /** Those in which other limits than the user's may be in force. */
+  limited: number;
   shares: number;
   quota: number;
   memory: number;
@@ -20,11 +23,13 @@ export function containerSums(
   functions: readonly FunctionRecord[],
 ): ReadonlyMap<FunctionRecord, ContainerSums> {
   const sums = new Map<FunctionRecord, ContainerSums>();
-  for (const fn of functions) sums.set(fn, { count: 0, shares: 0, quota: 0, memory: 0, borrowed: 0 });
-  for (const { revision, handle, state } of containers.values()) {
+  for (const fn of functions) sums.set(fn, { count: 0, limited: 0, shares: 0, quota: 0, memory: 0, borrowed: 0 });
+  for (const container of containers.values()) {
+    const { revision, handle, state } = container;
     const sum = revision === null ? undefined : sums.get(revision.fn);
     if (sum === undefined) continue;
     sum.count++;
+    if (mayLimit(container)) sum.limited++;
     sum.shares += handle.expected.shares;
     sum.quota += handle.expected.quota;
     sum.memory += handle.expected.memory;
@@ -45,6 +50,7 @@ export function functionView(fn: FunctionRecord, parts: HookParts, sums?: Contai
   const mean = (of: 'shares' | 'quota' | 'memory', otherwise: number): number =>
     sums === undefined || sums.count === 0 ? otherwise : sums[of] / sums.count;
   const { target, latency } = fn;
+  const limited = fn.enforced && (sums === undefined || sums.count === 0 || sums.limited > 0);
   const p99 = latency.count > 0 ? latency.quantile(0.99) : null;
   const comparison = comparisonSums([state]);
   const compared = comparisonOf(comparison);
@@ -60,7 +66,7 @@ export function functionView(fn: FunctionRecord, parts: HookParts, sums?: Contai
     userCpu: fn.userCpu,
     userMemory: state.userMemory,
     userShares: state.userShares,
-    cpu: fn.running > 0 ? mean('quota', 0) : fn.enforced ? (newest?.cpu.granted ?? fn.userCpu) : fn.userCpu,
+    cpu: fn.running > 0 ? mean('quota', 0) : limited ? (newest?.cpu.granted ?? fn.userCpu) : fn.userCpu,
     memory: mean('memory', newest?.memory.granted ?? state.userMemory),
     shares: mean('shares', newest?.shares ?? state.userShares),
     harvestedCpuSeconds: state.harvested / 1000,

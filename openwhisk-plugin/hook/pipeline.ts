@@ -1,8 +1,8 @@
 import { DurationHistogram, type Micros } from '../../config/index.js';
 import { type Outcome, Run, type SampleAction } from '../decision/index.js';
-import type { Identity, LossReason, TapAnomaly, TapListener, TapRequest, UsageSample } from '../ports/index.js';
+import type { Bridge, Identity, LossReason, TapAnomaly, TapListener, TapRequest, UsageSample } from '../ports/index.js';
 import { type Activation, type ActivationListener, ActivationTracker } from './activations.js';
-import { type Container, SETTLED_MILLIS } from './containers.js';
+import { type Container, mayLimit, SETTLED_MILLIS } from './containers.js';
 import { END_COUNTERS, LagRing } from './counters.js';
 import type { EndedActivation } from './ended-activation.js';
 import { FailedInits } from './failed-inits.js';
@@ -10,6 +10,7 @@ import type { FunctionRecord, Revision } from './functions.js';
 import { Grants } from './grants.js';
 import type { HookParts } from './hook-parts.js';
 import { DecisionTally } from './tallies.js';
+import { TapState } from './tap-state.js';
 
 /**
  * From a packet to a limit and back (design §3): tap → container → function → decision → limits; and at the end user limits,
@@ -21,6 +22,7 @@ export class Pipeline implements TapListener, ActivationListener {
   readonly lag = new DurationHistogram();
   readonly decisions = new DecisionTally();
   readonly failedInits = new FailedInits();
+  readonly tap = new TapState();
   readonly #parts: HookParts;
   readonly #grants: Grants;
   /** Called when a function's step may be due. */
@@ -38,6 +40,7 @@ export class Pipeline implements TapListener, ActivationListener {
 
   /** Every container of the registry passes here once, when it starts and when it ends. */
   containerAdded(container: Container): void {
+    container.tapped = this.tap.listens(container.info.bridge);
     this.#grants.add(container);
   }
 
@@ -109,18 +112,48 @@ export class Pipeline implements TapListener, ActivationListener {
     this.tracker.closed(connection, reset, at);
   }
 
+  listening(bridge: string | null): void {
+    const { containers, logger } = this.#parts;
+    const recovered = this.tap.listening(bridge);
+    for (const container of containers.values()) container.tapped = this.tap.listens(container.info.bridge);
+    if (recovered) logger.info({ bridge }, 'the tap listens again: activations that start now get decisions');
+  }
+
+  /** All that the tap is of use for is over until it listens again: every container goes back to its user's limits, and stays there. */
   lost(reason: LossReason, bridge: string | null, detail: string): void {
     const { counters, containers, log, clock } = this.#parts;
     if (reason === 'restarted') counters.tapRestarts++;
     else if (reason === 'dropped') counters.tapDrops++;
     else counters.tapUnavailable++;
-    for (const container of containers.values()) {
-      if (bridge !== null && container.info.bridge !== bridge) continue;
-      container.initConnection = -1;
-      container.initPending = false;
-      this.tracker.endContainer(container, 'tap_lost', null);
-    }
-    log.warn(`tap_${reason}`, clock.monotonic(), { bridge, detail }, 'the tap missed packets: user limits stand');
+    this.tap.lost(bridge, detail, clock.wall());
+    const restored = this.#untap(
+      [...containers.values()].filter(({ info }) => bridge === null || info.bridge === bridge),
+      'tap_lost',
+    );
+    log.warn(
+      `tap_${reason}`,
+      clock.monotonic(),
+      { bridge, detail, restored },
+      'tap lost: user limits are in force until it listens again',
+    );
+  }
+
+  counted(interfaceDrops: number, ignored: number): void {
+    const { counters } = this.#parts;
+    counters.tapInterfaceDrops += interfaceDrops;
+    counters.tapCountersIgnored += ignored;
+  }
+
+  /** The bridges that the tap should listen on, before it is told of them. */
+  watching(bridges: readonly Bridge[]): void {
+    const { containers, clock } = this.#parts;
+    const gone = this.tap.watching(
+      bridges.map(({ interfaceName }) => interfaceName),
+      clock.wall(),
+    );
+    if (gone.length === 0) return;
+    const theirs = [...containers.values()].filter(({ info }) => info.bridge !== null && gone.includes(info.bridge));
+    this.#untap(theirs, 'bridge_gone');
   }
 
   anomaly(kind: TapAnomaly, _address: number): void {
@@ -139,7 +172,7 @@ export class Pipeline implements TapListener, ActivationListener {
     fn.running++;
     this.#parts.containers.watch(container);
     if (activation.late) counters.late++;
-    run.enforced = fn.enforced && !activation.late;
+    run.enforced = fn.enforced && container.tapped && !activation.late;
     const { boosted } = container;
     container.boosted = false;
     this.#grants.start(activation, boosted);
@@ -191,7 +224,7 @@ export class Pipeline implements TapListener, ActivationListener {
     if (action === 'none') return;
     const { container, run, revision } = activation;
     const { applier, counters, events } = this.#parts;
-    if (!run.enforced || !revision.fn.enforced) return;
+    if (!run.enforced || !mayLimit(container)) return;
     counters.safeguards++;
     if (action !== 'restore_cpu') applier.setMemory(container, run.memoryLimit, 'safeguard', 'mid_run', activation);
     if (action !== 'restore_memory') applier.setQuota(container, run.quota, 'safeguard', 'mid_run', activation);
@@ -207,8 +240,8 @@ export class Pipeline implements TapListener, ActivationListener {
 
   /** A policy may give another weight as the run goes on (`sfs`: its slice is used up). */
   revise(activation: Activation, sample: UsageSample): void {
-    const { container, run, revision } = activation;
-    if (!revision.fn.enforced || container.paused || run.startCpu < 0) return;
+    const { container, run } = activation;
+    if (!mayLimit(container) || container.paused || run.startCpu < 0) return;
     if (this.#parts.decider.revise(run, (sample.cpu - run.startCpu) / 1000))
       this.#parts.applier.setShares(container, run.shares, 'policy', 'revised', activation);
   }
@@ -233,7 +266,7 @@ export class Pipeline implements TapListener, ActivationListener {
    */
   beginBoost(container: Container): void {
     const isDone = container.wasBoosted || container.revision !== null || container.role === 'system';
-    if (isDone || !this.#mayBoost()) return;
+    if (isDone || !container.tapped || !this.#mayBoost()) return;
     const { containers, decider, applier, clock, counters } = this.#parts;
     const quota = decider.boost(container.state, clock.monotonic());
     container.boosted = true;
@@ -267,6 +300,22 @@ export class Pipeline implements TapListener, ActivationListener {
   }
 
   // ---- steps of the above
+
+  /** Restores user limits first, in all of them, and closes the activations then. Returns how many containers had other limits. */
+  #untap(containers: readonly Container[], why: string): number {
+    // At once, so that what one container frees is not lent to the next.
+    for (const container of containers) container.tapped = false;
+    let restored = 0;
+    for (const container of containers) {
+      container.initConnection = -1;
+      container.initPending = false;
+      if (!container.boosted && !container.limited && !this.#parts.applier.isChanged(container)) continue;
+      restored++;
+      this.restore(container, 'restore', why);
+    }
+    for (const container of containers) this.tracker.endContainer(container, 'tap_lost', null);
+    return restored;
+  }
 
   /** An activation whose `/init` fails gets no `/run`: this is all that is ever seen of it. `status`: 0 without an answer. */
   #initFailed(container: Container, status: number): void {

@@ -178,9 +178,13 @@ async function start(options: HookOptions, release: () => void): Promise<Running
 
   let bridges: readonly Bridge[] = [];
   let tapping = false;
+  const watch = (): void => {
+    pipeline.watching(bridges);
+    platform.tap.watch(bridges);
+  };
   const desk = new ContainerDesk(parts, pipeline, { containerPrefix: config.hook.containerPrefix }, (now) => {
     bridges = now;
-    if (tapping) platform.tap.watch(now);
+    if (tapping) watch();
   });
   const sampler = new Sampler(
     parts,
@@ -232,7 +236,7 @@ async function start(options: HookOptions, release: () => void): Promise<Running
   logger.info({ containers: containers.size, mode: modes.global, boot: identity.boot }, 'containers adopted');
   desk.live();
   tapping = true;
-  platform.tap.watch(bridges);
+  watch();
   sampler.start(timers);
   reporter.start(timers, pipeline);
   reporter.connect(broker);

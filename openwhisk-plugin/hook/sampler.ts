@@ -2,7 +2,7 @@ import { type Bytes, type Cancel, type Millis, millis, StepTimes, type Timers } 
 import { type DriftHandle, findDrift, QUOTA_ROUNDING } from '../cgroup/index.js';
 import type { Limits } from '../ports/index.js';
 import type { ContainerDesk } from './container-desk.js';
-import { type Container, SLICES } from './containers.js';
+import { type Container, mayLimit, SLICES } from './containers.js';
 import type { HookParts } from './hook-parts.js';
 import type { Pipeline } from './pipeline.js';
 
@@ -150,9 +150,11 @@ export class Sampler {
   #compare(container: Container): void {
     if (container.running === 0) this.#lookAtIdle(container);
     const { handle, revision } = container;
-    // Modes that write nothing repair nothing.
-    if (!this.#mayWrite() || container.ended || container.memoryBusy || revision === null || !revision.fn.enforced)
+    if (container.ended || container.memoryBusy) return;
+    if (!this.#mayWrite() || revision === null || !mayLimit(container)) {
+      this.#retryUserLimits(container);
       return;
+    }
     const watched: DriftHandle = handle;
     const drift = findDrift(watched, this.#limits);
     if (drift === 'gone') return;
@@ -185,6 +187,12 @@ export class Sampler {
     if (now - Math.max(container.idleReadAt, container.cpuCounterAt) < IDLE_MILLIS) return;
     container.idleReadAt = now;
     container.sample.workingSet = Math.max(0, container.probe.workingSet()) as Bytes;
+  }
+
+  /** Modes that write nothing repair nothing; but what could not be restored, as memory in use above the user's limit, is tried again. */
+  #retryUserLimits(container: Container): void {
+    if (container.boosted || !this.#parts.applier.isChanged(container)) return;
+    this.#pipeline.restore(container, 'restore', 'retry');
   }
 
   /** What could not be given back when it was due is tried again while idle: a refused quota, a memory limit that was in use. */

@@ -59,8 +59,12 @@ export interface TapListener {
   answer(connection: number, address: number, status: number, at: Micros): void;
   /** FIN or RST from the container, or the connection is remembered no longer (`reset` true); it is forgotten. */
   closed(connection: number, address: number, reset: boolean, at: Micros): void;
-  /** Something was missed; `bridge` null: everywhere. User limits must stand for what is in flight. */
+  /** Packets of this bridge are seen from now on: nothing is before the first of these, nor from {@link lost} to the next. Null: all bridges. */
+  listening(bridge: string | null): void;
+  /** Something was missed; `bridge` null: everywhere. User limits must stand until it listens again. */
   lost(reason: LossReason, bridge: string | null, detail: string): void;
+  /** Counters of tcpdump that are no loss: packets that the interface dropped, and counters that cannot be believed. */
+  counted(interfaceDrops: number, ignored: number): void;
   anomaly(kind: TapAnomaly, address: number): void;
 }
 

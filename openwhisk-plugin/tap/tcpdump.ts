@@ -4,24 +4,30 @@ import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { type Cancel, type Millis, messageOf, millis, type Timers } from '../../config/index.js';
 import { type CaptureOptions, captureCommand } from './capture-command.js';
+import { DropCounters } from './drop-counters.js';
 import { type PacketSink, PcapStream } from './pcap.js';
 import { makePipeFolder } from './pipe-folder.js';
 
 export interface CaptureListener {
   readonly packet: PacketSink;
-  /** A capture is running: packets from now on are seen. */
+  /** A capture is running, or has dropped nothing for a while after {@link dropped}: packets from now on are seen. */
   listening(): void;
   /** It ended by itself; it is started again after `delay`. `unavailable`: it never got as far as listening. */
   ended(unavailable: boolean, detail: string, delay: Millis): void;
-  /** The kernel dropped `count` more packets. */
+  /** The kernel dropped `count` more packets. Followed by {@link listening} once it drops none. */
   dropped(count: number): void;
+  /** Counters that are no loss: drops by the interface, and counters that cannot be believed. */
+  counted(interfaceDrops: number, ignored: number): void;
 }
 
 const FIRST_DELAY = millis(100);
 const LONGEST_DELAY = millis(30_000);
 /** A capture that ran this long begins again with the first delay when it ends. */
 const STEADY = 10_000;
-const DROPPED = /(\d+) packets? dropped by (?:kernel|interface)/g;
+/** After a drop the capture is trusted again when its counters have stood still for this long. */
+const QUIET = 1000;
+/** A tcpdump that has answered before and not after so many questions hangs: it is stopped, or frozen with its cgroup. */
+const UNANSWERED_MOST = 100;
 const READ_BUFFER = 256 * 1024;
 const LONGEST_LINE = 4096;
 const TERMINATION = millis(1000);
@@ -38,8 +44,14 @@ export class Capture {
   #exited: Promise<void> = Promise.resolve();
   #socket: Socket | null = null;
   #retry: Cancel | null = null;
+  #fail: ((detail: string) => void) | null = null;
   #delay: Millis = FIRST_DELAY;
-  #drops = 0;
+  #counters = new DropCounters();
+  /** When the kernel dropped last, ms; NaN: nothing since the capture is trusted. */
+  #droppedAt = Number.NaN;
+  /** It has told its counters before: whoever may not signal it never hears them. */
+  #answers = false;
+  #unanswered = 0;
   #stopped = false;
 
   constructor(interfaceName: string, options: CaptureOptions, timers: Timers, listener: CaptureListener) {
@@ -75,6 +87,7 @@ export class Capture {
       this.#retry = this.#timers.after(delay, () => this.start());
       this.#listener.ended(!ready, detail, delay);
     };
+    this.#fail = fail;
     const read = (length: number): boolean => {
       if (over) return false;
       pcap.push(this.#buffer, length);
@@ -103,7 +116,8 @@ export class Capture {
 
   /** Asks tcpdump for its counters; what it dropped since the last time is told to the listener. */
   askForDrops(): void {
-    this.#child?.kill('SIGUSR1');
+    if (this.#unanswered >= UNANSWERED_MOST) this.#fail?.('tcpdump does not answer any more');
+    else if (this.#child?.kill('SIGUSR1') && this.#answers) this.#unanswered++;
   }
 
   /** Resolves when no process is left. */
@@ -124,7 +138,10 @@ export class Capture {
   #spawn(output: Socket, fail: (detail: string) => void): void {
     const command = captureCommand(this.#interfaceName, this.#options);
     let said = '';
-    this.#drops = 0;
+    this.#counters = new DropCounters();
+    this.#droppedAt = Number.NaN;
+    this.#answers = false;
+    this.#unanswered = 0;
     let child: ChildProcess;
     try {
       child = spawn(command.file, command.args, { stdio: ['ignore', output, 'pipe'] });
@@ -147,27 +164,34 @@ export class Capture {
     // `close` comes after the last of stderr, which tells why.
     child.once('close', (code, signal) => {
       const reason = said.trim().split('\n').at(-1) ?? '';
-      fail(`tcpdump on ${this.#interfaceName} ended (${signal ?? `code ${code}`})${reason ? `: ${reason}` : ''}`);
+      fail(`tcpdump ended (${signal ?? `code ${code}`})${reason ? `: ${reason}` : ''}`);
     });
   }
 
+  /** Takes the lines that hold counters; returns what is left of the text, for the reason of its end. */
   #readCounters(text: string): string {
     const end = text.lastIndexOf('\n');
     if (end < 0) return text;
-    let total = 0;
-    let found = false;
+    let kernel = 0;
+    let answered = false;
     for (const line of text.slice(0, end).split('\n')) {
-      let sum = 0;
-      for (const match of line.matchAll(DROPPED)) {
-        sum += Number(match[1]);
-        found = true;
-      }
-      total = Math.max(total, sum);
+      const drops = this.#counters.read(line);
+      if (drops === null) continue;
+      answered = true;
+      kernel += drops.kernel;
+      if (drops.interface + drops.ignored > 0) this.#listener.counted(drops.interface, drops.ignored);
     }
-    if (!found) return text;
-    const more = total - this.#drops;
-    this.#drops = Math.max(this.#drops, total);
-    if (more > 0) this.#listener.dropped(more);
+    if (!answered) return text;
+    this.#answers = true;
+    this.#unanswered = 0;
+    const now = performance.now();
+    if (kernel > 0) {
+      this.#droppedAt = now;
+      this.#listener.dropped(kernel);
+    } else if (now - this.#droppedAt >= QUIET) {
+      this.#droppedAt = Number.NaN;
+      this.#listener.listening();
+    }
     return text.slice(end + 1);
   }
 

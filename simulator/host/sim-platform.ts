@@ -105,6 +105,7 @@ export class SimPlatform implements Platform, HostWatcher {
       },
       watch: (bridges) => {
         this.#watched = bridges.some((bridge) => bridge.interfaceName === BRIDGE.interfaceName);
+        if (this.#watched) this.#tapListener?.listening(BRIDGE.interfaceName);
       },
       bind: (address, startedAt) => {
         this.#bound.set(address, startedAt);

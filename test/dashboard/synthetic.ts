@@ -258,6 +258,7 @@ export class SyntheticGleaner {
       killed: false,
       killedBy: [],
       engineAnswers: true,
+      tap: [{ interface: 'docker0', state: 'listening', cause: '', since: null }],
       cpu: 8000,
       memory: 16_384 * MIB,
       poolCpu: 2000,

@@ -237,7 +237,10 @@ export class InvokerHost {
   loseTap(): void {
     this.#disturbedAt = this.#world.time.monotonic();
     const { packets, machine } = this.#life ?? {};
-    machine?.run(() => packets?.lost('restarted', null, 'a fault'));
+    machine?.run(() => {
+      packets?.lost('restarted', null, 'a fault');
+      packets?.listening(null);
+    });
   }
 
   /** From its next start on the audit log cannot be written, as on a disk that is full. */
@@ -496,7 +499,7 @@ export class InvokerHost {
         start: (listener) => {
           life.packets = listener;
         },
-        watch: () => undefined,
+        watch: () => life.packets?.listening(null),
         bind: () => undefined,
         unbind: () => undefined,
         stop: async () => undefined,

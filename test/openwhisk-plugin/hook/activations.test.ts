@@ -126,7 +126,7 @@ test('a tap that lost packets ends what is in flight and gives user limits back'
   rig.advance(100);
   elsewhere.answer(there);
   t.like(counters(rig), { tapLost: 1, tapRestarts: 1, clean: 2 });
-  t.is(rig.lines.filter((line) => line.message.startsWith('the tap missed')).length, 1);
+  t.is(rig.lines.filter((line) => line.message.startsWith('tap lost')).length, 1);
   await rig.hook.stop();
 });
 

@@ -124,6 +124,8 @@ export class FakePlatform implements Platform, ContainerEngine, Tap, LimitWriter
   packets!: TapListener;
   memoryInUse = mebibytes(1024);
   stopped: string[] = [];
+  /** False: its tap never begins to listen. */
+  listens = true;
   facts_: HostFacts = {
     cpu: millicores(8000),
     memory: mebibytes(16384),
@@ -156,6 +158,7 @@ export class FakePlatform implements Platform, ContainerEngine, Tap, LimitWriter
 
   watch(bridges: readonly Bridge[]): void {
     this.bridges = bridges;
+    if (this.listens) this.packets.listening(null);
   }
 
   bind(address: number, startedAt: Micros): void {

@@ -50,8 +50,10 @@ testProp(
       else if (what === 'fin' || what === 'rst') container.closed(connection, what === 'rst');
       else if (what === 'unreadable') container.unreadable();
       else if (what === 'wait') container.work(150, 100 * pick);
-      else if (what === 'lost') rig.platform.packets.lost('restarted', null, 'test');
-      else if (what === 'oom') rig.platform.listener.containerOom(container.info.id);
+      else if (what === 'lost') {
+        rig.platform.packets.lost('restarted', null, 'test');
+        if (pick > 3) rig.platform.packets.listening(null);
+      } else if (what === 'oom') rig.platform.listener.containerOom(container.info.id);
       else if (what === 'kill') {
         rig.hook.kill();
         killed = !killed;

@@ -74,6 +74,9 @@ export class Recorder implements TapListener {
   readonly counts = new Map<TapAnomaly, number>();
   starts = 0;
   ends = 0;
+  listens = false;
+  interfaceDrops = 0;
+  ignored = 0;
 
   request(request: Parameters<TapListener['request']>[0]): void {
     this.starts++;
@@ -93,6 +96,16 @@ export class Recorder implements TapListener {
 
   lost(reason: string): void {
     this.told.push(`lost ${reason}`);
+    this.listens = false;
+  }
+
+  listening(): void {
+    this.listens = true;
+  }
+
+  counted(interfaceDrops: number, ignored: number): void {
+    this.interfaceDrops += interfaceDrops;
+    this.ignored += ignored;
   }
 
   anomaly(kind: TapAnomaly): void {

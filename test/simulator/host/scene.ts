@@ -103,6 +103,8 @@ export async function scene(
     closed: (connection, _address, reset) => say(`${reset ? 'reset' : 'closed'} ${connection}`),
     lost: (reason) => say(`lost ${reason}`),
     anomaly: (kind) => say(`anomaly ${kind}`),
+    listening: () => undefined,
+    counted: () => undefined,
   });
   const { results } = platform.host;
   return {

@@ -65,6 +65,8 @@ test('the deadline is what OpenWhisk would say, on the simulated wall clock', as
     closed: () => {},
     lost: () => {},
     anomaly: () => {},
+    listening: () => {},
+    counted: () => {},
   });
   platform.host.runToEnd();
   t.deepEqual(deadlines, [5_000_000, 5_000_000]);
