@@ -36,19 +36,60 @@ export class RequestTimeoutError extends GleanerError {
 export class NoJetStreamError extends GleanerError {
   readonly code = 'GLN_BROKER_NO_JETSTREAM';
   constructor(operation: string, cause?: unknown) {
-    super(`this nats-server has no JetStream for us: ${operation}`, {
-      hint: 'start nats-server with -js and allow $JS.API.> and $KV.gleaner_*.> for this account',
+    super(`JetStream is not enabled for this account: ${operation}`, {
+      hint: 'start nats-server with -js, and enable JetStream for the account of this user; if its log says that JetStream was disabled, free disk space and restart it',
       cause,
     });
   }
 }
 
-/** A store answered with an error of its own. */
+/** A limit of nats-server, of the account or of the stream is reached. */
+export class StoreFullError extends GleanerError {
+  readonly code = 'GLN_BROKER_STORE_FULL';
+  constructor(operation: string, detail: string, cause?: unknown) {
+    super(`${operation}: the store is full: ${detail}`, {
+      hint: 'free disk space, raise max_file_store of nats-server or the limits of the account or stream (`nats stream report`), or delete what fills the store',
+      cause,
+    });
+  }
+}
+
+/** JetStream cannot answer at present: no leader, a restart, too many requests. */
+export class StoreUnavailableError extends GleanerError {
+  readonly code = 'GLN_BROKER_STORE_UNAVAILABLE';
+  constructor(operation: string, detail: string, cause?: unknown) {
+    super(`${operation}: JetStream cannot answer at present: ${detail}`, {
+      hint: 'retry; if it lasts, see the log of nats-server and whether a majority of its cluster runs',
+      cause,
+    });
+  }
+}
+
+/** A stream of that name, or with the same subjects, exists for another use. */
+export class StoreConflictError extends GleanerError {
+  readonly code = 'GLN_BROKER_STORE_CONFLICT';
+  constructor(operation: string, detail: string, cause?: unknown) {
+    super(`${operation}: another stream is in the way: ${detail}`, {
+      hint: 'see `nats stream ls`: rename or delete the stream that was not created by Gleaner, or give Gleaner its own account',
+      cause,
+    });
+  }
+}
+
+/** A store answered with an error without a class of its own. */
 export class StoreError extends GleanerError {
   readonly code = 'GLN_BROKER_STORE';
-  constructor(operation: string, cause: unknown) {
-    super(`${operation}: ${cause instanceof Error ? cause.message : String(cause)}`, {
-      hint: 'look at the disk space and the log of nats-server',
+  constructor(operation: string, detail: string, cause?: unknown) {
+    super(`${operation}: ${detail}`, { hint: 'see the disk space and the log of nats-server', cause });
+  }
+}
+
+/** A message is larger than the server or the stream takes. */
+export class PayloadLimitError extends GleanerError {
+  readonly code = 'GLN_BROKER_PAYLOAD_LIMIT';
+  constructor(operation: string, cause?: unknown) {
+    super(`${operation}: the message is too large`, {
+      hint: 'raise max_payload of nats-server, or max_msg_size of the stream',
       cause,
     });
   }

@@ -19,5 +19,7 @@ export * from './port.js';
 export * from './rate-limited-log.js';
 export { natsReference } from './reference.js';
 export * from './services.js';
+export * from './store-health.js';
+export * from './store-log.js';
 export * from './subject-rules.js';
 export * from './subjects.js';

@@ -1,4 +1,5 @@
 import type { Cancel, GleanerError, Millis } from '../config/index.js';
+import type { StoreHealth } from './store-health.js';
 
 export interface BrokerMessage {
   readonly subject: string;
@@ -38,7 +39,7 @@ export interface BrokerCounters {
 export type BrokerStatus =
   | { readonly kind: 'connected'; readonly server: string }
   | { readonly kind: 'disconnected' }
-  /** Authentication, permissions, storage: says what an operator must mend. */
+  /** Authentication, permissions: says what an operator must fix. Stores have {@link Broker.stores}. */
   | { readonly kind: 'error'; readonly error: GleanerError };
 
 export interface KeyValueEntry {
@@ -120,6 +121,8 @@ export interface Broker {
   readonly kind: 'nats' | 'memory';
   readonly connected: boolean;
   readonly counters: Readonly<BrokerCounters>;
+  /** How the buckets, streams and object stores answer this process. */
+  readonly stores: StoreHealth;
   /**
    * Fire and forget. False: dropped and counted. What the server does not take at once waits in a bounded queue, whose oldest go when it is full;
    * a lost connection empties it. Throws only `GLN_BROKER_SUBJECT`.

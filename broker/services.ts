@@ -2,7 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { type Clock, GleanerError, type Millis, messageOf, systemClock } from '../config/index.js';
 import { NoRespondersError, ServiceError } from './errors.js';
 import type { Broker, BrokerMessage, Subscription } from './port.js';
+import { isSubject } from './subject-rules.js';
 import { isHostName, SUBJECT_PREFIX } from './subjects.js';
+import { Turns } from './turns.js';
 
 /**
  * Services as NATS' micro convention has them (ADR-32 of nats-architecture-and-design), so that `nats micro ls` finds ours.
@@ -61,6 +63,10 @@ export interface ServiceStats {
 
 const QUEUE = 'q';
 const REQUEST_BYTES_MAX = 256 * 1024;
+/** Requests of one endpoint that wait at most; more are refused. */
+const WAITING_MAX = 64;
+/** Refusals that wait at most to be sent; more requests stay without an answer. */
+const REFUSALS_MAX = 16;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { fatal: true });
 const EMPTY: Uint8Array = new Uint8Array(0);
@@ -90,6 +96,7 @@ export function serve(broker: Broker, definition: ServiceDefinition, clock: Cloc
   const subscriptions: Subscription[] = [];
   const endpoints: EndpointStats[] = [];
 
+  const refusals = new Turns(REFUSALS_MAX);
   const stats = (): ServiceStats => ({ type: 'io.nats.micro.v1.stats_response', ...identity, started, endpoints });
   const verbs: Readonly<Record<string, () => unknown>> = {
     PING: () => ({ type: 'io.nats.micro.v1.ping_response', ...identity }),
@@ -110,7 +117,8 @@ export function serve(broker: Broker, definition: ServiceDefinition, clock: Cloc
     for (const subject of [`$SRV.${verb}`, `$SRV.${verb}.${name}`, `$SRV.${verb}.${name}.${id}`]) {
       subscriptions.push(
         broker.subscribe(subject, (message) => {
-          if (message.reply !== undefined) broker.publish(message.reply, json(answer()), { urgent: true });
+          if (message.reply !== undefined && isSubject(message.reply))
+            broker.publish(message.reply, json(answer()), { urgent: true });
         }),
       );
     }
@@ -128,7 +136,19 @@ export function serve(broker: Broker, definition: ServiceDefinition, clock: Cloc
       average_processing_time: 0,
     };
     endpoints.push(figures);
-    const receive = (message: BrokerMessage): void => void answerOne(broker, message, handle, figures, clock);
+    const turns = new Turns(WAITING_MAX);
+    const receive = (message: BrokerMessage): void => {
+      const { reply } = message;
+      // No place for an answer, no request: so JetStream, and other services, cannot be made to send their answers here as requests by
+      // somebody who may ask them and may not ask us (docs/security.md).
+      if (reply === undefined) return;
+      if (!isSubject(reply)) fail(figures, 'the reply subject is not a subject');
+      else if (!turns.run(() => void answerOne(broker, message, reply, handle, figures, clock))) {
+        fail(figures, 'too many requests wait');
+        // A flood is not answered request by request: whoever asks without waiting for answers does not need each.
+        refusals.run(() => refuse(broker, reply));
+      }
+    };
     subscriptions.push(broker.subscribe(figures.subject, receive, QUEUE));
     for (const whom of [host, ALL_HOSTS]) {
       subscriptions.push(broker.subscribe(endpointSubject(name, endpoint, whom), receive));
@@ -143,42 +163,72 @@ export function serve(broker: Broker, definition: ServiceDefinition, clock: Cloc
   };
 }
 
+function fail(figures: EndpointStats, reason: string): void {
+  figures.num_requests++;
+  figures.num_errors++;
+  figures.last_error = reason;
+}
+
+/** The headers and the body of an error's answer. */
+function errorAnswer(error: unknown): { data: Uint8Array; headers: Record<string, string> } {
+  return {
+    data: error instanceof GleanerError ? json({ code: error.code, message: error.message, hint: error.hint }) : EMPTY,
+    headers: {
+      // A header ends at a line's end, and takes no other characters than printable ones.
+      'Nats-Service-Error': messageOf(error)
+        .slice(0, 256)
+        .replace(/[^\x20-\x7e]/g, ' '),
+      'Nats-Service-Error-Code': String(error instanceof ServiceError ? error.status : 500),
+    },
+  };
+}
+
+function refuse(broker: Broker, reply: string): void {
+  const busy = new ServiceError(
+    429,
+    'too many requests wait',
+    'ask again, and wait for each answer before the next question',
+  );
+  const { data, headers } = errorAnswer(busy);
+  broker.publish(reply, data, { headers, urgent: true });
+}
+
+/** Never rejects: nobody awaits it, so an error that left it would end the process. */
 async function answerOne(
   broker: Broker,
   message: BrokerMessage,
+  reply: string,
   handler: ServiceHandler,
   figures: EndpointStats,
   clock: Clock,
 ): Promise<void> {
-  // No place for an answer, no request: so JetStream, and other services, cannot be made to send their answers here as requests by
-  // somebody who may ask them and may not ask us (docs/security.md).
-  if (message.reply === undefined) return;
   const begun = clock.monotonic();
-  let data: Uint8Array = EMPTY;
-  let headers: Record<string, string> | undefined;
   try {
-    if (message.data.byteLength > REQUEST_BYTES_MAX) throw new ServiceError(400, 'the request is too large');
-    let request: unknown;
-    try {
-      request = parse(message.data);
-    } catch {
-      throw new ServiceError(400, 'the request is not JSON');
-    }
-    data = json(await handler(request));
+    const data = json(await handler(requestOf(message)));
+    if (!broker.publish(reply, data, { urgent: true }) && broker.connected)
+      throw new ServiceError(
+        500,
+        `the answer has ${data.byteLength} bytes, which is more than a message may have`,
+        'ask for less',
+      );
   } catch (error) {
     figures.num_errors++;
     figures.last_error = messageOf(error).slice(0, 256);
-    headers = {
-      // A header ends at a line's end, and takes no other characters than printable ones.
-      'Nats-Service-Error': figures.last_error.replace(/[^\x20-\x7e]/g, ' '),
-      'Nats-Service-Error-Code': String(error instanceof ServiceError ? error.status : 500),
-    };
-    if (error instanceof GleanerError) data = json({ code: error.code, message: error.message, hint: error.hint });
+    const { data, headers } = errorAnswer(error);
+    broker.publish(reply, data, { headers, urgent: true });
   }
   figures.num_requests++;
   figures.processing_time += Math.round((clock.monotonic() - begun) * 1e6);
   figures.average_processing_time = Math.round(figures.processing_time / figures.num_requests);
-  broker.publish(message.reply, data, headers ? { headers, urgent: true } : { urgent: true });
+}
+
+function requestOf({ data }: BrokerMessage): unknown {
+  if (data.byteLength > REQUEST_BYTES_MAX) throw new ServiceError(400, 'the request is too large');
+  try {
+    return parse(data);
+  } catch {
+    throw new ServiceError(400, 'the request is not JSON');
+  }
 }
 
 /** Throws {@link ServiceError} where the answer is an error. */

@@ -1,31 +1,40 @@
 import { KeyError, SubjectError } from './errors.js';
 
 /**
- * The client would send what has a space to another subject and lets empty tokens vanish (field-notes A4-01): so both are
- * refused here. Throws `GLN_BROKER_SUBJECT`.
+ * False for what the client would send to another subject (a space in it) or would repair in silence (an empty token): a message must arrive where
+ * its sender meant. `wildcardsAllowed`: it may be a pattern.
  */
-export function checkSubject(subject: string, wildcardsAllowed: boolean): void {
+export function isSubject(subject: string, wildcardsAllowed = false): boolean {
   let tokenStart = 0;
   const length = subject.length;
-  if (length === 0 || length > 2048) throw new SubjectError(subject);
+  if (length === 0 || length > 2048) return false;
   for (let i = 0; i <= length; i++) {
     const code = i === length ? 46 : subject.charCodeAt(i);
     if (code === 46) {
-      if (i === tokenStart) throw new SubjectError(subject);
+      if (i === tokenStart) return false;
       tokenStart = i + 1;
     } else if (code <= 32 || code === 127) {
-      throw new SubjectError(subject);
+      return false;
     } else if (code === 42 || code === 62) {
       // A wildcard is a whole token, and `>` the last one.
       const whole = i === tokenStart && (i + 1 === length || (code === 42 && subject.charCodeAt(i + 1) === 46));
-      if (!wildcardsAllowed || !whole) throw new SubjectError(subject);
+      if (!wildcardsAllowed || !whole) return false;
     }
   }
+  return true;
 }
 
-/** Throws `GLN_BROKER_KEY` for what NATS would refuse, or would only time out on (field-notes A4-02). */
+/** Throws `GLN_BROKER_SUBJECT` unless {@link isSubject}. */
+export function checkSubject(subject: string, wildcardsAllowed: boolean): void {
+  if (!isSubject(subject, wildcardsAllowed)) throw new SubjectError(subject);
+}
+
+/** Keys of buckets are narrower than subjects: others are refused by the server, or only time out. */
+export const isKey = (key: string): boolean => key.length <= 1200 && /^[-/_=\w]+(?:\.[-/_=\w]+)*$/.test(key);
+
+/** Throws `GLN_BROKER_KEY` if it is no key. */
 export function checkKey(key: string): void {
-  if (key.length > 1200 || !/^[-/_=\w]+(?:\.[-/_=\w]+)*$/.test(key)) throw new KeyError(key);
+  if (!isKey(key)) throw new KeyError(key);
 }
 
 /** Whether a subject is meant by a pattern with `*` and `>`. */

@@ -1,4 +1,4 @@
-import type { Cancel, Millis } from '../../config/index.js';
+import { type Cancel, type Millis, systemClock } from '../../config/index.js';
 import {
   BrokerClosedError,
   BrokerDisconnectedError,
@@ -18,9 +18,11 @@ import {
   type StreamOptions,
   type Subscription,
 } from '../port.js';
+import { StoreHealth, type StoreOperation } from '../store-health.js';
 import { checkSubject } from '../subject-rules.js';
 import type { Delivery, Interest, MemoryBus } from './memory-bus.js';
 import { MemoryKeyValue } from './memory-key-value.js';
+import { checkStore } from './memory-stores.js';
 
 let inboxes = 0;
 
@@ -35,6 +37,7 @@ const toMessage = (delivery: Delivery): BrokerMessage => ({
 export class MemoryBroker implements Broker {
   readonly kind = 'memory';
   readonly counters = newCounters();
+  readonly stores = new StoreHealth(systemClock);
   readonly #bus: MemoryBus;
   readonly #gone: () => void;
   readonly #interests = new Set<Interest>();
@@ -138,7 +141,7 @@ export class MemoryBroker implements Broker {
   keyValue(bucket: string): KeyValue {
     let value = this.#values.get(bucket);
     if (!value) {
-      value = new MemoryKeyValue(this.#bus, bucket, () => this.connected);
+      value = new MemoryKeyValue(this.#bus, bucket, () => this.connected, this.stores);
       this.#values.set(bucket, value);
     }
     return value;
@@ -150,20 +153,23 @@ export class MemoryBroker implements Broker {
       append: async (subject, data) => {
         checkSubject(subject, false);
         this.#needConnection(`append to ${name}`);
+        checkStore(this.#bus, this.stores, name, 'write');
         const sequence = open().append(subject, data);
         this.#bus.route({ subject, data: data.slice(), reply: undefined, headers: undefined });
         return sequence;
       },
       read: async (fromSequence, limit) => {
         this.#needConnection(`read ${name}`);
+        checkStore(this.#bus, this.stores, name, 'read');
         return open().read(fromSequence, limit);
       },
     };
   }
 
   objects(store: string): ObjectStore {
-    const open = (): Map<string, Uint8Array> => {
+    const open = (operation: StoreOperation, key = ''): Map<string, Uint8Array> => {
       this.#needConnection(`object store ${store}`);
+      checkStore(this.#bus, this.stores, store, operation, key);
       let map = this.#bus.objects.get(store);
       if (!map) {
         map = new Map();
@@ -172,10 +178,10 @@ export class MemoryBroker implements Broker {
       return map;
     };
     return {
-      put: async (name, data) => void open().set(name, data.slice()),
-      get: async (name) => open().get(name)?.slice() ?? null,
-      delete: async (name) => void open().delete(name),
-      names: async () => [...open().keys()],
+      put: async (name, data) => void open('write', name).set(name, data.slice()),
+      get: async (name) => open('read', name).get(name)?.slice() ?? null,
+      delete: async (name) => void open('write', name).delete(name),
+      names: async () => [...open('read').keys()],
     };
   }
 

@@ -1,5 +1,6 @@
-import { systemTimers, type Timers } from '../../config/index.js';
+import { type GleanerError, systemTimers, type Timers } from '../../config/index.js';
 import type { Broker } from '../port.js';
+import type { StoreOperation } from '../store-health.js';
 import { subjectMatches } from '../subject-rules.js';
 import { MemoryBroker } from './memory-broker.js';
 import { MemoryBucket, MemoryStream } from './memory-stores.js';
@@ -28,6 +29,8 @@ export class MemoryBus {
   readonly buckets = new Map<string, MemoryBucket>();
   readonly streams = new Map<string, MemoryStream>();
   readonly objects = new Map<string, Map<string, Uint8Array>>();
+  /** What a store answers instead of doing its work, as one does that is full; null: it works. */
+  refusal: (store: string, operation: StoreOperation) => GleanerError | null = () => null;
   readonly #interests = new Set<Interest>();
   readonly #clients = new Set<MemoryBroker>();
   #rotation = 0;

@@ -1,14 +1,16 @@
 import { BrokerDisconnectedError } from '../errors.js';
 import { KeyValueWatchers } from '../key-value-watchers.js';
 import type { KeyValue, KeyValueEntry, KeyValueWatch, SweepVerdict } from '../port.js';
+import type { StoreHealth, StoreOperation } from '../store-health.js';
 import { checkKey } from '../subject-rules.js';
 import type { MemoryBus } from './memory-bus.js';
-import type { MemoryBucket } from './memory-stores.js';
+import { checkStore, type MemoryBucket } from './memory-stores.js';
 
 export class MemoryKeyValue implements KeyValue {
   readonly #bus: MemoryBus;
   readonly #name: string;
   readonly #connected: () => boolean;
+  readonly #health: StoreHealth;
   readonly #watchers = new KeyValueWatchers();
   readonly #onChange = (entry: KeyValueEntry): void => {
     queueMicrotask(() => {
@@ -16,50 +18,51 @@ export class MemoryKeyValue implements KeyValue {
     });
   };
 
-  constructor(bus: MemoryBus, name: string, connected: () => boolean) {
+  constructor(bus: MemoryBus, name: string, connected: () => boolean, health: StoreHealth) {
     this.#bus = bus;
     this.#name = name;
     this.#connected = connected;
+    this.#health = health;
     bus.bucket(name).listeners.add(this.#onChange);
   }
 
   async get(key: string): Promise<KeyValueEntry | null> {
-    return this.#open(key).get(key);
+    return this.#open(key, 'read').get(key);
   }
 
   async put(key: string, value: Uint8Array): Promise<number> {
-    return this.#open(key).write(key, value);
+    return this.#open(key, 'write').write(key, value);
   }
 
   async create(key: string, value: Uint8Array): Promise<number | null> {
-    const bucket = this.#open(key);
+    const bucket = this.#open(key, 'write');
     return bucket.get(key) ? null : bucket.write(key, value);
   }
 
   async update(key: string, value: Uint8Array, revision: number): Promise<number | null> {
-    const bucket = this.#open(key);
+    const bucket = this.#open(key, 'write');
     return bucket.entries.get(key)?.revision === revision ? bucket.write(key, value) : null;
   }
 
   async delete(key: string): Promise<void> {
-    const bucket = this.#open(key);
+    const bucket = this.#open(key, 'write');
     if (bucket.get(key)) bucket.write(key, null);
   }
 
   async deleteAt(key: string, revision: number): Promise<boolean> {
-    const bucket = this.#open(key);
+    const bucket = this.#open(key, 'write');
     if (bucket.get(key)?.revision !== revision) return false;
     bucket.write(key, null);
     return true;
   }
 
   async keys(): Promise<string[]> {
-    const bucket = this.#open('any');
+    const bucket = this.#open('any', 'read');
     return [...bucket.entries.values()].filter((entry) => entry.value !== null).map((entry) => entry.key);
   }
 
   async sweep(mine: (key: string) => boolean, judge: (entry: KeyValueEntry) => SweepVerdict): Promise<number> {
-    const bucket = this.#open('any');
+    const bucket = this.#open('any', 'write');
     let removed = 0;
     for (const entry of [...bucket.entries.values()].filter(({ key }) => mine(key))) {
       const verdict = judge(entry);
@@ -88,9 +91,10 @@ export class MemoryKeyValue implements KeyValue {
     this.#watchers.clear();
   }
 
-  #open(key: string): MemoryBucket {
+  #open(key: string, operation: StoreOperation): MemoryBucket {
     checkKey(key);
     if (!this.#connected()) throw new BrokerDisconnectedError(`bucket ${this.#name}`);
+    checkStore(this.#bus, this.#health, this.#name, operation, key);
     return this.#bus.bucket(this.#name);
   }
 }

@@ -1,4 +1,23 @@
 import type { KeyValueEntry, StreamRecord } from '../port.js';
+import type { StoreHealth, StoreOperation } from '../store-health.js';
+import type { MemoryBus } from './memory-bus.js';
+
+/** Counts an operation of a store. Throws if the bus refuses it. */
+export function checkStore(
+  bus: MemoryBus,
+  health: StoreHealth,
+  store: string,
+  operation: StoreOperation,
+  key = '',
+): void {
+  const error = bus.refusal(store, operation);
+  if (error === null) {
+    health.succeeded(store, operation, key);
+    return;
+  }
+  health.failed(store, operation, error, key);
+  throw error;
+}
 
 /** What a bucket of the bus holds; shared by all clients. */
 export class MemoryBucket {

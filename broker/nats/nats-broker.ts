@@ -26,13 +26,14 @@ import {
   type StreamOptions,
   type Subscription,
 } from '../port.js';
+import { StoreHealth } from '../store-health.js';
 import { checkSubject } from '../subject-rules.js';
 import { Backlog } from './backlog.js';
 import { type NatsOptions, natsConnectionOptions } from './connection-options.js';
 import { codeOf, connectionError } from './nats-errors.js';
 import { NatsKeyValue } from './nats-key-value.js';
 import { NatsLink } from './nats-link.js';
-import { natsObjects, natsStream } from './nats-stores.js';
+import { natsObjects, natsStream, type StoreParts } from './nats-stores.js';
 
 interface Held {
   readonly subject: string;
@@ -54,10 +55,11 @@ const toMessage = (message: Msg): BrokerMessage => ({
 export class NatsBroker implements Broker {
   readonly kind = 'nats';
   readonly counters = newCounters();
+  readonly stores: StoreHealth;
   readonly #link: NatsLink;
   readonly #timers: Timers;
   readonly #backlog: Backlog;
-  readonly #storeTimeout: Millis;
+  readonly #storeParts: StoreParts;
   readonly #held = new Set<Held>();
   readonly #values = new Map<string, NatsKeyValue>();
   readonly #statusListeners = new Set<(status: BrokerStatus) => void>();
@@ -66,11 +68,18 @@ export class NatsBroker implements Broker {
 
   constructor(options: NatsOptions) {
     this.#timers = options.timers ?? systemTimers;
+    const clock = options.clock ?? systemClock;
     this.#backlog = new Backlog(this.#connection, this.counters, {
       bytes: options.backlogBytes ?? 8 * 1024 * 1024,
-      clock: options.clock ?? systemClock,
+      clock,
     });
-    this.#storeTimeout = options.storeTimeout ?? (5000 as Millis);
+    this.stores = new StoreHealth(clock);
+    this.#storeParts = {
+      connection: this.#connection,
+      timeout: options.storeTimeout ?? (5000 as Millis),
+      health: this.stores,
+      clock,
+    };
     this.#link = new NatsLink(natsConnectionOptions(options), this.#timers, {
       up: (connection, fresh) => this.#up(connection, fresh),
       down: () => {
@@ -173,26 +182,25 @@ export class NatsBroker implements Broker {
   keyValue(bucket: string): KeyValue {
     let value = this.#values.get(bucket);
     if (!value) {
-      const report = (error: GleanerError): void => this.#tell({ kind: 'error', error });
       const failed = (): void => void this.counters.handlerErrors++;
-      value = new NatsKeyValue(bucket, this.#connection, this.#timers, this.#storeTimeout, report, failed);
+      value = new NatsKeyValue(bucket, this.#storeParts, this.#timers, failed);
       this.#values.set(bucket, value);
     }
     return value;
   }
 
   stream(name: string, options: StreamOptions): MessageStream {
-    return natsStream(name, options, this.#connection, this.#storeTimeout);
+    return natsStream(name, options, this.#storeParts);
   }
 
   objects(store: string): ObjectStore {
-    return natsObjects(store, this.#connection, this.#storeTimeout);
+    return natsObjects(store, this.#storeParts);
   }
 
   onStatus(listener: (status: BrokerStatus) => void): Cancel {
     this.#statusListeners.add(listener);
     queueMicrotask(() => {
-      if (this.#statusListeners.has(listener)) listener(this.#status());
+      if (this.#statusListeners.has(listener)) this.#tellOne(listener, this.#status());
     });
     return () => this.#statusListeners.delete(listener);
   }
@@ -230,7 +238,16 @@ export class NatsBroker implements Broker {
   }
 
   #tell(status: BrokerStatus): void {
-    for (const listener of this.#statusListeners) listener(status);
+    for (const listener of this.#statusListeners) this.#tellOne(listener, status);
+  }
+
+  #tellOne(listener: (status: BrokerStatus) => void, status: BrokerStatus): void {
+    try {
+      listener(status);
+    } catch {
+      // Nobody awaits the loop that follows the connection: an error that left it would end the process.
+      this.counters.handlerErrors++;
+    }
   }
 }
 

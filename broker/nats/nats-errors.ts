@@ -4,10 +4,13 @@ import {
   BrokerAuthError,
   BrokerDisconnectedError,
   BrokerTlsError,
-  MessageTooLargeError,
   NoJetStreamError,
+  PayloadLimitError,
   RequestTimeoutError,
+  StoreConflictError,
   StoreError,
+  StoreFullError,
+  StoreUnavailableError,
 } from '../errors.js';
 
 const AUTH: readonly string[] = [
@@ -20,16 +23,77 @@ const AUTH: readonly string[] = [
   ErrorCode.PermissionsViolation,
 ];
 
+/**
+ * What an error of JetStream means here. Only the error code tells: a full store (10023, 10077) has the same HTTP-like status, 503, as an
+ * account without JetStream (10039).
+ */
+type Meaning =
+  /** There is no JetStream for this account. */
+  | 'absent'
+  /** A limit of the server, the account or the stream is reached: writes fail until somebody makes room. */
+  | 'full'
+  /** No leader, a server that starts, too many requests: the same request succeeds later. */
+  | 'unavailable'
+  /** A stream of this name or with these subjects exists and is configured for another use. */
+  | 'conflict'
+  /** The stream is gone; it is created again. */
+  | 'missing_store'
+  | 'missing_message'
+  /** Another client wrote first. */
+  | 'changed'
+  /** One message is larger than the stream allows. */
+  | 'too_large';
+
+/** Error codes of nats-server, as its server/errors.json lists them. Every other code is an error without a special meaning. */
+const MEANINGS: Readonly<Record<number, Meaning>> = {
+  10002: 'full', // resource limits exceeded for account
+  10008: 'unavailable', // JetStream system temporarily unavailable
+  10009: 'unavailable', // JetStream cluster can not handle request
+  10023: 'full', // insufficient resources
+  10027: 'full', // maximum number of streams reached
+  10028: 'full', // insufficient memory resources available
+  10035: 'absent', // account not found
+  10037: 'missing_message', // no message found
+  10039: 'absent', // JetStream not enabled for account
+  10043: 'missing_message', // sequence {seq} not found
+  10047: 'full', // insufficient storage resources available
+  10053: 'full', // stream limits exceeded
+  10054: 'too_large', // message size exceeds maximum allowed
+  10057: 'missing_message', // message deletion failed
+  10058: 'conflict', // stream name already in use with a different configuration
+  10059: 'missing_store', // stream not found
+  10065: 'conflict', // subjects overlap with an existing stream
+  10071: 'changed', // wrong last sequence: {seq}
+  10076: 'absent', // JetStream not enabled
+  10077: 'full', // maximum messages, bytes, or messages per subject exceeded; no space left on device
+  10118: 'unavailable', // stream is offline
+  10120: 'absent', // no JetStream default or applicable tiered limit present
+  10122: 'full', // stream max bytes exceeds account limit max stream bytes
+  10163: 'unavailable', // expected last sequence per subject temporarily unavailable
+  10164: 'changed', // wrong last sequence
+  10167: 'unavailable', // too many requests
+  10194: 'unavailable', // stream is offline: {err}
+};
+
+interface ApiError {
+  readonly err_code?: number;
+  readonly description?: string;
+}
+
+const apiErrorOf = (error: unknown): ApiError | undefined =>
+  (error as { api_error?: ApiError } | null)?.api_error ?? undefined;
+
 export const codeOf = (error: unknown): string => (error instanceof NatsError ? error.code : '');
 
-/** JetStream's own number of an error; undefined: it is none of JetStream's. */
-export const errorCodeOf = (error: unknown): number | undefined =>
-  (error as { api_error?: { err_code?: number } } | null)?.api_error?.err_code;
+/** JetStream's own error code; undefined for an error that does not come from JetStream. */
+export const errorCodeOf = (error: unknown): number | undefined => apiErrorOf(error)?.err_code;
 
-/** True where trying again at once cannot help: an operator must mend it. */
+const meaningOf = (error: unknown): Meaning | undefined => MEANINGS[errorCodeOf(error) ?? 0];
+
+/** True if trying again at once cannot help: an operator must fix it. */
 export const isAuthError = (error: unknown): boolean => AUTH.includes(codeOf(error));
 
-/** Node's codes for a certificate that is not believed, and the client's for a server without TLS. */
+/** Node's codes for a certificate that is not trusted, and the client's for a server without TLS. */
 const TLS = /^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|CERT_|ERR_TLS_|ERR_SSL_|TLS$|INVALID_CA|HOSTNAME_MISMATCH)/;
 
 const isTlsError = (error: unknown): boolean => TLS.test(String((error as { code?: unknown } | null)?.code ?? ''));
@@ -45,19 +109,53 @@ export function connectionError(operation: string, error: unknown): GleanerError
 /** An error of an operation on a store. */
 export function storeError(operation: string, error: unknown, timeoutMillis: number): GleanerError {
   if (error instanceof GleanerError) return error;
+  const api = apiErrorOf(error);
+  if (api !== undefined) return jetStreamError(operation, api, error);
   if (isAuthError(error)) return new BrokerAuthError(messageOf(error), error);
   const code = codeOf(error);
-  if (code === ErrorCode.JetStreamNotEnabled) return new NoJetStreamError(operation, error);
+  // Without an error of JetStream's own it is the server's "no responders": nothing serves the JetStream API.
+  if (code === ErrorCode.NoResponders) return new NoJetStreamError(operation, error);
   if (code === ErrorCode.Timeout) return new RequestTimeoutError(operation, timeoutMillis);
-  if (code === ErrorCode.MaxPayloadExceeded) return new MessageTooLargeError(operation, 0, 0);
+  if (code === ErrorCode.MaxPayloadExceeded) return new PayloadLimitError(operation, error);
   if (code === ErrorCode.ConnectionClosed || code === ErrorCode.Disconnect || code === ErrorCode.ConnectionDraining) {
     return new BrokerDisconnectedError(operation, error);
   }
-  return new StoreError(operation, error);
+  return new StoreError(operation, messageOf(error), error);
 }
 
-/** The stream behind a store is not there (any more): opening it anew makes it. */
-export function isMissingStore(error: unknown): boolean {
-  if (codeOf(error) === ErrorCode.JetStreamNotEnabled) return true;
-  return /stream not found|no stream/i.test(messageOf(error));
+function jetStreamError(operation: string, { err_code, description }: ApiError, error: unknown): GleanerError {
+  const detail = `${description ?? 'unknown error'} (JetStream error ${err_code ?? 'without a code'})`;
+  switch (meaningOf(error)) {
+    case 'absent':
+      return new NoJetStreamError(`${operation}: ${detail}`, error);
+    case 'full':
+      return new StoreFullError(operation, detail, error);
+    case 'unavailable':
+      return new StoreUnavailableError(operation, detail, error);
+    case 'conflict':
+      return new StoreConflictError(operation, detail, error);
+    case 'too_large':
+      return new PayloadLimitError(`${operation}: ${detail}`, error);
+    default:
+      return new StoreError(operation, detail, error);
+  }
 }
+
+/** What the client itself says of a store whose stream is gone. */
+const CLIENT_MISSING = /^(stream not found|object store not found|no stream matches subject)$/;
+
+/** True if the stream behind a store is gone: opening the store creates it again. */
+export function isMissingStore(error: unknown): boolean {
+  if (errorCodeOf(error) !== undefined) return meaningOf(error) === 'missing_store';
+  // A message to a stream that is gone has no responders.
+  return codeOf(error) === ErrorCode.NoResponders || CLIENT_MISSING.test(messageOf(error));
+}
+
+/** True if the message is not there (any more). Reads without the API answer with the status alone. */
+export const isMissingMessage = (error: unknown): boolean =>
+  errorCodeOf(error) === undefined
+    ? codeOf(error) === ErrorCode.JetStream404NoMessages
+    : meaningOf(error) === 'missing_message';
+
+/** True if another client wrote first. */
+export const isChanged = (error: unknown): boolean => meaningOf(error) === 'changed';

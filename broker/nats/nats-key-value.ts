@@ -1,11 +1,13 @@
 import { type JetStreamManager, type KV, type KvEntry, type NatsConnection, StorageType } from 'nats';
-import type { Cancel, GleanerError, Millis, Timers } from '../../config/index.js';
+import type { Cancel, Millis, Timers } from '../../config/index.js';
 import { BrokerDisconnectedError } from '../errors.js';
 import { KeyValueWatchers } from '../key-value-watchers.js';
 import type { KeyValue, KeyValueEntry, KeyValueWatch, SweepVerdict } from '../port.js';
-import { checkKey } from '../subject-rules.js';
-import { errorCodeOf, isMissingStore, storeError } from './nats-errors.js';
+import type { StoreHealth, StoreOperation } from '../store-health.js';
+import { checkKey, isKey } from '../subject-rules.js';
+import { isChanged, isMissingMessage, isMissingStore, storeError } from './nats-errors.js';
 import { replicated } from './nats-replicas.js';
+import type { StoreParts } from './nats-stores.js';
 
 /** How often a watched bucket's last revision is compared: a lost notice is found by then at the latest. */
 const HEARTBEAT = 5000 as Millis;
@@ -13,8 +15,10 @@ const RETRY_MIN = 250;
 const RETRY_MAX = 10_000;
 const PARALLEL_READS = 64;
 const PARALLEL_SWEEPS = 8;
-/** 10057: no such message; 10037 and 10043 are what older servers say of one that is gone. */
-const NO_SUCH_MESSAGE: readonly unknown[] = [10037, 10043, 10057];
+/** Changed keys that wait to be read; of more, all keys are read at once instead. */
+const CHANGED_MAX = 1024;
+/** Stands for all keys of a bucket where they are read together. */
+const ALL_KEYS = '';
 /** After a notice whose change cannot be read yet, ms. */
 const READ_AGAIN = [30, 120, 500];
 
@@ -39,7 +43,7 @@ export class NatsKeyValue implements KeyValue {
   readonly #connection: () => NatsConnection | null;
   readonly #timers: Timers;
   readonly #timeout: Millis;
-  readonly #report: (error: GleanerError) => void;
+  readonly #health: StoreHealth;
   readonly #watchers: KeyValueWatchers;
   #opened: Promise<Opened> | null = null;
   #stopNotices: (() => void) | null = null;
@@ -48,69 +52,65 @@ export class NatsKeyValue implements KeyValue {
   #retry = RETRY_MIN;
   #reading = false;
   #readAgain = false;
+  /** Keys that changed and are not read yet; a key that changes often is read once. */
+  readonly #changes = new Set<string>();
+  #changesRead = 0;
   #lastRevision = -1;
   #created = '';
   #closed = false;
 
-  constructor(
-    bucket: string,
-    connection: () => NatsConnection | null,
-    timers: Timers,
-    timeout: Millis,
-    report: (error: GleanerError) => void,
-    handlerFailed: () => void,
-  ) {
+  constructor(bucket: string, { connection, timeout, health }: StoreParts, timers: Timers, handlerFailed: () => void) {
     this.#bucket = bucket;
     this.#connection = connection;
     this.#timers = timers;
     this.#timeout = timeout;
-    this.#report = report;
+    this.#health = health;
     this.#watchers = new KeyValueWatchers(handlerFailed);
   }
 
   async get(key: string): Promise<KeyValueEntry | null> {
     checkKey(key);
-    const entry = await this.#run('get', ({ kv }) => kv.get(key));
+    const entry = await this.#run('get', 'read', key, ({ kv }) => kv.get(key));
     return entry && entry.operation === 'PUT' ? toEntry(entry) : null;
   }
 
   async put(key: string, value: Uint8Array): Promise<number> {
     checkKey(key);
-    return this.#run('put', ({ kv }) => kv.put(key, value));
+    return this.#run('put', 'write', key, ({ kv }) => kv.put(key, value));
   }
 
   async create(key: string, value: Uint8Array): Promise<number | null> {
     checkKey(key);
-    return this.#run('create', ({ kv }) => nullWhenChanged(kv.create(key, value)));
+    return this.#run('create', 'write', key, ({ kv }) => nullWhenChanged(kv.create(key, value)));
   }
 
   async update(key: string, value: Uint8Array, revision: number): Promise<number | null> {
     checkKey(key);
     if (revision < 1) return null;
-    return this.#run('update', ({ kv }) => nullWhenChanged(kv.update(key, value, revision)));
+    return this.#run('update', 'write', key, ({ kv }) => nullWhenChanged(kv.update(key, value, revision)));
   }
 
   async delete(key: string): Promise<void> {
     checkKey(key);
-    await this.#run('delete', ({ kv }) => kv.delete(key));
+    await this.#run('delete', 'write', key, ({ kv }) => kv.delete(key));
   }
 
   async deleteAt(key: string, revision: number): Promise<boolean> {
     checkKey(key);
     if (revision < 1) return false;
-    return this.#run('delete', async ({ kv }) => {
+    return this.#run('delete', 'write', key, async ({ kv }) => {
       const deleted = await nullWhenChanged(kv.delete(key, { previousSeq: revision }).then(() => 0));
       return deleted !== null;
     });
   }
 
   async keys(): Promise<string[]> {
-    const { entries } = await this.#run('keys', (opened) => this.#readAll(opened));
+    const { entries } = await this.#run('keys', 'read', ALL_KEYS, (opened) => this.#readAll(opened));
     return entries.filter((entry) => entry.value !== null).map((entry) => entry.key);
   }
 
   async sweep(mine: (key: string) => boolean, judge: (entry: KeyValueEntry) => SweepVerdict): Promise<number> {
-    return this.#run('sweep', async (opened) => {
+    return this.#run('sweep', 'write', ALL_KEYS, async (opened) => {
       const keys = (await this.#keysOf(opened)).keys.filter(mine);
       let removed = 0;
       // A few at a time: it is housekeeping, and others wait for the same answers.
@@ -162,20 +162,31 @@ export class NatsKeyValue implements KeyValue {
     this.#stopNotices = null;
   }
 
-  async #run<T>(operation: string, act: (opened: Opened) => Promise<T>): Promise<T> {
-    const name = `${operation} in bucket ${this.#bucket}`;
+  async #run<T>(operation: string, kind: StoreOperation, key: string, act: (opened: Opened) => Promise<T>): Promise<T> {
+    try {
+      const result = await this.#attempt(act);
+      this.#health.succeeded(this.#bucket, kind, key);
+      return result;
+    } catch (error) {
+      const failure = storeError(`${operation} in bucket ${this.#bucket}`, error, this.#timeout);
+      this.#health.failed(this.#bucket, kind, failure, key);
+      throw failure;
+    }
+  }
+
+  async #attempt<T>(act: (opened: Opened) => Promise<T>): Promise<T> {
     try {
       return await act(await this.#open());
     } catch (error) {
-      if (!isMissingStore(error)) throw storeError(name, error, this.#timeout);
+      if (!isMissingStore(error)) throw error;
     }
-    // The bucket was taken away since it was opened (a server with an empty store): opening makes it anew.
+    // The bucket was deleted since it was opened (a server with an empty store): opening creates it again.
     this.#opened = null;
     try {
       return await act(await this.#open());
     } catch (error) {
       this.#opened = null;
-      throw storeError(name, error, this.#timeout);
+      throw error;
     }
   }
 
@@ -212,16 +223,40 @@ export class NatsKeyValue implements KeyValue {
     const prefix = `$KV.${this.#bucket}.`;
     const subscription = connection.subscribe(`${prefix}>`, {
       callback: (error, message) => {
-        if (!error) void this.#changed(message.subject.slice(prefix.length));
+        if (!error) this.#noticed(message.subject.slice(prefix.length));
       },
     });
     this.#stopNotices = () => subscription.unsubscribe();
   }
 
+  /** However fast notices come, few reads are under way and few keys wait. */
+  #noticed(key: string): void {
+    if (!isKey(key)) return;
+    if (this.#changes.size >= CHANGED_MAX) {
+      this.#changes.clear();
+      void this.#resync();
+      return;
+    }
+    this.#changes.add(key);
+    this.#readChanges();
+  }
+
+  #readChanges(): void {
+    for (const key of this.#changes) {
+      if (this.#changesRead >= PARALLEL_READS) return;
+      this.#changes.delete(key);
+      this.#changesRead++;
+      void this.#changed(key).finally(() => {
+        this.#changesRead--;
+        this.#readChanges();
+      });
+    }
+  }
+
   /** A cluster tells of a change before its stream has agreed on it: then the read is tried again, and the heartbeat finds the rest. */
   async #changed(key: string, attempt = 0): Promise<void> {
     try {
-      const entry = await this.#run('get', ({ kv }) => kv.get(key));
+      const entry = await this.#run('get', 'read', key, ({ kv }) => kv.get(key));
       if (entry && this.#watchers.changed(toEntry(entry))) return;
     } catch {
       void this.#resync();
@@ -235,7 +270,9 @@ export class NatsKeyValue implements KeyValue {
   async #heartbeat(): Promise<void> {
     if (!this.#connection() || this.#reading) return;
     try {
-      const info = await this.#run('inspect', ({ manager }) => manager.streams.info(`KV_${this.#bucket}`));
+      const info = await this.#run('inspect', 'read', ALL_KEYS, ({ manager }) =>
+        manager.streams.info(`KV_${this.#bucket}`),
+      );
       if (info.state.last_seq !== this.#lastRevision || String(info.created) !== this.#created) void this.#resync();
     } catch {
       void this.#resync();
@@ -253,14 +290,16 @@ export class NatsKeyValue implements KeyValue {
     this.#cancelRetry = null;
     this.#reading = true;
     try {
-      const { entries, lastRevision, created } = await this.#run('read', (opened) => this.#readAll(opened));
+      const { entries, lastRevision, created } = await this.#run('read', 'read', ALL_KEYS, (opened) =>
+        this.#readAll(opened),
+      );
       const recreated = this.#created !== '' && created !== this.#created;
       this.#created = created;
       this.#lastRevision = lastRevision;
       this.#retry = RETRY_MIN;
       if (!this.#closed) this.#watchers.read(entries, lastRevision, recreated);
-    } catch (error) {
-      if (!(error instanceof BrokerDisconnectedError)) this.#report(error as GleanerError);
+    } catch {
+      // Its health tells of it.
       if (!this.#closed && this.#connection()) {
         this.#cancelRetry = this.#timers.after(this.#retry as Millis, () => void this.#resync());
         this.#retry = Math.min(RETRY_MAX, this.#retry * 2);
@@ -291,7 +330,7 @@ export class NatsKeyValue implements KeyValue {
       // The one message of that revision: where the key was written meanwhile it is there no more.
       return await manager.streams.deleteMessage(`KV_${this.#bucket}`, entry.revision, false);
     } catch (error) {
-      if (NO_SUCH_MESSAGE.includes(errorCodeOf(error))) return false;
+      if (isMissingMessage(error)) return false;
       throw error;
     }
   }
@@ -299,7 +338,9 @@ export class NatsKeyValue implements KeyValue {
   async #keysOf(opened: Opened) {
     const info = await opened.manager.streams.info(`KV_${this.#bucket}`, { subjects_filter: `$KV.${this.#bucket}.>` });
     const prefix = `$KV.${this.#bucket}.`.length;
-    return { info, keys: Object.keys(info.state.subjects ?? {}).map((subject) => subject.slice(prefix)) };
+    // A message whose subject is no key was not written as an entry, and no client can read it as one.
+    const keys = Object.keys(info.state.subjects ?? {}).map((subject) => subject.slice(prefix));
+    return { info, keys: keys.filter(isKey) };
   }
 
   async #readAll(opened: Opened): Promise<{ entries: KeyValueEntry[]; lastRevision: number; created: string }> {
@@ -313,12 +354,12 @@ export class NatsKeyValue implements KeyValue {
   }
 }
 
-/** "Wrong last sequence" (10071): somebody else was first. */
+/** Null if another client wrote first. */
 async function nullWhenChanged(write: Promise<number>): Promise<number | null> {
   try {
     return await write;
   } catch (error) {
-    if (errorCodeOf(error) === 10071) return null;
+    if (isChanged(error)) return null;
     throw error;
   }
 }

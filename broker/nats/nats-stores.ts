@@ -1,85 +1,153 @@
-import { DiscardPolicy, type JetStreamManager, type NatsConnection, RetentionPolicy, StorageType } from 'nats';
-import type { Millis } from '../../config/index.js';
-import { BrokerDisconnectedError, MessageTooLargeError } from '../errors.js';
+import {
+  DiscardPolicy,
+  type JetStreamManager,
+  type NatsConnection,
+  type ObjectStore as NatsObjectStore,
+  RetentionPolicy,
+  StorageType,
+} from 'nats';
+import type { Clock, GleanerError, Millis } from '../../config/index.js';
+import { BrokerDisconnectedError, MessageTooLargeError, RequestTimeoutError, StoreError } from '../errors.js';
 import type { MessageStream, ObjectStore, StreamOptions, StreamRecord } from '../port.js';
+import type { StoreHealth, StoreOperation } from '../store-health.js';
 import { checkSubject } from '../subject-rules.js';
-import { codeOf, isMissingStore, storeError } from './nats-errors.js';
+import { isMissingMessage, isMissingStore, storeError } from './nats-errors.js';
 import { replicated } from './nats-replicas.js';
 
 const PARALLEL_READS = 64;
 
-/** Runs on an open store; opens it anew, once, where it has vanished. */
-async function withStore<T, Store>(
-  operation: string,
-  timeout: Millis,
-  open: (anew: boolean) => Promise<Store>,
-  act: (store: Store) => Promise<T>,
-): Promise<T> {
-  try {
-    return await act(await open(false));
-  } catch (error) {
-    if (!isMissingStore(error)) throw storeError(operation, error, timeout);
-  }
-  try {
-    return await act(await open(true));
-  } catch (error) {
-    throw storeError(operation, error, timeout);
-  }
+/** What a store needs of the broker that it belongs to. */
+export interface StoreParts {
+  readonly connection: () => NatsConnection | null;
+  /** Bound of one operation, ms. */
+  readonly timeout: Millis;
+  readonly health: StoreHealth;
+  readonly clock: Clock;
 }
 
-/** Remembers what it opened until the connection object changes. */
-function opener<Store>(
-  name: string,
-  connection: () => NatsConnection | null,
-  open: (connection: NatsConnection) => Promise<Store>,
-): (anew: boolean) => Promise<Store> {
-  let held: { of: NatsConnection; store: Store } | null = null;
-  return async (anew) => {
+/** A store that could not be opened is not asked for again within this time: each record of a busy writer would ask. */
+const OPEN_AGAIN_MILLIS = 1000;
+
+interface Operation {
+  readonly name: string;
+  readonly kind: StoreOperation;
+  /** What is read or written, where a store has several things. */
+  readonly key?: string;
+}
+
+/** A store that is opened at its first use, again on each new connection, and again if its stream is gone. */
+class LazyStore<Store> {
+  readonly #name: string;
+  readonly #parts: StoreParts;
+  readonly #open: (connection: NatsConnection) => Promise<Store>;
+  #held: { readonly of: NatsConnection; readonly store: Promise<Store> } | null = null;
+  #refused: { readonly of: NatsConnection; readonly at: number; readonly error: GleanerError } | null = null;
+
+  /** `open` rejects with a GleanerError, or as the client does. */
+  constructor(name: string, parts: StoreParts, open: (connection: NatsConnection) => Promise<Store>) {
+    this.#name = name;
+    this.#parts = parts;
+    this.#open = open;
+  }
+
+  async run<T>({ name, kind, key = '' }: Operation, act: (store: Store) => Promise<T>): Promise<T> {
+    const { health, timeout } = this.#parts;
+    try {
+      const result = await this.#attempt(act);
+      health.succeeded(this.#name, kind, key);
+      return result;
+    } catch (error) {
+      const failure = storeError(name, error, timeout);
+      health.failed(this.#name, kind, failure, key);
+      throw failure;
+    }
+  }
+
+  async #attempt<T>(act: (store: Store) => Promise<T>): Promise<T> {
+    const store = await this.#opened();
+    try {
+      return await act(store);
+    } catch (error) {
+      if (!isMissingStore(error)) throw error;
+    }
+    // Deleted since it was opened (a server with an empty store).
+    this.#held = null;
+    return act(await this.#opened());
+  }
+
+  async #opened(): Promise<Store> {
+    const { connection, clock, timeout } = this.#parts;
     const now = connection();
-    if (!now) throw new BrokerDisconnectedError(name);
-    if (!held || held.of !== now || anew) held = { of: now, store: await open(now) };
-    return held.store;
-  };
+    if (!now) throw new BrokerDisconnectedError(this.#name);
+    if (this.#held?.of === now) return this.#held.store;
+    const refused = this.#refused;
+    if (refused?.of === now && clock.monotonic() - refused.at < OPEN_AGAIN_MILLIS) throw refused.error;
+    const held = { of: now, store: this.#open(now) };
+    this.#held = held;
+    try {
+      return await held.store;
+    } catch (error) {
+      if (this.#held === held) this.#held = null;
+      const failure = storeError(`open ${this.#name}`, error, timeout);
+      if (failure.code !== 'GLN_BROKER_DISCONNECTED') {
+        this.#refused = { of: now, at: clock.monotonic(), error: failure };
+      }
+      throw failure;
+    }
+  }
 }
 
-export function natsStream(
-  name: string,
-  options: StreamOptions,
-  connection: () => NatsConnection | null,
-  timeout: Millis,
-): MessageStream {
-  const open = opener(`stream ${name}`, connection, async (nats) => {
+export function natsStream(name: string, options: StreamOptions, parts: StoreParts): MessageStream {
+  const { timeout } = parts;
+  const lazy = new LazyStore(name, parts, async (nats) => {
     const manager = await nats.jetstreamManager({ timeout });
     try {
       await manager.streams.info(name);
     } catch (error) {
-      if (codeOf(error) !== '404') throw error;
-      await replicated(nats, (replicas) =>
-        manager.streams.add({
-          name,
-          subjects: [...options.subjects],
-          max_bytes: options.maxBytes,
-          retention: RetentionPolicy.Limits,
-          discard: DiscardPolicy.Old,
-          storage: StorageType.File,
-          num_replicas: replicas,
-          allow_direct: true,
-        }),
-      );
+      if (!isMissingStore(error)) throw error;
+      await createStream(nats, manager, name, options, timeout);
     }
     return { manager, client: nats.jetstream({ timeout }), max: nats.info?.max_payload ?? 1_048_576 };
   });
   return {
     append: (subject, data) => {
       checkSubject(subject, false);
-      return withStore(`append to stream ${name}`, timeout, open, async ({ client, max }) => {
+      return lazy.run({ name: `append to stream ${name}`, kind: 'write' }, async ({ client, max }) => {
         if (data.byteLength > max) throw new MessageTooLargeError(`a record of ${name}`, data.byteLength, max);
         return (await client.publish(subject, data)).seq;
       });
     },
     read: (fromSequence, limit) =>
-      withStore(`read stream ${name}`, timeout, open, ({ manager }) => readStream(manager, name, fromSequence, limit)),
+      lazy.run({ name: `read stream ${name}`, kind: 'read' }, ({ manager }) =>
+        readStream(manager, name, fromSequence, limit),
+      ),
   };
+}
+
+async function createStream(
+  nats: NatsConnection,
+  manager: JetStreamManager,
+  name: string,
+  { subjects, maxBytes }: StreamOptions,
+  timeout: Millis,
+): Promise<void> {
+  try {
+    await replicated(nats, (replicas) =>
+      manager.streams.add({
+        name,
+        subjects: [...subjects],
+        max_bytes: maxBytes,
+        retention: RetentionPolicy.Limits,
+        discard: DiscardPolicy.Old,
+        storage: StorageType.File,
+        num_replicas: replicas,
+        allow_direct: true,
+      }),
+    );
+  } catch (error) {
+    // JetStream reserves what a stream may grow to.
+    throw storeError(`create stream ${name}, which reserves ${Math.ceil(maxBytes / 2 ** 20)} MiB`, error, timeout);
+  }
 }
 
 /** Plain reads by sequence: no consumer is left behind for the server to keep. */
@@ -108,7 +176,7 @@ async function readOne(manager: JetStreamManager, name: string, sequence: number
     return { sequence: stored.seq, subject: stored.subject, data: stored.data };
   } catch (error) {
     // A record that was pruned meanwhile leaves a hole.
-    if (codeOf(error) === '404' || /no message found/i.test(String(error))) return null;
+    if (isMissingMessage(error)) return null;
     throw error;
   }
 }
@@ -118,11 +186,12 @@ const encodedName = (name: string): string => {
   return text.padEnd(Math.ceil(text.length / 4) * 4, '=');
 };
 
-export function natsObjects(store: string, connection: () => NatsConnection | null, timeout: Millis): ObjectStore {
+export function natsObjects(store: string, parts: StoreParts): ObjectStore {
+  const { timeout } = parts;
   const stream = `OBJ_${store}`;
   /** Subjects of what objects are called, base64url with padding, as ADR-20 has it. */
   const meta = `$O.${store}.M.`;
-  const open = opener(`object store ${store}`, connection, async (nats) => ({
+  const lazy = new LazyStore(store, parts, async (nats) => ({
     objects: await replicated(nats, (replicas) =>
       nats.jetstream({ timeout }).views.os(store, { storage: StorageType.File, replicas }),
     ),
@@ -130,26 +199,65 @@ export function natsObjects(store: string, connection: () => NatsConnection | nu
   }));
   return {
     put: (name, data) =>
-      withStore(
-        `put object ${name}`,
-        timeout,
-        open,
-        async ({ objects }) => void (await objects.putBlob({ name }, data)),
-      ),
-    get: (name) => withStore(`get object ${name}`, timeout, open, ({ objects }) => objects.getBlob(name)),
+      lazy.run({ name: `put object ${name}`, kind: 'write', key: name }, async ({ objects }) => {
+        await objects.putBlob({ name }, data);
+      }),
+    get: (name) =>
+      lazy.run({ name: `get object ${name}`, kind: 'read', key: name }, async ({ objects, manager }) => {
+        if (!(await isWhole(store, name, objects, manager))) return null;
+        return within(timeout, `get object ${name}`, objects.getBlob(name));
+      }),
     delete: (name) =>
-      withStore(`delete object ${name}`, timeout, open, async ({ objects, manager }) => {
+      lazy.run({ name: `delete object ${name}`, kind: 'write', key: name }, async ({ objects, manager }) => {
         if (!(await objects.info(name))) return;
         await objects.delete(name);
         // The client leaves a marker for each name that ever was.
         await manager.streams.purge(stream, { filter: `${meta}${encodedName(name)}` });
       }),
     names: () =>
-      withStore(`names of objects in ${store}`, timeout, open, async ({ manager }) => {
+      lazy.run({ name: `names of objects in ${store}`, kind: 'read' }, async ({ manager }) => {
         const { state } = await manager.streams.info(stream, { subjects_filter: `${meta}>` });
         return Object.keys(state.subjects ?? {}).map((subject) =>
           Buffer.from(subject.slice(meta.length), 'base64url').toString('utf8'),
         );
       }),
   };
+}
+
+/**
+ * False if there is no such object. Throws if its chunks are not all there: the client would wait for them without an end, and keep a
+ * consumer for it.
+ */
+async function isWhole(
+  store: string,
+  name: string,
+  objects: NatsObjectStore,
+  manager: JetStreamManager,
+): Promise<boolean> {
+  // Twice, as the object may be replaced between the two questions.
+  for (let attempt = 0; attempt < 2; attempt++) {
+    const info = await objects.info(name);
+    if (info === null || info.deleted) return false;
+    if (info.options?.link) throw new StoreError(`get object ${name}`, 'it is a link, which Gleaner does not write');
+    if (info.size === 0) return true;
+    const chunks = `$O.${store}.C.${info.nuid}`;
+    const { state } = await manager.streams.info(`OBJ_${store}`, { subjects_filter: chunks });
+    if (state.subjects?.[chunks] === info.chunks) return true;
+  }
+  throw new StoreError(`get object ${name}`, 'some of its chunks are missing');
+}
+
+/** Bounds what the client does without a bound of its own. */
+async function within<T>(timeout: Millis, operation: string, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new RequestTimeoutError(operation, timeout)), timeout);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+    // What it ends with after that concerns nobody.
+    work.catch(() => undefined);
+  }
 }

@@ -1,4 +1,4 @@
-import { type Broker, type Logger, NatsBroker } from '../../broker/index.js';
+import { type Broker, type Logger, logStores, NatsBroker } from '../../broker/index.js';
 import type { NatsConfig } from '../../config/index.js';
 
 /** A broker that connects by itself and goes on trying; nothing waits for it. */
@@ -34,6 +34,7 @@ export async function connectPart(nats: NatsConfig, name: string, logger: Logger
       if (status.kind === 'error')
         logger.error({ code: status.error.code, hint: status.error.hint }, status.error.message);
     });
+    logStores(broker.stores, logger);
   }
   await new Promise<void>((resolve) => {
     const timer = setTimeout(done, SOON_MS);

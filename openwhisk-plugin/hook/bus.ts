@@ -5,6 +5,7 @@ import {
   decodeMode,
   functionName,
   type KeyValueWatch,
+  logStores,
   MODE_GLOBAL,
   type RateLimitedLog,
   type RunningService,
@@ -35,7 +36,7 @@ export class HookBus {
   #modes: KeyValueWatch | null = null;
   #actions: KeyValueWatch | null = null;
   #service: RunningService | null = null;
-  #cancel: Cancel | null = null;
+  readonly #cancels: Cancel[] = [];
 
   constructor(hook: Hook, broker: Broker, targets: TargetDesk, log: RateLimitedLog) {
     this.#hook = hook;
@@ -67,13 +68,16 @@ export class HookBus {
       metadata: { boot, platform },
       endpoints: hookEndpoints(this.#hook),
     });
-    this.#cancel = this.#broker.onStatus((status) => {
-      const { logger } = this.#hook;
-      if (status.kind === 'connected') logger.info({ server: status.server }, 'connected to NATS');
-      else if (status.kind === 'disconnected') {
-        logger.warn({}, 'NATS is away: targets go stale, then user limits and local policies stand');
-      } else logger.error({ code: status.error.code, hint: status.error.hint }, status.error.message);
-    });
+    const { logger } = this.#hook;
+    this.#cancels.push(
+      logStores(this.#broker.stores, logger),
+      this.#broker.onStatus((status) => {
+        if (status.kind === 'connected') logger.info({ server: status.server }, 'connected to NATS');
+        else if (status.kind === 'disconnected') {
+          logger.warn({}, 'NATS is away: targets go stale, then user limits and local policies stand');
+        } else logger.error({ code: status.error.code, hint: status.error.hint }, status.error.message);
+      }),
+    );
   }
 
   /** A key of the bucket `gleaner_mode`. What cannot be read changes nothing. */
@@ -138,6 +142,6 @@ export class HookBus {
     this.#actions?.stop();
     this.#policies.stop();
     this.#service?.stop();
-    this.#cancel?.();
+    for (const cancel of this.#cancels.splice(0)) cancel();
   }
 }

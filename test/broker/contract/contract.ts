@@ -174,6 +174,58 @@ export function brokerContract(test: TestFn, harness: () => Harness): void {
   );
 
   test.serial(
+    'services: no request ends or blocks one: a reply that is no subject, an answer too large, a flood, a slow handler',
+    async (t) => {
+      const [a, b] = [await harness().connect(), await harness().connect()];
+      const name = fresh('svc');
+      let handled = 0;
+      let finish: () => void = () => {};
+      const slow = new Promise<void>((resolve) => {
+        finish = resolve;
+      });
+      const service = serve(a, {
+        name,
+        version: '0.1.0',
+        description: 'a test',
+        host: 'one',
+        endpoints: {
+          quick: { describes: 'counts', handle: () => ({ handled: ++handled }) },
+          large: { describes: 'answers 2 MiB', handle: () => 'x'.repeat(2 ** 21) },
+          slow: { describes: 'waits', handle: () => slow },
+        },
+      });
+      await a.flush();
+      const quick = endpointSubject(name, 'quick');
+      for (const reply of ['a..b', 'a.>', '*', 'x'.repeat(3000)]) await harness().rawRequest(quick, reply);
+      await harness().rawRequest(`$SRV.PING.${name}`, 'a..b');
+      await t.throwsAsync(callService(b, { service: name, endpoint: 'large' }), { message: /more than a message may/ });
+
+      const waiting = callService(b, { service: name, endpoint: 'slow', timeout: millis(10_000) });
+      let refused = 0;
+      const reply = fresh('inbox');
+      b.subscribe(reply, (answer) => {
+        if (answer.header('Nats-Service-Error-Code') === '429') refused++;
+      });
+      const before = handled;
+      const FLOOD = 3000;
+      for (let i = 0; i < FLOOD; i++) b.publish(quick, bytes('{}'), { reply });
+      await b.flush();
+      t.like(await callService(b, { service: name, endpoint: 'slow', timeout: millis(20) }).catch((e) => e), {
+        code: 'GLN_BROKER_TIMEOUT',
+      });
+      // More than wait are refused, some of them with an answer; then it serves as before.
+      t.true(handled > before && handled < before + FLOOD, `${handled - before} of ${FLOOD}`);
+      const stats = () => service.stats().endpoints.find((endpoint) => endpoint.name === 'quick')!;
+      await until(() => stats().num_requests >= FLOOD, 'each is counted');
+      await until(() => refused > 0, 'a refusal is answered');
+      t.like(await callService(b, { service: name, endpoint: 'quick' }), { handled: handled });
+      finish();
+      t.deepEqual(await waiting, {});
+      await Promise.all([a.close(), b.close()]);
+    },
+  );
+
+  test.serial(
     'services: one that is slow to answer is found all the same, and one that is away is known at once',
     async (t) => {
       const [a, b] = [await harness().connect(), await harness().connect()];

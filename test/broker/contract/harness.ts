@@ -5,6 +5,8 @@ export interface Harness {
   connect(): Promise<Broker>;
   takeDown(): Promise<void>;
   bringUp(): Promise<void>;
+  /** A request of a client that checks nothing. */
+  rawRequest(subject: string, reply: string): Promise<void>;
 }
 
 export const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);

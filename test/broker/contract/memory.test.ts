@@ -8,4 +8,7 @@ brokerContract(test, () => ({
   connect: async () => bus.connect(),
   takeDown: async () => bus.takeDown(),
   bringUp: async () => bus.bringUp(),
+  rawRequest: async (subject, reply) => {
+    bus.route({ subject, data: new Uint8Array(0), reply, headers: undefined });
+  },
 }));

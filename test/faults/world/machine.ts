@@ -113,6 +113,10 @@ export class FlakyBroker implements Broker {
     if (!cut) for (const again of this.#watches) again();
   }
 
+  get stores() {
+    return this.#inner.stores;
+  }
+
   publish(subject: string, data: Uint8Array, options?: Parameters<Broker['publish']>[2]): boolean {
     if (!this.connected || this.#machine.dead) return false;
     this.#sent = this.#after(this.#sent, () => this.#inner.publish(subject, data, options));

@@ -1,0 +1,51 @@
+import type { Cancel } from '../config/index.js';
+import type { Logger } from './logger.js';
+import type { StoreHealth, StoreOperation } from './store-health.js';
+import { buckets, objectStores, streams } from './subjects.js';
+
+const CONSEQUENCES: Readonly<Record<string, Partial<Record<StoreOperation, string>>>> = {
+  [buckets.leases]: {
+    read: 'no lease can be taken: no targets and no mean field are sent, and user limits and local policies apply',
+    write: 'leases are not renewed: no targets and no mean field are sent, and user limits and local policies apply',
+  },
+  [buckets.mode]: {
+    read: 'changes of mode and pauses are not seen; the last ones apply',
+    write: 'changes of mode and pauses are not stored: hooks that restart do not know them',
+  },
+  [buckets.functions]: { write: 'the list of functions in NATS is out of date' },
+  [buckets.actions]: {
+    read: 'changes of annotations are not seen; the last ones apply',
+    write: 'changes of annotations do not reach hooks and agent hosts',
+  },
+  [buckets.policy]: {
+    read: 'changes of policy parameters are not seen; the last ones apply',
+    write: 'new policy parameters do not reach hooks, which keep the last ones',
+  },
+  [objectStores.policies]: {
+    read: 'what agents learned before cannot be loaded: they start from the base policy',
+    write: 'what agents learn is not stored: it is lost when their host restarts',
+  },
+  [streams.trajectories]: { write: 'steps of agents are not recorded' },
+};
+
+/** What it means for an operator that a store does not answer. */
+export const consequenceOf = (store: string, operation: StoreOperation): string =>
+  CONSEQUENCES[store]?.[operation] ?? `${operation === 'read' ? 'reads from' : 'writes to'} ${store} fail`;
+
+/** One line at the begin of each episode of failures, and one at its end, with how many there were. */
+export function logStores(stores: StoreHealth, logger: Logger): Cancel {
+  return stores.onEpisode(({ store, operation, error, failure }) => {
+    if (error !== null) {
+      const { code, hint } = error;
+      const consequence = consequenceOf(store, operation);
+      logger.error({ event: 'store_failing', store, operation, code, hint, consequence }, error.message);
+      return;
+    }
+    const lastedSeconds = Math.round(failure.lasting / 100) / 10;
+    const { count: failures, code } = failure;
+    logger.info(
+      { event: 'store_recovered', store, operation, failures, lastedSeconds, code },
+      `${store}: ${operation}s succeed again`,
+    );
+  });
+}
