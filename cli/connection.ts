@@ -8,7 +8,7 @@ export class NoServersError extends GleanerError {
   readonly code = 'GLN_NATS_UNKNOWN';
   constructor(folder: string) {
     super(`no NATS servers are configured, and no \`gleaner up\` runs with the state folder ${folder}`, {
-      hint: 'give --nats URL or --config FILE, or run this where `gleaner up` runs',
+      hint: 'name the configuration of the one that runs (--config FILE or GLEANER_CONFIG; of `npm start` it is config/demo.yaml), or give --nats URL',
     });
   }
 }

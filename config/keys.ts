@@ -7,11 +7,19 @@ export interface KeyMeta {
   readonly unit?: string;
   /** May change at SIGHUP; every other change needs a restart. */
   readonly reload: boolean;
+  /**
+   * A path of the file system: `file`, or `name`, which is a path only where it has a slash. In a configuration file it is relative to the
+   * file, so that the same file means the same wherever a command is run; in a variable or flag to the working directory.
+   */
+  readonly path?: PathKind;
 }
 
+export type PathKind = 'file' | 'name';
+
 /** One key as found by walking the schema. */
-export interface KeyInfo extends KeyMeta {
+export interface KeyInfo extends Omit<KeyMeta, 'path'> {
   readonly path: readonly string[];
+  readonly holds: PathKind | undefined;
   readonly schema: z.ZodType;
   readonly fallback: unknown;
 }
@@ -21,12 +29,13 @@ export function key<S extends z.ZodType>(
   schema: S,
   fallback: z.output<S>,
   description: string,
-  options: { unit?: string; reload?: boolean } = {},
+  options: { unit?: string; reload?: boolean; path?: PathKind } = {},
 ): z.ZodDefault<S> {
   const meta: KeyMeta = {
     description,
     reload: options.reload ?? false,
     ...(options.unit ? { unit: options.unit } : {}),
+    ...(options.path ? { path: options.path } : {}),
   };
   return schema.default(fallback as z.core.util.NoUndefined<z.output<S>>).meta({ ...meta });
 }
@@ -81,7 +90,13 @@ export function* keysOf(schema: z.ZodType, path: readonly string[] = []): Genera
   }
   const meta = metaOf(schema);
   if (!meta) throw new TypeError(`configuration key ${path.join('.')} has no description`);
-  yield { ...meta, path, schema, fallback: schema instanceof z.ZodDefault ? schema.def.defaultValue : undefined };
+  yield {
+    ...meta,
+    holds: meta.path,
+    path,
+    schema,
+    fallback: schema instanceof z.ZodDefault ? schema.def.defaultValue : undefined,
+  };
 }
 
 /** Description of each section, by dotted path. */

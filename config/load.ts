@@ -1,8 +1,9 @@
+import { dirname, isAbsolute, resolve } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { crossChecks } from './cross-checks.js';
 import { messageOf } from './errors.js';
-import { bare, environmentName, type KeyInfo, keysOf } from './keys.js';
+import { bare, environmentName, type KeyInfo, keysOf, type PathKind } from './keys.js';
 import { ConfigError, type ConfigProblem } from './problem.js';
 import { type Config, configSchema } from './schema.js';
 import { suggest } from './suggest.js';
@@ -113,8 +114,24 @@ export function loadConfig(inputs: ConfigInputs = {}): LoadedConfig {
     const origin = originOf(path);
     sources.set(dotted, origin.line === undefined ? origin.source : `${origin.source}:${origin.line}`);
   }
-  return { config: parsed.data as Config, sources };
+  const config = parsed.data as Config;
+  if (inputs.path !== undefined)
+    anchorPaths(config, dirname(inputs.path), (dotted) => sources.has(dotted) && !origins.has(dotted));
+  return { config, sources };
 }
+
+/** Makes relative paths that the file has relative to its folder. */
+function anchorPaths(config: Config, folder: string, isOfFile: (dotted: string) => boolean): void {
+  const tree = config as unknown as Tree;
+  for (const [dotted, { path, holds }] of KEYS) {
+    const value = get(tree, path);
+    if (holds !== undefined && typeof value === 'string' && isOfFile(dotted))
+      put(tree, path, anchored(value, folder, holds));
+  }
+}
+
+const anchored = (value: string, folder: string, holds: PathKind): string =>
+  isAbsolute(value) || (holds === 'name' && !value.includes('/')) ? value : resolve(folder, value);
 
 /** Those of the file by line, then those of the environment and of flags. */
 function inLineOrder(problems: readonly ConfigProblem[], file: string): ConfigProblem[] {

@@ -14,8 +14,11 @@ export const natsSchema = section(
       optionalText(),
       null,
       'File with user JWT and NKey (`.creds`), readable by its owner only; null: none.',
+      { path: 'file' },
     ),
-    nkeySeedFile: key(optionalText(), null, 'File with an NKey seed, readable by its owner only; null: none.'),
+    nkeySeedFile: key(optionalText(), null, 'File with an NKey seed, readable by its owner only; null: none.', {
+      path: 'file',
+    }),
     inboxPrefix: key(
       z
         .string()
@@ -24,9 +27,11 @@ export const natsSchema = section(
       null,
       'Where answers come to, as the user’s permissions have it (`gleaner nats-config` says it); null: `_INBOX`.',
     ),
-    caFile: key(optionalText(), null, "CA certificate to check the server against; null: the system's."),
-    certFile: key(optionalText(), null, 'Client certificate (with `keyFile`); null: none.'),
-    keyFile: key(optionalText(), null, 'Key of the client certificate; null: none.'),
+    caFile: key(optionalText(), null, "CA certificate to check the server against; null: the system's.", {
+      path: 'file',
+    }),
+    certFile: key(optionalText(), null, 'Client certificate (with `keyFile`); null: none.', { path: 'file' }),
+    keyFile: key(optionalText(), null, 'Key of the client certificate; null: none.', { path: 'file' }),
     requestTimeoutMs: key(z.int().min(50).max(60_000), 2000, 'How long CLI and services wait for an answer.', {
       unit: 'ms',
     }),
@@ -36,6 +41,7 @@ export const natsSchema = section(
         optionalText(),
         null,
         'Path of nats-server (>= 2.9); null: looked for on PATH and in `.nats-server/`.',
+        { path: 'name' },
       ),
     }),
   },

@@ -13,6 +13,7 @@ export const dashboardSchema = section(
       optionalText(),
       null,
       'File with a token of at least 16 characters, readable by its owner only: whoever has it may pause, restore and change modes in the dashboard; null: read-only.',
+      { path: 'file' },
     ),
     hosts: key(
       z.array(z.string().regex(/^[A-Za-z0-9.-]+(:\d{1,5})?$/, 'must be a host name, with or without a port')),

@@ -16,6 +16,7 @@ export const hookSchema = section('The daemon beside the invoker.', {
     z.string().min(1),
     '/var/run/docker.sock',
     'Socket of the Docker Engine API; only `GET` is used on it.',
+    { path: 'file' },
   ),
   engineTimeoutMs: key(z.int().min(100).max(60_000), 5000, 'Deadline of one Engine call.', { unit: 'ms' }),
   reconcileS: key(z.int().min(1).max(3600), 30, "How often the containers known are compared with the Engine's list.", {
@@ -33,7 +34,7 @@ export const hookSchema = section('The daemon beside the invoker.', {
     "Where requests come from, beside each bridge's own address; empty: learned. Other sources are counted and ignored.",
     { reload: true },
   ),
-  tcpdump: key(z.string().min(1), 'tcpdump', 'The tcpdump program: a name on PATH or a path.'),
+  tcpdump: key(z.string().min(1), 'tcpdump', 'The tcpdump program: a name on PATH or a path.', { path: 'name' }),
   core: key(
     z.int().min(0).max(4095).nullable(),
     null,
@@ -43,14 +44,18 @@ export const hookSchema = section('The daemon beside the invoker.', {
     z.string().min(1),
     '/var/lib/gleaner',
     'Folder of everything Gleaner writes: lock, kill switch, audit log.',
+    { path: 'file' },
   ),
-  auditPath: key(optionalText(), null, 'Audit log of limit changes (JSON lines); null: `audit.jsonl` in `stateDir`.'),
+  auditPath: key(optionalText(), null, 'Audit log of limit changes (JSON lines); null: `audit.jsonl` in `stateDir`.', {
+    path: 'file',
+  }),
   auditRotateMiB: key(z.int().min(1).max(10_240), 64, 'Size at which the audit log is rotated.', { unit: 'MiB' }),
   auditFiles: key(z.int().min(1).max(100), 5, 'Rotated audit logs that are kept.'),
   killSwitchFile: key(
     optionalText(),
     null,
     'While this file exists every user limit stands; null: `kill-switch` in `stateDir`.',
+    { path: 'file' },
   ),
   sampleMs: key(z.int().min(10).max(10_000), 100, 'How often running containers are sampled.', {
     unit: 'ms',

@@ -16,8 +16,9 @@ export const openwhiskSchema = section(
       optionalText(),
       null,
       'File with one key (`uuid:key`) per namespace and line, readable by its owner only.',
+      { path: 'file' },
     ),
-    caFile: key(optionalText(), null, "CA certificate to check the API against; null: the system's."),
+    caFile: key(optionalText(), null, "CA certificate to check the API against; null: the system's.", { path: 'file' }),
     timeoutMs: key(z.int().min(100).max(600_000), 10_000, 'How long one answer may take.', { unit: 'ms' }),
     changesPerMinute: key(positive(600), 6, 'Most changes a minute: each makes a new version, and so cold starts.'),
     holdS: key(

@@ -101,7 +101,9 @@ export const aggregatorSchema = section('The mean-field aggregator.', {
 export const simulatorSchema = section(
   'The simulated invoker host and the shipped workload (`--platform simulated | docker`).',
   {
-    workload: key(optionalText(), null, "Workload by name or path: Gleaner's format, or a trace; null: azure-ten."),
+    workload: key(optionalText(), null, "Workload by name or path: Gleaner's format, or a trace; null: azure-ten.", {
+      path: 'name',
+    }),
     speed: key(
       z.number().positive().max(1000),
       1,

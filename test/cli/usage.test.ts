@@ -1,10 +1,11 @@
-import { fork } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { fork, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import test from 'ava';
 import { commandAsked } from '../../cli/bare-program.js';
 import { commandModules, gleanerProgram } from '../../cli/program.js';
+import { temporaryFolder } from '../temporary-folder.js';
 import { gleaner } from './gleaner.js';
 
 const nowhere = ['--set', `hook.stateDir=${join(tmpdir(), 'gleaner-nowhere')}`];
@@ -33,7 +34,27 @@ for (const args of [
 test('where nothing runs a question ends with 1 and says what to do', async (t) => {
   const { code, err } = await gleaner([...nowhere, 'status']);
   t.is(code, 1);
-  t.regex(err, /GLN_NATS_UNKNOWN[\s\S]*--nats URL/);
+  t.regex(err, /GLN_NATS_UNKNOWN[\s\S]*GLEANER_CONFIG[\s\S]*--nats URL/);
+});
+
+test('the state folder is found by the configuration file from any directory', async (t) => {
+  const folder = temporaryFolder('usage');
+  const file = join(folder, 'config', 'g.yaml');
+  mkdirSync(join(folder, 'config'));
+  writeFileSync(file, 'platform: simulated\nhook: { stateDir: ../state }\n');
+  const elsewhere = temporaryFolder('usage');
+  const main = resolve('dist/cli/main.js');
+  for (const [cwd, args] of [
+    [elsewhere, ['--config', file]],
+    [folder, ['--config', 'config/g.yaml']],
+  ] as const) {
+    const { stderr } = spawnSync(process.execPath, [main, ...args, 'status'], { cwd, encoding: 'utf8' });
+    t.true(
+      stderr.includes(`state folder ${join(folder, 'state')}\n`) ||
+        stderr.includes(`state folder ${join(folder, 'state')} `),
+      stderr,
+    );
+  }
 });
 
 test('a check names unknown policies and managers of single functions by line', async (t) => {

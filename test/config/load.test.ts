@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import test from 'ava';
 import { ConfigError, type ConfigInputs, loadConfig } from '../../config/index.js';
 
@@ -236,4 +237,31 @@ test('a password in a server URL is not printed', async (t) => {
   t.false(text.includes('hunter2'));
   t.true(text.includes('nats://***@h:4222'));
   t.true(text.startsWith('# nats.servers: g.yaml:2\n'));
+});
+
+test('paths in a file are relative to the file, those of variables and flags to the working directory', (t) => {
+  const text = [
+    'hook: { stateDir: state, tcpdump: ./tcpdump, auditPath: /var/log/audit, killSwitchFile: ../stop }',
+    'nats: { caFile: ca.pem, embedded: { binary: nats-server } }',
+    'simulator: { workload: azure-ten }',
+  ].join('\n');
+  const load = (path: string, rest: ConfigInputs = {}) => loadConfig({ path, readFile: () => text, ...rest }).config;
+  const { hook, nats, simulator } = load('/etc/gleaner/g.yaml');
+  t.is(hook.stateDir, '/etc/gleaner/state');
+  t.is(hook.killSwitchFile, '/etc/stop');
+  t.is(hook.auditPath, '/var/log/audit');
+  t.is(hook.tcpdump, '/etc/gleaner/tcpdump');
+  t.is(nats.caFile, '/etc/gleaner/ca.pem');
+  // Names that are looked for elsewhere, and defaults, stay as they are.
+  t.is(nats.embedded.binary, 'nats-server');
+  t.is(simulator.workload, 'azure-ten');
+  t.is(hook.engineSocket, '/var/run/docker.sock');
+  const other = load('/etc/gleaner/g.yaml', {
+    env: { GLEANER_HOOK_AUDITPATH: 'here.jsonl' },
+    flags: { 'hook.stateDir': 'mine' },
+  });
+  t.is(other.hook.stateDir, 'mine');
+  t.is(other.hook.auditPath, 'here.jsonl');
+  // The same file by another path is the same folder.
+  t.is(load('config/g.yaml').hook.stateDir, resolve('config/state'));
 });

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import test from 'ava';
 import { configExample, configReference, loadConfig } from '../../config/index.js';
 
@@ -23,5 +24,5 @@ test('the shipped demo configuration is valid and asks for enforce on the simula
   const { config } = loadConfig({ path: 'config/demo.yaml', readFile: (path) => readFileSync(path, 'utf8') });
   t.is(config.mode, 'enforce');
   t.is(config.platform, 'simulated');
-  t.is(config.hook.stateDir, '.gleaner');
+  t.is(config.hook.stateDir, resolve('.gleaner'), 'in the checkout, whatever the working directory');
 });
