@@ -1,5 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import pico from 'picocolors';
+import { significant } from '../config/index.js';
 
 export type OutputFormat = 'table' | 'json';
 
@@ -55,7 +56,12 @@ export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[]
   return `${[line(columns.map((column) => column.title.toUpperCase())), ...cells.map(line)].join('\n')}\n`;
 }
 
-export const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
+const figures = (_key: string, value: unknown): unknown => (typeof value === 'number' ? significant(value) : value);
+
+export const json = (value: unknown): string => `${JSON.stringify(value, figures, 2)}\n`;
+
+/** The same on one line, for files. */
+export const compactJson = (value: unknown): string => `${JSON.stringify(value, figures)}\n`;
 
 /** Text of somebody else's (names, reasons) without anything that could steer a terminal. */
 export const plainText = (text: string): string => text.replace(/\p{Cc}/gu, '?');

@@ -25,3 +25,9 @@ export const mebibytes = (count: number): Bytes => Math.round(count * MIB) as By
 export const toMebibytes = (value: Bytes): number => value / MIB;
 export const microsToMillis = (value: Micros): Millis => (value / 1000) as Millis;
 export const millisToMicros = (value: Millis): Micros => (value * 1000) as Micros;
+
+const SIGNIFICANT_DIGITS = 9;
+
+/** A figure without the digits that floating-point arithmetic adds: 766.6666666671317 is 766.666667. Integers stay whole. */
+export const significant = (value: number): number =>
+  Number.isInteger(value) || !Number.isFinite(value) ? value : Number(value.toPrecision(SIGNIFICANT_DIGITS));

@@ -7,6 +7,7 @@ import {
   type Comparison,
   type ComparisonRequest,
   compareRuns,
+  configuredContender,
   planJobs,
   planSections,
   runJobs,
@@ -16,15 +17,18 @@ import { changeText, figure, percentage } from '../compare/figures.js';
 import { comparisonReport } from '../compare/report.js';
 import { RANKED_BY, ranking, type ToldComparison, told } from '../compare/verdict.js';
 import { EXIT } from '../exit.js';
-import { json, processScreen, table } from '../output.js';
+import { compactJson, json, processScreen, table } from '../output.js';
 import { stderrProgress } from '../progress.js';
+import type { GlobalOptions } from '../settings.js';
+import { ignoredText, type SimulationSettings, simulationSettings } from '../simulation-settings.js';
 import { packageVersion } from '../version.js';
-import { addOutputOption, type OutputOptions } from './common.js';
+import { addOutputOption, globalOptions, type OutputOptions } from './common.js';
 import {
+  AMPLE_HOSTS,
   addHostOptions,
-  checkHosts,
-  DEFAULT_HOSTS,
   type HostOptions,
+  hostsOf,
+  hostsSaid,
   listOf,
   MANAGERS_HINT,
   namedContender,
@@ -32,7 +36,7 @@ import {
   wholeNumber,
 } from './simulation-options.js';
 
-interface CompareOptions extends OutputOptions, HostOptions {
+interface CompareOptions extends OutputOptions, HostOptions, GlobalOptions {
   readonly managers: string[];
   readonly seeds: number;
   readonly firstSeed: number;
@@ -47,11 +51,6 @@ interface CompareOptions extends OutputOptions, HostOptions {
 }
 
 const WORKLOADS = ['azure-sample', 'profiles-12@1'];
-/**
- * Ample, so that CPU is what contenders differ by; the density section looks at memory. (With too little of it a host that falls behind
- * evicts what it needs next, pays for cold starts with the CPU it lacks, and never recovers.)
- */
-const AMPLE = { memory: 131_072, userMemory: 98_304 } as const;
 const LOADS = [0.5, 0.7, 0.9];
 const MODES: ClusterMode[] = ['weight', 'quota'];
 /** From scarce to ample for a thousand functions on thirty hosts. */
@@ -81,16 +80,22 @@ export function addCompare(program: Command): void {
     .option('--modes <list>', 'weight: stock containers; quota: with a CPU quota each', listOf(clusterMode), MODES)
     .option('--density <MiB list>', 'user memories per host for the density section', listOf(wholeNumber), DENSITY_MIB)
     .option('--no-density', 'no density section');
-  addHostOptions(command, 'invoker hosts, where a workload does not name its own', AMPLE)
+  // Ample memory, so that CPU is what contenders differ by; the density section looks at memory. (With too little of it a host that falls
+  // behind evicts what it needs next, pays for cold starts with the CPU it lacks, and never recovers.)
+  addHostOptions(command, AMPLE_HOSTS)
     .option('--workers <n>', 'threads; changes nothing but the time (default: one a core)', wholeNumber)
     .option('--out <folder>', 'where the files go', 'gleaner-comparison');
-  addOutputOption(command).action(async (options: CompareOptions) => {
-    checkHosts(options);
+  addOutputOption(command).action(async (own: CompareOptions, self: Command) => {
+    const options = { ...own, ...globalOptions(self) };
+    const settings = simulationSettings(options);
+    const ignored = ignoredText(settings.ignored);
+    if (ignored !== null) process.stderr.write(`${ignored}\n`);
+    for (const workload of options.workloads) hostsOf(workload.replace(/@\d+$/, ''), options, AMPLE_HOSTS);
     for (const name of options.managers) if (name !== 'all') namedContender(name);
-    const comparison = told(await compare(options));
+    const comparison = told(await compare(options, settings));
     mkdirSync(options.out, { recursive: true });
     const files: [string, string][] = [
-      ['comparison.json', `${JSON.stringify(comparison)}\n`],
+      ['comparison.json', compactJson(comparison)],
       ['runs.csv', runsCsv(comparison)],
       ['report.html', comparisonReport(comparison)],
     ];
@@ -110,7 +115,7 @@ function clusterMode(text: string): ClusterMode {
   return text;
 }
 
-async function compare(options: CompareOptions): Promise<Comparison> {
+async function compare(options: CompareOptions, { settings, configured }: SimulationSettings): Promise<Comparison> {
   const seeds = Array.from({ length: options.seeds }, (_, i) => options.firstSeed + i);
   const request: ComparisonRequest = {
     contenders: options.managers,
@@ -120,11 +125,11 @@ async function compare(options: CompareOptions): Promise<Comparison> {
     calls: options.calls,
     loads: options.loads,
     modes: options.modes,
-    hosts: options.hosts,
-    cores: options.cores,
-    memoryMiB: options.memory,
-    userMemoryMiB: options.userMemory,
+    hosts: hostsSaid(options),
+    defaultHosts: AMPLE_HOSTS,
     densityMiB: options.density || [],
+    settings,
+    configured: configured && configuredContender('configured', configured),
   };
   const sections = planSections(request);
   const jobs = planJobs(sections, seeds);
@@ -142,7 +147,13 @@ async function compare(options: CompareOptions): Promise<Comparison> {
 
 /** What makes the same comparison again; where it was written and by how many workers is no part of it. */
 function commandOf(options: CompareOptions): string {
-  const parts = [`gleaner compare --managers ${options.managers.join(',')} --seeds ${options.seeds}`];
+  const configuration = [
+    ...(options.config === undefined ? [] : [`--config ${options.config}`]),
+    ...(options.set ?? []).map((one) => `--set ${one}`),
+  ];
+  const parts = [
+    `gleaner ${[...configuration, 'compare'].join(' ')} --managers ${options.managers.join(',')} --seeds ${options.seeds}`,
+  ];
   const differs = (name: string, value: unknown, otherwise: unknown): void => {
     if (String(value) !== String(otherwise)) parts.push(`--${name} ${value}`);
   };
@@ -154,10 +165,10 @@ function commandOf(options: CompareOptions): string {
   differs('modes', options.modes, MODES);
   if (options.density === false) parts.push('--no-density');
   else differs('density', options.density, DENSITY_MIB);
-  differs('hosts', options.hosts, DEFAULT_HOSTS.hosts);
-  differs('cores', options.cores, DEFAULT_HOSTS.cores);
-  differs('memory', options.memory, AMPLE.memory);
-  differs('user-memory', options.userMemory, AMPLE.userMemory);
+  differs('hosts', options.hosts, undefined);
+  differs('cores', options.cores, undefined);
+  differs('memory', options.memory, undefined);
+  differs('user-memory', options.userMemory, undefined);
   return parts.join(' ');
 }
 

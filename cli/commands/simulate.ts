@@ -1,7 +1,9 @@
 import { type Command, Option } from 'commander';
 import {
   callStream,
+  configuredContender,
   type LoadedWorkload,
+  limitingResource,
   openWorkload,
   type PublishedManagerName,
   type PublishedSummary,
@@ -10,17 +12,21 @@ import {
   type RunSummary,
   readPublishedSample,
   simulateCluster,
+  simulatedOptions,
   summarizePublished,
 } from '../../simulator/index.js';
+import { ActivationExport } from '../activation-export.js';
 import { runTable } from '../compare/run-table.js';
 import { UsageError } from '../exit.js';
 import { json, processScreen, table } from '../output.js';
 import { stderrProgress } from '../progress.js';
-import { addOutputOption, type OutputOptions } from './common.js';
+import type { GlobalOptions } from '../settings.js';
+import { ignoredText, simulationSettings } from '../simulation-settings.js';
+import { addOutputOption, globalOptions, type OutputOptions } from './common.js';
 import {
   addHostOptions,
-  checkHosts,
   type HostOptions,
+  hostsOf,
   MANAGERS_HINT,
   namedContender,
   offeredLoad,
@@ -33,9 +39,10 @@ interface SimulateOptions extends OutputOptions, HostOptions {
   readonly functions?: number;
   readonly load?: number;
   readonly calls?: number;
-  readonly manager: string;
+  readonly manager?: string;
   readonly seed: number;
   readonly strict?: boolean;
+  readonly export?: string;
 }
 
 export function addSimulate(program: Command): void {
@@ -54,47 +61,66 @@ export function addSimulate(program: Command): void {
     .option('--functions <n>', 'only so many functions, from the first on', wholeNumber)
     .option('--load <x>', 'offered load that gaps between calls are stretched or compressed to', offeredLoad)
     .option('--calls <n>', 'repeat the workload until there are so many calls', wholeNumber)
-    .option('--manager <name>', MANAGERS_HINT, 'fixed')
+    .option('--manager <name>', `${MANAGERS_HINT} (default: the configuration's, else fixed)`)
     .option('--seed <n>', 'one seed, one run', wholeNumber, 1);
-  addHostOptions(command, 'invoker hosts').option('--strict', 'whatever is odd in a trace is an error');
-  addOutputOption(command).action((options: SimulateOptions) => {
+  addHostOptions(command)
+    .option('--strict', 'whatever is odd in a trace is an error')
+    .option('--export <file>', 'write a row per activation to FILE.csv or FILE.jsonl (columns: docs/simulate.md)');
+  addOutputOption(command).action((own: SimulateOptions, self: Command) => {
+    const options = { ...own, ...globalOptions(self) };
     if (options.mode === 'freyr-2021') {
       const summary = simulatePublished(options);
       processScreen.write(options.output === 'json' ? json(summary) : publishedTable(summary));
       return;
     }
-    checkHosts(options);
     const { loaded, run } = simulate(options, options.mode);
-    processScreen.write(options.output === 'json' ? json(run) : runTable(run, loaded));
+    processScreen.write(
+      options.output === 'json' ? json({ ...run, limitedBy: limitingResource(run) }) : runTable(run, loaded),
+    );
   });
 }
 
-function simulate(options: SimulateOptions, mode: 'weight' | 'quota'): { loaded: LoadedWorkload; run: RunSummary } {
-  const { hosts, cores, memory, userMemory, seed, load } = options;
-  const { name, manager, safeguard, quotaPolicy, weightPolicy, modes } = namedContender(options.manager);
+function simulate(
+  options: SimulateOptions & GlobalOptions,
+  mode: 'weight' | 'quota',
+): { loaded: LoadedWorkload; run: RunSummary } {
+  const { workload, seed, load } = options;
+  const { settings, configured, ignored } = simulationSettings(options);
+  const unused = ignoredText(ignored);
+  if (unused !== null) process.stderr.write(`${unused}\n`);
+  const { name, manager, safeguard, quotaPolicy, weightPolicy, modes } =
+    options.manager === undefined && configured !== undefined
+      ? configuredContender('configured', configured)
+      : namedContender(options.manager ?? 'fixed');
   if (!modes.includes(mode))
     process.stderr.write(`gleaner: ${name} decides in ${modes.join()} mode only; in ${mode} mode CPU stays as it is\n`);
-  const loaded = openWorkload(options.workload, {
+  const shape = hostsOf(workload, options);
+  const loaded = openWorkload(workload, {
     functions: options.functions,
     seed,
     strict: options.strict,
-    load: load === undefined ? undefined : { load, cores: hosts * cores },
+    load: load === undefined ? undefined : { load, cores: shape.hosts * shape.cores },
   });
+  const calls = callStream(loaded, { seed, calls: options.calls });
+  const rows = options.export === undefined ? null : ActivationExport.to(options.export, calls.functions);
   const progress = stderrProgress();
   try {
     const run = simulateCluster({
-      calls: callStream(loaded, { seed, calls: options.calls }),
-      cluster: { hosts, cores, memoryMiB: memory, userMemoryMiB: userMemory },
+      calls,
+      cluster: shape,
       mode,
+      ...simulatedOptions(settings),
       manager,
       safeguard,
       quotaPolicy,
       weightPolicy,
       seed,
+      ...(rows === null ? {} : { recorder: rows }),
       onProgress: ({ share, activations }) => progress.update(share, `${activations} activations`),
     });
     return { loaded, run };
   } finally {
+    rows?.close();
     progress.end();
   }
 }
@@ -102,7 +128,7 @@ function simulate(options: SimulateOptions, mode: 'weight' | 'quota'): { loaded:
 /** As many functions as the published runs had at least. */
 const PUBLISHED_FUNCTIONS = 10;
 
-function simulatePublished({ workload, functions, manager, seed }: SimulateOptions): PublishedSummary {
+function simulatePublished({ workload, functions, manager = 'fixed', seed }: SimulateOptions): PublishedSummary {
   if (!isPublishedManager(manager))
     throw new UsageError(`the published simulator has no manager '${manager}'`, {
       hint: `one of: ${publishedManagerNames.join(', ')}`,

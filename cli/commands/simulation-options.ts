@@ -4,6 +4,8 @@ import {
   contender,
   contenderNames,
   DEFAULT_CLUSTER,
+  type HostShape,
+  hostsFor,
   UnknownContenderError,
 } from '../../simulator/index.js';
 import { UsageError } from '../exit.js';
@@ -25,39 +27,52 @@ export const listOf =
   (text: string): Value[] =>
     text.split(',').map((part) => one(part.trim()));
 
-/** Hosts as `gleaner simulate` and `gleaner compare` have them unless told otherwise. */
-export const DEFAULT_HOSTS = {
+/** Hosts where neither the command line nor the workload says anything. */
+export const DEFAULT_HOSTS: HostShape = {
   hosts: DEFAULT_CLUSTER.hosts,
   cores: DEFAULT_CLUSTER.cores,
-  memory: DEFAULT_CLUSTER.memoryMiB,
-  userMemory: DEFAULT_CLUSTER.userMemoryMiB,
-} as const;
+  memoryMiB: DEFAULT_CLUSTER.memoryMiB,
+  userMemoryMiB: DEFAULT_CLUSTER.userMemoryMiB,
+};
+
+/** With so much memory CPU is what is scarce. */
+export const AMPLE_HOSTS: HostShape = { ...DEFAULT_HOSTS, memoryMiB: 131_072, userMemoryMiB: 98_304 };
 
 export interface HostOptions {
-  readonly hosts: number;
-  readonly cores: number;
-  readonly memory: number;
-  readonly userMemory: number;
+  readonly hosts?: number;
+  readonly cores?: number;
+  readonly memory?: number;
+  readonly userMemory?: number;
 }
 
-/** The options of {@link HostOptions}. `which` says whose hosts. */
-export function addHostOptions(
-  command: Command,
-  which: string,
-  { memory, userMemory }: Pick<HostOptions, 'memory' | 'userMemory'> = DEFAULT_HOSTS,
-): Command {
+/** The options of {@link HostOptions}; `defaults` count for workloads that name no hosts of their own. */
+export function addHostOptions(command: Command, defaults: HostShape = DEFAULT_HOSTS): Command {
+  const otherwise = (value: number): string => `(default: the workload's own, else ${value})`;
   return command
-    .option('--hosts <n>', which, wholeNumber, DEFAULT_HOSTS.hosts)
-    .option('--cores <n>', 'cores of each', wholeNumber, DEFAULT_HOSTS.cores)
-    .option('--memory <MiB>', 'memory of each', wholeNumber, memory)
-    .option('--user-memory <MiB>', "memory for containers on each: OpenWhisk's user-memory", wholeNumber, userMemory);
+    .option('--hosts <n>', `invoker hosts ${otherwise(defaults.hosts)}`, wholeNumber)
+    .option('--cores <n>', `cores of each ${otherwise(defaults.cores)}`, wholeNumber)
+    .option('--memory <MiB>', `memory of each ${otherwise(defaults.memoryMiB)}`, wholeNumber)
+    .option(
+      '--user-memory <MiB>',
+      `memory for containers on each: OpenWhisk's user-memory ${otherwise(defaults.userMemoryMiB)}`,
+      wholeNumber,
+    );
 }
 
-/** @throws UsageError */
-export function checkHosts({ memory, userMemory }: HostOptions): void {
-  if (userMemory <= memory) return;
-  throw new UsageError(`--user-memory ${userMemory} is more than --memory ${memory}`, {
-    hint: 'user memory is the part of a host that OpenWhisk gives to containers',
+/** What the command line says of hosts. */
+export const hostsSaid = ({ hosts, cores, memory, userMemory }: HostOptions): Partial<HostShape> => ({
+  hosts,
+  cores,
+  memoryMiB: memory,
+  userMemoryMiB: userMemory,
+});
+
+/** Hosts of a run of `workload`. @throws UsageError */
+export function hostsOf(workload: string, options: HostOptions, defaults: HostShape = DEFAULT_HOSTS): HostShape {
+  const shape = hostsFor(workload, hostsSaid(options), defaults);
+  if (shape.userMemoryMiB <= shape.memoryMiB) return shape;
+  throw new UsageError(`user memory of ${shape.userMemoryMiB} MiB is more than the ${shape.memoryMiB} MiB of a host`, {
+    hint: 'user memory is the part of a host that OpenWhisk gives to containers: --user-memory, --memory',
   });
 }
 

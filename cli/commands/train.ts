@@ -23,12 +23,17 @@ import type { ClusterMode } from '../../simulator/index.js';
 import { UsageError } from '../exit.js';
 import { processScreen } from '../output.js';
 import { stderrProgress } from '../progress.js';
+import type { GlobalOptions } from '../settings.js';
+import { ignoredText, simulationSettings } from '../simulation-settings.js';
 import { type FaasrmPlan, faasrmTrainingSettings, trainFaasrm } from '../train/faasrm.js';
 import { type EpisodeResult, type Place, train, trainingSettings } from '../train/training.js';
+import { globalOptions } from './common.js';
 import {
+  AMPLE_HOSTS,
   addHostOptions,
-  checkHosts,
   type HostOptions,
+  hostsOf,
+  hostsSaid,
   listOf,
   offeredLoad,
   wholeNumber,
@@ -39,7 +44,7 @@ const FAASRM = 'faasrm';
 const PUBLISHED = 'freyr-2021';
 type TrainMode = ClusterMode | typeof PUBLISHED;
 
-interface TrainOptions extends HostOptions {
+interface TrainOptions extends HostOptions, GlobalOptions {
   readonly manager: SimppoName | typeof FAASRM;
   readonly workloads?: Place[];
   readonly modes?: TrainMode[];
@@ -51,7 +56,6 @@ interface TrainOptions extends HostOptions {
   readonly out: string;
 }
 
-const MEMORY = { memory: 131_072, userMemory: 98_304 } as const;
 const PROFILES: Place = { workload: 'profiles-12', hosts: 1 };
 const CURVE = 'learning-curve.csv';
 const COLUMNS = [
@@ -103,11 +107,10 @@ export function addTrain(program: Command): void {
       'a policy of `single-agent` for the same mode, which `simppo` refines, seeing more',
     )
     .option('--resume', 'go on from what is in --out');
-  addHostOptions(command, 'invoker hosts, where a workload does not name its own', MEMORY)
+  addHostOptions(command, AMPLE_HOSTS)
     .option('--out <folder>', 'where the checkpoint and the learning curve go', 'gleaner-policy')
-    .action(async (options: TrainOptions) => {
-      checkHosts(options);
-      await run(options);
+    .action(async (own: TrainOptions, self: Command) => {
+      await run({ ...own, ...globalOptions(self) });
     });
 }
 
@@ -132,10 +135,15 @@ interface Resume {
 }
 
 function courseOf(options: TrainOptions): Course {
-  const { manager, episodes, seed, cores, loads } = options;
+  const { manager, episodes, seed, loads } = options;
   const places =
     options.workloads ?? (manager === FAASRM ? [PROFILES] : [PROFILES, { ...PROFILES, workload: 'profiles-12-slos' }]);
-  const place = { part: 'train', cores, memoryMiB: options.memory, userMemoryMiB: options.userMemory } as const;
+  const { settings: simulated, configured, ignored } = simulationSettings(options);
+  const unused = ignoredText(configured === undefined ? ignored : [...ignored, 'agents.manager, decision.policy']);
+  if (unused !== null) process.stderr.write(`${unused}\n`);
+  for (const { workload } of places) hostsOf(workload, options, AMPLE_HOSTS);
+  const hosts = { said: hostsSaid(options), otherwise: AMPLE_HOSTS };
+  const place = { part: 'train', hosts, settings: simulated } as const;
   if (manager === FAASRM) {
     const [mode = 'quota', ...others] = options.modes ?? [];
     if (mode === 'weight' || others.length > 0)

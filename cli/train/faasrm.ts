@@ -17,9 +17,11 @@ import {
   type Part,
   playPublished,
   readPublishedSample,
+  type SimulatedSettings,
   simulateCluster,
+  simulatedOptions,
 } from '../../simulator/index.js';
-import type { EpisodeResult, Place } from './training.js';
+import { type EpisodeResult, type Place, shapeOf, type TrainingHosts } from './training.js';
 
 /** What the weights of `faasrm` are learnt on: hooks with quotas on the cluster model, or the published simulator's rules. */
 export type FaasrmTraining =
@@ -28,9 +30,8 @@ export type FaasrmTraining =
       readonly places: readonly Place[];
       readonly part: Part;
       readonly loads: readonly number[];
-      readonly cores: number;
-      readonly memoryMiB: number;
-      readonly userMemoryMiB: number;
+      readonly hosts: TrainingHosts;
+      readonly settings?: SimulatedSettings;
     }
   | { readonly on: 'freyr-2021'; readonly workload: string };
 
@@ -104,14 +105,17 @@ function play(
     });
     return `${workload} freyr-2021`;
   }
-  const { places, loads, part, cores, memoryMiB, userMemoryMiB } = training;
+  const { places, loads, part } = training;
   const turns = places.flatMap((place) => loads.map((load) => ({ ...place, load })));
-  const { workload, hosts, load } = turns[episode % turns.length]!;
-  const loaded = openWorkload(workload, { seed, part, partBy: 'time', load: { load, cores: hosts * cores } });
+  const turn = turns[episode % turns.length]!;
+  const { workload, hosts, load } = turn;
+  const shape = shapeOf(turn, training.hosts);
+  const loaded = openWorkload(workload, { seed, part, partBy: 'time', load: { load, cores: hosts * shape.cores } });
   simulateCluster({
     calls: callStream(loaded, { seed, calls: CALLS }),
-    cluster: { hosts, cores, memoryMiB, userMemoryMiB },
+    cluster: shape,
     mode: 'quota',
+    ...simulatedOptions(training.settings),
     quotaPolicy: 'faasrm',
     quotaParameters: { parameters: faasrmParameters(version, true), weights: faasrmWeights(state) },
     lessons: (choice, slowdown, { action }) => into.push(lessonOf(choice, slowdown, action)),

@@ -13,9 +13,13 @@ import {
   type ClusterMode,
   callStream,
   DEFAULT_CONTROL,
+  type HostShape,
+  hostsFor,
   openWorkload,
   type Part,
+  type SimulatedSettings,
   simulateCluster,
+  simulatedOptions,
 } from '../../simulator/index.js';
 
 /** One workload to learn on, and its hosts. */
@@ -23,6 +27,16 @@ export interface Place {
   readonly workload: string;
   readonly hosts: number;
 }
+
+/** What the command line says of hosts, and what counts where neither it nor the workload says anything. */
+export interface TrainingHosts {
+  readonly said: Partial<HostShape>;
+  readonly otherwise: HostShape;
+}
+
+/** Hosts of a place: as many as it names. */
+export const shapeOf = ({ workload, hosts }: Place, { said, otherwise }: TrainingHosts): HostShape =>
+  hostsFor(workload, { ...said, hosts }, otherwise);
 
 export interface TrainingPlan {
   readonly manager: SimppoName;
@@ -32,9 +46,9 @@ export interface TrainingPlan {
   readonly loads: readonly number[];
   readonly episodes: number;
   readonly seed: number;
-  readonly cores: number;
-  readonly memoryMiB: number;
-  readonly userMemoryMiB: number;
+  readonly hosts: TrainingHosts;
+  /** What a configuration changes in the decision. */
+  readonly settings?: SimulatedSettings;
   /** It begins with another policy, which comes as `resume` at the first episode. */
   readonly refines: boolean;
   /** What to go on from, and how many episodes it has seen. */
@@ -107,12 +121,14 @@ export function* train(
       onReward: (reward) => tally.rewarded(reward),
     });
     const { workload, hosts, mode, load } = turn;
-    const cores = hosts * plan.cores;
+    const shape = shapeOf(turn, plan.hosts);
+    const cores = hosts * shape.cores;
     const loaded = openWorkload(workload, { seed, part: plan.part, partBy: 'time', load: { load, cores } });
     simulateCluster({
       calls: callStream(loaded, { seed }),
-      cluster: { hosts, cores: plan.cores, memoryMiB: plan.memoryMiB, userMemoryMiB: plan.userMemoryMiB },
+      cluster: shape,
       mode,
+      ...simulatedOptions(plan.settings),
       manager,
       seed,
     });

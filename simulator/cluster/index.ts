@@ -1,4 +1,5 @@
 export { ClusterEnvironment, type ClusterEnvironmentOptions } from './environment.js';
+export { type LimitingResource, limitingResource } from './limiting-resource.js';
 export {
   type ClusterMode,
   type ClusterOptions,
@@ -11,6 +12,8 @@ export {
   type PolicyMaterial,
   type Prewarm,
   type Progress,
+  type SimulatedSettings,
+  simulatedOptions,
 } from './options.js';
 export { CallLog, type CallRecord, type CallRecorder, ClusterOutcome, StartKind } from './recorder.js';
 export { simulateCluster } from './simulate.js';

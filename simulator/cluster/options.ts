@@ -87,6 +87,22 @@ export interface PolicyMaterial {
   readonly weights?: readonly number[];
 }
 
+/** The part of a configuration that the model runs; plain data. */
+export interface SimulatedSettings {
+  readonly decision: DecisionSettings;
+  readonly targetStaleMs?: number;
+}
+
+export const simulatedOptions = (
+  settings: SimulatedSettings | undefined,
+): Pick<ClusterOptions, 'decision' | 'control'> =>
+  settings === undefined
+    ? {}
+    : {
+        decision: settings.decision,
+        ...(settings.targetStaleMs === undefined ? {} : { control: { staleMs: settings.targetStaleMs } }),
+      };
+
 export interface ClusterOptions {
   readonly calls: CallStream;
   readonly cluster?: Partial<ClusterShape>;

@@ -1,5 +1,5 @@
 import { managerNames } from '../../agents/index.js';
-import { GleanerError, suggest } from '../../config/index.js';
+import { type Config, GleanerError, loadConfig, suggest } from '../../config/index.js';
 import { createPolicy, policyNames } from '../../openwhisk-plugin/index.js';
 import type { ClusterMode } from '../cluster/index.js';
 
@@ -13,7 +13,7 @@ export interface Contender {
   readonly weightPolicy: string;
   /** Where it can do something; elsewhere it would be `fixed` under another name. */
   readonly modes: readonly ClusterMode[];
-  /** `fixed` once more, with other draws: what noise alone does (design §7). */
+  /** `fixed` once more, with other draws: what noise alone does. */
   readonly redrawn?: 'placement' | 'everything';
 }
 
@@ -41,13 +41,25 @@ export const NOISE: readonly Contender[] = [
   { ...FIXED, name: 'fixed, other arrivals', redrawn: 'everything' },
 ];
 
-/** Choices without learning, which a learner must beat (faasrm.md §8). */
+/** What an installation runs whose configuration names these managers and policies. */
+export function configuredContender(
+  name: string,
+  { agents, decision }: Pick<Config, 'agents' | 'decision'>,
+): Contender {
+  const { quota, weight } = decision.policy;
+  return { name, manager: agents.manager, safeguard: true, quotaPolicy: quota, weightPolicy: weight, modes: BOTH };
+}
+
+/** What a new installation runs: the configuration's defaults. */
+export const DEFAULT: Contender = configuredContender('default', loadConfig({}).config);
+
+/** Choices without learning, which a learner must beat . */
 export const FLOORS: readonly string[] = ['smallest-in-range', 'random-in-range', 'largest-in-range'];
 
 /** Every name that a comparison knows, `fixed` first. Policies that choose nothing by themselves are not among them. */
 export function contenderNames(): string[] {
   const policies = policyNames.filter((name) => createPolicy(name).kind !== 'both');
-  return ['fixed', ...managerNames.filter((name) => name !== 'fixed'), ...policies];
+  return ['fixed', 'default', ...managerNames.filter((name) => name !== 'fixed'), ...policies];
 }
 
 /**
@@ -58,6 +70,7 @@ export function contenderNames(): string[] {
  */
 export function contender(name: string): Contender {
   if (name === 'fixed') return FIXED;
+  if (name === 'default') return DEFAULT;
   const parts = name.split('+');
   const managers = parts.filter(isManager);
   const ranges = parts.filter((part) => kindOf(part) === 'range');
@@ -87,14 +100,21 @@ function unknown(name: string): UnknownContenderError {
 }
 
 /**
- * Who runs in a mode: `fixed`, fixed against fixed, the floors where there are ranges, then those asked for, each once.
+ * Who runs in a mode: `fixed`, fixed against fixed, the shipped default, the floors where there are ranges, then those asked for, each once.
  *
  * @param names `all` stands for every name there is.
+ * @param configured of the configuration that the comparison was given
  * @throws UnknownContenderError
  */
-export function lineUp(names: readonly string[], mode: ClusterMode): Contender[] {
+export function lineUp(names: readonly string[], mode: ClusterMode, configured?: Contender): Contender[] {
   const asked = names.flatMap((name) => (name === 'all' ? contenderNames() : [name])).map(contender);
-  const always = [FIXED, ...NOISE, ...FLOORS.map(contender)];
+  const always = [
+    FIXED,
+    ...NOISE,
+    DEFAULT,
+    ...FLOORS.map(contender),
+    ...(configured === undefined ? [] : [configured]),
+  ];
   const all = new Map([...always, ...asked].map((one) => [one.name, one]));
   return [...all.values()].filter(({ modes }) => modes.includes(mode));
 }

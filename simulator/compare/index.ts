@@ -1,8 +1,10 @@
 export { type Comparison, compareRuns, type MetricInfo, type Row, type Section } from './comparison.js';
 export {
   type Contender,
+  configuredContender,
   contender,
   contenderNames,
+  DEFAULT,
   FIXED,
   FLOORS,
   lineUp,

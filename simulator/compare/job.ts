@@ -1,4 +1,4 @@
-import type { ClusterOptions, RunSummary, Series } from '../cluster/index.js';
+import { type ClusterOptions, type RunSummary, type Series, simulatedOptions } from '../cluster/index.js';
 import { callStream, describeScaling, type LoadedWorkload, openWorkload } from '../workload/index.js';
 import type { Contender } from './contenders.js';
 import { type Figures, figuresOf } from './metrics.js';
@@ -91,6 +91,7 @@ export function runJob({ index, setting, contender, seed }: Job, shelf: Workload
       userMemoryMiB: setting.userMemoryMiB,
     },
     mode: setting.mode,
+    ...simulatedOptions(setting.settings),
     manager: contender.manager,
     safeguard: contender.safeguard,
     quotaPolicy: contender.quotaPolicy,

@@ -1,4 +1,5 @@
-import type { ClusterMode } from '../cluster/index.js';
+import type { ClusterMode, SimulatedSettings } from '../cluster/index.js';
+import { type HostShape, hostsFor } from '../workload/index.js';
 import { type Contender, contender, FIXED, lineUp } from './contenders.js';
 import type { Job } from './job.js';
 import type { Setting } from './setting.js';
@@ -14,12 +15,14 @@ export interface ComparisonRequest {
   readonly calls?: number;
   readonly loads: readonly number[];
   readonly modes: readonly ClusterMode[];
-  readonly hosts: number;
-  readonly cores: number;
-  readonly memoryMiB: number;
-  readonly userMemoryMiB: number;
+  /** What the command line says of hosts, and what counts where neither it nor the workload says anything. */
+  readonly hosts: Partial<HostShape>;
+  readonly defaultHosts: HostShape;
   /** User memories per host of the density section; empty: none. */
   readonly densityMiB: readonly number[];
+  /** What a configuration changes in the decision, and whom it runs. */
+  readonly settings?: SimulatedSettings;
+  readonly configured?: Contender;
 }
 
 /** Contenders of the density section: what OpenWhisk does, and what could change how many warm containers fit. */
@@ -28,9 +31,11 @@ const DENSITY_CONTENDERS = ['fixed', 'right-size', 'short-first', 'hpa', 'kpa', 
 const DENSITY_LOAD = 0.25;
 
 /** `profiles-12@2` is `profiles-12` on two hosts: a few functions cannot keep thirty busy. */
-function placed(workload: string, hosts: number): { workload: string; hosts: number } {
-  const [, name, count] = /^(.+)@([1-9]\d{0,3})$/.exec(workload) ?? [];
-  return name === undefined ? { workload, hosts } : { workload: name, hosts: Number(count) };
+function placed(spec: string, { hosts, defaultHosts }: ComparisonRequest): HostShape & { readonly workload: string } {
+  const [, name, count] = /^(.+)@([1-9]\d{0,3})$/.exec(spec) ?? [];
+  const workload = name ?? spec;
+  const shape = hostsFor(workload, hosts, defaultHosts);
+  return { ...shape, workload, hosts: name === undefined ? shape.hosts : Number(count) };
 }
 
 /** A section: a setting and who meets in it. */
@@ -42,41 +47,40 @@ export interface SectionPlan {
 
 /** @throws UnknownContenderError */
 export function planSections(request: ComparisonRequest): SectionPlan[] {
-  const { contenders, workloads, functions, calls, loads, modes, cores, memoryMiB, userMemoryMiB } = request;
-  const shape = { functions, calls, cores, memoryMiB, userMemoryMiB };
+  const { contenders, workloads, functions, calls, loads, modes, settings } = request;
+  const shape = { functions, calls, ...(settings === undefined ? {} : { settings }) };
   const sections: SectionPlan[] = [];
   for (const spec of workloads) {
-    const { workload, hosts } = placed(spec, request.hosts);
+    const place = placed(spec, request);
     for (const mode of modes) {
-      const runners = lineUp(contenders, mode);
+      const runners = lineUp(contenders, mode, request.configured);
       for (const load of loads) {
-        const name = `${workload}, ${mode} mode, load ${load}`;
+        const name = `${place.workload}, ${mode} mode, load ${load}`;
         sections.push({
           kind: 'load',
           contenders: runners,
-          setting: { ...shape, hosts, name, workload, mode, load, sizes: 'given' },
+          setting: { ...shape, ...place, name, mode, load, sizes: 'given' },
         });
       }
     }
   }
   const [first] = workloads;
   if (first === undefined) return sections;
-  const { workload, hosts } = placed(first, request.hosts);
+  const place = placed(first, request);
   for (const userMemory of request.densityMiB) {
-    const name = `density: ${workload}, ${userMemory} MiB of user memory per host`;
+    const name = `density: ${place.workload}, ${userMemory} MiB of user memory per host`;
     sections.push({
       kind: 'density',
       contenders: DENSITY_CONTENDERS.map((one) => (one === 'fixed' ? FIXED : contender(one))),
       setting: {
         ...shape,
-        hosts,
+        ...place,
         name,
-        workload,
         mode: 'weight',
         load: DENSITY_LOAD,
         sizes: 'defaults',
         userMemoryMiB: userMemory,
-        memoryMiB: Math.max(memoryMiB, 2 * userMemory),
+        memoryMiB: Math.max(place.memoryMiB, 2 * userMemory),
       },
     });
   }

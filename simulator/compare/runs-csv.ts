@@ -1,3 +1,4 @@
+import { significant } from '../../config/index.js';
 import type { Comparison } from './comparison.js';
 
 /** Every run's figures, a line each, for those who want to count for themselves. */
@@ -10,18 +11,24 @@ export function runsCsv({ sections, seeds, metrics }: Comparison): string {
     'userMemoryMiB',
     'contender',
     'seed',
-    ...metrics.map(({ key }) => key),
+    ...metrics.map(columnName),
   ];
   const lines = [header.join(',')];
   for (const { setting, rows } of sections) {
     for (const { name, values } of rows) {
       seeds.forEach((seed, i) => {
         const cells = [setting.name, setting.workload, setting.mode, setting.load, setting.userMemoryMiB, name, seed];
-        lines.push([...cells.map(quoted), ...metrics.map(({ key }) => values[key]![i]!)].join(','));
+        lines.push([...cells.map(quoted), ...metrics.map(({ key }) => significant(values[key]![i]!))].join(','));
       });
     }
   }
   return `${lines.join('\n')}\n`;
+}
+
+/** The key with its unit, unless it says it already: `response.mean_ms`, `cold.share`, `saved.seconds`. */
+function columnName({ key, unit }: Comparison['metrics'][number]): string {
+  if (unit === '' || /(share|[sS]econds)$/.test(key)) return key;
+  return `${key}_${unit}`;
 }
 
 /** RFC 4180. */

@@ -1,4 +1,4 @@
-import type { ClusterMode } from '../cluster/index.js';
+import type { ClusterMode, SimulatedSettings } from '../cluster/index.js';
 import { quantile, type Workload } from '../workload/index.js';
 
 /** What contenders meet in one section of a comparison. */
@@ -18,6 +18,8 @@ export interface Setting {
   readonly userMemoryMiB: number;
   /** `defaults`: users leave OpenWhisk's 256 MB, and take 512 and more only where they must. */
   readonly sizes: 'given' | 'defaults';
+  /** What a configuration changes in the decision; absent: nothing. */
+  readonly settings?: SimulatedSettings;
 }
 
 /** OpenWhisk's default limit, its standard maximum, and what larger installations allow. */

@@ -40,6 +40,7 @@ export { CHANGE_SCENARIOS, type ChangeScenario, scenarioPhases } from './scenari
 export { INPUTS, type InputKind, SEGMENT_NAMES, SEGMENTS, type Segment, type SegmentName } from './segments.js';
 export { loadWorkload, SHIPPED_WORKLOADS, type ShippedWorkload, shippedWorkload } from './shipped.js';
 export { PARTS, type Part, SPLIT_MINUTES, type Split, shippedSplit, splitNames, takePart } from './splits.js';
+export { type HostShape, hostsFor, statedHosts } from './stated-host.js';
 export { Table } from './table.js';
 export { TraceError } from './trace-error.js';
 export type { TraceSource } from './trace-reader.js';

@@ -229,6 +229,9 @@ export function profiles12Apart(): Workload {
   return checkWorkload({ ...workload, name: 'profiles-12-slos', functions });
 }
 
+/** One host with memory for every container that the functions may have, so that CPU is what is scarce. */
+const HOST = { cores: 8, memoryMiB: 131_072, userMemoryMiB: 98_304 } as const;
+
 /** The twelve profiles called by Poisson arrivals (as S10's load generator does) for an hour. */
 export function profiles12(): Workload {
   return checkWorkload({
@@ -236,6 +239,7 @@ export function profiles12(): Workload {
     name: 'profiles-12',
     description:
       'twelve serverless benchmarks with demand that follows the payload; their demand is assumed (simulator/workload/README.md)',
+    host: HOST,
     functions: Object.entries(PROFILES).map(([name, of]): WorkloadInput['functions'][number] => ({
       name: `/guest/${name}`,
       kind: of.kind,

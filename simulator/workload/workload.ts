@@ -109,6 +109,8 @@ export const workloadSchema = z
     draws: z.enum(['independent', 'stratified']).default('independent'),
     host: z
       .strictObject({
+        /** Hosts alike. Only the cluster model (`gleaner simulate`, `compare`) has more than one. */
+        count: z.number().int().min(1).max(10_000).default(1),
         cores: z.number().positive().max(4096).default(4),
         memoryMiB: z.number().int().positive().default(8192),
         /** OpenWhisk's `container-pool.user-memory`: what is admitted against, and what CPU shares are a part of. */

@@ -1,5 +1,8 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import test from 'ava';
 import type { RunSummary } from '../../simulator/index.js';
+import { temporaryFolder } from '../temporary-folder.js';
 import { gleaner } from './gleaner.js';
 
 const SAMPLE = 'test/data/azure-2019-sample';
@@ -67,4 +70,121 @@ test('wrong usage ends with 2, a missing trace with 1', async (t) => {
     t.is((await gleaner(['simulate', ...args])).code, 2, args.join(' '));
   for (const mode of ['weight', 'freyr-2021'])
     t.is((await gleaner(['simulate', '--mode', mode, '--workload', 'no/such/folder'])).code, 1);
+});
+
+/** A workload of its own with its own host; a call takes 100 ms of one core, 10 a second: load .5 on two cores. */
+const OWN = {
+  version: 1,
+  name: 'own',
+  host: { cores: 2, memoryMiB: 4096, userMemoryMiB: 2048 },
+  functions: [
+    {
+      name: '/guest/own',
+      userCpuMillicores: 1000,
+      memoryMiB: 128,
+      profile: { parallelism: 1, cpuMs: 100, memory: { baseMiB: 40, peakMiB: 60 }, initMs: 10, coldStartMs: 100 },
+      arrivals: { ratePerSecond: 10, seconds: 60 },
+    },
+  ],
+};
+
+function ownWorkload(change: Record<string, unknown> = {}): string {
+  const path = join(temporaryFolder('simulate'), 'own.json');
+  writeFileSync(path, JSON.stringify({ ...OWN, ...change }));
+  return path;
+}
+
+test("a workload's own host is the one that is simulated, unless the command line says otherwise", async (t) => {
+  const own = await gleaner(['simulate', '--workload', ownWorkload(), '-o', 'json']);
+  t.is(own.code, 0, own.err);
+  const run = JSON.parse(own.out) as RunSummary;
+  t.deepEqual([run.hosts, run.cores, run.userMemoryMiB], [1, 2, 2048]);
+  // 10 calls a second of 100 ms on 2 cores; the arrivals are Poisson, 600 of them: sd 4 %.
+  t.true(Math.abs(run.offeredLoad - 0.5) < 0.1, `offered load ${run.offeredLoad}`);
+  const other = await gleaner(['simulate', '--workload', ownWorkload(), '--hosts', '3', '--cores', '1', '-o', 'json']);
+  const said = JSON.parse(other.out) as RunSummary;
+  t.deepEqual([said.hosts, said.cores, said.userMemoryMiB], [3, 1, 2048]);
+  const several = ownWorkload({ host: { ...OWN.host, count: 2 } });
+  const two = JSON.parse((await gleaner(['simulate', '--workload', several, '-o', 'json'])).out) as RunSummary;
+  t.deepEqual([two.hosts, two.cores], [2, 2]);
+});
+
+test('the configuration is honored, and what does not apply is refused or named', async (t) => {
+  const workload = ownWorkload();
+  const run = async (...before: string[]) =>
+    gleaner([...before, 'simulate', '--workload', workload, '--mode', 'quota', '-o', 'json']);
+  const plain = ['--set', 'agents.manager=fixed', '--set', 'decision.policy.quota=smallest-in-range'];
+  const base = await run(...plain);
+  const floor = await run(...plain, '--set', 'decision.cpuFloorMillicores=900');
+  t.is(floor.code, 0, floor.err);
+  const harvested = ({ out }: { out: string }): number => (JSON.parse(out) as RunSummary).harvest.harvestedCoreSeconds;
+  // A call keeps one core busy, so at a user limit of one core the peak is the limit and nothing is harvested in either run.
+  t.is(harvested(floor), 0);
+  t.is((JSON.parse(base.out) as RunSummary).quotaPolicy, 'smallest-in-range');
+  const unknown = await run('--set', 'decision.nothing=1');
+  t.is(unknown.code, 2);
+  t.regex(unknown.err, /decision\.nothing/);
+  const foreign = await run('--set', 'hook.sampleMs=50');
+  t.is(foreign.code, 2);
+  t.regex(foreign.err, /hook\.sampleMs: does not apply to a simulation/);
+  const file = join(temporaryFolder('simulate'), 'gleaner.yaml');
+  writeFileSync(file, 'hook:\n  sampleMs: 50\ndecision:\n  controlShare: 1\n  policy:\n    quota: largest-in-range\n');
+  const filed = await run('--config', file);
+  t.is(filed.code, 0, filed.err);
+  t.regex(filed.err, /does not use hook\.sampleMs/);
+  const summary = JSON.parse(filed.out) as RunSummary;
+  t.is(summary.quotaPolicy, 'largest-in-range');
+  // Every activation is of the control arm, which runs at user limits.
+  t.is(summary.harvest.control, summary.activations);
+});
+
+test('a run that is bound by memory or by CPU says so, and what to change', async (t) => {
+  // Room for one container of 128 MiB where ten calls a second of 300 ms of waiting need three at once.
+  const io = { ...OWN.functions[0]!, profile: { ...OWN.functions[0]!.profile, cpuMs: 5, ioMs: 300 } };
+  const memory = ownWorkload({ host: { cores: 2, memoryMiB: 4096, userMemoryMiB: 128 }, functions: [io] });
+  const short = await gleaner(['simulate', '--workload', memory]);
+  t.regex(short.out, /LIMITED BY MEMORY: .* waited for room .*\n.*--user-memory/);
+  const json = await gleaner(['simulate', '--workload', memory, '-o', 'json']);
+  t.is((JSON.parse(json.out) as { limitedBy: string }).limitedBy, 'memory');
+  const busy = await gleaner(['simulate', '--workload', ownWorkload(), '--load', '1.2']);
+  t.regex(busy.out, /LIMITED BY CPU: /);
+  t.notRegex((await gleaner(['simulate', '--workload', ownWorkload()])).out, /LIMITED BY/);
+});
+
+test('shipped workloads come with hosts that fit them', async (t) => {
+  const { out } = await gleaner(['simulate', '--workload', 'profiles-12-slos', '--load', '0.9', '--calls', '3000']);
+  t.regex(out, /on 1 hosts of 8 cores and 98304 MiB/);
+  t.notRegex(out, /LIMITED BY MEMORY/);
+});
+
+test('a row per activation is exported as CSV and JSON lines, with units in the names', async (t) => {
+  const folder = temporaryFolder('simulate');
+  const csv = join(folder, 'run.csv');
+  const lines = join(folder, 'run.jsonl');
+  const workload = ownWorkload({ functions: [{ ...OWN.functions[0]!, name: '/guest/a,b' }] });
+  const { code, out, err } = await gleaner(['simulate', '--workload', workload, '--export', csv, '-o', 'json']);
+  t.is(code, 0, err);
+  const run = JSON.parse(out) as RunSummary;
+  const [header, ...rows] = readFileSync(csv, 'utf8').trimEnd().split('\n');
+  t.is(
+    header,
+    'activation,function,host,start,outcome,arrivedAtMs,waitMs,initMs,runMs,responseMs,cpuMs,aloneMs,aloneAtUserLimitsMs',
+  );
+  t.is(rows.length, run.activations);
+  t.regex(rows[0]!, /^\d+,"\/guest\/a,b",0,(cold|warm),success,/);
+  t.is((await gleaner(['simulate', '--workload', workload, '--export', lines])).code, 0);
+  const objects = readFileSync(lines, 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, number | string>);
+  t.is(objects.length, run.activations);
+  for (const row of objects) {
+    t.is(row.function, '/guest/a,b');
+    // A response is made of its parts, to the microsecond.
+    const parts = Number(row.waitMs) + Number(row.initMs) + Number(row.runMs);
+    t.true(Math.abs(parts - Number(row.responseMs)) < 0.002, JSON.stringify(row));
+  }
+  const refused = await gleaner(['simulate', '--workload', workload, '--export', 'run.xlsx']);
+  t.is(refused.code, 2);
+  t.is((await gleaner(['simulate', '--workload', workload, '--export', '/nowhere/run.csv'])).code, 2);
 });

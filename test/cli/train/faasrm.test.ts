@@ -1,15 +1,15 @@
 import test from 'ava';
 import { type FaasrmPlan, trainFaasrm } from '../../../cli/train/faasrm.js';
 
+const SMALL = { hosts: 1, cores: 2, memoryMiB: 16_384, userMemoryMiB: 8192 };
+
 const plan: FaasrmPlan = {
   training: {
     on: 'cluster',
     places: [{ workload: 'profiles-12:3', hosts: 1 }],
     part: 'train',
     loads: [0.5],
-    cores: 2,
-    memoryMiB: 16_384,
-    userMemoryMiB: 8192,
+    hosts: { said: SMALL, otherwise: SMALL },
   },
   episodes: 2,
   seed: 10_001,

@@ -1,6 +1,8 @@
 import test from 'ava';
 import { type TrainingPlan, train } from '../../../cli/train/training.js';
 
+const SMALL = { hosts: 1, cores: 2, memoryMiB: 16_384, userMemoryMiB: 8192 };
+
 const plan: TrainingPlan = {
   manager: 'simppo',
   places: [{ workload: 'profiles-12:3', hosts: 1 }],
@@ -9,9 +11,7 @@ const plan: TrainingPlan = {
   loads: [0.7],
   episodes: 2,
   seed: 10_001,
-  cores: 2,
-  memoryMiB: 16_384,
-  userMemoryMiB: 8192,
+  hosts: { said: SMALL, otherwise: SMALL },
   refines: false,
   resume: null,
 };

@@ -116,6 +116,13 @@ test('every run is a line', (t) => {
   t.regex(lines[1]!, /^"azure-ten, weight mode, load 0\.5",azure-ten,weight,0\.5,4096,fixed,1,/);
   const columns = lines[0]!.split(',').length;
   t.is(lines[1]!.replace(/"[^"]*"/g, 'x').split(',').length, columns);
+  // Each name says its unit, and no value has more digits than mean something.
+  for (const name of ['response.mean_ms', 'wait.mean_ms', 'cold.share', 'saved.seconds', 'utilisation_share'])
+    t.true(lines[0]!.split(',').includes(name), name);
+  for (const cell of lines.slice(1).join(',').split(',')) {
+    const value = Number(cell);
+    if (!Number.isNaN(value)) t.is(value, Number(value.toPrecision(9)));
+  }
 });
 
 test('users leave the default limit where they can', (t) => {

@@ -15,10 +15,8 @@ export const REQUEST: ComparisonRequest = {
   workloads: ['azure-ten'],
   loads: [0.5, 0.7],
   modes: ['weight', 'quota'],
-  hosts: 1,
-  cores: 2,
-  memoryMiB: 8192,
-  userMemoryMiB: 4096,
+  hosts: { hosts: 1, cores: 2, memoryMiB: 8192, userMemoryMiB: 4096 },
+  defaultHosts: { hosts: 30, cores: 8, memoryMiB: 32_768, userMemoryMiB: 24_576 },
   densityMiB: [2048, 8192],
 };
 

@@ -1,4 +1,5 @@
 import test from 'ava';
+import { loadConfig } from '../../../config/index.js';
 import { contender, contenderNames, FLOORS, lineUp, NOISE, UnknownContenderError } from '../../../simulator/index.js';
 
 test('fixed is OpenWhisk alone', (t) => {
@@ -64,11 +65,24 @@ test('a slip of the pen is recognised', (t) => {
   );
 });
 
-test('fixed, fixed against fixed and the floors always run', (t) => {
+test('fixed, fixed against fixed, the shipped default and the floors always run', (t) => {
   const quota = lineUp(['greedy'], 'quota').map(({ name }) => name);
-  t.deepEqual(quota, ['fixed', ...NOISE.map(({ name }) => name), ...FLOORS, 'greedy']);
+  t.deepEqual(quota, ['fixed', ...NOISE.map(({ name }) => name), 'default', ...FLOORS, 'greedy']);
   const weight = lineUp(['greedy', 'greedy', 'smallest-in-range'], 'weight').map(({ name }) => name);
-  t.deepEqual(weight, ['fixed', ...NOISE.map(({ name }) => name), 'greedy'], 'ranges are no matter of weights');
+  t.deepEqual(
+    weight,
+    ['fixed', ...NOISE.map(({ name }) => name), 'default', 'greedy'],
+    'ranges are no matter of weights',
+  );
+});
+
+test('the default is what an installation without a configuration of its own runs', (t) => {
+  const { agents, decision } = loadConfig({}).config;
+  const { manager, safeguard, quotaPolicy, weightPolicy } = contender('default');
+  t.deepEqual(
+    [manager, safeguard, quotaPolicy, weightPolicy],
+    [agents.manager, true, decision.policy.quota, decision.policy.weight],
+  );
 });
 
 test('all is every name, where it can act', (t) => {

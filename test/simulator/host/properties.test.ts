@@ -100,7 +100,7 @@ test('processor sharing of exponential calls at load .7 has the mean response ti
   const workload = {
     ...shippedWorkload(),
     draws: 'independent' as const,
-    host: { cores: 1, memoryMiB: 1_000_000, userMemoryMiB: 900_000 },
+    host: { count: 1, cores: 1, memoryMiB: 1_000_000, userMemoryMiB: 900_000 },
     functions: [
       {
         ...shippedWorkload().functions[0]!,

@@ -1,0 +1,106 @@
+import { closeSync, openSync, writeSync } from 'node:fs';
+import { messageOf } from '../config/index.js';
+import {
+  type CalledFunction,
+  type CallRecord,
+  type CallRecorder,
+  ClusterOutcome,
+  StartKind,
+} from '../simulator/index.js';
+import { UsageError } from './exit.js';
+
+type Cell = string | number | null;
+
+const nameOf = (names: Readonly<Record<string, number>>, value: number): string =>
+  Object.keys(names).find((name) => names[name] === value)!;
+
+/** Simulated us as ms; null: it never came to that. */
+const millis = (micros: number): number | null => (Number.isFinite(micros) ? micros / 1000 : null);
+
+const after = (to: number, from: number): number | null => millis(to - from);
+
+/** A row per activation: column and value. Times are of the simulation, from its start. */
+const COLUMNS: readonly (readonly [string, (call: CallRecord, fn: string) => Cell])[] = [
+  ['activation', ({ call }) => call],
+  ['function', (_, fn) => fn],
+  ['host', ({ host }) => (host < 0 ? null : host)],
+  ['start', ({ start }) => nameOf(StartKind, start)],
+  ['outcome', ({ outcome }) => nameOf(ClusterOutcome, outcome)],
+  ['arrivedAtMs', ({ arrivedAt }) => millis(arrivedAt)],
+  ['waitMs', ({ placedAt, arrivedAt }) => after(placedAt, arrivedAt)],
+  ['initMs', ({ runAt, placedAt }) => after(runAt, placedAt)],
+  ['runMs', ({ endedAt, runAt }) => after(endedAt, runAt)],
+  ['responseMs', ({ endedAt, arrivedAt }) => after(endedAt, arrivedAt)],
+  ['cpuMs', ({ cpu }) => millis(cpu)],
+  ['aloneMs', ({ soloMicros }) => millis(soloMicros)],
+  ['aloneAtUserLimitsMs', ({ userMicros }) => millis(userMicros)],
+];
+
+/** RFC 4180. */
+const csvCell = (value: Cell): string => {
+  const text = value === null ? '' : String(value);
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+};
+
+/** Rows are written in blocks of about this size: a run of millions of activations is never held in memory. */
+const BLOCK_CHARACTERS = 1 << 20;
+
+/** Writes a row per activation, in the order in which they end: CSV with a header, or JSON lines. */
+export class ActivationExport implements CallRecorder {
+  readonly #file: number;
+  readonly #path: string;
+  readonly #json: boolean;
+  readonly #functions: readonly CalledFunction[];
+  #block = '';
+
+  /** @throws UsageError for another kind of file, or one that cannot be written */
+  static to(path: string, functions: readonly CalledFunction[]): ActivationExport {
+    if (!/\.(csv|jsonl)$/.test(path))
+      throw new UsageError(`--export ${path}: the name must end with .csv or .jsonl`, {
+        hint: 'gleaner simulate --export activations.csv',
+      });
+    try {
+      return new ActivationExport(path, openSync(path, 'w'), functions);
+    } catch (error) {
+      throw cannotWrite(path, error);
+    }
+  }
+
+  private constructor(path: string, file: number, functions: readonly CalledFunction[]) {
+    this.#path = path;
+    this.#file = file;
+    this.#functions = functions;
+    this.#json = path.endsWith('.jsonl');
+    if (!this.#json) this.#block = `${COLUMNS.map(([name]) => name).join(',')}\n`;
+  }
+
+  record(call: CallRecord): void {
+    const fn = this.#functions[call.fn]!.name;
+    const row = this.#json
+      ? JSON.stringify(Object.fromEntries(COLUMNS.map(([name, of]) => [name, of(call, fn)])))
+      : COLUMNS.map(([, of]) => csvCell(of(call, fn))).join(',');
+    this.#block += `${row}\n`;
+    if (this.#block.length >= BLOCK_CHARACTERS) this.#flush();
+  }
+
+  close(): void {
+    try {
+      this.#flush();
+    } finally {
+      closeSync(this.#file);
+    }
+  }
+
+  #flush(): void {
+    let bytes = Buffer.from(this.#block);
+    this.#block = '';
+    try {
+      while (bytes.length > 0) bytes = bytes.subarray(writeSync(this.#file, bytes));
+    } catch (error) {
+      throw cannotWrite(this.#path, error);
+    }
+  }
+}
+
+const cannotWrite = (path: string, error: unknown): UsageError =>
+  new UsageError(`cannot write ${path}: ${messageOf(error)}`, { hint: 'choose a folder with room, or another name' });

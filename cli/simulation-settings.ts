@@ -1,0 +1,78 @@
+import { readFileSync } from 'node:fs';
+import { type Config, type LoadedConfig, loadConfig } from '../config/index.js';
+import { type DecisionSettings, decisionSettings, defaultDecisionSettings } from '../openwhisk-plugin/index.js';
+import type { SimulatedSettings } from '../simulator/index.js';
+import { UsageError } from './exit.js';
+import { flagsOf, type GlobalOptions } from './settings.js';
+
+/** Keys below `decision` that describe a real host's tap, containers or memory: the model has no counterpart. */
+const NOT_SIMULATED: ReadonlySet<string> = new Set([
+  'decision.lateStartMs',
+  'decision.boost.enabled',
+  'decision.memory.invokerMemoryMiB',
+]);
+
+const isManagerKey = (key: string): boolean => key === 'agents.manager' || key.startsWith('decision.policy.');
+
+const isSimulated = (key: string): boolean =>
+  isManagerKey(key) || (key.startsWith('decision.') && !NOT_SIMULATED.has(key));
+
+/** What a configuration means to a simulation. */
+export interface SimulationSettings {
+  /** What differs from the defaults; absent: nothing. */
+  readonly settings?: SimulatedSettings;
+  /** Manager and policies of the configuration; absent: it names none. */
+  readonly configured?: Config;
+  /** Keys of the file that do not apply. */
+  readonly ignored: readonly string[];
+}
+
+/**
+ * Reads `--config` and `--set` for a simulation. The environment and /etc/gleaner do not count, so that the same command gives the same
+ * figures on every machine.
+ *
+ * @throws ConfigError, or UsageError for `--set` of a key that a simulation does not have
+ */
+export function simulationSettings({ config: path, set }: GlobalOptions): SimulationSettings {
+  const flags = flagsOf({ set });
+  const loaded = loadConfig({
+    ...(path === undefined ? {} : { path }),
+    flags,
+    readFile: (file) => readFileSync(file, 'utf8'),
+  });
+  const foreign = Object.keys(flags).filter((key) => !isSimulated(key));
+  if (foreign.length > 0)
+    throw new UsageError(`--set ${foreign.join(', ')}: does not apply to a simulation`, {
+      hint: 'a simulation honors agents.manager and the keys below decision (docs/reference/config.md)',
+    });
+  return settingsOf(loaded);
+}
+
+function settingsOf({ config, sources }: LoadedConfig): SimulationSettings {
+  const keys = [...sources.keys()];
+  return {
+    ...(keys.some((key) => isSimulated(key) && !isManagerKey(key)) ? { settings: decisionOf(config, sources) } : {}),
+    ...(keys.some(isManagerKey) ? { configured: config } : {}),
+    ignored: keys.filter((key) => !isSimulated(key)),
+  };
+}
+
+/** Caps that the configuration leaves to the host are the simulator's. */
+function decisionOf({ decision, hook }: Config, sources: LoadedConfig['sources']): SimulatedSettings {
+  const { cpuCap, memoryCap } = defaultDecisionSettings;
+  const settings: DecisionSettings = decisionSettings(decision, hook.sampleMs, {
+    cpu: cpuCap,
+    memory: memoryCap,
+  });
+  return {
+    decision: settings,
+    ...(sources.has('decision.targetStaleMs') ? { targetStaleMs: decision.targetStaleMs } : {}),
+  };
+}
+
+/** One line on stderr for a configuration file whose other keys play no part. */
+export function ignoredText(ignored: readonly string[]): string | null {
+  if (ignored.length === 0) return null;
+  const shown = ignored.slice(0, 5).join(', ');
+  return `gleaner: a simulation does not use ${shown}${ignored.length > 5 ? ` and ${ignored.length - 5} more keys` : ''} of the configuration`;
+}
