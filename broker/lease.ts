@@ -22,7 +22,8 @@ export interface LeaseOptions {
  * until the lease has not changed for its duration; an owner that cannot renew gives up after two thirds of it. A lease of this
  * host's earlier life is free at once: a host's name is unique.
  *
- * Without JetStream there is nobody to ask: the lease counts as ours with epoch 1, {@link Lease.alone}.
+ * Without JetStream there is nobody to ask: the lease counts as ours with epoch 1, {@link Lease.alone}. That is so for a lease that was never held;
+ * one whose renewals are refused (a full store) ends: who decides is not known, so nobody does, and user limits apply.
  */
 export class Lease {
   readonly #options: LeaseOptions;
@@ -113,6 +114,8 @@ export class Lease {
     }
     const held = entry.value ? decodeLease(entry.value) : null;
     const earlierLife = held?.ok === true && held.message.host === this.#options.host;
+    // Somebody can be asked again, and another host has the lease.
+    if (this.alone && !earlierLife) this.#become(null);
     const term = earlierLife ? 0 : held?.ok ? Math.min(held.message.duration, duration * 4) : duration;
     if (now - this.#seenAt < term) return;
     const revision = await bucket.update(key, this.#value(), entry.revision);

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type Clock, GleanerError, type Millis, messageOf, systemClock } from '../config/index.js';
 import { NoRespondersError, ServiceError } from './errors.js';
 import type { Broker, BrokerMessage, Subscription } from './port.js';
+import type { StoreState } from './store-health.js';
 import { isSubject } from './subject-rules.js';
 import { isHostName, SUBJECT_PREFIX } from './subjects.js';
 import { Turns } from './turns.js';
@@ -59,6 +60,8 @@ export interface ServiceStats {
   /** ISO time. */
   readonly started: string;
   readonly endpoints: readonly EndpointStats[];
+  /** How the stores of NATS answer this instance; beside what the convention has. */
+  readonly stores: readonly StoreState[];
 }
 
 const QUEUE = 'q';
@@ -97,7 +100,13 @@ export function serve(broker: Broker, definition: ServiceDefinition, clock: Cloc
   const endpoints: EndpointStats[] = [];
 
   const refusals = new Turns(REFUSALS_MAX);
-  const stats = (): ServiceStats => ({ type: 'io.nats.micro.v1.stats_response', ...identity, started, endpoints });
+  const stats = (): ServiceStats => ({
+    type: 'io.nats.micro.v1.stats_response',
+    ...identity,
+    started,
+    endpoints,
+    stores: broker.stores.states(),
+  });
   const verbs: Readonly<Record<string, () => unknown>> = {
     PING: () => ({ type: 'io.nats.micro.v1.ping_response', ...identity }),
     INFO: () => ({
@@ -113,12 +122,13 @@ export function serve(broker: Broker, definition: ServiceDefinition, clock: Cloc
     }),
     STATS: stats,
   };
+  const asked = new Turns(WAITING_MAX);
   for (const [verb, answer] of Object.entries(verbs)) {
     for (const subject of [`$SRV.${verb}`, `$SRV.${verb}.${name}`, `$SRV.${verb}.${name}.${id}`]) {
       subscriptions.push(
-        broker.subscribe(subject, (message) => {
-          if (message.reply !== undefined && isSubject(message.reply))
-            broker.publish(message.reply, json(answer()), { urgent: true });
+        broker.subscribe(subject, ({ reply }) => {
+          if (reply !== undefined && isSubject(reply))
+            asked.run(() => void broker.publish(reply, json(answer()), { urgent: true }));
         }),
       );
     }
@@ -260,6 +270,8 @@ export interface ServiceInstance {
   readonly version: string;
   /** `engine`: what an agent host's networks run on. */
   readonly metadata: { readonly host?: string; readonly engine?: string };
+  /** Where its statistics were asked for, and it is of this version. */
+  readonly stores?: readonly StoreState[];
 }
 
 /** Asked again where nobody has answered, so many times longer: a busy machine's services are slow, not away. */
@@ -269,8 +281,13 @@ const PATIENCE = 6;
  * Which instances of a service (or of all) answer within `wait`; where none does, within six times as long. That nobody listens is known at once,
  * so a service that is away costs no wait.
  */
-export async function findServices(broker: Broker, service: string | null, wait: Millis): Promise<ServiceInstance[]> {
-  const subject = service === null ? '$SRV.PING' : `$SRV.PING.${service}`;
+export async function findServices(
+  broker: Broker,
+  service: string | null,
+  wait: Millis,
+  verb: 'PING' | 'STATS' = 'PING',
+): Promise<ServiceInstance[]> {
+  const subject = service === null ? `$SRV.${verb}` : `$SRV.${verb}.${service}`;
   try {
     let answers = await broker.requestMany(subject, EMPTY, wait);
     if (answers.length === 0) answers = await broker.requestMany(subject, EMPTY, (wait * PATIENCE) as Millis);

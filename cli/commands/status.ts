@@ -1,11 +1,12 @@
 import type { Command } from 'commander';
-import { type Broker, findServices } from '../../broker/index.js';
+import { type Broker, findServices, type ServiceInstance } from '../../broker/index.js';
 import { millis } from '../../config/index.js';
 import { withBroker } from '../connection.js';
 import { EXIT } from '../exit.js';
 import { type HookAnswer, inspectHooks } from '../hook-client.js';
 import { cores, count, json, mebibytesText, plainText, processScreen, table } from '../output.js';
 import { loadSettings } from '../settings.js';
+import { failingStores, storesOf } from '../store-lines.js';
 import { verdictLines } from '../verdict.js';
 import { addOutputOption, globalOptions, noHookAnswers, type OutputOptions, tellUnread } from './common.js';
 
@@ -17,10 +18,13 @@ interface ServiceLine {
   readonly engine?: string;
 }
 
-async function servicesSeen(broker: Broker): Promise<ServiceLine[]> {
-  const found = await findServices(broker, null, millis(300));
+async function servicesSeen(broker: Broker): Promise<ServiceInstance[]> {
+  const found = await findServices(broker, null, millis(300), 'STATS');
+  return found.filter(({ name }) => name.startsWith('gleaner-'));
+}
+
+function serviceLines(found: readonly ServiceInstance[]): ServiceLine[] {
   return found
-    .filter(({ name }) => name.startsWith('gleaner-'))
     .map(({ name, metadata, version }) => ({
       service: name,
       host: metadata.host ?? '?',
@@ -50,12 +54,14 @@ export function addStatus(program: Command): void {
   const command = program.command('status').description('show which parts run, and the capacity of each invoker host');
   addOutputOption(command).action(async (options: OutputOptions) => {
     const { config } = loadSettings(globalOptions(command));
-    const { services, hooks, unread } = await withBroker(config, async (broker) => {
+    const { seen, hooks, unread } = await withBroker(config, async (broker) => {
       const [seen, { hooks, unread }] = await Promise.all([servicesSeen(broker), inspectHooks(broker)]);
-      return { services: seen, hooks, unread };
+      return { seen, hooks, unread };
     });
+    const services = serviceLines(seen);
+    const stores = storesOf(seen);
     if (options.output === 'json') {
-      processScreen.write(json({ services, hosts: hooks.map((hook) => hook.raw) }));
+      processScreen.write(json({ services, hosts: hooks.map((hook) => hook.raw), stores }));
     } else {
       processScreen.write(
         table<ServiceLine>(
@@ -69,6 +75,8 @@ export function addStatus(program: Command): void {
         ),
       );
       processScreen.write(`\n${hostTable(hooks)}`);
+      const failing = failingStores(stores);
+      if (failing !== '') processScreen.write(`\n${failing}`);
       const verdict = verdictLines(
         hooks.map(({ host }) => host),
         hooks.flatMap(({ functions }) => functions),

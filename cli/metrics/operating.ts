@@ -60,7 +60,7 @@ export class Operating {
 
   watch(watched: Watched): void {
     this.#watched = watched;
-    this.health.checks = () => [...watched.checks(), natsCheck(watched.broker)];
+    this.health.checks = () => [...watched.checks(), natsCheck(watched.broker), ...storesCheck(watched.broker)];
   }
 
   /** From the loop of the part. */
@@ -84,6 +84,16 @@ export class Operating {
     void this.#server?.stop();
     this.#server = null;
   }
+}
+
+/** Absent while every store answers: most readers need not know that there are any. */
+function storesCheck(broker: Broker | null): HealthCheck[] {
+  const failing = broker?.connected ? broker.stores.states().filter(({ failure }) => failure !== null) : [];
+  if (failing.length === 0) return [];
+  const detail = failing.map(
+    ({ store, operation, failure }) => `${store}: ${failure?.count} ${operation}s failed (${failure?.code})`,
+  );
+  return [{ name: 'stores', state: 'degraded', detail: detail.join('; ') }];
 }
 
 function natsCheck(broker: Broker | null): HealthCheck {

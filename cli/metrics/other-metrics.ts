@@ -24,6 +24,11 @@ export function updateNats(set: MetricSet, broker: Broker | null): void {
     handler_error: counters.handlerErrors,
   };
   for (const [result, count] of Object.entries(results)) set.grow('gleaner_nats_messages_total', count, { result });
+  for (const { store, operation, succeeded, failed, failure } of broker.stores.states()) {
+    set.set('gleaner_store_failing', failure === null ? 0 : 1, { store, operation });
+    set.grow('gleaner_store_operations_total', succeeded, { store, operation, result: 'succeeded' });
+    set.grow('gleaner_store_operations_total', failed, { store, operation, result: 'failed' });
+  }
 }
 
 const FORGOTTEN = { functions: 'forgotten', objects: 'objects', markers: 'markers' } as const;

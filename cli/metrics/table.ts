@@ -60,6 +60,17 @@ export const METRICS = {
     'Messages by what became of them: published, received, dropped_disconnected, dropped_backlog (the server was slower than we), dropped_stalled (it had confirmed nothing for 5 s: dead), dropped_too_large, handler_error.',
   ),
 
+  gleaner_store_operations_total: counter(
+    METRIC_PARTS,
+    ['store', 'operation', 'result'],
+    'Reads and writes of each bucket, stream and object store of NATS: succeeded, failed.',
+  ),
+  gleaner_store_failing: gauge(
+    METRIC_PARTS,
+    ['store', 'operation'],
+    '1 while reads or writes of a bucket, stream or object store fail, although NATS is connected: JetStream is full, absent or refuses them.',
+  ),
+
   gleaner_mode: gauge(
     hook,
     ['mode'],

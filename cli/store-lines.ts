@@ -1,0 +1,59 @@
+import { z } from 'zod';
+import { consequenceOf, type ServiceInstance, type StoreState } from '../broker/index.js';
+import { count, plainText, table } from './output.js';
+
+/** A store as one part tells of it. */
+export interface PartStore extends StoreState {
+  readonly service: string;
+  readonly host: string;
+}
+
+const storesSchema = z.array(
+  z.object({
+    store: z.string(),
+    operation: z.enum(['read', 'write']),
+    succeeded: z.number(),
+    failed: z.number(),
+    failure: z
+      .object({ count: z.number(), lasting: z.number(), code: z.string(), message: z.string(), hint: z.string() })
+      .nullable(),
+  }),
+);
+
+/** Every store of every part; parts of an older version tell of none. */
+export function storesOf(services: readonly ServiceInstance[]): PartStore[] {
+  return services.flatMap(({ name, metadata, stores }) => {
+    const checked = storesSchema.safeParse(stores);
+    return checked.success
+      ? checked.data.map((store) => ({ service: name, host: metadata.host ?? '?', ...store }))
+      : [];
+  });
+}
+
+/** The stores that fail, what that means and what to do; empty if all answer. */
+export function failingStores(stores: readonly PartStore[]): string {
+  const failing = stores.filter(({ failure }) => failure !== null);
+  if (failing.length === 0) return '';
+  const rows = table<PartStore>(
+    [
+      { title: 'failing store', value: ({ store }) => plainText(store) },
+      { title: 'operation', value: ({ operation }) => operation },
+      { title: 'service', value: ({ service }) => plainText(service) },
+      { title: 'host', value: ({ host }) => plainText(host) },
+      { title: 'failures', value: ({ failure }) => count(failure?.count ?? 0), right: true },
+      { title: 'for s', value: ({ failure }) => count(Math.round((failure?.lasting ?? 0) / 1000)), right: true },
+    ],
+    failing,
+  );
+  const causes = new Map<string, string>();
+  for (const { store, operation, failure } of failing) {
+    const name = `${store} ${operation}`;
+    if (failure === null || causes.has(name)) continue;
+    const consequence = consequenceOf(store, operation);
+    causes.set(
+      name,
+      `${plainText(failure.message)} [${plainText(failure.code)}]\n  ${plainText(consequence)}\n  ${plainText(failure.hint)}\n`,
+    );
+  }
+  return `${rows}${[...causes.values()].join('')}`;
+}

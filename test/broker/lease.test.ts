@@ -1,0 +1,91 @@
+import test from 'ava';
+import { Lease, MemoryBus, NoJetStreamError, StoreFullError } from '../../broker/index.js';
+import type { GleanerError } from '../../config/index.js';
+import { ManualTime, millis } from '../../config/index.js';
+
+const DURATION = 3000;
+const noJetStream = new NoJetStreamError('get in bucket leases');
+const full = new StoreFullError('update in bucket leases', 'insufficient resources (JetStream error 10023)');
+
+function rig() {
+  const time = new ManualTime();
+  const bus = new MemoryBus(time);
+  const epochs: (number | null)[] = [];
+  const lease = (host: string): Lease =>
+    new Lease({
+      bucket: bus.connect().keyValue('leases'),
+      key: 'aggregator',
+      host,
+      boot: host,
+      duration: millis(DURATION),
+      clock: time,
+      timers: time,
+      changed: (epoch) => epochs.push(epoch),
+    });
+  /** Turns come every third of the duration; what they await is done before time goes on. */
+  const pass = async (span: number): Promise<void> => {
+    for (let passed = 0; passed < span; passed += 100) {
+      time.advance(millis(100));
+      for (let i = 0; i < 20; i++) await Promise.resolve();
+    }
+  };
+  const refuse = (error: GleanerError | null, operation?: 'write'): void => {
+    bus.refusal = (_, asked) => (operation === undefined || asked === operation ? error : null);
+  };
+  return { bus, epochs, lease, pass, refuse };
+}
+
+test('a lease whose renewals a full store refuses ends by two thirds of its duration, and is ours again once they are taken', async (t) => {
+  const { epochs, lease, pass, refuse } = rig();
+  const held = lease('one');
+  await held.turn();
+  const first = held.epoch;
+  t.truthy(first);
+  refuse(full, 'write');
+  await pass((DURATION * 2) / 3 + 1000);
+  t.is(held.epoch, null);
+  await pass(60_000);
+  t.is(held.epoch, null, 'a full store is not a server without JetStream: it never counts as alone');
+  t.false(held.alone);
+  refuse(null);
+  await pass(DURATION);
+  t.true(held.epoch! > first!);
+  t.deepEqual(epochs, [first, null, held.epoch]);
+  await held.release();
+});
+
+test('a contender takes no lease from a store that refuses writes', async (t) => {
+  const { lease, pass, refuse } = rig();
+  refuse(full, 'write');
+  const held = lease('one');
+  await pass(10 * DURATION);
+  t.is(held.epoch, null);
+  await held.release();
+});
+
+test('whoever acted alone without JetStream stops when JetStream is back and another host has the lease', async (t) => {
+  const { lease, pass, refuse } = rig();
+  const owner = lease('owner');
+  await owner.turn();
+  refuse(noJetStream);
+  const other = lease('other');
+  await other.turn();
+  t.true(other.alone, 'nobody to ask');
+  refuse(null);
+  await pass(DURATION);
+  t.true(owner.epoch !== null && !owner.alone);
+  t.is(other.epoch, null, 'two owners would send two mean fields');
+  await Promise.all([owner.release(), other.release()]);
+});
+
+test('whoever acted alone without JetStream takes the lease when JetStream is back and nobody has it', async (t) => {
+  const { lease, pass, refuse } = rig();
+  refuse(noJetStream);
+  const one = lease('one');
+  await one.turn();
+  t.true(one.alone);
+  refuse(null);
+  await pass(DURATION);
+  t.true(one.epoch !== null && !one.alone);
+  await one.release();
+});

@@ -1,0 +1,76 @@
+import test from 'ava';
+import { findServices, MemoryBus, StoreFullError, serve } from '../../broker/index.js';
+import { Operating } from '../../cli/metrics/index.js';
+import { failingStores, storesOf } from '../../cli/store-lines.js';
+import { ManualTime, millis } from '../../config/index.js';
+import { seriesOf } from './metrics/exposition.js';
+
+const full = new StoreFullError('update in bucket gleaner_leases', 'maximum messages per subject exceeded');
+
+/** A part whose leases are refused while all else is stored. */
+async function partWithFullStore() {
+  const bus = new MemoryBus();
+  const broker = bus.connect();
+  bus.refusal = (store, operation) => (store === 'gleaner_leases' && operation === 'write' ? full : null);
+  for (let i = 0; i < 3; i++)
+    await broker
+      .keyValue('gleaner_leases')
+      .put('k', new Uint8Array(1))
+      .catch(() => undefined);
+  await broker.keyValue('gleaner_functions').put('k', new Uint8Array(1));
+  return { bus, broker };
+}
+
+test('status shows which stores fail in which part, what that means and what to do', async (t) => {
+  const { bus, broker } = await partWithFullStore();
+  const definition = { version: '1.0.0', description: '', endpoints: {} };
+  serve(broker, { name: 'gleaner-agents', host: 'h1', ...definition });
+  serve(bus.connect(), { name: 'gleaner-hook', host: 'h2', ...definition });
+  const stores = storesOf(await findServices(bus.connect(), null, millis(50), 'STATS'));
+  t.deepEqual(
+    stores.map(({ service, host, store, operation, failed }) => [service, host, store, operation, failed]),
+    [
+      ['gleaner-agents', 'h1', 'gleaner_functions', 'write', 0],
+      ['gleaner-agents', 'h1', 'gleaner_leases', 'write', 3],
+    ],
+  );
+  const text = failingStores(stores);
+  t.regex(
+    text,
+    /FAILING STORE +OPERATION +SERVICE +HOST +FAILURES +FOR S\ngleaner_leases +write +gleaner-agents +h1 +3 +0\n/,
+  );
+  t.regex(text, /the store is full: maximum messages per subject exceeded \[GLN_BROKER_STORE_FULL\]/);
+  t.regex(text, /no targets and no mean field are sent, and user limits and local policies apply/);
+  t.regex(text, /max_file_store/);
+  t.is(failingStores(stores.filter(({ failure }) => failure === null)), '', 'nothing is said while all is well');
+});
+
+test('a part of another version, or one that lies, tells of no stores', (t) => {
+  const instance = { name: 'gleaner-hook', id: 'x', version: '1.0.0', metadata: { host: 'h' } };
+  for (const stores of [undefined, 'no', [{ store: 1 }], [null]])
+    t.deepEqual(storesOf([{ ...instance, ...(stores === undefined ? {} : { stores: stores as never }) }]), []);
+});
+
+test('a store that fails degrades readiness and is a metric, until it answers again', async (t) => {
+  const { bus, broker } = await partWithFullStore();
+  const operating = new Operating('agents', new ManualTime(), 1000);
+  operating.watch({ broker, update: () => undefined, checks: () => [] });
+  const ready = operating.health.ready(true);
+  t.is(ready.status, 200, 'it does its work all the same');
+  t.regex(ready.text, /\[~\] stores: gleaner_leases: 3 writes failed \(GLN_BROKER_STORE_FULL\)/);
+  t.regex(ready.text, /ok, degraded: stores/);
+  const series = async () => {
+    operating.collect();
+    return seriesOf(await operating.metrics.registry.metrics());
+  };
+  const labels = '{store="gleaner_leases",operation="write"}';
+  const failed = '{store="gleaner_leases",operation="write",result="failed"}';
+  let found = await series();
+  t.is(found.get(`gleaner_store_failing${labels}`), 1);
+  t.is(found.get(`gleaner_store_operations_total${failed}`), 3);
+  bus.refusal = () => null;
+  await broker.keyValue('gleaner_leases').put('k', new Uint8Array(1));
+  found = await series();
+  t.is(found.get(`gleaner_store_failing${labels}`), 0);
+  t.notRegex(operating.health.ready(true).text, /stores/);
+});
