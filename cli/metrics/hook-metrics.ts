@@ -117,6 +117,7 @@ export class HookMetrics {
     }
     set.grow('gleaner_restores_total', counters.restores);
     set.grow('gleaner_drift_total', counters.drift);
+    set.grow('gleaner_systemd_failures_total', counters.scopeFailures);
     set.grow('gleaner_oom_kills_total', counters.oomHarvest, { cause: 'harvest' });
     set.grow('gleaner_oom_kills_total', counters.oomUser, { cause: 'user' });
   }

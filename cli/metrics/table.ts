@@ -160,6 +160,11 @@ export const METRICS = {
   ),
   gleaner_update_duration_seconds: histogram(hook, ['resource'], 'Time of a limit update, reading back included.'),
   gleaner_restores_total: counter(hook, none, 'Containers given all their user limits back.'),
+  gleaner_systemd_failures_total: counter(
+    hook,
+    none,
+    'Limits that systemd refused or gave no answer for: they are in force, but a daemon-reload may undo them.',
+  ),
   gleaner_drift_total: counter(hook, none, 'Limits that something else had changed, found and repaired.'),
   gleaner_oom_kills_total: counter(
     hook,

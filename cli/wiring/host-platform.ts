@@ -3,10 +3,11 @@ import {
   CgroupLimitWriter,
   CgroupUsageMonitor,
   DockerEngine,
+  formulaOfRuntime,
   type HostFacts,
   managedByPrefix,
   type Platform,
-  systemctl,
+  SystemdBus,
   TcpdumpTap,
 } from '../../openwhisk-plugin/index.js';
 
@@ -20,10 +21,12 @@ export function dockerEngine(hook: Config['hook']): DockerEngine {
 }
 
 export function cgroupWriter(facts: HostFacts, margin: number): CgroupLimitWriter {
+  const formula = formulaOfRuntime(facts.runtime ?? '');
   return new CgroupLimitWriter({
     cgroupVersion: facts.cgroupVersion,
     margin,
-    ...(facts.cgroupDriver === 'systemd' ? { scopes: systemctl } : {}),
+    ...(formula === null ? {} : { formula }),
+    ...(facts.cgroupDriver === 'systemd' ? { scopes: new SystemdBus() } : {}),
   });
 }
 

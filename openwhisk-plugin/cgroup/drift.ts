@@ -4,6 +4,8 @@ import type { LimitHandle, Limits, WriteResult } from '../ports/index.js';
 export interface DriftHandle extends LimitHandle {
   swapHolds?(): boolean;
   repairSwap?(): WriteResult;
+  /** Its limits are being written by somebody whom it has asked to. */
+  isSettling?(): boolean;
 }
 
 /** Millicores: what rounding a quota to whole microseconds can make. */
@@ -19,6 +21,7 @@ export type Drift = 'none' | 'limits' | 'swap' | 'gone';
 export function findDrift(handle: DriftHandle, found: Limits): Drift {
   const { shares, quota, memory } = handle.expected;
   if (!handle.read(found)) return 'gone';
+  if (handle.isSettling?.() === true) return 'none';
   if (Math.abs(found.quota - quota) <= QUOTA_ROUNDING) found.quota = quota;
   if (found.shares !== shares || found.quota !== quota || found.memory !== memory) return 'limits';
   return handle.swapHolds?.() === false ? 'swap' : 'none';

@@ -10,6 +10,7 @@ export {
   restoreAll,
   restoreUserLimits,
 } from './restore.js';
-export { formulaOf, isRuntimeWeight, runtimeWeight, type WeightFormula } from './shares.js';
-export { type ScopeProperties, setPropertyArguments, systemctl } from './systemd-scope.js';
+export { formulaOf, formulaOfRuntime, isRuntimeWeight, runtimeWeight, type WeightFormula } from './shares.js';
+export { SystemdBus, SystemdBusError } from './systemd-bus.js';
+export type { ScopeProperties, ScopeProperty } from './systemd-scope.js';
 export { CgroupUsageMonitor, type CgroupUsageMonitorOptions } from './usage-monitor.js';

@@ -3,8 +3,18 @@ import { type ContainerInfo, type LimitHandle, type Limits, NO_LIMIT, type Write
 import { UNLIMITED, UNREADABLE, type WriteError } from './control-file.js';
 import type { LimitFiles } from './limit-files.js';
 import type { MemoryLowerer } from './memory-lowerer.js';
-import { clampShares, formulaOf, isRuntimeWeight, scaledWeight, sharesOfWeight, type WeightFormula } from './shares.js';
-import type { SystemdScope } from './systemd-scope.js';
+import {
+  clampShares,
+  DEFAULT_WEIGHT,
+  formulaOf,
+  isRuntimeWeight,
+  runtimeWeight,
+  scaledWeight,
+  sharesOfWeight,
+  unmistakable,
+  type WeightFormula,
+} from './shares.js';
+import type { ScopeListener, SystemdScope } from './systemd-scope.js';
 
 /** The kernel's own minimum, us per period. */
 const LEAST_QUOTA = 1000;
@@ -18,6 +28,7 @@ export interface HandleContext {
   readonly margin: number;
   /** Of the host's container runtime, learned from containers whose weight shows it. */
   formula: WeightFormula;
+  readonly scopeFailed: (container: ContainerInfo, error: unknown) => void;
 }
 
 /** {@link LimitHandle} over either version's files: rounding, order, bounds and read-back are here. */
@@ -27,10 +38,11 @@ export class CgroupLimitHandle implements LimitHandle {
   readonly #scope: SystemdScope | null;
   readonly #freezer: string | null;
   readonly #user: ContainerInfo['user'];
-  /** Seen on this container; where a leftover weight hides it, the host's is taken. */
-  readonly #ownFormula: WeightFormula | null;
+  /** v2: the weight the runtime gave the container. Null where only a leftover weight is there to see: then the host's formula says. */
+  readonly #ownWeight: number | null;
   readonly #swapAllowance: number;
   readonly #expected: Limits;
+  readonly #scopeListener: ScopeListener;
   readonly #generation = new Int32Array(new SharedArrayBuffer(4));
   #ceiling: number;
   #weight: number;
@@ -55,8 +67,11 @@ export class CgroupLimitHandle implements LimitHandle {
       memory === NO_LIMIT || memoryAndSwap === NO_LIMIT ? UNLIMITED : Math.max(0, memoryAndSwap - memory);
     this.#ceiling = files.hasQuota ? files.ceiling() : UNLIMITED;
     this.#weight = files.weight();
-    this.#ownFormula = files.version === 2 ? formulaOf(container.user.shares, this.#weight) : null;
-    context.formula = this.#ownFormula ?? context.formula;
+    this.#ownWeight = files.version === 2 ? this.#findOwnWeight() : null;
+    this.#scopeListener = {
+      failed: (error) => context.scopeFailed(container, error),
+      applied: () => this.#writeAgain(),
+    };
     this.#expected = { shares: 0, quota: 0 as Millicores, memory: 0 as Bytes };
     this.read(this.#expected);
   }
@@ -69,7 +84,7 @@ export class CgroupLimitHandle implements LimitHandle {
     if (!this.#files.hasWeight) return 'unsupported';
     const wanted = clampShares(shares);
     if (Number.isNaN(wanted)) return 'refused';
-    const weight = this.#files.version === 1 ? wanted : scaledWeight(wanted, this.#user.shares, this.#formula);
+    const weight = this.#files.version === 1 ? wanted : this.#weightOf(wanted);
     const found = this.#files.weight();
     if (found === UNREADABLE) return 'gone';
     if (found === weight || this.#isUsers(wanted, found)) {
@@ -141,7 +156,7 @@ export class CgroupLimitHandle implements LimitHandle {
       return outcome(failed);
     }
     this.#expected.memory = memoryBytes(wanted);
-    this.#scope?.memory(wanted, this.#swapAllowance);
+    this.#tellSystemd();
     return this.#memoryIs(wanted);
   }
 
@@ -152,6 +167,8 @@ export class CgroupLimitHandle implements LimitHandle {
     if (!(wanted > 0) || wanted === UNLIMITED) return 'refused';
     const mine = Atomics.add(this.#generation, 0, 1) + 1;
     while (this.#lowering) await this.#lowering;
+    // systemd writes limits without a look at the use: it must not be behind with an older, lower one.
+    if (this.#scope?.isBusy) await this.#scope.idle();
     if (this.#closed) return 'gone';
     if (Atomics.load(this.#generation, 0) !== mine) return 'refused';
     const found = this.#files.memory();
@@ -185,8 +202,8 @@ export class CgroupLimitHandle implements LimitHandle {
       return 'refused';
     }
     if (result === 'written' || result === 'unchanged') {
-      this.#scope?.memory(wanted, this.#swapAllowance);
       this.#expected.memory = memoryBytes(wanted);
+      this.#tellSystemd();
       return this.#memoryIs(wanted) === 'written' ? result : 'not_effective';
     }
     return result;
@@ -196,11 +213,15 @@ export class CgroupLimitHandle implements LimitHandle {
     if (!this.#files.hasMemory) return 'unsupported';
     if (!Number.isFinite(amount) || amount < 0) return 'refused';
     const wanted = Math.floor(amount / PAGE) * PAGE;
-    if (this.#files.version === 2 && this.#files.protection() === wanted) return 'unchanged';
+    if (this.#files.version === 2 && this.#files.protection() === wanted) {
+      // Also where a hook was killed between the kernel and systemd.
+      if (this.#systemdDiffers(wanted)) this.#tellSystemd();
+      return 'unchanged';
+    }
     const failed = this.#files.protect(wanted);
     if (failed === 'unsupported') return failed;
     if (failed) return outcome(failed);
-    this.#scope?.protection(wanted);
+    this.#tellSystemd();
     return samePages(this.#files.protection(), wanted) ? 'written' : 'not_effective';
   }
 
@@ -234,6 +255,11 @@ export class CgroupLimitHandle implements LimitHandle {
     return swap === UNREADABLE || swap <= this.#swapAllowance + LARGEST_PAGE;
   }
 
+  /** True while systemd is at work on the scope: what differs then is not drift, and is written again at the end. */
+  isSettling(): boolean {
+    return this.#scope?.isBusy ?? false;
+  }
+
   repairSwap(): WriteResult {
     return this.#repairSwap(this.#files.memory());
   }
@@ -250,7 +276,7 @@ export class CgroupLimitHandle implements LimitHandle {
     if (this.swapHolds()) return 'unchanged';
     const failed = this.#files.writeSwap(memory, this.#swapAllowance);
     if (failed) return outcome(failed);
-    if (memory !== UNLIMITED) this.#scope?.memory(memory, this.#swapAllowance);
+    this.#tellSystemd();
     return this.swapHolds() ? 'written' : 'not_effective';
   }
 
@@ -271,18 +297,78 @@ export class CgroupLimitHandle implements LimitHandle {
   }
 
   #isUsers(shares: number, weight: number): boolean {
-    return this.#files.version === 2 && shares === this.#user.shares && isRuntimeWeight(shares, weight);
+    if (this.#files.version === 1 || shares !== this.#user.shares) return false;
+    return this.#ownWeight === null ? isRuntimeWeight(shares, weight) : weight === this.#ownWeight;
   }
 
-  get #formula(): WeightFormula {
-    return this.#ownFormula ?? this.#context.formula;
+  /**
+   * From what is certain alone: shares that were never set, systemd's record of what the runtime told it, or a weight that exactly one
+   * formula makes of the user's shares.
+   */
+  #findOwnWeight(): number | null {
+    const recorded = this.#scope?.recorded('CPUWeight') ?? null;
+    if (recorded !== null) return recorded;
+    if (this.#user.sharesUnset === true || this.#scope?.hasRecord === true) return DEFAULT_WEIGHT;
+    const formula = formulaOf(this.#user.shares, this.#weight);
+    if (formula === null) return null;
+    this.#context.formula = formula;
+    return this.#weight;
+  }
+
+  get #base(): number {
+    return this.#ownWeight ?? runtimeWeight(this.#user.shares, this.#context.formula);
+  }
+
+  #weightOf(shares: number): number {
+    const { shares: own } = this.#user;
+    if (shares === own) return this.#base;
+    const weight = scaledWeight(shares, own, this.#base);
+    return weight === this.#base ? weight : unmistakable(weight, own);
   }
 
   #sharesOf(weight: number): number {
     if (this.#files.version === 1) return weight;
     if (weight === this.#weight && this.#expected.shares > 0) return this.#expected.shares;
-    if (isRuntimeWeight(this.#user.shares, weight)) return this.#user.shares;
-    return sharesOfWeight(weight, this.#user.shares, this.#formula);
+    if (this.#isUsers(this.#user.shares, weight)) return this.#user.shares;
+    return sharesOfWeight(weight, this.#user.shares, this.#base);
+  }
+
+  #tellSystemd(): void {
+    this.#scope?.tell(
+      wholePages(this.#expected.memory),
+      this.#swapAllowance,
+      this.#files.protection(),
+      this.#scopeListener,
+    );
+  }
+
+  /** Whether systemd was told of a memory limit at run time that is not the present one. */
+  #systemdDiffers(low: number): boolean {
+    if (this.#scope === null) return false;
+    const differs = (name: 'MemoryLow' | 'MemorySwapMax' | 'MemoryMax', value: number): boolean => {
+      const recorded = this.#scope?.recorded(name) ?? null;
+      return recorded !== null && recorded !== value && !(Math.abs(recorded - value) < LARGEST_PAGE);
+    };
+    return (
+      differs('MemoryLow', low) ||
+      differs('MemorySwapMax', this.#swapAllowance) ||
+      differs('MemoryMax', wholePages(this.#expected.memory))
+    );
+  }
+
+  /** systemd has written the scope's files as it knows them: the user's quota and weight, and the memory limit that it was told last. */
+  #writeAgain(): void {
+    if (this.#closed) return;
+    const files = this.#files;
+    const { quota, memory } = this.#expected;
+    if (files.hasWeight && files.weight() !== this.#weight) files.writeWeight(this.#weight);
+    if (files.hasQuota) {
+      const micros = this.#quotaMicros(quota, files.period);
+      if (files.quota() !== micros) files.writeQuota(micros);
+    }
+    // Raised since: what it was told is lower. What was lowered since it is told next.
+    if (files.hasMemory && this.#lowering === null && files.memory() < wholePages(memory))
+      files.raise(wholePages(memory), this.#swapAllowance);
   }
 }
 

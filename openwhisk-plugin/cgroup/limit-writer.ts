@@ -7,7 +7,7 @@ import { CgroupV2Files } from './cgroup-v2.js';
 import type { LimitFiles } from './limit-files.js';
 import { CgroupLimitHandle, type HandleContext } from './limit-handle.js';
 import { MemoryLowerer } from './memory-lowerer.js';
-import { clampShares, scaledWeight, sharesOfWeight, type WeightFormula } from './shares.js';
+import { clampShares, runtimeWeight, scaledWeight, sharesOfWeight, type WeightFormula } from './shares.js';
 import { type ScopeProperties, SystemdScope } from './systemd-scope.js';
 
 export interface CgroupLimitWriterOptions {
@@ -16,10 +16,9 @@ export interface CgroupLimitWriterOptions {
   readonly cgroupVersion: 1 | 2;
   /** Where systemd owns the cgroups: how to tell it (field-notes A2-09). Absent with the cgroupfs driver. */
   readonly scopes?: ScopeProperties;
-  readonly onScopeFailure?: (container: ContainerInfo, error: unknown) => void;
   /** Room above the present use that a lowered memory limit must leave, as a share of the use. Default 0.05. */
   readonly margin?: number;
-  /** Of the container runtime on v2; learned from containers, this is the first guess. */
+  /** Of the container runtime on v2, as its version says ({@link formulaOfRuntime}); containers whose weight shows another one count more. */
   readonly formula?: WeightFormula;
 }
 
@@ -30,12 +29,19 @@ export class CgroupLimitWriter implements LimitWriter {
   readonly #options: CgroupLimitWriterOptions;
   readonly #context: HandleContext;
   readonly #lowerer = new MemoryLowerer();
+  readonly #settling = new Set<Promise<void>>();
+  #scopeFailed: (container: ContainerInfo, error: unknown) => void = () => undefined;
 
   constructor(options: CgroupLimitWriterOptions) {
     this.#options = options;
     this.#root = options.root ?? '/';
     this.#version = options.cgroupVersion;
-    this.#context = { lowerer: this.#lowerer, margin: options.margin ?? 0.05, formula: options.formula ?? 'linear' };
+    this.#context = {
+      lowerer: this.#lowerer,
+      margin: options.margin ?? 0.05,
+      formula: options.formula ?? 'linear',
+      scopeFailed: (container, error) => this.#scopeFailed(container, error),
+    };
   }
 
   /** Throws CgroupNotFoundError (ended), CgroupNamespaceError, CgroupReadOnlyError. */
@@ -43,9 +49,7 @@ export class CgroupLimitWriter implements LimitWriter {
     const paths = resolveCgroups(container.pid, container.id, this.#root);
     const version = paths.memory?.version ?? paths.cpu?.version ?? this.#version;
     const scope = this.#options.scopes
-      ? new SystemdScope(paths.unit, version, this.#options.scopes, (error) =>
-          this.#options.onScopeFailure?.(container, error),
-        )
+      ? new SystemdScope(paths.unit, version, this.#options.scopes, this.#root, this.#settling)
       : null;
     return new CgroupLimitHandle(container, openFiles(container, paths), this.#context, scope, freezerFile(paths));
   }
@@ -57,12 +61,21 @@ export class CgroupLimitWriter implements LimitWriter {
   expressible(shares: number, userShares = 1024): number {
     const wanted = clampShares(shares);
     if (this.#version === 1) return wanted;
-    const { formula } = this.#context;
-    return sharesOfWeight(scaledWeight(wanted, userShares, formula), userShares, formula);
+    const base = runtimeWeight(userShares, this.#context.formula);
+    return sharesOfWeight(scaledWeight(wanted, userShares, base), userShares, base);
   }
 
-  /** Ends the worker thread. */
+  onScopeFailure(listener: (container: ContainerInfo, error: unknown) => void): void {
+    this.#scopeFailed = listener;
+  }
+
+  async settled(): Promise<void> {
+    while (this.#settling.size > 0) await Promise.all(this.#settling);
+  }
+
+  /** Ends the worker thread, and the connection to systemd. */
   close(): Promise<void> {
+    this.#options.scopes?.close?.();
     return this.#lowerer.close();
   }
 }

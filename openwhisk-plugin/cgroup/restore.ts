@@ -52,11 +52,12 @@ export async function restoreAll(parts: { engine: ContainerListing; writer: Limi
         if (result) restored.push(result);
       } catch (error) {
         fail(container, error);
-      } finally {
-        handle.close();
       }
     }),
   );
+  // Open until systemd is done: what it undoes is written again.
+  await parts.writer.settled?.();
+  for (const { handle } of handles) handle.close();
   return { restored, failed };
 }
 

@@ -1,81 +1,124 @@
-import { execFile } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+export interface ScopeProperty {
+  readonly name: 'MemoryMax' | 'MemorySwapMax' | 'MemoryLow' | 'MemoryLimit';
+  /** Infinity = no limit. */
+  readonly bytes: number;
+}
 
 /** Runtime properties of a systemd unit; a port, because only a host with the systemd cgroup driver has them. */
 export interface ScopeProperties {
-  /** @param properties e.g. `MemoryMax=268435456`. Rejects where systemd refuses. */
-  set(unit: string, properties: readonly string[]): Promise<void>;
+  /** Resolves when systemd has written the unit's cgroup files. Rejects where systemd refuses or does not answer. */
+  set(unit: string, properties: readonly ScopeProperty[]): Promise<void>;
+  close?(): void;
 }
 
-/** The arguments of `systemctl` for a change that lasts until the unit or the machine goes. */
-export function setPropertyArguments(unit: string, properties: readonly string[]): string[] {
-  return ['set-property', '--runtime', '--', unit, ...properties];
+export interface ScopeListener {
+  failed(error: unknown): void;
+  /** systemd has written all files of the scope, also those of properties that it was not told now. */
+  applied(): void;
 }
 
-/** Runs `systemctl`, without a shell, for at most five seconds. */
-export const systemctl: ScopeProperties = {
-  set: (unit, properties) =>
-    new Promise((resolve, reject) => {
-      execFile('systemctl', setPropertyArguments(unit, properties), { timeout: 5000 }, (error) =>
-        error ? reject(error) : resolve(),
-      );
-    }),
-};
+/** Where systemd keeps runtime properties of units; what comes first is in force. */
+const TRANSIENT = 'run/systemd/transient';
+const RECORDS = ['run/systemd/system.control', TRANSIENT] as const;
 
 /**
- * What of a container must also be told to systemd, which re-applies its own idea at every daemon-reload (field-notes A2-09,
- * A2-10). Only what would harm when reverted: a memory loan (the limit would fall below the use) and the lender's protection. A
- * quota or a weight that is reverted is the user's own again, and the drift watch sets it anew.
+ * What systemd must know of a container's cgroup. It writes every limit that it knows of a unit at each daemon-reload and at each change of
+ * any property, and a limit that it does not know as "no limit": Docker's systemd driver does not tell it a swap limit of 0
+ * (https://github.com/opencontainers/cgroups/issues/74). So memory, swap and protection are told together, always.
+ *
+ * A quota and a weight are not told: they change twice in an activation, and where systemd undoes them they are the user's own. Whoever
+ * listens writes them again.
  */
 export class SystemdScope {
   readonly #unit: string;
   readonly #version: 1 | 2;
   readonly #properties: ScopeProperties;
-  readonly #onFailure: (error: unknown) => void;
-  #running = false;
-  #next: readonly string[] | null = null;
-  #memory: readonly string[] = [];
-  #low: readonly string[] = [];
+  readonly #root: string;
+  readonly #settling: Set<Promise<void>>;
+  #running: Promise<void> = Promise.resolve();
+  #busy = false;
+  #next: readonly ScopeProperty[] | null = null;
 
-  constructor(unit: string, version: 1 | 2, properties: ScopeProperties, onFailure: (error: unknown) => void) {
+  /** @param settling holds what is under way, for whoever waits for all scopes */
+  constructor(
+    unit: string,
+    version: 1 | 2,
+    properties: ScopeProperties,
+    root: string,
+    settling: Set<Promise<void>> = new Set(),
+  ) {
     this.#unit = unit;
     this.#version = version;
     this.#properties = properties;
-    this.#onFailure = onFailure;
+    this.#root = root;
+    this.#settling = settling;
   }
 
-  /** Bytes; Infinity = none. On v1 systemd knows no swap limit, and none is reverted. */
-  memory(limit: number, swap: number): void {
-    this.#memory =
+  /** systemd has not yet written what it was told: files may change without anybody else's doing. */
+  get isBusy(): boolean {
+    return this.#busy;
+  }
+
+  async idle(): Promise<void> {
+    while (this.#busy) await this.#running;
+  }
+
+  /** Bytes; Infinity = none. On v1 systemd knows neither a swap limit nor protection. The newest of several wins. */
+  tell(memory: number, swap: number, low: number, listener: ScopeListener): void {
+    this.#next =
       this.#version === 1
-        ? [`MemoryLimit=${text(limit)}`]
-        : [`MemoryMax=${text(limit)}`, `MemorySwapMax=${text(swap)}`];
-    this.#send();
+        ? [{ name: 'MemoryLimit', bytes: memory }]
+        : [
+            { name: 'MemoryMax', bytes: memory },
+            { name: 'MemorySwapMax', bytes: swap },
+            { name: 'MemoryLow', bytes: low },
+          ];
+    if (this.#busy) return;
+    this.#busy = true;
+    const running = this.#drain(listener);
+    this.#running = running;
+    this.#settling.add(running);
+    void running.then(() => this.#settling.delete(running));
   }
 
-  protection(amount: number): void {
-    this.#low = [`MemoryLow=${text(amount)}`];
-    this.#send();
+  /** What systemd was told at run time, by the container runtime too; null: nothing, or this process cannot see it. */
+  recorded(name: ScopeProperty['name'] | 'CPUWeight'): number | null {
+    const dropIns = RECORDS.map((folder) => join(folder, `${this.#unit}.d`, `50-${name}.conf`));
+    for (const path of [...dropIns, join(TRANSIENT, this.#unit)]) {
+      const text = read(join(this.#root, path));
+      const value = text === null ? undefined : new RegExp(`^${name}=(\\d+|infinity)$`, 'm').exec(text)?.[1];
+      if (value !== undefined) return value === 'infinity' ? Number.POSITIVE_INFINITY : Number(value);
+    }
+    return null;
   }
 
-  /** One call at a time and the newest wins: systemctl takes tens of milliseconds. */
-  #send(): void {
-    this.#next = [...this.#memory, ...this.#low];
-    if (!this.#running) void this.#drain();
+  /** Whether {@link recorded} can be believed when it finds nothing. */
+  get hasRecord(): boolean {
+    return existsSync(join(this.#root, TRANSIENT, this.#unit));
   }
 
-  async #drain(): Promise<void> {
-    this.#running = true;
+  async #drain(listener: ScopeListener): Promise<void> {
     while (this.#next !== null) {
       const properties = this.#next;
       this.#next = null;
       try {
         await this.#properties.set(this.#unit, properties);
       } catch (error) {
-        this.#onFailure(error);
+        listener.failed(error);
       }
+      listener.applied();
     }
-    this.#running = false;
+    this.#busy = false;
   }
 }
 
-const text = (value: number): string => (value === Number.POSITIVE_INFINITY ? 'infinity' : String(value));
+function read(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return null;
+  }
+}

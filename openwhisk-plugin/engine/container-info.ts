@@ -33,6 +33,7 @@ export function userLimits(host: Inspect['HostConfig']): UserLimits {
     memory: bytes(memory),
     memoryAndSwap: bytes(memoryAndSwap),
     periodMicros,
+    ...(host.CpuShares > 0 ? {} : { sharesUnset: true }),
   };
 }
 

@@ -19,7 +19,14 @@ import { bridgesOf, containerInfo } from './container-info.js';
 import type { ManagedFilter } from './container-names.js';
 import { DockerClient } from './docker-client.js';
 import { DockerEvents } from './docker-events.js';
-import { type EngineEvent, infoSchema, inspectSchema, listSchema, networksSchema } from './docker-schemas.js';
+import {
+  type EngineEvent,
+  infoSchema,
+  inspectSchema,
+  listSchema,
+  networksSchema,
+  versionSchema,
+} from './docker-schemas.js';
 import {
   EngineAnswerError,
   EngineStatusError,
@@ -124,6 +131,7 @@ export class DockerEngine implements ContainerEngine {
         },
       );
     }
+    const runtime = await this.#runtime(info.DefaultRuntime);
     return {
       cpu: millicores(info.NCPU * 1000),
       memory: bytes(info.MemTotal),
@@ -131,7 +139,19 @@ export class DockerEngine implements ContainerEngine {
       cgroupDriver: driver,
       engineVersion: info.ServerVersion,
       apiVersion: await this.#client.apiVersion(),
+      ...(runtime === null ? {} : { runtime }),
     };
+  }
+
+  /** How weights were made of shares; engines that do not tell are none the worse. */
+  async #runtime(name: string): Promise<string | null> {
+    try {
+      const { Components } = await this.#client.get('/version', versionSchema);
+      const found = Components?.find((component) => component.Name === name);
+      return found === undefined ? null : `${found.Name} ${found.Version}`;
+    } catch {
+      return null;
+    }
   }
 
   /** Every managed container that runs now, once, without a subscription: what {@link restoreAll} compares with. */

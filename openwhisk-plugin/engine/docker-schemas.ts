@@ -4,6 +4,7 @@ import { z } from 'zod';
 export const versionSchema = z.object({
   ApiVersion: z.string().optional(),
   MinAPIVersion: z.string().optional(),
+  Components: z.array(z.object({ Name: z.string(), Version: z.string().default('') })).nullish(),
 });
 
 export const infoSchema = z.object({
@@ -13,6 +14,7 @@ export const infoSchema = z.object({
   CgroupDriver: z.string().default('cgroupfs'),
   /** Absent before Docker 20.10, which knew v1 only. */
   CgroupVersion: z.string().default('1'),
+  DefaultRuntime: z.string().default('runc'),
 });
 
 export const listSchema = z.array(

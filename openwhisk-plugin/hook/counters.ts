@@ -45,6 +45,8 @@ export class Counters {
   limitsNotEffective = 0;
   limitsUnsupported = 0;
   drift = 0;
+  /** Limits that systemd refused or gave no answer for, of those that it must know. */
+  scopeFailures = 0;
   restores = 0;
   safeguards = 0;
   /** OOM kills under a limit below the user's, and under the user's own or more (field-notes A1-08). */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { type Broker, hostNameFrom, type Inspection, type Logger, RateLimitedLog } from '../../broker/index.js';
-import { type Config, millis, type Random } from '../../config/index.js';
+import { type Config, messageOf, millis, type Random } from '../../config/index.js';
 import { Decider, decisionSettings, MemoryHeadroom } from '../decision/index.js';
 import type { Bridge, Platform } from '../ports/index.js';
 import { FileAuditLog } from './audit.js';
@@ -63,6 +63,8 @@ export interface RunningHook {
 
 /** How long a stop waits for memory limits that the kernel is still lowering, ms. */
 const SETTLE_MILLIS = 2000;
+/** As long as systemd may take for an answer. */
+const SYSTEMD_MILLIS = 10_000;
 
 const pathsOf = ({ hook }: Config) => ({
   lock: join(hook.stateDir, 'hook.lock'),
@@ -229,6 +231,11 @@ async function start(options: HookOptions, release: () => void): Promise<Running
     identity,
   );
 
+  platform.limits.onScopeFailure?.((container, error) => {
+    counters.scopeFailures++;
+    const fields = { container: container.id, error: messageOf(error) };
+    log.warn('systemd_scope', clock.monotonic(), fields, 'systemd did not take a limit and may undo it');
+  });
   killSwitch.follow(paths.killSwitch, timers);
   // Open for addresses, but listening on no bridge: nothing is decided before every container has been adopted.
   platform.tap.start(pipeline);
@@ -261,6 +268,8 @@ async function start(options: HookOptions, release: () => void): Promise<Running
     await platform.engine.stop();
     const { length } = hook.restoreNow('restore', 'stopped');
     if (length > 0) logger.warn({ containers: length }, "limits of some containers are still not their user's");
+    // What systemd does to other limits of a container while it takes these is written again, so the files stay open until then.
+    await withDeadline(platform.limits.settled?.() ?? Promise.resolve(), SYSTEMD_MILLIS);
     containers.close();
     await audit.close();
     release();

@@ -33,6 +33,8 @@ export interface HostFacts {
   readonly cgroupDriver: 'cgroupfs' | 'systemd';
   readonly engineVersion: string;
   readonly apiVersion: string;
+  /** The default container runtime and its version, e.g. `runc 1.1.5+ds1`; absent where the engine does not say. */
+  readonly runtime?: string;
 }
 
 /** Calls arrive on the event loop, one at a time; none may block. */

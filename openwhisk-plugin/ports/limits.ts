@@ -19,6 +19,8 @@ export interface Limits {
 export interface UserLimits extends Readonly<Limits> {
   /** Memory plus swap as inspect says it; OpenWhisk always makes it equal to `memory`. */
   readonly memoryAndSwap: Bytes;
+  /** The container was made without shares: `shares` is the kernel's default (1024), and on cgroup v2 its weight is 100. */
+  readonly sharesUnset?: boolean;
   /** Length of the CFS period, us; 100000 unless the container was made with another. */
   readonly periodMicros: number;
 }

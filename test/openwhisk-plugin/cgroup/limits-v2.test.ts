@@ -5,7 +5,7 @@ import {
   CgroupReadOnlyError,
   findDrift,
   restoreAll,
-  setPropertyArguments,
+  type ScopeProperty,
 } from '../../../openwhisk-plugin/index.js';
 import { FixtureTree, ID, container as info, PID, V2_MOUNT, V2_SCOPE, v1Mount, v2Tree } from './fixture-tree.js';
 
@@ -166,60 +166,139 @@ test('A2-09: a limit that somebody else changed is found, and written again as i
   tree.remove();
 });
 
-test('A2-10: swap that came back for a container without swap is found, and taken away again', (t) => {
-  const { tree, at, put, container } = v2Tree();
+/**
+ * A systemd that does what systemd 252 and 257 do (seen in guests): at any change of a scope's properties it writes every limit that it knows,
+ * and what it does not know as no limit. The runtime told it the memory limit and the weight, and no swap limit where that is 0.
+ */
+function systemdOver(put: (name: string, text: string) => void) {
+  const known: Record<string, number> = { MemoryMax: 256 * MIB, MemorySwapMax: Number.POSITIVE_INFINITY, MemoryLow: 0 };
   const calls: string[][] = [];
-  const scopes = { set: async (unit: string, properties: readonly string[]) => void calls.push([unit, ...properties]) };
-  const handle = writerOf(tree.root, { scopes }).open(container);
-  const found = { shares: 0, quota: millicores(0), memory: bytes(0) };
-  put('memory.swap.max', 'max\n');
-  t.is(findDrift(handle, found), 'swap');
+  const word = (value: number | undefined): string => (value === Number.POSITIVE_INFINITY ? 'max\n' : `${value}\n`);
+  const apply = (): void => {
+    put('cpu.max', 'max 100000\n');
+    put('cpu.weight', '5\n');
+    put('memory.max', word(known.MemoryMax));
+    put('memory.swap.max', word(known.MemorySwapMax));
+    put('memory.low', word(known.MemoryLow));
+  };
+  const set = async (unit: string, properties: readonly ScopeProperty[]): Promise<void> => {
+    calls.push([unit, ...properties.map(({ name, bytes }) => `${name}=${bytes}`)]);
+    for (const { name, bytes } of properties) known[name] = bytes;
+    await new Promise((resolve) => setImmediate(resolve));
+    apply();
+  };
+  return { scopes: { set }, calls, reload: apply };
+}
+
+const anyLimits = () => ({ shares: 0, quota: millicores(0), memory: bytes(0) });
+
+test('A2-10: swap that came back for a container without swap is found, taken away, and not brought back by the next daemon-reload', async (t) => {
+  const { tree, at, put, container } = v2Tree();
+  const { scopes, calls, reload } = systemdOver(put);
+  const writer = writerOf(tree.root, { scopes });
+  const handle = writer.open(container);
+  reload();
+  t.is(at('memory.swap.max'), 'max');
+  t.is(findDrift(handle, anyLimits()), 'swap');
   t.is(handle.repairSwap(), 'written');
   t.is(at('memory.swap.max'), '0');
-  t.is(findDrift(handle, found), 'none');
-  // The pair is sent again, so that systemd does not bring it back at once.
-  t.deepEqual(calls, [[`docker-${ID}.scope`, `MemoryMax=${256 * MIB}`, 'MemorySwapMax=0']]);
+  await writer.settled();
+  t.is(findDrift(handle, anyLimits()), 'none');
+  t.deepEqual(calls, [[`docker-${ID}.scope`, `MemoryMax=${256 * MIB}`, 'MemorySwapMax=0', 'MemoryLow=0']]);
+  reload();
+  t.is(at('memory.swap.max'), '0');
   handle.close();
   tree.remove();
 });
 
-test('A2-09: with the systemd driver a loan and the protection go through the scope, quota and weight do not', async (t) => {
-  const { tree, container } = v2Tree();
-  const calls: string[][] = [];
-  let release: () => void = () => {};
-  const scopes = {
-    set: (unit: string, properties: readonly string[]) => {
-      calls.push([unit, ...properties]);
-      return new Promise<void>((resolve) => {
-        release = resolve;
-      });
-    },
-  };
-  const handle = writerOf(tree.root, { scopes }).open(container);
+test("whatever systemd is told of a container, the user's swap limit stays, also where the hook stops at once", async (t) => {
+  const { tree, at, put, container } = v2Tree();
+  const { scopes, calls, reload } = systemdOver(put);
+  const writer = writerOf(tree.root, { scopes });
+  const handle = writer.open(container);
+  t.is(handle.protectMemory(bytes(256 * MIB)), 'written');
+  await writer.settled();
+  t.is(at('memory.swap.max'), '0');
+  t.is(handle.protectMemory(bytes(0)), 'written');
+  handle.close();
+  await writer.settled();
+  t.deepEqual([at('memory.swap.max'), at('memory.low'), at('memory.max')], ['0', '0', String(256 * MIB)]);
+  reload();
+  t.deepEqual([at('memory.swap.max'), at('memory.low'), at('memory.max')], ['0', '0', String(256 * MIB)]);
+  for (const call of calls) t.regex(call.join(' '), /MemoryMax=.* MemorySwapMax=0 MemoryLow=/, 'all three or none');
+  tree.remove();
+});
+
+test('limits of CPU that systemd undoes while it takes one of memory are written again, and are no drift meanwhile', async (t) => {
+  const { tree, at, put, container } = v2Tree();
+  let undone: (() => void) | null = null;
+  const { scopes } = systemdOver((name, text) => {
+    put(name, text);
+    if (name === 'memory.low') undone?.();
+  });
+  const writer = writerOf(tree.root, { scopes });
+  const handle = writer.open(container);
+  t.is(handle.setQuota(millicores(300)), 'written');
+  t.is(handle.setShares(512), 'written');
+  const seen: string[] = [];
+  undone = () => seen.push(at('cpu.max'), at('cpu.weight'), findDrift(handle, anyLimits()));
+  t.is(await handle.lowerMemory(bytes(128 * MIB)), 'written');
+  await writer.settled();
+  t.deepEqual(seen, ['max 100000', '5', 'none']);
+  // Four times the weight 5 of 128 shares is 20: neither formula makes it of 128 shares.
+  t.deepEqual([at('cpu.max'), at('cpu.weight'), at('memory.max')], ['30000 100000', '20', String(128 * MIB)]);
+  t.is(findDrift(handle, anyLimits()), 'none');
+  handle.close();
+  await writer.close();
+  tree.remove();
+});
+
+test('a quota that changes while systemd is at work is the newest afterwards', async (t) => {
+  const { tree, at, put, container } = v2Tree();
+  const { scopes } = systemdOver(put);
+  const writer = writerOf(tree.root, { scopes });
+  const handle = writer.open(container);
+  handle.setQuota(millicores(300));
+  handle.protectMemory(bytes(256 * MIB));
+  handle.setQuota(millicores(700));
+  await writer.settled();
+  t.is(at('cpu.max'), '70000 100000');
+  handle.protectMemory(bytes(0));
+  handle.setQuota(millicores(0));
+  await writer.settled();
+  t.is(at('cpu.max'), 'max 100000');
+  handle.close();
+  tree.remove();
+});
+
+test('of several changes on their way systemd is told the newest, one at a time, and a raise is in force throughout', async (t) => {
+  const { tree, at, put, container } = v2Tree();
+  const { scopes, calls } = systemdOver(put);
+  const writer = writerOf(tree.root, { scopes });
+  const handle = writer.open(container);
   handle.setQuota(millicores(500));
   handle.setShares(300);
-  t.deepEqual(calls, []);
+  t.deepEqual(calls, [], 'a quota and a weight are not told');
   handle.raiseMemory(bytes(300 * MIB));
   handle.raiseMemory(bytes(400 * MIB));
   handle.raiseMemory(bytes(512 * MIB));
   handle.protectMemory(bytes(256 * MIB));
-  const unit = `docker-${ID}.scope`;
   t.is(calls.length, 1, 'one call at a time');
-  release();
-  await new Promise((resolve) => setImmediate(resolve));
+  t.is(
+    await handle.lowerMemory(bytes(384 * MIB)),
+    'written',
+    'after systemd, which would write an older limit without a look at the use',
+  );
+  await writer.settled();
+  const unit = `docker-${ID}.scope`;
   t.deepEqual(calls, [
-    [unit, `MemoryMax=${300 * MIB}`, 'MemorySwapMax=0'],
+    [unit, `MemoryMax=${300 * MIB}`, 'MemorySwapMax=0', 'MemoryLow=0'],
     [unit, `MemoryMax=${512 * MIB}`, 'MemorySwapMax=0', `MemoryLow=${256 * MIB}`],
+    [unit, `MemoryMax=${384 * MIB}`, 'MemorySwapMax=0', `MemoryLow=${256 * MIB}`],
   ]);
-  t.deepEqual(setPropertyArguments(unit, ['MemoryMax=1', 'MemorySwapMax=0']), [
-    'set-property',
-    '--runtime',
-    '--',
-    unit,
-    'MemoryMax=1',
-    'MemorySwapMax=0',
-  ]);
+  t.is(at('memory.max'), String(384 * MIB));
   handle.close();
+  await writer.close();
   tree.remove();
 });
 
@@ -227,13 +306,99 @@ test('a scope that systemd refuses is told, and the limit in the kernel stands',
   const { tree, at, container } = v2Tree();
   const failures: unknown[] = [];
   const scopes = { set: () => Promise.reject(new Error('Unit not found')) };
-  const onScopeFailure = (_: unknown, error: unknown): void => void failures.push(error);
-  const handle = writerOf(tree.root, { scopes, onScopeFailure }).open(container);
+  const writer = writerOf(tree.root, { scopes });
+  writer.onScopeFailure((_, error) => void failures.push(error));
+  const handle = writer.open(container);
   t.is(handle.raiseMemory(bytes(300 * MIB)), 'written');
-  await new Promise((resolve) => setImmediate(resolve));
+  await writer.settled();
   t.is(failures.length, 1);
   t.is(at('memory.max'), String(300 * MIB));
   handle.close();
+  tree.remove();
+});
+
+const record = (name: string, value: string) =>
+  [
+    `run/systemd/transient/docker-${ID}.scope.d/50-${name}.conf`,
+    `# This is a drop-in unit file extension, created via "systemctl set-property"\n[Scope]\n${name}=${value}\n`,
+  ] as const;
+
+test('what a hook that was killed had told systemd is taken back, also where the kernel has the user limits already', async (t) => {
+  const { tree, put, container } = v2Tree();
+  const { scopes, calls } = systemdOver(put);
+  tree.write(...record('MemoryMax', String(256 * MIB))).write(...record('MemoryLow', String(256 * MIB)));
+  const writer = writerOf(tree.root, { scopes });
+  await restoreAll({ engine: { snapshot: async () => [container] }, writer });
+  t.deepEqual(calls, [[`docker-${ID}.scope`, `MemoryMax=${256 * MIB}`, 'MemorySwapMax=0', 'MemoryLow=0']]);
+  tree.write(...record('MemoryLow', '0')).write(...record('MemorySwapMax', '0'));
+  await restoreAll({ engine: { snapshot: async () => [container] }, writer });
+  t.is(calls.length, 1, 'systemd knows the user limits now, and is left alone');
+  await writer.close();
+  tree.remove();
+});
+
+test('a weight is what the runtime told systemd, exactly, whatever a killed hook left in the file', async (t) => {
+  for (const [recorded, left] of [
+    ['5', '21'],
+    ['21', '5'],
+    // A formula that is not known here.
+    ['17', '336'],
+  ] as const) {
+    const { tree, at, container } = v2Tree({ 'cpu.weight': `${left}\n` });
+    tree
+      .write(`run/systemd/transient/docker-${ID}.scope`, '[Scope]\nSlice=system.slice\n')
+      .write(...record('CPUWeight', recorded));
+    const writer = writerOf(tree.root, { scopes: { set: async () => undefined } });
+    await restoreAll({ engine: { snapshot: async () => [container] }, writer });
+    t.is(at('cpu.weight'), recorded);
+    const handle = writer.open(container);
+    t.is(handle.setShares(2048), 'written');
+    t.is(at('cpu.weight'), String(16 * Number(recorded)));
+    handle.close();
+    await writer.close();
+    tree.remove();
+  }
+});
+
+test('a container without shares has the kernel default, from which no formula is learned', async (t) => {
+  const plain = 'b'.repeat(64);
+  const path = `system.slice/docker-${plain}.scope`;
+  const { tree, at, container } = v2Tree({ 'cpu.weight': '80\n' });
+  tree.write('proc/77/cgroup', `0::/${path}\n`).write(`sys/fs/cgroup/${path}/cgroup.controllers`, 'cpu memory\n');
+  tree.write(`sys/fs/cgroup/${path}/cpu.weight`, '100\n').write(`sys/fs/cgroup/${path}/cpu.max`, 'max 100000\n');
+  const unset = {
+    ...info({ shares: 1024, sharesUnset: true, memory: bytes(0), memoryAndSwap: bytes(0) }),
+    id: plain,
+    pid: 77,
+  };
+  const writer = writerOf(tree.root);
+  // Both orders: whichever is opened last must not change what the other is restored to.
+  for (const containers of [
+    [container, unset],
+    [unset, container],
+  ]) {
+    tree.write(`${V2_SCOPE}/cpu.weight`, '80\n').write(`sys/fs/cgroup/${path}/cpu.weight`, '1600\n');
+    await restoreAll({ engine: { snapshot: async () => containers }, writer });
+    t.is(at('cpu.weight'), '5', 'the linear formula, which is the default');
+    t.is(tree.line(`sys/fs/cgroup/${path}/cpu.weight`), '100');
+  }
+  await writer.close();
+  tree.remove();
+});
+
+test('a weight that Gleaner leaves behind is not taken for the weight of the other formula', async (t) => {
+  // 128 shares are 5 or 21. 538 shares beside 128 of weight 5 would be weight 21, which the curved formula makes of 128 shares.
+  const { tree, at, container } = v2Tree();
+  const writer = writerOf(tree.root);
+  const killed = writer.open(container);
+  t.is(killed.setShares(538), 'written');
+  t.is(at('cpu.weight'), '22');
+  killed.close();
+  const fresh = writerOf(tree.root);
+  await restoreAll({ engine: { snapshot: async () => [container] }, writer: fresh });
+  t.is(at('cpu.weight'), '5');
+  await writer.close();
+  await fresh.close();
   tree.remove();
 });
 

@@ -1,8 +1,14 @@
 import { testProp } from '@fast-check/ava';
 import test from 'ava';
 import fc from 'fast-check';
-import { clampShares, scaledWeight, sharesOfWeight } from '../../../openwhisk-plugin/cgroup/shares.js';
-import { CgroupLimitWriter, formulaOf, isRuntimeWeight, runtimeWeight } from '../../../openwhisk-plugin/index.js';
+import { clampShares, scaledWeight, sharesOfWeight, unmistakable } from '../../../openwhisk-plugin/cgroup/shares.js';
+import {
+  CgroupLimitWriter,
+  formulaOf,
+  formulaOfRuntime,
+  isRuntimeWeight,
+  runtimeWeight,
+} from '../../../openwhisk-plugin/index.js';
 
 test('A2-14: both runtimes make these weights of these shares, and neither is drift', (t) => {
   for (const [shares, linear, curved] of [
@@ -42,7 +48,7 @@ testProp(
     const shares = clampShares(wish);
     t.true(shares >= 2 && shares <= 262144 && Number.isInteger(shares));
     for (const formula of ['linear', 'curved'] as const) {
-      const weight = scaledWeight(wish, user, formula);
+      const weight = scaledWeight(wish, user, runtimeWeight(user, formula));
       t.true(weight >= 1 && weight <= 10000 && Number.isInteger(weight));
     }
   },
@@ -53,10 +59,38 @@ testProp(
   [fc.integer({ min: 2, max: 262144 }), fc.integer({ min: 2, max: 262144 }), fc.integer({ min: 2, max: 262144 })],
   (t, user, a, b) => {
     for (const formula of ['linear', 'curved'] as const) {
-      t.is(scaledWeight(user, user, formula), runtimeWeight(user, formula));
-      t.is(Math.round(sharesOfWeight(runtimeWeight(user, formula), user, formula)), user);
+      const base = runtimeWeight(user, formula);
+      t.is(scaledWeight(user, user, base), base);
+      t.is(Math.round(sharesOfWeight(base, user, base)), user);
       const [less, more] = a < b ? [a, b] : [b, a];
-      t.true(scaledWeight(less, user, formula) <= scaledWeight(more, user, formula));
+      t.true(scaledWeight(less, user, base) <= scaledWeight(more, user, base));
     }
+  },
+);
+
+test("the runtime's version says which formula it uses, and a runtime that is not known says nothing", (t) => {
+  // https://github.com/opencontainers/runc/issues/4896 (1.3.2, 1.4.0-rc.1), https://github.com/containers/crun/pull/1767 (1.23).
+  for (const [runtime, formula] of [
+    ['runc 1.1.5+ds1', 'linear'],
+    ['runc 1.3.1', 'linear'],
+    ['runc 1.3.2', 'curved'],
+    ['runc v1.4.0-rc.1', 'curved'],
+    ['crun 1.22', 'linear'],
+    ['crun 1.23', 'curved'],
+    ['crun 1.23.1', 'curved'],
+    ['youki 0.5.5', null],
+    ['runc', null],
+    ['', null],
+  ] as const)
+    t.is(formulaOfRuntime(runtime), formula, runtime);
+});
+
+testProp(
+  "a weight that is not the runtime's is never one that either runtime would give, and at most two steps away",
+  [fc.integer({ min: 1, max: 10_000 }), fc.integer({ min: 2, max: 262144 })],
+  (t, weight, user) => {
+    const chosen = unmistakable(weight, user);
+    t.false(isRuntimeWeight(user, chosen));
+    t.true(chosen >= 1 && chosen <= 10_000 && Math.abs(chosen - weight) <= 2);
   },
 );
