@@ -2,11 +2,11 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Command } from 'commander';
 import { callEveryInstance, callService, services } from '../../broker/index.js';
-import { messageOf } from '../../config/index.js';
+import { type Config, messageOf } from '../../config/index.js';
 import { withBroker } from '../connection.js';
 import { EXIT, UsageError } from '../exit.js';
 import { json, plainText, processScreen, table } from '../output.js';
-import { loadSettings, makeFolder, statePaths } from '../settings.js';
+import { configPath, loadSettings, makeFolder, statePaths } from '../settings.js';
 import { restoreHost } from '../wiring/restore.js';
 import { addOutputOption, author, globalOptions, noHookAnswers, type OutputOptions } from './common.js';
 
@@ -24,12 +24,16 @@ interface RestoredHost {
   readonly ok: boolean;
 }
 
+/** What a restore without the hook looks at. */
+const placeOf = ({ platform, hook }: Config): string =>
+  `platform ${platform}, containers ${hook.containerPrefix}… on ${hook.engineSocket}`;
+
 function describe(answer: unknown): { result: string; ok: boolean } {
   if (answer instanceof Error) return { result: messageOf(answer), ok: false };
   const { restored, failed } = (answer ?? {}) as { restored?: unknown; failed?: unknown };
   if (typeof restored !== 'number') return { result: 'restored', ok: true };
   const bad = typeof failed === 'number' ? failed : 0;
-  if (restored === 0) return { result: '0 limits restored: each is its user’s already', ok: true };
+  if (restored === 0 && bad === 0) return { result: '0 limits restored: every user limit was in force', ok: true };
   return { result: `${restored} limits restored${bad > 0 ? `, ${bad} failed` : ''}`, ok: bad === 0 };
 }
 
@@ -49,7 +53,13 @@ export function addRestore(program: Command): void {
       });
     if (options.all && (options.host !== undefined || options.local))
       throw new UsageError('--all cannot be used with --host or --local', { hint: 'all hosts, or one' });
-    const { config } = loadSettings(globalOptions(command));
+    const globals = globalOptions(command);
+    const { config } = loadSettings(globals);
+    const simulated = config.platform === 'simulated';
+    if (options.local && simulated)
+      throw new UsageError('--local cannot restore a simulated host: its containers exist in its hook alone', {
+        hint: '`gleaner restore` asks the hook over NATS; `gleaner restore --hold` sets the kill switch that it watches',
+      });
     const file = statePaths(config).killSwitch;
     let hosts: RestoredHost[] = [];
     if (options.release) {
@@ -57,9 +67,10 @@ export function addRestore(program: Command): void {
       hosts = [{ host: 'local', result: `released ${file}`, ok: true }];
     } else {
       if (options.hold) hosts = hold(file);
-      if (options.local || options.hold) {
-        hosts.push({ host: 'local', ...(await locally(() => restoreHost(config))) });
-      } else {
+      if (options.local || (options.hold && !simulated)) {
+        const { result, ok } = await locally(() => restoreHost(config));
+        hosts.push({ host: 'local', result: `${result} (${placeOf(config)}; ${sourceOf(configPath(globals))})`, ok });
+      } else if (!options.hold) {
         const call = { service: services.hook, endpoint: 'restore', request: { author: author() } };
         const answers = await withBroker(config, async (broker) =>
           options.host === undefined
@@ -99,6 +110,10 @@ function hold(file: string): RestoredHost[] {
     return [{ host: 'local', result: `the kill switch is not set: ${messageOf(error)}`, ok: false }];
   }
 }
+
+/** Without a file it may be another instance than the one that is meant. */
+const sourceOf = (file: string | undefined): string =>
+  file === undefined ? 'defaults: for another instance give its --config' : `configuration ${file}`;
 
 async function locally(restore: () => Promise<unknown>): Promise<{ result: string; ok: boolean }> {
   try {

@@ -191,11 +191,12 @@ function* rightsFindings(survey: Survey): Generator<Finding> {
     );
   if (!survey.stateDirWritable)
     yield fail('state folder', 'cannot be written', 'set hook.stateDir to a folder of this user');
-  if (survey.lockHolder !== null)
+  if (survey.ownHook !== null) yield ok('hook', `runs with this configuration (process ${survey.ownHook})`);
+  else if (survey.engineManaged)
     yield warn(
       'two hooks',
-      `process ${survey.lockHolder} manages this engine already`,
-      'if that is the hook you mean, all is well: a second one is refused',
+      'a hook with another state folder manages this engine',
+      'give its configuration (--config FILE) to look at that one; a second hook on one engine is refused',
     );
   yield* fileFindings(survey);
   if (survey.natsServers.length > 0 && survey.natsRefusal !== null)

@@ -4,7 +4,7 @@ import { request } from 'node:http';
 import { availableParallelism, platform, release } from 'node:os';
 import { delimiter, join } from 'node:path';
 import type { HookConfig } from '../../config/index.js';
-import { availableControllers, managedByPrefix } from '../../openwhisk-plugin/index.js';
+import { availableControllers, EngineLock, HookLock, managedByPrefix } from '../../openwhisk-plugin/index.js';
 
 export interface EngineNetwork {
   readonly Name: string;
@@ -66,7 +66,10 @@ export interface Survey {
   readonly tcpdump: { readonly path: string | null; readonly version: string; readonly refusal: string | null };
   readonly swapTotalKiB: number;
   readonly stateDirWritable: boolean;
-  readonly lockHolder: number | null;
+  /** Process of the hook that runs with this configuration's state folder; null: none. */
+  readonly ownHook: number | null;
+  /** A hook, this one or another, manages this engine. */
+  readonly engineManaged: boolean;
   readonly natsServer: string | null;
   readonly natsServers: readonly string[];
   /** What each configured server says to a connection; null: it answers. */
@@ -198,11 +201,9 @@ function surveyTcpdump(program: string): Survey['tcpdump'] {
   return { path, version, refusal };
 }
 
-function holderOf(lockPath: string): number | null {
-  const pid = Number.parseInt(readText(lockPath), 10);
-  if (!(pid > 0)) return null;
-  return existsSync(`/proc/${pid}`) ? pid : null;
-}
+/** Some hook, with whatever state folder, manages the engine: its lock is a socket without a file, whose name older versions of Node pad. */
+export const managesEngine = (unixSockets: string, engineSocket: string): boolean =>
+  unixSockets.split('\n').some((line) => line.includes(` @${EngineLock.nameOf(engineSocket)}`));
 
 /** Looks at this host; changes nothing. */
 export async function surveyHost(
@@ -228,7 +229,8 @@ export async function surveyHost(
     tcpdump: surveyTcpdump(hook.tcpdump),
     swapTotalKiB: Number(/^SwapTotal:\s*(\d+)/m.exec(readText('/proc/meminfo'))?.[1] ?? 0),
     stateDirWritable: writableOrMakeable(hook.stateDir),
-    lockHolder: holderOf(lockPath),
+    ownHook: HookLock.holder(lockPath),
+    engineManaged: managesEngine(readText('/proc/net/unix'), hook.engineSocket),
     natsServer: nats.binary ?? findProgram('nats-server', ['.nats-server/bin']),
     natsServers: nats.servers,
     natsRefusal: nats.servers.length === 0 ? null : await nats.refusal(),

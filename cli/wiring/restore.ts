@@ -16,9 +16,9 @@ export function summaryOf({ restored, failed }: RestoreReport): RestoreSummary {
   return { restored: changed, containers: restored.length, failed: failed.length };
 }
 
-/** Gives every container of this host its user limits back, from the engine and the kernel alone: no hook, no NATS. */
+/** Restores the user limits of every container of this host, from the engine and the kernel alone: no hook, no NATS. */
 export async function restoreHost(config: Config): Promise<RestoreSummary> {
-  // A simulated host is restored by its hook, or gone with it; what runs on this machine's engine is not its business.
+  // A simulated host is restored by its hook, or gone with it; this machine's engine is not its own.
   if (config.platform === 'simulated') return { restored: 0, containers: 0, failed: 0 };
   const engine = dockerEngine(config.hook);
   const writer = cgroupWriter(await engine.facts(), config.decision.memory.shrinkMargin);

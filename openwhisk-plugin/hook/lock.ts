@@ -42,7 +42,7 @@ function startTimeOf(pid: number): string {
 }
 
 /**
- * One hook per engine (design §2), whatever folders they keep their state in: a socket without a file, which the kernel takes back
+ * One hook per engine, whatever folders they keep their state in: a socket without a file, which the kernel takes back
  * with its process.
  */
 export class EngineLock {
@@ -52,9 +52,13 @@ export class EngineLock {
     this.#server = server;
   }
 
+  /** Name of the socket without a file, as /proc/net/unix has it after an `@`. */
+  static nameOf(engine: string): string {
+    return `gleaner-hook-${createHash('sha256').update(engine).digest('hex').slice(0, 32)}`;
+  }
+
   /** `engine`: e.g. the path of its socket. Rejects with `GLN_HOOK_LOCKED` while another hook lives. */
   static acquire(engine: string): Promise<EngineLock> {
-    const name = createHash('sha256').update(engine).digest('hex').slice(0, 32);
     return new Promise((resolve, reject) => {
       const server = createServer((socket) => socket.destroy());
       server.unref();
@@ -62,7 +66,7 @@ export class EngineLock {
       server.on('error', (error: NodeJS.ErrnoException) =>
         reject(error.code === 'EADDRINUSE' ? new HookLockedError(engine, null) : new HookLockError(engine, error)),
       );
-      server.listen(`\0gleaner-hook-${name}`, () => resolve(new EngineLock(server)));
+      server.listen(`\0${EngineLock.nameOf(engine)}`, () => resolve(new EngineLock(server)));
     });
   }
 
@@ -103,6 +107,12 @@ export class HookLock {
         // Somebody else was faster; the next attempt tells.
       }
     }
+  }
+
+  /** The living process that holds the lock of a state folder; null: none. */
+  static holder(path: string): number | null {
+    const [pid, startTime] = HookLock.#read(path);
+    return pid > 0 && lives(pid, startTime) ? pid : null;
   }
 
   static #read(path: string): [pid: number, startTime: string] {

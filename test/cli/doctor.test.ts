@@ -1,7 +1,15 @@
+import { readFileSync } from 'node:fs';
 import test from 'ava';
 import { atLeastVersion, findings, isManageable } from '../../cli/doctor/findings.js';
-import { type EngineSurvey, type Survey, surveyHost, unmountedControllers } from '../../cli/doctor/survey.js';
+import {
+  type EngineSurvey,
+  managesEngine,
+  type Survey,
+  surveyHost,
+  unmountedControllers,
+} from '../../cli/doctor/survey.js';
 import { configSchema } from '../../config/index.js';
+import { EngineLock } from '../../openwhisk-plugin/index.js';
 import { json, stubEngine, VERSION } from '../openwhisk-plugin/engine/stub-engine.js';
 import { temporaryFolder } from '../temporary-folder.js';
 
@@ -30,7 +38,8 @@ const good: Survey = {
   tcpdump: { path: '/usr/bin/tcpdump', version: '4.99.3', refusal: null },
   swapTotalKiB: 0,
   stateDirWritable: true,
-  lockHolder: null,
+  ownHook: null,
+  engineManaged: false,
   natsServer: '/usr/sbin/nats-server',
   natsServers: [],
   natsRefusal: null,
@@ -79,7 +88,7 @@ test('each finding that is not good says what to do', (t) => {
     cgroup: { ...good.cgroup, controllers: ['memory'], writable: false, pressure: false },
     tcpdump: { path: null, version: '', refusal: null },
     stateDirWritable: false,
-    lockHolder: 77,
+    engineManaged: true,
     natsServer: null,
   };
   for (const finding of findings(bad)) t.is(finding.level === 'ok', finding.advice === '', finding.check);
@@ -179,4 +188,26 @@ test('API versions compare as versions', (t) => {
   t.true(atLeastVersion('1.41', '1.24'));
   t.false(atLeastVersion('1.9', '1.24'));
   t.true(atLeastVersion('2.0', '1.24'));
+});
+
+test('the hook of this very configuration is no second hook; one with another state folder is', async (t) => {
+  const told = (changes: Partial<Survey>) =>
+    findings({ ...good, ...changes }).filter(({ check }) => check === 'hook' || check === 'two hooks');
+  t.deepEqual(told({}), []);
+  t.deepEqual(
+    told({ ownHook: 77, engineManaged: true }).map(({ check, level }) => [check, level]),
+    [['hook', 'ok']],
+  );
+  t.deepEqual(
+    told({ engineManaged: true }).map(({ check, level }) => [check, level]),
+    [['two hooks', 'warn']],
+  );
+  // As the kernel tells of the lock that a hook holds; another engine's is none of ours.
+  const engine = `/run/${process.pid}.sock`;
+  const sockets = () => readFileSync('/proc/net/unix', 'utf8');
+  t.false(managesEngine(sockets(), engine));
+  const lock = await EngineLock.acquire(engine);
+  t.true(managesEngine(sockets(), engine));
+  t.false(managesEngine(sockets(), `${engine}2`));
+  lock.release();
 });

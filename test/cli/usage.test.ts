@@ -71,15 +71,14 @@ test('a check names unknown policies and managers of single functions by line', 
   t.regex(out, /:5: functions\.overrides\.0\.manager: must be one of fixed, greedy/);
 });
 
-test('a kill switch that cannot be set is said, and limits are restored all the same', async (t) => {
-  // A file where the folder should be; the simulated platform has nothing to restore, so that is all right.
+test('a kill switch that cannot be set is said', async (t) => {
+  // A file where the folder should be.
   const blocked = ['--set', 'hook.stateDir=package.json', '--set', 'platform=simulated'];
   const { code, out } = await gleaner([...blocked, 'restore', '--hold', '-o', 'json']);
   t.is(code, 1);
   const { hosts } = JSON.parse(out) as { hosts: { result: string; ok: boolean }[] };
-  t.is(hosts.length, 2);
+  t.is(hosts.length, 1);
   t.regex(hosts[0]!.result, /the kill switch is not set/);
-  t.deepEqual(hosts[1], { host: 'local', result: '0 limits restored: each is its user’s already', ok: true });
   const up = await gleaner([...blocked, 'up', '--for', '1']);
   t.is(up.code, 1);
   t.regex(up.err, /GLN_STATE_FOLDER/);
@@ -113,4 +112,16 @@ test('each module brings the commands that it is asked for by, so that one of th
   // Commands that speak of all are not alone, nor is one that nobody knows: what was meant is told.
   for (const name of ['completion', 'docs', 'stauts', undefined])
     t.is((await gleanerProgram(name)).commands.length, shown.length, name ?? 'none');
+});
+
+test('restore --local says what it looks at, and refuses a simulated host, which lives in its hook alone', async (t) => {
+  const simulated = await gleaner([...nowhere, '--set', 'platform=simulated', 'restore', '--local']);
+  t.is(simulated.code, 2);
+  t.is(simulated.out, '');
+  t.regex(simulated.err, /simulated host[\s\S]*`gleaner restore` asks the hook/);
+  // No engine there: a failure, and on which.
+  const absent = ['--set', 'hook.engineSocket=/nonexistent/docker.sock'];
+  const { code, out } = await gleaner([...nowhere, ...absent, 'restore', '--local'], { GLEANER_CONFIG: '' });
+  t.is(code, 1);
+  t.regex(out, /\(platform host, containers wsk… on \/nonexistent\/docker\.sock; /);
 });
