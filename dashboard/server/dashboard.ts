@@ -104,7 +104,7 @@ export async function runDashboard(options: DashboardOptions): Promise<RunningDa
   }
 
   function follow(): HttpAnswer | HttpStream {
-    if (stream.pages.open >= WATCHERS_MOST) return json(503, { ok: false, text: 'too many pages are open' });
+    if (stream.pages.open >= WATCHERS_MOST) return json(429, { ok: false, text: 'too many pages are open' });
     return {
       type: 'text/event-stream',
       headers: { 'X-Accel-Buffering': 'no' },

@@ -10,6 +10,16 @@ export interface FuzzTarget {
   make(mutator: Mutator): Uint8Array;
   /** Feeds it; throws where an invariant does not hold. Returns what became of it, `accepted` or the kind of refusal. */
   check(input: Uint8Array): string | Promise<string>;
+  /** Before the first input; for an edge of another process. */
+  open?(): Promise<void>;
+  /** After the last; throws where an invariant does not hold at the end. */
+  close?(): Promise<void>;
+  /** Inputs fed at a time; 1 by default. */
+  readonly parallel?: number;
+  /** What else is to be said of what was fed. */
+  readonly note?: string;
+  /** Memory in use, MiB; of this process by default. */
+  memory?(): number;
 }
 
 export interface FuzzResult {
@@ -17,8 +27,11 @@ export interface FuzzResult {
   readonly inputs: number;
   readonly seconds: number;
   readonly outcomes: ReadonlyMap<string, number>;
-  /** Alive after a full collection, end against the first tenth, MiB. */
+  /** Alive after a full collection, or what the target says, MiB: after the first tenth, and at the end. */
+  readonly early: number;
+  readonly late: number;
   readonly grown: number;
+  readonly note: string;
 }
 
 /** An input that broke something: enough to make a test of it. */
@@ -48,24 +61,44 @@ export async function fuzz(
   const { seed, inputs, millis = Number.POSITIVE_INFINITY, first = 0 } = options;
   const root = new SeededRandom(seed).fork(target.name);
   const outcomes = new Map<string, number>();
+  const memory = target.memory === undefined ? alive : () => target.memory!();
   const begun = performance.now();
+  const until = first + inputs;
   let index = first;
+  let failure: FuzzFailure | null = null;
   let early = Number.NaN;
-  for (; index < first + inputs && performance.now() - begun < millis; index++) {
-    const input = target.make(new Mutator(root.fork(String(index))));
-    let outcome: string;
-    try {
-      const result = target.check(input);
-      outcome = typeof result === 'string' ? result : await result;
-    } catch (error) {
-      throw new FuzzFailure(target.name, seed, index, input, error);
+  const feed = async (): Promise<void> => {
+    while (failure === null && index < until && performance.now() - begun < millis) {
+      const own = index++;
+      const input = target.make(new Mutator(root.fork(String(own))));
+      let outcome: string;
+      try {
+        const result = target.check(input);
+        outcome = typeof result === 'string' ? result : await result;
+      } catch (error) {
+        failure ??= new FuzzFailure(target.name, seed, own, input, error);
+        return;
+      }
+      outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+      if (Number.isNaN(early) && (index - first >= inputs / 10 || performance.now() - begun > millis / 10))
+        early = memory();
     }
-    outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
-    if (Number.isNaN(early) && (index - first >= inputs / 10 || performance.now() - begun > millis / 10))
-      early = alive();
-  }
-  const grown = Number.isNaN(early) ? 0 : alive() - early;
-  return { name: target.name, inputs: index - first, seconds: (performance.now() - begun) / 1000, outcomes, grown };
+  };
+  await Promise.all(Array.from({ length: target.parallel ?? 1 }, feed));
+  if (failure !== null) throw failure;
+  const late = memory();
+  if (Number.isNaN(early)) early = late;
+  const seconds = (performance.now() - begun) / 1000;
+  return {
+    name: target.name,
+    inputs: index - first,
+    seconds,
+    outcomes,
+    early,
+    late,
+    grown: late - early,
+    note: target.note ?? '',
+  };
 }
 
 /** Invariants are said this way, so that a failure names them. */

@@ -1,0 +1,26 @@
+import test from 'ava';
+import { fuzz } from './fuzz.js';
+import { portTargets } from './ports.js';
+
+const MILLIS = 5000;
+
+test('some seconds of raw bytes on every listening port: each is answered or closed, no process ends, memory is bounded', async (t) => {
+  const seed = Math.floor(Date.now() / 86_400_000);
+  // At the same time, so that this takes as long as one.
+  await Promise.all(
+    portTargets().map(async (target) => {
+      await target.open();
+      try {
+        const { inputs, outcomes, early, late } = await fuzz(target, { seed, inputs: 1_000_000, millis: MILLIS });
+        t.log(
+          `${target.name}: ${inputs} inputs, ${early.toFixed(0)} to ${late.toFixed(0)} MiB, ${JSON.stringify(Object.fromEntries(outcomes))}`,
+        );
+        t.true(late - early < 100, `${target.name}: from ${early} to ${late} MiB`);
+        // Both halves of the edge are tried.
+        t.true((outcomes.get('accepted') ?? 0) > 0 && outcomes.size > 3, target.name);
+      } finally {
+        await target.close();
+      }
+    }),
+  );
+});
