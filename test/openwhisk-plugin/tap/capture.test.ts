@@ -78,6 +78,68 @@ test('what tcpdump writes becomes requests and answers; its counters become loss
   fake.remove();
 });
 
+/** A capture that answers each question with the next of these lines, the last one for ever. */
+const answering = (lines: readonly string[]) =>
+  impostor(
+    `n=0\ntrap 'n=$((n+1)); case $n in ${lines.map((text, i) => `${i + 1 === lines.length ? '*' : i + 1}) echo "${text}" >&2;;`).join(' ')} esac' USR1\n` +
+      `printf '${octal(stream())}'\nwhile :; do sleep 0.02; done`,
+  );
+
+test('drops of the interface and counters that cannot be believed are counted, and the tap stays trusted', async (t) => {
+  const counters = 'tcpdump: 9 packets captured, 9 packets received by filter';
+  const fake = answering([
+    `${counters}, 0 packets dropped by kernel, 40 packets dropped by interface`,
+    `${counters}, 4294967295 packets dropped by kernel, 41 packets dropped by interface`,
+    `${counters}, -2 packets dropped by kernel, 4294967290 packets dropped by interface`,
+    `${counters}, 0 packets dropped by kernel`,
+  ]);
+  const recorder = new Recorder();
+  const tap = new TcpdumpTap({ tcpdump: fake.path, timers: hasty });
+  tap.start(recorder);
+  tap.bind(CONTAINER, micros(BEGIN - 1));
+  tap.watch([BRIDGE]);
+  await until('all counters', () => recorder.ignored === 3);
+  t.is(recorder.interfaceDrops, 41);
+  t.deepEqual(recorder.told, [`run /guest/plain ${runBody().length}`, 'answer 200']);
+  t.true(recorder.listens);
+  await tap.stop();
+  fake.remove();
+});
+
+test('after drops of the kernel the tap is trusted again when its counters have stood still for a second', async (t) => {
+  const counters = 'tcpdump: 9 packets captured, 9 packets received by filter';
+  const fake = answering([`${counters}, 0 packets dropped by kernel`, `${counters}, 5 packets dropped by kernel`]);
+  const recorder = new Recorder();
+  const tap = new TcpdumpTap({ tcpdump: fake.path, timers: hasty });
+  tap.start(recorder);
+  tap.watch([BRIDGE]);
+  await until('the tap listens', () => recorder.listens);
+  await until('the loss', () => !recorder.listens);
+  const lost = performance.now();
+  await until('the tap listens again', () => recorder.listens);
+  t.true(performance.now() - lost >= 900);
+  t.deepEqual(recorder.told, ['lost dropped']);
+  await tap.stop();
+  fake.remove();
+});
+
+test('a tcpdump that stops answering is lost, and another one is started', async (t) => {
+  const fake = impostor(
+    `trap 'echo "0 packets dropped by kernel" >&2; trap "" USR1' USR1\nprintf '${octal(stream())}'\nwhile :; do sleep 0.02; done`,
+  );
+  const recorder = new Recorder();
+  const reasons: string[] = [];
+  recorder.lost = (reason: string, _bridge?: string | null, detail?: string) => reasons.push(`${reason}: ${detail}`);
+  const tap = new TcpdumpTap({ tcpdump: fake.path, timers: hasty });
+  tap.start(recorder);
+  tap.watch([BRIDGE]);
+  await until('the loss', () => reasons.length > 0);
+  t.is(reasons[0], 'restarted: tcpdump does not answer any more');
+  await until('another one', () => tap.listeningOn.length === 1);
+  await tap.stop();
+  fake.remove();
+});
+
 const pipeFolders = (): string[] => readdirSync(tmpdir()).filter((name) => name.startsWith('gleaner-tap-'));
 
 test.serial('a missing tcpdump is told once, and its folder of pipes is gone', async (t) => {
