@@ -11,6 +11,8 @@ export interface HostRow {
   readonly killed: boolean;
   readonly killedBy: readonly string[];
   readonly engineAnswers: boolean;
+  /** A sentence for each interface on which the tap does not listen. */
+  readonly tapLost: readonly string[];
   readonly alarm: boolean;
   /** Of the last report or answer. */
   readonly seen: number;

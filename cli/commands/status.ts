@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type Broker, findServices, type ServiceInstance } from '../../broker/index.js';
+import { type Broker, findServices, type HostView, type ServiceInstance, tapText } from '../../broker/index.js';
 import { millis } from '../../config/index.js';
 import { withBroker } from '../connection.js';
 import { EXIT } from '../exit.js';
@@ -34,11 +34,21 @@ function serviceLines(found: readonly ServiceInstance[]): ServiceLine[] {
     .sort((a, b) => a.service.localeCompare(b.service) || a.host.localeCompare(b.host));
 }
 
+const deafOf = ({ tap }: HostView) => tap.filter(({ state }) => state !== 'listening');
+
+/** A line for each interface on which a hook's tap does not listen. */
+export function tapLines(hosts: readonly { readonly host: HostView }[]): string {
+  return hosts
+    .flatMap(({ host }) => deafOf(host).map((tap) => `${plainText(host.host)}: ${plainText(tapText(tap))}\n`))
+    .join('');
+}
+
 function hostTable(hosts: readonly HookAnswer[]): string {
   return table(
     [
       { title: 'host', value: ({ host }) => plainText(host.host) },
       { title: 'mode', value: ({ host }) => (host.killed ? 'stopped (kill switch)' : host.mode) },
+      { title: 'tap', value: ({ host }) => (deafOf(host).length > 0 ? 'lost' : 'ok') },
       { title: 'cores', value: ({ host }) => cores(host.cpu), right: true },
       { title: 'memory MiB', value: ({ host }) => mebibytesText(host.memory), right: true },
       { title: 'pool cores', value: ({ host }) => cores(host.poolCpu), right: true },
@@ -74,7 +84,7 @@ export function addStatus(program: Command): void {
           services,
         ),
       );
-      processScreen.write(`\n${hostTable(hooks)}`);
+      processScreen.write(`\n${hostTable(hooks)}${tapLines(hooks)}`);
       const failing = failingStores(stores);
       if (failing !== '') processScreen.write(`\n${failing}`);
       const verdict = verdictLines(

@@ -20,6 +20,7 @@ const FALLBACKS = {
   unknown_function: 'unknownFunction',
   unreadable_head: 'unreadableHead',
 } as const;
+const TAP_STATES = ['listening', 'starting', 'lost'] as const;
 const LOSSES = { restarted: 'tapRestarts', dropped: 'tapDrops', unavailable: 'tapUnavailable' } as const;
 
 const PER_FUNCTION_TOTALS = [
@@ -63,6 +64,8 @@ export class HookMetrics {
     for (const mode of modes) set.set('gleaner_mode', host.mode === mode ? 1 : 0, { mode });
     set.set('gleaner_kill_switch_active', host.killed ? 1 : 0);
     set.set('gleaner_engine_up', host.engineAnswers ? 1 : 0);
+    for (const state of TAP_STATES)
+      set.set('gleaner_tap_interfaces', host.tap.filter((each) => each.state === state).length, { state });
     set.set('gleaner_containers', host.containers);
     set.set('gleaner_containers_unmanaged', unmanaged);
     set.set('gleaner_activations_running', host.running);
@@ -96,6 +99,8 @@ export class HookMetrics {
     for (const [reason, key] of Object.entries(LOSSES)) {
       set.grow('gleaner_tap_losses_total', counters[key], { reason });
     }
+    set.grow('gleaner_tap_interface_drops_total', counters.tapInterfaceDrops);
+    set.grow('gleaner_tap_counters_ignored_total', counters.tapCountersIgnored);
     for (const [reason, count] of Object.entries(counters.anomalies)) {
       set.grow('gleaner_packets_ignored_total', count, { reason });
     }

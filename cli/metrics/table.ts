@@ -176,6 +176,21 @@ export const METRICS = {
     ['reason'],
     'Times that the tap missed packets or could not listen: restarted, dropped, unavailable.',
   ),
+  gleaner_tap_interfaces: gauge(
+    hook,
+    ['state'],
+    'Interfaces that the tap should listen on: listening, starting, lost. But for listening, user limits are in force there.',
+  ),
+  gleaner_tap_interface_drops_total: counter(
+    hook,
+    none,
+    'Packets that network interfaces dropped, as tcpdump says; of all their traffic, and no loss of the tap.',
+  ),
+  gleaner_tap_counters_ignored_total: counter(
+    hook,
+    none,
+    'Counters of tcpdump that cannot be believed: gone backward, near 2^32, or unreadable.',
+  ),
   gleaner_packets_ignored_total: counter(hook, ['reason'], 'Packets that the tap set aside, by its own names.'),
   gleaner_events_total: counter(hook, ['kind'], 'Events by kind, as on NATS.'),
   gleaner_audit_records_total: counter(hook, ['result'], 'Lines of the audit log: written or dropped.'),

@@ -1,7 +1,7 @@
 import { type Config, SeededRandom } from '../../config/index.js';
 import { type Platform, runHook } from '../../openwhisk-plugin/index.js';
 import type { Running } from '../child.js';
-import { HookMetrics } from '../metrics/index.js';
+import { HookMetrics, tapCheck } from '../metrics/index.js';
 import { packageVersion } from '../version.js';
 import { bindToCore } from './affinity.js';
 import { connectPart } from './broker.js';
@@ -44,6 +44,7 @@ export async function runHookPart(inputs: PartInputs): Promise<Running & { recon
           state: host.engineAnswers ? 'ok' : 'failed',
           detail: host.engineAnswers ? 'answers' : 'silent',
         },
+        tapCheck(host.tap),
         { name: 'containers', state: unmanaged > 0 ? 'degraded' : 'ok', detail },
       ];
     },

@@ -1,4 +1,4 @@
-import type { HostReport, HostView } from '../../broker/index.js';
+import { type HostReport, type HostView, tapText } from '../../broker/index.js';
 import type { HostRow } from '../wire.js';
 import { rounded } from './series.js';
 
@@ -63,6 +63,7 @@ export class HostBoard {
         killed: view?.killed ?? false,
         killedBy: view?.killedBy ?? [],
         engineAnswers: view?.engineAnswers ?? true,
+        tapLost: (view?.tap ?? []).filter(({ state }) => state !== 'listening').map(tapText),
         alarm: view?.worseThanNothing ?? false,
         seen: Math.round(seen / 1000),
         cpu: view?.cpu ?? report?.capacity.cpu ?? 0,

@@ -98,6 +98,7 @@ function hostCard(host: HostRow, now: number): HTMLElement {
   else chips.append(chip(host.mode, modeTone(host.mode)));
   if (host.platform !== '' && host.platform !== 'host') chips.append(chip(host.platform));
   if (host.clockRate !== 1) chips.append(chip(`time ${times(host.clockRate)}`, 'amber'));
+  if (host.tapLost.length > 0) chips.append(chip('tap lost', 'red', host.tapLost.join('; ')));
   if (!host.engineAnswers) chips.append(chip('engine does not answer', 'red'));
   if (host.alarm) chips.append(chip('slower than without', 'red'));
   const silent = now - host.seen;

@@ -178,6 +178,7 @@ function attentionItems({ hosts, nats, services }: State, functions: readonly Fu
   for (const host of hosts) {
     if (host.killed)
       items.push([chip('stopped', 'red'), h('a', { href: '#/hosts' }, host.host), host.killedBy.join(', ')]);
+    for (const text of host.tapLost) items.push([chip('tap', 'red'), h('a', { href: '#/hosts' }, host.host), text]);
     if (!host.engineAnswers)
       items.push([chip('engine', 'red'), h('a', { href: '#/hosts' }, host.host), 'does not answer']);
     if (host.alarm) items.push([chip('slower', 'red'), h('a', { href: '#/hosts' }, host.host), 'than its control arm']);

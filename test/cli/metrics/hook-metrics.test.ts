@@ -1,6 +1,7 @@
 import test from 'ava';
 import { callEveryInstance, services } from '../../../broker/index.js';
-import { HookMetrics, MetricSet } from '../../../cli/metrics/index.js';
+import { tapLines } from '../../../cli/commands/status.js';
+import { HookMetrics, MetricSet, tapCheck } from '../../../cli/metrics/index.js';
 import { HookRig } from '../../openwhisk-plugin/hook/hook-rig.js';
 import { seriesOf } from './exposition.js';
 
@@ -41,6 +42,34 @@ test('what the hook saw and did is on the page', async (t) => {
     ['observe', 'recommend', 'enforce'].map((mode) => series.get(`gleaner_mode{mode="${mode}"}`)),
     [0, 0, 1],
   );
+  await rig.hook.stop();
+});
+
+test('a lost tap is in metrics, health and status in the same words, and gone from all when it listens again', async (t) => {
+  const rig = await new HookRig().start();
+  const other = { interfaceName: 'br-7', networkName: 'other', gateway: '172.18.0.1' };
+  rig.platform.listener.bridgesChanged([...rig.platform.bridges, other]);
+  const states = async (): Promise<(number | undefined)[]> => {
+    const series = await scrape(rig);
+    return ['listening', 'starting', 'lost'].map((state) => series.get(`gleaner_tap_interfaces{state="${state}"}`));
+  };
+  const seen = () => ({ check: tapCheck(rig.hook.figures().host.tap), status: tapLines([rig.hook.inspect()]) });
+  t.deepEqual(await states(), [2, 0, 0]);
+  t.deepEqual(seen(), { check: { name: 'tap', state: 'ok', detail: 'listens on docker0, br-7' }, status: '' });
+  const since = new Date(Math.round(rig.platform.time.wall() / 1000)).toISOString();
+  rig.platform.packets.lost('unavailable', 'br-7', 'tcpdump ended (code 1): no permission');
+  rig.platform.packets.counted(7, 2);
+  const text = `tap lost on br-7: tcpdump ended (code 1): no permission; user limits in force since ${since}`;
+  t.deepEqual(await states(), [1, 0, 1]);
+  t.deepEqual(seen(), { check: { name: 'tap', state: 'degraded', detail: text }, status: `host-a: ${text}\n` });
+  const series = await scrape(rig);
+  t.is(series.get('gleaner_tap_losses_total{reason="unavailable"}'), 1);
+  t.is(series.get('gleaner_tap_interface_drops_total'), 7);
+  t.is(series.get('gleaner_tap_counters_ignored_total'), 2);
+  rig.platform.packets.listening('br-7');
+  t.deepEqual(await states(), [2, 0, 0]);
+  t.is(seen().check.state, 'ok');
+  t.is(tapCheck([]).state, 'degraded');
   await rig.hook.stop();
 });
 
