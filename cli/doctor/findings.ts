@@ -155,6 +155,14 @@ function* cgroupFindings({ cgroup, engine }: Survey): Generator<Finding> {
       `${cgroup.unmounted.join(' and ')}: in use and not mounted`,
       'the engine tells of no OOM kill then (Gleaner counts them itself): mount each (mount -t cgroup -o NAME cgroup FOLDER), remove the folders left in it, unmount it',
     );
+  if (cgroup.processesHidden)
+    yield warn(
+      'processes',
+      '/proc is mounted with hidepid: cgroups are found by the id of the container',
+      cgroup.pressure
+        ? 'nothing to do; with hidepid=0, or the group of gid= for the hook, they are found faster'
+        : "the waiting time of functions is unknown: boot with psi=1, or give the hook's unit the group of gid= (SupplementaryGroups=)",
+    );
   if (!cgroup.pressure)
     yield warn('kernel', 'no pressure information (PSI)', 'boot with psi=1 to have the waiting time of functions');
 }

@@ -4,7 +4,13 @@ import { request } from 'node:http';
 import { availableParallelism, platform, release } from 'node:os';
 import { delimiter, join } from 'node:path';
 import type { HookConfig } from '../../config/index.js';
-import { availableControllers, EngineLock, HookLock, managedByPrefix } from '../../openwhisk-plugin/index.js';
+import {
+  availableControllers,
+  EngineLock,
+  HookLock,
+  managedByPrefix,
+  readMounts,
+} from '../../openwhisk-plugin/index.js';
 
 export interface EngineNetwork {
   readonly Name: string;
@@ -60,6 +66,8 @@ export interface Survey {
     /** /proc/self/cgroup shows a namespace of its own, away from the host's tree. */
     readonly privateNamespace: boolean;
     readonly pressure: boolean;
+    /** /proc shows this process no other's files (hidepid). */
+    readonly processesHidden: boolean;
     /** v1 controllers that processes are in and no mount shows: the engine's OOM events fail for them. */
     readonly unmounted: readonly string[];
   };
@@ -171,6 +179,7 @@ function surveyCgroup(): Survey['cgroup'] {
     privateNamespace:
       unified && own.trim() === '0::/' && !existsSync(`${root}/init.scope`) && !existsSync(`${root}/system.slice`),
     pressure: existsSync('/proc/pressure/cpu'),
+    processesHidden: readMounts('/').processesHidden,
     unmounted: unmountedControllers(own, readText('/proc/self/mounts')),
   };
 }

@@ -1,4 +1,5 @@
 export * from './cgroup-errors.js';
+export { readMounts } from './cgroup-mounts.js';
 export { availableControllers, resolveCgroups } from './cgroup-paths.js';
 export { type Drift, type DriftHandle, findDrift, QUOTA_ROUNDING } from './drift.js';
 export { CgroupLimitHandle } from './limit-handle.js';

@@ -33,6 +33,7 @@ const good: Survey = {
     writable: true,
     privateNamespace: false,
     pressure: true,
+    processesHidden: false,
     unmounted: [],
   },
   tcpdump: { path: '/usr/bin/tcpdump', version: '4.99.3', refusal: null },

@@ -119,3 +119,84 @@ test('A2-23: a controller that no mounted hierarchy has is not available', (t) =
   t.deepEqual(availableControllers(tree.root), []);
   tree.remove();
 });
+
+const otherRoot = '/var/lib/docker/overlay2/65/merged';
+
+test('a hierarchy that is mounted more than once is read where the container is: not in another root, not where a mount is covered', (t) => {
+  const v1 = new FixtureTree().proc(`4:cpu,cpuacct:/docker/${ID}\n9:memory:/docker/${ID}`, [
+    `33 31 0:29 / ${otherRoot}/sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct`,
+    v1Mount('cpu,cpuacct'),
+    `34 31 0:30 / ${otherRoot}/sys/fs/cgroup/memory rw - cgroup cgroup rw,memory`,
+    v1Mount('memory'),
+  ]);
+  v1.write(`sys/fs/cgroup/cpu,cpuacct/docker/${ID}/cpu.shares`, '128\n');
+  v1.write(`sys/fs/cgroup/memory/docker/${ID}/memory.limit_in_bytes`, '1\n');
+  const found = resolveCgroups(PID, ID, v1.root);
+  t.is(found.cpu?.directory, join(v1.root, 'sys/fs/cgroup/cpu,cpuacct/docker', ID));
+  t.is(found.memory?.directory, join(v1.root, 'sys/fs/cgroup/memory/docker', ID));
+  v1.remove();
+  // As Calico mounts it for itself: listed first, and not to be seen from here.
+  const path = `system.slice/docker-${ID}.scope`;
+  const v2 = new FixtureTree().proc(`0::/${path}`, ['20 1 0:22 / /run/calico/cgroup rw - cgroup2 none rw', V2_MOUNT]);
+  v2.write(`sys/fs/cgroup/${path}/cgroup.controllers`, CONTROLLERS).write(
+    'sys/fs/cgroup/cgroup.controllers',
+    CONTROLLERS,
+  );
+  t.is(resolveCgroups(PID, ID, v2.root).cpu?.directory, join(v2.root, 'sys/fs/cgroup', path));
+  t.deepEqual(availableControllers(v2.root), ['cpu', 'memory']);
+  v2.remove();
+});
+
+test('where two mounts have a directory of that name, the one that lists the process is taken', (t) => {
+  // The first shows the tree of an engine in a container, whose paths begin anew; it has kept the folder of an ended container.
+  const tree = new FixtureTree().proc(`2:cpu:/docker/${ID}`, [
+    `40 31 0:29 / /mnt/inner rw - cgroup cgroup rw,cpu`,
+    v1Mount('cpu'),
+  ]);
+  tree
+    .write(`mnt/inner/docker/${ID}/cgroup.procs`, '77\n')
+    .write(`sys/fs/cgroup/cpu/docker/${ID}/cgroup.procs`, `1\n${PID}\n`);
+  t.is(resolveCgroups(PID, ID, tree.root).cpu?.directory, join(tree.root, 'sys/fs/cgroup/cpu/docker', ID));
+  tree.remove();
+});
+
+test('a systemd in a scope of its own, and an engine in a container, leave the path as the kernel says it', (t) => {
+  for (const path of [`init.scope/system.slice/docker-${ID}.scope`, `docker/${'d'.repeat(64)}/docker/${ID}`]) {
+    const tree = new FixtureTree().proc(`4:cpu:/${path}`, [v1Mount('cpu')]);
+    tree.write(`sys/fs/cgroup/cpu/${path}/cpu.shares`, '128\n');
+    // What a guessed path would find.
+    tree.write(`sys/fs/cgroup/cpu/system.slice/docker-${ID}.scope/cpu.shares`, '2\n');
+    t.is(resolveCgroups(PID, ID, tree.root).cpu?.directory, join(tree.root, 'sys/fs/cgroup/cpu', path));
+    tree.remove();
+  }
+});
+
+const HIDDEN_PROC = '22 1 0:21 / /proc rw,nosuid - proc proc rw,hidepid=invisible,gid=4';
+
+test('where /proc hides other processes (hidepid) the cgroups are found by the id of the container, on v1 and v2', (t) => {
+  const scope = `kubepods.slice/kubepods-burstable.slice/pod1.slice/docker-${ID}.scope`;
+  const v2 = new FixtureTree().proc('0::/', [HIDDEN_PROC, V2_MOUNT]);
+  v2.write(`sys/fs/cgroup/${scope}/cgroup.controllers`, CONTROLLERS);
+  // A process that is not shown: /proc/1 is not there.
+  const found = resolveCgroups(1, ID, v2.root);
+  t.is(found.memory?.directory, join(v2.root, 'sys/fs/cgroup', scope));
+  t.is(found.unit, `docker-${ID}.scope`);
+  // The next container lies beside it.
+  const next = 'beef'.padEnd(64, '1');
+  v2.write(`sys/fs/cgroup/${scope.replace(ID, next)}/cgroup.controllers`, CONTROLLERS);
+  t.is(resolveCgroups(1, next, v2.root).cpu?.directory, join(v2.root, 'sys/fs/cgroup', scope.replace(ID, next)));
+  const error = t.throws(() => resolveCgroups(1, 'a'.repeat(64), v2.root), { instanceOf: CgroupNotFoundError });
+  t.regex(error?.message ?? '', /hidepid/);
+  v2.remove();
+  const v1 = new FixtureTree().proc('0::/', [
+    HIDDEN_PROC.replace('invisible', '2'),
+    v1Mount('cpu,cpuacct'),
+    v1Mount('memory'),
+  ]);
+  for (const folder of ['cpu,cpuacct', 'memory']) v1.write(`sys/fs/cgroup/${folder}/docker/${ID}/cgroup.procs`, '0\n');
+  const paths = resolveCgroups(1, ID, v1.root);
+  t.is(paths.cpu?.directory, join(v1.root, 'sys/fs/cgroup/cpu,cpuacct/docker', ID));
+  t.is(paths.cpuacct?.directory, paths.cpu?.directory);
+  t.is(paths.memory?.directory, join(v1.root, 'sys/fs/cgroup/memory/docker', ID));
+  v1.remove();
+});
