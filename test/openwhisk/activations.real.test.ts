@@ -1,0 +1,107 @@
+import test, { type ExecutionContext } from 'ava';
+import { until } from '../cli/gleaner.js';
+import { type ActivationRecord, functionOf } from './api.js';
+import { GleanerBeside } from './beside.js';
+import { brokenAndLong, createAll, runAll } from './functions.js';
+import { openWhiskMissing, Standalone, type StandaloneOptions } from './standalone.js';
+
+const LONG = 120_000;
+const sorted = (ids: readonly string[]): string[] => [...ids].sort();
+
+/** Ids by function, of those whose id Gleaner can know. */
+function idsOf(records: readonly ActivationRecord[]): Map<string, string[]> {
+  const ids = new Map<string, string[]>();
+  for (const record of records) {
+    const fn = functionOf(record);
+    ids.set(fn, [...(ids.get(fn) ?? []), record.activationId]);
+  }
+  return ids;
+}
+
+async function besideOpenWhisk(t: ExecutionContext, options: StandaloneOptions): Promise<void> {
+  if (openWhiskMissing(t)) return;
+  t.timeout(600_000);
+  const openWhisk = new Standalone(options);
+  t.teardown(() => openWhisk.stop());
+  const lap = laps(t);
+  await openWhisk.start();
+  lap('OpenWhisk ready');
+  const { api } = openWhisk;
+  await createAll(api);
+  lap('actions created');
+  const without = await runAll(api);
+  lap('without Gleaner');
+  const gleaner = new GleanerBeside();
+  t.teardown(() => gleaner.stop());
+  await gleaner.start();
+  await until(async () => (await gleaner.inspect()).host.running === 0, LONG, 'the hook is ready');
+
+  lap('Gleaner ready');
+  const since = Date.now();
+  const beside = await runAll(api);
+  lap('beside Gleaner');
+  for (const [name, outcomes] of Object.entries(without)) t.deepEqual(beside[name], outcomes, name.slice(0, 30));
+
+  await until(async () => (await gleaner.inspect()).host.running === 0, LONG, 'every activation has ended');
+  const records = await settled(t, api, since);
+  lap('records');
+  const { counters } = await gleaner.inspect();
+  t.log(`${records.length} activations; ${JSON.stringify(counters)}`);
+  t.like(counters, { started: records.length, ended: records.length, nextHead: 0, tapLost: 0, deadline: 0 });
+  const long = `/guest/${brokenAndLong.name}`;
+  for (const [fn, ids] of idsOf(records)) {
+    const { activations, failedInits } = await gleaner.explain(fn);
+    if (fn === long) {
+      // Its id stands behind its code, which is longer than what is captured of a packet.
+      t.deepEqual([activations.length, failedInits?.count], [0, ids.length], fn);
+      continue;
+    }
+    t.deepEqual(sorted(activations.map(({ activation }) => activation)), sorted(ids), fn);
+    for (const { activation, ended, durationMillis } of activations) {
+      const { response, duration = 0, annotations } = records.find(({ activationId }) => activationId === activation)!;
+      const init = Number(annotations.find(({ key }) => key === 'initTime')?.value ?? 0);
+      if (response.success) t.is(ended, 'answer', `${fn} ${activation}`);
+      // OpenWhisk's duration has /init in it, and both clients' own time.
+      if (fn === '/guest/concurrent')
+        t.true(durationMillis >= 299 && durationMillis <= duration - init + 2, `${durationMillis} ms`);
+    }
+  }
+  t.true((await gleaner.inspect()).functions.find(({ name }) => name === '/guest/concurrent')?.concurrent);
+}
+
+/** Logs how long each phase took. */
+function laps(t: ExecutionContext): (phase: string) => void {
+  let begun = performance.now();
+  return (phase) => {
+    t.log(`${phase}: ${((performance.now() - begun) / 1000).toFixed(1)} s`);
+    begun = performance.now();
+  };
+}
+
+/** OpenWhisk writes a record after it has answered: all are there once two looks agree. */
+async function settled(t: ExecutionContext, api: Standalone['api'], since: number): Promise<ActivationRecord[]> {
+  let before: ActivationRecord[] = [];
+  await until(
+    async () => {
+      await new Promise((resolve) => setTimeout(resolve, 1500));
+      const now = await api.ranInContainers(since);
+      const same = now.length === before.length;
+      before = now;
+      return same;
+    },
+    LONG,
+    'the records of all activations',
+  );
+  t.is(new Set(before.map(({ activationId }) => activationId)).size, before.length);
+  return before;
+}
+
+test.serial(
+  'with a connection for each request and quotas, every activation is seen once with its id, and its outcome is the same as without Gleaner',
+  (t) => besideOpenWhisk(t, { client: 'apache', userCpus: 32 }),
+);
+
+test.serial(
+  'with connections that are kept and weights alone, every activation is seen once with its id, and its outcome is the same as without Gleaner',
+  (t) => besideOpenWhisk(t, { client: 'akka' }),
+);
