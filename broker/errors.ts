@@ -165,6 +165,6 @@ export class LaunchError extends GleanerError {
 export class ModeConflictError extends GleanerError {
   readonly code = 'GLN_MODE_CONFLICT';
   constructor(key: string) {
-    super(`others keep changing ${key} in gleaner_mode`, { hint: 'look who does, and try again' });
+    super(`${key} in gleaner_mode was changed by another client`, { hint: 'retry' });
   }
 }

@@ -13,6 +13,7 @@ export * from './meanfield/index.js';
 export * from './memory/index.js';
 export * from './messages/index.js';
 export * from './mode-store.js';
+export * from './mode-switch.js';
 export * from './nats/index.js';
 export * from './permissions.js';
 export * from './port.js';

@@ -12,6 +12,12 @@ export interface ModeChange {
   readonly kill?: boolean;
 }
 
+/** Who changes it and why, for the audit log. */
+export interface ModeAuthor {
+  readonly author: string;
+  readonly reason?: string;
+}
+
 const ATTEMPTS = 8;
 
 /**
@@ -22,7 +28,7 @@ export async function changeMode(
   broker: Broker,
   fn: string | null,
   change: ModeChange,
-  who: { readonly author: string; readonly reason?: string },
+  who: ModeAuthor,
 ): Promise<void> {
   const bucket = broker.keyValue(buckets.mode);
   const key = fn === null ? MODE_GLOBAL : modeKey(fn);

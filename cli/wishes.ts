@@ -18,6 +18,7 @@ import {
 import { type Bytes, mebibytes, messageOf } from '../config/index.js';
 import type { SizeEvidence, Wish, WritableLimit } from '../openwhisk-plugin/index.js';
 import { UsageError } from './exit.js';
+import { inspectHooks } from './hook-client.js';
 
 const wishesSchema = z.array(
   z
@@ -64,8 +65,16 @@ export function wishesOf(agents: readonly AgentSummary[], limits: readonly Writa
   return wishes;
 }
 
-/** Without those of functions that the bucket `gleaner_mode` pauses, kills or keeps from `enforce`; it can allow nothing more. */
+/**
+ * Without those of functions that the bucket `gleaner_mode` pauses, kills or keeps from `enforce`, or that any hook holds back: a pause or the
+ * kill switch may be in force without being stored. It can allow nothing more.
+ */
 export async function allowedWishes(broker: Broker, wishes: readonly Wish[]): Promise<Wish[]> {
+  const { hooks } = await inspectHooks(broker, { containers: 0 });
+  if (hooks.some(({ host }) => host.killed)) return [];
+  const paused = new Set(
+    hooks.flatMap(({ functions }) => functions.filter((one) => one.paused).map(({ name }) => name)),
+  );
   const bucket = broker.keyValue(buckets.mode);
   const read = async (key: string) => {
     const entry = await bucket.get(key);
@@ -78,7 +87,7 @@ export async function allowedWishes(broker: Broker, wishes: readonly Wish[]): Pr
   for (const wish of wishes) {
     const own = await read(modeKey(wish.function));
     const mode = own?.mode ?? all?.mode ?? 'enforce';
-    if (!own?.kill && !own?.paused && mode === 'enforce') allowed.push(wish);
+    if (!own?.kill && !own?.paused && !paused.has(wish.function) && mode === 'enforce') allowed.push(wish);
   }
   return allowed;
 }

@@ -1,14 +1,16 @@
 import type { Command } from 'commander';
-import { agentsService, callEveryInstance, changeMode, services } from '../../broker/index.js';
+import { agentsService, callEveryInstance, services } from '../../broker/index.js';
 import { messageOf } from '../../config/index.js';
 import { withBroker } from '../connection.js';
 import { EXIT, tell } from '../exit.js';
+import { changeEverywhere, modeOutcomeJson, storeForOption, tellModeOutcome } from '../mode-change.js';
 import { json, plainText, processScreen } from '../output.js';
 import { loadSettings } from '../settings.js';
 import { addOutputOption, author, checkFunctionName, globalOptions, type OutputOptions } from './common.js';
 
 interface ReasonOptions extends OutputOptions {
   readonly reason: string;
+  readonly storeFor: number;
 }
 
 const NAME = 'fully qualified: /namespace/package/action or /namespace/action';
@@ -26,17 +28,19 @@ function addPause(program: Command, name: 'pause' | 'resume', description: strin
     .command(name)
     .description(description)
     .argument('<function>', NAME)
-    .option('--reason <text>', 'why, for the audit log', '');
+    .option('--reason <text>', 'why, for the audit log', '')
+    .addOption(storeForOption());
   addOutputOption(command).action(async (fn: string, options: ReasonOptions) => {
     checkFunctionName(fn);
     const paused = name === 'pause';
     const { config } = loadSettings(globalOptions(command));
-    await withBroker(config, (broker) =>
-      changeMode(broker, fn, { paused }, { author: author(), reason: options.reason }),
+    const who = { author: author(), reason: options.reason };
+    const outcome = await withBroker(config, (broker) =>
+      changeEverywhere(broker, fn, { paused }, who, options.storeFor),
     );
-    if (options.output === 'json') processScreen.write(json({ function: fn, paused }));
+    if (options.output === 'json') processScreen.write(json({ function: fn, paused, ...modeOutcomeJson(outcome) }));
     else processScreen.write(`${fn}: ${paused ? 'paused, user limits stand on every host' : 'managed again'}\n`);
-    process.exitCode = EXIT.ok;
+    process.exitCode = tellModeOutcome(outcome) ? EXIT.ok : EXIT.failed;
   });
 }
 

@@ -1,9 +1,10 @@
 import { Argument, type Command } from 'commander';
-import { changeMode, type Mode } from '../../broker/index.js';
+import type { Mode } from '../../broker/index.js';
 import { modes } from '../../config/index.js';
 import { withBroker } from '../connection.js';
 import { EXIT } from '../exit.js';
 import { inspectHooks } from '../hook-client.js';
+import { changeEverywhere, modeOutcomeJson, storeForOption, tellModeOutcome } from '../mode-change.js';
 import { json, plainText, processScreen, table } from '../output.js';
 import { loadSettings } from '../settings.js';
 import {
@@ -19,6 +20,7 @@ import {
 interface ModeOptions extends OutputOptions {
   readonly function?: string;
   readonly reason: string;
+  readonly storeFor: number;
 }
 
 export function addMode(program: Command): void {
@@ -27,21 +29,28 @@ export function addMode(program: Command): void {
     .description('show the mode, or set it for all functions or for one (`default`: as configured)')
     .addArgument(new Argument('[mode]', 'new mode').choices([...modes, 'default']))
     .option('--function <name>', 'only this function, as /namespace/package/action')
-    .option('--reason <text>', 'why, for the audit log', '');
+    .option('--reason <text>', 'why, for the audit log', '')
+    .addOption(storeForOption());
   addOutputOption(command).action(async (mode: string | undefined, options: ModeOptions) => {
     checkFunctionName(options.function);
     const { config } = loadSettings(globalOptions(command));
-    const { hooks, unread } = await withBroker(config, async (broker) => {
-      if (mode !== undefined) {
-        const who = { author: author(), reason: options.reason };
-        const change = { mode: mode === 'default' ? null : (mode as Mode) };
-        await changeMode(broker, options.function ?? null, change, who);
-      }
-      return inspectHooks(broker);
+    const { outcome, hooks, unread } = await withBroker(config, async (broker) => {
+      if (mode === undefined) return { outcome: null, ...(await inspectHooks(broker)) };
+      const who = { author: author(), reason: options.reason };
+      const change = { mode: mode === 'default' ? null : (mode as Mode) };
+      const done = await changeEverywhere(broker, options.function ?? null, change, who, options.storeFor);
+      return { outcome: done, ...(await inspectHooks(broker)) };
     });
     const rows = hooks.map(({ host }) => ({ host: host.host, mode: host.mode, killed: host.killed }));
     if (options.output === 'json')
-      processScreen.write(json({ set: mode ?? null, function: options.function ?? null, hosts: rows }));
+      processScreen.write(
+        json({
+          set: mode ?? null,
+          function: options.function ?? null,
+          hosts: rows,
+          ...(outcome && modeOutcomeJson(outcome)),
+        }),
+      );
     else {
       if (mode !== undefined) processScreen.write(`${options.function ?? 'all functions'}: ${mode}\n`);
       else
@@ -57,6 +66,7 @@ export function addMode(program: Command): void {
     }
     tellUnread(unread);
     if (rows.length + unread.length === 0) noHookAnswers();
-    process.exitCode = mode === undefined && rows.length === 0 ? EXIT.failed : EXIT.ok;
+    const done = outcome === null ? rows.length > 0 : tellModeOutcome(outcome);
+    process.exitCode = done ? EXIT.ok : EXIT.failed;
   });
 }

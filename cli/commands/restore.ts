@@ -1,10 +1,11 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Command } from 'commander';
-import { callEveryInstance, callService, services } from '../../broker/index.js';
+import { callEveryInstance, callService, type ModeOutcome, services } from '../../broker/index.js';
 import { type Config, messageOf } from '../../config/index.js';
 import { withBroker } from '../connection.js';
 import { EXIT, UsageError } from '../exit.js';
+import { changeEverywhere, modeOutcomeJson, storeForOption, tellModeOutcome } from '../mode-change.js';
 import { json, plainText, processScreen, table } from '../output.js';
 import { configPath, loadSettings, makeFolder, statePaths } from '../settings.js';
 import { restoreHost } from '../wiring/restore.js';
@@ -16,6 +17,7 @@ interface RestoreOptions extends OutputOptions {
   readonly local?: boolean;
   readonly hold?: boolean;
   readonly release?: boolean;
+  readonly storeFor: number;
 }
 
 interface RestoredHost {
@@ -27,6 +29,12 @@ interface RestoredHost {
 /** What a restore without the hook looks at. */
 const placeOf = ({ platform, hook }: Config): string =>
   `platform ${platform}, containers ${hook.containerPrefix}… on ${hook.engineSocket}`;
+
+const SWITCHED = {
+  hold: 'kill switch set: user limits stand until --release --all',
+  release: 'kill switch released',
+};
+const HELD_BY_HOOK = 'kill switch set: user limits stand until --release --host, or until this hook restarts';
 
 function describe(answer: unknown): { result: string; ok: boolean } {
   if (answer instanceof Error) return { result: messageOf(answer), ok: false };
@@ -44,8 +52,12 @@ export function addRestore(program: Command): void {
     .option('--all', 'on every host whose hook answers (default)')
     .option('--host <name>', 'on this host only')
     .option('--local', 'on this host, without NATS and without the hook: from the engine and the cgroups alone')
-    .option('--hold', 'also set the kill switch file: user limits stand until --release (works with NATS down)')
-    .option('--release', 'remove the kill switch file');
+    .option(
+      '--hold',
+      'also set the kill switch: user limits stand until --release. On this host by a file, which needs no NATS; with --all or --host over NATS',
+    )
+    .option('--release', 'release the kill switch where --hold set it: this host, --all or --host')
+    .addOption(storeForOption());
   addOutputOption(command).action(async (options: RestoreOptions) => {
     if (options.release && (options.hold || options.local))
       throw new UsageError('--release cannot be used with --hold or --local', {
@@ -53,6 +65,8 @@ export function addRestore(program: Command): void {
       });
     if (options.all && (options.host !== undefined || options.local))
       throw new UsageError('--all cannot be used with --host or --local', { hint: 'all hosts, or one' });
+    if (options.host !== undefined && options.local)
+      throw new UsageError('--host cannot be used with --local', { hint: '--local is this host' });
     const globals = globalOptions(command);
     const { config } = loadSettings(globals);
     const simulated = config.platform === 'simulated';
@@ -62,7 +76,22 @@ export function addRestore(program: Command): void {
       });
     const file = statePaths(config).killSwitch;
     let hosts: RestoredHost[] = [];
-    if (options.release) {
+    let outcome: ModeOutcome | null = null;
+    const switched = options.hold || options.release;
+    if (switched && options.all) {
+      const kill = options.hold === true;
+      outcome = await withBroker(config, (broker) =>
+        changeEverywhere(broker, null, { kill }, { author: author() }, options.storeFor),
+      );
+      hosts = outcome.hosts.map((host) => ({ host, result: SWITCHED[kill ? 'hold' : 'release'], ok: true }));
+    } else if (switched && options.host !== undefined) {
+      const { host } = options;
+      const request = { ...(options.hold ? { hold: true } : { release: true }), author: author() };
+      await withBroker(config, (broker) =>
+        callService(broker, { service: services.hook, endpoint: 'restore', request, host }),
+      );
+      hosts = [{ host, result: options.hold ? HELD_BY_HOOK : SWITCHED.release, ok: true }];
+    } else if (options.release) {
       rmSync(file, { force: true });
       hosts = [{ host: 'local', result: `released ${file}`, ok: true }];
     } else {
@@ -81,7 +110,13 @@ export function addRestore(program: Command): void {
       }
     }
     if (options.output === 'json')
-      processScreen.write(json({ held: options.hold === true && existsSync(file), hosts }));
+      processScreen.write(
+        json(
+          outcome === null
+            ? { held: options.hold === true && (options.host !== undefined || existsSync(file)), hosts }
+            : { held: options.hold === true, hosts, ...modeOutcomeJson(outcome) },
+        ),
+      );
     else
       processScreen.write(
         table<RestoredHost>(
@@ -93,7 +128,8 @@ export function addRestore(program: Command): void {
         ),
       );
     if (hosts.length === 0) noHookAnswers();
-    process.exitCode = hosts.length > 0 && hosts.every((row) => row.ok) ? EXIT.ok : EXIT.failed;
+    const told = outcome === null || tellModeOutcome(outcome);
+    process.exitCode = told && hosts.length > 0 && hosts.every((row) => row.ok) ? EXIT.ok : EXIT.failed;
   });
 }
 

@@ -1,5 +1,14 @@
 import { z } from 'zod';
-import { type Broker, callEveryInstance, changeMode, isFunctionName, modeField, services } from '../../broker/index.js';
+import {
+  type Broker,
+  callEveryInstance,
+  isFunctionName,
+  ModeNotStoredError,
+  type ModeOutcome,
+  modeField,
+  services,
+  switchMode,
+} from '../../broker/index.js';
 import { messageOf } from '../../config/index.js';
 import type { ActionAnswer } from '../wire.js';
 
@@ -22,14 +31,20 @@ export async function act(broker: Broker, action: Action): Promise<ActionAnswer>
   switch (action.action) {
     case 'pause':
     case 'resume':
-      await changeMode(broker, action.function, { paused: action.action === 'pause' }, who);
-      return {
-        ok: true,
-        text: `${action.function} is ${action.action === 'pause' ? 'paused on every host' : 'managed again'}`,
-      };
+      return switched(
+        await switchMode(broker, action.function, { paused: action.action === 'pause' }, who),
+        `${action.function} is ${action.action === 'pause' ? 'paused on every host' : 'managed again'}`,
+      );
     case 'mode':
-      await changeMode(broker, action.function ?? null, { mode: action.mode === 'default' ? null : action.mode }, who);
-      return { ok: true, text: `${action.function ?? 'all functions'}: mode ${action.mode}` };
+      return switched(
+        await switchMode(
+          broker,
+          action.function ?? null,
+          { mode: action.mode === 'default' ? null : action.mode },
+          who,
+        ),
+        `${action.function ?? 'all functions'}: mode ${action.mode}`,
+      );
     case 'restore': {
       const answers = await callEveryInstance(broker, {
         service: services.hook,
@@ -49,6 +64,15 @@ export async function act(broker: Broker, action: Action): Promise<ActionAnswer>
       return summary(done.length > 0 ? done : [...answers], `${action.function} learns anew`, 'no agent host answers');
     }
   }
+}
+
+/** A change that is in force and not stored is lost with the hooks that have it: whoever made it must know. */
+function switched({ hosts, failed, notStored }: ModeOutcome, done: string): ActionAnswer {
+  if (notStored !== null)
+    return { ok: false, text: `${done}: ${new ModeNotStoredError(hosts.length, notStored).message}` };
+  if (failed.size > 0)
+    return { ok: false, text: [...failed].map(([host, why]) => `not in force on ${host}: ${why}`).join('; ') };
+  return { ok: true, text: done };
 }
 
 function summary(answers: readonly (readonly [string, unknown])[], done: string, nobody: string): ActionAnswer {

@@ -5,10 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { stringify } from 'yaml';
-import { changeMode, MemoryBus } from '../../broker/index.js';
+import { callService, changeMode, MemoryBus, services } from '../../broker/index.js';
 import { allowedWishes, wishesOf } from '../../cli/wishes.js';
 import { type Bytes, mebibytes } from '../../config/index.js';
 import { KEY, RestDouble } from '../openwhisk-plugin/controller/rest-double.js';
+import { HookRig } from '../openwhisk-plugin/hook/hook-rig.js';
 import { gleaner } from './gleaner.js';
 
 async function setUp(t: ExecutionContext, mode = 'enforce') {
@@ -131,6 +132,20 @@ test('what the bucket of modes pauses or holds back is no wish; it allows nothin
   await changeMode(broker, '/g/enforced', { mode: 'enforce' }, who);
   t.deepEqual(await names(), ['/g/enforced']);
   await changeMode(broker, null, { kill: true }, who);
+  t.deepEqual(await names(), []);
+});
+
+test('a kill switch and a pause that a hook has are held to, stored or not', async (t) => {
+  const rig = await new HookRig().start();
+  t.teardown(() => rig.hook.stop());
+  const container = rig.container({ quota: 1000 });
+  container.call(20, 300);
+  const wishes = ['/guest/hello', '/guest/other'].map((fn) => ({ function: fn }));
+  const names = async () => (await allowedWishes(rig.other, wishes)).map((wish) => wish.function);
+  t.deepEqual(await names(), ['/guest/hello', '/guest/other']);
+  await callService(rig.other, { service: services.hook, endpoint: 'pause', request: { function: '/guest/hello' } });
+  t.deepEqual(await names(), ['/guest/other']);
+  await callService(rig.other, { service: services.hook, endpoint: 'restore', request: { hold: true } });
   t.deepEqual(await names(), []);
 });
 

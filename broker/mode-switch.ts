@@ -1,0 +1,124 @@
+import { GleanerError, type Millis, messageOf } from '../config/index.js';
+import { changeMode, type ModeAuthor, type ModeChange } from './mode-store.js';
+import type { Broker } from './port.js';
+import { callEveryInstance } from './services.js';
+import { services } from './subjects.js';
+
+/** What became of a change of mode. */
+export interface ModeOutcome {
+  /** Hosts whose hook has it in force. */
+  readonly hosts: readonly string[];
+  /** What hooks answered that did not take it, by host. */
+  readonly failed: ReadonlyMap<string, string>;
+  /** Null: it is stored, so that hooks that restart and hosts that start later have it, too. */
+  readonly notStored: GleanerError | null;
+}
+
+/** A change is in force and will not outlive the hooks that have it. */
+export class ModeNotStoredError extends GleanerError {
+  readonly code = 'GLN_MODE_NOT_STORED';
+  constructor(hosts: number, cause: GleanerError) {
+    super(`in force on ${hosts} host${hosts === 1 ? '' : 's'} and not stored: ${cause.message}`, {
+      hint: `hooks that restart and hosts that start later do not have it. ${cause.hint}; then run the command again`,
+      cause,
+    });
+  }
+}
+
+interface Request {
+  readonly endpoint: string;
+  readonly request: object;
+}
+
+/** The requests to hooks that have the effect of a change. */
+function requestsOf(fn: string | null, { mode, paused, kill }: ModeChange, author: string): Request[] {
+  const of = fn === null ? {} : { function: fn };
+  const requests: Request[] = [];
+  if (kill !== undefined)
+    requests.push({ endpoint: 'restore', request: { ...(kill ? { hold: true } : { release: true }), author } });
+  if (paused !== undefined && fn !== null)
+    requests.push({ endpoint: paused ? 'pause' : 'resume', request: { ...of, author } });
+  if (mode !== undefined) requests.push({ endpoint: 'mode', request: { ...of, mode, author } });
+  return requests;
+}
+
+/**
+ * Changes the mode, a pause or the kill switch on every host: hooks are told over their service, which needs no JetStream, and the bucket
+ * `gleaner_mode` stores it for those that restart or are started later. One way works without the other.
+ *
+ * Rejects if neither works: as {@link changeMode} does.
+ */
+export async function switchMode(
+  broker: Broker,
+  fn: string | null,
+  change: ModeChange,
+  who: ModeAuthor,
+  wait?: Millis,
+): Promise<ModeOutcome> {
+  const stored = changeMode(broker, fn, change, who).then(
+    () => null,
+    (error: unknown) => {
+      if (error instanceof GleanerError) return error;
+      throw error;
+    },
+  );
+  const [notStored, told] = await Promise.all([stored, tellHooks(broker, requestsOf(fn, change, who.author), wait)]);
+  const hosts = [...told].filter(([, error]) => error === null).map(([host]) => host);
+  if (notStored !== null && hosts.length === 0) throw notStored;
+  const failed = new Map([...told].flatMap(([host, error]) => (error === null ? [] : [[host, error] as const])));
+  return { hosts: hosts.sort(), failed, notStored };
+}
+
+/** By host: null, or why it was not done there. */
+async function tellHooks(
+  broker: Broker,
+  requests: readonly Request[],
+  wait?: Millis,
+): Promise<Map<string, string | null>> {
+  const told = new Map<string, string | null>();
+  for (const one of requests) {
+    const call = { service: services.hook, ...one, ...(wait === undefined ? {} : { wait }) };
+    let answers: Map<string, unknown>;
+    try {
+      answers = await callEveryInstance(broker, call);
+    } catch {
+      // Not even asked: what is stored has to do.
+      return told;
+    }
+    for (const [host, answer] of answers)
+      told.set(host, answer instanceof Error ? messageOf(answer) : (told.get(host) ?? null));
+  }
+  return told;
+}
+
+const RETRIED: readonly string[] = [
+  'GLN_BROKER_STORE_FULL',
+  'GLN_BROKER_STORE_UNAVAILABLE',
+  'GLN_BROKER_NO_JETSTREAM',
+  'GLN_BROKER_TIMEOUT',
+  'GLN_BROKER_DISCONNECTED',
+  'GLN_BROKER_STORE',
+];
+
+/** Tries to store a change until it succeeds, for `during` ms at most. @returns null: it is stored; else why not. Never rejects. */
+export async function storeLater(
+  broker: Broker,
+  fn: string | null,
+  change: ModeChange,
+  who: ModeAuthor,
+  { first, during, every }: { readonly first: GleanerError; readonly during: number; readonly every: number },
+): Promise<GleanerError | null> {
+  const end = performance.now() + during;
+  let error = first;
+  while (RETRIED.includes(error.code) && performance.now() + every <= end) {
+    await new Promise((resolve) => setTimeout(resolve, every));
+    try {
+      await changeMode(broker, fn, change, who);
+      return null;
+    } catch (failure) {
+      if (!(failure instanceof GleanerError)) return error;
+      error = failure;
+    }
+  }
+  return error;
+}

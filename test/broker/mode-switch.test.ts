@@ -1,0 +1,75 @@
+import test from 'ava';
+import { MemoryBus, NoJetStreamError, StoreFullError, storeLater, switchMode } from '../../broker/index.js';
+import { millis } from '../../config/index.js';
+import { act } from '../../dashboard/server/actions.js';
+import { HookRig } from '../openwhisk-plugin/hook/hook-rig.js';
+
+const full = new StoreFullError('put in bucket gleaner_mode', 'maximum messages per subject exceeded');
+const who = { author: 'test' };
+const FN = '/guest/hello';
+
+async function hookWhoseStoreIsFull() {
+  const rig = await new HookRig().start();
+  rig.bus.refusal = (_, operation) => (operation === 'write' ? full : null);
+  const host = () => rig.hook.figures().host;
+  return { rig, host };
+}
+
+test('a mode, a pause and the kill switch that cannot be stored are in force on every host', async (t) => {
+  const { rig, host } = await hookWhoseStoreIsFull();
+  t.teardown(() => rig.hook.stop());
+  const change = (fn: string | null, what: Parameters<typeof switchMode>[2]) =>
+    switchMode(rig.other, fn, what, who, millis(50));
+  const outcome = await change(null, { mode: 'observe' });
+  t.deepEqual([outcome.hosts, outcome.failed.size, outcome.notStored], [['host-a'], 0, full]);
+  t.is(host().mode, 'observe');
+  await change(null, { mode: null });
+  t.is(host().mode, 'enforce', 'as configured');
+  await change(null, { kill: true });
+  t.true(host().killed);
+  await change(null, { kill: false });
+  t.false(host().killed);
+  await change(FN, { paused: true });
+  await change(FN, { mode: 'recommend' });
+  const container = rig.container({ quota: 1000 });
+  container.call(20, 300);
+  const { functions } = rig.hook.inspect({} as never) as { functions: { paused: boolean; mode: string }[] };
+  t.like(functions[0], { paused: true, mode: 'recommend' });
+});
+
+test('a change that no hook hears and no store takes is an error', async (t) => {
+  const bus = new MemoryBus();
+  bus.refusal = () => new NoJetStreamError('get in bucket gleaner_mode');
+  await t.throwsAsync(switchMode(bus.connect(), null, { mode: 'observe' }, who), { code: 'GLN_BROKER_NO_JETSTREAM' });
+  bus.refusal = () => null;
+  t.like(await switchMode(bus.connect(), null, { mode: 'observe' }, who), { hosts: [], notStored: null });
+});
+
+test('a change is stored later, once the store takes it; what another try cannot help is not tried again', async (t) => {
+  const bus = new MemoryBus();
+  const broker = bus.connect();
+  let tries = 0;
+  bus.refusal = (_, operation) => (operation === 'write' && ++tries < 3 ? full : null);
+  const times = { during: 1000, every: 10 };
+  t.is(await storeLater(broker, null, { mode: 'observe' }, who, { first: full, ...times }), null);
+  t.is(tries, 3);
+  bus.refusal = () => full;
+  t.is(await storeLater(broker, null, { mode: 'observe' }, who, { first: full, during: 50, every: 10 }), full);
+  let asked = 0;
+  bus.refusal = () => {
+    asked++;
+    return null;
+  };
+  const conflict = Object.assign(new StoreFullError('', ''), { code: 'GLN_MODE_CONFLICT' });
+  t.is(await storeLater(broker, null, { mode: 'observe' }, who, { first: conflict, ...times }), conflict);
+  t.is(asked, 0);
+});
+
+test('the dashboard says that a change is in force and not stored', async (t) => {
+  const { rig, host } = await hookWhoseStoreIsFull();
+  t.teardown(() => rig.hook.stop());
+  const answer = await act(rig.other, { action: 'mode', mode: 'observe' });
+  t.is(host().mode, 'observe');
+  t.false(answer.ok);
+  t.regex(answer.text, /mode observe: in force on 1 host and not stored: .*the store is full/);
+});

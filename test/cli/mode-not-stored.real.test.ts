@@ -1,0 +1,115 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { buckets, decodeMode, NatsBroker } from '../../broker/index.js';
+import { natsServerHere, RealServer } from '../broker/contract/server.js';
+import { Admin, upWithStore } from '../broker/small-store.js';
+import { HookRig } from '../openwhisk-plugin/hook/hook-rig.js';
+import { gleaner, until } from './gleaner.js';
+
+/** A hook on a fake host, connected to a real nats-server, with a container whose limits Gleaner changes. */
+async function hookOn(t: ExecutionContext, server: RealServer) {
+  const rig = new HookRig();
+  const broker = new NatsBroker({ servers: [server.url], name: 'hook' });
+  await until(() => broker.connected, 5000, 'the hook is connected');
+  await rig.start(broker);
+  t.teardown(async () => {
+    await rig.hook.stop();
+    await broker.close();
+  });
+  await broker.flush();
+  const host = () => rig.hook.figures().host;
+  const cli = (...args: string[]) => gleaner(['--nats', server.url, ...args]);
+  return { rig, broker, host, cli };
+}
+
+/** Mode, pause and kill switch take effect, and each command says that it is not stored, why, and what to do, and fails. */
+async function actsWithoutStoring(t: ExecutionContext, server: RealServer, cause: RegExp): Promise<void> {
+  const { rig, host, cli } = await hookOn(t, server);
+  t.is(host().mode, 'enforce');
+  const mode = await cli('mode', 'observe', '--store-for', '0');
+  t.is(host().mode, 'observe', mode.err);
+  t.is(mode.code, 1);
+  t.regex(mode.err, /gleaner: in force on 1 host and not stored: .* \[GLN_MODE_NOT_STORED\]\n {2}hooks that restart/);
+  t.regex(mode.err, cause);
+
+  const held = await cli('restore', '--hold', '--all', '--store-for', '0', '--output', 'json');
+  t.deepEqual([host().killed, host().killedBy], [true, ['service']], held.err);
+  t.is(held.code, 1);
+  t.like(JSON.parse(held.out), { held: true, inForce: ['host-a'], stored: false });
+  const released = await cli('restore', '--release', '--all', '--store-for', '0');
+  t.false(host().killed, released.err);
+
+  const one = await cli('restore', '--hold', '--host', 'host-a');
+  t.true(host().killed, 'one host needs no store');
+  t.is(one.code, 0, one.err);
+  await cli('restore', '--release', '--host', 'host-a');
+  t.false(host().killed);
+
+  const container = rig.container({ quota: 1000 });
+  container.call(20, 300);
+  const paused = await cli('pause', '/guest/hello', '--store-for', '0');
+  t.is(paused.code, 1);
+  t.regex(paused.err, /in force on 1 host and not stored/);
+  const { functions } = rig.hook.inspect({ containers: 0 } as never) as { functions: { paused: boolean }[] };
+  t.true(functions[0]?.paused);
+}
+
+if (natsServerHere()) {
+  test.serial(
+    'mode, pause and kill switch work while the store is full, and say that they are not stored',
+    async (t) => {
+      const server = new RealServer();
+      t.teardown(() => server.remove());
+      await upWithStore(server);
+      // Gleaner's bucket is there; another program has taken the rest of the store.
+      const first = await server.connect();
+      await first.keyValue(buckets.mode).put('function.x', new Uint8Array(1));
+      const admin = await Admin.connect(server);
+      t.teardown(() => admin.close());
+      await admin.fill();
+      await actsWithoutStoring(t, server, /the store is full: .*JetStream error 10\d{3}/);
+    },
+  );
+
+  test.serial('mode, pause and kill switch work without JetStream, and say that they are not stored', async (t) => {
+    const server = new RealServer();
+    t.teardown(() => server.remove());
+    const file = join(server.directory, 'nojs.conf');
+    writeFileSync(file, 'accounts { A { users = [ { user: a, password: a } ] } }\nno_auth_user: a\n');
+    await server.up(['-c', file]);
+    await actsWithoutStoring(t, server, /JetStream is not enabled for this account/);
+  });
+
+  test.serial(
+    'a bucket that refuses changes of its keys: the mode is in force at once, and stored when it can be',
+    async (t) => {
+      const server = new RealServer();
+      t.teardown(() => server.remove());
+      await server.up();
+      const { broker, host, cli } = await hookOn(t, server);
+      const set = await cli('mode', 'recommend');
+      t.is(set.code, 0, set.err);
+      t.is(host().mode, 'recommend');
+      const admin = await Admin.connect(server);
+      t.teardown(() => admin.close());
+      await admin.refuseChanges(buckets.mode);
+
+      const refused = await cli('mode', 'observe', '--store-for', '0');
+      t.is(refused.code, 1);
+      t.regex(refused.err, /JetStream error 10077/);
+      t.is(host().mode, 'observe');
+
+      const waiting = cli('mode', 'observe', '--store-for', '60', '--output', 'json');
+      await until(() => broker.stores.states().length > 0, 5000, 'the hook reads');
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+      await admin.allowChanges(buckets.mode);
+      const stored = await waiting;
+      t.is(stored.code, 0, stored.err);
+      t.like(JSON.parse(stored.out), { stored: true, inForce: ['host-a'] });
+      const entry = await broker.keyValue(buckets.mode).get('global');
+      const decoded = decodeMode(entry!.value!);
+      t.true(decoded.ok && decoded.message.mode === 'observe');
+    },
+  );
+}
