@@ -39,11 +39,25 @@ export interface Column<Row> {
   readonly right?: boolean;
 }
 
-/** Rows under headers in capitals, columns as wide as their widest cell, two spaces apart. */
-export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string {
+export interface LaidOut<Row> {
+  readonly columns: readonly Column<Row>[];
+  readonly widths: readonly number[];
+  readonly heading: string;
+  /** One for each row. */
+  readonly lines: readonly string[];
+  /** All of it. */
+  readonly text: string;
+}
+
+/** Rows below headings in capitals, columns as wide as their widest cell and at least `least`, two spaces apart. */
+export function layOut<Row>(
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+  least: readonly number[] = [],
+): LaidOut<Row> {
   const cells = rows.map((row) => columns.map((column) => column.value(row)));
   const widths = columns.map((column, i) =>
-    Math.max(column.title.length, ...cells.map((line) => visibleLength(line[i] ?? ''))),
+    Math.max(least[i] ?? 0, column.title.length, ...cells.map((line) => visibleLength(line[i] ?? ''))),
   );
   const line = (values: readonly string[]): string =>
     values
@@ -53,8 +67,15 @@ export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[]
       })
       .join('  ')
       .trimEnd();
-  return `${[line(columns.map((column) => column.title.toUpperCase())), ...cells.map(line)].join('\n')}\n`;
+  const heading = line(columns.map((column) => column.title.toUpperCase()));
+  const lines = cells.map(line);
+  return { columns, widths, heading, lines, text: `${[heading, ...lines].join('\n')}\n` };
 }
+
+export const fits = ({ heading, lines }: Pick<LaidOut<unknown>, 'heading' | 'lines'>, width: number): boolean =>
+  [heading, ...lines].every((line) => visibleLength(line) <= width);
+
+export const table = <Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string => layOut(columns, rows).text;
 
 const figures = (_key: string, value: unknown): unknown => (typeof value === 'number' ? significant(value) : value);
 
@@ -85,6 +106,12 @@ export function span(value: number | null | undefined): string {
   if (value < 1000) return `${Math.round(value)}ms`;
   if (value < 60_000) return `${(value / 1000).toFixed(2)}s`;
   return `${Math.round(value / 60_000)}min`;
+}
+
+/** A span in ms for a column of them, without the unit. */
+export function milliseconds(value: number | null | undefined): string {
+  if (!real(value)) return missing;
+  return value < 10 ? value.toFixed(1) : String(Math.round(value));
 }
 
 export function percent(value: number | null | undefined): string {

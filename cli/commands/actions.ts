@@ -15,7 +15,7 @@ import {
 } from '../../openwhisk-plugin/index.js';
 import { withBroker } from '../connection.js';
 import { EXIT } from '../exit.js';
-import { cores, count, json, plainText, processScreen, span, table } from '../output.js';
+import { cores, count, json, milliseconds, plainText, processScreen, table } from '../output.js';
 import { loadSettings, statePaths } from '../settings.js';
 import { connectActions } from '../wiring/actions.js';
 import { allowedWishes, askAgents, readWishes, wishesOf } from '../wishes.js';
@@ -76,8 +76,8 @@ function addList(actions: Command): void {
             { title: 'instances', value: (row) => count(row.limits.instances), right: true },
             { title: 'before Gleaner', value: (row) => valuesText(row.original) },
             { title: 'mode', value: (row) => row.annotations.mode ?? '-' },
-            { title: 'slo', value: (row) => span(row.annotations.sloMs), right: true },
-            { title: 'cpu', value: (row) => cores(row.annotations.cpuMillicores), right: true },
+            { title: 'slo ms', value: (row) => milliseconds(row.annotations.sloMs), right: true },
+            { title: 'cpu cores', value: (row) => cores(row.annotations.cpuMillicores), right: true },
             { title: 'unreadable', value: (row) => row.annotations.unreadable.join(', ') },
           ],
           rows,

@@ -1,62 +1,110 @@
-import type { Command } from 'commander';
-import type { FunctionView } from '../../broker/index.js';
+import { type Command, Option } from 'commander';
+import type { Broker } from '../../broker/index.js';
 import { withBroker } from '../connection.js';
 import { EXIT } from '../exit.js';
-import { inspectHooks } from '../hook-client.js';
-import { cores, count, json, mebibytesText, plainText, processScreen, span, table } from '../output.js';
+import {
+  type FunctionRow,
+  functionJson,
+  functionNamed,
+  functionTable,
+  NARROW,
+  type TableShape,
+} from '../function-table.js';
+import { type HookAnswers, inspectHooks } from '../hook-client.js';
+import { coloursFor, compactJson, json, plainText, processScreen } from '../output.js';
 import { loadSettings } from '../settings.js';
-import { addOutputOption, globalOptions, noHookAnswers, type OutputOptions, tellUnread } from './common.js';
+import { globalOptions, noHookAnswers, seconds, tellUnread, untilStopped } from './common.js';
 
-type Row = FunctionView & { readonly host: string; readonly killed: boolean };
+interface FunctionsOptions {
+  readonly output: 'table' | 'wide' | 'json';
+  readonly watch?: boolean;
+  readonly for?: number;
+}
 
-const figure = (value: number): string => (value === 0 ? '-' : value.toFixed(1));
+const LOOK_MILLIS = 2000;
+
+const rowsOf = ({ hooks }: HookAnswers): FunctionRow[] =>
+  hooks
+    .flatMap(({ host, functions }) => functions.map((row) => ({ host: host.host, killed: host.killed, ...row })))
+    .sort((a, b) => a.name.localeCompare(b.name) || a.host.localeCompare(b.host));
 
 export function addFunctions(program: Command): void {
   const command = program
     .command('functions')
-    .description('list functions: limits, what was harvested and borrowed, latency and objective');
-  addOutputOption(command).action(async (options: OutputOptions) => {
+    .description('list functions: limits, what was harvested and borrowed, latency and objective')
+    .argument('[name]', 'this function alone: /namespace/package/action, or the end of it if only one function ends so')
+    .addOption(
+      new Option('-o, --output <format>', `table (at most ${NARROW} columns), wide (every figure), json for programs`)
+        .choices(['table', 'wide', 'json'])
+        .default('table'),
+    )
+    .option('-w, --watch', 'go on until Ctrl-C: print each row again when it changes')
+    .option('--for <seconds>', 'with --watch: end by itself after this long', seconds);
+  command.action(async (name: string | undefined, options: FunctionsOptions) => {
     const { config } = loadSettings(globalOptions(command));
-    const { hooks, unread } = await withBroker(config, (broker) => inspectHooks(broker));
-    const rows: Row[] = hooks.flatMap(({ host, functions }) =>
-      functions.map((row) => ({ host: host.host, killed: host.killed, ...row })),
-    );
-    if (options.output === 'json') processScreen.write(json(rows));
-    else
-      processScreen.write(
-        table<Row>(
-          [
-            { title: 'function', value: (row) => plainText(row.name) },
-            { title: 'host', value: (row) => plainText(row.host) },
-            { title: 'mode', value: (row) => (row.killed ? 'stopped' : row.paused ? 'paused' : row.mode) },
-            { title: 'calls', value: (row) => count(row.activations), right: true },
-            { title: 'containers', value: (row) => count(row.containers), right: true },
-            { title: 'cpu', value: (row) => row.cpuMode },
-            {
-              title: 'user',
-              value: (row) => (row.cpuMode === 'quota' ? cores(row.userCpu) : `w${row.userShares}`),
-              right: true,
-            },
-            {
-              title: 'now',
-              value: (row) => (row.cpuMode === 'quota' ? cores(row.cpu) : `w${Math.round(row.shares)}`),
-              right: true,
-            },
-            { title: 'user MiB', value: (row) => mebibytesText(row.userMemory), right: true },
-            { title: 'now MiB', value: (row) => mebibytesText(row.memory), right: true },
-            { title: 'harvested core-s', value: (row) => figure(row.harvestedCpuSeconds), right: true },
-            { title: 'harvested MiB-s', value: (row) => figure(row.harvestedMebibyteSeconds), right: true },
-            { title: 'borrowed core-s', value: (row) => figure(row.acceleratedCpuSeconds), right: true },
-            { title: 'saved s', value: (row) => figure(row.savedSeconds), right: true },
-            { title: 'p99', value: (row) => span(row.p99), right: true },
-            { title: 'slo', value: (row) => span(row.slo), right: true },
-            { title: 'safeguard', value: (row) => plainText(row.safeguard) },
-          ],
-          rows,
-        ),
-      );
-    tellUnread(unread);
-    if (hooks.length + unread.length === 0) noHookAnswers();
-    process.exitCode = hooks.length > 0 ? EXIT.ok : EXIT.failed;
+    await withBroker(config, async (broker) => {
+      const answers = await inspectHooks(broker);
+      let rows = rowsOf(answers);
+      const named =
+        name === undefined || answers.hooks.length === 0
+          ? name
+          : functionNamed(
+              name,
+              rows.map((row) => row.name),
+            );
+      const pick = (all: readonly FunctionRow[]) => all.filter((row) => named === undefined || row.name === named);
+      rows = pick(rows);
+      const shape: TableShape = {
+        wide: options.output === 'wide',
+        width: processScreen.isTerminal ? processScreen.columns : NARROW,
+        colours: coloursFor(processScreen, process.env),
+      };
+      tellUnread(answers.unread);
+      if (answers.hooks.length + answers.unread.length === 0) noHookAnswers();
+      if (options.watch)
+        await watch(broker, rows, pick, { ...shape, json: options.output === 'json', for: options.for });
+      else if (options.output === 'json') processScreen.write(json(rows.map(functionJson)));
+      else processScreen.write(functionTable(rows, shape).text);
+      process.exitCode = answers.hooks.length > 0 ? EXIT.ok : EXIT.failed;
+    });
   });
+}
+
+/** Prints all rows, then those that change, below the same headings; of JSON one row a line. */
+async function watch(
+  broker: Broker,
+  first: readonly FunctionRow[],
+  pick: (rows: readonly FunctionRow[]) => FunctionRow[],
+  shape: TableShape & { readonly json: boolean; readonly for: number | undefined },
+): Promise<void> {
+  const printed = new Map<string, string>();
+  const laid = functionTable(first, shape);
+  const print = (rows: readonly FunctionRow[], heading: boolean): void => {
+    const lines = shape.json
+      ? rows.map((row) => compactJson(functionJson(row)).trimEnd())
+      : functionTable(rows, { ...shape, like: laid }).lines;
+    const changed = lines.filter((line, i) => {
+      const key = `${rows[i]!.host} ${plainText(rows[i]!.name)}`;
+      const isNew = printed.get(key) !== line;
+      printed.set(key, line);
+      return isNew;
+    });
+    if (heading && !shape.json) processScreen.write(`${laid.heading}\n`);
+    if (changed.length > 0) processScreen.write(`${changed.join('\n')}\n`);
+  };
+  print(first, true);
+  let looking = false;
+  const timer = setInterval(async () => {
+    if (looking) return;
+    looking = true;
+    try {
+      print(pick(rowsOf(await inspectHooks(broker))), false);
+    } catch {
+      // NATS is away for the moment: what was printed stands, and the next look tells what has changed.
+    } finally {
+      looking = false;
+    }
+  }, LOOK_MILLIS);
+  await untilStopped(shape.for);
+  clearInterval(timer);
 }

@@ -55,22 +55,22 @@ function sizesText(sizes: readonly JudgedSize[], all: number): string {
     [
       { title: 'function', value: (row) => plainText(row.function) },
       { title: 'MiB', value: (row) => mebibytesText(row.from), right: true },
-      { title: 'should be', value: (row) => mebibytesText(row.to), right: true },
-      { title: 'peak', value: (row) => mebibytesText(row.evidence.highest), right: true },
-      { title: 'of late', value: (row) => mebibytesText(row.evidence.recent), right: true },
+      { title: 'recommended MiB', value: (row) => mebibytesText(row.to), right: true },
+      { title: 'peak MiB', value: (row) => mebibytesText(row.evidence.highest), right: true },
+      { title: 'recent MiB', value: (row) => mebibytesText(row.evidence.recent), right: true },
       { title: 'calls', value: (row) => String(row.evidence.calls), right: true },
       { title: 'hours', value: (row) => hours(row.evidence.seen), right: true },
-      { title: 'doubt', value: (row) => `${(100 * row.doubt).toFixed(1)}%`, right: true },
+      { title: 'doubt %', value: (row) => (100 * row.doubt).toFixed(1), right: true },
       { title: 'frees MiB', value: (row) => mebibytesText(row.frees), right: true },
-      { title: 'costs', value: (row) => String(row.costs), right: true },
-      { title: 'saves/h', value: (row) => (row.saves === null ? '-' : row.saves.toFixed(1)), right: true },
+      { title: 'costs starts', value: (row) => String(row.costs), right: true },
+      { title: 'saves starts/h', value: (row) => (row.saves === null ? '-' : row.saves.toFixed(1)), right: true },
       { title: 'verdict', value: (row) => row.verdict },
       { title: 'held by', value: (row) => row.heldBy || '-' },
     ],
     sizes,
   );
   const rest = all - sizes.length;
-  return `${rows}\ncosts and saves are cold starts: once, of the new revision, and an hour (estimate). doubt: chance that the next call needs more
+  return `${rows}\nstarts are cold starts: once, of the new revision, and saved an hour (estimate). doubt: chance that the next call needs more
 than any before it did; the size has a margin above that.${rest > 0 ? ` ${rest} with too little evidence: --all` : ''}\n`;
 }
 

@@ -25,7 +25,8 @@ test('bash completes commands, sub-commands, options and their values', (t) => {
   t.deepEqual(offered('gleaner ex'), ['explain']);
   t.deepEqual(offered('gleaner agents l'), ['list']);
   t.deepEqual(offered('gleaner mode enf'), ['enforce']);
-  t.deepEqual(offered('gleaner functions --output '), ['table', 'json']);
+  t.deepEqual(offered('gleaner status --output '), ['table', 'json']);
+  t.deepEqual(offered('gleaner functions --output '), ['table', 'wide', 'json']);
   t.deepEqual(offered('gleaner --nats x events -k dr'), ['drift']);
   t.true(offered('gleaner restore --').includes('--hold'));
   t.deepEqual(offered('gleaner nonsense-'), []);

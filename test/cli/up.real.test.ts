@@ -59,7 +59,7 @@ test.serial('gleaner up runs the whole loop, answers questions, and leaves nothi
     'all three services in the status',
   );
   t.regex((await ask('status')).out, /^SERVICE +HOST +VERSION/);
-  t.regex((await ask('functions')).out, /^FUNCTION +HOST +MODE/);
+  t.regex((await ask('functions')).out, /^FUNCTION +MODE +CALLS/);
 
   // Another one in the same folder would take the first one's address away from the command line.
   const second = await ask('up', '--plain', '--for', '1');

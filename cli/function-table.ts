@@ -1,0 +1,215 @@
+import type { FunctionView } from '../broker/index.js';
+import { GleanerError, suggest } from '../config/index.js';
+import {
+  type Colours,
+  type Column,
+  cores,
+  count,
+  fits,
+  type LaidOut,
+  layOut,
+  mebibytesText,
+  milliseconds,
+  plainText,
+} from './output.js';
+
+/** A function on one host. */
+export type FunctionRow = FunctionView & { readonly host: string; readonly killed: boolean };
+
+/** Keys of `--output json`, in their order; programs rely on them. What a function or an older hook does not tell is null. */
+export const FUNCTION_KEYS = [
+  'name',
+  'host',
+  'mode',
+  'killed',
+  'paused',
+  'activations',
+  'running',
+  'containers',
+  'cpuMode',
+  'userCpu',
+  'cpu',
+  'userShares',
+  'shares',
+  'userMemory',
+  'memory',
+  'borrowedMemory',
+  'harvestedCpuSeconds',
+  'harvestedMebibyteSeconds',
+  'acceleratedCpuSeconds',
+  'savedSeconds',
+  'p99',
+  'slo',
+  'objective',
+  'slowdown',
+  'comparison',
+  'worseThanNothing',
+  'safeguard',
+  'target',
+  'ooms',
+  'concurrent',
+  'payload',
+] as const satisfies readonly (keyof FunctionRow)[];
+
+export const functionJson = (row: FunctionRow): Record<string, unknown> =>
+  Object.fromEntries(FUNCTION_KEYS.map((key) => [key, row[key] ?? null]));
+
+/** Width that the default table keeps to where it goes to no terminal. */
+export const NARROW = 100;
+
+const figure = (value: number): string => (value === 0 ? '-' : value.toFixed(1));
+const modeText = (row: FunctionRow): string => (row.killed ? 'stopped' : row.paused ? 'paused' : row.mode);
+const weightText = (value: number): string => String(Math.round(value));
+const pair = (now: string, user: string): string => `${now}/${user}`;
+
+function objectiveText({ objective = 'learning' }: FunctionRow, colours: Colours): string {
+  if (objective === 'kept') return colours.green(objective);
+  return objective === 'missed' ? colours.red(objective) : objective;
+}
+
+/** CPU is limited in cores or by a weight: columns of what no function has are left out. */
+function kinds(rows: readonly FunctionRow[]): { readonly quota: boolean; readonly weight: boolean } {
+  const weight = rows.some(({ cpuMode }) => cpuMode === 'weight');
+  return { quota: !weight || rows.some(({ cpuMode }) => cpuMode === 'quota'), weight };
+}
+
+const when = <Row>(condition: boolean, ...columns: Column<Row>[]): Column<Row>[] => (condition ? columns : []);
+
+function narrowColumns(rows: readonly FunctionRow[], colours: Colours): Column<FunctionRow>[] {
+  const { quota, weight } = kinds(rows);
+  const hosts = new Set(rows.map(({ host }) => host));
+  return [
+    { title: 'function', value: (row) => plainText(row.name) },
+    ...when<FunctionRow>(hosts.size > 1, { title: 'host', value: (row) => plainText(row.host) }),
+    { title: 'mode', value: modeText },
+    { title: 'calls', value: (row) => count(row.activations), right: true },
+    ...when<FunctionRow>(quota, {
+      title: 'cores now/user',
+      value: (row) => (row.cpuMode === 'quota' ? pair(cores(row.cpu), cores(row.userCpu)) : '-'),
+      right: true,
+    }),
+    ...when<FunctionRow>(weight, {
+      title: 'weight now/user',
+      value: (row) => (row.cpuMode === 'weight' ? pair(weightText(row.shares), weightText(row.userShares)) : '-'),
+      right: true,
+    }),
+    {
+      title: 'MiB now/user',
+      value: (row) => pair(mebibytesText(row.memory), mebibytesText(row.userMemory)),
+      right: true,
+    },
+    { title: 'p99/slo ms', value: (row) => pair(milliseconds(row.p99), milliseconds(row.slo)), right: true },
+    { title: 'objective', value: (row) => objectiveText(row, colours) },
+  ];
+}
+
+/** What a narrow table does without, first to last. */
+const DISPENSABLE = ['calls', 'objective', 'MiB now/user', 'mode'];
+
+/** Every column, each with one unit. */
+function wideColumns(rows: readonly FunctionRow[], colours: Colours): Column<FunctionRow>[] {
+  const { quota, weight } = kinds(rows);
+  const inQuota = (text: (row: FunctionRow) => string) => (row: FunctionRow) =>
+    row.cpuMode === 'quota' ? text(row) : '-';
+  return [
+    { title: 'function', value: (row) => plainText(row.name) },
+    { title: 'host', value: (row) => plainText(row.host) },
+    { title: 'mode', value: modeText },
+    { title: 'calls', value: (row) => count(row.activations), right: true },
+    { title: 'running', value: (row) => count(row.running), right: true },
+    { title: 'containers', value: (row) => count(row.containers), right: true },
+    { title: 'cpu by', value: (row) => row.cpuMode },
+    ...when<FunctionRow>(
+      quota,
+      { title: 'user cores', value: inQuota((row) => cores(row.userCpu)), right: true },
+      { title: 'now cores', value: inQuota((row) => cores(row.cpu)), right: true },
+    ),
+    ...when<FunctionRow>(
+      weight,
+      { title: 'user weight', value: (row) => weightText(row.userShares), right: true },
+      { title: 'now weight', value: (row) => weightText(row.shares), right: true },
+    ),
+    { title: 'user MiB', value: (row) => mebibytesText(row.userMemory), right: true },
+    { title: 'now MiB', value: (row) => mebibytesText(row.memory), right: true },
+    {
+      title: 'lent MiB',
+      value: (row) => (row.borrowedMemory > 0 ? mebibytesText(row.borrowedMemory) : '-'),
+      right: true,
+    },
+    { title: 'harvested core-s', value: (row) => figure(row.harvestedCpuSeconds), right: true },
+    { title: 'harvested MiB-s', value: (row) => figure(row.harvestedMebibyteSeconds), right: true },
+    { title: 'borrowed core-s', value: (row) => figure(row.acceleratedCpuSeconds), right: true },
+    { title: 'saved s', value: (row) => figure(row.savedSeconds), right: true },
+    { title: 'p99 ms', value: (row) => milliseconds(row.p99), right: true },
+    { title: 'slo ms', value: (row) => milliseconds(row.slo), right: true },
+    { title: 'objective', value: (row) => objectiveText(row, colours) },
+    { title: 'slowdown', value: (row) => (row.slowdown === null ? '-' : row.slowdown.toFixed(2)), right: true },
+    { title: 'safeguard', value: (row) => plainText(row.safeguard) },
+  ];
+}
+
+/** All headings of both tables: what the pages may name. */
+export function functionHeadings(): string[] {
+  const both = [{ cpuMode: 'quota' }, { cpuMode: 'weight', host: 'b' }] as FunctionRow[];
+  const none = { green: String, red: String } as unknown as Colours;
+  return [...narrowColumns(both, none), ...wideColumns(both, none)].map(({ title }) => title.toUpperCase());
+}
+
+export interface TableShape {
+  readonly wide: boolean;
+  /** Columns of the screen; the wide table heeds none. */
+  readonly width: number;
+  readonly colours: Colours;
+  /** Of a table printed before, so that rows that follow stand below their headings. */
+  readonly like?: LaidOut<FunctionRow>;
+}
+
+/** The table of functions. The default one leaves out columns until it fits; a name is never cut. */
+export function functionTable(
+  rows: readonly FunctionRow[],
+  { wide, width, colours, like }: TableShape,
+): LaidOut<FunctionRow> {
+  if (like !== undefined) return layOut(like.columns, rows, like.widths);
+  if (wide) return layOut(wideColumns(rows, colours), rows);
+  let columns = narrowColumns(rows, colours);
+  for (const title of DISPENSABLE) {
+    const laid = layOut(columns, rows);
+    if (fits(laid, width)) return laid;
+    columns = columns.filter((column) => column.title !== title);
+  }
+  return layOut(columns, rows);
+}
+
+export class UnknownFunctionError extends GleanerError {
+  readonly code = 'GLN_FUNCTION_UNKNOWN';
+  constructor(name: string, hint: string) {
+    super(`no function '${name}' is known to these hooks`, { hint });
+  }
+}
+
+export class AmbiguousFunctionError extends GleanerError {
+  readonly code = 'GLN_FUNCTION_AMBIGUOUS';
+  constructor(name: string, meant: readonly string[]) {
+    super(`'${name}' is the name of ${meant.length} functions`, { hint: `give one of: ${meant.join(', ')}` });
+  }
+}
+
+const partsOf = (name: string): string[] => name.split('/').filter(Boolean);
+
+/**
+ * The function that a name means: its full name, or the end of it (`dh`, `guest/dh`) where only one function ends so. Throws
+ * UnknownFunctionError or AmbiguousFunctionError.
+ */
+export function functionNamed(name: string, known: Iterable<string>): string {
+  const all = [...new Set(known)].sort();
+  if (all.includes(name)) return name;
+  const asked = partsOf(name);
+  const ends = all.filter((each) => partsOf(each).slice(-asked.length).join('/') === asked.join('/'));
+  if (ends.length === 1) return ends[0]!;
+  if (ends.length > 1) throw new AmbiguousFunctionError(name, ends);
+  const near = suggest(asked.at(-1) ?? '', new Set(all.map((each) => partsOf(each).at(-1) ?? '')));
+  throw new UnknownFunctionError(
+    name,
+    near === undefined ? '`gleaner functions` lists those that have been called' : `did you mean ${near}?`,
+  );
+}
