@@ -16,6 +16,23 @@ export class RateLimitedLog {
 
   /** `kind` must come from a fixed set; `now` is monotonic, ms. */
   warn(kind: string, now: number, fields: object, message: string): void {
+    this.#tell('warn', kind, now, fields, message);
+  }
+
+  /** As {@link warn}, at level error. */
+  error(kind: string, now: number, fields: object, message: string): void {
+    this.#tell('error', kind, now, fields, message);
+  }
+
+  count(kind: string): number {
+    return this.#kinds.get(kind)?.total ?? 0;
+  }
+
+  counts(): Record<string, number> {
+    return Object.fromEntries([...this.#kinds].map(([kind, entry]) => [kind, entry.total]));
+  }
+
+  #tell(level: 'warn' | 'error', kind: string, now: number, fields: object, message: string): void {
     let entry = this.#kinds.get(kind);
     if (entry === undefined) {
       entry = { last: Number.NEGATIVE_INFINITY, held: 0, total: 0 };
@@ -26,16 +43,8 @@ export class RateLimitedLog {
       entry.held++;
       return;
     }
-    this.#logger.warn({ kind, ...fields, heldBack: entry.held }, message);
+    this.#logger[level]({ kind, ...fields, heldBack: entry.held }, message);
     entry.last = now;
     entry.held = 0;
-  }
-
-  count(kind: string): number {
-    return this.#kinds.get(kind)?.total ?? 0;
-  }
-
-  counts(): Record<string, number> {
-    return Object.fromEntries([...this.#kinds].map(([kind, entry]) => [kind, entry.total]));
   }
 }

@@ -1,7 +1,11 @@
-import { EXIT, reportError } from './exit.js';
+import { EXIT, type ExitCode, reportError } from './exit.js';
+import { flushLog } from './logger.js';
 import type { SystemdNotifier } from './notify.js';
+import { processFaults } from './process-faults.js';
 
 const STOP_MILLIS = 3000;
+/** For a reader of the log that is slow: what waits when the part has stopped. */
+const FLUSH_MILLIS = 500;
 
 /** What a long-running part offers to whoever runs it. */
 export interface Running {
@@ -18,25 +22,32 @@ export interface Running {
 
 /**
  * Runs one part as a process: ready is told to the supervisor (and to systemd, where it asks), SIGTERM, SIGINT and a supervisor that vanished stop it, SIGHUP
- * reloads. Never returns; the process ends with the code.
+ * reloads. An exception that nothing caught stops it too, with exit code 1. Never returns; the process ends with the code.
  */
 export async function runAsProcess(
   start: () => Promise<Running>,
   systemd: SystemdNotifier | null = null,
 ): Promise<void> {
   let running: Running | null = null;
-  let stopping: Promise<void> | null = null;
+  let stopping = false;
   let wanted = false;
+  let code: ExitCode = EXIT.ok;
   const stop = (): void => {
     wanted = true;
     if (!running || stopping) return;
+    stopping = true;
     systemd?.stopping();
-    setTimeout(() => process.exit(EXIT.failed), running.stopMillis ?? STOP_MILLIS);
-    stopping = running.stop().then(
-      () => process.exit(EXIT.ok),
-      (error) => process.exit(reportError(error, (text) => process.stderr.write(text))),
+    setTimeout(() => process.exit(EXIT.failed), (running.stopMillis ?? STOP_MILLIS) + FLUSH_MILLIS);
+    running.stop().then(
+      () => end(code),
+      (error) => end(reportError(error, (text) => process.stderr.write(text))),
     );
   };
+  processFaults.install((error) => {
+    code = EXIT.failed;
+    if (running === null) void end(reportError(error, (text) => process.stderr.write(text)));
+    else stop();
+  });
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
   process.on('disconnect', stop);
@@ -49,9 +60,16 @@ export async function runAsProcess(
   try {
     running = await start();
   } catch (error) {
-    process.exit(reportError(error, (text) => process.stderr.write(text)));
+    await end(reportError(error, (text) => process.stderr.write(text)));
+    return;
   }
   process.send?.({ ready: true, ...(running.address === undefined ? {} : { address: running.address }) });
   systemd?.ready('running');
   if (wanted) stop();
+}
+
+/** What was logged is given to its reader first, as far as it takes it. */
+async function end(code: ExitCode): Promise<never> {
+  await flushLog(FLUSH_MILLIS);
+  process.exit(code);
 }

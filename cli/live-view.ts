@@ -198,6 +198,8 @@ export class LiveScreen {
   }
 
   draw(model: LiveModel, rows: number): void {
+    // A terminal that has not taken the last picture gets the next one later.
+    if ((this.#screen.pending ?? 0) > 0) return;
     const text = renderLive(model, this.#colours, this.#screen.columns, rows);
     const start = this.#open ? HOME : `${OTHER_SCREEN}${HIDE_CURSOR}${HOME}`;
     this.#open = true;

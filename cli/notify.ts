@@ -4,6 +4,8 @@ import type { Clock } from '../config/index.js';
 /** Reads one assignment a line and passes it on: one long-lived child, so that no ping forks the process that must not pause. */
 const RELAY = 'while IFS= read -r line; do systemd-notify "$line"; done';
 
+const BACKLOG_MOST = 16 * 1024;
+
 /** Pings go out this often within the watchdog's patience. */
 const PINGS = 3;
 
@@ -61,6 +63,8 @@ export class SystemdNotifier {
   }
 
   #send(...assignments: string[]): void {
+    // A relay that hangs gets no more to hold; systemd notices by the silence.
+    if ((this.#relay.stdin?.writableLength ?? 0) > BACKLOG_MOST) return;
     this.#relay.stdin?.write(`${assignments.map((each) => each.replace(/\s+/g, ' ')).join('\n')}\n`);
   }
 }

@@ -1,11 +1,14 @@
 import { stripVTControlCharacters } from 'node:util';
 import pico from 'picocolors';
 import { significant } from '../config/index.js';
+import { type LineOutput, linesOf } from './line-output.js';
 
 export type OutputFormat = 'table' | 'json';
 
 export interface Screen {
   write(text: string): void;
+  /** Bytes that the reader has not taken yet; absent: unknown. */
+  readonly pending?: number;
   readonly isTerminal: boolean;
   readonly columns: number;
 }
@@ -22,6 +25,9 @@ export function coloursFor(
 
 export const processScreen: Screen = {
   write: (text) => void process.stdout.write(text),
+  get pending() {
+    return process.stdout.writableLength;
+  },
   get isTerminal() {
     return process.stdout.isTTY === true;
   },
@@ -29,6 +35,28 @@ export const processScreen: Screen = {
     return process.stdout.columns ?? 100;
   },
 };
+
+/** What a reader of a long-running command's output may be behind. */
+const BACKLOG_MOST = 1024 * 1024;
+
+/** As {@link processScreen}, for commands that run until they are stopped: a reader that has stalled costs lines and never holds the process up. */
+export function boundedScreen(): Screen & Pick<LineOutput, 'flush' | 'pending'> {
+  const notice = (dropped: number): string => `gleaner: ${dropped} lines are missing here: nobody read them\n`;
+  const lines = linesOf(process.stdout, BACKLOG_MOST, notice);
+  return {
+    write: (text) => void lines.write(text),
+    flush: (mostMillis) => lines.flush(mostMillis),
+    get pending() {
+      return lines.pending;
+    },
+    get isTerminal() {
+      return processScreen.isTerminal;
+    },
+    get columns() {
+      return processScreen.columns;
+    },
+  };
+}
 
 export const visibleLength = (text: string): number => stripVTControlCharacters(text).length;
 

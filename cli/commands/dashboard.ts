@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { runAsProcess } from '../child.js';
 import { makeLogger } from '../logger.js';
 import { processScreen } from '../output.js';
+import { processFaults } from '../process-faults.js';
 import { loadSettings } from '../settings.js';
 import { runDashboardPart } from '../wiring/dashboard.js';
 import { globalOptions } from './common.js';
@@ -17,6 +18,7 @@ export function addDashboard(program: Command): void {
       const supervised = process.send !== undefined;
       // Alone at a terminal the address is all there is to say.
       const logger = makeLogger(supervised ? config.log.level : 'warn', 'dashboard');
+      processFaults.tellTo(logger);
       const running = await runDashboardPart(config, logger, supervised || options.anyPort === true);
       if (!supervised) processScreen.write(`dashboard on ${running.address}\n`);
       return running;

@@ -7,6 +7,7 @@ import { runAsProcess } from '../child.js';
 import { makeLogger } from '../logger.js';
 import { type MetricPart, Operating } from '../metrics/index.js';
 import { SystemdNotifier } from '../notify.js';
+import { processFaults } from '../process-faults.js';
 import { loadSettings } from '../settings.js';
 import type { Part } from '../wiring/part.js';
 import { addAgentQuestions } from './agents.js';
@@ -45,6 +46,7 @@ export function addParts(program: Command): void {
     runAsProcess(async () => {
       const { config } = loadSettings(globalOptions(workload));
       const logger = makeLogger(config.log.level, 'workload');
+      processFaults.tellTo(logger);
       const { runDockerWorkload } = await import('../wiring/docker-workload.js');
       return runDockerWorkload(config.simulator, (text) => logger.info(text));
     }),
@@ -66,6 +68,7 @@ function addPart(
       const load = (): Config => loadSettings(globalOptions(command)).config;
       let config = load();
       const logger = makeLogger(config.log.level, name);
+      processFaults.tellTo(logger);
       const operating = new Operating(name, systemClock, loopMillis(config), () => systemd?.beat());
       await operating.listen(config.metrics, logger);
       const running = await part({

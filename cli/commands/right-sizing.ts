@@ -7,6 +7,7 @@ import { EXIT } from '../exit.js';
 import { makeLogger } from '../logger.js';
 import { SystemdNotifier } from '../notify.js';
 import { json, mebibytesText, plainText, processScreen, table } from '../output.js';
+import { processFaults } from '../process-faults.js';
 import { loadSettings, statePaths } from '../settings.js';
 import { connectActions } from '../wiring/actions.js';
 import { connectPart } from '../wiring/broker.js';
@@ -85,6 +86,7 @@ export function addFollow(actions: Command): void {
     return runAsProcess(async () => {
       const { config } = loadSettings(globalOptions(command));
       const logger = makeLogger(config.log.level, 'actions');
+      processFaults.tellTo(logger);
       const starting = new AbortController();
       const stop = (): void => starting.abort();
       // What is not running yet need not be stopped in order: a person does not wait for an API that is away.

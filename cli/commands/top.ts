@@ -37,6 +37,8 @@ export function addTop(program: Command): void {
       notes: feed.unread,
     });
     const draw = (): void => {
+      // A reader that has not taken the last sample gets a newer one later.
+      if ((processScreen.pending ?? 0) > 0) return;
       const now = model();
       if (options.output === 'json') processScreen.write(`${JSON.stringify(now)}\n`);
       else if (processScreen.isTerminal) screen.draw(now, process.stdout.rows ?? 40);

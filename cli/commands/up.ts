@@ -5,7 +5,8 @@ import { type Config, modes, systemClock } from '../../config/index.js';
 import { EXIT } from '../exit.js';
 import type { LiveModel } from '../live-model.js';
 import { LiveScreen, renderPlain } from '../live-view.js';
-import { coloursFor, processScreen } from '../output.js';
+import { boundedScreen, coloursFor, processScreen } from '../output.js';
+import { processFaults } from '../process-faults.js';
 import { configPath, flagsOf, loadSettings, statePaths } from '../settings.js';
 import { announcement } from '../up/announcement.js';
 import { LiveFeed } from '../up/live-feed.js';
@@ -24,6 +25,8 @@ interface UpOptions {
 
 const DRAW_MILLIS = 500;
 const PLAIN_MILLIS = 5000;
+/** How long a reader of the last lines gets. */
+const FLUSH_MILLIS = 1000;
 
 export function addUp(program: Command): void {
   const command = program
@@ -63,10 +66,11 @@ interface Run {
 }
 
 async function up(config: Config, run: Run): Promise<void> {
-  const colours = coloursFor(processScreen, process.env);
-  const screen = new LiveScreen(processScreen, colours);
+  const out = boundedScreen();
+  const colours = coloursFor(out, process.env);
+  const screen = new LiveScreen(out, colours);
   const say = (text: string): void => {
-    if (!screen.isOpen) processScreen.write(`${text}\n`);
+    if (!screen.isOpen) out.write(`${text}\n`);
   };
   const session = new UpSession({
     config,
@@ -79,13 +83,21 @@ async function up(config: Config, run: Run): Promise<void> {
   const startedAt = systemClock.monotonic();
   // Signals count from now on: a Ctrl-C during the start stops what has been started.
   const asked = stopAsked(session, run.seconds);
+  let faulted = false;
+  const fault = new Promise<void>((resolve) =>
+    processFaults.install(() => {
+      faulted = true;
+      resolve();
+    }),
+  );
+  const ended = Promise.race([asked, fault]);
   let feed: LiveFeed | null = null;
   let summary = '';
   for (const line of announcement(config)) say(line);
   say('starting every part …');
   try {
     const started = session.start();
-    await Promise.race([started, asked]);
+    await Promise.race([started, ended]);
     // A stop during the start ends the children it waits for; how it ends is of no interest then.
     started.catch(() => undefined);
     if (session.dashboard !== null) say(`dashboard ${session.dashboard}`);
@@ -99,20 +111,22 @@ async function up(config: Config, run: Run): Promise<void> {
       },
       run.live ? DRAW_MILLIS : PLAIN_MILLIS,
     );
-    await asked;
+    await ended;
     clearInterval(draw);
     if (feed) summary = `${renderPlain(model())}\n`;
   } finally {
     screen.close();
-    processScreen.write(summary);
+    out.write(summary);
     await feed?.close();
-    processScreen.write('restoring every limit and stopping …\n');
+    out.write('restoring every limit and stopping …\n');
     await session.stop();
   }
   // An open channel would keep this process.
   if (process.connected) process.disconnect();
-  processScreen.write("stopped; every limit is the user's again\n");
-  process.exitCode = EXIT.ok;
+  out.write("stopped; every limit is the user's again\n");
+  // A reader that has stalled would keep it, too.
+  await out.flush(FLUSH_MILLIS);
+  process.exit(faulted ? EXIT.failed : EXIT.ok);
 }
 
 /** Resolves when somebody wants it to stop: a signal, or the time is over. */

@@ -1,5 +1,7 @@
 import { type Broker, type HttpServer, isLoopback, type Logger, parseListen } from '../../broker/index.js';
 import { type Clock, type Config, messageOf } from '../../config/index.js';
+import { logLines } from '../logger.js';
+import { PROCESS_FAULTS, processFaults } from '../process-faults.js';
 import { packageVersion } from '../version.js';
 import { Health, type HealthCheck } from './health.js';
 import { MetricSet } from './metric-set.js';
@@ -73,6 +75,11 @@ export class Operating {
     const labels = { version: packageVersion(), node: process.versions.node, part: this.#part };
     this.metrics.set('gleaner_build_info', 1, labels);
     this.metrics.set('gleaner_loop_age_seconds', this.health.loopAgeSeconds);
+    for (const kind of PROCESS_FAULTS)
+      this.metrics.grow('gleaner_process_faults_total', processFaults.counts[kind], { kind });
+    const log = logLines();
+    this.metrics.grow('gleaner_log_lines_total', log.written, { result: 'written' });
+    this.metrics.grow('gleaner_log_lines_total', log.dropped, { result: 'dropped' });
     if (this.#server !== null) updateHttp(this.metrics, this.#server);
     if (this.#watched === null) return;
     updateNats(this.metrics, this.#watched.broker);

@@ -46,6 +46,16 @@ export const METRICS = {
     ['step'],
     'How long the steps of the part’s loop take. hook: expire, headroom, sample, drift; agents: observe (one observation to its target), publish; aggregator: publish.',
   ),
+  gleaner_process_faults_total: counter(
+    METRIC_PARTS,
+    ['kind'],
+    'Faults that nothing in the part has caught: unhandled_rejection (it goes on), uncaught_exception (it restores and ends). The log has each as an event.',
+  ),
+  gleaner_log_lines_total: counter(
+    METRIC_PARTS,
+    ['result'],
+    'Lines of the log: written, or dropped because the reader of stderr did not take them or its disk is full.',
+  ),
   gleaner_http_requests_total: counter(
     METRIC_PARTS,
     ['result'],

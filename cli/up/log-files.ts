@@ -1,6 +1,7 @@
-import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { ERROR_PREFIX } from '../exit.js';
+import { FileLines } from '../line-output.js';
 import { plainText } from '../output.js';
 
 const MOST_BYTES = 32 * 1024 * 1024;
@@ -22,28 +23,52 @@ export function noteOf(child: string, line: string): string | null {
   }
 }
 
-/** One log file per child in the state folder, begun anew at each start and bounded. */
+interface LogFile {
+  readonly descriptor: number;
+  readonly lines: FileLines;
+}
+
+/**
+ * One log file per child in the state folder, begun anew at each start and bounded. A folder that cannot be written or is full costs
+ * lines, which are counted, and never the supervisor.
+ */
 export class LogFiles {
   readonly #folder: string;
-  readonly #files = new Map<string, { descriptor: number; written: number }>();
+  readonly #files = new Map<string, LogFile>();
+  readonly #failed: (child: string, error: unknown) => void;
+  #failing = false;
 
-  constructor(folder: string) {
+  /** `failed`: told once for each time that lines begin to be missing. */
+  constructor(folder: string, failed: (child: string, error: unknown) => void) {
     this.#folder = folder;
+    this.#failed = failed;
     mkdirSync(folder, { recursive: true });
   }
 
   write(child: string, line: string): void {
-    let file = this.#files.get(child);
-    if (!file) {
-      file = { descriptor: openSync(join(this.#folder, `${child}.log`), 'w', 0o600), written: 0 };
-      this.#files.set(child, file);
+    try {
+      const { lines } = this.#of(child);
+      if (lines.bytes > MOST_BYTES) return;
+      if (!lines.write(`${line}\n`)) throw new Error('no room for a line');
+      this.#failing = false;
+    } catch (error) {
+      if (!this.#failing) this.#failed(child, error);
+      this.#failing = true;
     }
-    if (file.written > MOST_BYTES) return;
-    file.written += writeSync(file.descriptor, `${line}\n`);
   }
 
   close(): void {
     for (const { descriptor } of this.#files.values()) closeSync(descriptor);
     this.#files.clear();
+  }
+
+  #of(child: string): LogFile {
+    let file = this.#files.get(child);
+    if (file === undefined) {
+      const descriptor = openSync(join(this.#folder, `${child}.log`), 'w', 0o600);
+      file = { descriptor, lines: new FileLines(descriptor, (dropped) => `--- ${dropped} lines are missing here\n`) };
+      this.#files.set(child, file);
+    }
+    return file;
   }
 }

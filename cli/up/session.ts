@@ -1,5 +1,5 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { type Config, GleanerError, type Millis, millis, systemTimers } from '../../config/index.js';
+import { type Config, GleanerError, type Millis, messageOf, millis, systemTimers } from '../../config/index.js';
 import { findProgram } from '../doctor/survey.js';
 import type { LiveModel } from '../live-model.js';
 import { makeFolder, type statePaths } from '../settings.js';
@@ -46,7 +46,9 @@ export class UpSession {
     makeFolder(inputs.paths.folder);
     const other = runningUp(inputs.paths.running);
     if (other !== null) throw new AlreadyUpError(other, inputs.paths.folder);
-    this.#logs = new LogFiles(inputs.paths.logs);
+    this.#logs = new LogFiles(inputs.paths.logs, (child, error) =>
+      this.#note(`the log of ${child} cannot be written: ${messageOf(error)}`),
+    );
   }
 
   async start(): Promise<void> {
