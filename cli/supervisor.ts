@@ -48,6 +48,8 @@ class Child {
   #lastLine = '';
   #lastError = '';
   #gone: Promise<void> = Promise.resolve();
+  /** What follows the end of the process. */
+  #afterwards: Promise<void> = Promise.resolve();
   restarts = 0;
   /** Where it can be reached, as it said when it was ready. */
   address: string | null = null;
@@ -101,19 +103,19 @@ class Child {
     });
     this.#gone = new Promise((resolve) => {
       let ended = false;
-      const end = (detail: string): void => {
+      const end = (detail: string, clean = false): void => {
         if (ended) return;
         ended = true;
         this.#killGroup(child, 'SIGKILL');
         this.#process = null;
+        this.#afterwards = this.#died(detail, clean);
         resolve();
-        void this.#died(detail);
       };
       child.on('error', (error) => end(messageOf(error)));
       child.on('exit', (code, signal) => {
         // Wrong usage or configuration stays wrong: trying again only hides it.
         if (code === EXIT.usage) this.#refuse?.(new ChildNotReadyError(name, this.#lastLine));
-        end(signal ? `killed by ${signal}` : `exit code ${code}`);
+        end(signal ? `killed by ${signal}` : `exit code ${code}`, code === 0);
       });
     });
     if (this.spec.probe) {
@@ -150,22 +152,28 @@ class Child {
     });
   }
 
-  async #died(detail: string): Promise<void> {
+  async #died(detail: string, clean: boolean): Promise<void> {
     if (this.#stopping) {
+      // It could not do itself what it does when it is stopped.
+      if (!clean) await this.#clearUp();
       this.#listener.changed(this.spec.name, 'stopped', detail);
       return;
     }
     this.restarts++;
     this.#listener.changed(this.spec.name, 'restarting', detail);
+    await this.#clearUp();
+    if (this.#stopping) return;
+    if (performance.now() - this.#startedAt > GOOD_LIFE) this.#backoff = FIRST_BACKOFF;
+    this.#cancelRestart = this.#timers.after(millis(this.#backoff), () => this.#spawn());
+    this.#backoff = Math.min(this.#backoff * 2, MOST_BACKOFF);
+  }
+
+  async #clearUp(): Promise<void> {
     try {
       await this.spec.afterDeath?.();
     } catch (error) {
       this.#listener.log(this.spec.name, `after its end: ${messageOf(error)}`);
     }
-    if (this.#stopping) return;
-    if (performance.now() - this.#startedAt > GOOD_LIFE) this.#backoff = FIRST_BACKOFF;
-    this.#cancelRestart = this.#timers.after(millis(this.#backoff), () => this.#spawn());
-    this.#backoff = Math.min(this.#backoff * 2, MOST_BACKOFF);
   }
 
   signal(signal: NodeJS.Signals): void {
@@ -178,12 +186,17 @@ class Child {
     this.#refuse?.(new ChildNotReadyError(this.spec.name, 'stopped before it was ready'));
     this.#cancelRestart?.();
     const child = this.#process;
-    if (!child) return;
+    if (!child) {
+      // A restore may still be under way.
+      await this.#afterwards;
+      return;
+    }
     this.#listener.changed(this.spec.name, 'stopping', '');
     child.kill('SIGTERM');
     const cancel = this.#timers.after(millis(this.spec.stopMillis ?? 5000), () => this.#killGroup(child, 'SIGKILL'));
     await this.#gone;
     cancel();
+    await this.#afterwards;
   }
 
   #killGroup(child: ChildProcess, signal: NodeJS.Signals): void {

@@ -93,7 +93,8 @@ export function addAudit(program: Command): void {
             { title: 'at', value: (row) => plainText(String(row.at ?? '-')) },
             { title: 'who', value: (row) => plainText(row.who ?? '-') },
             { title: 'why', value: (row) => plainText(row.why ?? '-') },
-            { title: 'function', value: (row) => plainText(row.action ?? '-') },
+            // What is restored without a hook is of a container, whose function only the hook knows.
+            { title: 'function', value: (row) => plainText(row.action ?? row.name ?? '-') },
             { title: 'resource', value: (row) => plainText(row.resource ?? '-') },
             { title: 'old', value: (row) => amount(row, row.old), right: true },
             { title: 'new', value: (row) => amount(row, row.new), right: true },

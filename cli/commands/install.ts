@@ -17,8 +17,8 @@ import {
 } from '../install/index.js';
 import { coloursFor, json, plainText, processScreen, table } from '../output.js';
 import { ACTIONS_JOURNAL, loadSettings } from '../settings.js';
-import { restoreHost } from '../wiring/restore.js';
-import { addOutputOption, globalOptions, type OutputOptions } from './common.js';
+import { authorOfRestore, restoreHost } from '../wiring/restore.js';
+import { addOutputOption, author, globalOptions, type OutputOptions } from './common.js';
 
 interface RootOptions extends OutputOptions {
   readonly root: string;
@@ -137,7 +137,7 @@ async function restoreWhereDockerIs(config: Config): Promise<{ failed: number }>
   if (!existsSync(engineSocket)) return { failed: 0 };
   const lock = await EngineLock.acquire(engineSocket);
   try {
-    return await restoreHost(config);
+    return await restoreHost(config, authorOfRestore(author(), 'removed', process.env));
   } finally {
     lock.release();
   }

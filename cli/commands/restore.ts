@@ -8,7 +8,7 @@ import { EXIT, UsageError } from '../exit.js';
 import { changeEverywhere, modeOutcomeJson, storeForOption, tellModeOutcome } from '../mode-change.js';
 import { json, plainText, processScreen, table } from '../output.js';
 import { configPath, loadSettings, makeFolder, statePaths } from '../settings.js';
-import { restoreHost } from '../wiring/restore.js';
+import { authorOfRestore, restoreHost } from '../wiring/restore.js';
 import { addOutputOption, author, globalOptions, noHookAnswers, type OutputOptions } from './common.js';
 
 interface RestoreOptions extends OutputOptions {
@@ -38,11 +38,15 @@ const HELD_BY_HOOK = 'kill switch set: user limits stand until --release --host,
 
 function describe(answer: unknown): { result: string; ok: boolean } {
   if (answer instanceof Error) return { result: messageOf(answer), ok: false };
-  const { restored, failed } = (answer ?? {}) as { restored?: unknown; failed?: unknown };
+  const { restored, failed, unaudited } = (answer ?? {}) as Partial<
+    Record<'restored' | 'failed' | 'unaudited', unknown>
+  >;
   if (typeof restored !== 'number') return { result: 'restored', ok: true };
   const bad = typeof failed === 'number' ? failed : 0;
   if (restored === 0 && bad === 0) return { result: '0 limits restored: every user limit was in force', ok: true };
-  return { result: `${restored} limits restored${bad > 0 ? `, ${bad} failed` : ''}`, ok: bad === 0 };
+  // The hook keeps its own count of what its log could not take.
+  const unwritten = typeof unaudited === 'string' ? `; not in the audit log: ${unaudited}` : '';
+  return { result: `${restored} limits restored${bad > 0 ? `, ${bad} failed` : ''}${unwritten}`, ok: bad === 0 };
 }
 
 export function addRestore(program: Command): void {
@@ -97,7 +101,9 @@ export function addRestore(program: Command): void {
     } else {
       if (options.hold) hosts = hold(file);
       if (options.local || (options.hold && !simulated)) {
-        const { result, ok } = await locally(() => restoreHost(config));
+        const { result, ok } = await locally(() =>
+          restoreHost(config, authorOfRestore(author(), 'asked', process.env)),
+        );
         hosts.push({ host: 'local', result: `${result} (${placeOf(config)}; ${sourceOf(configPath(globals))})`, ok });
       } else if (!options.hold) {
         const call = { service: services.hook, endpoint: 'restore', request: { author: author() } };

@@ -11,7 +11,7 @@ import { configPath, flagsOf, loadSettings, statePaths } from '../settings.js';
 import { announcement } from '../up/announcement.js';
 import { LiveFeed } from '../up/live-feed.js';
 import { UpSession } from '../up/session.js';
-import { restoreHost } from '../wiring/restore.js';
+import { HOOK_ENDED, restoreHost } from '../wiring/restore.js';
 import { globalOptions, seconds } from './common.js';
 
 interface UpOptions {
@@ -65,6 +65,16 @@ interface Run {
   readonly seconds?: number;
 }
 
+/** What goes wrong is in the hook's log, as the supervisor's word. */
+async function restoreAfterHook(config: Config): Promise<void> {
+  const { failed, unaudited } = await restoreHost(config, { who: 'restore', why: HOOK_ENDED });
+  const problems = [
+    ...(failed > 0 ? [`user limits of ${failed} containers cannot be restored`] : []),
+    ...(unaudited === null ? [] : [`restored limits are not in the audit log: ${unaudited}`]),
+  ];
+  if (problems.length > 0) throw new Error(problems.join('; '));
+}
+
 async function up(config: Config, run: Run): Promise<void> {
   const out = boundedScreen();
   const colours = coloursFor(out, process.env);
@@ -77,7 +87,7 @@ async function up(config: Config, run: Run): Promise<void> {
     path: run.path,
     flags: run.flags,
     paths: statePaths(config),
-    restore: async () => void (await restoreHost(config)),
+    restore: () => restoreAfterHook(config),
     note: say,
   });
   const startedAt = systemClock.monotonic();

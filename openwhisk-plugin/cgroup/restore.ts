@@ -16,6 +16,8 @@ export interface RestoredContainer {
   readonly quota: WriteResult;
   /** `refused` where a loan is in use: taking it back would kill. It ends with the container. */
   readonly memory: WriteResult;
+  /** Of `memory.low`; `unsupported` on cgroup v1. */
+  readonly protection: WriteResult;
 }
 
 export interface RestoreReport {
@@ -75,9 +77,9 @@ export async function restoreUserLimits(
   const isHigher = user.memory !== 0 && (before.memory === 0 || before.memory > user.memory);
   // Equal limits go the way of a raise too: it puts swap right and takes back a lowering that is on its way.
   const memory = isHigher ? await handle.lowerMemory(user.memory) : handle.raiseMemory(user.memory);
-  handle.protectMemory(0 as Bytes);
+  const protection = handle.protectMemory(0 as Bytes);
   if (!handle.read(after)) return null;
-  return { container, before, after, shares, quota, memory };
+  return { container, before, after, shares, quota, memory, protection };
 }
 
 const empty = (): Limits => ({ shares: 0, quota: 0 as Limits['quota'], memory: 0 as Limits['memory'] });

@@ -1,3 +1,4 @@
+export { appendToAudit, type RestoreAuthor, restoreLines } from './audit-restore.js';
 export { END_COUNTERS } from './counters.js';
 export type { ExplainedGrant, Explanation } from './explain.js';
 export type { FunctionFigures, HookFigures } from './figures.js';

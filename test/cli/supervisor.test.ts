@@ -183,3 +183,25 @@ test('a person sees warnings, and why a part cannot start', (t) => {
   t.is(noteOf('hook', 'gleaner: no engine [GLN_X]'), 'hook: no engine [GLN_X]');
   t.is(noteOf('nats-server', '[1] 2026/11/28 [INF] Starting'), null);
 });
+
+test('a child that does not end in good order when it is stopped is cleared up after, before the stop is over', async (t) => {
+  const { listener, until } = recorder();
+  const cleared: string[] = [];
+  const spec = (name: string, code: string): ChildSpec =>
+    nodeChild(name, code, {
+      stopMillis: 100,
+      afterDeath: async () => {
+        await new Promise((done) => setTimeout(done, 50));
+        cleared.push(name);
+      },
+    });
+  const deaf = `process.on('SIGTERM', () => {}); process.send({ ready: true }); setInterval(() => {}, 1000);`;
+  const specs = [spec('deaf', deaf), spec('good', GOOD), spec('dies', GOOD)];
+  const supervisor = new Supervisor(specs, listener, systemTimers);
+  await supervisor.start(GIVE_UP);
+  const restarting = until('dies restarting');
+  process.kill(supervisor.pidOf('dies')!, 'SIGKILL');
+  await restarting;
+  await supervisor.stop();
+  t.deepEqual(cleared.sort(), ['deaf', 'dies']);
+});

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import test from 'ava';
 import { median } from '../../bench/statistics.js';
 import { ensureActionImage } from '../../simulator/index.js';
@@ -25,6 +27,14 @@ test.serial(
       log: (line) => t.log(line),
     });
     t.log(`\n${table(results)}`);
+    // Who restores when the hook is dead is its supervisor: each limit that it changed is in the hook's own log.
+    const audited = readFileSync(join(rig.gleaner.folder, 'state', 'audit.jsonl'), 'utf8')
+      .split('\n')
+      .filter((line) => line.includes('"why":"hook_ended"'))
+      .map((line) => JSON.parse(line) as { container: string; resource: string; result: string });
+    const quotas = audited.filter(({ resource, result }) => resource === 'cpu.quota' && result === 'written');
+    t.log(`${audited.length} limits restored after the hook's death, ${quotas.length} of them quotas`);
+    t.true(new Set(quotas.map(({ container }) => container)).size >= rig.enough / 2);
     const inFlight = median(results.flatMap(({ durations }) => durations));
     const atUserLimits = median(results.flatMap(({ baseline }) => baseline));
     // A machine that does other things as well says little about 5 %: that bound is held by hand, on a quiet one (`npm run faults`).
