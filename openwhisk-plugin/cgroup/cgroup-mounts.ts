@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** A cgroup hierarchy, or a part of one, that this process may see. */
@@ -54,6 +54,16 @@ export function readText(path: string): string | null {
     return readFileSync(path, 'utf8');
   } catch {
     return null;
+  }
+}
+
+/** Names of the groups in a group; none where it is gone, or may not be read. */
+export function folders(directory: string): string[] {
+  try {
+    const entries = readdirSync(directory, { withFileTypes: true });
+    return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  } catch {
+    return [];
   }
 }
 

@@ -1,6 +1,6 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Mount } from './cgroup-mounts.js';
+import { folders, type Mount } from './cgroup-mounts.js';
 
 /** Container runtimes put containers at most this deep (Kubernetes: kubepods.slice, the class, the pod, the container). */
 const DEEPEST = 8;
@@ -39,14 +39,4 @@ function walk(top: string, id: string): string | null {
     level = next;
   }
   return null;
-}
-
-function folders(directory: string): string[] {
-  try {
-    const entries = readdirSync(directory, { withFileTypes: true });
-    return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
-  } catch {
-    // Gone meanwhile, or not to be read.
-    return [];
-  }
 }

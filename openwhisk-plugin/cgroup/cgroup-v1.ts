@@ -2,13 +2,14 @@ import { dirname, join } from 'node:path';
 import { Burst } from './burst.js';
 import { ControlFile, UNLIMITED, UNREADABLE, type WriteError } from './control-file.js';
 import type { LimitFiles, MemoryPaths } from './limit-files.js';
+import { memoryCeiling, type Promised } from './memory-ceiling.js';
 
 /** cgroup v1: cpu and memory may be apart; either directory may be missing. */
 export class CgroupV1Files implements LimitFiles {
   readonly version = 1;
   readonly period: number;
   readonly #cpuDirectory: string;
-  readonly #memoryDirectory: string;
+  readonly memoryDirectory: string;
   readonly #shares: ControlFile | null;
   readonly #quota: ControlFile | null;
   readonly #burst: Burst | null;
@@ -17,7 +18,7 @@ export class CgroupV1Files implements LimitFiles {
 
   constructor(cpuDirectory: string | null, memoryDirectory: string | null, userPeriod: number) {
     this.#cpuDirectory = cpuDirectory ?? '';
-    this.#memoryDirectory = memoryDirectory ?? '';
+    this.memoryDirectory = memoryDirectory ?? '';
     const cpu = (name: string): ControlFile | null =>
       cpuDirectory === null ? null : ControlFile.open(join(cpuDirectory, name), 'r+');
     const memory = (name: string): ControlFile | null =>
@@ -34,7 +35,7 @@ export class CgroupV1Files implements LimitFiles {
   }
 
   get paths(): MemoryPaths {
-    const at = (name: string): string => join(this.#memoryDirectory, name);
+    const at = (name: string): string => join(this.memoryDirectory, name);
     return {
       version: 1,
       limit: at('memory.limit_in_bytes'),
@@ -88,6 +89,10 @@ export class CgroupV1Files implements LimitFiles {
       period?.close();
     }
     return Math.floor(ceiling);
+  }
+
+  memoryCeiling(promised: Promised): number {
+    return memoryCeiling(this.memoryDirectory, 1, promised);
   }
 
   memory(): number {

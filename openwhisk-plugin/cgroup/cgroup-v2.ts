@@ -2,11 +2,13 @@ import { dirname, join } from 'node:path';
 import { Burst } from './burst.js';
 import { ControlFile, UNLIMITED, UNREADABLE, type WriteError } from './control-file.js';
 import type { LimitFiles, MemoryPaths } from './limit-files.js';
+import { memoryCeiling, type Promised } from './memory-ceiling.js';
 
 /** cgroup v2: one directory, whose files are there only where the controller is delegated (field-notes A2-23). */
 export class CgroupV2Files implements LimitFiles {
   readonly version = 2;
   readonly #directory: string;
+  readonly memoryDirectory: string;
   readonly #weight: ControlFile | null;
   readonly #max: ControlFile | null;
   readonly #burst: Burst | null;
@@ -17,6 +19,7 @@ export class CgroupV2Files implements LimitFiles {
 
   constructor(directory: string, hasCpu: boolean, hasMemory: boolean, userPeriod: number) {
     this.#directory = directory;
+    this.memoryDirectory = hasMemory ? directory : '';
     this.#userPeriod = userPeriod;
     const open = (wanted: boolean, name: string): ControlFile | null =>
       wanted ? ControlFile.open(join(directory, name), 'r+') : null;
@@ -88,6 +91,10 @@ export class CgroupV2Files implements LimitFiles {
       max.close();
     }
     return Math.floor(ceiling);
+  }
+
+  memoryCeiling(promised: Promised): number {
+    return memoryCeiling(this.memoryDirectory, 2, promised);
   }
 
   memory(): number {

@@ -28,6 +28,8 @@ export interface HandleContext {
   readonly margin: number;
   /** Of the host's container runtime, learned from containers whose weight shows it. */
   formula: WeightFormula;
+  /** What the users of the open containers asked for, bytes, by memory directory. */
+  readonly promises: Map<string, number>;
   readonly scopeFailed: (container: ContainerInfo, error: unknown) => void;
 }
 
@@ -74,6 +76,7 @@ export class CgroupLimitHandle implements LimitHandle {
     };
     this.#expected = { shares: 0, quota: 0 as Millicores, memory: 0 as Bytes };
     this.read(this.#expected);
+    if (files.hasMemory) context.promises.set(files.memoryDirectory, wholePages(memory));
   }
 
   get expected(): Readonly<Limits> {
@@ -148,6 +151,8 @@ export class CgroupLimitHandle implements LimitHandle {
       this.#expected.memory = memoryBytes(found);
       return this.#repairSwap(found);
     }
+    // A loan, which must not take what a group over the container has promised to others. The user's own limit may.
+    if (wanted > wholePages(this.#user.memory) && wanted > this.memoryCeiling()) return 'refused';
     Atomics.add(this.#generation, 0, 1);
     const oldSwap = this.#files.swap();
     const failed = this.#files.raise(wanted, this.#swapAllowance);
@@ -158,6 +163,14 @@ export class CgroupLimitHandle implements LimitHandle {
     this.#expected.memory = memoryBytes(wanted);
     this.#tellSystemd();
     return this.#memoryIs(wanted);
+  }
+
+  memoryCeiling(): Bytes {
+    if (!this.#files.hasMemory) return UNLIMITED as Bytes;
+    return Math.max(
+      0,
+      this.#files.memoryCeiling((directory) => this.#context.promises.get(directory)),
+    ) as Bytes;
   }
 
   /** One at a time per container. A newer call, raise or lower, makes an older one that still waits end as `refused`. */
@@ -268,6 +281,7 @@ export class CgroupLimitHandle implements LimitHandle {
     if (this.#closed) return;
     this.#closed = true;
     Atomics.add(this.#generation, 0, 1);
+    this.#context.promises.delete(this.#files.memoryDirectory);
     this.#files.close();
   }
 

@@ -40,6 +40,7 @@ export class CgroupLimitWriter implements LimitWriter {
       lowerer: this.#lowerer,
       margin: options.margin ?? 0.05,
       formula: options.formula ?? 'linear',
+      promises: new Map(),
       scopeFailed: (container, error) => this.#scopeFailed(container, error),
     };
   }
@@ -125,6 +126,8 @@ function joined(first: CgroupV1Files, second: CgroupV2Files): LimitFiles {
     quota: () => cpu.quota(),
     writeQuota: (quota) => cpu.writeQuota(quota),
     ceiling: () => cpu.ceiling(),
+    memoryCeiling: (promised) => memory.memoryCeiling(promised),
+    memoryDirectory: memory.memoryDirectory,
     memory: () => memory.memory(),
     swap: () => memory.swap(),
     raise: (limit, swap) => memory.raise(limit, swap),

@@ -266,8 +266,8 @@ export class Decider {
   }
 
   /** Memory lent above the user's limit for the container's life (policy `guarantee`), after asking for more where the function needs it; 0 = none. */
-  memoryLoan(container: ContainerState, fn: FunctionState, _now: Millis): Bytes {
-    return this.#loans.lend(container, fn, this.settings);
+  memoryLoan(container: ContainerState, fn: FunctionState, _now: Millis, ceiling?: () => Bytes): Bytes {
+    return this.#loans.lend(container, fn, this.settings, ceiling);
   }
 
   /** The write of a lowered limit was refused or could not be made: the user's limit stands, and the pool knows. */

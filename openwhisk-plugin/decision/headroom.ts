@@ -34,7 +34,8 @@ export class MemoryHeadroom {
    * (field-notes A1-03, A1-04), so each container bounds user-memory from both sides, and all must agree.
    */
   seen(invoker: string, user: UserLimits): void {
-    // At the clamp the shares say nothing more.
+    // At the clamp, and where none were set, the shares say nothing.
+    if (user.sharesUnset === true) return;
     if (user.memory <= NO_LIMIT || user.shares <= MIN_SHARES || user.shares > 1024) return;
     const fits = Math.floor(1024 / user.shares);
     const least = Math.floor(1024 / (user.shares + 1)) + 1;

@@ -14,13 +14,23 @@ export class MemoryLoans {
     this.#headroom = headroom;
   }
 
-  /** Asks for more where the function needs it. Returns all that is lent to the container, bytes; 0 = none. */
-  lend(container: ContainerState, fn: FunctionState, settings: DecisionSettings): Bytes {
+  /**
+   * Asks for more where the function needs it. Returns all that is lent to the container, bytes; 0 = none.
+   *
+   * @param ceiling largest limit that the groups over the container leave it; asked only where more would be lent
+   */
+  lend(
+    container: ContainerState,
+    fn: FunctionState,
+    settings: DecisionSettings,
+    ceiling: () => number = () => Number.POSITIVE_INFINITY,
+  ): Bytes {
     const user = container.user.memory;
     if (fn.memoryPolicy !== 'guarantee' || !(user > 0) || container.concurrent || !fn.hitUserLimit)
       return container.memoryLoan;
     const cap = Math.max(settings.memoryCap, user);
-    const wanted = Math.min(cap, Math.max(fn.wantedMemory, bump(user))) - user - container.memoryLoan;
+    const asked = Math.min(cap, Math.max(fn.wantedMemory, bump(user))) - user - container.memoryLoan;
+    const wanted = asked > 0 ? Math.min(asked, ceiling() - user - container.memoryLoan) : 0;
     if (wanted > 0) {
       const lent = this.#headroom.lend(wanted as Bytes, settings.memoryUnit);
       container.memoryLoan = (container.memoryLoan + lent) as Bytes;

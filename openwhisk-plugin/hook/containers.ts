@@ -1,4 +1,4 @@
-import type { Clock, Micros, Millis } from '../../config/index.js';
+import type { Bytes, Clock, Micros, Millis } from '../../config/index.js';
 import { messageOf } from '../../config/index.js';
 import type { ContainerState, Decider } from '../decision/index.js';
 import { type ContainerRole, roleOf } from '../engine/index.js';
@@ -38,6 +38,8 @@ export class Container {
   /** A packet older than this is of an earlier owner of the address. */
   since: Micros;
   readonly handle: LimitHandle;
+  /** Largest memory limit that the groups over the container leave it. */
+  readonly memoryCeiling: () => Bytes;
   readonly probe: UsageProbe;
   /** Null until the first `/run` names it: a prewarmed container's name says nothing (field-notes A1-13). */
   revision: Revision | null = null;
@@ -103,6 +105,7 @@ export class Container {
     this.state = state;
     this.address = info.address === null ? Number.NaN : addressOf(info.address);
     this.handle = handle;
+    this.memoryCeiling = () => handle.memoryCeiling?.() ?? (Number.POSITIVE_INFINITY as Bytes);
     this.probe = probe;
     this.since = info.startedAt;
     this.paused = info.paused;

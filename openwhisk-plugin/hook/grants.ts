@@ -138,7 +138,12 @@ export class Grants {
     const { decider, counters, events } = this.#parts;
     const { container, revision } = activation;
     const before = container.state.memoryLoan;
-    const loan = decider.memoryLoan(container.state, revision.state, activation.startedMonotonic);
+    const loan = decider.memoryLoan(
+      container.state,
+      revision.state,
+      activation.startedMonotonic,
+      container.memoryCeiling,
+    );
     if (!(loan > before)) return;
     counters.loans++;
     events.push({

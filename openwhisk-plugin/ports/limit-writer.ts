@@ -10,8 +10,13 @@ export interface LimitHandle {
   setShares(shares: number): WriteResult;
   /** {@link NO_LIMIT} takes the quota away. The period stays as the container was made. */
   setQuota(quota: Millicores): WriteResult;
-  /** Raises memory and memory+swap together. `refused` where it would be a reduction. */
+  /**
+   * Raises memory and memory+swap together. `refused` where it would be a reduction, and above the user's limit where it would be more than
+   * {@link memoryCeiling}.
+   */
   raiseMemory(limit: Bytes): WriteResult;
+  /** Largest memory limit with which every group over the container can keep what it promises to others; Infinity: they have no limits. */
+  memoryCeiling?(): Bytes;
   /**
    * Lowers memory and memory+swap together, off the event loop: the kernel reclaims inside the write.
    * Checks the use first and `refused` where the limit would be below use x (1 + margin) (field-notes A2-03, A2-04).

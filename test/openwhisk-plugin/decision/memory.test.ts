@@ -74,3 +74,20 @@ test('a container without a memory limit has none under Gleaner either', (t) => 
   const run = player.start();
   t.deepEqual([run.memory.reason, Number(run.memoryLimit)], ['unlimited', 0]);
 });
+
+test('a memory loan is no larger than the groups over the container leave, and its unused part stays in the headroom', (t) => {
+  const one = decider({}, host(8, 4096, 2048));
+  one.headroom.seen('wsk0', limits(256));
+  one.headroom.update((600 * MIB) as Bytes, (500 * MIB) as Bytes);
+  const player = new Player(one, limits(256));
+  one.oom(player.fn, (256 * MIB) as Bytes, 0 as Millis);
+  const lend = (ceiling: number): number =>
+    one.memoryLoan(player.container, player.fn, 0 as Millis, () => (ceiling * MIB) as Bytes) / MIB;
+  // Wanted are 100 MiB; a group that promises too much already leaves less than the user's own limit.
+  t.is(lend(100), 0);
+  t.is(lend(256), 0);
+  t.is(lend(316), 60);
+  t.is(one.headroom.lent / MIB, 60);
+  t.is(lend(600), 100, 'the rest, once there is room');
+  t.is(one.headroom.lent / MIB, 100);
+});
