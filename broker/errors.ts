@@ -4,11 +4,28 @@ export class BrokerDisconnectedError extends GleanerError {
   readonly code = 'GLN_BROKER_DISCONNECTED';
   constructor(operation: string, cause?: unknown) {
     super(`no connection to NATS: ${operation}`, {
-      hint: 'Gleaner reconnects by itself; is nats-server running, and nats.servers right?',
+      hint: 'start nats-server, or correct nats.servers; parts that run connect again by themselves',
       cause,
     });
   }
 }
+
+/** No server answers at any of the addresses. */
+export class BrokerUnreachableError extends GleanerError {
+  readonly code = 'GLN_BROKER_UNREACHABLE';
+  /** Of the last attempt. */
+  readonly reason: string;
+  constructor(servers: readonly string[], reason: string, cause?: unknown) {
+    super(`cannot reach ${servers.map(withoutSecrets).join(', ')}: ${reason}`, {
+      hint: 'start nats-server there, or correct nats.servers; parts that run connect by themselves once it answers',
+      cause,
+    });
+    this.reason = reason;
+  }
+}
+
+/** A server's address may hold a user and a password. */
+export const withoutSecrets = (server: string): string => server.replace(/\/\/[^/@]*@/, '//');
 
 export class BrokerClosedError extends GleanerError {
   readonly code = 'GLN_BROKER_CLOSED';
@@ -20,7 +37,7 @@ export class BrokerClosedError extends GleanerError {
 export class NoRespondersError extends GleanerError {
   readonly code = 'GLN_BROKER_NO_RESPONDERS';
   constructor(subject: string) {
-    super(`nobody answers on ${subject}`, { hint: 'start the part that serves it, or see `gleaner status`' });
+    super(`no service answers on ${subject}`, { hint: 'start the part that serves it, or see `gleaner status`' });
   }
 }
 

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { Broker } from '../broker/index.js';
+import { type Broker, BrokerUnreachableError, withoutSecrets } from '../broker/index.js';
 import { type Config, GleanerError, millis } from '../config/index.js';
 import { statePaths } from './settings.js';
 import { connectBroker } from './wiring/broker.js';
@@ -28,9 +28,10 @@ export function serversOf(config: Config): readonly string[] {
 
 /** Runs one question over NATS and closes the connection, whatever happens. */
 export async function withBroker<T>(config: Config, ask: (broker: Broker) => Promise<T>): Promise<T> {
-  const broker = connectBroker({ ...config.nats, servers: [...serversOf(config)] }, 'cli');
+  const servers = serversOf(config);
+  const broker = connectBroker({ ...config.nats, servers: [...servers] }, 'cli');
   try {
-    await connected(broker, config.nats.requestTimeoutMs);
+    await connected(broker, servers, config.nats.requestTimeoutMs);
     return await ask(broker);
   } finally {
     await broker.close();
@@ -39,20 +40,25 @@ export async function withBroker<T>(config: Config, ask: (broker: Broker) => Pro
 
 export class NatsAwayError extends GleanerError {
   readonly code = 'GLN_NATS_AWAY';
-  constructor(afterMs: number, cause?: unknown) {
-    super(`no connection to NATS within ${afterMs} ms`, {
+  constructor(servers: readonly string[], reason: string, cause?: unknown) {
+    super(`cannot reach ${servers.map(withoutSecrets).join(', ')}: ${reason}`, {
       cause,
-      hint: 'is it running? The kill switch works without it: `gleaner restore --local` on the invoker host',
+      hint: 'start nats-server there, or name another with --nats URL or nats.servers; the kill switch works without NATS: `gleaner restore --hold` on the invoker host',
     });
   }
 }
 
-function connected(broker: Broker, timeoutMs: number): Promise<void> {
+/** The same failure as one command meets it: nothing here connects again by itself. */
+const awayError = (servers: readonly string[], error: GleanerError): GleanerError =>
+  error instanceof BrokerUnreachableError ? new NatsAwayError(servers, error.reason, error) : error;
+
+function connected(broker: Broker, servers: readonly string[], timeoutMs: number): Promise<void> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => finish(() => reject(new NatsAwayError(timeoutMs))), millis(timeoutMs));
+    const late = (): void => reject(new NatsAwayError(servers, `no answer within ${timeoutMs} ms`));
+    const timer = setTimeout(() => finish(late), millis(timeoutMs));
     const cancel = broker.onStatus((status) => {
       if (status.kind === 'connected') finish(resolve);
-      else if (status.kind === 'error') finish(() => reject(status.error));
+      else if (status.kind === 'error') finish(() => reject(awayError(servers, status.error)));
     });
     function finish(act: () => void): void {
       clearTimeout(timer);

@@ -4,6 +4,7 @@ import {
   BrokerAuthError,
   BrokerDisconnectedError,
   BrokerTlsError,
+  BrokerUnreachableError,
   NoJetStreamError,
   PayloadLimitError,
   RequestTimeoutError,
@@ -97,6 +98,38 @@ export const isAuthError = (error: unknown): boolean => AUTH.includes(codeOf(err
 const TLS = /^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|CERT_|ERR_TLS_|ERR_SSL_|TLS$|INVALID_CA|HOSTNAME_MISMATCH)/;
 
 const isTlsError = (error: unknown): boolean => TLS.test(String((error as { code?: unknown } | null)?.code ?? ''));
+
+/** What the client and Node call the failures of a connection attempt, in words. */
+const REASONS: Readonly<Record<string, string>> = {
+  [ErrorCode.ConnectionRefused]: 'connection refused',
+  [ErrorCode.ConnectionTimeout]: 'no answer in time',
+  [ErrorCode.Timeout]: 'no answer in time',
+  [ErrorCode.ConnectionClosed]: 'the server closed the connection',
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'the server closed the connection',
+  EHOSTUNREACH: 'no route to this host',
+  ENETUNREACH: 'no route to this network',
+  ENOTFOUND: 'no such host name',
+  EAI_AGAIN: 'the host name cannot be resolved at present',
+  ETIMEDOUT: 'no answer in time',
+};
+
+/** The deepest cause that has a name: the client wraps Node's errors. */
+function reasonOf(error: unknown): string {
+  const { code, chainedError, message } = (error ?? {}) as {
+    code?: string;
+    chainedError?: unknown;
+    message?: string;
+  };
+  if (chainedError) return reasonOf(chainedError);
+  return REASONS[code ?? ''] ?? (message || String(code ?? error));
+}
+
+/** An error of an attempt to connect. */
+export function connectError(servers: readonly string[], error: unknown): GleanerError {
+  const known = connectionError('connect', error);
+  return known instanceof BrokerDisconnectedError ? new BrokerUnreachableError(servers, reasonOf(error), error) : known;
+}
 
 /** An error of the connection. */
 export function connectionError(operation: string, error: unknown): GleanerError {

@@ -1,6 +1,6 @@
 import { type ConnectionOptions, connect, Events, type NatsConnection, NatsError } from 'nats';
 import type { Cancel, GleanerError, Millis, Timers } from '../../config/index.js';
-import { connectionError, isAuthError } from './nats-errors.js';
+import { connectError, connectionError, isAuthError } from './nats-errors.js';
 
 export interface LinkListener {
   /** A new connection object (`fresh`), on which nothing is subscribed yet, or the same one, reconnected. */
@@ -19,6 +19,7 @@ const RETRY_MAX = 5000;
  */
 export class NatsLink {
   readonly #options: ConnectionOptions;
+  readonly #servers: readonly string[];
   readonly #timers: Timers;
   readonly #listener: LinkListener;
   #connection: NatsConnection | null = null;
@@ -31,6 +32,7 @@ export class NatsLink {
 
   constructor(options: ConnectionOptions, timers: Timers, listener: LinkListener) {
     this.#options = options;
+    this.#servers = [options.servers ?? []].flat();
     this.#timers = timers;
     this.#listener = listener;
   }
@@ -94,7 +96,7 @@ export class NatsLink {
         const detail = context
           ? `${String(status.data)}: ${context.operation} ${context.subject}`
           : String(status.data);
-        this.#tell(new NatsError(detail, String(status.data)), 'the server says');
+        this.#tell(connectionError('the server says', new NatsError(detail, String(status.data))));
       }
     }
   }
@@ -107,7 +109,7 @@ export class NatsLink {
 
   #failed(error: unknown): void {
     if (this.#stopped) return;
-    this.#tell(error, 'connect');
+    this.#tell(connectError(this.#servers, error));
     const delay = isAuthError(error) ? RETRY_MAX : this.#retry;
     this.#retry = Math.min(RETRY_MAX, this.#retry * 2);
     this.#cancelRetry = this.#timers.after(delay as Millis, () => {
@@ -116,8 +118,7 @@ export class NatsLink {
   }
 
   /** Once per kind until the next connect: an outage of an hour is one line, not thousands. */
-  #tell(error: unknown, operation: string): void {
-    const told = connectionError(operation, error);
+  #tell(told: GleanerError): void {
     const key = told.code === 'GLN_BROKER_AUTH' ? told.message : told.code;
     if (key === this.#toldError) return;
     this.#toldError = key;

@@ -1,6 +1,12 @@
 import test from 'ava';
 import { ErrorCode, NatsError } from 'nats';
-import { isChanged, isMissingMessage, isMissingStore, storeError } from '../../broker/nats/nats-errors.js';
+import {
+  connectError,
+  isChanged,
+  isMissingMessage,
+  isMissingStore,
+  storeError,
+} from '../../broker/nats/nats-errors.js';
 
 /** As the client makes it of an answer of the JetStream API: its own code is the status, and 503 stands for several causes. */
 function apiError(code: number, err_code: number, description: string): NatsError {
@@ -65,4 +71,23 @@ test('without an answer of JetStream the cause is the connection, or that nothin
   t.is(code(ErrorCode.ConnectionClosed), 'GLN_BROKER_DISCONNECTED');
   t.is(code(ErrorCode.MaxPayloadExceeded), 'GLN_BROKER_PAYLOAD_LIMIT');
   t.is(code(ErrorCode.PermissionsViolation), 'GLN_BROKER_AUTH');
+});
+
+test('a server that cannot be reached is named with the cause, and without its password', (t) => {
+  const node = (code: string) => Object.assign(new Error(`connect ${code}`), { code });
+  const wrapped = (code: ErrorCode, chained?: Error) => NatsError.errorForCode(code, chained);
+  const causes: readonly (readonly [unknown, string])[] = [
+    [wrapped(ErrorCode.ConnectionRefused, node('ECONNREFUSED')), 'connection refused'],
+    [wrapped(ErrorCode.ConnectionRefused), 'connection refused'],
+    [node('ENOTFOUND'), 'no such host name'],
+    [wrapped(ErrorCode.ConnectionTimeout), 'no answer in time'],
+    [node('EHOSTUNREACH'), 'no route to this host'],
+    [new Error('odd'), 'odd'],
+  ];
+  for (const [cause, reason] of causes) {
+    const error = connectError(['nats://me:secret@one:4222', 'nats://two:4222'], cause);
+    t.is(error.code, 'GLN_BROKER_UNREACHABLE');
+    t.is(error.message, `cannot reach nats://one:4222, nats://two:4222: ${reason}`);
+  }
+  t.is(connectError(['nats://one'], wrapped(ErrorCode.AuthorizationViolation)).code, 'GLN_BROKER_AUTH');
 });

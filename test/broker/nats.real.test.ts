@@ -54,7 +54,7 @@ if (natsServerHere()) {
     await broker.keyValue('early').put('k', bytes('v'));
     broker.publish('early.x', bytes('now'));
     await until(() => seen.length === 1 && entries.length === 1, 'both arrive');
-    t.deepEqual([seen, entries, errors], [['now'], ['v'], ['GLN_BROKER_DISCONNECTED']]);
+    t.deepEqual([seen, entries, errors], [['now'], ['v'], ['GLN_BROKER_UNREACHABLE']]);
     await broker.close();
   });
 

@@ -61,5 +61,5 @@ test('a bundle has every part, nobody else may read it, and no secret of configu
   t.regex(text, /keep this line/);
   t.regex(text, /operator:me/);
   // What cannot be had says why.
-  t.regex(JSON.stringify(bundle.nats), /missing.*no connection to NATS/);
+  t.regex(JSON.stringify(bundle.nats), /missing.*cannot reach nats:/);
 });

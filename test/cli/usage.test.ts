@@ -125,3 +125,12 @@ test('restore --local says what it looks at, and refuses a simulated host, which
   t.is(code, 1);
   t.regex(out, /\(platform host, containers wsk… on \/nonexistent\/docker\.sock; /);
 });
+
+test('a server that cannot be reached is named, with the cause and what to do, and without a password', async (t) => {
+  const { code, err } = await gleaner([...nowhere, '--nats', 'nats://me:secret@127.0.0.1:1', 'status']);
+  t.is(code, 1);
+  const [first, second] = err.split('\n');
+  t.is(first, 'gleaner: cannot reach nats://127.0.0.1:1: connection refused [GLN_NATS_AWAY]');
+  t.regex(second!, /^ {2}start nats-server there, or name another with --nats URL/);
+  t.notRegex(err, /by itself|secret/);
+});
