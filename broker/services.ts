@@ -49,6 +49,8 @@ export interface EndpointStats {
   /** Nanoseconds. */
   processing_time: number;
   average_processing_time: number;
+  /** `num_errors` counts every answer that is an error, also to a request for what does not exist; these are the service's own. */
+  readonly data: { failures: number; last_failure: string };
 }
 
 export interface ServiceStats {
@@ -144,6 +146,7 @@ export function serve(broker: Broker, definition: ServiceDefinition, clock: Cloc
       last_error: '',
       processing_time: 0,
       average_processing_time: 0,
+      data: { failures: 0, last_failure: '' },
     };
     endpoints.push(figures);
     const turns = new Turns(WAITING_MAX);
@@ -224,6 +227,10 @@ async function answerOne(
   } catch (error) {
     figures.num_errors++;
     figures.last_error = messageOf(error).slice(0, 256);
+    if (!(error instanceof ServiceError) || error.status === 500) {
+      figures.data.failures++;
+      figures.data.last_failure = figures.last_error;
+    }
     const { data, headers } = errorAnswer(error);
     broker.publish(reply, data, { headers, urgent: true });
   }

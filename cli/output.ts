@@ -142,6 +142,16 @@ export function milliseconds(value: number | null | undefined): string {
   return value < 10 ? value.toFixed(1) : String(Math.round(value));
 }
 
+/** A moment in the reader's own time zone, as the dashboard shows it: `2026-11-29 00:18:48`; microseconds since 1970. */
+export function localTime(micros: number, parts: 'date and time' | 'time' = 'date and time'): string {
+  const date = new Date(micros / 1000);
+  if (Number.isNaN(date.getTime())) return missing;
+  const two = (value: number): string => String(value).padStart(2, '0');
+  const time = [date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(':');
+  if (parts === 'time') return time;
+  return `${[date.getFullYear(), two(date.getMonth() + 1), two(date.getDate())].join('-')} ${time}`;
+}
+
 export function percent(value: number | null | undefined): string {
   return real(value) ? `${Math.round(value * 100)}%` : missing;
 }

@@ -6,7 +6,14 @@ export interface Clock {
   monotonic(): Millis;
   /** Wall-clock microseconds since the epoch: for stamps that people read and for comparing with the kernel's own. */
   wall(): Micros;
+  /**
+   * The real time of day of a stamp of `wall`, where the two differ: a simulated host at tenfold speed. Absent: they are the same.
+   * Everything that a person reads as a time passes through {@link timeOfDay}.
+   */
+  timeOfDay?(stamp: Micros): Micros;
 }
+
+export const timeOfDay = (clock: Clock, stamp: Micros): Micros => clock.timeOfDay?.(stamp) ?? stamp;
 
 /** Deferred work as an argument, so that simulated hosts can run it in simulated time. */
 export interface Timers {

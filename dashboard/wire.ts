@@ -22,6 +22,11 @@ export interface HostRow {
   readonly allocatableMemory: number;
   readonly grantedCpu: number;
   readonly grantedMemory: number;
+  /** Busy cores and memory in use; null: its hook does not say. */
+  readonly usedCpu: number | null;
+  readonly usedMemory: number | null;
+  /** Of the time that activations were runnable in the last minute, the share without a CPU; null: the kernel does not say. */
+  readonly waitShare: number | null;
   readonly wantedCpu: number;
   readonly wantedMemory: number;
   readonly poolCpu: number;
@@ -32,6 +37,17 @@ export interface HostRow {
   readonly calls: number;
   /** How fast the host's own clock goes against ours: 10 on a simulated host at tenfold speed. */
   readonly clockRate: number;
+}
+
+/** Run times against those of the control arm. Without enough samples there is no figure. */
+export interface ComparisonView {
+  /** Below 1: faster. With its 95 % interval. */
+  readonly ratio: number | null;
+  readonly low: number | null;
+  readonly high: number | null;
+  readonly activations: number;
+  readonly controlSamples: number;
+  readonly needed: number;
 }
 
 /** One function over all hosts. */
@@ -67,7 +83,18 @@ export interface FunctionRow {
   readonly slo: number | null;
   /** The worst of its hosts'. */
   readonly objective: 'learning' | 'kept' | 'missed';
-  readonly slowdown: number | null;
+  readonly comparison: ComparisonView;
+  /** Warm activations and control samples there are, and how many p99 and objective need. */
+  readonly learning: {
+    readonly activations: number;
+    readonly activationsNeeded: number;
+    readonly controlSamples: number;
+    readonly controlSamplesNeeded: number;
+  };
+  readonly coldStarts: number;
+  /** Mean `/init` of the cold starts, ms. */
+  readonly initTime: number | null;
+  /** Why its newest range is what it is, in words. */
   readonly safeguard: string;
 }
 
@@ -91,10 +118,12 @@ export interface ServiceRow {
   /** ISO. */
   readonly started: string;
   readonly requests: number;
-  readonly errors: number;
+  /** Requests on which the service itself failed, and those it answered with an error: for what does not exist, or malformed. */
+  readonly failures: number;
+  readonly refused: number;
   /** Mean, microseconds. */
   readonly micros: number;
-  readonly lastError: string;
+  readonly lastFailure: string;
 }
 
 export interface MeanFieldRow {
@@ -136,6 +165,14 @@ export interface Waiting {
   readonly throttled: readonly number[];
 }
 
+/** All functions of all hosts against their control arms. */
+export interface Verdict extends ComparisonView {
+  /** In one sentence, as the command line says it. */
+  readonly text: string;
+  /** Until there are enough control samples, at the pace so far; null: unknown, or there are. */
+  readonly expectedSeconds: number | null;
+}
+
 export interface Totals {
   /** Cores, of late, and core-seconds since the hooks' start. */
   readonly harvestedCores: number;
@@ -154,6 +191,7 @@ export interface Totals {
   readonly safeguardRate: number;
   readonly safeguardTotal: number;
   readonly callRate: number;
+  readonly verdict: Verdict;
   readonly phases: Readonly<Record<string, number>>;
   readonly managers: Readonly<Record<string, number>>;
 }
@@ -163,7 +201,7 @@ export const OVERVIEW_COLUMNS = [
   'at',
   'capacity',
   'granted',
-  'wanted',
+  'used',
   'harvested',
   'lent',
   'sloKept',
@@ -245,6 +283,7 @@ export const FUNCTION_COLUMNS = [
   'p99',
   'slo',
   'control',
+  'cold',
   'wait',
   'throttled',
   'slowdown',
@@ -260,8 +299,8 @@ export interface GrantView {
   readonly upper: number | null;
   readonly granted: number | null;
   readonly peak: number | null;
-  readonly rangeReason: string;
-  readonly choice: string;
+  /** Why the range is what it is, and what chose within it, in words. */
+  readonly why: string;
 }
 
 export interface ActivationView {
@@ -273,7 +312,8 @@ export interface ActivationView {
   readonly cold: boolean;
   readonly control: boolean;
   readonly enforced: boolean;
-  readonly ended: string;
+  /** In words; empty: by its answer. */
+  readonly endedBy: string;
   readonly cpuMode: string;
   readonly shares: number | null;
   readonly userShares: number | null;
@@ -292,7 +332,8 @@ export interface AgentStep {
   readonly phase: string;
   readonly features: readonly number[];
   readonly priceCpu: number | null;
-  readonly wish: { readonly cpu: number | null; readonly memory: number | null; readonly weight: number | null };
+  /** What it asked for; `cpu` in words. */
+  readonly requested: { readonly cpu: string | null; readonly memory: number | null; readonly weight: number | null };
   readonly sent: boolean;
 }
 

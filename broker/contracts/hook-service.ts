@@ -93,12 +93,20 @@ export const functionViewSchema = z.object({
   acceleratedCpuSeconds: seconds.describe("CPU used above the user's limit."),
   savedSeconds: seconds.describe('An estimate of what callers noticed.'),
   borrowedMemory: memory.describe('Lent to it above its user limits now.'),
-  p99: time.nullable(),
-  slo: time.nullable(),
+  p99: time
+    .nullable()
+    .describe("Of warm activations since the hook's start, without the control arm's; `/init` is not in it."),
+  slo: time.nullable().describe('Objective of a warm activation; null while it is learned.'),
   objective: z
     .enum(['learning', 'kept', 'missed'])
     .optional()
     .describe('Whether the p99 is within it; `learning` until there are calls and control runs enough to say so.'),
+  learning: z
+    .object({ activations: count, activationsNeeded: count, controlSamples: count, controlSamplesNeeded: count })
+    .optional()
+    .describe('Warm activations and control samples there are, and how many p99 and objective need.'),
+  coldStarts: count.optional().describe("First activations of containers since the hook's start."),
+  initTime: time.nullable().optional().describe('Mean `/init` of the cold starts.'),
   slowdown: finite
     .nullable()
     .describe(

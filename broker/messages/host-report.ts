@@ -14,6 +14,9 @@ export const hostReportSchema = z.object({
   ),
   available: amounts,
   granted: amounts,
+  used: amounts
+    .optional()
+    .describe('Cores that were busy in action containers since the last report (mean), and memory in use now.'),
   functions: count,
   containers: count,
   running: count,

@@ -32,6 +32,16 @@ export function bucketOf(millis: number): number {
   return index >= LATENCY_BUCKETS ? LATENCY_BUCKETS - 1 : index;
 }
 
+/** What is left of a histogram without a part of it. The largest is the whole's: an upper bound. */
+export function withoutPart(
+  all: LatencyHistogramMessage,
+  part: LatencyHistogramMessage | undefined,
+): LatencyHistogramMessage {
+  if (part === undefined) return all;
+  const counts = all.counts.map((n, i) => Math.max(0, n - (part.counts[all.first + i - part.first] ?? 0)));
+  return { ...all, counts, sum: Math.max(0, all.sum - part.sum) };
+}
+
 /** Collects latencies; memory and time go with the buckets in use. */
 export class LatencyHistogram {
   readonly #counts = new BucketRow();

@@ -41,6 +41,7 @@ export const observationSchema = z.object({
   oomKills: count,
   running: count.describe("In flight at the step's end."),
   latency: latencyHistogram.describe('Init + run, as the tap sees it.'),
+  coldLatency: latencyHistogram.optional().describe('The part of `latency` of cold starts; absent without any.'),
   peak: amounts.describe('Highest and mean use over the activations: busy cores, working set.'),
   used: amounts,
   throttledShare: share.describe('Throttled periods / all periods; 0 where no quota stands.'),

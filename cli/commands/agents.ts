@@ -1,9 +1,17 @@
 import type { Command } from 'commander';
-import { type AgentDecision, type AgentsList, agentsService, callEveryInstance, services } from '../../broker/index.js';
+import { FEATURES } from '../../agents/index.js';
+import {
+  type AgentDecision,
+  type AgentsList,
+  agentsService,
+  callEveryInstance,
+  requestedCpu,
+  services,
+} from '../../broker/index.js';
 import { messageOf } from '../../config/index.js';
 import { withBroker } from '../connection.js';
 import { EXIT, tell } from '../exit.js';
-import { cores, count, json, mebibytesText, plainText, processScreen, table } from '../output.js';
+import { count, json, mebibytesText, plainText, processScreen, table } from '../output.js';
 import { loadSettings } from '../settings.js';
 import { addOutputOption, checkFunctionName, globalOptions, type OutputOptions } from './common.js';
 
@@ -13,13 +21,9 @@ const nobody = (): void =>
     'start `gleaner up` or `gleaner agents` on these NATS servers, or ask others: --nats, --config',
   );
 
-/** millicores */
-const LEAST_CPU = 1;
-
 const wish = ({ cpu, memory, weightFactor }: NonNullable<AgentDecision['decision']>): string => {
   const parts = [];
-  // An agent's way to ask for the bottom of a range, which the hook knows.
-  if (cpu !== undefined) parts.push(cpu <= LEAST_CPU ? 'least CPU' : `${cores(cpu)} cores`);
+  if (cpu !== undefined) parts.push(requestedCpu(cpu));
   if (weightFactor !== undefined) parts.push(`weight x${Number(weightFactor.toFixed(2))}`);
   if (memory !== undefined) parts.push(`${mebibytesText(memory)} MiB`);
   return parts.join(', ') || 'none';
@@ -51,7 +55,7 @@ export function addAgentQuestions(agents: Command): void {
             { title: 'manager', value: (row) => plainText(row.manager) },
             { title: 'phase', value: (row) => (row.paused ? `${row.phase} (paused)` : row.phase) },
             { title: 'steps', value: (row) => count(row.steps), right: true },
-            { title: 'wishes', value: (row) => (row.decision ? wish(row.decision) : '-') },
+            { title: 'requested', value: (row) => (row.decision ? wish(row.decision) : '-') },
           ],
           rows.sort((a, b) => a.function.localeCompare(b.function)),
         ),
@@ -86,8 +90,12 @@ export function addAgentQuestions(agents: Command): void {
               { title: 'seen on', value: (row) => plainText(row.host) },
               { title: 'calls', value: (row) => count(row.activations), right: true },
               { title: 'price cpu', value: (row) => row.price?.cpu.toFixed(2) ?? '-', right: true },
-              { title: 'features', value: (row) => row.features.map((feature) => feature.toFixed(2)).join(' ') },
-              { title: 'wished', value: (row) => (row.decision ? wish(row.decision) : '-') },
+              ...FEATURES.map((feature, i) => ({
+                title: feature.replaceAll('_', ' '),
+                value: ({ features }: AgentDecision) => features[i]?.toFixed(2) ?? '-',
+                right: true,
+              })),
+              { title: 'requested', value: (row) => (row.decision ? wish(row.decision) : '-') },
               { title: 'sent', value: (row) => (row.sent ? 'yes' : 'no') },
             ],
             decisions,

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import type { Command } from 'commander';
 import { GleanerError, messageOf } from '../../config/index.js';
 import { EXIT } from '../exit.js';
-import { cores, json, mebibytesText, plainText, processScreen, table } from '../output.js';
+import { cores, json, localTime, mebibytesText, plainText, processScreen, table } from '../output.js';
 import { loadSettings, statePaths } from '../settings.js';
 import { addOutputOption, checkFunctionName, globalOptions, type OutputOptions, wholeCount } from './common.js';
 
@@ -90,7 +90,7 @@ export function addAudit(program: Command): void {
       processScreen.write(
         table<AuditLine>(
           [
-            { title: 'at', value: (row) => plainText(String(row.at ?? '-')) },
+            { title: 'at', value: (row) => localTime(Date.parse(String(row.at ?? '')) * 1000) },
             { title: 'who', value: (row) => plainText(row.who ?? '-') },
             { title: 'why', value: (row) => plainText(row.why ?? '-') },
             // What is restored without a hook is of a container, whose function only the hook knows.

@@ -1,11 +1,12 @@
 import { type Command, Option } from 'commander';
-import { decodeEvent, EVENT_KINDS, type GleanerEvent, wildcards } from '../../broker/index.js';
+import { decodeEvent, EVENT_KINDS, type GleanerEvent, reasonText, wildcards } from '../../broker/index.js';
 import { withBroker } from '../connection.js';
 import { EXIT, tell } from '../exit.js';
 import {
   type Colours,
   coloursFor,
   cores,
+  localTime,
   mebibytesText,
   type OutputFormat,
   plainText,
@@ -34,13 +35,12 @@ function paint(kind: GleanerEvent['kind'], colours: Colours): (text: string) => 
 
 /** One line: time, kind, function, host, what changed and why. */
 export function eventText(event: GleanerEvent, colours: Colours): string {
-  const time = new Date(event.at / 1000).toISOString().slice(11, 23);
-  const change =
-    event.before === undefined || event.after === undefined
-      ? ''
-      : `  ${amount(event, event.before)} → ${amount(event, event.after)}`;
+  const time = localTime(event.at, 'time');
+  const [before, after] = [event.before, event.after].map((value) => (value === undefined ? '' : amount(event, value)));
+  // A limit that is the user's again: what it was changes with each activation and is not told.
+  const change = before === '' || after === '' ? '' : before === after ? `  ${after}` : `  ${before} → ${after}`;
   const kind = paint(event.kind, colours)(event.kind.padEnd(9));
-  return `${time}  ${kind}  ${plainText(event.function ?? '-')}  ${plainText(event.host)}${change}  ${plainText(event.reason)}`;
+  return `${time}  ${kind}  ${plainText(event.function ?? '-')}  ${plainText(event.host)}${change}  ${plainText(reasonText(event.reason))}`;
 }
 
 export function addEvents(program: Command): void {

@@ -7,7 +7,7 @@ import {
   services,
   type TunedConcurrency,
 } from '../../broker/index.js';
-import { count, plainText } from '../output.js';
+import { count, localTime, plainText } from '../output.js';
 
 /** A function's agent on one agent host: who decides, and what is tuned. */
 export interface ExplainedAgent {
@@ -59,8 +59,7 @@ export function agentText({ host, agent, concurrency }: ExplainedAgent): string 
     `${fn}: manager ${plainText(manager)} on ${plainText(host)}, phase ${plainText(phase)}${paused ? ' (paused)' : ''}, ${count(steps)} steps (\`gleaner agents explain\`)`,
   ];
   if (changed !== undefined) {
-    const time = new Date(changed.at / 1000).toISOString().slice(0, 19);
-    lines.push(`phase since ${time}Z: ${plainText(changed.reason)}`);
+    lines.push(`phase since ${localTime(changed.at)}: ${plainText(changed.reason)}`);
   }
   if (about !== undefined) lines.push(plainText(about));
   if (concurrency !== null) {

@@ -1,11 +1,13 @@
 import type { Command } from 'commander';
-import { callEveryInstance, type FailedInitsView, services } from '../../broker/index.js';
+import { callEveryInstance, type FailedInitsView, grantReason, reasonText, services } from '../../broker/index.js';
 import { messageOf } from '../../config/index.js';
 import type { ExplainedGrant, Explanation } from '../../openwhisk-plugin/index.js';
 import { withBroker } from '../connection.js';
 import { EXIT } from '../exit.js';
-import { cores, json, mebibytesText, plainText, processScreen, span, table } from '../output.js';
+import { inspectHooks } from '../hook-client.js';
+import { cores, json, localTime, mebibytesText, plainText, processScreen, span, table } from '../output.js';
 import { loadSettings } from '../settings.js';
+import { comparisonText, functionComparison } from '../verdict.js';
 import {
   addOutputOption,
   checkFunctionName,
@@ -20,12 +22,14 @@ interface ExplainOptions extends OutputOptions {
   readonly last: number;
 }
 
-/** `0.35 of 0.3..1 (user 1): over_provisioned, smallest-in-range`. */
-function grantText(grant: ExplainedGrant, unit: (value: number) => string): string {
-  const range = `${unit(grant.lower)}..${unit(grant.upper)}`;
+/** `0.35, allowed 0.3 to 1, user 1: uses less than its limit; as the policy chose`, or `1, the user's: …`. */
+export function grantText(grant: ExplainedGrant, unit: (value: number) => string): string {
+  const [granted, user, lower, upper] = [grant.granted, grant.user, grant.lower, grant.upper].map(unit);
+  const why = plainText(grantReason(grant.rangeReason, grant.choice));
+  if (granted === user && lower === user && upper === user) return `${granted}, the user's: ${why}`;
   const wanted =
-    Number.isFinite(grant.wanted) && grant.wanted !== grant.granted ? `, wanted ${unit(grant.wanted)}` : '';
-  return `${unit(grant.granted)} of ${range} (user ${unit(grant.user)}${wanted}): ${grant.rangeReason}, ${grant.choice}`;
+    Number.isFinite(grant.wanted) && unit(grant.wanted) !== granted ? `, requested ${unit(grant.wanted)}` : '';
+  return `${granted}, allowed ${lower} to ${upper}, user ${user}${wanted}: ${why}`;
 }
 
 const peakText = (grant: ExplainedGrant, unit: (value: number) => string): string =>
@@ -45,29 +49,30 @@ export function outcomeText(entry: Explanation): string {
   if (entry.trippedCpu) parts.push('CPU safeguard tripped');
   if (entry.trippedMemory) parts.push('memory safeguard tripped');
   if (entry.ended === 'init_failed') parts.push(`initialization failed (${statusText(entry.status)})`);
-  else if (entry.ended !== 'answer') parts.push(`ended by ${entry.ended}`);
+  else if (entry.ended !== 'answer') parts.push(reasonText(entry.ended));
   return parts.join('; ') || 'nothing to gain';
 }
 
 export function explainText(entries: readonly Explanation[]): string {
   return table<Explanation>(
     [
+      { title: 'when', value: (row) => localTime(row.startedAt, 'time') },
       { title: 'activation', value: (row) => plainText(row.activation).slice(0, 12) },
       {
         title: 'took',
         value: (row) => `${span(row.durationMillis)}${row.cold ? ` + ${span(row.initMillis)} init` : ''}`,
         right: true,
       },
-      { title: 'cpu peak', value: (row) => peakText(row.cpu, cores), right: true },
+      { title: 'peak cores', value: (row) => peakText(row.cpu, cores), right: true },
       {
-        title: 'cpu granted',
+        title: 'granted cores',
         value: (row) =>
           row.cpuMode === 'quota'
             ? grantText(row.cpu, cores)
             : `weight ${Math.round(row.shares)} (user ${Math.round(row.userShares)})`,
       },
-      { title: 'MiB peak', value: (row) => peakText(row.memory, mebibytesText), right: true },
-      { title: 'MiB granted', value: (row) => grantText(row.memory, mebibytesText) },
+      { title: 'peak MiB', value: (row) => peakText(row.memory, mebibytesText), right: true },
+      { title: 'granted MiB', value: (row) => grantText(row.memory, mebibytesText) },
       { title: 'brought', value: outcomeText },
     ],
     entries,
@@ -90,15 +95,19 @@ export function addExplain(program: Command): void {
     checkFunctionName(name);
     const { last } = options;
     const { config } = loadSettings(globalOptions(command));
-    const [answers, agents] = await withBroker(config, (broker) =>
+    const [answers, agents, { hooks }] = await withBroker(config, (broker) =>
       Promise.all([
         callEveryInstance(broker, { service: services.hook, endpoint: 'explain', request: { function: name } }),
         askAgentOf(broker, name),
+        inspectHooks(broker, { function: name, containers: 0 }),
       ]),
     );
     const hosts = [...answers].map(([host, answer]) => ({ host, ...explained(answer, last) }));
-    if (options.output === 'json') processScreen.write(json({ function: name, hosts, agents }));
+    const comparison = functionComparison(hooks.flatMap(({ functions }) => functions));
+    if (options.output === 'json') processScreen.write(json({ function: name, comparison, hosts, agents }));
     else {
+      if (hooks.some(({ functions }) => functions.length > 0))
+        processScreen.write(`response time compared with the control arm: ${comparisonText(comparison)}\n`);
       for (const { host, activations, failedInits, error } of hosts) {
         processScreen.write(`${name} on ${plainText(host)}${error ? `: ${plainText(error)}` : ''}\n`);
         if (failedInits !== null) processScreen.write(failedInitsText(failedInits));
@@ -136,7 +145,7 @@ function explained(answer: unknown, last: number): Explained {
 export function failedInitsText({ count, at, status, container }: FailedInitsView): string {
   return (
     `initialization failed ${count} times in containers of an action of this name; newest: ` +
-    `${new Date(at / 1000).toISOString()}, ${statusText(status)}, container ${plainText(container)}\n` +
+    `${localTime(at)}, ${statusText(status)}, container ${plainText(container)}\n` +
     "  its code is longer than what is captured, so the activation cannot be told: see OpenWhisk's own list of activations\n"
   );
 }

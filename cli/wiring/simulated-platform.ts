@@ -13,12 +13,13 @@ export interface SimulatedHost {
 /** A simulated invoker host that plays the configured workload. */
 export function simulatedHost(simulator: SimulatorConfig): SimulatedHost {
   const plan = configuredPlan(simulator);
-  const platform = new SimPlatform(plan, {
+  const platform: SimPlatform = new SimPlatform(plan, {
     epochMicros: Date.now() * 1000,
+    timeOfDay: (simulatedMicros) => player.timeOfDay(simulatedMicros),
     ...(simulator.cores === null ? {} : { host: { cores: simulator.cores } }),
     ...(simulator.seed === null ? {} : { seed: simulator.seed }),
   });
   platform.host.repeat = simulator.repeat;
-  const player = new Player(platform.host, { speed: simulator.speed });
+  const player: Player = new Player(platform.host, { speed: simulator.speed });
   return { platform, play: () => void player.play(), stop: () => player.stop() };
 }

@@ -13,9 +13,11 @@ import {
   type GleanerEvent,
   hookService,
   type Observation,
+  reasonText,
   services,
   subjects,
   wildcards,
+  withoutPart,
 } from '../../broker/index.js';
 import { type Cancel, type Clock, messageOf, millis, type Timers } from '../../config/index.js';
 import type { EventRow, NatsState, ServiceRow, Totals, Waiting } from '../wire.js';
@@ -137,14 +139,24 @@ export class Collector {
 
   #observe(observation: Observation): void {
     const now = this.#now();
-    const { host, function: name, activations, control, latency, cpuWait = 0, used, throttledShare, slo } = observation;
+    const {
+      host,
+      function: name,
+      activations,
+      control,
+      latency,
+      coldLatency,
+      cpuWait,
+      used,
+      throttledShare,
+    } = observation;
     const entry = this.hosts.entry(host);
     entry.seen = now;
     entry.clock(observation.boot, observation.observedAt, now);
     const fn = this.functions.called(name);
     fn.observe(observation, now);
-    const { objective = 'learning' } = fn.views.get(host) ?? {};
-    if (slo !== undefined && objective !== 'learning') this.overview.judge(now, latency, slo);
+    const { objective = 'learning', slo = null } = fn.views.get(host) ?? {};
+    if (slo !== null && objective !== 'learning') this.overview.judge(now, withoutPart(latency, coldLatency), slo);
     let desk = this.#waiting.get(host);
     if (desk === undefined) {
       desk = new WaitingDesk(MINUTE);
@@ -155,7 +167,7 @@ export class Collector {
     desk.take({
       at: now,
       function: name,
-      waited: cpuWait * calls,
+      waited: cpuWait === undefined ? null : cpuWait * calls,
       ran: (used.cpu / 1000) * busy,
       throttled: throttledShare * latency.sum,
       span: observation.span,
@@ -180,7 +192,7 @@ export class Collector {
       resource: event.resource ?? null,
       before: event.before ?? null,
       after: event.after ?? null,
-      reason: event.reason,
+      reason: reasonText(event.reason),
     });
     if (this.#events.length > KEPT_EVENTS) this.#events.shift();
     if (event.kind === 'safeguard') this.overview.safeguard(this.#now());
@@ -200,6 +212,7 @@ export class Collector {
         this.#asking = false;
       }
     }
+    for (const [host, desk] of this.#waiting) this.hosts.entry(host).waitShare = desk.share(this.#now());
     if (this.#nats.connected) this.overview.record(this.#now());
   }
 

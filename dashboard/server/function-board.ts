@@ -1,5 +1,7 @@
-import { type FunctionView, LatencyHistogram, type Observation } from '../../broker/index.js';
+import { type FunctionView, LatencyHistogram, type Observation, reasonText, withoutPart } from '../../broker/index.js';
+import { noComparison } from '../../config/index.js';
 import { FUNCTION_COLUMNS, type FunctionColumn, type FunctionRow } from '../wire.js';
+import { comparisonView } from './comparison.js';
 import { rounded, Series } from './series.js';
 
 /** Four hours of a function that is called now and then, ten minutes of a busy one. */
@@ -27,22 +29,25 @@ export class FunctionEntry {
   }
 
   observe(observation: Observation, now: number): void {
-    const { activations, control, span, used, peak, granted, user, latency, slo, cpuWait } = observation;
+    const { activations, control, span, used, peak, granted, user, latency, coldLatency, cpuWait } = observation;
     const calls = activations + control.activations;
     const rate = span > 0 ? (calls * 1000) / span : 0;
     this.rate = this.lastSeen === 0 ? rate : this.rate * (1 - SMOOTHING) + rate * SMOOTHING;
     this.lastSeen = now;
-    const histogram = new LatencyHistogram();
-    histogram.add(latency);
+    const warm = new LatencyHistogram();
+    warm.add(withoutPart(latency, coldLatency));
+    const cold = new LatencyHistogram();
+    if (coldLatency !== undefined) cold.add(coldLatency);
     const ran = activations > 0;
     if (used.cpu > 0) this.usedCpu = used.cpu;
     if (used.memory > 0) this.usedMemory = used.memory;
     const view = this.views.get(observation.host);
     this.history.push({
       at: now / 1000,
+      cold: cold.count > 0 ? cold.mean : null,
       userCpu: user.cpu,
       userMemory: user.memory,
-      slo,
+      slo: view?.slo,
       calls,
       wait: cpuWait,
       slowdown: view?.slowdown,
@@ -61,8 +66,8 @@ export class FunctionEntry {
             memoryMin: granted.memory.min,
             memory: granted.memory.mean,
             memoryMax: granted.memory.max,
-            mean: histogram.mean,
-            p99: histogram.quantile(0.99),
+            mean: warm.count > 0 ? warm.mean : null,
+            p99: warm.count > 0 ? warm.quantile(0.99) : null,
             throttled: observation.throttledShare,
           }
         : {}),
@@ -115,14 +120,28 @@ export class FunctionEntry {
       lent: rounded(sum(({ acceleratedCpuSeconds }) => acceleratedCpuSeconds)),
       borrowedMemory: rounded(sum(({ borrowedMemory }) => borrowedMemory)),
       saved: rounded(sum(({ savedSeconds }) => savedSeconds)),
-      p99: round(worst(({ p99 }) => p99)),
+      p99: round(worst(({ p99, learning }) => (isShown(learning) ? p99 : null))),
       slo: round(first.slo),
       objective: worstObjective(views),
-      slowdown: round(worst(({ slowdown }) => slowdown)),
-      safeguard: first.safeguard,
+      comparison: comparisonView(views.map(({ comparison }) => comparison ?? noComparison)),
+      learning: first.learning ?? NO_LEARNING,
+      coldStarts: sum(({ coldStarts }) => coldStarts ?? 0),
+      initTime: round(worst(({ initTime }) => initTime ?? null)),
+      safeguard: reasonText(first.safeguard),
     };
   }
 }
+
+const NO_LEARNING: FunctionRow['learning'] = {
+  activations: 0,
+  activationsNeeded: 0,
+  controlSamples: 0,
+  controlSamplesNeeded: 0,
+};
+
+/** The p99 of a few activations is the slowest of them, and no figure. */
+const isShown = (learning: FunctionView['learning']): boolean =>
+  learning === undefined || learning.activations >= learning.activationsNeeded;
 
 /** What hooks count since they began, of functions that the board has forgotten. */
 export interface Forgotten {

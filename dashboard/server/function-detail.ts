@@ -4,7 +4,10 @@ import {
   type Broker,
   callEveryInstance,
   type ExplanationView,
+  grantReason,
   hookService,
+  reasonText,
+  requestedCpu,
   ServiceError,
   services,
 } from '../../broker/index.js';
@@ -21,8 +24,7 @@ const grantView = (grant: ExplanationView['cpu']): GrantView => ({
   upper: grant.upper,
   granted: grant.granted,
   peak: grant.peak === null || grant.peak < 0 ? null : grant.peak,
-  rangeReason: grant.rangeReason,
-  choice: grant.choice,
+  why: grantReason(grant.rangeReason, grant.choice),
 });
 
 const activationView = (host: string, one: ExplanationView): ActivationView => ({
@@ -34,7 +36,7 @@ const activationView = (host: string, one: ExplanationView): ActivationView => (
   cold: one.cold,
   control: one.control,
   enforced: one.enforced,
-  ended: one.ended,
+  endedBy: one.ended === 'answer' ? '' : reasonText(one.ended),
   cpuMode: one.cpuMode,
   shares: one.shares,
   userShares: one.userShares,
@@ -53,8 +55,8 @@ const stepView = (one: AgentDecision): AgentStep => ({
   phase: one.phase,
   features: one.features,
   priceCpu: one.price?.cpu ?? null,
-  wish: {
-    cpu: one.decision?.cpu ?? null,
+  requested: {
+    cpu: one.decision?.cpu === undefined ? null : requestedCpu(one.decision.cpu),
     memory: one.decision?.memory ?? null,
     weight: one.decision?.weightFactor ?? null,
   },

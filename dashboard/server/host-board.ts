@@ -1,5 +1,7 @@
 import { type HostReport, type HostView, tapText } from '../../broker/index.js';
-import type { HostRow } from '../wire.js';
+import { noComparison } from '../../config/index.js';
+import type { HostRow, Verdict } from '../wire.js';
+import { verdictOf } from './comparison.js';
 import { rounded } from './series.js';
 
 /** A host that has said nothing for so long is gone, ms. */
@@ -11,6 +13,8 @@ class HostEntry {
   view: HostView | null = null;
   report: HostReport | null = null;
   seen = 0;
+  /** Of the last minute; null: the kernel does not say, or nothing ran. */
+  waitShare: number | null = null;
   clockRate = 1;
   #mark: { boot: string; own: number; ours: number } | null = null;
 
@@ -48,9 +52,19 @@ export class HostBoard {
     return this.#hosts.get(host)?.clockRate ?? 1;
   }
 
+  verdict(): Verdict {
+    const views = [...this.#hosts.values()].flatMap(({ view }) => (view === null ? [] : [view]));
+    const up = Math.max(0, ...views.map(({ upSeconds }) => upSeconds ?? 0));
+    return verdictOf(
+      views.map(({ comparison }) => comparison ?? noComparison),
+      up > 0 ? up : undefined,
+      views.some(({ mode, killed }) => mode === 'enforce' && !killed),
+    );
+  }
+
   rows(now: number): HostRow[] {
     const rows: HostRow[] = [];
-    for (const [host, { view, report, seen, clockRate }] of this.#hosts) {
+    for (const [host, { view, report, seen, clockRate, waitShare }] of this.#hosts) {
       if (now - seen > GONE_MILLIS) {
         this.#hosts.delete(host);
         continue;
@@ -72,6 +86,9 @@ export class HostBoard {
         allocatableMemory: rounded(report?.allocatable.memory ?? view?.memory ?? 0),
         grantedCpu: rounded(report?.granted.cpu ?? 0),
         grantedMemory: rounded(report?.granted.memory ?? 0),
+        usedCpu: report?.used === undefined ? null : rounded(report.used.cpu),
+        usedMemory: report?.used === undefined ? null : rounded(report.used.memory),
+        waitShare: waitShare === null ? null : rounded(waitShare),
         wantedCpu: rounded(report?.wanted.cpu ?? 0),
         wantedMemory: rounded(report?.wanted.memory ?? 0),
         poolCpu: rounded(view?.poolCpu ?? report?.pool.cpu ?? 0),

@@ -32,9 +32,9 @@ export class Overview {
     this.#hosts = hosts;
   }
 
-  /** A step of a function that has an objective. */
-  judge(at: number, latency: LatencyHistogramMessage, slo: number): void {
-    this.#objectives.take(at, latency, slo);
+  /** The warm activations of a step of a function that has an objective. */
+  judge(at: number, warm: LatencyHistogramMessage, slo: number): void {
+    this.#objectives.take(at, warm, slo);
   }
 
   safeguard(at: number): void {
@@ -76,6 +76,7 @@ export class Overview {
       safeguardRate: this.#safeguards.length,
       safeguardTotal,
       callRate: this.#calls.rate(now),
+      verdict: this.#hosts.verdict(),
       ...this.agents,
     };
   }
@@ -91,7 +92,7 @@ export class Overview {
       at: now / SECOND,
       capacity: sum(({ cpu }) => cpu) / 1000,
       granted: sum(({ grantedCpu }) => grantedCpu) / 1000,
-      wanted: sum(({ wantedCpu }) => wantedCpu) / 1000,
+      used: hosts.every(({ usedCpu }) => usedCpu === null) ? null : sum(({ usedCpu }) => usedCpu ?? 0) / 1000,
       harvested: totals.harvestedCores,
       lent: totals.lentCores,
       sloKept: totals.sloKept,

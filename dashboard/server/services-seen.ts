@@ -15,6 +15,8 @@ const statsSchema = z.looseObject({
       num_errors: z.number(),
       processing_time: z.number(),
       last_error: z.string().catch(''),
+      // Absent in services before this field: then every error counts.
+      data: z.looseObject({ failures: z.number(), last_failure: z.string() }).optional().catch(undefined),
     }),
   ),
 });
@@ -42,9 +44,11 @@ export async function servicesSeen(broker: Broker): Promise<ServiceRow[]> {
       version,
       started,
       requests,
-      errors: sum((endpoint) => endpoint.num_errors),
+      failures: sum(({ data, num_errors }) => data?.failures ?? num_errors),
+      refused: sum(({ data, num_errors }) => num_errors - (data?.failures ?? num_errors)),
       micros: requests === 0 ? 0 : Math.round(sum((endpoint) => endpoint.processing_time) / requests / 1000),
-      lastError: endpoints.map(({ last_error }) => last_error).find((text) => text !== '') ?? '',
+      lastFailure:
+        endpoints.map(({ data, last_error }) => data?.last_failure ?? last_error).find((text) => text !== '') ?? '',
     });
   }
   return rows.sort((a, b) => a.service.localeCompare(b.service) || a.host.localeCompare(b.host));

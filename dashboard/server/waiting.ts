@@ -4,8 +4,8 @@ import type { Waiting } from '../wire.js';
 export interface Turn {
   readonly at: number;
   readonly function: string;
-  /** Runnable without a CPU. */
-  readonly waited: number;
+  /** Runnable without a CPU; null: the kernel does not say. */
+  readonly waited: number | null;
   readonly ran: number;
   /** Held back by its own quota: nobody else's doing. */
   readonly throttled: number;
@@ -41,12 +41,25 @@ export class WaitingDesk {
     if (over > 0) this.#turns.splice(0, over);
   }
 
+  /** Of the time that functions were runnable, the share that they waited for a CPU; null: unknown, or nothing ran. */
+  share(now: number): number | null {
+    this.#forget(now);
+    let waited = 0;
+    let ran = 0;
+    for (const turn of this.#turns) {
+      if (turn.waited === null) continue;
+      waited += turn.waited;
+      ran += turn.ran;
+    }
+    return waited + ran > 0 ? waited / (waited + ran) : null;
+  }
+
   view(host: string, now: number, most: number): Waiting {
     this.#forget(now);
     const sums = new Map<string, { waited: number; ran: number; throttled: number; span: number }>();
     for (const turn of this.#turns) {
       const sum = sums.get(turn.function) ?? { waited: 0, ran: 0, throttled: 0, span: 0 };
-      sum.waited += turn.waited;
+      sum.waited += turn.waited ?? 0;
       sum.ran += turn.ran;
       sum.throttled += turn.throttled;
       sum.span += turn.span;

@@ -22,8 +22,18 @@ async function post(path: string, token: string, body: object): Promise<{ status
   return { status: response.status, answer: (await response.json()) as ActionAnswer };
 }
 
+/** What a request does, for the dialogs. */
+function requestText({ action, function: name, mode }: ActionRequest): string {
+  const of = name ?? 'all functions';
+  if (action === 'mode') return `set the mode of ${of} to ${mode}`;
+  return action === 'restore' ? 'restore all limits' : `${action} ${of}`;
+}
+
+/** An answer for another page than the one that asked would be given to the wrong question. */
+window.addEventListener('hashchange', () => document.querySelector<HTMLDialogElement>('#dialog')!.close());
+
 /** Asks for the token until it is right; null where that is given up. It lives as long as the tab. */
-function askToken(): Promise<string | null> {
+function askToken(request: ActionRequest): Promise<string | null> {
   const dialog = document.querySelector<HTMLDialogElement>('#dialog')!;
   const input = h('input', { type: 'password', autocomplete: 'off', 'aria-label': 'Token' });
   const problem = h('p', { class: 'bad' });
@@ -32,8 +42,8 @@ function askToken(): Promise<string | null> {
   const form = h(
     'form',
     {},
-    h('h2', {}, 'A token is needed to change something'),
-    h('p', { class: 'note' }, 'It stands in the file that dashboard.tokenFile names, and is kept in this tab only.'),
+    h('h2', {}, `Token needed to ${requestText(request)}`),
+    h('p', { class: 'note' }, 'It is in the file that dashboard.tokenFile names. It is kept in this tab only.'),
     input,
     problem,
     h('div', { class: 'row' }, cancel, go),
@@ -64,13 +74,13 @@ function askToken(): Promise<string | null> {
 
 /** Does it, asking for the token where there is none yet. */
 export async function perform(request: ActionRequest): Promise<void> {
-  let token = sessionStorage.getItem(KEY) ?? (await askToken());
+  let token = sessionStorage.getItem(KEY) ?? (await askToken(request));
   if (token === null) return;
   try {
     let { status, answer } = await post('/api/act', token, request);
     if (status === 401) {
       sessionStorage.removeItem(KEY);
-      token = await askToken();
+      token = await askToken(request);
       if (token === null) return;
       ({ status, answer } = await post('/api/act', token, request));
     }

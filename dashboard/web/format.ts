@@ -1,3 +1,5 @@
+import type { ComparisonView } from '../wire.js';
+
 /** Numbers as people read them. Unknown is `–`. */
 export const NONE = '–';
 
@@ -43,6 +45,14 @@ export const percent = (share: number | null | undefined, digits = 0): string =>
 export const times = (factor: number | null | undefined): string =>
   real(factor) ? `×${trim(factor.toFixed(2))}` : NONE;
 
+/** `−12 %`, `+3.4 %`: the change that a ratio means; a ratio below 1 is faster. */
+export function change(ratio: number | null | undefined): string {
+  if (!real(ratio)) return NONE;
+  const size = Math.abs(ratio - 1) * 100;
+  const text = size >= 10 ? size.toFixed(0) : trim(size.toFixed(1));
+  return text === '0' ? '0 %' : `${ratio < 1 ? '−' : '+'}${text} %`;
+}
+
 /** `1 container`, `2 containers`. */
 export const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
 
@@ -62,3 +72,13 @@ export function nameParts(name: string): readonly [string, string] {
   const slash = name.lastIndexOf('/');
   return [name.slice(0, slash + 1), name.slice(slash + 1)];
 }
+
+/** What a comparison with the control arm rests on: its interval and samples, or how many samples there are. */
+export function comparisonBasis({ ratio, low, high, activations, controlSamples, needed }: ComparisonView): string {
+  if (ratio === null) return `${controlSamples} of ${needed} control samples`;
+  return `${change(low)} to ${change(high)}, n ${number(activations)} / ${number(controlSamples)}`;
+}
+
+/** `MiB` without its unit, for columns that have it in their heading. */
+export const mebibytes = (bytes: number | null | undefined): string =>
+  real(bytes) ? String(Math.round(bytes / 1_048_576)) : NONE;

@@ -44,13 +44,22 @@ for (const { hash, name } of places) {
   find('nav').append(link);
 }
 
+/** A name that somebody typed need not be well encoded. */
+function decoded(text: string): string {
+  try {
+    return decodeURI(text);
+  } catch {
+    return text;
+  }
+}
+
 function open(): void {
   const hash = location.hash || '#/';
   page?.destroy();
   const isFunction = hash.startsWith(FUNCTION);
   page = isFunction
-    ? functionPage(decodeURI(hash.slice(FUNCTION.length - 1)))
-    : (places.find((place) => place.hash === hash) ?? places[0]!).open();
+    ? functionPage(decoded(hash.slice(FUNCTION.length - 1)))
+    : (places.find((place) => place.hash === hash)?.open ?? (() => missingPage(hash)))();
   const current = isFunction ? '#/functions' : hash;
   for (const [to, { link }] of links) {
     if (to === current) link.setAttribute('aria-current', 'page');
@@ -61,6 +70,21 @@ function open(): void {
   document.title = `${page.title} · Gleaner`;
   window.scrollTo(0, 0);
   page.update(state);
+}
+
+function missingPage(hash: string): Page {
+  const element = h(
+    'div',
+    {},
+    h('div', { class: 'head' }, h('h1', {}, 'No such page')),
+    h(
+      'div',
+      { class: 'card empty' },
+      `${hash} is no page of the dashboard. `,
+      h('a', { class: 'link-text', href: '#/' }, 'Overview'),
+    ),
+  );
+  return { title: 'No such page', element, update: () => undefined, destroy: () => undefined };
 }
 
 /** At most one drawing per frame, and none while nobody can see it. */

@@ -1,7 +1,10 @@
-import type { FunctionRow, GrantView } from '../wire.js';
+import type { ComparisonView, FunctionRow, GrantView } from '../wire.js';
 import { h, setClass, setStyle, setText, svg } from './dom.js';
-import { nameParts, words } from './format.js';
+import { change, comparisonBasis, nameParts } from './format.js';
 import type { Tone } from './plot.js';
+
+/** Share of the time that runnable activations waited for a CPU from which a host is called contended: measured, never from demand. */
+export const CONTENDED = 0.1;
 
 /** A figure with its recent past. */
 export class Kpi {
@@ -115,8 +118,8 @@ export function rangeMark(grant: GrantView, unit: (value: number) => string): HT
   };
   const tone = granted === null || user === null || granted === user ? 'muted' : granted < user ? 'green' : 'blue';
   const said = [
-    `allowed ${unit(lower ?? Number.NaN)} to ${unit(upper ?? Number.NaN)} (${words(grant.rangeReason)})`,
-    `granted ${unit(granted ?? Number.NaN)} (${words(grant.choice)})`,
+    `allowed ${unit(lower ?? Number.NaN)} to ${unit(upper ?? Number.NaN)}`,
+    `granted ${unit(granted ?? Number.NaN)} (${grant.why})`,
     `user ${unit(user ?? Number.NaN)}`,
     ...(peak === null ? [] : [`peak ${unit(peak)}`]),
   ].join(', ');
@@ -175,4 +178,83 @@ export function plotCard(
   const made = card(wide, title, note, plot.element);
   made.querySelector('h2')?.append(plot.legend);
   return made;
+}
+
+/** Green where it is faster beyond chance, red where it is slower beyond chance. */
+export const comparisonTone = ({ low, high }: ComparisonView): string =>
+  high !== null && high < 1 ? 'good' : low !== null && low > 1 ? 'bad' : '';
+
+/** The change, and below it interval and samples. */
+export function comparisonMark(comparison: ComparisonView): HTMLElement {
+  return h(
+    'span',
+    {
+      class: 'two-lines',
+      title: 'response time compared with the control arm, 95 % interval, n activations / control samples',
+    },
+    h('b', { class: comparisonTone(comparison) }, change(comparison.ratio)),
+    h('small', {}, comparisonBasis(comparison)),
+  );
+}
+
+export interface Heading {
+  readonly title: string;
+  /** Below the title. */
+  readonly unit?: string;
+  readonly hint?: string;
+  readonly right?: boolean;
+}
+
+/** A table without sorting. On a narrow screen each row becomes a block with its headings beside the values. */
+export class PlainTable {
+  readonly element: HTMLElement;
+  readonly #headings: readonly Heading[];
+  readonly #body = h('tbody');
+  readonly #empty: string;
+
+  constructor(headings: readonly Heading[], empty: string) {
+    this.#headings = headings;
+    this.#empty = empty;
+    this.element = h(
+      'table',
+      { class: 'plain' },
+      h(
+        'thead',
+        {},
+        h(
+          'tr',
+          {},
+          ...headings.map(({ title, unit, hint, right }) =>
+            h(
+              'th',
+              { class: right ? 'right' : null, title: hint ?? null },
+              title,
+              unit === undefined ? null : h('small', {}, unit),
+            ),
+          ),
+        ),
+      ),
+      this.#body,
+    );
+  }
+
+  /** A row is its cells, in the order of the headings. */
+  set(rows: readonly (readonly HTMLElement[])[]): void {
+    if (rows.length === 0) {
+      this.#body.replaceChildren(
+        h('tr', { class: 'none' }, h('td', { colspan: this.#headings.length, class: 'empty' }, this.#empty)),
+      );
+      return;
+    }
+    this.#body.replaceChildren(
+      ...rows.map((cells) => {
+        for (const [i, cell] of cells.entries()) {
+          const { title, unit, right } = this.#headings[i]!;
+          cell.dataset.label = unit === undefined ? title : `${title}, ${unit}`;
+          if (right) cell.classList.add('right');
+        }
+        return h('tr', {}, ...cells);
+      }),
+    );
+  }
 }

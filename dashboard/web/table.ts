@@ -2,9 +2,16 @@ import { h, setStyle, setText } from './dom.js';
 
 export interface Column<Row> {
   readonly title: string;
+  /** Below the title: the unit of all cells. */
+  readonly unit?: string;
   readonly hint?: string;
   /** CSS width: `1fr`, `90px`. */
   readonly width: string;
+  /** Of a width in `fr`: at least so many px, and on a narrow screen. */
+  readonly least?: number;
+  readonly leastNarrow?: number;
+  /** Shown on a narrow screen only: what other columns show on a wide one. */
+  readonly narrow?: boolean;
   readonly right?: boolean;
   /** What goes first where there is no room: the highest; 0 stays. */
   readonly spare: number;
@@ -24,10 +31,13 @@ export interface TableOptions<Row> {
   readonly height: string;
 }
 
-const ROW = 38;
+/** Height of a row, px: two lines, and three on a narrow screen. */
+const ROW = 42;
+const NARROW_ROW = 64;
 const AHEAD = 6;
-/** Below this width, px, a column that shares the rest may become narrower before another goes. */
+/** A table is narrow below this width, px. */
 const NARROW = 560;
+const GAP = 12;
 
 interface Place<Row> {
   readonly element: HTMLElement;
@@ -49,6 +59,11 @@ export const textCell =
     };
   };
 
+function leastWidth<Row>({ width, least = 100, leastNarrow = least }: Column<Row>, narrow: boolean): number {
+  if (width.endsWith('px')) return Number.parseInt(width, 10);
+  return narrow ? leastNarrow : least;
+}
+
 /** A table of any length: only rows in sight exist, and only what has changed is written. */
 export class Table<Row> {
   readonly element: HTMLElement;
@@ -64,10 +79,13 @@ export class Table<Row> {
   #sort: string;
   #down = true;
   #at = -1;
+  #row = ROW;
+  #rest: string;
 
   constructor(options: TableOptions<Row>) {
     this.#options = options;
-    this.#columns = options.columns;
+    this.#columns = options.columns.filter(({ narrow }) => narrow !== true);
+    this.#rest = options.empty;
     this.#sort = options.sortedBy;
     this.#down = this.#sortsDown(options.sortedBy);
     this.#head = h('div', { role: 'row', class: 't-head' });
@@ -81,8 +99,13 @@ export class Table<Row> {
     this.#build();
   }
 
-  set(rows: readonly Row[]): void {
+  /** `empty`: what is said where there are no rows. */
+  set(rows: readonly Row[], empty = this.#options.empty): void {
     this.#rows = rows;
+    if (this.#rest !== empty) {
+      this.#rest = empty;
+      setText(this.#empty, empty);
+    }
     this.#order();
   }
 
@@ -90,10 +113,11 @@ export class Table<Row> {
   move(by: number): void {
     if (this.#sorted.length === 0) return;
     this.#at = Math.min(this.#sorted.length - 1, Math.max(0, this.#at + by));
-    const top = this.#at * ROW;
+    const top = this.#at * this.#row;
     const { scrollTop, clientHeight } = this.element;
     if (top < scrollTop) this.element.scrollTop = top;
-    else if (top + 2 * ROW + ROW > scrollTop + clientHeight) this.element.scrollTop = top + 3 * ROW - clientHeight;
+    else if (top + 3 * this.#row > scrollTop + clientHeight)
+      this.element.scrollTop = top + 3 * this.#row - clientHeight;
     this.#draw();
   }
 
@@ -123,21 +147,27 @@ export class Table<Row> {
 
   /** Takes columns away until the rest has room. */
   #fit(): void {
-    const { columns } = this.#options;
     const width = this.element.clientWidth - 32;
-    const least = width < NARROW ? 90 : 170;
+    if (width <= 0) return;
+    const isNarrow = width < NARROW;
+    const columns = this.#options.columns.filter(({ narrow }) => narrow === undefined || narrow === isNarrow);
     const need = (kept: readonly Column<Row>[]): number =>
-      kept.reduce(
-        (sum, column) => sum + (column.width.endsWith('px') ? Number.parseInt(column.width, 10) : least) + 14,
-        0,
-      );
-    let kept = columns;
+      kept.reduce((sum, column) => sum + leastWidth(column, isNarrow) + GAP, -GAP);
+    let kept: readonly Column<Row>[] = columns;
     while (need(kept) > width && kept.some(({ spare }) => spare > 0)) {
       const most = Math.max(...kept.map(({ spare }) => spare));
       kept = kept.filter(({ spare }) => spare < most);
     }
-    if (kept.length !== this.#columns.length) {
+    const row = isNarrow ? NARROW_ROW : ROW;
+    if (
+      row !== this.#row ||
+      kept.some((column, i) => column !== this.#columns[i]) ||
+      kept.length !== this.#columns.length
+    ) {
       this.#columns = kept;
+      this.#row = row;
+      this.element.classList.toggle('narrow', isNarrow);
+      setStyle(this.element, '--row', `${row}px`);
       this.#build();
     }
     this.#draw();
@@ -156,6 +186,7 @@ export class Table<Row> {
           class: column.right ? 'right' : null,
           title: column.hint ?? null,
         });
+        const unit = column.unit === undefined ? null : h('small', {}, column.unit);
         if (column.sort === undefined) cell.append(column.title);
         else {
           const button = h('button', { type: 'button' }, column.title);
@@ -167,6 +198,7 @@ export class Table<Row> {
           });
           cell.append(button);
         }
+        if (unit !== null) cell.append(unit);
         return cell;
       }),
     );
@@ -202,26 +234,27 @@ export class Table<Row> {
   #draw(): void {
     const count = this.#sorted.length;
     this.#empty.hidden = count > 0;
-    setStyle(this.#body, 'height', `${count * ROW}px`);
-    const first = Math.max(0, Math.floor(this.element.scrollTop / ROW) - AHEAD);
-    const seen = Math.ceil((this.element.clientHeight || 600) / ROW) + 2 * AHEAD;
+    const row = this.#row;
+    setStyle(this.#body, 'height', `${count * row}px`);
+    const first = Math.max(0, Math.floor(this.element.scrollTop / row) - AHEAD);
+    const seen = Math.ceil((this.element.clientHeight || 600) / row) + 2 * AHEAD;
     const last = Math.min(count, first + seen);
     while (this.#places.length < last - first) this.#places.push(this.#place());
     for (const [i, place] of this.#places.entries()) {
       const index = first + i;
-      const row = index < last ? this.#sorted[index]! : null;
-      place.element.hidden = row === null;
-      if (row === null) continue;
-      const top = index * ROW;
+      const shown = index < last ? this.#sorted[index]! : null;
+      place.element.hidden = shown === null;
+      if (shown === null) continue;
+      const top = index * row;
       if (place.top !== top) {
         setStyle(place.element, 'transform', `translateY(${top}px)`);
         place.top = top;
       }
       place.element.classList.toggle('at', index === this.#at);
-      if (place.row === row) continue;
-      place.row = row;
-      if (this.#options.href !== undefined) place.element.setAttribute('href', this.#options.href(row));
-      for (const fill of place.fill) fill(row);
+      if (place.row === shown) continue;
+      place.row = shown;
+      if (this.#options.href !== undefined) place.element.setAttribute('href', this.#options.href(shown));
+      for (const fill of place.fill) fill(shown);
     }
   }
 

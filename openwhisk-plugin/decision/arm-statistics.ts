@@ -52,12 +52,16 @@ export class DurationStatistics {
   }
 }
 
-/** Durations of one arm (control or treated) with their distribution. */
-export class ArmStatistics extends DurationStatistics {
-  readonly histogram = new DecayingHistogram();
+/** An objective that moved with each hour's load would call the same p99 kept and missed in turn: its samples count a day, not an hour. */
+const BASELINE_HALF_LIVES = 24;
 
-  override add(duration: number, now: number, halfLife: number): void {
+/** Durations of the control arm, and the distribution of the warm ones: what objectives are derived from. */
+export class ControlStatistics extends DurationStatistics {
+  /** Of activations in a container that had run before: code that is loaded in the first run is no property of the others. */
+  readonly warm = new DecayingHistogram();
+
+  override add(duration: number, now: number, halfLife: number, cold = false): void {
     super.add(duration, now, halfLife);
-    if (duration > 0) this.histogram.add(duration, now, halfLife);
+    if (duration > 0 && !cold) this.warm.add(duration, now, halfLife * BASELINE_HALF_LIVES);
   }
 }

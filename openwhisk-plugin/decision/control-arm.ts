@@ -10,10 +10,8 @@ const SHRINKAGE = 20;
 /** p95 / mean where not even the class is known: exponential durations have ln 20 = 3. */
 const UNKNOWN_RATIO = 3;
 const CLASS_SAMPLES = 20;
-/** Own control runs from which on an objective speaks of the function and not of its class: both weigh the same. */
-const JUDGED_CONTROL_RUNS = SHRINKAGE;
-/** The nearest rank of a p99 of fewer calls is the slowest of them. */
-const JUDGED_CALLS = 100;
+/** The nearest rank of a p99 of fewer activations is the slowest of them. */
+export const JUDGED_ACTIVATIONS = 100;
 /** Histograms begin at .1: ratios are kept in thousandths. */
 const RATIO_SCALE = 1000;
 /** Share of the base share by which the arm is larger while it has no samples. Its runs are the slow ones: a larger arm would set the p99. */
@@ -43,27 +41,31 @@ export class Objectives {
     if (mean > 0) this.#classOf(mean).add((RATIO_SCALE * duration) / mean, now, halfLife);
   }
 
-  /** Objective for init + run, ms: configured, else `sloFactor` x p99 of the control arm, with few samples a shrunk p95. NaN: unknown. */
+  /** Objective of a warm activation, ms: configured, else `sloFactor` x p99 of the control arm's warm activations. NaN: not known yet. */
   slo(fn: FunctionState, settings: DecisionSettings): number {
     if (fn.configuredSlo > 0) return fn.configuredSlo;
+    const { warm } = fn.control;
+    return warm.count >= settings.controlSamples ? settings.sloFactor * warm.percentile(0.99) : Number.NaN;
+  }
+
+  /** The same for agents, which cannot wait: with few samples a guess from a p95 shrunk towards the function's class. NaN: no sample. */
+  provisionalSlo(fn: FunctionState, settings: DecisionSettings): number {
+    const known = this.slo(fn, settings);
+    if (known > 0) return known;
     const arm = fn.control;
-    if (arm.count === 0) return Number.NaN;
-    if (arm.count >= settings.controlSamples) return settings.sloFactor * arm.histogram.percentile(0.99);
+    const { warm } = arm;
+    if (warm.count === 0) return Number.NaN;
     const shape = this.#classOf(arm.mean);
     const ratio = shape.count >= CLASS_SAMPLES ? shape.percentile(0.95) / RATIO_SCALE : UNKNOWN_RATIO;
-    const own = arm.histogram.percentile(0.95);
-    const shrunk = (arm.count * own + SHRINKAGE * ratio * arm.mean) / (arm.count + SHRINKAGE);
+    const shrunk = (warm.count * warm.percentile(0.95) + SHRINKAGE * ratio * arm.mean) / (warm.count + SHRINKAGE);
     return settings.sloFactor * shrunk;
   }
 
-  /**
-   * Whether `p99`, ms, of so many calls keeps the objective. A few control runs' guess of one serves an agent that learns meanwhile, and
-   * says nothing yet to people; nor does the slowest of a few calls.
-   */
-  verdict(fn: FunctionState, settings: DecisionSettings, p99: number, calls: number): ObjectiveVerdict {
-    if (calls < JUDGED_CALLS) return 'learning';
-    if (!(fn.configuredSlo > 0) && fn.control.count < JUDGED_CONTROL_RUNS) return 'learning';
-    return p99 <= this.slo(fn, settings) ? 'kept' : 'missed';
+  /** Whether `p99`, ms, of so many warm activations keeps the objective. The slowest of a few activations says nothing yet. */
+  verdict(fn: FunctionState, settings: DecisionSettings, p99: number, activations: number): ObjectiveVerdict {
+    const slo = this.slo(fn, settings);
+    if (activations < JUDGED_ACTIVATIONS || Number.isNaN(slo)) return 'learning';
+    return p99 <= slo ? 'kept' : 'missed';
   }
 
   #classOf(mean: number): DecayingHistogram {

@@ -293,9 +293,9 @@ export class Decider {
     this.#grants.takeChanged(this.settings.midRun, visit);
   }
 
-  /** The function's objective for init + run, ms; NaN = not known yet (design §6). */
+  /** The function's objective as agents are told it, ms: a guess while control samples are few; NaN = not known yet. */
   slo(fn: FunctionState): number {
-    return this.objectives.slo(fn, this.settings);
+    return this.objectives.provisionalSlo(fn, this.settings);
   }
 
   /** The policy of a run whose weight may change while it goes on; null: it may not. */

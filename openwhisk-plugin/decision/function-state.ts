@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Bytes, Millicores, Millis } from '../../config/index.js';
 import type { ActivationPolicy } from '../policies/activation-policy.js';
 import type { UserLimits } from '../ports/limits.js';
-import { ArmStatistics, DurationStatistics } from './arm-statistics.js';
+import { ControlStatistics, DurationStatistics } from './arm-statistics.js';
 import { PayloadEstimate } from './payload-estimate.js';
 import type { MemoryPolicy } from './settings.js';
 import { DecayingHistogram, DecayingMean, DecayingPeak } from './statistics.js';
@@ -55,8 +55,8 @@ export class FunctionState {
   loggedEpoch = 0;
   p95CpuTime = Number.NaN;
   readonly duration = new DecayingMean();
-  readonly control = new ArmStatistics();
-  readonly treated = new ArmStatistics();
+  readonly control = new ControlStatistics();
+  readonly treated = new DurationStatistics();
   /** Fastest growth of the working set, bytes/ms. */
   readonly growth = new DecayingPeak();
 

@@ -49,8 +49,8 @@ export function learnSuccess(
   if (!(duration > 0)) return;
   fn.duration.add(duration, now, halfLife);
   if (run.control) {
-    fn.control.add(duration, now, halfLife);
-    objectives.learn(fn, duration, now, halfLife);
+    fn.control.add(duration, now, halfLife, run.cold);
+    if (!run.cold) objectives.learn(fn, duration, now, halfLife);
   } else if (run.enforced) {
     fn.treated.add(duration, now, halfLife);
     fn.sinceAlpha.add(duration, now, halfLife);

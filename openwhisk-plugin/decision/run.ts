@@ -107,6 +107,8 @@ export class Run {
   /** The lowest CPU limit since the last reading, millicores. */
   leastCpu = 0;
   control = false;
+  /** The first activation of its container. Set by the hook before the run ends. */
+  cold = false;
 
   startedAt: Millis = 0 as Millis;
   /** CPU counter of the container at start and end, us; -1 = unknown. Set by the hook. */
@@ -157,6 +159,7 @@ export class Run {
     this.memoryLimit = container.user.memory;
     this.leastCpu = container.userCpu;
     this.control = false;
+    this.cold = false;
     this.startedAt = 0 as Millis;
     this.startCpu = micros(-1);
     this.endCpu = micros(-1);

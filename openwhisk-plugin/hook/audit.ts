@@ -53,6 +53,8 @@ export interface AuditOptions {
   /** Records held until the next flush; of more the oldest are dropped and counted. */
   readonly capacity?: number;
   readonly flushMillis?: number;
+  /** The real time of day of a stamp, on a simulated host; absent: they are the same. */
+  readonly timeOfDay?: (at: Micros) => Micros;
 }
 
 /** Where the hook's records go; a ring between the hot path and the file. */
@@ -162,7 +164,7 @@ export class FileAuditLog implements AuditLog {
       this.#ring.push(record);
     }
     this.#used++;
-    record.reset(at);
+    record.reset(this.#options.timeOfDay?.(at) ?? at);
     return record;
   }
 

@@ -98,6 +98,8 @@ export class Container {
   /** The CPU counter as it was last read at an activation's end, us, and when. */
   cpuCounter = -1;
   cpuCounterAt = Number.NEGATIVE_INFINITY;
+  /** The counter up to which the container's CPU is in the host's sum, us; -1: not read yet. */
+  cpuSummed = -1;
 
   constructor(info: ContainerInfo, state: ContainerState, handle: LimitHandle, probe: UsageProbe) {
     this.info = info;

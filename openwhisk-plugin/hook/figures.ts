@@ -89,7 +89,7 @@ function figuresOf(fn: FunctionRecord, parts: HookParts): FunctionFigures | null
     acceleratedCpu: state.accelerated,
     saved: state.saved,
     p99: fn.latency.count > 0 ? fn.latency.quantile(0.99) : Number.NaN,
-    slo: parts.decider.slo(state),
+    slo: parts.decider.objectives.slo(state, parts.decider.settings),
     slowdown: compared.known ? compared.ratio : Number.NaN,
     worseThanNothing: worseThanNothing(state),
     safeguarded: state.cpuSpiked || state.memorySpiked || state.lastFailed || state.oomHold > 0,

@@ -40,8 +40,11 @@ export class FunctionRecord {
   containers = 0;
   running = 0;
   activations = 0;
-  /** All clean ends of the treated arm since the start, init and run. */
+  /** Clean ends of warm activations since the start, without those of the control arm, ms. */
   readonly latency = new LatencyHistogram();
+  /** First activations of containers since the start, and how long their `/init`s took together. */
+  coldStarts = 0;
+  initMillis = 0;
   /** The newest grant lay below or above the user's limit: events tell only of changes. */
   harvesting = false;
   borrowing = false;

@@ -11,7 +11,7 @@ import {
   PAGE_FUNCTIONS,
   type PolicyParameters,
 } from '../../broker/index.js';
-import { type Clock, type Config, comparisonSums, systemClock } from '../../config/index.js';
+import { type Clock, type Config, comparisonSums, type Micros, systemClock, timeOfDay } from '../../config/index.js';
 import { hostWorseThanNothing } from '../decision/index.js';
 import type { AuditLog } from './audit.js';
 import type { ContainerDesk } from './container-desk.js';
@@ -163,12 +163,14 @@ export class Hook {
 
   /** Youngest first; empty for a function that is not known here. */
   explain(action: string): readonly Explanation[] {
-    return this.#controls.parts.functions.get(action)?.explanations.latest() ?? [];
+    const latest = this.#controls.parts.functions.get(action)?.explanations.latest() ?? [];
+    return latest.map((one) => ({ ...one, startedAt: timeOfDay(this.clock, one.startedAt as Micros) }));
   }
 
   /** Failed `/init`s of this name whose activation could not be read. */
   failedInits(action: string): UnidentifiedInits | null {
-    return this.#controls.pipeline.failedInits.of(action);
+    const found = this.#controls.pipeline.failedInits.of(action);
+    return found && { ...found, at: timeOfDay(this.clock, found.at) };
   }
 
   modeOf(action: string | undefined): Mode {

@@ -1,6 +1,6 @@
 import type { FunctionView, Inspection } from '../../broker/index.js';
 import { comparisonOf, comparisonSums } from '../../config/index.js';
-import { type FunctionState, worseThanNothing } from '../decision/index.js';
+import { type FunctionState, JUDGED_ACTIVATIONS, worseThanNothing } from '../decision/index.js';
 import { mayLimit } from './containers.js';
 import type { FunctionRecord } from './functions.js';
 import type { HookParts } from './hook-parts.js';
@@ -75,7 +75,16 @@ export function functionView(fn: FunctionRecord, parts: HookParts, sums?: Contai
     savedSeconds: state.saved / 1000,
     borrowedMemory: sums?.borrowed ?? 0,
     p99,
-    slo: finite(decider.slo(state)),
+    slo: finite(decider.objectives.slo(state, decider.settings)),
+    learning: {
+      activations: latency.count,
+      activationsNeeded: JUDGED_ACTIVATIONS,
+      controlSamples: state.control.warm.count,
+      // A configured objective needs none.
+      controlSamplesNeeded: state.configuredSlo > 0 ? 0 : decider.settings.controlSamples,
+    },
+    coldStarts: fn.coldStarts,
+    initTime: fn.coldStarts > 0 ? fn.initMillis / fn.coldStarts : null,
     objective: decider.objectives.verdict(state, decider.settings, p99 ?? Number.NaN, latency.count),
     slowdown: compared.known ? compared.ratio : null,
     comparison,

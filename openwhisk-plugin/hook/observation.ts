@@ -65,6 +65,7 @@ export function observationOf(
     },
   };
   if (step.waits && ended > 0) message.cpuWait = millis(step.waited / ended);
+  if (step.coldLatency.count > 0) message.coldLatency = step.coldLatency.toMessage();
   if (step.inits > 0) message.initTime = millis(step.initTotal / step.inits);
   if (slo > 0 && Number.isFinite(slo)) message.slo = millis(slo);
   return message;

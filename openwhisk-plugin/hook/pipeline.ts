@@ -21,6 +21,8 @@ export class Pipeline implements TapListener, ActivationListener {
   readonly lags = new LagRing();
   readonly lag = new DurationHistogram();
   readonly decisions = new DecisionTally();
+  /** CPU that containers used while activations ran, since the start, us. */
+  usedCpu = 0;
   readonly failedInits = new FailedInits();
   readonly tap = new TapState();
   readonly #parts: HookParts;
@@ -176,6 +178,7 @@ export class Pipeline implements TapListener, ActivationListener {
     const { boosted } = container;
     container.boosted = false;
     this.#grants.start(activation, boosted);
+    this.#sumCpu(container, run.startCpu);
     this.decisions.add(fn.mode, run.cpu.reason);
   }
 
@@ -198,6 +201,7 @@ export class Pipeline implements TapListener, ActivationListener {
       run.endCpu = (sampled ? container.sample.cpu : container.probe.cpu()) as Micros;
       container.cpuCounter = run.endCpu;
       container.cpuCounterAt = now;
+      this.#sumCpu(container, run.endCpu);
       if (sampled) {
         decider.sample(run, container.sample, now);
         killed = this.observe(container, container.sample, fn);
@@ -205,12 +209,17 @@ export class Pipeline implements TapListener, ActivationListener {
     }
     const outcome = outcomeOf(activation, killed);
     const teaches = activation.clean && !activation.disturbed;
+    run.cold = activation.cold;
     decider.finish(run, outcome, activation.duration / 1000, teaches, now);
     this.#grants.writeChanged();
     const cpu = busy(activation);
     fn.step.record(activation, outcome === 'failure' || outcome === 'oom', cpu, now);
     fn.activations++;
-    if (activation.clean && !run.control) fn.latency.record((activation.duration + activation.initMicros) / 1000);
+    if (activation.clean && !run.control && !activation.cold) fn.latency.record(activation.duration / 1000);
+    if (activation.cold) {
+      fn.coldStarts++;
+      fn.initMillis += activation.initMicros / 1000;
+    }
     fn.explanations.record(activation);
     this.#grants.announce(activation);
     if (sampled && container.running === 0) container.probe.resetPeak();
@@ -249,6 +258,7 @@ export class Pipeline implements TapListener, ActivationListener {
   /** Books the differences of a fresh sample: throttling, waiting, kills. True when it tells of a new OOM kill. */
   observe(container: Container, sample: UsageSample, fn: FunctionRecord): boolean {
     const { step } = fn;
+    this.#sumCpu(container, sample.cpu);
     step.periods += Math.max(0, sample.periods - container.periods);
     step.throttledPeriods += Math.max(0, sample.throttledPeriods - container.throttledPeriods);
     if (sample.waiting >= 0 && container.waiting >= 0)
@@ -275,6 +285,12 @@ export class Pipeline implements TapListener, ActivationListener {
     counters.boosts++;
     applier.setShares(container, container.state.shares, 'boost', 'cold_start', null);
     if (quota > container.info.user.quota) applier.setQuota(container, quota, 'boost', 'cold_start', null);
+  }
+
+  #sumCpu(container: Container, counter: number): void {
+    if (counter < 0) return;
+    if (container.cpuSummed >= 0 && counter > container.cpuSummed) this.usedCpu += counter - container.cpuSummed;
+    container.cpuSummed = counter;
   }
 
   endBoost(container: Container, why: string): void {

@@ -6,7 +6,7 @@ import {
   type HostReport,
   subjects,
 } from '../../broker/index.js';
-import { type Cancel, type Clock, messageOf, millis, type Timers } from '../../config/index.js';
+import { type Cancel, type Clock, messageOf, millis, type Timers, timeOfDay } from '../../config/index.js';
 import { type HostCapacity, worseThanNothing } from '../decision/index.js';
 import type { FunctionRecord } from './functions.js';
 import type { HookParts } from './hook-parts.js';
@@ -44,6 +44,9 @@ export class Reporter {
   #published = 0;
   #dropped = 0;
   #pipeline: Pipeline | null = null;
+  /** CPU used and the time at the last report to the aggregator. */
+  #reportedCpu = 0;
+  #reportedAt = Number.NaN;
 
   constructor(parts: HookParts, modes: Modes, settings: ReporterSettings) {
     this.#parts = parts;
@@ -95,7 +98,12 @@ export class Reporter {
     this.#due.clear();
     this.#teach();
     for (const event of this.#parts.events.take()) {
-      const message: GleanerEvent = { v: 1, ...event, ...this.#sender(), at: this.#clock.wall() };
+      const message: GleanerEvent = {
+        v: 1,
+        ...event,
+        ...this.#sender(),
+        at: timeOfDay(this.#clock, this.#clock.wall()),
+      };
       this.#send(subjects.event(event.kind, event.function), message);
     }
   }
@@ -111,7 +119,7 @@ export class Reporter {
   }
 
   reportHost(): void {
-    this.#send(subjects.hostReport(this.#settings.host), this.hostReport(true));
+    this.#send(subjects.hostReport(this.#settings.host), { ...this.hostReport(true), ...this.#used() });
     this.#raiseAlarm();
   }
 
@@ -169,6 +177,21 @@ export class Reporter {
       running: this.#pipeline?.tracker.running ?? 0,
       mode: this.#modes.global,
     };
+  }
+
+  /** Cores that were busy since the last report, and memory in use; nothing in the first one. */
+  #used(): Pick<HostReport, 'used'> {
+    const now = this.#clock.monotonic();
+    const total = this.#pipeline?.usedCpu ?? 0;
+    const span = now - this.#reportedAt;
+    const busy = total - this.#reportedCpu;
+    this.#reportedAt = now;
+    this.#reportedCpu = total;
+    if (!(span > 0)) return {};
+    let memory = 0;
+    for (const { sample } of this.#parts.containers.values()) memory += sample.workingSet;
+    // us over ms are millicores.
+    return { used: amounts(busy / span, memory) };
   }
 
   #observe(fn: FunctionRecord, now: number): void {

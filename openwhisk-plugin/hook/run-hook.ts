@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { type Broker, hostNameFrom, type Inspection, type Logger, RateLimitedLog } from '../../broker/index.js';
-import { type Config, messageOf, millis, type Random } from '../../config/index.js';
+import { type Config, messageOf, millis, type Random, timeOfDay } from '../../config/index.js';
 import { Decider, decisionSettings, MemoryHeadroom } from '../decision/index.js';
 import type { Bridge, Platform } from '../ports/index.js';
 import { FileAuditLog } from './audit.js';
@@ -123,7 +123,12 @@ async function start(options: HookOptions, release: () => void): Promise<Running
   const lessons = new LessonQueue();
   decider.lessons = lessons.take;
   const audit = new FileAuditLog(
-    { path: paths.audit, rotateBytes: config.hook.auditRotateMiB * 1024 * 1024, files: config.hook.auditFiles },
+    {
+      path: paths.audit,
+      rotateBytes: config.hook.auditRotateMiB * 1024 * 1024,
+      files: config.hook.auditFiles,
+      timeOfDay: (at) => timeOfDay(clock, at),
+    },
     timers,
     logger,
   );

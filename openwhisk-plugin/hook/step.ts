@@ -41,6 +41,8 @@ export class Step {
   failures = 0;
   oomKills = 0;
   readonly latency = new LatencyHistogram();
+  /** The part of it that started cold. */
+  readonly coldLatency = new LatencyHistogram();
   readonly control = new LatencyHistogram();
   peakCpu = 0;
   peakMemory = 0;
@@ -88,7 +90,10 @@ export class Step {
       this.inits++;
     }
     if (failed) this.failures++;
-    if (activation.clean) this.latency.record(latency);
+    if (activation.clean) {
+      this.latency.record(latency);
+      if (activation.cold) this.coldLatency.record(latency);
+    }
     if (run.cpu.peak > this.peakCpu) this.peakCpu = run.cpu.peak;
     if (run.memory.peak > this.peakMemory) this.peakMemory = run.memory.peak;
     if (cpu >= 0 && run.memory.peak >= 0) {
@@ -108,6 +113,7 @@ export class Step {
     this.beganAt = 0;
     this.activations = this.coldStarts = this.failures = this.oomKills = 0;
     this.latency.clear();
+    this.coldLatency.clear();
     this.control.clear();
     this.peakCpu = this.peakMemory = this.#usedCpu = this.#usedMemory = this.#used = 0;
     this.periods = this.throttledPeriods = this.waited = this.initTotal = this.inits = 0;

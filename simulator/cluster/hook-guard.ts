@@ -237,6 +237,7 @@ export class HookGuard implements Guard {
     }
     const duration = now - c.runAt[a]!;
     const clean = outcome === ClusterOutcome.success;
+    run.cold = c.runAt[a]! > c.tapAt[a]!;
     decider.finish(run, OUTCOMES[outcome]!, duration / 1000, clean, ms);
     record.running--;
     host.wanted -= run.cpu.wanted;

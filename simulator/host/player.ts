@@ -25,6 +25,8 @@ export class Player {
   #state: 'ready' | 'playing' | 'paused' | 'stopped' | 'finished' = 'ready';
   #wake: (() => void) | undefined;
   #done: Promise<'finished' | 'stopped'> | undefined;
+  /** Simulated time and real time of day at the last tick, us. */
+  #anchor: { readonly simulated: number; readonly real: number } | null = null;
 
   constructor(host: SimHost, options: PlayerOptions = {}) {
     this.#host = host;
@@ -72,6 +74,12 @@ export class Player {
     this.#wake?.();
   }
 
+  /** The real time of day at which a moment of simulated time was, at the speed of now; us. */
+  timeOfDay(simulatedMicros: number): number {
+    const { simulated, real } = this.#anchor ?? { simulated: this.#host.now, real: Date.now() * 1000 };
+    return real - (this.#speed === Number.POSITIVE_INFINITY ? 0 : (simulated - simulatedMicros) / this.#speed);
+  }
+
   async #loop(): Promise<'finished' | 'stopped'> {
     let last = performance.now();
     let end = Number.POSITIVE_INFINITY;
@@ -97,6 +105,7 @@ export class Player {
       }
       // Paused or stopped while it slept: no time passes.
       if (this.#state !== 'playing') continue;
+      this.#anchor = { simulated: this.#host.now + step, real: Date.now() * 1000 };
       this.#host.run(Math.min(this.#host.now + step, end));
       if (this.#host.finished && end === Number.POSITIVE_INFINITY) end = this.#host.now + this.#linger;
       if (this.#host.now >= end) {

@@ -33,6 +33,8 @@ export interface SimPlatformOptions {
   readonly seed?: number;
   /** Wall clock at simulated time 0, us; give the real one where people read the stamps. */
   readonly epochMicros?: number;
+  /** Real time of day of a simulated time, both us; absent: simulated time is all there is. */
+  readonly timeOfDay?: (simulatedMicros: number) => number;
   /** Told when an activation is over for its caller, after tap and engine have been. */
   readonly onActivationEnd?: (call: number, outcome: number) => void;
 }
@@ -78,12 +80,16 @@ export class SimPlatform implements Platform, HostWatcher {
 
   constructor(plan: Plan, options: SimPlatformOptions = {}) {
     this.#epoch = options.epochMicros ?? EPOCH_MICROS;
+    const { timeOfDay } = options;
     this.#ids = new SeededRandom(options.seed ?? plan.workload.seed).fork('identifiers');
     this.#onEnd = options.onActivationEnd;
     this.host = new SimHost(plan, hostOptions(plan.workload, options.host), this);
     this.clock = {
       monotonic: () => (this.host.now / 1000) as Millis,
       wall: () => this.#wall(),
+      ...(timeOfDay === undefined
+        ? {}
+        : { timeOfDay: (stamp: Micros) => Math.round(timeOfDay(stamp - this.#epoch)) as Micros }),
     };
     this.timers = {
       after: (delay, run) => this.#arm(delay, run, 0),

@@ -146,7 +146,7 @@ test('the stream begins with everything and goes on with what has changed', asyn
   t.deepEqual(last.totals.phases, { offline: 2, serving: 448 });
   t.is(last.hosts[0]?.host, HOST);
   t.is(last.hosts[0]?.clockRate, 1);
-  // Every call takes 40 to 99 ms of an objective of 200.
+  // Every activation takes 40 to 88 ms, of an objective of 100 or 200.
   t.is(last.totals.sloKept, 1);
   const ids = all.flatMap(({ events: told }) => told ?? []).map(({ id }) => id);
   t.true(ids.length > 0);
@@ -167,9 +167,14 @@ test('a function’s page has its past, its activations and its agent’s decisi
     upper: 1000,
     granted: 700,
     peak: 600,
-    rangeReason: 'over_provisioned',
+    why: 'uses less than its limit; target',
   });
-  t.like(detail.steps[0], { step: 41, priceCpu: 0.5, sent: true, wish: { cpu: 700, memory: null, weight: null } });
+  t.like(detail.steps[0], {
+    step: 41,
+    priceCpu: 0.5,
+    sent: true,
+    requested: { cpu: '0.7 cores', memory: null, weight: null },
+  });
   t.true(detail.learning.reward.length > 0);
   t.is((await ask(dashboard, '/api/function?name=%2Fguest%2Fnone')).status, 404);
   t.is((await ask(dashboard, '/api/function?name=nonsense')).status, 404);

@@ -19,6 +19,16 @@ const MIB = 1024 * 1024;
 export const HOST = 'invoker0';
 const BOOT = 'boot-1';
 
+/** So many samples in either arm, without variance: the interval is the figure itself. */
+const comparisonOf = (samples: number, ratio: number) => ({
+  weight: samples / 2,
+  difference: (samples / 2) * Math.log(ratio),
+  variance: 0,
+  varianceSquares: 0,
+  activations: samples,
+  controlSamples: samples,
+});
+
 /**
  * A Gleaner of any size, made of messages alone: what hooks, agents and aggregator would say. It obeys pauses, as a hook does,
  * and counts what it was asked.
@@ -27,6 +37,8 @@ export class SyntheticGleaner {
   readonly names: readonly string[];
   readonly paused = new Set<string>();
   restored = 0;
+  /** Of all functions together. */
+  controlSamples = 60;
   mode: HostView['mode'] = 'enforce';
   second = 0;
   readonly #broker: Broker;
@@ -142,7 +154,7 @@ export class SyntheticGleaner {
     const send = (subject: string, message: object): void => void this.#broker.publish(subject, encodeMessage(message));
     for (const [i, name] of this.names.entries()) {
       const latency = new LatencyHistogram();
-      for (let call = 0; call < 10; call++) latency.record(40 + ((i + second * 7) % 50) + call);
+      for (let call = 0; call < 10; call++) latency.record(40 + ((i + second * 7) % 40) + call);
       send(subjects.observation(name), {
         v: 1,
         function: name,
@@ -204,6 +216,7 @@ export class SyntheticGleaner {
       wanted: amounts(10_000),
       available: amounts(7500),
       granted: amounts(5500),
+      used: amounts(3000),
       functions: this.names.length,
       containers: 2 * this.names.length,
       running: 12,
@@ -267,6 +280,8 @@ export class SyntheticGleaner {
       running: 12,
       containers: 2 * this.names.length,
       worseThanNothing: false,
+      comparison: comparisonOf(this.controlSamples, 0.8),
+      upSeconds: 14,
     };
   }
 
@@ -293,9 +308,14 @@ export class SyntheticGleaner {
       savedSeconds: 0.01 * i * this.second,
       borrowedMemory: 0,
       p99: i === 1 ? 150 : 90,
-      slo: 100,
+      slo: i === 1 ? 100 : 200,
       objective: i === 1 ? 'missed' : 'kept',
-      slowdown: 1.01,
+      slowdown: null,
+      // The first two gained and lost a tenth, the third has too few samples to say, all others are unchanged.
+      comparison: comparisonOf(i === 2 ? 12 : 40, [0.9, 1.1][i] ?? 1),
+      learning: { activations: 500, activationsNeeded: 100, controlSamples: 240, controlSamplesNeeded: 200 },
+      coldStarts: 3,
+      initTime: 340,
       worseThanNothing: false,
       safeguard: 'over_provisioned',
       target: { author: 'simppo@agents0', fresh: true, cpu: 700, memory: null },

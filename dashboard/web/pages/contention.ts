@@ -2,7 +2,7 @@ import type { FunctionRow, Waiting } from '../../wire.js';
 import { h, setStyle } from '../dom.js';
 import { cores, NONE, nameParts, percent, span, times } from '../format.js';
 import type { Page } from '../page.js';
-import { card, chip, functionLink } from '../parts.js';
+import { CONTENDED, card, chip, comparisonMark, functionLink, PlainTable } from '../parts.js';
 import type { State } from '../state.js';
 
 const LEAST_SHOWN = 0.5;
@@ -11,18 +11,18 @@ const FULL_SHARE = 0.25;
 export function contentionPage(): Page {
   const select = h('select', { 'aria-label': 'Host' });
   const matrix = h('div', { class: 'scroll' });
-  const payers = h('tbody');
+  const functions = new PlainTable(
+    [
+      { title: 'Function' },
+      { title: 'Weight', unit: '× its own', hint: 'its containers’ weight against their own', right: true },
+      { title: 'Waited', unit: '% of its time', hint: 'runnable without a CPU', right: true },
+      { title: 'Throttled', hint: 'held back by its own quota', right: true },
+      { title: 'Ran', unit: 'CPU time', right: true },
+      { title: 'Change', unit: 'of response time', hint: 'against the control arm, with 95 % interval', right: true },
+    ],
+    'nothing ran in the last minute',
+  );
   const summary = h('div', { class: 'chips' });
-  const head = (titles: readonly (readonly [string, string])[]): HTMLElement =>
-    h(
-      'thead',
-      {},
-      h(
-        'tr',
-        {},
-        ...titles.map(([title, hint], i) => h('th', { class: i > 0 ? 'right' : null, title: hint || null }, title)),
-      ),
-    );
   const element = h(
     'div',
     {},
@@ -31,37 +31,21 @@ export function contentionPage(): Page {
       'div',
       { class: 'grid' },
       card(
-        'w6',
+        'w12',
         'Who waits for whom',
         'the last minute, ms: the row waited while the column ran',
         matrix,
         h(
           'p',
           { class: 'note' },
-          'The kernel tells how long a function waited for a core, not for whom. Its wait is charged to those that ran meanwhile, by the CPU each used: an estimate. The stronger the colour, the more of its time.',
+          'The kernel tells how long a function waited for a CPU, not for whom. Its wait is charged to those that ran meanwhile, by the CPU each used: an estimate. The stronger the color, the more of its time.',
         ),
       ),
       h(
         'section',
-        { class: 'card flush w6' },
-        h('h2', {}, 'Who pays', h('small', {}, 'and who goes first')),
-        h(
-          'div',
-          { class: 'scroll' },
-          h(
-            'table',
-            { class: 'plain' },
-            head([
-              ['Function', ''],
-              ['Weight', 'its containers’ weight against their own'],
-              ['Waited', 'for a core, share of its time'],
-              ['Held back', 'by its own quota'],
-              ['Ran', 'CPU time'],
-              ['Slowdown', 'against its control arm'],
-            ]),
-            payers,
-          ),
-        ),
+        { class: 'card flush w12' },
+        h('h2', {}, 'Functions', h('small', {}, 'that waited or ran in the last minute')),
+        h('div', { class: 'scroll' }, functions.element),
       ),
     ),
   );
@@ -87,9 +71,15 @@ export function contentionPage(): Page {
       ...(host === undefined
         ? []
         : [
+            host.waitShare === null
+              ? chip('CPU wait is not measured here', '', 'the kernel does not tell, or nothing ran in the last minute')
+              : chip(
+                  `${percent(host.waitShare, 1)} of the time waiting for a CPU`,
+                  host.waitShare >= CONTENDED ? 'amber' : 'green',
+                  'run-queue wait / (wait + CPU time) of all activations in the last minute',
+                ),
             chip(
-              `${cores(host.wantedCpu)} of ${cores(host.allocatableCpu)} cores wanted`,
-              host.wantedCpu > host.allocatableCpu ? 'amber' : 'green',
+              `${cores(host.usedCpu)} used, ${cores(host.grantedCpu)} granted of ${cores(host.allocatableCpu)} cores`,
             ),
             chip(`${host.running} running`),
           ]),
@@ -99,19 +89,17 @@ export function contentionPage(): Page {
     shown = text;
     const none = waiting === undefined || waiting.names.length === 0;
     matrix.replaceChildren(none ? h('div', { class: 'empty' }, 'nothing ran in the last minute') : matrixOf(waiting));
-    payers.replaceChildren(
-      ...(none ? [] : waiting.names.map((name, i) => payerRow(name, i, waiting, state.functions.get(name)))),
-    );
+    functions.set(none ? [] : waiting.names.map((name, i) => cellsOf(name, i, waiting, state.functions.get(name))));
   }
   return { title: 'Contention', element, update, destroy: () => undefined };
 }
 
 function matrixOf(waiting: Waiting): HTMLElement {
   const waiters = waiting.names.flatMap((name, i) => (waiting.waited[i]! > LEAST_SHOWN ? [{ name, i }] : []));
-  if (waiters.length === 0) return h('div', { class: 'empty' }, 'nobody waits: there are cores for everybody who runs');
+  if (waiters.length === 0) return h('div', { class: 'empty' }, 'no function waited for a CPU');
   const runners = waiting.names.flatMap((name, j) => (waiting.ran[j]! > LEAST_SHOWN ? [{ name, j }] : []));
   const label = (name: string): HTMLElement => h('span', { title: name }, nameParts(name)[1]);
-  return h(
+  const table = h(
     'table',
     { class: 'matrix' },
     h(
@@ -150,28 +138,48 @@ function matrixOf(waiting: Waiting): HTMLElement {
       ),
     ),
   );
+  return h(
+    'div',
+    {},
+    table,
+    h('ul', { class: 'list matrix-list' }, ...waiters.map(({ name, i }) => waiterLine(name, i, waiting))),
+  );
+}
+
+/** On a narrow screen, instead of the matrix: for whom one function waited most. */
+function waiterLine(name: string, i: number, waiting: Waiting): HTMLElement {
+  const most = waiting.names
+    .map((runner, j) => ({ runner, share: waiting.matrix[i]![j]! / waiting.waited[i]! }))
+    .filter(({ share }) => share >= 0.05)
+    .sort((a, b) => b.share - a.share)
+    .slice(0, 3)
+    .map(({ runner, share }) => `${nameParts(runner)[1]} ${percent(share)}`);
+  return h(
+    'li',
+    {},
+    h('span', { class: 'grow' }, functionLink(name), h('small', { class: 'block' }, `for ${most.join(', ')}`)),
+    h('span', {}, span(waiting.waited[i]!)),
+  );
 }
 
 const short = (millis: number): string => (millis < 1000 ? `${Math.round(millis)}` : `${(millis / 1000).toFixed(1)}s`);
 
-function payerRow(name: string, i: number, waiting: Waiting, row: FunctionRow | undefined): HTMLElement {
+function cellsOf(name: string, i: number, waiting: Waiting, row: FunctionRow | undefined): HTMLElement[] {
   const waited = waiting.waited[i]!;
   const ran = waiting.ran[i]!;
   const throttled = waiting.throttled[i]!;
   const all = waited + ran;
   const factor = row === undefined || row.userShares === 0 ? null : row.shares / row.userShares;
-  return h(
-    'tr',
-    {},
+  return [
     h('td', {}, functionLink(name)),
     h(
       'td',
-      { class: `right ${factor === null || Math.abs(factor - 1) < 0.01 ? 'dim' : factor > 1 ? 'lent' : 'warn'}` },
+      { class: factor === null || Math.abs(factor - 1) < 0.01 ? 'dim' : factor > 1 ? 'lent' : 'warn' },
       row?.cpuMode === 'quota' ? 'quota' : times(factor),
     ),
-    h('td', { class: 'right', title: span(waited) }, all > 0 ? percent(waited / all) : NONE),
-    h('td', { class: 'right' }, throttled > 0 ? span(throttled) : NONE),
-    h('td', { class: 'right' }, span(ran)),
-    h('td', { class: `right ${row?.alarm ? 'bad' : ''}` }, times(row?.slowdown)),
-  );
+    h('td', { title: span(waited) }, all > 0 ? percent(waited / all, 1) : NONE),
+    h('td', {}, throttled > 0 ? span(throttled) : NONE),
+    h('td', {}, span(ran)),
+    h('td', {}, row === undefined ? NONE : comparisonMark(row.comparison)),
+  ];
 }

@@ -1,6 +1,6 @@
 import type { EventRow } from '../../wire.js';
-import { h } from '../dom.js';
-import { clock, cores, memory, NONE, number, words } from '../format.js';
+import { h, setText } from '../dom.js';
+import { clock, cores, memory, NONE, number } from '../format.js';
 import type { Page } from '../page.js';
 import { chip, EVENT_TONES, functionHref } from '../parts.js';
 import type { State } from '../state.js';
@@ -15,10 +15,18 @@ const amount = (row: EventRow, value: number | null): string =>
         ? memory(value)
         : number(value);
 
+/** What a limit was and is; nothing where both read the same. */
+function changed(row: EventRow): string {
+  const [before, after] = [amount(row, row.before), amount(row, row.after)];
+  const unit = row.resource === 'cpu' && after !== '' ? ' cores' : '';
+  if (after === '' && before === '') return '';
+  return before === after || before === '' ? `${after}${unit}` : `${before} → ${after}${unit}`;
+}
+
 const columns: readonly Column<EventRow>[] = [
   {
     title: 'Time',
-    width: '74px',
+    width: '66px',
     spare: 0,
     cell: textCell(
       ({ at }) => clock(at),
@@ -33,24 +41,37 @@ const columns: readonly Column<EventRow>[] = [
   },
   {
     title: 'Function',
-    width: '1.4fr',
+    width: '1.3fr',
+    least: 170,
+    leastNarrow: 120,
+    narrow: false,
     spare: 0,
     cell: textCell(
       (row) => row.function ?? NONE,
       (row) => (row.function === null ? 'dim' : 'name'),
     ),
   },
-  { title: 'Host', width: '110px', spare: 3, cell: textCell(({ host }) => host) },
-  { title: 'What', width: '76px', spare: 2, cell: textCell(({ resource }) => resource ?? '') },
   {
-    title: 'Change',
-    width: '150px',
-    spare: 1,
-    cell: textCell((row) =>
-      row.before === null && row.after === null ? '' : `${amount(row, row.before)} → ${amount(row, row.after)}`,
-    ),
+    title: 'Function and reason',
+    width: '1fr',
+    leastNarrow: 120,
+    narrow: true,
+    spare: 0,
+    cell: (element) => {
+      const name = h('b', { class: 'name' });
+      const why = h('small');
+      element.append(h('span', { class: 'two-lines' }, name, why));
+      return (row) => {
+        setText(name, row.function === null ? row.host : row.function);
+        setText(why, [row.reason, changed(row)].filter(Boolean).join(', '));
+        element.title = `${row.function ?? row.host}: ${row.reason}`;
+      };
+    },
   },
-  { title: 'Reason', width: '1.2fr', spare: 0, cell: textCell(({ reason }) => words(reason)) },
+  { title: 'Host', width: '110px', narrow: false, spare: 3, cell: textCell(({ host }) => host) },
+  { title: 'What', width: '70px', narrow: false, spare: 2, cell: textCell(({ resource }) => resource ?? '') },
+  { title: 'Change', width: '150px', narrow: false, spare: 1, cell: textCell(changed) },
+  { title: 'Reason', width: '1.2fr', least: 190, narrow: false, spare: 0, cell: textCell(({ reason }) => reason) },
 ];
 
 export function eventsPage(): Page {
@@ -82,6 +103,7 @@ export function eventsPage(): Page {
           !off.has(row.kind) &&
           (text === '' || `${row.function ?? ''} ${row.reason} ${row.host}`.toLowerCase().includes(text)),
       ),
+      rows.length > 0 ? 'no event matches' : undefined,
     );
   };
   for (const [kind, tone] of Object.entries(EVENT_TONES)) {

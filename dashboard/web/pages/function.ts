@@ -1,9 +1,24 @@
 import type { ActivationView, AgentStep, FunctionDetail, FunctionRow } from '../../wire.js';
 import { actionButton } from '../actions.js';
 import { h, setStyle, setText } from '../dom.js';
-import { ago, clock, cores, counted, memory, NONE, nameParts, number, percent, span, times, words } from '../format.js';
+import {
+  ago,
+  change,
+  clock,
+  comparisonBasis,
+  cores,
+  counted,
+  memory,
+  NONE,
+  nameParts,
+  number,
+  percent,
+  span,
+  times,
+  words,
+} from '../format.js';
 import type { Page } from '../page.js';
-import { chip, functionChips, plotCard, rangeMark } from '../parts.js';
+import { chip, functionChips, PlainTable, plotCard, rangeMark } from '../parts.js';
 import { Plot, type PlotOptions } from '../plot.js';
 import type { State } from '../state.js';
 
@@ -47,7 +62,8 @@ export function functionPage(name: string): Page {
       { label: 'p99', tone: 'blue' },
       { label: 'mean', tone: 'violet' },
       { label: 'objective', tone: 'red', dash: true, width: 1.3, steps: true },
-      { label: 'at user limits', tone: 'faint', points: true },
+      { label: 'control arm', tone: 'faint', points: true },
+      { label: 'cold starts', tone: 'amber', points: true },
     ],
     unit: span,
     sync,
@@ -55,25 +71,49 @@ export function functionPage(name: string): Page {
   const slowdown = new Plot({
     lines: [
       { label: 'against the control arm', tone: 'blue' },
-      { label: 'weight against its own', tone: 'amber', steps: true },
+      { label: 'weight × its own', tone: 'amber', steps: true },
     ],
     unit: times,
     top: 1.2,
     sync,
-    none: 'nothing to compare with yet: the control arm needs calls',
+    none: 'not enough control samples yet',
   });
   const learning = new Plot({
-    lines: [{ label: 'reward per step', tone: 'green' }],
+    lines: [
+      { label: 'per step', tone: 'faint', points: true },
+      { label: 'mean of the last 20 steps', tone: 'green' },
+    ],
     unit: number,
     plainX: true,
-    none: 'its manager does not learn',
+    none: 'its manager has no reward',
   });
-  const activations = h('tbody');
-  const steps = h('tbody');
+  const activations = new PlainTable(
+    [
+      { title: 'When' },
+      { title: 'Took' },
+      { title: 'CPU', unit: 'cores' },
+      { title: 'Why this CPU' },
+      { title: 'Memory' },
+      { title: 'Why this memory' },
+      { title: 'Result' },
+    ],
+    'no activation has ended yet',
+  );
+  const steps = new PlainTable(
+    [
+      { title: 'Step' },
+      { title: 'When' },
+      { title: 'Features', hint: 'what it saw, each from 0 to 1' },
+      { title: 'CPU price' },
+      { title: 'Requested' },
+      { title: 'Sent' },
+    ],
+    'no agent has decided for it yet',
+  );
+  const features = h('p', { class: 'note feature-names' });
   const problems = h('p', { class: 'note' });
-  const learningCard = plotCard('w6', 'Learning curve', '', learning);
-  const cells = (titles: readonly string[]): HTMLElement =>
-    h('thead', {}, h('tr', {}, ...titles.map((title) => h('th', {}, title))));
+  const note = h('p', { class: 'note' }, HEAP_NOTE);
+  const learningCard = plotCard('w12', 'Reward of its agent', 'per control step, at most 1.8', learning);
   const element = h(
     'div',
     {},
@@ -91,8 +131,8 @@ export function functionPage(name: string): Page {
       { class: 'grid' },
       plotCard('w6', 'CPU', 'cores per container', cpu),
       plotCard('w6', 'Memory', 'per container', mem),
-      plotCard('w6', 'Latency', 'init and run', latency),
-      plotCard('w6', 'Slowdown', '1 = as without Gleaner', slowdown),
+      plotCard('w6', 'Latency', 'of warm activations', latency),
+      plotCard('w6', 'Slowdown', 'below 1: faster than the control arm', slowdown),
       h(
         'section',
         { class: 'card flush' },
@@ -100,33 +140,21 @@ export function functionPage(name: string): Page {
           'h2',
           {},
           'Decisions',
-          h('small', {}, 'what each of the last activations was allowed, was granted, used, and what that brought'),
+          h('small', {}, 'what each of the last activations was allowed, granted and used, and what that brought'),
         ),
-        h(
-          'div',
-          { class: 'scroll' },
-          h(
-            'table',
-            { class: 'plain' },
-            cells(['When', 'Took', 'CPU', 'Why', 'Memory', 'Why', 'Brought']),
-            activations,
-          ),
-        ),
+        h('div', { class: 'scroll' }, activations.element),
       ),
       h(
         'section',
-        { class: 'card flush w6' },
+        { class: 'card flush w12' },
         h('h2', {}, 'Agent', h('small', {}, 'its last decisions, and what each was made from')),
-        h(
-          'div',
-          { class: 'scroll' },
-          h('table', { class: 'plain' }, cells(['Step', 'When', 'Saw', 'Price', 'Wished', '']), steps),
-        ),
+        h('div', { class: 'scroll' }, steps.element),
+        features,
       ),
       learningCard,
       problems,
     ),
-    h('p', { class: 'note' }, HEAP_NOTE),
+    note,
   );
   let row: FunctionRow | null = null;
   let featureNames: readonly string[] = [];
@@ -146,14 +174,26 @@ export function functionPage(name: string): Page {
       history.usedMemory,
       history.peakMemory,
     ]);
-    latency.set([at, history.p99, history.mean, history.slo, history.control]);
+    latency.set([at, history.p99, history.mean, history.slo, history.control, history.cold]);
     slowdown.set([at, history.slowdown, row?.cpuMode === 'weight' ? history.weight : history.weight.map(() => null)]);
-    learning.set([detail.learning.step, detail.learning.reward]);
-    activations.replaceChildren(...detail.activations.map(activationRow));
-    if (detail.activations.length === 0) activations.replaceChildren(emptyRow('no activation has ended yet', 7));
-    steps.replaceChildren(...detail.steps.map((step) => stepRow(step, featureNames)));
-    if (detail.steps.length === 0) steps.replaceChildren(emptyRow('no agent has decided for it yet', 6));
+    const { step, reward } = detail.learning;
+    learning.set([step, reward, runningMean(reward, 20)]);
+    activations.set(detail.activations.map(activationCells));
+    steps.set(detail.steps.map((one) => stepCells(one, featureNames)));
+    setText(
+      features,
+      featureNames.length === 0 ? '' : `Features, from left to right: ${featureNames.map(words).join(', ')}.`,
+    );
     setText(problems, detail.problems.join('; '));
+  };
+  const body = element.querySelector<HTMLElement>('.grid')!;
+  const unknown = h('div', { class: 'card empty', hidden: true }, `No host knows ${name}.`);
+  element.append(unknown);
+  const known = (is: boolean): void => {
+    body.hidden = !is;
+    facts.hidden = !is;
+    note.hidden = !is;
+    unknown.hidden = is;
   };
   let asking = false;
   const ask = async (): Promise<void> => {
@@ -162,7 +202,7 @@ export function functionPage(name: string): Page {
     try {
       const response = await fetch(`/api/function?name=${encodeURIComponent(name)}`);
       if (response.ok) showDetail((await response.json()) as FunctionDetail);
-      else setText(problems, `${name} is not known here`);
+      known(response.ok);
     } catch {
       // The banner says that the dashboard is away; asked again soon.
     } finally {
@@ -185,9 +225,14 @@ export function functionPage(name: string): Page {
       chips.replaceChildren(...functionChips(row), ...more);
       setText(
         facts,
-        `${number(row.calls)} calls, ${number(row.rate)} per second; ${counted(row.containers, 'container')} on ${counted(row.hosts, 'host')}; ` +
-          `harvested ${number(row.harvested)} and lent ${number(row.lent)} core-seconds; saved ${span(row.saved * 1000)}; ` +
-          `p99 ${span(row.p99)} of ${span(row.slo)}`,
+        [
+          `${number(row.calls)} activations, ${number(row.rate)} per second`,
+          `${counted(row.containers, 'container')} on ${counted(row.hosts, 'host')}`,
+          `${counted(row.coldStarts, 'cold start')}${row.initTime === null ? '' : ` of ${span(row.initTime)} on average`}`,
+          `harvested ${number(row.harvested)} and lent ${number(row.lent)} core-seconds`,
+          `response time ${change(row.comparison.ratio)} against the control arm (${comparisonBasis(row.comparison)})`,
+          objectiveText(row),
+        ].join('; '),
       );
       if (!state.writable || mode === `${row.paused}`) return;
       mode = `${row.paused}`;
@@ -204,22 +249,36 @@ export function functionPage(name: string): Page {
   };
 }
 
-const emptyRow = (text: string, width: number): HTMLElement =>
-  h('tr', {}, h('td', { colspan: width, class: 'empty' }, text));
+/** The p99 of warm activations against the objective, or what is missing for either. */
+function objectiveText({ p99, slo, learning }: FunctionRow): string {
+  const { activations, activationsNeeded, controlSamples, controlSamplesNeeded } = learning;
+  const tail =
+    p99 === null ? `p99 after ${activationsNeeded} warm activations (${activations} so far)` : `p99 ${span(p99)}`;
+  if (slo !== null) return `${tail} of an objective of ${span(slo)}`;
+  return `${tail}, objective learned from ${controlSamplesNeeded} control samples (${controlSamples} so far)`;
+}
 
-function activationRow(one: ActivationView): HTMLElement {
+/** A single step says little: rewards follow the load from step to step. */
+function runningMean(values: readonly number[], most: number): number[] {
+  const means: number[] = [];
+  let sum = 0;
+  for (const [i, value] of values.entries()) {
+    sum += value - (i >= most ? values[i - most]! : 0);
+    means.push(sum / Math.min(i + 1, most));
+  }
+  return means;
+}
+
+function activationCells(one: ActivationView): HTMLElement[] {
   const marks = h('span', { class: 'chips' });
-  if (one.cold) marks.append(chip('cold', 'blue', `init ${span(one.init)}`));
+  if (one.cold) marks.append(chip('cold start', 'blue', `init ${span(one.init)}`));
   if (one.control) marks.append(chip('control arm', '', 'ran at user limits, to compare with'));
-  if (one.tripped) marks.append(chip('tripped', 'amber', 'the user’s limit was given back while it ran'));
-  if (one.ended !== 'answer') marks.append(chip(words(one.ended), 'red', 'how it ended'));
-  const why = (grant: ActivationView['cpu']): string => `${words(grant.rangeReason)}, ${words(grant.choice)}`;
+  if (one.tripped) marks.append(chip('safeguard', 'amber', 'the user’s limit was restored while it ran'));
+  if (one.endedBy !== '') marks.append(chip(one.endedBy, 'red', 'how it ended'));
   const weighed = one.cpuMode === 'weight';
   const factor = (one.shares ?? 0) / (one.userShares || 1);
-  return h(
-    'tr',
-    {},
-    h('td', { title: `${one.activation}, by the clock of ${one.host}` }, clock(one.at)),
+  return [
+    h('td', { title: `${one.activation} on ${one.host}` }, clock(one.at)),
     h('td', {}, span(one.duration)),
     h(
       'td',
@@ -229,11 +288,11 @@ function activationRow(one: ActivationView): HTMLElement {
         : rangeMark(one.cpu, cores),
       weighed ? '' : ` ${cores(one.cpu.granted)}`,
     ),
-    h('td', { class: 'wrap dim' }, weighed ? 'by its expected length' : why(one.cpu)),
+    h('td', { class: 'wrap dim' }, weighed ? 'no quota: weight by its expected length' : one.cpu.why),
     h('td', {}, rangeMark(one.memory, memory), ` ${memory(one.memory.granted)}`),
-    h('td', { class: 'wrap dim' }, why(one.memory)),
+    h('td', { class: 'wrap dim' }, one.memory.why),
     h('td', { class: 'wrap' }, marks, ` ${brought(one)}`),
-  );
+  ];
 }
 
 function brought(one: ActivationView): string {
@@ -246,7 +305,7 @@ function brought(one: ActivationView): string {
   return parts.join('; ');
 }
 
-function stepRow(step: AgentStep, names: readonly string[]): HTMLElement {
+function stepCells(step: AgentStep, names: readonly string[]): HTMLElement[] {
   const said = step.features.map((value, i) => `${words(names[i] ?? `feature ${i + 1}`)} ${percent(value)}`).join(', ');
   const mini = h('span', { class: 'mini', role: 'img', 'aria-label': said, title: said });
   for (const value of step.features) {
@@ -254,20 +313,18 @@ function stepRow(step: AgentStep, names: readonly string[]): HTMLElement {
     setStyle(bar, 'height', `${Math.round(value * 100)}%`);
     mini.append(bar);
   }
-  const { cpu, memory: bytes, weight } = step.wish;
-  const wishes = [
-    cpu === null ? '' : `${cores(cpu)} cores`,
+  const { cpu, memory: bytes, weight } = step.requested;
+  const requested = [
+    cpu ?? '',
     weight === null ? '' : `weight ${times(weight)}`,
     bytes === null ? '' : memory(bytes),
   ].filter(Boolean);
-  return h(
-    'tr',
-    {},
+  return [
     h('td', {}, String(step.step)),
     h('td', {}, ago(Date.now() / 1000 - step.at)),
     h('td', {}, mini),
-    h('td', { class: 'right' }, step.priceCpu === null ? NONE : step.priceCpu.toFixed(2)),
-    h('td', { class: 'wrap' }, wishes.join(', ') || 'no wish'),
-    h('td', {}, step.sent ? '' : chip('not sent', 'amber', 'paused, or not sound')),
-  );
+    h('td', {}, step.priceCpu === null ? NONE : step.priceCpu.toFixed(2)),
+    h('td', { class: 'wrap' }, requested.join(', ') || 'nothing'),
+    h('td', {}, step.sent ? 'yes' : chip('no', 'amber', 'paused, or not a valid target')),
+  ];
 }

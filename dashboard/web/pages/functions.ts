@@ -1,8 +1,8 @@
 import type { FunctionRow } from '../../wire.js';
-import { h, setText } from '../dom.js';
-import { cores, memory, NONE, nameParts, number, span, times, words } from '../format.js';
+import { h, setClass, setText } from '../dom.js';
+import { change, comparisonBasis, cores, mebibytes, memory, NONE, nameParts, number, span, times } from '../format.js';
 import type { Page } from '../page.js';
-import { functionChips, functionHref, LimitBar } from '../parts.js';
+import { comparisonTone, functionChips, functionHref, LimitBar } from '../parts.js';
 import { type Column, Table, textCell } from '../table.js';
 
 const limitOf = (row: FunctionRow): string => (row.cpuMode === 'quota' ? cores(row.cpu) : times(weight(row)));
@@ -11,7 +11,9 @@ const weight = ({ shares, userShares }: FunctionRow): number => (userShares > 0 
 const columns: readonly Column<FunctionRow>[] = [
   {
     title: 'Function',
-    width: '2fr',
+    width: '1.6fr',
+    least: 170,
+    leastNarrow: 96,
     spare: 0,
     sort: ({ name }) => name,
     cell: (element) => {
@@ -29,7 +31,7 @@ const columns: readonly Column<FunctionRow>[] = [
   {
     title: 'State',
     width: '122px',
-    spare: 6,
+    spare: 7,
     cell: (element) => (row) => {
       const text = `${row.mode}${row.paused}${row.alarm}`;
       if (element.dataset.state === text) return;
@@ -42,8 +44,10 @@ const columns: readonly Column<FunctionRow>[] = [
     },
   },
   {
-    title: 'Calls/s',
-    width: '66px',
+    title: 'Rate',
+    unit: 'per s',
+    hint: 'Activations per second',
+    width: '52px',
     right: true,
     spare: 4,
     sort: ({ rate }) => rate,
@@ -51,16 +55,19 @@ const columns: readonly Column<FunctionRow>[] = [
   },
   {
     title: 'Running',
-    width: '66px',
+    width: '62px',
     right: true,
-    spare: 7,
+    spare: 8,
     sort: ({ running }) => running,
     cell: textCell((row) => (row.running > 0 ? String(row.running) : NONE)),
   },
   {
     title: 'CPU',
+    unit: 'cores, or × weight',
     hint: 'In force (bar) against what the user asked for (mark); cores, or the factor on its weight',
     width: '1fr',
+    least: 118,
+    leastNarrow: 96,
     spare: 1,
     sort: ({ cpuMode, cpu, userCpu, shares, userShares }) =>
       cpuMode === 'quota' ? cpu / (userCpu || 1) : shares / (userShares || 1),
@@ -79,8 +86,10 @@ const columns: readonly Column<FunctionRow>[] = [
   },
   {
     title: 'Memory',
+    unit: 'MiB',
     hint: 'In force (bar) against what the user asked for (mark), and used (inner bar)',
     width: '1fr',
+    least: 118,
     spare: 5,
     sort: (row) => row.memory,
     cell: (element) => {
@@ -88,22 +97,17 @@ const columns: readonly Column<FunctionRow>[] = [
       element.append(bar.element);
       return (row) => {
         const said = `${memory(row.memory)} of the user’s ${memory(row.userMemory)} in force, ${memory(row.usedMemory)} used`;
-        bar.set(
-          row.memory,
-          row.userMemory,
-          row.usedMemory,
-          memory(row.memory).replace(' ', ' ').replace(/ MiB$/, ''),
-          said,
-        );
+        bar.set(row.memory, row.userMemory, row.usedMemory, mebibytes(row.memory), said);
       };
     },
   },
   {
     title: 'Harvested',
-    hint: 'core-seconds',
-    width: '78px',
+    unit: 'core-s',
+    hint: 'CPU kept free below the user’s limit',
+    width: '72px',
     right: true,
-    spare: 3,
+    spare: 4,
     sort: ({ harvested }) => harvested,
     cell: textCell(
       (row) => (row.harvested > 0 ? number(row.harvested) : NONE),
@@ -112,10 +116,11 @@ const columns: readonly Column<FunctionRow>[] = [
   },
   {
     title: 'Lent',
-    hint: 'core-seconds',
-    width: '62px',
+    unit: 'core-s',
+    hint: 'CPU used above the user’s limit',
+    width: '54px',
     right: true,
-    spare: 3,
+    spare: 4,
     sort: ({ lent }) => lent,
     cell: textCell(
       (row) => (row.lent > 0 ? number(row.lent) : NONE),
@@ -124,43 +129,68 @@ const columns: readonly Column<FunctionRow>[] = [
   },
   {
     title: 'p99',
-    hint: 'Init and run; red above the objective',
-    width: '74px',
+    unit: 'warm',
+    hint: 'Of warm activations; red above the objective',
+    width: '68px',
     right: true,
-    spare: 2,
+    spare: 3,
     sort: ({ p99 }) => p99 ?? -1,
-    cell: textCell(
-      (row) => span(row.p99),
-      (row) => ({ learning: '', kept: 'good', missed: 'bad' })[row.objective],
-    ),
+    cell: (element) => {
+      const inner = h('span');
+      element.append(inner);
+      return (row) => {
+        setText(inner, span(row.p99));
+        setClass(inner, { learning: '', kept: 'good', missed: 'bad' }[row.objective]);
+        const { activations, activationsNeeded } = row.learning;
+        element.title = row.p99 === null ? `${activations} of ${activationsNeeded} warm activations` : '';
+      };
+    },
   },
   {
     title: 'Objective',
-    width: '74px',
+    hint: 'Configured, or from the p99 of the control arm’s warm activations',
+    width: '76px',
     right: true,
     spare: 6,
     sort: ({ slo }) => slo ?? -1,
-    cell: textCell((row) => span(row.slo)),
+    cell: (element) => {
+      const inner = h('span');
+      element.append(inner);
+      return (row) => {
+        setText(inner, row.slo === null ? 'learning' : span(row.slo));
+        setClass(inner, row.slo === null ? 'dim' : '');
+        const { controlSamples, controlSamplesNeeded } = row.learning;
+        element.title = row.slo === null ? `${controlSamples} of ${controlSamplesNeeded} control samples` : '';
+      };
+    },
   },
   {
-    title: 'Slowdown',
-    hint: 'Mean duration against the control arm’s',
-    width: '72px',
+    title: 'Change',
+    unit: 'of response time',
+    hint: 'Against the control arm: 95 % interval, n activations / control samples',
+    width: '158px',
     right: true,
-    spare: 7,
-    sort: ({ slowdown }) => slowdown ?? -1,
-    cell: textCell(
-      (row) => times(row.slowdown),
-      (row) => (row.alarm ? 'bad' : ''),
-    ),
+    spare: 2,
+    sort: ({ comparison }) => comparison.ratio ?? 1,
+    cell: (element) => {
+      const value = h('b');
+      const basis = h('small');
+      element.append(h('span', { class: 'two-lines' }, value, basis));
+      return (row) => {
+        setText(value, change(row.comparison.ratio));
+        setClass(value, comparisonTone(row.comparison));
+        setText(basis, comparisonBasis(row.comparison));
+      };
+    },
   },
   {
     title: 'Why',
     hint: 'Why the newest range is what it is',
-    width: '126px',
-    spare: 8,
+    width: '1.2fr',
+    least: 190,
+    spare: 9,
     cell: textCell(
-      (row) => words(row.safeguard),
+      (row) => row.safeguard,
       () => 'dim',
     ),
   },
@@ -178,8 +208,8 @@ export function functionsPage(): Page {
     columns,
     key: ({ name }) => name,
     href: ({ name }) => functionHref(name),
-    sortedBy: 'Calls/s',
-    empty: 'no function has been called yet',
+    sortedBy: 'Rate',
+    empty: 'no activation has been seen yet',
     height: 'calc(100vh - 132px)',
   });
   const element = h(
@@ -193,7 +223,7 @@ export function functionsPage(): Page {
     const text = search.value.trim().toLowerCase();
     const shown = text === '' ? rows : rows.filter(({ name }) => name.toLowerCase().includes(text));
     setText(count, shown.length === rows.length ? `${rows.length}` : `${shown.length} of ${rows.length}`);
-    table.set(shown);
+    table.set(shown, rows.length > 0 ? `no function matches “${search.value.trim()}”` : undefined);
   };
   search.addEventListener('input', show);
   search.addEventListener('keydown', (event) => {

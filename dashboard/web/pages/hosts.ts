@@ -1,19 +1,30 @@
 import type { HostRow } from '../../wire.js';
 import { actionButton } from '../actions.js';
-import { h } from '../dom.js';
-import { ago, cores, memory, number, span, times } from '../format.js';
+import { h, setStyle } from '../dom.js';
+import { ago, cores, memory, NONE, number, span, times } from '../format.js';
 import type { Page } from '../page.js';
-import { chip, modeTone } from '../parts.js';
+import { chip, modeTone, PlainTable } from '../parts.js';
 
 const SHOWN = 200;
 
 export function hostsPage(): Page {
   const hosts = h('div', { class: 'grid' });
-  const services = h('tbody');
+  const services = new PlainTable(
+    [
+      { title: 'Service' },
+      { title: 'Host' },
+      { title: 'Version' },
+      { title: 'Started' },
+      { title: 'Requests', right: true },
+      { title: 'Refused', hint: 'answered with an error: for what does not exist, or malformed', right: true },
+      { title: 'Failures', hint: 'on which the service itself failed', right: true },
+      { title: 'Takes', unit: 'mean', right: true },
+    ],
+    'no part answers',
+  );
   const pages = h('small', { class: 'legend', title: 'of this dashboard, since its start' });
   const buttons = h('div', { class: 'chips' });
   const count = h('span', { class: 'sub' });
-  const heads = ['Service', 'Host', 'Version', 'Started', 'Requests', 'Errors', 'Takes'];
   const element = h(
     'div',
     {},
@@ -23,16 +34,7 @@ export function hostsPage(): Page {
       'section',
       { class: 'card flush after' },
       h('h2', {}, 'Parts', h('small', {}, 'as they answer on NATS'), pages),
-      h(
-        'div',
-        { class: 'scroll' },
-        h(
-          'table',
-          { class: 'plain' },
-          h('thead', {}, h('tr', {}, ...heads.map((title, i) => h('th', { class: i > 3 ? 'right' : null }, title)))),
-          services,
-        ),
-      ),
+      h('div', { class: 'scroll' }, services.element),
     ),
   );
   let made = false;
@@ -68,24 +70,17 @@ export function hostsPage(): Page {
       );
       const { open, missedTicks, dead } = state.pages;
       pages.textContent = `pages open: ${open}; ticks missed by slow ones: ${missedTicks}; closed as dead: ${dead}`;
-      services.replaceChildren(
-        ...state.services.map((row) =>
-          h(
-            'tr',
-            {},
-            h('td', {}, row.service),
-            h('td', {}, row.host),
-            h('td', {}, row.version),
-            h('td', {}, ago(state.now - Date.parse(row.started) / 1000)),
-            h('td', { class: 'right' }, number(row.requests)),
-            h(
-              'td',
-              { class: `right ${row.errors > 0 ? 'bad' : 'dim'}`, title: row.lastError || null },
-              String(row.errors),
-            ),
-            h('td', { class: 'right', title: 'mean per request' }, span(row.micros / 1000)),
-          ),
-        ),
+      services.set(
+        state.services.map((row) => [
+          h('td', {}, row.service),
+          h('td', {}, row.host),
+          h('td', {}, row.version),
+          h('td', {}, ago(state.now - Date.parse(row.started) / 1000)),
+          h('td', {}, number(row.requests)),
+          h('td', { class: 'dim' }, String(row.refused)),
+          h('td', { class: row.failures > 0 ? 'bad' : 'dim', title: row.lastFailure || null }, String(row.failures)),
+          h('td', {}, span(row.micros / 1000)),
+        ]),
       );
     },
     destroy: () => undefined,
@@ -107,12 +102,12 @@ function hostCard(host: HostRow, now: number): HTMLElement {
     'section',
     { class: 'card w6' },
     h('h2', {}, host.host, chips),
-    meter('CPU', host.grantedCpu, host.wantedCpu, host.allocatableCpu, host.poolCpu, cores, 'cores'),
-    meter('Memory', host.grantedMemory, host.wantedMemory, host.allocatableMemory, host.poolMemory, memory, ''),
+    meter('CPU', host.usedCpu, host.grantedCpu, host.allocatableCpu, host.poolCpu, cores, ' cores'),
+    meter('Memory', host.usedMemory, host.grantedMemory, host.allocatableMemory, host.poolMemory, memory, ''),
     h(
       'p',
       { class: 'note' },
-      `${host.functions} functions active, ${host.containers} containers, ${host.running} running, ${number(host.calls)} calls` +
+      `${host.functions} functions active, ${host.containers} containers, ${host.running} running, ${number(host.calls)} activations` +
         (host.version === '' ? '' : `; Gleaner ${host.version}`),
     ),
   );
@@ -120,25 +115,24 @@ function hostCard(host: HostRow, now: number): HTMLElement {
 
 function meter(
   name: string,
+  used: number | null,
   granted: number,
-  wanted: number,
   allocatable: number,
   pool: number,
   text: (value: number) => string,
   unit: string,
 ): HTMLElement {
   const bar = h('div', { class: 'meter' });
-  const most = Math.max(allocatable, wanted, granted) || 1;
-  const piece = (tone: string, from: number, to: number): void => {
-    const part = h('i', { class: `tone-${tone}` });
-    part.style.setProperty('left', `${((100 * from) / most).toFixed(1)}%`);
-    part.style.setProperty('width', `${((100 * Math.max(0, to - from)) / most).toFixed(1)}%`);
+  const most = Math.max(allocatable, used ?? 0, granted) || 1;
+  const piece = (tone: string, to: number, thin: boolean): void => {
+    const part = h('i', { class: `tone-${tone}${thin ? ' thin' : ''}` });
+    setStyle(part, 'width', `${((100 * to) / most).toFixed(1)}%`);
     bar.append(part);
   };
-  piece('green', 0, granted);
-  if (wanted > granted) piece('amber', granted, wanted);
-  const end = h('b', { title: `${text(allocatable)} ${unit} can be given` });
-  end.style.setProperty('left', `calc(${((100 * allocatable) / most).toFixed(1)}% - 1px)`);
+  piece('green', granted, false);
+  if (used !== null) piece('violet', used, true);
+  const end = h('b', { title: `${text(allocatable)}${unit} can be given` });
+  setStyle(end, 'left', `calc(${((100 * allocatable) / most).toFixed(1)}% - 1px)`);
   bar.append(end);
   return h(
     'div',
@@ -147,9 +141,9 @@ function meter(
       'div',
       { class: 'legend' },
       h('b', {}, name),
+      h('span', { class: 'tone-violet' }, h('i'), 'used ', h('b', {}, used === null ? NONE : text(used))),
       h('span', { class: 'tone-green' }, h('i'), 'granted ', h('b', {}, text(granted))),
-      h('span', { class: 'tone-amber' }, h('i'), 'wanted ', h('b', {}, text(wanted))),
-      h('span', {}, 'of ', h('b', {}, `${text(allocatable)} ${unit}`)),
+      h('span', {}, 'of ', h('b', {}, `${text(allocatable)}${unit}`)),
       h('span', {}, 'free to lend ', h('b', {}, text(pool))),
     ),
     bar,

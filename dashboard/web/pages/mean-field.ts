@@ -1,16 +1,20 @@
 import { h, setStyle } from '../dom.js';
 import { ago, cores, counted, memory, number, percent, words } from '../format.js';
 import type { Page } from '../page.js';
-import { card, chip, Kpi, plotCard } from '../parts.js';
+import { card, chip, Kpi, PlainTable, plotCard } from '../parts.js';
 import { Plot } from '../plot.js';
 
 export function meanFieldPage(): Page {
   const members = new Kpi('Agents in it', 'violet', 'Active agents whose sums are in the totals');
-  const wanted = new Kpi('Wanted CPU', 'amber', 'Sum of what all agents wish for, against the capacity of all hosts');
+  const wanted = new Kpi(
+    'CPU demand',
+    'amber',
+    'What the agents request for all functions together; more than the capacity is not contention: that is measured by CPU wait',
+  );
   const price = new Kpi(
     'Highest CPU price',
     'red',
-    'What a core costs where most is wanted: the excess of occupancy over 1, at most 1',
+    'What a core costs where demand is highest: demand / available, less 1, at most 1',
   );
   const memoryPrice = new Kpi('Highest memory price', 'blue', 'The same for memory');
   const occupancy = new Plot({
@@ -31,11 +35,18 @@ export function meanFieldPage(): Page {
     top: 0.2,
     sync: 'field',
   });
-  const hosts = h('tbody');
+  const hosts = new PlainTable(
+    [
+      { title: 'Host' },
+      { title: 'CPU demand', unit: '% of available', right: true },
+      { title: 'CPU price', right: true },
+      { title: 'Memory demand', unit: '% of available', right: true },
+      { title: 'Memory price', right: true },
+    ],
+    'no host reports',
+  );
   const features = h('div', { class: 'list' });
   const chips = h('div', { class: 'chips' });
-  const heads = (titles: readonly string[]): HTMLElement =>
-    h('thead', {}, h('tr', {}, ...titles.map((title, i) => h('th', { class: i > 0 ? 'right' : null }, title))));
   const element = h(
     'div',
     {},
@@ -47,24 +58,20 @@ export function meanFieldPage(): Page {
       wanted.element,
       price.element,
       memoryPrice.element,
-      plotCard('w6', 'Occupancy', 'wanted / available, of the host where it is highest', occupancy),
-      plotCard('w6', 'Price', 'what a wish is charged', prices),
+      plotCard('w6', 'Demand', 'requested / available, of the host where it is highest', occupancy),
+      plotCard('w6', 'Price', 'what a request is charged', prices),
       h(
         'section',
         { class: 'card flush w7' },
         h('h2', {}, 'Invoker hosts'),
-        h(
-          'div',
-          { class: 'scroll' },
-          h('table', { class: 'plain' }, heads(['Host', 'CPU occupied', 'Price', 'Memory occupied', 'Price']), hosts),
-        ),
+        h('div', { class: 'scroll' }, hosts.element),
       ),
       card('w5', 'Features', 'mean over all agents, ± one standard deviation', features),
     ),
     h(
       'p',
       { class: 'note' },
-      'Each agent sees the others as one: these totals less its own part. So what goes over NATS grows with hosts, not with functions.',
+      'Each agent sees the others as one: these totals less its own part. Demand above 100 % raises the price that agents are charged; whether activations wait for a CPU is on the page Contention.',
     ),
   );
   return {
@@ -97,32 +104,28 @@ export function meanFieldPage(): Page {
       price.set(
         highest(({ priceCpu }) => priceCpu).toFixed(2),
         '',
-        `${percent(highest(({ occupancyCpu }) => occupancyCpu))} occupied`,
+        `${percent(highest(({ occupancyCpu }) => occupancyCpu))} requested`,
         field.priceCpu,
       );
       memoryPrice.set(
         highest(({ priceMemory }) => priceMemory).toFixed(2),
         '',
-        `${percent(highest(({ occupancyMemory }) => occupancyMemory))} occupied`,
+        `${percent(highest(({ occupancyMemory }) => occupancyMemory))} requested`,
         field.priceMemory,
       );
       occupancy.set([field.at, field.occupancyCpu, field.occupancyMemory]);
       prices.set([field.at, field.priceCpu, field.priceMemory]);
-      hosts.replaceChildren(
-        ...[...rows]
+      hosts.set(
+        [...rows]
           .sort((a, b) => b.occupancyCpu - a.occupancyCpu)
           .slice(0, 100)
-          .map((row) =>
-            h(
-              'tr',
-              {},
-              h('td', {}, row.host),
-              h('td', { class: 'right' }, percent(row.occupancyCpu)),
-              h('td', { class: `right ${row.priceCpu > 0 ? 'bad' : 'dim'}` }, row.priceCpu.toFixed(2)),
-              h('td', { class: 'right' }, percent(row.occupancyMemory)),
-              h('td', { class: `right ${row.priceMemory > 0 ? 'bad' : 'dim'}` }, row.priceMemory.toFixed(2)),
-            ),
-          ),
+          .map((row) => [
+            h('td', {}, row.host),
+            h('td', {}, percent(row.occupancyCpu)),
+            h('td', { class: row.priceCpu > 0 ? '' : 'dim' }, row.priceCpu.toFixed(2)),
+            h('td', {}, percent(row.occupancyMemory)),
+            h('td', { class: row.priceMemory > 0 ? '' : 'dim' }, row.priceMemory.toFixed(2)),
+          ]),
       );
       features.replaceChildren(...meanField.features.map(featureRow));
     },

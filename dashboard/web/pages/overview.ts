@@ -1,8 +1,20 @@
-import type { FunctionRow } from '../../wire.js';
-import { h } from '../dom.js';
-import { ago, cores, counted, number, percent, span, times, words } from '../format.js';
+import type { FunctionRow, Verdict } from '../../wire.js';
+import { h, setClass, setText } from '../dom.js';
+import { ago, change, comparisonBasis, counted, number, percent, span, times } from '../format.js';
 import type { Page } from '../page.js';
-import { card, chip, EVENT_TONES, functionLink, Kpi, missesObjective, plotCard, stacked } from '../parts.js';
+import {
+  CONTENDED,
+  card,
+  chip,
+  comparisonMark,
+  comparisonTone,
+  EVENT_TONES,
+  functionLink,
+  Kpi,
+  missesObjective,
+  plotCard,
+  stacked,
+} from '../parts.js';
 import { Plot, type Tone } from '../plot.js';
 import type { State } from '../state.js';
 
@@ -20,12 +32,13 @@ export function overviewPage(): Page {
   const slo = new Kpi(
     'Within objective',
     'violet',
-    'Share of calls of the last five minutes within their function’s latency objective',
+    'Share of warm activations of the last five minutes within their function’s latency objective',
   );
-  const safeguard = new Kpi('Safeguard', 'amber', 'Activations in the middle of which the user’s limit was given back');
+  const safeguard = new Kpi('Safeguard', 'amber', 'Activations during which the user’s limit was restored');
+  const verdict = new VerdictCard();
   const plot = new Plot({
     lines: [
-      { label: 'wanted', tone: 'amber' },
+      { label: 'used', tone: 'violet' },
       { label: 'granted', tone: 'text' },
       { label: 'harvested', tone: 'green', fill: true },
       { label: 'lent', tone: 'blue', fill: true },
@@ -36,7 +49,8 @@ export function overviewPage(): Page {
   });
   const facts = h('dl', { class: 'facts' });
   const phases = h('div');
-  const gains = h('ul', { class: 'list' });
+  const gained = h('ul', { class: 'list' });
+  const slowed = h('ul', { class: 'list' });
   const attention = h('ul', { class: 'list' });
   const events = h('ul', { class: 'list' });
   const head = h('div', { class: 'head' }, h('h1', {}, 'Overview'), h('div', { class: 'chips', id: 'modes' }));
@@ -47,6 +61,7 @@ export function overviewPage(): Page {
     h(
       'div',
       { class: 'grid' },
+      verdict.element,
       harvested.element,
       lent.element,
       slo.element,
@@ -60,15 +75,16 @@ export function overviewPage(): Page {
         h('h2', { class: 'second' }, 'So far'),
         facts,
       ),
-      card('w4', 'Gain most', 'seconds saved, an estimate', gains),
-      card('w4', 'Needs a look', '', attention),
-      card('w4', 'Latest events', '', events),
+      card('w6', 'Gained most', 'response time against the control arm', gained),
+      card('w6', 'Slowed most', 'response time against the control arm', slowed),
+      card('w6', 'Needs attention', '', attention),
+      card('w6', 'Latest events', '', events),
     ),
   );
 
   const item = (left: Node | string, middle: Node | string, right: Node | string): HTMLElement =>
-    h('li', {}, h('span', {}, left), h('span', {}, middle), h('span', {}, right));
-  const empty = (text: string): HTMLElement => h('li', {}, h('span'), h('span', { class: 'dim' }, text), h('span'));
+    h('li', {}, left === '' ? null : h('span', {}, left), h('span', { class: 'grow' }, middle), h('span', {}, right));
+  const empty = (text: string): HTMLElement => h('li', {}, h('span', { class: 'grow dim' }, text));
 
   return {
     title: 'Overview',
@@ -78,6 +94,7 @@ export function overviewPage(): Page {
       if (totals === null) return;
       const functions = [...state.functions.values()];
       head.querySelector('#modes')!.replaceChildren(...modeChips(state));
+      verdict.set(totals.verdict);
       harvested.set(
         number(totals.harvestedCores),
         'cores',
@@ -87,7 +104,7 @@ export function overviewPage(): Page {
       lent.set(number(totals.lentCores), 'cores', `${number(totals.lentTotal)} core-seconds so far`, overview.lent);
       slo.set(
         percent(totals.sloKept, 1),
-        totals.sloCalls > 0 ? `of ${number(totals.sloCalls)} calls` : '',
+        totals.sloCalls > 0 ? `of ${number(totals.sloCalls)} activations` : '',
         totals.functionsJudged === 0 && totals.functionsLearning > 0
           ? `learning the objectives of ${counted(totals.functionsLearning, 'function')}`
           : `${totals.functionsKept} of ${totals.functionsJudged} functions by p99`,
@@ -99,14 +116,10 @@ export function overviewPage(): Page {
         `${number(totals.safeguardTotal)} so far`,
         overview.safeguard,
       );
-      plot.set([
-        overview.at,
-        overview.wanted,
-        overview.granted,
-        overview.harvested,
-        overview.lent,
-        overview.capacity,
-      ] as (number | null)[][]);
+      plot.set([overview.at, overview.used, overview.granted, overview.harvested, overview.lent, overview.capacity] as (
+        | number
+        | null
+      )[][]);
       const entries = Object.entries(totals.phases);
       phases.replaceChildren(
         entries.length === 0
@@ -116,23 +129,24 @@ export function overviewPage(): Page {
       const fact = (name: string, value: string): HTMLElement[] => [h('dt', {}, name), h('dd', {}, value)];
       facts.replaceChildren(
         ...fact('Functions', `${functions.length}`),
-        ...fact('Calls per second', number(totals.callRate)),
-        ...fact('Saved for callers', span(totals.savedTotal * 1000)),
+        ...fact('Activations per second', number(totals.callRate)),
+        ...fact('Saved, an estimate', span(totals.savedTotal * 1000)),
         ...fact('Managers', Object.keys(totals.managers).join(', ') || '–'),
         ...fact('Hosts', `${state.hosts.length}`),
       );
-      const gaining = functions.filter(({ saved }) => saved > 0).sort((a, b) => b.saved - a.saved);
-      gains.replaceChildren(
-        ...(gaining.length === 0
-          ? [empty('nothing yet')]
-          : gaining
-              .slice(0, SHOWN)
-              .map((row) => item('', functionLink(row.name), h('b', { class: 'good' }, span(row.saved * 1000))))),
-      );
+      const compared = functions.filter(({ comparison }) => comparison.ratio !== null);
+      const ranked = (rows: readonly FunctionRow[]): HTMLElement[] =>
+        rows.slice(0, SHOWN).map((row) => item('', functionLink(row.name), comparisonMark(row.comparison)));
+      const ratioOf = ({ comparison }: FunctionRow): number => comparison.ratio ?? 1;
+      const none = empty(noneCompared(functions, compared.length));
+      const faster = compared.filter((row) => ratioOf(row) < 1).sort((a, b) => ratioOf(a) - ratioOf(b));
+      const slower = compared.filter((row) => ratioOf(row) > 1).sort((a, b) => ratioOf(b) - ratioOf(a));
+      gained.replaceChildren(...(faster.length === 0 ? [none] : ranked(faster)));
+      slowed.replaceChildren(...(slower.length === 0 ? [none.cloneNode(true)] : ranked(slower)));
       const problems = attentionItems(state, functions);
       attention.replaceChildren(
         ...(problems.length === 0
-          ? [empty('all is well')]
+          ? [empty('nothing')]
           : problems.slice(0, SHOWN).map(([mark, what, why]) => item(mark, what, why))),
       );
       events.replaceChildren(
@@ -151,6 +165,42 @@ export function overviewPage(): Page {
     },
     destroy: () => plot.destroy(),
   };
+}
+
+/** Why a side of the comparison is empty. */
+function noneCompared(functions: readonly FunctionRow[], compared: number): string {
+  if (compared > 0) return 'none';
+  const [most] = [...functions].sort((a, b) => b.comparison.controlSamples - a.comparison.controlSamples);
+  return most === undefined
+    ? 'no function yet'
+    : `no function has enough control samples yet: ${comparisonBasis(most.comparison)}`;
+}
+
+/** Does Gleaner help? The answer with what it rests on, or when to expect one. */
+class VerdictCard {
+  readonly element: HTMLElement;
+  readonly #value = h('div', { class: 'value' });
+  readonly #text = h('div', { class: 'verdict-text' });
+
+  constructor() {
+    this.element = h(
+      'section',
+      { class: 'card verdict', id: 'verdict', role: 'status' },
+      this.#value,
+      h('div', {}, h('h2', {}, 'Response time with Gleaner'), this.#text),
+    );
+  }
+
+  set(verdict: Verdict): void {
+    setText(this.#value, change(verdict.ratio));
+    setClass(this.#value, `value ${comparisonTone(verdict)}`);
+    const { low, high } = verdict;
+    const chance =
+      low !== null && high !== null && low <= 1 && high >= 1
+        ? '; the interval includes 0 %, so this may be chance'
+        : '';
+    setText(this.#text, `${verdict.text}${chance}`);
+  }
 }
 
 function modeChips({ hosts }: State): HTMLElement[] {
@@ -182,21 +232,21 @@ function attentionItems({ hosts, nats, services }: State, functions: readonly Fu
     if (!host.engineAnswers)
       items.push([chip('engine', 'red'), h('a', { href: '#/hosts' }, host.host), 'does not answer']);
     if (host.alarm) items.push([chip('slower', 'red'), h('a', { href: '#/hosts' }, host.host), 'than its control arm']);
-    if (host.allocatableCpu > 0 && host.wantedCpu > 1.25 * host.allocatableCpu)
+    if (host.waitShare !== null && host.waitShare >= CONTENDED)
       items.push([
-        chip('crowded', 'amber'),
+        chip('contended', 'amber'),
         h('a', { href: '#/contention' }, host.host),
-        `${cores(host.wantedCpu)} of ${cores(host.allocatableCpu)} cores wanted`,
+        `${percent(host.waitShare)} of the time waiting for a CPU`,
       ]);
   }
   for (const row of functions) {
-    if (row.alarm) items.push([chip('slower', 'red'), functionLink(row.name), times(row.slowdown)]);
+    if (row.alarm) items.push([chip('slower', 'red'), functionLink(row.name), change(row.comparison.ratio)]);
     else if (missesObjective(row))
       items.push([chip('objective', 'red'), functionLink(row.name), `${span(row.p99)} of ${span(row.slo)}`]);
     if (row.paused) items.push([chip('paused', 'amber'), functionLink(row.name), '']);
   }
-  for (const { service, host, errors, lastError } of services)
-    if (errors > 0)
-      items.push([chip('errors', ''), `${service} on ${host}`, `${errors}: ${words(lastError).slice(0, 24)}`]);
+  for (const { service, host, failures, lastFailure } of services)
+    if (failures > 0)
+      items.push([chip('errors', 'amber'), `${service} on ${host}: ${lastFailure}`, counted(failures, 'failure')]);
   return items;
 }
