@@ -219,7 +219,7 @@ function addIssue(
     const known = knownKeys(issue.path);
     for (const name of issue.keys) {
       const path = [...issue.path, name];
-      const meant = suggest(name, known);
+      const meant = elsewhere(name) ?? suggest(name, known);
       problems.push({
         path: path.join('.'),
         message: `no such key${meant ? `; did you mean ${meant}?` : ''}`,
@@ -230,6 +230,17 @@ function addIssue(
   }
   const value = get(tree, issue.path);
   problems.push({ path: issue.path.join('.'), message: plain(issue), value, ...originOf(issue.path) });
+}
+
+/** The full path of a key or section of this very name that belongs into another section; undefined where there is none, or several. */
+function elsewhere(name: string): string | undefined {
+  const paths = new Set<string>();
+  for (const { path } of KEYS.values()) {
+    const at = path.lastIndexOf(name);
+    if (at > 0) paths.add(path.slice(0, at + 1).join('.'));
+  }
+  const [only] = paths;
+  return paths.size === 1 ? only : undefined;
 }
 
 /** Names a strict object knows, for suggestions; list entries are looked up through their element. */

@@ -3,6 +3,7 @@ import { type Command, Option } from 'commander';
 import { GleanerError } from '../../config/index.js';
 import {
   type ActionOutcome,
+  type Annotations,
   Journal,
   type JournalEntry,
   type LimitValues,
@@ -36,6 +37,14 @@ export class ActionsHeldError extends GleanerError {
     });
   }
 }
+
+interface ReportOptions extends ApplyOptions {
+  /** The limits are those of the agents' newest decisions, and not those of a file. */
+  readonly fromAgents?: boolean;
+}
+
+const OTHER_SIZES =
+  "these limits are the agents' newest decisions; sizes from evidence (`gleaner actions recommend`) are written by `gleaner actions follow`";
 
 /** As a shell tells of SIGINT. */
 const INTERRUPTED = 130;
@@ -75,7 +84,7 @@ function addList(actions: Command): void {
             { title: 'concurrency', value: (row) => count(row.limits.concurrency), right: true },
             { title: 'instances', value: (row) => count(row.limits.instances), right: true },
             { title: 'before Gleaner', value: (row) => valuesText(row.original) },
-            { title: 'mode', value: (row) => row.annotations.mode ?? '-' },
+            { title: 'mode', value: (row) => modeText(row.annotations) },
             { title: 'slo ms', value: (row) => milliseconds(row.annotations.sloMs), right: true },
             { title: 'cpu cores', value: (row) => cores(row.annotations.cpuMillicores), right: true },
             { title: 'unreadable', value: (row) => row.annotations.unreadable.join(', ') },
@@ -86,6 +95,10 @@ function addList(actions: Command): void {
     process.exitCode = EXIT.ok;
   });
 }
+
+/** As its owner wrote it; `observe` where annotations cannot be read, as the last column tells. */
+const modeText = ({ mode, modeAsWritten, unreadable }: Annotations): string =>
+  (unreadable.length > 0 ? mode : modeAsWritten) ?? '-';
 
 function describe(
   { function: fn, action, ranges }: ListedAction,
@@ -125,7 +138,8 @@ function addApply(actions: Command): void {
         : readWishes(options.wishes);
     if (wishes.length === 0 && options.output !== 'json')
       process.stderr.write(options.wishes === undefined ? `${NO_WISH}\n` : `${options.wishes} wishes for nothing\n`);
-    await interruptible(wishes.length, options, async (signal, each) => {
+    const fromAgents = options.wishes === undefined;
+    await interruptible(wishes.length, { ...options, fromAgents }, async (signal, each) => {
       const controller = await connectActions(config, { signal });
       return await withJournal(path, options.dryRun, (journal) =>
         controller.apply(wishes, journal?.entries ?? Journal.read(path), journal, each),
@@ -175,7 +189,7 @@ function openOf(entries: readonly JournalEntry[], functions: readonly string[]):
 /** What a person is told and may end with Ctrl-C: the change under way ends first, and what was done is reported. */
 async function interruptible(
   all: number,
-  options: ApplyOptions,
+  options: ReportOptions,
   act: (signal: AbortSignal, each: (outcome: ActionOutcome) => void) => Promise<unknown>,
 ): Promise<void> {
   const stopping = new AbortController();
@@ -205,7 +219,7 @@ const valuesText = (values: LimitValues | Record<string, number | null>): string
     .map(([limit, value]) => `${limit} ${value ?? 'none'}`)
     .join(', ') || '-';
 
-function report(outcomes: readonly ActionOutcome[], { output, dryRun }: ApplyOptions): void {
+function report(outcomes: readonly ActionOutcome[], { output, dryRun, fromAgents = false }: ReportOptions): void {
   if (output === 'json') processScreen.write(json({ dryRun, outcomes }));
   else {
     processScreen.write(
@@ -225,6 +239,8 @@ function report(outcomes: readonly ActionOutcome[], { output, dryRun }: ApplyOpt
         '\nnothing was changed: --no-dry-run does it. Each change makes a new version, and so cold starts\n',
       );
   }
+  if (output !== 'json' && fromAgents && outcomes.some(({ result }) => result === 'unchanged'))
+    processScreen.write(`\n${OTHER_SIZES}\n`);
   process.exitCode = outcomes.some(({ result }) => result === 'failed') ? EXIT.failed : EXIT.ok;
 }
 
@@ -232,6 +248,8 @@ function leftText({ planned }: ActionOutcome): string[] {
   if (planned === null) return [];
   return [
     ...Object.entries(planned.left).map(([limit, why]) => `${limit}: ${why}`),
-    ...planned.clipped.map((limit) => `${limit}: as far as allowed`),
+    ...planned.clipped
+      .filter((limit) => planned.to[limit] !== undefined || limit === 'memory')
+      .map((limit) => `${limit}: ${limit === 'memory' && planned.edge !== '' ? planned.edge : 'as far as allowed'}`),
   ];
 }

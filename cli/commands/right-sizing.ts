@@ -39,7 +39,7 @@ export function addRecommend(actions: Command): void {
       const inputs = { open: openChanges(entries), killed: killedSizes(entries), now: Date.now() };
       const rules = sizingRules(config);
       const heldBy = 'openwhisk.apiHost is not set';
-      sizes = recommendSizes({ ...evidence, ...inputs, rules }).map((one) => ({ ...one, heldBy }));
+      sizes = recommendSizes({ ...evidence, ...inputs, rules }).map((one) => ({ ...one, heldBy, edge: '' }));
     } else {
       sizes = await rightSizingOf(config, await connectActions(config), null).recommend(evidence, entries);
     }
@@ -66,7 +66,7 @@ function sizesText(sizes: readonly JudgedSize[], all: number): string {
       { title: 'costs starts', value: (row) => String(row.costs), right: true },
       { title: 'saves starts/h', value: (row) => (row.saves === null ? '-' : row.saves.toFixed(1)), right: true },
       { title: 'verdict', value: (row) => row.verdict },
-      { title: 'held by', value: (row) => row.heldBy || '-' },
+      { title: 'held by', value: (row) => plainText(row.heldBy || row.edge || '-') },
     ],
     sizes,
   );
@@ -93,6 +93,7 @@ export function addFollow(actions: Command): void {
       for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop);
       const controller = await connectActions(config, {
         waiting: (error, wait) => logger.warn({ error, wait }, 'OpenWhisk is away'),
+        waitForHost: true,
         signal: starting.signal,
       });
       for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, stop);

@@ -26,6 +26,8 @@ export class OpenWhiskUnknownError extends GleanerError {
 export interface ActionsPatience {
   /** Told where OpenWhisk is away and will be asked again; by default a person is told on stderr. */
   readonly waiting?: (why: string, wait: Millis) => void;
+  /** Waits for an API that cannot be reached; otherwise that is told at once (default). */
+  readonly waitForHost?: boolean;
   /** Ends what waits: rejects with an AbortError. */
   readonly signal?: AbortSignal;
 }
@@ -36,7 +38,7 @@ const tellPerson = (why: string, wait: Millis): void =>
 /** Asks OpenWhisk as the configuration says. */
 export function connectActions(
   { openwhisk, functions, mode }: Config,
-  { waiting = tellPerson, signal }: ActionsPatience = {},
+  { waiting = tellPerson, waitForHost = false, signal }: ActionsPatience = {},
 ): Promise<ActionsController> {
   const { apiHost, keysFile, caFile, timeoutMs, changesPerMinute, holdS } = openwhisk;
   if (apiHost === null || keysFile === null) throw new OpenWhiskUnknownError('it is not configured');
@@ -55,6 +57,7 @@ export function connectActions(
     attempts: ATTEMPTS,
     backOff: BACK_OFF,
     waiting,
+    waitForHost,
     allowanceOf: (fn: string) => {
       const own = overrideFor(functions.overrides, fn);
       return {

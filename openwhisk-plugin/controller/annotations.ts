@@ -29,6 +29,8 @@ const UNREADABLE_LENGTH = 200;
 export interface Annotations {
   /** `gleaner.mode`; `off` is `observe` here. Null: nothing said. */
   readonly mode: Mode | null;
+  /** `gleaner.mode` as its owner wrote it; null: nothing, or nothing that can be read. */
+  readonly modeAsWritten: z.output<typeof modeText> | null;
   /** `gleaner.slo`: init + run, ms. */
   readonly sloMs: number | null;
   /** `gleaner.cpu`: what the user is owed, millicores. */
@@ -56,6 +58,7 @@ export function readAnnotations({ annotations }: RestAction): Annotations {
   const bounds = read('gleaner.bounds', boundsObject) ?? null;
   return {
     mode: unreadable.length > 0 || mode === 'off' ? 'observe' : mode,
+    modeAsWritten: mode,
     sloMs,
     cpuMillicores,
     bounds,

@@ -3,7 +3,15 @@ import type { Journal } from './journal.js';
 import type { JournalEntry } from './journal-entry.js';
 import { type OpenChange, openChanges, originalOf, planUndo } from './open-changes.js';
 import { Patience, type PatienceSettings } from './patience.js';
-import { type Allowance, isChange, type Planned, planChange, type Wish } from './plan.js';
+import {
+  type Allowance,
+  type AllowedRange,
+  allowedMemory,
+  isChange,
+  type Planned,
+  planChange,
+  type Wish,
+} from './plan.js';
 import { type ListedAction, type Ranges, rangesOf } from './ranges.js';
 import type { OpenWhiskRest } from './rest.js';
 import {
@@ -20,6 +28,8 @@ export interface ControllerSettings extends PatienceSettings {
   /** Changes a minute, all namespaces together; what is undone does not wait (field-notes A3-10). */
   readonly changesPerMinute: number;
   readonly holdMs: number;
+  /** At the start: a service waits for an API that cannot be reached, a person is told at once. */
+  readonly waitForHost: boolean;
   /** What the operator says of a function. */
   allowanceOf(fn: string): Allowance;
 }
@@ -81,7 +91,7 @@ export class ActionsController {
     const controller = new ActionsController(namespaces, settings, clock, pause);
     for (const [i, rest] of rests.entries()) {
       const name = await controller.#patience
-        .ask(() => rest.namespace())
+        .ask(() => rest.namespace(), settings.waitForHost)
         .catch((error: unknown) => {
           if (!(error instanceof OpenWhiskAuthError)) throw error;
           throw new OpenWhiskAuthError('open its namespace', error.status, `key ${i + 1} of ${rests.length}`);
@@ -130,6 +140,11 @@ export class ActionsController {
     const { holdMs } = this.#settings;
     const allowance = this.#settings.allowanceOf(wish.function);
     return planChange({ action, wish, ranges, allowance, open, now: this.#now(), holdMs });
+  }
+
+  /** Memory that an action may be given, MB, as it was listed. */
+  allowedMemory({ function: fn, action, ranges }: ListedAction): AllowedRange | null {
+    return allowedMemory(action, ranges, this.#settings.allowanceOf(fn));
   }
 
   /** Until the next change may be made, ms. */

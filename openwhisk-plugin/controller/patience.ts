@@ -56,12 +56,14 @@ export class Patience {
     }
   }
 
-  async ask<T>(send: () => Promise<T>): Promise<T> {
+  /** `waitForHost` false: where there is no connection at all, it rejects at once. */
+  async ask<T>(send: () => Promise<T>, waitForHost = true): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
         return await send();
       } catch (error) {
         if (!(error instanceof OpenWhiskAwayError) || attempt >= this.#attempts) throw error;
+        if (error.unreachable && !waitForHost) throw error;
         await this.#wait(error, attempt);
       }
     }

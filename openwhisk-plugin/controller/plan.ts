@@ -2,7 +2,7 @@ import { type Bytes, MIB, type Mode, modes } from '../../config/index.js';
 import { readAnnotations } from './annotations.js';
 import type { ChangeReason } from './journal-entry.js';
 import type { OpenChange } from './open-changes.js';
-import { type Ranges, within } from './ranges.js';
+import { type Range, type Ranges, within } from './ranges.js';
 import { type LimitValues, limitsOf, type RestAction, type WritableLimit, writableLimits } from './rest-schemas.js';
 
 /** What a manager (or a person) wants an action's limits to be; what is absent stays. */
@@ -25,7 +25,8 @@ export interface Allowance {
 }
 
 export type NoChange =
-  | 'as wished already'
+  | 'has that value already'
+  | 'at the edge of what is allowed'
   | 'mode'
   | 'sequence'
   | 'no such limit here'
@@ -43,6 +44,8 @@ export interface Planned {
   readonly clipped: readonly WritableLimit[];
   /** Why a limit is left as it is. */
   readonly left: { readonly [Limit in WritableLimit]?: NoChange };
+  /** Who sets the edge to which the memory was moved; empty: it was not moved. */
+  readonly edge: string;
 }
 
 export interface PlanInputs {
@@ -64,6 +67,40 @@ export function modeOf(action: RestAction, allowance: Allowance): Mode {
   return modes.indexOf(own) < modes.indexOf(allowance.mode) ? own : allowance.mode;
 }
 
+/** A range, and who sets its edges: an operator must find what is in the way. */
+export interface AllowedRange extends Range {
+  readonly minBy: string;
+  readonly maxBy: string;
+}
+
+/** Memory that an action may be given, MB: what its namespace, its operator and its owner all allow; null where nothing is left. */
+export function allowedMemory(action: RestAction, ranges: Ranges, allowance: Allowance): AllowedRange | null {
+  if (ranges.memory === null) return null;
+  const by = "the namespace's range";
+  let allowed: AllowedRange | null = { ...ranges.memory, minBy: by, maxBy: by };
+  for (const [source, bounds] of [
+    ['functions.overrides bounds', allowance.memoryMiB],
+    ['gleaner.bounds', readAnnotations(action).bounds?.memoryMiB],
+  ] as const) {
+    if (allowed === null || bounds === undefined) continue;
+    const { minBy, maxBy, ...before }: AllowedRange = allowed;
+    const narrowed = within(before, bounds);
+    allowed = narrowed && {
+      ...narrowed,
+      minBy: narrowed.min > before.min ? source : minBy,
+      maxBy: narrowed.max < before.max ? source : maxBy,
+    };
+  }
+  return allowed;
+}
+
+/** `at least 384 MB (gleaner.bounds)`: what moved a value to the edge of what is allowed. */
+export function edgeText(allowed: AllowedRange, value: number): string {
+  return value <= allowed.min
+    ? `at least ${allowed.min} MB (${allowed.minBy})`
+    : `at most ${allowed.max} MB (${allowed.maxBy})`;
+}
+
 const isSequence = ({ annotations }: RestAction): boolean =>
   annotations.some(({ key, value }) => key === 'exec' && value === 'sequence');
 
@@ -74,16 +111,14 @@ export function planChange({ action, wish, ranges, allowance, open, now, holdMs 
   const left: { [Limit in WritableLimit]?: NoChange } = {};
   const clipped: WritableLimit[] = [];
   const mode = modeOf(action, allowance);
-  const bounds = readAnnotations(action).bounds?.memoryMiB;
+  let edge = '';
   for (const limit of writableLimits) {
     const wanted = limit === 'memory' ? wish.memory && Math.ceil(wish.memory / MIB) : wish[limit];
     if (wanted === undefined) continue;
     const range = ranges[limit];
     const current = before[limit];
-    const allowed =
-      limit === 'memory' && range !== null
-        ? within(within(range, allowance.memoryMiB ?? {}) ?? { min: 1, max: 0 }, bounds ?? {})
-        : range;
+    const memory = limit === 'memory' ? allowedMemory(action, ranges, allowance) : null;
+    const allowed = limit === 'memory' ? memory : range;
     if (isSequence(action)) left[limit] = 'sequence';
     else if (range === null) left[limit] = 'no such limit here';
     else if (allowed === null || !Number.isFinite(wanted)) left[limit] = 'out of bounds';
@@ -91,9 +126,13 @@ export function planChange({ action, wish, ranges, allowance, open, now, holdMs 
     else if (current !== undefined && (current < range.min || current > range.max)) left[limit] = 'could not be undone';
     else {
       const value = Math.min(allowed.max, Math.max(allowed.min, Math.round(wanted)));
-      if (value !== Math.round(wanted)) clipped.push(limit);
+      if (value !== Math.round(wanted)) {
+        clipped.push(limit);
+        if (memory !== null) edge = edgeText(memory, Math.round(wanted));
+      }
       const falls = current !== undefined && value < current;
-      if (value === current) left[limit] = 'as wished already';
+      if (value === current)
+        left[limit] = clipped.includes(limit) ? 'at the edge of what is allowed' : 'has that value already';
       else if (mode !== 'enforce') left[limit] = 'mode';
       // The tuner holds each limit by its own clock.
       else if (falls && wish.why !== 'concurrency' && open !== undefined && now - open.changedAt < holdMs)
@@ -101,7 +140,7 @@ export function planChange({ action, wish, ranges, allowance, open, now, holdMs 
       else to[limit] = value;
     }
   }
-  return { function: wish.function, version: action.version, now: before, to, clipped, left };
+  return { function: wish.function, version: action.version, now: before, to, clipped, left, edge };
 }
 
 export const isChange = (planned: Planned): boolean => Object.keys(planned.to).length > 0;

@@ -44,15 +44,20 @@ export class ActionConflictError extends GleanerError {
   }
 }
 
-/** HTTP 429, 5xx, no answer in time, no connection: may pass. `uncertain`: the request may have been carried out all the same. */
+/**
+ * HTTP 429, 5xx, no answer in time, no connection: may pass. `uncertain`: the request may have been carried out all the same.
+ * `unreachable`: there was no connection at all.
+ */
 export class OpenWhiskAwayError extends GleanerError {
   readonly code = 'GLN_OPENWHISK_AWAY';
   readonly uncertain: boolean;
-  constructor(what: string, why: string, uncertain: boolean) {
+  readonly unreachable: boolean;
+  constructor(what: string, why: string, uncertain: boolean, unreachable = false) {
     super(`OpenWhisk could not ${what}: ${why}`, {
       hint: 'is the API reachable from this host (openwhisk.apiHost, openwhisk.caFile, proxies)? A change of which nothing is known is in the journal',
     });
     this.uncertain = uncertain;
+    this.unreachable = unreachable;
   }
 }
 

@@ -52,6 +52,7 @@ interface RawClient {
 export class OpenWhiskRest {
   readonly #client: RawClient;
   readonly #timeout: Millis;
+  readonly #apiHost: string;
 
   constructor({ apiHost, key, timeout, ca }: RestSettings) {
     const secure = apiHost.startsWith('https:');
@@ -60,6 +61,7 @@ export class OpenWhiskRest {
     const client = openwhisk({ apihost: apiHost, api_key: key, agent });
     this.#client = (client.actions as unknown as { client: RawClient }).client;
     this.#timeout = timeout;
+    this.#apiHost = apiHost;
   }
 
   /** The namespaces of this key: one, its own (Namespaces.scala). */
@@ -124,7 +126,7 @@ export class OpenWhiskRest {
         read_timeout: this.#timeout,
       });
     } catch (error) {
-      throw restError(error, what, method === 'PUT');
+      throw restError(error, what, method === 'PUT', this.#apiHost);
     }
     const parsed = schema.safeParse(answer);
     if (parsed.success) return parsed.data;
@@ -141,8 +143,20 @@ function saidIn(error: unknown): string {
   return text.replace(/\s+/g, ' ').slice(0, SAID_MAX);
 }
 
-function restError(error: unknown, what: string, writes: boolean): Error {
+/** What Node and the resolver tell where no connection came about, in words. */
+const UNREACHABLE: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused',
+  EHOSTUNREACH: 'no route to the host',
+  ENETUNREACH: 'no route to the network',
+  ENOTFOUND: 'its name is not known',
+  EAI_AGAIN: 'its name cannot be resolved now',
+};
+
+function restError(error: unknown, what: string, writes: boolean, apiHost: string): Error {
   const { statusCode: status } = error as { statusCode?: number };
+  const code = status === undefined ? /\bE[A-Z_]{5,}\b/.exec(saidIn(error))?.[0] : undefined;
+  const why = code === undefined ? undefined : UNREACHABLE[code];
+  if (why !== undefined) return new OpenWhiskAwayError(`be reached at ${apiHost}`, why, false, true);
   // Without a status there was no answer: a write may have been carried out.
   if (status === undefined) return new OpenWhiskAwayError(what, saidIn(error), writes);
   if (status === 401 || status === 403) return new OpenWhiskAuthError(what, status);

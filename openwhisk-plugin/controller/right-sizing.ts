@@ -4,7 +4,7 @@ import type { ActionOutcome, ActionsController } from './controller.js';
 import type { Journal } from './journal.js';
 import type { JournalEntry } from './journal-entry.js';
 import { keptSinceKill, killedSizes, type OpenChange, openChanges } from './open-changes.js';
-import { isChange, type Wish } from './plan.js';
+import { edgeText, isChange, type Wish } from './plan.js';
 import type { ListedAction } from './ranges.js';
 import { nextWave, recommendSizes, type SizeRecommendation, type SizingInputs, type SizingRules } from './rollout.js';
 
@@ -33,6 +33,8 @@ export interface SizeEvidence {
 export interface JudgedSize extends SizeRecommendation {
   /** What is in the way besides the verdict: mode, bounds, a range; empty: nothing. */
   readonly heldBy: string;
+  /** Who keeps it from the size that its calls need; empty: nobody. */
+  readonly edge: string;
 }
 
 /**
@@ -123,7 +125,21 @@ export class RightSizing {
   }
 
   #judge(inputs: SizingInputs, listed: ReadonlyMap<string, ListedAction>): JudgedSize[] {
-    return recommendSizes(inputs).map((one) => ({ ...one, heldBy: this.#heldBy(one, listed, inputs) }));
+    const edges = new Map<string, string>();
+    const writable = (fn: string, size: Bytes): Bytes => {
+      const action = listed.get(fn);
+      const allowed = action === undefined ? null : this.#parts.controller.allowedMemory(action);
+      // A limit outside of the range could not be given back, and is left alone.
+      const now = action?.action.limits.memory ?? 0;
+      if (allowed === null || now < allowed.min || now > allowed.max) return size;
+      const moved = Math.min(allowed.max * MIB, Math.max(allowed.min * MIB, size));
+      if (moved !== size) edges.set(fn, edgeText(allowed, size / MIB));
+      return moved as Bytes;
+    };
+    return recommendSizes({ ...inputs, writable }).map((one) => {
+      const edge = edges.get(one.function) ?? '';
+      return { ...one, heldBy: this.#heldBy(one, listed, inputs) || (one.to === one.from ? edge : ''), edge };
+    });
   }
 
   #heldBy(
@@ -135,7 +151,8 @@ export class RightSizing {
     if (action === undefined) return 'no such action, or no key of its namespace';
     if (action.action.limits.memory * MIB !== from) return 'no call since its limit is another';
     const planned = this.#parts.controller.plan(action, { function: fn, memory: to, why: 'right-size' }, open.get(fn));
-    if (isChange(planned)) return '';
+    // Nothing of it is left where bounds keep the size that it has: the edge tells.
+    if (isChange(planned) || from === to) return '';
     return planned.left.memory ?? 'nothing would change';
   }
 

@@ -27,7 +27,9 @@ export type SizeVerdict =
   | 'does not pay'
   | 'changed of late'
   | 'killed at this size'
-  | 'its own limit is too small';
+  | 'its own limit is too small'
+  /** Another size is advised, and bounds or a range leave only the one that it has. */
+  | 'out of bounds';
 
 /** A size for one action, with its evidence. */
 export interface SizeRecommendation {
@@ -54,6 +56,8 @@ export interface SizingInputs {
   readonly rules: SizingRules;
   /** Wall clock, ms. */
   readonly now: number;
+  /** The nearest size that may be written; absent: any. */
+  readonly writable?: (fn: string, size: Bytes) => Bytes;
 }
 
 const HOUR_MS = 3_600_000;
@@ -67,7 +71,7 @@ const WATCHES_MOST = 10;
  * has the part that it frees of the room.
  */
 export function recommendSizes(inputs: SizingInputs): SizeRecommendation[] {
-  const { advice, hosts, open, killed, rules, now } = inputs;
+  const { advice, hosts, open, killed, rules, now, writable = (_, size) => size } = inputs;
   const room = hosts.reduce((sum, { userMemory }) => sum + userMemory, 0);
   const saved = room > 0 ? savedPerHour(advice, room) : null;
   const changes = advice.flatMap((evidence) => {
@@ -75,10 +79,11 @@ export function recommendSizes(inputs: SizingInputs): SizeRecommendation[] {
     const original = open.get(fn)?.limits.get('memory')?.original ?? null;
     const ceiling = original === null ? limit : original * MIB;
     // Above what the user asked for only where that itself was too small.
-    const to = (killedAt !== null && killedAt >= ceiling ? size : Math.min(size, ceiling)) as Bytes;
+    const advised = (killedAt !== null && killedAt >= ceiling ? size : Math.min(size, ceiling)) as Bytes;
+    const to = writable(fn, advised);
     const frees = (Math.max(0, limit - to) * containers) as Bytes;
     const within = to > limit && evidence.recent * (1 + RAISED_BELOW) <= limit && (killedAt ?? 0) < limit;
-    return to === limit || within ? [] : [{ evidence, original, to, frees }];
+    return advised === limit || within ? [] : [{ evidence, original, to, frees }];
   });
   const allFreed = changes.reduce((sum, { frees }) => sum + frees, 0);
   return changes
@@ -99,7 +104,8 @@ function verdictOf(
   { original, barred, held }: { readonly original: number | null; readonly barred: boolean; readonly held: boolean },
   rules: SizingRules,
 ): SizeVerdict {
-  if (to >= from) return original !== null && from < original * MIB ? 'raise' : 'its own limit is too small';
+  if (to === from) return 'out of bounds';
+  if (to > from) return original !== null && from < original * MIB ? 'raise' : 'its own limit is too small';
   if (barred || (evidence.killedAt !== null && to <= evidence.killedAt)) return 'killed at this size';
   if (evidence.calls < rules.leastCalls) return 'too few calls';
   if (evidence.seen < rules.leastSeen) return 'too short a time';

@@ -98,6 +98,34 @@ test('a key that is refused is named by its place', async (t) => {
   t.regex(err, /does not let key 2 of 2 open its namespace \(HTTP 401\)/);
 });
 
+test('list shows a mode as its owner wrote it', async (t) => {
+  const { double, run } = await setUp(t);
+  double.add('guest/left', {}, { 'gleaner.mode': 'off' });
+  double.add('guest/watched', {}, { 'gleaner.mode': 'observe' });
+  const { out } = await run('list');
+  t.regex(out, /\/guest\/left .* off /);
+  t.regex(out, /\/guest\/watched .* observe /);
+});
+
+test('apply tells whose bounds keep a limit as it is', async (t) => {
+  const { double, at, run } = await setUp(t);
+  double.add('guest/pkg/thumbs', { memory: 384 }, { 'gleaner.bounds': { memoryMiB: { min: 384, max: 512 } } });
+  const { out, code } = await run('apply', '--wishes', at('wishes.json'), '--no-dry-run');
+  t.is(code, 0);
+  t.regex(out, /unchanged .*memory: at the edge of what is allowed; memory: at least 384 MB \(gleaner\.bounds\)/);
+  t.is(double.puts().length, 0);
+});
+
+test('an API that cannot be reached is named at once, with its address and the cause', async (t) => {
+  const { double, run } = await setUp(t);
+  const { url } = double;
+  double.stop();
+  const { code, err } = await run('list');
+  t.is(code, 1);
+  t.true(err.includes(`${url}: connection refused [GLN_OPENWHISK_AWAY]`), err);
+  t.false(err.includes('asked again'), err);
+});
+
 test('in mode recommend, the default, nothing is written, and the reason is told', async (t) => {
   const { double, at, run } = await setUp(t, 'recommend');
   double.add('guest/pkg/thumbs', { memory: 512 });

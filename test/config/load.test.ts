@@ -65,6 +65,7 @@ test('all problems come at once, each with line, key and value', (t) => {
     '    - mach: /guest/x', // 13
     '    - { match: /guest/pay, holdOffline: maybe }', // 14
     'agents: { aware: { windowEpisodes: 1 } }', // 15
+    'rightSizing: { everyS: 60 }', // 16
   ].join('\n');
   const problems = problemsOf(() => from(file, { env: { GLEANER_NATS_NAME: 'a b' } }));
   const has = (part: string) =>
@@ -79,6 +80,7 @@ test('all problems come at once, each with line, key and value', (t) => {
   has('g.yaml:12: functions.overrides.0.bounds.memoryMiB: min is above max');
   has('g.yaml:13: functions.overrides.1.mach: no such key; did you mean match?');
   has('g.yaml:14: functions.overrides.2.holdOffline: ');
+  has('g.yaml:16: rightSizing: no such key; did you mean openwhisk.rightSizing?');
   has('g.yaml:15: agents.aware.windowEpisodes: must be at least 2 (got 1)');
   has('GLEANER_NATS_NAME: nats.name:');
 });

@@ -8,11 +8,18 @@ const action = (annotations: Record<string, unknown>, memory = 512) => ({
   limits: { memory },
   annotations: Object.entries(annotations).map(([key, value]) => ({ key, value })),
 });
-const NOTHING = { mode: null, sloMs: null, cpuMillicores: null, bounds: null, unreadable: [] };
+const NOTHING = { mode: null, modeAsWritten: null, sloMs: null, cpuMillicores: null, bounds: null, unreadable: [] };
 
 test('annotations are read as JSON has them, and as the text that `wsk -a` makes of them', (t) => {
   const bounds = { memoryMiB: { min: 128, max: 512 } };
-  const read = { mode: 'recommend', sloMs: 750, cpuMillicores: 250, bounds, unreadable: [] };
+  const read = {
+    mode: 'recommend',
+    modeAsWritten: 'recommend',
+    sloMs: 750,
+    cpuMillicores: 250,
+    bounds,
+    unreadable: [],
+  };
   for (const said of [
     { 'gleaner.mode': 'recommend', 'gleaner.slo': 750, 'gleaner.cpu': 250, 'gleaner.bounds': bounds },
     {
@@ -23,7 +30,11 @@ test('annotations are read as JSON has them, and as the text that `wsk -a` makes
     },
   ])
     t.deepEqual(readAnnotations(action(said)), read as never);
-  t.deepEqual(readAnnotations(action({ 'gleaner.mode': 'off' })), { ...NOTHING, mode: 'observe' });
+  t.deepEqual(readAnnotations(action({ 'gleaner.mode': 'off' })), {
+    ...NOTHING,
+    mode: 'observe',
+    modeAsWritten: 'off',
+  });
   t.deepEqual(readAnnotations(action({ exec: 'nodejs:20', 'gleaner.slo': null, gleaner: 1 })), NOTHING);
 });
 

@@ -9,6 +9,7 @@ const controller = await ActionsController.connect(
   {
     changesPerMinute: 1e6,
     holdMs: 0,
+    waitForHost: true,
     attempts: 3,
     backOff: 1 as Millis,
     allowanceOf: () => ({ mode: 'enforce' }),

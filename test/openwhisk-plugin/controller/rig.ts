@@ -42,6 +42,7 @@ export async function rig(t: ExecutionContext, version: Version, options: RigOpt
     {
       changesPerMinute: 6,
       holdMs: options.holdMs ?? 0,
+      waitForHost: true,
       attempts: 4,
       backOff: 1000 as Millis,
       allowanceOf: () => options.allowance ?? { mode: 'enforce' },

@@ -106,10 +106,41 @@ test('mode, annotation, bounds and a pause hold a size back, and the recommendat
   const held = new Map((await again().recommend(given, [])).map((one) => [one.function, one.heldBy]));
   t.deepEqual(
     names.map((name) => held.get(`/guest/${name}`)),
-    ['mode', 'as wished already', '', '', 'no such action, or no key of its namespace'],
+    ['mode', 'at least 512 MB (gleaner.bounds)', '', '', 'no such action, or no key of its namespace'],
   );
   await again().turn(given, async (wishes) => wishes.filter((wish) => wish.function !== '/guest/paused'));
   t.deepEqual(['off', 'bounded', 'partly', 'paused'].map(memoryOf), [512, 512, 384, 512]);
+});
+
+test('a recommendation is the size that would be written, and says whose bounds make it so', async (t) => {
+  // Its calls need 192 MB (advice.ts).
+  const allowance = { mode: 'enforce' as const, memoryMiB: { min: 256, max: 512 } };
+  const { again, memoryOf, double } = await sizing(t, [], { allowance });
+  double.add('guest/operators', { memory: 512 });
+  double.add('guest/owners', { memory: 512 }, { 'gleaner.bounds': { memoryMiB: { min: 384, max: 512 } } });
+  const given = evidence(adviceOf('/guest/operators'), adviceOf('/guest/owners'));
+  const shown = new Map((await again().recommend(given, [])).map((one) => [one.function, one]));
+  const mib = (n: number) => mebibytes(n);
+  t.like(shown.get('/guest/operators'), {
+    to: mib(256),
+    verdict: 'ready',
+    heldBy: '',
+    edge: 'at least 256 MB (functions.overrides bounds)',
+  });
+  t.like(shown.get('/guest/owners'), { to: mib(384), heldBy: '', edge: 'at least 384 MB (gleaner.bounds)' });
+  await again().turn(given, all);
+  t.deepEqual(['operators', 'owners'].map(memoryOf), [256, 384]);
+});
+
+test('a recommendation keeps to the range of the namespace', async (t) => {
+  const { again, double } = await sizing(t, [], {
+    prepare: ({ tenants }) => {
+      tenants[0]!.limits = { minActionMemory: 256, maxActionMemory: 512 };
+    },
+  });
+  double.add('guest/f', { memory: 512 });
+  const [one] = await again().recommend(evidence(adviceOf('/guest/f')), []);
+  t.like(one, { to: mebibytes(256), heldBy: '', edge: "at least 256 MB (the namespace's range)" });
 });
 
 test('nothing is made smaller while containers of an older limit are what is seen', async (t) => {

@@ -24,7 +24,7 @@ for (const version of versions) {
     double.add(PATH, { memory: 256 });
     await apply(wish(FN, 192));
     const again = await apply(wish(FN, 192));
-    t.like(again, [{ result: 'unchanged', planned: { left: { memory: 'as wished already' } } }]);
+    t.like(again, [{ result: 'unchanged', planned: { left: { memory: 'has that value already' } } }]);
     t.is(double.puts().length, 1);
   });
 
