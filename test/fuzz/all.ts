@@ -3,6 +3,7 @@ import { engine } from './engine.js';
 import type { FuzzTarget } from './fuzz.js';
 import { http } from './http.js';
 import { keyValues, natsMessages } from './messages.js';
+import { ServicesTarget } from './services.js';
 import { TargetsTarget } from './targets.js';
 import { csv, yaml } from './texts.js';
 
@@ -10,6 +11,7 @@ import { csv, yaml } from './texts.js';
 export const fuzzTargets = (): readonly FuzzTarget[] => [
   natsMessages,
   new TargetsTarget(),
+  new ServicesTarget(),
   keyValues,
   http,
   engine,

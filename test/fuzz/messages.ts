@@ -1,27 +1,33 @@
 import {
   type Decode,
+  decodeActionSettings,
   decodeAgentReport,
   decodeAgentsPartial,
   decodeEvent,
   decodeHostReport,
   decodeLease,
+  decodeLessons,
   decodeMeanField,
   decodeMode,
   decodeObservation,
   decodePolicyParameters,
   decodeRegistration,
   decodeTarget,
+  decodeTrajectory,
 } from '../../broker/index.js';
+import { actionSettingsSchema } from '../../broker/messages/action-settings.js';
 import { agentReportSchema } from '../../broker/messages/agent-report.js';
 import { agentsPartialSchema } from '../../broker/messages/agents-partial.js';
 import { eventSchema } from '../../broker/messages/event.js';
 import { hostReportSchema } from '../../broker/messages/host-report.js';
+import { lessonsSchema } from '../../broker/messages/lessons.js';
 import { meanFieldSchema } from '../../broker/messages/mean-field.js';
 import { modeSchema } from '../../broker/messages/mode.js';
 import { observationSchema } from '../../broker/messages/observation.js';
 import { policyParametersSchema } from '../../broker/messages/policy-parameters.js';
 import { leaseSchema, registrationSchema } from '../../broker/messages/registration.js';
 import { targetSchema } from '../../broker/messages/target.js';
+import { trajectorySchema } from '../../broker/messages/trajectory.js';
 import { GleanerError } from '../../config/index.js';
 import { createPolicy } from '../../openwhisk-plugin/index.js';
 import { schemaOf, valid } from './from-schema.js';
@@ -69,22 +75,26 @@ const messages = [
   kind(agentReportSchema, decodeAgentReport),
   kind(meanFieldSchema, decodeMeanField),
   kind(eventSchema, decodeEvent),
+  kind(lessonsSchema, decodeLessons),
+  kind(trajectorySchema, decodeTrajectory),
 ];
 
 /** Every message on a subject, as its receivers decode it. */
 export const natsMessages = decodes('nats', messages, () => undefined);
 
 const values = [
+  kind(actionSettingsSchema, decodeActionSettings),
   kind(modeSchema, decodeMode),
   kind(registrationSchema, decodeRegistration),
   kind(leaseSchema, decodeLease),
   kind(policyParametersSchema, decodePolicyParameters),
 ];
+const POLICY_PARAMETERS = values.length - 1;
 const POLICIES = ['short-first', 'smallest-in-range', 'target', 'faasrm', 'libra', 'alps', 'sfs', 'nobody'];
 
 /** Every value of a key-value bucket; accepted policy parameters go on to the policies. */
 export const keyValues = decodes('kv', values, (message, which) => {
-  if (which !== 3) return;
+  if (which !== POLICY_PARAMETERS) return;
   const { parameters, weights } = message as { parameters: object; weights: readonly number[] };
   for (const name of POLICIES) {
     try {
