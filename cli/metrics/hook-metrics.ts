@@ -77,6 +77,8 @@ export class HookMetrics {
     for (const [kind, count] of Object.entries(events)) set.grow('gleaner_events_total', count, { kind });
     set.grow('gleaner_audit_records_total', audit.written, { result: 'written' });
     set.grow('gleaner_audit_records_total', audit.dropped, { result: 'dropped' });
+    set.set('gleaner_audit_records_waiting', audit.waiting);
+    set.grow('gleaner_audit_write_failures_total', audit.failures);
   }
 
   #decisions({ counters, decisions, lag, targets }: HookFigures): void {

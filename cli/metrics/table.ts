@@ -204,6 +204,12 @@ export const METRICS = {
   gleaner_packets_ignored_total: counter(hook, ['reason'], 'Packets that the tap set aside, by its own names.'),
   gleaner_events_total: counter(hook, ['kind'], 'Events by kind, as on NATS.'),
   gleaner_audit_records_total: counter(hook, ['result'], 'Lines of the audit log: written or dropped.'),
+  gleaner_audit_records_waiting: gauge(
+    hook,
+    none,
+    'Lines of the audit log that a full or failing disk has not taken yet: written once there is room, dropped beyond 8192.',
+  ),
+  gleaner_audit_write_failures_total: counter(hook, none, 'Writes of the audit log that took not all of their lines.'),
 
   gleaner_agents_resident: gauge(agents, none, 'Agents in memory.'),
   gleaner_agents_paused: gauge(agents, none, '1 while this agent host is paused.'),

@@ -1,4 +1,14 @@
-import { closeSync, fsyncSync, ftruncateSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  writeSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import { GleanerError, messageOf } from '../../config/index.js';
 import { HookLock, HookLockedError } from '../hook/lock.js';
@@ -85,12 +95,16 @@ export class Journal {
     return this.#entries;
   }
 
-  /** Returns once the line is on the disk. */
+  /** Returns once the line is on the disk. Throws `GLN_ACTIONS_JOURNAL` where it is not; then the journal is as it was before. */
   append(entry: JournalEntry): void {
+    let size: number | undefined;
     try {
+      size = fstatSync(this.#fd).size;
       writeAll(this.#fd, `${JSON.stringify(entry)}\n`);
       fsyncSync(this.#fd);
     } catch (error) {
+      // A line that a full disk cut off would stand in the middle once there is room again, and the journal could not be read.
+      if (size !== undefined) cutTo(this.#fd, size);
       throw new JournalError(this.#path, messageOf(error), error);
     }
     this.#entries.push(entry);
@@ -122,6 +136,14 @@ function forget(path: string, entries: readonly JournalEntry[]): void {
 function writeAll(fd: number, text: string): void {
   const buffer = Buffer.from(text);
   for (let at = 0; at < buffer.length; ) at += writeSync(fd, buffer, at);
+}
+
+function cutTo(fd: number, size: number): void {
+  try {
+    ftruncateSync(fd, size);
+  } catch {
+    // What wrote the line has failed, and says so.
+  }
 }
 
 /** A new file's name is on the disk only once its folder is. */

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { chmod, type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { Logger } from '../../broker/index.js';
+import { type Logger, RateLimitedLog } from '../../broker/index.js';
 import { type Cancel, type Micros, messageOf, millis, type Timers } from '../../config/index.js';
 
 /** What a record is about. */
@@ -63,6 +63,10 @@ export interface AuditLog {
   next(at: Micros): AuditRecord;
   readonly dropped: number;
   readonly written: number;
+  /** Records that could not be written yet. */
+  readonly waiting: number;
+  /** Writes that did not take all they were given. */
+  readonly failures: number;
   /** Writes out what is buffered and closes. */
   close(): Promise<void>;
 }
@@ -80,6 +84,19 @@ function quoted(text: string): string {
     quotes.set(text, json);
   }
   return json;
+}
+
+function linesIn(data: Buffer): number {
+  let lines = 0;
+  for (let at = data.indexOf(LINE_END); at >= 0; at = data.indexOf(LINE_END, at + 1)) lines++;
+  return lines;
+}
+
+/** Where the line after so many begins. */
+function lineStart(data: Buffer, lines: number): number {
+  let at = 0;
+  for (let i = 0; i < lines; i++) at = data.indexOf(LINE_END, at) + 1;
+  return at;
 }
 
 function put(parts: string[], key: string, value: string | number): void {
@@ -113,10 +130,14 @@ export function auditLine(record: AuditRecord): string {
   return `{${parts.join(',')}}\n`;
 }
 
-/** JSON lines in a file of mode 0600, appended asynchronously, rotated by size. */
+/**
+ * JSON lines in a file of mode 0600, appended asynchronously, rotated by size. The file holds whole lines only: what a full disk cuts
+ * off is taken away again, kept within the capacity, and written once there is room.
+ */
 export class FileAuditLog implements AuditLog {
   readonly #options: AuditOptions;
   readonly #logger: Logger;
+  readonly #log: RateLimitedLog;
   readonly #ring: AuditRecord[] = [];
   readonly #afterTheEnd = new AuditRecord();
   readonly #cancel: Cancel;
@@ -125,6 +146,10 @@ export class FileAuditLog implements AuditLog {
   #used = 0;
   #file: FileHandle | null = null;
   #size = 0;
+  /** Lines that could not be written yet. */
+  #kept: Buffer = Buffer.alloc(0);
+  #keptLines = 0;
+  #failures = 0;
   #busy: Promise<void> | null = null;
   #dropped = 0;
   #droppedSaid = 0;
@@ -135,6 +160,7 @@ export class FileAuditLog implements AuditLog {
   constructor(options: AuditOptions, timers: Timers, logger: Logger) {
     this.#options = options;
     this.#logger = logger;
+    this.#log = new RateLimitedLog(logger);
     this.#cancel = timers.every(millis(options.flushMillis ?? 200), () => void this.flush());
   }
 
@@ -145,13 +171,25 @@ export class FileAuditLog implements AuditLog {
     return this.#written;
   }
 
+  get waiting(): number {
+    return this.#keptLines;
+  }
+
+  get failures(): number {
+    return this.#failures;
+  }
+
+  get #capacity(): number {
+    return this.#options.capacity ?? 8192;
+  }
+
   next(at: Micros): AuditRecord {
     if (this.#closed) {
       this.#dropped++;
       this.#afterTheEnd.reset(at);
       return this.#afterTheEnd;
     }
-    if (this.#used >= (this.#options.capacity ?? 8192)) {
+    if (this.#used >= this.#capacity) {
       // The file takes nothing just now: what was done last is worth more than what was done first.
       this.#dropped++;
       this.#used--;
@@ -171,17 +209,13 @@ export class FileAuditLog implements AuditLog {
   /** One flush at a time; formats all that is buffered and appends it in one write. */
   flush(): Promise<void> {
     if (this.#busy !== null) return this.#busy;
-    if (this.#used === 0 && this.#dropped === this.#droppedSaid) return Promise.resolve();
+    if (this.#used + this.#keptLines === 0 && this.#dropped === this.#droppedSaid) return Promise.resolve();
     let text = '';
     const lines = this.#used;
     for (let i = 0; i < lines; i++) text += auditLine(this.#ring[(this.#oldest + i) % this.#ring.length]!);
     this.#oldest = 0;
     this.#used = 0;
-    const missing = this.#dropped - this.#droppedSaid;
-    if (missing > 0)
-      text += `{"at":"${new Date().toISOString()}","who":"audit","why":"buffer_full","droppedLines":${missing}}\n`;
-    this.#droppedSaid = this.#dropped;
-    this.#busy = this.#append(text, lines).finally(() => {
+    this.#busy = this.#append(Buffer.from(text, 'utf8'), lines).finally(() => {
       this.#busy = null;
     });
     return this.#busy;
@@ -192,26 +226,67 @@ export class FileAuditLog implements AuditLog {
     if (this.#busy !== null) await this.#busy;
     await this.flush();
     this.#closed = true;
-    await this.#file?.close();
+    this.#dropped += this.#keptLines;
+    this.#keptLines = 0;
+    await this.#file?.close().catch(() => undefined);
     this.#file = null;
   }
 
-  async #append(text: string, lines: number): Promise<void> {
+  async #append(fresh: Buffer, freshLines: number): Promise<void> {
+    let data = this.#keptLines === 0 ? fresh : Buffer.concat([this.#kept, fresh]);
+    let lines = this.#keptLines + freshLines;
+    const tooMany = lines - this.#capacity;
+    if (tooMany > 0) {
+      data = data.subarray(lineStart(data, tooMany));
+      lines -= tooMany;
+      this.#dropped += tooMany;
+    }
+    const done = data.length === 0 ? 0 : await this.#write(data);
+    const left = done === data.length ? 0 : linesIn(data.subarray(done));
+    this.#written += lines - left;
+    // A copy, so that what was written is not held with it.
+    this.#kept = Buffer.from(data.subarray(done));
+    this.#keptLines = left;
+    const missing = this.#dropped - this.#droppedSaid;
+    if (left > 0 || missing === 0) return;
+    const notice = `{"at":"${new Date().toISOString()}","who":"audit","why":"buffer_full","droppedLines":${missing}}\n`;
+    if ((await this.#write(Buffer.from(notice, 'utf8'))) > 0) this.#droppedSaid += missing;
+  }
+
+  /** Appends whole lines; returns how many bytes of them are in the file. What went wrong is logged, once for all in a row. */
+  async #write(data: Buffer): Promise<number> {
+    let done = 0;
     try {
       this.#file ??= await this.#open();
-      const data = Buffer.from(text, 'utf8');
-      await this.#file.write(data);
-      this.#size += data.length;
-      this.#written += lines;
-      this.#failing = false;
+      while (done < data.length) {
+        const { bytesWritten } = await this.#file.write(data, done);
+        if (bytesWritten === 0) throw new Error('nothing was written');
+        done += bytesWritten;
+      }
+      this.#size += done;
       if (this.#size >= this.#options.rotateBytes) await this.#rotate();
+      if (this.#failing) this.#logger.info({ dropped: this.#dropped }, 'the audit log is written again');
+      this.#failing = false;
     } catch (error) {
-      this.#dropped += lines;
-      if (!this.#failing) this.#logger.error({ error: messageOf(error) }, 'the audit log cannot be written');
-      this.#failing = true;
-      await this.#file?.close().catch(() => undefined);
-      this.#file = null;
+      await this.#failed(error, data, done);
+      if (done < data.length) done = data.subarray(0, done).lastIndexOf(LINE_END) + 1;
     }
+    return done;
+  }
+
+  /** Leaves whole lines behind, and a closed file. */
+  async #failed(error: unknown, data: Buffer, done: number): Promise<void> {
+    const fields = { event: 'audit_log_failed', error: messageOf(error), dropped: this.#dropped };
+    if (!this.#failing) this.#log.error('audit', performance.now(), fields, 'the audit log cannot be written');
+    this.#failing = true;
+    this.#failures++;
+    const file = this.#file;
+    this.#file = null;
+    if (file === null) return;
+    const whole = data.subarray(0, done).lastIndexOf(LINE_END) + 1;
+    // Where even this fails, the line that was cut off is ended when the file is opened again.
+    if (done < data.length && whole < done) await file.truncate(this.#size + whole).catch(() => undefined);
+    await file.close().catch(() => undefined);
   }
 
   async #open(): Promise<FileHandle> {
@@ -230,8 +305,9 @@ export class FileAuditLog implements AuditLog {
   }
 
   async #rotate(): Promise<void> {
-    await this.#file?.close();
+    const file = this.#file;
     this.#file = null;
+    await file?.close();
     const { path, files } = this.#options;
     await rm(`${path}.${files}`, { force: true });
     for (let i = files - 1; i >= 0; i--) {

@@ -2,6 +2,7 @@ import type { HostView, Mode } from '../../broker/index.js';
 import { comparisonOf, comparisonSums, type DurationHistogram } from '../../config/index.js';
 import { worseThanNothing } from '../decision/index.js';
 import { NO_LIMIT } from '../ports/index.js';
+import type { AuditLog } from './audit.js';
 import type { Counters } from './counters.js';
 import type { FunctionRecord } from './functions.js';
 import type { HookParts } from './hook-parts.js';
@@ -47,7 +48,7 @@ export interface HookFigures {
   readonly events: Readonly<Record<string, number>>;
   readonly targets: { readonly accepted: number; readonly refused: Readonly<Record<string, number>> };
   readonly messages: { readonly published: number; readonly dropped: number };
-  readonly audit: { readonly written: number; readonly dropped: number };
+  readonly audit: Pick<AuditLog, 'written' | 'dropped' | 'waiting' | 'failures'>;
   readonly unmanaged: number;
   readonly functions: readonly FunctionFigures[];
 }

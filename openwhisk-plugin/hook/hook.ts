@@ -146,7 +146,12 @@ export class Hook {
       events: parts.events.counts(),
       targets: { accepted: targets.accepted, refused: targets.refusals() },
       messages: { published: reporter.published, dropped: reporter.dropped + parts.events.dropped },
-      audit: { written: audit.written, dropped: audit.dropped },
+      audit: {
+        written: audit.written,
+        dropped: audit.dropped,
+        waiting: audit.waiting,
+        failures: audit.failures,
+      },
       unmanaged: parts.containers.unmanaged().length,
       functions: functionFigures(parts),
     };

@@ -22,14 +22,20 @@ export async function saveCheckpoint(folder: string, checkpoint: Checkpoint): Pr
 /** Under another name, flushed to the disk, then renamed. */
 async function writeDurably(path: string, data: string | Uint8Array): Promise<void> {
   const temporary = `${path}.${process.pid}.part`;
-  const file = await open(temporary, 'w');
   try {
-    await file.writeFile(data);
-    await file.sync();
-  } finally {
-    await file.close();
+    const file = await open(temporary, 'w');
+    try {
+      await file.writeFile(data);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(temporary, path);
+  } catch (error) {
+    // Half a file would take the room that a full disk lacks.
+    await rm(temporary, { force: true });
+    throw error;
   }
-  await rename(temporary, path);
 }
 
 /** Rejects with `GLN_CHECKPOINT_MISSING`, `_DAMAGED`, `_FOREIGN` or `_NEWER`. */
