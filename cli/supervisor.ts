@@ -31,6 +31,8 @@ export type ChildState = 'starting' | 'ready' | 'restarting' | 'stopping' | 'sto
 
 const FIRST_BACKOFF = 250;
 const MOST_BACKOFF = 15_000;
+/** After this a child that runs, says no error and does not get ready is given up. */
+const SLOWEST_START_SECONDS = 300;
 /** A child that lived this long starts again at once. */
 const GOOD_LIFE = 10_000;
 
@@ -64,15 +66,28 @@ class Child {
     return this.#process?.pid;
   }
 
-  /** Resolves when the child is ready for the first time; it is restarted for ever after. */
+  /**
+   * Resolves when the child is ready for the first time; it is restarted for ever after. Rejects after `giveUp` where the child has ended or has
+   * told an error meanwhile. One that has done neither is only slow: it is waited for, with a note now and then.
+   */
   async start(giveUp: Millis): Promise<void> {
+    const { name } = this.spec;
+    const begun = performance.now();
     let cancel: Cancel = () => undefined;
     const ready = new Promise<void>((resolve, reject) => {
       this.#ready = resolve;
       this.#refuse = reject;
-      cancel = this.#timers.after(giveUp, () =>
-        reject(new ChildNotReadyError(this.spec.name, this.#lastError || 'not ready in time')),
-      );
+      const look = (): void => {
+        const seconds = Math.round((performance.now() - begun) / 1000);
+        if (this.restarts > 0 || this.#lastError !== '' || seconds >= SLOWEST_START_SECONDS) {
+          const why = this.#lastError || this.#lastLine || 'it has said nothing';
+          reject(new ChildNotReadyError(name, `not ready after ${seconds} s: ${why}`));
+          return;
+        }
+        this.#listener.changed(name, 'starting', `not ready after ${seconds} s: ${this.#lastLine || 'no output yet'}`);
+        cancel = this.#timers.after(giveUp, look);
+      };
+      cancel = this.#timers.after(giveUp, look);
     });
     this.#spawn();
     try {

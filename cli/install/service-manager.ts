@@ -18,7 +18,8 @@ export interface ServiceManager {
   isActive(unit: string): boolean;
 }
 
-const STOP_PATIENCE_MILLIS = 60_000;
+/** The longest that a stop may take: TimeoutStopSec of the hook's unit twice, for the stop and for the restore after it, and a margin. */
+export const STOP_PATIENCE_MILLIS = 200_000;
 
 const run = (args: readonly string[]) =>
   spawnSync('systemctl', args, { encoding: 'utf8', timeout: STOP_PATIENCE_MILLIS });

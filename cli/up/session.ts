@@ -8,7 +8,8 @@ import { partSpecs, passedArguments } from './children.js';
 import { LogFiles, noteOf } from './log-files.js';
 import { freePort, NatsServerMissingError, natsServerSpec } from './nats-server.js';
 
-const START_TIMEOUT = millis(30_000);
+/** After which a part that failed meanwhile is given up, and one that is only slow is spoken of. */
+const START_PATIENCE = millis(30_000);
 const KEPT_NOTES = 4;
 
 export class AlreadyUpError extends GleanerError {
@@ -61,14 +62,14 @@ export class UpSession {
       const port = config.nats.embedded.port || (await freePort());
       const spec = natsServerSpec(binary, port, paths.nats, findProgram('setpriv'));
       this.#nats = new Supervisor([spec], listener, systemTimers);
-      await this.#nats.start(START_TIMEOUT);
+      await this.#nats.start(START_PATIENCE);
       if (this.#stopping) return;
       this.servers = [`nats://127.0.0.1:${port}`];
     }
     writeFileSync(paths.running, `${JSON.stringify({ pid: process.pid, servers: this.servers })}\n`, { mode: 0o600 });
     const passed = passedArguments(path, flags, this.servers);
     this.#parts = new Supervisor(partSpecs(config, passed, this.#inputs.restore), listener, systemTimers);
-    await this.#parts.start(START_TIMEOUT);
+    await this.#parts.start(START_PATIENCE);
   }
 
   get notes(): readonly string[] {
@@ -124,6 +125,7 @@ export class UpSession {
 
   readonly #changed = (child: string, state: ChildState, detail: string): void => {
     this.#logs.write(child, `--- ${state}${detail ? `: ${detail}` : ''}`);
+    if (state === 'starting' && detail !== '') this.#note(`${child} is still starting: ${detail}`);
     if (state === 'restarting') this.#note(`${child} ended (${detail}) and is started again`);
   };
 

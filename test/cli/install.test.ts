@@ -22,6 +22,7 @@ import {
   type ServiceManager,
   type ServicePart,
 } from '../../cli/install/index.js';
+import { STOP_PATIENCE_MILLIS } from '../../cli/install/service-manager.js';
 import { gleaner } from './gleaner.js';
 
 /** Notes what systemd was asked for, in order. */
@@ -285,4 +286,13 @@ test('remove --keep-config leaves configuration and seeds; agents alone have no 
   });
   t.deepEqual(remainsOf(layout), [layout.configFolder]);
   t.true(existsSync(layout.at(layout.config)));
+});
+
+test('restoring user limits after the end of the hook has the time that systemd gives any stop, and install waits for it', (t) => {
+  const unit = readFileSync('deploy/systemd/gleaner-hook.service', 'utf8');
+  const seconds = Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1]);
+  // systemd-system.conf(5): DefaultTimeoutStopSec is 90 s. Each phase of a stop has this time; ExecStopPost is the second.
+  t.true(seconds >= 90, `${seconds}`);
+  t.regex(unit, /^ExecStopPost=.* restore --local$/m);
+  t.true(STOP_PATIENCE_MILLIS >= 2 * seconds * 1000);
 });

@@ -177,6 +177,36 @@ test('a child that never gets ready is refused with the error it told', async (t
   await supervisor.stop();
 });
 
+test('a child that is only slow to start is waited for, and spoken of with the last line that it wrote', async (t) => {
+  let look = (): void => undefined;
+  const timers = {
+    ...systemTimers,
+    after: (_: unknown, act: () => void) => {
+      look = act;
+      return () => undefined;
+    },
+  };
+  const details: string[] = [];
+  const listener = {
+    // The time is over when it has written its line, and it is ready only after that.
+    log: () => {
+      look();
+      look();
+      supervisor.signalAll('SIGUSR2');
+    },
+    changed: (_: string, state: ChildState, detail: string) => {
+      if (state === 'starting' && detail !== '') details.push(detail);
+    },
+  };
+  const slow =
+    "process.on('SIGUSR2', () => process.send({ ready: true })); console.log('reading the trace'); setInterval(() => {}, 1000)";
+  const supervisor = new Supervisor([nodeChild('hook', slow)], listener, timers);
+  await supervisor.start(GIVE_UP);
+  t.is(details.length, 2);
+  t.regex(details[0] ?? '', /^not ready after \d+ s: reading the trace$/);
+  await supervisor.stop();
+});
+
 test('a person sees warnings, and why a part cannot start', (t) => {
   t.is(noteOf('hook', '{"level":40,"msg":"late"}'), 'hook: late');
   t.is(noteOf('hook', '{"level":30,"msg":"fine"}'), null);
