@@ -46,7 +46,7 @@ export class CgroupLimitHandle implements LimitHandle {
   readonly #expected: Limits;
   readonly #scopeListener: ScopeListener;
   readonly #generation = new Int32Array(new SharedArrayBuffer(4));
-  #ceiling: number;
+  #ceiling = UNLIMITED;
   #weight: number;
   #lowering: Promise<WriteResult> | null = null;
   #closed = false;
@@ -67,7 +67,6 @@ export class CgroupLimitHandle implements LimitHandle {
     const { memory, memoryAndSwap } = container.user;
     this.#swapAllowance =
       memory === NO_LIMIT || memoryAndSwap === NO_LIMIT ? UNLIMITED : Math.max(0, memoryAndSwap - memory);
-    this.#ceiling = files.hasQuota ? files.ceiling() : UNLIMITED;
     this.#weight = files.weight();
     this.#ownWeight = files.version === 2 ? this.#findOwnWeight() : null;
     this.#scopeListener = {
@@ -249,6 +248,8 @@ export class CgroupLimitHandle implements LimitHandle {
       into.shares = this.#sharesOf(weight);
     }
     if (this.#files.hasQuota) {
+      // Looked at again whenever all is: on v2 the kernel takes a quota above that of a group over it, and enforces the smaller.
+      this.#ceiling = this.#files.ceiling();
       const quota = this.#files.quota();
       if (quota === UNREADABLE) return false;
       into.quota = quotaMillicores(quota, this.#files.period);
