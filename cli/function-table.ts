@@ -41,6 +41,9 @@ export const FUNCTION_KEYS = [
   'p99',
   'slo',
   'objective',
+  'learning',
+  'coldStarts',
+  'initTime',
   'slowdown',
   'comparison',
   'worseThanNothing',
@@ -140,6 +143,8 @@ function wideColumns(rows: readonly FunctionRow[], colours: Colours): Column<Fun
     { title: 'harvested MiB-s', value: (row) => figure(row.harvestedMebibyteSeconds), right: true },
     { title: 'borrowed core-s', value: (row) => figure(row.acceleratedCpuSeconds), right: true },
     { title: 'saved s', value: (row) => figure(row.savedSeconds), right: true },
+    { title: 'cold starts', value: (row) => count(row.coldStarts), right: true },
+    { title: 'init ms', value: (row) => milliseconds(row.initTime), right: true },
     { title: 'p99 ms', value: (row) => milliseconds(row.p99), right: true },
     { title: 'slo ms', value: (row) => milliseconds(row.slo), right: true },
     { title: 'objective', value: (row) => objectiveText(row, colours) },
@@ -182,8 +187,10 @@ export function functionTable(
 
 export class UnknownFunctionError extends GleanerError {
   readonly code = 'GLN_FUNCTION_UNKNOWN';
-  constructor(name: string, hint: string) {
-    super(`no function '${name}' is known to these hooks`, { hint });
+  constructor(name: string, near: string | undefined) {
+    super(`no function '${name}' is known to these hooks`, {
+      hint: near ? `did you mean \`${near}\`?` : '`gleaner functions` lists those that have been called',
+    });
   }
 }
 
@@ -208,8 +215,5 @@ export function functionNamed(name: string, known: Iterable<string>): string {
   if (ends.length === 1) return ends[0]!;
   if (ends.length > 1) throw new AmbiguousFunctionError(name, ends);
   const near = suggest(asked.at(-1) ?? '', new Set(all.map((each) => partsOf(each).at(-1) ?? '')));
-  throw new UnknownFunctionError(
-    name,
-    near === undefined ? '`gleaner functions` lists those that have been called' : `did you mean ${near}?`,
-  );
+  throw new UnknownFunctionError(name, near);
 }

@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { type Config, GleanerError, type LoadedConfig, loadConfig, messageOf } from '../config/index.js';
 
 /** Where a daemon's configuration lives if nothing else is said. */
@@ -18,6 +18,12 @@ export function configPath(
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): string | undefined {
   return options.config ?? (env.GLEANER_CONFIG || undefined) ?? (existsSync(SYSTEM_CONFIG) ? SYSTEM_CONFIG : undefined);
+}
+
+/** The folder of the file in use, from which packages are looked for; the working directory where there is none. */
+export function configFolder(options: Pick<GlobalOptions, 'config'>): string {
+  const file = configPath(options);
+  return file === undefined ? process.cwd() : dirname(resolve(file));
 }
 
 /** `--set a.b=c` and the flags that are short for one key. */

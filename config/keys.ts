@@ -8,13 +8,13 @@ export interface KeyMeta {
   /** May change at SIGHUP; every other change needs a restart. */
   readonly reload: boolean;
   /**
-   * A path of the file system: `file`, or `name`, which is a path only where it has a slash. In a configuration file it is relative to the
+   * A path of the file system: `file`; `name`, a path only where it has a slash; `module`, a path only where it begins with a dot. In a configuration file it is relative to the
    * file, so that the same file means the same wherever a command is run; in a variable or flag to the working directory.
    */
   readonly path?: PathKind;
 }
 
-export type PathKind = 'file' | 'name';
+export type PathKind = 'file' | 'name' | 'module';
 
 /** One key as found by walking the schema. */
 export interface KeyInfo extends Omit<KeyMeta, 'path'> {
@@ -116,6 +116,8 @@ export function environmentName(path: readonly string[]): string {
 /** What values a key takes, for people. */
 export function rangeOf(schema: z.ZodType): string {
   const inner = bare(schema);
+  const { range } = (inner.meta() ?? {}) as { range?: string };
+  if (range !== undefined) return range;
   if (inner instanceof z.ZodNullable) return `${rangeOf(inner.def.innerType as z.ZodType)} or null`;
   if (inner instanceof z.ZodEnum) return inner.options.map((option) => `\`${String(option)}\``).join(', ');
   if (inner instanceof z.ZodBoolean) return '`true`, `false`';

@@ -128,10 +128,15 @@ function anchorPaths(config: Config, folder: string, isOfFile: (dotted: string) 
     if (holds !== undefined && typeof value === 'string' && isOfFile(dotted))
       put(tree, path, anchored(value, folder, holds));
   }
+  if (!isOfFile('functions.overrides')) return;
+  for (const override of config.functions.overrides)
+    if (override.manager !== undefined) override.manager = anchored(override.manager, folder, 'module');
 }
 
-const anchored = (value: string, folder: string, holds: PathKind): string =>
-  isAbsolute(value) || (holds === 'name' && !value.includes('/')) ? value : resolve(folder, value);
+function anchored(value: string, folder: string, holds: PathKind): string {
+  const isPath = holds === 'file' || (holds === 'name' ? value.includes('/') : value.startsWith('.'));
+  return isPath && !isAbsolute(value) ? resolve(folder, value) : value;
+}
 
 /** Those of the file by line, then those of the environment and of flags. */
 function inLineOrder(problems: readonly ConfigProblem[], file: string): ConfigProblem[] {

@@ -1,9 +1,17 @@
 import type { Command } from 'commander';
-import { ConfigError, formatProblem, printConfig } from '../../config/index.js';
+import {
+  ConfigError,
+  type ConfigProblem,
+  formatProblem,
+  isManagerModule,
+  type LoadedConfig,
+  messageOf,
+  printConfig,
+} from '../../config/index.js';
 import { checkCredentials } from '../credentials.js';
 import { EXIT } from '../exit.js';
 import { json, processScreen } from '../output.js';
-import { configPath, loadSettings } from '../settings.js';
+import { configFolder, configPath, loadSettings } from '../settings.js';
 import { addOutputOption, globalOptions, type OutputOptions } from './common.js';
 
 export function addConfig(program: Command): void {
@@ -11,12 +19,13 @@ export function addConfig(program: Command): void {
   const check = config
     .command('check')
     .description('name every problem at once (exit code 2 if there is one); change nothing');
-  addOutputOption(check).action((options: OutputOptions) => {
+  addOutputOption(check).action(async (options: OutputOptions) => {
     const settings = globalOptions(check);
     const file = configPath(settings) ?? null;
     let problems: readonly { path: string; message: string; source: string; line?: number; value?: unknown }[] = [];
     try {
-      problems = checkCredentials(loadSettings(settings).config.nats);
+      const loaded = loadSettings(settings);
+      problems = [...checkCredentials(loaded.config.nats), ...(await moduleProblems(loaded, configFolder(settings)))];
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
       problems = error.problems;
@@ -35,4 +44,28 @@ export function addConfig(program: Command): void {
       processScreen.write(json({ config, sources: Object.fromEntries(loaded.sources) }));
     } else processScreen.write(printConfig(loaded));
   });
+}
+
+/** Managers of one's own whose file is not there. They are not run: a check changes nothing. */
+async function moduleProblems({ config, sources }: LoadedConfig, folder: string): Promise<ConfigProblem[]> {
+  const named = [
+    { path: 'agents.manager', key: 'agents.manager', manager: config.agents.manager },
+    ...config.functions.overrides.map(({ manager }, i) => ({
+      path: `functions.overrides.${i}.manager`,
+      key: 'functions.overrides',
+      manager,
+    })),
+  ];
+  const problems: ConfigProblem[] = [];
+  for (const { path, key, manager } of named) {
+    if (manager === undefined || !isManagerModule(manager)) continue;
+    // The learners need not be loaded where no module is named.
+    const { managerFile } = await import('../../agents/index.js');
+    try {
+      managerFile(manager, folder);
+    } catch (error) {
+      problems.push({ path, message: messageOf(error), value: manager, source: sources.get(key) ?? key });
+    }
+  }
+  return problems;
 }

@@ -8,7 +8,7 @@ import { makeLogger } from '../logger.js';
 import { type MetricPart, Operating } from '../metrics/index.js';
 import { SystemdNotifier } from '../notify.js';
 import { processFaults } from '../process-faults.js';
-import { loadSettings } from '../settings.js';
+import { configFolder, loadSettings } from '../settings.js';
 import type { Part } from '../wiring/part.js';
 import { addAgentQuestions } from './agents.js';
 import { globalOptions } from './common.js';
@@ -78,6 +78,7 @@ function addPart(
         timers: systemTimers,
         boot: randomUUID().slice(0, 8),
         hostName: host(config) ?? hostNameFrom(hostname()),
+        folder: configFolder(globalOptions(command)),
         operating,
       });
       return {

@@ -2,12 +2,15 @@ import {
   checkLifeCycleSettings,
   checkTunerSettings,
   createManager,
+  type ExternalManager,
   faasrmOnlineSettings,
   hillClimbing,
   type LifeCycleWish,
   type LimitSearch,
   lifeCycleSettings,
+  loadExternalManager,
   type ManagerSettings,
+  managerFile,
   PolicyStore,
   Q_DEFAULT,
   qLearning,
@@ -24,7 +27,7 @@ import {
   threadEngine,
 } from '../../agents/index.js';
 import { objectStores } from '../../broker/index.js';
-import { type Config, mebibytes, millicores, overrideFor, SeededRandom } from '../../config/index.js';
+import { type Config, isManagerModule, mebibytes, millicores, overrideFor, SeededRandom } from '../../config/index.js';
 import { defaultDecisionSettings } from '../../openwhisk-plugin/index.js';
 import type { Running } from '../child.js';
 import { updateAgents } from '../metrics/index.js';
@@ -85,6 +88,7 @@ export async function runAgentsPart({
   timers,
   boot,
   hostName,
+  folder,
   operating,
 }: PartInputs): Promise<Running> {
   const broker = await connectPart(config.nats, 'agents', logger);
@@ -118,7 +122,15 @@ export async function runAgentsPart({
     }
     return manager;
   };
-  // Made before anything runs, so that a wrong name is an error at the start.
+  // Made before anything runs, so that a wrong name or module is an error at the start.
+  const names = [config.agents.manager, ...overrides.flatMap(({ manager }) => manager ?? [])];
+  const external: ExternalManager[] = [];
+  for (const name of new Set(names.filter(isManagerModule))) {
+    const { cap, preset = 'default' } = settings;
+    const loaded = await loadExternalManager(managerFile(name, folder), { cap, preset, seed }, logger);
+    external.push(loaded);
+    managers.set(name, loaded.manager);
+  }
   managerNamed(config.agents.manager);
   for (const { manager } of overrides) if (manager !== undefined) managerNamed(manager);
   const { name: engine, detail } = threadEngine();
@@ -155,6 +167,7 @@ export async function runAgentsPart({
       await agents.stop();
       await trainer.close();
       await tutor.close();
+      for (const one of external) await one.close();
       await broker.close();
     },
   };

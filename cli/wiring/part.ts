@@ -12,6 +12,8 @@ export interface PartInputs {
   /** Name of this start, drawn anew each time. */
   readonly boot: string;
   readonly hostName: string;
+  /** Of the configuration file, from which packages are looked for; the working directory where there is none. */
+  readonly folder: string;
   /** Metrics and health; the part tells it of itself once it runs, and of every beat of its loop. */
   readonly operating: Operating;
 }

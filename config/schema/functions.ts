@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { key, section } from '../keys.js';
 import { quotaPolicies, weightPolicies } from './decision.js';
-import { managers } from './processes.js';
+import { managerName } from './processes.js';
 
 export const modes = ['observe', 'recommend', 'enforce'] as const;
 
@@ -45,10 +45,9 @@ export const overrideSchema = z.strictObject({
     .enum([...new Set([...quotaPolicies, ...weightPolicies])])
     .optional()
     .meta({ description: 'Activation policy of these functions, by name.' }),
-  manager: z
-    .enum(managers)
-    .optional()
-    .meta({ description: 'Resource manager of these functions, by name; changes when the agent host starts anew.' }),
+  manager: managerName().optional().meta({
+    description: 'Resource manager of these functions, by name or module; changes when the agent host starts anew.',
+  }),
   holdOffline: z.boolean().optional().meta({
     description:
       'High stakes, with manager `aware`: its fallback decides for these functions for ever, and their agents only watch; changes when the agent host starts anew.',

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { hostNameText, key, optionalText, section } from '../keys.js';
+import { suggest } from '../suggest.js';
 
 /** Names of the resource managers that come with Gleaner: agents/managers/registry.ts has one for each. */
 export const managers = [
@@ -17,8 +18,32 @@ export const managers = [
 ] as const;
 export type ManagerName = (typeof managers)[number];
 
+/** Marks a manager that a package brings. */
+export const PACKAGE_PREFIX = 'package:';
+const PACKAGE = /^package:(@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/;
+const MODULE_PATH = /^(\.{0,2}\/).*\.(mjs|js)$/;
+
+/** A manager that is no part of Gleaner: `./my-manager.mjs`, or `package:my-manager`. */
+export const isManagerModule = (name: string): boolean => MODULE_PATH.test(name) || PACKAGE.test(name);
+
+export const managerName = () =>
+  z
+    .string()
+    .refine((name) => (managers as readonly string[]).includes(name) || isManagerModule(name), {
+      error: ({ input }) => {
+        const near = typeof input === 'string' ? suggest(input, managers) : undefined;
+        return `must be one of ${managers.join(', ')}, the path of a module (./my-manager.mjs) or package:NAME${near === undefined ? '' : `; did you mean ${near}?`}`;
+      },
+    })
+    .meta({ range: `${managers.map((name) => `\`${name}\``).join(', ')}, \`./FILE.mjs\` or \`package:NAME\`` });
+
 export const agentsSchema = section('The agent host: one resource manager per function.', {
-  manager: key(z.enum(managers), 'greedy', 'Resource manager of functions without one of their own.'),
+  manager: key(
+    managerName(),
+    'greedy',
+    'Resource manager of functions without one of their own: by name, or a module of your own (docs/adding-a-manager.md).',
+    { path: 'module' },
+  ),
   faasrm: key(
     z.enum(['serve', 'learn']),
     'serve',

@@ -94,6 +94,6 @@ test('a function is named by the end of its name where only one function ends so
   const ambiguous = t.throws(() => functionNamed('thumb', known), { instanceOf: AmbiguousFunctionError });
   t.regex(ambiguous.hint, /\/guest\/pkg\/thumb, \/team\/thumb/);
   const misspelt = t.throws(() => functionNamed('thumm', known), { instanceOf: UnknownFunctionError });
-  t.regex(misspelt.hint, /did you mean thumb\?/);
+  t.regex(misspelt.hint, /did you mean `thumb`\?/);
   t.throws(() => functionNamed('/_/', known), { instanceOf: UnknownFunctionError });
 });

@@ -70,7 +70,7 @@ test.serial('gleaner up runs the whole loop, answers questions, and leaves nothi
   const busiest = seen.reduce((a, b) => (a.activations > b.activations ? a : b)).name;
   const explained = await ask('explain', busiest);
   t.is(explained.code, 0, explained.err);
-  t.regex(explained.out, /ACTIVATION +TOOK +CPU PEAK +CPU GRANTED/);
+  t.regex(explained.out, /ACTIVATION +TOOK +PEAK CORES +GRANTED CORES/);
   t.is((await ask('explain', '/guest/no-such')).code, 1);
   t.is((await ask('explain', 'nonsense')).code, 2);
   t.is((await ask('explain', busiest, '--last', 'x')).code, 2);

@@ -134,3 +134,19 @@ test('a server that cannot be reached is named, with the cause and what to do, a
   t.regex(second!, /^ {2}start nats-server there, or name another with --nats URL/);
   t.notRegex(err, /by itself|secret/);
 });
+
+test('a check names the manager module that is not there, by the line that names it', async (t) => {
+  const folder = temporaryFolder('usage');
+  const file = join(folder, 'g.yaml');
+  writeFileSync(file, 'mode: observe\nagents:\n  manager: ./gone.mjs\n');
+  const { code, out } = await gleaner(['--config', file, 'config', 'check']);
+  t.is(code, 2);
+  t.true(
+    out.startsWith(
+      `${file}:3: agents.manager: the manager module ${join(folder, 'gone.mjs')} cannot be used: no such file`,
+    ),
+    out,
+  );
+  writeFileSync(join(folder, 'gone.mjs'), '');
+  t.is((await gleaner(['--config', file, 'config', 'check'])).code, 0);
+});

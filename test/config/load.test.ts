@@ -267,3 +267,21 @@ test('paths in a file are relative to the file, those of variables and flags to 
   // The same file by another path is the same folder.
   t.is(load('config/g.yaml').hook.stateDir, resolve('config/state'));
 });
+
+test('a manager of one’s own is a path from the file or a package; a misspelt name of ours is neither', (t) => {
+  const text =
+    'agents: { manager: ./mine.mjs }\nfunctions: { overrides: [{ match: /a/*, manager: ../other.js }, { match: /b/*, manager: "package:@x/y" }] }\n';
+  const { config } = loadConfig({ path: '/etc/gleaner/g.yaml', readFile: () => text });
+  t.is(config.agents.manager, '/etc/gleaner/mine.mjs');
+  t.deepEqual(
+    config.functions.overrides.map(({ manager }) => manager),
+    ['/etc/other.js', 'package:@x/y'],
+  );
+  const [problem = ''] = problemsOf(() => from('agents:\n  manager: gredy\n'));
+  t.regex(
+    problem,
+    /^g\.yaml:2: agents\.manager: must be one of fixed, greedy, .*package:NAME; did you mean greedy\? \(got "gredy"\)$/,
+  );
+  for (const wrong of ['./mine.ts', 'package:', 'package:../x', 'mine.mjs'])
+    t.is(problemsOf(() => from(`agents: { manager: "${wrong}" }\n`)).length, 1, wrong);
+});

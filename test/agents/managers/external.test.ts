@@ -1,0 +1,190 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { loadExternalManager, ManagerModuleError, managerFile } from '../../../agents/index.js';
+import { type Bytes, type Millicores, type Millis, mebibytes, millis, SeededRandom } from '../../../config/index.js';
+import { blocksOf } from '../../docs/pages.js';
+import { temporaryFolder } from '../../temporary-folder.js';
+import { observation } from '../observations.js';
+
+const folder = temporaryFolder('manager');
+const settings = { cap: { cpu: 4000 as Millicores, memory: mebibytes(1024) }, preset: 'default' as const, seed: 1 };
+const now = 1000 as Millis;
+let files = 0;
+
+function written(text: string): string {
+  const file = join(folder, `m${files++}.mjs`);
+  writeFileSync(file, text);
+  return file;
+}
+
+/** On a busy machine an answer takes as long as it takes, where it is not the time that is tried. */
+async function loaded(t: ExecutionContext, text: string, { answer = 60_000, restart = 60_000 } = {}) {
+  const times = { answer: millis(answer), restart: millis(restart) };
+  const { manager, close } = await loadExternalManager(written(text), settings, undefined, times);
+  t.teardown(close);
+  return manager;
+}
+
+/** A module whose manager has these members besides what every one needs. */
+const module = (members: string): string =>
+  `export default () => ({ name: 'mine', initialState: () => ({ n: 0 }), phase: () => 'managing',
+     decide: (state) => ({ state, decision: { actions: [0, 0, 0] } }), ${members} });`;
+
+const view = () => ({
+  observation: observation({ user: { cpu: 1000 as Millicores, memory: mebibytes(256), shares: 256 } }),
+  features: [0, 0, 0, 0, 0, 0],
+  others: null,
+  price: null,
+  random: new SeededRandom(7),
+});
+
+test.serial(
+  'the example of the page is a manager: it decides what the page says, with a state of its own',
+  async (t) => {
+    const example = blocksOf('docs/adding-a-manager.md').find(({ language }) => language === 'js')!;
+    const manager = await loaded(t, example.text);
+    t.is(manager.name, 'half-more');
+    const seen = view();
+    const peak = { cpu: 300 as Millicores, memory: 1 as Bytes };
+    const first = manager.decide(
+      manager.initialState('/guest/a'),
+      { ...seen, observation: { ...seen.observation, peak } },
+      now,
+    );
+    // 1.5 x 300
+    t.deepEqual(first.decision, { cpu: 450, actions: [0, 0, 0] });
+    const busy = { ...seen.observation, peak: { ...peak, cpu: 900 as Millicores } };
+    const second = manager.decide(first.state, { ...seen, observation: busy }, now);
+    t.is(Number(second.decision.cpu), 1000, 'the user’s');
+    t.is(manager.phase(second.state), 'managing');
+    t.is(manager.rest, undefined);
+  },
+);
+
+test.serial('state goes from step to step, to another host and back; randomness is the host’s', async (t) => {
+  const text = module(`
+    decide: ({ n }, { random }) => ({ state: { n: n + 1 }, decision: { weightFactor: 1 + random.next(), actions: [0, 0, 1] }, reward: n }),
+    about: ({ n }) => 'step ' + n,
+    rest: ({ n }) => ({ n }), wake: (fn, rested) => rested.n > 0 ? rested : null, retrain: () => ({ n: 0 }),`);
+  const manager = await loaded(t, text);
+  const step = (state: unknown) => manager.decide(state, view(), now);
+  const two = step(step(manager.initialState('/a/b')).state);
+  t.is(two.reward, 1);
+  t.is(manager.about?.(two.state), 'step 2');
+  const rested = manager.rest?.(two.state, now);
+  t.deepEqual(rested, { n: 2 });
+  t.is(manager.about?.(manager.wake?.('/a/b', rested, now)), 'step 2');
+  t.is(manager.wake?.('/a/b', { n: 0 }, now), null);
+  t.is(manager.wake?.('/a/b', null, now), null, 'it throws there');
+  t.is(manager.about?.(manager.retrain?.(two.state)), 'step 0');
+  t.is(
+    step(manager.initialState('/a/b')).decision.weightFactor,
+    step(manager.initialState('/a/c')).decision.weightFactor,
+  );
+});
+
+for (const [what, text, said] of [
+  ['does not parse', 'export default {', /Unexpected|Invalid/],
+  ['throws', 'throw new Error("no luck")', /no luck/],
+  ['ends the process', 'process.exit(0)', /its thread ended/],
+  ['exports nothing', 'export const manager = 1;', /no default export that is a function/],
+  ['returns nothing', 'export default () => null;', /returns no manager object/],
+  ['has a name of ours', module("name: 'greedy'"), /'greedy' is that of a manager of Gleaner's own/],
+  ['has no name', module("name: 'Bad Name'"), /`name` must be/],
+  ['cannot decide', module('decide: 5'), /`decide` must be a function/],
+  ['has half of a pair', module('rest: () => null'), /`rest` and `wake` need each other/],
+] as const)
+  test.serial(`a module that ${what} is refused at the start, with its file and the reason`, async (t) => {
+    const file = written(text);
+    const error = await t.throwsAsync(loadExternalManager(file, settings), { instanceOf: ManagerModuleError });
+    t.true(error.message.includes(file), error.message);
+    t.regex(error.message, said);
+  });
+
+for (const [what, members, said] of [
+  ['throws', 'decide: () => { throw new Error("no luck") }', /no luck/],
+  ['never returns', 'decide: () => { for (;;); }', /no answer within 500 ms/],
+  ['ends the process', 'decide: () => process.exit(1)', /no answer within 500 ms/],
+  ['promises', 'decide: async () => ({})', /decided\.decision/],
+  [
+    'answers nonsense',
+    "decide: (state) => ({ state, decision: { cpu: 'all', actions: [0, 0, 0] } })",
+    /decided\.decision\.cpu/,
+  ],
+  ['answers what nobody knows', 'decide: (state) => ({ state, decision: { cpus: 1, actions: [0, 0, 0] } })', /cpus/],
+  [
+    'keeps what cannot be copied',
+    'decide: () => ({ state: () => 1, decision: { actions: [0, 0, 0] } })',
+    /plain data only/,
+  ],
+  [
+    'fills its memory',
+    'decide: () => { const all = []; for (;;) all.push(new Array(1e6).fill(all.length)); }',
+    /no answer within 500 ms|no answer/,
+  ],
+] as const)
+  test.serial(`a module that ${what} costs a decision, and neither ends nor stops the host`, async (t) => {
+    const manager = await loaded(t, module(members), /500/.test(said.source) ? { answer: 500 } : {});
+    const state = manager.initialState('/guest/a');
+    const error = t.throws(() => manager.decide(state, view(), now), { instanceOf: ManagerModuleError });
+    t.regex(error.message, said);
+    t.is(manager.phase(state), 'managing');
+  });
+
+test.serial('a module that fails between two decisions is started again, and decides on', async (t) => {
+  const text = `setTimeout(() => Promise.reject(new Error('later')), 50);\n${module('')}`;
+  const manager = await loaded(t, text, { answer: 500, restart: 1 });
+  const state = manager.initialState('/guest/a');
+  const answers = new Set<string>();
+  const until = performance.now() + 20_000;
+  // It decides, its thread ends, it fails, and a new thread decides.
+  for (const wanted of ['decided', 'failed', 'decided']) {
+    for (answers.clear(); !answers.has(wanted) && performance.now() < until; ) {
+      try {
+        manager.decide(state, view(), now);
+        answers.add('decided');
+      } catch {
+        answers.add('failed');
+      }
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    t.true(answers.has(wanted), wanted);
+  }
+});
+
+test.serial('decisions stay within the cap, and nonsense that is observed never reaches the module', async (t) => {
+  const manager = await loaded(t, module('decide: (state) => ({ state, decision: { cpu: 1e9, actions: [0, 1, 0] } })'));
+  const state = manager.initialState('/guest/a');
+  t.is(Number(manager.decide(state, view(), now).decision.cpu), 4000);
+  t.deepEqual(manager.decide(state, view(), Number.NaN as Millis).decision, { actions: [0, 0, 0] });
+});
+
+test.serial('a module is found by its path from the configuration, or as a package from there upwards', (t) => {
+  const project = temporaryFolder('managers');
+  const deep = join(project, 'etc', 'gleaner');
+  const files: Record<string, string> = {
+    'etc/gleaner/own.mjs': '',
+    'node_modules/plain/index.js': '',
+    'node_modules/plain/package.json': '{}',
+    'node_modules/@team/one/dist/main.mjs': '',
+    'node_modules/@team/one/package.json': '{"exports": {".": {"types": "./x.d.ts", "import": "./dist/main.mjs"}}}',
+    'node_modules/broken/package.json': '{',
+    'node_modules/empty/package.json': '{"main": "gone.js"}',
+  };
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(join(project, path, '..'), { recursive: true });
+    writeFileSync(join(project, path), text);
+  }
+  t.is(managerFile('./own.mjs', deep), join(deep, 'own.mjs'));
+  t.is(managerFile('package:plain', deep), join(project, 'node_modules/plain/index.js'));
+  t.is(managerFile('package:@team/one', deep), join(project, 'node_modules/@team/one/dist/main.mjs'));
+  for (const [wrong, said] of [
+    ['./gone.mjs', /gone\.mjs cannot be used: no such file/],
+    ['package:nobody-has-this', /nobody-has-this cannot be used: no such package in node_modules of .*etc\/gleaner/],
+    ['package:broken', /its package\.json cannot be read/],
+    ['package:empty', /gone\.js cannot be used: no such file/],
+    ['plain', /neither a path nor package:NAME/],
+  ] as const)
+    t.throws(() => managerFile(wrong, deep), { instanceOf: ManagerModuleError, message: said });
+});
