@@ -66,6 +66,8 @@ export class HookMetrics {
     set.set('gleaner_engine_up', host.engineAnswers ? 1 : 0);
     for (const state of TAP_STATES)
       set.set('gleaner_tap_interfaces', host.tap.filter((each) => each.state === state).length, { state });
+    for (const [reason, count] of Object.entries(counters.eventsSkipped))
+      set.grow('gleaner_engine_events_skipped_total', count, { reason });
     set.set('gleaner_containers', host.containers);
     set.set('gleaner_containers_unmanaged', unmanaged);
     set.set('gleaner_activations_running', host.running);

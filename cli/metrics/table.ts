@@ -88,6 +88,11 @@ export const METRICS = {
   ),
   gleaner_kill_switch_active: gauge(hook, none, '1 while any source holds the kill switch: user limits stand.'),
   gleaner_engine_up: gauge(hook, none, '1 while the Docker Engine answers.'),
+  gleaner_engine_events_skipped_total: counter(
+    hook,
+    ['reason'],
+    'Events of the Docker Engine that could not be used: `huge`, `malformed`, `unknown`. A listing follows.',
+  ),
   gleaner_containers: gauge(hook, none, 'Managed containers.'),
   gleaner_containers_unmanaged: gauge(
     hook,

@@ -2,7 +2,11 @@ import { CONTAINER_PREFIX } from '../../config/index.js';
 import { ContainerPrefixError } from './engine-errors.js';
 
 /** Tells by its name, without the leading slash, whether a container is an invoker's. */
-export type ManagedFilter = (name: string) => boolean;
+export interface ManagedFilter {
+  (name: string): boolean;
+  /** With which each of these names begins. */
+  readonly prefix?: string;
+}
 
 /** What a container was made for. The name says nothing about the function: a prewarmed container keeps its name. */
 export type ContainerRole = 'action' | 'prewarmed' | 'system';
@@ -29,7 +33,7 @@ export function managedByPrefix(prefix: string): ManagedFilter {
   const literal = prefix.replaceAll('.', '\\.');
   const rest = /\d$/.test(prefix) ? '' : '[A-Za-z0-9_.-]*\\d';
   const pattern = new RegExp(`^${literal}${rest}${COUNT}${NAMESPACE_AND_ACTION}`);
-  return (name) => pattern.test(name);
+  return Object.assign((name: string) => pattern.test(name), { prefix });
 }
 
 /** The invoker's part of a container's name, the shortest one that it can be; the whole name if it has none. */

@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import {
   bytes,
   type Cancel,
@@ -14,17 +15,26 @@ import {
   systemTimers,
   type Timers,
 } from '../../config/index.js';
-import type { Bridge, ContainerEngine, ContainerEngineListener, ContainerInfo, HostFacts } from '../ports/index.js';
+import type {
+  Bridge,
+  ContainerEngine,
+  ContainerEngineListener,
+  ContainerInfo,
+  HostFacts,
+  SkippedEvent,
+} from '../ports/index.js';
 import { bridgesOf, containerInfo } from './container-info.js';
 import type { ManagedFilter } from './container-names.js';
 import { DockerClient } from './docker-client.js';
 import { DockerEvents } from './docker-events.js';
 import {
+  anyList,
   type EngineEvent,
   infoSchema,
   inspectSchema,
-  listSchema,
-  networksSchema,
+  listedSchema,
+  networkSchema,
+  readable,
   versionSchema,
 } from './docker-schemas.js';
 import {
@@ -36,6 +46,8 @@ import {
 
 /** Inspections of one pass at a time: one slot of the client stays free for a container that starts meanwhile. */
 const PARALLEL = 3;
+/** After a skipped event, until the listing that finds what it meant: a stream of such events must not make a stream of listings. */
+const RECOVERY = millis(1000);
 
 export interface DockerEngineOptions {
   readonly socketPath?: string;
@@ -53,9 +65,12 @@ export interface DockerEngineOptions {
 interface Known {
   info: ContainerInfo | null;
   paused: boolean;
-  lastOom: Micros;
   /** Number of the pass before which it was announced: a listing asked for earlier does not know it. */
   seenIn: number;
+  /** Its place among all starts: when its start was told, or the listing that found it was asked for. */
+  readonly order: number;
+  /** Its inspect answer could not be read: not asked again before the next full pass. */
+  isUnreadable: boolean;
 }
 
 /**
@@ -70,6 +85,8 @@ export class DockerEngine implements ContainerEngine {
   readonly #random: Random;
   readonly #every: Millis;
   readonly #known = new Map<string, Known>();
+  /** Of each address the container that started last. */
+  readonly #owners = new Map<string, Known>();
   #bridges: Map<string, Bridge> = new Map();
   #bridgesText = '';
   #listener: ContainerEngineListener | null = null;
@@ -78,8 +95,11 @@ export class DockerEngine implements ContainerEngine {
   #passRunning: Promise<void> | null = null;
   #passWanted: 'no' | 'listing' | 'full' = 'no';
   #passNumber = 0;
+  #order = 0;
+  #listPath = '/containers/json';
+  #cancelRecovery: Cancel | null = null;
   #onFirstPass: (() => void) | null = null;
-  /** Inspections that could not be understood, so far: those containers are not managed. */
+  /** Answers about one container or network that could not be understood, so far: it is not managed. */
   unreadable = 0;
 
   constructor(options: DockerEngineOptions) {
@@ -101,9 +121,10 @@ export class DockerEngine implements ContainerEngine {
     const first = new Promise<void>((resolve) => {
       this.#onFirstPass = resolve;
     });
-    this.#events = new DockerEvents(this.#client, this.#timers, this.#random, this.#clock.wall(), {
+    this.#events = new DockerEvents(this.#client, this.#clock, this.#timers, this.#random, {
       subscribed: () => this.#pass('full'),
       event: (event, at) => this.#event(event, at),
+      skipped: (kind) => this.#skipped(kind),
       lost: (error) => this.#listener?.engineDown(error),
     });
     this.#events.start();
@@ -114,6 +135,7 @@ export class DockerEngine implements ContainerEngine {
   async stop(): Promise<void> {
     this.#listener = null;
     this.#cancelPeriod?.();
+    this.#cancelRecovery?.();
     this.#events?.stop();
     this.#client.close();
     await this.#passRunning;
@@ -157,12 +179,12 @@ export class DockerEngine implements ContainerEngine {
   /** Every managed container that runs now, once, without a subscription: what {@link restoreAll} compares with. */
   async snapshot(): Promise<ContainerInfo[]> {
     await this.#readBridges();
-    const listed = await this.#client.get('/containers/json', listSchema);
-    const managed = listed.filter((container) => this.#isManaged(container.Names));
+    const listed = await this.#list();
+    const managed = listed.items.filter((container) => this.#isManaged(container.Names));
     const infos: ContainerInfo[] = [];
     await inTurns(managed, async (container) => {
       const info = await this.#inspect(container.Id);
-      if (info !== null) infos.push(info);
+      if (info !== null && info !== 'unreadable') infos.push(info);
     });
     return infos;
   }
@@ -179,7 +201,6 @@ export class DockerEngine implements ContainerEngine {
     this.#passRunning = this.#reconcile(kind === 'full')
       .then(
         () => {
-          this.#events?.settled();
           this.#onFirstPass?.();
           this.#onFirstPass = null;
           this.#listener?.reconciled();
@@ -202,27 +223,49 @@ export class DockerEngine implements ContainerEngine {
   async #reconcile(full: boolean): Promise<void> {
     const pass = ++this.#passNumber;
     await this.#readBridges();
-    const listed = await this.#client.get('/containers/json', listSchema);
+    const order = ++this.#order;
+    const listed = await this.#list();
     const running = new Set<string>();
     const inspections: (() => Promise<void>)[] = [];
-    for (const container of listed) {
-      if (!this.#isManaged(container.Names)) continue;
+    for (const container of listed.items) {
+      // Names that cannot be read are no reason to give up a container that is known.
+      if (!this.#isManaged(container.Names) && !this.#known.has(container.Id)) continue;
       running.add(container.Id);
       const known = this.#known.get(container.Id);
-      if (!known) inspections.push(() => this.#learn(container.Id));
+      if (!known || (known.isUnreadable && full)) inspections.push(() => this.#learn(container.Id, order, true));
       else if (known.info && full) inspections.push(() => this.#again(container.Id, known));
       else if (known.info) this.#setPaused(container.Id, known, container.State === 'paused');
     }
-    const now = this.#clock.wall();
-    for (const [id, known] of this.#known) {
-      if (!running.has(id) && known.seenIn < pass) this.#ended(id, now);
+    // A listing with entries that cannot be read does not say what is missing.
+    if (listed.unreadable === 0) {
+      for (const [id, known] of this.#known) if (!running.has(id) && known.seenIn < pass) this.#ended(id);
     }
     await inTurns(inspections, (inspect) => inspect());
   }
 
+  /**
+   * Running containers. The answer has all labels of all containers: where it cannot be read, only those are asked for whose names may be
+   * managed, so that others' labels keep nobody from being managed.
+   */
+  async #list(): Promise<ReturnType<typeof readable<z.infer<typeof listedSchema>>>> {
+    let entries: unknown[];
+    try {
+      entries = await this.#client.get(this.#listPath, anyList);
+    } catch (error) {
+      const { prefix } = this.#managed;
+      if (!(error instanceof EngineAnswerError) || prefix === undefined || this.#listPath.includes('?')) throw error;
+      this.#listPath += `?filters=${encodeURIComponent(JSON.stringify({ name: [prefix] }))}`;
+      entries = await this.#client.get(this.#listPath, anyList);
+    }
+    const listed = readable(entries, listedSchema);
+    this.unreadable += listed.unreadable;
+    return listed;
+  }
+
   async #readBridges(): Promise<void> {
-    const networks = await this.#client.get('/networks', networksSchema);
-    this.#bridges = bridgesOf(networks);
+    const networks = readable(await this.#client.get('/networks', anyList), networkSchema);
+    this.unreadable += networks.unreadable;
+    this.#bridges = bridgesOf(networks.items);
     const list = [...this.#bridges.values()].sort((a, b) => a.interfaceName.localeCompare(b.interfaceName));
     const text = JSON.stringify(list);
     if (text === this.#bridgesText || !this.#listener) return;
@@ -230,10 +273,10 @@ export class DockerEngine implements ContainerEngine {
     this.#listener.bridgesChanged(list);
   }
 
-  async #learn(id: string): Promise<void> {
-    const known: Known = { info: null, paused: false, lastOom: 0 as Micros, seenIn: this.#passNumber };
+  async #learn(id: string, order: number, isFound: boolean): Promise<void> {
+    const known: Known = { info: null, paused: false, seenIn: this.#passNumber, order, isUnreadable: false };
     this.#known.set(id, known);
-    let info: ContainerInfo | null;
+    let info: ContainerInfo | 'unreadable' | null;
     try {
       info = await this.#inspect(id);
     } catch (error) {
@@ -242,32 +285,50 @@ export class DockerEngine implements ContainerEngine {
     }
     // It may have ended, even begun anew, while the engine answered.
     if (this.#known.get(id) !== known) return;
-    if (info === null) {
-      this.#known.delete(id);
-      return;
-    }
+    if (info === 'unreadable') {
+      known.isUnreadable = true;
+      known.seenIn = this.#passNumber;
+    } else if (info === null || this.#hasHeir(info, known)) this.#known.delete(id);
+    else this.#announce(id, known, info, isFound);
+  }
+
+  #announce(id: string, known: Known, info: ContainerInfo, isFound: boolean): void {
+    this.#known.set(id, known);
     known.info = info;
     known.paused = info.paused;
     known.seenIn = this.#passNumber;
-    this.#listener?.containerStarted(info);
+    if (info.address !== null) this.#owners.set(info.address, known);
+    this.#listener?.containerStarted(info, isFound);
+  }
+
+  /**
+   * Whether a container that started later has its address already: then it has ended, and only its `die` is still to come. The engine gives an
+   * address away before it tells of the end, and two inspections may be answered in either order.
+   */
+  #hasHeir(info: ContainerInfo, known: Known): boolean {
+    const owner = info.address === null ? undefined : this.#owners.get(info.address);
+    return owner !== undefined && owner.order > known.order;
   }
 
   async #again(id: string, known: Known): Promise<void> {
+    const order = ++this.#order;
     const info = await this.#inspect(id);
     if (this.#known.get(id) !== known || !known.info) return;
-    if (info !== null && info.startedAt === known.info.startedAt) {
+    // It runs, by the listing, and it was understood before.
+    if (info === 'unreadable') return;
+    // Equal stamps name one start; which of two is larger would say nothing once the clock was set.
+    if (info !== null && info.startedAt === known.info.startedAt && info.pid === known.info.pid) {
       this.#setPaused(id, known, info.paused);
       return;
     }
-    this.#ended(id, info?.startedAt ?? this.#clock.wall());
-    if (info !== null) {
-      this.#known.set(id, { info, paused: info.paused, lastOom: 0 as Micros, seenIn: this.#passNumber });
-      this.#listener?.containerStarted(info);
-    }
+    this.#ended(id);
+    if (info === null) return;
+    const started: Known = { info: null, paused: false, seenIn: this.#passNumber, order, isUnreadable: false };
+    this.#announce(id, started, info, true);
   }
 
   /** Null where it does not run (any more). */
-  async #inspect(id: string): Promise<ContainerInfo | null> {
+  async #inspect(id: string): Promise<ContainerInfo | 'unreadable' | null> {
     try {
       const answer = await this.#client.get(`/containers/${encodeURIComponent(id)}/json`, inspectSchema);
       if (!answer.State.Running || answer.State.Pid <= 0) return null;
@@ -283,7 +344,7 @@ export class DockerEngine implements ContainerEngine {
       if (error instanceof EngineAnswerError) {
         // One container that cannot be read must not keep the others from being managed.
         this.unreadable++;
-        return null;
+        return 'unreadable';
       }
       throw error;
     }
@@ -301,30 +362,42 @@ export class DockerEngine implements ContainerEngine {
       case 'start':
         // A failure here is an engine that does not answer: the next pass learns the container.
         if (!known && this.#managed(event.Actor.Attributes?.name ?? ''))
-          this.#learn(id).catch(() => this.#pass('listing'));
+          this.#learn(id, ++this.#order, false).catch(() => this.#pass('listing'));
         break;
       case 'die':
       case 'destroy':
-        // An old event told again after a gap says nothing about a container that has started since.
-        if (known && !(known.info && at < known.info.startedAt)) this.#ended(id, at);
+        if (known === undefined) break;
+        // Its end, stamped before its start: the clock was set back, or it is an earlier end of a container that runs again. The engine knows.
+        if (known.info && at < known.info.startedAt) this.#again(id, known).catch(() => this.#pass('listing'));
+        else this.#ended(id);
         break;
       case 'pause':
       case 'unpause':
         if (known?.info) this.#setPaused(id, known, event.Action === 'pause');
         break;
       case 'oom':
-        if (known?.info && at > known.lastOom) {
-          known.lastOom = at;
-          this.#listener?.containerOom(id);
-        }
+        if (known?.info) this.#listener?.containerOom(id);
         break;
     }
   }
 
-  #ended(id: string, at: Micros): void {
+  #skipped(kind: SkippedEvent): void {
+    this.#listener?.eventSkipped?.(kind);
+    if (kind === 'unknown') return;
+    this.#cancelRecovery ??= this.#timers.after(RECOVERY, () => {
+      this.#cancelRecovery = null;
+      if (this.#listener) this.#pass('listing');
+    });
+  }
+
+  #ended(id: string): void {
     const known = this.#known.get(id);
+    if (known === undefined) return;
     this.#known.delete(id);
-    if (known?.info) this.#listener?.containerEnded(id, at);
+    if (!known.info) return;
+    const { address } = known.info;
+    if (address !== null && this.#owners.get(address) === known) this.#owners.delete(address);
+    this.#listener?.containerEnded(id);
   }
 
   #setPaused(id: string, known: Known, paused: boolean): void {

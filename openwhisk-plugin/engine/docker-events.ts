@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
-import type { Cancel, GleanerError, Micros, Millis, Random, Timers } from '../../config/index.js';
+import type { Cancel, Clock, GleanerError, Micros, Millis, Random, Timers } from '../../config/index.js';
 import { messageOf, millis } from '../../config/index.js';
+import type { SkippedEvent } from '../ports/index.js';
 import type { DockerClient } from './docker-client.js';
 import { type EngineEvent, eventSchema } from './docker-schemas.js';
 import { EngineAnswerError, EngineUnavailableError } from './engine-errors.js';
@@ -9,37 +10,53 @@ const WANTED = {
   type: ['container', 'network'],
   event: ['start', 'die', 'pause', 'unpause', 'oom', 'destroy', 'create'],
 };
+/** An event has all labels of its container, whose size nobody limits: 1.5 MiB was met. A longer line is skipped, not kept. */
 const LONGEST_LINE = 1024 * 1024;
 const FIRST_DELAY = 100;
 const LONGEST_DELAY = 5000;
+/** A connection that lasted this long was good: the next pause is short again. A shorter one proves nothing, whatever it told. */
+const HEALTHY = 10_000;
+/** The engine sends the head of its answer before it subscribes (moby, `getEvents`): ask for a little more than the gap. */
+const OVERLAP = 1000;
+/** The engine repeats no more than its last 256 events. */
+const REPEATED = 256;
 
 export interface DockerEventsListener {
   /** The engine has accepted the subscription: whatever happens from here on is told. */
   subscribed(): void;
+  /** Each event once. */
   event(event: EngineEvent, at: Micros): void;
+  /** A line was left out. A listing finds what it meant. */
+  skipped(kind: SkippedEvent): void;
   lost(error: GleanerError): void;
 }
 
 /**
- * The engine's event stream, reconnected for ever with growing pauses. After a gap it asks from the last event seen on, so that
- * an event may come twice; the engine remembers only its last 256, so a listing must follow each {@link DockerEventsListener.subscribed}.
+ * The engine's event stream, reconnected for ever with growing pauses. After a gap it asks for the events of the gap's length before the
+ * present, by the clock as it is now: the stamp of the last event seen may lie in the future once the clock was set back, and an event that
+ * cannot be read would be asked for again for ever. What is told twice for that is dropped here, so that order is the engine's. A listing
+ * must follow each {@link DockerEventsListener.subscribed}, because the engine remembers few events.
  */
 export class DockerEvents {
   readonly #client: DockerClient;
+  readonly #clock: Clock;
   readonly #timers: Timers;
   readonly #random: Random;
   readonly #listener: DockerEventsListener;
-  #since: Micros;
+  readonly #told = new Set<string>();
   #delay = FIRST_DELAY;
+  /** Monotonic time of the connection's head, and of the last bytes; NaN while there was none. */
+  #connectedAt = Number.NaN;
+  #heardAt = Number.NaN;
   #response: IncomingMessage | null = null;
   #cancel: Cancel | null = null;
   #stopped = false;
 
-  constructor(client: DockerClient, timers: Timers, random: Random, since: Micros, listener: DockerEventsListener) {
+  constructor(client: DockerClient, clock: Clock, timers: Timers, random: Random, listener: DockerEventsListener) {
     this.#client = client;
+    this.#clock = clock;
     this.#timers = timers;
     this.#random = random;
-    this.#since = since;
     this.#listener = listener;
   }
 
@@ -58,17 +75,12 @@ export class DockerEvents {
     this.#response?.destroy(error);
   }
 
-  /** The connection has proved good (a pass went through): the next pause is short again. */
-  settled(): void {
-    this.#delay = FIRST_DELAY;
-  }
-
   async #connect(): Promise<void> {
     this.#cancel = null;
+    this.#connectedAt = Number.NaN;
     try {
       const filters = encodeURIComponent(JSON.stringify(WANTED));
-      const since = `${Math.floor(this.#since / 1e6)}.${String(Math.floor(this.#since % 1e6)).padStart(6, '0')}000`;
-      const response = await this.#client.stream(`/events?since=${since}&filters=${filters}`);
+      const response = await this.#client.stream(`/events?since=${this.#since()}&filters=${filters}`);
       if (this.#stopped) {
         response.destroy();
         return;
@@ -78,6 +90,7 @@ export class DockerEvents {
         throw new EngineUnavailableError(`GET /events was answered with ${response.statusCode}`);
       }
       this.#response = response;
+      this.#connectedAt = this.#heardAt = this.#clock.monotonic();
       this.#follow(response);
       this.#listener.subscribed();
     } catch (error) {
@@ -85,8 +98,16 @@ export class DockerEvents {
     }
   }
 
+  /** Seconds with nine decimals. */
+  #since(): string {
+    const gap = Number.isNaN(this.#heardAt) ? 0 : this.#clock.monotonic() - this.#heardAt;
+    const micros = Math.max(0, this.#clock.wall() - (gap + OVERLAP) * 1000);
+    return `${Math.floor(micros / 1e6)}.${String(Math.floor(micros % 1e6)).padStart(6, '0')}000`;
+  }
+
   #follow(response: IncomingMessage): void {
     let rest = '';
+    let isSkipping = false;
     let over = false;
     const end = (error: unknown): void => {
       if (over) return;
@@ -96,34 +117,59 @@ export class DockerEvents {
     };
     response.setEncoding('utf8');
     response.on('data', (chunk: string) => {
-      rest += chunk;
-      for (let at = rest.indexOf('\n'); at >= 0; at = rest.indexOf('\n')) {
-        const line = rest.slice(0, at);
-        rest = rest.slice(at + 1);
-        if (line.trim() !== '') this.#line(line);
+      this.#heardAt = this.#clock.monotonic();
+      let from = 0;
+      for (let at = chunk.indexOf('\n'); at >= 0; at = chunk.indexOf('\n', from)) {
+        if (!isSkipping) this.#line(rest + chunk.slice(from, at));
+        isSkipping = false;
+        rest = '';
+        from = at + 1;
       }
-      if (rest.length > LONGEST_LINE) response.destroy(new EngineAnswerError('an event is longer than 1 MiB'));
+      if (isSkipping) return;
+      rest += chunk.slice(from);
+      if (rest.length <= LONGEST_LINE) return;
+      rest = '';
+      isSkipping = true;
+      this.#listener.skipped('huge');
     });
     response.on('error', end);
     response.on('close', () => end(new EngineUnavailableError('the engine closed its event stream')));
   }
 
   #line(line: string): void {
+    if (line.trim() === '') return;
+    if (line.length > LONGEST_LINE) {
+      this.#listener.skipped('huge');
+      return;
+    }
     let event: EngineEvent;
     try {
       event = eventSchema.parse(JSON.parse(line));
     } catch {
-      // One line that cannot be read loses one event; the next pass finds what it meant.
+      this.#listener.skipped('malformed');
       return;
     }
+    if (event.Type !== 'container' && event.Type !== 'network') {
+      this.#listener.skipped('unknown');
+      return;
+    }
+    if (event.timeNano !== undefined && this.#isRepeated(`${event.timeNano} ${event.Actor.ID} ${event.Action}`)) return;
     const at = (event.timeNano === undefined ? (event.time ?? 0) * 1e6 : event.timeNano / 1000) as Micros;
-    if (at > this.#since) this.#since = at;
     this.#listener.event(event, at);
+  }
+
+  /** Sets iterate in the order of insertion: the first entry is the oldest. */
+  #isRepeated(key: string): boolean {
+    if (this.#told.has(key)) return true;
+    this.#told.add(key);
+    if (this.#told.size > REPEATED) this.#told.delete(this.#told.values().next().value!);
+    return false;
   }
 
   #again(error: unknown): void {
     if (this.#stopped) return;
     this.#client.forgetVersion();
+    if (this.#clock.monotonic() - this.#connectedAt >= HEALTHY) this.#delay = FIRST_DELAY;
     const pause = (this.#delay * (0.5 + this.#random.next())) as Millis;
     this.#delay = Math.min(LONGEST_DELAY, this.#delay * 2);
     this.#cancel = this.#timers.after(millis(pause), () => void this.#connect());

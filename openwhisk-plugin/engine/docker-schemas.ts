@@ -17,9 +17,24 @@ export const infoSchema = z.object({
   DefaultRuntime: z.string().default('runc'),
 });
 
-export const listSchema = z.array(
-  z.object({ Id: z.string().min(12), Names: z.array(z.string()).nullish(), State: z.string().default('running') }),
-);
+/** A list whose entries are read one by one, so that one that cannot be read hides no other. */
+export const anyList = z.array(z.unknown());
+
+/** The entries that can be read, and how many cannot. */
+export function readable<T>(entries: readonly unknown[], schema: z.ZodType<T>): { items: T[]; unreadable: number } {
+  const items: T[] = [];
+  for (const entry of entries) {
+    const read = schema.safeParse(entry);
+    if (read.success) items.push(read.data);
+  }
+  return { items, unreadable: entries.length - items.length };
+}
+
+export const listedSchema = z.object({
+  Id: z.string().min(12),
+  Names: z.array(z.string()).nullish().catch(null),
+  State: z.string().catch('running'),
+});
 
 const endpoint = z.object({ NetworkID: z.string().default(''), IPAddress: z.string().default('') });
 
@@ -45,21 +60,19 @@ export const inspectSchema = z.object({
 
 export type Inspect = z.infer<typeof inspectSchema>;
 
-export const networksSchema = z.array(
-  z.object({
-    Id: z.string(),
-    Name: z.string(),
-    Driver: z.string(),
-    IPAM: z
-      .object({
-        Config: z.array(z.object({ Subnet: z.string().default(''), Gateway: z.string().optional() })).nullish(),
-      })
-      .nullish(),
-    Options: z.record(z.string(), z.string()).nullish(),
-  }),
-);
+export const networkSchema = z.object({
+  Id: z.string(),
+  Name: z.string(),
+  Driver: z.string(),
+  IPAM: z
+    .object({
+      Config: z.array(z.object({ Subnet: z.string().default(''), Gateway: z.string().optional() })).nullish(),
+    })
+    .nullish(),
+  Options: z.record(z.string(), z.string()).nullish(),
+});
 
-export type Networks = z.infer<typeof networksSchema>;
+export type Networks = readonly z.infer<typeof networkSchema>[];
 
 export const eventSchema = z.object({
   Type: z.string(),

@@ -1,6 +1,12 @@
-import type { Bytes, GleanerError, Micros } from '../../config/index.js';
+import type { Bytes, GleanerError } from '../../config/index.js';
 import { invokerOf, type ManagedFilter, managedByPrefix } from '../engine/index.js';
-import { type Bridge, type ContainerEngineListener, type ContainerInfo, NO_LIMIT } from '../ports/index.js';
+import {
+  type Bridge,
+  type ContainerEngineListener,
+  type ContainerInfo,
+  NO_LIMIT,
+  type SkippedEvent,
+} from '../ports/index.js';
 import type { Container } from './containers.js';
 import type { HookParts } from './hook-parts.js';
 import type { Pipeline } from './pipeline.js';
@@ -46,7 +52,7 @@ export class ContainerDesk implements ContainerEngineListener {
     this.#live = true;
   }
 
-  containerStarted(info: ContainerInfo): void {
+  containerStarted(info: ContainerInfo, isFound = false): void {
     if (!this.#managed(info.name)) {
       this.#ignored++;
       return;
@@ -65,7 +71,7 @@ export class ContainerDesk implements ContainerEngineListener {
     this.#pipeline.containerAdded(container);
     this.#countInvoker(info, 1);
     // An activation waits for a container that starts, but for a prewarmed one only from its `/init` on.
-    if (this.#isNew(info)) {
+    if (this.#live && !isFound) {
       if (container.role === 'action') this.#pipeline.beginBoost(container);
     } else if (applier.isChanged(container)) {
       // An earlier hook left it behind: Docker's inspect output is the source of truth for user limits.
@@ -76,7 +82,7 @@ export class ContainerDesk implements ContainerEngineListener {
     }
   }
 
-  containerEnded(id: string, at: Micros): void {
+  containerEnded(id: string): void {
     const { containers, decider, oom, clock } = this.#parts;
     const container = containers.get(id);
     if (container === undefined) {
@@ -87,7 +93,7 @@ export class ContainerDesk implements ContainerEngineListener {
     if (container.running === 0 && container.memoryInForce === 0) {
       container.memoryInForce = container.handle.expected.memory;
     }
-    this.#pipeline.tracker.endContainer(container, 'container_end', at);
+    this.#pipeline.tracker.endContainer(container, 'container_end', null);
     containers.remove(id);
     this.#pipeline.containerRemoved(container);
     decider.containerEnded(container.state, clock.monotonic());
@@ -122,6 +128,12 @@ export class ContainerDesk implements ContainerEngineListener {
     this.engineAnswers = true;
   }
 
+  eventSkipped(kind: SkippedEvent): void {
+    const { counters, log, clock } = this.#parts;
+    counters.eventsSkipped[kind]++;
+    log.warn('engine_event_skipped', clock.monotonic(), { kind }, 'an event of the engine cannot be read: skipped');
+  }
+
   engineDown(error: GleanerError): void {
     this.engineAnswers = false;
     this.#parts.counters.engineDown++;
@@ -132,12 +144,6 @@ export class ContainerDesk implements ContainerEngineListener {
       { code: error.code, hint: error.hint },
       `the engine does not answer: ${error.message}`,
     );
-  }
-
-  #isNew(info: ContainerInfo): boolean {
-    if (!this.#live) return false;
-    const age = (this.#parts.clock.wall() - info.startedAt) / 1000;
-    return age < this.#parts.decider.settings.boostTime;
   }
 
   /** The invoker's own memory is learnt from its containers, and forgotten with the last of them. */

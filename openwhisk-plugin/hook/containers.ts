@@ -35,8 +35,6 @@ export class Container {
   readonly role: ContainerRole;
   /** NaN where the container has no IPv4 address: then nothing of it is ever seen, and it keeps its user's limits. */
   readonly address: number;
-  /** A packet older than this is of an earlier owner of the address. */
-  since: Micros;
   readonly handle: LimitHandle;
   /** Largest memory limit that the groups over the container leave it. */
   readonly memoryCeiling: () => Bytes;
@@ -109,7 +107,6 @@ export class Container {
     this.handle = handle;
     this.memoryCeiling = () => handle.memoryCeiling?.() ?? (Number.POSITIVE_INFINITY as Bytes);
     this.probe = probe;
-    this.since = info.startedAt;
     this.paused = info.paused;
   }
 
@@ -157,7 +154,8 @@ export interface RegistryPlatform {
 
 /**
  * Containers by identifier and by address. An address is a container's from its start until its end only, and Docker hands it
- * out again at once: the newest start owns it, and a packet from before that start belongs to nobody (design §2).
+ * out again at once. The order in which the engine tells of starts decides who has it: the last one. No stamps are compared, because the wall
+ * clock may have been set between two starts. Which packets are from before a start is the tap's to say.
  * Descriptors are opened here, at the start, so that nothing is opened while an activation waits.
  */
 export class ContainerRegistry {
@@ -189,18 +187,12 @@ export class ContainerRegistry {
       return null;
     }
     const container = new Container(info, this.#decider.container(info.user), handle, probe);
-    // After a step of the wall clock its stamps and ours differ by it; the tap compares them with more care.
-    const wall = this.#platform.clock.wall();
-    if (container.since > wall) container.since = wall;
     if (container.paused) container.pausedAt = this.#platform.clock.monotonic();
     this.#byId.set(info.id, container);
     container.slice = this.#added++ % SLICES;
     if (!Number.isNaN(container.address)) {
-      const previous = this.#byAddress.get(container.address);
-      if (previous === undefined || previous.info.startedAt <= info.startedAt) {
-        this.#byAddress.set(container.address, container);
-        this.#platform.tap.bind(container.address, info.startedAt);
-      }
+      this.#byAddress.set(container.address, container);
+      this.#platform.tap.bind(container.address, info.startedAt);
     }
     return container;
   }
@@ -226,10 +218,9 @@ export class ContainerRegistry {
     return this.#byId.get(id);
   }
 
-  /** Whose packet this is: undefined for nobody's, and for one from before the container's start. */
-  at(address: number, stamp: Micros): Container | undefined {
-    const container = this.#byAddress.get(address);
-    return container === undefined || stamp < container.since ? undefined : container;
+  /** Who has this address now. */
+  at(address: number): Container | undefined {
+    return this.#byAddress.get(address);
   }
 
   get size(): number {

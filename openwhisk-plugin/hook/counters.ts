@@ -1,3 +1,5 @@
+import type { SkippedEvent } from '../ports/index.js';
+
 /** Which counter an activation is in, by how it ended. */
 export const END_COUNTERS = {
   answer: 'clean',
@@ -62,6 +64,8 @@ export class Counters {
   /** Counters of tcpdump that could not be believed. */
   tapCountersIgnored = 0;
   engineDown = 0;
+  /** Events of the engine that could not be used, by why. */
+  readonly eventsSkipped: Record<SkippedEvent, number> = { huge: 0, malformed: 0, unknown: 0 };
   /** Packets that the tap set aside, by its own names. */
   readonly anomalies: Record<string, number> = {};
 }

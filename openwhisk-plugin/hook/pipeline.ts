@@ -36,7 +36,7 @@ export class Pipeline implements TapListener, ActivationListener {
     this.#parts = parts;
     this.#stepped = stepped;
     this.#mayBoost = mayBoost;
-    this.tracker = new ActivationTracker(parts.clock, this);
+    this.tracker = new ActivationTracker(parts.steady, this);
     this.#grants = new Grants(parts);
   }
 
@@ -60,7 +60,7 @@ export class Pipeline implements TapListener, ActivationListener {
   request(request: TapRequest): void {
     const { counters, containers } = this.#parts;
     counters.requests++;
-    const container = containers.at(request.address, request.at);
+    const container = containers.at(request.address);
     if (container === undefined) {
       counters.unknownContainer++;
       return;
@@ -88,7 +88,7 @@ export class Pipeline implements TapListener, ActivationListener {
     }
     this.tracker.begin(container, revision, request.identity, request.connection, request.at, request.contentLength);
     if (container.ended) return;
-    const lag = this.#parts.clock.wall() - request.at;
+    const lag = this.#parts.steady.wall() - request.at;
     this.lags.add(lag);
     this.lag.add(lag);
   }
@@ -96,7 +96,7 @@ export class Pipeline implements TapListener, ActivationListener {
   answer(connection: number, address: number, status: number, at: Micros): void {
     const { counters, containers } = this.#parts;
     counters.answers++;
-    const container = containers.at(address, at);
+    const container = containers.at(address);
     if (container !== undefined && container.initConnection === connection) {
       container.initConnection = -1;
       container.initMicros = Math.max(0, at - container.initAt) as Micros;
@@ -109,7 +109,7 @@ export class Pipeline implements TapListener, ActivationListener {
   }
 
   closed(connection: number, address: number, reset: boolean, at: Micros): void {
-    const container = this.#parts.containers.at(address, at);
+    const container = this.#parts.containers.at(address);
     if (container !== undefined && container.initConnection === connection) container.initConnection = -1;
     this.tracker.closed(connection, reset, at);
   }

@@ -13,7 +13,7 @@ export interface ContainerInfo {
   readonly bridge: string | null;
   /** First process, in the host's pid namespace. */
   readonly pid: number;
-  /** Wall-clock start: a packet older than this belongs to an earlier owner of the address. */
+  /** Wall clock of the engine's host at its start. The clock may have been set since: it orders nothing by itself. */
   readonly startedAt: Micros;
   readonly paused: boolean;
   readonly user: UserLimits;
@@ -37,17 +37,25 @@ export interface HostFacts {
   readonly runtime?: string;
 }
 
+/** Why something that the engine said was skipped. One skipped event costs no more than the time until the next listing. */
+export type SkippedEvent = 'huge' | 'malformed' | 'unknown';
+
 /** Calls arrive on the event loop, one at a time; none may block. */
 export interface ContainerEngineListener {
-  containerStarted(container: ContainerInfo): void;
+  /**
+   * Containers that have one address after the other are told in the order of their starts: the latest owns its address, even if the end of
+   * the earlier one is told later. `isFound`: found running by a listing, its start was not announced.
+   */
+  containerStarted(container: ContainerInfo, isFound?: boolean): void;
   /** `die` event, or missing from a complete listing. Called once per container that was started. */
-  containerEnded(id: string, at: Micros): void;
+  containerEnded(id: string): void;
   containerPaused(id: string, paused: boolean): void;
   /** The engine's `oom` event: fires for a child too, when the container lives on (field-notes A1-09). */
   containerOom(id: string): void;
   bridgesChanged(bridges: readonly Bridge[]): void;
   /** A subscribe-list-reconcile pass is complete: what was not announced by now does not run. */
   reconciled(): void;
+  eventSkipped?(kind: SkippedEvent): void;
   /** The engine does not answer; what is known stays in force, and is compared again when it is back. */
   engineDown(error: GleanerError): void;
 }

@@ -168,7 +168,7 @@ export class SimPlatform implements Platform, HostWatcher {
     this.#infos[slot] = undefined;
     this.#slots.delete(info.id);
     this.#addresses.delete(this.host.table.columns.address[slot]!);
-    this.#engineListener?.containerEnded(info.id, this.#wall());
+    this.#engineListener?.containerEnded(info.id);
   }
 
   containerPaused(slot: number, paused: boolean): void {

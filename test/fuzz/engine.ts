@@ -2,12 +2,14 @@ import type { z } from 'zod';
 import { bridgesOf, containerInfo } from '../../openwhisk-plugin/engine/container-info.js';
 import { negotiate, parse } from '../../openwhisk-plugin/engine/docker-client.js';
 import {
+  anyList,
   eventSchema,
   type Inspect,
   infoSchema,
   inspectSchema,
-  listSchema,
-  networksSchema,
+  listedSchema,
+  networkSchema,
+  readable,
   versionSchema,
 } from '../../openwhisk-plugin/engine/docker-schemas.js';
 import { EngineAnswerError, EngineUnsupportedError } from '../../openwhisk-plugin/engine/engine-errors.js';
@@ -17,7 +19,7 @@ import { type FuzzTarget, must } from './fuzz.js';
 import type { Json } from './mutator.js';
 
 const container = { id: idOf(1), name: 'wsk0_1_guest_f', startedAt: '2026-11-28T00:00:00.000001Z' };
-const bridges = bridgesOf(networksSchema.parse(NETWORKS));
+const bridges = bridgesOf(readable(NETWORKS, networkSchema).items);
 
 interface Answer {
   readonly path: string;
@@ -34,7 +36,7 @@ const answers: readonly Answer[] = [
   },
   {
     path: '/containers/json',
-    schema: listSchema,
+    schema: anyList,
     example: [{ Id: idOf(1), Names: ['/wsk0_1_guest_f'], State: 'running' }],
   },
   {
@@ -42,7 +44,7 @@ const answers: readonly Answer[] = [
     schema: infoSchema,
     example: { NCPU: 2, MemTotal: 8e9, ServerVersion: '20.10.24', CgroupVersion: '2' },
   },
-  { path: '/networks', schema: networksSchema, example: NETWORKS },
+  { path: '/networks', schema: anyList, example: NETWORKS },
   { path: '/version', schema: versionSchema, example: VERSION },
   {
     path: '/events',
@@ -68,7 +70,8 @@ export const engine: FuzzTarget = {
     const { path, schema } = answers[input[0]! % answers.length]!;
     try {
       const value = parse(path, Buffer.from(input.subarray(1)).toString('utf8'), schema);
-      if (path === '/networks') bridgesOf(value as Parameters<typeof bridgesOf>[0]);
+      if (path === '/networks') bridgesOf(readable(value as unknown[], networkSchema).items);
+      if (path === '/containers/json') readable(value as unknown[], listedSchema);
       if (path === '/version') {
         const { ApiVersion, MinAPIVersion } = value as { ApiVersion?: string; MinAPIVersion?: string };
         must(/^1\.\d+$/.test(negotiate(ApiVersion ?? '', MinAPIVersion ?? '1.24')), 'the version spoken is one');

@@ -419,7 +419,7 @@ export class InvokerHost {
     this.containers.delete(id);
     if (call) this.#packet((tap) => tap.closed(call.connection, this.#address(container), true, at));
     this.#tell((listener, told) => {
-      if (told.delete(id)) listener.containerEnded(id, at);
+      if (told.delete(id)) listener.containerEnded(id);
     });
     this.#make(Number(action.at(-1)));
   }

@@ -4,16 +4,22 @@ import type { Bridge, ContainerEngineListener, ContainerInfo } from '../../../op
 export class Recorder implements ContainerEngineListener {
   readonly lines: string[] = [];
   readonly started: ContainerInfo[] = [];
-  readonly ended: { id: string; at: number }[] = [];
+  readonly ended: { id: string }[] = [];
+  readonly skipped: string[] = [];
+  /** Starts and ends as they were told. */
+  readonly order: { what: 'started' | 'ended'; container: ContainerInfo }[] = [];
   bridges: readonly Bridge[] = [];
   #waiters: { test: () => boolean; resolve: () => void }[] = [];
 
   containerStarted(container: ContainerInfo): void {
     this.started.push(container);
+    this.order.push({ what: 'started', container });
     this.#note(`started ${container.name}`);
   }
-  containerEnded(id: string, at: number): void {
-    this.ended.push({ id, at });
+  containerEnded(id: string): void {
+    this.ended.push({ id });
+    const container = this.started.findLast((each) => each.id === id);
+    if (container !== undefined) this.order.push({ what: 'ended', container });
     this.#note(`ended ${this.#name(id)}`);
   }
   containerPaused(id: string, paused: boolean): void {
@@ -21,6 +27,10 @@ export class Recorder implements ContainerEngineListener {
   }
   containerOom(id: string): void {
     this.#note(`oom ${this.#name(id)}`);
+  }
+  eventSkipped(kind: string): void {
+    this.skipped.push(kind);
+    this.#note(`skipped ${kind}`);
   }
   bridgesChanged(bridges: readonly Bridge[]): void {
     this.bridges = bridges;

@@ -186,7 +186,7 @@ export class FakeContainer {
 
   end(): void {
     this.cgroup.gone = true;
-    this.rig.platform.listener.containerEnded(this.info.id, this.rig.platform.time.wall());
+    this.rig.platform.listener.containerEnded(this.info.id);
   }
 
   /** Uses CPU (millicores) and memory for a while, in steps of 10 ms, as the kernel would count them. */
