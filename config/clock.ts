@@ -23,10 +23,34 @@ export interface Timers {
 
 export type Cancel = () => void;
 
-export const systemClock: Clock = {
+/**
+ * The wall clock as it was when the process began, running on: nobody sets it. For spans between stamps; after a step it is not what the
+ * host's clock shows.
+ */
+export const steadyClock: Clock = {
   monotonic: () => performance.now() as Millis,
   wall: () => ((performance.timeOrigin + performance.now()) * 1000) as Micros,
 };
+
+/** Of `Date.now()` two readings are a step where they differ by more than it can round. */
+const ROUNDING = 2000;
+
+/** Follows `now` (us, in whole milliseconds) when it is set; in between it has the steady clock's fine steps. */
+export function wallClock(steady: Clock, now: () => number): Clock {
+  let shift = 0;
+  return {
+    monotonic: () => steady.monotonic(),
+    wall: () => {
+      const at = steady.wall();
+      const off = now() - at;
+      if (Math.abs(off - shift) > ROUNDING) shift = off;
+      return (at + shift) as Micros;
+    },
+  };
+}
+
+/** What the host's clock shows, for stamps that people and other processes read. */
+export const systemClock: Clock = wallClock(steadyClock, () => Date.now() * 1000);
 
 /**
  * Node's timers. `every` is unreferenced: a periodic check must never keep a stopping process alive.

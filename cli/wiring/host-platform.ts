@@ -1,4 +1,4 @@
-import { type Config, millis, systemClock, systemTimers } from '../../config/index.js';
+import { type Config, millis, steadyClock, systemClock, systemTimers } from '../../config/index.js';
 import {
   CgroupLimitWriter,
   CgroupUsageMonitor,
@@ -38,6 +38,7 @@ export async function hostPlatform(config: Config): Promise<Platform> {
   return {
     name: 'host',
     clock: systemClock,
+    steady: steadyClock,
     timers: systemTimers,
     engine,
     tap: new TcpdumpTap({ port: hook.containerPort, invokers: hook.invokerAddresses, tcpdump: hook.tcpdump }),

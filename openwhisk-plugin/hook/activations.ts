@@ -79,9 +79,11 @@ export class Activation implements EndedActivation {
     this.endedAt = 0 as Micros;
     this.startedMonotonic = now;
     this.#startedWall = wall;
-    // A deadline that has passed before the start is one of a clock that was set meanwhile: no deadline.
+    // A deadline that has passed before the start, or is far away, is by a clock that was set meanwhile: no deadline. One that is only somewhat
+    // too near ends the activation too early, which restores the user's limits and teaches nothing.
     const left = (identity.deadline - wall) / 1000;
-    this.expires = (now + (left > 0 ? left : NO_DEADLINE_MILLIS) + DEADLINE_GRACE_MILLIS) as Millis;
+    const limit = left > 0 ? Math.min(left, NO_DEADLINE_MILLIS) : NO_DEADLINE_MILLIS;
+    this.expires = (now + limit + DEADLINE_GRACE_MILLIS) as Millis;
     this.stepped = false;
     this.#pausedBefore = container.pausedUntil(now);
     this.late = Math.abs(wall - at) > lateMicros;

@@ -12,6 +12,8 @@ import type { OomDesk } from './oom.js';
 /** What the parts of the hook share; made once by run-hook. */
 export interface HookParts {
   readonly clock: Clock;
+  /** By which the tap's stamps are: nobody sets it. */
+  readonly steady: Clock;
   readonly decider: Decider;
   readonly containers: ContainerRegistry;
   readonly functions: FunctionRegistry;

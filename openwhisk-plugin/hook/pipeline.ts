@@ -50,7 +50,7 @@ export class Pipeline implements TapListener, ActivationListener {
     this.#grants.remove(container);
     // Cut off, or never answered within the time limit: OpenWhisk removes the container and sends no `/run`.
     if (container.initPending) {
-      container.initMicros = Math.max(0, this.#parts.clock.wall() - container.initAt) as Micros;
+      container.initMicros = Math.max(0, this.#parts.steady.wall() - container.initAt) as Micros;
       this.#initFailed(container, 0);
     }
   }

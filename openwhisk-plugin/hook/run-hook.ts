@@ -156,6 +156,7 @@ async function start(options: HookOptions, release: () => void): Promise<Running
   const oom = new OomDesk(clock, decider, counters, audit, events);
   const parts: HookParts = {
     clock,
+    steady: platform.steady ?? clock,
     decider,
     containers,
     functions,

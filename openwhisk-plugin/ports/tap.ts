@@ -27,7 +27,7 @@ export interface TapRequest {
   readonly identity: Identity | null;
   /** Of an `/init`: the action's own name, without namespace and package; absent or null: it could not be read. */
   readonly initName?: string | null;
-  /** Kernel's stamp of the packet, wall clock. */
+  /** Kernel's stamp of the packet, converted to the platform's steady clock. */
   readonly at: Micros;
   /** Length of the body as the head says; -1 where it does not. */
   readonly contentLength: number;
@@ -74,8 +74,9 @@ export interface Tap {
   /** The bridges to listen on, as they are now; called again at each change. */
   watch(bridges: readonly Bridge[]): void;
   /**
-   * Tells whether an address is a container's now, and so whether packets to it count.
-   * Called by the hook as containers start and end; an address may move to another container at once.
+   * Tells whether an address is a container's now, and so whether packets to it count. Called by the hook in the engine's order as
+   * containers start and end; an address may move to another container at once, without `unbind`. Connections that were opened before
+   * `startedAt` (the engine's stamp, by the wall clock of that moment) are the earlier container's.
    */
   bind(address: number, startedAt: Micros): void;
   unbind(address: number): void;

@@ -44,7 +44,7 @@ export class ConnectionTable {
   readonly headAt: Float64Array;
   readonly contentLength: Float64Array;
   readonly kind: RequestKind[];
-  /** Of an open request that nobody has been told of yet. */
+  /** Of the open request. */
   readonly identity: (Identity | null)[];
   /** Of an open `/init` that nobody has been told of yet: the action's name without namespace and package. */
   readonly initName: (string | null)[];

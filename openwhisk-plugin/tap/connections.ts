@@ -59,11 +59,13 @@ export class Connections {
   bind(address: number, startedAt: number): void {
     this.#bound.set(address, startedAt);
     this.sources.forget(address);
-    // A quick container is called before its start is announced.
+    // A quick container is called before its start is announced, perhaps while its address still counts as an earlier container's: what that one
+    // was told is told again.
     const table = this.#table;
     for (let slot = 0; slot < table.capacity; slot++) {
-      if (table.isTaken(slot) && table.server[slot] === address && table.open[slot] === OPEN)
-        this.#deliveries.tell(slot);
+      if (!table.isTaken(slot) || table.server[slot] !== address || table.open[slot] !== OPEN) continue;
+      if (this.#deliveries.reach(slot)) table.told[slot] = 0;
+      this.#deliveries.tell(slot);
     }
   }
 
@@ -283,6 +285,8 @@ export class Connections {
       if (status >= 200) {
         this.#deliveries.tell(slot);
         table.open[slot] = IDLE;
+        table.identity[slot] = null;
+        table.initName[slot] = null;
         if (table.told[slot] === 1 && this.#deliveries.reach(slot)) {
           this.#listener.answer(table.id[slot]!, packet.source, status, packet.at as Micros);
         }

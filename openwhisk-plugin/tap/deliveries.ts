@@ -52,8 +52,6 @@ export class Deliveries {
     table.told[slot] = 1;
     table.open[slot] = OPEN;
     const initName = table.initName[slot] ?? null;
-    table.identity[slot] = null;
-    table.initName[slot] = null;
     const request = this.#request;
     request.connection = table.id[slot]!;
     request.address = table.server[slot]!;

@@ -4,7 +4,7 @@ import {
   type Micros,
   millis,
   millisToMicros,
-  systemClock,
+  steadyClock,
   systemTimers,
   type Timers,
 } from '../../config/index.js';
@@ -27,6 +27,7 @@ export interface TapOptions {
   readonly connections: number;
   /** No request lasts longer: the longest time limit an action may have, and what the invoker adds to it. */
   readonly longestRequest: Micros;
+  /** A clock that nobody sets: all stamps that the listener is told are by its `wall()`. */
   readonly clock: Clock;
   /** The wall clock as it is now, steps included; us. */
   readonly wallNow: () => number;
@@ -40,7 +41,7 @@ const DEFAULTS: TapOptions = {
   bufferKib: 4096,
   connections: 4096,
   longestRequest: millisToMicros(millis(11 * 60_000)),
-  clock: systemClock,
+  clock: steadyClock,
   wallNow: () => Date.now() * 1000,
   timers: systemTimers,
 };
@@ -128,7 +129,9 @@ export class TcpdumpTap implements Tap {
 
   bind(address: number, startedAt: Micros): void {
     this.#checkClock();
-    this.#connections?.bind(address, startedAt - this.#clock.stepped);
+    // A start in the future is one from before the clock was set back, perhaps before this process: the address is the container's from now on.
+    const since = Math.min(this.#options.clock.wall(), this.#clock.toSteady(startedAt));
+    this.#connections?.bind(address, since);
   }
 
   unbind(address: number): void {
@@ -156,8 +159,9 @@ export class TcpdumpTap implements Tap {
           listener.anomaly('malformed_packet', 0);
           return;
         }
-        if (packet.payloadLength > 0) this.#checkClock();
-        packet.at = at - this.#clock.stepped;
+        // Each packet: the SYN-ACK that begins a connection has no payload, and its stamp decides whose the connection is.
+        this.#checkClock();
+        packet.at = this.#clock.toSteady(at);
         connections.packet(bytes, packet, id);
       },
       listening: () => {

@@ -1,24 +1,35 @@
-import type { Clock } from '../../config/index.js';
+import type { Clock, Micros } from '../../config/index.js';
 
-/** A step is what two readings cannot explain: Date.now() counts whole milliseconds, and design §2 allows 5. */
+/** A step is what two readings cannot explain: Date.now() counts whole milliseconds. */
 const STEP = 5000;
 /** Readings that lie further apart than this, because something else ran in between, say nothing; us. */
 const APART = 1000;
+/** Steps remembered, for stamps from before them. */
+const REMEMBERED = 32;
+
+/** The wall clock as it was until a step: how far it was off the steady clock, and when, by the steady clock, the step was noticed. */
+interface Era {
+  readonly stepped: number;
+  readonly until: number;
+}
 
 /**
- * Notices that the wall clock was set. Kernel stamps follow the wall clock, `Clock.wall()` runs on from where it began, so after a
- * step stamps must be moved by `stepped` to be comparable with it.
+ * Notices that the wall clock was set, and converts its stamps to the steady clock (`Clock.wall()` of a clock that nobody sets). The kernel
+ * stamps packets, and the engine stamps starts, by the wall clock as it was at that moment. Such a stamp is read later, perhaps after a step,
+ * and stamps of two moments are comparable only after each was converted by the offset of its own moment.
  */
 export class WallClockCheck {
   readonly #clock: Clock;
   readonly #wallNow: () => number;
-  #offset: number;
+  readonly #eras: Era[] = [];
   #stepped = 0;
 
   constructor(clock: Clock, wallNow: () => number) {
     this.#clock = clock;
     this.#wallNow = wallNow;
-    this.#offset = wallNow() - clock.monotonic() * 1000;
+    // The clock may have been set between the start of the process, when the steady clock begins, and now.
+    const off = wallNow() - clock.wall();
+    if (isStep(off)) this.#stepped = off;
   }
 
   /** How far the wall clock now is from where it would be had nobody set it, us. */
@@ -28,19 +39,35 @@ export class WallClockCheck {
 
   /** True once per step of more than 5 ms. */
   check(): boolean {
-    if (!this.#isOff(this.#wallNow() - this.#clock.monotonic() * 1000)) return false;
-    // Seen again between two readings of the other clock that are close together: else it was us who were held up.
-    const before = this.#clock.monotonic() * 1000;
+    if (!isStep(this.#wallNow() - this.#clock.wall() - this.#stepped)) return false;
+    // Seen again between two readings of the other clock that are close together: otherwise this process was held up.
+    const before = this.#clock.wall();
     const wall = this.#wallNow();
-    const after = this.#clock.monotonic() * 1000;
-    if (after - before > APART || !this.#isOff(wall - after)) return false;
-    this.#stepped += wall - after - this.#offset;
-    this.#offset = wall - after;
+    const after = this.#clock.wall();
+    if (after - before > APART || !isStep(wall - after - this.#stepped)) return false;
+    if (this.#eras.push({ stepped: this.#stepped, until: after }) > REMEMBERED) this.#eras.shift();
+    this.#stepped = wall - after;
     return true;
   }
 
-  #isOff(offset: number): boolean {
-    const moved = offset - this.#offset;
-    return moved <= -STEP || moved >= STEP;
+  /**
+   * A stamp of the past, by the steady clock. A clock that was set back shows the same times twice: of the moments that a stamp may stand
+   * for, the latest is taken, because packets and events are read soon after they happen. Never later than now once the clock was set.
+   * Nothing is allocated.
+   */
+  toSteady(stamp: number): Micros {
+    const present = stamp - this.#stepped;
+    if (this.#eras.length === 0) return present as Micros;
+    const now = this.#clock.wall();
+    let latest = present <= now + STEP ? present : Number.NEGATIVE_INFINITY;
+    for (const era of this.#eras) {
+      const then = stamp - era.stepped;
+      if (then <= era.until && then > latest) latest = then;
+    }
+    return Math.min(now, latest === Number.NEGATIVE_INFINITY ? now : latest) as Micros;
   }
+}
+
+function isStep(micros: number): boolean {
+  return micros <= -STEP || micros >= STEP;
 }

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { ManualTime, millis, SeededRandom } from '../../config/index.js';
+import { ManualTime, millis, SeededRandom, wallClock } from '../../config/index.js';
 
 test('manual time fires due timers in order of time, each at its own time', (t) => {
   const time = new ManualTime();
@@ -19,4 +19,18 @@ test('a fork of a random stream does not depend on what its parent drew', (t) =>
   second.next();
   t.is(first.fork('arrivals').next(), second.fork('arrivals').next());
   t.not(first.fork('arrivals').next(), first.fork('demand').next());
+});
+
+test('the wall clock follows the host’s when it is set, and has finer steps than milliseconds in between', (t) => {
+  const time = new ManualTime(1_700_000_000_000_000);
+  let set = 0;
+  const clock = wallClock(time, () => Math.floor((time.wall() + set) / 1000) * 1000);
+  time.advance(millis(0.25));
+  t.is(clock.wall() as number, 1_700_000_000_000_250);
+  set = -3_600_000_000;
+  t.is(clock.wall() as number, 1_699_996_400_000_000);
+  time.advance(millis(0.5));
+  t.is(clock.wall() as number, 1_699_996_400_000_500);
+  set = 0;
+  t.true(Math.abs(clock.wall() - time.wall()) <= 1000);
 });

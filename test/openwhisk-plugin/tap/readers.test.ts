@@ -1,4 +1,5 @@
 import test from 'ava';
+import fc from 'fast-check';
 import { ManualTime, millis } from '../../../config/index.js';
 import { captureFilter } from '../../../openwhisk-plugin/tap/filter.js';
 import { headLength, RequestHead, readRequestHead, readStatus } from '../../../openwhisk-plugin/tap/http-head.js';
@@ -262,4 +263,60 @@ test('a clock set by more than 5 ms is noticed once, and stamps are moved back b
   set = -1_000_000;
   t.true(check.check());
   t.is(check.stepped, -1_000_000);
+});
+
+test('a stamp from before a step, read after it, is converted by the clock of its own moment', (t) => {
+  const time = new ManualTime();
+  let set = 0;
+  const check = new WallClockCheck(time, () => time.wall() + set);
+  const before = time.wall();
+  time.advance(millis(1000));
+  for (const step of [3_600_000_000, -7_200_000_000, 60_000_000]) {
+    // Stamped just before the clock is set, and read just after.
+    const late = time.wall();
+    const stamp = late + set;
+    set += step;
+    time.advance(millis(1));
+    t.true(check.check());
+    t.is(check.toSteady(stamp) as number, late);
+    t.is(check.toSteady(time.wall() + set) as number, time.wall());
+    time.advance(millis(10_000));
+  }
+  t.is(check.toSteady(before) as number, before);
+});
+
+test('a clock set between the start of the process and the tap is taken for a step that was', (t) => {
+  const time = new ManualTime();
+  const check = new WallClockCheck(time, () => time.wall() - 5_000_000);
+  t.false(check.check());
+  t.is(check.toSteady(time.wall() - 5_000_000) as number, time.wall());
+});
+
+test('whatever steps the clock makes, a stamp is never taken for earlier than it was, and for later only by the time it took to be read', (t) => {
+  const action = fc.record({
+    // Smaller ones are not noticed.
+    step: fc.oneof(fc.integer({ min: -4_000_000_000, max: -10_000 }), fc.integer({ min: 10_000, max: 4_000_000_000 })),
+    wait: fc.integer({ min: 0, max: 100_000 }),
+    lag: fc.integer({ min: 0, max: 200 }),
+  });
+  fc.assert(
+    fc.property(fc.array(action, { maxLength: 8 }), (actions) => {
+      const time = new ManualTime();
+      let set = 0;
+      const check = new WallClockCheck(time, () => time.wall() + set);
+      for (const { step, wait, lag } of actions) {
+        time.advance(millis(wait));
+        check.check();
+        const truth = time.wall();
+        const stamp = truth + set;
+        set += step;
+        time.advance(millis(lag));
+        check.check();
+        const read = check.toSteady(stamp);
+        if (read < truth - 1 || read > time.wall()) return false;
+      }
+      return true;
+    }),
+  );
+  t.pass();
 });
