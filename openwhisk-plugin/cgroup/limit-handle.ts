@@ -239,26 +239,27 @@ export class CgroupLimitHandle implements LimitHandle {
 
   read(into: Limits): boolean {
     // What this host cannot limit is as the user asked for.
-    into.shares = this.#user.shares;
-    into.quota = this.#user.quota;
-    into.memory = this.#user.memory;
+    let { shares, quota, memory }: Limits = this.#user;
     if (this.#files.hasWeight) {
       const weight = this.#files.weight();
       if (weight === UNREADABLE) return false;
-      into.shares = this.#sharesOf(weight);
+      shares = this.#sharesOf(weight);
     }
     if (this.#files.hasQuota) {
       // Looked at again whenever all is: on v2 the kernel takes a quota above that of a group over it, and enforces the smaller.
       this.#ceiling = this.#files.ceiling();
-      const quota = this.#files.quota();
-      if (quota === UNREADABLE) return false;
-      into.quota = quotaMillicores(quota, this.#files.period);
+      const micros = this.#files.quota();
+      if (micros === UNREADABLE) return false;
+      quota = quotaMillicores(micros, this.#files.period);
     }
     if (this.#files.hasMemory) {
-      const memory = this.#files.memory();
-      if (memory === UNREADABLE) return false;
-      into.memory = memoryBytes(memory);
+      const limit = this.#files.memory();
+      if (limit === UNREADABLE) return false;
+      memory = memoryBytes(limit);
     }
+    into.shares = shares;
+    into.quota = quota;
+    into.memory = memory;
     return true;
   }
 

@@ -360,6 +360,21 @@ test('a weight is what the runtime told systemd, exactly, whatever a killed hook
   }
 });
 
+test('limits that a killed hook left are seen as they are when the container is opened, so that they are restored', (t) => {
+  // Weight 3 beside 5 for 128 shares: 76.8; the quota and the memory as they stand.
+  const { tree, container } = v2Tree({
+    'cpu.weight': '3\n',
+    'cpu.max': '30000 100000\n',
+    'memory.max': `${128 * MIB}\n`,
+  });
+  const handle = writerOf(tree.root).open(container);
+  t.deepEqual({ ...handle.expected }, { shares: 76.8, quota: millicores(300), memory: bytes(128 * MIB) });
+  t.is(handle.setShares(128), 'written');
+  t.is(handle.expected.shares, 128);
+  handle.close();
+  tree.remove();
+});
+
 test('a container without shares has the kernel default, from which no formula is learned', async (t) => {
   const plain = 'b'.repeat(64);
   const path = `system.slice/docker-${plain}.scope`;

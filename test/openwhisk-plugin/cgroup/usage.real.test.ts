@@ -75,15 +75,22 @@ test.serial('A2-15: two invocations of 200 MB and 50 MB in one container have pe
 test.serial('A1-09, A2-17: an OOM kill of a child counts once, although the container lives on', async (t) => {
   const child = "require('child_process').spawn(process.execPath, ['-e', 'Buffer.alloc(150 * 1048576, 1)'])";
   const program = `setTimeout(() => ${child}, 500); ${IDLE}`;
-  await withContainer(t, program, ['-m', '128m', '--memory-swap', '128m'], async (container, monitor) => {
-    const probe = monitor.open(container);
-    const sample = emptySample();
-    t.true(await eventually(() => probe.sample(sample) && sample.oomKills > 0));
-    t.is(sample.oomKills, 1);
-    t.true(sample.limitHits > 0);
-    t.is(await docker('inspect', '-f', '{{.State.Running}} {{.State.OOMKilled}}', container.name), 'true false');
-    probe.close();
-  });
+  await withContainer(
+    t,
+    program,
+    ['-m', '128m', '--memory-swap', '128m'],
+    async (container, monitor, _engine, version) => {
+      const probe = monitor.open(container);
+      const sample = emptySample();
+      t.true(await eventually(() => probe.sample(sample) && sample.oomKills > 0));
+      t.is(sample.oomKills, 1);
+      t.true(sample.limitHits > 0);
+      // On v2 Docker reads the counter of the cgroup, too.
+      const said = version === 1 ? 'true false' : 'true true';
+      t.is(await docker('inspect', '-f', '{{.State.Running}} {{.State.OOMKilled}}', container.name), said);
+      probe.close();
+    },
+  );
 });
 
 test.serial('A1-11, A2-19: a pause past the engine is seen, limits rise during it and hold after it', async (t) => {
