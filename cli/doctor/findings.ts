@@ -145,6 +145,12 @@ function* cgroupFindings({ cgroup, engine }: Survey): Generator<Finding> {
         : 'enable it for the root cgroup (cgroup.subtree_control) or at boot',
     );
   else yield ok('cgroup', `v${version}, driver ${driver}`);
+  if (!cgroup.quotas && cgroup.controllers.includes('cpu'))
+    yield warn(
+      'cgroup quotas',
+      'the kernel has no CPU quotas (CONFIG_CFS_BANDWIDTH)',
+      'weights are set and CPU is not harvested; use a kernel with CONFIG_CFS_BANDWIDTH=y for quotas',
+    );
   if (!cgroup.writable)
     yield fail('cgroup rights', 'limits cannot be written', 'run as root with /sys/fs/cgroup mounted read-write');
   if (driver === 'systemd')

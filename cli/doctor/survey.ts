@@ -61,6 +61,8 @@ export interface Survey {
     readonly unified: boolean;
     /** Of `cpu` and `memory` those that a mounted hierarchy has. */
     readonly controllers: readonly string[];
+    /** Groups have quotas of CPU; false without CONFIG_CFS_BANDWIDTH, where weights alone are there. */
+    readonly quotas: boolean;
     /** The engine's folder of containers, or the root where it has none yet. */
     readonly writable: boolean;
     /** /proc/self/cgroup shows a namespace of its own, away from the host's tree. */
@@ -175,6 +177,8 @@ function surveyCgroup(): Survey['cgroup'] {
   return {
     unified,
     controllers: availableControllers(),
+    // The root of v2 has none in any kernel.
+    quotas: folder === root || existsSync(`${folder}/${unified ? 'cpu.max' : 'cpu.cfs_quota_us'}`),
     writable: may(folder, constants.W_OK),
     privateNamespace:
       unified && own.trim() === '0::/' && !existsSync(`${root}/init.scope`) && !existsSync(`${root}/system.slice`),

@@ -1,19 +1,10 @@
 import type { Bytes, Millicores } from '../../config/index.js';
 import { type ContainerInfo, type LimitHandle, type Limits, NO_LIMIT, type WriteResult } from '../ports/index.js';
+import { ContainerWeight, type HostFormula } from './container-weight.js';
 import { UNLIMITED, UNREADABLE, type WriteError } from './control-file.js';
 import type { LimitFiles } from './limit-files.js';
 import type { MemoryLowerer } from './memory-lowerer.js';
-import {
-  clampShares,
-  DEFAULT_WEIGHT,
-  formulaOf,
-  isRuntimeWeight,
-  runtimeWeight,
-  scaledWeight,
-  sharesOfWeight,
-  unmistakable,
-  type WeightFormula,
-} from './shares.js';
+import { clampShares } from './shares.js';
 import type { ScopeListener, SystemdScope } from './systemd-scope.js';
 
 /** The kernel's own minimum, us per period. */
@@ -22,12 +13,10 @@ const PAGE = 4096;
 /** A limit reads back rounded down to a page, which is at most this (arm64). */
 const LARGEST_PAGE = 65_536;
 
-export interface HandleContext {
+export interface HandleContext extends HostFormula {
   readonly lowerer: MemoryLowerer;
   /** Room above the use that a lowered limit must leave, as a share of the use. */
   readonly margin: number;
-  /** Of the host's container runtime, learned from containers whose weight shows it. */
-  formula: WeightFormula;
   /** What the users of the open containers asked for, bytes, by memory directory. */
   readonly promises: Map<string, number>;
   readonly scopeFailed: (container: ContainerInfo, error: unknown) => void;
@@ -40,8 +29,8 @@ export class CgroupLimitHandle implements LimitHandle {
   readonly #scope: SystemdScope | null;
   readonly #freezer: string | null;
   readonly #user: ContainerInfo['user'];
-  /** v2: the weight the runtime gave the container. Null where only a leftover weight is there to see: then the host's formula says. */
-  readonly #ownWeight: number | null;
+  /** Null on v1, where the file has shares. */
+  readonly #weights: ContainerWeight | null;
   readonly #swapAllowance: number;
   readonly #expected: Limits;
   readonly #scopeListener: ScopeListener;
@@ -68,7 +57,7 @@ export class CgroupLimitHandle implements LimitHandle {
     this.#swapAllowance =
       memory === NO_LIMIT || memoryAndSwap === NO_LIMIT ? UNLIMITED : Math.max(0, memoryAndSwap - memory);
     this.#weight = files.weight();
-    this.#ownWeight = files.version === 2 ? this.#findOwnWeight() : null;
+    this.#weights = files.version === 2 ? new ContainerWeight(container.user, this.#weight, scope, context) : null;
     this.#scopeListener = {
       failed: (error) => context.scopeFailed(container, error),
       applied: () => this.#writeAgain(),
@@ -86,10 +75,10 @@ export class CgroupLimitHandle implements LimitHandle {
     if (!this.#files.hasWeight) return 'unsupported';
     const wanted = clampShares(shares);
     if (Number.isNaN(wanted)) return 'refused';
-    const weight = this.#files.version === 1 ? wanted : this.#weightOf(wanted);
+    const weight = this.#weights?.of(wanted) ?? wanted;
     const found = this.#files.weight();
     if (found === UNREADABLE) return 'gone';
-    if (found === weight || this.#isUsers(wanted, found)) {
+    if (found === weight || (wanted === this.#user.shares && this.#weights?.isUsers(found) === true)) {
       this.#expected.shares = wanted;
       this.#weight = found;
       return 'unchanged';
@@ -312,41 +301,10 @@ export class CgroupLimitHandle implements LimitHandle {
     return Math.max(LEAST_QUOTA, Math.min(this.#ceiling, micros));
   }
 
-  #isUsers(shares: number, weight: number): boolean {
-    if (this.#files.version === 1 || shares !== this.#user.shares) return false;
-    return this.#ownWeight === null ? isRuntimeWeight(shares, weight) : weight === this.#ownWeight;
-  }
-
-  /**
-   * From what is certain alone: shares that were never set, systemd's record of what the runtime told it, or a weight that exactly one
-   * formula makes of the user's shares.
-   */
-  #findOwnWeight(): number | null {
-    const recorded = this.#scope?.recorded('CPUWeight') ?? null;
-    if (recorded !== null) return recorded;
-    if (this.#user.sharesUnset === true || this.#scope?.hasRecord === true) return DEFAULT_WEIGHT;
-    const formula = formulaOf(this.#user.shares, this.#weight);
-    if (formula === null) return null;
-    this.#context.formula = formula;
-    return this.#weight;
-  }
-
-  get #base(): number {
-    return this.#ownWeight ?? runtimeWeight(this.#user.shares, this.#context.formula);
-  }
-
-  #weightOf(shares: number): number {
-    const { shares: own } = this.#user;
-    if (shares === own) return this.#base;
-    const weight = scaledWeight(shares, own, this.#base);
-    return weight === this.#base ? weight : unmistakable(weight, own);
-  }
-
   #sharesOf(weight: number): number {
-    if (this.#files.version === 1) return weight;
+    if (this.#weights === null) return weight;
     if (weight === this.#weight && this.#expected.shares > 0) return this.#expected.shares;
-    if (this.#isUsers(this.#user.shares, weight)) return this.#user.shares;
-    return sharesOfWeight(weight, this.#user.shares, this.#base);
+    return this.#weights.shares(weight);
   }
 
   #tellSystemd(): void {

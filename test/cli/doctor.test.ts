@@ -34,6 +34,7 @@ const good: Survey = {
     privateNamespace: false,
     pressure: true,
     processesHidden: false,
+    quotas: true,
     unmounted: [],
   },
   tcpdump: { path: '/usr/bin/tcpdump', version: '4.99.3', refusal: null },
@@ -94,6 +95,18 @@ test('each finding that is not good says what to do', (t) => {
   };
   for (const finding of findings(bad)) t.is(finding.level === 'ok', finding.advice === '', finding.check);
   t.deepEqual(failed(bad), ['engine', 'cgroup', 'cgroup rights', 'tcpdump', 'state folder']);
+});
+
+test('a kernel without quotas and a /proc that hides processes are told, and neither keeps the hook from running', (t) => {
+  const limited: Survey = { ...good, cgroup: { ...good.cgroup, quotas: false, processesHidden: true } };
+  const told = [...findings(limited)]
+    .filter(({ level }) => level === 'warn')
+    .map(({ check, advice }) => [check, advice]);
+  t.deepEqual(told, [
+    ['cgroup quotas', 'weights are set and CPU is not harvested; use a kernel with CONFIG_CFS_BANDWIDTH=y for quotas'],
+    ['processes', 'nothing to do; with hidepid=0, or the group of gid= for the hook, they are found faster'],
+  ]);
+  t.deepEqual(failed(limited), []);
 });
 
 test('hierarchies that are in use and not mounted are named: with them Docker 20.10 told of no OOM kill', (t) => {
