@@ -10,6 +10,8 @@ export interface BenchRow {
   readonly note?: string;
   /** What must not be: the bench ends with exit code 1. */
   readonly failed?: boolean;
+  /** What every other figure of the bench rests on: if it does not hold, they measure something else than they say. */
+  readonly precondition?: { readonly holds: boolean; readonly why: string };
 }
 
 export function row(
@@ -22,15 +24,66 @@ export function row(
   return { name, value, unit, baseline: baseline ?? null, ratio: baseline ? value / baseline : null, ...rest };
 }
 
-const figure = (value: number | null): string => {
-  if (value === null) return '-';
+/**
+ * What a bench needs in order to measure what it says. One that does not hold is told in a line of its own, and the bench ends with exit
+ * code 1: a latency bench that is to change a limit with each activation measures nothing if it changed none.
+ *
+ * @param needs in words, such as `2 an activation`
+ * @param why what the figures stand for if it does not hold
+ */
+export function precondition(
+  name: string,
+  measured: number,
+  unit: string,
+  { holds, needs, why }: { readonly holds: boolean; readonly needs: string; readonly why: string },
+): BenchRow {
+  return {
+    ...row(name, measured, unit, { goal: needs, note: holds ? 'precondition' : `PRECONDITION DOES NOT HOLD: ${why}` }),
+    failed: !holds,
+    precondition: { holds, why },
+  };
+}
+
+/** A precondition: so many at least. */
+export const atLeast = (name: string, measured: number, least: number, unit: string, why: string): BenchRow =>
+  precondition(name, measured, unit, { holds: measured >= least, needs: `>= ${least}`, why });
+
+/** A precondition: within this share of what was asked for. */
+export const within = (
+  name: string,
+  measured: number,
+  asked: number,
+  share: number,
+  unit: string,
+  why: string,
+): BenchRow =>
+  precondition(name, measured, unit, {
+    holds: Math.abs(measured - asked) <= share * asked,
+    needs: `${asked} ± ${share * 100} %`,
+    why,
+  });
+
+/** A precondition: nothing of this kind. */
+export const none = (name: string, measured: number, unit: string, why: string): BenchRow =>
+  precondition(name, measured, unit, { holds: measured === 0, needs: '0', why });
+
+/** A line for each precondition that does not hold. */
+export const brokenPreconditions = (rows: readonly BenchRow[]): string[] =>
+  rows.flatMap(({ name, value, unit, goal, precondition: needed }) =>
+    needed === undefined || needed.holds
+      ? []
+      : [`precondition does not hold: ${name} is ${figure(value)} ${unit}, not ${goal}: ${needed.why}`],
+  );
+
+function figure(value: number | null): string {
+  if (value === null || Number.isNaN(value)) return '-';
   const size = Math.abs(value);
   return size >= 1000 || Number.isInteger(value)
     ? value.toFixed(0)
     : size >= 10
       ? value.toFixed(1)
       : value.toPrecision(3);
-};
+}
 
 export function table(rows: readonly BenchRow[]): string {
   const cells = [
@@ -63,7 +116,14 @@ export function aligned(lines: readonly (readonly string[])[]): string {
 
 export function json(rows: readonly BenchRow[]): string {
   return JSON.stringify(
-    rows.map(({ name, value, unit, baseline, ratio }) => ({ name, value, unit, baseline, ratio })),
+    rows.map(({ name, value, unit, baseline, ratio, precondition: needed }) => ({
+      name,
+      value: Number.isFinite(value) ? value : null,
+      unit,
+      baseline,
+      ratio,
+      ...(needed === undefined ? {} : { precondition: needed }),
+    })),
     null,
     2,
   );

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { actionSource, ensureActionImage } from '../../simulator/index.js';
+import { ensureActionImage } from '../../simulator/index.js';
 import { call } from './http-load.js';
 
 const run = promisify(execFile);
@@ -42,8 +42,16 @@ export async function noopContainers(
   }
 }
 
+/** Does nothing, unless it is told to compute and then to sleep: so that the hook can learn what it uses from windows that are long enough. */
+const CODE = `function main({ computeMs = 0, sleepMs = 0 }) {
+  if (computeMs + sleepMs === 0) return {};
+  const end = process.cpuUsage().user + computeMs * 1000;
+  while (process.cpuUsage().user < end);
+  return new Promise((resolve) => setTimeout(() => resolve({}), sleepMs));
+}`;
+
 async function initialise(address: string): Promise<void> {
-  const { code, main } = actionSource('noop');
+  const [code, main] = [CODE, 'main'];
   const body = JSON.stringify({ value: { name: 'noop', binary: false, main, code, env: {} } });
   const request = Buffer.from(
     `POST /init HTTP/1.1\r\nHost: ${address}:8080\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,

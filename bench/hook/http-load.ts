@@ -69,12 +69,13 @@ export async function serialLoad(
   action: string,
   count: number,
   gapMillis = 0,
+  value: object = {},
 ): Promise<Call[]> {
   const calls: Call[] = [];
   for (let i = 0; i < count; i++) {
     if (gapMillis > 0) await new Promise((resolve) => setTimeout(resolve, gapMillis));
     const address = addresses[i % addresses.length]!;
-    calls.push(await call(address, runRequest(address, action, nextActivationId(), Date.now() + 60_000)));
+    calls.push(await call(address, runRequest(address, action, nextActivationId(), Date.now() + 60_000, value)));
   }
   return calls;
 }

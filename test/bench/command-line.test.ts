@@ -1,0 +1,100 @@
+import { spawnSync } from 'node:child_process';
+import test from 'ava';
+import { BenchUsageError, parseBench } from '../../bench/command-line.js';
+import {
+  atLeast,
+  type BenchRow,
+  brokenPreconditions,
+  json,
+  none,
+  precondition,
+  row,
+  table,
+  within,
+} from '../../bench/report.js';
+import { SUITES } from '../../bench/suites.js';
+
+const bench = (...args: string[]) => spawnSync(process.execPath, ['dist/bench/main.js', ...args], { encoding: 'utf8' });
+const helpText = (...args: string[]): string => {
+  const command = parseBench(args, SUITES);
+  if (!('help' in command)) throw new Error('no help');
+  return command.help;
+};
+
+for (const [name, { describes, options }] of Object.entries(SUITES))
+  test(`bench ${name} --help says what it measures, what it needs and its options`, (t) => {
+    const text = helpText(name, '--help');
+    t.true(text.startsWith(`usage: npm run bench -- ${name} [options]`));
+    t.true(text.includes(describes) && /\nNeeds: .+\.\n/.test(text));
+    for (const option of Object.keys(options)) t.regex(text, new RegExp(`^ {2}--${option}\\b`, 'm'));
+    t.deepEqual(helpText('--help', name), text, 'wherever it stands');
+  });
+
+test('bench --help lists every suite with one line each', (t) => {
+  const lines = helpText('--help').split('\n');
+  for (const [name, { describes }] of Object.entries(SUITES))
+    t.is(lines.filter((line) => line.trim() === `${name.padEnd(12)}  ${describes}`).length, 1, name);
+});
+
+test('options have the defaults of their suite, and take values in both forms', (t) => {
+  const command = parseBench(['hook', '--rounds', '3', '--calls=50', '--output', 'json'], SUITES);
+  if ('help' in command) return t.fail();
+  const { values } = command;
+  t.deepEqual([command.suites, command.output], [['hook'], 'json']);
+  t.deepEqual([values.number('rounds'), values.number('calls'), values.number('seconds')], [3, 50, 20]);
+  const fidelity = parseBench(['fidelity', '--modes', 'weight'], SUITES);
+  if ('help' in fidelity) return t.fail();
+  t.deepEqual(fidelity.values.list('modes'), ['weight']);
+  t.true(fidelity.values.list('managers').length > 1, 'all, if not given');
+});
+
+for (const [args, message] of [
+  [[], /name a suite/],
+  [['nothing'], /there is no suite 'nothing': hook, /],
+  [['toString'], /there is no suite 'toString'/],
+  [['hook', '--sideways'], /there is no option --sideways/],
+  [['hook', '--load', '1'], /hook has no option --load/],
+  [['hook', '--rounds'], /--rounds needs a value/],
+  [['hook', '--rounds', 'many'], /--rounds many: not a number above 0/],
+  [['hook', '--rounds', '0'], /not a number above 0/],
+  [['toy', '--quick=yes'], /--quick takes no value/],
+  [['fidelity', '--modes', 'weight,none'], /--modes none: not one of /],
+  [['hook', '--output', 'xml'], /--output xml/],
+] as const)
+  test(`bench refuses: ${args.join(' ') || '(nothing)'}`, (t) => {
+    t.throws(() => parseBench(args, SUITES), { instanceOf: BenchUsageError, message });
+  });
+
+test('bench as a process: help ends with 0, a wrong command line with 2 and no stack trace', (t) => {
+  const help = bench('hook', '--help');
+  t.is(help.status, 0);
+  t.regex(help.stdout, /--rounds N/);
+  const wrong = bench('nothing');
+  t.is(wrong.status, 2);
+  t.regex(wrong.stderr, /^bench: there is no suite 'nothing'/);
+  t.notRegex(wrong.stderr, /\n {4}at /);
+});
+
+test('a precondition that does not hold is told, fails the bench, and is in table and JSON', (t) => {
+  const rows: BenchRow[] = [
+    row('x.latency', 12, 'us', { goal: '<= 50' }),
+    within('x.changes', 0, 2, 0.05, 'writes an activation', 'the hook changed no limit'),
+    within('x.seen', 0.999, 1, 0.005, 'of those sent', 'some were missed'),
+    none('x.failed', 0, 'calls', 'calls failed'),
+    atLeast('x.steps', Number.NaN, 1, 'steps', 'nothing was learned'),
+  ];
+  t.deepEqual(
+    rows.map(({ failed }) => failed ?? false),
+    [false, true, false, false, true],
+  );
+  t.deepEqual(brokenPreconditions(rows), [
+    'precondition does not hold: x.changes is 0 writes an activation, not 2 ± 5 %: the hook changed no limit',
+    'precondition does not hold: x.steps is - steps, not >= 1: nothing was learned',
+  ]);
+  t.regex(table(rows), /x\.changes +0 .*PRECONDITION DOES NOT HOLD: the hook changed no limit/);
+  const [latency, changes, seen] = JSON.parse(json(rows)) as Record<string, unknown>[];
+  t.false('precondition' in latency!);
+  t.deepEqual(changes!.precondition, { holds: false, why: 'the hook changed no limit' });
+  t.like(seen!.precondition, { holds: true });
+  t.is(precondition('x', 1, 'u', { holds: true, needs: '1', why: '' }).failed, false);
+});
