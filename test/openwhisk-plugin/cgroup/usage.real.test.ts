@@ -85,9 +85,9 @@ test.serial('A1-09, A2-17: an OOM kill of a child counts once, although the cont
       t.true(await eventually(() => probe.sample(sample) && sample.oomKills > 0));
       t.is(sample.oomKills, 1);
       t.true(sample.limitHits > 0);
-      // On v2 Docker reads the counter of the cgroup, too.
-      const said = version === 1 ? 'true false' : 'true true';
-      t.is(await docker('inspect', '-f', '{{.State.Running}} {{.State.OOMKilled}}', container.name), said);
+      t.is(await docker('inspect', '-f', '{{.State.Running}}', container.name), 'true');
+      // Docker tells of a child's kill on v2 alone, and not in every version.
+      if (version === 1) t.is(await docker('inspect', '-f', '{{.State.OOMKilled}}', container.name), 'false');
       probe.close();
     },
   );
