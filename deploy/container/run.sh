@@ -3,6 +3,9 @@
 set -eu
 image=${1:?usage: run.sh <image> [command...]}
 shift
+# Where systemd owns the containers' cgroups it is told of memory limits over the system bus, and its record says which weight a container was given.
+systemd=
+[ -S /run/dbus/system_bus_socket ] && systemd='--volume /run/dbus/system_bus_socket:/run/dbus/system_bus_socket --volume /run/systemd:/run/systemd:ro'
 # Host network: tcpdump listens on Docker's bridges. Host pid: cgroups are found in /proc/<pid>. Host cgroup namespace and a writable tree: limits are
 # written there. Root without its powers: it owns the cgroup files and the socket; the five capabilities start tcpdump as another user with NET_RAW, and signal it.
 exec docker run --rm --name gleaner-hook \
@@ -13,5 +16,5 @@ exec docker run --rm --name gleaner-hook \
   --volume "${GLEANER_STATE:-/var/lib/gleaner}":/var/lib/gleaner \
   --cap-drop ALL --cap-add NET_RAW --cap-add SETUID --cap-add SETGID --cap-add SETPCAP --cap-add KILL \
   --security-opt no-new-privileges --read-only --tmpfs /tmp \
-  --stop-timeout 15 ${GLEANER_RUN_FLAGS:-} \
+  --stop-timeout 30 $systemd ${GLEANER_RUN_FLAGS:-} \
   "$image" "$@"

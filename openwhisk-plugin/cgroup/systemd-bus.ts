@@ -5,6 +5,8 @@ import type { ScopeProperties, ScopeProperty } from './systemd-scope.js';
 
 const SYSTEM_BUS = '/run/dbus/system_bus_socket';
 const DEADLINE_MILLIS = 10_000;
+/** systemd makes one change after the other, some ms each: more at once only wait there, and their deadlines run out. */
+const MOST_AT_ONCE = 8;
 const INFINITY = 0xffff_ffff_ffff_ffffn;
 const SYSTEMD = 'org.freedesktop.systemd1';
 
@@ -38,6 +40,8 @@ export class SystemdBus implements ScopeProperties {
   #socket: Promise<Socket> | null = null;
   #open: Socket | null = null;
   #serial = 0;
+  #active = 0;
+  readonly #waiting: (() => void)[] = [];
 
   constructor(options: { readonly socketPath?: string; readonly deadlineMillis?: number } = {}) {
     this.#path = options.socketPath ?? SYSTEM_BUS;
@@ -45,6 +49,19 @@ export class SystemdBus implements ScopeProperties {
   }
 
   async set(unit: string, properties: readonly ScopeProperty[]): Promise<void> {
+    if (this.#active >= MOST_AT_ONCE) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    else this.#active++;
+    try {
+      await this.#set(unit, properties);
+    } finally {
+      // The place is handed on.
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#active--;
+      else next();
+    }
+  }
+
+  async #set(unit: string, properties: readonly ScopeProperty[]): Promise<void> {
     const body = new Marshaller().string(unit).uint32(1);
     body.structures(properties, ({ name, bytes }) => {
       body

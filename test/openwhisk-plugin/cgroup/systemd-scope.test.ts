@@ -193,6 +193,30 @@ test('what systemd refuses, a bus that goes away and one that is silent are erro
   await t.throwsAsync(new SystemdBus({ socketPath: '/nowhere/bus' }).set('a.scope', []), { message: /ENOENT/ });
 });
 
+test('of two thousand changes at once systemd gets a few at a time, and all in the end', async (t) => {
+  let underWay = 0;
+  let most = 0;
+  let changes = 0;
+  const { path, close } = await bus(({ serial, message }, socket) => {
+    if (message.includes('SetUnitProperties')) {
+      changes++;
+      most = Math.max(most, ++underWay);
+    }
+    setImmediate(() => {
+      if (message.includes('Ping')) underWay--;
+      socket.write(reply(2, serial));
+    });
+  });
+  const systemd = new SystemdBus({ socketPath: path });
+  await Promise.all(
+    Array.from({ length: 2000 }, (_, i) => systemd.set(`${i}.scope`, [{ name: 'MemoryLow', bytes: 0 }])),
+  );
+  t.is(changes, 2000);
+  t.true(most >= 2 && most <= 8, `${most}`);
+  systemd.close();
+  close();
+});
+
 test('systemd is told memory, swap and protection together; on v1 it knows the memory limit alone', async (t) => {
   const calls: (readonly ScopeProperty[])[] = [];
   const properties = { set: async (_unit: string, each: readonly ScopeProperty[]) => void calls.push(each) };
