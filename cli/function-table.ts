@@ -1,5 +1,5 @@
-import type { FunctionView } from '../broker/index.js';
-import { GleanerError, suggest } from '../config/index.js';
+import { type FunctionView, reasonText } from '../broker/index.js';
+import { comparisonOf, GleanerError, noComparison, suggest } from '../config/index.js';
 import {
   type Colours,
   type Column,
@@ -70,6 +70,21 @@ function objectiveText({ objective = 'learning' }: FunctionRow, colours: Colours
   return objective === 'missed' ? colours.red(objective) : objective;
 }
 
+/** The p99 of a few activations is the slowest of them, and no figure. */
+const p99Of = ({ p99, learning }: FunctionRow): number | null =>
+  learning === undefined || learning.activations >= learning.activationsNeeded ? p99 : null;
+
+function intervalOf({ comparison = noComparison }: FunctionRow): string {
+  const compared = comparisonOf(comparison);
+  return compared.known ? `${compared.low.toFixed(2)}..${compared.high.toFixed(2)}` : '-';
+}
+
+/** How many there are, of those that a slowdown needs. */
+function samplesOf({ comparison = noComparison }: FunctionRow): string {
+  const compared = comparisonOf(comparison);
+  return compared.known ? String(compared.controlSamples) : `${compared.controlSamples} of ${compared.needed}`;
+}
+
 /** CPU is limited in cores or by a weight: columns of what no function has are left out. */
 function kinds(rows: readonly FunctionRow[]): { readonly quota: boolean; readonly weight: boolean } {
   const weight = rows.some(({ cpuMode }) => cpuMode === 'weight');
@@ -101,7 +116,7 @@ function narrowColumns(rows: readonly FunctionRow[], colours: Colours): Column<F
       value: (row) => pair(mebibytesText(row.memory), mebibytesText(row.userMemory)),
       right: true,
     },
-    { title: 'p99/slo ms', value: (row) => pair(milliseconds(row.p99), milliseconds(row.slo)), right: true },
+    { title: 'p99/slo ms', value: (row) => pair(milliseconds(p99Of(row)), milliseconds(row.slo)), right: true },
     { title: 'objective', value: (row) => objectiveText(row, colours) },
   ];
 }
@@ -145,11 +160,13 @@ function wideColumns(rows: readonly FunctionRow[], colours: Colours): Column<Fun
     { title: 'saved s', value: (row) => figure(row.savedSeconds), right: true },
     { title: 'cold starts', value: (row) => count(row.coldStarts), right: true },
     { title: 'init ms', value: (row) => milliseconds(row.initTime), right: true },
-    { title: 'p99 ms', value: (row) => milliseconds(row.p99), right: true },
+    { title: 'p99 ms', value: (row) => milliseconds(p99Of(row)), right: true },
     { title: 'slo ms', value: (row) => milliseconds(row.slo), right: true },
     { title: 'objective', value: (row) => objectiveText(row, colours) },
     { title: 'slowdown', value: (row) => (row.slowdown === null ? '-' : row.slowdown.toFixed(2)), right: true },
-    { title: 'safeguard', value: (row) => plainText(row.safeguard) },
+    { title: '95 % interval', value: intervalOf, right: true },
+    { title: 'control samples', value: samplesOf, right: true },
+    { title: 'safeguard', value: (row) => plainText(reasonText(row.safeguard)) },
   ];
 }
 

@@ -1,3 +1,4 @@
+import { reasonText } from '../broker/index.js';
 import type { FunctionLine, LiveModel } from './live-model.js';
 import {
   type Colours,
@@ -44,12 +45,13 @@ function columns(colours: Colours): Column<FunctionLine>[] {
     },
     { title: 'saved', value: (row) => seconds(row.savedSeconds), right: true },
     { title: 'p99', value: (row) => objective(row, colours), right: true },
-    { title: 'slo', value: (row) => span(row.slo), right: true },
-    { title: 'safeguard', value: (row) => plainText(row.safeguard) },
+    { title: 'slo', value: (row) => (row.slo === null ? 'learning' : span(row.slo)), right: true },
+    { title: 'safeguard', value: (row) => plainText(reasonText(row.safeguard)) },
   ];
 }
 
 function objective(row: FunctionLine, colours: Colours): string {
+  if (row.learning !== undefined && row.learning.activations < row.learning.activationsNeeded) return '-';
   const text = span(row.p99);
   if (row.objective === 'kept') return colours.green(text);
   return row.objective === 'missed' ? colours.red(text) : text;

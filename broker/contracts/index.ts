@@ -4,4 +4,4 @@ export * from './contract.js';
 export * from './hook-service.js';
 export type { HostUserMemory, SizeAdvice } from './size-advice.js';
 export type { TunedConcurrency } from './tuned-concurrency.js';
-export { grantReason, reasonText, requestedCpu } from './wording.js';
+export { featureText, grantReason, reasonText, requestedCpu } from './wording.js';

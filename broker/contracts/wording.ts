@@ -15,7 +15,7 @@ const REASONS: Readonly<Record<string, string>> = {
   weight: 'no quota: its weight decides',
   unlimited: 'has no limit',
   // Why the granted amount is what it is.
-  user: 'no choice within the range',
+  user: 'user limit',
   chosen: 'as the policy chose',
   clipped: 'the policy’s choice, cut to the range',
   pool: 'the pool had no more',
@@ -50,6 +50,18 @@ export function grantReason(range: string, choice: string): string {
   const why = reasonText(range);
   return choice === 'user' || reasonText(choice) === why ? why : `${why}; ${reasonText(choice)}`;
 }
+
+/** Features of agents, by the names of their code. */
+const FEATURES: Readonly<Record<string, string>> = {
+  cpu_util: 'CPU used of granted',
+  slo_preservation: 'objective kept',
+  cpu: 'CPU share of hosts',
+  cpu_others: 'CPU share of others',
+  containers: 'containers',
+  arrival_rate: 'arrival rate',
+};
+
+export const featureText = (name: string): string => FEATURES[name] ?? name.replaceAll('_', ' ');
 
 /** An agent asks for the bottom of the safeguard's range, which only the hook knows, with this many millicores or fewer. */
 const LOWEST_CPU = 1;

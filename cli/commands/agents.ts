@@ -5,6 +5,7 @@ import {
   type AgentsList,
   agentsService,
   callEveryInstance,
+  featureText,
   requestedCpu,
   services,
 } from '../../broker/index.js';
@@ -91,7 +92,7 @@ export function addAgentQuestions(agents: Command): void {
               { title: 'calls', value: (row) => count(row.activations), right: true },
               { title: 'price cpu', value: (row) => row.price?.cpu.toFixed(2) ?? '-', right: true },
               ...FEATURES.map((feature, i) => ({
-                title: feature.replaceAll('_', ' '),
+                title: featureText(feature),
                 value: ({ features }: AgentDecision) => features[i]?.toFixed(2) ?? '-',
                 right: true,
               })),

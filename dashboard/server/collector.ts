@@ -10,6 +10,7 @@ import {
   decodeMeanField,
   decodeObservation,
   decodeTarget,
+  featureText,
   type GleanerEvent,
   hookService,
   type Observation,
@@ -235,7 +236,7 @@ export class Collector {
       for (const [phase, count] of Object.entries(checked.data.phases)) phases[phase] = (phases[phase] ?? 0) + count;
       for (const [manager, count] of Object.entries(checked.data.managers))
         managers[manager] = (managers[manager] ?? 0) + count;
-      this.meanField.featureNames = checked.data.features;
+      this.meanField.featureNames = checked.data.features.map(featureText);
     }
     this.overview.agents = { phases, managers };
   }

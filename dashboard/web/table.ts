@@ -177,7 +177,13 @@ export class Table<Row> {
     setStyle(
       this.element,
       '--columns',
-      this.#columns.map(({ width }) => (width.endsWith('fr') ? `minmax(0, ${width})` : width)).join(' '),
+      this.#columns
+        .map((column) =>
+          column.width.endsWith('fr')
+            ? `minmax(${leastWidth(column, this.#row === NARROW_ROW)}px, ${column.width})`
+            : column.width,
+        )
+        .join(' '),
     );
     this.#head.replaceChildren(
       ...this.#columns.map((column) => {

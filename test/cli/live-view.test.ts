@@ -90,7 +90,7 @@ test('a line has user and current limits, in cores or as a weight, and what was 
     '-',
     '250ms',
     '300ms',
-    'over_provisioned',
+    'uses less than its limit',
   ]);
   t.deepEqual(line('/guest/wide'), [
     '/guest/wide',
@@ -104,7 +104,7 @@ test('a line has user and current limits, in cores or as a weight, and what was 
     '3.3',
     '900ms',
     '300ms',
-    'over_provisioned',
+    'uses less than its limit',
   ]);
 });
 

@@ -1,6 +1,7 @@
 /** The page in a real Chromium, on a real nats-server. */
 import test, { type ExecutionContext } from 'ava';
 import { type Browser, chromium, type Page } from 'playwright-core';
+import { callService, services } from '../../broker/index.js';
 import { findProgram } from '../../cli/doctor/survey.js';
 import { systemClock, systemTimers } from '../../config/index.js';
 import { type RunningDashboard, runDashboard, Token } from '../../dashboard/index.js';
@@ -132,7 +133,7 @@ test.serial('every page shows what came over NATS, by mouse and by keyboard', as
   await go(page, '#/mean-field');
   await page.getByText('published by aggregator0').waitFor();
   await page.getByText('0.50 ± 0.50').waitFor();
-  await page.getByText('cpu util').waitFor();
+  await page.getByText('CPU used of granted').waitFor();
 
   await go(page, '#/hosts');
   await page.getByText('gleaner-hook').waitFor();
@@ -158,6 +159,13 @@ test.serial('a change needs the token, and is done over NATS', async (t) => {
   const made = await stage(t, 5, { width: 1280, height: 860 });
   if (made === null) return;
   const { page, gleaner, complaints } = made;
+  await go(page, '#/hosts');
+  await page.getByRole('button', { name: 'Restore all limits' }).click();
+  await page.getByRole('button', { name: 'Yes' }).click();
+  await page.getByRole('heading', { name: 'Token needed to restore all limits' }).waitFor();
+  // Another page is another question.
+  await go(page, '#/');
+  t.false(await page.locator('#dialog').isVisible());
   await go(page, '#/hosts');
   await page.getByRole('button', { name: 'Restore all limits' }).click();
   await page.getByRole('button', { name: 'Yes' }).click();
@@ -211,19 +219,114 @@ test.serial(
   },
 );
 
-test.serial('narrow screens and dark ones: nothing is cut off, every page is reached', async (t) => {
-  const made = await stage(t, 30, { width: 360, height: 740, dark: true });
-  if (made === null) return;
-  const { page, gleaner, complaints } = made;
-  t.is(await page.evaluate('document.documentElement.dataset.theme'), 'dark');
-  for (const hash of [...PAGES, `#/function${gleaner.names[0]!}`]) {
-    await go(page, hash);
-    await page.waitForTimeout(400);
-    t.true((await overflow(page)) <= 0, `${hash} is wider than the screen`);
-    t.true(await page.locator('h1').isVisible(), hash);
+/** Texts that do not fit where they stand, hidden or behind a scroll bar, sideways or below an edge that hides them. */
+const CLIPPED = `(() => {
+  const clipped = [];
+  for (const element of document.querySelectorAll('#page, #page *, .side, .side *')) {
+    if (!(element instanceof HTMLElement) || element.offsetParent === null || element.textContent.trim() === '') continue;
+    const style = getComputedStyle(element);
+    if (style.display === 'inline') continue;
+    const isEdge = style.overflowX !== 'visible';
+    const hasText = [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim() !== '');
+    const sideways = (isEdge || hasText) && element.scrollWidth > element.clientWidth + 1;
+    const below = style.overflowY === 'hidden' && element.scrollHeight > element.clientHeight + 1;
+    if (sideways || below)
+      clipped.push(element.tagName + '.' + element.className + ' "' + element.textContent.slice(0, 60) + '"');
   }
-  await page.getByRole('button', { name: 'Theme' }).click();
-  t.is(await page.evaluate('document.documentElement.dataset.theme'), 'light');
+  return clipped;
+})()`;
+
+for (const [width, dark] of [
+  [390, true],
+  [1280, false],
+  [1920, false],
+] as const)
+  test.serial(`${width} px: no text of any page is clipped, and no page is wider than the screen`, async (t) => {
+    const made = await stage(t, 30, { width, height: 860, dark });
+    if (made === null) return;
+    const { page, gleaner, complaints } = made;
+    t.is(await page.evaluate('document.documentElement.dataset.theme'), dark ? 'dark' : 'light');
+    gleaner.event('drift', gleaner.names[3]!, 'changed_outside');
+    for (const hash of [...PAGES, `#/function${gleaner.names[0]!}`, '#/function/guest/none', '#/nonsense']) {
+      await go(page, hash);
+      await page.locator('h1').waitFor();
+      await page.waitForTimeout(1500);
+      t.true((await overflow(page)) <= 0, `${hash} is wider than the screen`);
+      t.deepEqual(await page.evaluate(CLIPPED), [], `${hash} at ${width} px`);
+    }
+    // What was lost on narrow screens: the reason of a decision, the action of an event, the comparison of a function.
+    await go(page, `#/function${gleaner.names[0]!}`);
+    await page.getByText('uses less than its limit; target').first().waitFor();
+    await go(page, '#/events');
+    await page.getByText(gleaner.names[3]!).filter({ visible: true }).first().waitFor();
+    await go(page, '#/contention');
+    await page.getByText('−10 %', { exact: true }).filter({ visible: true }).first().waitFor();
+    await page.getByRole('button', { name: 'Theme' }).click();
+    t.is(await page.evaluate('document.documentElement.dataset.theme'), dark ? 'light' : 'dark');
+    t.deepEqual(complaints, []);
+  });
+
+test.serial(
+  'the overview says what Gleaner changes with interval and samples, what gained and what slowed; or what is missing',
+  async (t) => {
+    const made = await stage(t, 5, { width: 1280, height: 860 });
+    if (made === null) return;
+    const { page, gleaner, complaints } = made;
+    const verdict = page.locator('#verdict');
+    await verdict
+      .getByText(
+        'compared with the control arm: −20 % response time [95 % interval −20 % to −20 %, 60 activations and 60 control samples]',
+      )
+      .waitFor();
+    await page.locator('.card', { hasText: 'Gained most' }).getByText('−10 % to −10 %, n 40 / 40').waitFor();
+    await page.locator('.card', { hasText: 'Slowed most' }).getByText('+10 %', { exact: true }).waitFor();
+    // 7 in 14 s: 13 more in 26 s. No figure.
+    gleaner.controlSamples = 7;
+    await verdict.getByText('not enough control samples yet: 7 of 20, expected in about 26 s').waitFor();
+    await verdict.getByText('–', { exact: true }).waitFor();
+    await go(page, '#/functions');
+    // The third function has 12 samples: how many are missing stands where the figure would.
+    await page.getByText('12 of 20 control samples').waitFor();
+    t.deepEqual(complaints, []);
+  },
+);
+
+test.serial('what is not there is said: no match of a filter, an unknown function, no such page', async (t) => {
+  const made = await stage(t, 5, { width: 1280, height: 860 });
+  if (made === null) return;
+  const { page, complaints } = made;
+  await go(page, '#/functions');
+  await page.getByLabel('Filter by name').fill('zzz');
+  await page.getByText('no function matches “zzz”').waitFor();
+  await go(page, '#/function/guest/none');
+  await page.getByText('No host knows /guest/none.').waitFor();
+  t.false(await page.locator('.plot').first().isVisible());
+  await go(page, '#/nonsense');
+  await page.getByRole('heading', { name: 'No such page' }).waitFor();
+  await go(page, '#/function/%E0%A4%A');
+  await page.locator('h1').waitFor();
+  t.deepEqual(complaints, []);
+});
+
+test.serial('a lookup of what does not exist is no incident; a failure of the service is', async (t) => {
+  const made = await stage(t, 5, { width: 1280, height: 860 });
+  if (made === null) return;
+  const { page, server, complaints } = made;
+  const broker = await server.connect('curious');
+  const ask = (request: unknown) =>
+    callService(broker, { service: services.hook, endpoint: 'explain', request }).catch(
+      (error: Error) => error.message,
+    );
+  await ask({ function: 'nonsense' });
+  await go(page, '#/hosts');
+  const refused = page.locator('tr', { hasText: 'gleaner-hook' }).locator('td[data-label="Refused"]');
+  await refused.getByText('1', { exact: true }).waitFor({ timeout: 15_000 });
+  await go(page, '#/');
+  const attention = page.locator('.card', { hasText: 'Needs attention' });
+  await attention.getByText('objective').waitFor();
+  t.is(await attention.getByText('errors').count(), 0);
+  await ask({ function: '/guest/failing' });
+  await attention.getByText('cannot read the history').waitFor({ timeout: 15_000 });
   t.deepEqual(complaints, []);
 });
 

@@ -70,7 +70,10 @@ export class SyntheticGleaner {
         messages: { published: 1, dropped: 0 },
         audit: { written: 1, dropped: 0 },
       }),
-      explain: ({ function: name }) => ({ function: name, activations: [explanation(this.second)] }),
+      explain: ({ function: name }) => {
+        if (name === '/guest/failing') throw new Error('cannot read the history');
+        return { function: name, activations: [explanation(this.second)] };
+      },
       pause: ({ function: name }) => ({ function: name, paused: true }),
       resume: ({ function: name }) => ({ function: name, paused: false }),
       mode: () => ({ host: HOST, mode: this.mode, killed: false }),

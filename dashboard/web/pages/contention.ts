@@ -169,13 +169,14 @@ function cellsOf(name: string, i: number, waiting: Waiting, row: FunctionRow | u
   const ran = waiting.ran[i]!;
   const throttled = waiting.throttled[i]!;
   const all = waited + ran;
+  const quota = row?.cpuMode === 'quota';
   const factor = row === undefined || row.userShares === 0 ? null : row.shares / row.userShares;
   return [
     h('td', {}, functionLink(name)),
     h(
       'td',
-      { class: factor === null || Math.abs(factor - 1) < 0.01 ? 'dim' : factor > 1 ? 'lent' : 'warn' },
-      row?.cpuMode === 'quota' ? 'quota' : times(factor),
+      { class: quota || factor === null || Math.abs(factor - 1) < 0.01 ? 'dim' : factor > 1 ? 'lent' : 'warn' },
+      quota ? 'quota' : times(factor),
     ),
     h('td', { title: span(waited) }, all > 0 ? percent(waited / all, 1) : NONE),
     h('td', {}, throttled > 0 ? span(throttled) : NONE),

@@ -18,7 +18,7 @@ const amount = (row: EventRow, value: number | null): string =>
 /** What a limit was and is; nothing where both read the same. */
 function changed(row: EventRow): string {
   const [before, after] = [amount(row, row.before), amount(row, row.after)];
-  const unit = row.resource === 'cpu' && after !== '' ? ' cores' : '';
+  const unit = row.resource !== 'cpu' || after === '' ? '' : after === '1' ? ' core' : ' cores';
   if (after === '' && before === '') return '';
   return before === after || before === '' ? `${after}${unit}` : `${before} → ${after}${unit}`;
 }
@@ -27,6 +27,7 @@ const columns: readonly Column<EventRow>[] = [
   {
     title: 'Time',
     width: '66px',
+    narrow: false,
     spare: 0,
     cell: textCell(
       ({ at }) => clock(at),
@@ -36,8 +37,24 @@ const columns: readonly Column<EventRow>[] = [
   {
     title: 'Kind',
     width: '92px',
+    narrow: false,
     spare: 0,
     cell: (element) => (row) => element.replaceChildren(chip(row.kind, EVENT_TONES[row.kind] ?? '')),
+  },
+  {
+    title: 'Time and kind',
+    width: '88px',
+    narrow: true,
+    spare: 0,
+    cell: (element) => {
+      const time = h('small');
+      const kind = h('span');
+      element.append(h('span', { class: 'two-lines' }, time, kind));
+      return (row) => {
+        setText(time, clock(row.at));
+        kind.replaceChildren(chip(row.kind, EVENT_TONES[row.kind] ?? ''));
+      };
+    },
   },
   {
     title: 'Function',

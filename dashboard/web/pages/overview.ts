@@ -66,7 +66,7 @@ export function overviewPage(): Page {
       lent.element,
       slo.element,
       safeguard.element,
-      plotCard('w8', 'Cores', 'all hosts together', plot),
+      plotCard('w8', 'Cores', 'all hosts; used: mean since the last report, granted: at the moment', plot),
       h(
         'section',
         { class: 'card w4' },
