@@ -1,12 +1,13 @@
 /**
  * `npm test`: build, then every AVA test: first those inside the process, then, one after the other, those on real parts; then the
- * line coverage of both together. Ends with a plain line `N passed, N failed`; a folder below the bound counts as a failure.
+ * line coverage of both together. Ends with a plain line `N passed, N failed`; a folder below the bound counts as a failure, and so
+ * does each fault that nothing caught in any process of the tests.
  *
  * A file that fails is run once more, alone, for tests on real parts share their machine with whatever else runs on it: what fails twice
  * has failed, and what failed once is named, loudly.
  */
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -85,7 +86,11 @@ const ava = bin('ava', 'entrypoints/cli.mjs');
 const coverage = join(root, 'coverage');
 const executed = join(coverage, 'tmp');
 rmSync(coverage, { recursive: true, force: true });
-const counted = { NODE_V8_COVERAGE: executed };
+// Faults that nothing caught, of every process that a test starts: each is a failure, whatever the tests say.
+const faults = join(coverage, 'faults.jsonl');
+const probe = `--require "${join(root, 'test', 'faults-probe.cjs')}"`;
+mkdirSync(coverage, { recursive: true });
+const counted = { NODE_V8_COVERAGE: executed, GLEANER_TEST_FAULTS: faults, NODE_OPTIONS: probe };
 const runs = [await runTests(counted), await runTests({ ...counted, GLEANER_TEST_REAL: '1' })];
 const reporters = ['--reporter=json-summary', '--reporter=text-summary'];
 const report = await run([bin('c8', 'bin/c8.js'), 'report', '--temp-directory', executed, ...reporters]);
@@ -112,6 +117,11 @@ function linesByFolder() {
 
 const passed = runs.reduce((sum, each) => sum + each.passed, 0);
 let failed = runs.reduce((sum, each) => sum + each.failed, 0);
+for (const line of existsSync(faults) ? readFileSync(faults, 'utf8').trim().split('\n') : []) {
+  const { kind, command, text } = JSON.parse(line);
+  console.error(`*** ${kind} that nothing caught, in ${command}: ${text} ***`);
+  failed++;
+}
 const folders = report.code === 0 ? linesByFolder() : new Map();
 for (const folder of ['agents', 'broker', 'cli', 'config', 'dashboard', 'openwhisk-plugin', 'simulator']) {
   const { covered, total } = folders.get(folder) ?? { covered: 0, total: 0 };

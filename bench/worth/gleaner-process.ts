@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { stringify } from 'yaml';
+import { uncaughtFaults } from '../uncaught-faults.js';
 
 const run = promisify(execFile);
 const cli = fileURLToPath(new URL('../../cli/main.js', import.meta.url));
@@ -99,6 +100,7 @@ export class GleanerProcess {
     return this.#child?.pid ?? -1;
   }
 
+  /** Rejects where a part had a fault that nothing caught. */
   async stop(): Promise<void> {
     const child = this.#child;
     if (child && child.exitCode === null) {
@@ -106,6 +108,8 @@ export class GleanerProcess {
       child.kill('SIGTERM');
       await ended;
     }
+    const faults = uncaughtFaults(join(this.folder, 'state'));
     rmSync(this.folder, { recursive: true, force: true });
+    if (faults.length > 0) throw new Error(`faults that nothing caught:\n${faults.join('\n')}`);
   }
 }

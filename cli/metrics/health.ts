@@ -12,6 +12,9 @@ export interface HealthAnswer {
   readonly text: string;
 }
 
+/** Probes and scrapes within this time get the same answer. */
+export const FRESH_MILLIS = 250;
+
 /**
  * `/livez`: the part's own loop makes progress. `/readyz`: it can do its work; NATS away is degraded and still ready, for then
  * user limits and local policies stand.
@@ -20,14 +23,21 @@ export class Health {
   readonly #clock: Clock;
   readonly #limitMillis: number;
   #beatAt: number;
-  /** What readiness rests on; null while the part starts. */
-  checks: (() => readonly HealthCheck[]) | null = null;
+  #checks: (() => readonly HealthCheck[]) | null = null;
+  #checked: readonly HealthCheck[] | null = null;
+  #checkedAt = Number.NEGATIVE_INFINITY;
 
   /** `limitMillis`: a loop silent for longer counts as stuck. */
   constructor(clock: Clock, limitMillis: number) {
     this.#clock = clock;
     this.#limitMillis = limitMillis;
     this.#beatAt = clock.monotonic();
+  }
+
+  /** What readiness rests on; null while the part starts. */
+  set checks(checks: (() => readonly HealthCheck[]) | null) {
+    this.#checks = checks;
+    this.#checked = null;
   }
 
   /** Called by the loop itself, never by a timer of its own. */
@@ -47,7 +57,17 @@ export class Health {
   }
 
   ready(verbose: boolean): HealthAnswer {
-    return answer(this.checks?.() ?? [{ name: 'start', state: 'failed', detail: 'not started yet' }], verbose);
+    return answer(this.#results() ?? [{ name: 'start', state: 'failed', detail: 'not started yet' }], verbose);
+  }
+
+  /** Looked at once for all probes of a moment: they go through every function on the loop of the part. */
+  #results(): readonly HealthCheck[] | null {
+    const now = this.#clock.monotonic();
+    if (this.#checked === null || now - this.#checkedAt >= FRESH_MILLIS) {
+      this.#checked = this.#checks?.() ?? null;
+      this.#checkedAt = now;
+    }
+    return this.#checked;
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client';
 import { type HttpAnswer, type HttpRequest, HttpServer, type Logger, parseListen } from '../../broker/index.js';
 import type { Clock } from '../../config/index.js';
-import type { Health, HealthAnswer } from './health.js';
+import { FRESH_MILLIS, type Health, type HealthAnswer } from './health.js';
 
 /** What stands behind the three pages. */
 export interface OperatingPages {
@@ -13,8 +13,6 @@ export interface OperatingPages {
 }
 
 const CONNECTIONS_MOST = 32;
-/** Scrapes within this time get the same figures: to render them takes milliseconds of the part's event loop. */
-const FRESH_MILLIS = 250;
 
 /** `/metrics`, `/livez`, `/readyz` (`?verbose`) by GET, nothing else. Rejects where it cannot listen. */
 export async function servePages(listen: string, pages: OperatingPages, logger: Logger): Promise<HttpServer> {
@@ -37,7 +35,7 @@ export async function servePages(listen: string, pages: OperatingPages, logger: 
 const plain = (status: number, body: string): HttpAnswer => ({ status, type: 'text/plain; charset=utf-8', body });
 const healthAnswer = ({ status, text }: HealthAnswer): HttpAnswer => plain(status, text);
 
-/** The page `/metrics`: rendered once for all that ask at about the same time. */
+/** The page `/metrics`: rendered, which takes milliseconds of the part's event loop, once for all that ask at about the same time. */
 class Exposition {
   readonly #pages: OperatingPages;
   #rendered: Promise<HttpAnswer> | null = null;

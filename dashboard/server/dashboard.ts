@@ -86,7 +86,7 @@ export async function runDashboard(options: DashboardOptions): Promise<RunningDa
     stream.tick();
   });
 
-  async function handle(request: HttpRequest): Promise<HttpAnswer | HttpStream> {
+  function handle(request: HttpRequest): HttpAnswer | HttpStream | Promise<HttpAnswer> {
     // A page of somebody else's whose name was made to point here would send its own name (DNS rebinding).
     if (!guard.allows(request.host)) return json(421, { ok: false, text: 'not the name of this dashboard' });
     const { path, query } = request;
@@ -95,12 +95,13 @@ export async function runDashboard(options: DashboardOptions): Promise<RunningDa
     if (asset !== undefined) return { status: 200, type: asset.type, body: asset.data };
     if (path === '/api/stream') return follow();
     if (path === '/api/state') return json(200, stream.snapshot());
-    if (path === '/api/function') {
-      const name = query.get('name') ?? '';
-      const detail = isFunctionName(name) ? await functionDetail(broker, collector, name) : null;
-      return detail === null ? json(404, { ok: false, text: 'no such function' }) : json(200, detail);
-    }
+    if (path === '/api/function') return detailOf(query.get('name') ?? '');
     return json(404, { ok: false, text: 'no such page' });
+  }
+
+  async function detailOf(name: string): Promise<HttpAnswer> {
+    const detail = isFunctionName(name) ? await functionDetail(broker, collector, name) : null;
+    return detail === null ? json(404, { ok: false, text: 'no such function' }) : json(200, detail);
   }
 
   function follow(): HttpAnswer | HttpStream {

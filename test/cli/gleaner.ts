@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { stringify } from 'yaml';
+import { uncaughtFaults } from '../../bench/uncaught-faults.js';
 
 const main = 'dist/cli/main.js';
 
@@ -48,6 +49,7 @@ export interface Up extends Collected {
   readonly child: ChildProcess;
   readonly config: string;
   readonly folder: string;
+  /** Throws where a part had a fault that nothing caught. */
   clean(): void;
 }
 
@@ -65,7 +67,11 @@ export function startUp(config: Record<string, unknown>, args: readonly string[]
     config: file,
     folder,
     ...collected(child),
-    clean: () => rmSync(folder, { recursive: true, force: true }),
+    clean: () => {
+      const faults = uncaughtFaults(join(folder, 'state'));
+      rmSync(folder, { recursive: true, force: true });
+      if (faults.length > 0) throw new Error(`faults that nothing caught:\n${faults.join('\n')}`);
+    },
   };
 }
 

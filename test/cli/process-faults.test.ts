@@ -33,8 +33,8 @@ for (const part of ['hook', 'agents', 'aggregator', 'dashboard'] as const)
     );
     const child = spawn(process.execPath, ['--import', FAULTS, 'dist/cli/main.js', '--config', config, part], {
       stdio: ['ignore', 'pipe', 'pipe'],
-      // Made on purpose: no fault of the tests.
-      env: { ...process.env, NODE_OPTIONS: '' },
+      // Made on purpose: not to be counted by `npm test`.
+      env: { ...process.env, GLEANER_TEST_FAULTS: '' },
     });
     const { output, ended } = collected(child);
     const page = async (path: string): Promise<string> => {

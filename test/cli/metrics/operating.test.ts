@@ -58,11 +58,13 @@ test('readyz: not before the start, degraded without NATS and still ready, faile
   t.deepEqual(await page('/readyz'), { status: 200, text: 'ok\n' });
   t.deepEqual(await page('/readyz?verbose'), { status: 200, text: '[+] engine: ok\n[+] nats: connected\nok\n' });
   await broker.close();
+  clock.advance(millis(250));
   const away = await page('/readyz');
   t.is(away.status, 200);
   t.is(away.text, 'ok, degraded: nats\n');
   t.regex((await page('/metrics')).text, /^gleaner_nats_connected 0$/m);
   engine = 'failed';
+  clock.advance(millis(250));
   t.is((await page('/readyz')).status, 503);
 });
 
@@ -117,15 +119,25 @@ test('a scanner’s request target on a metrics port is answered and counted, an
   t.is(series.get('gleaner_http_requests_total{result="400"}'), 2);
 });
 
-test('figures are rendered once for all scrapes of a quarter of a second, and anew after it', async (t) => {
+test('figures and checks are made once for all scrapes and probes of a quarter of a second, and anew after it', async (t) => {
   const clock = new ManualTime();
   const { operating, page } = await started(clock);
   t.teardown(() => operating.stop());
   let collected = 0;
-  operating.watch({ broker: null, update: () => void collected++, checks: () => [] });
-  await Promise.all(Array.from({ length: 10 }, () => page('/metrics')));
-  t.is(collected, 1);
+  let checked = 0;
+  operating.watch({
+    broker: null,
+    update: () => void collected++,
+    checks: () => {
+      checked++;
+      return [];
+    },
+  });
+  const all = (): Promise<unknown> =>
+    Promise.all(Array.from({ length: 10 }, () => [page('/metrics'), page('/readyz')]).flat());
+  await all();
+  t.deepEqual([collected, checked], [1, 1]);
   clock.advance(millis(250));
-  await page('/metrics');
-  t.is(collected, 2);
+  await all();
+  t.deepEqual([collected, checked], [2, 2]);
 });
