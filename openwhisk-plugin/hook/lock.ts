@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { linkSync, mkdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readlinkSync, symlinkSync, unlinkSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { dirname } from 'node:path';
 import { GleanerError } from '../../config/index.js';
@@ -75,6 +75,15 @@ export class EngineLock {
   }
 }
 
+/** Locks of earlier releases are files. */
+function textOf(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return readFileSync(path, 'utf8');
+  }
+}
+
 /** One hook per state folder. A lock whose process is gone, as after `kill -9`, is taken over. */
 export class HookLock {
   readonly #path: string;
@@ -86,18 +95,14 @@ export class HookLock {
 
   /** Throws `GLN_HOOK_LOCKED` while another hook lives, `GLN_HOOK_LOCK` where the file cannot be made. */
   static acquire(path: string): HookLock {
-    const draft = `${path}.${process.pid}`;
     for (let attempt = 0; ; attempt++) {
       try {
         mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-        // Linked into place whole: an empty lock would look like one that nobody holds.
-        writeFileSync(draft, `${process.pid} ${startTimeOf(process.pid)}\n`, { mode: 0o600 });
-        linkSync(draft, path);
+        // A link that leads nowhere and says who holds it: there whole or not at all, and without a block of a disk that may be full.
+        symlinkSync(`${process.pid} ${startTimeOf(process.pid)}`, path);
         return new HookLock(path);
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || attempt >= 3) throw new HookLockError(path, error);
-      } finally {
-        rmSync(draft, { force: true });
       }
       const [pid, startTime] = HookLock.#read(path);
       if (pid > 0 && lives(pid, startTime)) throw new HookLockedError(path, pid);
@@ -117,7 +122,7 @@ export class HookLock {
 
   static #read(path: string): [pid: number, startTime: string] {
     try {
-      const [pid = '', startTime = ''] = readFileSync(path, 'utf8').trim().split(' ');
+      const [pid = '', startTime = ''] = textOf(path).trim().split(' ');
       return [Number(pid) || 0, startTime];
     } catch {
       return [0, ''];

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import { silentLogger } from '../../../broker/index.js';
@@ -169,7 +169,13 @@ test('a lock left by a process that was killed is taken over', (t) => {
   // The same number, but of another process: its start time differs.
   writeFileSync(path, `${process.pid} 1\n`);
   HookLock.acquire(path).release();
-  t.pass();
+  symlinkSync(`${dead.stdout} 12345`, path);
+  t.is(HookLock.holder(path), null);
+  const lock = HookLock.acquire(path);
+  t.is(HookLock.holder(path), process.pid);
+  t.throws(() => HookLock.acquire(path), { instanceOf: HookLockedError });
+  lock.release();
+  t.is(HookLock.holder(path), null);
 });
 
 test('an engine that cannot be read at the start fails the start and frees the lock', async (t) => {
