@@ -348,13 +348,21 @@ export class HttpServer {
     response.setHeader('Cache-Control', 'no-store');
     // What is left of a body is not waited for.
     if (!request.complete && hasBody(request)) response.setHeader('Connection', 'close');
-    this.#count(String(status));
     if ('follow' in answer && request.method !== 'HEAD') {
+      // Behind an answer that is not taken yet, Node would not tell of the peer's end, and the stream would have none.
+      if (connection.open > 1) {
+        this.#count('sent_ahead');
+        this.#close(connection.socket);
+        return;
+      }
       connection.streaming = true;
+      this.#count(String(status));
       response.writeHead(status);
+      response.flushHeaders();
       answer.follow(response);
       return;
     }
+    this.#count(String(status));
     const body = 'follow' in answer ? '' : answer.body;
     response.setHeader('Content-Length', Buffer.byteLength(body));
     response.writeHead(status);

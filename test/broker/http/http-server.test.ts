@@ -239,6 +239,36 @@ test.serial('streams are kept from being evicted, take nothing more from their p
   );
 });
 
+test.serial(
+  'a stream that was asked for behind an answer that is not taken leaves nothing open when its peer has gone',
+  async (t) => {
+    let followed = 0;
+    let open = 0;
+    const server = await served(t, ({ path }) => {
+      if (path !== '/stream') return { ...text(''), body: Buffer.alloc(4 * 1024 * 1024) };
+      return {
+        type: 'text/event-stream',
+        follow: (response) => {
+          followed++;
+          open++;
+          response.on('close', () => open--);
+        },
+      };
+    });
+    const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
+    for (let i = 0; i < 5; i++) {
+      const peer = openRaw(server.port).pause();
+      peer.write(get('/large') + get('/stream'));
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      peer.destroy();
+    }
+    await until(() => server.connections === 0, 'they have left');
+    t.is(open, 0);
+    t.deepEqual((await rawExchange(server.port, [get('/stream')], { waitMillis: 300 })).statuses, [200]);
+    t.is(followed, 1);
+  },
+);
+
 test.serial('a peer that does not read its answer is closed in time', async (t) => {
   const server = await served(t, () => ({ ...text(''), body: Buffer.alloc(16 * 1024 * 1024) }));
   const peer = openRaw(server.port).pause();
