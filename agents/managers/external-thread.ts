@@ -158,6 +158,7 @@ export class ExternalThread {
     this.#port?.close();
     this.#port = null;
     void worker.terminate();
-    if (!this.#closed) this.#logger?.error({ module: this.#file, error: why }, 'manager_module_ended');
+    const text = `the manager module ${this.#file} ended: ${why}; its functions run at user limits until it is started again`;
+    if (!this.#closed) this.#logger?.error({ event: 'manager_module_ended', module: this.#file, error: why }, text);
   }
 }

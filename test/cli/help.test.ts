@@ -119,9 +119,10 @@ test('`gleaner up` says on what it runs, whether it writes limits, and how to tr
   ];
   const demo = announcement({ ...defaultConfig, platform: 'simulated', functions: { exclude: [], overrides } });
   t.deepEqual(demo, [
-    'platform simulated: no container of this machine is looked at',
+    'platform simulated: plays a workload on a simulated host; touches no container of this machine',
     'mode recommend: decides and publishes, writes no limit',
     'except /team/**: enforce (functions.overrides)',
   ]);
   t.regex(announcement({ ...defaultConfig, mode: 'enforce' })[1]!, /writes CPU and memory limits/);
+  t.regex(announcement({ ...defaultConfig, platform: 'simulated', mode: 'enforce' })[1]!, /simulated containers alone/);
 });

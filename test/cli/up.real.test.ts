@@ -104,7 +104,7 @@ test.serial('gleaner up runs the whole loop, answers questions, and leaves nothi
   t.is((await ask('agents', 'explain', '/guest/no-such')).code, 1);
   const retrained = await ask('retrain', busiest);
   t.is(retrained.code, 0, retrained.out);
-  t.regex((await ask('meanfield')).out, /INVOKER HOST +WANTED CORES +AVAILABLE +OCCUPIED +PRICE CPU/);
+  t.regex((await ask('meanfield')).out, /INVOKER HOST +WANTED CORES +AVAILABLE CORES +OCCUPIED CPU % +PRICE CPU/);
   t.is((await ask('meanfield', '-o', 'json')).code, 0);
   const top = await ask('top', '--once', '-o', 'json');
   t.is(top.code, 0, top.err);
