@@ -75,7 +75,7 @@ test('every `gleaner …` in the text of a page names a command, its options and
 
 test('every `npm run …` in the text is a script, and every bench one that there is', (t) => {
   const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };
-  const benches = readFileSync('bench/main.ts', 'utf8');
+  const benches = readFileSync('bench/suites.ts', 'utf8');
   const all = commandPages().flatMap((page) => typed(page, 'npm run'));
   t.true(all.length > 10, `${all.length}`);
   for (const { where, words } of all) {
