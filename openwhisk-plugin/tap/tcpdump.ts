@@ -163,8 +163,7 @@ export class Capture {
     child.stderr?.on('error', () => undefined);
     // `close` comes after the last of stderr, which tells why.
     child.once('close', (code, signal) => {
-      const reason = said.trim().split('\n').at(-1) ?? '';
-      fail(`tcpdump ended (${signal ?? `code ${code}`})${reason ? `: ${reason}` : ''}`);
+      fail(`tcpdump ended (${signal ?? `code ${code}`})${reasonIn(said)}`);
     });
   }
 
@@ -231,4 +230,12 @@ export class Capture {
       this.#socket = socket;
     });
   }
+}
+
+/** The last line; with the one before it where it goes on in parentheses, as libpcap's errors do. */
+function reasonIn(said: string): string {
+  const lines = said.trim().split('\n');
+  const last = lines.pop() ?? '';
+  const reason = last.startsWith('(') ? `${lines.pop() ?? ''} ${last}`.trim() : last;
+  return reason === '' ? '' : `: ${reason}`;
 }

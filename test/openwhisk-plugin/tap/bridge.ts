@@ -14,7 +14,7 @@ export function command(file: string, ...args: string[]): Promise<string> {
   });
 }
 
-/** A server as action containers have one: answers after `sleep` ms, dies on `exit`, spills `HTTP…` into its answer's body. */
+/** A server as action containers have one: computes for `busy` ms, answers after `sleep` ms, dies on `exit`, spills `HTTP…` into its answer's body. */
 const SERVER = `
 require('http').createServer((request, response) => {
   const parts = [];
@@ -22,6 +22,7 @@ require('http').createServer((request, response) => {
     let value = {};
     try { value = JSON.parse(Buffer.concat(parts)).value ?? {}; } catch {}
     if (value.exit) process.exit(1);
+    for (const end = Date.now() + (value.busy ?? 0); Date.now() < end; );
     const end = () => {
       response.writeHead(value.status ?? 200, { 'content-type': 'application/json' });
       if (!value.spill) return response.end('{"ok":true}');
@@ -77,11 +78,22 @@ export class Bridges {
     this.#networks.splice(this.#networks.indexOf(networkName), 1);
   }
 
-  async container(networkName: string, script = SERVER): Promise<Container> {
+  /** `more`: options of `docker run`; `name`: as an invoker would name it. */
+  async container(
+    networkName: string,
+    { script = SERVER, name = '', more = [] }: { script?: string; name?: string; more?: readonly string[] } = {},
+  ): Promise<Container> {
     const mounts = new Set(['/usr', '/lib', '/lib64', dirname(process.execPath)]);
-    const args = ['run', '-d', '--network', networkName, '--name', `${this.#prefix}-c${this.#containers.length}`];
+    const args = [
+      'run',
+      '-d',
+      '--network',
+      networkName,
+      '--name',
+      name || `${this.#prefix}-c${this.#containers.length}`,
+    ];
     for (const folder of mounts) if (existsSync(folder)) args.push('-v', `${folder}:${folder}:ro`);
-    const id = await command('docker', ...args, this.#image, process.execPath, '-e', script);
+    const id = await command('docker', ...args, ...more, this.#image, process.execPath, '-e', script);
     this.#containers.push(id);
     const format = `{{(index .NetworkSettings.Networks "${networkName}").IPAddress}} {{.State.Pid}} {{.State.StartedAt}}`;
     const [address = '', pid = '', started = ''] = (await command('docker', 'inspect', '-f', format, id)).split(' ');

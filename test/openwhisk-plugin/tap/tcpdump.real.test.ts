@@ -192,7 +192,7 @@ test.serial('an invoker in a container on the bridge is learned, and garbage on 
   await withTap(t, async ({ recorder, network, container }) => {
     const body = runBody({ action: '/guest/inside' });
     const script = `require('net').connect(8080, '${container.address}').end(${JSON.stringify(headOf('/run', body) + body)}); setTimeout(() => {}, 5000)`;
-    const invoker = await bridges.container(network.networkName, script);
+    const invoker = await bridges.container(network.networkName, { script });
     await until('the run of the invoker', () => recorder.starts === 1);
     t.deepEqual(actions(recorder), ['/guest/inside']);
     await bridges.removeContainer(invoker.id);
