@@ -11,9 +11,10 @@ import {
   shippedWorkload,
 } from '../../simulator/index.js';
 import { withNats } from '../nats.js';
-import { type BenchRow, row } from '../report.js';
+import { atLeast, type BenchRow, row } from '../report.js';
 import { GleanerProcess } from '../worth/gleaner-process.js';
 import { pairedRounds, type Round } from '../worth/paired-runs.js';
+import { PairedTally } from '../worth/paired-tally.js';
 import { Learners } from './learners.js';
 import { addRound, type KeptRound, keptCalls, readRounds } from './records.js';
 import { gainRows, oomRows, slowdownRows } from './rounds-rows.js';
@@ -99,6 +100,7 @@ export async function benchAgents(options: AgentsBenchOptions): Promise<BenchRow
   const minutes = options.minutes ?? stride;
   return withAgents(async ({ plan, invoker, gleaner, learners }) => {
     let kept = readRounds(records);
+    const tally = new PairedTally();
     const part = (round: number): Arrival[] => partOf(plan, (round % count) * stride, minutes);
     // The round before the first: containers, histories and agents before anything is measured.
     const warm = await playWorkload(invoker, part(first - 1 + count - 1));
@@ -113,6 +115,7 @@ export async function benchAgents(options: AgentsBenchOptions): Promise<BenchRow
         first: number,
         arrivals: part,
         again: true,
+        tally,
         // Whose function was not called before learns from here on.
         beside: async () => void (await learners.retrain()),
         after: async (on, calls, share) => {
@@ -147,10 +150,15 @@ export async function benchAgents(options: AgentsBenchOptions): Promise<BenchRow
       ...slowdownRows(plan.workload.functions, kept),
       ...gainRows(kept),
       ...oomRows(kept),
-      row('agents.steps', Math.max(...kept.map(({ sampled }) => sampled)), 'steps', {
-        goal: '> 0',
-        note: 'drawn from the policy and learnt from, in the longest part',
-      }),
+      // Drawn from the policy and learnt from, in the longest part.
+      atLeast(
+        'agents.steps',
+        Math.max(...kept.map(({ sampled }) => sampled)),
+        1,
+        'steps',
+        'the agents did not learn on',
+      ),
+      ...tally.rows('agents'),
       row('agents.others', 100 * Math.max(...kept.map(({ others }) => others)), '% of the host', {
         note: `most that others and Gleaner itself used in a run; ${kept.filter(({ again }) => again).length} of ${kept.length} rounds were played again as runs differed in it`,
       }),

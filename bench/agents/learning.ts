@@ -1,7 +1,7 @@
 import type { Action } from '../../simulator/index.js';
 import { playWorkload } from '../../simulator/index.js';
 import { figuresOf, partsBelow } from '../farm/figures.js';
-import { type BenchRow, row } from '../report.js';
+import { atLeast, type BenchRow, row } from '../report.js';
 import type { GleanerProcess } from '../worth/gleaner-process.js';
 import { partOf, type Stage, withAgents } from './agents.js';
 import { AGENTS, hundredAgents } from './hundred.js';
@@ -80,9 +80,15 @@ async function lessonRows(
   const share = (cpu() - begun.cpu) / (1000 * took);
   await gleaner.setWrites(false);
   return [
-    row('agents.updates', learners.updates, 'updates', {
-      goal: '> 0',
-      note: `of the weights that steps are chosen by, after ${learners.sampled('/guest/')} steps of ${actions.length} functions in ${took.toFixed(0)} s`,
+    atLeast(
+      'agents.updates',
+      learners.updates,
+      1,
+      'updates',
+      'no weights changed: the CPU is that of agents that do not learn',
+    ),
+    row('agents.lessons', learners.sampled('/guest/'), 'steps', {
+      note: `until the weights that steps are chosen by were updated; ${actions.length} functions, ${took.toFixed(0)} s`,
     }),
     row('agents.learning.cpu', 100 * share, '% of a core', { note: 'the agent host meanwhile' }),
   ];

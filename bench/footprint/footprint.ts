@@ -7,7 +7,7 @@ import { Farm, type LoadResult } from '../farm/farm.js';
 import { figuresOf, type ProcessFigures, partsBelow } from '../farm/figures.js';
 import type { LoopSecond } from '../farm/loop-probe.js';
 import { growthOf } from '../growth.js';
-import { type BenchRow, row } from '../report.js';
+import { type BenchRow, none, precondition, row, within } from '../report.js';
 import { median, quantile, sum } from '../statistics.js';
 import { GleanerProcess } from '../worth/gleaner-process.js';
 
@@ -141,10 +141,10 @@ async function measure(
   const { counters, host } = await gleaner.status();
   const { lagMicros, started, tapDrops } = counters;
   const seen = started - before.started;
-  return { moments, loop, lag: lagMicros ?? none, sent, seen, drops: tapDrops, containers: host.containers };
+  return { moments, loop, lag: lagMicros ?? noLag, sent, seen, drops: tapDrops, containers: host.containers };
 }
 
-const none = { p50: Number.NaN, p99: Number.NaN };
+const noLag = { p50: Number.NaN, p99: Number.NaN };
 const pause = (millis: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, millis));
 
 /** None where the file is not there yet. */
@@ -176,12 +176,29 @@ function rowsOf({ moments, loop, ...measured }: Measured, { containers, perSecon
     row('footprint.lag.p99', measured.lag.p99 / 1000, 'ms', {
       note: `from the packet to the limit in force; p50 ${(measured.lag.p50 / 1000).toFixed(2)}`,
     }),
-    row('footprint.seen', measured.seen, 'activations', {
-      baseline: measured.sent,
-      goal: '1x',
-      note: 'by the tap, against sent; what is under way at either end is counted on one side',
+    // What is under way at either end is counted on one side.
+    within(
+      'footprint.seen',
+      measured.seen / measured.sent,
+      1,
+      0.02,
+      'of activations sent',
+      'what the tap missed cost the hook nothing',
+    ),
+    within(
+      'footprint.containers',
+      measured.containers,
+      containers,
+      0.01,
+      'containers',
+      'the hook managed other containers than the figures are for',
+    ),
+    precondition('footprint.rate', measured.sent / (wall / 1000), 'activations/s', {
+      holds: measured.sent / (wall / 1000) >= 0.9 * perSecond,
+      needs: `${perSecond}, -10 %`,
+      why: 'this machine was too slow or too busy for the load that the figures are for',
     }),
-    row('footprint.dropped', measured.drops, 'packets', { goal: '0' }),
+    none('footprint.dropped', measured.drops, 'packets', 'packets that the kernel dropped cost the hook nothing'),
     row('footprint.files', last.hook.descriptors, 'descriptors', {}),
   ];
 }

@@ -9,7 +9,7 @@ import {
   playWorkload,
 } from '../../simulator/index.js';
 import { withNats } from '../nats.js';
-import type { BenchRow } from '../report.js';
+import { atLeast, type BenchRow } from '../report.js';
 import { GleanerProcess } from '../worth/gleaner-process.js';
 import { actionOf, poissonArrivals, type Subject } from '../worth/load.js';
 import { ARMS, type Arm, addRound, type KeptArm, type KeptCall, type KeptRound, readRounds } from './records.js';
@@ -87,7 +87,25 @@ export async function benchNewFunction(options: NewFunctionOptions): Promise<Ben
         log(textOf(played));
         kept = addRound(records, kept, played);
       }
-      return newFunctionRows(kept);
+      return [
+        ...newFunctionRows(kept),
+        ...ARMS.map((arm) =>
+          atLeast(
+            `new.${arm}.calls`,
+            Math.min(...kept.map(({ arms }) => arms[arm].fresh.filter(({ ok }) => ok).length)),
+            30,
+            'calls of an arm that succeeded',
+            'too few calls for a p99',
+          ),
+        ),
+        atLeast(
+          'new.decisions',
+          Math.min(...kept.map(({ decisions }) => Object.values(decisions).reduce((all, one) => all + one, 0))),
+          1,
+          'decisions of manager aware in a round',
+          'the manager that is measured decided nothing',
+        ),
+      ];
     } finally {
       await gleaner.stop();
       await invoker.stop();

@@ -25,7 +25,7 @@ import {
   type UsageProbe,
   type WriteResult,
 } from '../../openwhisk-plugin/index.js';
-import { type BenchRow, row } from '../report.js';
+import { atLeast, type BenchRow, row } from '../report.js';
 import { quantile } from '../statistics.js';
 
 /** A container whose limits are numbers in memory: what is measured is the way of a decision, not of a write (`bench -- limits` has that). */
@@ -188,6 +188,13 @@ export async function benchDecisionLatency(
       row('scale.decision_to_limit_p50', quantile(taken, 0.5), 'ms', {
         note: `${taken.length} decisions of ${decided}`,
       }),
+      atLeast(
+        'scale.decisions',
+        taken.length / decided,
+        0.95,
+        'of decisions with a limit in force',
+        'the quickest decisions alone are measured',
+      ),
       row('scale.decision_to_limit_p99', quantile(taken, 0.99), 'ms', { goal: '< 20' }),
     ];
   } finally {

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { type BenchRow, row } from '../report.js';
+import { type BenchRow, none, row, within } from '../report.js';
 import { median } from '../statistics.js';
 import { PUBLISHED_RATE, type RunFigures, type RunPlan, type Subject } from './runs.js';
 
@@ -38,7 +38,8 @@ interface Measured {
  * cost per activation by number of activations and of functions, as a ratio to the headline figure's (1.1 = 10 % dearer); memory.
  */
 export function benchSimulator({ calls, rounds, lengths, functions, log }: SimulatorBench): BenchRow[] {
-  return SUBJECTS.flatMap((subject) => {
+  const played = new Map<Subject, number>();
+  const rows = SUBJECTS.flatMap((subject) => {
     const name = (what: string): string => `simulator.${subject}.${what}`;
     const measure = (functions: number, calls: number): Measured => {
       // A long run is its own repetition.
@@ -51,6 +52,7 @@ export function benchSimulator({ calls, rounds, lengths, functions, log }: Simul
     };
     const headline = measure(FUNCTIONS, calls);
     const { figures, rate } = headline;
+    played.set(subject, figures.activations);
     const cost = (what: string, { rate: other }: Measured): BenchRow =>
       row(name(what), 1e6 / other, 'us', { baseline: 1e6 / rate, goal: `ratio ${GOAL_FLAT}` });
     const byLength = lengths.map((length) => ({ length, measured: measure(FUNCTIONS, length) }));
@@ -70,6 +72,26 @@ export function benchSimulator({ calls, rounds, lengths, functions, log }: Simul
       }),
     ];
   });
+  const counts = [...played.values()];
+  return [
+    ...rows,
+    none(
+      'simulator.uneven',
+      Math.max(...counts) - Math.min(...counts),
+      'activations',
+      'the subjects did not play the same activations, so their rates cannot be compared',
+    ),
+    ...SUBJECTS.map((subject) =>
+      within(
+        `simulator.${subject}.activations`,
+        played.get(subject) ?? 0,
+        calls,
+        0.1,
+        'activations',
+        'the run was not as long as asked',
+      ),
+    ),
+  ];
 }
 
 function inChild(plan: RunPlan): RunFigures {

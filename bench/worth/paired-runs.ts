@@ -4,6 +4,7 @@ import { median } from '../statistics.js';
 import type { GleanerProcess } from './gleaner-process.js';
 import { containersBusyMillis, hostBusyMillis } from './host-cpu.js';
 import { actionOf, type Subject } from './load.js';
+import type { PairedTally } from './paired-tally.js';
 
 /** One run's records by function name. */
 export type Records = Map<string, ActivationRecord[]>;
@@ -99,14 +100,17 @@ export async function pairedRounds(options: {
   readonly beside?: (on: boolean, round: number) => Promise<void>;
   /** `others`: share of the host that neither calls nor nothing used in the run. */
   readonly after?: (on: boolean, records: readonly ActivationRecord[], others: number) => Promise<void>;
+  /** Told of every run: what the figures rest on. */
+  readonly tally: PairedTally;
   readonly log: (line: string) => void;
 }): Promise<Round[]> {
-  const { invoker, gleaner, log } = options;
+  const { invoker, gleaner, tally, log } = options;
   const rounds: Round[] = [];
   const play = async (on: boolean, round: number): Promise<Records> => {
     await gleaner.setWrites(on);
     await new Promise((resolve) => setTimeout(resolve, 1000));
     const arrivals = options.arrivals(round);
+    const before = await gleaner.status();
     const busy = hostBusyMillis();
     const own = containersBusyMillis();
     const begun = performance.now();
@@ -121,6 +125,15 @@ export async function pairedRounds(options: {
     log(
       `round ${round + 1}: writes ${on ? 'on' : 'off'}: ${records.length} calls, ${cold} cold, host ${(used * 100).toFixed(0)} % busy (functions ${(functions * 100).toFixed(0)} %), ${failed.length} failed ${failed[0] ?? ''}`,
     );
+    const after = await gleaner.status();
+    tally.note({
+      on,
+      calls: records.length,
+      failed: failed.length,
+      written: after.counters.limitsWritten - before.counters.limitsWritten,
+      functions,
+      others: used - functions,
+    });
     await options.after?.(on, records, used - functions);
     return byFunction(records);
   };

@@ -6,6 +6,7 @@ import { mean, median } from '../statistics.js';
 import { GleanerProcess } from './gleaner-process.js';
 import { offeredLoad, poissonArrivals, type Subject } from './load.js';
 import { durations, pairedRounds, soloRuns, warmUp } from './paired-runs.js';
+import { PairedTally } from './paired-tally.js';
 import { QueueingInvoker } from './queueing-invoker.js';
 
 /**
@@ -84,14 +85,16 @@ export async function benchQuota(options: {
     await warmUp(invoker, SUBJECTS, CONTAINERS, {});
     await soloRuns(invoker, SUBJECTS, 1000);
     options.log(`${SUBJECTS.length} functions with quotas, offered load ${offeredLoad(SUBJECTS, cores).toFixed(2)}`);
+    const tally = new PairedTally();
     const rounds = await pairedRounds({
       ...options,
       invoker,
       gleaner,
       arrivals: (round) => poissonArrivals(SUBJECTS, options.seconds, new SeededRandom(options.seed + round)),
       again: true,
+      tally,
     });
-    return SUBJECTS.flatMap(({ name, cpus: user }) => {
+    const rows = SUBJECTS.flatMap(({ name, cpus: user }) => {
       const [on, off, again] = [
         durations(rounds, 'on', name),
         durations(rounds, 'off', name),
@@ -111,6 +114,7 @@ export async function benchQuota(options: {
         row(`quota.${name}.mean`, mean(on), 'ms', { baseline: mean([...off, ...again]) }),
       ];
     });
+    return [...rows, ...tally.rows('quota', offeredLoad(SUBJECTS, cores))];
   } finally {
     await gleaner.stop();
     await double.stop();

@@ -11,7 +11,7 @@ import {
   shippedWorkload,
   takeMinutes,
 } from '../../simulator/index.js';
-import { type BenchRow, row } from '../report.js';
+import { atLeast, type BenchRow, row, within } from '../report.js';
 import { mean, median, quantile } from '../statistics.js';
 import { GleanerProcess, type HookStatus } from './gleaner-process.js';
 
@@ -94,7 +94,15 @@ function traceRows(
       goal: '1x',
       note: 'end as they do without Gleaner',
     }),
-    row('trace.starts', counters.started, 'activations', { baseline: plan.count, goal: '1x' }),
+    within(
+      'trace.starts',
+      counters.started,
+      plan.count,
+      0,
+      'activations',
+      'activations that were not seen were not managed',
+    ),
+    atLeast('trace.changes', counters.limitsWritten, 1, 'writes', 'Gleaner changed no limit'),
     row('trace.ends', counters.clean, 'activations', {
       baseline: plan.count,
       goal: '1x',

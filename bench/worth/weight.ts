@@ -8,6 +8,7 @@ import { bootstrapInterval, mean, median, quantile } from '../statistics.js';
 import { GleanerProcess } from './gleaner-process.js';
 import { poissonArrivals, type Subject } from './load.js';
 import { pairedRounds, type Round, type Solo, soloRuns, warmUp } from './paired-runs.js';
+import { PairedTally } from './paired-tally.js';
 import { QueueingInvoker } from './queueing-invoker.js';
 
 const run = promisify(execFile);
@@ -79,6 +80,7 @@ export async function benchWeight(options: WeightOptions): Promise<BenchRow[]> {
     hook: { containerPrefix: 'wskgl' },
     decision: { policy: { weight: 'short-first' }, controlShare: 0 },
   });
+  const tally = new PairedTally();
   const cold = { on: [] as number[], off: [] as number[] };
   const tag = `weight.load${options.load}`;
   try {
@@ -95,12 +97,13 @@ export async function benchWeight(options: WeightOptions): Promise<BenchRow[]> {
       gleaner,
       arrivals: (round) => poissonArrivals(subjects, options.seconds, new SeededRandom(options.seed + round)),
       again: false,
+      tally,
       beside: async (on, round) => {
         const found = await coldStarts(image, options.seconds, options.seed * 100 + round);
         (on ? cold.on : cold.off).push(...found);
       },
     });
-    return [...weightRows(tag, rounds, subjects, solo), ...coldRows(tag, cold)];
+    return [...weightRows(tag, rounds, subjects, solo), ...coldRows(tag, cold), ...tally.rows(tag, whole)];
   } finally {
     await gleaner.stop();
     await double.stop();

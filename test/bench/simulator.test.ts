@@ -10,8 +10,9 @@ test('the simulator’s bench gives its rows, each from a run in a process of it
     functions: [10],
     log: (line) => lines.push(line),
   });
+  const figures = rows.filter(({ precondition }) => precondition === undefined);
   t.deepEqual(
-    rows.map(({ name }) => name),
+    figures.map(({ name }) => name),
     ['fixed', 'safeguard'].flatMap((subject) => [
       `simulator.${subject}.rate`,
       `simulator.${subject}.cost.activations-1e3`,
@@ -21,7 +22,15 @@ test('the simulator’s bench gives its rows, each from a run in a process of it
   );
   // Two subjects x (headline, one length, one number of functions).
   t.is(lines.length, 6);
-  for (const row of rows) t.true(row.value > 0 && Number.isFinite(row.value), row.name);
+  t.deepEqual(
+    rows.filter(({ precondition }) => precondition !== undefined).map(({ name, failed }) => [name, failed]),
+    [
+      ['simulator.uneven', false],
+      ['simulator.fixed.activations', false],
+      ['simulator.safeguard.activations', false],
+    ],
+  );
+  for (const row of figures) t.true(row.value > 0 && Number.isFinite(row.value), row.name);
   const rate = rows.find(({ name }) => name === 'simulator.safeguard.rate')!;
   t.is(rate.baseline, 120);
   t.regex(rate.note!, /1 runs of 4000/);

@@ -1,0 +1,22 @@
+import test from 'ava';
+import { brokenPreconditions } from '../../bench/report.js';
+import { type ArmRun, PairedTally } from '../../bench/worth/paired-tally.js';
+
+const off: ArmRun = { on: false, calls: 100, failed: 0, written: 0, functions: 0.5, others: 0.05 };
+const on: ArmRun = { ...off, on: true, written: 40 };
+
+function broken(runs: readonly ArmRun[], load = 0.5): string[] {
+  const tally = new PairedTally();
+  for (const run of runs) tally.note(run);
+  return brokenPreconditions(tally.rows('w', load)).map((line) => /: (w\.\S+) is/.exec(line)![1]!);
+}
+
+test('paired runs stand on calls, writes in one arm alone, the load and a quiet host', (t) => {
+  t.deepEqual(broken([off, on]), []);
+  t.deepEqual(broken([off, { ...on, written: 0 }]), ['w.writes.on']);
+  t.deepEqual(broken([{ ...off, written: 1 }, on]), ['w.writes.off']);
+  t.deepEqual(broken([off, { ...on, failed: 1 }]), ['w.failed']);
+  t.deepEqual(broken([off, { ...on, calls: 29 }]), ['w.calls']);
+  t.deepEqual(broken([off, on], 0.9), ['w.load']);
+  t.deepEqual(broken([off, { ...on, others: 0.3 }]), ['w.others']);
+});
