@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 import {
   callStream,
   configuredContender,
+  dataIssues,
   type LoadedWorkload,
   limitingResource,
   openWorkload,
@@ -75,7 +76,13 @@ export function addSimulate(program: Command): void {
     }
     const { loaded, run } = simulate(options, options.mode);
     processScreen.write(
-      options.output === 'json' ? json({ ...run, limitedBy: limitingResource(run) }) : runTable(run, loaded),
+      options.output === 'json'
+        ? json({
+            ...run,
+            limitedBy: limitingResource(run),
+            data: loaded.summary === undefined ? [] : dataIssues(loaded.summary),
+          })
+        : runTable(run, loaded),
     );
   });
 }

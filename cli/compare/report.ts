@@ -4,6 +4,7 @@ import { figureTable, victimTable } from './figure-table.js';
 import { changeText, figure, valueText } from './figures.js';
 import { forest } from './forest.js';
 import { Html, html } from './html.js';
+import { dataLines } from './run-table.js';
 import { densityChart, legend, levelChart, objectiveChart, poolCharts, slowdownChart } from './section-charts.js';
 import { PAGE_SCRIPT, pageStyle } from './style.js';
 import { against, challengers, fewSeedsWarning, RANKED_BY, verdict } from './verdict.js';
@@ -140,11 +141,11 @@ ${victimTable(section)}`;
 
 const POOL_LINES = ['wanted', 'borrowed', 'harvested'];
 
-function settingText({ setting, offeredLoad, functions, activations, spanMs, scaling }: Section): string {
+function settingText({ setting, offeredLoad, functions, activations, spanMs, scaling, data }: Section): string {
   const { hosts, cores, userMemoryMiB } = setting;
   const where = `${hosts === 1 ? 'one host' : `${hosts} hosts`} of ${cores} cores and ${figure(userMemoryMiB / 1024)} GiB of user memory`;
   const load = `The calls as drawn offer a load of ${figure(offeredLoad)}${scaling === '' ? '' : `; asked for: ${scaling}`}.`;
-  return `${figure(functions)} functions, ${figure(activations)} activations in ${figure(spanMs / 60_000)} minutes on ${where}. ${load}`;
+  return `${figure(functions)} functions, ${figure(activations)} activations in ${figure(spanMs / 60_000)} minutes on ${where}. ${load}${data.length === 0 ? '' : ` Odd rows of the trace: ${dataLines(data).join('; ')}.`}`;
 }
 
 const DENSITY = ['cold.share', 'response.mean', 'response.p50', 'slowdown.p50'];

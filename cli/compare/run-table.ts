@@ -1,5 +1,5 @@
-import type { ImportSummary, LoadedWorkload, RunSummary, Statistics } from '../../simulator/index.js';
-import { describeScaling, limitingResource } from '../../simulator/index.js';
+import type { DataIssue, ImportSummary, LoadedWorkload, RunSummary, Statistics } from '../../simulator/index.js';
+import { dataIssues, describeScaling, limitingResource } from '../../simulator/index.js';
 import { plainText, table } from '../output.js';
 import { figure, percentage } from './figures.js';
 
@@ -66,8 +66,13 @@ function statisticsTable(run: RunSummary): string {
 export function workloadLines({ workload, summary, scaling }: LoadedWorkload): string[] {
   return [
     `workload ${plainText(workload.name)}${scaling === undefined ? '' : `: ${describeScaling(scaling)}`}`,
-    ...(summary === undefined ? [] : [`trace: ${importText(summary)}`]),
+    ...(summary === undefined ? [] : [`trace: ${importText(summary)}`, ...dataLines(dataIssues(summary))]),
   ];
+}
+
+/** A line for each kind of odd data: how many, what was done, where the first is. */
+export function dataLines(issues: readonly DataIssue[]): string[] {
+  return issues.map(({ count, rule, first }) => plainText(`data: ${figure(count)} ${rule} (first: ${first})`));
 }
 
 /** Counts of an import, those above zero; the rules stand in simulator/README.md. */

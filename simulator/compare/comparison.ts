@@ -1,4 +1,5 @@
 import type { Series } from '../cluster/index.js';
+import type { DataIssue } from '../workload/index.js';
 import { FIXED } from './contenders.js';
 import type { Job, JobResult } from './job.js';
 import { METRICS } from './metrics.js';
@@ -36,6 +37,8 @@ export interface Section {
   readonly activations: number;
   readonly spanMs: number;
   readonly scaling: string;
+  /** What was odd in a recorded trace, and what was done about it. */
+  readonly data: readonly DataIssue[];
   /** Mean response had no activation ever waited, shared or started cold, ms; its slowdown is 1. */
   readonly oracleMs: Interval;
   /** Contenders that were ahead of the oracle; an error of the model if there is one. */
@@ -101,6 +104,7 @@ function compareSection(plan: SectionPlan, jobs: readonly Job[], results: readon
     activations: Math.round(meanOf(fixed.map(({ activations }) => activations))),
     spanMs: Math.round(meanOf(fixed.map(({ spanMs }) => spanMs))),
     scaling: first.scaling,
+    data: first.data,
     oracleMs: bootstrapMean(fixed.map(({ oracleMeanMs }) => oracleMeanMs)),
     beatOracle: plan.contenders.map(({ name }) => name).filter((name) => runsOf(name).some(isAheadOfOracle)),
     rows: plan.contenders.map(({ name, manager, quotaPolicy, weightPolicy, redrawn }) => ({

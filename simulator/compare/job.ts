@@ -1,5 +1,12 @@
 import { type ClusterOptions, type RunSummary, type Series, simulatedOptions } from '../cluster/index.js';
-import { callStream, describeScaling, type LoadedWorkload, openWorkload } from '../workload/index.js';
+import {
+  callStream,
+  type DataIssue,
+  dataIssues,
+  describeScaling,
+  type LoadedWorkload,
+  openWorkload,
+} from '../workload/index.js';
 import type { Contender } from './contenders.js';
 import { type Figures, figuresOf } from './metrics.js';
 import { type Setting, withDefaultSizes } from './setting.js';
@@ -23,6 +30,8 @@ export interface JobResult {
   readonly offeredLoad: number;
   /** How the workload was brought to its load. */
   readonly scaling: string;
+  /** What was odd in a recorded trace. */
+  readonly data: readonly DataIssue[];
   readonly oracleMeanMs: number;
   readonly mostAheadMicros: number;
   /** Counts of successful activations by slowdown, as `SLOWDOWN_EDGES`. */
@@ -108,6 +117,7 @@ export function runJob({ index, setting, contender, seed }: Job, shelf: Workload
     spanMs: run.spanMs,
     offeredLoad: run.offeredLoad,
     scaling: loaded.scaling === undefined ? '' : describeScaling(loaded.scaling),
+    data: loaded.summary === undefined ? [] : dataIssues(loaded.summary),
     oracleMeanMs: slowdowns.oracleMeanMs,
     mostAheadMicros: slowdowns.mostAheadMicros,
     service: slowdowns.service.counts,

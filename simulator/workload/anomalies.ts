@@ -6,7 +6,13 @@ export const ANOMALIES = {
   crlf: 'lines that end in CR LF: accepted',
   blank: 'empty lines: skipped',
   duplicates: 'rows of a function that was there already: counts added',
-  repeated: 'further rows of memory or durations for the same key: the first stands',
+  repeated: 'further rows of memory or durations for the same key, with the same values: ignored',
+  differing: 'further rows of memory or durations for the same key, with other values: the first is used',
+  negative: 'rows with a negative number: skipped',
+  unreadable: 'rows with a field that is no number, or a fraction of a call: skipped',
+  contradictory: 'rows whose Average lies outside of Minimum to Maximum: the nearer of both is used',
+  triggerChanged: 'rows with another trigger than the function had before: the first is used',
+  unused: 'rows of memory or durations for an application or function without invocations: ignored',
   withoutMemory: 'functions whose application has no memory: dropped',
   withoutDuration: 'functions without durations: dropped',
   clamped: 'durations above the time limit: cut at it',
@@ -36,6 +42,12 @@ export class AnomalyLog {
   }
 }
 
+/** The error of a trace of which no function is left, with what was odd in it. */
+export function nothingLeft(file: string, message: string, log: AnomalyLog): TraceError {
+  const reasons = dataIssues(log).map(({ count, rule, first }) => `${count} ${rule} (first: ${first})`);
+  return reasons.length === 0 ? new TraceError(file, 0, message) : new TraceError(file, 0, message, reasons.join('; '));
+}
+
 /** What an importer did. `met` counts functions, rows or (2021) calls, as `ANOMALIES` says. */
 export interface ImportSummary {
   readonly format: 'azure-2019-sample' | 'azure-2019' | 'azure-2021';
@@ -62,14 +74,28 @@ export function emptySummary(format: ImportSummary['format'], log: AnomalyLog): 
 
 /** The summary for people: what was kept, then a line for each anomaly met. */
 export function summaryLines(summary: ImportSummary): string[] {
-  const { kept, activations, silent, beyond, recordedSeconds, met, first } = summary;
+  const { kept, activations, silent, beyond, recordedSeconds } = summary;
   const lines = [
     `${summary.format}: ${kept} functions kept, ${activations} activations, ${Math.round(recordedSeconds)} s of work as recorded`,
   ];
   if (silent > 0) lines.push(`${silent} functions without a call in the part taken: left out`);
   if (beyond > 0) lines.push(`${beyond} functions beyond the number asked for: left out`);
-  for (const kind of Object.keys(ANOMALIES) as Anomaly[]) {
-    if (met[kind] > 0) lines.push(`${met[kind]} ${ANOMALIES[kind]} (first: ${first[kind]})`);
-  }
+  for (const { count, rule, first } of dataIssues(summary)) lines.push(`${count} ${rule} (first: ${first})`);
   return lines;
+}
+
+/** What was odd in a trace, and what was done about it. */
+export interface DataIssue {
+  readonly kind: Anomaly;
+  readonly count: number;
+  readonly rule: string;
+  /** File and line of the first. */
+  readonly first: string;
+}
+
+/** Of each kind that was met, in the order of {@link ANOMALIES}. */
+export function dataIssues({ met, first }: Pick<ImportSummary, 'met' | 'first'>): DataIssue[] {
+  return (Object.keys(ANOMALIES) as Anomaly[])
+    .filter((kind) => met[kind] > 0)
+    .map((kind) => ({ kind, count: met[kind], rule: ANOMALIES[kind], first: first[kind] ?? '' }));
 }

@@ -1,5 +1,5 @@
 import { SeededRandom } from '../../config/index.js';
-import { AnomalyLog, emptySummary, type ImportSummary } from './anomalies.js';
+import { AnomalyLog, emptySummary, type ImportSummary, nothingLeft } from './anomalies.js';
 import {
   ActionNames,
   type ImportOptions,
@@ -50,6 +50,8 @@ export function importAzure2019(
   }
   for (const day of days) readTable(day.invocations, log, (reader) => found.read(reader));
   const minutes = found.checkMinutes();
+  memory.noteUnused('memory', log);
+  durations.noteUnused('durations', log);
   const summary = emptySummary(minutes >= 1440 ? 'azure-2019' : 'azure-2019-sample', log);
   const root = new SeededRandom(options.seed ?? 1);
   const functions: WorkloadInput['functions'] = [];
@@ -67,7 +69,7 @@ export function importAzure2019(
   summary.silent = found.silent;
   summary.beyond = found.beyond;
   if (functions.length === 0) {
-    throw new TraceError(days[0]!.invocations.name, 0, 'no function is left that has calls, memory and durations');
+    throw nothingLeft(days[0]!.invocations.name, 'no function is left that has calls, memory and durations', log);
   }
   const origin = {
     assumed: 'CPU demand is assumed by class',
@@ -84,6 +86,8 @@ interface Row {
   readonly line: number;
   /** In the order of the columns asked for; NaN = empty. */
   readonly values: Float64Array;
+  /** There are invocations of it. */
+  isUsed: boolean;
 }
 
 /** Memory or durations, by key. */
@@ -103,14 +107,25 @@ class RecordedRows {
     const keyAt = this.#keys.map((name) => reader.column(name));
     const at = this.#columns.map((name) => reader.column(name));
     const empty = this.#columns.map((name) => (this.#mayBeEmpty.includes(name) ? Number.NaN : undefined));
-    const seen = new Set<string>();
+    const mayBeEmpty = empty.map((value) => value !== undefined);
+    const seen = new Map<string, Float64Array>();
     while (reader.next()) {
+      if (!reader.isReadable(at, false, mayBeEmpty)) continue;
       const key = keyAt.map((column) => reader.text(column)).join('/');
       const values = Float64Array.from(at, (column, i) => reader.number(column, empty[i]));
-      if (seen.has(key)) log.note('repeated', reader.file, reader.line, `'${key}' is there already`);
-      seen.add(key);
-      if (!this.#rows.has(key)) this.#rows.set(key, { file: reader.file, line: reader.line, values });
+      const earlier = seen.get(key);
+      if (earlier === undefined) seen.set(key, values);
+      else if (earlier.every((value, i) => Object.is(value, values[i])))
+        log.note('repeated', reader.file, reader.line, `'${key}' is there already`);
+      else log.note('differing', reader.file, reader.line, `'${key}' is there already, with other values`);
+      if (!this.#rows.has(key)) this.#rows.set(key, { file: reader.file, line: reader.line, values, isUsed: false });
     }
+  }
+
+  /** Notes the rows that no row of invocations belongs to. */
+  noteUnused(what: string, log: AnomalyLog): void {
+    for (const [key, { isUsed, file, line }] of this.#rows)
+      if (!isUsed) log.note('unused', file, line, `${what} of '${key}', of which there are no invocations`);
   }
 
   /** @param part what a row of invocations has in a column */
@@ -165,7 +180,13 @@ class Invocations {
     const keys = keyColumns(reader);
     const counts = new Float64Array(minutes.length);
     const seen = new Set<string>();
+    const text = (column: string) => reader.text(reader.column(column));
     while (reader.next()) {
+      for (const rows of [this.#memory, this.#durations]) {
+        const row = rows.of(text);
+        if (row !== undefined) row.isUsed = true;
+      }
+      if (!reader.isReadable(minutes, true)) continue;
       minutes.forEach((column, i) => {
         counts[i] = reader.count(column);
       });
@@ -204,6 +225,9 @@ class Invocations {
     const part = counts.subarray(first, Math.max(first, from + length - this.#minutes));
     const known = this.#entries.get(key);
     if (known !== undefined) {
+      const trigger = reader.has('Trigger') ? reader.text(reader.column('Trigger')) : 'unknown';
+      if (trigger !== known.trigger)
+        this.#log.note('triggerChanged', reader.file, reader.line, `trigger '${trigger}', before '${known.trigger}'`);
       add(known.counts, this.#minutes + first - from, part);
       return;
     }
@@ -268,10 +292,15 @@ function add(counts: number[], from: number, part: Float64Array): void {
 }
 
 function durationsOf({ file, line, values }: Row, timeoutMs: number, log: AnomalyLog) {
-  const [averageMs, minimum, maximum] = [values[0]!, values[1]!, values[2]!];
+  let averageMs = values[0]!;
+  const [minimum, maximum] = [values[1]!, values[2]!];
   const recorded = [...values.subarray(3)];
   if (Number.isNaN(minimum) || Number.isNaN(maximum)) {
     log.note('incomplete', file, line, 'Minimum or Maximum is empty');
+  }
+  if (averageMs < minimum || averageMs > maximum) {
+    log.note('contradictory', file, line, `Average ${averageMs} lies outside of ${minimum} to ${maximum}`);
+    averageMs = averageMs < minimum ? minimum : maximum;
   }
   // Percentiles are of half-minute averages, so the ends are the recorded extremes, not percentiles 0 and 100 (A6-06).
   if (!Number.isNaN(minimum)) recorded[0] = minimum;

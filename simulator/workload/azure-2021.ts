@@ -1,5 +1,5 @@
 import { type Random, SeededRandom } from '../../config/index.js';
-import { AnomalyLog, emptySummary, type ImportSummary } from './anomalies.js';
+import { AnomalyLog, emptySummary, type ImportSummary, nothingLeft } from './anomalies.js';
 import { quantile } from './distribution.js';
 import {
   ActionNames,
@@ -92,7 +92,7 @@ export function importAzure2021(
     summary.activations += kept.length;
     summary.recordedSeconds += kept.reduce((sum, { ms }) => sum + ms, 0) / 1000;
   }
-  if (functions.length === 0) throw new TraceError(source.name, 0, 'no function has a call in the part taken');
+  if (functions.length === 0) throw nothingLeft(source.name, 'no function has a call in the part taken', log);
   const origin = {
     assumed: 'CPU demand and memory are assumed',
     source: 'Azure Functions invocation trace 2021 (Microsoft, CC-BY 4.0)',
@@ -113,7 +113,9 @@ function readCalls(reader: TraceReader, log: AnomalyLog, timeoutMs: number) {
   const calls = new Map<string, Calls>();
   let least = 0;
   let last = 0;
+  const numbers = [endAt!, durationAt!];
   while (reader.next()) {
+    if (!reader.isReadable(numbers, false)) continue;
     const [app, func] = [reader.text(appAt!), reader.text(funcAt!)];
     if (!ActionNames.canBe(func)) throw new TraceError(reader.file, reader.line, `'${func}' cannot name a function`);
     const endMs = reader.number(endAt!) * 1000;

@@ -1,4 +1,4 @@
-export { ANOMALIES, type Anomaly, type ImportSummary, summaryLines } from './anomalies.js';
+export { ANOMALIES, type Anomaly, type DataIssue, dataIssues, type ImportSummary, summaryLines } from './anomalies.js';
 export { BURST, expectedCalls } from './arrivals.js';
 export {
   AWARE_PARTS,

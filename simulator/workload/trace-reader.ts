@@ -116,6 +116,34 @@ export class TraceReader {
     return this.#decoder.decode(this.#buffer.subarray(this.#starts[column]!, this.#starts[column + 1]! - 1)).trim();
   }
 
+  /** The kind of what keeps a field from being a number >= 0, whole if asked for; null: it is one. */
+  oddity(column: number, isWhole: boolean): 'negative' | 'unreadable' | null {
+    if (this.#digits(column) >= 0) return null;
+    const text = this.text(column);
+    const value = numberIn(text);
+    if (Number.isFinite(value)) return isWhole && !Number.isInteger(value) ? 'unreadable' : null;
+    return Number.isFinite(numberIn(text.replace(/^-/, ''))) ? 'negative' : 'unreadable';
+  }
+
+  /**
+   * Whether all fields of the row are numbers >= 0. If not, the row is noted, to be skipped: one of a million rows must not keep the others
+   * from being read. `mayBeEmpty`: by column. @throws TraceError where nothing is let pass
+   */
+  isReadable(columns: readonly number[], isWhole: boolean, mayBeEmpty?: readonly boolean[]): boolean {
+    for (let i = 0; i < columns.length; i++) {
+      const column = columns[i]!;
+      const kind = this.oddity(column, isWhole);
+      if (kind === null || (mayBeEmpty?.[i] === true && this.text(column) === '')) continue;
+      const text = this.text(column);
+      const isFraction = Number.isFinite(numberIn(text));
+      const name = this.header[column]!;
+      const what = isFraction ? `column '${name}' is ${text}, not a whole number of calls` : notANumber(name, text);
+      this.#log.note(kind, this.file, this.line, what);
+      return false;
+    }
+    return true;
+  }
+
   /** A finite number >= 0; an empty field is `empty` where that is given, else an error. @throws TraceError */
   number(column: number, empty?: number): number {
     const whole = this.#digits(column);

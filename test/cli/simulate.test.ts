@@ -188,3 +188,21 @@ test('a row per activation is exported as CSV and JSON lines, with units in the 
   t.is(refused.code, 2);
   t.is((await gleaner(['simulate', '--workload', workload, '--export', '/nowhere/run.csv'])).code, 2);
 });
+
+test('odd rows of a trace are in the table and in JSON, and an error with --strict only', async (t) => {
+  const folder = temporaryFolder('odd-rows');
+  const path = join(folder, 'calls.csv');
+  writeFileSync(path, 'app,func,end_timestamp,duration\na,f,1,0.3\na,f,2,-0.3\na,f,3,x\na,f,4,-1\n');
+  const args = ['simulate', '--workload', path, '--hosts', '1', '--cores', '2'];
+  const shown = await gleaner(args);
+  t.is(shown.code, 0, shown.err);
+  t.regex(shown.out, /\ndata: 2 rows with a negative number: skipped \(first: calls\.csv: line 3\)\n/);
+  const { data } = JSON.parse((await gleaner([...args, '--output', 'json'])).out) as { data: unknown };
+  t.like(data, [
+    { kind: 'negative', count: 2, first: 'calls.csv: line 3' },
+    { kind: 'unreadable', count: 1, first: 'calls.csv: line 4' },
+  ]);
+  const strict = await gleaner([...args, '--strict']);
+  t.is(strict.code, 1);
+  t.regex(strict.err, /calls\.csv: line 3: column 'duration' is '-0\.3'/);
+});

@@ -88,8 +88,16 @@ test('memory is assumed, one draw per application, and the workload is the same 
 test('bad rows are refused with their line', (t) => {
   const message = (rows: string) => t.throws(() => read(rows), { instanceOf: TraceError })!.message;
   t.is(message('a,f,1,1\na,f,1\n'), '2021.txt: line 3: 3 columns, but the header has 4');
-  t.is(message('a,f,1,-2\n'), "2021.txt: line 2: column 'duration' is '-2', not a number >= 0");
-  t.is(message('a,f,,1\n'), "2021.txt: line 2: column 'end_timestamp' is '', not a number >= 0");
-  t.is(message('a,f,NaN,1\n'), "2021.txt: line 2: column 'end_timestamp' is 'NaN', not a number >= 0");
   t.is(message('a,f/g,1,1\n'), "2021.txt: line 2: 'f/g' cannot name a function");
+});
+
+test('rows with a negative duration or no number are skipped and counted; with strict they are errors with their line', (t) => {
+  const { summary } = read('a,f,1,1\na,f,1,-2\na,f,,1\na,f,NaN,1\n');
+  t.like(summary, { kept: 1, activations: 1, met: { negative: 1, unreadable: 2 } });
+  t.deepEqual(summary.first, { negative: '2021.txt: line 3', unreadable: '2021.txt: line 4' });
+  const strict = (row: string) =>
+    t.throws(() => read(`${row}\n`, { strict: true }), { instanceOf: TraceError })!.message;
+  t.is(strict('a,f,1,-2'), "2021.txt: line 2: column 'duration' is '-2', not a number >= 0");
+  t.is(strict('a,f,,1'), "2021.txt: line 2: column 'end_timestamp' is '', not a number >= 0");
+  t.is(strict('a,f,NaN,1'), "2021.txt: line 2: column 'end_timestamp' is 'NaN', not a number >= 0");
 });
