@@ -131,3 +131,17 @@ test('a token is right or wrong as a whole; a file that others may read, or a sh
   });
   t.throws(() => Token.read(join(folder, 'none')), { code: 'GLN_DASHBOARD_TOKEN', message: /cannot be read/ });
 });
+
+test('contention is the measured share of the time that activations waited for a CPU, in the last minute', (t) => {
+  const desk = new WaitingDesk(60_000);
+  t.is(desk.share(0), null, 'nothing ran');
+  const turn = (at: number, waited: number | null, ran: number): void =>
+    desk.take({ at, function: 'a', waited, ran, throttled: 500, span: 1000 });
+  // Throttling by its own quota is no contention; what a kernel without these counters tells is left out.
+  turn(1000, 30, 70);
+  turn(2000, 10, 90);
+  turn(2000, null, 1000);
+  t.is(desk.share(3000), 0.2);
+  t.is(desk.share(61_500), 0.1, 'the first is over a minute old');
+  t.is(desk.share(200_000), null);
+});

@@ -279,6 +279,32 @@ test('the host reports capacity, what is free and what is wanted', async (t) => 
   await rig.hook.stop();
 });
 
+test('the host reports the cores that were busy since its last report, as the kernel counted them', async (t) => {
+  const { rig, container } = await targeted();
+  const used: (number | undefined)[] = [];
+  rig.other.subscribe(wildcards.hostReports, (message) => {
+    const report = decodeHostReport(message.data);
+    if (report.ok) used.push(report.message.used?.cpu);
+  });
+  const reports = async (count: number): Promise<void> => {
+    for (let i = 0; i < 40 && used.length < count; i++) {
+      rig.advance(500);
+      await settle();
+    }
+  };
+  await reports(1);
+  // 2 s at one core within 10 s: 200 millicores, whatever was granted.
+  const connection = container.run();
+  container.work(2000, 1000);
+  container.answer(connection);
+  await reports(2);
+  t.is(used[0], undefined, 'nothing to compare with yet');
+  t.true(Math.abs((used[1] ?? 0) - 200) <= 20, `${used[1]}`);
+  await reports(3);
+  t.is(used[2], 0);
+  await rig.hook.stop();
+});
+
 test('messages never carry a payload and stay small', async (t) => {
   const { rig, container } = await targeted();
   let largest = 0;
