@@ -81,8 +81,8 @@ export class Pipeline implements TapListener, ActivationListener {
       if (request.identity === null) counters.unreadableHead++;
       else counters.unknownFunction++;
       this.tracker.nextHead(request.connection);
-      // An unknown activation runs in it from here on: at user limits, beside whatever still runs.
-      if (container.limited) this.restore(container, 'safeguard', 'unknown_request');
+      // An unknown activation runs in it from here on: at user limits, weight included, beside whatever still runs.
+      if (this.#parts.applier.isChanged(container)) this.restore(container, 'safeguard', 'unknown_request');
       this.endBoost(container, 'unknown_function');
       return;
     }

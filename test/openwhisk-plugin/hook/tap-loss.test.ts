@@ -52,6 +52,16 @@ test('what starts while the tap is lost runs at user limits: activations, contai
   await rig.hook.stop();
 });
 
+test('a head that cannot be read gives the user’s weight back, as it gives quota and memory back', async (t) => {
+  const { rig, long } = await weighed();
+  // The weight stays from one activation of a function to the next.
+  long.call(4000, 1000, { action: '/guest/long' });
+  t.is(long.cgroup.inForce.shares, 16);
+  long.unreadable();
+  t.deepEqual(long.cgroup.inForce, user(0));
+  await rig.hook.stop();
+});
+
 test('a boost ends when the tap is lost', async (t) => {
   const rig = await new HookRig().start();
   const container = rig.container({ quota: 500 }, false);
