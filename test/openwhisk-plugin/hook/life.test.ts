@@ -4,7 +4,13 @@ import { join } from 'node:path';
 import test from 'ava';
 import { silentLogger } from '../../../broker/index.js';
 import { type Config, SeededRandom } from '../../../config/index.js';
-import { HookLock, HookLockedError, runHook } from '../../../openwhisk-plugin/index.js';
+import {
+  type ContainerInfo,
+  HookLock,
+  HookLockedError,
+  type LimitWriter,
+  runHook,
+} from '../../../openwhisk-plugin/index.js';
 import { FakePlatform } from './fake-platform.js';
 import { HookRig } from './hook-rig.js';
 
@@ -35,6 +41,29 @@ test('a stop restores every changed limit, writes the audit log out, and closes 
   await rig.hook.stop();
   // The lock is free again.
   HookLock.acquire(join(rig.folder, 'hook.lock')).release();
+});
+
+test('a stop keeps the files of limits open until systemd has taken what it was told, and failures of systemd are counted', async (t) => {
+  const rig = new HookRig();
+  let failed = (_info: ContainerInfo, _error: unknown): void => undefined;
+  const openWhileSettling: boolean[] = [];
+  const systemd: Pick<LimitWriter, 'settled' | 'onScopeFailure'> = {
+    onScopeFailure: (listener) => {
+      failed = listener;
+    },
+    settled: async () => {
+      await new Promise((resolve) => setImmediate(resolve));
+      openWhileSettling.push(...[...rig.platform.cgroups.values()].map((cgroup) => !cgroup.closed));
+    },
+  };
+  Object.assign(rig.platform, systemd);
+  const { lower } = await lowered(rig);
+  failed(rig.container({ quota: 1000 }).info, new Error('Unit not found'));
+  t.like(rig.hook.inspect().counters, { scopeFailures: 1 });
+  await rig.hook.stop();
+  t.deepEqual(lower(), [1000, 1000, 1000]);
+  t.deepEqual(openWhileSettling, [true, true, true, true]);
+  t.true([...rig.platform.cgroups.values()].every((cgroup) => cgroup.closed));
 });
 
 test('the kill switch file restores within 200 ms and holds until it is gone', async (t) => {
