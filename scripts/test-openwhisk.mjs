@@ -16,6 +16,6 @@ node(
   ['--timeout=30m', ...process.argv.slice(2), 'dist/test/openwhisk/*.test.js'],
   {
     GLEANER_TEST_REAL: '1',
-    GLEANER_OPENWHISK_ALL: '1',
+    GLEANER_TEST_OPENWHISK_ALL: '1',
   },
 );

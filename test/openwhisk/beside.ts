@@ -9,7 +9,7 @@ import { millis } from '../../config/index.js';
 export interface HookView {
   readonly host: { readonly running: number };
   readonly functions: readonly { readonly name: string; readonly activations: number; readonly concurrent: boolean }[];
-  readonly containers: readonly { readonly id: string; readonly name: string; readonly phase: string }[];
+  readonly containers: readonly { readonly name: string; readonly function: string | null }[];
   readonly unmanaged: readonly unknown[];
   readonly counters: Readonly<Record<string, number>>;
 }

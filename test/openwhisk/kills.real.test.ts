@@ -5,7 +5,7 @@ import { type WatchedContainer, watchContainers } from '../faults/cgroups.js';
 import { PARTS, pidsOf } from '../faults/processes.js';
 import type { ActivationRecord, OpenWhiskApi } from './api.js';
 import { GleanerBeside } from './beside.js';
-import { allCases, openWhiskMissing, PREFIX, Standalone } from './standalone.js';
+import { allCases, onlyWithAllCases, openWhiskMissing, PREFIX, Standalone } from './standalone.js';
 
 /** A container's limits are the user's again so long after its hook or its tap is gone. */
 const RESTORE_MILLIS = 1000;
@@ -79,11 +79,7 @@ for (const [what, userCpus] of [
 ] as const) {
   const title = `under load, whichever part is killed with -9, no activation fails, and ${what} are the user’s within a second`;
   test.serial(title, async (t) => {
-    if (openWhiskMissing(t)) return;
-    if (userCpus === undefined && !allCases) {
-      t.log('NOT RUN: with weights alone only by npm run test:openwhisk');
-      return t.pass();
-    }
+    if (openWhiskMissing(t) || (userCpus === undefined && onlyWithAllCases(t))) return;
     t.timeout(1_200_000);
     const openWhisk = new Standalone(userCpus === undefined ? {} : { userCpus });
     t.teardown(() => openWhisk.stop());
