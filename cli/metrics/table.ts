@@ -146,8 +146,12 @@ export const METRICS = {
     ['function'],
     'Run time against the control arm’s (geometric means); absent below 20 control samples.',
   ),
-  gleaner_latency_p99_seconds: gauge(hook, ['function'], 'p99 of init and run since the start, control arm left out.'),
-  gleaner_slo_seconds: gauge(hook, ['function'], 'Latency objective; absent while unknown.'),
+  gleaner_latency_p99_seconds: gauge(
+    hook,
+    ['function'],
+    'p99 of warm activations since the start, control arm left out.',
+  ),
+  gleaner_slo_seconds: gauge(hook, ['function'], 'Latency objective of warm activations; absent while it is learned.'),
 
   gleaner_memory_limit_bytes: gauge(hook, ['function'], 'Memory limits in force, sum over containers.'),
   gleaner_harvested_bytes: gauge(
