@@ -103,7 +103,7 @@ export class GleanerProcess {
   /** Rejects where a part had a fault that nothing caught. */
   async stop(): Promise<void> {
     const child = this.#child;
-    if (child && child.exitCode === null) {
+    if (child && child.exitCode === null && child.signalCode === null) {
       const ended = new Promise((resolve) => child.once('close', resolve));
       child.kill('SIGTERM');
       await ended;
