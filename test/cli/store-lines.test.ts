@@ -53,7 +53,8 @@ test('a part of another version, or one that lies, tells of no stores', (t) => {
 
 test('a store that fails degrades readiness and is a metric, until it answers again', async (t) => {
   const { bus, broker } = await partWithFullStore();
-  const operating = new Operating('agents', new ManualTime(), 1000);
+  const time = new ManualTime();
+  const operating = new Operating('agents', time, 1000);
   operating.watch({ broker, update: () => undefined, checks: () => [] });
   const ready = operating.health.ready(true);
   t.is(ready.status, 200, 'it does its work all the same');
@@ -70,6 +71,8 @@ test('a store that fails degrades readiness and is a metric, until it answers ag
   t.is(found.get(`gleaner_store_operations_total${failed}`), 3);
   bus.refusal = () => null;
   await broker.keyValue('gleaner_leases').put('k', new Uint8Array(1));
+  // Health is looked at four times a second at most.
+  time.advance(millis(250));
   found = await series();
   t.is(found.get(`gleaner_store_failing${labels}`), 0);
   t.notRegex(operating.health.ready(true).text, /stores/);
