@@ -2,7 +2,7 @@ import test from 'ava';
 import { fuzz } from './fuzz.js';
 import { portTargets } from './ports.js';
 
-const MILLIS = 5000;
+const MILLIS = 10_000;
 
 test('some seconds of raw bytes on every listening port: each is answered or closed, no process ends, memory is bounded', async (t) => {
   const seed = Math.floor(Date.now() / 86_400_000);
