@@ -1,7 +1,7 @@
 import { gridSize, type LimitGrid, limitAt } from '../../agents/index.js';
 import { SeededRandom } from '../../config/index.js';
 import { ensureActionImage } from '../../simulator/index.js';
-import { type BenchRow, row } from '../report.js';
+import { atLeast, type BenchRow, row } from '../report.js';
 import { mean, median } from '../statistics.js';
 import { measureLimit } from './cell.js';
 import { PROFILES } from './profiles.js';
@@ -67,6 +67,13 @@ export async function benchTuner(options: TunerBenchOptions): Promise<BenchRow[]
         row(`tuner.seed${seed}.kept`, at(run.final) / best.throughput, "of the best limit's throughput", {
           note: `while exploring ${(mean(run.limits.map(at)) / best.throughput).toFixed(2)}; ${run.states} states; ${run.succeeded} of ${run.calls} calls succeeded`,
         }),
+        atLeast(
+          `tuner.seed${seed}.succeeded`,
+          run.succeeded / Math.max(1, run.calls),
+          0.9,
+          'of calls',
+          'a tuner whose calls fail learns from failures alone',
+        ),
         row(`tuner.seed${seed}.inside`, run.insideMost, 'activations', {
           baseline: run.highest,
           note: 'most beside each other, as the function saw it, against the highest limit in force',

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { type BenchRow, row } from '../report.js';
+import { atLeast, type BenchRow, row } from '../report.js';
 import { median } from '../statistics.js';
 import { type Answer, type Order, SUBJECTS, type Subject } from './subject.js';
 
@@ -83,6 +83,8 @@ function rowsOf(answers: ReadonlyMap<Subject, readonly Answer[]>): BenchRow[] {
     }
   }
   const thousand = of('simd', 'thousandMicros');
+  const fewest = Math.min(...(['simd', 'js'] as const).map((subject) => of(subject, 'forwardMicros').length));
+  rows.push(atLeast('engines.rounds', fewest, 1, 'rounds of both own engines', 'one of them has not answered'));
   rows.push(
     row('engines.thousand.decision', median(thousand), 'us', {
       baseline: median(of('js', 'thousandMicros')),

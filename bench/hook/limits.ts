@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { bytes, micros, millicores } from '../../config/index.js';
-import { CgroupLimitWriter, type ContainerInfo } from '../../openwhisk-plugin/index.js';
-import { type BenchRow, row } from '../report.js';
+import { CgroupLimitWriter, type ContainerInfo, DockerEngine } from '../../openwhisk-plugin/index.js';
+import { type BenchRow, none, row } from '../report.js';
 import { quantile } from '../statistics.js';
 import { type BenchContainer, noopContainers } from './containers.js';
 
@@ -10,7 +10,7 @@ export async function benchLimits(): Promise<BenchRow[]> {
   const { containers, remove } = await noopContainers(1);
   try {
     const [container] = containers as [BenchContainer];
-    const ours = writerTimes(container, 20_000);
+    const { times: ours, refused } = writerTimes(container, await cgroupVersion(), 20_000);
     const engine: number[] = [];
     for (let i = 0; i < 150; i++) engine.push(await engineUpdate(container.id, i % 2 === 0 ? 0.5 : 0.75));
     return [
@@ -20,13 +20,27 @@ export async function benchLimits(): Promise<BenchRow[]> {
         goal: '<= 100, <= 0.01x',
         note: `${ours.length} changes; baseline: ${engine.length} Engine updates in the same run`,
       }),
+      none('hook.limit.refused', refused, 'writes', 'a write that the kernel does not take is not a change of a limit'),
     ];
   } finally {
     await remove();
   }
 }
 
-function writerTimes(container: BenchContainer, count: number): number[] {
+async function cgroupVersion(): Promise<1 | 2> {
+  const engine = new DockerEngine({ managed: () => false });
+  try {
+    return (await engine.facts()).cgroupVersion;
+  } finally {
+    engine.close();
+  }
+}
+
+function writerTimes(
+  container: BenchContainer,
+  cgroupVersion: 1 | 2,
+  count: number,
+): { readonly times: readonly number[]; readonly refused: number } {
   const info: ContainerInfo = {
     id: container.id,
     name: 'wskglb0_1_guest_noop',
@@ -43,19 +57,20 @@ function writerTimes(container: BenchContainer, count: number): number[] {
       periodMicros: 100_000,
     },
   };
-  const writer = new CgroupLimitWriter({ cgroupVersion: 1 });
+  const writer = new CgroupLimitWriter({ cgroupVersion });
   const handle = writer.open(info);
   const times: number[] = [];
+  let refused = 0;
   for (let i = 0; i < count + 1000; i++) {
     const quota = millicores(i % 2 === 0 ? 400 : 700);
     const begun = performance.now();
     const result = handle.setQuota(quota);
     const took = (performance.now() - begun) * 1000;
-    if (result !== 'written') throw new Error(`the quota was not written: ${result}`);
+    if (result !== 'written') refused++;
     if (i >= 1000) times.push(took);
   }
   handle.close();
-  return times;
+  return { times, refused };
 }
 
 /** What `docker update` asks of the Engine. Only the bench does this: the product never writes to the Engine. us */

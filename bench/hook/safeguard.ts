@@ -12,7 +12,7 @@ import {
   Run,
   type UserLimits,
 } from '../../openwhisk-plugin/index.js';
-import { type BenchRow, row } from '../report.js';
+import { atLeast, type BenchRow, row } from '../report.js';
 import { quantile } from '../statistics.js';
 
 const FUNCTIONS = 1000;
@@ -28,8 +28,14 @@ const capacity: HostCapacity = {
 
 const BATCHES = 2000;
 
+/** us of one decision, by batches, and the share of the timed decisions that chose another quota than the user's. */
+interface DecisionTimes {
+  readonly times: readonly number[];
+  readonly changed: number;
+}
+
 /** us of one decision at the start of an activation (range, choice, pool, loans changed by it), over 1000 functions with a history; by batches. */
-function decisionTimes(policy: ActivationPolicy, settings: DecisionSettings): number[] {
+function decisionTimes(policy: ActivationPolicy, settings: DecisionSettings): DecisionTimes {
   const user: UserLimits = {
     shares: 128,
     quota: millicores(1000),
@@ -72,36 +78,52 @@ function decisionTimes(policy: ActivationPolicy, settings: DecisionSettings): nu
     }
   }
   const times: number[] = [];
+  let changed = 0;
   for (let batch = 0; batch < BATCHES; batch++) {
     const first = random.below(FUNCTIONS - BATCH);
     const begun = performance.now();
     for (let i = first; i < first + BATCH; i++) begin(runs[i]!);
     times.push(((performance.now() - begun) * 1000) / BATCH);
-    for (let i = first; i < first + BATCH; i++) end(runs[i]!, 0.1 + random.next());
+    for (let i = first; i < first + BATCH; i++) {
+      if (runs[i]!.quota !== user.quota) changed++;
+      end(runs[i]!, 0.1 + random.next());
+    }
   }
-  return times;
+  return { times, changed: changed / (BATCHES * BATCH) };
 }
+
+/** Decisions that all leave the user's limit never look at the pool. */
+const changes = (name: string, { changed }: DecisionTimes): BenchRow =>
+  atLeast(name, changed, 0.2, 'of decisions', 'too few decisions chose another quota than the user’s');
 
 const spread = (times: readonly number[], what: string): string =>
   `${times.length} batches of ${BATCH} ${what} over ${FUNCTIONS} functions; p99 of batches ${quantile(times, 0.99).toFixed(2)}`;
 
 export function benchSafeguard(): BenchRow[] {
-  const times = decisionTimes(createPolicy('smallest-in-range'), defaultDecisionSettings);
-  return [row('hook.safeguard.p50', quantile(times, 0.5), 'us', { goal: '<= 5', note: spread(times, 'decisions') })];
+  const measured = decisionTimes(createPolicy('smallest-in-range'), defaultDecisionSettings);
+  const { times } = measured;
+  return [
+    row('hook.safeguard.p50', quantile(times, 0.5), 'us', { goal: '<= 5', note: spread(times, 'decisions') }),
+    changes('hook.safeguard.changes', measured),
+  ];
 }
 
 /** The same decision where FaaSRM's network scores the options: eight of CPU under `guarantee`, 64 where memory is chosen too. */
 export function benchFaasrm(): BenchRow[] {
   const random: Random = new SeededRandom(3);
   const weights = Array.from({ length: POLICY_WEIGHTS }, () => random.next() - 0.5);
-  return (['guarantee', 'faasrm'] as const).map((memoryPolicy) => {
+  return (['guarantee', 'faasrm'] as const).flatMap((memoryPolicy) => {
     const settings = { ...defaultDecisionSettings, memoryPolicy };
     const plain = decisionTimes(createPolicy('smallest-in-range'), settings);
     const scored = decisionTimes(createPolicy('faasrm', { layout: FEATURE_LAYOUT }, weights), settings);
-    return row(`hook.faasrm.${memoryPolicy === 'faasrm' ? 64 : 8}`, quantile(scored, 0.5), 'us', {
-      baseline: quantile(plain, 0.5),
-      goal: '<= 20',
-      note: `${spread(scored, 'whole decisions')}; baseline smallest-in-range`,
-    });
+    const name = `hook.faasrm.${memoryPolicy === 'faasrm' ? 64 : 8}`;
+    return [
+      row(name, quantile(scored.times, 0.5), 'us', {
+        baseline: quantile(plain.times, 0.5),
+        goal: '<= 20',
+        note: `${spread(scored.times, 'whole decisions')}; baseline smallest-in-range`,
+      }),
+      changes(`${name}.changes`, scored),
+    ];
   });
 }

@@ -1,6 +1,6 @@
 import { SeededRandom } from '../../config/index.js';
 import { type Action, actionSource, ensureActionImage, InvokerDouble } from '../../simulator/index.js';
-import { type BenchRow, row } from '../report.js';
+import { type BenchRow, row, within } from '../report.js';
 import { GleanerProcess } from '../worth/gleaner-process.js';
 
 const PREFIX = 'wskgloom0';
@@ -75,8 +75,16 @@ export async function oomReal(options: {
     return [
       row(`oom.real.${policy}`, outcomes.get('oom') ?? 0, `of ${sent}`, {
         goal: policy === 'guarantee' ? '0' : 'as it is',
-        note: `${kinds}; the hook saw ${sum((fn) => fn.activations)}, and ${sum((fn) => fn.ooms.harvest)} kills below a user limit`,
+        note: `${kinds}; ${sum((fn) => fn.ooms.harvest)} kills below a user limit`,
       }),
+      within(
+        `oom.real.${policy}.seen`,
+        sum((fn) => fn.activations),
+        sent,
+        0.01,
+        'activations',
+        'those not seen were not managed',
+      ),
     ];
   } finally {
     await gleaner.stop();

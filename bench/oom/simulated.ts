@@ -10,7 +10,7 @@ import {
   type Workload,
   WorkloadStream,
 } from '../../simulator/index.js';
-import { type BenchRow, row } from '../report.js';
+import { atLeast, type BenchRow, row } from '../report.js';
 
 const HOSTS = 30;
 const CORES = 8;
@@ -25,6 +25,7 @@ const RETAINED = 0.5;
 class Outcomes {
   readonly of: Uint8Array;
   kills = 0;
+  harvestedShare = 0;
 
   constructor(calls: number) {
     this.of = new Uint8Array(calls);
@@ -72,6 +73,7 @@ export function oomSimulated(options: {
     });
     const seconds = ((performance.now() - begun) / 1000).toFixed(0);
     log(`${name}: ${outcomes.kills} of ${calls} killed, ${harvest.trips} trips of the safeguard, ${seconds} s`);
+    outcomes.harvestedShare = harvest.harvestedShare;
     return outcomes;
   };
   const users = run('user limits', { manager: 'fixed' });
@@ -87,5 +89,13 @@ export function oomSimulated(options: {
   return [
     row('oom.simulated.guarantee', added(guarantee), `of ${calls}`, { goal: '0', note: killed(guarantee) }),
     row('oom.simulated.faasrm', added(faasrm), `of ${calls}`, { note: `opt-in; ${killed(faasrm)}` }),
+    atLeast(
+      'oom.simulated.managed',
+      Math.min(guarantee.harvestedShare, faasrm.harvestedShare),
+      0.01,
+      'of activations harvested',
+      'limits that are never lowered kill nothing',
+    ),
+    atLeast('oom.simulated.hungry', users.kills, 1, 'kills under user limits', 'no activation comes near its limit'),
   ];
 }

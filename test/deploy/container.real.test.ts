@@ -1,5 +1,14 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
@@ -51,7 +60,11 @@ test.serial(
     let log = '';
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (log += chunk));
     const ended = new Promise((resolve) => child.on('exit', resolve));
-    t.teardown(() => child.kill('SIGKILL'));
+    t.teardown(() => {
+      child.kill('SIGKILL');
+      // Killing the client leaves the container, and with it the lock of the engine.
+      if (docker('ps', '-aq', '--filter', 'name=^gleaner-hook$') !== '') docker('rm', '-f', 'gleaner-hook');
+    });
     try {
       await until(() => log.includes('containers adopted'), 30_000, 'it starts');
     } catch {
@@ -72,7 +85,8 @@ test.serial(
     const user = weight === v1 ? [128] : [5, 21];
     const read = (): number => Number(readFileSync(weight, 'utf8'));
     await until(() => read() > 2 * Math.max(...user), 10_000, `boosted: ${log}`);
-    t.true(existsSync(join(state, 'audit.jsonl')) || existsSync(join(state, 'hook.lock')));
+    // The lock is a link to nothing, which only a listing shows.
+    t.true(readdirSync(state).includes('hook.lock'));
     docker('stop', 'gleaner-hook');
     t.is(await ended, 0, log);
     t.true(user.includes(read()));
