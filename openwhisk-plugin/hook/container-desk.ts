@@ -80,6 +80,7 @@ export class ContainerDesk implements ContainerEngineListener {
       // It may be in use, so it is counted for the container's life, as when it was lent.
       if (info.user.memory !== NO_LIMIT && loan > 0) decider.foundLoan(container.state, loan as Bytes);
     }
+    containers.bind(container);
   }
 
   containerEnded(id: string): void {

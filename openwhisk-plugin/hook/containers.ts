@@ -173,7 +173,7 @@ export class ContainerRegistry {
     this.#decider = decider;
   }
 
-  /** Opens and binds. A container whose cgroup cannot be opened is kept as unmanaged, and null is returned. */
+  /** Opens it; {@link bind} follows. A container whose cgroup cannot be opened is kept as unmanaged, and null is returned. */
   add(info: ContainerInfo): Container | null {
     if (this.#byId.has(info.id)) return null;
     let handle: LimitHandle | null = null;
@@ -190,11 +190,17 @@ export class ContainerRegistry {
     if (container.paused) container.pausedAt = this.#platform.clock.monotonic();
     this.#byId.set(info.id, container);
     container.slice = this.#added++ % SLICES;
-    if (!Number.isNaN(container.address)) {
-      this.#byAddress.set(container.address, container);
-      this.#platform.tap.bind(container.address, info.startedAt);
-    }
     return container;
+  }
+
+  /**
+   * Gives the container its address. The tap may deliver a request within this call, because a fast container is called before the engine
+   * announces its start: whatever a decision depends on must be set before.
+   */
+  bind(container: Container): void {
+    if (Number.isNaN(container.address)) return;
+    this.#byAddress.set(container.address, container);
+    this.#platform.tap.bind(container.address, container.info.startedAt);
   }
 
   /** Forgets and closes; undefined when it was not known. */

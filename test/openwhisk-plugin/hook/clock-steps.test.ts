@@ -80,7 +80,7 @@ class Host {
   announceStart(): void {
     const truth = this.starting.shift();
     if (truth === undefined || this.running.get(truth.info.address!) !== truth) return;
-    this.registry.add(truth.info);
+    this.registry.bind(this.registry.add(truth.info)!);
     truth.announced = true;
   }
 

@@ -4,7 +4,7 @@ import { fc, testProp } from '@fast-check/ava';
 import test from 'ava';
 import { tapText } from '../../../broker/index.js';
 import { mebibytes } from '../../../config/index.js';
-import { type FakeContainer, HookRig } from './hook-rig.js';
+import { FakeContainer, HookRig } from './hook-rig.js';
 
 /** All limits of the user, as the rig's containers have them. */
 const user = (quota: number) => ({ shares: 128, quota, memory: mebibytes(256) as number });
@@ -49,6 +49,19 @@ test('what starts while the tap is lost runs at user limits: activations, contai
   t.is(long.cgroup.inForce.shares, 16);
   const boosted = rig.container({}, false);
   t.is(boosted.cgroup.inForce.shares, 128 * 16);
+  await rig.hook.stop();
+});
+
+test('an activation that the tap saw before the engine announced its container gets limits like any other', async (t) => {
+  const { rig } = await weighed();
+  const fast = new FakeContainer(rig, rig.info({ name: 'wsk0_3_guest_long' }));
+  // What the tap has seen of an address it delivers when the address becomes a container's.
+  rig.platform.bind = (address) => {
+    if (address === fast.address) fast.run({ action: '/guest/long' });
+  };
+  rig.platform.listener.containerStarted(fast.info);
+  t.like(rig.hook.inspect().counters, { started: 2 });
+  t.is(fast.cgroup.inForce.shares, 16);
   await rig.hook.stop();
 });
 
