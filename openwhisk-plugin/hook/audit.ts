@@ -99,6 +99,12 @@ function lineStart(data: Buffer, lines: number): number {
   return at;
 }
 
+/** From the end of the file as it is: a restore without a hook may have appended to it, too. */
+async function cutEnd(file: FileHandle, bytes: number): Promise<void> {
+  const { size } = await file.stat();
+  await file.truncate(size - bytes);
+}
+
 function put(parts: string[], key: string, value: string | number): void {
   if (typeof value === 'number') {
     if (value !== -1) parts.push(`"${key}":${Number.isFinite(value) ? value : 'null'}`);
@@ -285,7 +291,7 @@ export class FileAuditLog implements AuditLog {
     if (file === null) return;
     const whole = data.subarray(0, done).lastIndexOf(LINE_END) + 1;
     // Where even this fails, the line that was cut off is ended when the file is opened again.
-    if (done < data.length && whole < done) await file.truncate(this.#size + whole).catch(() => undefined);
+    if (done < data.length && whole < done) await cutEnd(file, done - whole).catch(() => undefined);
     await file.close().catch(() => undefined);
   }
 

@@ -9,6 +9,7 @@ import { freePort } from '../../cli/up/nats-server.js';
 import { ManualTime, micros } from '../../config/index.js';
 import { Journal } from '../../openwhisk-plugin/controller/journal.js';
 import { FileAuditLog } from '../../openwhisk-plugin/hook/audit.js';
+import { appendToAudit } from '../../openwhisk-plugin/index.js';
 import { collected, until } from '../cli/gleaner.js';
 import { seriesOf } from '../cli/metrics/exposition.js';
 import { fill, makeRoom, smallDisk } from '../small-disk.js';
@@ -75,6 +76,32 @@ test.serial(
     t.is(log.waiting, 0);
     await log.close();
     t.is(log.written + log.dropped, made);
+  },
+);
+
+test.serial(
+  'a disk that fills after a restore without a hook has appended to the audit log: no line of either is cut or lost',
+  async (t) => {
+    const folder = smallDisk(t, 24);
+    if (folder === null) return;
+    const path = join(folder, 'audit.jsonl');
+    const log = new FileAuditLog({ path, rotateBytes: 1e9, files: 1 }, new ManualTime(), silentLogger);
+    const batch = async (lines: number): Promise<void> => {
+      for (let i = 0; i < lines; i++) log.next(micros(0)).activation = 'x'.repeat(150);
+      await log.flush();
+    };
+    await batch(40);
+    const OTHERS = 20;
+    appendToAudit(path, `{"who":"other","why":"${'x'.repeat(100)}"}\n`.repeat(OTHERS));
+    // Some 210 bytes each: more than 24 KiB hold.
+    await batch(100);
+    t.is(log.failures, 1);
+    t.is(readFileSync(path, 'utf8').at(-1), '\n');
+    const lines = linesOf(path);
+    t.true(lines.every(isWhole));
+    const others = lines.filter((line) => line.includes('"who":"other"')).length;
+    t.deepEqual([others, lines.length - others], [OTHERS, log.written]);
+    await log.close();
   },
 );
 
