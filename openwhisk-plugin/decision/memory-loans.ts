@@ -17,7 +17,7 @@ export class MemoryLoans {
   /**
    * Asks for more where the function needs it. Returns all that is lent to the container, bytes; 0 = none.
    *
-   * @param ceiling largest limit that the groups over the container leave it; asked only where more would be lent
+   * @param ceiling largest limit that the groups over the container leave it; asked only if there is memory to lend
    */
   lend(
     container: ContainerState,
@@ -30,7 +30,9 @@ export class MemoryLoans {
       return container.memoryLoan;
     const cap = Math.max(settings.memoryCap, user);
     const asked = Math.min(cap, Math.max(fn.wantedMemory, bump(user))) - user - container.memoryLoan;
-    const wanted = asked > 0 ? Math.min(asked, ceiling() - user - container.memoryLoan) : 0;
+    // The ceiling is read from files of the groups: not while an activation waits and there is nothing to lend anyway.
+    const isPossible = asked > 0 && this.#headroom.free > 0;
+    const wanted = isPossible ? Math.min(asked, ceiling() - user - container.memoryLoan) : 0;
     if (wanted > 0) {
       const lent = this.#headroom.lend(wanted as Bytes, settings.memoryUnit);
       container.memoryLoan = (container.memoryLoan + lent) as Bytes;

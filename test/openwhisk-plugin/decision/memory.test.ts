@@ -91,3 +91,21 @@ test('a memory loan is no larger than the groups over the container leave, and i
   t.is(lend(600), 100, 'the rest, once there is room');
   t.is(one.headroom.lent / MIB, 100);
 });
+
+test('groups over a container are not asked for their limits while there is no memory to lend', (t) => {
+  const one = decider({}, host(8, 4096, 2048));
+  const player = new Player(one, limits(256));
+  one.oom(player.fn, (256 * MIB) as Bytes, 0 as Millis);
+  let asked = 0;
+  const ceiling = (): Bytes => {
+    asked++;
+    return (1024 * MIB) as Bytes;
+  };
+  // What is in use is not known yet, so that nothing is free.
+  t.is(Number(one.memoryLoan(player.container, player.fn, 0 as Millis, ceiling)), 0);
+  t.is(asked, 0);
+  one.headroom.seen('wsk0', limits(256));
+  one.headroom.update((600 * MIB) as Bytes, (500 * MIB) as Bytes);
+  t.is(Number(one.memoryLoan(player.container, player.fn, 0 as Millis, ceiling)), 100 * MIB);
+  t.is(asked, 1);
+});
