@@ -50,6 +50,6 @@ export function partSpecs(config: Config, passed: readonly string[], restore: ()
   if (config.platform === 'docker') parts.push(partSpec('workload', 'workload', passed, { stopMillis: 30_000 }));
   // A simulated host lives and dies inside its hook: nothing of it is left to restore.
   const real = config.platform === 'simulated' ? {} : { afterDeath: restore, nice: HOOK_NICE };
-  parts.push(partSpec('hook', 'hook', passed, { ...real, stopMillis: 10_000 }));
+  parts.push(partSpec('hook', 'hook', passed, { ...real, stopMillis: 15_000 }));
   return parts;
 }

@@ -51,8 +51,8 @@ export async function runHookPart(inputs: PartInputs): Promise<Running & { recon
   });
   simulated?.play();
   return {
-    // Memory that a loan has given back must first be reclaimed by the kernel.
-    stopMillis: 9000,
+    // Memory that a loan has given back must first be reclaimed by the kernel (2 s), and systemd may take 10 s for its answers.
+    stopMillis: 14_000,
     stop: async () => {
       // Time goes on while the hook stops: a simulated host that stood still would never let it settle.
       await hook.stop();
