@@ -6,7 +6,7 @@ export const PROCESS_FAULTS = ['unhandled_rejection', 'uncaught_exception'] as c
 export type ProcessFault = (typeof PROCESS_FAULTS)[number];
 
 /**
- * What a long-running process does about them: both are logged and counted. A rejection that nobody waits for leaves no work half done,
+ * What a long-running process does about them: both are logged and counted. A rejection that no code awaits leaves no work half done,
  * and the part goes on; after an exception it cannot be told what is half done, and the part restores every limit and ends.
  */
 class ProcessFaults {

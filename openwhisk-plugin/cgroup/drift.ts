@@ -4,7 +4,7 @@ import type { LimitHandle, Limits, WriteResult } from '../ports/index.js';
 export interface DriftHandle extends LimitHandle {
   swapHolds?(): boolean;
   repairSwap?(): WriteResult;
-  /** Its limits are being written by somebody whom it has asked to. */
+  /** systemd, which was told of its limits, is writing them. */
   isSettling?(): boolean;
 }
 

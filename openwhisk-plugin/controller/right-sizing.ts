@@ -33,7 +33,7 @@ export interface SizeEvidence {
 export interface JudgedSize extends SizeRecommendation {
   /** What is in the way besides the verdict: mode, bounds, a range; empty: nothing. */
   readonly heldBy: string;
-  /** Who keeps it from the size that its calls need; empty: nobody. */
+  /** The bound that keeps it from the size that its activations need; empty: none. */
   readonly edge: string;
 }
 

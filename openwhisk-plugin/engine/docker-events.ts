@@ -10,7 +10,7 @@ const WANTED = {
   type: ['container', 'network'],
   event: ['start', 'die', 'pause', 'unpause', 'oom', 'destroy', 'create'],
 };
-/** An event has all labels of its container, whose size nobody limits: 1.5 MiB was met. A longer line is skipped, not kept. */
+/** An event has all labels of its container, whose size is not limited: 1.5 MiB was met. A longer line is skipped, not kept. */
 const LONGEST_LINE = 1024 * 1024;
 const FIRST_DELAY = 100;
 const LONGEST_DELAY = 5000;

@@ -27,7 +27,7 @@ export class Counters {
   containerEnd = 0;
   deadline = 0;
   nextHead = 0;
-  /** Their `/init` failed; also counted in `unreadableHead` where nobody can tell of which function. */
+  /** Their `/init` failed; also counted in `unreadableHead` if their identity could not be read. */
   initFailed = 0;
   tapLost = 0;
   stopped = 0;

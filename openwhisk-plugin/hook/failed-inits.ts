@@ -18,7 +18,7 @@ const sanitized = (name: string): string => name.replaceAll(/[^\p{L}\p{Nd}_]/gu,
 /**
  * An `/init` names its action without namespace and package, and its activation behind the code, which is usually longer than what is captured.
  * The container's name adds the namespace, with characters missing. That is no identity: nothing is counted for a function by it. It is
- * enough to tell somebody who asks about a function that initializations of this name have failed.
+ * enough to say, when a function is asked for, that initializations of this name have failed.
  */
 export class FailedInits {
   readonly #byName = new LRUCache<string, UnidentifiedInits & { readonly name: string }>({ max: KEPT });

@@ -12,7 +12,7 @@ import type { OomDesk } from './oom.js';
 /** What the parts of the hook share; made once by run-hook. */
 export interface HookParts {
   readonly clock: Clock;
-  /** By which the tap's stamps are: nobody sets it. */
+  /** The clock of the tap's stamps: it is never set. */
   readonly steady: Clock;
   readonly decider: Decider;
   readonly containers: ContainerRegistry;

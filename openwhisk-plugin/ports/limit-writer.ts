@@ -36,7 +36,7 @@ export interface LimitWriter {
   open(container: ContainerInfo): LimitHandle;
   /** The limit the kernel would really express for a wished weight: v2 weights are coarse. */
   expressible(shares: number): number;
-  /** Resolves when nothing is under way any more that handles have asked somebody else for (systemd). */
+  /** Resolves when systemd has answered all that handles have told it. */
   settled?(): Promise<void>;
   /** Called where systemd refuses a limit or does not answer: the kernel has it, but systemd may undo it. */
   onScopeFailure?(listener: (container: ContainerInfo, error: unknown) => void): void;

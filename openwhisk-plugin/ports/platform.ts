@@ -11,7 +11,7 @@ import type { UsageMonitor } from './usage-monitor.js';
 export interface Platform {
   readonly name: 'host' | 'simulated';
   readonly clock: Clock;
-  /** Its `wall()` is never set: the stamps of the tap are by it. Absent: nobody sets the other one either. */
+  /** Its `wall()` is never set: the stamps of the tap are by it. Absent: `clock` is never set either. */
   readonly steady?: Clock;
   readonly timers: Timers;
   readonly engine: ContainerEngine;

@@ -46,7 +46,7 @@ export class ConnectionTable {
   readonly kind: RequestKind[];
   /** Of the open request. */
   readonly identity: (Identity | null)[];
-  /** Of an open `/init` that nobody has been told of yet: the action's name without namespace and package. */
+  /** Of an open `/init`: the action's name without namespace and package. */
   readonly initName: (string | null)[];
 
   readonly #buckets: Int32Array;

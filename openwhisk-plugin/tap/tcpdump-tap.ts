@@ -27,7 +27,7 @@ export interface TapOptions {
   readonly connections: number;
   /** No request lasts longer: the longest time limit an action may have, and what the invoker adds to it. */
   readonly longestRequest: Micros;
-  /** A clock that nobody sets: all stamps that the listener is told are by its `wall()`. */
+  /** A clock that is never set: all stamps that the listener is told are by its `wall()`. */
   readonly clock: Clock;
   /** The wall clock as it is now, steps included; us. */
   readonly wallNow: () => number;

@@ -14,7 +14,7 @@ interface Era {
 }
 
 /**
- * Notices that the wall clock was set, and converts its stamps to the steady clock (`Clock.wall()` of a clock that nobody sets). The kernel
+ * Notices that the wall clock was set, and converts its stamps to the steady clock (`Clock.wall()` of a clock that is never set). The kernel
  * stamps packets, and the engine stamps starts, by the wall clock as it was at that moment. Such a stamp is read later, perhaps after a step,
  * and stamps of two moments are comparable only after each was converted by the offset of its own moment.
  */
