@@ -85,10 +85,16 @@ async function tellHooks(
       // Not even asked: what is stored has to do.
       return told;
     }
-    for (const [host, answer] of answers)
-      told.set(host, answer instanceof Error ? messageOf(answer) : (told.get(host) ?? null));
+    for (const [host, answer] of answers) told.set(host, failureOf(answer) ?? told.get(host) ?? null);
   }
   return told;
+}
+
+/** What went wrong on a host, by its answer; null: nothing. A hook that was told to restore says how many limits it could not restore. */
+export function failureOf(answer: unknown): string | null {
+  if (answer instanceof Error) return messageOf(answer);
+  const { failed } = (answer ?? {}) as { readonly failed?: unknown };
+  return typeof failed === 'number' && failed > 0 ? `user limits of ${failed} containers cannot be restored` : null;
 }
 
 const RETRIED: readonly string[] = [

@@ -49,6 +49,12 @@ function describe(answer: unknown): { result: string; ok: boolean } {
   return { result: `${restored} limits restored${bad > 0 ? `, ${bad} failed` : ''}${unwritten}`, ok: bad === 0 };
 }
 
+/** What a hook that was told to hold or to release the kill switch did: it can hold it and yet have limits that it cannot restore. */
+export function switchedBy(host: string, done: string, answer: unknown): RestoredHost {
+  const { result, ok } = describe(answer);
+  return { host, result: ok ? done : `${done}; ${result}`, ok };
+}
+
 export function addRestore(program: Command): void {
   const command = program
     .command('restore')
@@ -91,10 +97,10 @@ export function addRestore(program: Command): void {
     } else if (switched && options.host !== undefined) {
       const { host } = options;
       const request = { ...(options.hold ? { hold: true } : { release: true }), author: author() };
-      await withBroker(config, (broker) =>
+      const answer = await withBroker(config, (broker) =>
         callService(broker, { service: services.hook, endpoint: 'restore', request, host }),
       );
-      hosts = [{ host, result: options.hold ? HELD_BY_HOOK : SWITCHED.release, ok: true }];
+      hosts = [switchedBy(host, options.hold ? HELD_BY_HOOK : SWITCHED.release, answer)];
     } else if (options.release) {
       rmSync(file, { force: true });
       hosts = [{ host: 'local', result: `released ${file}`, ok: true }];

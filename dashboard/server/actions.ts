@@ -2,6 +2,7 @@ import { z } from 'zod';
 import {
   type Broker,
   callEveryInstance,
+  failureOf,
   isFunctionName,
   ModeNotStoredError,
   type ModeOutcome,
@@ -9,7 +10,6 @@ import {
   services,
   switchMode,
 } from '../../broker/index.js';
-import { messageOf } from '../../config/index.js';
 import type { ActionAnswer } from '../wire.js';
 
 const fn = z.string().refine(isFunctionName, 'is not the name of an action');
@@ -77,7 +77,10 @@ function switched({ hosts, failed, notStored }: ModeOutcome, done: string): Acti
 
 function summary(answers: readonly (readonly [string, unknown])[], done: string, nobody: string): ActionAnswer {
   if (answers.length === 0) return { ok: false, text: nobody };
-  const bad = answers.filter(([, answer]) => answer instanceof Error);
-  if (bad.length > 0) return { ok: false, text: bad.map(([host, error]) => `${host}: ${messageOf(error)}`).join('; ') };
+  const bad = answers.flatMap(([host, answer]) => {
+    const failure = failureOf(answer);
+    return failure === null ? [] : [`${host}: ${failure}`];
+  });
+  if (bad.length > 0) return { ok: false, text: bad.join('; ') };
   return { ok: true, text: `${done} on ${answers.map(([host]) => host).join(', ')}` };
 }

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { MemoryBus, NoJetStreamError, StoreFullError, storeLater, switchMode } from '../../broker/index.js';
+import { MemoryBus, NoJetStreamError, StoreFullError, serve, services, storeLater, switchMode } from '../../broker/index.js';
 import { millis } from '../../config/index.js';
 import { act } from '../../dashboard/server/actions.js';
 import { HookRig } from '../openwhisk-plugin/hook/hook-rig.js';
@@ -35,6 +35,30 @@ test('a mode, a pause and the kill switch that cannot be stored are in force on 
   container.call(20, 300);
   const { functions } = rig.hook.inspect({} as never) as { functions: { paused: boolean; mode: string }[] };
   t.like(functions[0], { paused: true, mode: 'recommend' });
+});
+
+test('a kill switch that leaves limits behind is a failure of its host, and not a success', async (t) => {
+  const bus = new MemoryBus();
+  const answers = { restored: 3, failed: 2 };
+  const service = serve(bus.connect(), {
+    name: services.hook,
+    version: '1.0.0',
+    description: 'cannot restore two containers',
+    host: 'host-a',
+    endpoints: { restore: { describes: 'nothing', handle: () => answers } },
+  });
+  t.teardown(() => service.stop());
+  const held = await switchMode(bus.connect(), null, { kill: true }, who, millis(50));
+  t.deepEqual([held.hosts, [...held.failed]], [
+    [],
+    [['host-a', 'user limits of 2 containers cannot be restored']],
+  ]);
+  t.deepEqual(await act(bus.connect(), { action: 'restore' }), {
+    ok: false,
+    text: 'host-a: user limits of 2 containers cannot be restored',
+  });
+  answers.failed = 0;
+  t.like(await switchMode(bus.connect(), null, { kill: true }, who, millis(50)), { hosts: ['host-a'] });
 });
 
 test('a change that no hook hears and no store takes is an error', async (t) => {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import test from 'ava';
 import { commandAsked } from '../../cli/bare-program.js';
+import { switchedBy } from '../../cli/commands/restore.js';
 import { commandModules, gleanerProgram } from '../../cli/program.js';
 import { temporaryFolder } from '../temporary-folder.js';
 import { gleaner } from './gleaner.js';
@@ -112,6 +113,19 @@ test('each module brings the commands that it is asked for by, so that one of th
   // Commands that speak of all are not alone, nor is one that nobody knows: what was meant is told.
   for (const name of ['completion', 'docs', 'stauts', undefined])
     t.is((await gleanerProgram(name)).commands.length, shown.length, name ?? 'none');
+});
+
+test('restore --hold --host fails where the hook holds the kill switch and cannot restore a limit', (t) => {
+  t.deepEqual(switchedBy('a', 'kill switch set', { restored: 3, failed: 2 }), {
+    host: 'a',
+    result: 'kill switch set; 3 limits restored, 2 failed',
+    ok: false,
+  });
+  t.deepEqual(switchedBy('a', 'kill switch set', { restored: 3, failed: 0 }), {
+    host: 'a',
+    result: 'kill switch set',
+    ok: true,
+  });
 });
 
 test('restore --local says what it looks at, and refuses a simulated host, which lives in its hook alone', async (t) => {
