@@ -28,6 +28,13 @@ export const millisToMicros = (value: Millis): Micros => (value * 1000) as Micro
 
 const SIGNIFICANT_DIGITS = 9;
 
-/** A figure without the digits that floating-point arithmetic adds: 766.6666666671317 is 766.666667. Integers stay whole. */
-export const significant = (value: number): number =>
-  Number.isInteger(value) || !Number.isFinite(value) ? value : Number(value.toPrecision(SIGNIFICANT_DIGITS));
+/**
+ * A figure without the digits that floating-point arithmetic adds: 766.6666666671317 is 766.666667. No digit before the point is lost: a time
+ * in microseconds has sixteen of them.
+ */
+export function significant(value: number): number {
+  if (Number.isInteger(value) || !Number.isFinite(value)) return value;
+  return Math.abs(value) >= 10 ** SIGNIFICANT_DIGITS
+    ? Math.round(value)
+    : Number(value.toPrecision(SIGNIFICANT_DIGITS));
+}
