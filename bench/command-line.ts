@@ -34,7 +34,12 @@ export class BenchUsageError extends Error {}
 
 export type BenchCommand =
   | { readonly help: string }
-  | { readonly suites: readonly string[]; readonly output: 'table' | 'json'; readonly values: SuiteValues };
+  | {
+      readonly suites: readonly string[];
+      readonly output: 'table' | 'json';
+      /** Of one of the suites: each has defaults of its own. */
+      readonly valuesOf: (suite: string) => SuiteValues;
+    };
 
 const USAGE = 'usage: npm run bench -- SUITE… [options] [--output table|json]';
 
@@ -101,9 +106,10 @@ export function parseBench(args: readonly string[], suites: Suites): BenchComman
   for (const option of given.keys())
     if (option !== 'output' && !names.some((name) => suites[name]!.options[option] !== undefined))
       throw new BenchUsageError(`${names.join(', ')} has no option --${option}`);
-  const options = Object.assign({}, ...names.map((name) => suites[name]!.options)) as Record<string, SuiteOption>;
-  for (const [option, text] of given) if (option !== 'output') checkValue(option, text, options[option]!);
-  return { suites: names, output, values: valuesOf(given, options) };
+  for (const name of names)
+    for (const [option, about] of Object.entries(suites[name]!.options))
+      if (given.has(option)) checkValue(option, given.get(option)!, about);
+  return { suites: names, output, valuesOf: (name) => valuesOf(given, suites[name]!.options) };
 }
 
 function split(arg: string): readonly [string, string | undefined] {

@@ -27,7 +27,7 @@ async function main(args: readonly string[]): Promise<number> {
   const rows: BenchRow[] = [];
   let stopped = false;
   try {
-    for (const name of command.suites) rows.push(...(await SUITES[name]!.run(command.values, say)));
+    for (const name of command.suites) rows.push(...(await SUITES[name]!.run(command.valuesOf(name), say)));
   } catch (error) {
     stopped = true;
     say(`bench: ${messageOf(error)}`);

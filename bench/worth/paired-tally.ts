@@ -30,6 +30,8 @@ export class PairedTally {
   /** `load`: share of the host that was offered; absent: not stated. */
   rows(prefix: string, load?: number): BenchRow[] {
     const { runs } = this;
+    // All rounds are kept ones of an earlier run: nothing was played, and of nothing every precondition would hold.
+    if (runs.length === 0) return [];
     const on = runs.filter((run) => run.on);
     const off = runs.filter((run) => !run.on);
     const counts = runs.map(({ calls }) => calls);

@@ -39,13 +39,22 @@ test('bench --help lists every suite with one line each', (t) => {
 test('options have the defaults of their suite, and take values in both forms', (t) => {
   const command = parseBench(['hook', '--rounds', '3', '--calls=50', '--output', 'json'], SUITES);
   if ('help' in command) return t.fail();
-  const { values } = command;
+  const values = command.valuesOf('hook');
   t.deepEqual([command.suites, command.output], [['hook'], 'json']);
   t.deepEqual([values.number('rounds'), values.number('calls'), values.number('seconds')], [3, 50, 20]);
   const fidelity = parseBench(['fidelity', '--modes', 'weight'], SUITES);
   if ('help' in fidelity) return t.fail();
-  t.deepEqual(fidelity.values.list('modes'), ['weight']);
-  t.true(fidelity.values.list('managers').length > 1, 'all, if not given');
+  t.deepEqual(fidelity.valuesOf('fidelity').list('modes'), ['weight']);
+  t.true(fidelity.valuesOf('fidelity').list('managers').length > 1, 'all, if not given');
+});
+
+test('suites that run one after the other have their own defaults, and what is given counts for each that has it', (t) => {
+  // 20 and 60 s, 30 and 5 rounds: as `--help` of each says.
+  const command = parseBench(['hook', 'weight', '--seed', '7'], SUITES);
+  if ('help' in command) return t.fail();
+  const [hook, weight] = [command.valuesOf('hook'), command.valuesOf('weight')];
+  t.deepEqual([hook.number('seconds'), hook.number('rounds')], [20, 30]);
+  t.deepEqual([weight.number('seconds'), weight.number('rounds'), weight.number('seed')], [60, 5, 7]);
 });
 
 for (const [args, message] of [

@@ -19,4 +19,5 @@ test('paired runs stand on calls, writes in one arm alone, the load and a quiet 
   t.deepEqual(broken([off, { ...on, calls: 29 }]), ['w.calls']);
   t.deepEqual(broken([off, on], 0.9), ['w.load']);
   t.deepEqual(broken([off, { ...on, others: 0.3 }]), ['w.others']);
+  t.deepEqual(new PairedTally().rows('w', 0.5), [], 'where nothing was played nothing is said to hold');
 });
