@@ -23,7 +23,7 @@ export interface LeaseOptions {
  * host's earlier life is free at once: a host's name is unique.
  *
  * Without JetStream there is nobody to ask: the lease counts as ours with epoch 1, {@link Lease.alone}. That is so for a lease that was never held;
- * one whose renewals are refused (a full store) ends: who decides is not known, so nobody does, and user limits apply.
+ * one whose renewals are refused (a full store) ends: who decides is not known, so no host does, and user limits apply.
  */
 export class Lease {
   readonly #options: LeaseOptions;

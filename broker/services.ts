@@ -206,7 +206,7 @@ function refuse(broker: Broker, reply: string): void {
   broker.publish(reply, data, { headers, urgent: true });
 }
 
-/** Never rejects: nobody awaits it, so an error that left it would end the process. */
+/** Never rejects: it is not awaited, so an error that left it would end the process. */
 async function answerOne(
   broker: Broker,
   message: BrokerMessage,

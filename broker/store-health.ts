@@ -43,7 +43,7 @@ interface Entry {
 
 /** Keys that are followed at most; of more, the rest is not waited for. */
 const KEYS_MAX = 256;
-/** A key that nobody tried again for so long does not keep an episode open: it may never be written again. */
+/** A key that was not tried again for so long does not keep an episode open: it may never be written again. */
 const KEY_FORGOTTEN_MILLIS = 60_000;
 
 /**

@@ -45,7 +45,7 @@ const KNOWN_ELSEWHERE: readonly (readonly [words: readonly string[], commands: r
   ],
 ];
 
-/** Commands that do what a word stands for elsewhere; none where nobody uses it. */
+/** Commands that do what a word stands for elsewhere; none if no other command line uses it. */
 export const meantBy = (word: string): readonly string[] =>
   KNOWN_ELSEWHERE.find(([words]) => words.includes(word.toLowerCase()))?.[1] ?? [];
 

@@ -41,7 +41,8 @@ const BACKLOG_MOST = 1024 * 1024;
 
 /** As {@link processScreen}, for commands that run until they are stopped: a reader that has stalled costs lines and never holds the process up. */
 export function boundedScreen(): Screen & Pick<LineOutput, 'flush' | 'pending'> {
-  const notice = (dropped: number): string => `gleaner: ${dropped} lines are missing here: nobody read them\n`;
+  const notice = (dropped: number): string =>
+    `gleaner: ${dropped} lines are missing here: the reader did not take them\n`;
   const lines = linesOf(process.stdout, BACKLOG_MOST, notice);
   return {
     write: (text) => void lines.write(text),

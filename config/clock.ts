@@ -24,7 +24,7 @@ export interface Timers {
 export type Cancel = () => void;
 
 /**
- * The wall clock as it was when the process began, running on: nobody sets it. For spans between stamps; after a step it is not what the
+ * The wall clock as it was when the process began, running on: it is never set. For spans between stamps; after a step it is not what the
  * host's clock shows.
  */
 export const steadyClock: Clock = {

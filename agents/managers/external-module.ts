@@ -7,7 +7,7 @@ import type { ExternalAnswer, ExternalCall, ExternalThreadData } from './externa
 const { url, settings, builtIn, port, signal } = workerData as ExternalThreadData & { readonly port: MessagePort };
 const flag = new Int32Array(signal);
 
-/** `id`: of the call; 0: how loading went, for which nobody waits. */
+/** `id`: of the call; 0: how loading went, for which no call waits. */
 function answer(message: ExternalAnswer, id: number): void {
   let sent: ExternalAnswer = message;
   try {

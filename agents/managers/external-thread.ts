@@ -35,10 +35,11 @@ export type ExternalCall =
 
 export type ExternalAnswer = { readonly value: unknown } | { readonly error: string };
 
-/** A module loads within this, ms. For an answer the agent host waits: with restarts, at most a tenth of its time. */
+/** A module loads within this, ms. */
 const LOAD_MILLIS = 30_000;
 
 export interface ThreadTimes {
+  /** For so long the agent host waits, and does nothing else: a thread that does not answer costs that once per `restart`. */
   readonly answer: Millis;
   /** A thread that ended is started again at most so often. */
   readonly restart: Millis;

@@ -245,7 +245,7 @@ export class NatsBroker implements Broker {
     try {
       listener(status);
     } catch {
-      // Nobody awaits the loop that follows the connection: an error that left it would end the process.
+      // The loop that follows the connection is not awaited: an error that left it would end the process.
       this.counters.handlerErrors++;
     }
   }

@@ -257,7 +257,7 @@ async function within<T>(timeout: Millis, operation: string, work: Promise<T>): 
     return await Promise.race([work, late]);
   } finally {
     clearTimeout(timer);
-    // What it ends with after that concerns nobody.
+    // How it ends after that is of no use.
     work.catch(() => undefined);
   }
 }

@@ -15,7 +15,7 @@ export type ConfiguredPolicy = (typeof quotaPolicies)[number] | (typeof weightPo
 
 const live = { reload: true };
 
-export const decisionSchema = section('How limits are chosen All of it can change while running.', {
+export const decisionSchema = section('How limits are chosen. All of it can change while running.', {
   preset: key(
     z.enum(['default', 'freyr-code', 'freyr-paper']),
     'default',

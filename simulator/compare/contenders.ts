@@ -1,5 +1,5 @@
 import { managerNames } from '../../agents/index.js';
-import { type Config, GleanerError, loadConfig, suggest } from '../../config/index.js';
+import { type Config, defaultConfig, GleanerError, suggest } from '../../config/index.js';
 import { createPolicy, policyNames } from '../../openwhisk-plugin/index.js';
 import type { ClusterMode } from '../cluster/index.js';
 
@@ -51,9 +51,9 @@ export function configuredContender(
 }
 
 /** What a new installation runs: the configuration's defaults. */
-export const DEFAULT: Contender = configuredContender('default', loadConfig({}).config);
+export const DEFAULT: Contender = configuredContender('default', defaultConfig);
 
-/** Choices without learning, which a learner must beat . */
+/** Choices without learning, which a learner must beat. */
 export const FLOORS: readonly string[] = ['smallest-in-range', 'random-in-range', 'largest-in-range'];
 
 /** Every name that a comparison knows, `fixed` first. Policies that choose nothing by themselves are not among them. */

@@ -1,5 +1,13 @@
 import test from 'ava';
-import { MemoryBus, NoJetStreamError, StoreFullError, serve, services, storeLater, switchMode } from '../../broker/index.js';
+import {
+  MemoryBus,
+  NoJetStreamError,
+  StoreFullError,
+  serve,
+  services,
+  storeLater,
+  switchMode,
+} from '../../broker/index.js';
 import { millis } from '../../config/index.js';
 import { act } from '../../dashboard/server/actions.js';
 import { HookRig } from '../openwhisk-plugin/hook/hook-rig.js';
@@ -49,10 +57,7 @@ test('a kill switch that leaves limits behind is a failure of its host, and not 
   });
   t.teardown(() => service.stop());
   const held = await switchMode(bus.connect(), null, { kill: true }, who, millis(50));
-  t.deepEqual([held.hosts, [...held.failed]], [
-    [],
-    [['host-a', 'user limits of 2 containers cannot be restored']],
-  ]);
+  t.deepEqual([held.hosts, [...held.failed]], [[], [['host-a', 'user limits of 2 containers cannot be restored']]]);
   t.deepEqual(await act(bus.connect(), { action: 'restore' }), {
     ok: false,
     text: 'host-a: user limits of 2 containers cannot be restored',

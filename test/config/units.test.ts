@@ -11,7 +11,11 @@ test('figures lose the digits of floating-point arithmetic, and times in microse
   t.is(significant(-1_234_567_890.4), -1_234_567_890);
 });
 
-testProp('whatever the figure, it is changed by less than a millionth or by half', [fc.double({ noNaN: true })], (t, value) => {
-  if (!Number.isFinite(value)) t.is(significant(value), value);
-  else t.true(Math.abs(significant(value) - value) <= Math.min(0.5, Math.abs(value) * 1e-6));
-});
+testProp(
+  'whatever the figure, it is changed by less than a millionth or by half',
+  [fc.double({ noNaN: true })],
+  (t, value) => {
+    if (!Number.isFinite(value)) t.is(significant(value), value);
+    else t.true(Math.abs(significant(value) - value) <= Math.min(0.5, Math.abs(value) * 1e-6));
+  },
+);
