@@ -71,6 +71,12 @@ interface Known {
   readonly order: number;
   /** Its inspect answer could not be read: not asked again before the next full pass. */
   isUnreadable: boolean;
+  /** Settled when the container's inspect answer has been dealt with. */
+  learned: Promise<void>;
+}
+
+function newlyKnown(seenIn: number, order: number): Known {
+  return { info: null, paused: false, seenIn, order, isUnreadable: false, learned: Promise.resolve() };
 }
 
 /**
@@ -233,8 +239,10 @@ export class DockerEngine implements ContainerEngine {
       running.add(container.Id);
       const known = this.#known.get(container.Id);
       if (!known || (known.isUnreadable && full)) inspections.push(() => this.#learn(container.Id, order, true));
-      else if (known.info && full) inspections.push(() => this.#again(container.Id, known));
-      else if (known.info) this.#setPaused(container.Id, known, container.State === 'paused');
+      // Its start was told while this pass began, perhaps again: what runs is known only once it has been inspected.
+      else if (!known.info) inspections.push(() => known.learned);
+      else if (full) inspections.push(() => this.#again(container.Id, known));
+      else this.#setPaused(container.Id, known, container.State === 'paused');
     }
     // A listing with entries that cannot be read does not say what is missing.
     if (listed.unreadable === 0) {
@@ -273,9 +281,14 @@ export class DockerEngine implements ContainerEngine {
     this.#listener.bridgesChanged(list);
   }
 
-  async #learn(id: string, order: number, isFound: boolean): Promise<void> {
-    const known: Known = { info: null, paused: false, seenIn: this.#passNumber, order, isUnreadable: false };
+  #learn(id: string, order: number, isFound: boolean): Promise<void> {
+    const known = newlyKnown(this.#passNumber, order);
     this.#known.set(id, known);
+    known.learned = this.#inspectNew(id, known, isFound);
+    return known.learned;
+  }
+
+  async #inspectNew(id: string, known: Known, isFound: boolean): Promise<void> {
     let info: ContainerInfo | 'unreadable' | null;
     try {
       info = await this.#inspect(id);
@@ -323,8 +336,7 @@ export class DockerEngine implements ContainerEngine {
     }
     this.#ended(id);
     if (info === null) return;
-    const started: Known = { info: null, paused: false, seenIn: this.#passNumber, order, isUnreadable: false };
-    this.#announce(id, started, info, true);
+    this.#announce(id, newlyKnown(this.#passNumber, order), info, true);
   }
 
   /** Null where it does not run (any more). */

@@ -32,6 +32,17 @@ test('a container that ends after the clock was set back has ended, and its addr
   await s.close();
 });
 
+test('a container whose start is told again as the hook begins is known when the first listing is done', async (t) => {
+  const s = await scripted();
+  const c = s.add(1);
+  s.state.delays.set(c.id, 100);
+  // The engine repeats the events of the last second; a pass asks for networks first, and lists while the container is inspected for its event.
+  s.state.beforeNetworks = () => s.tell('container', 'start', c.id, at(0), c.name);
+  await s.engine.start(s.recorder);
+  t.is(s.recorder.count(`started ${c.name}`), 1);
+  await s.close();
+});
+
 test('of two containers that had one address the later one is told last, even if its inspect is answered first', async (t) => {
   const s = await scripted();
   await s.engine.start(s.recorder);

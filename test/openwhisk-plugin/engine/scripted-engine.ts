@@ -12,6 +12,7 @@ export async function scripted(options: { every?: number; deadline?: number } = 
   const state = {
     inspectDelay: 0,
     beforeList: (): void => {},
+    beforeNetworks: (): void => {},
     /** Milliseconds of one container's inspect, by id; the others take `inspectDelay`. */
     delays: new Map<string, number>(),
     /** Bytes that one container's inspect is longer, by id. */
@@ -24,7 +25,10 @@ export async function scripted(options: { every?: number; deadline?: number } = 
     const path = url.replace(/^\/v1\.\d+/, '');
     if (path === '/version') return json(response, VERSION);
     if (path === '/info') return json(response, state.info);
-    if (path === '/networks') return json(response, networks);
+    if (path === '/networks') {
+      state.beforeNetworks();
+      return json(response, networks);
+    }
     if (path.startsWith('/containers/json')) {
       state.beforeList();
       const list = [...running.values()].map((c) => ({
