@@ -5,6 +5,7 @@ import {
   type CallRecord,
   type CallRecorder,
   ClusterOutcome,
+  csvCell,
   StartKind,
 } from '../simulator/index.js';
 import { UsageError } from './exit.js';
@@ -35,12 +36,6 @@ const COLUMNS: readonly (readonly [string, (call: CallRecord, fn: string) => Cel
   ['aloneMs', ({ soloMicros }) => millis(soloMicros)],
   ['aloneAtUserLimitsMs', ({ userMicros }) => millis(userMicros)],
 ];
-
-/** RFC 4180. */
-const csvCell = (value: Cell): string => {
-  const text = value === null ? '' : String(value);
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-};
 
 /** Rows are written in blocks of about this size: a run of millions of activations is never held in memory. */
 const BLOCK_CHARACTERS = 1 << 20;
@@ -78,7 +73,7 @@ export class ActivationExport implements CallRecorder {
     const fn = this.#functions[call.fn]!.name;
     const row = this.#json
       ? JSON.stringify(Object.fromEntries(COLUMNS.map(([name, of]) => [name, of(call, fn)])))
-      : COLUMNS.map(([, of]) => csvCell(of(call, fn))).join(',');
+      : COLUMNS.map(([, of]) => csvCell(of(call, fn) ?? '')).join(',');
     this.#block += `${row}\n`;
     if (this.#block.length >= BLOCK_CHARACTERS) this.#flush();
   }

@@ -71,8 +71,10 @@ function decisionOf({ decision, hook }: Config, sources: LoadedConfig['sources']
 }
 
 /** One line on stderr for a configuration file whose other keys play no part. */
-export function ignoredText(ignored: readonly string[]): string | null {
-  if (ignored.length === 0) return null;
+export function tellIgnored(ignored: readonly string[]): void {
+  if (ignored.length === 0) return;
   const shown = ignored.slice(0, 5).join(', ');
-  return `gleaner: a simulation does not use ${shown}${ignored.length > 5 ? ` and ${ignored.length - 5} more keys` : ''} of the configuration`;
+  process.stderr.write(
+    `gleaner: a simulation does not use ${shown}${ignored.length > 5 ? ` and ${ignored.length - 5} more keys` : ''} of the configuration\n`,
+  );
 }

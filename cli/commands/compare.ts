@@ -8,6 +8,7 @@ import {
   type ComparisonRequest,
   compareRuns,
   configuredContender,
+  placeOf,
   planJobs,
   planSections,
   runJobs,
@@ -20,7 +21,7 @@ import { EXIT } from '../exit.js';
 import { compactJson, json, processScreen, table } from '../output.js';
 import { stderrProgress } from '../progress.js';
 import type { GlobalOptions } from '../settings.js';
-import { ignoredText, type SimulationSettings, simulationSettings } from '../simulation-settings.js';
+import { type SimulationSettings, simulationSettings, tellIgnored } from '../simulation-settings.js';
 import { packageVersion } from '../version.js';
 import { addOutputOption, globalOptions, type OutputOptions } from './common.js';
 import {
@@ -88,9 +89,8 @@ export function addCompare(program: Command): void {
   addOutputOption(command).action(async (own: CompareOptions, self: Command) => {
     const options = { ...own, ...globalOptions(self) };
     const settings = simulationSettings(options);
-    const ignored = ignoredText(settings.ignored);
-    if (ignored !== null) process.stderr.write(`${ignored}\n`);
-    for (const workload of options.workloads) hostsOf(workload.replace(/@\d+$/, ''), options, AMPLE_HOSTS);
+    tellIgnored(settings.ignored);
+    for (const workload of options.workloads) hostsOf(placeOf(workload).workload, options, AMPLE_HOSTS);
     for (const name of options.managers) if (name !== 'all') namedContender(name);
     const comparison = told(await compare(options, settings));
     mkdirSync(options.out, { recursive: true });

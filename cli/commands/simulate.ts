@@ -22,7 +22,7 @@ import { UsageError } from '../exit.js';
 import { json, processScreen, table } from '../output.js';
 import { stderrProgress } from '../progress.js';
 import type { GlobalOptions } from '../settings.js';
-import { ignoredText, simulationSettings } from '../simulation-settings.js';
+import { simulationSettings, tellIgnored } from '../simulation-settings.js';
 import { addOutputOption, globalOptions, type OutputOptions } from './common.js';
 import {
   addHostOptions,
@@ -93,8 +93,7 @@ function simulate(
 ): { loaded: LoadedWorkload; run: RunSummary } {
   const { workload, seed, load } = options;
   const { settings, configured, ignored } = simulationSettings(options);
-  const unused = ignoredText(ignored);
-  if (unused !== null) process.stderr.write(`${unused}\n`);
+  tellIgnored(ignored);
   const { name, manager, safeguard, quotaPolicy, weightPolicy, modes } =
     options.manager === undefined && configured !== undefined
       ? configuredContender('configured', configured)

@@ -19,12 +19,12 @@ import {
   settingsOf,
   widened,
 } from '../../agents/index.js';
-import type { ClusterMode } from '../../simulator/index.js';
+import { type ClusterMode, placeOf } from '../../simulator/index.js';
 import { UsageError } from '../exit.js';
 import { processScreen } from '../output.js';
 import { stderrProgress } from '../progress.js';
 import type { GlobalOptions } from '../settings.js';
-import { ignoredText, simulationSettings } from '../simulation-settings.js';
+import { simulationSettings, tellIgnored } from '../simulation-settings.js';
 import { type FaasrmPlan, faasrmTrainingSettings, trainFaasrm } from '../train/faasrm.js';
 import { type EpisodeResult, type Place, train, trainingSettings } from '../train/training.js';
 import { globalOptions } from './common.js';
@@ -75,8 +75,8 @@ const SAVED_EVERY = 10;
 const place =
   (hosts: number) =>
   (text: string): Place => {
-    const [, workload, count] = /^(.+)@([1-9]\d{0,3})$/.exec(text) ?? [];
-    return workload === undefined ? { workload: text, hosts } : { workload, hosts: Number(count) };
+    const place = placeOf(text);
+    return { workload: place.workload, hosts: place.hosts ?? hosts };
   };
 
 export function addTrain(program: Command): void {
@@ -139,8 +139,7 @@ function courseOf(options: TrainOptions): Course {
   const places =
     options.workloads ?? (manager === FAASRM ? [PROFILES] : [PROFILES, { ...PROFILES, workload: 'profiles-12-slos' }]);
   const { settings: simulated, configured, ignored } = simulationSettings(options);
-  const unused = ignoredText(configured === undefined ? ignored : [...ignored, 'agents.manager, decision.policy']);
-  if (unused !== null) process.stderr.write(`${unused}\n`);
+  tellIgnored(configured === undefined ? ignored : [...ignored, 'agents.manager, decision.policy']);
   for (const { workload } of places) hostsOf(workload, options, AMPLE_HOSTS);
   const hosts = { said: hostsSaid(options), otherwise: AMPLE_HOSTS };
   const place = { part: 'train', hosts, settings: simulated } as const;

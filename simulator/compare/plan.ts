@@ -31,11 +31,16 @@ const DENSITY_CONTENDERS = ['fixed', 'right-size', 'short-first', 'hpa', 'kpa', 
 const DENSITY_LOAD = 0.25;
 
 /** `profiles-12@2` is `profiles-12` on two hosts: a few functions cannot keep thirty busy. */
+export function placeOf(spec: string): { readonly workload: string; readonly hosts?: number } {
+  const [, workload, count] = /^(.+)@([1-9]\d{0,3})$/.exec(spec) ?? [];
+  return workload === undefined ? { workload: spec } : { workload, hosts: Number(count) };
+}
+
+/** A workload with its hosts: as many as it names with `@`, else as the request and the workload say. */
 function placed(spec: string, { hosts, defaultHosts }: ComparisonRequest): HostShape & { readonly workload: string } {
-  const [, name, count] = /^(.+)@([1-9]\d{0,3})$/.exec(spec) ?? [];
-  const workload = name ?? spec;
-  const shape = hostsFor(workload, hosts, defaultHosts);
-  return { ...shape, workload, hosts: name === undefined ? shape.hosts : Number(count) };
+  const place = placeOf(spec);
+  const shape = hostsFor(place.workload, hosts, defaultHosts);
+  return { ...shape, workload: place.workload, hosts: place.hosts ?? shape.hosts };
 }
 
 /** A section: a setting and who meets in it. */

@@ -18,7 +18,7 @@ export function runsCsv({ sections, seeds, metrics }: Comparison): string {
     for (const { name, values } of rows) {
       seeds.forEach((seed, i) => {
         const cells = [setting.name, setting.workload, setting.mode, setting.load, setting.userMemoryMiB, name, seed];
-        lines.push([...cells.map(quoted), ...metrics.map(({ key }) => significant(values[key]![i]!))].join(','));
+        lines.push([...cells.map(csvCell), ...metrics.map(({ key }) => significant(values[key]![i]!))].join(','));
       });
     }
   }
@@ -31,8 +31,8 @@ function columnName({ key, unit }: Comparison['metrics'][number]): string {
   return `${key}_${unit}`;
 }
 
-/** RFC 4180. */
-function quoted(value: string | number): string {
+/** A cell by RFC 4180. */
+export function csvCell(value: string | number): string {
   const text = String(value);
-  return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
