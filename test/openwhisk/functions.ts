@@ -35,7 +35,7 @@ export const cases: readonly Case[] = [
   { name: 'error', code: 'function main() { return { error: "an own error" } }', arguments: [{}] },
   { name: 'nothing', code: 'function main() {}', arguments: [{}] },
   { name: 'text', code: 'function main() { return "no object" }', arguments: [{}] },
-  { name: 'slow', code: sleeper, limits: { timeout: 1000 }, arguments: [{ ms: 5000 }] },
+  { name: 'slow', code: sleeper, limits: { timeout: 4000 }, arguments: [{ ms: 20_000 }] },
   { name: 'oom', code: grower, limits: { memory: 128 }, arguments: [{ megabytes: 600 }] },
   // Four and four at once, each in its own time.
   {
@@ -103,7 +103,13 @@ export async function createAll(api: OpenWhiskApi): Promise<void> {
 
 /** Runs every case, all at once as users do; the outcomes by case, in the order of the arguments. */
 export async function runAll(api: OpenWhiskApi): Promise<Record<string, SeenOutcome[]>> {
-  const outcome = ({ response: { status, result } }: ActivationRecord): SeenOutcome => ({ status, result });
+  const outcome = ({ response: { status, result } }: ActivationRecord): SeenOutcome => ({
+    status,
+    // On a busy host the time limit is reached during /init as well as after it.
+    result: JSON.parse(
+      JSON.stringify(result ?? null).replace(/ milliseconds( during initialization)?\./, ' milliseconds.'),
+    ),
+  });
   const since = Date.now();
   const outcomes = await Promise.all(
     [...cases, brokenAndLong].map(async (one): Promise<[string, SeenOutcome[]]> => {
