@@ -3,29 +3,29 @@ import type { z } from 'zod';
 import { agentsService, contractedEndpoints, ServiceError } from '../broker/index.js';
 import type { Clock } from '../config/index.js';
 import type { Agent } from './agent.js';
-import type { TunerDesk } from './concurrency/index.js';
+import type { ConcurrencyTuners } from './concurrency/index.js';
 import { FEATURES } from './features.js';
 import type { SizeAdviser } from './sizing/index.js';
 
 type HostState = Omit<z.input<typeof agentsService.pause.answer>, 'paused'>;
 
-export interface AgentDeskOptions {
+export interface AgentServiceOptions {
   readonly host: string;
   readonly agents: LRUCache<string, Agent>;
   readonly adviser: SizeAdviser;
   /** Null: limits are not tuned. */
-  readonly tuner: TunerDesk | null;
+  readonly tuner: ConcurrencyTuners | null;
   readonly clock: Clock;
   /** What each answer about the whole host begins with. */
   readonly state: () => HostState;
 }
 
 /** What people ask of an agent host and tell it over NATS (`gleaner functions`, `pause`, `retrain`, ...). */
-export class AgentDesk {
-  readonly #options: AgentDeskOptions;
+export class AgentService {
+  readonly #options: AgentServiceOptions;
   #paused = false;
 
-  constructor(options: AgentDeskOptions) {
+  constructor(options: AgentServiceOptions) {
     this.#options = options;
   }
 

@@ -27,11 +27,11 @@ import {
 } from '../config/index.js';
 import { ActionSettingsWatch, withinBounds } from './action-settings.js';
 import { Agent } from './agent.js';
-import { AgentDesk } from './agent-desk.js';
-import { type LimitSearch, TunerDesk, type TunerSettings } from './concurrency/index.js';
-import { isSoundDecision } from './managers/sound.js';
+import { AgentService } from './agent-desk.js';
+import { ConcurrencyTuners, type LimitSearch, type TunerSettings } from './concurrency/index.js';
+import { isValidDecision } from './managers/sound.js';
 import { MeanFieldView } from './mean-field-view.js';
-import { ObservationDesk } from './observation-desk.js';
+import { ObservationQueue } from './observation-desk.js';
 import { Outbox } from './outbox.js';
 import { Registry, type RegistryCounts, type RegistrySettings, registrySettings } from './registry/index.js';
 import type { Decision, ResourceManager } from './resource-manager.js';
@@ -91,7 +91,7 @@ export interface RunningAgentHost {
   /** Observations that were not decided, as a newer one of their function had come while this host was held up. */
   readonly superseded: number;
   /** How much later than usual the newest observation came, ms. */
-  readonly behind: number;
+  readonly lag: number;
   readonly steps: StepTimes<(typeof LOOP_STEPS)[number]>;
   stop(): Promise<void>;
 }
@@ -105,8 +105,8 @@ const LOOP_STEPS = ['observe', 'publish'] as const;
 const ACTIVE_INTERVALS = 3;
 /** A host that dies is replaced within three intervals: its lease, a turn to notice, and taking over. */
 const LEASE_INTERVALS = 1.5;
-const LEASE_LEAST = 1500;
-const LEASE_MOST = 6000;
+const LEASE_MIN = 1500;
+const LEASE_MAX = 6000;
 
 /** The body of `gleaner agents`: observations in, targets out. Runs until stopped; needs no connection to start. */
 export function runAgentHost(run: AgentHostRun): RunningAgentHost {
@@ -117,14 +117,14 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
   const agents = new LRUCache<string, Agent>({
     max: Math.max(1, run.resident ?? 1000),
     dispose: (agent, _, reason) => {
-      if (reason === 'evict') handOver.rest(agent);
+      if (reason === 'evict') handOver.saveState(agent);
     },
   });
   const adviser = new SizeAdviser(run.resident ?? 1000);
   const handOver = new HandOver({
     objects: broker.objects(objectStores.policies),
     agents,
-    evidence: adviser,
+    sizing: adviser,
     clock,
     timers,
     logger,
@@ -133,9 +133,9 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
   const tuner =
     run.concurrency === undefined
       ? null
-      : new TunerDesk({
+      : new ConcurrencyTuners({
           ...run.concurrency,
-          harmFound: (fn, found, back) => outbox.harmed(fn, found, back),
+          onUnsafeLimit: (fn, found, back) => outbox.unsafeLimit(fn, found, back),
           store: broker.objects(objectStores.policies),
           random,
           functions: run.resident ?? 1000,
@@ -160,10 +160,10 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
     clock,
     timers,
     random: random.fork('shards'),
-    duration: Math.min(LEASE_MOST, Math.max(LEASE_LEAST, LEASE_INTERVALS * interval)) as Millis,
-    taken: (shard, epoch) => handOver.taken(shard, epoch),
-    giving: (shard) => handOver.giving(shard),
-    turned: () => handOver.turned((shard) => shards.epochOfShard(shard)),
+    duration: Math.min(LEASE_MAX, Math.max(LEASE_MIN, LEASE_INTERVALS * interval)) as Millis,
+    onAcquired: (shard, epoch) => handOver.onAcquired(shard, epoch),
+    onRelease: (shard) => handOver.onRelease(shard),
+    onTurn: () => handOver.onTurn((shard) => shards.epochOfShard(shard)),
   });
   const registry = new Registry({
     broker,
@@ -174,7 +174,7 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
     logger,
     settings: run.registry ?? registrySettings(),
     isOurs: (fn) => shards.epochOf(fn) !== null,
-    housekeeper: () => shards.epochOfShard(0) !== null,
+    isMarkerSweeper: () => shards.epochOfShard(0) !== null,
     shareOwned: () => shards.owned / SHARDS,
     seenAt: (fn) => agents.peek(fn)?.lastSeen ?? null,
     revisionOf: (fn) => owners.of(fn)?.concurrency?.revision ?? null,
@@ -183,7 +183,7 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
       handOver.forget(fn);
     },
   });
-  const desk = new AgentDesk({
+  const agentService = new AgentService({
     host,
     agents,
     adviser,
@@ -194,7 +194,7 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
       boot,
       shards: shards.owned,
       counts: { ...counts, superseded: arrivals.superseded },
-      behind: arrivals.behind as Millis,
+      lag: arrivals.lag as Millis,
       observations: inbox.counts,
       meanField: meanField.counts,
       handOver: { ...handOver.counts },
@@ -210,16 +210,16 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
     let agent = agents.get(fn);
     if (!agent) {
       agent = new Agent(fn, managerOf(fn));
-      handOver.wake(agent);
+      handOver.loadState(agent);
       agents.set(fn, agent);
     }
     return agent;
   };
 
-  const send = (agent: Agent, observation: Observation, wanted: Decision, epoch: number): void => {
-    const wish = withinBounds(wanted, owners.of(agent.fn)?.bounds);
-    if (outbox.target(agent, wish, observation, epoch)) counts.targets++;
-    if (random.next() < reportShare) outbox.report(agent, wish);
+  const send = (agent: Agent, observation: Observation, decision: Decision, epoch: number): void => {
+    const target = withinBounds(decision, owners.of(agent.fn)?.bounds);
+    if (outbox.target(agent, target, observation, epoch)) counts.targets++;
+    if (random.next() < reportShare) outbox.report(agent, target);
   };
 
   const receive = (message: BrokerMessage): void => {
@@ -250,17 +250,22 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
     registry.see(agent, observation, now);
     let sent = false;
     try {
-      const decision = agent.decide(observation, meanField.around(fn, now), random, now);
+      const decision = agent.decide(observation, meanField.contextOf(fn, now), random, now);
       if (agent.reward !== null) rewards.record(agent.reward);
       for (const change of agent.transitions) outbox.changed(fn, change);
-      if (!isSoundDecision(decision)) throw new Error('a wish is not a positive number');
-      sent = !desk.paused && !agent.paused;
+      if (!isValidDecision(decision)) throw new Error('a wish is not a positive number');
+      sent = !agentService.paused && !agent.paused;
       if (sent) send(agent, observation, decision, epoch);
     } catch (error) {
       counts.failedDecisions++;
       if (counts.failedDecisions === 1) logger.error({ function: fn, error: messageOf(error) }, 'no decision');
     }
-    tuner?.observe(observation, owners.of(fn)?.concurrency, desk.paused || agent.paused ? 'paused' : agent.phase, now);
+    tuner?.observe(
+      observation,
+      owners.of(fn)?.concurrency,
+      agentService.paused || agent.paused ? 'paused' : agent.phase,
+      now,
+    );
     agent.remember(clock.wall(), sent);
     handOver.decided(agent);
     steps.ended('observe');
@@ -282,7 +287,7 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
     steps.ended('publish');
   };
 
-  const arrivals = new ObservationDesk({ timers, decide: observe, now: () => clock.monotonic() });
+  const arrivals = new ObservationQueue({ timers, decide: observe, now: () => clock.monotonic() });
   const subscriptions = [
     broker.subscribe(wildcards.observations, receive),
     broker.subscribe(subjects.meanField, (message) => {
@@ -303,7 +308,7 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
       description,
       host,
       metadata: { boot, ...(run.engine ? { engine: run.engine } : {}) },
-      endpoints: desk.endpoints(),
+      endpoints: agentService.endpoints(),
     },
     clock,
   );
@@ -315,8 +320,8 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
     get superseded() {
       return arrivals.superseded;
     },
-    get behind() {
-      return arrivals.behind;
+    get lag() {
+      return arrivals.lag;
     },
     steps,
     get agents() {
@@ -326,7 +331,7 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
       return shards.owned;
     },
     get paused() {
-      return desk.paused;
+      return agentService.paused;
     },
     get meanFieldAge() {
       return meanField.age(clock.monotonic());

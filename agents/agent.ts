@@ -14,23 +14,23 @@ import { localFeatures } from './features.js';
 import type { Decision, PhaseChange, ResourceManager } from './resource-manager.js';
 
 /** What an agent takes along: its manager's own JSON, without any machine's time in it. */
-export const restedSchema = z.object({ manager: z.string().max(64), steps: z.int().min(0), state: z.unknown() });
-export type Rested = z.infer<typeof restedSchema>;
+export const savedAgentSchema = z.object({ manager: z.string().max(64), steps: z.int().min(0), state: z.unknown() });
+export type SavedAgent = z.infer<typeof savedAgentSchema>;
 
 /** Invoker hosts of one function that are remembered, the one silent for longest goes first. */
 const HOSTS_MAX = 64;
 /** Characters of what is told about an agent at most. */
-const ABOUT_MOST = 512;
+const ABOUT_MAX = 512;
 
 /** What the sums need of a function on one invoker host; limits x containers. Kept and rewritten: observations themselves are not kept. */
-class Seen {
+class HostUsage {
   readonly host: string;
   at = 0 as Millis;
   containers = 0;
   cpu = 0;
   memory = 0;
-  wantedCpu = 0;
-  wantedMemory = 0;
+  demandCpu = 0;
+  demandMemory = 0;
   /** Per container: the user's limit, and the highest use in the newest step; bytes. */
   userMemory = 0 as Bytes;
   peakMemory = 0 as Bytes;
@@ -39,7 +39,7 @@ class Seen {
     this.host = host;
   }
 
-  see({ granted, wanted, containers, running, user, peak }: Observation, now: Millis): void {
+  see({ granted, demand, containers, running, user, peak }: Observation, now: Millis): void {
     this.userMemory = user.memory;
     this.peakMemory = peak.memory;
     this.at = now;
@@ -47,13 +47,13 @@ class Seen {
     this.cpu = granted.cpu.mean * containers;
     this.memory = granted.memory.mean * containers;
     // As hosts report it: what runs wants, and an idle container nothing.
-    this.wantedCpu = wanted.cpu * Math.max(1, running);
-    this.wantedMemory = wanted.memory * Math.max(1, running);
+    this.demandCpu = demand.cpu * Math.max(1, running);
+    this.demandMemory = demand.memory * Math.max(1, running);
   }
 }
 
 /** What of the mean field concerns one function. */
-export interface Surroundings {
+export interface MeanFieldContext {
   readonly field: MeanField | null;
   readonly others: Others | null;
 }
@@ -82,7 +82,7 @@ export class Agent {
   #state: unknown;
   #around: { readonly others: Others | null; readonly price: PerResource | null } = { others: null, price: null };
   /** The one seen last is the last. */
-  readonly #hosts = new Map<string, Seen>();
+  readonly #hosts = new Map<string, HostUsage>();
   #newest: Observation | null = null;
   #changed: { readonly at: Micros; readonly reason: string } | null = null;
   readonly #actions: [number, number, number] = [0, 0, 0];
@@ -97,11 +97,11 @@ export class Agent {
     return this.manager.phase(this.#state);
   }
 
-  decide(observation: Observation, surroundings: Surroundings, random: Random, now: Millis): Decision {
+  decide(observation: Observation, meanField: MeanFieldContext, random: Random, now: Millis): Decision {
     this.#see(observation, now);
     this.lastSeen = now;
     this.steps++;
-    const { field, others } = surroundings;
+    const { field, others } = meanField;
     this.features = localFeatures(observation, field, others);
     this.decision = null;
     this.reward = null;
@@ -118,23 +118,23 @@ export class Agent {
   }
 
   /** Whether its manager's state can rest and come back. */
-  get rests(): boolean {
-    return this.manager.rest !== undefined;
+  get isSavable(): boolean {
+    return this.manager.saveState !== undefined;
   }
 
   /** What goes along to another host; null: nothing. */
-  rest(now: Millis): Rested | null {
-    const state = this.manager.rest?.(this.#state, now) ?? null;
+  saveState(now: Millis): SavedAgent | null {
+    const state = this.manager.saveState?.(this.#state, now) ?? null;
     return state === null ? null : { manager: this.manager.name, steps: this.steps, state };
   }
 
   /** False where it is another manager's, or none that can be used: the agent begins anew. */
-  wake(rested: Rested, now: Millis): boolean {
-    if (rested.manager !== this.manager.name) return false;
-    const state = this.manager.wake?.(this.fn, rested.state, now) ?? null;
+  loadState(saved: SavedAgent, now: Millis): boolean {
+    if (saved.manager !== this.manager.name) return false;
+    const state = this.manager.loadState?.(this.fn, saved.state, now) ?? null;
     if (state === null) return false;
     this.#state = state;
-    this.steps = rested.steps;
+    this.steps = saved.steps;
     return true;
   }
 
@@ -150,8 +150,8 @@ export class Agent {
     let cpu = 0;
     let memory = 0;
     let containers = 0;
-    let wantedCpu = 0;
-    let wantedMemory = 0;
+    let demandCpu = 0;
+    let demandMemory = 0;
     for (const seen of this.#hosts.values()) {
       if (seen.at < since) {
         this.#hosts.delete(seen.host);
@@ -160,8 +160,8 @@ export class Agent {
       cpu += seen.cpu;
       memory += seen.memory;
       containers += seen.containers;
-      wantedCpu += seen.wantedCpu;
-      wantedMemory += seen.wantedMemory;
+      demandCpu += seen.demandCpu;
+      demandMemory += seen.demandMemory;
     }
     const actions = this.#actions.map(Math.sign);
     this.#actions.fill(0);
@@ -169,7 +169,7 @@ export class Agent {
       state: this.features,
       actions,
       allocated: { cpu: cpu as Millicores, memory: memory as Bytes, containers },
-      wanted: { cpu: wantedCpu as Millicores, memory: wantedMemory as Bytes },
+      demand: { cpu: demandCpu as Millicores, memory: demandMemory as Bytes },
     };
   }
 
@@ -192,7 +192,7 @@ export class Agent {
   remember(at: Micros, sent: boolean): void {
     const change = this.transitions.at(-1);
     if (change !== undefined)
-      this.#changed = { at, reason: `${change.from} to ${change.to}: ${change.reason}`.slice(0, ABOUT_MOST) };
+      this.#changed = { at, reason: `${change.from} to ${change.to}: ${change.reason}`.slice(0, ABOUT_MAX) };
     const newest = this.#newest;
     if (newest === null) return;
     const { steps: step, phase, decision, features } = this;
@@ -216,7 +216,7 @@ export class Agent {
     const about = this.manager.about?.(this.#state);
     return {
       ...this.summary(),
-      ...(about === undefined ? {} : { about: about.slice(0, ABOUT_MOST) }),
+      ...(about === undefined ? {} : { about: about.slice(0, ABOUT_MAX) }),
       ...(this.#changed === null ? {} : { changed: this.#changed }),
       features: [...this.features],
       state: this.#state,
@@ -227,7 +227,7 @@ export class Agent {
 
   #see(observation: Observation, now: Millis): void {
     const { host } = observation;
-    const seen = this.#hosts.get(host) ?? new Seen(host);
+    const seen = this.#hosts.get(host) ?? new HostUsage(host);
     seen.see(observation, now);
     this.#newest = observation;
     this.#hosts.delete(host);

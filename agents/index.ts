@@ -1,4 +1,4 @@
-export { Agent, type Surroundings } from './agent.js';
+export { Agent, type MeanFieldContext } from './agent.js';
 export * from './agent-host.js';
 export * from './autoscaling/index.js';
 export * from './aware/index.js';

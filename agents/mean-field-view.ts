@@ -1,6 +1,6 @@
 import { type Contribution, decodeMeanField, Inbox, LeaveOneOut, type MeanField, type Sums } from '../broker/index.js';
 import type { Millis } from '../config/index.js';
-import type { Surroundings } from './agent.js';
+import type { MeanFieldContext } from './agent.js';
 
 /** Without a mean field for so many intervals, agents go on without one (simppo-aware.md §1.4). */
 const MISSING_INTERVALS = 3;
@@ -58,7 +58,7 @@ export class MeanFieldView {
     return this.current(now) ? now - this.#at : Number.NaN;
   }
 
-  around(fn: string, now: Millis): Surroundings {
+  contextOf(fn: string, now: Millis): MeanFieldContext {
     const field = this.current(now);
     return { field, others: field ? this.#leaveOneOut.others(field, fn) : null };
   }

@@ -2,10 +2,10 @@ import type { Observation } from '../broker/index.js';
 import type { Cancel, Millis, Timers } from '../config/index.js';
 
 /** Later than a host's observations usually are by so much, and we are working through what came while we were held up. */
-const BEHIND = 1000;
+const LATE_AFTER = 1000;
 /** After the last one that was late, and after the first, until those that waited are decided: as long as more come, newer ones may be among them. */
-const QUIET = 100 as Millis;
-const PATIENCE = 1000;
+const QUIET_TIME = 100 as Millis;
+const MAX_WAIT = 1000;
 /** A hook's clock and ours may drift apart by so much (1000 ppm, more than any quartz). */
 const DRIFT = 0.001;
 const WAITING_MAX = 20_000;
@@ -18,7 +18,7 @@ interface Delay {
   at: number;
 }
 
-export interface ObservationDeskOptions {
+export interface ObservationQueueOptions {
   readonly timers: Timers;
   readonly decide: (observation: Observation, now: Millis) => void;
   readonly now: () => Millis;
@@ -29,8 +29,8 @@ export interface ObservationDeskOptions {
  * long collection, a slow network) what has piled up is not worked through: of each function on each host the newest is decided, and the others are counted. A
  * hook's and our clock are not compared; how much later than usual an observation is, is told by each host's own earlier ones.
  */
-export class ObservationDesk {
-  readonly #options: ObservationDeskOptions;
+export class ObservationQueue {
+  readonly #options: ObservationQueueOptions;
   readonly #delays = new Map<string, Delay>();
   readonly #late = new Map<string, Observation>();
   #cancel: Cancel | null = null;
@@ -38,18 +38,18 @@ export class ObservationDesk {
   /** Observations that a newer one of their function and host has made worthless, or that were too many. */
   superseded = 0;
   /** How much later than usual the newest observation came, ms: an agent host that is slow, which one that is dead does not tell. */
-  behind = 0;
+  lag = 0;
 
-  constructor(options: ObservationDeskOptions) {
+  constructor(options: ObservationQueueOptions) {
     this.#options = options;
   }
 
   take(observation: Observation, now: Millis): void {
-    this.behind = this.#delayOf(observation, now);
+    this.lag = this.#delayOf(observation, now);
     const key = `${observation.host} ${observation.function}`;
     const older = this.#late.delete(key);
     if (older) this.superseded++;
-    if (this.behind <= BEHIND) {
+    if (this.lag <= LATE_AFTER) {
       this.#options.decide(observation, now);
       return;
     }
@@ -59,13 +59,13 @@ export class ObservationDesk {
       this.#late.delete(this.#late.keys().next().value as string);
       this.superseded++;
     }
-    if (now - this.#since >= PATIENCE) this.#decideAll();
+    if (now - this.#since >= MAX_WAIT) this.#decideAll();
     else {
       this.#cancel?.();
-      this.#cancel = this.#options.timers.after(QUIET, () => {
+      this.#cancel = this.#options.timers.after(QUIET_TIME, () => {
         // Nothing came after it: what it is late by is usual from now on (its host was asleep), until one comes that is not.
         const known = this.#delays.get(observation.host);
-        if (known !== undefined) known.least += this.behind;
+        if (known !== undefined) known.least += this.lag;
         this.#decideAll();
       });
     }

@@ -8,11 +8,11 @@ import {
 } from '../broker/index.js';
 import type { Clock } from '../config/index.js';
 import type { Agent } from './agent.js';
-import { type BadLimit, badText } from './concurrency/index.js';
+import { type UnsafeLimit, unsafeLimitText } from './concurrency/index.js';
 import type { Decision, PhaseChange } from './resource-manager.js';
 
 /** Longest reason of an event that is told. */
-const REASON_MOST = 512;
+const REASON_MAX = 512;
 
 export interface OutboxOptions {
   readonly broker: Broker;
@@ -32,13 +32,13 @@ export class Outbox {
   }
 
   /** What hooks are to give. @returns false where it was not sent */
-  target(agent: Agent, { actions: _, ...wish }: Decision, observation: Observation, epoch: number): boolean {
+  target(agent: Agent, { actions: _, ...limits }: Decision, observation: Observation, epoch: number): boolean {
     const { broker, host, boot } = this.#options;
     const peak = agent.memoryPeak(observation.user.memory);
     const target: Target = {
       v: 1,
       function: agent.fn,
-      ...wish,
+      ...limits,
       epoch,
       echo: { host: observation.host, boot: observation.boot, observedAt: observation.observedAt },
       ...(peak === null ? {} : { peak: { userMemory: observation.user.memory, memory: peak } }),
@@ -73,12 +73,12 @@ export class Outbox {
   }
 
   /** A concurrency limit does harm: an event with its figures, and where the limit goes back to. */
-  harmed(fn: string, found: BadLimit, back: number): void {
+  unsafeLimit(fn: string, found: UnsafeLimit, back: number): void {
     this.#event('concurrency', fn, {
       resource: 'concurrency',
       before: found.limit,
       after: back,
-      reason: `${badText(found)}; back to ${back}`,
+      reason: `${unsafeLimitText(found)}; back to ${back}`,
     });
   }
 
@@ -89,7 +89,7 @@ export class Outbox {
   ): void {
     const { broker, clock, host, boot } = this.#options;
     const sender = { host, boot, sequence: ++this.#events, at: clock.wall() };
-    const event = { v: 1, kind, function: fn, ...sender, ...figures, reason: reason.slice(0, REASON_MOST) };
+    const event = { v: 1, kind, function: fn, ...sender, ...figures, reason: reason.slice(0, REASON_MAX) };
     broker.publish(subjects.event(kind, fn), encodeMessage(event));
   }
 }

@@ -67,9 +67,9 @@ export interface ResourceManager<State = unknown> {
    * What of a function's state is worth taking along when it goes to another host or rests for long: JSON, with ages for times, for
    * another machine's clock means nothing. Absent, or null: the function begins anew.
    */
-  rest?(state: State, now: Millis): unknown;
+  saveState?(state: State, now: Millis): unknown;
   /** What {@link rest} gave, checked; null where it cannot be used. */
-  wake?(fn: string, rested: unknown, now: Millis): State | null;
+  loadState?(fn: string, saved: unknown, now: Millis): State | null;
   /** Where a function stands in its phase and by which figures, for people. */
   about?(state: State): string;
   /** Begins to learn anew. Absent: it does not learn. */

@@ -4,7 +4,7 @@ import { type BenchRow, brokenPreconditions, json, table } from './report.js';
 import { SUITES } from './suites.js';
 
 /** `npm run bench -- SUITE… [options]`, `--help`: see command-line.ts. Progress goes to stderr. */
-const say = (line: string): void => console.error(line);
+const logLine = (line: string): void => console.error(line);
 
 process.exitCode = await main(process.argv.slice(2));
 
@@ -14,10 +14,10 @@ async function main(args: readonly string[]): Promise<number> {
     command = parseBench(args, SUITES);
   } catch (error) {
     if (!(error instanceof BenchUsageError)) throw error;
-    say(
+    logLine(
       `bench: ${error.message}\n  \`npm run bench -- --help\` lists the suites, \`npm run bench -- SUITE --help\` its options`,
     );
-    if (args.length === 0) say(`\n${helpOf(SUITES, [])}`);
+    if (args.length === 0) logLine(`\n${helpOf(SUITES, [])}`);
     return 2;
   }
   if ('help' in command) {
@@ -27,12 +27,12 @@ async function main(args: readonly string[]): Promise<number> {
   const rows: BenchRow[] = [];
   let stopped = false;
   try {
-    for (const name of command.suites) rows.push(...(await SUITES[name]!.run(command.valuesOf(name), say)));
+    for (const name of command.suites) rows.push(...(await SUITES[name]!.run(command.valuesOf(name), logLine)));
   } catch (error) {
     stopped = true;
-    say(`bench: ${messageOf(error)}`);
+    logLine(`bench: ${messageOf(error)}`);
   }
   if (rows.length > 0) console.log(command.output === 'json' ? json(rows) : table(rows));
-  for (const line of brokenPreconditions(rows)) say(`bench: ${line}`);
+  for (const line of brokenPreconditions(rows)) logLine(`bench: ${line}`);
   return stopped || rows.some(({ failed }) => failed) ? 1 : 0;
 }

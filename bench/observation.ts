@@ -26,7 +26,7 @@ export const syntheticObservation = (fn: string, step: number): Observation => (
   throttledShare: 0,
   user: { cpu, memory, shares: 256 },
   granted: { cpu: { min: cpu, mean: cpu, max: cpu }, memory: { min: memory, mean: memory, max: memory } },
-  wanted: { cpu, memory },
+  demand: { cpu, memory },
   containers: 1,
   concurrency: 1,
   control: { activations: 0, mean: 0, p99: 0 },

@@ -21,7 +21,7 @@ import { benchTrace } from './worth/trace.js';
 import { benchWeight } from './worth/weight.js';
 
 const HOST = 'Docker, tcpdump, nats-server and root, on a machine that does nothing else';
-const ALONE = 'nothing but this process';
+const IDLE_HOST = 'nothing but this process';
 
 const number = (describes: string, normal?: number): SuiteOption => ({
   kind: 'number',
@@ -58,7 +58,7 @@ export const SUITES: Suites = {
       })),
     ],
   },
-  safeguard: { describes: 'decisions alone', needs: ALONE, options: {}, run: async () => benchSafeguard() },
+  safeguard: { describes: 'decisions alone', needs: IDLE_HOST, options: {}, run: async () => benchSafeguard() },
   limits: {
     describes: 'limit writes alone, against updates by the Docker Engine',
     needs: HOST,
@@ -67,7 +67,7 @@ export const SUITES: Suites = {
   },
   faasrm: {
     describes: "decisions in which FaaSRM's network scores 8 and 64 options",
-    needs: ALONE,
+    needs: IDLE_HOST,
     options: {},
     run: async () => benchFaasrm(),
   },
@@ -185,7 +185,7 @@ export const SUITES: Suites = {
   },
   engines: {
     describes: "decisions and PPO steps of our kernels beside TensorFlow.js' backends",
-    needs: `${ALONE}; tfjs-node after npm run tensorflow:install`,
+    needs: `${IDLE_HOST}; tfjs-node after npm run tensorflow:install`,
     options: { rounds: rounds(7) },
     run: (v, log) => benchEngines({ rounds: v.number('rounds'), millis: 250, log }),
   },
@@ -204,13 +204,13 @@ export const SUITES: Suites = {
   },
   toy: {
     describes: 'what PPO learns on the published toy, alone and six together',
-    needs: ALONE,
+    needs: IDLE_HOST,
     options: { quick: flag('fewer updates') },
     run: async (v, log) => benchToy({ quick: v.flag('quick'), log }),
   },
   simulator: {
     describes: 'the cluster model: activations a second, cost per activation, memory',
-    needs: ALONE,
+    needs: IDLE_HOST,
     options: {
       calls: number('activations of the headline figure', SIMULATED),
       rounds: rounds(SIMULATIONS),
@@ -259,7 +259,7 @@ export const SUITES: Suites = {
   },
   oom: {
     describes: "OOM kills against those under users' limits, simulated and real calls",
-    needs: `${HOST}; ${ALONE} with --quick`,
+    needs: `${HOST}; ${IDLE_HOST} with --quick`,
     options: {
       calls: number('simulated calls', 1_000_000),
       rounds: number('real calls', 10_000),

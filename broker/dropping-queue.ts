@@ -1,4 +1,4 @@
-interface Held<T> {
+interface QueueItem<T> {
   readonly item: T;
   readonly size: number;
 }
@@ -11,25 +11,25 @@ const SLACK = 1024;
  * Sizes are in any unit: bytes, or 1 each.
  */
 export class DroppingQueue<T> {
-  readonly #most: number;
-  #held: (Held<T> | undefined)[] = [];
+  readonly #capacity: number;
+  #items: (QueueItem<T> | undefined)[] = [];
   #first = 0;
   #size = 0;
 
-  constructor(most: number) {
-    this.#most = most;
+  constructor(capacity: number) {
+    this.#capacity = capacity;
   }
 
   get length(): number {
-    return this.#held.length - this.#first;
+    return this.#items.length - this.#first;
   }
 
   /** How many were dropped for it; itself where it is larger than the whole queue. */
   push(item: T, size = 1): number {
-    this.#held.push({ item, size });
+    this.#items.push({ item, size });
     this.#size += size;
     let dropped = 0;
-    while (this.#size > this.#most) {
+    while (this.#size > this.#capacity) {
       this.#take();
       dropped++;
     }
@@ -38,7 +38,7 @@ export class DroppingQueue<T> {
 
   /** Size of the oldest; undefined: empty. */
   get nextSize(): number | undefined {
-    return this.#held[this.#first]?.size;
+    return this.#items[this.#first]?.size;
   }
 
   /** The oldest; undefined: empty. */
@@ -49,20 +49,20 @@ export class DroppingQueue<T> {
   /** How many there were. */
   clear(): number {
     const { length } = this;
-    this.#held = [];
+    this.#items = [];
     this.#first = 0;
     this.#size = 0;
     return length;
   }
 
-  #take(): Held<T> {
-    const held = this.#held[this.#first] as Held<T>;
-    this.#held[this.#first++] = undefined;
-    this.#size -= held.size;
-    if (this.#first >= SLACK && this.#first * 2 >= this.#held.length) {
-      this.#held = this.#held.slice(this.#first);
+  #take(): QueueItem<T> {
+    const items = this.#items[this.#first] as QueueItem<T>;
+    this.#items[this.#first++] = undefined;
+    this.#size -= items.size;
+    if (this.#first >= SLACK && this.#first * 2 >= this.#items.length) {
+      this.#items = this.#items.slice(this.#first);
       this.#first = 0;
     }
-    return held;
+    return items;
   }
 }

@@ -100,7 +100,7 @@ export class Inbox<T> {
   readonly counts = newInboxCounts();
   readonly #options: InboxOptions<T>;
   readonly #guard: SequenceGuard;
-  readonly #told = new Map<InboxRefusal, number>();
+  readonly #lastReported = new Map<InboxRefusal, number>();
 
   constructor(options: InboxOptions<T>) {
     this.#options = options;
@@ -128,9 +128,9 @@ export class Inbox<T> {
 
   #refuse(kind: InboxRefusal, detail: string, now: Millis): void {
     this.counts[kind]++;
-    const told = this.#told.get(kind);
-    if (told !== undefined && now - told < QUIET) return;
-    this.#told.set(kind, now);
+    const lastReported = this.#lastReported.get(kind);
+    if (lastReported !== undefined && now - lastReported < QUIET) return;
+    this.#lastReported.set(kind, now);
     this.#options.refused?.(kind, detail, this.counts[kind]);
   }
 }

@@ -35,9 +35,9 @@ export class KeyValueWatchers {
 
   /** False: every watcher knew it already. */
   changed(entry: KeyValueEntry): boolean {
-    let news = this.#watchers.size === 0;
-    for (const watcher of this.#watchers) if (this.#deliver(watcher, entry)) news = true;
-    return news;
+    let hasChanged = this.#watchers.size === 0;
+    for (const watcher of this.#watchers) if (this.#deliver(watcher, entry)) hasChanged = true;
+    return hasChanged;
   }
 
   /**

@@ -34,7 +34,7 @@ export class Lease {
   #renewedAt = 0;
   #seenRevision = -1;
   #seenAt = 0;
-  #turning: Promise<void> | null = null;
+  #pendingTurn: Promise<void> | null = null;
   #stopped = false;
   readonly #cancel: Cancel;
 
@@ -62,19 +62,19 @@ export class Lease {
   /** Takes or renews the lease, if it can; called by its own timer, and at start. */
   turn(): Promise<void> {
     if (this.#stopped) return Promise.resolve();
-    this.#turning ??= this.#turn().finally(() => {
-      this.#turning = null;
+    this.#pendingTurn ??= this.#turn().finally(() => {
+      this.#pendingTurn = null;
     });
-    return this.#turning;
+    return this.#pendingTurn;
   }
 
   async #turn(): Promise<void> {
     try {
       if (this.#revision > 0) await this.#renew();
-      else await this.#contend();
+      else await this.#tryAcquire();
     } catch (error) {
       const alone = error instanceof GleanerError && error.code === 'GLN_BROKER_NO_JETSTREAM';
-      if (alone && this.#epoch === null && !this.#stopped) this.#become(1);
+      if (alone && this.#epoch === null && !this.#stopped) this.#setEpoch(1);
     } finally {
       if (this.#revision > 0) this.#expire();
     }
@@ -84,9 +84,9 @@ export class Lease {
   async release(): Promise<void> {
     this.#stopped = true;
     this.#cancel();
-    this.#become(null);
+    this.#setEpoch(null);
     // A write that is under way changes the revision.
-    await this.#turning;
+    await this.#pendingTurn;
     const revision = this.#revision;
     this.#revision = 0;
     if (revision === 0) return;
@@ -98,13 +98,13 @@ export class Lease {
     }
   }
 
-  async #contend(): Promise<void> {
+  async #tryAcquire(): Promise<void> {
     const { bucket, key, clock, duration } = this.#options;
     const entry = await bucket.get(key);
     if (!entry) {
-      const begun = clock.monotonic();
+      const startedAt = clock.monotonic();
       const revision = await bucket.create(key, this.#value());
-      if (revision !== null) this.#taken(revision, begun);
+      if (revision !== null) this.#onAcquired(revision, startedAt);
       return;
     }
     const now = clock.monotonic();
@@ -112,59 +112,59 @@ export class Lease {
       this.#seenRevision = entry.revision;
       this.#seenAt = now;
     }
-    const held = entry.value ? decodeLease(entry.value) : null;
-    const earlierLife = held?.ok === true && held.message.host === this.#options.host;
+    const current = entry.value ? decodeLease(entry.value) : null;
+    const isOwnEarlierBoot = current?.ok === true && current.message.host === this.#options.host;
     // Somebody can be asked again, and another host has the lease.
-    if (this.alone && !earlierLife) this.#become(null);
-    const term = earlierLife ? 0 : held?.ok ? Math.min(held.message.duration, duration * 4) : duration;
+    if (this.alone && !isOwnEarlierBoot) this.#setEpoch(null);
+    const term = isOwnEarlierBoot ? 0 : current?.ok ? Math.min(current.message.duration, duration * 4) : duration;
     if (now - this.#seenAt < term) return;
     const revision = await bucket.update(key, this.#value(), entry.revision);
-    if (revision !== null) this.#taken(revision, now);
+    if (revision !== null) this.#onAcquired(revision, now);
   }
 
   async #renew(): Promise<void> {
-    const begun = this.#options.clock.monotonic();
+    const startedAt = this.#options.clock.monotonic();
     this.#renewal++;
     const revision = await this.#options.bucket.update(this.#options.key, this.#value(), this.#revision);
     if (revision === null) {
-      await this.#lookAgain();
+      await this.#checkOwner();
       return;
     }
     this.#revision = revision;
-    this.#renewedAt = begun;
+    this.#renewedAt = startedAt;
     // Renewed late, but before anybody else took it: ours again under the new revision.
-    if (this.#epoch === null && !this.#stopped) this.#become(revision);
+    if (this.#epoch === null && !this.#stopped) this.#setEpoch(revision);
   }
 
   /** The revision is another. By an earlier renewal of ours whose answer never came, the lease is ours still; else it is lost. */
-  async #lookAgain(): Promise<void> {
+  async #checkOwner(): Promise<void> {
     const { bucket, key, host, boot } = this.#options;
     const entry = await bucket.get(key);
-    const held = entry?.value ? decodeLease(entry.value) : null;
-    if (entry && held?.ok && held.message.host === host && held.message.boot === boot) {
+    const current = entry?.value ? decodeLease(entry.value) : null;
+    if (entry && current?.ok && current.message.host === host && current.message.boot === boot) {
       // When that renewal arrived is not known: the next one counts.
       this.#revision = entry.revision;
       return;
     }
     this.#revision = 0;
-    this.#become(null);
+    this.#setEpoch(null);
   }
 
-  #taken(revision: number, begun: number): void {
+  #onAcquired(revision: number, startedAt: number): void {
     this.#revision = revision;
     // Stopped meanwhile: `release` gives it back.
     if (this.#stopped) return;
     this.#term++;
-    this.#renewedAt = begun;
-    this.#become(revision);
+    this.#renewedAt = startedAt;
+    this.#setEpoch(revision);
   }
 
   #expire(): void {
     if (this.#revision === 0 || this.#epoch === null) return;
-    if (this.#options.clock.monotonic() - this.#renewedAt > (this.#options.duration * 2) / 3) this.#become(null);
+    if (this.#options.clock.monotonic() - this.#renewedAt > (this.#options.duration * 2) / 3) this.#setEpoch(null);
   }
 
-  #become(epoch: number | null): void {
+  #setEpoch(epoch: number | null): void {
     if (epoch === this.#epoch) return;
     this.#epoch = epoch;
     this.#options.changed?.(epoch);

@@ -10,11 +10,11 @@ const nothing = (): void => {};
 export const silentLogger: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing };
 
 /** The first of failures that are alike is a warning; those after it are for whoever debugs. */
-export function firstWarns(logger: Logger): (fields: object, message: string) => void {
-  let told = false;
+export function warnOnce(logger: Logger): (fields: object, message: string) => void {
+  let hasWarned = false;
   return (fields, message) => {
-    if (told) logger.debug(fields, message);
+    if (hasWarned) logger.debug(fields, message);
     else logger.warn(fields, message);
-    told = true;
+    hasWarned = true;
   };
 }

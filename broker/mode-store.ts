@@ -28,7 +28,7 @@ export async function changeMode(
   broker: Broker,
   fn: string | null,
   change: ModeChange,
-  who: ModeAuthor,
+  changedBy: ModeAuthor,
 ): Promise<void> {
   const bucket = broker.keyValue(buckets.mode);
   const key = fn === null ? MODE_GLOBAL : modeKey(fn);
@@ -47,7 +47,7 @@ export async function changeMode(
       return;
     }
     const at: Micros = systemClock.wall();
-    const value = encodeMessage({ v: 1, ...next, author: who.author, reason: who.reason ?? '', at });
+    const value = encodeMessage({ v: 1, ...next, author: changedBy.author, reason: changedBy.reason ?? '', at });
     const done = entry?.value ? await bucket.update(key, value, entry.revision) : await bucket.create(key, value);
     if (done !== null) return;
   }

@@ -52,30 +52,33 @@ export async function switchMode(
   broker: Broker,
   fn: string | null,
   change: ModeChange,
-  who: ModeAuthor,
+  changedBy: ModeAuthor,
   wait?: Millis,
 ): Promise<ModeOutcome> {
-  const stored = changeMode(broker, fn, change, who).then(
+  const stored = changeMode(broker, fn, change, changedBy).then(
     () => null,
     (error: unknown) => {
       if (error instanceof GleanerError) return error;
       throw error;
     },
   );
-  const [notStored, told] = await Promise.all([stored, tellHooks(broker, requestsOf(fn, change, who.author), wait)]);
-  const hosts = [...told].filter(([, error]) => error === null).map(([host]) => host);
+  const [notStored, hookResults] = await Promise.all([
+    stored,
+    notifyHooks(broker, requestsOf(fn, change, changedBy.author), wait),
+  ]);
+  const hosts = [...hookResults].filter(([, error]) => error === null).map(([host]) => host);
   if (notStored !== null && hosts.length === 0) throw notStored;
-  const failed = new Map([...told].flatMap(([host, error]) => (error === null ? [] : [[host, error] as const])));
+  const failed = new Map([...hookResults].flatMap(([host, error]) => (error === null ? [] : [[host, error] as const])));
   return { hosts: hosts.sort(), failed, notStored };
 }
 
 /** By host: null, or why it was not done there. */
-async function tellHooks(
+async function notifyHooks(
   broker: Broker,
   requests: readonly Request[],
   wait?: Millis,
 ): Promise<Map<string, string | null>> {
-  const told = new Map<string, string | null>();
+  const hookResults = new Map<string, string | null>();
   for (const one of requests) {
     const call = { service: services.hook, ...one, ...(wait === undefined ? {} : { wait }) };
     let answers: Map<string, unknown>;
@@ -83,11 +86,11 @@ async function tellHooks(
       answers = await callEveryInstance(broker, call);
     } catch {
       // Not even asked: what is stored has to do.
-      return told;
+      return hookResults;
     }
-    for (const [host, answer] of answers) told.set(host, failureOf(answer) ?? told.get(host) ?? null);
+    for (const [host, answer] of answers) hookResults.set(host, failureOf(answer) ?? hookResults.get(host) ?? null);
   }
-  return told;
+  return hookResults;
 }
 
 /** What went wrong on a host, by its answer; null: nothing. A hook that was told to restore says how many limits it could not restore. */
@@ -111,7 +114,7 @@ export async function storeLater(
   broker: Broker,
   fn: string | null,
   change: ModeChange,
-  who: ModeAuthor,
+  changedBy: ModeAuthor,
   { first, during, every }: { readonly first: GleanerError; readonly during: number; readonly every: number },
 ): Promise<GleanerError | null> {
   const end = performance.now() + during;
@@ -119,7 +122,7 @@ export async function storeLater(
   while (RETRIED.includes(error.code) && performance.now() + every <= end) {
     await new Promise((resolve) => setTimeout(resolve, every));
     try {
-      await changeMode(broker, fn, change, who);
+      await changeMode(broker, fn, change, changedBy);
       return null;
     } catch (failure) {
       if (!(failure instanceof GleanerError)) return error;

@@ -19,8 +19,8 @@ export const inboxPrefixOf = (role: Role): string => `_INBOX_gleaner_${role}`;
 
 const DISCOVERY = ['PING', 'INFO', 'STATS'].flatMap((verb) => [`$SRV.${verb}`, `$SRV.${verb}.>`]);
 /** Those who ask services questions. */
-const ASKERS: readonly Role[] = ['viewer', 'operator'];
-const ANSWERS = ASKERS.map((role) => `${inboxPrefixOf(role)}.>`);
+const REQUESTER_ROLES: readonly Role[] = ['viewer', 'operator'];
+const REPLY_SUBJECTS = REQUESTER_ROLES.map((role) => `${inboxPrefixOf(role)}.>`);
 const SERVICE_NAMES = Object.values(services);
 
 /** Opening a stream, made where it is missing, and reading single records of it. */
@@ -61,7 +61,7 @@ const asks = (names: readonly string[]): string[] =>
 
 const WATCHED = [
   wildcards.observations,
-  wildcards.lessons,
+  wildcards.experiences,
   wildcards.hostReports,
   wildcards.agentsPartials,
   wildcards.agentReports,
@@ -89,11 +89,11 @@ export function permissionsOf(role: Role, host = '*'): Permissions {
         publish: [
           wildcards.observations,
           `${SUBJECT_PREFIX}.host.${host}`,
-          `${SUBJECT_PREFIX}.lessons.${host}`,
+          `${SUBJECT_PREFIX}.experiences.${host}`,
           ...EVENT_KINDS.filter((kind) => kind !== 'action' && kind !== 'concurrency').map(
             (kind) => `${SUBJECT_PREFIX}.event.${kind}.*`,
           ),
-          ...ANSWERS,
+          ...REPLY_SUBJECTS,
           JETSTREAM,
           ...readBucket(buckets.mode),
           ...readBucket(buckets.policy),
@@ -118,7 +118,7 @@ export function permissionsOf(role: Role, host = '*'): Permissions {
           `${SUBJECT_PREFIX}.event.lifecycle.*`,
           `${SUBJECT_PREFIX}.event.concurrency.*`,
           `${SUBJECT_PREFIX}.trajectory.*`,
-          ...ANSWERS,
+          ...REPLY_SUBJECTS,
           JETSTREAM,
           ...sweepBucket(buckets.functions),
           ...readBucket(buckets.actions),
@@ -129,7 +129,7 @@ export function permissionsOf(role: Role, host = '*'): Permissions {
         ],
         subscribe: [
           wildcards.observations,
-          wildcards.lessons,
+          wildcards.experiences,
           `${SUBJECT_PREFIX}.meanfield`,
           `$KV.${buckets.leases}.>`,
           `$KV.${buckets.actions}.>`,
@@ -142,7 +142,7 @@ export function permissionsOf(role: Role, host = '*'): Permissions {
       return {
         publish: [
           `${SUBJECT_PREFIX}.meanfield`,
-          ...ANSWERS,
+          ...REPLY_SUBJECTS,
           JETSTREAM,
           ...writeBucket(buckets.leases, services.aggregator),
         ],

@@ -51,7 +51,7 @@ export interface KeyValueEntry {
 }
 
 /** `delete`: watchers are told, a marker stays. `purge`: nothing stays, and nobody is told. */
-export type SweepVerdict = 'keep' | 'delete' | 'purge';
+export type SweepDecision = 'keep' | 'delete' | 'purge';
 
 export interface KeyValueWatch {
   /** Resolves when all present values have been delivered; on an empty bucket too. Never wait for it to start work. */
@@ -77,7 +77,7 @@ export interface KeyValue {
    * revision by then. A bucket whose keys come and go grows by a marker for each that went until somebody sweeps it.
    * @returns how many were deleted or purged
    */
-  sweep(mine: (key: string) => boolean, judge: (entry: KeyValueEntry) => SweepVerdict): Promise<number>;
+  sweep(isIncluded: (key: string) => boolean, decide: (entry: KeyValueEntry) => SweepDecision): Promise<number>;
   /**
    * Every present value, then every change, in the order of revisions per key and each revision at most once. After a lost
    * connection all keys are read again and only differences delivered; a key gone meanwhile comes as deleted.

@@ -7,7 +7,7 @@ import type { Logger } from './logger.js';
 export class RateLimitedLog {
   readonly #logger: Logger;
   readonly #interval: number;
-  readonly #kinds = new Map<string, { last: number; held: number; total: number }>();
+  readonly #kinds = new Map<string, { last: number; suppressed: number; total: number }>();
 
   constructor(logger: Logger, intervalMillis = 60_000) {
     this.#logger = logger;
@@ -16,12 +16,12 @@ export class RateLimitedLog {
 
   /** `kind` must come from a fixed set; `now` is monotonic, ms. */
   warn(kind: string, now: number, fields: object, message: string): void {
-    this.#tell('warn', kind, now, fields, message);
+    this.#write('warn', kind, now, fields, message);
   }
 
   /** As {@link warn}, at level error. */
   error(kind: string, now: number, fields: object, message: string): void {
-    this.#tell('error', kind, now, fields, message);
+    this.#write('error', kind, now, fields, message);
   }
 
   count(kind: string): number {
@@ -32,19 +32,19 @@ export class RateLimitedLog {
     return Object.fromEntries([...this.#kinds].map(([kind, entry]) => [kind, entry.total]));
   }
 
-  #tell(level: 'warn' | 'error', kind: string, now: number, fields: object, message: string): void {
+  #write(level: 'warn' | 'error', kind: string, now: number, fields: object, message: string): void {
     let entry = this.#kinds.get(kind);
     if (entry === undefined) {
-      entry = { last: Number.NEGATIVE_INFINITY, held: 0, total: 0 };
+      entry = { last: Number.NEGATIVE_INFINITY, suppressed: 0, total: 0 };
       this.#kinds.set(kind, entry);
     }
     entry.total++;
     if (now - entry.last < this.#interval) {
-      entry.held++;
+      entry.suppressed++;
       return;
     }
-    this.#logger[level]({ kind, ...fields, heldBack: entry.held }, message);
+    this.#logger[level]({ kind, ...fields, suppressedLines: entry.suppressed }, message);
     entry.last = now;
-    entry.held = 0;
+    entry.suppressed = 0;
   }
 }

@@ -21,7 +21,7 @@ interface Field {
 }
 
 const cell = (text: string): string => text.replaceAll('|', '\\|');
-const metaOf = (schema: z.ZodType): { description?: string; says?: string } => schema.meta() ?? {};
+const metaOf = (schema: z.ZodType): { description?: string; typeLabel?: string } => schema.meta() ?? {};
 
 /** A schema without optional, nullable and default, and what these meant. */
 function unwrapped(schema: z.ZodType): { inner: z.ZodType; optional: boolean; nullable: boolean; fallback?: unknown } {
@@ -39,8 +39,8 @@ function unwrapped(schema: z.ZodType): { inner: z.ZodType; optional: boolean; nu
 }
 
 function kindOf(schema: z.ZodType): string {
-  const { says } = metaOf(schema);
-  if (says !== undefined) return says;
+  const { typeLabel } = metaOf(schema);
+  if (typeLabel !== undefined) return typeLabel;
   if (schema instanceof z.ZodLiteral) return [...schema.values].map((value) => `\`${String(value)}\``).join(', ');
   if (schema instanceof z.ZodEnum) return schema.options.map((option) => `\`${String(option)}\``).join(', ');
   if (schema instanceof z.ZodBoolean) return 'boolean';
@@ -95,11 +95,11 @@ function table(schema: z.ZodType, named: NamedObjects): string[] {
   return ['| field | kind | always | meaning |', '|---|---|---|---|', ...fields.map(row), ''];
 }
 
-const message = ({ where, route, describes, schema }: CatalogueEntry, named: NamedObjects): string[] => {
+const message = ({ where, route, description, schema }: CatalogueEntry, named: NamedObjects): string[] => {
   const section = named.get(schema);
   const fields =
     section === undefined ? table(schema, named) : [`Fields: see [${section}](#${section.replaceAll(' ', '-')}).`, ''];
-  return [`### ${where}`, '', `${route}. ${describes}`, '', ...fields];
+  return [`### ${where}`, '', `${route}. ${description}`, '', ...fields];
 };
 
 /** Told once, each in a section of its own. */
@@ -132,9 +132,9 @@ export function natsReference(): string {
     `host), \`….${ALL_HOSTS}\` (each answers). An error comes as the headers \`Nats-Service-Error-Code\` and \`Nats-Service-Error\`.`,
     '',
   ];
-  for (const { name, describes, contract } of serviceCatalogue) {
-    lines.push(`### ${name}`, '', describes, '');
-    for (const [endpoint, { describes: does, request, answer }] of Object.entries(contract)) {
+  for (const { name, description, contract } of serviceCatalogue) {
+    lines.push(`### ${name}`, '', description, '');
+    for (const [endpoint, { description: does, request, answer }] of Object.entries(contract)) {
       lines.push(`#### \`${endpointSubject(name, endpoint)}\``, '', `${does}.`, '');
       lines.push('Request:', '', ...table(request, sections), 'Answer:', '', ...table(answer, sections));
     }

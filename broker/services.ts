@@ -5,7 +5,7 @@ import type { Broker, BrokerMessage, Subscription } from './port.js';
 import type { StoreState } from './store-health.js';
 import { isSubject } from './subject-rules.js';
 import { isHostName, SUBJECT_PREFIX } from './subjects.js';
-import { Turns } from './turns.js';
+import { EventLoopQueue } from './turns.js';
 
 /**
  * Services as NATS' micro convention has them (ADR-32 of nats-architecture-and-design), so that `nats micro ls` finds ours.
@@ -26,7 +26,7 @@ export interface ServiceDefinition {
 
 export interface ServiceEndpoint {
   /** One line for `INFO`. */
-  readonly describes: string;
+  readonly description: string;
   readonly handle: ServiceHandler;
 }
 
@@ -101,7 +101,7 @@ export function serve(broker: Broker, definition: ServiceDefinition, clock: Cloc
   const subscriptions: Subscription[] = [];
   const endpoints: EndpointStats[] = [];
 
-  const refusals = new Turns(REFUSALS_MAX);
+  const refusals = new EventLoopQueue(REFUSALS_MAX);
   const stats = (): ServiceStats => ({
     type: 'io.nats.micro.v1.stats_response',
     ...identity,
@@ -119,25 +119,25 @@ export function serve(broker: Broker, definition: ServiceDefinition, clock: Cloc
         name: e.name,
         subject: e.subject,
         queue_group: e.queue_group,
-        metadata: { describes: definition.endpoints[e.name]!.describes },
+        metadata: { description: definition.endpoints[e.name]!.description },
       })),
     }),
     STATS: stats,
   };
-  const asked = new Turns(WAITING_MAX);
+  const discoveryQueue = new EventLoopQueue(WAITING_MAX);
   for (const [verb, answer] of Object.entries(verbs)) {
     for (const subject of [`$SRV.${verb}`, `$SRV.${verb}.${name}`, `$SRV.${verb}.${name}.${id}`]) {
       subscriptions.push(
         broker.subscribe(subject, ({ reply }) => {
           if (reply !== undefined && isSubject(reply))
-            asked.run(() => void broker.publish(reply, json(answer()), { urgent: true }));
+            discoveryQueue.run(() => void broker.publish(reply, json(answer()), { urgent: true }));
         }),
       );
     }
   }
 
   for (const [endpoint, { handle }] of Object.entries(definition.endpoints)) {
-    const figures: EndpointStats = {
+    const endpointStats: EndpointStats = {
       name: endpoint,
       subject: endpointSubject(name, endpoint),
       queue_group: QUEUE,
@@ -148,21 +148,21 @@ export function serve(broker: Broker, definition: ServiceDefinition, clock: Cloc
       average_processing_time: 0,
       data: { failures: 0, last_failure: '' },
     };
-    endpoints.push(figures);
-    const turns = new Turns(WAITING_MAX);
+    endpoints.push(endpointStats);
+    const requestQueue = new EventLoopQueue(WAITING_MAX);
     const receive = (message: BrokerMessage): void => {
       const { reply } = message;
       // No place for an answer, no request: so JetStream, and other services, cannot be made to send their answers here as requests by
       // somebody who may ask them and may not ask us (docs/security.md).
       if (reply === undefined) return;
-      if (!isSubject(reply)) fail(figures, 'the reply subject is not a subject');
-      else if (!turns.run(() => void answerOne(broker, message, reply, handle, figures, clock))) {
-        fail(figures, 'too many requests wait');
+      if (!isSubject(reply)) fail(endpointStats, 'the reply subject is not a subject');
+      else if (!requestQueue.run(() => void answerOne(broker, message, reply, handle, endpointStats, clock))) {
+        fail(endpointStats, 'too many requests wait');
         // A flood is not answered request by request: whoever asks without waiting for answers does not need each.
         refusals.run(() => refuse(broker, reply));
       }
     };
-    subscriptions.push(broker.subscribe(figures.subject, receive, QUEUE));
+    subscriptions.push(broker.subscribe(endpointStats.subject, receive, QUEUE));
     for (const whom of [host, ALL_HOSTS]) {
       subscriptions.push(broker.subscribe(endpointSubject(name, endpoint, whom), receive));
     }
@@ -176,10 +176,10 @@ export function serve(broker: Broker, definition: ServiceDefinition, clock: Cloc
   };
 }
 
-function fail(figures: EndpointStats, reason: string): void {
-  figures.num_requests++;
-  figures.num_errors++;
-  figures.last_error = reason;
+function fail(endpointStats: EndpointStats, reason: string): void {
+  endpointStats.num_requests++;
+  endpointStats.num_errors++;
+  endpointStats.last_error = reason;
 }
 
 /** The headers and the body of an error's answer. */
@@ -212,7 +212,7 @@ async function answerOne(
   message: BrokerMessage,
   reply: string,
   handler: ServiceHandler,
-  figures: EndpointStats,
+  endpointStats: EndpointStats,
   clock: Clock,
 ): Promise<void> {
   const begun = clock.monotonic();
@@ -225,18 +225,18 @@ async function answerOne(
         'ask for less',
       );
   } catch (error) {
-    figures.num_errors++;
-    figures.last_error = messageOf(error).slice(0, 256);
+    endpointStats.num_errors++;
+    endpointStats.last_error = messageOf(error).slice(0, 256);
     if (!(error instanceof ServiceError) || error.status === 500) {
-      figures.data.failures++;
-      figures.data.last_failure = figures.last_error;
+      endpointStats.data.failures++;
+      endpointStats.data.last_failure = endpointStats.last_error;
     }
     const { data, headers } = errorAnswer(error);
     broker.publish(reply, data, { headers, urgent: true });
   }
-  figures.num_requests++;
-  figures.processing_time += Math.round((clock.monotonic() - begun) * 1e6);
-  figures.average_processing_time = Math.round(figures.processing_time / figures.num_requests);
+  endpointStats.num_requests++;
+  endpointStats.processing_time += Math.round((clock.monotonic() - begun) * 1e6);
+  endpointStats.average_processing_time = Math.round(endpointStats.processing_time / endpointStats.num_requests);
 }
 
 function requestOf({ data }: BrokerMessage): unknown {
@@ -282,7 +282,7 @@ export interface ServiceInstance {
 }
 
 /** Asked again where nobody has answered, so many times longer: a busy machine's services are slow, not away. */
-const PATIENCE = 6;
+const RETRY_WAIT_FACTOR = 6;
 
 /**
  * Which instances of a service (or of all) answer within `wait`; where none does, within six times as long. That nobody listens is known at once,
@@ -297,7 +297,7 @@ export async function findServices(
   const subject = service === null ? `$SRV.${verb}` : `$SRV.${verb}.${service}`;
   try {
     let answers = await broker.requestMany(subject, EMPTY, wait);
-    if (answers.length === 0) answers = await broker.requestMany(subject, EMPTY, (wait * PATIENCE) as Millis);
+    if (answers.length === 0) answers = await broker.requestMany(subject, EMPTY, (wait * RETRY_WAIT_FACTOR) as Millis);
     const found: ServiceInstance[] = [];
     for (const answer of answers) {
       try {

@@ -5,23 +5,23 @@ const BURST = 4;
  * Lets work take turns with everything else of the event loop: of a burst one piece is begun per turn, so a flood of requests for one endpoint
  * delays neither other endpoints nor what the process is there for.
  */
-export class Turns {
-  readonly #most: number;
+export class EventLoopQueue {
+  readonly #maxWaiting: number;
   readonly #waiting: (() => void)[] = [];
-  #begun = 0;
+  #started = 0;
   #scheduled = false;
 
   /** @param most pieces of work that may wait */
-  constructor(most: number) {
-    this.#most = most;
+  constructor(maxWaiting: number) {
+    this.#maxWaiting = maxWaiting;
   }
 
   /** False: too much waits, and this is not done. `act` must not throw. */
   run(act: () => void): boolean {
-    if (this.#waiting.length >= this.#most) return false;
+    if (this.#waiting.length >= this.#maxWaiting) return false;
     this.#schedule();
-    if (this.#waiting.length === 0 && this.#begun < BURST) {
-      this.#begun++;
+    if (this.#waiting.length === 0 && this.#started < BURST) {
+      this.#started++;
       act();
     } else this.#waiting.push(act);
     return true;
@@ -33,7 +33,7 @@ export class Turns {
     setImmediate(() => {
       this.#scheduled = false;
       const act = this.#waiting.shift();
-      this.#begun = act === undefined ? 0 : BURST;
+      this.#started = act === undefined ? 0 : BURST;
       if (act === undefined) return;
       this.#schedule();
       act();

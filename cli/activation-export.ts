@@ -1,12 +1,12 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { messageOf } from '../config/index.js';
 import {
-  type CalledFunction,
-  type CallRecord,
-  type CallRecorder,
+  type ActivationRecorder,
   ClusterOutcome,
   csvCell,
+  type SimulatedActivation,
   StartKind,
+  type StreamedFunction,
 } from '../simulator/index.js';
 import { UsageError } from './exit.js';
 
@@ -21,7 +21,7 @@ const millis = (micros: number): number | null => (Number.isFinite(micros) ? mic
 const after = (to: number, from: number): number | null => millis(to - from);
 
 /** A row per activation: column and value. Times are of the simulation, from its start. */
-const COLUMNS: readonly (readonly [string, (call: CallRecord, fn: string) => Cell])[] = [
+const COLUMNS: readonly (readonly [string, (call: SimulatedActivation, fn: string) => Cell])[] = [
   ['activation', ({ call }) => call],
   ['function', (_, fn) => fn],
   ['host', ({ host }) => (host < 0 ? null : host)],
@@ -41,15 +41,15 @@ const COLUMNS: readonly (readonly [string, (call: CallRecord, fn: string) => Cel
 const BLOCK_CHARACTERS = 1 << 20;
 
 /** Writes a row per activation, in the order in which they end: CSV with a header, or JSON lines. */
-export class ActivationExport implements CallRecorder {
+export class ActivationExport implements ActivationRecorder {
   readonly #file: number;
   readonly #path: string;
   readonly #json: boolean;
-  readonly #functions: readonly CalledFunction[];
+  readonly #functions: readonly StreamedFunction[];
   #block = '';
 
   /** @throws UsageError for another kind of file, or one that cannot be written */
-  static to(path: string, functions: readonly CalledFunction[]): ActivationExport {
+  static to(path: string, functions: readonly StreamedFunction[]): ActivationExport {
     if (!/\.(csv|jsonl)$/.test(path))
       throw new UsageError(`--export ${path}: the name must end with .csv or .jsonl`, {
         hint: 'gleaner simulate --export activations.csv',
@@ -61,7 +61,7 @@ export class ActivationExport implements CallRecorder {
     }
   }
 
-  private constructor(path: string, file: number, functions: readonly CalledFunction[]) {
+  private constructor(path: string, file: number, functions: readonly StreamedFunction[]) {
     this.#path = path;
     this.#file = file;
     this.#functions = functions;
@@ -69,7 +69,7 @@ export class ActivationExport implements CallRecorder {
     if (!this.#json) this.#block = `${COLUMNS.map(([name]) => name).join(',')}\n`;
   }
 
-  record(call: CallRecord): void {
+  record(call: SimulatedActivation): void {
     const fn = this.#functions[call.fn]!.name;
     const row = this.#json
       ? JSON.stringify(Object.fromEntries(COLUMNS.map(([name, of]) => [name, of(call, fn)])))

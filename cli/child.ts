@@ -30,10 +30,10 @@ export async function runAsProcess(
 ): Promise<void> {
   let running: Running | null = null;
   let stopping = false;
-  let wanted = false;
+  let stopRequested = false;
   let code: ExitCode = EXIT.ok;
   const stop = (): void => {
-    wanted = true;
+    stopRequested = true;
     if (!running || stopping) return;
     stopping = true;
     systemd?.stopping();
@@ -65,7 +65,7 @@ export async function runAsProcess(
   }
   process.send?.({ ready: true, ...(running.address === undefined ? {} : { address: running.address }) });
   systemd?.ready('running');
-  if (wanted) stop();
+  if (stopRequested) stop();
 }
 
 /** What was logged is given to its reader first, as far as it takes it. */

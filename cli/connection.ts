@@ -38,7 +38,7 @@ export async function withBroker<T>(config: Config, ask: (broker: Broker) => Pro
   }
 }
 
-export class NatsAwayError extends GleanerError {
+export class NatsUnavailableError extends GleanerError {
   readonly code = 'GLN_NATS_AWAY';
   constructor(servers: readonly string[], reason: string, cause?: unknown) {
     super(`cannot reach ${servers.map(withoutSecrets).join(', ')}: ${reason}`, {
@@ -49,16 +49,16 @@ export class NatsAwayError extends GleanerError {
 }
 
 /** The same failure as one command meets it: nothing here connects again by itself. */
-const awayError = (servers: readonly string[], error: GleanerError): GleanerError =>
-  error instanceof BrokerUnreachableError ? new NatsAwayError(servers, error.reason, error) : error;
+const natsUnavailableError = (servers: readonly string[], error: GleanerError): GleanerError =>
+  error instanceof BrokerUnreachableError ? new NatsUnavailableError(servers, error.reason, error) : error;
 
 function connected(broker: Broker, servers: readonly string[], timeoutMs: number): Promise<void> {
   return new Promise((resolve, reject) => {
-    const late = (): void => reject(new NatsAwayError(servers, `no answer within ${timeoutMs} ms`));
+    const late = (): void => reject(new NatsUnavailableError(servers, `no answer within ${timeoutMs} ms`));
     const timer = setTimeout(() => finish(late), millis(timeoutMs));
     const cancel = broker.onStatus((status) => {
       if (status.kind === 'connected') finish(resolve);
-      else if (status.kind === 'error') finish(() => reject(awayError(servers, status.error)));
+      else if (status.kind === 'error') finish(() => reject(natsUnavailableError(servers, status.error)));
     });
     function finish(act: () => void): void {
       clearTimeout(timer);

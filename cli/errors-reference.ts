@@ -53,7 +53,7 @@ const CLASS = /(?:\/\*\*((?:[^*]|\*(?!\/))*)\*\/\s*)?export (?:abstract )?class 
 function classesOf(file: string, text: string): ErrorClass[] {
   return [...text.matchAll(CLASS)].map((match) => {
     const [, comment = '', name = '', parent = '', body = ''] = match;
-    const told = SUPER.exec(body);
+    const documentedMessage = SUPER.exec(body);
     const documented = comment
       .replace(/^\s*\*/gm, '')
       .replace(/\s+/g, ' ')
@@ -63,7 +63,7 @@ function classesOf(file: string, text: string): ErrorClass[] {
       parent,
       file,
       code: /code = '(GLN_\w+)'/.exec(body)?.[1] ?? null,
-      says: told ? readable(told, 1) : documented,
+      says: documentedMessage ? readable(documentedMessage, 1) : documented,
       hints: [...body.matchAll(HINT)].map((hint) => readable(hint, 1)),
     };
   });
@@ -93,7 +93,7 @@ export function errorRows(project: string): ErrorRow[] {
   const texts = files.map((file) => readFileSync(file, 'utf8'));
   const all = files.flatMap((file, i) => classesOf(relative(project, file), texts[i]!));
   const classes = new Map(all.map((each) => [each.name, each]));
-  const sites = thrownHints(texts);
+  const thrownIn = thrownHints(texts);
   const codeOf = ({ code, parent }: ErrorClass): string | null => {
     const above = classes.get(parent);
     return code ?? (above === undefined ? null : codeOf(above));
@@ -110,7 +110,7 @@ export function errorRows(project: string): ErrorRow[] {
     rows.set(code, row);
     row.files.add(each.file);
     if (each.says !== '') row.says.add(each.says);
-    for (const hint of [...each.hints, ...(sites.get(each.name) ?? [])]) row.hints.add(hint);
+    for (const hint of [...each.hints, ...(thrownIn.get(each.name) ?? [])]) row.hints.add(hint);
   }
   return [...rows]
     .sort(([a], [b]) => (a < b ? -1 : 1))

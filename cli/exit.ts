@@ -36,7 +36,7 @@ const SYSTEM_HINTS: Readonly<Record<string, string>> = {
 };
 
 /** Tells a person on stderr what is missing and what to do, where that is no error of the command. */
-export function tell(what: string, todo: string): void {
+export function reportProblem(what: string, todo: string): void {
   process.stderr.write(`${ERROR_PREFIX}${what}\n  ${todo}\n`);
 }
 

@@ -6,11 +6,11 @@ import {
   cores,
   count,
   fits,
-  type LaidOut,
-  layOut,
+  layOutColumns,
   mebibytesText,
   milliseconds,
   plainText,
+  type TableLayout,
 } from './output.js';
 
 /** A function on one host. */
@@ -46,7 +46,7 @@ export const FUNCTION_KEYS = [
   'initTime',
   'slowdown',
   'comparison',
-  'worseThanNothing',
+  'slowerThanControl',
   'safeguard',
   'target',
   'ooms',
@@ -122,7 +122,7 @@ function narrowColumns(rows: readonly FunctionRow[], colours: Colours): Column<F
 }
 
 /** What a narrow table does without, first to last. */
-const DISPENSABLE = ['calls', 'objective', 'MiB now/user', 'mode'];
+const OPTIONAL_COLUMNS = ['calls', 'objective', 'MiB now/user', 'mode'];
 
 /** Every column, each with one unit. */
 function wideColumns(rows: readonly FunctionRow[], colours: Colours): Column<FunctionRow>[] {
@@ -183,23 +183,23 @@ export interface TableShape {
   readonly width: number;
   readonly colours: Colours;
   /** Of a table printed before, so that rows that follow stand below their headings. */
-  readonly like?: LaidOut<FunctionRow>;
+  readonly like?: TableLayout<FunctionRow>;
 }
 
 /** The table of functions. The default one leaves out columns until it fits; a name is never cut. */
 export function functionTable(
   rows: readonly FunctionRow[],
   { wide, width, colours, like }: TableShape,
-): LaidOut<FunctionRow> {
-  if (like !== undefined) return layOut(like.columns, rows, like.widths);
-  if (wide) return layOut(wideColumns(rows, colours), rows);
+): TableLayout<FunctionRow> {
+  if (like !== undefined) return layOutColumns(like.columns, rows, like.widths);
+  if (wide) return layOutColumns(wideColumns(rows, colours), rows);
   let columns = narrowColumns(rows, colours);
-  for (const title of DISPENSABLE) {
-    const laid = layOut(columns, rows);
+  for (const title of OPTIONAL_COLUMNS) {
+    const laid = layOutColumns(columns, rows);
     if (fits(laid, width)) return laid;
     columns = columns.filter((column) => column.title !== title);
   }
-  return layOut(columns, rows);
+  return layOutColumns(columns, rows);
 }
 
 export class UnknownFunctionError extends GleanerError {
@@ -213,8 +213,8 @@ export class UnknownFunctionError extends GleanerError {
 
 export class AmbiguousFunctionError extends GleanerError {
   readonly code = 'GLN_FUNCTION_AMBIGUOUS';
-  constructor(name: string, meant: readonly string[]) {
-    super(`'${name}' is the name of ${meant.length} functions`, { hint: `give one of: ${meant.join(', ')}` });
+  constructor(name: string, candidates: readonly string[]) {
+    super(`'${name}' is the name of ${candidates.length} functions`, { hint: `give one of: ${candidates.join(', ')}` });
   }
 }
 

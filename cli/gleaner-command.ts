@@ -3,7 +3,7 @@ import { suggest } from '../config/index.js';
 import { UsageError } from './exit.js';
 
 /** What other command lines call what is a command of another name here. */
-const KNOWN_ELSEWHERE: readonly (readonly [words: readonly string[], commands: readonly string[]])[] = [
+const COMMAND_SYNONYMS: readonly (readonly [words: readonly string[], commands: readonly string[]])[] = [
   [
     ['get', 'list', 'ls', 'ps', 'show'],
     ['functions', 'agents list', 'actions list', 'status'],
@@ -46,8 +46,8 @@ const KNOWN_ELSEWHERE: readonly (readonly [words: readonly string[], commands: r
 ];
 
 /** Commands that do what a word stands for elsewhere; none if no other command line uses it. */
-export const meantBy = (word: string): readonly string[] =>
-  KNOWN_ELSEWHERE.find(([words]) => words.includes(word.toLowerCase()))?.[1] ?? [];
+export const commandsFor = (word: string): readonly string[] =>
+  COMMAND_SYNONYMS.find(([words]) => words.includes(word.toLowerCase()))?.[1] ?? [];
 
 /** A command whose errors of usage are told as every other error is, with what to do about them. */
 export class GleanerCommand extends Command {
@@ -70,8 +70,8 @@ export class GleanerCommand extends Command {
     const names = this.createHelp()
       .visibleCommands(this)
       .map((command) => command.name());
-    const meant = this.parent === null ? meantBy(word) : [];
-    if (meant.length > 0) return `did you mean ${meant.map((each) => `\`gleaner ${each}\``).join(', ')}?`;
+    const suggestions = this.parent === null ? commandsFor(word) : [];
+    if (suggestions.length > 0) return `did you mean ${suggestions.map((each) => `\`gleaner ${each}\``).join(', ')}?`;
     const near = suggest(word, names);
     if (near !== undefined) return `did you mean \`${this.#path()} ${near}\`?`;
     return this.parent === null ? '`gleaner --help` lists every command' : this.#usage();

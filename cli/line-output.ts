@@ -10,7 +10,7 @@ export interface LineOutput {
   /** Bytes that the reader has not taken yet. */
   readonly pending: number;
   /** Resolves when nothing is pending, or after so long. */
-  flush(mostMillis: number): Promise<void>;
+  flush(maxMillis: number): Promise<void>;
 }
 
 /** A line that says how many are missing at its place. */
@@ -28,8 +28,8 @@ export class FileLines implements LineOutput {
   readonly pending = 0;
   #written = 0;
   #dropped = 0;
-  #told = 0;
-  #torn = false;
+  #reported = 0;
+  #hasPartialLine = false;
   #bytes = 0;
 
   constructor(descriptor: number, notice: DroppedNotice) {
@@ -51,10 +51,10 @@ export class FileLines implements LineOutput {
   }
 
   write(line: string): boolean {
-    const missing = this.#dropped - this.#told;
-    const told = missing === 0 || this.#append(this.#notice(missing));
-    if (told) this.#told += missing;
-    if (!told || !this.#append(line)) {
+    const missing = this.#dropped - this.#reported;
+    const reported = missing === 0 || this.#append(this.#notice(missing));
+    if (reported) this.#reported += missing;
+    if (!reported || !this.#append(line)) {
       this.#dropped++;
       return false;
     }
@@ -67,7 +67,7 @@ export class FileLines implements LineOutput {
   }
 
   #append(line: string): boolean {
-    const data = Buffer.from(this.#torn ? `\n${line}` : line, 'utf8');
+    const data = Buffer.from(this.#hasPartialLine ? `\n${line}` : line, 'utf8');
     let done = 0;
     try {
       while (done < data.length) {
@@ -79,7 +79,7 @@ export class FileLines implements LineOutput {
       // Full, or no longer there: what is missing is counted.
     }
     this.#bytes += done;
-    if (done > 0) this.#torn = data[done - 1] !== LINE_END;
+    if (done > 0) this.#hasPartialLine = data[done - 1] !== LINE_END;
     return done === data.length;
   }
 }
@@ -87,20 +87,20 @@ export class FileLines implements LineOutput {
 /** Writes to a pipe, a socket or a terminal as far as its reader takes it; beyond a bound lines are dropped and counted. */
 export class StreamLines implements LineOutput {
   readonly #stream: Writable;
-  readonly #mostBytes: number;
+  readonly #maxBytes: number;
   readonly #notice: DroppedNotice;
   #written = 0;
   #dropped = 0;
-  #told = 0;
+  #reported = 0;
 
-  constructor(stream: Writable, mostBytes: number, notice: DroppedNotice) {
+  constructor(stream: Writable, maxBytes: number, notice: DroppedNotice) {
     this.#stream = stream;
-    this.#mostBytes = mostBytes;
+    this.#maxBytes = maxBytes;
     this.#notice = notice;
     neverWait(stream);
     // A reader that has gone: its lines are counted as dropped.
     stream.on('error', () => undefined);
-    stream.on('drain', () => this.#tell());
+    stream.on('drain', () => this.#report());
   }
 
   get written(): number {
@@ -116,26 +116,26 @@ export class StreamLines implements LineOutput {
   }
 
   write(line: string): boolean {
-    if (!this.#stream.writable || this.pending + line.length > this.#mostBytes) {
+    if (!this.#stream.writable || this.pending + line.length > this.#maxBytes) {
       this.#dropped++;
       return false;
     }
-    if (this.pending === 0) this.#tell();
+    if (this.pending === 0) this.#report();
     this.#stream.write(line);
     this.#written++;
     return true;
   }
 
-  async flush(mostMillis: number): Promise<void> {
-    const until = performance.now() + mostMillis;
+  async flush(maxMillis: number): Promise<void> {
+    const until = performance.now() + maxMillis;
     while (this.pending > 0 && performance.now() < until) await new Promise((next) => setTimeout(next, 5));
   }
 
   /** Once the reader is back. */
-  #tell(): void {
-    const missing = this.#dropped - this.#told;
+  #report(): void {
+    const missing = this.#dropped - this.#reported;
     if (missing === 0 || !this.#stream.writable) return;
-    this.#told = this.#dropped;
+    this.#reported = this.#dropped;
     this.#stream.write(this.#notice(missing));
   }
 }
@@ -152,11 +152,11 @@ function neverWait(stream: Writable): void {
 /** For one of this process's own streams, by what stands behind it. */
 export function linesOf(
   stream: Writable & { readonly fd: number },
-  mostBytes: number,
+  maxBytes: number,
   notice: DroppedNotice,
 ): LineOutput {
   const stats = fstatSync(stream.fd);
   const isTerminal = (stream as { isTTY?: boolean }).isTTY === true;
   if (stats.isFile() || (stats.isCharacterDevice() && !isTerminal)) return new FileLines(stream.fd, notice);
-  return new StreamLines(stream, mostBytes, notice);
+  return new StreamLines(stream, maxBytes, notice);
 }

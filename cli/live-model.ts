@@ -1,7 +1,7 @@
 import type { FunctionView, HostView } from '../broker/index.js';
 
 /** What one line of the live view needs of the hook's own view of a function. */
-export type FunctionLine = Omit<FunctionView, 'paused' | 'worseThanNothing' | 'target' | 'ooms' | 'concurrent'>;
+export type FunctionLine = Omit<FunctionView, 'paused' | 'slowerThanControl' | 'target' | 'ooms' | 'concurrent'>;
 
 export type HostLine = Pick<
   HostView,

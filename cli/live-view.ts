@@ -58,14 +58,14 @@ function objective(row: FunctionLine, colours: Colours): string {
 }
 
 /** What a narrow screen does without, first to last. */
-const DISPENSABLE = ['lent MiB', 'run', 'safeguard', 'saved', 'calls', 'user'];
+const OPTIONAL_COLUMNS = ['lent MiB', 'run', 'safeguard', 'saved', 'calls', 'user'];
 
 /** The table with as many columns as the screen is wide: whole columns go, never the end of a line. */
 function functionTable(rows: readonly FunctionLine[], colours: Colours, width: number): string[] {
   let kept = columns(colours);
   for (let i = 0; ; i++) {
     const lines = table(kept, rows).trimEnd().split('\n');
-    const title = DISPENSABLE[i];
+    const title = OPTIONAL_COLUMNS[i];
     if (title === undefined || lines.every((line) => visibleLength(line) <= width)) return lines;
     kept = kept.filter((column) => column.title !== title);
   }
@@ -128,14 +128,14 @@ export function renderLive(
     );
   }
   if (model.hosts.length === 0) lines.push(colours.dim('waiting for the hook …'));
-  const [verdict, ...movers] = verdictLines(model.hosts, model.functions);
+  const [verdict, ...changedFunctions] = verdictLines(model.hosts, model.functions);
   if (verdict !== undefined) lines.push(colours.bold(verdict));
-  lines.push(...movers);
+  lines.push(...changedFunctions);
   lines.push('');
   const legend = folded([...LEGEND, ending(model)], width).map((line) => colours.dim(line));
   // The table's head, the line of what does not fit, the empty line before the legend, and one for the cursor.
-  const room = Math.max(1, height - lines.length - model.notes.length - legend.length - 4);
-  const shown = model.functions.slice(0, room);
+  const maxRows = Math.max(1, height - lines.length - model.notes.length - legend.length - 4);
+  const shown = model.functions.slice(0, maxRows);
   if (shown.length > 0) lines.push(...functionTable(shown, colours, width));
   else if (model.hosts.length > 0) lines.push(colours.dim('no activation seen yet'));
   if (shown.length < model.functions.length) lines.push(colours.dim(`… ${model.functions.length - shown.length} more`));

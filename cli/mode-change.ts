@@ -8,7 +8,7 @@ import {
   storeLater,
   switchMode,
 } from '../broker/index.js';
-import { reportError, tell } from './exit.js';
+import { reportError, reportProblem } from './exit.js';
 import { plainText } from './output.js';
 
 const RETRY_SECONDS = 10;
@@ -44,7 +44,7 @@ export async function changeEverywhere(
   const { notStored: first, hosts } = outcome;
   if (first === null) return outcome;
   if (storeForSeconds > 0)
-    tell(
+    reportProblem(
       `in force on ${hosts.map(plainText).join(', ')} and not stored yet: ${first.message}`,
       `trying to store it for ${storeForSeconds} s; Ctrl-C leaves it in force until these hooks restart`,
     );
@@ -54,9 +54,12 @@ export async function changeEverywhere(
 }
 
 /** Says on stderr on which hosts a change is not in force, and that it is not stored. @returns whether all is well */
-export function tellModeOutcome({ hosts, failed, notStored }: ModeOutcome): boolean {
+export function reportModeOutcome({ hosts, failed, notStored }: ModeOutcome): boolean {
   for (const [host, why] of failed)
-    tell(`not in force on ${plainText(host)}: ${plainText(why)}`, 'see `gleaner status`, and run the command again');
+    reportProblem(
+      `not in force on ${plainText(host)}: ${plainText(why)}`,
+      'see `gleaner status`, and run the command again',
+    );
   if (notStored !== null)
     reportError(new ModeNotStoredError(hosts.length, notStored), (text) => process.stderr.write(text));
   return failed.size === 0 && notStored === null;

@@ -4,7 +4,7 @@ import type { Clock } from '../config/index.js';
 /** Reads one assignment a line and passes it on: one long-lived child, so that no ping forks the process that must not pause. */
 const RELAY = 'while IFS= read -r line; do systemd-notify "$line"; done';
 
-const BACKLOG_MOST = 16 * 1024;
+const MAX_BACKLOG = 16 * 1024;
 
 /** Pings go out this often within the watchdog's patience. */
 const PINGS = 3;
@@ -28,8 +28,8 @@ export class SystemdNotifier {
     delete env.WATCHDOG_PID;
     if (NOTIFY_SOCKET === undefined || NOTIFY_SOCKET === '') return null;
     const mine = WATCHDOG_PID === undefined || Number(WATCHDOG_PID) === process.pid;
-    const patience = mine ? Number(WATCHDOG_USEC ?? Number.NaN) / 1000 : Number.NaN;
-    return new SystemdNotifier({ ...env, NOTIFY_SOCKET }, patience / PINGS, clock);
+    const watchdogMillis = mine ? Number(WATCHDOG_USEC ?? Number.NaN) / 1000 : Number.NaN;
+    return new SystemdNotifier({ ...env, NOTIFY_SOCKET }, watchdogMillis / PINGS, clock);
   }
 
   private constructor(env: NodeJS.ProcessEnv, every: number, clock: Clock) {
@@ -64,7 +64,7 @@ export class SystemdNotifier {
 
   #send(...assignments: string[]): void {
     // A relay that hangs gets no more to hold; systemd notices by the silence.
-    if ((this.#relay.stdin?.writableLength ?? 0) > BACKLOG_MOST) return;
+    if ((this.#relay.stdin?.writableLength ?? 0) > MAX_BACKLOG) return;
     this.#relay.stdin?.write(`${assignments.map((each) => each.replace(/\s+/g, ' ')).join('\n')}\n`);
   }
 }

@@ -37,16 +37,16 @@ export const processScreen: Screen = {
 };
 
 /** What a reader of a long-running command's output may be behind. */
-const BACKLOG_MOST = 1024 * 1024;
+const MAX_BACKLOG = 1024 * 1024;
 
 /** As {@link processScreen}, for commands that run until they are stopped: a reader that has stalled costs lines and never holds the process up. */
 export function boundedScreen(): Screen & Pick<LineOutput, 'flush' | 'pending'> {
   const notice = (dropped: number): string =>
     `gleaner: ${dropped} lines are missing here: the reader did not take them\n`;
-  const lines = linesOf(process.stdout, BACKLOG_MOST, notice);
+  const lines = linesOf(process.stdout, MAX_BACKLOG, notice);
   return {
     write: (text) => void lines.write(text),
-    flush: (mostMillis) => lines.flush(mostMillis),
+    flush: (maxMillis) => lines.flush(maxMillis),
     get pending() {
       return lines.pending;
     },
@@ -68,7 +68,7 @@ export interface Column<Row> {
   readonly right?: boolean;
 }
 
-export interface LaidOut<Row> {
+export interface TableLayout<Row> {
   readonly columns: readonly Column<Row>[];
   readonly widths: readonly number[];
   readonly heading: string;
@@ -79,11 +79,11 @@ export interface LaidOut<Row> {
 }
 
 /** Rows below headings in capitals, columns as wide as their widest cell and at least `least`, two spaces apart. */
-export function layOut<Row>(
+export function layOutColumns<Row>(
   columns: readonly Column<Row>[],
   rows: readonly Row[],
   least: readonly number[] = [],
-): LaidOut<Row> {
+): TableLayout<Row> {
   const cells = rows.map((row) => columns.map((column) => column.value(row)));
   const widths = columns.map((column, i) =>
     Math.max(least[i] ?? 0, column.title.length, ...cells.map((line) => visibleLength(line[i] ?? ''))),
@@ -101,10 +101,11 @@ export function layOut<Row>(
   return { columns, widths, heading, lines, text: `${[heading, ...lines].join('\n')}\n` };
 }
 
-export const fits = ({ heading, lines }: Pick<LaidOut<unknown>, 'heading' | 'lines'>, width: number): boolean =>
+export const fits = ({ heading, lines }: Pick<TableLayout<unknown>, 'heading' | 'lines'>, width: number): boolean =>
   [heading, ...lines].every((line) => visibleLength(line) <= width);
 
-export const table = <Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string => layOut(columns, rows).text;
+export const table = <Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string =>
+  layOutColumns(columns, rows).text;
 
 const figures = (_key: string, value: unknown): unknown => (typeof value === 'number' ? significant(value) : value);
 

@@ -18,20 +18,20 @@ class ProcessFaults {
   }
 
   /** Where they are told from now on; on stderr before. */
-  tellTo(logger: Logger): void {
+  logTo(logger: Logger): void {
     this.#log = new RateLimitedLog(logger);
   }
 
   /** `end`: called after an exception; more may follow while the process ends. */
   install(end: (error: unknown) => void): void {
-    process.on('unhandledRejection', (reason) => this.#tell('unhandled_rejection', reason));
+    process.on('unhandledRejection', (reason) => this.#report('unhandled_rejection', reason));
     process.on('uncaughtException', (error) => {
-      this.#tell('uncaught_exception', error);
+      this.#report('uncaught_exception', error);
       end(error);
     });
   }
 
-  #tell(event: ProcessFault, error: unknown): void {
+  #report(event: ProcessFault, error: unknown): void {
     this.#counts[event]++;
     const stack = error instanceof Error ? error.stack : undefined;
     const text =

@@ -71,7 +71,7 @@ function decisionOf({ decision, hook }: Config, sources: LoadedConfig['sources']
 }
 
 /** One line on stderr for a configuration file whose other keys play no part. */
-export function tellIgnored(ignored: readonly string[]): void {
+export function warnIgnored(ignored: readonly string[]): void {
   if (ignored.length === 0) return;
   const shown = ignored.slice(0, 5).join(', ');
   process.stderr.write(

@@ -30,7 +30,7 @@ export interface SupervisorListener {
 export type ChildState = 'starting' | 'ready' | 'restarting' | 'stopping' | 'stopped';
 
 const FIRST_BACKOFF = 250;
-const MOST_BACKOFF = 15_000;
+const MAX_BACKOFF = 15_000;
 /** After this a child that runs, says no error and does not get ready is given up. */
 const SLOWEST_START_SECONDS = 300;
 /** A child that lived this long starts again at once. */
@@ -77,7 +77,7 @@ class Child {
     const ready = new Promise<void>((resolve, reject) => {
       this.#ready = resolve;
       this.#refuse = reject;
-      const look = (): void => {
+      const check = (): void => {
         const seconds = Math.round((performance.now() - begun) / 1000);
         if (this.restarts > 0 || this.#lastError !== '' || seconds >= SLOWEST_START_SECONDS) {
           const why = this.#lastError || this.#lastLine || 'it has said nothing';
@@ -85,9 +85,9 @@ class Child {
           return;
         }
         this.#listener.changed(name, 'starting', `not ready after ${seconds} s: ${this.#lastLine || 'no output yet'}`);
-        cancel = this.#timers.after(giveUp, look);
+        cancel = this.#timers.after(giveUp, check);
       };
-      cancel = this.#timers.after(giveUp, look);
+      cancel = this.#timers.after(giveUp, check);
     });
     this.#spawn();
     try {
@@ -180,7 +180,7 @@ class Child {
     if (this.#stopping) return;
     if (performance.now() - this.#startedAt > GOOD_LIFE) this.#backoff = FIRST_BACKOFF;
     this.#cancelRestart = this.#timers.after(millis(this.#backoff), () => this.#spawn());
-    this.#backoff = Math.min(this.#backoff * 2, MOST_BACKOFF);
+    this.#backoff = Math.min(this.#backoff * 2, MAX_BACKOFF);
   }
 
   async #clearUp(): Promise<void> {

@@ -10,7 +10,7 @@ import {
 } from '../config/index.js';
 import { plainText } from './output.js';
 
-type JudgedHost = Pick<HostView, 'mode' | 'killed' | 'comparison' | 'upSeconds'>;
+type ComparedHost = Pick<HostView, 'mode' | 'killed' | 'comparison' | 'upSeconds'>;
 export type ComparedFunction = Pick<FunctionView, 'name' | 'comparison'>;
 type KnownComparison = Extract<Comparison, { known: true }>;
 
@@ -28,7 +28,7 @@ export function comparisonText(comparison: Comparison): string {
 }
 
 /** The comparison with the control arm over all hosts, and the functions that gained and slowed most. */
-export function verdictLines(hosts: readonly JudgedHost[], functions: readonly ComparedFunction[]): string[] {
+export function verdictLines(hosts: readonly ComparedHost[], functions: readonly ComparedFunction[]): string[] {
   if (hosts.length === 0) return [];
   const sums: ComparisonSums[] = hosts.map(({ comparison }) => comparison ?? noComparison);
   const enforced = hosts.some(({ mode, killed }) => mode === 'enforce' && !killed);

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 
 /** Oldest Docker Engine API that has all that is used: events, listing and inspect as Gleaner reads them. */
-export const LEAST_API = '1.24';
+export const MIN_DOCKER_API = '1.24';
 
 /** package.json stands two folders above dist/cli. */
 export function packageVersion(): string {
@@ -11,4 +11,4 @@ export function packageVersion(): string {
 
 /** One line for people, and for reports of faults. */
 export const versionText = (): string =>
-  `gleaner ${packageVersion()} (Node ${process.versions.node}, Engine API ${LEAST_API} and newer)`;
+  `gleaner ${packageVersion()} (Node ${process.versions.node}, Engine API ${MIN_DOCKER_API} and newer)`;

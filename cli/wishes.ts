@@ -16,11 +16,11 @@ import {
   services,
 } from '../broker/index.js';
 import { type Bytes, mebibytes, messageOf } from '../config/index.js';
-import type { SizeEvidence, Wish, WritableLimit } from '../openwhisk-plugin/index.js';
+import type { LimitRequest, SizeEvidence, WritableLimit } from '../openwhisk-plugin/index.js';
 import { UsageError } from './exit.js';
 import { inspectHooks } from './hook-client.js';
 
-const wishesSchema = z.array(
+const limitRequestsSchema = z.array(
   z
     .strictObject({
       function: z.string().refine(isFunctionName, 'is not /namespace/package/action or /namespace/action'),
@@ -35,15 +35,15 @@ const wishesSchema = z.array(
 );
 
 /** A file of wishes: JSON, `[{"function", "memoryMiB", "concurrency", "instances"}]`. Throws a UsageError that names what is wrong. */
-export function readWishes(path: string): Wish[] {
+export function readLimitRequests(path: string): LimitRequest[] {
   let value: unknown;
   try {
     value = JSON.parse(readFileSync(path, 'utf8'));
   } catch (error) {
     throw new UsageError(`${path} cannot be read: ${messageOf(error)}`, { hint: 'it must be a file of JSON' });
   }
-  const parsed = wishesSchema.safeParse(value);
-  if (parsed.success) return parsed.data as Wish[];
+  const parsed = limitRequestsSchema.safeParse(value);
+  if (parsed.success) return parsed.data as LimitRequest[];
   const [issue] = parsed.error.issues;
   throw new UsageError(`${path}: ${issue!.path.join('.')}: ${issue!.message}`, {
     hint: '[{"function": "/guest/thumbs", "memoryMiB": 256, "concurrency": 10, "instances": 5}], the last three optional',
@@ -51,25 +51,27 @@ export function readWishes(path: string): Wish[] {
 }
 
 /** What the agents' newest decisions want of actions' own limits; nothing of what is paused. */
-export function wishesOf(agents: readonly AgentSummary[], limits: readonly WritableLimit[]): Wish[] {
-  const wishes: Wish[] = [];
+export function limitRequestsOf(agents: readonly AgentSummary[], limits: readonly WritableLimit[]): LimitRequest[] {
+  const requests: LimitRequest[] = [];
   for (const { function: fn, paused, decision } of agents) {
     if (paused || decision === null) continue;
     const { nominalMemory, concurrency, containers } = decision;
-    const wish: { function: string; memory?: Bytes; concurrency?: number; instances?: number } = { function: fn };
-    if (limits.includes('memory') && nominalMemory !== undefined) wish.memory = nominalMemory;
-    if (limits.includes('concurrency') && concurrency !== undefined) wish.concurrency = concurrency;
-    if (limits.includes('instances') && containers !== undefined) wish.instances = Math.max(1, containers);
-    if (Object.keys(wish).length > 1) wishes.push(wish);
+    const limitRequest: { function: string; memory?: Bytes; concurrency?: number; instances?: number } = {
+      function: fn,
+    };
+    if (limits.includes('memory') && nominalMemory !== undefined) limitRequest.memory = nominalMemory;
+    if (limits.includes('concurrency') && concurrency !== undefined) limitRequest.concurrency = concurrency;
+    if (limits.includes('instances') && containers !== undefined) limitRequest.instances = Math.max(1, containers);
+    if (Object.keys(limitRequest).length > 1) requests.push(limitRequest);
   }
-  return wishes;
+  return requests;
 }
 
 /**
  * Without those of functions that the bucket `gleaner_mode` pauses, kills or keeps from `enforce`, or that any hook holds back: a pause or the
  * kill switch may be in force without being stored. It can allow nothing more.
  */
-export async function allowedWishes(broker: Broker, wishes: readonly Wish[]): Promise<Wish[]> {
+export async function allowedLimitRequests(broker: Broker, requests: readonly LimitRequest[]): Promise<LimitRequest[]> {
   const { hooks } = await inspectHooks(broker, { containers: 0 });
   if (hooks.some(({ host }) => host.killed)) return [];
   const paused = new Set(
@@ -83,27 +85,28 @@ export async function allowedWishes(broker: Broker, wishes: readonly Wish[]): Pr
   };
   const all = await read(MODE_GLOBAL);
   if (all?.kill || all?.paused) return [];
-  const allowed: Wish[] = [];
-  for (const wish of wishes) {
-    const own = await read(modeKey(wish.function));
+  const allowed: LimitRequest[] = [];
+  for (const limitRequest of requests) {
+    const own = await read(modeKey(limitRequest.function));
     const mode = own?.mode ?? all?.mode ?? 'enforce';
-    if (!own?.kill && !own?.paused && !paused.has(wish.function) && mode === 'enforce') allowed.push(wish);
+    if (!own?.kill && !own?.paused && !paused.has(limitRequest.function) && mode === 'enforce')
+      allowed.push(limitRequest);
   }
   return allowed;
 }
 
 /** Every agent of every agent host, by its newest decision. */
-export async function askAgents(broker: Broker): Promise<AgentSummary[]> {
+export async function fetchAgents(broker: Broker): Promise<AgentSummary[]> {
   const all: AgentSummary[] = [];
-  await askPages(broker, 'list', agentsService.list.answer, ({ functions }) => all.push(...functions));
+  await fetchPages(broker, 'list', agentsService.list.answer, ({ functions }) => all.push(...functions));
   return all;
 }
 
 /** What calls say about every action's memory, and what the invokers of each host hand out. */
-export async function askSizes(broker: Broker): Promise<SizeEvidence> {
+export async function fetchSizeEvidence(broker: Broker): Promise<SizeEvidence> {
   const advice: SizeAdvice[] = [];
   const hosts = new Map<string, HostUserMemory>();
-  await askPages(broker, 'advice', agentsService.advice.answer, (page) => {
+  await fetchPages(broker, 'advice', agentsService.advice.answer, (page) => {
     advice.push(...page.functions);
     // Each agent host hears of all hosts, by other functions; the least told is the nearest (shares are rounded down).
     for (const one of page.hosts)
@@ -113,18 +116,21 @@ export async function askSizes(broker: Broker): Promise<SizeEvidence> {
 }
 
 /** What the concurrency tuners wish, of those that know the limit in force: another was judged by what is past. */
-export async function askConcurrency(broker: Broker, inForce: (fn: string) => number | undefined): Promise<Wish[]> {
-  const wishes: Wish[] = [];
-  await askPages(broker, 'concurrency', agentsService.concurrency.answer, ({ functions }) => {
-    for (const { function: fn, limit, wish, reason } of functions)
-      if (wish !== limit && limit === inForce(fn))
-        wishes.push({ function: fn, concurrency: wish, why: 'concurrency', urgent: reason === 'unsafe' });
+export async function fetchConcurrencyRequests(
+  broker: Broker,
+  inForce: (fn: string) => number | undefined,
+): Promise<LimitRequest[]> {
+  const requests: LimitRequest[] = [];
+  await fetchPages(broker, 'concurrency', agentsService.concurrency.answer, ({ functions }) => {
+    for (const { function: fn, limit, targetLimit, reason } of functions)
+      if (targetLimit !== limit && limit === inForce(fn))
+        requests.push({ function: fn, concurrency: targetLimit, why: 'concurrency', urgent: reason === 'unsafe' });
   });
-  return wishes;
+  return requests;
 }
 
 /** Page after page of every agent host, until none has more. */
-async function askPages<T extends { readonly total: number; readonly functions: readonly unknown[] }>(
+async function fetchPages<T extends { readonly total: number; readonly functions: readonly unknown[] }>(
   broker: Broker,
   endpoint: keyof typeof agentsService,
   answer: z.ZodType<T>,

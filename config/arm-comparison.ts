@@ -19,7 +19,7 @@ export interface ArmSummary {
 
 /** One function on one host. */
 export interface ArmPair {
-  readonly treated: ArmSummary;
+  readonly managed: ArmSummary;
   readonly control: ArmSummary;
 }
 
@@ -54,7 +54,7 @@ export type Comparison =
 /** Below this many control samples no figure is shown. */
 export const CONTROL_SAMPLES_NEEDED = 20;
 /** Student's quantile is infinite in the limit of no degree of freedom; fewer than this say nothing. */
-const LEAST_FREEDOM = 3;
+const MIN_DEGREES_OF_FREEDOM = 3;
 
 export const noComparison: ComparisonSums = {
   weight: 0,
@@ -68,14 +68,14 @@ export const noComparison: ComparisonSums = {
 /** Strata in which one arm has fewer than two samples have no variance and are left out. */
 export function comparisonSums(pairs: Iterable<ArmPair>): ComparisonSums {
   const sums = { ...noComparison };
-  for (const { treated, control } of pairs) {
-    const [n, m] = [treated.weight, control.weight];
+  for (const { managed, control } of pairs) {
+    const [n, m] = [managed.weight, control.weight];
     // Weights decay: two samples taken one after the other count a little less than two.
     if (!(n > 1.5) || !(m > 1.5)) continue;
     const w = (n * m) / (n + m);
     sums.weight += w;
-    sums.difference += w * (treated.logMean - control.logMean);
-    for (const { weight, logVariance } of [treated, control]) {
+    sums.difference += w * (managed.logMean - control.logMean);
+    for (const { weight, logVariance } of [managed, control]) {
       // Population variance / (n - 1) = sample variance / n.
       const term = (w * w * logVariance) / (weight - 1);
       sums.variance += term;
@@ -98,7 +98,7 @@ export function comparisonOf(sums: ComparisonSums, needed = CONTROL_SAMPLES_NEED
   // Rounded: of 20 samples that were taken one after the other a little less than 20 counts.
   const controlSamples = Math.round(sums.controlSamples);
   const freedom = varianceSquares > 0 ? (variance * variance) / varianceSquares : Number.POSITIVE_INFINITY;
-  if (controlSamples < needed || !(weight > 0) || freedom < LEAST_FREEDOM)
+  if (controlSamples < needed || !(weight > 0) || freedom < MIN_DEGREES_OF_FREEDOM)
     return { known: false, controlSamples: Math.min(controlSamples, needed - 1), needed };
   const logRatio = difference / weight;
   const standardError = Math.sqrt(variance) / weight;

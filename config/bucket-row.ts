@@ -16,7 +16,7 @@ export class BucketRow {
 
   add(bucket: number, amount: number): void {
     let place = bucket - this.#origin;
-    if (!(place >= 0 && place < this.#amounts.length)) place = this.#makeRoom(bucket);
+    if (!(place >= 0 && place < this.#amounts.length)) place = this.#growFor(bucket);
     this.#amounts[place] = this.#amounts[place]! + amount;
     if (this.high < this.low) {
       this.low = bucket;
@@ -30,13 +30,13 @@ export class BucketRow {
   }
 
   /** The lowest bucket up to which, from below, they add up to `wanted` (> 0); -1 where all are less. */
-  reaching(wanted: number): number {
+  findBucketAtSum(minSum: number): number {
     const amounts = this.#amounts;
     const last = this.high - this.#origin;
     let sum = 0;
     for (let i = this.low - this.#origin; i <= last; i++) {
       sum += amounts[i]!;
-      if (sum >= wanted) return i + this.#origin;
+      if (sum >= minSum) return i + this.#origin;
     }
     return -1;
   }
@@ -62,7 +62,7 @@ export class BucketRow {
   }
 
   /** Moves the memory to where the bucket is in it, with what is in use in the middle; returns its place. */
-  #makeRoom(bucket: number): number {
+  #growFor(bucket: number): number {
     const empty = this.high < this.low;
     const low = empty ? bucket : Math.min(bucket, this.low);
     const span = (empty ? bucket : Math.max(bucket, this.high)) - low + 1;

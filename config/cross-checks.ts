@@ -20,15 +20,15 @@ const ORDERED: readonly [string, string][] = [
   ['agents.concurrency.least', 'agents.concurrency.most'],
 ];
 /** Keys that need each other. */
-const TOGETHER: readonly [string, string][] = [['nats.certFile', 'nats.keyFile']];
+const REQUIRED_TOGETHER: readonly [string, string][] = [['nats.certFile', 'nats.keyFile']];
 /** Keys that exclude each other. */
-const APART: readonly [string, string][] = [['nats.credentialsFile', 'nats.nkeySeedFile']];
+const MUTUALLY_EXCLUSIVE: readonly [string, string][] = [['nats.credentialsFile', 'nats.nkeySeedFile']];
 
 /**
  * The safeguard divides a peak by `thetaSpike - spikeMargin`. At 0 or below its lower bound is infinite, negative or no number; just above 0 it
  * is the user's limit for every peak, and nothing is ever harvested.
  */
-const LEAST_DIVISOR = 0.01;
+const MIN_DIVISOR = 0.01;
 
 const LISTENERS = ['dashboard.listen', 'metrics.hook', 'metrics.agents', 'metrics.aggregator'];
 const EMBEDDED_PORT = 'nats.embedded.port';
@@ -40,18 +40,18 @@ export function crossChecks(values: Values): CrossProblem[] {
 function pairProblems({ read, isSet }: Values): CrossProblem[] {
   const problems: CrossProblem[] = [];
   for (const [low, high] of ORDERED) {
-    const [least, most] = [read(low), read(high)];
-    if (typeof least !== 'number' || typeof most !== 'number' || least <= most) continue;
+    const [min, max] = [read(low), read(high)];
+    if (typeof min !== 'number' || typeof max !== 'number' || min <= max) continue;
     // The one that somebody has written is the one to change.
-    if (isSet(low)) problems.push({ key: low, message: `is above ${high}, which is ${most}` });
-    else problems.push({ key: high, message: `is below ${low}, which is ${least}` });
+    if (isSet(low)) problems.push({ key: low, message: `is above ${high}, which is ${max}` });
+    else problems.push({ key: high, message: `is below ${low}, which is ${min}` });
   }
-  for (const [one, other] of TOGETHER) {
+  for (const [one, other] of REQUIRED_TOGETHER) {
     const [a, b] = [read(one) ?? null, read(other) ?? null];
     if ((a === null) === (b === null)) continue;
     problems.push({ key: a === null ? other : one, message: `needs ${a === null ? one : other} too` });
   }
-  for (const [one, other] of APART)
+  for (const [one, other] of MUTUALLY_EXCLUSIVE)
     if ((read(one) ?? null) !== null && (read(other) ?? null) !== null)
       problems.push({ key: one, message: `cannot be used with ${other}` });
   return problems;
@@ -60,18 +60,18 @@ function pairProblems({ read, isSet }: Values): CrossProblem[] {
 function marginProblems({ read, isSet }: Values): CrossProblem[] {
   const [thetaKey, marginKey] = ['decision.thetaSpike', 'decision.spikeMargin'];
   const [theta, margin] = [read(thetaKey), read(marginKey)];
-  if (typeof theta !== 'number' || typeof margin !== 'number' || theta - margin >= LEAST_DIVISOR) return [];
+  if (typeof theta !== 'number' || typeof margin !== 'number' || theta - margin >= MIN_DIVISOR) return [];
   if (isSet(marginKey) || margin <= 0)
     return [
       {
         key: marginKey,
-        message: `must be 0..${rounded(theta - LEAST_DIVISOR)}, at least ${LEAST_DIVISOR} below ${thetaKey}, which is ${theta}`,
+        message: `must be 0..${rounded(theta - MIN_DIVISOR)}, at least ${MIN_DIVISOR} below ${thetaKey}, which is ${theta}`,
       },
     ];
   return [
     {
       key: thetaKey,
-      message: `must be ${rounded(margin + LEAST_DIVISOR)}..1, at least ${LEAST_DIVISOR} above ${marginKey}, which is ${margin}`,
+      message: `must be ${rounded(margin + MIN_DIVISOR)}..1, at least ${MIN_DIVISOR} above ${marginKey}, which is ${margin}`,
     },
   ];
 }
@@ -80,12 +80,12 @@ const rounded = (value: number): number => Number(value.toFixed(6));
 
 /** The tuner goes from the lowest limit to the highest in whole steps. */
 function gridProblems({ read, isSet }: Values): CrossProblem[] {
-  const [leastKey, mostKey, stepKey] = ['least', 'most', 'step'].map((key) => `agents.concurrency.${key}`);
-  const [least, most, step] = [read(leastKey!), read(mostKey!), read(stepKey!)];
-  if (typeof least !== 'number' || typeof most !== 'number' || typeof step !== 'number') return [];
-  if (!(step > 0) || most < least || (most - least) % step === 0) return [];
-  const key = [stepKey!, mostKey!, leastKey!].find(isSet) ?? stepKey!;
-  return [{ key, message: `${most} - ${least} (${mostKey} - ${leastKey}) is no multiple of step, which is ${step}` }];
+  const [minKey, maxKey, stepKey] = ['least', 'most', 'step'].map((key) => `agents.concurrency.${key}`);
+  const [min, max, step] = [read(minKey!), read(maxKey!), read(stepKey!)];
+  if (typeof min !== 'number' || typeof max !== 'number' || typeof step !== 'number') return [];
+  if (!(step > 0) || max < min || (max - min) % step === 0) return [];
+  const key = [stepKey!, maxKey!, minKey!].find(isSet) ?? stepKey!;
+  return [{ key, message: `${max} - ${min} (${maxKey} - ${minKey}) is no multiple of step, which is ${step}` }];
 }
 
 interface Listener {

@@ -50,13 +50,13 @@ export interface Reload {
 
 /** SIGHUP: reads anew, applies what can change while running, and keeps the old configuration on any error. */
 export function reloadConfig(current: Config, load: () => Config): Reload {
-  let wanted: Config;
+  let loaded: Config;
   try {
-    wanted = load();
+    loaded = load();
   } catch (error) {
     return { config: current, applied: [], needRestart: [], error };
   }
-  const changes = diffConfig(current, wanted);
+  const changes = diffConfig(current, loaded);
   return {
     config: withReloadable(current, changes),
     applied: changes.filter((change) => change.reloadable),

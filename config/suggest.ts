@@ -18,11 +18,11 @@ function distance(a: string, b: string): number {
 /** The known word most like the given one, if it is like enough to be what was meant. */
 export function suggest(word: string, known: Iterable<string>): string | undefined {
   let best: string | undefined;
-  let least = Math.max(2, Math.floor(word.length / 3)) + 1;
+  let minDistance = Math.max(2, Math.floor(word.length / 3)) + 1;
   for (const candidate of known) {
     const edits = distance(word.toLowerCase(), candidate.toLowerCase());
-    if (edits < least) {
-      least = edits;
+    if (edits < minDistance) {
+      minDistance = edits;
       best = candidate;
     }
   }

@@ -10,7 +10,7 @@ export interface HostRow {
   readonly version: string;
   readonly killed: boolean;
   readonly killedBy: readonly string[];
-  readonly engineAnswers: boolean;
+  readonly isEngineReachable: boolean;
   /** A sentence for each interface on which the tap does not listen. */
   readonly tapLost: readonly string[];
   readonly alarm: boolean;
@@ -27,8 +27,8 @@ export interface HostRow {
   readonly usedMemory: number | null;
   /** Of the time that activations were runnable in the last minute, the share without a CPU; null: the kernel does not say. */
   readonly waitShare: number | null;
-  readonly wantedCpu: number;
-  readonly wantedMemory: number;
+  readonly demandCpu: number;
+  readonly demandMemory: number;
   readonly poolCpu: number;
   readonly poolMemory: number;
   readonly functions: number;
@@ -131,8 +131,8 @@ export interface MeanFieldRow {
   readonly publisher: string;
   readonly epoch: number;
   readonly members: number;
-  readonly wantedCpu: number;
-  readonly wantedMemory: number;
+  readonly demandCpu: number;
+  readonly demandMemory: number;
   readonly allocatedCpu: number;
   readonly allocatedMemory: number;
   readonly containers: number;
@@ -151,7 +151,7 @@ export interface MeanFieldRow {
 }
 
 /** Who waited for whom on one host of late. */
-export interface Waiting {
+export interface ContentionView {
   readonly host: string;
   /** Seconds of the host's clock that it covers. */
   readonly span: number;
@@ -247,10 +247,10 @@ export interface Tick {
   readonly totals: Totals;
   readonly hosts: readonly HostRow[];
   readonly functions?: readonly FunctionRow[];
-  readonly gone?: readonly string[];
+  readonly removed?: readonly string[];
   readonly events?: readonly EventRow[];
   readonly meanField?: MeanFieldRow;
-  readonly waiting?: readonly Waiting[];
+  readonly waiting?: readonly ContentionView[];
   readonly services?: readonly ServiceRow[];
   /** The newest point of each history. */
   readonly overview?: readonly (number | null)[];
@@ -294,7 +294,7 @@ export type FunctionColumn = (typeof FUNCTION_COLUMNS)[number];
 
 export interface GrantView {
   readonly user: number | null;
-  readonly wanted: number | null;
+  readonly demand: number | null;
   readonly lower: number | null;
   readonly upper: number | null;
   readonly granted: number | null;
@@ -359,7 +359,7 @@ export interface ActionRequest {
   readonly mode?: string;
 }
 
-export interface ActionAnswer {
+export interface ActionResponse {
   readonly ok: boolean;
   readonly text: string;
 }

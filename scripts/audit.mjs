@@ -8,12 +8,12 @@ import { fileURLToPath } from 'node:url';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const SERIOUS = ['high', 'critical'];
-const PATIENCE_MILLIS = 30_000;
+const AUDIT_TIMEOUT_MILLIS = 30_000;
 
 const { stdout, error } = spawnSync('npm', ['audit', '--omit=dev', '--json'], {
   cwd: root,
   encoding: 'utf8',
-  timeout: PATIENCE_MILLIS,
+  timeout: AUDIT_TIMEOUT_MILLIS,
   stdio: ['ignore', 'pipe', 'ignore'],
 });
 

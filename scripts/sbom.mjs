@@ -14,7 +14,7 @@ if (status !== 0) {
   console.error(`npm sbom failed (npm 10 or newer is needed): ${stderr.trim().split('\n')[0]}`);
   process.exit(1);
 }
-const bill = JSON.parse(stdout);
+const sbom = JSON.parse(stdout);
 // With --omit=dev, npm leaves out what development packages need too (seen with npm 11.19): so the lock file says what is installed.
 const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
 const installed = new Set(
@@ -22,17 +22,17 @@ const installed = new Set(
     .filter(([path, { dev }]) => path !== '' && !dev)
     .map(([path, { version }]) => `${path.slice(path.lastIndexOf('node_modules/') + 13)} ${version}`),
 );
-bill.components = bill.components.filter(({ name, version }) => installed.has(`${name} ${version}`));
-const kept = new Set([bill.metadata.component['bom-ref'], ...bill.components.map((each) => each['bom-ref'])]);
-bill.dependencies = bill.dependencies
+sbom.components = sbom.components.filter(({ name, version }) => installed.has(`${name} ${version}`));
+const kept = new Set([sbom.metadata.component['bom-ref'], ...sbom.components.map((each) => each['bom-ref'])]);
+sbom.dependencies = sbom.dependencies
   .filter(({ ref }) => kept.has(ref))
   .map(({ ref, dependsOn = [] }) => ({ ref, dependsOn: dependsOn.filter((each) => kept.has(each)) }));
 // npm takes the folder's name; a clone may lie anywhere.
-bill.metadata.component.name = 'gleaner';
-const text = `${JSON.stringify(bill, null, 1)}\n`;
+sbom.metadata.component.name = 'gleaner';
+const text = `${JSON.stringify(sbom, null, 1)}\n`;
 const file = process.argv[2];
 if (file === undefined) process.stdout.write(text);
 else {
   writeFileSync(file, text);
-  console.log(`${file}: ${bill.components.length} packages`);
+  console.log(`${file}: ${sbom.components.length} packages`);
 }

@@ -14,8 +14,8 @@ import { fileURLToPath } from 'node:url';
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const at = (...parts) => join(root, ...parts);
 const stamp = at('.gleaner', 'build.stamp');
-const LEAST_NATS = [2, 9];
-const LEAST_NODE = [20, 19];
+const MIN_NATS = [2, 9];
+const MIN_NODE = [20, 19];
 
 function fail(message, hint) {
   console.error(`npm start: ${message}\n  ${hint}`);
@@ -39,8 +39,8 @@ function atLeast(version, [major, minor]) {
   return have > major || (have === major && haveMinor >= minor);
 }
 
-if (!atLeast(process.versions.node, LEAST_NODE))
-  fail(`Node ${process.versions.node} is too old`, `install Node ${LEAST_NODE.join('.')} or newer`);
+if (!atLeast(process.versions.node, MIN_NODE))
+  fail(`Node ${process.versions.node} is too old`, `install Node ${MIN_NODE.join('.')} or newer`);
 
 /** Packages are there when npm's own record of them is not older than the lock. */
 function installPackages() {
@@ -100,7 +100,7 @@ function findNats() {
   for (const folder of folders) {
     const path = join(folder, 'nats-server');
     const version = natsVersion(path);
-    if (version && atLeast(version, LEAST_NATS)) return { path };
+    if (version && atLeast(version, MIN_NATS)) return { path };
     if (version) tooOld.push(`${path} is ${version}`);
   }
   return { tooOld };
@@ -144,7 +144,7 @@ function ensureNats() {
   if (found.path) return found.path;
   const why = found.tooOld.length > 0 ? `is too old (${found.tooOld.join(', ')})` : 'was not found';
   return fail(
-    `nats-server >= ${LEAST_NATS.join('.')} ${why}`,
+    `nats-server >= ${MIN_NATS.join('.')} ${why}`,
     'install it (Debian, Ubuntu: apt-get install nats-server; macOS: brew install nats-server) and run npm start again',
   );
 }

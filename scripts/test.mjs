@@ -14,7 +14,7 @@ import { fileURLToPath } from 'node:url';
 import { merged, resultsByFile, slowestFiles } from './tap.mjs';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
-const LEAST_PERCENT = 90;
+const MIN_COVERAGE_PERCENT = 90;
 /** Not by `require.resolve`: some packages export nothing but their entry. */
 const bin = (name, file) => join(root, 'node_modules', name, file);
 
@@ -40,7 +40,7 @@ function run(args, environment = {}) {
 /** Of these CI's time is made: each runs alone. */
 const SLOWEST_SHOWN = 15;
 /** More failed files than this are no bad luck. */
-const AGAIN_MOST = 6;
+const MAX_RETRIED_FILES = 6;
 
 /** One kind of tests, `environment` saying which, and its failed files a second time. */
 async function runTests(environment) {
@@ -55,7 +55,7 @@ async function runTests(environment) {
   const first = resultsByFile(once.output, exists);
   const failedFiles = [...first].filter(([file, { failed }]) => file !== null && failed > 0).map(([file]) => file);
   const second = new Map();
-  if (failedFiles.length <= AGAIN_MOST) {
+  if (failedFiles.length <= MAX_RETRIED_FILES) {
     for (const file of failedFiles) {
       console.error(`*** ${file} has failed: once more, alone ***`);
       const { code, output } = await run([ava, '--tap', file], environment);
@@ -127,8 +127,8 @@ for (const folder of ['agents', 'broker', 'cli', 'config', 'dashboard', 'openwhi
   const { covered, total } = folders.get(folder) ?? { covered: 0, total: 0 };
   const percent = total === 0 ? 0 : (100 * covered) / total;
   console.log(`line coverage of ${folder}: ${percent.toFixed(1)} %`);
-  if (percent >= LEAST_PERCENT) continue;
-  console.error(`line coverage of ${folder} is below ${LEAST_PERCENT} %`);
+  if (percent >= MIN_COVERAGE_PERCENT) continue;
+  console.error(`line coverage of ${folder} is below ${MIN_COVERAGE_PERCENT} %`);
   failed++;
 }
 console.log(`${passed} passed, ${failed} failed`);

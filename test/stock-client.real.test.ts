@@ -115,7 +115,7 @@ test.serial(
       info.endpoints.map(({ name }: { name: string }) => name),
       ['list', 'inspect', 'explain', 'pause', 'resume', 'mode', 'restore'],
     );
-    t.true(info.endpoints.every((endpoint: Loose) => endpoint.metadata.describes.length > 10));
+    t.true(info.endpoints.every((endpoint: Loose) => endpoint.metadata.description.length > 10));
 
     // List functions.
     const functions = await until('two functions that run', async () => {
@@ -159,7 +159,7 @@ test.serial(
     t.is(made.invokers[0].report.host, 'invoker0');
     // occupancy = wanted / available (design §4)
     const { report, occupancy } = made.invokers[0];
-    t.true(Math.abs(occupancy.cpu - report.wanted.cpu / report.available.cpu) < 1e-9);
+    t.true(Math.abs(occupancy.cpu - report.demand.cpu / report.available.cpu) < 1e-9);
 
     // Pause one function, so that it stays paused: on every host, by the bucket.
     const [one, other] = functions;

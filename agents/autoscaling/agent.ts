@@ -6,7 +6,7 @@ import { type ActionBounds, apply, directionsOf, type Held, maskOf, SIMPPO_ACTIO
 import { scalingInput, scalingWidth } from './features.js';
 import { learningReward } from './reward.js';
 import { type ScalingAgentSettings, SIMPPO_SIZES } from './settings.js';
-import type { ClusterTotals, ScalingSight } from './sight.js';
+import type { ClusterTotals, ScalingState } from './sight.js';
 
 /** The platform's bounds stand where a safeguard's range would: no user's limit. */
 const PLATFORM_BOUNDS: ActionBounds = {
@@ -71,38 +71,43 @@ export class ScalingAgent {
 
   /** What to hold next. `explore`: samples; else the most probable action. */
   decide(
-    sight: ScalingSight,
+    observed: ScalingState,
     published: readonly number[],
     others: Others | null,
     totals: ClusterTotals,
     explore: boolean,
   ): Held {
-    this.#see(sight, published, others, totals);
-    possibleActions(sight.held, this.settings, this.#mask);
+    this.#see(observed, published, others, totals);
+    possibleActions(observed.held, this.settings, this.#mask);
     // No sound action: what is held stays.
     this.#action = this.ppo.decide(this.#input, this.#mask, { greedy: !explore }).action ?? 0;
     const directions = directionsOf(this.#action);
     this.#reversed = directions.some((direction, i) => direction * this.#last[i]! < 0);
     this.#last = directions;
-    this.#rateBefore = sight.rate;
-    return heldAfter(this.#action, sight.held, this.settings);
+    this.#rateBefore = observed.rate;
+    return heldAfter(this.#action, observed.held, this.settings);
   }
 
   /** What came of it, into the rollout where `record`. Returns the reward. */
-  learn(sight: ScalingSight, totals: ClusterTotals, members: number, record: boolean): number {
-    const reward = learningReward(sight, totals, members, this.#reversed, this.settings.reward);
+  learn(observed: ScalingState, totals: ClusterTotals, members: number, record: boolean): number {
+    const reward = learningReward(observed, totals, members, this.#reversed, this.settings.reward);
     if (record) this.ppo.executed(this.#action, reward);
     return reward;
   }
 
   /** The episode is cut: the critic's value of what is seen now stands for what follows. */
-  cut(sight: ScalingSight, published: readonly number[], others: Others | null, totals: ClusterTotals): void {
-    this.ppo.cut(this.#see(sight, published, others, totals));
+  cut(observed: ScalingState, published: readonly number[], others: Others | null, totals: ClusterTotals): void {
+    this.ppo.cut(this.#see(observed, published, others, totals));
   }
 
-  #see(sight: ScalingSight, published: readonly number[], others: Others | null, totals: ClusterTotals): Float32Array {
+  #see(
+    observed: ScalingState,
+    published: readonly number[],
+    others: Others | null,
+    totals: ClusterTotals,
+  ): Float32Array {
     const { virtual } = this.settings;
-    return scalingInput(sight, this.#rateBefore, published, others, totals, virtual, this.#input);
+    return scalingInput(observed, this.#rateBefore, published, others, totals, virtual, this.#input);
   }
 
   dispose(): void {

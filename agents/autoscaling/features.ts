@@ -1,7 +1,7 @@
 import type { Others } from '../../broker/index.js';
 import { VIRTUAL, type VirtualAgent, virtualFeatures } from '../simppo/index.js';
 import { SIMPPO_SIZES } from './settings.js';
-import { type ClusterTotals, preservation, type ScalingSight } from './sight.js';
+import { type ClusterTotals, preservation, type ScalingState } from './sight.js';
 
 /** The published six (simppo-aware.md §1.2), which the mean field adds up; then what else an agent knows of its own function. */
 export const SCALING_FEATURES = [
@@ -32,12 +32,12 @@ const TAIL_RANGE = 2;
 const clip = (value: number): number => (value > 0 ? Math.min(1, value) : 0);
 
 /** The published six of one function. */
-export function publishedFeatures(sight: ScalingSight, { capacity, allocated }: ClusterTotals): number[] {
-  const { held, cpuUse, rate } = sight;
+export function publishedFeatures(observed: ScalingState, { capacity, allocated }: ClusterTotals): number[] {
+  const { held, cpuUse, rate } = observed;
   const own = held.cpu * held.containers;
   return [
     clip(cpuUse),
-    preservation(sight),
+    preservation(observed),
     clip(own / capacity),
     clip((allocated - own) / capacity),
     clip(held.containers / SIMPPO_SIZES.most.containers),
@@ -47,7 +47,7 @@ export function publishedFeatures(sight: ScalingSight, { capacity, allocated }: 
 
 /** An actor's and critic's input, each number in [0, 1]. `published`: this function's, as the mean field has them. */
 export function scalingInput(
-  sight: ScalingSight,
+  observed: ScalingState,
   rateBefore: number,
   published: readonly number[],
   others: Others | null,
@@ -55,16 +55,16 @@ export function scalingInput(
   virtual: VirtualAgent,
   to: Float32Array,
 ): Float32Array {
-  const { held, rate, tail, slo } = sight;
+  const { held, rate, tail, slo } = observed;
   const { most } = SIMPPO_SIZES;
   to.set(published);
   to[PUBLISHED] = rateBefore > 0 ? clip(rate / rateBefore / 2) : 0.5;
   to[PUBLISHED + 1] = clip(held.cpu / most.cpu);
   to[PUBLISHED + 2] = clip(held.memory / most.memory);
-  to[PUBLISHED + 3] = clip(sight.memoryUse);
-  to[PUBLISHED + 4] = clip(sight.busy);
-  to[PUBLISHED + 5] = clip(sight.waiting / (2 * held.containers));
-  to[PUBLISHED + 6] = clip(10 * sight.late);
+  to[PUBLISHED + 3] = clip(observed.memoryUse);
+  to[PUBLISHED + 4] = clip(observed.busy);
+  to[PUBLISHED + 5] = clip(observed.waiting / (2 * held.containers));
+  to[PUBLISHED + 6] = clip(10 * observed.late);
   to[PUBLISHED + 7] = tail > 0 ? clip((Math.log(tail / slo) / TAIL_RANGE + 1) / 2) : 0;
   if (virtual !== 'none') {
     const excess = clip(totals.allocated / totals.capacity - 1);

@@ -3,5 +3,5 @@ export { publishedFeatures, SCALING_FEATURES, scalingInput, scalingWidth } from 
 export { LocalMeanField } from './mean-field.js';
 export { congestionCharge, gradedPreservation, idleOf, learningReward, rawReward } from './reward.js';
 export * from './settings.js';
-export { type ClusterTotals, preservation, type ScalingSight } from './sight.js';
+export { type ClusterTotals, preservation, type ScalingState } from './sight.js';
 export { ScalingTeam, type ScalingTeamOptions, type TeamMember } from './team.js';

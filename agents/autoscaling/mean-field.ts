@@ -1,6 +1,6 @@
 import { type Contribution, LeaveOneOut, type MeanField, type Others } from '../../broker/index.js';
 import type { Bytes, Millicores } from '../../config/index.js';
-import type { ClusterTotals, ScalingSight } from './sight.js';
+import type { ClusterTotals, ScalingState } from './sight.js';
 
 const HOST = 'agents';
 const BOOT = 'autoscaling';
@@ -14,20 +14,20 @@ export class LocalMeanField {
   /** One step: what each agent has seen and what it last did (containers, cpu, memory). */
   step(
     names: readonly string[],
-    sights: readonly ScalingSight[],
+    allObserved: readonly ScalingState[],
     states: readonly (readonly number[])[],
     actions: readonly (readonly number[])[],
     { capacity }: ClusterTotals,
   ): void {
     const contributions = new Map<string, Contribution>();
     names.forEach((name, i) => {
-      const { cpu, memory, containers } = sights[i]!.held;
+      const { cpu, memory, containers } = allObserved[i]!.held;
       const total = { cpu: (cpu * containers) as Millicores, memory: (memory * containers) as Bytes };
       contributions.set(name, {
         state: states[i]!,
         actions: actions[i]!,
         allocated: { ...total, containers },
-        wanted: total,
+        demand: total,
       });
     });
     const sequence = ++this.#sequence;

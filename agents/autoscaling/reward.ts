@@ -1,12 +1,12 @@
 import type { ScalingReward } from './settings.js';
-import { type ClusterTotals, preservation, type ScalingSight } from './sight.js';
+import { type ClusterTotals, preservation, type ScalingState } from './sight.js';
 
 /** 0.7 SLO preservation + 0.3 mean use of CPU and memory: what all are compared by. */
 export function rawReward(
-  sight: ScalingSight,
-  { slo, utilisation }: Pick<ScalingReward, 'slo' | 'utilisation'>,
+  observed: ScalingState,
+  { slo, utilization }: Pick<ScalingReward, 'slo' | 'utilization'>,
 ): number {
-  return slo * preservation(sight) + (utilisation * (sight.cpuUse + sight.memoryUse)) / 2;
+  return slo * preservation(observed) + (utilization * (observed.cpuUse + observed.memoryUse)) / 2;
 }
 
 /**
@@ -14,7 +14,7 @@ export function rawReward(
  * (simppo-aware.md §6.4). `idle`: its share of what is promised and *not used*, so that who needs all it is given pays nothing.
  */
 export function congestionCharge(
-  { held, cpuUse }: ScalingSight,
+  { held, cpuUse }: ScalingState,
   { capacity, allocated, idle }: ClusterTotals,
   members: number,
   by: 'share' | 'idle',
@@ -35,24 +35,24 @@ export const idleOf = (own: number, cpuUse: number, occupancy: number): number =
  * SLO preservation as agents learn from it: 1 - ln(p99 / SLO) / ln(`hopeless`), between 0 and 1. The published SLO / p99 is nearly flat once a queue has
  * grown: from 30 x to 60 x the SLO it loses .017, and an agent learns that nothing helps any more.
  */
-export function gradedPreservation({ tail, slo }: ScalingSight, hopeless: number): number {
-  return tail > slo ? Math.max(0, 1 - Math.log(tail / slo) / Math.log(hopeless)) : 1;
+export function gradedPreservation({ tail, slo }: ScalingState, maxSloRatio: number): number {
+  return tail > slo ? Math.max(0, 1 - Math.log(tail / slo) / Math.log(maxSloRatio)) : 1;
 }
 
 /** What an agent learns from. */
 export function learningReward(
-  sight: ScalingSight,
+  observed: ScalingState,
   totals: ClusterTotals,
   members: number,
   reversed: boolean,
   reward: ScalingReward,
 ): number {
   return (
-    reward.slo * (reward.hopeless > 1 ? gradedPreservation(sight, reward.hopeless) : preservation(sight)) +
-    (reward.utilisation * (sight.cpuUse + sight.memoryUse)) / 2 -
-    reward.late * sight.late -
-    reward.failed * sight.failed -
-    reward.price * congestionCharge(sight, totals, members, reward.priceBy) -
+    reward.slo * (reward.maxSloRatio > 1 ? gradedPreservation(observed, reward.maxSloRatio) : preservation(observed)) +
+    (reward.utilization * (observed.cpuUse + observed.memoryUse)) / 2 -
+    reward.late * observed.late -
+    reward.failed * observed.failed -
+    reward.price * congestionCharge(observed, totals, members, reward.priceBy) -
     (reversed ? reward.reversal : 0)
   );
 }

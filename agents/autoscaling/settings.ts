@@ -12,7 +12,7 @@ export const SIMPPO_SIZES = {
 /** Weights of the reward (simppo-aware.md §1.6). */
 export interface ScalingReward {
   readonly slo: number;
-  readonly utilisation: number;
+  readonly utilization: number;
   /** A step that takes the last one of its dimension back. */
   readonly reversal: number;
   /** Of the congestion price. */
@@ -23,7 +23,7 @@ export interface ScalingReward {
   /** Of the share that failed: killed for memory, or given up while they waited. Falls with each step towards what the load needs. */
   readonly failed: number;
   /** p99 / SLO from which SLO preservation is worth nothing, as agents learn from it; 1: SLO / p99 as published. */
-  readonly hopeless: number;
+  readonly maxSloRatio: number;
 }
 
 export interface ScalingAgentSettings {
@@ -41,18 +41,18 @@ export const scalingSettings: ScalingAgentSettings = {
     ...simppoSettings.actions,
     cpuStep: 128 as Millicores,
     memoryStep: mebibytes(64) as Bytes,
-    containersMost: SIMPPO_SIZES.most.containers,
+    maxContainers: SIMPPO_SIZES.most.containers,
     dimensions: { cpu: true, memory: true, containers: true },
   },
   reward: {
     slo: 0.7,
-    utilisation: 0.3,
+    utilization: 0.3,
     reversal: 0.1,
     price: 0.5,
     priceBy: 'share',
     late: 0.3,
     failed: 0.3,
-    hopeless: 100,
+    maxSloRatio: 100,
   },
   ppo: simulatorSettings,
   batch: 500,

@@ -1,7 +1,7 @@
 import type { Held } from '../simppo/index.js';
 
 /** What an autoscaling agent sees of its own function, of one control step. */
-export interface ScalingSight {
+export interface ScalingState {
   readonly held: Held;
   /** CPU and memory in use / limits of all its containers, 0..1. */
   readonly cpuUse: number;
@@ -30,4 +30,4 @@ export interface ClusterTotals {
 }
 
 /** min(1, SLO / p99); 1 where nothing was asked for. */
-export const preservation = ({ tail, slo }: ScalingSight): number => (tail > slo ? slo / tail : 1);
+export const preservation = ({ tail, slo }: ScalingState): number => (tail > slo ? slo / tail : 1);

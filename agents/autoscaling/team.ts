@@ -6,7 +6,7 @@ import { ScalingAgent } from './agent.js';
 import { publishedFeatures } from './features.js';
 import { LocalMeanField } from './mean-field.js';
 import type { ScalingAgentSettings } from './settings.js';
-import type { ClusterTotals, ScalingSight } from './sight.js';
+import type { ClusterTotals, ScalingState } from './sight.js';
 
 export interface TeamMember {
   readonly name: string;
@@ -42,34 +42,34 @@ export class ScalingTeam {
     for (const agent of this.agents) agent.begin();
   }
 
-  decide(sights: readonly ScalingSight[], totals: ClusterTotals, explore: boolean): Held[] {
-    const states = this.#publish(sights, totals);
+  decide(allObserved: readonly ScalingState[], totals: ClusterTotals, explore: boolean): Held[] {
+    const states = this.#publish(allObserved, totals);
     return this.agents.map((agent, i) =>
-      agent.decide(sights[i]!, states[i]!, this.#others(i), totals, explore && this.learning[i]!),
+      agent.decide(allObserved[i]!, states[i]!, this.#others(i), totals, explore && this.learning[i]!),
     );
   }
 
   /** Rewards of the step, of those who learn and of those who do not. */
-  learn(sights: readonly ScalingSight[], totals: ClusterTotals): number[] {
+  learn(allObserved: readonly ScalingState[], totals: ClusterTotals): number[] {
     const members = this.agents.length;
-    return this.agents.map((agent, i) => agent.learn(sights[i]!, totals, members, this.learning[i]!));
+    return this.agents.map((agent, i) => agent.learn(allObserved[i]!, totals, members, this.learning[i]!));
   }
 
   /** The episode is cut; who has a batch learns from it. */
-  end(sights: readonly ScalingSight[], totals: ClusterTotals): void {
-    const states = this.#publish(sights, totals);
+  end(allObserved: readonly ScalingState[], totals: ClusterTotals): void {
+    const states = this.#publish(allObserved, totals);
     this.agents.forEach((agent, i) => {
       if (!this.learning[i]) return;
-      agent.cut(sights[i]!, states[i]!, this.#others(i), totals);
+      agent.cut(allObserved[i]!, states[i]!, this.#others(i), totals);
       if (agent.ppo.ready) agent.ppo.update();
     });
   }
 
-  #publish(sights: readonly ScalingSight[], totals: ClusterTotals): number[][] {
-    const states = sights.map((sight) => publishedFeatures(sight, totals));
+  #publish(allObserved: readonly ScalingState[], totals: ClusterTotals): number[][] {
+    const states = allObserved.map((observed) => publishedFeatures(observed, totals));
     if (this.agents[0]?.settings.virtual !== 'none') {
       const actions = this.agents.map(({ last }) => last);
-      this.#meanField.step(this.names, sights, states, actions, totals);
+      this.#meanField.step(this.names, allObserved, states, actions, totals);
     }
     return states;
   }

@@ -1,10 +1,16 @@
 import type { Observation } from '../../broker/index.js';
 import { firmSettings } from '../ddpg/index.js';
-import { Apprentice, FirmApprentice, type LifeCycleLearner, offlineSettings, type Tutor } from '../lifecycle/index.js';
+import {
+  FirmLifeCycleLearner,
+  type LifeCycleLearner,
+  type OfflineTrainer,
+  offlineSettings,
+  PpoLifeCycleLearner,
+} from '../lifecycle/index.js';
 import { cosine, type Encoder } from '../meta/index.js';
 import type { Engine } from '../nn/index.js';
 import { type LearnerState, onlineSettings, type PpoSettings } from '../ppo/index.js';
-import { SIMPPO_ACTIONS, type SimppoSettings, simppoShape, widenedInputs } from '../simppo/index.js';
+import { SIMPPO_ACTIONS, type SimppoSettings, simppoShape, widenPolicyInputs } from '../simppo/index.js';
 import { FunctionEmbedding } from './function-embedding.js';
 
 export const AWARE_BASES = ['simppo', 'firm'] as const;
@@ -15,7 +21,7 @@ export type AwareBase = (typeof AWARE_BASES)[number];
 const PPO: PpoSettings = { ...onlineSettings, clip: 0.1 };
 const BATCH = 200;
 /** Cosine from which another function's agent is a better start than the shipped policy. */
-const ALIKE = 0.9;
+const MIN_SIMILARITY = 0.9;
 
 /** What one function's agent is made of, in the manager's memory. */
 export interface Companion {
@@ -36,7 +42,7 @@ export interface CompanionOptions {
   readonly mode: Observation['cpuMode'];
   readonly start: LearnerState | null;
   /** Where it learns what takes long; undefined: where it decides. */
-  readonly tutor?: Tutor | undefined;
+  readonly offlineTrainer?: OfflineTrainer | undefined;
 }
 
 export function companionOf({
@@ -47,31 +53,31 @@ export function companionOf({
   seed,
   mode,
   start,
-  tutor,
+  offlineTrainer,
 }: CompanionOptions): Companion {
   const { features, actions } = simppoShape(settings);
   const context = encoder?.shape.embedding ?? 0;
-  const taught = tutor === undefined ? {} : { tutor };
-  const common = { engine, features, context, actions, offline: offlineSettings, seed, ...taught };
+  const trainerOption = offlineTrainer === undefined ? {} : { offlineTrainer };
+  const common = { engine, features, context, actions, offline: offlineSettings, seed, ...trainerOption };
   const learner =
     base === 'firm'
-      ? new FirmApprentice({ ...common, ddpg: firmSettings })
-      : new Apprentice({
+      ? new FirmLifeCycleLearner({ ...common, ddpg: firmSettings })
+      : new PpoLifeCycleLearner({
           ...common,
           ppo: PPO,
           batch: BATCH,
-          start: start === null ? null : widenedInputs(start, { features, actions }, context, PPO),
+          start: start === null ? null : widenPolicyInputs(start, { features, actions }, context, PPO),
         });
   const embedding = encoder === null ? null : new FunctionEmbedding(encoder, SIMPPO_ACTIONS.length);
   return { learner, embedding, mode, serves: false };
 }
 
 /** Begins from the agent of the function that is most alike, where one is alike enough; false: none is. */
-export function beginAlike(companion: Companion, others: Iterable<Companion>): boolean {
+export function beginFromMostSimilar(companion: Companion, others: Iterable<Companion>): boolean {
   const { embedding, mode, learner } = companion;
   if (embedding === null) return false;
   let best: Companion | null = null;
-  let most = ALIKE;
+  let most = MIN_SIMILARITY;
   for (const other of others) {
     if (other === companion || !other.serves || other.mode !== mode || other.embedding === null) continue;
     const similarity = cosine(embedding.value, other.embedding.value);

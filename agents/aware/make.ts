@@ -1,4 +1,4 @@
-import type { LifeCycleSettings, LifeCycleWish, Tutor } from '../lifecycle/index.js';
+import type { LifeCycleOverrides, LifeCycleSettings, OfflineTrainer } from '../lifecycle/index.js';
 import { type Encoder, shippedMeta } from '../meta/index.js';
 import type { Cap, ResourceManager } from '../resource-manager.js';
 import { type SimppoSettings, settingsOf, shippedPolicy, threadEngine } from '../simppo/index.js';
@@ -22,9 +22,9 @@ export interface AwareParts {
   readonly choice?: AwareChoice;
   readonly settings?: Partial<SimppoSettings>;
   readonly lifeCycle?: LifeCycleSettings;
-  readonly wish?: (fn: string) => LifeCycleWish;
+  readonly lifeCycleOverrides?: (fn: string) => LifeCycleOverrides;
   readonly seed?: number;
-  readonly tutor?: Tutor;
+  readonly offlineTrainer?: OfflineTrainer;
   /** Agents whose weights are kept in memory. */
   readonly resident?: number;
   /** False: agents begin with nothing, and follow the fallback's actions first. */
@@ -38,8 +38,8 @@ export function createAware({
   choice = AWARE_DEFAULT,
   settings: changes,
   lifeCycle,
-  wish,
-  tutor,
+  lifeCycleOverrides,
+  offlineTrainer,
   resident,
   seed = 1,
   warm = true,
@@ -56,8 +56,8 @@ export function createAware({
     seed,
     start: (mode) => (warm && choice.base === 'simppo' ? shippedPolicy('simppo', mode, settings) : null),
     ...(lifeCycle === undefined ? {} : { lifeCycle }),
-    ...(wish === undefined ? {} : { wish }),
-    ...(tutor === undefined ? {} : { tutor }),
+    ...(lifeCycleOverrides === undefined ? {} : { lifeCycleOverrides }),
+    ...(offlineTrainer === undefined ? {} : { offlineTrainer }),
     ...(resident === undefined ? {} : { resident }),
   });
 }

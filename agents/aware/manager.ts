@@ -6,21 +6,21 @@ import { sloPreservation } from '../features.js';
 import {
   actorOf,
   agentActs,
-  beginCourse,
-  COURSE_INITIAL,
-  type CourseState,
-  courseStep,
+  beginLifeCycleRun,
   decodeLifeCycle,
   encodeLifeCycle,
   LIFE_CYCLE_INITIAL,
+  LIFE_CYCLE_RUN_INITIAL,
   type LifeCycleLearner,
+  type LifeCycleOverrides,
+  type LifeCycleRunState,
   type LifeCycleSettings,
   type LifeCycleTransition,
-  type LifeCycleWish,
+  lifeCycleRunStep,
   lifeCycleSettings,
+  type OfflineTrainer,
   phaseOf,
-  retrainCourse,
-  type Tutor,
+  retrainLifeCycleRun,
   windowFigures,
 } from '../lifecycle/index.js';
 import type { Encoder } from '../meta/index.js';
@@ -31,18 +31,18 @@ import {
   actionBoundsOf,
   apply,
   executed,
+  type HostState,
+  hostStateOf,
   inputOf,
   maskOf,
   rewardOf,
   SIMPPO_ACTIONS,
-  type Sight,
   type SimppoSettings,
-  sightOf,
   slowdownIn,
   withHost,
 } from '../simppo/index.js';
-import { type AwareBase, beginAlike, type Companion, companionOf } from './companion.js';
-import { factorOf, nearestAction, wishOf } from './steps.js';
+import { type AwareBase, beginFromMostSimilar, type Companion, companionOf } from './companion.js';
+import { decisionFor, factorOf, nearestAction } from './steps.js';
 
 export interface AwareOptions {
   readonly base: AwareBase;
@@ -51,7 +51,7 @@ export interface AwareOptions {
   readonly fallback: ResourceManager;
   readonly settings: SimppoSettings;
   readonly lifeCycle?: LifeCycleSettings;
-  readonly wish?: (fn: string) => LifeCycleWish;
+  readonly lifeCycleOverrides?: (fn: string) => LifeCycleOverrides;
   readonly engine: Engine;
   readonly cap: Cap;
   readonly seed: number;
@@ -60,7 +60,7 @@ export interface AwareOptions {
   /** Agents whose weights are kept in memory. */
   readonly resident?: number;
   /** Where agents learn; absent: where they decide, at once. */
-  readonly tutor?: Tutor;
+  readonly offlineTrainer?: OfflineTrainer;
 }
 
 /** A step whose outcome is not known yet. */
@@ -69,22 +69,22 @@ interface Pending {
   readonly mask: readonly number[];
   /** Of the agent; null: the fallback acted. */
   readonly action: number | null;
-  readonly held: Sight['held'];
+  readonly held: HostState['held'];
   readonly at: Millis;
 }
 
 export interface AwareState {
   readonly fn: string;
-  readonly course: CourseState;
+  readonly lifeCycleRun: LifeCycleRunState;
   readonly fallback: unknown;
   /** Transitions that no decision has told of yet. */
-  readonly told: readonly LifeCycleTransition[];
-  readonly hosts: Readonly<Record<string, Sight & { readonly pending: Pending | null }>>;
+  readonly unreported: readonly LifeCycleTransition[];
+  readonly hosts: Readonly<Record<string, HostState & { readonly pending: Pending | null }>>;
 }
 
 const RESIDENT = 256;
 
-const restedSchema = z.object({ life: z.string().max(64 * 1024), actor: z.string(), critic: z.string() });
+const savedStateSchema = z.object({ life: z.string().max(64 * 1024), actor: z.string(), critic: z.string() });
 
 /**
  * AWARE (simppo-aware.md §3): the fallback decides for a new function while an agent of its own watches; the agent takes over when it would earn as much, guarded; it
@@ -106,21 +106,24 @@ export class AwareManager implements ResourceManager<AwareState> {
   }
 
   initialState(fn: string): AwareState {
-    const { state: course, transitions: told } = beginCourse(COURSE_INITIAL, this.#wish(fn));
-    return { fn, course, fallback: this.#options.fallback.initialState(fn), told, hosts: {} };
+    const { state: lifeCycleRun, transitions: unreported } = beginLifeCycleRun(
+      LIFE_CYCLE_RUN_INITIAL,
+      this.#target(fn),
+    );
+    return { fn, lifeCycleRun, fallback: this.#options.fallback.initialState(fn), unreported, hosts: {} };
   }
 
-  phase({ course }: AwareState): string {
-    return course.life.phase === 'online' && course.guard.fallbackActs ? 'guarded' : phaseOf(course);
+  phase({ lifeCycleRun }: AwareState): string {
+    return lifeCycleRun.life.phase === 'online' && lifeCycleRun.guard.fallbackActs ? 'guarded' : phaseOf(lifeCycleRun);
   }
 
   retrain(state: AwareState): AwareState {
-    const { state: course, transitions } = retrainCourse(state.course);
-    return { ...state, course, told: [...state.told, ...transitions] };
+    const { state: lifeCycleRun, transitions } = retrainLifeCycleRun(state.lifeCycleRun);
+    return { ...state, lifeCycleRun, unreported: [...state.unreported, ...transitions] };
   }
 
-  about({ fn, course }: AwareState): string {
-    const { life, steps } = course;
+  about({ fn, lifeCycleRun }: AwareState): string {
+    const { life, steps } = lifeCycleRun;
     const { episodes, inPhase, returns, estimates, fallback, reference } = life;
     const mean = (values: readonly number[]): string => windowFigures(values).mean.toFixed(3);
     const parts = [
@@ -132,7 +135,7 @@ export class AwareManager implements ResourceManager<AwareState> {
       parts.push(`the agent would, by its estimate, ${mean(estimates)}`);
     if (agentActs(life.phase) && fallback !== null) parts.push(`the fallback earned ${fallback.mean.toFixed(3)}`);
     if (reference !== null) parts.push(`converged it earned ${reference.mean.toFixed(3)}`);
-    if (this.#wish(fn).heldOffline) parts.push('held offline by the operator');
+    if (this.#target(fn).heldOffline) parts.push('held offline by the operator');
     return parts.join('; ');
   }
 
@@ -141,22 +144,22 @@ export class AwareManager implements ResourceManager<AwareState> {
     const { observation } = view;
     const { host } = observation;
     const known = before.hosts[host];
-    const seen = sightOf(known, observation, settings, now);
+    const seen = hostStateOf(known, observation, settings, now);
     // Asked each time, so that it knows where things stand when it is needed.
-    const fallen = fallback.decide(before.fallback, view, now);
+    const fallbackStep = fallback.decide(before.fallback, view, now);
     const arrivals = observation.activations > 0;
     const slowdown = slowdownIn(observation, seen);
     const bounds = actionBoundsOf(observation, { cpu: seen.cpuPeak, memory: seen.memoryPeak }, cap, settings.actions);
     const mask = maskOf(seen.held, bounds, observation, settings.actions, new Uint8Array(SIMPPO_ACTIONS.length));
     const remembered = { held: seen.held, rates: [known?.rate ?? 0, seen.rate] as const, slowdown };
-    const { course: lived, companion, lost } = this.#awake(before, observation.cpuMode);
+    const { lifeCycleRun: loadedRun, companion, lost } = this.#awake(before, observation.cpuMode);
     const { learner, embedding } = companion;
     const input = withContext(inputOf(view, remembered, bounds, settings.virtual), embedding?.value);
-    let course = lived;
+    let lifeCycleRun = loadedRun;
     const transitions: LifeCycleTransition[] = [];
     const moved = (transition: LifeCycleTransition): void => {
       transitions.push(transition);
-      if (transition.from === 'initialised') return;
+      if (transition.from === 'initialized') return;
       if (transition.from === 'offline') learner.begin();
       if (transition.from === 'online') learner.cut(input);
       if (transition.to === 'offline') learner.restart();
@@ -164,7 +167,7 @@ export class AwareManager implements ResourceManager<AwareState> {
       learner.forget();
       embedding?.forget();
     };
-    before.told.forEach(moved);
+    before.unreported.forEach(moved);
     if (lost !== null) transitions.push(lost);
     let reward: number | undefined;
     let done: number | null = null;
@@ -173,38 +176,38 @@ export class AwareManager implements ResourceManager<AwareState> {
     if (arrivals && pending !== null && fresh) {
       const earned = rewardOf(view, slowdown, false, settings.reward);
       reward = earned;
-      done = this.#learn(learner, course, pending, seen, view, earned, input);
+      done = this.#learn(learner, lifeCycleRun, pending, seen, view, earned, input);
       const outcome = { reward: earned, sloPreservation: sloPreservation(observation), arrivals };
-      const study = (): number | null => {
-        if (embedding?.episodes === 1) beginAlike(companion, this.#companions.values());
-        return learner.study(input);
+      const trainOffline = (): number | null => {
+        if (embedding?.episodes === 1) beginFromMostSimilar(companion, this.#companions.values());
+        return learner.trainOffline(input);
       };
       embedding?.see(observation, done);
-      const step = courseStep(course, outcome, study, this.#wish(before.fn), this.#lifeCycle);
-      course = step.state;
+      const step = lifeCycleRunStep(lifeCycleRun, outcome, trainOffline, this.#target(before.fn), this.#lifeCycle);
+      lifeCycleRun = step.state;
       if (step.ended) embedding?.close();
       step.transitions.forEach(moved);
     }
-    const acts = actorOf(course) === 'agent' && arrivals;
+    const acts = actorOf(lifeCycleRun) === 'agent' && arrivals;
     companion.mode = observation.cpuMode;
-    companion.serves = phaseOf(course) === 'serving';
-    const action = acts ? learner.decide(input, mask, phaseOf(course) === 'online') : null;
-    const wish = action === null ? seen.held : apply(action, seen.held, bounds, observation, settings.actions);
+    companion.serves = phaseOf(lifeCycleRun) === 'serving';
+    const action = acts ? learner.decide(input, mask, phaseOf(lifeCycleRun) === 'online') : null;
+    const target = action === null ? seen.held : apply(action, seen.held, bounds, observation, settings.actions);
     const decision =
       action !== null
-        ? wishOf(action, wish, fallen.decision, observation, settings)
-        : actorOf(course) === 'agent'
-          ? wishOf(0, seen.held, fallen.decision, observation, settings)
-          : fallen.decision;
+        ? decisionFor(action, target, fallbackStep.decision, observation, settings)
+        : actorOf(lifeCycleRun) === 'agent'
+          ? decisionFor(0, seen.held, fallbackStep.decision, observation, settings)
+          : fallbackStep.decision;
     const next: Pending | null = arrivals
       ? { input: [...input], mask: [...mask], action, held: seen.held, at: now }
       : pending;
     const hosts = withHost(before.hosts, host, {
       ...seen,
-      held: action === null ? heldAfter(seen.held, decision, observation, settings) : wish,
+      held: action === null ? heldAfter(seen.held, decision, observation, settings) : target,
       pending: next,
     });
-    const state = { fn: before.fn, course, fallback: fallen.state, told: [], hosts };
+    const state = { fn: before.fn, lifeCycleRun, fallback: fallbackStep.state, unreported: [], hosts };
     return {
       state,
       decision,
@@ -214,11 +217,11 @@ export class AwareManager implements ResourceManager<AwareState> {
   }
 
   /** Phase and weights; the fallback begins anew, as its samples would be of another time. */
-  rest({ fn, course }: AwareState): unknown {
+  saveState({ fn, lifeCycleRun }: AwareState): unknown {
     const companion = this.#companions.peek(fn);
     if (companion === undefined) return null;
     const { actor, critic } = companion.learner.weights();
-    const { life, guard } = course;
+    const { life, guard } = lifeCycleRun;
     return {
       life: encodeLifeCycle(this.#owner(fn), { life, guard }, this.#lifeCycle),
       actor: base64(actor),
@@ -226,8 +229,8 @@ export class AwareManager implements ResourceManager<AwareState> {
     };
   }
 
-  wake(fn: string, rested: unknown): AwareState | null {
-    const checked = restedSchema.safeParse(rested);
+  loadState(fn: string, saved: unknown): AwareState | null {
+    const checked = savedStateSchema.safeParse(saved);
     if (!checked.success) return null;
     try {
       const record = decodeLifeCycle(fn, checked.data.life, this.#owner(fn), this.#lifeCycle);
@@ -236,8 +239,11 @@ export class AwareManager implements ResourceManager<AwareState> {
       const [actor, critic] = [floats(checked.data.actor), floats(checked.data.critic)];
       if (actor === null || critic === null || !learner.take({ actor, critic })) return null;
       // The operator may have begun to hold it offline since.
-      const { state: course, transitions: told } = beginCourse({ ...COURSE_INITIAL, ...record }, this.#wish(fn));
-      return { ...this.initialState(fn), course, told };
+      const { state: lifeCycleRun, transitions: unreported } = beginLifeCycleRun(
+        { ...LIFE_CYCLE_RUN_INITIAL, ...record },
+        this.#target(fn),
+      );
+      return { ...this.initialState(fn), lifeCycleRun, unreported };
     } catch (error) {
       if (messageOf(error) === '') throw error;
       return null;
@@ -246,29 +252,39 @@ export class AwareManager implements ResourceManager<AwareState> {
 
   #owner = (fn: string) => ({ function: fn, fallback: this.#options.fallback.name, learner: this.#options.base });
 
-  #wish = (fn: string): LifeCycleWish => this.#options.wish?.(fn) ?? { bootstrap: true, heldOffline: false };
+  #target = (fn: string): LifeCycleOverrides =>
+    this.#options.lifeCycleOverrides?.(fn) ?? { bootstrap: true, heldOffline: false };
 
   /** Without its weights an agent has nothing to act by: it watches again. */
   #awake(
-    { fn, course, hosts }: AwareState,
+    { fn, lifeCycleRun, hosts }: AwareState,
     mode: Observation['cpuMode'],
-  ): { course: CourseState; companion: Companion; lost: LifeCycleTransition | null } {
+  ): { lifeCycleRun: LifeCycleRunState; companion: Companion; lost: LifeCycleTransition | null } {
     const known = this.#companions.get(fn);
-    if (known !== undefined) return { course, companion: known, lost: null };
-    const { phase, episodes } = course.life;
+    if (known !== undefined) return { lifeCycleRun, companion: known, lost: null };
+    const { phase, episodes } = lifeCycleRun.life;
     const companion = this.#companion(fn, mode);
-    if (!agentActs(phase) || Object.keys(hosts).length === 0) return { course, companion, lost: null };
-    const again = { ...COURSE_INITIAL, life: { ...LIFE_CYCLE_INITIAL, phase: 'offline' as const } };
+    if (!agentActs(phase) || Object.keys(hosts).length === 0) return { lifeCycleRun, companion, lost: null };
+    const restarted = { ...LIFE_CYCLE_RUN_INITIAL, life: { ...LIFE_CYCLE_INITIAL, phase: 'offline' as const } };
     const reason = 'its weights are no longer in memory (agents.resident): it watches again';
     const lost = { from: phase, to: 'offline' as const, episode: episodes, window: null, threshold: null, reason };
-    return { course: again, companion, lost };
+    return { lifeCycleRun: restarted, companion, lost };
   }
 
   #companion(fn: string, mode: Observation['cpuMode']): Companion {
     const known = this.#companions.get(fn);
     if (known !== undefined) return known;
-    const { base, engine, settings, encoder, seed, start, tutor } = this.#options;
-    const one = { base, engine, settings, encoder, mode, seed: (seed + hashOf(fn)) >>> 0, start: start(mode), tutor };
+    const { base, engine, settings, encoder, seed, start, offlineTrainer } = this.#options;
+    const one = {
+      base,
+      engine,
+      settings,
+      encoder,
+      mode,
+      seed: (seed + hashOf(fn)) >>> 0,
+      start: start(mode),
+      offlineTrainer,
+    };
     const companion = companionOf(one);
     this.#companions.set(fn, companion);
     return companion;
@@ -277,9 +293,9 @@ export class AwareManager implements ResourceManager<AwareState> {
   /** What came of the step before, to whoever is to learn from it. Returns the action that was done. */
   #learn(
     learner: LifeCycleLearner,
-    course: CourseState,
+    lifeCycleRun: LifeCycleRunState,
     pending: Pending,
-    seen: Sight,
+    seen: HostState,
     { observation }: View,
     reward: number,
     after: Float32Array,
@@ -287,17 +303,17 @@ export class AwareManager implements ResourceManager<AwareState> {
     const { settings } = this.#options;
     const input = Float32Array.from(pending.input);
     const mask = Uint8Array.from(pending.mask);
-    const learns = phaseOf(course) === 'online';
+    const learns = phaseOf(lifeCycleRun) === 'online';
     if (pending.action === null) {
       const action = nearestAction(pending.held, seen.held, seen.byWeight, settings);
       if (learns) learner.cut(after);
-      else if (mask[action] === 1) learner.watch({ input, mask, action, reward });
+      else if (mask[action] === 1) learner.recordDemonstration({ input, mask, action, reward });
       return action;
     }
     const done = executed(pending.action, pending.held, seen.held, observation, settings.actions);
     if (!learns) return done;
     // Of another host a step may have been decided since.
-    learner.recall(input, mask);
+    learner.decideAgain(input, mask);
     learner.learn(done, reward, after, observation.host);
     return done;
   }
@@ -305,11 +321,11 @@ export class AwareManager implements ResourceManager<AwareState> {
 
 /** What is held after a decision of the fallback's, as far as it said. */
 function heldAfter(
-  held: Sight['held'],
+  held: HostState['held'],
   decision: Decision,
   observation: Observation,
   settings: SimppoSettings,
-): Sight['held'] {
+): HostState['held'] {
   const byWeight = observation.cpuMode === 'weight';
   return {
     cpu: (byWeight ? factorOf(decision, observation, settings) : decision.cpu) ?? held.cpu,

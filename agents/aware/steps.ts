@@ -26,7 +26,7 @@ export function nearestAction(before: Held, after: Held, byWeight: boolean, { ac
  * What is held after an action, as a wish. In dimensions that the agent does not decide the fallback's wish goes on to stand: left out, its last one would stay in
  * force for as long as the agent acts, and follow no load.
  */
-export function wishOf(
+export function decisionFor(
   action: number,
   { cpu, memory, containers }: Held,
   fallback: Decision,
@@ -51,9 +51,9 @@ export function wishOf(
 export function factorOf(
   { weightFactor, cpu }: Decision,
   { user }: Observation,
-  { actions: { weightMost } }: SimppoSettings,
+  { actions: { maxWeightFactor } }: SimppoSettings,
 ): number | undefined {
   if (weightFactor !== undefined) return weightFactor;
   if (cpu === undefined || !(user.cpu > 0)) return undefined;
-  return Math.min(weightMost, Math.max(1 / weightMost, cpu / user.cpu));
+  return Math.min(maxWeightFactor, Math.max(1 / maxWeightFactor, cpu / user.cpu));
 }

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import type { ActionSettings, Logger, Observation, TunedConcurrency } from '../../broker/index.js';
 import { type Millis, messageOf, type Random } from '../../config/index.js';
-import { type BadLimit, keptOf } from './guard.js';
-import { type GuardedReason, type GuardedState, type GuardedTuner, guardedTuner } from './guarded-tuner.js';
+import { savedGuardOf, type UnsafeLimit } from './guard.js';
+import { type SafeTuner, type SafeTunerReason, type SafeTunerState, safeTuner } from './guarded-tuner.js';
 import { sampleOf } from './sample.js';
 import type { LimitSearch } from './search.js';
 import type { LimitRange, TunerSettings } from './settings.js';
@@ -13,18 +13,18 @@ import { concurrencyTuner } from './tuner.js';
 const SETTLED: ReadonlySet<string> = new Set(['managing', 'serving']);
 
 /** A lease may be lost and had again, ms. */
-const AWAY_MOST = 10_000;
+const AWAY_MAX = 10_000;
 
 /** One function that is tuned. */
 interface Tuned {
   /** What its table was learned on; another revision begins anew. */
   readonly revision: string;
   /** Null until its table and its guard were looked for. */
-  state: GuardedState | null;
+  state: SafeTunerState | null;
   limit: number;
-  wish: number;
-  reason: GuardedReason | 'loading';
-  searched: number;
+  targetLimit: number;
+  reason: SafeTunerReason | 'loading';
+  searchSteps: number;
   /** Since when another agent host has the function; null: this one has. */
   away: Millis | null;
   /** The newest saving: one object is not written twice at once. */
@@ -34,14 +34,22 @@ interface Tuned {
 /** What the platform says of an action's concurrency (`gleaner actions follow`). */
 export type PlatformConcurrency = NonNullable<ActionSettings['concurrency']>;
 
-function shown(fn: string, { revision, limit, wish, reason, searched, state, away }: Tuned): TunedConcurrency {
-  const bad = state?.guard.bad ?? null;
-  const said = { revision, limit, wish: away === null ? wish : limit, reason: away === null ? reason : 'elsewhere' };
-  return { function: fn, ...said, searched, ...(bad === null ? {} : { bad }) };
+function summaryOf(
+  fn: string,
+  { revision, limit, targetLimit, reason, searchSteps, state, away }: Tuned,
+): TunedConcurrency {
+  const unsafeLimit = state?.guard.unsafeLimit ?? null;
+  const said = {
+    revision,
+    limit,
+    targetLimit: away === null ? targetLimit : limit,
+    reason: away === null ? reason : 'elsewhere',
+  };
+  return { function: fn, ...said, searchSteps, ...(unsafeLimit === null ? {} : { unsafeLimit }) };
 }
 
 /** A limit does harm, and this is where the tuner goes back to. */
-export type HarmFound = (fn: string, found: BadLimit, back: number) => void;
+export type UnsafeLimitListener = (fn: string, found: UnsafeLimit, back: number) => void;
 
 /**
  * The concurrency tuner of an agent host: every function whose limit the platform lets be changed is tuned from its observations, on the
@@ -49,9 +57,9 @@ export type HarmFound = (fn: string, found: BadLimit, back: number) => void;
  * (`guard.ts`). Tables and guards are kept per function and revision. It only wishes:
  * who may change actions asks for the wishes, and what counts is the limit that is then in force.
  */
-export class TunerDesk {
-  readonly #tuner: GuardedTuner;
-  readonly #harmFound: HarmFound;
+export class ConcurrencyTuners {
+  readonly #tuner: SafeTuner;
+  readonly #onUnsafeLimit: UnsafeLimitListener;
   readonly #store: TableStore;
   readonly #random: Random;
   readonly #logger: Logger;
@@ -62,14 +70,14 @@ export class TunerDesk {
     readonly settings: TunerSettings;
     /** False: limits that do harm are tried again, as the search is published. */
     readonly guard?: boolean;
-    readonly harmFound?: HarmFound;
+    readonly onUnsafeLimit?: UnsafeLimitListener;
     readonly store: TableStore;
     readonly random: Random;
     readonly functions: number;
     readonly logger: Logger;
   }) {
-    this.#tuner = guardedTuner(concurrencyTuner(parts.search, parts.settings), parts.guard ?? true);
-    this.#harmFound = parts.harmFound ?? (() => {});
+    this.#tuner = safeTuner(concurrencyTuner(parts.search, parts.settings), parts.guard ?? true);
+    this.#onUnsafeLimit = parts.onUnsafeLimit ?? (() => {});
     this.#store = parts.store;
     this.#random = parts.random;
     this.#logger = parts.logger;
@@ -87,16 +95,16 @@ export class TunerDesk {
     tuned.limit = platform.limit;
     if (tuned.state === null) return;
     const allowed: LimitRange = { least: platform.least, most: platform.most };
-    const user = platform.asked ?? platform.limit;
+    const user = platform.requested ?? platform.limit;
     const view = { sample: sampleOf(observation, platform.limit), allowed, frozen: !SETTLED.has(phase), user };
     const { state, decision } = this.#tuner.decide(tuned.state, view, now, this.#random);
     tuned.state = state;
-    tuned.wish = decision.limit;
+    tuned.targetLimit = decision.limit;
     tuned.reason = decision.reason;
-    if (decision.found !== null) this.#harmFound(fn, decision.found, decision.limit);
-    const searched = decision.reason === 'searched';
-    if (searched) tuned.searched++;
-    if (searched || decision.found !== null) this.#save(fn, tuned, state, searched);
+    if (decision.found !== null) this.#onUnsafeLimit(fn, decision.found, decision.limit);
+    const searchSteps = decision.reason === 'searched';
+    if (searchSteps) tuned.searchSteps++;
+    if (searchSteps || decision.found !== null) this.#save(fn, tuned, state, searchSteps);
   }
 
   /** Another agent host has the function, as far as is known here: nothing is wished. */
@@ -116,7 +124,7 @@ export class TunerDesk {
     for (const [fn, tuned] of this.#tuned.entries()) {
       if (place++ < from) continue;
       if (page.length >= count) break;
-      page.push(shown(fn, tuned));
+      page.push(summaryOf(fn, tuned));
     }
     return page;
   }
@@ -124,19 +132,26 @@ export class TunerDesk {
   /** One function; empty where it is not tuned. */
   of(fn: string): TunedConcurrency[] {
     const tuned = this.#tuned.peek(fn);
-    return tuned === undefined ? [] : [shown(fn, tuned)];
+    return tuned === undefined ? [] : [summaryOf(fn, tuned)];
   }
 
   #of(fn: string, { revision, limit }: PlatformConcurrency, now: Millis): Tuned {
     const known = this.#tuned.get(fn);
     // After a while what another host came to is newer, and is read again.
-    const stale = known !== undefined && known.away !== null && now - known.away > AWAY_MOST;
+    const stale = known !== undefined && known.away !== null && now - known.away > AWAY_MAX;
     if (known !== undefined && known.revision === revision && !stale) {
       known.away = null;
       return known;
     }
-    const begun = { limit, wish: limit, reason: 'loading' as const, searched: 0, away: null, saved: Promise.resolve() };
-    const tuned: Tuned = { revision, state: null, ...begun };
+    const initial = {
+      limit,
+      targetLimit: limit,
+      reason: 'loading' as const,
+      searchSteps: 0,
+      away: null,
+      saved: Promise.resolve(),
+    };
+    const tuned: Tuned = { revision, state: null, ...initial };
     this.#tuned.set(fn, tuned);
     void this.#load({ function: fn, revision }, tuned);
     return tuned;
@@ -158,13 +173,13 @@ export class TunerDesk {
     tuned.state = this.#tuner.initialState(learned ?? undefined, guard);
   }
 
-  #save(fn: string, tuned: Tuned, state: GuardedState, searched: boolean): void {
+  #save(fn: string, tuned: Tuned, state: SafeTunerState, searchSteps: boolean): void {
     const owner = { function: fn, revision: tuned.revision };
     const { search, settings } = this.#tuner.tuner;
     tuned.saved = tuned.saved
       .then(async () => {
-        await saveGuard(this.#store, owner, keptOf(state.guard));
-        if (searched) await saveTable(this.#store, owner, search, settings.grid, state.tuner.search);
+        await saveGuard(this.#store, owner, savedGuardOf(state.guard));
+        if (searchSteps) await saveTable(this.#store, owner, search, settings.grid, state.tuner.search);
       })
       .catch((error: unknown) =>
         this.#logger.warn({ function: fn, error: messageOf(error) }, 'a concurrency table is not kept'),

@@ -11,7 +11,7 @@ export interface Tally {
 }
 
 /** A limit that did harm, with the figures it was judged by. It and all above it are not tried again. */
-export interface BadLimit extends Tally {
+export interface UnsafeLimit extends Tally {
   readonly limit: number;
   /** What was seen at the user's own limit until then. */
   readonly user: Tally & { readonly limit: number };
@@ -21,9 +21,9 @@ export interface LimitGuardState {
   /** By limit; limits below the user's are never judged, but may be gone back to. */
   readonly tallies: Readonly<Record<string, Tally>>;
   /** The lowest that did harm; null: none did. */
-  readonly bad: BadLimit | null;
+  readonly unsafeLimit: UnsafeLimit | null;
   /** The limit came down from `from`, whose containers may still be killed or fail until then (monotonic). Not kept over a restart. */
-  readonly fell: { readonly from: number; readonly until: number } | null;
+  readonly lowered: { readonly from: number; readonly until: number } | null;
   /** Limit in force at the last sample; null before the first. */
   readonly last: number | null;
 }
@@ -39,7 +39,7 @@ export interface GuardView {
 export interface GuardVerdict {
   readonly state: LimitGuardState;
   /** Found by this very sample; null: nothing new. */
-  readonly found: BadLimit | null;
+  readonly found: UnsafeLimit | null;
   /** What may be tried. */
   readonly allowed: LimitRange;
   /** Where to go at once, as what is in force does harm; null: nowhere. */
@@ -47,11 +47,11 @@ export interface GuardVerdict {
 }
 
 /** A chance below this is no chance: a limit is judged at each sample, so small. */
-const CHANCE = 0.001;
+const SIGNIFICANCE = 0.001;
 /** Activations from which older ones count half. */
 const FORGET_AT = 10_000;
 /** Limits that are remembered: a grid, and what others set in between. */
-const LIMITS_MOST = 600;
+const LIMITS_MAX = 600;
 
 const NOTHING: Tally = { activations: 0, failures: 0, oomKills: 0 };
 
@@ -61,18 +61,19 @@ const tallySchema = z.strictObject(tally);
 const limit = z.int().min(1);
 
 /** Of what is kept of a guard. */
-export const keptGuardSchema = z.strictObject({
+export const savedGuardSchema = z.strictObject({
   tallies: z.record(z.string().regex(/^[1-9]\d{0,8}$/), tallySchema),
-  bad: z.strictObject({ limit, ...tally, user: z.strictObject({ limit, ...tally }) }).nullable(),
+  unsafeLimit: z.strictObject({ limit, ...tally, user: z.strictObject({ limit, ...tally }) }).nullable(),
 });
-export type KeptGuard = z.output<typeof keptGuardSchema>;
+export type SavedGuard = z.output<typeof savedGuardSchema>;
 
-export const keptOf = ({ tallies, bad }: LimitGuardState): KeptGuard => ({ tallies, bad }) as KeptGuard;
+export const savedGuardOf = ({ tallies, unsafeLimit }: LimitGuardState): SavedGuard =>
+  ({ tallies, unsafeLimit }) as SavedGuard;
 
-export const limitGuardState = (kept: KeptGuard | null): LimitGuardState => ({
+export const limitGuardState = (kept: SavedGuard | null): LimitGuardState => ({
   tallies: kept?.tallies ?? {},
-  bad: kept?.bad ?? null,
-  fell: null,
+  unsafeLimit: kept?.unsafeLimit ?? null,
+  lowered: null,
   last: null,
 });
 
@@ -81,7 +82,7 @@ export const limitGuardState = (kept: KeptGuard | null): LimitGuardState => ({
  * than at the user's own, is left at once for the highest one that was held and did not, and neither it nor one above it is tried again. Pure. The search is
  * not told: it sees a smaller range.
  */
-export function watch(
+export function checkLimit(
   state: LimitGuardState,
   { sample, allowed, user }: GuardView,
   hold: Hold,
@@ -89,23 +90,26 @@ export function watch(
 ): GuardVerdict {
   const inForce = sample.limit;
   const { last } = state;
-  const fell = last !== null && inForce < last ? { from: last, until: now + hold.time } : state.fell;
-  const falling = fell !== null && now < fell.until ? fell : null;
+  const lowered = last !== null && inForce < last ? { from: last, until: now + hold.time } : state.lowered;
+  const draining = lowered !== null && now < lowered.until ? lowered : null;
   // Containers of the limit before may still be at work: harm is laid to the higher one.
-  const at = Math.max(inForce, falling?.from ?? 0);
+  const at = Math.max(inForce, draining?.from ?? 0);
   const tallies = sampled(state.tallies, at, sample, user);
-  const judged = { ...state, tallies, fell: falling, last: inForce };
-  const found = at > user && !(state.bad !== null && at >= state.bad.limit) ? harmOf(tallies, at, user, hold) : null;
-  const bad = found ?? state.bad;
+  const judged = { ...state, tallies, lowered: draining, last: inForce };
+  const found =
+    at > user && !(state.unsafeLimit !== null && at >= state.unsafeLimit.limit)
+      ? unsafeLimitAt(tallies, at, user, hold)
+      : null;
+  const unsafeLimit = found ?? state.unsafeLimit;
   // A limit that the user set is the user's: nothing of it is barred.
-  const barred = bad !== null && bad.limit > user ? bad.limit : Number.POSITIVE_INFINITY;
-  const range = { least: allowed.least, most: Math.min(allowed.most, barred - 1) };
-  const back = inForce >= barred ? lastSafe(tallies, range, user, hold) : null;
-  return { state: { ...judged, bad }, found, allowed: range, back };
+  const unsafeFrom = unsafeLimit !== null && unsafeLimit.limit > user ? unsafeLimit.limit : Number.POSITIVE_INFINITY;
+  const range = { least: allowed.least, most: Math.min(allowed.most, unsafeFrom - 1) };
+  const back = inForce >= unsafeFrom ? lastSafe(tallies, range, user, hold) : null;
+  return { state: { ...judged, unsafeLimit }, found, allowed: range, back };
 }
 
 /** Why a limit is not tried, for people. */
-export function badText({ limit, activations, failures, oomKills, user }: BadLimit): string {
+export function unsafeLimitText({ limit, activations, failures, oomKills, user }: UnsafeLimit): string {
   const seen = (one: Tally): string =>
     `${one.failures} of ${one.activations} calls failed, ${one.oomKills} ${one.oomKills === 1 ? 'container' : 'containers'} killed for memory`;
   return `limit ${limit} and above do harm: at ${limit} ${seen({ activations, failures, oomKills })}; at the user's own ${user.limit} ${seen(user)}`;
@@ -125,13 +129,13 @@ function sampled(
     oomKills: Math.floor(half * before.oomKills) + oomKills,
   };
   const known = Object.keys(tallies);
-  if (before !== NOTHING || known.length < LIMITS_MOST) return { ...tallies, [at]: after };
+  if (before !== NOTHING || known.length < LIMITS_MAX) return { ...tallies, [at]: after };
   const { [known.find((one) => Number(one) !== user)!]: _, ...kept } = tallies;
   return { ...kept, [at]: after };
 }
 
 /** Of a limit above the user's. */
-function harmOf(tallies: LimitGuardState['tallies'], at: number, user: number, hold: Hold): BadLimit | null {
+function unsafeLimitAt(tallies: LimitGuardState['tallies'], at: number, user: number, hold: Hold): UnsafeLimit | null {
   const here = tallies[at] ?? NOTHING;
   const there = tallies[user] ?? NOTHING;
   // Where little was seen of the user's own limit, calls there are taken to succeed: who tries something must not need luck.
@@ -154,7 +158,7 @@ export function isMore(k: number, n: number, k0: number, n0: number): boolean {
   if (share <= expected) return false;
   const divergence =
     share * Math.log(share / expected) + (share < 1 ? (1 - share) * Math.log((1 - share) / (1 - expected)) : 0);
-  return Math.exp(-all * divergence) < CHANCE;
+  return Math.exp(-all * divergence) < SIGNIFICANCE;
 }
 
 /** The highest limit that was held for as many activations as a hold asks and did no harm; else the user's own; else the nearest to it that may be. */
@@ -163,7 +167,7 @@ function lastSafe(tallies: LimitGuardState['tallies'], range: LimitRange, user: 
   for (const [text, { activations }] of Object.entries(tallies)) {
     const one = Number(text);
     if (one <= (best ?? 0) || !isAllowed(one, range) || activations < hold.activations) continue;
-    if (one <= user || harmOf(tallies, one, user, hold) === null) best = one;
+    if (one <= user || unsafeLimitAt(tallies, one, user, hold) === null) best = one;
   }
   if (best !== null) return best;
   return range.most < range.least ? null : Math.min(range.most, Math.max(range.least, user));

@@ -1,16 +1,16 @@
 export { constantLimit, type HillState, hillClimbing } from './baselines.js';
-export { type HarmFound, type PlatformConcurrency, TunerDesk } from './desk.js';
+export { ConcurrencyTuners, type PlatformConcurrency, type UnsafeLimitListener } from './desk.js';
 export * from './errors.js';
 export {
-  type BadLimit,
-  badText,
+  checkLimit,
   isMore,
-  type KeptGuard,
-  keptOf,
   type LimitGuardState,
   limitGuardState,
+  type SavedGuard,
+  savedGuardOf,
   type Tally,
-  watch,
+  type UnsafeLimit,
+  unsafeLimitText,
 } from './guard.js';
 export * from './guarded-tuner.js';
 export { gridSize, limitAt, nearestPlace, stepMask } from './limits.js';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Random } from '../../config/index.js';
 import { gridSize } from './limits.js';
 import type { Measurement } from './sample.js';
-import type { Action, LimitSearch, Standing } from './search.js';
+import type { Action, LimitSearch, SearchPosition } from './search.js';
 import { checkQLearningSettings, type LimitGrid, type QLearningSettings } from './settings.js';
 
 /** Values of down, stay and up. */
@@ -123,7 +123,7 @@ export function qLearning(settings: QLearningSettings): LimitSearch<QLearningSta
     (1 - alpha) * old + alpha * (reward + gamma * future);
 
   /** One update of every row and every action whose limit is known. */
-  function replayed({ table, known, reference }: QLearningState, { grid, maskAt }: Standing): Table {
+  function replayed({ table, known, reference }: QLearningState, { grid, maskAt }: SearchPosition): Table {
     const rows: Record<string, Row> = { ...table };
     for (const [key, row] of Object.entries(rows)) {
       let next = row;
@@ -144,9 +144,9 @@ export function qLearning(settings: QLearningSettings): LimitSearch<QLearningSta
     fingerprint: `bins ${bins}`,
     schema: (grid) => stateSchema(grid, bins),
     initialState: () => ({ iteration: 0, reference: null, pending: null, table: {}, known: {} }),
-    next(state, measurement, standing, random) {
+    next(state, measurement, position, random) {
       const { throughput } = measurement;
-      const { place, maskAt } = standing;
+      const { place, maskAt } = position;
       const { iteration, reference, pending } = state;
       const mask = maskAt(place);
       const key = stateKey(place, measurement, bins);
@@ -154,7 +154,7 @@ export function qLearning(settings: QLearningSettings): LimitSearch<QLearningSta
       if (replay) {
         const before = known[place]?.throughput ?? throughput;
         known = { ...known, [place]: { throughput: (1 - alpha) * before + alpha * throughput, key } };
-        table = replayed({ ...state, known, table: { ...table, [key]: table[key] ?? UNKNOWN } }, standing);
+        table = replayed({ ...state, known, table: { ...table, [key]: table[key] ?? UNKNOWN } }, position);
       } else if (pending !== null && pending.place === place) {
         const row = table[pending.key] ?? UNKNOWN;
         const reward = throughputReward(throughput, reference, tolerance);

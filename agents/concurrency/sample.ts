@@ -15,7 +15,7 @@ export interface Sample {
   /** Time that calls spent in containers, ms. */
   readonly busy: number;
   /** Containers x limit x span, ms: what there was room for. */
-  readonly room: number;
+  readonly capacity: number;
   /** Mean use over the user's limit, per container; from 0 on, may exceed 1. */
   readonly cpu: number;
   readonly memory: number;
@@ -38,7 +38,7 @@ export interface Window {
   readonly activations: number;
   readonly failures: number;
   readonly busy: number;
-  readonly room: number;
+  readonly capacity: number;
   /** Shares x activations. */
   readonly cpu: number;
   readonly memory: number;
@@ -50,7 +50,7 @@ export const openWindow = (limit: number, since: Millis): Window => ({
   activations: 0,
   failures: 0,
   busy: 0,
-  room: 0,
+  capacity: 0,
   cpu: 0,
   memory: 0,
 });
@@ -60,7 +60,7 @@ export const added = (window: Window, sample: Sample): Window => ({
   activations: window.activations + sample.activations,
   failures: window.failures + sample.failures,
   busy: window.busy + sample.busy,
-  room: window.room + sample.room,
+  capacity: window.capacity + sample.capacity,
   cpu: window.cpu + sample.cpu * sample.activations,
   memory: window.memory + sample.memory * sample.activations,
 });
@@ -85,14 +85,14 @@ export function sampleOf(observation: Observation, limit: number): Sample {
     failures,
     oomKills,
     busy: latency.sum,
-    room: Math.max(1, containers) * limit * span,
+    capacity: Math.max(1, containers) * limit * span,
     cpu: used.cpu / user.cpu,
     memory: used.memory / user.memory,
   };
 }
 
 /** Whether every figure can be one; what cannot teaches nothing. */
-export const isSoundSample = ({ limit, ...figures }: Sample): boolean =>
+export const isValidSample = ({ limit, ...figures }: Sample): boolean =>
   Number.isInteger(limit) &&
   limit >= 1 &&
   Object.values(figures).every((value) => value >= 0 && Number.isFinite(value));

@@ -4,7 +4,7 @@ import type { Measurement } from './sample.js';
 import type { LimitGrid } from './settings.js';
 
 /** Where a search stands, and where it may go. */
-export interface Standing {
+export interface SearchPosition {
   readonly grid: LimitGrid;
   /** Of the limit that was measured, 0 the lowest of the grid. */
   readonly place: number;
@@ -29,7 +29,7 @@ export interface LimitSearch<State = unknown> {
   next(
     state: State,
     measurement: Measurement,
-    standing: Standing,
+    position: SearchPosition,
     random: Random,
   ): { readonly state: State; readonly action: Action };
 }

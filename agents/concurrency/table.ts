@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ObjectStore } from '../../broker/index.js';
 import { messageOf } from '../../config/index.js';
 import { TableDamagedError, TableForeignError, TableNewerError } from './errors.js';
-import { type KeptGuard, keptGuardSchema } from './guard.js';
+import { type SavedGuard, savedGuardSchema } from './guard.js';
 import type { LimitSearch } from './search.js';
 import type { LimitGrid } from './settings.js';
 
@@ -33,7 +33,7 @@ const guardSchema = z.object({
   v: z.int().min(1),
   function: z.string(),
   revision: z.string(),
-  guard: keptGuardSchema,
+  guard: savedGuardSchema,
 });
 
 /** Where tables are kept: an object store of the broker is one. */
@@ -82,11 +82,11 @@ export function decodeTable<State>(
   return checkedAs(search.schema(grid), where, head.learned);
 }
 
-export const encodeGuard = (owner: TableOwner, guard: KeptGuard): string =>
+export const encodeGuard = (owner: TableOwner, guard: SavedGuard): string =>
   `${JSON.stringify({ v: VERSION, ...owner, guard })}\n`;
 
 /** @throws TableDamagedError, TableForeignError, TableNewerError */
-export function decodeGuard(where: string, text: string, owner: TableOwner): KeptGuard {
+export function decodeGuard(where: string, text: string, owner: TableOwner): SavedGuard {
   const kept = checkedAs(guardSchema, where, versioned(where, text));
   checkOwner(where, kept, { ...owner });
   return kept.guard;
@@ -139,12 +139,12 @@ export async function loadTable<State>(
   return data === null ? null : decodeTable(name, Buffer.from(data).toString('utf8'), owner, search, grid);
 }
 
-export async function saveGuard(store: TableStore, owner: TableOwner, guard: KeptGuard): Promise<void> {
+export async function saveGuard(store: TableStore, owner: TableOwner, guard: SavedGuard): Promise<void> {
   await store.put(guardName(owner), Buffer.from(encodeGuard(owner, guard)));
 }
 
 /** Null where none is kept. Rejects as `loadTable`. */
-export async function loadGuard(store: TableStore, owner: TableOwner): Promise<KeptGuard | null> {
+export async function loadGuard(store: TableStore, owner: TableOwner): Promise<SavedGuard | null> {
   const name = guardName(owner);
   const data = await store.get(name);
   return data === null ? null : decodeGuard(name, Buffer.from(data).toString('utf8'), owner);

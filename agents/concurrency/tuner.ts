@@ -1,6 +1,6 @@
 import type { Millis, Random } from '../../config/index.js';
 import { limitAt, nearestPlace, stepMask } from './limits.js';
-import { added, isSoundSample, measured, openWindow, type Sample, type Window } from './sample.js';
+import { added, isValidSample, measured, openWindow, type Sample, type Window } from './sample.js';
 import type { LimitSearch } from './search.js';
 import { checkTunerSettings, type LimitRange, type TunerSettings } from './settings.js';
 
@@ -14,7 +14,7 @@ export interface TunerView {
 
 /**
  * Why the limit is what it is. `frozen`: the agent retrains; `settling`: the limit in force has just changed; `holding`: for time or activations;
- * `unbound`: demand did not fill the limit; `disallowed`: the platform accepts none of the grid; `unsound`: the sample cannot be one;
+ * `unbound`: demand did not fill the limit; `disallowed`: the platform accepts none of the grid; `invalid`: the sample cannot be one;
  * `begun`: brought into the grid; `searched`: the search's step, which may be to stay.
  */
 export type TunerReason =
@@ -23,7 +23,7 @@ export type TunerReason =
   | 'holding'
   | 'unbound'
   | 'disallowed'
-  | 'unsound'
+  | 'invalid'
   | 'begun'
   | 'searched';
 
@@ -38,7 +38,7 @@ export interface TunerState<SearchState = unknown> {
   /** Null after a restart, a freeze or a sample that cannot be one: a limit is then held anew. */
   readonly window: Window | null;
   /** Wished for and not yet seen in force; null otherwise. */
-  readonly wish: number | null;
+  readonly targetLimit: number | null;
 }
 
 /**
@@ -67,36 +67,36 @@ export function concurrencyTuner<SearchState>(
   return {
     search,
     settings,
-    initialState: (learned) => ({ search: learned ?? search.initialState(), window: null, wish: null }),
+    initialState: (learned) => ({ search: learned ?? search.initialState(), window: null, targetLimit: null }),
     decide(state, { sample, allowed, frozen }, now, random) {
       const { limit } = sample;
       const dropped = (reason: TunerReason) => ({
-        state: { ...state, window: null, wish: null },
+        state: { ...state, window: null, targetLimit: null },
         decision: { limit, reason },
       });
-      if (!isSoundSample(sample)) return dropped('unsound');
+      if (!isValidSample(sample)) return dropped('invalid');
       if (frozen) return dropped('frozen');
       const place = nearestPlace(grid, allowed, limit);
       if (place === null) return dropped('disallowed');
       const again = (): Window => openWindow(limit, now);
-      const wished = (wish: number, reason: TunerReason, after: SearchState = state.search) => ({
-        state: { search: after, window: again(), wish: wish === limit ? null : wish },
-        decision: { limit: wish, reason },
+      const decided = (targetLimit: number, reason: TunerReason, after: SearchState = state.search) => ({
+        state: { search: after, window: again(), targetLimit: targetLimit === limit ? null : targetLimit },
+        decision: { limit: targetLimit, reason },
       });
       // The step in which a limit is first seen is part of the old one and full of cold starts: nothing of it counts.
-      if (state.window?.limit !== limit) return wished(limit, 'settling');
+      if (state.window?.limit !== limit) return decided(limit, 'settling');
       const window = added(state.window, sample);
       if (now - window.since < hold.time || window.activations < hold.activations)
-        return { state: { ...state, window }, decision: { limit: state.wish ?? limit, reason: 'holding' } };
-      if (limitAt(grid, place) !== limit) return wished(limitAt(grid, place), 'begun');
-      if (window.busy < bindingShare * window.room) return wished(limit, 'unbound');
+        return { state: { ...state, window }, decision: { limit: state.targetLimit ?? limit, reason: 'holding' } };
+      if (limitAt(grid, place) !== limit) return decided(limitAt(grid, place), 'begun');
+      if (window.busy < bindingShare * window.capacity) return decided(limit, 'unbound');
       const next = search.next(
         state.search,
         measured(window, now),
         { grid, place, maskAt: (at) => stepMask(grid, allowed, at) },
         random,
       );
-      return wished(limitAt(grid, place + next.action - 1), 'searched', next.state);
+      return decided(limitAt(grid, place + next.action - 1), 'searched', next.state);
     },
   };
 }

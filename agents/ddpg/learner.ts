@@ -106,7 +106,7 @@ export class DdpgLearner {
       criticLoss += (0.5 * error * error) / rows;
       return error / rows;
     });
-    const { norm, applied } = this.#critic.train(inputs, rows, gradient, this.#adam(this.#settings.criticRate));
+    const { norm, applied } = this.#critic.train(inputs, rows, gradient, this.#adam(this.#settings.criticLearningRate));
     return { criticLoss, criticNorm: norm, applied };
   }
 
@@ -125,7 +125,7 @@ export class DdpgLearner {
       const slope = slopes[Math.floor(i / actions) * width + features + (i % actions)]!;
       return (-slope * (1 - a * a)) / rows;
     });
-    const { norm, applied } = this.actor.train(states, rows, gradient, this.#adam(this.#settings.actorRate));
+    const { norm, applied } = this.actor.train(states, rows, gradient, this.#adam(this.#settings.actorLearningRate));
     return { meanQ: q.reduce((sum, value) => sum + value, 0) / rows, actorNorm: norm, applied };
   }
 
@@ -146,8 +146,8 @@ export class DdpgLearner {
     return joined;
   }
 
-  #adam(rate: number) {
-    return { ...adamDefaults, rate, largestNorm: this.#settings.largestNorm };
+  #adam(learningRate: number) {
+    return { ...adamDefaults, learningRate, maxGradNorm: this.#settings.maxGradNorm };
   }
 
   export(): DdpgState {

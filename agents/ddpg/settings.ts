@@ -13,8 +13,8 @@ export interface DdpgSettings {
   readonly hidden: readonly number[];
   /** Discount of one step of ordinary length; a step may bring another, by the time it took. */
   readonly gamma: number;
-  readonly actorRate: number;
-  readonly criticRate: number;
+  readonly actorLearningRate: number;
+  readonly criticLearningRate: number;
   /** Share of the way that the target networks go towards the learnt ones with each update. */
   readonly tau: number;
   readonly batch: number;
@@ -23,7 +23,7 @@ export interface DdpgSettings {
   /** Steps before anything is learnt. */
   readonly warmUp: number;
   /** Of the gradient of either network. */
-  readonly largestNorm: number;
+  readonly maxGradNorm: number;
   readonly noise: {
     /** Ornstein and Uhlenbeck's: how fast it returns to 0, how wide it is, the step in time. */
     readonly theta: number;
@@ -42,13 +42,13 @@ export interface DdpgSettings {
 export const firmSettings: DdpgSettings = {
   hidden: [40, 40],
   gamma: 0.99,
-  actorRate: 3e-4,
-  criticRate: 3e-3,
+  actorLearningRate: 3e-4,
+  criticLearningRate: 3e-3,
   tau: 3e-3,
   batch: 64,
   replay: 100_000,
   warmUp: 70,
-  largestNorm: 5,
+  maxGradNorm: 5,
   noise: { theta: 0.15, sigma: 0.2, step: 1, first: 1, decay: 1e-6 },
 };
 
@@ -56,11 +56,14 @@ export function checkDdpgSettings(settings: DdpgSettings): void {
   const check = (ok: boolean, detail: string): void => {
     if (!ok) throw new DdpgSettingsError(detail);
   };
-  const { gamma, actorRate, criticRate, tau, batch, replay, warmUp, largestNorm, noise } = settings;
+  const { gamma, actorLearningRate, criticLearningRate, tau, batch, replay, warmUp, maxGradNorm, noise } = settings;
   check(gamma > 0 && gamma < 1, `gamma ${gamma} is not between 0 and 1`);
-  check(actorRate > 0 && criticRate > 0, `learning rates ${actorRate} and ${criticRate}`);
+  check(
+    actorLearningRate > 0 && criticLearningRate > 0,
+    `learning rates ${actorLearningRate} and ${criticLearningRate}`,
+  );
   check(tau > 0 && tau <= 1, `tau ${tau} is not in 0..1`);
-  check(largestNorm > 0, `largest norm ${largestNorm}`);
+  check(maxGradNorm > 0, `largest norm ${maxGradNorm}`);
   for (const [name, value] of Object.entries({ batch, replay, warmUp }))
     check(Number.isInteger(value) && value >= 1, `${name} ${value} is not a positive integer`);
   check(replay >= batch && replay >= warmUp, `a memory of ${replay} steps holds no batch of ${batch} after ${warmUp}`);

@@ -27,7 +27,7 @@ export function faasrmCheckpoint(state: LearnerState, settings: FaasrmSettings, 
       rollout,
       price,
       ...ppo,
-      rate: { ...ppo.rate },
+      learningRate: { ...ppo.learningRate },
       entropy: { ...ppo.entropy },
     },
     networks: {

@@ -1,8 +1,8 @@
-import { type Lesson, STATE_FEATURES } from '../../broker/index.js';
+import { type FaasrmExperience, STATE_FEATURES } from '../../broker/index.js';
 import { SeededRandom } from '../../config/index.js';
 import { inputsOf, orthogonal, parameterCount, scoreShape } from '../nn/index.js';
 import { type LearnerState, type PpoMetrics, Rollout, type Trainer } from '../ppo/index.js';
-import { lessonReward } from './reward.js';
+import { experienceReward } from './reward.js';
 import type { FaasrmSettings } from './settings.js';
 
 export interface FaasrmLearnerParts {
@@ -14,7 +14,7 @@ export interface FaasrmLearnerParts {
 }
 
 /** Updates that weights may be behind when a lesson by them arrives: the ratio of probabilities is clipped, and older ones teach little. */
-const LAG = 1;
+const MAX_VERSION_LAG = 1;
 
 /** Learns the option-scoring network by PPO from lessons, whoever brings them. */
 export class FaasrmLearner {
@@ -50,7 +50,7 @@ export class FaasrmLearner {
     return this.#state.counters.updates;
   }
 
-  get lessons(): number {
+  get experiences(): number {
     return this.#rollout.rows;
   }
 
@@ -60,21 +60,21 @@ export class FaasrmLearner {
   }
 
   /** False: it was not taken. */
-  take(lesson: Lesson): boolean {
-    const { cpu, memory, option, logProbability, weights } = lesson;
+  take(experience: FaasrmExperience): boolean {
+    const { cpu, memory, option, logProbability, weights } = experience;
     const options = cpu.length * memory.length;
-    const known = weights <= this.version && weights >= this.version - LAG;
+    const known = weights <= this.version && weights >= this.version - MAX_VERSION_LAG;
     if (this.#rollout.full || !known || options > this.#settings.options || option >= options) {
       this.refused++;
       return false;
     }
-    this.#look(lesson);
+    this.#look(experience);
     this.#rollout.add({
       actorInput: this.#input,
       mask: this.#mask,
       action: option,
       logProbability,
-      reward: lessonReward(lesson, this.#settings.price),
+      reward: experienceReward(experience, this.#settings.price),
       discount: this.#settings.ppo.gamma,
     });
     // A task of its own: nothing follows from it.
@@ -96,7 +96,7 @@ export class FaasrmLearner {
   }
 
   /** Rows of 11 features, as the scorer in the hook has them; what is no option is masked. */
-  #look({ state, cpu, memory }: Lesson): void {
+  #look({ state, cpu, memory }: FaasrmExperience): void {
     const features = inputsOf(scoreShape);
     this.#input.fill(0);
     this.#mask.fill(0);

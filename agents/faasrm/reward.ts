@@ -1,7 +1,7 @@
-import type { Lesson } from '../../broker/index.js';
+import type { FaasrmExperience } from '../../broker/index.js';
 
 /** A call that took longer counts as one of this slowdown: one must not rule a batch. */
-const SLOWEST = 4;
+const MAX_SLOWDOWN = 4;
 /** Place of the free share of the host's CPU among the features of the state. */
 const FREE_CPU = 1;
 
@@ -10,7 +10,7 @@ const FREE_CPU = 1;
  * limits, which both are 1 - 2 s (faasrm.md §2), less a price for what others may lose by it. Without one, who decides for itself asks for all there is:
  * more never makes it slower. It is due for the part of the host's CPU that was asked for, and rises with the part that is taken.
  */
-export function lessonReward({ slowdown, share, state }: Lesson, price: number): number {
+export function experienceReward({ slowdown, share, state }: FaasrmExperience, price: number): number {
   const taken = 1 - (state[FREE_CPU] ?? 0);
-  return 1 - 2 * Math.min(SLOWEST, slowdown) - price * taken * share;
+  return 1 - 2 * Math.min(MAX_SLOWDOWN, slowdown) - price * taken * share;
 }

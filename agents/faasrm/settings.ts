@@ -18,7 +18,7 @@ export interface FaasrmSettings {
 export const faasrmSettings: FaasrmSettings = {
   ppo: {
     ...simulatorSettings,
-    rate: { first: 1e-3, last: 1e-4 },
+    learningRate: { first: 1e-3, last: 1e-4 },
     entropy: { first: 0.01, last: 0.002 },
     epochs: 4,
     miniBatch: 256,
@@ -32,5 +32,5 @@ export const faasrmSettings: FaasrmSettings = {
 /** On a live system: a third of the rate, for ever (agents/ppo/settings.ts). */
 export const faasrmOnlineSettings: FaasrmSettings = {
   ...faasrmSettings,
-  ppo: { ...faasrmSettings.ppo, rate: onlineSettings.rate, entropy: faasrmSettings.ppo.entropy },
+  ppo: { ...faasrmSettings.ppo, learningRate: onlineSettings.learningRate, entropy: faasrmSettings.ppo.entropy },
 };

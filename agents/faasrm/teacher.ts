@@ -1,11 +1,11 @@
 import {
   type Broker,
   buckets,
-  decodeLessons,
+  decodeExperiences,
+  type ExperienceBatch,
   encodeMessage,
   Inbox,
   Lease,
-  type LessonBatch,
   type Logger,
   objectStores,
   policyKey,
@@ -30,7 +30,7 @@ import type { FaasrmSettings } from './settings.js';
 const NAME = 'faasrm';
 const LEASE = 6000 as Millis;
 
-export interface FaasrmTeacherRun {
+export interface FaasrmTrainerRun {
   readonly broker: Broker;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -44,11 +44,11 @@ export interface FaasrmTeacherRun {
   readonly logger: Logger;
 }
 
-export interface RunningFaasrmTeacher {
+export interface RunningFaasrmTrainer {
   /** This host publishes the weights. */
   readonly owner: boolean;
   readonly version: number;
-  readonly lessons: number;
+  readonly experiences: number;
   readonly refused: number;
   stop(): Promise<void>;
 }
@@ -57,7 +57,7 @@ export interface RunningFaasrmTeacher {
  * `faasrm` on an agent host: one of them, by a lease, gives hooks the weights and learns from their lessons. Weights are the newest checkpoint's, else
  * those that come with the product. With NATS away hooks go on with the weights they have.
  */
-export function runFaasrmTeacher(run: FaasrmTeacherRun): RunningFaasrmTeacher {
+export function runFaasrmTrainer(run: FaasrmTrainerRun): RunningFaasrmTrainer {
   const { broker, clock, timers, host, boot, trainer, settings, seed, learns, logger } = run;
   const store = new PolicyStore(broker.objects(objectStores.policies));
   const policies = broker.keyValue(buckets.policy);
@@ -132,19 +132,19 @@ export function runFaasrmTeacher(run: FaasrmTeacherRun): RunningFaasrmTeacher {
       );
   };
 
-  const inbox = new Inbox<LessonBatch>({
-    decode: decodeLessons,
+  const inbox = new Inbox<ExperienceBatch>({
+    decode: decodeExperiences,
     stamp: (batch) => ({ sender: batch.host, boot: batch.boot, sequence: batch.sequence }),
-    refused: (kind, detail) => logger.warn({ kind, detail }, 'lessons refused'),
+    refused: (kind, detail) => logger.warn({ kind, detail }, 'experiences refused'),
     senders: 10_000,
   });
-  const subscription = broker.subscribe(wildcards.lessons, (message) => {
+  const subscription = broker.subscribe(wildcards.experiences, (message) => {
     const batch = inbox.take(message.data, clock.monotonic());
     const mine = learner;
     if (batch === null || mine === null || !learns || lease.epoch === null) return;
     // A hook speaks for its own host alone; NATS holds it to the subject.
-    if (message.subject !== subjects.lessons(batch.host)) return;
-    for (const lesson of batch.lessons) mine.take(lesson);
+    if (message.subject !== subjects.experiences(batch.host)) return;
+    for (const experience of batch.experiences) mine.take(experience);
     if (!mine.ready) return;
     mine.update((metrics) => {
       if (metrics !== null) learned(mine, metrics);
@@ -162,8 +162,8 @@ export function runFaasrmTeacher(run: FaasrmTeacherRun): RunningFaasrmTeacher {
     get version() {
       return learner?.version ?? 0;
     },
-    get lessons() {
-      return learner?.lessons ?? 0;
+    get experiences() {
+      return learner?.experiences ?? 0;
     },
     get refused() {
       return learner?.refused ?? 0;

@@ -4,10 +4,10 @@ import { type LearnerState, PpoAgent, type PpoSettings } from '../ppo/index.js';
 import type { DemonstratedEpisode, Demonstration } from './demonstration.js';
 import type { ActingWeights, LifeCycleLearner } from './learner.js';
 import { learnOffline, type OfflineJob, type OfflineSettings } from './offline.js';
-import { Tuition } from './tuition.js';
-import type { Tutor } from './tutor.js';
+import { PendingTraining } from './tuition.js';
+import type { OfflineTrainer } from './tutor.js';
 
-export interface ApprenticeOptions {
+export interface PpoLifeCycleLearnerOptions {
   readonly engine: Engine;
   /** Numbers that change from step to step, and how many follow that do not (an embedding). */
   readonly features: number;
@@ -21,18 +21,18 @@ export interface ApprenticeOptions {
   /** What it starts from; null: nothing. */
   readonly start: LearnerState | null;
   /** Where it learns, later than it is told to; absent: where it decides, at once, and then the same seed and steps make the same agent. */
-  readonly tutor?: Tutor;
+  readonly offlineTrainer?: OfflineTrainer;
 }
 
 /** Episodes that are learnt from offline at most, the newest. */
-const WATCHED_MOST = 12;
+const EPISODES_MAX = 12;
 
 /**
  * One function's agent, whatever acts: it watches the fallback and learns offline, acts and learns online, or only acts.
  */
-export class Apprentice implements LifeCycleLearner {
+export class PpoLifeCycleLearner implements LifeCycleLearner {
   updates = 0;
-  readonly #options: ApprenticeOptions;
+  readonly #options: PpoLifeCycleLearnerOptions;
   readonly #random: Random;
   #agent: PpoAgent | null = null;
   #watched: DemonstratedEpisode[] = [];
@@ -40,9 +40,9 @@ export class Apprentice implements LifeCycleLearner {
   #evenings = 0;
   #trajectory = '';
   #after: Float32Array | null = null;
-  readonly #tuition = new Tuition();
+  readonly #tuition = new PendingTraining();
 
-  constructor(options: ApprenticeOptions) {
+  constructor(options: PpoLifeCycleLearnerOptions) {
     this.#options = options;
     this.#random = new SeededRandom(options.seed);
   }
@@ -58,23 +58,23 @@ export class Apprentice implements LifeCycleLearner {
     return agent;
   }
 
-  watch(step: Demonstration): void {
+  recordDemonstration(step: Demonstration): void {
     this.#steps.push(step);
   }
 
   /** With a tutor: of the study that ended last, and none of it twice. */
-  study(after: Float32Array): number | null {
+  trainOffline(after: Float32Array): number | null {
     if (this.#steps.length === 0) return null;
-    this.#watched = [...this.#watched, { steps: this.#steps, after }].slice(-WATCHED_MOST);
+    this.#watched = [...this.#watched, { steps: this.#steps, after }].slice(-EPISODES_MAX);
     this.#steps = [];
-    const { engine, tutor } = this.#options;
-    if (tutor === undefined) {
-      const { state, ahead } = learnOffline(engine, this.#studyJob());
+    const { engine, offlineTrainer } = this.#options;
+    if (offlineTrainer === undefined) {
+      const { state, estimatedGain } = learnOffline(engine, this.#studyJob());
       this.agent.import(state);
-      return ahead;
+      return estimatedGain;
     }
-    return this.#tuition.study(
-      () => tutor.study(this.#studyJob()),
+    return this.#tuition.trainOffline(
+      () => offlineTrainer.trainOffline(this.#studyJob()),
       (state) => this.agent.import(state),
     );
   }
@@ -83,7 +83,7 @@ export class Apprentice implements LifeCycleLearner {
     return this.agent.decide(input, mask, { greedy: !learns }).action;
   }
 
-  recall(input: Float32Array, mask: Uint8Array): void {
+  decideAgain(input: Float32Array, mask: Uint8Array): void {
     this.agent.decide(input, mask, { greedy: true });
   }
 
@@ -104,7 +104,7 @@ export class Apprentice implements LifeCycleLearner {
   }
 
   begin(): void {
-    this.#tuition.another();
+    this.#tuition.invalidate();
   }
 
   restart(): void {
@@ -113,7 +113,7 @@ export class Apprentice implements LifeCycleLearner {
   }
 
   forget(): void {
-    this.#tuition.another();
+    this.#tuition.invalidate();
     this.#watched = [];
     this.#steps = [];
   }
@@ -126,13 +126,13 @@ export class Apprentice implements LifeCycleLearner {
   take({ actor, critic }: ActingWeights): boolean {
     const state = this.agent.export();
     if (actor.length !== state.actor.length || critic.length !== state.critic.length) return false;
-    this.#tuition.another();
+    this.#tuition.invalidate();
     this.agent.import({ ...state, actor, critic });
     return true;
   }
 
   dispose(): void {
-    this.#tuition.another();
+    this.#tuition.invalidate();
     this.#agent?.dispose();
   }
 
@@ -152,8 +152,8 @@ export class Apprentice implements LifeCycleLearner {
 
   /** From a full buffer. With a tutor it acts by the old weights until the new ones are there; what it did by the old ones teaches nothing then. */
   #update(): void {
-    const { features, context, actions, ppo, seed, tutor } = this.#options;
-    if (tutor === undefined) {
+    const { features, context, actions, ppo, seed, offlineTrainer } = this.#options;
+    if (offlineTrainer === undefined) {
       this.agent.update();
       this.updates++;
       return;
@@ -167,7 +167,7 @@ export class Apprentice implements LifeCycleLearner {
     };
     this.agent.rollout.clear();
     if (this.#tuition.busy) return;
-    this.#tuition.begin(tutor.update(job), ({ state }) => {
+    this.#tuition.begin(offlineTrainer.update(job), ({ state }) => {
       this.agent.import(state);
       this.updates++;
     });

@@ -4,16 +4,16 @@ import {
   beginEpisode,
   endEpisode,
   LIFE_CYCLE_INITIAL,
+  type LifeCycleOverrides,
   type LifeCyclePhase,
   type LifeCycleState,
   type LifeCycleTransition,
-  type LifeCycleWish,
   retrain,
 } from './life-cycle.js';
 import type { LifeCycleSettings } from './settings.js';
 
 /** A life cycle with the episode that is running. */
-export interface CourseState {
+export interface LifeCycleRunState {
   readonly life: LifeCycleState;
   readonly guard: GuardState;
   /** Of the running episode: steps with arrivals and the sum of their rewards. */
@@ -21,7 +21,12 @@ export interface CourseState {
   readonly sum: number;
 }
 
-export const COURSE_INITIAL: CourseState = { life: LIFE_CYCLE_INITIAL, guard: GUARD_INITIAL, steps: 0, sum: 0 };
+export const LIFE_CYCLE_RUN_INITIAL: LifeCycleRunState = {
+  life: LIFE_CYCLE_INITIAL,
+  guard: GUARD_INITIAL,
+  steps: 0,
+  sum: 0,
+};
 
 /** What came of the last step. */
 export interface Outcome {
@@ -30,8 +35,8 @@ export interface Outcome {
   readonly arrivals: boolean;
 }
 
-export interface CourseStep {
-  readonly state: CourseState;
+export interface LifeCycleRunStep {
+  readonly state: LifeCycleRunState;
   /** In their order; most often none. */
   readonly transitions: readonly LifeCycleTransition[];
   /** An episode has ended with this step. */
@@ -39,31 +44,31 @@ export interface CourseStep {
 }
 
 /** Who takes the next step. */
-export const actorOf = ({ life, guard }: CourseState): 'agent' | 'fallback' =>
+export const actorOf = ({ life, guard }: LifeCycleRunState): 'agent' | 'fallback' =>
   agentActs(life.phase) && !(life.phase === 'online' && guard.fallbackActs) ? 'agent' : 'fallback';
 
-export const phaseOf = ({ life }: CourseState): LifeCyclePhase => life.phase;
+export const phaseOf = ({ life }: LifeCycleRunState): LifeCyclePhase => life.phase;
 
 /** At the start, and wherever the operator's wish may have changed. */
-export function beginCourse(state: CourseState, wish: LifeCycleWish): CourseStep {
-  const { state: life, transition } = beginEpisode(state.life, wish);
+export function beginLifeCycleRun(state: LifeCycleRunState, overrides: LifeCycleOverrides): LifeCycleRunStep {
+  const { state: life, transition } = beginEpisode(state.life, overrides);
   return { state: entered(state, life), transitions: transition === null ? [] : [transition], ended: false };
 }
 
 /** An operator's `retrain`: of an agent that serves; any other learns already, or is held. */
-export function retrainCourse(state: CourseState): CourseStep {
+export function retrainLifeCycleRun(state: LifeCycleRunState): LifeCycleRunStep {
   const { state: life, transition } = retrain(state.life);
   return { state: entered(state, life), transitions: transition === null ? [] : [transition], ended: false };
 }
 
 /** After each step: guard, and the life cycle where an episode is full. `ahead` is asked for then, offline: what the agent would have earned a step beyond the fallback. */
-export function courseStep(
-  state: CourseState,
+export function lifeCycleRunStep(
+  state: LifeCycleRunState,
   outcome: Outcome,
-  ahead: () => number | null,
-  wish: LifeCycleWish,
+  estimatedGain: () => number | null,
+  overrides: LifeCycleOverrides,
   settings: LifeCycleSettings,
-): CourseStep {
+): LifeCycleRunStep {
   const guard = state.life.phase === 'online' ? guardStep(state.guard, outcome, settings.guard) : GUARD_INITIAL;
   if (!outcome.arrivals || !Number.isFinite(outcome.reward))
     return { state: { ...state, guard }, transitions: [], ended: false };
@@ -71,15 +76,15 @@ export function courseStep(
   const sum = state.sum + outcome.reward;
   if (steps < settings.episodeSteps) return { state: { ...state, guard, steps, sum }, transitions: [], ended: false };
   const earned = sum / steps;
-  const beyond = state.life.phase === 'offline' ? ahead() : null;
-  const episode = { earned, estimate: beyond === null ? null : earned + beyond, arrivals: steps };
-  const end = endEpisode(state.life, episode, wish, settings);
-  const begin = beginEpisode(end.state, wish);
+  const gain = state.life.phase === 'offline' ? estimatedGain() : null;
+  const episode = { earned, estimate: gain === null ? null : earned + gain, arrivals: steps };
+  const end = endEpisode(state.life, episode, overrides, settings);
+  const begin = beginEpisode(end.state, overrides);
   const transitions = [end.transition, begin.transition].filter((one) => one !== null);
   return { state: { ...entered({ ...state, guard }, begin.state), steps: 0, sum: 0 }, transitions, ended: true };
 }
 
 /** A new phase begins with a guard that knows nothing, and an episode of its own. */
-function entered(state: CourseState, life: LifeCycleState): CourseState {
+function entered(state: LifeCycleRunState, life: LifeCycleState): LifeCycleRunState {
   return life.phase === state.life.phase ? { ...state, life } : { life, guard: GUARD_INITIAL, steps: 0, sum: 0 };
 }

@@ -1,13 +1,13 @@
 import { DdpgAgent, type DdpgSettings, type DdpgShape } from '../ddpg/index.js';
 import type { Engine } from '../nn/index.js';
 import type { DemonstratedEpisode, Demonstration } from './demonstration.js';
-import { agentRandom, type FirmStudyJob, studyFirm } from './firm-study.js';
+import { agentRandom, type FirmTrainingJob, trainFirmOffline } from './firm-study.js';
 import type { ActingWeights, LifeCycleLearner } from './learner.js';
 import type { OfflineSettings } from './offline.js';
-import { Tuition } from './tuition.js';
-import type { Tutor } from './tutor.js';
+import { PendingTraining } from './tuition.js';
+import type { OfflineTrainer } from './tutor.js';
 
-export interface FirmApprenticeOptions {
+export interface FirmLifeCycleLearnerOptions {
   readonly engine: Engine;
   readonly features: number;
   readonly context: number;
@@ -16,19 +16,19 @@ export interface FirmApprenticeOptions {
   readonly offline: OfflineSettings;
   readonly seed: number;
   /** Where it studies, later than it is told to; absent: where it decides, at once, and then the same seed and steps make the same agent. */
-  readonly tutor?: Tutor;
+  readonly offlineTrainer?: OfflineTrainer;
 }
 
 /** Episodes that are learnt from offline at most, the newest. */
-const WATCHED_MOST = 12;
+const EPISODES_MAX = 12;
 /**
  * FIRM's learner under the life cycle: DDPG whose actor scores the actions, the highest being taken, as its prototype has it (simppo-aware.md §4.1). It learns off policy, so
  * what the fallback did goes into the same memory, and `firm-study.ts` learns from it. While it is online it learns where it decides, one small batch a step.
  */
-export class FirmApprentice implements LifeCycleLearner {
+export class FirmLifeCycleLearner implements LifeCycleLearner {
   updates = 0;
-  readonly #options: FirmApprenticeOptions;
-  readonly #tuition = new Tuition();
+  readonly #options: FirmLifeCycleLearnerOptions;
+  readonly #tuition = new PendingTraining();
   #agent: DdpgAgent | null = null;
   #watched: DemonstratedEpisode[] = [];
   #steps: Demonstration[] = [];
@@ -37,7 +37,7 @@ export class FirmApprentice implements LifeCycleLearner {
   #input: Float32Array | null = null;
   #trajectory = '';
 
-  constructor(options: FirmApprenticeOptions) {
+  constructor(options: FirmLifeCycleLearnerOptions) {
     this.#options = options;
   }
 
@@ -48,27 +48,27 @@ export class FirmApprentice implements LifeCycleLearner {
     return this.#agent;
   }
 
-  watch(step: Demonstration): void {
+  recordDemonstration(step: Demonstration): void {
     this.#steps.push(step);
   }
 
   /** With a tutor: of the study that ended last, and none of it twice. */
-  study(after: Float32Array): number | null {
+  trainOffline(after: Float32Array): number | null {
     const steps = this.#steps;
     if (steps.length === 0) return null;
-    this.#watched = [...this.#watched, { steps, after }].slice(-WATCHED_MOST);
+    this.#watched = [...this.#watched, { steps, after }].slice(-EPISODES_MAX);
     this.#steps = [];
     steps.forEach(({ input, action, reward }, i) => {
       this.#remember(input, action, reward, steps[i + 1]?.input ?? after);
     });
-    const { engine, tutor } = this.#options;
-    if (tutor === undefined) {
-      const { state, ahead } = studyFirm(engine, this.#studyJob());
+    const { engine, offlineTrainer } = this.#options;
+    if (offlineTrainer === undefined) {
+      const { state, estimatedGain } = trainFirmOffline(engine, this.#studyJob());
       this.#awake().import(state);
-      return ahead;
+      return estimatedGain;
     }
-    return this.#tuition.study(
-      () => tutor.studyFirm(this.#studyJob()),
+    return this.#tuition.trainOffline(
+      () => offlineTrainer.trainFirmOffline(this.#studyJob()),
       (state) => this.#awake().import(state),
     );
   }
@@ -82,7 +82,7 @@ export class FirmApprentice implements LifeCycleLearner {
     return best < 0 ? null : best;
   }
 
-  recall(input: Float32Array): void {
+  decideAgain(input: Float32Array): void {
     this.#input = input;
   }
 
@@ -100,7 +100,7 @@ export class FirmApprentice implements LifeCycleLearner {
   }
 
   begin(): void {
-    this.#tuition.another();
+    this.#tuition.invalidate();
   }
 
   restart(): void {
@@ -111,7 +111,7 @@ export class FirmApprentice implements LifeCycleLearner {
   }
 
   forget(): void {
-    this.#tuition.another();
+    this.#tuition.invalidate();
     this.#watched = [];
     this.#steps = [];
     const state = this.#agent?.export();
@@ -129,13 +129,13 @@ export class FirmApprentice implements LifeCycleLearner {
     const agent = this.#awake();
     const state = agent.export();
     if (actor.length !== state.actor.length || critic.length !== state.critic.length) return false;
-    this.#tuition.another();
+    this.#tuition.invalidate();
     agent.import({ ...state, actor, critic, targetActor: actor, targetCritic: critic });
     return true;
   }
 
   dispose(): void {
-    this.#tuition.another();
+    this.#tuition.invalidate();
     this.#agent?.dispose();
   }
 
@@ -144,7 +144,7 @@ export class FirmApprentice implements LifeCycleLearner {
     return { features: features + context, actions };
   }
 
-  #studyJob(): FirmStudyJob {
+  #studyJob(): FirmTrainingJob {
     const { features, ddpg, offline, seed } = this.#options;
     const agent = this.#awake();
     return {
@@ -156,8 +156,8 @@ export class FirmApprentice implements LifeCycleLearner {
       memory: agent.memory.export(),
       episodes: this.#watched,
       seed,
-      life: this.#lives,
-      evening: ++this.#evenings,
+      restart: this.#lives,
+      round: ++this.#evenings,
     };
   }
 

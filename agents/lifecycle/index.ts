@@ -1,9 +1,9 @@
-export { Apprentice, type ApprenticeOptions } from './apprentice.js';
+export { PpoLifeCycleLearner, type PpoLifeCycleLearnerOptions } from './apprentice.js';
 export * from './course.js';
 export type { DemonstratedEpisode, Demonstration } from './demonstration.js';
 export * from './errors.js';
-export { FirmApprentice, type FirmApprenticeOptions } from './firm-apprentice.js';
-export { type FirmStudyJob, type FirmStudyResult, studyFirm } from './firm-study.js';
+export { FirmLifeCycleLearner, type FirmLifeCycleLearnerOptions } from './firm-apprentice.js';
+export { type FirmTrainingJob, type FirmTrainingResult, trainFirmOffline } from './firm-study.js';
 export * from './guard.js';
 export type { ActingWeights, LifeCycleLearner } from './learner.js';
 export * from './life-cycle.js';
@@ -11,5 +11,5 @@ export { learnOffline, type OfflineJob, type OfflineResult, type OfflineSettings
 export * from './record.js';
 export * from './settings.js';
 export { type SurrogateSettings, surrogateSettings } from './surrogate.js';
-export { type Learnt, type Lesson, ThreadTutor, type Tutor } from './tutor.js';
+export { type Lesson, type OfflineTrainer, type OfflineTrainingResult, ThreadOfflineTrainer } from './tutor.js';
 export { bandAround, pooled, shareOf, type WindowFigures, windowFigures } from './window.js';

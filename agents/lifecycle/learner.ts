@@ -11,13 +11,13 @@ export interface LifeCycleLearner {
   /** Updates made online. */
   readonly updates: number;
   /** The fallback took a step. */
-  watch(step: Demonstration): void;
+  recordDemonstration(step: Demonstration): void;
   /** The watched episode is over; `after` is what was seen behind it. Returns what the agent would have earned a step beyond the fallback, once it can tell. */
-  study(after: Float32Array): number | null;
+  trainOffline(after: Float32Array): number | null;
   /** Explores while it learns; else its best action. Null: no sound action, and who asks decides otherwise. */
   decide(input: Float32Array, mask: Uint8Array, learns: boolean): number | null;
   /** Decides the same again: what is learnt next belongs to this step. */
-  recall(input: Float32Array, mask: Uint8Array): void;
+  decideAgain(input: Float32Array, mask: Uint8Array): void;
   /** What an action brought that was executed. Steps of another `trajectory` than the last one's begin a segment of their own. */
   learn(action: number, reward: number, after: Float32Array, trajectory?: string): void;
   /** What comes next has nothing to do with what was. */

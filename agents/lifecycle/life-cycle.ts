@@ -1,7 +1,7 @@
 import type { LifeCycleSettings } from './settings.js';
 import { bandAround, pooled, shareOf, type WindowFigures, windowFigures } from './window.js';
 
-export const PHASES = ['initialised', 'offline', 'online', 'serving'] as const;
+export const PHASES = ['initialized', 'offline', 'online', 'serving'] as const;
 export type LifeCyclePhase = (typeof PHASES)[number];
 
 /** Where one function stands. Plain, small and all there is: it can rest elsewhere and go on. */
@@ -25,10 +25,10 @@ export interface LifeCycleState {
 }
 
 /** No longer than so many doublings. */
-const DOUBLINGS_MOST = 5;
+const DOUBLINGS_MAX = 5;
 
 export const LIFE_CYCLE_INITIAL: LifeCycleState = {
-  phase: 'initialised',
+  phase: 'initialized',
   episodes: 0,
   inPhase: 0,
   returns: [],
@@ -50,14 +50,14 @@ export interface Episode {
 }
 
 /** What the operator asked for this function. */
-export interface LifeCycleWish {
+export interface LifeCycleOverrides {
   /** Learn from the fallback first; without it, it goes online at once. */
   readonly bootstrap: boolean;
   /** High stakes: the fallback acts, whatever the agent earns. */
   readonly heldOffline: boolean;
 }
 
-export const LEARNED_FIRST: LifeCycleWish = { bootstrap: true, heldOffline: false };
+export const DEFAULT_OVERRIDES: LifeCycleOverrides = { bootstrap: true, heldOffline: false };
 
 export interface LifeCycleTransition {
   readonly from: LifeCyclePhase;
@@ -94,10 +94,10 @@ function moved(
 }
 
 /** Before the first step of an episode: the operator's wish counts at once. */
-export function beginEpisode(state: LifeCycleState, { bootstrap, heldOffline }: LifeCycleWish): LifeCycleStep {
+export function beginEpisode(state: LifeCycleState, { bootstrap, heldOffline }: LifeCycleOverrides): LifeCycleStep {
   const { phase } = state;
   if (heldOffline && phase !== 'offline') return moved(state, 'offline', 'held offline by the operator', null, null);
-  if (phase !== 'initialised') return { state, transition: null };
+  if (phase !== 'initialized') return { state, transition: null };
   return bootstrap
     ? moved(state, 'offline', 'learns from the fallback first', null, null)
     : moved(state, 'online', 'bootstrapping is off', null, null);
@@ -107,14 +107,14 @@ export function beginEpisode(state: LifeCycleState, { bootstrap, heldOffline }: 
 export function endEpisode(
   before: LifeCycleState,
   { earned, estimate, arrivals }: Episode,
-  { heldOffline }: LifeCycleWish,
+  { heldOffline }: LifeCycleOverrides,
   settings: LifeCycleSettings,
 ): LifeCycleStep {
   // What is not finite is no return (field-notes A3-13).
   if (!(arrivals > 0) || !Number.isFinite(earned)) return { state: before, transition: null };
   const { phase } = before;
-  const { window, patience } = settings;
-  const returns = [...before.returns, earned].slice(-window * (phase === 'offline' ? 1 : patience));
+  const { window, agreeingWindows } = settings;
+  const returns = [...before.returns, earned].slice(-window * (phase === 'offline' ? 1 : agreeingWindows));
   const state: LifeCycleState = {
     ...before,
     episodes: before.episodes + 1,
@@ -144,7 +144,7 @@ function offline(now: LifeCycleState, held: boolean, { window, onlineShare }: Li
   if (now.returns.length < window) return { state: now, transition: null };
   const fallback = windowFigures(now.returns);
   const state = { ...now, fallback };
-  const stay = window * 2 ** Math.min(state.demotions, DOUBLINGS_MOST);
+  const stay = window * 2 ** Math.min(state.demotions, DOUBLINGS_MAX);
   if (held || state.inPhase < stay || state.estimates.length < window) return { state, transition: null };
   const agent = windowFigures(state.estimates);
   const threshold = shareOf(fallback.mean, onlineShare);
@@ -159,16 +159,16 @@ function offline(now: LifeCycleState, held: boolean, { window, onlineShare }: Li
  * than the fallback's (field-notes A5-10).
  */
 function online(now: LifeCycleState, settings: LifeCycleSettings): LifeCycleStep {
-  const { spreadShare, maximum, onlineShare, offlineShare, patience } = settings;
+  const { spreadShare, maximum, onlineShare, offlineShare, agreeingWindows } = settings;
   const windows = windowsOf(now, settings);
   const newest = windows.at(-1)!;
   const best = Math.max(newest.mean, now.best ?? Number.NEGATIVE_INFINITY);
   const state = { ...now, best };
-  if (windows.length < patience) return { state, transition: null };
+  if (windows.length < agreeingWindows) return { state, transition: null };
   // Worse than nothing: back to watching, for longer than before (field-notes A5-10). The publication has no way back.
   const least = state.fallback === null ? Number.NEGATIVE_INFINITY : shareOf(state.fallback.mean, offlineShare);
   if (windows.every(({ mean }) => mean < least)) {
-    const reason = `mean ${text(newest.mean)} below ${text(least)}, ${offlineShare} of what the fallback earned, ${patience} windows`;
+    const reason = `mean ${text(newest.mean)} below ${text(least)}, ${offlineShare} of what the fallback earned, ${agreeingWindows} windows`;
     return moved(state, 'offline', reason, newest, least, { demotions: state.demotions + 1 });
   }
   const threshold = bandAround({ ...newest, mean: best }, settings).low;
@@ -178,25 +178,25 @@ function online(now: LifeCycleState, settings: LifeCycleSettings): LifeCycleStep
   const good = ({ mean, spread }: WindowFigures): boolean =>
     mean >= threshold && mean >= floor && mean >= low && mean <= high && spread <= largest;
   if (!windows.every(good)) return { state, transition: null };
-  const reason = `mean ${text(newest.mean)} reaches ${text(threshold)}, deviation ${text(newest.spread)} within ${text(largest)}, ${patience} windows`;
+  const reason = `mean ${text(newest.mean)} reaches ${text(threshold)}, deviation ${text(newest.spread)} within ${text(largest)}, ${agreeingWindows} windows`;
   return moved(state, 'serving', reason, newest, threshold, { reference: windows.reduce(pooled) });
 }
 
 /** SERVING → ONLINE if mean < T_serving *or* deviation > T_var (never *and*: simppo-aware.md §7.1 item 10), or the mean is as far above. */
 function serving(now: LifeCycleState, settings: LifeCycleSettings): LifeCycleStep {
-  const { spreadShare, maximum, patience, window, referenceEpisodes } = settings;
+  const { spreadShare, maximum, agreeingWindows, window, referenceEpisodes } = settings;
   const windows = windowsOf(now, settings);
   const newest = windows.at(-1)!;
   const reference = now.reference ?? newest;
   const { low, high } = bandAround(reference, settings);
   const largest = spreadShare * maximum;
   const bad = ({ mean, spread }: WindowFigures): boolean => mean < low || mean > high || spread > largest;
-  if (windows.length < patience || !windows.every(bad)) {
+  if (windows.length < agreeingWindows || !windows.every(bad)) {
     const learns = !bad(newest) && now.inPhase % window === 0 && reference.episodes < referenceEpisodes;
     return { state: { ...now, reference: learns ? pooled(reference, newest) : reference }, transition: null };
   }
   const threshold = newest.mean > high ? high : low;
-  const reason = `mean ${text(newest.mean)}, deviation ${text(newest.spread)}: outside ${text(low)} to ${text(high)} or above ${text(largest)}, ${patience} windows`;
+  const reason = `mean ${text(newest.mean)}, deviation ${text(newest.spread)}: outside ${text(low)} to ${text(high)} or above ${text(largest)}, ${agreeingWindows} windows`;
   // Another world: what was best, and what the fallback earned, was of the old one.
   return moved(now, 'online', reason, newest, threshold, { fallback: null, demotions: 0 });
 }

@@ -18,7 +18,7 @@ export interface OfflineSettings {
   /** Share of the probability that goes to all allowed actions alike. */
   readonly smoothing: number;
   readonly criticEpochs: number;
-  readonly rate: number;
+  readonly learningRate: number;
   readonly surrogate: SurrogateSettings;
   /** PPO in the surrogate goes on until the agent is ahead by so much of what the fallback earned: beyond it, it would learn the surrogate's mistakes. */
   readonly enough: number;
@@ -33,7 +33,7 @@ export const offlineSettings: OfflineSettings = {
   cloneEpochs: 10,
   smoothing: 0.05,
   criticEpochs: 4,
-  rate: 1e-3,
+  learningRate: 1e-3,
   surrogate: surrogateSettings,
   enough: 0,
   rounds: 4,
@@ -59,7 +59,7 @@ export interface OfflineJob {
 export interface OfflineResult {
   readonly state: LearnerState;
   /** What the agent would have earned a step in the newest episode beyond what the fallback did, by replay in the surrogate; null: too little was seen. */
-  readonly ahead: number | null;
+  readonly estimatedGain: number | null;
 }
 
 /** One evening of study: behaviour cloning at first, then PPO in the fitted surrogate; the critic all along. */
@@ -74,18 +74,18 @@ export function learnOffline(engine: Engine, job: OfflineJob): OfflineResult {
     const early = episodes.length < settings.from;
     if (job.clone && early) cloneActor(pair.actor, episodes, settings, random.fork('clone'));
     regressCritic(pair.critic, episodes, ppo.gamma, settings, random.fork('critic'));
-    if (early) return { state: learner.export(), ahead: null };
+    if (early) return { state: learner.export(), estimatedGain: null };
     const sizes = { features, actions: shape.actions };
     const surrogate = Surrogate.fit(engine, episodes, sizes, settings.surrogate, random.fork('surrogate'));
     try {
       const enough = settings.enough * Math.abs(meanReward(episodes));
-      const judge = (): number | null => aheadOf(pair.actor, surrogate, shape, settings.length, episodes);
-      let ahead = judge();
-      for (let round = 0; round < settings.rounds && ahead !== null && ahead < enough; round++) {
-        imagine(pair, learner, surrogate, job, random.fork(`round ${round}`));
-        ahead = judge();
+      const evaluate = (): number | null => estimatedGainOf(pair.actor, surrogate, shape, settings.length, episodes);
+      let estimatedGain = evaluate();
+      for (let round = 0; round < settings.rounds && estimatedGain !== null && estimatedGain < enough; round++) {
+        trainInSurrogate(pair, learner, surrogate, job, random.fork(`round ${round}`));
+        estimatedGain = evaluate();
       }
-      return { state: learner.export(), ahead };
+      return { state: learner.export(), estimatedGain };
     } finally {
       surrogate.dispose();
     }
@@ -98,7 +98,7 @@ export function learnOffline(engine: Engine, job: OfflineJob): OfflineResult {
 export function cloneActor(
   actor: Network,
   episodes: readonly DemonstratedEpisode[],
-  { cloneEpochs, smoothing, rate }: Pick<OfflineSettings, 'cloneEpochs' | 'smoothing' | 'rate'>,
+  { cloneEpochs, smoothing, learningRate }: Pick<OfflineSettings, 'cloneEpochs' | 'smoothing' | 'learningRate'>,
   random: Random,
 ): void {
   const steps = episodes.flatMap((episode) => episode.steps);
@@ -126,7 +126,7 @@ export function cloneActor(
           gradient[i * actions + a] = (Math.exp(categorical.logProbabilities[a]!) - target) / some.length;
         }
       });
-      actor.train(x, some.length, gradient, { ...adamDefaults, rate });
+      actor.train(x, some.length, gradient, { ...adamDefaults, learningRate });
     }
 }
 
@@ -135,7 +135,7 @@ export function regressCritic(
   critic: Network,
   episodes: readonly DemonstratedEpisode[],
   gamma: number,
-  { criticEpochs, rate }: Pick<OfflineSettings, 'criticEpochs' | 'rate'>,
+  { criticEpochs, learningRate }: Pick<OfflineSettings, 'criticEpochs' | 'learningRate'>,
   random: Random,
 ): void {
   const steps = episodes.flatMap((episode) => episode.steps);
@@ -152,7 +152,7 @@ export function regressCritic(
       some.forEach((row, i) => {
         gradient[i] = (gradient[i]! - targets[row]!) / some.length;
       });
-      critic.train(x, some.length, gradient, { ...adamDefaults, rate });
+      critic.train(x, some.length, gradient, { ...adamDefaults, learningRate });
     }
 }
 
@@ -162,7 +162,7 @@ function startsOf(episodes: readonly DemonstratedEpisode[], count: number, rando
   return Array.from({ length: count }, () => steps[random.below(steps.length)]!);
 }
 
-function imagine(
+function trainInSurrogate(
   pair: ActorCritic,
   learner: PpoLearner,
   surrogate: Surrogate,
@@ -194,7 +194,7 @@ function imagine(
  * Mean reward a step of the best actions less that of the fallback's own, in branches of the same lengths from each step of the newest episode. Both by the surrogate: what it
  * errs by, and charges for not knowing, falls out where the two act alike; held against what was really earned, an agent that acts like the fallback would always be behind.
  */
-export function aheadOf(
+export function estimatedGainOf(
   actor: Network,
   surrogate: Surrogate,
   { actions }: Pick<PpoAgentShape, 'actions'>,

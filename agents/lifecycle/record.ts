@@ -24,13 +24,13 @@ const finite = z.number();
 const count = z.int().min(0);
 const figures = z.object({ mean: finite, spread: finite.min(0), episodes: count });
 
-const recordSchema = ({ window, patience }: LifeCycleSettings) =>
+const recordSchema = ({ window, agreeingWindows }: LifeCycleSettings) =>
   z.object({
     life: z.object({
       phase: z.enum(PHASES),
       episodes: count,
       inPhase: count,
-      returns: z.array(finite).max(window * patience),
+      returns: z.array(finite).max(window * agreeingWindows),
       estimates: z.array(finite).max(window),
       fallback: figures.nullable(),
       best: finite.nullable(),

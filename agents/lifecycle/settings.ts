@@ -25,7 +25,7 @@ export interface LifeCycleSettings {
   /** Largest return there can be; returns are mean rewards a step. */
   readonly maximum: number;
   /** Windows, one after the other, that must agree before serving begins, or ends; looked at after every episode. */
-  readonly patience: number;
+  readonly agreeingWindows: number;
   /** A mean nearer to its reference than so many standard errors says nothing, however small the share above. */
   readonly standardErrors: number;
   /** Episodes that the reference of a serving agent rests on at most; after that it stays, so that no slow fall goes unseen. */
@@ -43,7 +43,7 @@ export const lifeCycleSettings: LifeCycleSettings = {
   offlineShare: 0.95,
   spreadShare: 0.05,
   maximum: 1,
-  patience: 2,
+  agreeingWindows: 2,
   standardErrors: 3,
   referenceEpisodes: 50,
   guard: { low: 0.8, steps: 3 },
@@ -54,8 +54,13 @@ export function checkLifeCycleSettings(settings: LifeCycleSettings): void {
   const check = (ok: boolean, detail: string): void => {
     if (!ok) throw new LifeCycleSettingsError(detail);
   };
-  const { episodeSteps, window, patience, referenceEpisodes, guard } = settings;
-  for (const [name, value] of Object.entries({ episodeSteps, patience, referenceEpisodes, 'guard.steps': guard.steps }))
+  const { episodeSteps, window, agreeingWindows, referenceEpisodes, guard } = settings;
+  for (const [name, value] of Object.entries({
+    episodeSteps,
+    agreeingWindows,
+    referenceEpisodes,
+    'guard.steps': guard.steps,
+  }))
     check(Number.isInteger(value) && value >= 1, `${name} ${value} is not a positive integer`);
   check(Number.isInteger(window) && window >= 2, `a window of ${window} episodes has no spread`);
   check(settings.onlineShare > 0 && settings.onlineShare <= 2, `onlineShare ${settings.onlineShare} is not in 0..2`);

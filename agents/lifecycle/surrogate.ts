@@ -9,7 +9,7 @@ export interface SurrogateSettings {
   readonly members: number;
   /** Mini-batches that each learns from: as many for a few rows as for many. */
   readonly miniBatches: number;
-  readonly rate: number;
+  readonly learningRate: number;
   /** Of the members' disagreement about the reward, taken off the reward (as in MOPO, Yu et al. 2020). */
   readonly penalty: number;
 }
@@ -18,7 +18,7 @@ export const surrogateSettings: SurrogateSettings = {
   hidden: [32, 32],
   members: 2,
   miniBatches: 300,
-  rate: 3e-3,
+  learningRate: 3e-3,
   penalty: 1,
 };
 
@@ -65,7 +65,7 @@ export class Surrogate {
       targets[at + features] = step.reward;
     });
     const shape = { widths: [width, ...settings.hidden, features + 1], activation: 'tanh' } as const;
-    const adam = { ...adamDefaults, rate: settings.rate };
+    const adam = { ...adamDefaults, learningRate: settings.learningRate };
     const members = Array.from({ length: settings.members }, (_, member) => {
       const stream = random.fork(`member ${member}`);
       const network = engine.network(shape);

@@ -2,41 +2,41 @@
  * One apprentice's lessons that are learnt elsewhere, one at a time. What one brings is taken up only while the apprentice is still what it was when the
  * lesson began: after `another` it comes too late.
  */
-export class Tuition {
+export class PendingTraining {
   /** A lesson is under way. */
   busy = false;
   #life = 0;
   /** Of the newest study, until it is asked for. */
-  #ahead: number | null = null;
+  #estimatedGain: number | null = null;
 
-  another(): void {
+  invalidate(): void {
     this.#life++;
-    this.#ahead = null;
+    this.#estimatedGain = null;
   }
 
   /** Begins a study where no lesson is under way; what is watched meanwhile is in the next. Returns what the study that ended last came to, and none of it twice. */
-  study<State>(
-    begin: () => Promise<{ readonly state: State; readonly ahead: number | null } | null>,
+  trainOffline<State>(
+    begin: () => Promise<{ readonly state: State; readonly estimatedGain: number | null } | null>,
     take: (state: State) => void,
   ): number | null {
-    const known = this.#ahead;
-    this.#ahead = null;
+    const known = this.#estimatedGain;
+    this.#estimatedGain = null;
     if (!this.busy) {
-      this.begin(begin(), ({ state, ahead }) => {
+      this.begin(begin(), ({ state, estimatedGain }) => {
         take(state);
-        this.#ahead = ahead;
+        this.#estimatedGain = estimatedGain;
       });
     }
     return known;
   }
 
   /** `learning`: null where nothing was learnt; it must not reject. */
-  begin<Learnt>(learning: Promise<Learnt | null>, take: (learnt: Learnt) => void): void {
+  begin<Result>(training: Promise<Result | null>, take: (result: Result) => void): void {
     const life = this.#life;
     this.busy = true;
-    void learning.then((learnt) => {
+    void training.then((result) => {
       this.busy = false;
-      if (learnt !== null && life === this.#life) take(learnt);
+      if (result !== null && life === this.#life) take(result);
     });
   }
 }

@@ -1,7 +1,7 @@
 import type { Bytes, Millicores, Millis } from '../../config/index.js';
 import type { Decision } from '../resource-manager.js';
 import type { StoredRecommendation } from './decision-store.js';
-import { type VpaConstants, worthUpdating } from './vpa.js';
+import { needsUpdate, type VpaConstants } from './vpa.js';
 
 /** What is in force, as far as the actuator knows; null: the user's, or as OpenWhisk makes them. */
 export interface InForce {
@@ -42,17 +42,21 @@ export function actuate(
   if (store !== null) {
     const lastSize = sizedAt ?? since;
     if (store.urgent || sizedAt === null || now - sizedAt >= constants.pause) {
-      const worth = (held: number, of: typeof store.cpu): boolean =>
-        of !== undefined && worthUpdating(now, held, of, lastSize, vpa);
-      if (store.urgent || worth(heldCpu, store.cpu) || worth(heldMemory, store.memory)) {
+      const isOutdated = (held: number, of: typeof store.cpu): boolean =>
+        of !== undefined && needsUpdate(now, held, of, lastSize, vpa);
+      if (store.urgent || isOutdated(heldCpu, store.cpu) || isOutdated(heldMemory, store.memory)) {
         cpu = store.cpu?.target ?? cpu;
         memory = store.memory?.target ?? memory;
       }
       if ((cpu ?? user.cpu) !== heldCpu || (memory ?? user.memory) !== heldMemory) sizedAt = now;
     }
-    const wanted = store.containers;
-    if (wanted !== undefined && wanted !== containers && (scaledAt === null || now - scaledAt >= constants.pause)) {
-      containers = wanted;
+    const recommended = store.containers;
+    if (
+      recommended !== undefined &&
+      recommended !== containers &&
+      (scaledAt === null || now - scaledAt >= constants.pause)
+    ) {
+      containers = recommended;
       scaledAt = now;
     }
   }

@@ -61,7 +61,7 @@ export function ensureManager(constants: EnsureConstants): ResourceManager<Ensur
     phase: () => 'managing',
     decide(state, { observation, price }) {
       const { user } = observation;
-      const wish = state.cpu ?? user.cpu;
+      const target = state.cpu ?? user.cpu;
       const decision = (cpu: number, step: number) => ({
         cpu: cpu as Millicores,
         memory: user.memory,
@@ -71,17 +71,17 @@ export function ensureManager(constants: EnsureConstants): ResourceManager<Ensur
       const sum = state.sum + runSum(observation);
       const mean = calls > 0 ? sum / calls : 0;
       const rule = mean > constants.longAbove ? constants.long : constants.short;
-      if (calls < rule.calls || !(mean > 0)) return { state: { ...state, calls, sum }, decision: decision(wish, 0) };
+      if (calls < rule.calls || !(mean > 0)) return { state: { ...state, calls, sum }, decision: decision(target, 0) };
       const best = Math.min(state.best ?? mean, mean);
       const step = rule.step(user.cpu);
       const least = Math.min(user.cpu, constants.least(user.cpu));
       const held = allocated(observation, 'cpu', state.cpu);
-      let cpu = wish;
+      let cpu = target;
       if ((price?.cpu ?? 0) > 0) cpu = Math.max(least, held - step);
       else if (mean / best >= constants.threshold) cpu = held + step;
       return {
         state: { cpu, calls: 0, sum: 0, best },
-        decision: decision(cpu, Math.sign(cpu - wish)),
+        decision: decision(cpu, Math.sign(cpu - target)),
       };
     },
   };

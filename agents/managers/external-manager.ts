@@ -5,7 +5,7 @@ import { type Millis, managers } from '../../config/index.js';
 import type { Decided, ResourceManager, View } from '../resource-manager.js';
 import { type ExternalSettings, ExternalThread, type ThreadTimes } from './external-thread.js';
 import { ManagerModuleError } from './module-path.js';
-import { guarded } from './sound.js';
+import { validated } from './sound.js';
 
 /** A function's state in a module, and what is told of it: the module itself is asked for nothing between two decisions. */
 interface ExternalState {
@@ -87,13 +87,13 @@ export async function loadExternalManager(
     },
     phase: ({ phase }) => phase,
     ...(can.includes('about') ? { about: ({ about }: ExternalState) => about ?? '' } : {}),
-    ...(can.includes('rest')
+    ...(can.includes('saveState')
       ? {
-          rest: ({ begun, inner }: ExternalState, now: Millis) =>
-            begun ? quietly(() => thread.call({ method: 'rest', state: inner, now })) : null,
-          wake: (fn: string, rested: unknown, now: Millis) => {
-            const woken = quietly(() => thread.call({ method: 'wake', fn, rested, now }));
-            return woken === null ? null : quietly(() => told(fn, woken));
+          saveState: ({ begun, inner }: ExternalState, now: Millis) =>
+            begun ? quietly(() => thread.call({ method: 'saveState', state: inner, now })) : null,
+          loadState: (fn: string, saved: unknown, now: Millis) => {
+            const loaded = quietly(() => thread.call({ method: 'loadState', fn, saved, now }));
+            return loaded === null ? null : quietly(() => told(fn, loaded));
           },
         }
       : {}),
@@ -101,7 +101,7 @@ export async function loadExternalManager(
       ? { retrain: (state: ExternalState) => told(state.fn, thread.call({ method: 'retrain', state: state.inner })) }
       : {}),
   };
-  return { manager: guarded(manager, settings.cap) as ResourceManager, close: () => thread.close() };
+  return { manager: validated(manager, settings.cap) as ResourceManager, close: () => thread.close() };
 }
 
 /** A function that cannot be taken along begins anew. */

@@ -22,7 +22,7 @@ function answer(message: ExternalAnswer, id: number): void {
 }
 
 const REQUIRED = ['initialState', 'decide', 'phase'] as const;
-const OPTIONAL = ['rest', 'wake', 'about', 'retrain'] as const;
+const OPTIONAL = ['saveState', 'loadState', 'about', 'retrain'] as const;
 
 /** Throws a TypeError that names what is missing or wrong. */
 async function load(): Promise<ResourceManager> {
@@ -40,8 +40,8 @@ async function load(): Promise<ResourceManager> {
   for (const member of OPTIONAL)
     if (manager[member] !== undefined && typeof manager[member] !== 'function')
       throw new TypeError(`\`${member}\` must be a function or absent`);
-  if ((manager.rest === undefined) !== (manager.wake === undefined))
-    throw new TypeError('`rest` and `wake` need each other');
+  if ((manager.saveState === undefined) !== (manager.loadState === undefined))
+    throw new TypeError('`saveState` and `loadState` need each other');
   return made as ResourceManager;
 }
 
@@ -58,11 +58,11 @@ function run(manager: ResourceManager, call: ExternalCall): ExternalAnswer {
       const { state, ...decided } = manager.decide(before, view, call.now);
       return { value: { ...about(state), decided } };
     }
-    case 'rest':
-      return { value: manager.rest?.(call.state, call.now) ?? null };
-    case 'wake': {
-      const woken = manager.wake?.(call.fn, call.rested, call.now) ?? null;
-      return { value: woken === null ? null : about(woken) };
+    case 'saveState':
+      return { value: manager.saveState?.(call.state, call.now) ?? null };
+    case 'loadState': {
+      const loaded = manager.loadState?.(call.fn, call.saved, call.now) ?? null;
+      return { value: loaded === null ? null : about(loaded) };
     }
     case 'retrain':
       return { value: about(manager.retrain?.(call.state) ?? call.state) };

@@ -29,8 +29,8 @@ export type ExternalCall =
       readonly seed: number;
       readonly now: Millis;
     }
-  | { readonly method: 'rest'; readonly state: unknown; readonly now: Millis }
-  | { readonly method: 'wake'; readonly fn: string; readonly rested: unknown; readonly now: Millis }
+  | { readonly method: 'saveState'; readonly state: unknown; readonly now: Millis }
+  | { readonly method: 'loadState'; readonly fn: string; readonly saved: unknown; readonly now: Millis }
   | { readonly method: 'retrain'; readonly state: unknown };
 
 export type ExternalAnswer = { readonly value: unknown } | { readonly error: string };

@@ -9,8 +9,8 @@ export interface GreedyConstants {
   readonly threshold: number;
   readonly cpuStep: (user: number) => number;
   readonly memoryStep: number;
-  readonly cpuLeast: (user: number) => number;
-  readonly memoryLeast: number;
+  readonly minCpu: (user: number) => number;
+  readonly minMemory: number;
   /** Null: the cap that the configuration gives. */
   readonly cap: Cap | null;
 }
@@ -25,8 +25,8 @@ export const GREEDY_DEFAULT: GreedyConstants = {
   threshold: 0.9,
   cpuStep: (user) => Math.max(250, 0.1 * user),
   memoryStep: mebibytes(64),
-  cpuLeast: (user) => Math.max(50, 0.05 * user),
-  memoryLeast: mebibytes(64),
+  minCpu: (user) => Math.max(50, 0.05 * user),
+  minMemory: mebibytes(64),
   cap: null,
 };
 
@@ -35,8 +35,8 @@ export const GREEDY_FREYR: GreedyConstants = {
   threshold: 0.9,
   cpuStep: () => 1000,
   memoryStep: mebibytes(64),
-  cpuLeast: () => 1000,
-  memoryLeast: mebibytes(64),
+  minCpu: () => 1000,
+  minMemory: mebibytes(64),
   cap: { cpu: 8000 as Millicores, memory: mebibytes(512) },
 };
 
@@ -82,15 +82,8 @@ export function greedyManager(constants: GreedyConstants, configured: Cap): Reso
         const { threshold } = constants;
         const held = allocated(observation, 'memory', memory);
         const cpuHeld = allocated(observation, 'cpu', cpu);
-        cpu = nextAmount(
-          peak.cpu,
-          cpuHeld,
-          threshold,
-          constants.cpuStep(user.cpu),
-          constants.cpuLeast(user.cpu),
-          cpuCap,
-        );
-        memory = nextAmount(peak.memory, held, threshold, constants.memoryStep, constants.memoryLeast, memoryCap);
+        cpu = nextAmount(peak.cpu, cpuHeld, threshold, constants.cpuStep(user.cpu), constants.minCpu(user.cpu), cpuCap);
+        memory = nextAmount(peak.memory, held, threshold, constants.memoryStep, constants.minMemory, memoryCap);
         if (oomKills > 0) memory = Math.min(memoryCap, Math.max(held, user.memory) + constants.memoryStep);
       }
       memory = Math.round(memory);

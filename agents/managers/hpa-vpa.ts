@@ -3,7 +3,7 @@ import type { Millis } from '../../config/index.js';
 import type { ResourceManager } from '../resource-manager.js';
 import { type ActuatorConstants, actuate, type InForce, NOTHING_IN_FORCE } from './actuator.js';
 import { fresh, type Recommendation, type StoredRecommendation, stored } from './decision-store.js';
-import { busyOf, containersOf, withSight } from './host-sights.js';
+import { busyOf, containersOf, withHostSnapshot } from './host-sights.js';
 import { HPA_INITIAL, HPA_PUBLISHED, type HpaConstants, type HpaState, hpaStep } from './hpa.js';
 import {
   VPA_DEFAULT,
@@ -59,20 +59,20 @@ export function recommendBoth(
 ): { readonly state: RecommenderState; readonly recommendation: Recommendation | null } {
   const urgent = observation.oomKills > 0;
   let vpa = vpaObserve(before.vpa, observation, vertical, now);
-  let hpa: HpaState = { ...before.hpa, sights: withSight(before.hpa.sights, observation, now) };
+  let hpa: HpaState = { ...before.hpa, hostSnapshots: withHostSnapshot(before.hpa.hostSnapshots, observation, now) };
   const sizes =
     vpa.samples > 0 && (urgent || vpa.recommendedAt === null || now - vpa.recommendedAt >= vertical.loop)
       ? vpaRecommend(vpa, vertical, now)
       : null;
   if (sizes !== null) {
     const target = { cpu: sizes.cpu.target, memory: sizes.memory?.target ?? 0 };
-    vpa = { ...vpa, recommendedAt: now, wish: target };
+    vpa = { ...vpa, recommendedAt: now, target: target };
   }
-  const current = containersOf(hpa.sights);
+  const current = containersOf(hpa.hostSnapshots);
   const due = hpa.syncedAt === null || now - hpa.syncedAt >= horizontal.sync;
   if (due && current > 0 && observation.span >= 1) {
     const granted = observation.granted.cpu.mean > 0 ? observation.granted.cpu.mean : observation.user.cpu;
-    hpa = hpaStep(hpa, busyOf(hpa.sights), current, vpa.wish?.cpu ?? granted, horizontal, now);
+    hpa = hpaStep(hpa, busyOf(hpa.hostSnapshots), current, vpa.target?.cpu ?? granted, horizontal, now);
   }
   const scaled = hpa.syncedAt === now && hpa.containers !== null;
   if (sizes === null && !scaled) return { state: { vpa, hpa }, recommendation: null };

@@ -1,6 +1,6 @@
 import type { Millis } from '../../config/index.js';
 import type { ResourceManager } from '../resource-manager.js';
-import { busyOf, containersOf, type HostSight, withSight } from './host-sights.js';
+import { busyOf, containersOf, type HostSnapshot, withHostSnapshot } from './host-sights.js';
 import { CONTAINERS_MAX } from './sound.js';
 
 /** Constants of the horizontal pod autoscaler. Times in ms. */
@@ -11,7 +11,7 @@ export interface HpaConstants {
   readonly tolerance: number;
   readonly sync: number;
   /** A fall takes the highest recommendation of so long. */
-  readonly stabilisation: number;
+  readonly stabilization: number;
   /** Most containers more in one sync: the larger of a number and a share. */
   readonly riseContainers: number;
   readonly riseShare: number;
@@ -27,7 +27,7 @@ export const HPA_PUBLISHED: HpaConstants = {
   target: 0.6,
   tolerance: 0.1,
   sync: 15_000,
-  stabilisation: 300_000,
+  stabilization: 300_000,
   riseContainers: 4,
   riseShare: 1,
   least: 1,
@@ -41,14 +41,14 @@ export interface Recommended {
 }
 
 export interface HpaState {
-  readonly sights: readonly HostSight[];
+  readonly hostSnapshots: readonly HostSnapshot[];
   readonly recommended: readonly Recommended[];
   readonly syncedAt: Millis | null;
   /** Last wish; null: none yet. */
   readonly containers: number | null;
 }
 
-export const HPA_INITIAL: HpaState = { sights: [], recommended: [], syncedAt: null, containers: null };
+export const HPA_INITIAL: HpaState = { hostSnapshots: [], recommended: [], syncedAt: null, containers: null };
 
 /** ceil(current x use / target), or `current` within the tolerance. `use`: share of what the containers were given. */
 export function desiredContainers(current: number, use: number, constants: HpaConstants): number {
@@ -67,11 +67,11 @@ export function hpaStep(
   constants: HpaConstants,
   now: Millis,
 ): HpaState {
-  const { least, most, stabilisation, riseContainers, riseShare } = constants;
+  const { least, most, stabilization, riseContainers, riseShare } = constants;
   const clamp = (n: number): number => Math.min(most, Math.max(least, n));
   const desired = clamp(desiredContainers(current, busy / (current * request), constants));
   const recommended = [
-    ...state.recommended.filter((one) => now - one.at <= stabilisation),
+    ...state.recommended.filter((one) => now - one.at <= stabilization),
     { at: now, containers: desired },
   ];
   let containers = desired;
@@ -95,17 +95,17 @@ export function hpaManager(constants: HpaConstants): ResourceManager<HpaState> {
     initialState: () => HPA_INITIAL,
     phase: () => 'managing',
     decide(before, { observation }, now) {
-      let state: HpaState = { ...before, sights: withSight(before.sights, observation, now) };
-      const current = containersOf(state.sights);
+      let state: HpaState = { ...before, hostSnapshots: withHostSnapshot(before.hostSnapshots, observation, now) };
+      const current = containersOf(state.hostSnapshots);
       const due = state.syncedAt === null || now - state.syncedAt >= constants.sync;
       if (due && current > 0 && observation.span >= 1) {
         const request = observation.granted.cpu.mean > 0 ? observation.granted.cpu.mean : observation.user.cpu;
-        state = hpaStep(state, busyOf(state.sights), current, request, constants, now);
+        state = hpaStep(state, busyOf(state.hostSnapshots), current, request, constants, now);
       }
-      const wished = before.containers ?? current;
+      const target = before.containers ?? current;
       const { containers } = state;
       if (containers === null) return { state, decision: { actions: [0, 0, 0] } };
-      return { state, decision: { containers, actions: [Math.sign(containers - wished), 0, 0] } };
+      return { state, decision: { containers, actions: [Math.sign(containers - target), 0, 0] } };
     },
   };
 }

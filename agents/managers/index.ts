@@ -11,7 +11,7 @@ export * from './kpa.js';
 export { ManagerModuleError, managerFile } from './module-path.js';
 export * from './registry.js';
 export * from './right-size.js';
-export { afterOom, busyMillis, CONTAINERS_MAX, guarded, isSound, NO_WISH } from './sound.js';
+export { afterOom, busyMillis, CONTAINERS_MAX, isValidObservation, NO_TARGET, validated } from './sound.js';
 export {
   type BucketScheme,
   CPU_BUCKETS,

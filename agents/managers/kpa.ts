@@ -1,7 +1,7 @@
 import type { Observation } from '../../broker/index.js';
 import type { Millis } from '../../config/index.js';
 import type { ResourceManager } from '../resource-manager.js';
-import { containersOf, type HostSight, withSight } from './host-sights.js';
+import { containersOf, type HostSnapshot, withHostSnapshot } from './host-sights.js';
 import { busyMillis, CONTAINERS_MAX } from './sound.js';
 
 /** Constants of Knative's pod autoscaler. Times in ms. */
@@ -12,7 +12,7 @@ export interface KpaConstants {
   /** Panic from desired / ready on. */
   readonly panicThreshold: number;
   /** Share of a container's concurrency that is aimed at. */
-  readonly utilisation: number;
+  readonly utilization: number;
   readonly riseRate: number;
   readonly fallRate: number;
   readonly least: number;
@@ -25,7 +25,7 @@ export const KPA_PUBLISHED: KpaConstants = {
   stableTicks: 30,
   panicTicks: 3,
   panicThreshold: 2,
-  utilisation: 0.7,
+  utilization: 0.7,
   riseRate: 1000,
   fallRate: 2,
   least: 1,
@@ -33,7 +33,7 @@ export const KPA_PUBLISHED: KpaConstants = {
 };
 
 export interface KpaState {
-  readonly sights: readonly HostSight[];
+  readonly hostSnapshots: readonly HostSnapshot[];
   /** Mean concurrency per tick, the newest last; `tick` is the newest one's number. */
   readonly ticks: readonly number[];
   readonly tick: number;
@@ -46,7 +46,7 @@ export interface KpaState {
 }
 
 export const KPA_INITIAL: KpaState = {
-  sights: [],
+  hostSnapshots: [],
   ticks: [],
   tick: 0,
   firstAt: null,
@@ -95,30 +95,30 @@ export function kpaManager(constants: KpaConstants): ResourceManager<KpaState> {
     initialState: () => KPA_INITIAL,
     phase: () => 'managing',
     decide(before, { observation }, now) {
-      const sights = withSight(before.sights, observation, now);
-      let state: KpaState = { ...before, sights };
-      const wished = before.containers ?? containersOf(sights);
+      const hostSnapshots = withHostSnapshot(before.hostSnapshots, observation, now);
+      let state: KpaState = { ...before, hostSnapshots };
+      const previous = before.containers ?? containersOf(hostSnapshots);
       if (observation.span >= 1) {
         state = withConcurrency(state, observation, constants, now);
         state = kpaStep(state, observation.concurrency, constants, now);
       }
       const { containers } = state;
       if (containers === null) return { state, decision: { actions: [0, 0, 0] } };
-      return { state, decision: { containers, actions: [Math.sign(containers - wished), 0, 0] } };
+      return { state, decision: { containers, actions: [Math.sign(containers - previous), 0, 0] } };
     },
   };
 }
 
 function kpaStep(state: KpaState, perContainer: number, constants: KpaConstants, now: Millis): KpaState {
-  const { tick, stableTicks, panicTicks, panicThreshold, utilisation, riseRate, fallRate, least, most } = constants;
-  const ready = Math.max(1, containersOf(state.sights));
-  const target = utilisation * perContainer;
+  const { tick, stableTicks, panicTicks, panicThreshold, utilization, riseRate, fallRate, least, most } = constants;
+  const ready = Math.max(1, containersOf(state.hostSnapshots));
+  const target = utilization * perContainer;
   const low = Math.floor(ready / fallRate);
   const high = Math.ceil(riseRate * ready);
-  const desired = (ticks: number): number =>
+  const desiredOver = (ticks: number): number =>
     Math.min(high, Math.max(low, Math.ceil(averageOver(state, ticks, tick, now) / target - 1e-9)));
-  const stable = desired(stableTicks);
-  const panic = desired(panicTicks);
+  const stable = desiredOver(stableTicks);
+  const panic = desiredOver(panicTicks);
   let { panicAt, panicMost } = state;
   if (panic / ready >= panicThreshold) {
     if (panicAt === null) panicMost = 0;
@@ -127,10 +127,10 @@ function kpaStep(state: KpaState, perContainer: number, constants: KpaConstants,
     panicAt = null;
     panicMost = 0;
   }
-  let wish = stable;
+  let desired = stable;
   if (panicAt !== null) {
     panicMost = Math.max(panicMost, stable, panic);
-    wish = panicMost;
+    desired = panicMost;
   }
-  return { ...state, panicAt, panicMost, containers: Math.min(most, Math.max(least, wish)) };
+  return { ...state, panicAt, panicMost, containers: Math.min(most, Math.max(least, desired)) };
 }

@@ -10,7 +10,7 @@ export interface RightSizeConstants {
   readonly step: number;
   /** Room above the peak: the larger of a share and an amount. The share is the hook's own before it lowers a limit. */
   readonly marginShare: number;
-  readonly marginLeast: number;
+  readonly minMargin: number;
   /** Peaks lose half of themselves in so long (design §3). */
   readonly halfLife: Millis;
   /** Newest steps whose peaks count whole, however long ago they were (field-notes A3-15). */
@@ -28,7 +28,7 @@ export const RIGHT_SIZE_DEFAULT: RightSizeConstants = {
   most: mebibytes(512),
   step: mebibytes(64),
   marginShare: 0.25,
-  marginLeast: mebibytes(32),
+  minMargin: mebibytes(32),
   halfLife: 3_600_000 as Millis,
   recent: 8,
   callsBeforeFall: 100,
@@ -48,7 +48,7 @@ export interface RightSizeState {
   readonly recent: readonly number[];
   readonly calls: number;
   /** Calls still to come until a size may fall again. */
-  readonly barred: number;
+  readonly callsUntilFall: number;
 }
 
 const INITIAL: RightSizeState = {
@@ -60,7 +60,7 @@ const INITIAL: RightSizeState = {
   peakAt: 0 as Millis,
   recent: [],
   calls: 0,
-  barred: 0,
+  callsUntilFall: 0,
 };
 
 /** Smallest size that holds `bytes`; sizes go on in steps above `most` where the user's own limit lies there. */
@@ -107,14 +107,14 @@ export function rightSizeManager(constants: RightSizeConstants): ResourceManager
         peak = Math.max(peak, observation.peak.memory);
         recent = [...recent, observation.peak.memory].slice(-constants.recent);
       }
-      let barred = Math.max(0, known.barred - calls);
-      let wanted = 0;
+      let callsUntilFall = Math.max(0, known.callsUntilFall - calls);
+      let needed = 0;
       if (oomKills > 0) {
-        barred = constants.callsAfterOom;
+        callsUntilFall = constants.callsAfterOom;
         // Above the user's limit only where that limit itself was too small.
-        wanted = limit >= user ? afterOom(limit) : user;
+        needed = limit >= user ? afterOom(limit) : user;
         // What the kill proves; at the user's limit so much that the larger size stands until the peak has decayed.
-        peak = Math.max(peak, limit >= user ? wanted / (1 + constants.marginShare) : limit);
+        peak = Math.max(peak, limit >= user ? needed / (1 + constants.marginShare) : limit);
       }
       const state: RightSizeState = {
         ...known,
@@ -124,17 +124,17 @@ export function rightSizeManager(constants: RightSizeConstants): ResourceManager
         peakAt: now,
         recent,
         calls: known.calls + calls,
-        barred,
+        callsUntilFall,
       };
       const highest = recentPeak(state, constants.halfLife, now);
       if (highest > 0) {
-        const margin = Math.max(constants.marginShare * highest, constants.marginLeast);
+        const margin = Math.max(constants.marginShare * highest, constants.minMargin);
         // A margin alone is no reason to ask for more than the user did.
-        wanted = Math.max(wanted, highest <= user ? Math.min(user, highest + margin) : highest + margin);
+        needed = Math.max(needed, highest <= user ? Math.min(user, highest + margin) : highest + margin);
       }
-      const size = wanted > 0 ? nominalSize(wanted, user, constants) : nominal;
+      const size = needed > 0 ? nominalSize(needed, user, constants) : nominal;
       const settled = known.changedAt === null || now - known.changedAt >= constants.hold;
-      const mayFall = barred === 0 && state.calls >= constants.callsBeforeFall && settled;
+      const mayFall = callsUntilFall === 0 && state.calls >= constants.callsBeforeFall && settled;
       const next = size > nominal || (size < nominal && mayFall) ? size : nominal;
       const changed = next !== nominal;
       return {

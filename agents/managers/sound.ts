@@ -3,14 +3,14 @@ import type { Bytes, Millicores, Millis } from '../../config/index.js';
 import type { Cap, Decision, ResourceManager, View } from '../resource-manager.js';
 
 /** No wish at all: hooks grant what the user asked for. */
-export const NO_WISH: Decision = { actions: [0, 0, 0] };
+export const NO_TARGET: Decision = { actions: [0, 0, 0] };
 
 /** Most containers of one function that a manager may wish for (AWARE: replicas 1..20, simppo-aware.md §1.5). */
 export const CONTAINERS_MAX = 20;
 
 const amount = (value: number): boolean => Number.isFinite(value) && value >= 0;
 const positive = (value: number): boolean => Number.isFinite(value) && value > 0;
-const wished = (value: number | undefined): value is number => value !== undefined && positive(value);
+const isRequested = (value: number | undefined): value is number => value !== undefined && positive(value);
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
@@ -18,7 +18,7 @@ type Mutable<T> = { -readonly [K in keyof T]: T[K] };
  * May a manager build on it? Messages are checked where they arrive; a simulator or a test calls managers directly, so NaN,
  * infinities and negative amounts are looked for here once, and in no manager (field-notes A3-13).
  */
-export function isSound(observation: Observation): boolean {
+export function isValidObservation(observation: Observation): boolean {
   const { user, peak, used, granted, latency, control } = observation;
   return (
     positive(user.cpu) &&
@@ -46,7 +46,7 @@ export function isSound(observation: Observation): boolean {
 }
 
 /** May it be sent to hooks? What is absent is no wish. */
-export const isSoundDecision = ({ cpu, memory, nominalMemory, weightFactor }: Decision): boolean =>
+export const isValidDecision = ({ cpu, memory, nominalMemory, weightFactor }: Decision): boolean =>
   [cpu, memory, nominalMemory, weightFactor].every((value) => value === undefined || positive(value));
 
 /** Clips a wish; what is not a positive number is no wish. A user's limit above the cap stands. */
@@ -57,45 +57,48 @@ export function withinCaps(decision: Decision, observation: Observation, cap: Ca
   const { cpu, memory, nominalMemory, weightFactor, containers, concurrency, actions } = decision;
   // Assigned one by one: this runs at every step of every function, and spread objects are slow to make.
   const kept: Mutable<Decision> = { actions };
-  if (wished(cpu)) kept.cpu = Math.min(cpu, Math.max(cap.cpu, user.cpu)) as Millicores;
-  if (limited && wished(memory)) kept.memory = Math.ceil(Math.min(memory, Math.max(cap.memory, user.memory))) as Bytes;
-  if (limited && wished(nominalMemory))
+  if (isRequested(cpu)) kept.cpu = Math.min(cpu, Math.max(cap.cpu, user.cpu)) as Millicores;
+  if (limited && isRequested(memory))
+    kept.memory = Math.ceil(Math.min(memory, Math.max(cap.memory, user.memory))) as Bytes;
+  if (limited && isRequested(nominalMemory))
     kept.nominalMemory = Math.min(nominalMemory, Math.max(cap.memory, user.memory)) as Bytes;
-  if (wished(weightFactor)) kept.weightFactor = weightFactor;
-  if (wished(containers)) kept.containers = Math.min(CONTAINERS_MAX, Math.ceil(containers));
-  if (wished(concurrency)) kept.concurrency = concurrency;
+  if (isRequested(weightFactor)) kept.weightFactor = weightFactor;
+  if (isRequested(containers)) kept.containers = Math.min(CONTAINERS_MAX, Math.ceil(containers));
+  if (isRequested(concurrency)) kept.concurrency = concurrency;
   return kept;
 }
 
 /** The same manager, which answers nonsense with no wish and an unchanged state, and never wishes past its cap. */
-export function guarded<State>(manager: ResourceManager<State>, cap: Cap): ResourceManager<State> {
-  const { about, retrain, rest, wake } = manager;
+export function validated<State>(manager: ResourceManager<State>, cap: Cap): ResourceManager<State> {
+  const { about, retrain, saveState, loadState } = manager;
   return {
     name: manager.name,
     initialState: (fn) => manager.initialState(fn),
     decide(state: State, view: View, now: Millis) {
-      if (!Number.isFinite(now) || !isSound(view.observation)) return { state, decision: NO_WISH };
+      if (!Number.isFinite(now) || !isValidObservation(view.observation)) return { state, decision: NO_TARGET };
       const result = manager.decide(state, view, now);
       const decision = withinCaps(result.decision, view.observation, cap);
       return { ...result, decision };
     },
     phase: (state) => manager.phase(state),
     // What a manager cannot do stays absent.
-    ...(rest === undefined ? {} : { rest: (state: State, now: Millis) => rest.call(manager, state, now) }),
-    ...(wake === undefined
+    ...(saveState === undefined
       ? {}
-      : { wake: (fn: string, rested: unknown, now: Millis) => wake.call(manager, fn, rested, now) }),
+      : { saveState: (state: State, now: Millis) => saveState.call(manager, state, now) }),
+    ...(loadState === undefined
+      ? {}
+      : { loadState: (fn: string, saved: unknown, now: Millis) => loadState.call(manager, fn, saved, now) }),
     ...(about === undefined ? {} : { about: (state: State) => about.call(manager, state) }),
     ...(retrain === undefined ? {} : { retrain: (state: State) => retrain.call(manager, state) }),
   };
 }
 
 /** What was in force, where wishes are put in force; else the last wish, as if it had been. */
-export function allocated(observation: Observation, resource: 'cpu' | 'memory', wished: number | null): number {
+export function allocated(observation: Observation, resource: 'cpu' | 'memory', target: number | null): number {
   const enforced = observation.mode === 'enforce' && (resource === 'memory' || observation.cpuMode === 'quota');
   const granted = observation.granted[resource].max;
   if (enforced && granted > 0) return granted;
-  return wished ?? observation.user[resource];
+  return target ?? observation.user[resource];
 }
 
 /** Time that calls took in the step, ms, the control arm's included: over the span it is their mean concurrency (Little). */

@@ -22,8 +22,8 @@ export interface VpaConstants {
   readonly target: number;
   readonly upper: number;
   readonly margin: number;
-  readonly cpuLeast: number;
-  readonly memoryLeast: number;
+  readonly minCpu: number;
+  readonly minMemory: number;
   /** Samples that make a half-life's worth of confidence. */
   readonly samplesPerHalfLife: number;
   /** Time between two recommendations. */
@@ -44,8 +44,8 @@ export const VPA_PUBLISHED: VpaConstants = {
   target: 0.9,
   upper: 0.95,
   margin: 0.15,
-  cpuLeast: 25,
-  memoryLeast: 250e6,
+  minCpu: 25,
+  minMemory: 250e6,
   samplesPerHalfLife: 1440,
   loop: 60_000 as Millis,
   changeShare: 0.1,
@@ -60,7 +60,7 @@ export const VPA_DEFAULT: VpaConstants = {
   ...VPA_PUBLISHED,
   halfLife: 600_000 as Millis,
   memoryInterval: 600_000 as Millis,
-  memoryLeast: mebibytes(64),
+  minMemory: mebibytes(64),
   samplesPerHalfLife: 60,
   loop: 10_000 as Millis,
   changeAfter: 300_000 as Millis,
@@ -76,7 +76,7 @@ export interface VpaState {
   readonly recommendedAt: Millis | null;
   readonly changedAt: Millis | null;
   /** In force, as far as this manager knows; null: the user's. */
-  readonly wish: { readonly cpu: number; readonly memory: number } | null;
+  readonly target: { readonly cpu: number; readonly memory: number } | null;
 }
 
 export const VPA_INITIAL: VpaState = {
@@ -87,7 +87,7 @@ export const VPA_INITIAL: VpaState = {
   samples: 0,
   recommendedAt: null,
   changedAt: null,
-  wish: null,
+  target: null,
 };
 
 /** What the recommender says of one resource. */
@@ -153,13 +153,13 @@ export interface VpaRecommendation {
 }
 
 export function vpaRecommend(state: VpaState, constants: VpaConstants, now: Millis): VpaRecommendation | null {
-  const cpu = boundsOf(state.cpu, CPU_BUCKETS, constants.cpuLeast, state, constants, now);
-  const memory = boundsOf(state.memory, MEMORY_BUCKETS, constants.memoryLeast, state, constants, now);
+  const cpu = boundsOf(state.cpu, CPU_BUCKETS, constants.minCpu, state, constants, now);
+  const memory = boundsOf(state.memory, MEMORY_BUCKETS, constants.minMemory, state, constants, now);
   return cpu === null ? null : { cpu, memory };
 }
 
 /** The updater's test: outside the bounds, or a change worth making that has waited long enough. */
-export function worthUpdating(
+export function needsUpdate(
   now: number,
   held: number,
   bounds: Bounds,
@@ -185,13 +185,14 @@ export function vpaManager(constants: VpaConstants): ResourceManager<VpaState> {
       let state = vpaObserve(before, observation, constants, now);
       const due = state.recommendedAt === null || now - state.recommendedAt >= constants.loop || oomKills > 0;
       const recommendation = due && state.samples > 0 ? vpaRecommend(state, constants, now) : null;
-      const held = state.wish ?? { cpu: user.cpu, memory: user.memory };
+      const held = state.target ?? { cpu: user.cpu, memory: user.memory };
       if (recommendation !== null) {
         const since = state.changedAt ?? state.first ?? now;
-        const worth = (old: number, bounds: Bounds | null): boolean =>
-          bounds !== null && worthUpdating(now, old, bounds, since, constants);
+        const isOutdated = (old: number, bounds: Bounds | null): boolean =>
+          bounds !== null && needsUpdate(now, old, bounds, since, constants);
         // As upstream: what is worth an update for one resource brings both.
-        const update = oomKills > 0 || worth(held.cpu, recommendation.cpu) || worth(held.memory, recommendation.memory);
+        const update =
+          oomKills > 0 || isOutdated(held.cpu, recommendation.cpu) || isOutdated(held.memory, recommendation.memory);
         const cpu = update ? recommendation.cpu.target : held.cpu;
         const memory = update ? (recommendation.memory?.target ?? held.memory) : held.memory;
         const changed = cpu !== held.cpu || memory !== held.memory;
@@ -199,16 +200,16 @@ export function vpaManager(constants: VpaConstants): ResourceManager<VpaState> {
           ...state,
           recommendedAt: now,
           changedAt: changed ? now : state.changedAt,
-          wish: { cpu, memory },
+          target: { cpu, memory },
         };
       }
-      const wish = state.wish ?? held;
+      const target = state.target ?? held;
       return {
         state,
         decision: {
-          cpu: wish.cpu as Millicores,
-          memory: wish.memory as Bytes,
-          actions: [0, Math.sign(wish.cpu - held.cpu), Math.sign(wish.memory - held.memory)],
+          cpu: target.cpu as Millicores,
+          memory: target.memory as Bytes,
+          actions: [0, Math.sign(target.cpu - held.cpu), Math.sign(target.memory - held.memory)],
         },
       };
     },

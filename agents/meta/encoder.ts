@@ -131,7 +131,7 @@ export class Encoder {
   /** Embeddings of bundles of equal size and length at once, and what takes dL/d embeddings back to one step of Adam. */
   pass(bundles: readonly (readonly Trajectory[])[]): {
     readonly embeddings: readonly Float32Array[];
-    learn(gradients: readonly Float32Array[], rate: number): number;
+    learn(gradients: readonly Float32Array[], learningRate: number): number;
     /** For tests: dL/d parameters of the recurrent layers. */
     gradient(gradients: readonly Float32Array[]): Float64Array;
   } {
@@ -142,26 +142,26 @@ export class Encoder {
     for (let i = 0; i < states.length; i++)
       means[Math.floor(i / (size * 4 * hidden)) * 4 * hidden + (i % (4 * hidden))]! += states[i]! / size;
     const passes = this.#heads(means, bundles.length);
-    const back = (gradients: readonly Float32Array[], rate: number | null): void => {
+    const back = (gradients: readonly Float32Array[], learningRate: number | null): void => {
       const outer = new Float32Array(bundles.length * embedding);
       passes.forEach((one, i) => {
         outer.set(unscaled(one, gradients[i]!), i * embedding);
       });
       const inner = new Float32Array(means.length);
       const { length } = this.head.parameters;
-      if (rate === null) this.head.gradients(means, bundles.length, outer, new Float32Array(length), inner);
-      else this.head.train(means, bundles.length, outer, { ...adamDefaults, rate }, inner);
+      if (learningRate === null) this.head.gradients(means, bundles.length, outer, new Float32Array(length), inner);
+      else this.head.train(means, bundles.length, outer, { ...adamDefaults, learningRate }, inner);
       this.#backward(inner, size, bundles.length * size);
     };
     return {
       embeddings: passes.map(scaled),
-      learn: (gradients, rate) => {
-        back(gradients, rate);
+      learn: (gradients, learningRate) => {
+        back(gradients, learningRate);
         const gradient = Float32Array.from(this.#gradient);
         const norm = Math.sqrt(sumOfSquares(gradient));
         if (!Number.isFinite(norm)) return norm;
-        const settings = { ...adamDefaults, rate };
-        const scale = clipScale(norm, settings.largestNorm);
+        const settings = { ...adamDefaults, learningRate };
+        const scale = clipScale(norm, settings.maxGradNorm);
         this.#known = new WeakMap();
         adamStep(this.recurrent, gradient, this.#first, this.#second, ++this.#steps, settings, scale);
         return norm;

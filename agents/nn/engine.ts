@@ -5,15 +5,21 @@ export type EngineName = (typeof ENGINES)[number];
 
 /** Adam's constants: Kingma and Ba's, with the epsilon of simppo-aware.md §6.1 item 2. */
 export interface AdamSettings {
-  readonly rate: number;
+  readonly learningRate: number;
   readonly beta1: number;
   readonly beta2: number;
   readonly epsilon: number;
   /** The gradient is scaled down to this norm where it is longer. */
-  readonly largestNorm: number;
+  readonly maxGradNorm: number;
 }
 
-export const adamDefaults: AdamSettings = { rate: 3e-4, beta1: 0.9, beta2: 0.999, epsilon: 1e-5, largestNorm: 0.5 };
+export const adamDefaults: AdamSettings = {
+  learningRate: 3e-4,
+  beta1: 0.9,
+  beta2: 0.999,
+  epsilon: 1e-5,
+  maxGradNorm: 0.5,
+};
 
 /** Adam's state, in the order of the parameters. */
 export interface Moments {
@@ -93,7 +99,7 @@ export interface PpoStepResult extends StepResult {
   readonly valueLoss: number;
   readonly entropy: number;
   /** Mean of (r - 1) - ln r: an estimate of the KL divergence from the policy that acted, never negative (Schulman's k3). */
-  readonly divergence: number;
+  readonly approxKl: number;
   readonly clipFraction: number;
 }
 

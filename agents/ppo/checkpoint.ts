@@ -20,7 +20,7 @@ export function ppoCheckpoint(
     kind: KIND,
     seed,
     counters: { ...state.counters },
-    configuration: { ...settings, rate: { ...settings.rate }, entropy: { ...settings.entropy } },
+    configuration: { ...settings, learningRate: { ...settings.learningRate }, entropy: { ...settings.entropy } },
     networks: {
       actor: { shape: actor, parameters: state.actor, moments: state.actorMoments },
       critic: { shape: critic, parameters: state.critic, moments: state.criticMoments },

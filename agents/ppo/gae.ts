@@ -3,7 +3,7 @@
  * delta_t = r_t + d_t V_t+1 - V_t, A_t = delta_t + d_t lambda A_t+1. `bootstrap` is V of the state after the last row: the critic's
  * where a segment was merely cut, 0 where the task really ended. Discounts are per row, as steps differ in length.
  */
-export function generalisedAdvantages(
+export function generalizedAdvantages(
   rewards: ArrayLike<number>,
   values: ArrayLike<number>,
   discounts: ArrayLike<number>,

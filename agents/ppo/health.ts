@@ -1,12 +1,12 @@
-/** How a policy's learning looks. `collapsed`: always the same action; `aimless`: still uniform (field-notes A5-09). */
-export type LearningVerdict = 'learning' | 'collapsed' | 'aimless';
+/** How a policy's learning looks. `collapsed`: always the same action; `uniform`: still uniform (field-notes A5-09). */
+export type EntropyVerdict = 'learning' | 'collapsed' | 'uniform';
 
 /** Updates in a row that a verdict takes. */
-const PATIENCE = 100;
+const VERDICT_UPDATES = 100;
 /** Entropy, in nats, below which a policy has one action left. */
 const COLLAPSED = 0.01;
 /** Share of the largest entropy, ln of the number of actions, above which nothing has been learnt. */
-const AIMLESS = 0.95;
+const UNIFORM = 0.95;
 
 /** Watches the entropy of one policy, update by update. A collapsed agent only recommends. */
 export class EntropyWatch {
@@ -19,15 +19,15 @@ export class EntropyWatch {
   }
 
   /** The mean entropy of one update, in nats. */
-  record(entropy: number): LearningVerdict {
+  record(entropy: number): EntropyVerdict {
     this.#low = entropy < COLLAPSED ? this.#low + 1 : 0;
-    this.#high = entropy > AIMLESS * this.#largest ? this.#high + 1 : 0;
+    this.#high = entropy > UNIFORM * this.#largest ? this.#high + 1 : 0;
     return this.verdict;
   }
 
-  get verdict(): LearningVerdict {
-    if (this.#low >= PATIENCE) return 'collapsed';
-    return this.#high >= PATIENCE ? 'aimless' : 'learning';
+  get verdict(): EntropyVerdict {
+    if (this.#low >= VERDICT_UPDATES) return 'collapsed';
+    return this.#high >= VERDICT_UPDATES ? 'uniform' : 'learning';
   }
 }
 
@@ -36,14 +36,14 @@ export interface Promotion {
   /** Both, always: a learner that is worse than doing nothing must be seen (field-notes A5-10). */
   readonly agentMean: number;
   readonly baselineMean: number;
-  readonly reason: 'better' | 'no-data' | 'below-baseline' | LearningVerdict;
+  readonly reason: 'better' | 'no-data' | 'below-baseline' | EntropyVerdict;
 }
 
 /**
  * Whether an agent may act: its rewards against those of doing nothing (user limits) on the same invocations, pair by pair.
  * Equal is not better: what changes nothing should not be in charge.
  */
-export function promotion(agent: readonly number[], baseline: readonly number[], verdict: LearningVerdict): Promotion {
+export function promotion(agent: readonly number[], baseline: readonly number[], verdict: EntropyVerdict): Promotion {
   const mean = (of: readonly number[]): number => of.reduce((sum, value) => sum + value, 0) / of.length;
   const agentMean = mean(agent);
   const baselineMean = mean(baseline);

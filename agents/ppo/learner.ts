@@ -8,7 +8,7 @@ import {
   type PpoBatch,
   type PpoStepResult,
 } from '../nn/index.js';
-import { generalisedAdvantages } from './gae.js';
+import { generalizedAdvantages } from './gae.js';
 import type { Rollout } from './rollout.js';
 import { checkPpoSettings, type PpoSettings, scheduled } from './settings.js';
 
@@ -25,13 +25,13 @@ export interface PpoMetrics {
   readonly policyLoss: number;
   readonly valueLoss: number;
   readonly entropy: number;
-  readonly divergence: number;
+  readonly approxKl: number;
   readonly clipFraction: number;
   /** 1 - var(return - value) / var(return), of the critic before the update; NaN where all returns are equal. */
   readonly explainedVariance: number;
-  readonly gradientNorm: number;
+  readonly gradNorm: number;
   readonly meanReward: number;
-  readonly rate: number;
+  readonly learningRate: number;
   readonly entropyCoefficient: number;
   /** Epochs that were begun, and whether divergence ended them early. */
   readonly epochs: number;
@@ -84,9 +84,9 @@ export class PpoLearner {
     if (rollout.open > 0) throw new RolloutError(`${rollout.open} rows whose segment is not closed`);
     const settings = this.#settings;
     const { values, advantages, returns } = this.#estimate(rollout);
-    const rate = scheduled(settings.rate, this.#updates, settings.updates);
+    const learningRate = scheduled(settings.learningRate, this.#updates, settings.updates);
     const entropyCoefficient = scheduled(settings.entropy, this.#updates, settings.updates);
-    const step = { ...adamDefaults, ...settings, rate, entropyCoefficient };
+    const step = { ...adamDefaults, ...settings, learningRate, entropyCoefficient };
     // A stream per update, so that a run that is resumed between updates goes on as if it had not stopped.
     const random = this.#random.fork(`update ${this.#updates}`);
     const order = Int32Array.from({ length: rows }, (_, row) => row);
@@ -96,14 +96,14 @@ export class PpoLearner {
     while (epochs < settings.epochs && !stopped) {
       epochs++;
       shuffle(order, random);
-      let divergence = 0;
+      let approxKl = 0;
       for (let from = 0; from < rows; from += settings.miniBatch) {
         const some = order.subarray(from, Math.min(rows, from + settings.miniBatch));
         const result = this.#pair.ppoStep(gather(rollout, some, advantages, returns, this.#pair), step);
         sums.add(result);
-        divergence += result.applied ? result.divergence * some.length : 0;
+        approxKl += result.applied ? result.approxKl * some.length : 0;
       }
-      stopped = divergence / rows > settings.largestDivergence;
+      stopped = approxKl / rows > settings.targetKl;
     }
     this.#updates++;
     this.#steps += rows;
@@ -111,7 +111,7 @@ export class PpoLearner {
       ...sums.means(),
       explainedVariance: explainedVariance(values, returns),
       meanReward: mean(rollout.rewards.subarray(0, rows)),
-      rate,
+      learningRate,
       entropyCoefficient,
       epochs,
       stopped,
@@ -130,7 +130,7 @@ export class PpoLearner {
       if (after) critic.forward(after, value);
       const bootstrap = after ? value[0]! : 0;
       const { lambda } = this.#settings;
-      generalisedAdvantages(rollout.rewards, values, rollout.discounts, lambda, from, to, bootstrap, advantages);
+      generalizedAdvantages(rollout.rewards, values, rollout.discounts, lambda, from, to, bootstrap, advantages);
     }
     return { values, advantages, returns: advantages.map((advantage, row) => advantage + values[row]!) };
   }
@@ -191,13 +191,13 @@ function gather(
     masks: pick(rollout.masks, new Uint8Array(rows * choices), choices),
     actions: Int32Array.from(order, (row) => rollout.actions[row]!),
     logProbabilities: some(rollout.logProbabilities),
-    advantages: normalise(some(advantages)),
+    advantages: normalize(some(advantages)),
     returns: some(returns),
   };
 }
 
 /** (a - mean) / (deviation + 1e-8): a batch of one row gives 0, not NaN (A5-07). */
-export function normalise(values: Float32Array): Float32Array {
+export function normalize(values: Float32Array): Float32Array {
   const centre = mean(values);
   let squares = 0;
   for (const value of values) squares += (value - centre) ** 2;
@@ -224,7 +224,7 @@ function explainedVariance(values: Float32Array, returns: Float32Array): number 
 
 /** Means over mini-batches that were learnt from. */
 class StepSums {
-  readonly #sum = { policyLoss: 0, valueLoss: 0, entropy: 0, divergence: 0, clipFraction: 0, norm: 0 };
+  readonly #sum = { policyLoss: 0, valueLoss: 0, entropy: 0, approxKl: 0, clipFraction: 0, norm: 0 };
   #applied = 0;
   #skipped = 0;
 
@@ -244,9 +244,9 @@ class StepSums {
       policyLoss: over(this.#sum.policyLoss),
       valueLoss: over(this.#sum.valueLoss),
       entropy: over(this.#sum.entropy),
-      divergence: over(this.#sum.divergence),
+      approxKl: over(this.#sum.approxKl),
       clipFraction: over(this.#sum.clipFraction),
-      gradientNorm: over(this.#sum.norm),
+      gradNorm: over(this.#sum.norm),
       miniBatches: this.#applied + this.#skipped,
       skipped: this.#skipped,
     };

@@ -22,7 +22,7 @@ export interface PpoSettings {
   readonly gamma: number;
   /** Of the generalised advantage estimate: 0 trusts the critic, 1 the returns. */
   readonly lambda: number;
-  readonly rate: Schedule;
+  readonly learningRate: Schedule;
   /** Above 0 throughout: the regulariser is part of what is known to converge (simppo-aware.md §2). */
   readonly entropy: Schedule;
   readonly valueCoefficient: number;
@@ -32,9 +32,9 @@ export interface PpoSettings {
   /** Rows of one mini-batch; drawn by shuffling, without replacement. */
   readonly miniBatch: number;
   /** Of the gradient of actor and critic together. */
-  readonly largestNorm: number;
+  readonly maxGradNorm: number;
   /** Epochs end when the mean divergence from the policy that acted passes this. */
-  readonly largestDivergence: number;
+  readonly targetKl: number;
   /** Updates over which the schedules run. */
   readonly updates: number;
 }
@@ -44,21 +44,21 @@ export const simulatorSettings: PpoSettings = {
   hidden: [64, 64],
   gamma: 0.9,
   lambda: 0.95,
-  rate: { first: 1e-3, last: 0 },
+  learningRate: { first: 1e-3, last: 0 },
   entropy: { first: 0.01, last: 0.001 },
   valueCoefficient: 0.5,
   clip: 0.2,
   epochs: 5,
   miniBatch: 64,
-  largestNorm: 0.5,
-  largestDivergence: 0.02,
+  maxGradNorm: 0.5,
+  targetKl: 0.02,
   updates: 80,
 };
 
 /** On a live system: a third of the rate, for ever. */
 export const onlineSettings: PpoSettings = {
   ...simulatorSettings,
-  rate: { first: 3e-4, last: 3e-4 },
+  learningRate: { first: 3e-4, last: 3e-4 },
   entropy: { first: 0.001, last: 0.001 },
 };
 
@@ -69,14 +69,17 @@ export function checkPpoSettings(settings: PpoSettings): void {
   const check = (ok: boolean, detail: string): void => {
     if (!ok) throw new PpoSettingsError(detail);
   };
-  const { gamma, lambda, rate, entropy, clip, epochs, miniBatch, updates } = settings;
+  const { gamma, lambda, learningRate, entropy, clip, epochs, miniBatch, updates } = settings;
   check(gamma > 0 && gamma < 1, `gamma ${gamma} is not between 0 and 1`);
   check(lambda >= 0 && lambda <= 1, `lambda ${lambda} is not in 0..1`);
-  check(rate.first > 0 && rate.last >= 0, `learning rate ${rate.first} to ${rate.last}`);
+  check(
+    learningRate.first > 0 && learningRate.last >= 0,
+    `learning rate ${learningRate.first} to ${learningRate.last}`,
+  );
   check(entropy.first > 0 && entropy.last > 0, `entropy coefficient ${entropy.first} to ${entropy.last}: above 0`);
   check(clip > 0 && clip < 1, `clip ${clip} is not between 0 and 1`);
-  check(settings.largestNorm > 0, `largest norm ${settings.largestNorm}`);
-  check(settings.largestDivergence > 0, `largest divergence ${settings.largestDivergence}`);
+  check(settings.maxGradNorm > 0, `largest norm ${settings.maxGradNorm}`);
+  check(settings.targetKl > 0, `largest divergence ${settings.targetKl}`);
   check(settings.valueCoefficient > 0, `value coefficient ${settings.valueCoefficient}`);
   for (const [name, value] of Object.entries({ epochs, miniBatch, updates }))
     check(Number.isInteger(value) && value >= 1, `${name} ${value} is not a positive integer`);

@@ -7,7 +7,7 @@ export interface TrainingQueueOptions {
   /** Of the thread; default: the one that updates agents by PPO. */
   readonly script?: URL;
   /** Whose jobs they are, as the log says it. */
-  readonly whose?: string;
+  readonly owner?: string;
   readonly logger?: Logger;
 }
 
@@ -19,12 +19,12 @@ export class TrainingQueue<Job = TrainingJob, Result = TrainingResult> {
   /** Jobs that were learnt from, not begun for the queue's length, and that failed. */
   readonly counts = { learnt: 0, dropped: 0, failures: 0 };
   readonly #threads: TrainingThreads<Job, Result>;
-  readonly #whose: string;
+  readonly #owner: string;
   readonly #logger: Logger;
 
-  constructor({ script, whose = 'agents', logger = silentLogger }: TrainingQueueOptions = {}) {
+  constructor({ script, owner = 'agents', logger = silentLogger }: TrainingQueueOptions = {}) {
     this.#threads = new TrainingThreads(1, script);
-    this.#whose = whose;
+    this.#owner = owner;
     this.#logger = logger;
   }
 
@@ -40,7 +40,7 @@ export class TrainingQueue<Job = TrainingJob, Result = TrainingResult> {
       return result;
     } catch (error) {
       this.counts.failures++;
-      if (this.counts.failures === 1) this.#logger.warn({ error: messageOf(error) }, `${this.#whose} could not learn`);
+      if (this.counts.failures === 1) this.#logger.warn({ error: messageOf(error) }, `${this.#owner} could not learn`);
       return null;
     }
   }

@@ -5,7 +5,7 @@ import { functionOfPolicy } from '../simppo/index.js';
 /** Deleted in one sweep at most: each is two writes. */
 const DELETED_MAX = 256;
 
-export interface LeftoverRules {
+export interface OrphanRules {
   readonly isOurs: (fn: string) => boolean;
   /** False: nothing is known of the function any more. */
   readonly isKept: (fn: string) => boolean;
@@ -14,7 +14,7 @@ export interface LeftoverRules {
 }
 
 /** Objects of functions that are forgotten, and tables of revisions that are tuned no more. */
-export class Leftovers {
+export class OrphanedObjects {
   readonly #objects: ObjectStore;
   /** Found to be left over in the last sweep: what is so again goes. A function may just have been called and not be registered yet. */
   #doomed = new Set<string>();
@@ -24,8 +24,8 @@ export class Leftovers {
   }
 
   /** @returns how many were deleted */
-  async sweep(rules: LeftoverRules): Promise<number> {
-    const left = (await this.#objects.names()).filter((name) => isLeftOver(name, rules));
+  async sweep(rules: OrphanRules): Promise<number> {
+    const left = (await this.#objects.names()).filter((name) => isOrphaned(name, rules));
     const gone = left.filter((name) => this.#doomed.has(name)).slice(0, DELETED_MAX);
     this.#doomed = new Set(left);
     for (const name of gone) {
@@ -36,7 +36,7 @@ export class Leftovers {
   }
 }
 
-function isLeftOver(name: string, { isOurs, isKept, revisionOf }: LeftoverRules): boolean {
+function isOrphaned(name: string, { isOurs, isKept, revisionOf }: OrphanRules): boolean {
   const table = ownerOfTable(name);
   const fn = table?.function ?? functionOfPolicy(name);
   if (fn === null || !isOurs(fn)) return false;

@@ -11,7 +11,7 @@ import {
   type Observation,
   objectStores,
   type Registration,
-  type SweepVerdict,
+  type SweepDecision,
 } from '../../broker/index.js';
 import {
   type AgentsConfig,
@@ -24,7 +24,7 @@ import {
   type Timers,
 } from '../../config/index.js';
 import type { Agent } from '../agent.js';
-import { Leftovers } from './leftovers.js';
+import { OrphanedObjects } from './leftovers.js';
 
 export interface RegistrySettings {
   /** What is kept of a function that was not seen for so long is taken away, ms. */
@@ -52,7 +52,7 @@ export interface RegistryParts {
   /** The function's shard is leased by this host: nobody else writes its entry, and nobody else takes it away. */
   readonly isOurs: (fn: string) => boolean;
   /** One host of all, which takes away the markers of leases that were given back. */
-  readonly housekeeper: () => boolean;
+  readonly isMarkerSweeper: () => boolean;
   /** Share of all shards that are ours. */
   readonly shareOwned: () => number;
   /** Monotonic time at which the function was seen here last; null: not since its agent was made. */
@@ -67,11 +67,11 @@ export interface RegistryCounts {
   /** Entries of our shards, at the last sweep. */
   functions: number;
   /** Entries with something that no agent host has written: kept, whatever their age. At the last sweep. */
-  foreign: number;
+  unreadable: number;
   /** Since the start, as those that follow. */
   forgotten: number;
   /** Of these: not old, but the oldest of too many. */
-  crowdedOut: number;
+  evicted: number;
   objects: number;
   markers: number;
   failures: number;
@@ -81,8 +81,8 @@ export interface RegistryCounts {
 const REFRESH = 1 / 4;
 /** Sweeps in that time, but neither more often nor more seldom than: */
 const SWEEPS = 24;
-const SWEEP_LEAST = 500;
-const SWEEP_MOST = 3_600_000;
+const SWEEP_MIN = 500;
+const SWEEP_MAX = 3_600_000;
 
 /**
  * The entries of functions in `gleaner_functions`, and all else that NATS keeps for each: written when a function is seen, taken away when it was
@@ -93,9 +93,9 @@ const SWEEP_MOST = 3_600_000;
 export class Registry {
   readonly counts: RegistryCounts = {
     functions: 0,
-    foreign: 0,
+    unreadable: 0,
     forgotten: 0,
-    crowdedOut: 0,
+    evicted: 0,
     objects: 0,
     markers: 0,
     failures: 0,
@@ -103,7 +103,7 @@ export class Registry {
   readonly #parts: RegistryParts;
   readonly #bucket: KeyValue;
   readonly #leases: KeyValue;
-  readonly #leftovers: Leftovers;
+  readonly #leftovers: OrphanedObjects;
   readonly #cancel: Cancel;
   /** Revisions of markers of deletions at the last sweep, by bucket and key: by now everybody who watches knows of them. */
   #markers = new Map<string, number>();
@@ -114,8 +114,8 @@ export class Registry {
     const { broker, timers, settings } = parts;
     this.#bucket = broker.keyValue(buckets.functions);
     this.#leases = broker.keyValue(buckets.leases);
-    this.#leftovers = new Leftovers(broker.objects(objectStores.policies));
-    const interval = Math.min(SWEEP_MOST, Math.max(SWEEP_LEAST, settings.forgetAfter / SWEEPS));
+    this.#leftovers = new OrphanedObjects(broker.objects(objectStores.policies));
+    const interval = Math.min(SWEEP_MAX, Math.max(SWEEP_MIN, settings.forgetAfter / SWEEPS));
     this.#cancel = timers.every(interval as Millis, () => void this.sweep());
   }
 
@@ -161,13 +161,13 @@ export class Registry {
   }
 
   async #sweep(): Promise<void> {
-    const { isOurs, revisionOf, shareOwned, housekeeper, settings, seenAt, clock } = this.#parts;
+    const { isOurs, revisionOf, shareOwned, isMarkerSweeper, settings, seenAt, clock } = this.#parts;
     const markers = new Map<string, number>();
     const kept = new Map<string, Micros>();
-    let foreign = 0;
+    let unreadable = 0;
     const mine = (key: string): boolean => {
       const fn = functionName(key);
-      if (fn === null) foreign++;
+      if (fn === null) unreadable++;
       return fn !== null && isOurs(fn);
     };
     await this.#bucket.sweep(mine, (entry) => {
@@ -175,7 +175,7 @@ export class Registry {
       if (entry.value === null) return this.#judgeMarker(buckets.functions, entry, markers);
       const decoded = decodeOwnRegistration(entry.value);
       if (fn === null || !decoded.ok || decoded.message.function !== fn) {
-        foreign++;
+        unreadable++;
         if (fn !== null) kept.set(fn, Number.POSITIVE_INFINITY as Micros);
         return 'keep';
       }
@@ -186,10 +186,10 @@ export class Registry {
     });
     await this.#crowdOut(kept, Math.ceil(settings.most * shareOwned()));
     this.counts.functions = [...kept.values()].filter(Number.isFinite).length;
-    this.counts.foreign = foreign;
+    this.counts.unreadable = unreadable;
     const isKept = (fn: string): boolean => kept.has(fn) || seenAt(fn) !== null;
     this.counts.objects += await this.#leftovers.sweep({ isOurs, isKept, revisionOf });
-    if (housekeeper()) {
+    if (isMarkerSweeper()) {
       await this.#leases.sweep(
         () => true,
         (entry) => (entry.value === null ? this.#judgeMarker(buckets.leases, entry, markers) : 'keep'),
@@ -209,20 +209,20 @@ export class Registry {
         const fn = functionName(key);
         if (value === null || fn === null) return 'keep';
         kept.delete(fn);
-        this.counts.crowdedOut++;
+        this.counts.evicted++;
         return this.#forget(fn);
       },
     );
   }
 
-  #forget(fn: string): SweepVerdict {
+  #forget(fn: string): SweepDecision {
     this.counts.forgotten++;
     this.#parts.forgotten(fn);
     return 'delete';
   }
 
   /** A marker tells watchers of the deletion; at the next sweep it has done so. */
-  #judgeMarker(bucket: string, { key, revision }: KeyValueEntry, markers: Map<string, number>): SweepVerdict {
+  #judgeMarker(bucket: string, { key, revision }: KeyValueEntry, markers: Map<string, number>): SweepDecision {
     const name = `${bucket} ${key}`;
     if (this.#markers.get(name) === revision) {
       this.counts.markers++;

@@ -1,3 +1,3 @@
 export { HandOver, type HandOverOptions, shardObject } from './hand-over.js';
-export { MOVES_A_TURN, type Moves, meantFor, movesOf, SHARDS, type SharingView, shardOf } from './plan.js';
+export { assignShards, MOVES_A_TURN, type Moves, movesOf, SHARDS, type SharingView, shardOf } from './plan.js';
 export { Shards, type ShardsOptions } from './shards.js';

@@ -28,7 +28,7 @@ interface Member {
   readonly duration: number;
 }
 
-export interface ShardClaim extends Holder {
+export interface ShardLease extends Holder {
   readonly revision: number;
 }
 
@@ -38,7 +38,7 @@ export interface ShardClaim extends Holder {
  */
 export class Members {
   readonly #members = new Map<string, Member>();
-  readonly #claims: (ShardClaim | null)[] = new Array(SHARDS).fill(null);
+  readonly #claims: (ShardLease | null)[] = new Array(SHARDS).fill(null);
   readonly #longest: number;
   #changedAt: number;
 
@@ -80,14 +80,14 @@ export class Members {
       .map(([host, { revision }]) => ({ host, revision }));
   }
 
-  claimOf(shard: number): ShardClaim | null {
+  leaseOfShard(shard: number): ShardLease | null {
     return this.#claims[shard] ?? null;
   }
 
   /** `self` is a member whatever has been heard of it: its own lease says so. */
   view({ host: self, boot }: Holder, term: number, now: Millis): SharingView {
-    const owners = this.#claims.map((claim, shard) =>
-      claim?.host === self ? (claim.boot === boot ? self : null) : this.#ownerOf(shard),
+    const owners = this.#claims.map((shardLease, shard) =>
+      shardLease?.host === self ? (shardLease.boot === boot ? self : null) : this.#ownerOf(shard),
     );
     return {
       self,
@@ -99,7 +99,7 @@ export class Members {
   }
 
   #ownerOf(shard: number): string | null {
-    const claim = this.#claims[shard];
-    return claim && this.#members.get(claim.host)?.boot === claim.boot ? claim.host : null;
+    const shardLease = this.#claims[shard];
+    return shardLease && this.#members.get(shardLease.host)?.boot === shardLease.boot ? shardLease.host : null;
   }
 }

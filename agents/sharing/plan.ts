@@ -24,10 +24,10 @@ function rankOf(shard: number, host: string): number {
  * Whose each shard should be, by rendezvous hashing with bounded loads: the same on every host that knows the same members, nobody
  * has more than ceil(SHARDS / members), and a member that comes or goes moves few of the others' shards.
  */
-export function meantFor(members: readonly string[]): readonly string[] {
+export function assignShards(members: readonly string[]): readonly string[] {
   const most = Math.ceil(SHARDS / Math.max(1, members.length));
   const loads = new Map<string, number>();
-  const meant: string[] = [];
+  const assigned: string[] = [];
   // By name where ranks are equal: an order that all hosts share.
   const sorted = [...new Set(members)].sort();
   for (let shard = 0; shard < SHARDS; shard++) {
@@ -41,9 +41,9 @@ export function meantFor(members: readonly string[]): readonly string[] {
       }
     }
     loads.set(best, (loads.get(best) ?? 0) + 1);
-    meant.push(best);
+    assigned.push(best);
   }
-  return meant;
+  return assigned;
 }
 
 export interface SharingView {
@@ -68,14 +68,14 @@ export interface Moves {
  * members have not changed for a term, and only so many a turn.
  */
 export function movesOf({ self, members, membersFor, owners, term }: SharingView): Moves {
-  const meant = meantFor(members);
+  const assigned = assignShards(members);
   const take: number[] = [];
   const give: number[] = [];
   for (let shard = 0; shard < SHARDS; shard++) {
     const owner = owners[shard] ?? null;
     if (owner === null) {
-      if (meant[shard] === self) take.push(shard);
-    } else if (owner === self && meant[shard] !== self && membersFor >= term && give.length < MOVES_A_TURN) {
+      if (assigned[shard] === self) take.push(shard);
+    } else if (owner === self && assigned[shard] !== self && membersFor >= term && give.length < MOVES_A_TURN) {
       give.push(shard);
     }
   }

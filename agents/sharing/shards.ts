@@ -13,14 +13,14 @@ export interface ShardsOptions {
   /** A host that has not been heard of for this long has left. */
   readonly duration: Millis;
   /** A shard has become ours; it is served when this has resolved. Never rejects. */
-  readonly taken?: (shard: number, epoch: number) => Promise<void>;
+  readonly onAcquired?: (shard: number, epoch: number) => Promise<void>;
   /** A shard will be given back when this has resolved; nothing of it is served any more. Never rejects. */
-  readonly giving?: (shard: number) => Promise<void>;
+  readonly onRelease?: (shard: number) => Promise<void>;
   /** Once a turn, whether anything moved or not. */
-  readonly turned?: () => void;
+  readonly onTurn?: () => void;
 }
 
-interface Claim {
+interface HeldShard {
   /** Revision of the shard's key: rises from owner to owner. */
   readonly epoch: number;
   /** Of the membership under which it was made. */
@@ -31,7 +31,7 @@ interface Claim {
 /** Turns come at this share of the duration, give or take a fifth: hosts that started together must not act together. */
 const TURN = 1 / 3;
 /** After a change that somebody else made: soon, but not all at once. */
-const SOON = 200;
+const RETRY_DELAY = 200;
 
 /**
  * The shards of one agent host. One lease per host says that it is there; a shard's key names its owner and is written only when
@@ -47,7 +47,7 @@ export class Shards {
   readonly #member: Lease;
   readonly #members: Members;
   readonly #watch: KeyValueWatch;
-  readonly #claims = new Map<number, Claim>();
+  readonly #claims = new Map<number, HeldShard>();
   /** Epochs of claims that were given back: what is watched may still show them. */
   readonly #given = new Map<number, number>();
   #cancelTurn: Cancel = () => {};
@@ -65,7 +65,7 @@ export class Shards {
     this.#watch = this.#bucket.watch((entry) => {
       if (!this.#members.take(entry, clock.monotonic())) return;
       this.#forget();
-      this.#schedule(SOON * options.random.next());
+      this.#schedule(RETRY_DELAY * options.random.next());
     });
     // Before the whole bucket has been read nobody is missed and nothing looks free.
     this.#watch.ready.then(
@@ -84,7 +84,8 @@ export class Shards {
     if (epoch === null) return 0;
     if (alone) return SHARDS;
     let owned = 0;
-    for (const claim of this.#claims.values()) if (claim.served && claim.term === this.#member.term) owned++;
+    for (const heldShard of this.#claims.values())
+      if (heldShard.served && heldShard.term === this.#member.term) owned++;
     return owned;
   }
 
@@ -98,8 +99,8 @@ export class Shards {
     if (member === null) return null;
     // Nobody to ask, so nobody to share with.
     if (this.#member.alone) return 1;
-    const claim = this.#claims.get(shard);
-    return claim?.served && claim.term === this.#member.term ? claim.epoch : null;
+    const heldShard = this.#claims.get(shard);
+    return heldShard?.served && heldShard.term === this.#member.term ? heldShard.epoch : null;
   }
 
   /** Renews, and does what there is to do; called by its own timer, and at connect. */
@@ -134,7 +135,7 @@ export class Shards {
 
   async #turn(): Promise<void> {
     if (this.#stopped) return;
-    this.#options.turned?.();
+    this.#options.onTurn?.();
     try {
       // Renewed by its own timer.
       if (this.#member.epoch === null) await this.#member.turn();
@@ -162,16 +163,16 @@ export class Shards {
 
   /** Claims that another's write or an earlier membership has ended. */
   #forget(): void {
-    for (const [shard, claim] of this.#claims) {
-      const known = this.#members.claimOf(shard);
-      if (claim.term !== this.#member.term || (known !== null && known.revision > claim.epoch))
+    for (const [shard, heldShard] of this.#claims) {
+      const known = this.#members.leaseOfShard(shard);
+      if (heldShard.term !== this.#member.term || (known !== null && known.revision > heldShard.epoch))
         this.#claims.delete(shard);
     }
   }
 
   /** Ours by its key, but not by what is known here: from an earlier membership, or by a write whose answer was lost. */
   #unclaimed(shard: number): boolean {
-    const known = this.#members.claimOf(shard);
+    const known = this.#members.leaseOfShard(shard);
     if (known?.host !== this.#options.host || this.#claims.has(shard)) return false;
     return known.revision > (this.#given.get(shard) ?? 0);
   }
@@ -192,22 +193,22 @@ export class Shards {
     const value = encodeMessage({ v: 1, host, boot, renewal: 0, duration });
     const epoch = entry ? await this.#bucket.update(key, value, entry.revision) : await this.#bucket.create(key, value);
     if (epoch === null || this.#member.term !== term) return;
-    const claim: Claim = { epoch, term, served: false };
-    this.#claims.set(shard, claim);
-    await this.#options.taken?.(shard, epoch);
-    claim.served = true;
+    const heldShard: HeldShard = { epoch, term, served: false };
+    this.#claims.set(shard, heldShard);
+    await this.#options.onAcquired?.(shard, epoch);
+    heldShard.served = true;
   }
 
   /** Not served any more at once; free for the next when what is known of it is put by. */
   async #give(shard: number): Promise<void> {
-    const claim = this.#claims.get(shard);
-    if (!claim) return;
+    const heldShard = this.#claims.get(shard);
+    if (!heldShard) return;
     this.#claims.delete(shard);
-    this.#given.set(shard, claim.epoch);
-    if (claim.term !== this.#member.term) return;
-    await this.#options.giving?.(shard);
+    this.#given.set(shard, heldShard.epoch);
+    if (heldShard.term !== this.#member.term) return;
+    await this.#options.onRelease?.(shard);
     try {
-      await this.#bucket.deleteAt(shardKey(shard), claim.epoch);
+      await this.#bucket.deleteAt(shardKey(shard), heldShard.epoch);
     } catch (error) {
       // Where it is still ours by its key, it is taken and given once more: else it would be nobody's for good.
       this.#given.delete(shard);

@@ -32,7 +32,7 @@ export interface Range {
 /** The safeguard's range of one resource, from the highest peak that is remembered; null: user limits, whatever is wished. */
 function rangeOf(peak: number, user: number, unit: number, cap: number, { range }: ActionSettings): Range | null {
   if (!(peak > 0) || !(user > 0)) return null;
-  const above = Math.max(peak + unit, peak / range.room);
+  const above = Math.max(peak + unit, peak / range.targetUtilization);
   const most = Math.max(cap, user);
   if (peak <= range.thetaUser * user) return { lower: Math.min(user, above), upper: user };
   return { lower: Math.min(above, most), upper: most };
@@ -50,11 +50,11 @@ export function boundsOf(
   cap: Cap,
   settings: ActionSettings,
 ): Bounds {
-  const { range, weightMost, dimensions } = settings;
+  const { range, maxWeightFactor, dimensions } = settings;
   const cpuUnit = Math.max(range.cpuUnit, range.cpuUnitShare * user.cpu);
   const cpu =
     cpuMode === 'weight'
-      ? { lower: 1 / weightMost, upper: weightMost }
+      ? { lower: 1 / maxWeightFactor, upper: maxWeightFactor }
       : rangeOf(peaks.cpu, user.cpu, cpuUnit, cap.cpu, settings);
   return {
     cpu: dimensions.cpu ? cpu : null,
@@ -63,7 +63,7 @@ export function boundsOf(
 }
 
 /** Steps below this share of a step change nothing. */
-const LEAST_STEP = 0.1;
+const MIN_STEP = 0.1;
 
 /** 1 where an action would change something. Doing nothing is always possible. */
 export function maskOf(
@@ -73,23 +73,23 @@ export function maskOf(
   settings: ActionSettings,
   to: Uint8Array,
 ): Uint8Array {
-  const { cpuStep, memoryStep, weightStep, dimensions, containersMost } = settings;
+  const { cpuStep, memoryStep, weightStep, dimensions, maxContainers } = settings;
   const { cpu, memory } = bounds;
   to.fill(0);
   to[0] = 1;
   if (cpu !== null) {
     const weight = cpuMode === 'weight';
     const position = weight ? Math.log(held.cpu) : held.cpu;
-    const least = LEAST_STEP * (weight ? Math.log(weightStep) : cpuStep);
+    const least = MIN_STEP * (weight ? Math.log(weightStep) : cpuStep);
     to[1] = Number((weight ? Math.log(cpu.upper) : cpu.upper) - position > least);
     to[2] = Number(position - (weight ? Math.log(cpu.lower) : cpu.lower) > least);
   }
   if (memory !== null) {
-    to[3] = Number(memory.upper - held.memory > LEAST_STEP * memoryStep);
-    to[4] = Number(held.memory - memory.lower > LEAST_STEP * memoryStep);
+    to[3] = Number(memory.upper - held.memory > MIN_STEP * memoryStep);
+    to[4] = Number(held.memory - memory.lower > MIN_STEP * memoryStep);
   }
   if (dimensions.containers) {
-    to[5] = Number(held.containers < containersMost);
+    to[5] = Number(held.containers < maxContainers);
     to[6] = Number(held.containers > 1);
   }
   return to;
@@ -104,52 +104,52 @@ export function apply(
   held: Held,
   bounds: Bounds,
   { cpuMode }: Pick<Observation, 'cpuMode'>,
-  { cpuStep, memoryStep, weightStep, containersMost }: ActionSettings,
+  { cpuStep, memoryStep, weightStep, maxContainers }: ActionSettings,
 ): Held {
   const cpu = cpuMode === 'weight' ? held.cpu * weightStep ** CPU[action]! : held.cpu + CPU[action]! * cpuStep;
   return {
     cpu: within(cpu, bounds.cpu),
     memory: within(held.memory + MEMORY[action]! * memoryStep, bounds.memory),
-    containers: Math.min(containersMost, Math.max(1, held.containers + CONTAINERS[action]!)),
+    containers: Math.min(maxContainers, Math.max(1, held.containers + CONTAINERS[action]!)),
   };
 }
 
 /** Asks for as little as the hook's safeguard allows, millicores: it clips. */
-const LEAST_CPU = 1;
+const MIN_CPU = 1;
 
 /**
  * The CPU to wish for where a quota holds `held.cpu`. Within a step of the range's bottom that is as little as the safeguard allows: the hook knows its range at
  * every activation and the agent only what it was, so an amount would lie above the bottom or, when peaks have risen, be clipped anyway.
  */
-export function cpuWish({ cpu: held }: Held, { cpu: range }: Bounds, { cpuStep }: ActionSettings): number {
+export function cpuTarget({ cpu: held }: Held, { cpu: range }: Bounds, { cpuStep }: ActionSettings): number {
   if (range === null) return held;
-  return held < range.lower + Math.min(cpuStep, (range.upper - range.lower) / 2) ? LEAST_CPU : held;
+  return held < range.lower + Math.min(cpuStep, (range.upper - range.lower) / 2) ? MIN_CPU : held;
 }
 
 /** What was really in force after a wish: hooks clip, and say so in the next observation. Where nothing is enforced, the wish stands. */
-export function granted(wish: Held, observation: Observation): Held {
+export function granted(target: Held, observation: Observation): Held {
   const { mode, cpuMode, granted: of } = observation;
-  if (mode !== 'enforce') return wish;
+  if (mode !== 'enforce') return target;
   const clip = (value: number, { min, max }: { min: number; max: number }): number =>
     max > 0 ? Math.min(max, Math.max(min, value)) : value;
   return {
-    cpu: cpuMode === 'weight' ? wish.cpu : clip(wish.cpu, of.cpu),
-    memory: clip(wish.memory, of.memory),
-    containers: wish.containers,
+    cpu: cpuMode === 'weight' ? target.cpu : clip(target.cpu, of.cpu),
+    memory: clip(target.memory, of.memory),
+    containers: target.containers,
   };
 }
 
 /** The action that was executed: the one wanted, or none where what it changed stayed (the safeguard clipped it, or had it back). */
 export function executed(
-  wanted: number,
+  chosen: number,
   before: Held,
   after: Held,
   { cpuMode }: Observation,
   { cpuStep, memoryStep }: ActionSettings,
 ): number {
-  if (CPU[wanted] !== 0 && cpuMode === 'quota')
-    return (after.cpu - before.cpu) * CPU[wanted]! > LEAST_STEP * cpuStep ? wanted : 0;
-  if (MEMORY[wanted] !== 0)
-    return (after.memory - before.memory) * MEMORY[wanted]! > LEAST_STEP * memoryStep ? wanted : 0;
-  return wanted;
+  if (CPU[chosen] !== 0 && cpuMode === 'quota')
+    return (after.cpu - before.cpu) * CPU[chosen]! > MIN_STEP * cpuStep ? chosen : 0;
+  if (MEMORY[chosen] !== 0)
+    return (after.memory - before.memory) * MEMORY[chosen]! > MIN_STEP * memoryStep ? chosen : 0;
+  return chosen;
 }

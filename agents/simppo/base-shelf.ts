@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { firstWarns, type Logger, silentLogger } from '../../broker/index.js';
+import { type Logger, silentLogger, warnOnce } from '../../broker/index.js';
 import { messageOf } from '../../config/index.js';
 import { type Checkpoint, CheckpointDamagedError, CheckpointForeignError, type PolicyStore } from '../nn/index.js';
 import type { LearnerState } from '../ppo/index.js';
@@ -7,13 +7,13 @@ import { expectedPolicy, policyCheckpoint, policyState } from './base-policy.js'
 import type { SimppoSettings } from './settings.js';
 
 /** Where the weights that functions share rest. Nobody waits for it: what is not found is learnt anew. */
-export interface BaseShelf {
-  keep(state: LearnerState): void;
+export interface BasePolicyStore {
+  save(state: LearnerState): void;
   /** `done` is called once, later; null: there are none, or none that can be read. */
-  seek(done: (state: LearnerState | null) => void): void;
+  load(done: (state: LearnerState | null) => void): void;
 }
 
-export interface StoredBaseOptions {
+export interface BrokerBasePolicyStoreOptions {
   readonly manager: string;
   readonly settings: SimppoSettings;
   readonly seed: number;
@@ -27,9 +27,9 @@ export interface StoredBaseOptions {
  * one that has learnt most is kept, whoever writes it, and all hosts begin with it. So nobody needs to own the object, and none that has just begun
  * writes over what another has learnt. Weights that began with another release's are not read, and are written over.
  */
-export class StoredBase implements BaseShelf {
+export class BrokerBasePolicyStore implements BasePolicyStore {
   readonly #store: PolicyStore;
-  readonly #options: StoredBaseOptions;
+  readonly #options: BrokerBasePolicyStoreOptions;
   readonly #name: string;
   readonly #began: string;
   readonly #failed: (fields: object, message: string) => void;
@@ -37,20 +37,20 @@ export class StoredBase implements BaseShelf {
   #next: LearnerState | null = null;
   #writing = false;
 
-  constructor(store: PolicyStore, options: StoredBaseOptions) {
+  constructor(store: PolicyStore, options: BrokerBasePolicyStoreOptions) {
     this.#store = store;
     this.#options = options;
     this.#name = `base-${options.manager}`;
     this.#began = digestOf(options.shipped);
-    this.#failed = firstWarns(options.logger ?? silentLogger);
+    this.#failed = warnOnce(options.logger ?? silentLogger);
   }
 
-  keep(state: LearnerState): void {
+  save(state: LearnerState): void {
     this.#next = state;
     if (!this.#writing) void this.#write();
   }
 
-  seek(done: (state: LearnerState | null) => void): void {
+  load(done: (state: LearnerState | null) => void): void {
     this.#read().then(done, (error: unknown) => {
       this.#failed({ object: this.#name, error: messageOf(error) }, 'the base policy cannot be read');
       done(null);

@@ -30,12 +30,12 @@ export class SimppoByMode implements ResourceManager<SimppoState> {
     return this.quota.phase(state);
   }
 
-  rest(state: SimppoState, now: Millis): unknown {
-    return this.quota.rest(state, now);
+  saveState(state: SimppoState, now: Millis): unknown {
+    return this.quota.saveState(state, now);
   }
 
-  wake(fn: string, rested: unknown, now: Millis): SimppoState | null {
-    return this.quota.wake(fn, rested, now);
+  loadState(fn: string, saved: unknown, now: Millis): SimppoState | null {
+    return this.quota.loadState(fn, saved, now);
   }
 
   /** Learns from now on, for some updates. */

@@ -10,7 +10,7 @@ const PUBLISHED = 6;
 export const OWN_FEATURES = [
   'arrival_change',
   'held',
-  'room_below',
+  'headroom_below',
   'slowdown',
   'slo_used',
   'throttled',

@@ -20,18 +20,18 @@ export {
   shippedPolicy,
   simppoShape,
 } from './base-policy.js';
-export { type BaseShelf, StoredBase, type StoredBaseOptions } from './base-shelf.js';
+export { type BasePolicyStore, BrokerBasePolicyStore, type BrokerBasePolicyStoreOptions } from './base-shelf.js';
 export { SimppoByMode } from './by-mode.js';
 export { featuresOf, inputOf, OWN_FEATURES, VIRTUAL, virtualFeatures } from './features.js';
 export { LearningPolicy } from './learning-policy.js';
 export { createSimppo, SIMPPO_NAMES, type SimppoName, settingsOf, threadEngine } from './make.js';
 export { SimppoManager, type SimppoOptions } from './manager.js';
-export { functionOfPolicy, type PolicyShelf, StoredPolicies } from './policy-shelf.js';
+export { BrokerOwnPolicyStore, functionOfPolicy, type OwnPolicyStore } from './policy-shelf.js';
 export { anyOf, MarkTrigger, type RetrainTrigger, RevisionTrigger } from './retrain-trigger.js';
 export { chargeOf, rewardOf } from './reward.js';
 export * from './settings.js';
-export { type Sight, sightOf, slowdownIn } from './sight.js';
+export { type HostState, hostStateOf, slowdownIn } from './sight.js';
 export { blend, nearest, type Profile, profileOf } from './similarity.js';
 export { type SimppoState, withHost } from './state.js';
 export type { TrajectoryStep } from './trajectory-step.js';
-export { widened, widenedInputs } from './widen.js';
+export { widenPolicy, widenPolicyInputs } from './widen.js';

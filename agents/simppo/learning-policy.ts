@@ -147,8 +147,8 @@ export class LearningPolicy {
   }
 
   #enough(now: number): boolean {
-    const { batch, batchLeast, batchMs } = this.#options.settings;
-    return this.#rows >= batch || (this.#rows >= batchLeast && now - this.#since >= batchMs);
+    const { batch, minBatch, batchMs } = this.#options.settings;
+    return this.#rows >= batch || (this.#rows >= minBatch && now - this.#since >= batchMs);
   }
 
   #train(): void {

@@ -3,10 +3,10 @@ import { defaultEngine, type Engine, type PolicyStore } from '../nn/index.js';
 import { InlineTrainer, type Trainer } from '../ppo/index.js';
 import type { Cap } from '../resource-manager.js';
 import { type CpuMode, shippedPolicy } from './base-policy.js';
-import { StoredBase } from './base-shelf.js';
+import { BrokerBasePolicyStore } from './base-shelf.js';
 import { SimppoByMode } from './by-mode.js';
 import { SimppoManager } from './manager.js';
-import { StoredPolicies } from './policy-shelf.js';
+import { BrokerOwnPolicyStore } from './policy-shelf.js';
 import type { RetrainTrigger } from './retrain-trigger.js';
 import { liveLearning, type SimppoSettings, simppoSettings, singleAgentSettings } from './settings.js';
 import type { TrajectoryStep } from './trajectory-step.js';
@@ -50,14 +50,14 @@ export function createSimppo(
     const base = shippedPolicy(name, mode, asked);
     const settings: SimppoSettings = base === null ? { ...asked, begin: 'online' } : asked;
     const stored = { manager: `${name}-${mode}`, settings, seed, logger };
-    const shelves =
+    const stores =
       policies === undefined
         ? {}
         : {
-            shelf: new StoredPolicies(policies, stored),
-            baseShelf: new StoredBase(policies, { ...stored, shipped: base }),
+            ownPolicyStore: new BrokerOwnPolicyStore(policies, stored),
+            basePolicyStore: new BrokerBasePolicyStore(policies, { ...stored, shipped: base }),
           };
-    return new SimppoManager({ name, settings, base, ...shelves, ...learns });
+    return new SimppoManager({ name, settings, base, ...stores, ...learns });
   };
   return new SimppoByMode(managerOf('weight'), managerOf('quota'));
 }

@@ -8,7 +8,7 @@ import {
   apply,
   type Bounds,
   boundsOf,
-  cpuWish,
+  cpuTarget,
   directionsOf,
   executed,
   type Held,
@@ -16,25 +16,25 @@ import {
   SIMPPO_ACTIONS,
 } from './actions.js';
 import { newWeights, simppoShape } from './base-policy.js';
-import type { BaseShelf } from './base-shelf.js';
+import type { BasePolicyStore } from './base-shelf.js';
 import { Episodes } from './episodes.js';
 import { inputOf } from './features.js';
 import { LearningPolicy } from './learning-policy.js';
 import { OwnPolicies } from './own-policies.js';
-import type { PolicyShelf } from './policy-shelf.js';
-import { restedState, wokenState } from './rest.js';
+import type { OwnPolicyStore } from './policy-shelf.js';
+import { loadedState, savedState } from './rest.js';
 import type { RetrainTrigger } from './retrain-trigger.js';
 import { rewardOf } from './reward.js';
 import type { SimppoSettings } from './settings.js';
-import { sightOf, slowdownIn } from './sight.js';
-import { lessonsAfter, type OnHost, rateAfter, type SimppoState, withHost } from './state.js';
+import { hostStateOf, slowdownIn } from './sight.js';
+import { type OnHost, rateAfter, retrainingAfter, type SimppoState, withHost } from './state.js';
 import type { TrajectoryStep } from './trajectory-step.js';
 
 /** A base policy that has learnt nothing here is looked for elsewhere so often, ms. */
-const SEEK_MS = 600_000;
+const LOAD_INTERVAL = 600_000;
 /** Steps are discounted as if they were at least and at most this long, in ordinary steps. */
-const DISCOUNT_LEAST = 0.1;
-const DISCOUNT_MOST = 6;
+const DISCOUNT_MIN = 0.1;
+const DISCOUNT_MAX = 6;
 
 export interface SimppoOptions {
   readonly name: string;
@@ -55,9 +55,9 @@ export interface SimppoOptions {
   /** Which agents learn anew, besides those told to (`retrain`). */
   readonly trigger?: RetrainTrigger;
   /** Where weights of functions' own go when they are no longer resident, and come from. */
-  readonly shelf?: PolicyShelf;
+  readonly ownPolicyStore?: OwnPolicyStore;
   /** Where the base policy goes with each update, and comes from when a host begins. */
-  readonly baseShelf?: BaseShelf;
+  readonly basePolicyStore?: BasePolicyStore;
 }
 
 /**
@@ -80,22 +80,22 @@ export class SimppoManager implements ResourceManager<SimppoState> {
     this.name = options.name;
     this.#random = new SeededRandom(options.seed);
     this.base = this.#policy(options.base ?? newWeights(options), 'base', (metrics) => {
-      options.baseShelf?.keep(this.base.state);
+      options.basePolicyStore?.save(this.base.state);
       options.onUpdate?.(metrics);
     });
     this.#own = new OwnPolicies({
       resident: options.resident ?? 1000,
-      shelf: options.shelf,
+      ownPolicyStore: options.ownPolicyStore,
       base: () => this.base.state,
       make: (fn, state) => {
         this.base.cutFunction(fn);
-        return this.#policy(state, fn, () => this.#own.learnt(fn));
+        return this.#policy(state, fn, () => this.#own.trained(fn));
       },
     });
   }
 
   initialState(fn: string): SimppoState {
-    return { fn, phase: this.#options.settings.begin, rate: 0, lessons: null, hosts: {}, reward: null };
+    return { fn, phase: this.#options.settings.begin, rate: 0, retraining: null, hosts: {}, reward: null };
   }
 
   phase({ phase }: SimppoState): string {
@@ -104,16 +104,20 @@ export class SimppoManager implements ResourceManager<SimppoState> {
 
   /** Learns from now on, for some updates. */
   retrain(state: SimppoState): SimppoState {
-    const lessons = { left: this.#options.settings.retrainUpdates, whose: 'base', updates: this.base.updates } as const;
-    return { ...state, phase: 'online', lessons };
+    const retraining = {
+      left: this.#options.settings.retrainUpdates,
+      policyKind: 'base',
+      updates: this.base.updates,
+    } as const;
+    return { ...state, phase: 'online', retraining };
   }
 
-  rest(state: SimppoState, now: Millis): unknown {
-    return restedState(state, now);
+  saveState(state: SimppoState, now: Millis): unknown {
+    return savedState(state, now);
   }
 
-  wake(fn: string, rested: unknown, now: Millis): SimppoState | null {
-    return wokenState(fn, rested, this.initialState(fn), now);
+  loadState(fn: string, saved: unknown, now: Millis): SimppoState | null {
+    return loadedState(fn, saved, this.initialState(fn), now);
   }
 
   decide(was: SimppoState, view: View, now: Millis): Decided<SimppoState> {
@@ -122,10 +126,10 @@ export class SimppoManager implements ResourceManager<SimppoState> {
     const { host } = observation;
     this.#seekBase(now);
     this.#own.see(observation);
-    const before = trigger?.trips(observation) === true ? this.retrain(was) : was;
+    const before = trigger?.shouldRetrain(observation) === true ? this.retrain(was) : was;
     const known = before.hosts[host];
     const seen = {
-      ...sightOf(known, observation, this.#options.settings, now),
+      ...hostStateOf(known, observation, this.#options.settings, now),
       last: known?.last ?? ([0, 0, 0] as const),
     };
     const rate = rateAfter(before, observation, now);
@@ -139,8 +143,8 @@ export class SimppoManager implements ResourceManager<SimppoState> {
     const trajectory = `${before.fn} ${host}`;
     const slowdown = slowdownIn(observation, seen);
     const reward = this.#learn(policy, trajectory, view, known, seen, slowdown, now);
-    const lessons = lessonsAfter(before.lessons, this.#whose(policy), policy.updates);
-    const phase = lessons?.left === 0 ? 'serving' : before.phase;
+    const retraining = retrainingAfter(before.retraining, this.#policyKind(policy), policy.updates);
+    const phase = retraining?.left === 0 ? 'serving' : before.phase;
     const mask = maskOf(seen.held, bounds, observation, settings.actions, this.#mask);
     const remembered = { held: seen.held, rates: [known?.rate ?? 0, seen.rate] as const, slowdown };
     const input = inputOf(view, remembered, bounds, settings.virtual);
@@ -162,17 +166,17 @@ export class SimppoManager implements ResourceManager<SimppoState> {
       });
     } else this.#cut(policy, trajectory);
     // No sound action: what is held stays.
-    const wish = apply(action ?? 0, seen.held, bounds, observation, settings.actions);
-    const hosts = withHost(before.hosts, host, { ...seen, held: wish, last: directionsOf(action ?? 0) });
+    const target = apply(action ?? 0, seen.held, bounds, observation, settings.actions);
+    const hosts = withHost(before.hosts, host, { ...seen, held: target, last: directionsOf(action ?? 0) });
     const state: SimppoState = {
       ...before,
       phase,
       rate,
-      lessons: phase === 'serving' ? null : lessons,
+      retraining: phase === 'serving' ? null : retraining,
       hosts,
       reward: reward ?? before.reward,
     };
-    const decision = decisionOf(action ?? 0, wish, bounds, observation, settings);
+    const decision = decisionOf(action ?? 0, target, bounds, observation, settings);
     return reward === null ? { state, decision } : { state, decision, reward };
   }
 
@@ -203,15 +207,20 @@ export class SimppoManager implements ResourceManager<SimppoState> {
     const done = executed(pending.action, pending.held, seen.held, view.observation, settings.actions);
     const reward = rewardOf(view, slowdown, pending.reversed, settings.reward);
     onReward?.(reward);
-    const length = Math.min(DISCOUNT_MOST, Math.max(DISCOUNT_LEAST, span / settings.stepMs));
+    const length = Math.min(DISCOUNT_MAX, Math.max(DISCOUNT_MIN, span / settings.stepMs));
     const step = policy.record(trajectory, done, reward, settings.ppo.gamma ** length);
     if (step === null) this.#episodes.cut(trajectory);
     else if (onStep !== undefined) {
       const { actorInput: state, mask, action, logProbability, discount } = step;
       const invoker = view.observation.host;
       const { sampled } = pending;
-      const whose = this.#whose(policy);
-      const count = { ...this.#episodes.take(trajectory), policy: whose, updates: policy.updates, sampled } as const;
+      const policyKind = this.#policyKind(policy);
+      const count = {
+        ...this.#episodes.take(trajectory),
+        policy: policyKind,
+        updates: policy.updates,
+        sampled,
+      } as const;
       const about = { fn: view.observation.function, manager: this.name, invoker, span };
       onStep({ ...about, ...count, state, mask, action, logProbability, reward, discount });
     }
@@ -220,10 +229,10 @@ export class SimppoManager implements ResourceManager<SimppoState> {
 
   /** What hosts have learnt before this one has: at its first step, and in case that fails, or another host learns, now and then. */
   #seekBase(now: Millis): void {
-    const { baseShelf } = this.#options;
-    if (baseShelf === undefined || this.base.updates > 0 || now < this.#seekAt) return;
-    this.#seekAt = now + SEEK_MS;
-    baseShelf.seek((state) => {
+    const { basePolicyStore } = this.#options;
+    if (basePolicyStore === undefined || this.base.updates > 0 || now < this.#seekAt) return;
+    this.#seekAt = now + LOAD_INTERVAL;
+    basePolicyStore.load((state) => {
       const ahead = state !== null && state.counters.updates > this.base.state.counters.updates;
       if (ahead && this.base.updates === 0) this.base.import(state);
     });
@@ -234,7 +243,7 @@ export class SimppoManager implements ResourceManager<SimppoState> {
     policy.cut(trajectory);
   }
 
-  #whose(policy: LearningPolicy): 'own' | 'base' {
+  #policyKind(policy: LearningPolicy): 'own' | 'base' {
     return policy === this.base ? 'base' : 'own';
   }
 
@@ -242,7 +251,7 @@ export class SimppoManager implements ResourceManager<SimppoState> {
   #policyOf({ fn, rate, phase }: SimppoState): LearningPolicy {
     const own = this.#own.get(fn);
     if (own !== undefined || rate < this.#options.settings.ownRate) return own ?? this.base;
-    this.#own.seek(fn);
+    this.#own.load(fn);
     return phase === 'online' ? this.#own.begin(fn) : this.base;
   }
 
@@ -279,7 +288,7 @@ function decisionOf(
       ? {}
       : byWeight
         ? { weightFactor: cpu }
-        : { cpu: cpuWish(held, bounds, settings.actions) as Millicores }),
+        : { cpu: cpuTarget(held, bounds, settings.actions) as Millicores }),
     ...(dimensions.memory ? { memory: Math.round(memory) as Bytes } : {}),
     ...(dimensions.containers ? { containers } : {}),
     actions: directionsOf(action),

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Observation } from '../../broker/index.js';
 import type { LearnerState } from '../ppo/index.js';
 import type { LearningPolicy } from './learning-policy.js';
-import type { PolicyShelf } from './policy-shelf.js';
+import type { OwnPolicyStore } from './policy-shelf.js';
 import { blend, nearest, type Profile, profileOf } from './similarity.js';
 
 /** Functions of which something is remembered besides their state. */
@@ -11,7 +11,7 @@ const FUNCTIONS_MAX = 20_000;
 export interface OwnPoliciesOptions {
   /** Kept in memory; of the one not used for longest the shelf's copy is left. */
   readonly resident: number;
-  readonly shelf: PolicyShelf | undefined;
+  readonly ownPolicyStore: OwnPolicyStore | undefined;
   /** Weights that functions share, as they are now. */
   readonly base: () => LearnerState;
   readonly make: (fn: string, state: LearnerState) => LearningPolicy;
@@ -33,7 +33,7 @@ export class OwnPolicies {
       max: Math.max(1, options.resident),
       dispose: (policy, fn) => {
         // Only what it lacks: another host may have gone on from its copy since.
-        if (this.#unkept.delete(fn)) options.shelf?.keep(fn, policy.state);
+        if (this.#unkept.delete(fn)) options.ownPolicyStore?.save(fn, policy.state);
         policy.dispose();
         // It comes back from the shelf with its next step.
         this.#sought.delete(fn);
@@ -59,31 +59,31 @@ export class OwnPolicies {
   }
 
   /** Puts weights by with each update, so that a host that ends, and a function that goes to another, lose nothing. */
-  learnt(fn: string): void {
-    const { shelf } = this.#options;
+  trained(fn: string): void {
+    const { ownPolicyStore } = this.#options;
     const policy = this.#resident.peek(fn);
-    if (shelf === undefined || policy === undefined) return;
-    if (shelf.keep(fn, policy.state)) this.#unkept.delete(fn);
+    if (ownPolicyStore === undefined || policy === undefined) return;
+    if (ownPolicyStore.save(fn, policy.state)) this.#unkept.delete(fn);
     else this.#unkept.add(fn);
   }
 
   /** Begins with the most similar function's weights, else with the base policy's (simppo-aware.md §1.9, 1). */
   begin(fn: string): LearningPolicy {
-    const learnt: [Profile, LearningPolicy][] = [];
+    const trained: [Profile, LearningPolicy][] = [];
     for (const [other, policy] of this.#resident.entries()) {
       const profile = this.#profiles.peek(other);
-      if (profile !== undefined && policy.updates > 0) learnt.push([profile, policy]);
+      if (profile !== undefined && policy.updates > 0) trained.push([profile, policy]);
     }
-    const similar = nearest(this.#profiles.peek(fn) ?? [], learnt);
+    const similar = nearest(this.#profiles.peek(fn) ?? [], trained);
     return this.#add(fn, similar?.state ?? this.#options.base());
   }
 
   /** Weights that the function had before, once: they take the place of those it goes on with meanwhile, unless these have learnt. */
-  seek(fn: string): void {
-    const { shelf } = this.#options;
-    if (shelf === undefined || this.#sought.has(fn)) return;
+  load(fn: string): void {
+    const { ownPolicyStore } = this.#options;
+    if (ownPolicyStore === undefined || this.#sought.has(fn)) return;
     this.#sought.set(fn, true);
-    shelf.find(fn, (state) => {
+    ownPolicyStore.load(fn, (state) => {
       if (state === null) return;
       const own = this.#resident.peek(fn);
       if (own === undefined) this.#add(fn, state);

@@ -1,4 +1,4 @@
-import { firstWarns, functionName, functionToken, type Logger, silentLogger } from '../../broker/index.js';
+import { functionName, functionToken, type Logger, silentLogger, warnOnce } from '../../broker/index.js';
 import { messageOf } from '../../config/index.js';
 import type { PolicyStore } from '../nn/index.js';
 import type { LearnerState } from '../ppo/index.js';
@@ -6,11 +6,11 @@ import { expectedPolicy, policyCheckpoint, policyState } from './base-policy.js'
 import type { SimppoSettings } from './settings.js';
 
 /** Where weights of a function's own rest. Nobody waits for it: what is not found is learnt anew. */
-export interface PolicyShelf {
+export interface OwnPolicyStore {
   /** False: it is not put by, and may be with its next update. */
-  keep(fn: string, state: LearnerState): boolean;
+  save(fn: string, state: LearnerState): boolean;
   /** `done` is called once, now or later; null: there is none, or none that can be read. */
-  find(fn: string, done: (state: LearnerState | null) => void): void;
+  load(fn: string, done: (state: LearnerState | null) => void): void;
 }
 
 /** Writes at once; what comes on top is not taken, as the policy is put by again. */
@@ -23,7 +23,7 @@ export function functionOfPolicy(name: string): string | null {
 }
 
 /** In the broker's object store, an object a function and manager. */
-export class StoredPolicies implements PolicyShelf {
+export class BrokerOwnPolicyStore implements OwnPolicyStore {
   readonly #store: PolicyStore;
   readonly #manager: string;
   readonly #settings: SimppoSettings;
@@ -50,10 +50,10 @@ export class StoredPolicies implements PolicyShelf {
     this.#manager = manager;
     this.#settings = settings;
     this.#seed = seed;
-    this.#tell = firstWarns(logger);
+    this.#tell = warnOnce(logger);
   }
 
-  keep(fn: string, state: LearnerState): boolean {
+  save(fn: string, state: LearnerState): boolean {
     if (this.#writing >= WRITES_MAX) {
       this.counts.skipped++;
       return false;
@@ -72,7 +72,7 @@ export class StoredPolicies implements PolicyShelf {
     return true;
   }
 
-  find(fn: string, done: (state: LearnerState | null) => void): void {
+  load(fn: string, done: (state: LearnerState | null) => void): void {
     const name = this.#name(fn);
     this.#store.load(name, expectedPolicy(this.#settings)).then(
       (checkpoint) => {

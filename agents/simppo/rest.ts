@@ -6,7 +6,7 @@ const finite = z.number();
 const notNegative = finite.min(0);
 
 /** A function's small state at rest: as in memory, with the age of what was seen for its time. Weights of its own do not go along. */
-const restedSchema = z.object({
+const savedStateSchema = z.object({
   rate: notNegative,
   reward: finite.nullable(),
   hosts: z.record(
@@ -24,7 +24,7 @@ const restedSchema = z.object({
   ),
 });
 
-export function restedState({ rate, reward, hosts }: SimppoState, now: Millis): z.input<typeof restedSchema> {
+export function savedState({ rate, reward, hosts }: SimppoState, now: Millis): z.input<typeof savedStateSchema> {
   const aged = Object.entries(hosts).map(([host, { at, ...seen }]) => [
     host,
     { ...seen, last: [...seen.last], age: Math.max(0, now - at) },
@@ -33,8 +33,8 @@ export function restedState({ rate, reward, hosts }: SimppoState, now: Millis): 
 }
 
 /** Null: it is none. The phase is the settings': how long weights learn is counted where they are. */
-export function wokenState(fn: string, rested: unknown, initial: SimppoState, now: Millis): SimppoState | null {
-  const checked = restedSchema.safeParse(rested);
+export function loadedState(fn: string, saved: unknown, initial: SimppoState, now: Millis): SimppoState | null {
+  const checked = savedStateSchema.safeParse(saved);
   if (!checked.success) return null;
   const { rate, reward, hosts } = checked.data;
   const here = Object.entries(hosts).map(([host, { age, ...seen }]) => [host, { ...seen, at: now - age }]);

@@ -4,7 +4,7 @@ import type { Observation } from '../../broker/index.js';
 /** Which agents learn anew, and when (simppo-aware.md §1.9): asked once a step of each function. Detectors that watch rewards are other implementations. */
 export interface RetrainTrigger {
   /** True: the function's agent learns anew from this step on. */
-  trips(observation: Observation): boolean;
+  shouldRetrain(observation: Observation): boolean;
 }
 
 /** Functions remembered; one that is forgotten is taken for new, which trips nothing. */
@@ -15,7 +15,7 @@ export class RevisionTrigger implements RetrainTrigger {
   readonly #newest = new LRUCache<string, string>({ max: REMEMBERED });
 
   /** Hosts may still run the revision before for a while: only one that has not been seen trips, and an old one that comes back does not. */
-  trips({ function: fn, revision }: Observation): boolean {
+  shouldRetrain({ function: fn, revision }: Observation): boolean {
     if (revision === undefined) return false;
     const newest = this.#newest.get(fn);
     if (newest !== undefined && !isNewer(revision, newest)) return false;
@@ -41,7 +41,7 @@ export class MarkTrigger implements RetrainTrigger {
     this.#marked.add(fn);
   }
 
-  trips({ function: fn }: Observation): boolean {
+  shouldRetrain({ function: fn }: Observation): boolean {
     return this.#marked.delete(fn);
   }
 }
@@ -49,6 +49,7 @@ export class MarkTrigger implements RetrainTrigger {
 /** All are asked, as each keeps count of what it has seen. */
 export function anyOf(...triggers: readonly RetrainTrigger[]): RetrainTrigger {
   return {
-    trips: (observation) => triggers.map((trigger) => trigger.trips(observation)).some((tripped) => tripped),
+    shouldRetrain: (observation) =>
+      triggers.map((trigger) => trigger.shouldRetrain(observation)).some((triggered) => triggered),
   };
 }

@@ -10,10 +10,10 @@ export function rewardOf(view: View, slowdown: number, reversed: boolean, settin
   const { observation } = view;
   const quota = observation.cpuMode === 'quota';
   const limit = observation.granted.cpu.mean;
-  const utilisation = quota && limit > 0 ? Math.min(1, observation.used.cpu / limit) : 0;
+  const utilization = quota && limit > 0 ? Math.min(1, observation.used.cpu / limit) : 0;
   return (
     settings.slo * sloPreservation(observation) +
-    settings.utilisation * utilisation -
+    settings.utilization * utilization -
     settings.slowdown * slowdown -
     settings.price * chargeOf(view) -
     (reversed ? settings.reversal : 0)
@@ -26,8 +26,8 @@ export function rewardOf(view: View, slowdown: number, reversed: boolean, settin
  */
 export function chargeOf({ observation, others, price }: View): number {
   if (price === null || others === null || price.cpu <= 0 || observation.cpuMode === 'weight') return 0;
-  const own = observation.wanted.cpu * Math.max(1, observation.running);
+  const own = observation.demand.cpu * Math.max(1, observation.running);
   const members = others.members + 1;
-  const total = own + others.wanted.cpu;
+  const total = own + others.demand.cpu;
   return total > 0 ? Math.min(1, price.cpu * (own / total) * members) : 0;
 }

@@ -9,9 +9,9 @@ export interface ActionSettings {
   readonly cpuStep: Millicores;
   /** Weight mode: the policy's weight is multiplied by this, or divided, within 1 / `weightMost` .. `weightMost` (design §3). */
   readonly weightStep: number;
-  readonly weightMost: number;
+  readonly maxWeightFactor: number;
   readonly memoryStep: Bytes;
-  readonly containersMost: number;
+  readonly maxContainers: number;
   readonly dimensions: { readonly cpu: boolean; readonly memory: boolean; readonly containers: boolean };
   /**
    * The safeguard's range as hooks have it by default (design §3.2): peak <= thetaUser x user is over-provisioned; the lower bound is
@@ -19,7 +19,7 @@ export interface ActionSettings {
    */
   readonly range: {
     readonly thetaUser: number;
-    readonly room: number;
+    readonly targetUtilization: number;
     readonly cpuUnit: Millicores;
     readonly cpuUnitShare: number;
     readonly memoryUnit: Bytes;
@@ -30,7 +30,7 @@ export interface ActionSettings {
 /** Weights of the reward's terms (design §4). */
 export interface RewardSettings {
   readonly slo: number;
-  readonly utilisation: number;
+  readonly utilization: number;
   /** Of ln(mean latency / control arm's mean), cut to +-1: slower costs, faster pays, so the edge of the SLO is no optimum. */
   readonly slowdown: number;
   /** Of the congestion price: the function's share of what is wanted beyond what there is. */
@@ -47,7 +47,7 @@ export interface SimppoSettings {
   /** Rows of one update. */
   readonly batch: number;
   /** Fewer rows do where the oldest has waited for `batchMs`, so that few calls teach in minutes and not in hours: at least `batchLeast`. */
-  readonly batchLeast: number;
+  readonly minBatch: number;
   readonly batchMs: Millis;
   /** Time to which `ppo.gamma` refers: a step of another length is discounted by gamma^(length / this). */
   readonly stepMs: Millis;
@@ -66,13 +66,13 @@ export const simppoSettings: SimppoSettings = {
   actions: {
     cpuStep: 100 as Millicores,
     weightStep: Math.SQRT2,
-    weightMost: 2,
+    maxWeightFactor: 2,
     memoryStep: mebibytes(32),
-    containersMost: 20,
+    maxContainers: 20,
     dimensions: { cpu: true, memory: false, containers: false },
     range: {
       thetaUser: 0.9,
-      room: 0.75,
+      targetUtilization: 0.75,
       cpuUnit: 50 as Millicores,
       cpuUnitShare: 0.05,
       memoryUnit: mebibytes(16),
@@ -80,10 +80,10 @@ export const simppoSettings: SimppoSettings = {
     },
   },
   // Utilisation and reversals weigh little: at .3 and .1 agents learn to hold quotas at the least allowed, and otherwise to stay where they are.
-  reward: { slo: 0.7, utilisation: 0.1, slowdown: 1, price: 0.5, reversal: 0.02 },
+  reward: { slo: 0.7, utilization: 0.1, slowdown: 1, price: 0.5, reversal: 0.02 },
   ppo: simulatorSettings,
   batch: 512,
-  batchLeast: 32,
+  minBatch: 32,
   batchMs: Number.POSITIVE_INFINITY as Millis,
   stepMs: 10_000 as Millis,
   staleMs: 60_000 as Millis,

@@ -4,7 +4,7 @@ import { granted, type Held } from './actions.js';
 import type { SimppoSettings } from './settings.js';
 
 /** What is remembered of a function on one host; small and plain, so that it can be shown. */
-export interface Sight {
+export interface HostState {
   /** What `held.cpu` is: a factor on the weight, or millicores. */
   readonly byWeight: boolean;
   readonly held: Held;
@@ -20,15 +20,15 @@ export interface Sight {
 
 /** Control runs that a mean stands for at most, and from which it says something. */
 const CONTROL_MAX = 200;
-const CONTROL_LEAST = 3;
+const CONTROL_MIN = 3;
 
 /** What a host's new observation says of the function there. */
-export function sightOf(
-  known: Sight | undefined,
+export function hostStateOf(
+  known: HostState | undefined,
   observation: Observation,
   { actions }: SimppoSettings,
   now: Millis,
-): Sight {
+): HostState {
   const { user, peak, activations, control, span, containers, cpuMode } = observation;
   const byWeight = cpuMode === 'weight';
   const decay = known === undefined ? 0 : 2 ** (-(now - known.at) / actions.range.halfLife);
@@ -54,8 +54,8 @@ export function sightOf(
 }
 
 /** ln(mean latency / control arm's mean), cut to +-1; 0 while either is unknown. */
-export function slowdownIn({ latency }: Observation, { control }: Sight): number {
-  if (control.runs < CONTROL_LEAST || !(control.mean > 0) || !(latency.sum > 0)) return 0;
+export function slowdownIn({ latency }: Observation, { control }: HostState): number {
+  if (control.runs < CONTROL_MIN || !(control.mean > 0) || !(latency.sum > 0)) return 0;
   const count = latency.counts.reduce((sum, one) => sum + one, 0);
   return count > 0 ? Math.min(1, Math.max(-1, Math.log(latency.sum / count / control.mean))) : 0;
 }

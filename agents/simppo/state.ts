@@ -1,16 +1,16 @@
 import type { Observation } from '../../broker/index.js';
 import type { Millis } from '../../config/index.js';
-import type { Sight } from './sight.js';
+import type { HostState } from './sight.js';
 
 /** A function on one host, and the directions of the last step there. */
-export interface OnHost extends Sight {
+export interface OnHost extends HostState {
   readonly last: readonly [number, number, number];
 }
 
 /** Updates that an agent is still to learn by, of the weights that it learns on now: it may get weights of its own meanwhile, or come back to the base policy's. */
-export interface Lessons {
+export interface RetrainProgress {
   readonly left: number;
-  readonly whose: 'own' | 'base';
+  readonly policyKind: 'own' | 'base';
   /** Of these weights when `left` was counted. */
   readonly updates: number;
 }
@@ -21,7 +21,7 @@ export interface SimppoState {
   /** Activations a second on all hosts, smoothed. */
   readonly rate: number;
   /** Until it serves again; null: it serves, or learns for ever. */
-  readonly lessons: Lessons | null;
+  readonly retraining: RetrainProgress | null;
   readonly hosts: Readonly<Record<string, OnHost>>;
   readonly reward: number | null;
 }
@@ -42,10 +42,14 @@ export function withHost<Seen>(
   return { ...Object.fromEntries(kept), [host]: seen };
 }
 
-export function lessonsAfter(before: Lessons | null, whose: Lessons['whose'], updates: number): Lessons | null {
+export function retrainingAfter(
+  before: RetrainProgress | null,
+  policyKind: RetrainProgress['policyKind'],
+  updates: number,
+): RetrainProgress | null {
   if (before === null) return null;
-  const learnt = whose === before.whose ? Math.max(0, updates - before.updates) : 0;
-  return { left: Math.max(0, before.left - learnt), whose, updates };
+  const made = policyKind === before.policyKind ? Math.max(0, updates - before.updates) : 0;
+  return { left: Math.max(0, before.left - made), policyKind, updates };
 }
 
 /** Calls a second since any host's observation before, into the mean. A step's own length does not tell: it begins with its first call. */

@@ -9,12 +9,17 @@ import type { SimppoSettings } from './settings.js';
  *
  * @throws ShapeError where the wider input does not begin with the narrower one
  */
-export function widened(state: LearnerState, from: SimppoSettings, to: SimppoSettings): LearnerState {
+export function widenPolicy(state: LearnerState, from: SimppoSettings, to: SimppoSettings): LearnerState {
   return between(state, ppoShapes(simppoShape(from), from.ppo), ppoShapes(simppoShape(to), to.ppo));
 }
 
 /** The same for `more` inputs that no virtual agent has. */
-export function widenedInputs(state: LearnerState, shape: PpoAgentShape, more: number, ppo: PpoSettings): LearnerState {
+export function widenPolicyInputs(
+  state: LearnerState,
+  shape: PpoAgentShape,
+  more: number,
+  ppo: PpoSettings,
+): LearnerState {
   return between(state, ppoShapes(shape, ppo), ppoShapes({ ...shape, features: shape.features + more }, ppo));
 }
 

@@ -4,7 +4,7 @@ import type { Bytes, Micros, Millis } from '../../config/index.js';
 import {
   afterOom,
   busyMillis,
-  isSound,
+  isValidObservation,
   nominalSize,
   RIGHT_SIZE_DEFAULT,
   type RightSizeConstants,
@@ -102,7 +102,7 @@ export class SizeAdviser {
 
   observe(observation: Observation, now: Millis): void {
     const { function: fn, user } = observation;
-    if (!isSound(observation) || !(user.memory > 0)) return;
+    if (!isValidObservation(observation) || !(user.memory > 0)) return;
     this.#learnHost(observation);
     let sizing = this.#sizings.get(fn);
     if (sizing === undefined) {
@@ -121,7 +121,7 @@ export class SizeAdviser {
   }
 
   /** What is to outlive this agent host; null: nothing was seen. `wall`: now, as other machines have it, too. */
-  rest(fn: string, now: Millis, wall: Micros): SizingRecord | null {
+  saveState(fn: string, now: Millis, wall: Micros): SizingRecord | null {
     const sizing = this.#sizings.peek(fn);
     if (sizing === undefined || sizing.calls === 0) return null;
     const { limit, most, highest, calls, callsAtLimit, busy, coldStarts, kills, killedAt } = sizing;
@@ -134,8 +134,8 @@ export class SizeAdviser {
   }
 
   /** Goes on from a record. False: it cannot be one, or calls were seen here already. The time between counts as seen, without calls. */
-  wake(fn: string, rested: unknown, now: Millis, wall: Micros): boolean {
-    const checked = sizingRecordSchema.safeParse(rested);
+  loadState(fn: string, saved: unknown, now: Millis, wall: Micros): boolean {
+    const checked = sizingRecordSchema.safeParse(saved);
     if (!checked.success || this.#sizings.has(fn)) return false;
     const { recent, seen, at, ...sums } = checked.data;
     const away = awayFor(at as Micros, wall);
@@ -176,7 +176,7 @@ export class SizeAdviser {
 
   #adviceOf(fn: string, sizing: Sizing, now: Millis): SizeAdvice {
     const { limit, most, highest, calls, callsAtLimit, busy, coldStarts, hosts, kills, killedAt } = sizing;
-    const { halfLife, marginShare, marginLeast } = this.#constants;
+    const { halfLife, marginShare, minMargin } = this.#constants;
     let containers = 0;
     for (const [host, one] of hosts) {
       if (now - one.at > IDLE_LIFE) hosts.delete(host);
@@ -185,11 +185,11 @@ export class SizeAdviser {
     const recent = sizing.recent(halfLife, now);
     const seen = Math.max(0, now - sizing.since) as Millis;
     const killed = kills > 0 && killedAt >= limit ? afterOom(killedAt) : 0;
-    const wanted = Math.max(killed, recent + Math.max(marginShare * recent, marginLeast));
+    const needed = Math.max(killed, recent + Math.max(marginShare * recent, minMargin));
     return {
       function: fn,
       limit: limit as Bytes,
-      size: (recent > 0 ? nominalSize(wanted, most, this.#constants) : limit) as Bytes,
+      size: (recent > 0 ? nominalSize(needed, most, this.#constants) : limit) as Bytes,
       highest: highest as Bytes,
       recent: recent as Bytes,
       calls,

@@ -4,7 +4,7 @@ import { arrivalsOf } from '../../cli/index.js';
 import {
   type Arrival,
   ensureActionImage,
-  InvokerDouble,
+  InvokerEmulator,
   type Plan,
   planWorkload,
   playWorkload,
@@ -16,7 +16,7 @@ import { GleanerProcess } from '../worth/gleaner-process.js';
 import { pairedRounds, type Round } from '../worth/paired-runs.js';
 import { PairedTally } from '../worth/paired-tally.js';
 import { Learners } from './learners.js';
-import { addRound, type KeptRound, keptCalls, readRounds } from './records.js';
+import { addRound, keptCalls, type RoundRecord, readRounds } from './records.js';
 import { gainRows, oomRows, slowdownRows } from './rounds-rows.js';
 
 const PREFIX = 'wskgla0';
@@ -28,7 +28,7 @@ const TIME = 12;
  * A round is played again, once, where what else used the host differs by more than this share of it between its runs. Decided by this alone and not by what came
  * out. The host's own processes, the invoker and Gleaner take .04 to .06.
  */
-const UNEVEN_MOST = 0.05;
+const MAX_SHARE_SPREAD = 0.05;
 
 export interface AgentsBenchOptions {
   /** The recorded hour is cut into so many rounds. */
@@ -46,7 +46,7 @@ export interface AgentsBenchOptions {
 /** What a bench of agents on real containers stands on. */
 export interface Stage {
   readonly plan: Plan;
-  readonly invoker: InvokerDouble;
+  readonly invoker: InvokerEmulator;
   readonly gleaner: GleanerProcess;
   readonly broker: Broker;
   readonly learners: Learners;
@@ -57,7 +57,7 @@ export async function withAgents<T>(run: (stage: Stage) => Promise<T>): Promise<
   const plan = planWorkload({ ...shippedWorkload('azure-ten'), compression: compressed(TIME) });
   const image = await ensureActionImage();
   return withNats(async (url, connect) => {
-    const invoker = new InvokerDouble({ image, prefix: PREFIX, userMemoryMb: plan.workload.host.userMemoryMiB });
+    const invoker = new InvokerEmulator({ image, prefix: PREFIX, userMemoryMb: plan.workload.host.userMemoryMiB });
     const gleaner = new GleanerProcess({
       nats: { servers: [url] },
       hook: { containerPrefix: PREFIX, stepS: 1 },
@@ -105,8 +105,8 @@ export async function benchAgents(options: AgentsBenchOptions): Promise<BenchRow
     // The round before the first: containers, histories and agents before anything is measured.
     const warm = await playWorkload(invoker, part(first - 1 + count - 1));
     log(`${warm.length} calls before; ${await learners.retrain()} agents learn`);
-    const playRound = async (number: number, again: boolean): Promise<KeptRound> => {
-      const brought: KeptRound['brought'] = {};
+    const playRound = async (number: number, again: boolean): Promise<RoundRecord> => {
+      const brought: RoundRecord['brought'] = {};
       const shares: number[] = [];
       const [round] = await pairedRounds({
         invoker,
@@ -122,14 +122,14 @@ export async function benchAgents(options: AgentsBenchOptions): Promise<BenchRow
           shares.push(share);
           if (!on) return;
           for (const fn of new Set(calls.map(({ action }) => action)))
-            for (const [id, seen] of await learners.explained(fn)) if (seen.enforced) brought[id] = broughtBy(seen);
+            for (const [id, seen] of await learners.explained(fn)) if (seen.enforced) brought[id] = improvementOf(seen);
         },
         log,
       });
       const others = Math.max(...shares);
-      const uneven = others - Math.min(...shares);
-      if (uneven > UNEVEN_MOST && !again) {
-        log(`what else used the host differs by ${(100 * uneven).toFixed(0)} % of it: round ${number + 1} again`);
+      const shareSpread = others - Math.min(...shares);
+      if (shareSpread > MAX_SHARE_SPREAD && !again) {
+        log(`what else used the host differs by ${(100 * shareSpread).toFixed(0)} % of it: round ${number + 1} again`);
         return playRound(number, true);
       }
       const sampled = learners.sampled('/guest/');
@@ -169,7 +169,7 @@ export async function benchAgents(options: AgentsBenchOptions): Promise<BenchRow
 type Explained = Awaited<ReturnType<Learners['explained']>> extends Map<string, infer View> ? View : never;
 
 /** Not more of an explanation than the figures need, and a look at it. */
-function broughtBy({ harvested, accelerated, cpu, trippedCpu, targetCpu, control }: Explained) {
+function improvementOf({ harvested, accelerated, cpu, trippedCpu, targetCpu, control }: Explained) {
   const how = [
     control ? 'control' : `${cpu.rangeReason}/${cpu.choice}`,
     `${cpu.lower?.toFixed(0)}..${cpu.upper?.toFixed(0)} of ${cpu.user}`,
@@ -179,7 +179,7 @@ function broughtBy({ harvested, accelerated, cpu, trippedCpu, targetCpu, control
   return { harvested, accelerated, how: how.join('; ') };
 }
 
-const armsOf = (round: Round): KeptRound['arms'] => ({
+const armsOf = (round: Round): RoundRecord['arms'] => ({
   off: keptCalls(round, 'off'),
   on: keptCalls(round, 'on'),
   again: keptCalls(round, 'again'),

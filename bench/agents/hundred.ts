@@ -14,7 +14,7 @@ const PREFIX = '/bench/';
 /** Step from which a second measurement counts. */
 const LATER = 1_000_000;
 
-export interface Hundred {
+export interface HundredAgentsResult {
   /** CPU of the whole process, threads included, as a share of one core. */
   readonly share: number;
   readonly online: number;
@@ -35,21 +35,21 @@ export async function hundredAgents(options: {
   readonly seconds: number;
   /** They are there and learn already: observations go on after those of the time before. */
   readonly again: boolean;
-}): Promise<Hundred> {
+}): Promise<HundredAgentsResult> {
   const { broker, learners, pid, seconds, again } = options;
   const random = new SeededRandom(again ? 2 : 1);
-  const wishes = new Map<string, Millicores>();
+  const targetCpu = new Map<string, Millicores>();
   let targets = 0;
   const subscription = broker.subscribe(wildcards.targets, ({ data }) => {
     const decoded = decodeTarget(data);
     if (!decoded.ok || !decoded.message.function.startsWith(PREFIX)) return;
     targets++;
-    if (decoded.message.cpu !== undefined) wishes.set(decoded.message.function, decoded.message.cpu);
+    if (decoded.message.cpu !== undefined) targetCpu.set(decoded.message.function, decoded.message.cpu);
   });
   const observe = (n: number): void => {
     const fn = `${PREFIX}f${n % AGENTS}`;
     const { granted, ...fixed } = syntheticObservation(fn, (again ? LATER : 1) + Math.floor(n / AGENTS));
-    const cpu = Math.min(1500, Math.max(200, wishes.get(fn) ?? 1000)) as Millicores;
+    const cpu = Math.min(1500, Math.max(200, targetCpu.get(fn) ?? 1000)) as Millicores;
     const latency = new LatencyHistogram();
     for (let i = 0; i < CALLS; i++) latency.record(50 * (1 + random.next()));
     const used = millicores(100 + 300 * random.next());

@@ -7,7 +7,7 @@ import { partOf, type Stage, withAgents } from './agents.js';
 import { AGENTS, hundredAgents } from './hundred.js';
 
 /** Short calls, each a step of its own as `hook.stepS` is 1 s, less often than once a second: functions share the base policy. */
-const LESSON = { everyMs: 1100, batchSeconds: 12, secondsMost: 420, payload: { rounds: 2, cpuMs: 20, sleepMs: 20 } };
+const TRAINING = { everyMs: 1100, batchSeconds: 12, maxSeconds: 420, payload: { rounds: 2, cpuMs: 20, sleepMs: 20 } };
 /** Agents are measured when they have been made and told to learn so long ago, s. */
 const SETTLED = 60;
 
@@ -19,7 +19,7 @@ export async function benchLearning(options: {
 }): Promise<BenchRow[]> {
   const { seconds, log } = options;
   return withAgents(async (stage) => {
-    const rows = await lessonRows(stage, log);
+    const rows = await experienceRows(stage, log);
     const { broker, learners } = stage;
     const pid = agentHost(stage.gleaner);
     const hundred = (span: number, again: boolean) => hundredAgents({ broker, learners, pid, seconds: span, again });
@@ -47,13 +47,13 @@ function agentHost(gleaner: GleanerProcess): number {
 }
 
 /** Short calls of the trace's functions until weights have been updated from them. */
-async function lessonRows(
+async function experienceRows(
   { plan, gleaner, learners, invoker }: Stage,
   log: (line: string) => void,
 ): Promise<BenchRow[]> {
   const all = partOf(plan, 0, 60);
   const actions: Action[] = [...new Map(all.map(({ action }) => [action.name, action])).values()];
-  const { everyMs, batchSeconds, secondsMost, payload } = LESSON;
+  const { everyMs, batchSeconds, maxSeconds, payload } = TRAINING;
   const batch = (): Promise<unknown> =>
     playWorkload(
       invoker,
@@ -72,7 +72,7 @@ async function lessonRows(
   const cpu = (): number => figuresOf(pid)?.cpuMillis ?? Number.NaN;
   const begun = { cpu: cpu(), at: performance.now() };
   const seconds = (): number => (performance.now() - begun.at) / 1000;
-  while (learners.updates === 0 && seconds() < secondsMost) {
+  while (learners.updates === 0 && seconds() < maxSeconds) {
     await batch();
     log(`${seconds().toFixed(0)} s: ${learners.sampled('/guest/')} steps sampled, ${learners.updates} updates`);
   }
@@ -87,7 +87,7 @@ async function lessonRows(
       'updates',
       'no weights changed: the CPU is that of agents that do not learn',
     ),
-    row('agents.lessons', learners.sampled('/guest/'), 'steps', {
+    row('agents.experiences', learners.sampled('/guest/'), 'steps', {
       note: `until the weights that steps are chosen by were updated; ${actions.length} functions, ${took.toFixed(0)} s`,
     }),
     row('agents.learning.cpu', 100 * share, '% of a core', { note: 'the agent host meanwhile' }),

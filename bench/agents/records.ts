@@ -24,14 +24,14 @@ const roundSchema = z.object({
   again: z.boolean(),
 });
 
-export type KeptCall = z.output<typeof callSchema>;
+export type CallRecord = z.output<typeof callSchema>;
 /** One round as it is kept in a file, so that a run can be made in parts. */
-export type KeptRound = z.output<typeof roundSchema>;
+export type RoundRecord = z.output<typeof roundSchema>;
 
-export const keptCalls = (round: Round, arm: Arm): KeptCall[] =>
-  [...round[arm]].flatMap(([name, records]) => records.map((record) => keptCall(name, record)));
+export const keptCalls = (round: Round, arm: Arm): CallRecord[] =>
+  [...round[arm]].flatMap(([name, records]) => records.map((record) => callRecord(name, record)));
 
-const keptCall = (name: string, { activationId, runMs, kind, ok }: ActivationRecord): KeptCall => ({
+const callRecord = (name: string, { activationId, runMs, kind, ok }: ActivationRecord): CallRecord => ({
   name,
   id: activationId,
   runMs,

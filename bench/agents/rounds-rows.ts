@@ -1,6 +1,6 @@
 import { type BenchRow, row } from '../report.js';
 import { median, quantile } from '../statistics.js';
-import type { Arm, KeptCall, KeptRound } from './records.js';
+import type { Arm, CallRecord, RoundRecord } from './records.js';
 
 /** Allowed above fixed against fixed, of the worst function's p99 slowdown. */
 const MARGIN = 0.05;
@@ -11,11 +11,11 @@ interface Called {
   readonly userCpuMillicores: number | null;
 }
 
-const callsOf = (round: KeptRound, arm: Arm, name: string): KeptCall[] =>
+const callsOf = (round: RoundRecord, arm: Arm, name: string): CallRecord[] =>
   round.arms[arm].filter((call) => call.name === name);
 
 /** Durations of one arm's calls over the same calls' in another. */
-function slowdowns(rounds: readonly KeptRound[], name: string, arm: Arm, against: Arm): number[] {
+function slowdowns(rounds: readonly RoundRecord[], name: string, arm: Arm, against: Arm): number[] {
   return rounds.flatMap((round) => {
     const base = callsOf(round, against, name);
     return callsOf(round, arm, name).map(({ runMs }, i) => runMs / base[i]!.runMs);
@@ -26,7 +26,7 @@ function slowdowns(rounds: readonly KeptRound[], name: string, arm: Arm, against
  * Slowdowns, function by function: each managed call over either of the same call's two runs without writes, and these two over each other in both
  * directions, so that neither of two equal runs is the yardstick of the other.
  */
-export function slowdownRows(functions: readonly Called[], rounds: readonly KeptRound[]): BenchRow[] {
+export function slowdownRows(functions: readonly Called[], rounds: readonly RoundRecord[]): BenchRow[] {
   const figures = functions
     .map(({ name, userCpuMillicores }) => {
       const short = name.slice(PREFIX.length);
@@ -56,10 +56,10 @@ export function slowdownRows(functions: readonly Called[], rounds: readonly Kept
   ];
 }
 
-const all = (rounds: readonly KeptRound[], arm: Arm): KeptCall[] => rounds.flatMap(({ arms }) => arms[arm]);
+const all = (rounds: readonly RoundRecord[], arm: Arm): CallRecord[] => rounds.flatMap(({ arms }) => arms[arm]);
 
 /** Each managed call with its mean duration without writes, and what the hook says of it. By round: ids come again in another part. */
-function managedCalls(rounds: readonly KeptRound[]) {
+function managedCalls(rounds: readonly RoundRecord[]) {
   return rounds.flatMap((round) =>
     [...new Set(round.arms.on.map((call) => call.name))].flatMap((name) => {
       const [off, again] = [callsOf(round, 'off', name), callsOf(round, 'again', name)];
@@ -72,7 +72,7 @@ function managedCalls(rounds: readonly KeptRound[]) {
   );
 }
 
-export function gainRows(rounds: readonly KeptRound[]): BenchRow[] {
+export function gainRows(rounds: readonly RoundRecord[]): BenchRow[] {
   const [on, off, again] = [all(rounds, 'on'), all(rounds, 'off'), all(rounds, 'again')];
   const managed = managedCalls(rounds);
   const share = (of: 'harvested' | 'accelerated'): BenchRow => {
@@ -83,7 +83,7 @@ export function gainRows(rounds: readonly KeptRound[]): BenchRow[] {
       note: `${calls.length} of ${on.length}, ${core.toFixed(1)} core-s; these took ${saved.toFixed(1)} s less than fixed`,
     });
   };
-  const total = (of: readonly KeptCall[]): number => of.reduce((sum, { runMs }) => sum + runMs, 0) / 1000;
+  const total = (of: readonly CallRecord[]): number => of.reduce((sum, { runMs }) => sum + runMs, 0) / 1000;
   const without = (total(off) + total(again)) / 2;
   return [
     share('harvested'),
@@ -98,7 +98,7 @@ export function gainRows(rounds: readonly KeptRound[]): BenchRow[] {
   ];
 }
 
-export function oomRows(rounds: readonly KeptRound[]): BenchRow[] {
+export function oomRows(rounds: readonly RoundRecord[]): BenchRow[] {
   const kills = (arm: Arm): number => all(rounds, arm).filter(({ kind }) => kind === 'oom').length;
   const failed = (arm: Arm): number => all(rounds, arm).filter(({ ok }) => !ok).length;
   // Counted since the start of a part: its last round has it.

@@ -1,4 +1,4 @@
-import type { Action, ActivationResult, InvokerDouble } from '../../simulator/index.js';
+import type { Action, ActivationResult, InvokerEmulator } from '../../simulator/index.js';
 import type { Payload } from './profiles.js';
 
 export interface Call {
@@ -10,18 +10,18 @@ export interface Call {
 
 /** Callers that call again when they are answered, more of them than the limit: so that the limit is always filled. */
 export class Callers {
-  readonly #double: InvokerDouble;
+  readonly #emulator: InvokerEmulator;
   readonly #payload: Payload;
   readonly #count: number;
   #action: Action;
   #ended: Call[] = [];
   #sent = 0;
-  #insideMost = 0;
+  #maxConcurrent = 0;
   #going = false;
   #all: Promise<unknown> = Promise.resolve();
 
-  constructor(double: InvokerDouble, action: Action, payload: Payload, count: number) {
-    this.#double = double;
+  constructor(emulator: InvokerEmulator, action: Action, payload: Payload, count: number) {
+    this.#emulator = emulator;
     this.#action = action;
     this.#payload = payload;
     this.#count = count;
@@ -61,8 +61,8 @@ export class Callers {
   }
 
   /** Most activations that the function itself saw beside each other in one container. */
-  get insideMost(): number {
-    return this.#insideMost;
+  get maxConcurrent(): number {
+    return this.#maxConcurrent;
   }
 
   /** Resolves when all are answered. */
@@ -73,11 +73,11 @@ export class Callers {
 
   async #call(): Promise<ActivationResult> {
     const started = performance.now();
-    const result = await this.#double.invoke(this.#action, this.#payload);
+    const result = await this.#emulator.invoke(this.#action, this.#payload);
     const { ok, runMs } = result;
     this.#ended.push({ ms: performance.now() - started, runMs, ok });
     if (runMs > 0) this.#sent++;
-    if (ok) this.#insideMost = Math.max(this.#insideMost, (result.result as { inside: number }).inside);
+    if (ok) this.#maxConcurrent = Math.max(this.#maxConcurrent, (result.result as { inside: number }).inside);
     return result;
   }
 }

@@ -1,8 +1,8 @@
-import { InvokerDouble } from '../../simulator/index.js';
+import { InvokerEmulator } from '../../simulator/index.js';
 import { mean, quantile } from '../statistics.js';
 import { Callers } from './callers.js';
 import { actionAt, MEMORY_MB, type Payload } from './profiles.js';
-import { Witness } from './witness.js';
+import { ActivationRecorder } from './witness.js';
 
 export const PREFIX = 'wskglc0';
 
@@ -28,7 +28,7 @@ export interface Cell {
   readonly p95: number;
   /** Share of all calls that succeeded. This and what follows is of the whole cell: the first kill may come before the time that counts. */
   readonly success: number;
-  readonly insideMost: number;
+  readonly maxConcurrent: number;
   readonly sent: number;
   readonly seen: number;
   readonly kills: number;
@@ -38,8 +38,8 @@ export interface Cell {
  * The invoker's double with one fresh container. Connections are kept alive, as by OpenWhisk's akka client: with a connection a call, as by its default one,
  * some thousand calls a second use up the ports between two addresses (28,232, each waiting for 60 s), and the caller then looks for a free one longer than it calls.
  */
-export const doubleFor = (image: string): InvokerDouble =>
-  new InvokerDouble({
+export const emulatorFor = (image: string): InvokerEmulator =>
+  new InvokerEmulator({
     image,
     prefix: PREFIX,
     userMemoryMb: MEMORY_MB,
@@ -54,14 +54,14 @@ export const until = (at: number): Promise<void> =>
 /** The limit held for a while by more callers than it lets in, with the tap beside. */
 export async function measureLimit(options: CellOptions): Promise<Cell> {
   const { image, name, payload, limit, callers: count, warmUpMs, windowMs, core } = options;
-  const double = doubleFor(image);
-  const witness = new Witness(PREFIX, core);
+  const emulator = emulatorFor(image);
+  const recorder = new ActivationRecorder(PREFIX, core);
   try {
-    await double.start();
-    await witness.start();
-    const callers = new Callers(double, actionAt(name, limit, 1), payload, count);
+    await emulator.start();
+    await recorder.start();
+    const callers = new Callers(emulator, actionAt(name, limit, 1), payload, count);
     await callers.first();
-    await witness.pinned();
+    await recorder.pinned();
     callers.start();
     const begun = performance.now();
     await until(begun + warmUpMs);
@@ -80,13 +80,13 @@ export async function measureLimit(options: CellOptions): Promise<Cell> {
       mean: mean(good),
       p95: quantile(good, 0.95),
       success: all.filter(({ ok }) => ok).length / all.length,
-      insideMost: callers.insideMost,
+      maxConcurrent: callers.maxConcurrent,
       sent: callers.sent,
-      seen: witness.runs,
-      kills: witness.kills,
+      seen: recorder.runs,
+      kills: recorder.kills,
     };
   } finally {
-    await witness.stop();
-    await double.stop();
+    await recorder.stop();
+    await emulator.stop();
   }
 }

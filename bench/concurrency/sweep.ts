@@ -45,7 +45,7 @@ export async function benchConcurrency(options: SweepOptions): Promise<BenchRow[
         const name = nameOf(profile, limit);
         cells.set(name, [...(cells.get(name) ?? []), cell]);
         log(
-          `round ${round + 1} ${name}: ${cell.throughput.toFixed(0)}/s, mean ${cell.mean.toFixed(0)} ms, p95 ${cell.p95.toFixed(0)} ms, ${(100 * cell.success).toFixed(1)} % succeed, at most ${cell.insideMost} inside, ${cell.seen} of ${cell.sent} seen`,
+          `round ${round + 1} ${name}: ${cell.throughput.toFixed(0)}/s, mean ${cell.mean.toFixed(0)} ms, p95 ${cell.p95.toFixed(0)} ms, ${(100 * cell.success).toFixed(1)} % succeed, at most ${cell.maxConcurrent} inside, ${cell.seen} of ${cell.sent} seen`,
         );
       }
     }
@@ -88,7 +88,7 @@ function profileRows(
       figure('mean', 'ms'),
       figure('p95', 'ms'),
       figure('success', '%', 100),
-      row(`${name}.inside`, Math.max(...of('insideMost')), 'activations', { baseline: limit }),
+      row(`${name}.inside`, Math.max(...of('maxConcurrent')), 'activations', { baseline: limit }),
     );
     figures.push({ limit, throughput: median(of('throughput')), success: median(of('success')) });
   }

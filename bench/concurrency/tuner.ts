@@ -74,7 +74,7 @@ export async function benchTuner(options: TunerBenchOptions): Promise<BenchRow[]
           'of calls',
           'a tuner whose calls fail learns from failures alone',
         ),
-        row(`tuner.seed${seed}.inside`, run.insideMost, 'activations', {
+        row(`tuner.seed${seed}.inside`, run.maxConcurrent, 'activations', {
           baseline: run.highest,
           note: 'most beside each other, as the function saw it, against the highest limit in force',
         }),

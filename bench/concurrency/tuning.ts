@@ -1,4 +1,5 @@
 import {
+  ConcurrencyTuners,
   type LimitGrid,
   type LimitSearch,
   Q_DEFAULT,
@@ -6,16 +7,15 @@ import {
   qLearning,
   type TableStore,
   TUNER_DEFAULT,
-  TunerDesk,
 } from '../../agents/index.js';
 import { LatencyHistogram, type Observation, silentLogger } from '../../broker/index.js';
 import { type Millis, mebibytes, millicores, SeededRandom, systemClock } from '../../config/index.js';
 import { figuresOf } from '../farm/figures.js';
 import { syntheticObservation } from '../observation.js';
 import { type Call, Callers } from './callers.js';
-import { doubleFor, PREFIX, until } from './cell.js';
+import { emulatorFor, PREFIX, until } from './cell.js';
 import { actionAt, MEMORY_MB, type Payload } from './profiles.js';
-import { Witness } from './witness.js';
+import { ActivationRecorder } from './witness.js';
 
 /** As the user deployed it: the tuner's own changes of the limit raise the action's version, never this. */
 const REVISION = '0.0.1';
@@ -43,7 +43,7 @@ export interface Tuning {
   /** Rows of the Q-table that was kept. */
   readonly states: number;
   /** Most activations that the function saw beside each other at any limit; the highest limit that was in force. */
-  readonly insideMost: number;
+  readonly maxConcurrent: number;
   readonly highest: number;
   readonly succeeded: number;
   readonly calls: number;
@@ -51,7 +51,7 @@ export interface Tuning {
 }
 
 /** Keeps tables as an object store does. */
-class Shelf implements TableStore {
+class MemoryTableStore implements TableStore {
   readonly tables = new Map<string, Uint8Array>();
 
   async put(name: string, data: Uint8Array): Promise<void> {
@@ -75,9 +75,9 @@ class Shelf implements TableStore {
 /** The product's tuner on one real container: observations of its calls in, each wish a new revision of the action, and so a new container. */
 export async function tuneForReal(options: TuningOptions): Promise<Tuning> {
   const { image, name, payload, grid, start, seed, iterations, followed, stepMs, core } = options;
-  const double = doubleFor(image);
-  const witness = new Witness(PREFIX, core);
-  const shelf = new Shelf();
+  const emulator = emulatorFor(image);
+  const recorder = new ActivationRecorder(PREFIX, core);
+  const tableStore = new MemoryTableStore();
   const random = new SeededRandom(seed);
   const begun = performance.now();
   let limit = start;
@@ -87,73 +87,74 @@ export async function tuneForReal(options: TuningOptions): Promise<Tuning> {
   const totals = { calls: 0, ok: 0 };
   const limits: number[] = [];
   try {
-    await double.start();
-    await witness.start();
-    const callers = new Callers(double, actionAt(name, limit, revision), payload, grid.most + 10);
+    await emulator.start();
+    await recorder.start();
+    const callers = new Callers(emulator, actionAt(name, limit, revision), payload, grid.most + 10);
     await callers.first();
-    await witness.pinned();
+    await recorder.pinned();
     callers.start();
-    let cpuBefore = cpuMillis(witness);
+    let cpuBefore = cpuMillis(recorder);
     let from = performance.now();
     /** One observation; true where the search was asked. */
-    const observe = async (desk: TunerDesk): Promise<boolean> => {
+    const observe = async (tuners: ConcurrencyTuners): Promise<boolean> => {
       await until(from + stepMs);
       const span = performance.now() - from;
       from = performance.now();
       const calls = callers.take();
       totals.calls += calls.length;
       totals.ok += calls.filter(({ ok }) => ok).length;
-      const cpu = cpuMillis(witness);
-      const used = { cpuMillis: Math.max(0, cpu - cpuBefore), rss: rss(witness) };
+      const cpu = cpuMillis(recorder);
+      const used = { cpuMillis: Math.max(0, cpu - cpuBefore), rss: rss(recorder) };
       cpuBefore = cpu;
       const observation = observationOf(`/guest/${name}`, ++step, span, calls, used);
       const platform = { limit, least: grid.least, most: grid.most, revision: REVISION };
-      desk.observe(observation, platform, 'serving', systemClock.monotonic());
-      const [tuned] = desk.tuned();
+      tuners.observe(observation, platform, 'serving', systemClock.monotonic());
+      const [tuned] = tuners.tuned();
       const asked = tuned?.reason === 'searched';
-      if (tuned !== undefined && tuned.wish !== limit) {
-        limit = tuned.wish;
+      if (tuned !== undefined && tuned.targetLimit !== limit) {
+        limit = tuned.targetLimit;
         highest = Math.max(highest, limit);
         callers.action = actionAt(name, limit, ++revision);
       }
       return asked;
     };
-    const deskOf = (settings: QLearningSettings, label: string): TunerDesk =>
-      new TunerDesk({
+    const tunersOf = (settings: QLearningSettings, label: string): ConcurrencyTuners =>
+      new ConcurrencyTuners({
         search: qLearning(settings) as LimitSearch,
         settings: { ...TUNER_DEFAULT, grid, hold: { time: 0.8 * stepMs, activations: 20 } },
-        store: shelf,
+        store: tableStore,
         random: random.fork(label),
         functions: 1,
         logger: silentLogger,
       });
-    const exploring = deskOf(Q_DEFAULT, 'exploring');
+    const exploring = tunersOf(Q_DEFAULT, 'exploring');
     while (limits.length < iterations) {
       const before = limit;
       if (await observe(exploring)) limits.push(before);
     }
     // The kept table, with no step at random any more.
-    const following = deskOf({ ...Q_DEFAULT, epsilon: { until: 0, factor: 1e-9, floor: 0 } }, 'following');
+    const following = tunersOf({ ...Q_DEFAULT, epsilon: { until: 0, factor: 1e-9, floor: 0 } }, 'following');
     for (let asked = 0; asked < followed; ) if (await observe(following)) asked++;
     await callers.stop();
     return {
       limits,
       final: limit,
-      states: shelf.states,
-      insideMost: callers.insideMost,
+      states: tableStore.states,
+      maxConcurrent: callers.maxConcurrent,
       highest,
       succeeded: totals.ok,
       calls: totals.calls,
       seconds: (performance.now() - begun) / 1000,
     };
   } finally {
-    await witness.stop();
-    await double.stop();
+    await recorder.stop();
+    await emulator.stop();
   }
 }
 
-const cpuMillis = ({ pids }: Witness): number => pids.reduce((sum, pid) => sum + (figuresOf(pid)?.cpuMillis ?? 0), 0);
-const rss = ({ pids }: Witness): number => Math.max(0, ...pids.map((pid) => figuresOf(pid)?.rss ?? 0));
+const cpuMillis = ({ pids }: ActivationRecorder): number =>
+  pids.reduce((sum, pid) => sum + (figuresOf(pid)?.cpuMillis ?? 0), 0);
+const rss = ({ pids }: ActivationRecorder): number => Math.max(0, ...pids.map((pid) => figuresOf(pid)?.rss ?? 0));
 
 /** What the hook would have said of these calls. */
 function observationOf(

@@ -14,7 +14,7 @@ const run = promisify(execFile);
  * What the hook would see of one invoker's containers: the product's engine and tap beside them, without a hook. It counts each `/run` on the wire,
  * and pins containers to a core as they start.
  */
-export class Witness {
+export class ActivationRecorder {
   readonly #engine: DockerEngine;
   readonly #tap = new TcpdumpTap();
   readonly #core: number | null;

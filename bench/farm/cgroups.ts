@@ -12,8 +12,8 @@ export const FARM_LIMITS = { CpuShares: SHARES, NanoCpus: 1e9, Memory: 2 ** 28, 
 
 /** Sleeps for ever, or wakes ten times a second for some us: so that a container's CPU counter has moved at every sample. */
 const PROCESSES = {
-  asleep: ['sleep', 'infinity'],
-  stirring: ['tail', '---disable-inotify', '-f', '-s', '0.1', '/dev/null'],
+  sleeping: ['sleep', 'infinity'],
+  waking: ['tail', '---disable-inotify', '-f', '-s', '0.1', '/dev/null'],
 } as const;
 export type FarmProcess = keyof typeof PROCESSES;
 
@@ -38,7 +38,7 @@ export class FarmCgroups {
   readonly #process: FarmProcess;
 
   /** Throws where this machine's cgroups are not mounted as usual. */
-  constructor(name: string, inside: FarmProcess = 'asleep') {
+  constructor(name: string, inside: FarmProcess = 'sleeping') {
     this.#process = inside;
     const found = folders(name);
     if (found === null)

@@ -42,14 +42,14 @@ export class FarmEngine {
 
   add(container: FarmContainer): void {
     this.#containers.set(container.id, container);
-    this.#tell('start', container);
+    this.#emit('start', container);
   }
 
   remove(id: string): void {
     const container = this.#containers.get(id);
     if (container === undefined) return;
     this.#containers.delete(id);
-    this.#tell('die', container);
+    this.#emit('die', container);
   }
 
   /** As at a restart of dockerd: every event stream breaks off. */
@@ -64,7 +64,7 @@ export class FarmEngine {
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
-  #tell(action: string, { id, name }: FarmContainer): void {
+  #emit(action: string, { id, name }: FarmContainer): void {
     const timeNano = Date.now() * 1e6;
     const event = { Type: 'container', Action: action, Actor: { ID: id, Attributes: { name } }, timeNano };
     for (const stream of this.#streams) stream.write(`${JSON.stringify(event)}\n`);

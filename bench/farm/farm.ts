@@ -32,11 +32,11 @@ export interface LoadResult {
   /** Starts for which no container was idle. */
   readonly skipped: number;
   /** Not answered in time because this process itself was held up meanwhile (stopped, or without a core): says nothing of anybody else. */
-  readonly heldUp: number;
+  readonly delayed: number;
 }
 
 /** So much later than due, ms, and a process was held up. */
-const HELD_UP = 2000;
+const DELAY_MILLIS = 2000;
 
 /**
  * Thousands of containers as the hook sees them, without one real container: cgroups of the kernel with a sleeping process each, the
@@ -97,12 +97,12 @@ export class Farm {
   async load(perSecond: number, runMillis: () => number, signal: AbortSignal): Promise<LoadResult> {
     const begun = performance.now();
     const open = new Set<Promise<void>>();
-    let [failed, skipped, heldUp, due] = [0, 0, 0, 0];
-    let [turnAt, heldUpAt] = [begun, Number.NEGATIVE_INFINITY];
+    let [failed, skipped, delayed, due] = [0, 0, 0, 0];
+    let [turnAt, delayedAt] = [begun, Number.NEGATIVE_INFINITY];
     while (!signal.aborted) {
       const now = performance.now();
-      if (now - turnAt > HELD_UP) {
-        heldUpAt = now;
+      if (now - turnAt > DELAY_MILLIS) {
+        delayedAt = now;
         // What was due meanwhile would come all at once.
         due = Math.max(due, Math.floor(((now - begun) / 1000) * perSecond));
       }
@@ -115,7 +115,7 @@ export class Farm {
         }
         this.sent++;
         const work = this.#call(container, Math.round(runMillis())).then(({ ok, startedMicros }) => {
-          if (!ok && (startedMicros < heldUpAt * 1000 || performance.now() - turnAt > HELD_UP)) heldUp++;
+          if (!ok && (startedMicros < delayedAt * 1000 || performance.now() - turnAt > DELAY_MILLIS)) delayed++;
           else if (!ok) failed++;
           open.delete(work);
         });
@@ -124,7 +124,7 @@ export class Farm {
       await new Promise((resolve) => setTimeout(resolve, 2));
     }
     await Promise.all(open);
-    return { sent: this.sent, failed, skipped, heldUp };
+    return { sent: this.sent, failed, skipped, delayed };
   }
 
   async stop(): Promise<void> {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SeededRandom } from '../../config/index.js';
-import { type ActivationRecord, type Arrival, InvokerDouble, playWorkload } from '../../simulator/index.js';
+import { type ActivationRecord, type Arrival, InvokerEmulator, playWorkload } from '../../simulator/index.js';
 import { GleanerProcess } from '../worth/gleaner-process.js';
 import { containersBusyMillis, hostBusyMillis, ownBusyMillis } from '../worth/host-cpu.js';
 import type { Subject } from '../worth/load.js';
@@ -44,8 +44,8 @@ interface Options {
 }
 
 /** An invoker of one image; its containers serve every condition of a mode. */
-export async function withInvoker<T>(image: string, use: (double: InvokerDouble) => Promise<T>): Promise<T> {
-  const double = new InvokerDouble({
+export async function withInvoker<T>(image: string, use: (emulator: InvokerEmulator) => Promise<T>): Promise<T> {
+  const emulator = new InvokerEmulator({
     image,
     prefix: 'wskglf0',
     userMemoryMb: USER_MEMORY_MB,
@@ -53,16 +53,16 @@ export async function withInvoker<T>(image: string, use: (double: InvokerDouble)
     logs: 'none',
   });
   try {
-    await double.start();
-    return await use(double);
+    await emulator.start();
+    return await use(emulator);
   } finally {
-    await double.stop();
+    await emulator.stop();
   }
 }
 
 /** Profiles from solo runs in stock containers, with a hook beside them that writes nothing. */
 export async function soloProfiles(
-  double: InvokerDouble,
+  emulator: InvokerEmulator,
   options: Options,
 ): Promise<{ readonly profiles: ReadonlyMap<string, SoloProfile>; readonly busy: BusyCores }> {
   const profiles = new Map<string, SoloProfile>();
@@ -70,7 +70,7 @@ export async function soloProfiles(
     const busySince = watchCores();
     for (const subject of options.subjects) {
       const random = new SeededRandom(options.seed).fork(`solo ${subject.name}`);
-      const profile = await measureSolo(double, subject, SOLO_CALLS, random);
+      const profile = await measureSolo(emulator, subject, SOLO_CALLS, random);
       const { parallelism, cpuPerDemand, besideMs } = profile;
       options.log(
         `${subject.name} alone: ${parallelism.toFixed(2)} cores, ${cpuPerDemand.toFixed(2)} x the demand, ${besideMs.toFixed(1)} ms beside a call`,
@@ -83,13 +83,13 @@ export async function soloProfiles(
 
 /** All functions together for `seconds`, under one manager that knows nothing of them yet. */
 export async function runContended(
-  double: InvokerDouble,
+  emulator: InvokerEmulator,
   options: Options & { readonly mode: FidelityMode; readonly manager: FidelityManager; readonly seconds: number },
 ): Promise<Contended> {
   const { subjects, mode, manager, seconds, seed, log } = options;
   const arrivals = fidelityArrivals(subjects, seconds, new SeededRandom(seed));
   return await withGleaner(manager, async (gleaner) => {
-    const invoker = new QueueingInvoker(double, CONTAINERS);
+    const invoker = new QueueingInvoker(emulator, CONTAINERS);
     await gleaner.setWrites(manager !== 'fixed');
     const warmed = performance.now();
     await warmUp(invoker, subjects, CONTAINERS, { cpuMs: WARM_UP_CPU_MS });
@@ -98,17 +98,17 @@ export async function runContended(
     const busySince = watchCores();
     const records = await playWorkload(invoker, arrivals);
     const busy = busySince();
-    tell(records, log);
+    logRecords(records, log);
     return { mode, manager, arrivals, records, busy };
   });
 }
 
 /** Who is busy from now on, until the function that it returns is called. */
 function watchCores(): () => BusyCores {
-  const look = (): number[] => [performance.now(), containersBusyMillis(), ownBusyMillis(), hostBusyMillis()];
-  const before = look();
+  const readCounters = (): number[] => [performance.now(), containersBusyMillis(), ownBusyMillis(), hostBusyMillis()];
+  const before = readCounters();
   return () => {
-    const [millis, functions, beside, host] = look().map((value, i) => value - before[i]!) as [
+    const [millis, functions, beside, host] = readCounters().map((value, i) => value - before[i]!) as [
       number,
       number,
       number,
@@ -122,7 +122,7 @@ function watchCores(): () => BusyCores {
   };
 }
 
-function tell(records: readonly ActivationRecord[], log: (line: string) => void): void {
+function logRecords(records: readonly ActivationRecord[], log: (line: string) => void): void {
   const failed = records.filter((record) => !record.ok);
   const late = Math.max(...records.map((record) => record.lateMs));
   log(`${records.length} calls, ${failed.length} failed; the latest was played ${late.toFixed(0)} ms late`);

@@ -40,8 +40,8 @@ export async function benchFidelity(options: FidelityOptions): Promise<BenchRow[
   const image = await ensureActionImage();
   const stock = fidelitySubjects('weight', load, cores);
   const seconds = options.seconds > 0 ? options.seconds : calls / stock[0]!.rate;
-  const { profiles, busy } = await withInvoker(image, (double) =>
-    soloProfiles(double, { subjects: stock, seed: seed + 1, log }),
+  const { profiles, busy } = await withInvoker(image, (emulator) =>
+    soloProfiles(emulator, { subjects: stock, seed: seed + 1, log }),
   );
   const expectedCores = coresOf(stock, profiles, meanDemandOf);
   const whole = (expectedCores.functions + expectedCores.beside) / cores;
@@ -58,10 +58,10 @@ export async function benchFidelity(options: FidelityOptions): Promise<BenchRow[
   log(table(rows));
   const errors: number[] = [];
   for (const mode of modes) {
-    await withInvoker(image, async (double) => {
+    await withInvoker(image, async (emulator) => {
       for (const manager of managers) {
         const subjects = fidelitySubjects(mode, load, cores);
-        const real = await runContended(double, { subjects, mode, manager, seconds, seed, log });
+        const real = await runContended(emulator, { subjects, mode, manager, seconds, seed, log });
         const expected = predict(subjects, profiles, real, seed + 2);
         const ended = conditionRows(subjects, real, expected, expectedCores.beside, errors);
         rows.push(...ended);

@@ -1,11 +1,11 @@
 import { cpus, totalmem } from 'node:os';
 import { type Bytes, MIB, type Millicores, type Random, SeededRandom } from '../../config/index.js';
 import {
-  type CallBlock,
-  type CalledFunction,
-  CallLog,
-  type CallStream,
+  type ActivationBlock,
+  ActivationLog,
+  type ActivationStream,
   ClusterOutcome,
+  type StreamedFunction,
   simulateCluster,
 } from '../../simulator/index.js';
 import type { Subject } from '../worth/load.js';
@@ -28,7 +28,7 @@ export function predict(
   condition: Pick<Contended, 'mode' | 'manager' | 'arrivals'>,
   seed: number,
 ): Map<string, number[]> {
-  const log = new CallLog();
+  const log = new ActivationLog();
   const calls = new FidelityStream(subjects, profiles, condition, new SeededRandom(seed));
   // Processes outside of Docker's group do not share its weight: what they need, containers do not get.
   const { beside } = coresOf(subjects, profiles, meanDemandOf);
@@ -64,10 +64,10 @@ export function predict(
   return durations;
 }
 
-class FidelityStream implements CallStream {
-  readonly functions: readonly CalledFunction[];
+class FidelityStream implements ActivationStream {
+  readonly functions: readonly StreamedFunction[];
   readonly spanMicros: number;
-  readonly expectedCalls: number;
+  readonly expectedActivations: number;
   readonly warmUpCalls: number;
   readonly #subjects: readonly Subject[];
   readonly #profiles: ReadonlyMap<string, SoloProfile>;
@@ -89,13 +89,13 @@ class FidelityStream implements CallStream {
     this.#random = random;
     this.functions = subjects.map((subject) => calledFunction(subject, profiles.get(subject.name)!));
     this.warmUpCalls = subjects.length * CONTAINERS;
-    this.expectedCalls = this.warmUpCalls + this.#arrivals.length;
+    this.expectedActivations = this.warmUpCalls + this.#arrivals.length;
     this.spanMicros = 1000 * (WARM_UP_MS + (this.#arrivals.at(-1)?.atMs ?? 0));
   }
 
-  fill(block: CallBlock): number {
+  fill(block: ActivationBlock): number {
     let count = 0;
-    while (count < block.capacity && this.#next < this.expectedCalls) {
+    while (count < block.capacity && this.#next < this.expectedActivations) {
       const index = this.#next++;
       const arrival = index < this.warmUpCalls ? undefined : this.#arrivals[index - this.warmUpCalls]!;
       const fn = arrival ? this.#index.get(arrival.action.name)! : index % this.#subjects.length;
@@ -115,7 +115,7 @@ class FidelityStream implements CallStream {
   }
 }
 
-function calledFunction(subject: Subject, profile: SoloProfile): CalledFunction {
+function calledFunction(subject: Subject, profile: SoloProfile): StreamedFunction {
   return {
     name: `/guest/${subject.name}`,
     version: '0.0.1',

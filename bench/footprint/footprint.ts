@@ -12,14 +12,14 @@ import { median, quantile, sum } from '../statistics.js';
 import { GleanerProcess } from '../worth/gleaner-process.js';
 
 const probeFile = (name: string): string => fileURLToPath(new URL(`../farm/${name}.js`, import.meta.url));
-const NOWHERE = { hook: null, agents: null, aggregator: null };
+const NO_METRICS = { hook: null, agents: null, aggregator: null };
 /** Each container is warm, and its function has a history, before anything is measured. */
 const WARM_MILLIS = 20_000;
 /** A busy machine needs its time to list two thousand containers. */
 const START_MILLIS = 120_000;
-const LOOK_MILLIS = 10_000;
+const SAMPLE_MILLIS = 10_000;
 /** While it is watched for growth: each look, and what is alive after a full collection. */
-const LONG_LOOK_MILLIS = 30_000;
+const LONG_SAMPLE_MILLIS = 30_000;
 
 export interface FootprintOptions {
   readonly functions: number;
@@ -43,7 +43,7 @@ export async function benchFootprint(options: FootprintOptions): Promise<BenchRo
     functions,
     containers,
     random: random.fork('farm'),
-    process: options.busy ? 'stirring' : 'asleep',
+    process: options.busy ? 'waking' : 'sleeping',
   });
   let gleaner: GleanerProcess | null = null;
   const over = new AbortController();
@@ -53,12 +53,12 @@ export async function benchFootprint(options: FootprintOptions): Promise<BenchRo
     log(`${containers} containers of ${functions} functions`);
     const probes = churn > 0 ? ['loop-probe', 'heap-probe'] : ['loop-probe'];
     gleaner = new GleanerProcess(
-      { mode: 'enforce', hook: farm.hookSettings, dashboard: { listen: null }, metrics: NOWHERE },
+      { mode: 'enforce', hook: farm.hookSettings, dashboard: { listen: null }, metrics: NO_METRICS },
       {
         NODE_OPTIONS: probes.map((probe) => `--import ${probeFile(probe)}`).join(' '),
         GLEANER_LOOP_PROBE: join(folder, 'lags'),
         GLEANER_HEAP_PROBE: folder,
-        GLEANER_HEAP_PROBE_MILLIS: String(LONG_LOOK_MILLIS),
+        GLEANER_HEAP_PROBE_MILLIS: String(LONG_SAMPLE_MILLIS),
       },
     );
     await gleaner.start(START_MILLIS);
@@ -67,9 +67,9 @@ export async function benchFootprint(options: FootprintOptions): Promise<BenchRo
     await pause(WARM_MILLIS);
     const measured = await measure(gleaner, farm, folder, options);
     over.abort();
-    const { sent, failed, skipped, heldUp } = await load;
+    const { sent, failed, skipped, delayed } = await load;
     if (skipped > 0) log(`${skipped} activations were not sent: no container was idle`);
-    if (heldUp > 0) log(`${heldUp} activations were not answered in time while the bench itself was held up`);
+    if (delayed > 0) log(`${delayed} activations were not answered in time while the bench itself was held up`);
     const rows = [...rowsOf(measured, options), ...(churn > 0 ? growthRows(measured, churn) : [])];
     rows.push(row('footprint.failed', failed, 'activations', { goal: '0', note: `of ${sent}`, failed: failed > 0 }));
     return rows;
@@ -123,7 +123,7 @@ async function measure(
   if (churn === 0) clearInterval(replacing);
   try {
     for (const until = performance.now() + seconds * 1000; performance.now() < until; ) {
-      await pause(Math.min(churn > 0 ? LONG_LOOK_MILLIS : LOOK_MILLIS, until - performance.now()));
+      await pause(Math.min(churn > 0 ? LONG_SAMPLE_MILLIS : SAMPLE_MILLIS, until - performance.now()));
       moments.push(moment());
       const { at, hook, heap } = moments.at(-1)!;
       const alive = Number.isNaN(heap) ? '' : `, ${heap.toFixed(1)} MiB alive`;

@@ -12,8 +12,8 @@ const ACTION = '/guest/noop';
 const GAP_MILLIS = 3;
 
 /** What the hook learns a container's peak from: about half a core over a window that counts, of the two cores that its user has. */
-const LESSON = { computeMs: 40, sleepMs: 60 };
-const LESSONS = 4;
+const WARM_UP_PAYLOAD = { computeMs: 40, sleepMs: 60 };
+const WARM_UP_CALLS = 4;
 
 /**
  * A limit changes on each activation: its user has two cores and its peak is half of one, so that it is over-provisioned. Its quota is lowered at every
@@ -26,11 +26,11 @@ const everyActivation = {
 };
 
 /** A Gleaner that has seen what the containers use. */
-async function taughtGleaner(addresses: readonly string[]): Promise<GleanerProcess> {
+async function warmedUpGleaner(addresses: readonly string[]): Promise<GleanerProcess> {
   const gleaner = new GleanerProcess(everyActivation);
   try {
     await gleaner.start();
-    await serialLoad(addresses, ACTION, LESSONS * addresses.length, GAP_MILLIS, LESSON);
+    await serialLoad(addresses, ACTION, WARM_UP_CALLS * addresses.length, GAP_MILLIS, WARM_UP_PAYLOAD);
   } catch (error) {
     await gleaner.stop();
     throw error;
@@ -102,11 +102,11 @@ async function addedLatency(
   const changes: number[] = [];
   const differences: number[] = [];
   const without: number[] = [];
-  const withIt: number[] = [];
+  const withGleaner: number[] = [];
   let gleaner: GleanerProcess | null = null;
   const half = async (on: boolean): Promise<number> => {
     if (on && !gleaner) {
-      gleaner = await taughtGleaner(addresses);
+      gleaner = await warmedUpGleaner(addresses);
     } else if (!on && gleaner) {
       await gleaner.stop();
       gleaner = null;
@@ -126,7 +126,7 @@ async function addedLatency(
       const second = await half(round % 2 === 0);
       const [off, on] = round % 2 === 1 ? [second, first] : [first, second];
       without.push(off);
-      withIt.push(on);
+      withGleaner.push(on);
       differences.push(on - off);
       options.log(`round ${round + 1}: p50 ${off.toFixed(0)} us without, ${on.toFixed(0)} us with`);
     }
@@ -138,13 +138,13 @@ async function addedLatency(
     goal: '<= 50',
     note:
       `${differences.length} rounds of ${options.callsPerRound}, 95 % [${interval.low.toFixed(0)}, ${interval.high.toFixed(0)}], ` +
-      `p50 ${median(without).toFixed(0)} → ${median(withIt).toFixed(0)}; differences ${quantile(differences, 0.25).toFixed(0)}..${quantile(differences, 0.75).toFixed(0)}`,
+      `p50 ${median(without).toFixed(0)} → ${median(withGleaner).toFixed(0)}; differences ${quantile(differences, 0.25).toFixed(0)}..${quantile(differences, 0.75).toFixed(0)}`,
   });
   return { row: added, changes };
 }
 
 async function steady(addresses: readonly string[], perSecond: number, seconds: number) {
-  const gleaner = await taughtGleaner(addresses);
+  const gleaner = await warmedUpGleaner(addresses);
   try {
     await steadyLoad(addresses, ACTION, perSecond, perSecond * 2);
     const before = await gleaner.status();

@@ -5,14 +5,14 @@ import {
   type Action,
   type ActivationResult,
   ensureActionImage,
-  InvokerDouble,
+  InvokerEmulator,
   playWorkload,
 } from '../../simulator/index.js';
 import { withNats } from '../nats.js';
 import { atLeast, type BenchRow } from '../report.js';
 import { GleanerProcess } from '../worth/gleaner-process.js';
 import { actionOf, poissonArrivals, type Subject } from '../worth/load.js';
-import { ARMS, type Arm, addRound, type KeptArm, type KeptCall, type KeptRound, readRounds } from './records.js';
+import { ARMS, type Arm, type ArmRecord, addRound, type CallRecord, type RoundRecord, readRounds } from './records.js';
 import { learningFigures, newFunctionRows, onlineFigures } from './rounds-rows.js';
 
 const PREFIX = 'wskgln0';
@@ -32,7 +32,7 @@ const SOLO_MS: Readonly<Record<string, number>> = { '/guest/short': 20, '/guest/
 /** A new function's calls: sizes that differ, in the same order in each arm. In odd rounds it has a quota, in even ones none, as on a stock OpenWhisk. */
 const NEW: Omit<Subject, 'name'> = { memoryMb: 256, body: 'cpu', payload: {}, cpuMs: 60, rate: 1000 / EVERY_MS };
 const SIZES = [40, 60, 80, 50];
-const modeOf = (round: number): KeptRound['mode'] => (round % 2 === 1 ? 'quota' : 'weight');
+const modeOf = (round: number): RoundRecord['mode'] => (round % 2 === 1 ? 'quota' : 'weight');
 
 /** A decision with each call, and a life cycle so short that a new function is online for most of the time it is looked at: an agent of the shipped one watches for a thousand steps of up to 20 calls. */
 const HOOK = { stepActivations: 1, stepS: 1 };
@@ -56,7 +56,7 @@ export async function benchNewFunction(options: NewFunctionOptions): Promise<Ben
   let kept = readRounds(records);
   const image = await ensureActionImage();
   return withNats(async (url, connect) => {
-    const invoker = new InvokerDouble({
+    const invoker = new InvokerEmulator({
       ...{ image, prefix: PREFIX, userMemoryMb: USER_MEMORY_MB, pauseGraceMs: 600_000, logs: 'none' },
     });
     const gleaner = new GleanerProcess({
@@ -77,13 +77,13 @@ export async function benchNewFunction(options: NewFunctionOptions): Promise<Ben
       // The running system has a history of its own before anything new comes.
       await playWorkload(invoker, poissonArrivals(RUNNING, 20, new SeededRandom(seed).fork('before')));
       for (let round = first; round < first + count; round++) {
-        const arms: Partial<Record<Arm, KeptArm>> = {};
+        const arms: Partial<Record<Arm, ArmRecord>> = {};
         for (const arm of rotated(ARMS, round - 1)) {
           const random = new SeededRandom(seed).fork(`${round}`);
           arms[arm] = await playArm(invoker, { name: nameOf(arm, round), round, seconds, random, watch, log });
         }
         const { decisions, moved } = watch.decisionsOf(`/guest/${nameOf('aware', round)}`);
-        const played = { round, mode: modeOf(round), arms: arms as Record<Arm, KeptArm>, decisions, moved };
+        const played = { round, mode: modeOf(round), arms: arms as Record<Arm, ArmRecord>, decisions, moved };
         log(textOf(played));
         kept = addRound(records, kept, played);
       }
@@ -114,7 +114,7 @@ export async function benchNewFunction(options: NewFunctionOptions): Promise<Ben
 }
 
 /** The first call of each, one after the other: containers that are made all at once keep two cores busy, calls wait and more are made. */
-async function warmUp(invoker: InvokerDouble, actions: readonly Action[]): Promise<void> {
+async function warmUp(invoker: InvokerEmulator, actions: readonly Action[]): Promise<void> {
   for (const action of actions) await invoker.invoke(action, { cpuMs: SIZES[0], sleepMs: 1 });
 }
 
@@ -136,7 +136,7 @@ interface ArmPlan {
 }
 
 /** The same calls whatever the arm is called. */
-async function playArm(invoker: InvokerDouble, plan: ArmPlan): Promise<KeptArm> {
+async function playArm(invoker: InvokerEmulator, plan: ArmPlan): Promise<ArmRecord> {
   const { name, round, seconds, random, watch, log } = plan;
   const action = actionOf({ ...NEW, ...(modeOf(round) === 'quota' ? { cpus: 1 } : {}), name });
   await warmUp(invoker, [action]);
@@ -156,7 +156,7 @@ async function playArm(invoker: InvokerDouble, plan: ArmPlan): Promise<KeptArm> 
       phase: watch.phaseOf(`/guest/${name}`, at),
     })),
     running: running.map(
-      ({ action: fn, runMs, ok }): KeptCall => ({
+      ({ action: fn, runMs, ok }): CallRecord => ({
         slowdown: runMs / (SOLO_MS[fn] ?? Number.NaN),
         ok,
         phase: 'managing',
@@ -173,7 +173,7 @@ interface NewCall {
 }
 
 /** A client that calls every `EVERY_MS` and waits for each answer: one warm container serves all, also where the host is slow. */
-async function callOneByOne(invoker: InvokerDouble, action: Action, count: number): Promise<NewCall[]> {
+async function callOneByOne(invoker: InvokerEmulator, action: Action, count: number): Promise<NewCall[]> {
   const calls: NewCall[] = [];
   const began = performance.now();
   for (let i = 0; i < count; i++) {
@@ -189,7 +189,7 @@ async function callOneByOne(invoker: InvokerDouble, action: Action, count: numbe
 const failureText = (fn: string, { waitMs, runMs, kind, result, containerName, cold }: ActivationResult): string =>
   `  ${fn} in ${containerName}${cold ? ', cold' : ''}: ${kind} after ${waitMs.toFixed(0)} + ${runMs.toFixed(0)} ms: ${JSON.stringify(result)}`;
 
-function textOf(round: KeptRound): string {
+function textOf(round: RoundRecord): string {
   const { p99, above } = learningFigures(round);
   const online = onlineFigures(round);
   const both = (figures: typeof p99): string => ARMS.map((arm) => `${arm} ${figures[arm].toFixed(3)}`).join(', ');
@@ -221,7 +221,7 @@ class AgentWatch {
     return this.#reports.get(fn)?.findLast((one) => one.at <= at)?.report.phase ?? 'new';
   }
 
-  decisionsOf(fn: string): Pick<KeptRound, 'decisions' | 'moved'> {
+  decisionsOf(fn: string): Pick<RoundRecord, 'decisions' | 'moved'> {
     const decisions: Record<string, number> = {};
     let moved = 0;
     for (const { report } of this.#reports.get(fn) ?? []) {

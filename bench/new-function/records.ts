@@ -27,9 +27,9 @@ const roundSchema = z.object({
   moved: z.number().int().min(0),
 });
 
-export type KeptCall = z.output<typeof callSchema>;
-export type KeptArm = z.output<typeof armSchema>;
+export type CallRecord = z.output<typeof callSchema>;
+export type ArmRecord = z.output<typeof armSchema>;
 /** One round as it is kept in a file, so that a run can be made in parts. */
-export type KeptRound = z.output<typeof roundSchema>;
+export type RoundRecord = z.output<typeof roundSchema>;
 
 export const { read: readRounds, add: addRound } = roundsFile(roundSchema);

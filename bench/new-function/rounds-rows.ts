@@ -1,7 +1,7 @@
 import { SeededRandom } from '../../config/index.js';
 import { type BenchRow, row } from '../report.js';
 import { bootstrapInterval, mean, quantile, sum } from '../statistics.js';
-import { ARMS, type Arm, type KeptCall, type KeptRound } from './records.js';
+import { ARMS, type Arm, type CallRecord, type RoundRecord } from './records.js';
 
 /** p99 slowdown that may lie above the higher of the fallback's two (issue 6). */
 export const MARGIN = 0.05;
@@ -16,16 +16,16 @@ export interface RoundFigures {
   readonly calls: number;
 }
 
-const p99Of = (calls: readonly KeptCall[]): number =>
+const p99Of = (calls: readonly CallRecord[]): number =>
   quantile(
     calls.map(({ slowdown }) => slowdown),
     0.99,
   );
 
 /** Of the calls at the places that `chosen` picks by what `aware` was at when they came: the same calls in all three arms. Null: none. */
-function figuresOf({ arms }: KeptRound, chosen: (call: KeptCall, place: number) => boolean): RoundFigures | null {
+function figuresOf({ arms }: RoundRecord, chosen: (call: CallRecord, place: number) => boolean): RoundFigures | null {
   const places = arms.aware.fresh.map(chosen);
-  const of = (arm: Arm): KeptCall[] => arms[arm].fresh.filter((_, place) => places[place]);
+  const of = (arm: Arm): CallRecord[] => arms[arm].fresh.filter((_, place) => places[place]);
   const calls = of('aware').length;
   if (calls === 0) return null;
   const p99 = { fallback: p99Of(of('fallback')), aware: p99Of(of('aware')), again: p99Of(of('again')) };
@@ -33,13 +33,13 @@ function figuresOf({ arms }: KeptRound, chosen: (call: KeptCall, place: number) 
 }
 
 /** Place of the first call that its agent serves. */
-function servedFrom({ arms }: KeptRound): number {
+function servedFrom({ arms }: RoundRecord): number {
   const place = arms.aware.fresh.findIndex(({ phase }) => phase === 'serving');
   return place < 0 ? Number.POSITIVE_INFINITY : place;
 }
 
 /** All the time it learns: from its first call until it serves. */
-export function learningFigures(round: KeptRound): RoundFigures {
+export function learningFigures(round: RoundRecord): RoundFigures {
   const served = servedFrom(round);
   const figures = figuresOf(round, (_, place) => place < served);
   if (figures === null) throw new RangeError(`round ${round.round} has no call while it learns`);
@@ -47,7 +47,7 @@ export function learningFigures(round: KeptRound): RoundFigures {
 }
 
 /** While its agent decides only; null: it never did. */
-export const onlineFigures = (round: KeptRound): RoundFigures | null => {
+export const onlineFigures = (round: RoundRecord): RoundFigures | null => {
   const served = servedFrom(round);
   return figuresOf(round, ({ phase }, place) => ONLINE.includes(phase) && place < served);
 };
@@ -70,10 +70,10 @@ function aboveRow(name: string, figures: readonly RoundFigures[], what: string):
   ];
 }
 
-export function newFunctionRows(rounds: readonly KeptRound[]): BenchRow[] {
+export function newFunctionRows(rounds: readonly RoundRecord[]): BenchRow[] {
   const learning = rounds.map(learningFigures);
   const online = rounds.map(onlineFigures).filter((one) => one !== null);
-  const fresh = (arm: Arm): KeptCall[] => rounds.flatMap(({ arms }) => arms[arm].fresh);
+  const fresh = (arm: Arm): CallRecord[] => rounds.flatMap(({ arms }) => arms[arm].fresh);
   const running = (arm: Arm): number => mean(rounds.map(({ arms }) => p99Of(arms[arm].running)));
   const failed = (arm: Arm): number =>
     rounds.flatMap(({ arms }) => [...arms[arm].fresh, ...arms[arm].running]).filter(({ ok }) => !ok).length;

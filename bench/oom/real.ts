@@ -1,5 +1,5 @@
 import { SeededRandom } from '../../config/index.js';
-import { type Action, actionSource, ensureActionImage, InvokerDouble } from '../../simulator/index.js';
+import { type Action, actionSource, ensureActionImage, InvokerEmulator } from '../../simulator/index.js';
 import { type BenchRow, row, within } from '../report.js';
 import { GleanerProcess } from '../worth/gleaner-process.js';
 
@@ -7,7 +7,7 @@ const PREFIX = 'wskgloom0';
 const FUNCTIONS = 6;
 const LIMIT_MB = 256;
 /** Most that a call holds beside its runtime (about 50 MB, and what the collector has not given back yet): near the limit, and below it. */
-const MOST_MB = 90;
+const MAX_MB = 90;
 
 const action = (n: number): Action => ({
   namespace: 'guest',
@@ -31,7 +31,7 @@ export async function oomReal(options: {
 }): Promise<BenchRow[]> {
   const { calls, seed, policy, log } = options;
   const image = await ensureActionImage();
-  const invoker = new InvokerDouble({
+  const invoker = new InvokerEmulator({
     image,
     prefix: PREFIX,
     userMemoryMb: FUNCTIONS * LIMIT_MB,
@@ -50,7 +50,7 @@ export async function oomReal(options: {
   const begun = performance.now();
   const one = async (n: number): Promise<void> => {
     // Hungry now and then, as those are that surprise a safeguard.
-    const megabytes = Math.round(random.next() ** 3 * MOST_MB);
+    const megabytes = Math.round(random.next() ** 3 * MAX_MB);
     const { kind } = await invoker.invoke(action(n), { megabytes, megabytesPerSecond: 4000, holdMs: 2 });
     outcomes.set(kind, (outcomes.get(kind) ?? 0) + 1);
   };

@@ -1,9 +1,9 @@
 import {
-  type CallRecord,
   type ClusterOptions,
   ClusterOutcome,
   openWorkload,
   quantile,
+  type SimulatedActivation,
   scaled,
   scaleToLoad,
   simulateCluster,
@@ -17,7 +17,7 @@ const CORES = 8;
 const LOAD = 0.7;
 
 /** Highest working set of the hungriest call, as a share of the user's limit; a third of the functions each. */
-const HUNGER = [1.05, 0.97, 0.7] as const;
+const MEMORY_FACTORS = [1.05, 0.97, 0.7] as const;
 /** What a call leaves in the warm container, of what it took. */
 const RETAINED = 0.5;
 
@@ -31,18 +31,18 @@ class Outcomes {
     this.of = new Uint8Array(calls);
   }
 
-  record({ call, outcome }: CallRecord): void {
+  record({ call, outcome }: SimulatedActivation): void {
     this.of[call] = outcome;
     if (outcome === ClusterOutcome.outOfMemory) this.kills++;
   }
 }
 
 /** The Azure sample, its functions' working sets stretched up to, or beyond, what their users allow. */
-export function hungryWorkload(seed: number): Workload {
+export function memoryHeavyWorkload(seed: number): Workload {
   const { workload } = openWorkload('azure-sample', { seed });
   const functions = workload.functions.map((fn, i) => {
     const { memory } = fn.profile;
-    const factor = (HUNGER[i % HUNGER.length]! * fn.memoryMiB) / quantile(memory.peakMiB, 1);
+    const factor = (MEMORY_FACTORS[i % MEMORY_FACTORS.length]! * fn.memoryMiB) / quantile(memory.peakMiB, 1);
     const peakMiB = scaled(memory.peakMiB, factor);
     return { ...fn, profile: { ...fn.profile, memory: { ...memory, peakMiB, retained: RETAINED } } };
   });
@@ -59,7 +59,7 @@ export function oomSimulated(options: {
   readonly log: (line: string) => void;
 }): BenchRow[] {
   const { calls, seed, log } = options;
-  const workload = hungryWorkload(seed);
+  const workload = memoryHeavyWorkload(seed);
   const run = (name: string, extra: Partial<ClusterOptions>): Outcomes => {
     const outcomes = new Outcomes(calls);
     const begun = performance.now();

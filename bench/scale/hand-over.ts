@@ -15,8 +15,8 @@ const carrying: ResourceManager<{ seen: number; filler: string }> = {
     state: { ...state, seen: state.seen + 1 },
     decision: { cpu: millicores(1000 + state.seen), actions: [0, 0, 0] },
   }),
-  rest: (state) => state,
-  wake: (_, rested) => rested as { seen: number; filler: string },
+  saveState: (state) => state,
+  loadState: (_, saved) => saved as { seen: number; filler: string },
 };
 
 async function until(what: string, done: () => boolean): Promise<void> {
@@ -30,10 +30,10 @@ async function until(what: string, done: () => boolean): Promise<void> {
 /** Two agent hosts on a real nats-server with 1000 functions between them: one stops, and the other goes on with its functions and agents. */
 export async function benchHandOver(connect: (name: string) => Promise<Broker>): Promise<BenchRow[]> {
   const hook = await connect('hook');
-  const wishes = new Map<string, number>();
+  const targetCpu = new Map<string, number>();
   hook.subscribe(wildcards.targets, ({ data }) => {
     const decoded = decodeTarget(data);
-    if (decoded.ok) wishes.set(decoded.message.function, Number(decoded.message.cpu));
+    if (decoded.ok) targetCpu.set(decoded.message.function, Number(decoded.message.cpu));
   });
   const start = async (host: string): Promise<RunningAgentHost> =>
     runAgentHost({
@@ -49,10 +49,10 @@ export async function benchHandOver(connect: (name: string) => Promise<Broker>):
   const names = Array.from({ length: FUNCTIONS }, (_, i) => `/guest/f${i}`);
   let step = 0;
   const round = async (): Promise<void> => {
-    wishes.clear();
+    targetCpu.clear();
     step++;
     for (const name of names) hook.publish(subjects.observation(name), encodeMessage(syntheticObservation(name, step)));
-    await until('an answer for each function', () => wishes.size === FUNCTIONS);
+    await until('an answer for each function', () => targetCpu.size === FUNCTIONS);
   };
   const one = await start('agents-1');
   await until('everything owned', () => one.ownedShards === 64);
@@ -66,7 +66,7 @@ export async function benchHandOver(connect: (name: string) => Promise<Broker>):
   const answered = performance.now() - begun;
   await stopped;
   // The fourth observation of each: 1000 + 3 where its agent came along.
-  const along = [...wishes.values()].filter((wish) => wish === 1003).length;
+  const transferred = [...targetCpu.values()].filter((requestedCpu) => requestedCpu === 1003).length;
   await two.stop();
   return [
     row('scale.hand_over', shards, 'ms', {
@@ -77,6 +77,6 @@ export async function benchHandOver(connect: (name: string) => Promise<Broker>):
       goal: '< 5000',
       note: 'until each of 1000 observations has its answer',
     }),
-    row('scale.agents_along', along, 'of 1000', { goal: '1000', note: 'went on from where they were' }),
+    row('scale.agents_along', transferred, 'of 1000', { goal: '1000', note: 'went on from where they were' }),
   ];
 }

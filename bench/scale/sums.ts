@@ -17,7 +17,7 @@ const contribution = (random: Random): Contribution => ({
   state: Array.from({ length: FEATURES }, () => random.next()),
   actions: [random.below(3) - 1, random.below(3) - 1, random.below(3) - 1],
   allocated: { cpu: (2000 * random.next()) as Millicores, memory: (1e9 * random.next()) as Bytes, containers: 2 },
-  wanted: { cpu: (2000 * random.next()) as Millicores, memory: (1e9 * random.next()) as Bytes },
+  demand: { cpu: (2000 * random.next()) as Millicores, memory: (1e9 * random.next()) as Bytes },
 });
 
 interface StepCost {

@@ -21,7 +21,7 @@ export interface ToyOptions {
   readonly functions: number;
   readonly cores: number;
   /** Arrivals of each function walk in 1..largestRate, a request a second at a time. */
-  readonly largestRate: number;
+  readonly maxArrivalRate: number;
   /** Charge each function its share of what is over-committed. */
   readonly price: boolean;
 }
@@ -31,7 +31,7 @@ export interface ToyFunction {
   arrivals: number;
   containers: number;
   shares: number;
-  utilisation: number;
+  utilization: number;
   /** Infinity where the queue is saturated. */
   latency: number;
   sloPreservation: number;
@@ -56,7 +56,7 @@ export class ToyCluster {
       arrivals: 1,
       containers: 0,
       shares: SHARES.first,
-      utilisation: 0,
+      utilization: 0,
       latency: 0,
       sloPreservation: 1,
       horizontal: 0,
@@ -69,7 +69,7 @@ export class ToyCluster {
   reset(random: Random): void {
     this.#random = random;
     for (const f of this.functions) {
-      f.arrivals = 1 + random.below(this.options.largestRate);
+      f.arrivals = 1 + random.below(this.options.maxArrivalRate);
       f.containers = Math.min(CONTAINERS_MAX, f.arrivals + 2);
       f.shares = SHARES.first;
       f.horizontal = 0;
@@ -122,27 +122,27 @@ export class ToyCluster {
     for (const f of this.functions) {
       if (this.#random.next() >= WALK) continue;
       f.arrivals += this.#random.next() < 0.5 ? -1 : 1;
-      f.arrivals = Math.min(this.options.largestRate, Math.max(1, f.arrivals));
+      f.arrivals = Math.min(this.options.maxArrivalRate, Math.max(1, f.arrivals));
     }
     this.measure();
   }
 
   measure(): void {
-    const squeeze = Math.min(1, 1 / this.occupancy);
+    const cpuShare = Math.min(1, 1 / this.occupancy);
     for (const f of this.functions) {
       const own = (RATE_PER_CORE * f.shares) / SHARES_PER_CORE;
       const each = f.arrivals / f.containers;
-      f.utilisation = Math.min(1, each / own);
-      const room = own * squeeze - each;
-      f.latency = room > 0 ? 1 / room : Number.POSITIVE_INFINITY;
+      f.utilization = Math.min(1, each / own);
+      const serviceRate = own * cpuShare - each;
+      f.latency = serviceRate > 0 ? 1 / serviceRate : Number.POSITIVE_INFINITY;
       f.sloPreservation = Math.min(1, SLO / f.latency);
     }
   }
 
   /** 0.3 utilisation + 0.7 SLO preservation, without penalty and price: what all are compared by. */
   rawReward(index: number): number {
-    const { utilisation, sloPreservation } = this.functions[index]!;
-    return WEIGHT_UTILISATION * utilisation + WEIGHT_SLO * sloPreservation;
+    const { utilization, sloPreservation } = this.functions[index]!;
+    return WEIGHT_UTILISATION * utilization + WEIGHT_SLO * sloPreservation;
   }
 
   /** What an agent learns from: the reversal costs, and so does its share of what is over-committed, where there is a price. */
@@ -162,7 +162,7 @@ export const LOCAL_FEATURES = 6;
 export function localFeatures(cluster: ToyCluster, index: number, to: Float32Array, at = 0): void {
   const f = cluster.functions[index]!;
   const own = f.containers * f.shares;
-  to[at] = f.utilisation;
+  to[at] = f.utilization;
   to[at + 1] = f.sloPreservation;
   to[at + 2] = Math.min(1, own / 20_480);
   to[at + 3] = Math.min(1, (cluster.total - own) / 92_160);

@@ -8,9 +8,9 @@ import { doNothing, hpa, runRule, type ToyResult, type ToyRule, trainToy } from 
 const PUBLISHED_IDLE = 0.83;
 
 /** One function alone: eight cores, arrivals 1..8. */
-export const ONE: ToyOptions = { functions: 1, cores: 8, largestRate: 8, price: false };
+export const ONE: ToyOptions = { functions: 1, cores: 8, maxArrivalRate: 8, price: false };
 /** Six functions that must share: fourteen cores, arrivals 1..3, so that their work fits and their wishes do not. */
-export const SIX: ToyOptions = { functions: 6, cores: 14, largestRate: 3, price: true };
+export const SIX: ToyOptions = { functions: 6, cores: 14, maxArrivalRate: 3, price: true };
 
 const deviation = (values: readonly number[]): number => {
   const centre = mean(values);
@@ -65,11 +65,11 @@ export function benchToy({ quick, log }: ToyBench): BenchRow[] {
   for (const [name, price, meanField, note] of variants) {
     const results = train(name, { ...SIX, price }, together, meanField);
     const raw = results.map((result) => result.raw);
-    const of = (key: 'utilisation' | 'sloPreservation'): string => mean(results.map((r) => r[key])).toFixed(2);
+    const of = (key: 'utilization' | 'sloPreservation'): string => mean(results.map((r) => r[key])).toFixed(2);
     rows.push(
       row(name, mean(raw), 'reward', {
         ...(price ? { goal: '>= .87' } : {}),
-        note: `sd ${deviation(raw).toFixed(3)}, util ${of('utilisation')}, SP ${of('sloPreservation')}; ${note}`,
+        note: `sd ${deviation(raw).toFixed(3)}, util ${of('utilization')}, SP ${of('sloPreservation')}; ${note}`,
       }),
     );
   }

@@ -28,7 +28,7 @@ export interface ToyResult {
   readonly training: number;
   /** Means per step of the last tenth: what runs are compared by. */
   readonly raw: number;
-  readonly utilisation: number;
+  readonly utilization: number;
   readonly sloPreservation: number;
   /** Reward per step of each tenth of the steps. */
   readonly curve: readonly number[];
@@ -54,7 +54,7 @@ export function trainToy(run: ToyRun): ToyResult {
   );
   const views = agents.map(() => new Float32Array(features));
   const masks = agents.map(() => new Uint8Array(TOY_ACTIONS.length));
-  const look = (i: number): Float32Array => {
+  const observe = (i: number): Float32Array => {
     localFeatures(cluster, i, views[i]!);
     if (run.meanField) virtualFeatures(cluster, i, views[i]!, LOCAL_FEATURES);
     return views[i]!;
@@ -63,7 +63,7 @@ export function trainToy(run: ToyRun): ToyResult {
   let metrics: PpoMetrics | undefined;
   for (let step = 0; step < run.steps; step++) {
     if (step % EPISODE === 0) cluster.reset(random.fork(`episode ${step / EPISODE}`));
-    const actions = agents.map((agent, i) => agent.decide(look(i), cluster.mask(i, masks[i]!)).action ?? 0);
+    const actions = agents.map((agent, i) => agent.decide(observe(i), cluster.mask(i, masks[i]!)).action ?? 0);
     const reversed = actions.map((action, i) => cluster.act(i, action));
     cluster.advance();
     const tally = tenths[Math.floor((10 * step) / run.steps)]!;
@@ -74,7 +74,7 @@ export function trainToy(run: ToyRun): ToyResult {
     });
     if ((step + 1) % EPISODE !== 0) continue;
     agents.forEach((agent, i) => {
-      agent.cut(look(i));
+      agent.cut(observe(i));
       if (!agent.ready) return;
       const learnt = agent.update();
       if (i === 0) metrics = learnt;
@@ -85,7 +85,7 @@ export function trainToy(run: ToyRun): ToyResult {
   return {
     training: last.mean('reward'),
     raw: last.mean('raw'),
-    utilisation: last.mean('utilisation'),
+    utilization: last.mean('utilization'),
     sloPreservation: last.mean('slo'),
     curve: tenths.map((tenth) => tenth.mean('reward')),
     metrics: metrics!,
@@ -93,19 +93,19 @@ export function trainToy(run: ToyRun): ToyResult {
 }
 
 class Tally {
-  readonly #sums = { reward: 0, raw: 0, utilisation: 0, slo: 0 };
+  readonly #sums = { reward: 0, raw: 0, utilization: 0, slo: 0 };
   #count = 0;
 
   add(cluster: ToyCluster, index: number, reward: number): void {
-    const { utilisation, sloPreservation } = cluster.functions[index]!;
+    const { utilization, sloPreservation } = cluster.functions[index]!;
     this.#sums.reward += reward;
     this.#sums.raw += cluster.rawReward(index);
-    this.#sums.utilisation += utilisation;
+    this.#sums.utilization += utilization;
     this.#sums.slo += sloPreservation;
     this.#count++;
   }
 
-  mean(key: 'reward' | 'raw' | 'utilisation' | 'slo'): number {
+  mean(key: 'reward' | 'raw' | 'utilization' | 'slo'): number {
     return this.#sums[key] / this.#count;
   }
 }
@@ -117,8 +117,8 @@ export const doNothing: ToyRule = () => {};
 
 /** Kubernetes' rule at a target of 60 % and its tolerance of a tenth: containers x utilisation / target, rounded up. */
 export const hpa: ToyRule = (cluster, index) => {
-  const { utilisation, containers } = cluster.functions[index]!;
-  const ratio = utilisation / 0.6;
+  const { utilization, containers } = cluster.functions[index]!;
+  const ratio = utilization / 0.6;
   if (Math.abs(ratio - 1) <= 0.1) return;
   cluster.scaleTo(index, Math.ceil(containers * ratio));
 };

@@ -1,5 +1,5 @@
 import { cpus, totalmem } from 'node:os';
-import { type Action, actionSource, ensureActionImage, InvokerDouble } from '../../simulator/index.js';
+import { type Action, actionSource, ensureActionImage, InvokerEmulator } from '../../simulator/index.js';
 import { atLeast, type BenchRow, row, within } from '../report.js';
 import { GleanerProcess } from './gleaner-process.js';
 
@@ -22,16 +22,16 @@ export async function benchMemory(options: { log: (line: string) => void }): Pro
 
 async function guarantee(log: (line: string) => void): Promise<BenchRow[]> {
   const image = await ensureActionImage();
-  const invoker = new InvokerDouble({ image, prefix: 'wskglm0', userMemoryMb: 4096, pauseGraceMs: 600_000 });
+  const invoker = new InvokerEmulator({ image, prefix: 'wskglm0', userMemoryMb: 4096, pauseGraceMs: 600_000 });
   const gleaner = new GleanerProcess({ hook: { containerPrefix: 'wskglm0' }, mode: 'observe' });
-  const hungry = action('hungry', 128);
+  const overLimit = action('hungry', 128);
   try {
     await invoker.start();
     await gleaner.start();
     const outcomes = async (count: number): Promise<string[]> => {
       const kinds: string[] = [];
       for (let i = 0; i < count; i++) {
-        kinds.push((await invoker.invoke(hungry, { megabytes: 130, megabytesPerSecond: 400, holdMs: 200 })).kind);
+        kinds.push((await invoker.invoke(overLimit, { megabytes: 130, megabytesPerSecond: 400, holdMs: 200 })).kind);
       }
       return kinds;
     };
@@ -44,7 +44,7 @@ async function guarantee(log: (line: string) => void): Promise<BenchRow[]> {
     const small = await Promise.all(lenders.map((each) => invoker.invoke(each, { megabytes: 20, holdMs: 300 })));
     const all = await Promise.all([
       ...lenders.map((each) => invoker.invoke(each, { megabytes: 180, megabytesPerSecond: 300, holdMs: 500 })),
-      invoker.invoke(hungry, { megabytes: 130, megabytesPerSecond: 400, holdMs: 500 }),
+      invoker.invoke(overLimit, { megabytes: 130, megabytesPerSecond: 400, holdMs: 500 }),
     ]);
     const lost = all.slice(0, lenders.length).filter((result) => !result.ok).length;
     return [
@@ -73,14 +73,14 @@ async function guarantee(log: (line: string) => void): Promise<BenchRow[]> {
 
 async function faasrm(log: (line: string) => void): Promise<BenchRow[]> {
   const image = await ensureActionImage();
-  const invoker = new InvokerDouble({ image, prefix: 'wskglm0', userMemoryMb: 4096, pauseGraceMs: 600_000 });
+  const invoker = new InvokerEmulator({ image, prefix: 'wskglm0', userMemoryMb: 4096, pauseGraceMs: 600_000 });
   const gleaner = new GleanerProcess({
     hook: { containerPrefix: 'wskglm0' },
     mode: 'enforce',
     decision: { memory: { policy: 'faasrm' }, controlShare: 0 },
   });
   const steady = [32, 64, 96].map((megabytes) => ({ megabytes, action: action(`steady${megabytes}`, 256) }));
-  const jumper = action('jumper', 256);
+  const fastGrowing = action('jumper', 256);
   let calls = 0;
   let kills = 0;
   // User memory x run time of all calls, MiB x s: what the harvested part is a share of.
@@ -99,7 +99,7 @@ async function faasrm(log: (line: string) => void): Promise<BenchRow[]> {
       }
       // Eleven quiet calls, then 100 MB within 100 ms.
       const megabytes = round < 11 ? 20 : 120;
-      note(await invoker.invoke(jumper, { megabytes, megabytesPerSecond: 1000, holdMs: 250 }));
+      note(await invoker.invoke(fastGrowing, { megabytes, megabytesPerSecond: 1000, holdMs: 250 }));
     }
     const functions = (await gleaner.command('functions')) as { harvestedMebibyteSeconds: number }[];
     const harvested = functions.reduce((sum, fn) => sum + fn.harvestedMebibyteSeconds, 0);

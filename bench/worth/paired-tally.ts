@@ -13,11 +13,11 @@ export interface ArmRun {
 }
 
 /** Fewer calls in an arm are no figure. */
-const CALLS_LEAST = 30;
+const MIN_CALLS = 30;
 /** What functions used against what was offered: proxies and cold starts are not in the offer. */
 const LOAD_SHARE = 0.35;
 /** The invoker and Gleaner itself take .04 to .06 of the host; more decides the outcome. */
-const OTHERS_MOST = 0.2;
+const MAX_OTHER_SHARE = 0.2;
 
 /** What paired runs rest on: the same calls in both arms, none failed, limits written in one arm and in the other none, a host that did nothing else. */
 export class PairedTally {
@@ -39,7 +39,7 @@ export class PairedTally {
       of.reduce((all, run) => all + run[key], 0);
     const highest = Math.max(...runs.map(({ others }) => others));
     return [
-      atLeast(`${prefix}.calls`, Math.min(...counts), CALLS_LEAST, 'calls of a run', 'too few calls for a figure'),
+      atLeast(`${prefix}.calls`, Math.min(...counts), MIN_CALLS, 'calls of a run', 'too few calls for a figure'),
       none(`${prefix}.failed`, total(runs, 'failed'), 'calls', 'calls that fail have no duration to compare'),
       atLeast(
         `${prefix}.writes.on`,
@@ -62,8 +62,8 @@ export class PairedTally {
             ),
           ]),
       precondition(`${prefix}.others`, highest, 'share of the host', {
-        holds: highest <= OTHERS_MOST,
-        needs: `<= ${OTHERS_MOST}`,
+        holds: highest <= MAX_OTHER_SHARE,
+        needs: `<= ${MAX_OTHER_SHARE}`,
         why: 'something else used this machine, and decided the outcome with it',
       }),
     ];

@@ -1,6 +1,6 @@
 import { cpus } from 'node:os';
 import { SeededRandom } from '../../config/index.js';
-import { ensureActionImage, InvokerDouble } from '../../simulator/index.js';
+import { ensureActionImage, InvokerEmulator } from '../../simulator/index.js';
 import { type BenchRow, row } from '../report.js';
 import { mean, median } from '../statistics.js';
 import { GleanerProcess } from './gleaner-process.js';
@@ -49,7 +49,7 @@ const SUBJECTS: readonly Subject[] = [
 
 const CONTAINERS = 5;
 
-const HUNGRY = new Set(['qhungry', 'qparallel']);
+const CPU_BOUND = new Set(['qhungry', 'qparallel']);
 
 /**
  * Quota mode: who wanted more gets it, and nobody else pays more than noise. `policy` and `manager` as in the configuration; the
@@ -65,21 +65,21 @@ export async function benchQuota(options: {
 }): Promise<BenchRow[]> {
   const image = await ensureActionImage();
   const cores = cpus().length;
-  const double = new InvokerDouble({
+  const emulator = new InvokerEmulator({
     image,
     prefix: 'wskglq0',
     userMemoryMb: 8192,
     pauseGraceMs: 600_000,
     logs: 'none',
   });
-  const invoker = new QueueingInvoker(double, CONTAINERS);
+  const invoker = new QueueingInvoker(emulator, CONTAINERS);
   const gleaner = new GleanerProcess({
     hook: { containerPrefix: 'wskglq0' },
     agents: { manager: options.manager },
     decision: { policy: { quota: options.policy } },
   });
   try {
-    await double.start();
+    await emulator.start();
     await gleaner.start();
     // Their own work: a peak of other work would be lent CPU for an hour that these calls do not use.
     await warmUp(invoker, SUBJECTS, CONTAINERS, {});
@@ -108,7 +108,7 @@ export async function benchQuota(options: {
       return [
         row(`quota.${name}.median`, median(on), 'ms', {
           baseline: median([...off, ...again]),
-          goal: HUNGRY.has(name) ? '<= 0.8x' : `<= ${spread.toFixed(2)}x`,
+          goal: CPU_BOUND.has(name) ? '<= 0.8x' : `<= ${spread.toFixed(2)}x`,
           note: `user ${user} cores, ${on.length} calls; fixed against fixed ${Math.min(...noise).toFixed(2)}..${Math.max(...noise).toFixed(2)}`,
         }),
         row(`quota.${name}.mean`, mean(on), 'ms', { baseline: mean([...off, ...again]) }),
@@ -117,6 +117,6 @@ export async function benchQuota(options: {
     return [...rows, ...tally.rows('quota', offeredLoad(SUBJECTS, cores))];
   } finally {
     await gleaner.stop();
-    await double.stop();
+    await emulator.stop();
   }
 }

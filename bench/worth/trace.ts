@@ -4,7 +4,7 @@ import { arrivalsOf } from '../../cli/index.js';
 import {
   type ActivationRecord,
   ensureActionImage,
-  InvokerDouble,
+  InvokerEmulator,
   type Plan,
   planWorkload,
   playWorkload,
@@ -32,7 +32,7 @@ export async function benchTrace(options: { minutes: number; log: (line: string)
   options.log(`${plan.count} activations over ${(plan.spanMicros / 1e6).toFixed(0)} s`);
 
   const play = async (): Promise<ActivationRecord[]> => {
-    const invoker = new InvokerDouble({ image, prefix: 'wskglt0', userMemoryMb: plan.workload.host.userMemoryMiB });
+    const invoker = new InvokerEmulator({ image, prefix: 'wskglt0', userMemoryMb: plan.workload.host.userMemoryMiB });
     try {
       await invoker.start();
       return await playWorkload(invoker, arrivals);

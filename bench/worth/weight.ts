@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { cpus } from 'node:os';
 import { promisify } from 'node:util';
 import { SeededRandom } from '../../config/index.js';
-import { actionSource, ensureActionImage, InvokerDouble } from '../../simulator/index.js';
+import { actionSource, ensureActionImage, InvokerEmulator } from '../../simulator/index.js';
 import { type BenchRow, row } from '../report.js';
 import { bootstrapInterval, mean, median, quantile } from '../statistics.js';
 import { GleanerProcess } from './gleaner-process.js';
@@ -68,14 +68,14 @@ export async function benchWeight(options: WeightOptions): Promise<BenchRow[]> {
   const { log } = options;
   const cores = cpus().length;
   const image = await ensureActionImage();
-  const double = new InvokerDouble({
+  const emulator = new InvokerEmulator({
     image,
     prefix: 'wskglw0',
     userMemoryMb: USER_MEMORY_MB,
     pauseGraceMs: 600_000,
     logs: 'none',
   });
-  const invoker = new QueueingInvoker(double, CONTAINERS);
+  const invoker = new QueueingInvoker(emulator, CONTAINERS);
   const gleaner = new GleanerProcess({
     hook: { containerPrefix: 'wskgl' },
     decision: { policy: { weight: 'short-first' }, controlShare: 0 },
@@ -84,7 +84,7 @@ export async function benchWeight(options: WeightOptions): Promise<BenchRow[]> {
   const cold = { on: [] as number[], off: [] as number[] };
   const tag = `weight.load${options.load}`;
   try {
-    await double.start();
+    await emulator.start();
     await gleaner.start();
     await warmUp(invoker, weightSubjects(), CONTAINERS);
     const solo = await soloRuns(invoker, weightSubjects());
@@ -106,13 +106,13 @@ export async function benchWeight(options: WeightOptions): Promise<BenchRow[]> {
     return [...weightRows(tag, rounds, subjects, solo), ...coldRows(tag, cold), ...tally.rows(tag, whole)];
   } finally {
     await gleaner.stop();
-    await double.stop();
+    await emulator.stop();
   }
 }
 
 /** Cold starts at even distances; containers are removed at the end, so that each arm meets the same memory. */
 async function coldStarts(image: string, seconds: number, seed: number): Promise<number[]> {
-  const invoker = new InvokerDouble({
+  const invoker = new InvokerEmulator({
     image,
     prefix: 'wskglc0',
     userMemoryMb: USER_MEMORY_MB,

@@ -27,7 +27,7 @@ export const decisionSchema = z
     nominalMemory: memory.optional(),
     actions: z.array(finite).describe('Steps taken: containers, cpu, memory.'),
   })
-  .meta({ says: 'decision' });
+  .meta({ typeLabel: 'decision' });
 
 const summary = {
   function: functionField,
@@ -61,7 +61,7 @@ const hostState = {
   paused: z.boolean(),
   shards: count.describe('Leases held here.'),
   counts: z.record(z.string(), count),
-  behind: finite
+  lag: finite
     .default(0)
     .describe(
       'How much later than usual the newest observation came, ms: above a second this host is slow, and decides the newest alone.',
@@ -98,7 +98,7 @@ const description = z.object({
 /** The service `gleaner-agents`, one instance per agent host. */
 export const agentsService = {
   list: {
-    describes: 'the agent host, how many agents are in each phase, and a page of them',
+    description: 'the agent host, how many agents are in each phase, and a page of them',
     request: z.object({ offset: count.default(0), limit: count.max(AGENTS_PAGE).default(AGENTS_PAGE) }),
     answer: z.object({
       ...hostState,
@@ -110,22 +110,22 @@ export const agentsService = {
     }),
   },
   inspect: {
-    describes: "one agent: its manager's state, features, newest observation and decision",
+    description: "one agent: its manager's state, features, newest observation and decision",
     request: onFunction,
     answer: description,
   },
   explain: {
-    describes: "an agent's last 16 decisions, with what each was made from",
+    description: "an agent's last 16 decisions, with what each was made from",
     request: onFunction,
     answer: z.object({ function: functionField, decisions: z.array(agentDecisionSchema).describe('Youngest first.') }),
   },
   advice: {
-    describes: "what functions' calls say about their actions' memory, a page of them, whatever their manager",
+    description: "what functions' calls say about their actions' memory, a page of them, whatever their manager",
     request: z.object({ offset: count.default(0), limit: count.max(AGENTS_PAGE).default(AGENTS_PAGE) }),
     answer: z.object({ total: count, hosts: z.array(userMemorySchema), functions: z.array(sizeAdviceSchema) }),
   },
   concurrency: {
-    describes:
+    description:
       'which concurrency limits the tuner tries (`agents.concurrency`), and which it does not try again; a page of them, or one function; empty where it is off',
     request: z.object({
       function: functionField.optional().describe('This one alone; absent: all.'),
@@ -135,14 +135,14 @@ export const agentsService = {
     answer: z.object({ total: count, functions: z.array(tunedConcurrencySchema) }),
   },
   pause: {
-    describes:
+    description:
       'no targets are sent, for one function or for all; the hooks fall back to user limits and their own policies',
     request: maybeFunction,
     answer: z.object(hostState),
   },
-  resume: { describes: 'targets are sent again', request: maybeFunction, answer: z.object(hostState) },
+  resume: { description: 'targets are sent again', request: maybeFunction, answer: z.object(hostState) },
   retrain: {
-    describes:
+    description:
       'the function begins to learn anew, where it has settled: its agent acts on, guarded; error 501 for a manager that does not learn',
     request: onFunction,
     answer: description,

@@ -19,14 +19,18 @@ const perResource = z.object({ cpu: finite, memory: finite });
 
 /** The service `gleaner-aggregator`; of several instances one publishes. */
 export const aggregatorService = {
-  list: { describes: 'state, and which hosts are in the totals', request: z.object({}), answer: z.object(stateFields) },
+  list: {
+    description: 'state, and which hosts are in the totals',
+    request: z.object({}),
+    answer: z.object(stateFields),
+  },
   inspect: {
-    describes: 'the same with the mean field published last',
+    description: 'the same with the mean field published last',
     request: z.object({}),
     answer: z.object({ ...stateFields, meanField: meanFieldSchema.nullable() }),
   },
   explain: {
-    describes:
+    description:
       'how the mean field came about: the batch of each agent host, and the price of each invoker host with its report',
     request: z.object({}),
     answer: z.object({
@@ -42,7 +46,7 @@ export const aggregatorService = {
         z.object({
           host: hostField,
           age: time.describe('Since its report.'),
-          occupancy: perResource.describe('Wanted / available.'),
+          occupancy: perResource.describe('Demand / available.'),
           price: perResource.describe('The excess of occupancy over 1, at most 1.'),
           report: hostReportSchema,
         }),
@@ -50,9 +54,9 @@ export const aggregatorService = {
     }),
   },
   pause: {
-    describes: 'no mean field is published; agents decide without it after 1.5 steps',
+    description: 'no mean field is published; agents decide without it after 1.5 steps',
     request: z.object({}),
     answer: z.object(stateFields),
   },
-  resume: { describes: 'it is published again', request: z.object({}), answer: z.object(stateFields) },
+  resume: { description: 'it is published again', request: z.object({}), answer: z.object(stateFields) },
 } satisfies Record<string, EndpointContract>;

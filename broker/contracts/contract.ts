@@ -4,7 +4,7 @@ import type { ServiceEndpoint } from '../services.js';
 
 /** What one endpoint of a service takes and gives; docs/reference/nats.md is made of these. */
 export interface EndpointContract<Q extends z.ZodType = z.ZodType, A extends z.ZodType = z.ZodType> {
-  readonly describes: string;
+  readonly description: string;
   /** Of the request's JSON; an empty request is `{}`. */
   readonly request: Q;
   readonly answer: A;
@@ -25,10 +25,10 @@ export function contractedEndpoints<C extends ServiceContract>(
   handlers: Handlers<C>,
 ): Record<string, ServiceEndpoint> {
   const endpoints: Record<string, ServiceEndpoint> = {};
-  for (const [name, { describes, request }] of Object.entries(contract)) {
+  for (const [name, { description, request }] of Object.entries(contract)) {
     const handle = handlers[name]!;
     endpoints[name] = {
-      describes,
+      description,
       handle: (raw) => {
         const checked = request.safeParse(raw ?? {});
         if (checked.success) return handle(checked.data as never);

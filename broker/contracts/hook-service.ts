@@ -5,11 +5,11 @@ import type { EndpointContract } from './contract.js';
 const author = z.string().max(128).default('service').describe('Who asks, for the audit log.');
 const onFunction = z.object({ function: functionField, author });
 // What is shown is not calculated with: plain numbers, where messages have branded ones.
-const cpu = finite.min(0).meta({ says: 'millicores' });
-const memory = finite.min(0).meta({ says: 'bytes' });
-const time = finite.min(0).meta({ says: 'ms' });
-const seconds = finite.meta({ says: 'seconds' });
-const shares = finite.min(0).meta({ says: 'weight, as cgroup v1 `cpu.shares`' });
+const cpu = finite.min(0).meta({ typeLabel: 'millicores' });
+const memory = finite.min(0).meta({ typeLabel: 'bytes' });
+const time = finite.min(0).meta({ typeLabel: 'ms' });
+const seconds = finite.meta({ typeLabel: 'seconds' });
+const shares = finite.min(0).meta({ typeLabel: 'weight, as cgroup v1 `cpu.shares`' });
 
 /** Sums from which the comparison with the control arm is computed; those of several functions or hosts may be added. */
 const comparison = z
@@ -21,7 +21,7 @@ const comparison = z
     activations: nonNegative.describe('Managed activations that still count (half-life).'),
     controlSamples: nonNegative.describe('Activations of the control arm that still count.'),
   })
-  .meta({ says: 'comparison sums' });
+  .meta({ typeLabel: 'comparison sums' });
 
 /** One interface that the tap should listen on. */
 const tapViewSchema = z.object({
@@ -53,7 +53,7 @@ export const hostViewSchema = z.object({
   mode: modeField,
   killed: z.boolean().describe('The kill switch holds: every user limit stands.'),
   killedBy: z.array(z.string()).describe('Of `file`, `signal`, `service`, `kv` those that hold it.'),
-  engineAnswers: z.boolean(),
+  isEngineReachable: z.boolean(),
   // Absent in the answers of hooks before 0.2.
   tap: z.array(tapViewSchema).default([]).describe('Where the tap listens, and where it does not.'),
   cpu,
@@ -63,7 +63,7 @@ export const hostViewSchema = z.object({
   activations: count.describe("Ended since the hook's start."),
   running: count,
   containers: count,
-  worseThanNothing: z.boolean().describe('Alarm: all functions together are slower than their control arm.'),
+  slowerThanControl: z.boolean().describe('Alarm: all functions together are slower than their control arm.'),
   comparison: comparison.optional().describe('All functions of this host against their control arms.'),
   upSeconds: nonNegative.optional().describe("Since the hook's start, real seconds also on a simulated host."),
 });
@@ -113,7 +113,7 @@ export const functionViewSchema = z.object({
       "Geometric mean of the run times over the control arm's; null below 20 control samples. Its interval follows from `comparison`.",
     ),
   comparison: comparison.optional().describe('This function on this host against its control arm.'),
-  worseThanNothing: z
+  slowerThanControl: z
     .boolean()
     .describe('Alarm: slower than its own control arm by more than 5 %, beyond chance (design §3).'),
   safeguard: z.string().describe('Why the newest range is what it is, or `tripped`.'),
@@ -146,11 +146,11 @@ export const containerViewSchema = z.object({
   loan: memory,
 });
 
-const amount = finite.nullable().meta({ says: 'millicores or bytes' });
+const amount = finite.nullable().meta({ typeLabel: 'millicores or bytes' });
 const explainedGrant = z
   .object({
     user: amount,
-    wanted: amount,
+    demand: amount,
     lower: amount,
     upper: amount,
     granted: amount,
@@ -159,14 +159,14 @@ const explainedGrant = z
     choice: z.string().describe('Who chose inside the range.'),
     peak: amount.describe('Highest use seen; -1 when no window of it counted.'),
   })
-  .meta({ says: 'grant' });
+  .meta({ typeLabel: 'grant' });
 
 /** One past activation: what it got and why, and what that brought. */
 export const explanationSchema = z.object({
   activation: z.string(),
   version: z.string(),
   container: z.string(),
-  startedAt: finite.meta({ says: 'wall clock, us since 1970' }),
+  startedAt: finite.meta({ typeLabel: 'wall clock, us since 1970' }),
   durationMillis: time,
   initMillis: time,
   cold: z.boolean(),
@@ -194,11 +194,11 @@ export type ExplanationView = Readonly<z.output<typeof explanationSchema>>;
 const failedInits = z
   .object({
     count,
-    at: finite.meta({ says: 'wall clock of the newest, us since 1970' }),
+    at: finite.meta({ typeLabel: 'wall clock of the newest, us since 1970' }),
     status: finite.describe('Of the newest answer; 0: none came.'),
     container: z.string().describe("The newest container's name."),
   })
-  .meta({ says: 'failed inits' });
+  .meta({ typeLabel: 'failed inits' });
 export type FailedInitsView = Readonly<z.output<typeof failedInits>>;
 
 export const PAGE_FUNCTIONS = 800;
@@ -223,12 +223,12 @@ export type Inspection = Readonly<z.output<typeof inspection>>;
 /** The service `gleaner-hook`, one instance per invoker host. */
 export const hookService = {
   list: {
-    describes: 'the host, and the names of its functions',
+    description: 'the host, and the names of its functions',
     request: z.object({}),
     answer: z.object({ host: hostViewSchema, functions: z.array(functionField) }),
   },
   inspect: {
-    describes: 'host, functions, containers, counters; the most called functions first, or a page by name',
+    description: 'host, functions, containers, counters; the most called functions first, or a page by name',
     request: z.object({
       function: functionField.optional().describe('Only this one and its containers.'),
       offset: count.optional().describe('Page: functions by name, from this one on.'),
@@ -238,7 +238,7 @@ export const hookService = {
     answer: inspection,
   },
   explain: {
-    describes: "a function's last 16 activations: peaks, wanted, allowed range and why, granted, what it brought",
+    description: "a function's last 16 activations: peaks, demand, allowed range and why, granted, what it brought",
     request: z.object({ function: functionField }),
     answer: z.object({
       function: functionField,
@@ -250,17 +250,17 @@ export const hookService = {
     }),
   },
   pause: {
-    describes: 'user limits stand for this function on this host, until `resume` or a restart',
+    description: 'user limits stand for this function on this host, until `resume` or a restart',
     request: onFunction,
     answer: z.object({ function: functionField, paused: z.boolean() }),
   },
   resume: {
-    describes: 'the function is managed again, as its mode says',
+    description: 'the function is managed again, as its mode says',
     request: onFunction,
     answer: z.object({ function: functionField, paused: z.boolean() }),
   },
   mode: {
-    describes: 'sets the mode on this host, or tells it',
+    description: 'sets the mode on this host, or tells it',
     request: z.object({
       function: functionField.optional().describe('Absent: for all.'),
       mode: modeField.nullable().optional().describe('Absent: only tell; null: as configured.'),
@@ -269,7 +269,7 @@ export const hookService = {
     answer: z.object({ host: hostField, mode: modeField, killed: z.boolean() }),
   },
   restore: {
-    describes: 'gives every container its user limits back',
+    description: 'gives every container its user limits back',
     request: z.object({
       hold: z.boolean().optional().describe('Also hold the kill switch: user limits stand until `release`.'),
       release: z.boolean().optional().describe('Let the kill switch go; restores nothing.'),

@@ -8,16 +8,16 @@ export const tunedConcurrencySchema = z.object({
   function: functionField,
   revision: text.describe('Of which code and memory.'),
   limit: count.describe('In force, as the platform says.'),
-  wish: count.describe('The limit itself where nothing shall change.'),
+  targetLimit: count.describe('The limit itself where nothing shall change.'),
   reason: word.describe(
     'Why: `holding`, `frozen` while the agent learns, `searched` after a step, `unsafe` where the limit in force does harm, and so on.',
   ),
-  bad: z
+  unsafeLimit: z
     .object({ limit: count, ...seen, user: z.object({ limit: count, ...seen }) })
     .optional()
     .describe(
       'The lowest limit that did harm, by failed calls or OOM kills more than at the limit of its user; neither it nor one above it is tried again. Absent: none.',
     ),
-  searched: count.describe('Steps since this agent host has the function.'),
+  searchSteps: count.describe('Steps since this agent host has the function.'),
 });
 export type TunedConcurrency = Readonly<z.output<typeof tunedConcurrencySchema>>;

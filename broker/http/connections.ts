@@ -10,7 +10,7 @@ export interface Connection {
   /** Responses that the peer has not taken yet. */
   open: number;
   /** The request whose handler has not answered yet. */
-  underWay: ServerResponse | null;
+  currentResponse: ServerResponse | null;
   /** Requests that get no answer: sent ahead of one, or after the last. */
   unanswered: number;
   /** Its answer goes on until the peer leaves. */
@@ -21,11 +21,11 @@ export interface Connection {
 
 /** Every open connection of a server, at most so many: who waits the longest without a request gives way to who comes. */
 export class Connections {
-  readonly #most: number;
+  readonly #maxOpen: number;
   readonly #open = new Map<Socket, Connection>();
 
-  constructor(most: number) {
-    this.#most = most;
+  constructor(maxOpen: number) {
+    this.#maxOpen = maxOpen;
   }
 
   get size(): number {
@@ -46,7 +46,7 @@ export class Connections {
       since: now,
       requests: 0,
       open: 0,
-      underWay: null,
+      currentResponse: null,
       unanswered: 0,
       streaming: false,
       ending: false,
@@ -60,18 +60,18 @@ export class Connections {
   }
 
   get isFull(): boolean {
-    return this.#open.size >= this.#most;
+    return this.#open.size >= this.#maxOpen;
   }
 
   /**
    * The connection to give up for a new one: of those that owe a request, then of those that do not take their answer, the one that
    * has been so the longest; null where each has a request under way or a stream. So a probe is answered beside any number of idle peers.
    */
-  leastNeeded(): Connection | null {
+  longestIdle(): Connection | null {
     let idle: Connection | null = null;
     let stalled: Connection | null = null;
     for (const connection of this.#open.values()) {
-      if (connection.streaming || connection.underWay !== null) continue;
+      if (connection.streaming || connection.currentResponse !== null) continue;
       if (connection.open === 0 || connection.ending) {
         if (idle === null || connection.since < idle.since) idle = connection;
       } else if (stalled === null || connection.since < stalled.since) stalled = connection;

@@ -25,7 +25,7 @@ export interface HttpRequest {
   body(): Promise<Buffer>;
 }
 
-export interface HttpAnswer {
+export interface HttpResponse {
   readonly status: number;
   readonly type: string;
   readonly body: string | Uint8Array;
@@ -40,7 +40,7 @@ export interface HttpStream {
   readonly follow: (response: ServerResponse) => void;
 }
 
-export type HttpHandler = (request: HttpRequest) => HttpAnswer | HttpStream | Promise<HttpAnswer | HttpStream>;
+export type HttpHandler = (request: HttpRequest) => HttpResponse | HttpStream | Promise<HttpResponse | HttpStream>;
 
 /** Thrown by a handler: the request is refused with this status. */
 export class HttpRefusal extends Error {
@@ -76,13 +76,13 @@ export interface HttpServerOptions {
   /** Of every answer. */
   readonly headers?: Readonly<Record<string, string>>;
   /** How this server words a refusal; plain text by default. */
-  readonly refusal?: (text: string) => Pick<HttpAnswer, 'type' | 'body'>;
+  readonly refusal?: (text: string) => Pick<HttpResponse, 'type' | 'body'>;
   readonly logger: Logger;
   readonly limits?: Partial<{ readonly [key in keyof typeof HTTP_LIMITS]: number }>;
 }
 
 /** Requests of one connection that are not answered, because they were sent ahead or after its last answer. */
-const UNANSWERED_MOST = 100;
+const UNANSWERED_MAX = 100;
 const PARSER_STATUS: Readonly<Record<string, number>> = {
   HPE_HEADER_OVERFLOW: 431,
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
@@ -95,7 +95,7 @@ const REASONS: Readonly<Record<number, string>> = {
   413: 'Payload Too Large',
   431: 'Request Header Fields Too Large',
 };
-const plainRefusal = (text: string): Pick<HttpAnswer, 'type' | 'body'> => ({
+const plainRefusal = (text: string): Pick<HttpResponse, 'type' | 'body'> => ({
   type: 'text/plain; charset=utf-8',
   body: `${text}\n`,
 });
@@ -214,7 +214,7 @@ export class HttpServer {
 
   #connected(socket: Socket): void {
     if (this.#connections.isFull) {
-      const other = this.#connections.leastNeeded();
+      const other = this.#connections.longestIdle();
       if (other === null) {
         this.#count('no_slot');
         socket.on('error', ignore);
@@ -234,19 +234,19 @@ export class HttpServer {
     response.on('error', ignore);
     const connection = this.#connections.get(request.socket);
     if (connection === undefined || connection.ending) return;
-    const most = this.#limits.requestsPerConnection;
-    if (connection.underWay !== null || connection.requests === most) {
+    const maxRequests = this.#limits.requestsPerConnection;
+    if (connection.currentResponse !== null || connection.requests === maxRequests) {
       this.#leaveUnanswered(connection);
       return;
     }
-    if (++connection.requests === most) response.setHeader('Connection', 'close');
-    connection.underWay = response;
+    if (++connection.requests === maxRequests) response.setHeader('Connection', 'close');
+    connection.currentResponse = response;
     connection.open++;
     connection.since = now();
     response.once('close', () => {
       connection.open--;
       connection.streaming = false;
-      if (connection.underWay === response) connection.underWay = null;
+      if (connection.currentResponse === response) connection.currentResponse = null;
       connection.since = now();
     });
     this.#answer(request, response, connection, expects);
@@ -255,13 +255,13 @@ export class HttpServer {
   /** Answers of one connection are made one by one; a peer that sends more requests meanwhile asks again on another. */
   #leaveUnanswered(connection: Connection): void {
     this.#count('sent_ahead');
-    const { underWay } = connection;
-    if (underWay?.headersSent || ++connection.unanswered > UNANSWERED_MOST) this.#close(connection.socket);
-    else underWay?.setHeader('Connection', 'close');
+    const { currentResponse } = connection;
+    if (currentResponse?.headersSent || ++connection.unanswered > UNANSWERED_MAX) this.#close(connection.socket);
+    else currentResponse?.setHeader('Connection', 'close');
   }
 
   #answer(request: IncomingMessage, response: ServerResponse, connection: Connection, expects: 100 | 417 | null): void {
-    const finish = (answer: HttpAnswer | HttpStream): void => {
+    const finish = (answer: HttpResponse | HttpStream): void => {
       try {
         if (!response.destroyed && !response.headersSent && !connection.ending)
           this.#send(request, response, connection, answer);
@@ -295,10 +295,10 @@ export class HttpServer {
     const host = target.authority ?? headers.host;
     if (host === undefined && request.httpVersion !== '1.0') throw new HttpRefusal(400, 'no Host header');
     if (expects === 417) throw new HttpRefusal(417, 'only 100-continue can be expected');
-    const most = method === 'GET' || method === 'HEAD' ? 0 : maxBodyBytes;
-    const tooLong = (): HttpRefusal => new HttpRefusal(413, `a body of at most ${most} bytes`);
-    if (Number(headers['content-length'] ?? 0) > most) throw tooLong();
-    if (most === 0 && headers['transfer-encoding'] !== undefined) throw tooLong();
+    const maxRequests = method === 'GET' || method === 'HEAD' ? 0 : maxBodyBytes;
+    const tooLong = (): HttpRefusal => new HttpRefusal(413, `a body of at most ${maxRequests} bytes`);
+    if (Number(headers['content-length'] ?? 0) > maxRequests) throw tooLong();
+    if (maxRequests === 0 && headers['transfer-encoding'] !== undefined) throw tooLong();
     const body = async (): Promise<Buffer> => {
       if (expects === 100) response.writeContinue();
       const chunks: Buffer[] = [];
@@ -306,24 +306,24 @@ export class HttpServer {
       try {
         for await (const chunk of request as AsyncIterable<Buffer>) {
           size += chunk.length;
-          if (size > most) break;
+          if (size > maxRequests) break;
           chunks.push(chunk);
         }
       } catch {
         throw new HttpRefusal(400, 'the body has no end');
       }
-      if (size > most) throw tooLong();
+      if (size > maxRequests) throw tooLong();
       return Buffer.concat(chunks);
     };
     return { method, path: target.path, query: target.query, host, headers, body };
   }
 
-  #refusalOf(request: IncomingMessage, error: unknown): HttpAnswer {
+  #refusalOf(request: IncomingMessage, error: unknown): HttpResponse {
     const known = error instanceof HttpRefusal;
     if (!known) this.#failed(request, error);
-    const word = this.#options.refusal ?? plainRefusal;
+    const formatRefusal = this.#options.refusal ?? plainRefusal;
     return {
-      ...word(known ? error.message : 'failed; the log has the cause'),
+      ...formatRefusal(known ? error.message : 'failed; the log has the cause'),
       status: known ? error.status : 500,
       ...(known && error.status === 405 ? { headers: { Allow: this.#options.methods.join(', ') } } : {}),
     };
@@ -338,7 +338,7 @@ export class HttpServer {
     request: IncomingMessage,
     response: ServerResponse,
     connection: Connection,
-    answer: HttpAnswer | HttpStream,
+    answer: HttpResponse | HttpStream,
   ): void {
     const status = 'follow' in answer ? 200 : answer.status;
     const headers = { ...this.#options.headers, ...answer.headers };
@@ -367,13 +367,13 @@ export class HttpServer {
     response.setHeader('Content-Length', Buffer.byteLength(body));
     response.writeHead(status);
     response.end(request.method === 'HEAD' ? undefined : body);
-    connection.underWay = null;
+    connection.currentResponse = null;
   }
 
   /** To a peer whose request is none. */
   #refuseRaw(socket: Socket, status: number): void {
     const connection = this.#connections.get(socket);
-    const unanswered = connection?.underWay?.headersSent === false ? 1 : 0;
+    const unanswered = connection?.currentResponse?.headersSent === false ? 1 : 0;
     // In the middle of another answer nothing can be said.
     if (connection === undefined || connection.open > unanswered) {
       this.#close(socket);
@@ -390,18 +390,18 @@ export class HttpServer {
   #closeLate(): void {
     const oldest = now() - this.#limits.answerMillis;
     for (const connection of this.#connections.all()) {
-      const { underWay } = connection;
+      const { currentResponse } = connection;
       if (connection.since > oldest || connection.streaming || (connection.open === 0 && !connection.ending)) continue;
-      if (underWay === null || underWay.headersSent) {
+      if (currentResponse === null || currentResponse.headersSent) {
         this.#count('stalled');
         this.#close(connection.socket);
         continue;
       }
       this.#count('503');
-      underWay.setHeader('Connection', 'close');
-      underWay.writeHead(503);
-      underWay.end();
-      connection.underWay = null;
+      currentResponse.setHeader('Connection', 'close');
+      currentResponse.writeHead(503);
+      currentResponse.end();
+      connection.currentResponse = null;
       connection.since = now();
     }
   }

@@ -1,9 +1,9 @@
 export {
   HTTP_LIMITS,
-  type HttpAnswer,
   type HttpHandler,
   HttpRefusal,
   type HttpRequest,
+  type HttpResponse,
   HttpServer,
   type HttpServerOptions,
   type HttpStream,

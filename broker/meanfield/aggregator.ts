@@ -7,9 +7,9 @@ import type { HostReport } from '../messages/host-report.js';
 import { HOSTS_MAX, type MeanField, type PerResource } from '../messages/mean-field.js';
 import { addSums, emptySums } from './sums.js';
 
-/** A price is at most this: a host wanted three times over is no worse a place to be modest than one wanted twice. */
+/** A price is at most this: a host demand three times over is no worse a place to be modest than one demand twice. */
 export const PRICE_MAX = 1;
-/** Occupancy where nothing is available and something is wanted. */
+/** Occupancy where nothing is available and something is demand. */
 export const OCCUPANCY_MAX = 1000;
 /** A host that has been silent for this many of its steps leaves the totals (design §5). */
 export const SILENT_STEPS = 1.5;
@@ -38,18 +38,18 @@ interface Invoker {
 
 export type AggregatorRefusal = OrderRefusal | 'too_many_hosts' | 'other_features';
 
-/** Occupancy = wanted / available; both in the resource's unit. */
-export function occupancyOf(wanted: number, available: number): number {
-  if (wanted <= 0) return 0;
-  return available <= 0 ? OCCUPANCY_MAX : Math.min(OCCUPANCY_MAX, wanted / available);
+/** Occupancy = demand / available; both in the resource's unit. */
+export function occupancyOf(demand: number, available: number): number {
+  if (demand <= 0) return 0;
+  return available <= 0 ? OCCUPANCY_MAX : Math.min(OCCUPANCY_MAX, demand / available);
 }
 
 /** The clipped excess of occupancy over 1 (design §4): grants are bounded by the pool, wishes are not. */
 export const priceOf = (occupancy: number): number => Math.min(PRICE_MAX, Math.max(0, occupancy - 1));
 
-const occupancyIn = ({ wanted, available }: HostReport): PerResource => ({
-  cpu: occupancyOf(wanted.cpu, available.cpu),
-  memory: occupancyOf(wanted.memory, available.memory),
+const occupancyIn = ({ demand, available }: HostReport): PerResource => ({
+  cpu: occupancyOf(demand.cpu, available.cpu),
+  memory: occupancyOf(demand.memory, available.memory),
 });
 const pricesOf = ({ cpu, memory }: PerResource): PerResource => ({ cpu: priceOf(cpu), memory: priceOf(memory) });
 
@@ -65,7 +65,7 @@ export class Aggregator {
   readonly #invokerOrder = new SequenceGuard(HOSTS_MAX * 2);
   #sequence = 0;
   /** When silent hosts were last taken out. */
-  #lookedAt = Number.NaN;
+  #lastExpiryCheck = Number.NaN;
 
   constructor(options: AggregatorOptions) {
     this.#options = options;
@@ -145,8 +145,8 @@ export class Aggregator {
 
   #leave(now: Millis): void {
     // Whoever is here now was here at this very time already.
-    if (now === this.#lookedAt) return;
-    this.#lookedAt = now;
+    if (now === this.#lastExpiryCheck) return;
+    this.#lastExpiryCheck = now;
     for (const [host, agents] of this.#agents) if (now - agents.at > agents.leaveAfter) this.#agents.delete(host);
     const limit = this.#silentSteps() * this.#options.step;
     for (const [host, invoker] of this.#invokers) if (now - invoker.at > limit) this.#invokers.delete(host);

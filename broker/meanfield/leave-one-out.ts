@@ -10,7 +10,7 @@ export interface Others {
   readonly variance: readonly number[];
   readonly actionMean: readonly number[];
   readonly allocated: Contribution['allocated'];
-  readonly wanted: Contribution['wanted'];
+  readonly demand: Contribution['demand'];
 }
 
 /** How many of its own batches a host remembers: the mean field lists one of the last two or three. */
@@ -61,7 +61,7 @@ export class LeaveOneOut {
 
 function without(totals: Sums, own: Contribution | undefined): Others {
   const members = totals.members - (own ? 1 : 0);
-  if (members <= 0) return nobody(totals);
+  if (members <= 0) return noOthers(totals);
   const mean = totals.state.map((sum, i) => (sum - (own?.state[i] ?? 0)) / members);
   return {
     members,
@@ -76,18 +76,18 @@ function without(totals: Sums, own: Contribution | undefined): Others {
       memory: (totals.allocated.memory - (own?.allocated.memory ?? 0)) as Bytes,
       containers: totals.allocated.containers - (own?.allocated.containers ?? 0),
     },
-    wanted: {
-      cpu: (totals.wanted.cpu - (own?.wanted.cpu ?? 0)) as Millicores,
-      memory: (totals.wanted.memory - (own?.wanted.memory ?? 0)) as Bytes,
+    demand: {
+      cpu: (totals.demand.cpu - (own?.demand.cpu ?? 0)) as Millicores,
+      memory: (totals.demand.memory - (own?.demand.memory ?? 0)) as Bytes,
     },
   };
 }
 
-const nobody = (totals: Sums): Others => ({
+const noOthers = (totals: Sums): Others => ({
   members: 0,
   mean: totals.state.map(() => 0),
   variance: totals.state.map(() => 0),
   actionMean: totals.actions.map(() => 0),
   allocated: { cpu: 0 as Millicores, memory: 0 as Bytes, containers: 0 },
-  wanted: { cpu: 0 as Millicores, memory: 0 as Bytes },
+  demand: { cpu: 0 as Millicores, memory: 0 as Bytes },
 });

@@ -47,7 +47,7 @@ const LOOP_STEPS = ['publish'] as const;
  * quarter of one, and what is taken over is published at once.
  */
 const LEASE_STEPS = 0.75;
-const LEASE_LEAST = 600;
+const LEASE_MIN = 600;
 
 /** Runs a mean-field aggregator until stopped. Of several, the holder of the lease publishes; the others stay ready. */
 export function runAggregator(run: AggregatorRun): RunningAggregator {
@@ -89,7 +89,7 @@ export function runAggregator(run: AggregatorRun): RunningAggregator {
     key: services.aggregator,
     host,
     boot,
-    duration: Math.max(LEASE_LEAST, step * LEASE_STEPS) as Millis,
+    duration: Math.max(LEASE_MIN, step * LEASE_STEPS) as Millis,
     clock,
     timers,
     changed: (epoch) => {

@@ -8,7 +8,7 @@ export interface Contribution {
   readonly actions: readonly number[];
   /** Limits x containers; millicores, bytes, pieces. */
   readonly allocated: { readonly cpu: Millicores; readonly memory: Bytes; readonly containers: number };
-  readonly wanted: { readonly cpu: Millicores; readonly memory: Bytes };
+  readonly demand: { readonly cpu: Millicores; readonly memory: Bytes };
 }
 
 export const emptySums = (): Sums => ({
@@ -17,7 +17,7 @@ export const emptySums = (): Sums => ({
   squares: [],
   actions: [],
   allocated: { cpu: 0 as Millicores, memory: 0 as Bytes, containers: 0 },
-  wanted: { cpu: 0 as Millicores, memory: 0 as Bytes },
+  demand: { cpu: 0 as Millicores, memory: 0 as Bytes },
 });
 
 const at = (values: readonly number[], index: number): number => values[index] ?? 0;
@@ -31,7 +31,7 @@ export function addContribution(sums: Sums, one: Contribution): void {
     sums.squares[i] = at(sums.squares, i) + value * value;
   }
   for (let i = 0; i < one.actions.length; i++) sums.actions[i] = at(sums.actions, i) + one.actions[i]!;
-  addAmounts(sums, one.allocated, one.wanted);
+  addAmounts(sums, one.allocated, one.demand);
 }
 
 /** Adds a partial sum. */
@@ -42,15 +42,15 @@ export function addSums(total: Sums, part: Sums): void {
     total.squares[i] = at(total.squares, i) + part.squares[i]!;
   }
   for (let i = 0; i < part.actions.length; i++) total.actions[i] = at(total.actions, i) + part.actions[i]!;
-  addAmounts(total, part.allocated, part.wanted);
+  addAmounts(total, part.allocated, part.demand);
 }
 
-function addAmounts(total: Sums, allocated: Contribution['allocated'], wanted: Contribution['wanted']): void {
+function addAmounts(total: Sums, allocated: Contribution['allocated'], demand: Contribution['demand']): void {
   total.allocated.cpu = (total.allocated.cpu + allocated.cpu) as Millicores;
   total.allocated.memory = (total.allocated.memory + allocated.memory) as Bytes;
   total.allocated.containers += allocated.containers;
-  total.wanted.cpu = (total.wanted.cpu + wanted.cpu) as Millicores;
-  total.wanted.memory = (total.wanted.memory + wanted.memory) as Bytes;
+  total.demand.cpu = (total.demand.cpu + demand.cpu) as Millicores;
+  total.demand.memory = (total.demand.memory + demand.memory) as Bytes;
 }
 
 export function sumOf(contributions: Iterable<Contribution>): Sums {

@@ -39,15 +39,15 @@ export class MemoryBroker implements Broker {
   readonly counters = newCounters();
   readonly stores = new StoreHealth(systemClock);
   readonly #bus: MemoryBus;
-  readonly #gone: () => void;
+  readonly #onClosed: () => void;
   readonly #interests = new Set<Interest>();
   readonly #statusListeners = new Set<(status: BrokerStatus) => void>();
   readonly #values = new Map<string, MemoryKeyValue>();
   #closed = false;
 
-  constructor(bus: MemoryBus, gone: () => void) {
+  constructor(bus: MemoryBus, onClosed: () => void) {
     this.#bus = bus;
-    this.#gone = gone;
+    this.#onClosed = onClosed;
     if (bus.up) this.counters.connects++;
   }
 
@@ -210,7 +210,7 @@ export class MemoryBroker implements Broker {
     this.#closed = true;
     for (const interest of this.#interests) this.#bus.remove(interest);
     for (const value of this.#values.values()) value.close();
-    this.#gone();
+    this.#onClosed();
   }
 
   #status(): BrokerStatus {

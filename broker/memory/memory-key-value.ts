@@ -1,6 +1,6 @@
 import { BrokerDisconnectedError } from '../errors.js';
 import { KeyValueWatchers } from '../key-value-watchers.js';
-import type { KeyValue, KeyValueEntry, KeyValueWatch, SweepVerdict } from '../port.js';
+import type { KeyValue, KeyValueEntry, KeyValueWatch, SweepDecision } from '../port.js';
 import type { StoreHealth, StoreOperation } from '../store-health.js';
 import { checkKey } from '../subject-rules.js';
 import type { MemoryBus } from './memory-bus.js';
@@ -61,11 +61,11 @@ export class MemoryKeyValue implements KeyValue {
     return [...bucket.entries.values()].filter((entry) => entry.value !== null).map((entry) => entry.key);
   }
 
-  async sweep(mine: (key: string) => boolean, judge: (entry: KeyValueEntry) => SweepVerdict): Promise<number> {
+  async sweep(isIncluded: (key: string) => boolean, decide: (entry: KeyValueEntry) => SweepDecision): Promise<number> {
     const bucket = this.#open('any', 'write');
     let removed = 0;
-    for (const entry of [...bucket.entries.values()].filter(({ key }) => mine(key))) {
-      const verdict = judge(entry);
+    for (const entry of [...bucket.entries.values()].filter(({ key }) => isIncluded(key))) {
+      const verdict = decide(entry);
       if (verdict === 'keep') continue;
       if (verdict === 'purge') bucket.entries.delete(entry.key);
       else if (entry.value !== null) bucket.write(entry.key, null);

@@ -32,7 +32,7 @@ export const actionSettingsSchema = z.object({
   concurrency: z
     .object({
       limit: count.min(1),
-      asked: count.min(1).optional(),
+      requested: count.min(1).optional(),
       least: count.min(1),
       most: count.min(1),
       revision: text,

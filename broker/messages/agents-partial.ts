@@ -16,7 +16,7 @@ export const sumsSchema = z.object({
     .max(ACTIONS_MAX)
     .describe('Sum over members of each action in steps (horizontal, cpu, memory).'),
   allocated: totalAmounts.extend({ containers: nonNegative }).describe('Limits x containers, and containers.'),
-  wanted: totalAmounts,
+  demand: totalAmounts,
 });
 export type Sums = z.infer<typeof sumsSchema>;
 

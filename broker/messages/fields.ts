@@ -9,44 +9,46 @@ import { isHostName } from '../subjects.js';
  */
 export const finite = z.number().refine((value) => !Object.is(value, -0), 'is -0');
 export const nonNegative = finite.min(0);
-export const share = finite.min(0).max(1).meta({ says: 'share, 0..1' });
+export const share = finite.min(0).max(1).meta({ typeLabel: 'share, 0..1' });
 export const count = z
   .int()
   .min(0)
   .refine((value) => !Object.is(value, -0), 'is -0');
 
 /** 1000 = one core; at most 65536 cores. */
-export const cpu = nonNegative.max(65_536_000).meta({ says: 'millicores' }) as unknown as z.ZodType<Millicores>;
+export const cpu = nonNegative.max(65_536_000).meta({ typeLabel: 'millicores' }) as unknown as z.ZodType<Millicores>;
 /** Bytes; may be a mean or a sum, so not always an integer; at most 2^53. */
-export const memory = nonNegative.max(Number.MAX_SAFE_INTEGER).meta({ says: 'bytes' }) as unknown as z.ZodType<Bytes>;
+export const memory = nonNegative
+  .max(Number.MAX_SAFE_INTEGER)
+  .meta({ typeLabel: 'bytes' }) as unknown as z.ZodType<Bytes>;
 /** A span or a monotonic reading, ms. */
-export const time = nonNegative.meta({ says: 'ms' }) as unknown as z.ZodType<Millis>;
+export const time = nonNegative.meta({ typeLabel: 'ms' }) as unknown as z.ZodType<Millis>;
 /** Wall clock, us since the epoch: for people, never for decisions. */
-export const wallClock = nonNegative.meta({ says: 'wall clock, us since 1970' }) as unknown as z.ZodType<Micros>;
+export const wallClock = nonNegative.meta({ typeLabel: 'wall clock, us since 1970' }) as unknown as z.ZodType<Micros>;
 
 export const version = z.literal(1);
 export const functionField = z
   .string()
   .max(FUNCTION_NAME_MAX)
   .refine(isFunctionName, 'is not the name of an action')
-  .meta({ says: 'name of a function' });
+  .meta({ typeLabel: 'name of a function' });
 export const hostField = z
   .string()
   .max(64)
   .refine(isHostName, 'is not the name of a host')
-  .meta({ says: 'name of a host' });
+  .meta({ typeLabel: 'name of a host' });
 /** Drawn anew at each start of a process: sequences are comparable within one boot only. */
 export const bootField = z
   .string()
   .regex(/^[A-Za-z0-9_-]{4,64}$/)
-  .meta({ says: 'name of one start of a process' });
+  .meta({ typeLabel: 'name of one start of a process' });
 /** Rises by one with each message of its sender; starts anywhere. */
-export const sequenceField = count.meta({ says: 'rises by one' });
+export const sequenceField = count.meta({ typeLabel: 'rises by one' });
 /** A short word of ours: names of managers, policies, phases. */
 export const word = z
   .string()
   .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/)
-  .meta({ says: 'word' });
+  .meta({ typeLabel: 'word' });
 export const text = z.string().max(512);
 
 export const modeField = z.enum(['observe', 'recommend', 'enforce']);
@@ -58,8 +60,8 @@ export type Amounts = z.infer<typeof amounts>;
 
 /** Sums of amounts over many functions or hosts: what bounds one host does not bound them. */
 export const totalAmounts = z.object({
-  cpu: nonNegative.max(Number.MAX_SAFE_INTEGER).meta({ says: 'millicores' }) as unknown as z.ZodType<Millicores>,
-  memory: nonNegative.max(Number.MAX_SAFE_INTEGER).meta({ says: 'bytes' }) as unknown as z.ZodType<Bytes>,
+  cpu: nonNegative.max(Number.MAX_SAFE_INTEGER).meta({ typeLabel: 'millicores' }) as unknown as z.ZodType<Millicores>,
+  memory: nonNegative.max(Number.MAX_SAFE_INTEGER).meta({ typeLabel: 'bytes' }) as unknown as z.ZodType<Bytes>,
 });
 
 const spread = <T>(of: z.ZodType<T>) => z.object({ min: of, mean: of, max: of });

@@ -9,7 +9,7 @@ export const hostReportSchema = z.object({
   capacity: amounts,
   allocatable: amounts.describe('Capacity less reserve: what activations may hold in all.'),
   pool: amounts.describe('Free to lend now.'),
-  wanted: amounts.describe(
+  demand: amounts.describe(
     "Wanted by the functions that are active on this host, before the pool's bound, against what is available to them.",
   ),
   available: amounts,

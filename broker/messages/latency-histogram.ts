@@ -77,7 +77,7 @@ export class LatencyHistogram {
   quantile(q: number): number {
     if (this.#total === 0) return 0;
     const rank = Math.max(1, Math.ceil(q * this.#total - 1e-9));
-    const bucket = this.#counts.reaching(rank);
+    const bucket = this.#counts.findBucketAtSum(rank);
     if (bucket < 0 || bucket === LATENCY_BUCKETS - 1) return this.#max;
     const middle = bucket === 0 ? LOWEST : LOWEST * 2 ** ((bucket - 0.5) / PER_OCTAVE);
     return Math.min(middle, this.#max);

@@ -12,11 +12,11 @@ export const STATE_FEATURES = 9;
 /** Amounts of one resource that are looked at; of both together 64, as published. */
 export const LEVELS = 8;
 
-const feature = finite.min(-1).max(1).meta({ says: 'feature, -1..1' });
+const feature = finite.min(-1).max(1).meta({ typeLabel: 'feature, -1..1' });
 const amounts = z.array(feature).min(1).max(LEVELS);
 
 /** One drawn choice with what came of its own activation: all that a learner needs. */
-export const lessonSchema = z.object({
+export const experienceSchema = z.object({
   function: functionField,
   weights: count.describe('Version of the weights that chose.'),
   state: z.array(feature).length(STATE_FEATURES),
@@ -27,14 +27,14 @@ export const lessonSchema = z.object({
   share: share.describe("The chosen CPU as a share of the host's."),
   slowdown: nonNegative.max(1e6).describe('Duration against what it would have been at user limits.'),
 });
-export type Lesson = z.infer<typeof lessonSchema>;
+export type FaasrmExperience = z.infer<typeof experienceSchema>;
 
 /** Some lessons of one host (`lessons.<host>`, hook → agents). */
-export const lessonsSchema = z.object({
+export const experiencesSchema = z.object({
   v: version,
   ...sender,
   layout: z.literal(FEATURE_LAYOUT),
-  lessons: z.array(lessonSchema).min(1).max(128),
+  experiences: z.array(experienceSchema).min(1).max(128),
 });
-export type LessonBatch = z.infer<typeof lessonsSchema>;
-export const decodeLessons = decoder(lessonsSchema, 256 * 1024);
+export type ExperienceBatch = z.infer<typeof experiencesSchema>;
+export const decodeExperiences = decoder(experiencesSchema, 256 * 1024);

@@ -55,7 +55,7 @@ export const observationSchema = z.object({
   granted: spreads.describe(
     'Limits in force over the activations: rewards are tagged with these, not with the target.',
   ),
-  wanted: amounts.describe(
+  demand: amounts.describe(
     "What the safeguard's range and the target together asked for, before the pool's bound: the price's numerator.",
   ),
   containers: count,

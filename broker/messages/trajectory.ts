@@ -47,7 +47,7 @@ export const trajectorySchema = z
     logProbability: finite.max(0).describe('Of that action under the policy and mask of then.'),
     reward: finite,
     discount: share.describe('Of what came after, by the length of the step.'),
-    span: nonNegative.meta({ says: 'ms' }).describe('Length of the step.'),
+    span: nonNegative.meta({ typeLabel: 'ms' }).describe('Length of the step.'),
   })
   .refine(({ mask, action }) => mask[action] === 1, { path: ['action'], message: 'was not allowed' });
 export type Trajectory = z.infer<typeof trajectorySchema>;

@@ -61,7 +61,7 @@ export class Backlog {
   /** False: it was dropped. */
   publish(connection: NatsConnection, message: Outgoing): boolean {
     const size = message.data.byteLength + MESSAGE_OVERHEAD;
-    const waits = this.#waiting.length > 0 || !this.#hasRoom(size);
+    const waits = this.#waiting.length > 0 || !this.#fitsWindow(size);
     if (!waits || message.options?.urgent === true) return this.#send(connection, message, size);
     const dropped = this.#waiting.push(message, size);
     if (this.#isStalled) this.#counters.droppedStalled += dropped;
@@ -71,7 +71,7 @@ export class Backlog {
   }
 
   /** One larger than the whole window goes alone. */
-  #hasRoom(size: number): boolean {
+  #fitsWindow(size: number): boolean {
     return this.#unconfirmed === 0 || this.#unconfirmed + size <= this.#window;
   }
 
@@ -108,7 +108,7 @@ export class Backlog {
 
   #sendWaiting(): void {
     const connection = this.#connection();
-    for (let size = this.#waiting.nextSize; connection && size !== undefined && this.#hasRoom(size); ) {
+    for (let size = this.#waiting.nextSize; connection && size !== undefined && this.#fitsWindow(size); ) {
       this.#send(connection, this.#waiting.shift() as Outgoing, size);
       size = this.#waiting.nextSize;
     }

@@ -35,7 +35,7 @@ import { NatsKeyValue } from './nats-key-value.js';
 import { NatsLink } from './nats-link.js';
 import { natsObjects, natsStream, type StoreParts } from './nats-stores.js';
 
-interface Held {
+interface SubscriptionEntry {
   readonly subject: string;
   readonly queue: string | undefined;
   readonly handler: (message: BrokerMessage) => void;
@@ -60,7 +60,7 @@ export class NatsBroker implements Broker {
   readonly #timers: Timers;
   readonly #backlog: Backlog;
   readonly #storeParts: StoreParts;
-  readonly #held = new Set<Held>();
+  readonly #entry = new Set<SubscriptionEntry>();
   readonly #values = new Map<string, NatsKeyValue>();
   readonly #statusListeners = new Set<(status: BrokerStatus) => void>();
   readonly #connection = (): NatsConnection | null => this.#link.connection;
@@ -112,30 +112,30 @@ export class NatsBroker implements Broker {
   subscribe(subject: string, handler: (message: BrokerMessage) => void, queue?: string): Subscription {
     checkSubject(subject, true);
     if (this.#closed) throw new BrokerClosedError(`subscribe ${subject}`);
-    const held: Held = { subject, queue, handler, live: null };
-    this.#held.add(held);
+    const entry: SubscriptionEntry = { subject, queue, handler, live: null };
+    this.#entry.add(entry);
     const connection = this.#link.connection;
-    if (connection) this.#bind(connection, held);
+    if (connection) this.#bind(connection, entry);
     return {
       unsubscribe: () => {
-        this.#held.delete(held);
-        held.live?.unsubscribe();
-        held.live = null;
+        this.#entry.delete(entry);
+        entry.live?.unsubscribe();
+        entry.live = null;
       },
     };
   }
 
-  #bind(connection: NatsConnection, held: Held): void {
-    held.live = connection.subscribe(held.subject, {
-      ...(held.queue === undefined ? {} : { queue: held.queue }),
+  #bind(connection: NatsConnection, entry: SubscriptionEntry): void {
+    entry.live = connection.subscribe(entry.subject, {
+      ...(entry.queue === undefined ? {} : { queue: entry.queue }),
       callback: (error, message) => {
         if (error) {
-          this.#tell({ kind: 'error', error: connectionError(`subscribe ${held.subject}`, error) });
+          this.#tell({ kind: 'error', error: connectionError(`subscribe ${entry.subject}`, error) });
           return;
         }
         this.counters.received++;
         try {
-          held.handler(toMessage(message));
+          entry.handler(toMessage(message));
         } catch {
           this.counters.handlerErrors++;
         }
@@ -200,7 +200,7 @@ export class NatsBroker implements Broker {
   onStatus(listener: (status: BrokerStatus) => void): Cancel {
     this.#statusListeners.add(listener);
     queueMicrotask(() => {
-      if (this.#statusListeners.has(listener)) this.#tellOne(listener, this.#status());
+      if (this.#statusListeners.has(listener)) this.#notifyListener(listener, this.#status());
     });
     return () => this.#statusListeners.delete(listener);
   }
@@ -232,16 +232,16 @@ export class NatsBroker implements Broker {
   #up(connection: NatsConnection, fresh: boolean): void {
     this.counters.connects++;
     this.#backlog.connected();
-    if (fresh) for (const held of this.#held) this.#bind(connection, held);
+    if (fresh) for (const entry of this.#entry) this.#bind(connection, entry);
     for (const value of this.#values.values()) value.connected(fresh);
     this.#tell(this.#status());
   }
 
   #tell(status: BrokerStatus): void {
-    for (const listener of this.#statusListeners) this.#tellOne(listener, status);
+    for (const listener of this.#statusListeners) this.#notifyListener(listener, status);
   }
 
-  #tellOne(listener: (status: BrokerStatus) => void, status: BrokerStatus): void {
+  #notifyListener(listener: (status: BrokerStatus) => void, status: BrokerStatus): void {
     try {
       listener(status);
     } catch {

@@ -28,7 +28,7 @@ const AUTH: readonly string[] = [
  * What an error of JetStream means here. Only the error code tells: a full store (10023, 10077) has the same HTTP-like status, 503, as an
  * account without JetStream (10039).
  */
-type Meaning =
+type ErrorCategory =
   /** There is no JetStream for this account. */
   | 'absent'
   /** A limit of the server, the account or the stream is reached: writes fail until somebody makes room. */
@@ -46,7 +46,7 @@ type Meaning =
   | 'too_large';
 
 /** Error codes of nats-server, as its server/errors.json lists them. Every other code is an error without a special meaning. */
-const MEANINGS: Readonly<Record<number, Meaning>> = {
+const CATEGORY_BY_CODE: Readonly<Record<number, ErrorCategory>> = {
   10002: 'full', // resource limits exceeded for account
   10008: 'unavailable', // JetStream system temporarily unavailable
   10009: 'unavailable', // JetStream cluster can not handle request
@@ -89,7 +89,7 @@ export const codeOf = (error: unknown): string => (error instanceof NatsError ? 
 /** JetStream's own error code; undefined for an error that does not come from JetStream. */
 export const errorCodeOf = (error: unknown): number | undefined => apiErrorOf(error)?.err_code;
 
-const meaningOf = (error: unknown): Meaning | undefined => MEANINGS[errorCodeOf(error) ?? 0];
+const categoryOf = (error: unknown): ErrorCategory | undefined => CATEGORY_BY_CODE[errorCodeOf(error) ?? 0];
 
 /** True if trying again at once cannot help: an operator must fix it. */
 export const isAuthError = (error: unknown): boolean => AUTH.includes(codeOf(error));
@@ -158,7 +158,7 @@ export function storeError(operation: string, error: unknown, timeoutMillis: num
 
 function jetStreamError(operation: string, { err_code, description }: ApiError, error: unknown): GleanerError {
   const detail = `${description ?? 'unknown error'} (JetStream error ${err_code ?? 'without a code'})`;
-  switch (meaningOf(error)) {
+  switch (categoryOf(error)) {
     case 'absent':
       return new NoJetStreamError(`${operation}: ${detail}`, error);
     case 'full':
@@ -179,7 +179,7 @@ const CLIENT_MISSING = /^(stream not found|object store not found|no stream matc
 
 /** True if the stream behind a store is gone: opening the store creates it again. */
 export function isMissingStore(error: unknown): boolean {
-  if (errorCodeOf(error) !== undefined) return meaningOf(error) === 'missing_store';
+  if (errorCodeOf(error) !== undefined) return categoryOf(error) === 'missing_store';
   // A message to a stream that is gone has no responders.
   return codeOf(error) === ErrorCode.NoResponders || CLIENT_MISSING.test(messageOf(error));
 }
@@ -188,7 +188,7 @@ export function isMissingStore(error: unknown): boolean {
 export const isMissingMessage = (error: unknown): boolean =>
   errorCodeOf(error) === undefined
     ? codeOf(error) === ErrorCode.JetStream404NoMessages
-    : meaningOf(error) === 'missing_message';
+    : categoryOf(error) === 'missing_message';
 
 /** True if another client wrote first. */
-export const isChanged = (error: unknown): boolean => meaningOf(error) === 'changed';
+export const isChanged = (error: unknown): boolean => categoryOf(error) === 'changed';

@@ -2,7 +2,7 @@ import { type JetStreamManager, type KV, type KvEntry, type NatsConnection, Stor
 import type { Cancel, Millis, Timers } from '../../config/index.js';
 import { BrokerDisconnectedError } from '../errors.js';
 import { KeyValueWatchers } from '../key-value-watchers.js';
-import type { KeyValue, KeyValueEntry, KeyValueWatch, SweepVerdict } from '../port.js';
+import type { KeyValue, KeyValueEntry, KeyValueWatch, SweepDecision } from '../port.js';
 import type { StoreHealth, StoreOperation } from '../store-health.js';
 import { checkKey, isKey } from '../subject-rules.js';
 import { isChanged, isMissingMessage, isMissingStore, storeError } from './nats-errors.js';
@@ -20,7 +20,7 @@ const CHANGED_MAX = 1024;
 /** Stands for all keys of a bucket where they are read together. */
 const ALL_KEYS = '';
 /** After a notice whose change cannot be read yet, ms. */
-const READ_AGAIN = [30, 120, 500];
+const REREAD_DELAYS_MILLIS = [30, 120, 500];
 
 interface Opened {
   readonly kv: KV;
@@ -46,12 +46,12 @@ export class NatsKeyValue implements KeyValue {
   readonly #health: StoreHealth;
   readonly #watchers: KeyValueWatchers;
   #opened: Promise<Opened> | null = null;
-  #stopNotices: (() => void) | null = null;
+  #stopChanges: (() => void) | null = null;
   #stopHeartbeat: Cancel | null = null;
   #cancelRetry: Cancel | null = null;
   #retry = RETRY_MIN;
   #reading = false;
-  #readAgain = false;
+  #hasPendingRead = false;
   /** Keys that changed and are not read yet; a key that changes often is read once. */
   readonly #changes = new Set<string>();
   #changesRead = 0;
@@ -109,14 +109,14 @@ export class NatsKeyValue implements KeyValue {
     return entries.filter((entry) => entry.value !== null).map((entry) => entry.key);
   }
 
-  async sweep(mine: (key: string) => boolean, judge: (entry: KeyValueEntry) => SweepVerdict): Promise<number> {
+  async sweep(isIncluded: (key: string) => boolean, decide: (entry: KeyValueEntry) => SweepDecision): Promise<number> {
     return this.#run('sweep', 'write', ALL_KEYS, async (opened) => {
-      const keys = (await this.#keysOf(opened)).keys.filter(mine);
+      const keys = (await this.#keysOf(opened)).keys.filter(isIncluded);
       let removed = 0;
       // A few at a time: it is housekeeping, and others wait for the same answers.
       for (let i = 0; i < keys.length; i += PARALLEL_SWEEPS) {
         const done = await Promise.all(
-          keys.slice(i, i + PARALLEL_SWEEPS).map((key) => this.#sweepOne(opened, key, judge)),
+          keys.slice(i, i + PARALLEL_SWEEPS).map((key) => this.#sweepOne(opened, key, decide)),
         );
         removed += done.filter((each) => each).length;
       }
@@ -126,7 +126,7 @@ export class NatsKeyValue implements KeyValue {
 
   watch(listener: (entry: KeyValueEntry) => void): KeyValueWatch {
     const watch = this.#watchers.add(listener);
-    this.#notices();
+    this.#subscribeToChanges();
     this.#stopHeartbeat ??= this.#timers.every(HEARTBEAT, () => void this.#heartbeat());
     void this.#resync();
     return {
@@ -141,9 +141,9 @@ export class NatsKeyValue implements KeyValue {
   /** Called at each connect; `fresh`: nothing is subscribed on this connection yet. */
   connected(fresh: boolean): void {
     this.#opened = null;
-    if (fresh) this.#stopNotices = null;
+    if (fresh) this.#stopChanges = null;
     if (this.#watchers.size === 0) return;
-    this.#notices();
+    this.#subscribeToChanges();
     void this.#resync();
   }
 
@@ -158,8 +158,8 @@ export class NatsKeyValue implements KeyValue {
     this.#stopHeartbeat = null;
     this.#cancelRetry?.();
     this.#cancelRetry = null;
-    this.#stopNotices?.();
-    this.#stopNotices = null;
+    this.#stopChanges?.();
+    this.#stopChanges = null;
   }
 
   async #run<T>(operation: string, kind: StoreOperation, key: string, act: (opened: Opened) => Promise<T>): Promise<T> {
@@ -217,20 +217,20 @@ export class NatsKeyValue implements KeyValue {
   }
 
   /** Asks to be told of changed keys; the notice has no revision, so the key is read. */
-  #notices(): void {
+  #subscribeToChanges(): void {
     const connection = this.#connection();
-    if (!connection || this.#stopNotices || this.#closed) return;
+    if (!connection || this.#stopChanges || this.#closed) return;
     const prefix = `$KV.${this.#bucket}.`;
     const subscription = connection.subscribe(`${prefix}>`, {
       callback: (error, message) => {
-        if (!error) this.#noticed(message.subject.slice(prefix.length));
+        if (!error) this.#onKeyChanged(message.subject.slice(prefix.length));
       },
     });
-    this.#stopNotices = () => subscription.unsubscribe();
+    this.#stopChanges = () => subscription.unsubscribe();
   }
 
   /** However fast notices come, few reads are under way and few keys wait. */
-  #noticed(key: string): void {
+  #onKeyChanged(key: string): void {
     if (!isKey(key)) return;
     if (this.#changes.size >= CHANGED_MAX) {
       this.#changes.clear();
@@ -262,7 +262,7 @@ export class NatsKeyValue implements KeyValue {
       void this.#resync();
       return;
     }
-    const wait = this.#connection()?.info?.cluster === undefined ? undefined : READ_AGAIN[attempt];
+    const wait = this.#connection()?.info?.cluster === undefined ? undefined : REREAD_DELAYS_MILLIS[attempt];
     if (wait !== undefined && !this.#closed)
       this.#timers.after(wait as Millis, () => void this.#changed(key, attempt + 1));
   }
@@ -283,7 +283,7 @@ export class NatsKeyValue implements KeyValue {
   async #resync(): Promise<void> {
     if (this.#closed || !this.#connection()) return;
     if (this.#reading) {
-      this.#readAgain = true;
+      this.#hasPendingRead = true;
       return;
     }
     this.#cancelRetry?.();
@@ -307,8 +307,8 @@ export class NatsKeyValue implements KeyValue {
     } finally {
       this.#reading = false;
     }
-    if (this.#readAgain) {
-      this.#readAgain = false;
+    if (this.#hasPendingRead) {
+      this.#hasPendingRead = false;
       void this.#resync();
     }
   }
@@ -316,11 +316,11 @@ export class NatsKeyValue implements KeyValue {
   async #sweepOne(
     { kv, manager }: Opened,
     key: string,
-    judge: (entry: KeyValueEntry) => SweepVerdict,
+    decide: (entry: KeyValueEntry) => SweepDecision,
   ): Promise<boolean> {
     const entry = await kv.get(key);
     if (!entry) return false;
-    const verdict = judge(toEntry(entry));
+    const verdict = decide(toEntry(entry));
     if (verdict === 'keep') return false;
     if (verdict === 'delete') {
       const deleted = await nullWhenChanged(kv.delete(key, { previousSeq: entry.revision }).then(() => 0));

@@ -27,7 +27,7 @@ export class NatsLink {
   #stopped = false;
   #retry: number = RETRY_MIN;
   #cancelRetry: Cancel = () => {};
-  #toldError = '';
+  #lastLoggedError = '';
   #attempt: Promise<void> = Promise.resolve();
 
   constructor(options: ConnectionOptions, timers: Timers, listener: LinkListener) {
@@ -71,12 +71,12 @@ export class NatsLink {
     this.#connection = connection;
     this.#connected = true;
     this.#retry = RETRY_MIN;
-    this.#toldError = '';
+    this.#lastLoggedError = '';
     void this.#follow(connection);
     void connection.closed().then((error) => {
       if (this.#connection !== connection) return;
       this.#connection = null;
-      this.#goDown();
+      this.#setDisconnected();
       if (!this.#stopped) this.#failed(error ?? new Error('the connection was closed'));
     });
     this.#listener.up(connection, true);
@@ -86,10 +86,10 @@ export class NatsLink {
     for await (const status of connection.status()) {
       if (this.#connection !== connection || this.#stopped) return;
       if (status.type === Events.Disconnect) {
-        this.#goDown();
+        this.#setDisconnected();
       } else if (status.type === Events.Reconnect) {
         this.#connected = true;
-        this.#toldError = '';
+        this.#lastLoggedError = '';
         this.#listener.up(connection, false);
       } else if (status.type === Events.Error) {
         const context = status.permissionContext;
@@ -101,7 +101,7 @@ export class NatsLink {
     }
   }
 
-  #goDown(): void {
+  #setDisconnected(): void {
     if (!this.#connected) return;
     this.#connected = false;
     if (!this.#stopped) this.#listener.down();
@@ -120,8 +120,8 @@ export class NatsLink {
   /** Once per kind until the next connect: an outage of an hour is one line, not thousands. */
   #tell(told: GleanerError): void {
     const key = told.code === 'GLN_BROKER_AUTH' ? told.message : told.code;
-    if (key === this.#toldError) return;
-    this.#toldError = key;
+    if (key === this.#lastLoggedError) return;
+    this.#lastLoggedError = key;
     this.#listener.error(told);
   }
 }

@@ -19,12 +19,12 @@ import { EXIT } from '../exit.js';
 import { cores, count, json, milliseconds, plainText, processScreen, table } from '../output.js';
 import { loadSettings, statePaths } from '../settings.js';
 import { connectActions } from '../wiring/actions.js';
-import { allowedWishes, askAgents, readWishes, wishesOf } from '../wishes.js';
+import { allowedLimitRequests, fetchAgents, limitRequestsOf, readLimitRequests } from '../wishes.js';
 import { addOutputOption, checkFunctionName, globalOptions, type OutputOptions } from './common.js';
 import { addFollow, addRecommend } from './right-sizing.js';
 
 interface ApplyOptions extends OutputOptions {
-  readonly wishes?: string;
+  readonly requests?: string;
   readonly limit?: WritableLimit[];
   readonly dryRun: boolean;
 }
@@ -48,8 +48,8 @@ const OTHER_SIZES =
 
 /** As a shell tells of SIGINT. */
 const INTERRUPTED = 130;
-const NO_WISH =
-  'no agent wishes for another limit: manager `right-size` does, or --wishes <file>; `gleaner actions recommend` has sizes from evidence';
+const NO_REQUESTS =
+  'no agent wishes for another limit: manager `right-size` does, or --requests <file>; `gleaner actions recommend` has sizes from evidence';
 
 const DRY: [string, string] = ['--no-dry-run', 'do it; without this nothing is changed and what would be is told'];
 
@@ -117,7 +117,7 @@ function addApply(actions: Command): void {
       "write actions' limits as the agents wish them (manager right-size), or as a file says; a dry run unless told otherwise",
     )
     .option(
-      '--wishes <file>',
+      '--requests <file>',
       'JSON: [{"function", "memoryMiB", "concurrency", "instances"}]; else the agents are asked',
     )
     .addOption(
@@ -130,19 +130,21 @@ function addApply(actions: Command): void {
     const { config } = loadSettings(globalOptions(command));
     const { actions: path, killSwitch } = statePaths(config);
     if (!options.dryRun && existsSync(killSwitch)) throw new ActionsHeldError(killSwitch);
-    const wishes =
-      options.wishes === undefined
+    const requests =
+      options.requests === undefined
         ? await withBroker(config, async (broker) =>
-            allowedWishes(broker, wishesOf(await askAgents(broker), options.limit ?? ['memory'])),
+            allowedLimitRequests(broker, limitRequestsOf(await fetchAgents(broker), options.limit ?? ['memory'])),
           )
-        : readWishes(options.wishes);
-    if (wishes.length === 0 && options.output !== 'json')
-      process.stderr.write(options.wishes === undefined ? `${NO_WISH}\n` : `${options.wishes} wishes for nothing\n`);
-    const fromAgents = options.wishes === undefined;
-    await interruptible(wishes.length, { ...options, fromAgents }, async (signal, each) => {
+        : readLimitRequests(options.requests);
+    if (requests.length === 0 && options.output !== 'json')
+      process.stderr.write(
+        options.requests === undefined ? `${NO_REQUESTS}\n` : `${options.requests} wishes for nothing\n`,
+      );
+    const fromAgents = options.requests === undefined;
+    await interruptible(requests.length, { ...options, fromAgents }, async (signal, each) => {
       const controller = await connectActions(config, { signal });
       return await withJournal(path, options.dryRun, (journal) =>
-        controller.apply(wishes, journal?.entries ?? Journal.read(path), journal, each),
+        controller.apply(requests, journal?.entries ?? Journal.read(path), journal, each),
       );
     });
   });
@@ -250,6 +252,9 @@ function leftText({ planned }: ActionOutcome): string[] {
     ...Object.entries(planned.left).map(([limit, why]) => `${limit}: ${why}`),
     ...planned.clipped
       .filter((limit) => planned.to[limit] !== undefined || limit === 'memory')
-      .map((limit) => `${limit}: ${limit === 'memory' && planned.edge !== '' ? planned.edge : 'as far as allowed'}`),
+      .map(
+        (limit) =>
+          `${limit}: ${limit === 'memory' && planned.rangeLimit !== '' ? planned.rangeLimit : 'as far as allowed'}`,
+      ),
   ];
 }

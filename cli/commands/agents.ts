@@ -11,18 +11,18 @@ import {
 } from '../../broker/index.js';
 import { messageOf } from '../../config/index.js';
 import { withBroker } from '../connection.js';
-import { EXIT, tell } from '../exit.js';
+import { EXIT, reportProblem } from '../exit.js';
 import { count, json, mebibytesText, plainText, processScreen, table } from '../output.js';
 import { loadSettings } from '../settings.js';
 import { addOutputOption, checkFunctionName, globalOptions, type OutputOptions } from './common.js';
 
-const nobody = (): void =>
-  tell(
+const reportNoAgents = (): void =>
+  reportProblem(
     'no agent host answers',
     'start `gleaner up` or `gleaner agents` on these NATS servers, or ask others: --nats, --config',
   );
 
-const wish = ({ cpu, memory, weightFactor }: NonNullable<AgentDecision['decision']>): string => {
+const targetText = ({ cpu, memory, weightFactor }: NonNullable<AgentDecision['decision']>): string => {
   const parts = [];
   if (cpu !== undefined) parts.push(requestedCpu(cpu));
   if (weightFactor !== undefined) parts.push(`weight x${Number(weightFactor.toFixed(2))}`);
@@ -33,7 +33,7 @@ const wish = ({ cpu, memory, weightFactor }: NonNullable<AgentDecision['decision
 type Row = AgentsList['functions'][number] & { readonly host: string };
 
 /** `gleaner agents` runs an agent host; below it stands what is asked of those that run. */
-export function addAgentQuestions(agents: Command): void {
+export function addAgentCommands(agents: Command): void {
   const list = agents.command('list').description('list every agent: manager, life-cycle phase, newest decision');
   addOutputOption(list).action(async (options: OutputOptions) => {
     const { config } = loadSettings(globalOptions(list));
@@ -56,12 +56,12 @@ export function addAgentQuestions(agents: Command): void {
             { title: 'manager', value: (row) => plainText(row.manager) },
             { title: 'phase', value: (row) => (row.paused ? `${row.phase} (paused)` : row.phase) },
             { title: 'steps', value: (row) => count(row.steps), right: true },
-            { title: 'requested', value: (row) => (row.decision ? wish(row.decision) : '-') },
+            { title: 'requested', value: (row) => (row.decision ? targetText(row.decision) : '-') },
           ],
           rows.sort((a, b) => a.function.localeCompare(b.function)),
         ),
       );
-    if (hosts.length === 0) nobody();
+    if (hosts.length === 0) reportNoAgents();
     process.exitCode = hosts.length > 0 ? EXIT.ok : EXIT.failed;
   });
 
@@ -96,17 +96,17 @@ export function addAgentQuestions(agents: Command): void {
                 value: ({ features }: AgentDecision) => features[i]?.toFixed(2) ?? '-',
                 right: true,
               })),
-              { title: 'requested', value: (row) => (row.decision ? wish(row.decision) : '-') },
+              { title: 'requested', value: (row) => (row.decision ? targetText(row.decision) : '-') },
               { title: 'sent', value: (row) => (row.sent ? 'yes' : 'no') },
             ],
             decisions,
           )}`,
         );
-    if (answers.size === 0) nobody();
+    if (answers.size === 0) reportNoAgents();
     else if (hosts.length === 0)
       for (const answer of answers.values())
         if (answer instanceof Error)
-          tell(messageOf(answer), '`gleaner agents list` shows the functions that have an agent');
+          reportProblem(messageOf(answer), '`gleaner agents list` shows the functions that have an agent');
     process.exitCode = hosts.length > 0 ? EXIT.ok : EXIT.failed;
   });
 }

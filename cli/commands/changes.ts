@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import { agentsService, callEveryInstance, services } from '../../broker/index.js';
 import { messageOf } from '../../config/index.js';
 import { withBroker } from '../connection.js';
-import { EXIT, tell } from '../exit.js';
-import { changeEverywhere, modeOutcomeJson, storeForOption, tellModeOutcome } from '../mode-change.js';
+import { EXIT, reportProblem } from '../exit.js';
+import { changeEverywhere, modeOutcomeJson, reportModeOutcome, storeForOption } from '../mode-change.js';
 import { json, plainText, processScreen } from '../output.js';
 import { loadSettings } from '../settings.js';
 import { addOutputOption, author, checkFunctionName, globalOptions, type OutputOptions } from './common.js';
@@ -40,7 +40,7 @@ function addPause(program: Command, name: 'pause' | 'resume', description: strin
     );
     if (options.output === 'json') processScreen.write(json({ function: fn, paused, ...modeOutcomeJson(outcome) }));
     else processScreen.write(`${fn}: ${paused ? 'paused, user limits stand on every host' : 'managed again'}\n`);
-    process.exitCode = tellModeOutcome(outcome) ? EXIT.ok : EXIT.failed;
+    process.exitCode = reportModeOutcome(outcome) ? EXIT.ok : EXIT.failed;
   });
 }
 
@@ -74,7 +74,7 @@ export function addChanges(program: Command): void {
         );
     else for (const { host, error } of hosts) processScreen.write(`${plainText(host)}: ${plainText(error ?? '')}\n`);
     if (hosts.length === 0)
-      tell('no agent host answers', 'start `gleaner up` or `gleaner agents` on these NATS servers');
+      reportProblem('no agent host answers', 'start `gleaner up` or `gleaner agents` on these NATS servers');
     process.exitCode = done.length > 0 ? EXIT.ok : EXIT.failed;
   });
 }

@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { isFunctionName } from '../../broker/index.js';
-import { tell, UsageError } from '../exit.js';
+import { reportProblem, UsageError } from '../exit.js';
 import type { OutputFormat } from '../output.js';
 import type { GlobalOptions } from '../settings.js';
 
@@ -57,15 +57,16 @@ export function untilStopped(after?: number): Promise<void> {
 
 /** Says on stderr why an answer is empty. */
 export function noHookAnswers(): void {
-  tell(
+  reportProblem(
     'no hook answers',
     'start `gleaner up` or `gleaner hook` on these NATS servers, or ask others: --nats, --config',
   );
 }
 
 /** Says on stderr which hooks answered what cannot be read. */
-export function tellUnread(lines: readonly string[]): void {
-  for (const line of lines) tell(line, 'upgrade the older of the two: `gleaner status` shows the version of each part');
+export function warnUnreadable(lines: readonly string[]): void {
+  for (const line of lines)
+    reportProblem(line, 'upgrade the older of the two: `gleaner status` shows the version of each part');
 }
 
 /** Throws a UsageError where a name is given that no action can have. */

@@ -16,20 +16,20 @@ import {
 } from '../../simulator/index.js';
 import { changeText, figure, percentage } from '../compare/figures.js';
 import { comparisonReport } from '../compare/report.js';
-import { RANKED_BY, ranking, type ToldComparison, told } from '../compare/verdict.js';
+import { type ComparisonWithVerdicts, RANKED_BY, ranking, withVerdicts } from '../compare/verdict.js';
 import { EXIT } from '../exit.js';
 import { compactJson, json, processScreen, table } from '../output.js';
 import { stderrProgress } from '../progress.js';
 import type { GlobalOptions } from '../settings.js';
-import { type SimulationSettings, simulationSettings, tellIgnored } from '../simulation-settings.js';
+import { type SimulationSettings, simulationSettings, warnIgnored } from '../simulation-settings.js';
 import { packageVersion } from '../version.js';
 import { addOutputOption, globalOptions, type OutputOptions } from './common.js';
 import {
-  AMPLE_HOSTS,
   addHostOptions,
   type HostOptions,
+  hostOptions,
   hostsOf,
-  hostsSaid,
+  LARGE_HOSTS,
   listOf,
   MANAGERS_HINT,
   namedContender,
@@ -83,16 +83,16 @@ export function addCompare(program: Command): void {
     .option('--no-density', 'no density section');
   // Ample memory, so that CPU is what contenders differ by; the density section looks at memory. (With too little of it a host that falls
   // behind evicts what it needs next, pays for cold starts with the CPU it lacks, and never recovers.)
-  addHostOptions(command, AMPLE_HOSTS)
+  addHostOptions(command, LARGE_HOSTS)
     .option('--workers <n>', 'threads; changes nothing but the time (default: one a core)', wholeNumber)
     .option('--out <folder>', 'where the files go', 'gleaner-comparison');
   addOutputOption(command).action(async (own: CompareOptions, self: Command) => {
     const options = { ...own, ...globalOptions(self) };
     const settings = simulationSettings(options);
-    tellIgnored(settings.ignored);
-    for (const workload of options.workloads) hostsOf(placeOf(workload).workload, options, AMPLE_HOSTS);
+    warnIgnored(settings.ignored);
+    for (const workload of options.workloads) hostsOf(placeOf(workload).workload, options, LARGE_HOSTS);
     for (const name of options.managers) if (name !== 'all') namedContender(name);
-    const comparison = told(await compare(options, settings));
+    const comparison = withVerdicts(await compare(options, settings));
     mkdirSync(options.out, { recursive: true });
     const files: [string, string][] = [
       ['comparison.json', compactJson(comparison)],
@@ -125,8 +125,8 @@ async function compare(options: CompareOptions, { settings, configured }: Simula
     calls: options.calls,
     loads: options.loads,
     modes: options.modes,
-    hosts: hostsSaid(options),
-    defaultHosts: AMPLE_HOSTS,
+    hosts: hostOptions(options),
+    defaultHosts: LARGE_HOSTS,
     densityMiB: options.density || [],
     settings,
     configured: configured && configuredContender('configured', configured),
@@ -173,7 +173,7 @@ function commandOf(options: CompareOptions): string {
 }
 
 /** The ranking of every section, for the terminal. */
-function overview({ sections }: ToldComparison): string {
+function overview({ sections }: ComparisonWithVerdicts): string {
   return sections
     .map((section) => {
       const rows = [...ranking(section), ...section.rows.filter(({ isNoise }) => isNoise)];
@@ -189,7 +189,7 @@ function overview({ sections }: ToldComparison): string {
           { title: 'response ms', value: ({ figures }) => figure(figures['response.mean']!.mean), right: true },
           { title: 'cold', value: ({ figures }) => percentage(figures['cold.share']!.mean), right: true },
           { title: 'saved s', value: ({ figures }) => figure(figures['saved.seconds']!.mean), right: true },
-          { title: 'paying', value: ({ victims }) => `${victims.paying}/${victims.judged}`, right: true },
+          { title: 'slowed down', value: ({ victims }) => `${victims.slowedDown}/${victims.judged}`, right: true },
         ],
         rows,
       );

@@ -18,7 +18,7 @@ export function addDashboard(program: Command): void {
       const supervised = process.send !== undefined;
       // Alone at a terminal the address is all there is to say.
       const logger = makeLogger(supervised ? config.log.level : 'warn', 'dashboard');
-      processFaults.tellTo(logger);
+      processFaults.logTo(logger);
       const running = await runDashboardPart(config, logger, supervised || options.anyPort === true);
       if (!supervised) processScreen.write(`dashboard on ${running.address}\n`);
       return running;

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { decodeEvent, EVENT_KINDS, type GleanerEvent, reasonText, wildcards } from '../../broker/index.js';
 import { withBroker } from '../connection.js';
-import { EXIT, tell } from '../exit.js';
+import { EXIT, reportProblem } from '../exit.js';
 import {
   type Colours,
   coloursFor,
@@ -60,7 +60,7 @@ export function addEvents(program: Command): void {
     checkFunctionName(options.function);
     const { config } = loadSettings(globalOptions(command));
     const colours = coloursFor(processScreen, process.env);
-    let heard = 0;
+    let received = 0;
     await withBroker(config, async (broker) => {
       broker.subscribe(wildcards.events, ({ data }) => {
         const decoded = decodeEvent(data);
@@ -68,15 +68,15 @@ export function addEvents(program: Command): void {
         const { message } = decoded;
         if (options.kind !== undefined && !options.kind.includes(message.kind)) return;
         if (options.function !== undefined && message.function !== options.function) return;
-        heard++;
+        received++;
         processScreen.write(
           options.output === 'json' ? `${JSON.stringify(message)}\n` : `${eventText(message, colours)}\n`,
         );
       });
       await untilStopped(options.follow ? undefined : options.for);
     });
-    if (heard === 0 && !options.follow)
-      tell(`no such event within ${options.for} s`, 'listen longer: --for SECONDS, or --follow');
+    if (received === 0 && !options.follow)
+      reportProblem(`no such event within ${options.for} s`, 'listen longer: --for SECONDS, or --follow');
     process.exitCode = EXIT.ok;
   });
 }

@@ -1,4 +1,4 @@
-import { badText } from '../../agents/index.js';
+import { unsafeLimitText } from '../../agents/index.js';
 import {
   type AgentSummary,
   agentsService,
@@ -21,7 +21,7 @@ export interface ExplainedAgent {
 }
 
 /** Of every agent host that has the function. */
-export async function askAgentOf(broker: Broker, fn: string): Promise<ExplainedAgent[]> {
+export async function fetchAgent(broker: Broker, fn: string): Promise<ExplainedAgent[]> {
   const ask = (endpoint: 'inspect' | 'concurrency') =>
     callEveryInstance(broker, { service: services.agents, endpoint, request: { function: fn } });
   const [agents, tuned] = await Promise.all([ask('inspect'), ask('concurrency')]);
@@ -45,9 +45,9 @@ const REASONS: Readonly<Record<string, string>> = {
   holding: 'held until enough is seen',
   unbound: 'calls do not fill it, so nothing is tried',
   disallowed: 'none that is searched is allowed',
-  unsound: 'what was seen cannot be',
+  invalid: 'what was seen cannot be',
   begun: 'brought to the limits that are searched',
-  searched: 'the search has chosen',
+  searchSteps: 'the search has chosen',
   elsewhere: 'another agent host has it',
   unsafe: 'what is in force does harm',
 };
@@ -63,12 +63,12 @@ export function agentText({ host, agent, concurrency }: ExplainedAgent): string 
   }
   if (about !== undefined) lines.push(plainText(about));
   if (concurrency !== null) {
-    const { limit, wish, reason, searched, bad } = concurrency;
-    const wished = wish === limit ? '' : `, ${wish} wished`;
+    const { limit, targetLimit, reason, searchSteps, unsafeLimit } = concurrency;
+    const targetText = targetLimit === limit ? '' : `, target ${targetLimit}`;
     lines.push(
-      `concurrency limit ${limit} in force${wished}: ${REASONS[reason] ?? plainText(reason)}; ${count(searched)} steps tried since the agent host has it`,
+      `concurrency limit ${limit} in force${targetText}: ${REASONS[reason] ?? plainText(reason)}; ${count(searchSteps)} steps tried since the agent host has it`,
     );
-    if (bad !== undefined) lines.push(`not tried again: ${badText(bad)}`);
+    if (unsafeLimit !== undefined) lines.push(`not tried again: ${unsafeLimitText(unsafeLimit)}`);
   }
   return lines.map((line) => `${line}\n`).join('');
 }

@@ -16,7 +16,7 @@ import {
   type OutputOptions,
   wholeCount,
 } from './common.js';
-import { agentText, askAgentOf } from './explain-agent.js';
+import { agentText, fetchAgent } from './explain-agent.js';
 
 interface ExplainOptions extends OutputOptions {
   readonly last: number;
@@ -27,9 +27,9 @@ export function grantText(grant: ExplainedGrant, unit: (value: number) => string
   const [granted, user, lower, upper] = [grant.granted, grant.user, grant.lower, grant.upper].map(unit);
   const why = plainText(grantReason(grant.rangeReason, grant.choice));
   if (granted === user && lower === user && upper === user) return `${granted}, the user's: ${why}`;
-  const wanted =
-    Number.isFinite(grant.wanted) && unit(grant.wanted) !== granted ? `, requested ${unit(grant.wanted)}` : '';
-  return `${granted}, allowed ${lower} to ${upper}, user ${user}${wanted}: ${why}`;
+  const demand =
+    Number.isFinite(grant.demand) && unit(grant.demand) !== granted ? `, requested ${unit(grant.demand)}` : '';
+  return `${granted}, allowed ${lower} to ${upper}, user ${user}${demand}: ${why}`;
 }
 
 const peakText = (grant: ExplainedGrant, unit: (value: number) => string): string =>
@@ -98,7 +98,7 @@ export function addExplain(program: Command): void {
     const [answers, agents, { hooks }] = await withBroker(config, (broker) =>
       Promise.all([
         callEveryInstance(broker, { service: services.hook, endpoint: 'explain', request: { function: name } }),
-        askAgentOf(broker, name),
+        fetchAgent(broker, name),
         inspectHooks(broker, { function: name, containers: 0 }),
       ]),
     );

@@ -13,7 +13,7 @@ import {
 import { type HookAnswers, inspectHooks } from '../hook-client.js';
 import { coloursFor, compactJson, json, plainText, processScreen } from '../output.js';
 import { loadSettings } from '../settings.js';
-import { globalOptions, noHookAnswers, seconds, tellUnread, untilStopped } from './common.js';
+import { globalOptions, noHookAnswers, seconds, untilStopped, warnUnreadable } from './common.js';
 
 interface FunctionsOptions {
   readonly output: 'table' | 'wide' | 'json';
@@ -21,7 +21,7 @@ interface FunctionsOptions {
   readonly for?: number;
 }
 
-const LOOK_MILLIS = 2000;
+const REFRESH_MILLIS = 2000;
 
 const rowsOf = ({ hooks }: HookAnswers): FunctionRow[] =>
   hooks
@@ -59,7 +59,7 @@ export function addFunctions(program: Command): void {
         width: processScreen.isTerminal ? processScreen.columns : NARROW,
         colours: coloursFor(processScreen, process.env),
       };
-      tellUnread(answers.unread);
+      warnUnreadable(answers.unread);
       if (answers.hooks.length + answers.unread.length === 0) noHookAnswers();
       if (options.watch)
         await watch(broker, rows, pick, { ...shape, json: options.output === 'json', for: options.for });
@@ -93,18 +93,18 @@ async function watch(
     if (changed.length > 0) processScreen.write(`${changed.join('\n')}\n`);
   };
   print(first, true);
-  let looking = false;
+  let isRefreshing = false;
   const timer = setInterval(async () => {
-    if (looking) return;
-    looking = true;
+    if (isRefreshing) return;
+    isRefreshing = true;
     try {
       print(pick(rowsOf(await inspectHooks(broker))), false);
     } catch {
       // NATS is away for the moment: what was printed stands, and the next look tells what has changed.
     } finally {
-      looking = false;
+      isRefreshing = false;
     }
-  }, LOOK_MILLIS);
+  }, REFRESH_MILLIS);
   await untilStopped(shape.for);
   clearInterval(timer);
 }

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { z } from 'zod';
 import { aggregatorService, callEveryInstance, type MeanField, services } from '../../broker/index.js';
 import { withBroker } from '../connection.js';
-import { EXIT, tell } from '../exit.js';
+import { EXIT, reportProblem } from '../exit.js';
 import { cores, json, mebibytesText, percent, plainText, processScreen, table } from '../output.js';
 import { loadSettings } from '../settings.js';
 import { addOutputOption, globalOptions, type OutputOptions } from './common.js';
@@ -15,7 +15,7 @@ function text(field: MeanField | null, { agents, invokers }: Explained): string 
   else {
     const { totals, capacity } = field;
     lines.push(
-      `members ${totals.members}  wanted ${cores(totals.wanted.cpu)} cores ${mebibytesText(totals.wanted.memory)} MiB  ` +
+      `members ${totals.members}  demand ${cores(totals.demand.cpu)} cores ${mebibytesText(totals.demand.memory)} MiB  ` +
         `allocated ${cores(totals.allocated.cpu)} cores ${mebibytesText(totals.allocated.memory)} MiB in ` +
         `${totals.allocated.containers} containers  capacity ${cores(capacity.cpu)} cores ${mebibytesText(capacity.memory)} MiB`,
       '',
@@ -25,11 +25,11 @@ function text(field: MeanField | null, { agents, invokers }: Explained): string 
     table(
       [
         { title: 'invoker host', value: (row) => plainText(row.host) },
-        { title: 'wanted cores', value: (row) => cores(row.report.wanted.cpu), right: true },
+        { title: 'demand cores', value: (row) => cores(row.report.demand.cpu), right: true },
         { title: 'available cores', value: (row) => cores(row.report.available.cpu), right: true },
         { title: 'occupied CPU %', value: (row) => percent(row.occupancy.cpu).replace('%', ''), right: true },
         { title: 'price cpu', value: (row) => row.price.cpu.toFixed(2), right: true },
-        { title: 'wanted MiB', value: (row) => mebibytesText(row.report.wanted.memory), right: true },
+        { title: 'demand MiB', value: (row) => mebibytesText(row.report.demand.memory), right: true },
         { title: 'available MiB', value: (row) => mebibytesText(row.report.available.memory), right: true },
         { title: 'occupied memory %', value: (row) => percent(row.occupancy.memory).replace('%', ''), right: true },
         { title: 'price memory', value: (row) => row.price.memory.toFixed(2), right: true },
@@ -41,8 +41,8 @@ function text(field: MeanField | null, { agents, invokers }: Explained): string 
       [
         { title: 'agent host', value: (row) => plainText(row.host) },
         { title: 'agents', value: (row) => String(row.sums.members), right: true },
-        { title: 'wanted cores', value: (row) => cores(row.sums.wanted.cpu), right: true },
-        { title: 'wanted MiB', value: (row) => mebibytesText(row.sums.wanted.memory), right: true },
+        { title: 'demand cores', value: (row) => cores(row.sums.demand.cpu), right: true },
+        { title: 'demand MiB', value: (row) => mebibytesText(row.sums.demand.memory), right: true },
         { title: 'age s', value: (row) => (row.age / 1000).toFixed(1), right: true },
       ],
       agents,
@@ -71,7 +71,7 @@ export function addMeanField(program: Command): void {
         best = { state: state.data, made: made.data };
     }
     if (best === null) {
-      tell(
+      reportProblem(
         'no aggregator answers',
         'start `gleaner up` or `gleaner aggregator` on these NATS servers, or ask others: --nats, --config',
       );

@@ -4,7 +4,7 @@ import { modes } from '../../config/index.js';
 import { withBroker } from '../connection.js';
 import { EXIT } from '../exit.js';
 import { inspectHooks } from '../hook-client.js';
-import { changeEverywhere, modeOutcomeJson, storeForOption, tellModeOutcome } from '../mode-change.js';
+import { changeEverywhere, modeOutcomeJson, reportModeOutcome, storeForOption } from '../mode-change.js';
 import { json, plainText, processScreen, table } from '../output.js';
 import { loadSettings } from '../settings.js';
 import {
@@ -14,7 +14,7 @@ import {
   globalOptions,
   noHookAnswers,
   type OutputOptions,
-  tellUnread,
+  warnUnreadable,
 } from './common.js';
 
 interface ModeOptions extends OutputOptions {
@@ -64,9 +64,9 @@ export function addMode(program: Command): void {
           ),
         );
     }
-    tellUnread(unread);
+    warnUnreadable(unread);
     if (rows.length + unread.length === 0) noHookAnswers();
-    const done = outcome === null ? rows.length > 0 : tellModeOutcome(outcome);
+    const done = outcome === null ? rows.length > 0 : reportModeOutcome(outcome);
     process.exitCode = done ? EXIT.ok : EXIT.failed;
   });
 }

@@ -10,7 +10,7 @@ import { SystemdNotifier } from '../notify.js';
 import { processFaults } from '../process-faults.js';
 import { configFolder, loadSettings } from '../settings.js';
 import type { Part } from '../wiring/part.js';
-import { addAgentQuestions } from './agents.js';
+import { addAgentCommands } from './agents.js';
 import { globalOptions } from './common.js';
 
 /** The long-running parts, one command each; `gleaner up` runs the same commands. Each loads what it needs and nothing of the others. */
@@ -40,13 +40,13 @@ export function addParts(program: Command): void {
     (config) => config.aggregator.intervalMs,
     async (inputs) => (await import('../wiring/aggregator.js')).runAggregatorPart(inputs),
   );
-  addAgentQuestions(agents);
+  addAgentCommands(agents);
   const workload = program.command('workload', { hidden: true }).description('play the workload on real containers');
   workload.action(() =>
     runAsProcess(async () => {
       const { config } = loadSettings(globalOptions(workload));
       const logger = makeLogger(config.log.level, 'workload');
-      processFaults.tellTo(logger);
+      processFaults.logTo(logger);
       const { runDockerWorkload } = await import('../wiring/docker-workload.js');
       return runDockerWorkload(config.simulator, (text) => logger.info(text));
     }),
@@ -68,7 +68,7 @@ function addPart(
       const load = (): Config => loadSettings(globalOptions(command)).config;
       let config = load();
       const logger = makeLogger(config.log.level, name);
-      processFaults.tellTo(logger);
+      processFaults.logTo(logger);
       const operating = new Operating(name, systemClock, loopMillis(config), () => systemd?.beat());
       await operating.listen(config.metrics, logger);
       const running = await part({

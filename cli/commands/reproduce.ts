@@ -145,7 +145,7 @@ const PAYLOAD_QUICK = {
   loads: [0.9],
   calls: 5000,
   functions: 100,
-  cases: PAYLOAD_CASES.filter(({ told }) => told === 0 || told === 0.95),
+  cases: PAYLOAD_CASES.filter(({ correlation }) => correlation === 0 || correlation === 0.95),
 } as const;
 const PAYLOAD_QUICK_SEEDS = 2;
 

@@ -5,7 +5,7 @@ import { callEveryInstance, callService, type ModeOutcome, services } from '../.
 import { type Config, messageOf } from '../../config/index.js';
 import { withBroker } from '../connection.js';
 import { EXIT, UsageError } from '../exit.js';
-import { changeEverywhere, modeOutcomeJson, storeForOption, tellModeOutcome } from '../mode-change.js';
+import { changeEverywhere, modeOutcomeJson, reportModeOutcome, storeForOption } from '../mode-change.js';
 import { json, plainText, processScreen, table } from '../output.js';
 import { configPath, loadSettings, makeFolder, statePaths } from '../settings.js';
 import { authorOfRestore, restoreHost } from '../wiring/restore.js';
@@ -30,7 +30,7 @@ interface RestoredHost {
 const placeOf = ({ platform, hook }: Config): string =>
   `platform ${platform}, containers ${hook.containerPrefix}… on ${hook.engineSocket}`;
 
-const SWITCHED = {
+const SWITCH_RESULTS = {
   hold: 'kill switch set: user limits stand until --release --all',
   release: 'kill switch released',
 };
@@ -38,15 +38,15 @@ const HELD_BY_HOOK = 'kill switch set: user limits stand until --release --host,
 
 function describe(answer: unknown): { result: string; ok: boolean } {
   if (answer instanceof Error) return { result: messageOf(answer), ok: false };
-  const { restored, failed, unaudited } = (answer ?? {}) as Partial<
-    Record<'restored' | 'failed' | 'unaudited', unknown>
+  const { restored, failed, auditError } = (answer ?? {}) as Partial<
+    Record<'restored' | 'failed' | 'auditError', unknown>
   >;
   if (typeof restored !== 'number') return { result: 'restored', ok: true };
   const bad = typeof failed === 'number' ? failed : 0;
   if (restored === 0 && bad === 0) return { result: '0 limits restored: every user limit was in force', ok: true };
   // The hook keeps its own count of what its log could not take.
-  const unwritten = typeof unaudited === 'string' ? `; not in the audit log: ${unaudited}` : '';
-  return { result: `${restored} limits restored${bad > 0 ? `, ${bad} failed` : ''}${unwritten}`, ok: bad === 0 };
+  const auditErrorText = typeof auditError === 'string' ? `; not in the audit log: ${auditError}` : '';
+  return { result: `${restored} limits restored${bad > 0 ? `, ${bad} failed` : ''}${auditErrorText}`, ok: bad === 0 };
 }
 
 /** What a hook that was told to hold or to release the kill switch did: it can hold it and yet have limits that it cannot restore. */
@@ -93,14 +93,14 @@ export function addRestore(program: Command): void {
       outcome = await withBroker(config, (broker) =>
         changeEverywhere(broker, null, { kill }, { author: author() }, options.storeFor),
       );
-      hosts = outcome.hosts.map((host) => ({ host, result: SWITCHED[kill ? 'hold' : 'release'], ok: true }));
+      hosts = outcome.hosts.map((host) => ({ host, result: SWITCH_RESULTS[kill ? 'hold' : 'release'], ok: true }));
     } else if (switched && options.host !== undefined) {
       const { host } = options;
       const request = { ...(options.hold ? { hold: true } : { release: true }), author: author() };
       const answer = await withBroker(config, (broker) =>
         callService(broker, { service: services.hook, endpoint: 'restore', request, host }),
       );
-      hosts = [switchedBy(host, options.hold ? HELD_BY_HOOK : SWITCHED.release, answer)];
+      hosts = [switchedBy(host, options.hold ? HELD_BY_HOOK : SWITCH_RESULTS.release, answer)];
     } else if (options.release) {
       rmSync(file, { force: true });
       hosts = [{ host: 'local', result: `released ${file}`, ok: true }];
@@ -140,8 +140,8 @@ export function addRestore(program: Command): void {
         ),
       );
     if (hosts.length === 0) noHookAnswers();
-    const told = outcome === null || tellModeOutcome(outcome);
-    process.exitCode = told && hosts.length > 0 && hosts.every((row) => row.ok) ? EXIT.ok : EXIT.failed;
+    const reported = outcome === null || reportModeOutcome(outcome);
+    process.exitCode = reported && hosts.length > 0 && hosts.every((row) => row.ok) ? EXIT.ok : EXIT.failed;
   });
 }
 

@@ -12,7 +12,7 @@ import { loadSettings, statePaths } from '../settings.js';
 import { connectActions } from '../wiring/actions.js';
 import { connectPart } from '../wiring/broker.js';
 import { FOLLOW_STOP, followSizes, rightSizingOf, sizingRules } from '../wiring/right-sizing.js';
-import { askSizes } from '../wishes.js';
+import { fetchSizeEvidence } from '../wishes.js';
 import { addOutputOption, globalOptions, type OutputOptions } from './common.js';
 
 export class NoEvidenceError extends GleanerError {
@@ -31,7 +31,7 @@ export function addRecommend(actions: Command): void {
     .addOption(new Option('--all', 'also those for which there is too little evidence'));
   addOutputOption(command).action(async (options: OutputOptions & { readonly all?: boolean }) => {
     const { config } = loadSettings(globalOptions(command));
-    const evidence = await withBroker(config, askSizes);
+    const evidence = await withBroker(config, fetchSizeEvidence);
     if (evidence.advice.length === 0) throw new NoEvidenceError();
     const entries = Journal.read(statePaths(config).actions);
     let sizes: JudgedSize[];
@@ -39,7 +39,7 @@ export function addRecommend(actions: Command): void {
       const inputs = { open: openChanges(entries), killed: killedSizes(entries), now: Date.now() };
       const rules = sizingRules(config);
       const heldBy = 'openwhisk.apiHost is not set';
-      sizes = recommendSizes({ ...evidence, ...inputs, rules }).map((one) => ({ ...one, heldBy, edge: '' }));
+      sizes = recommendSizes({ ...evidence, ...inputs, rules }).map((one) => ({ ...one, heldBy, rangeLimit: '' }));
     } else {
       sizes = await rightSizingOf(config, await connectActions(config), null).recommend(evidence, entries);
     }
@@ -61,12 +61,12 @@ function sizesText(sizes: readonly JudgedSize[], all: number): string {
       { title: 'recent MiB', value: (row) => mebibytesText(row.evidence.recent), right: true },
       { title: 'calls', value: (row) => String(row.evidence.calls), right: true },
       { title: 'hours', value: (row) => hours(row.evidence.seen), right: true },
-      { title: 'doubt %', value: (row) => (100 * row.doubt).toFixed(1), right: true },
+      { title: 'doubt %', value: (row) => (100 * row.uncertainty).toFixed(1), right: true },
       { title: 'frees MiB', value: (row) => mebibytesText(row.frees), right: true },
       { title: 'costs starts', value: (row) => String(row.costs), right: true },
       { title: 'saves starts/h', value: (row) => (row.saves === null ? '-' : row.saves.toFixed(1)), right: true },
       { title: 'verdict', value: (row) => row.verdict },
-      { title: 'held by', value: (row) => plainText(row.heldBy || row.edge || '-') },
+      { title: 'held by', value: (row) => plainText(row.heldBy || row.rangeLimit || '-') },
     ],
     sizes,
   );
@@ -86,7 +86,7 @@ export function addFollow(actions: Command): void {
     return runAsProcess(async () => {
       const { config } = loadSettings(globalOptions(command));
       const logger = makeLogger(config.log.level, 'actions');
-      processFaults.tellTo(logger);
+      processFaults.logTo(logger);
       const starting = new AbortController();
       const stop = (): void => starting.abort();
       // What is not running yet need not be stopped in order: a person does not wait for an API that is away.

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import {
-  callStream,
+  activationStream,
   configuredContender,
   dataIssues,
   type LoadedWorkload,
@@ -22,7 +22,7 @@ import { UsageError } from '../exit.js';
 import { json, processScreen, table } from '../output.js';
 import { stderrProgress } from '../progress.js';
 import type { GlobalOptions } from '../settings.js';
-import { simulationSettings, tellIgnored } from '../simulation-settings.js';
+import { simulationSettings, warnIgnored } from '../simulation-settings.js';
 import { addOutputOption, globalOptions, type OutputOptions } from './common.js';
 import {
   addHostOptions,
@@ -93,7 +93,7 @@ function simulate(
 ): { loaded: LoadedWorkload; run: RunSummary } {
   const { workload, seed, load } = options;
   const { settings, configured, ignored } = simulationSettings(options);
-  tellIgnored(ignored);
+  warnIgnored(ignored);
   const { name, manager, safeguard, quotaPolicy, weightPolicy, modes } =
     options.manager === undefined && configured !== undefined
       ? configuredContender('configured', configured)
@@ -107,7 +107,7 @@ function simulate(
     strict: options.strict,
     load: load === undefined ? undefined : { load, cores: shape.hosts * shape.cores },
   });
-  const calls = callStream(loaded, { seed, calls: options.calls });
+  const calls = activationStream(loaded, { seed, calls: options.calls });
   const rows = options.export === undefined ? null : ActivationExport.to(options.export, calls.functions);
   const progress = stderrProgress();
   try {

@@ -5,7 +5,7 @@ import {
   contenderNames,
   DEFAULT_CLUSTER,
   type HostShape,
-  hostsFor,
+  resolveHosts,
   UnknownContenderError,
 } from '../../simulator/index.js';
 import { UsageError } from '../exit.js';
@@ -36,7 +36,7 @@ export const DEFAULT_HOSTS: HostShape = {
 };
 
 /** With so much memory CPU is what is scarce. */
-export const AMPLE_HOSTS: HostShape = { ...DEFAULT_HOSTS, memoryMiB: 131_072, userMemoryMiB: 98_304 };
+export const LARGE_HOSTS: HostShape = { ...DEFAULT_HOSTS, memoryMiB: 131_072, userMemoryMiB: 98_304 };
 
 export interface HostOptions {
   readonly hosts?: number;
@@ -60,7 +60,7 @@ export function addHostOptions(command: Command, defaults: HostShape = DEFAULT_H
 }
 
 /** What the command line says of hosts. */
-export const hostsSaid = ({ hosts, cores, memory, userMemory }: HostOptions): Partial<HostShape> => ({
+export const hostOptions = ({ hosts, cores, memory, userMemory }: HostOptions): Partial<HostShape> => ({
   hosts,
   cores,
   memoryMiB: memory,
@@ -69,7 +69,7 @@ export const hostsSaid = ({ hosts, cores, memory, userMemory }: HostOptions): Pa
 
 /** Hosts of a run of `workload`. @throws UsageError */
 export function hostsOf(workload: string, options: HostOptions, defaults: HostShape = DEFAULT_HOSTS): HostShape {
-  const shape = hostsFor(workload, hostsSaid(options), defaults);
+  const shape = resolveHosts(workload, hostOptions(options), defaults);
   if (shape.userMemoryMiB <= shape.memoryMiB) return shape;
   throw new UsageError(`user memory of ${shape.userMemoryMiB} MiB is more than the ${shape.memoryMiB} MiB of a host`, {
     hint: 'user memory is the part of a host that OpenWhisk gives to containers: --user-memory, --memory',

@@ -8,7 +8,7 @@ import { cores, count, json, mebibytesText, plainText, processScreen, table } fr
 import { loadSettings } from '../settings.js';
 import { failingStores, storesOf } from '../store-lines.js';
 import { verdictLines } from '../verdict.js';
-import { addOutputOption, globalOptions, noHookAnswers, type OutputOptions, tellUnread } from './common.js';
+import { addOutputOption, globalOptions, noHookAnswers, type OutputOptions, warnUnreadable } from './common.js';
 
 interface ServiceLine {
   readonly service: string;
@@ -34,12 +34,12 @@ function serviceLines(found: readonly ServiceInstance[]): ServiceLine[] {
     .sort((a, b) => a.service.localeCompare(b.service) || a.host.localeCompare(b.host));
 }
 
-const deafOf = ({ tap }: HostView) => tap.filter(({ state }) => state !== 'listening');
+const lostTapsOf = ({ tap }: HostView) => tap.filter(({ state }) => state !== 'listening');
 
 /** A line for each interface on which a hook's tap does not listen. */
 export function tapLines(hosts: readonly { readonly host: HostView }[]): string {
   return hosts
-    .flatMap(({ host }) => deafOf(host).map((tap) => `${plainText(host.host)}: ${plainText(tapText(tap))}\n`))
+    .flatMap(({ host }) => lostTapsOf(host).map((tap) => `${plainText(host.host)}: ${plainText(tapText(tap))}\n`))
     .join('');
 }
 
@@ -48,7 +48,7 @@ function hostTable(hosts: readonly HookAnswer[]): string {
     [
       { title: 'host', value: ({ host }) => plainText(host.host) },
       { title: 'mode', value: ({ host }) => (host.killed ? 'stopped (kill switch)' : host.mode) },
-      { title: 'tap', value: ({ host }) => (deafOf(host).length > 0 ? 'lost' : 'ok') },
+      { title: 'tap', value: ({ host }) => (lostTapsOf(host).length > 0 ? 'lost' : 'ok') },
       { title: 'cores', value: ({ host }) => cores(host.cpu), right: true },
       { title: 'memory MiB', value: ({ host }) => mebibytesText(host.memory), right: true },
       { title: 'pool cores', value: ({ host }) => cores(host.poolCpu), right: true },
@@ -93,7 +93,7 @@ export function addStatus(program: Command): void {
       );
       if (verdict.length > 0) processScreen.write(`\n${verdict.join('\n')}\n`);
     }
-    tellUnread(unread);
+    warnUnreadable(unread);
     if (hooks.length + unread.length === 0) noHookAnswers();
     process.exitCode = hooks.length > 0 ? EXIT.ok : EXIT.failed;
   });

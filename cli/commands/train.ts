@@ -17,23 +17,23 @@ import {
   type SimppoSettings,
   saveCheckpoint,
   settingsOf,
-  widened,
+  widenPolicy,
 } from '../../agents/index.js';
 import { type ClusterMode, placeOf } from '../../simulator/index.js';
 import { UsageError } from '../exit.js';
 import { processScreen } from '../output.js';
 import { stderrProgress } from '../progress.js';
 import type { GlobalOptions } from '../settings.js';
-import { simulationSettings, tellIgnored } from '../simulation-settings.js';
+import { simulationSettings, warnIgnored } from '../simulation-settings.js';
 import { type FaasrmPlan, faasrmTrainingSettings, trainFaasrm } from '../train/faasrm.js';
 import { type EpisodeResult, type Place, train, trainingSettings } from '../train/training.js';
 import { globalOptions } from './common.js';
 import {
-  AMPLE_HOSTS,
   addHostOptions,
   type HostOptions,
+  hostOptions,
   hostsOf,
-  hostsSaid,
+  LARGE_HOSTS,
   listOf,
   offeredLoad,
   wholeNumber,
@@ -51,7 +51,7 @@ interface TrainOptions extends HostOptions, GlobalOptions {
   readonly loads: number[];
   readonly episodes: number;
   readonly seed: number;
-  readonly beginWith?: string;
+  readonly initialCheckpoint?: string;
   readonly resume?: boolean;
   readonly out: string;
 }
@@ -66,7 +66,7 @@ const COLUMNS = [
   'reward',
   'updates',
   'entropy',
-  'divergence',
+  'approxKl',
   'explainedVariance',
 ] as const satisfies readonly (keyof EpisodeResult)[];
 /** A power cut costs so many episodes. */
@@ -107,7 +107,7 @@ export function addTrain(program: Command): void {
       'a policy of `single-agent` for the same mode, which `simppo` refines, seeing more',
     )
     .option('--resume', 'go on from what is in --out');
-  addHostOptions(command, AMPLE_HOSTS)
+  addHostOptions(command, LARGE_HOSTS)
     .option('--out <folder>', 'where the checkpoint and the learning curve go', 'gleaner-policy')
     .action(async (own: TrainOptions, self: Command) => {
       await run({ ...own, ...globalOptions(self) });
@@ -120,7 +120,7 @@ function trainMode(text: string): TrainMode {
 }
 
 /** A training to run: its episodes, and how what comes of it is kept. */
-interface Course {
+interface TrainingRun {
   readonly expected: Expected;
   /** What the first episode begins with; null: new weights. */
   begin(): Promise<LearnerState | null>;
@@ -134,14 +134,14 @@ interface Resume {
   readonly episode: number;
 }
 
-function courseOf(options: TrainOptions): Course {
+function trainingRunOf(options: TrainOptions): TrainingRun {
   const { manager, episodes, seed, loads } = options;
   const places =
     options.workloads ?? (manager === FAASRM ? [PROFILES] : [PROFILES, { ...PROFILES, workload: 'profiles-12-slos' }]);
   const { settings: simulated, configured, ignored } = simulationSettings(options);
-  tellIgnored(configured === undefined ? ignored : [...ignored, 'agents.manager, decision.policy']);
-  for (const { workload } of places) hostsOf(workload, options, AMPLE_HOSTS);
-  const hosts = { said: hostsSaid(options), otherwise: AMPLE_HOSTS };
+  warnIgnored(configured === undefined ? ignored : [...ignored, 'agents.manager, decision.policy']);
+  for (const { workload } of places) hostsOf(workload, options, LARGE_HOSTS);
+  const hosts = { said: hostOptions(options), otherwise: LARGE_HOSTS };
   const place = { part: 'train', hosts, settings: simulated } as const;
   if (manager === FAASRM) {
     const [mode = 'quota', ...others] = options.modes ?? [];
@@ -165,7 +165,7 @@ function courseOf(options: TrainOptions): Course {
       throw new UsageError(`${manager} does not learn in mode ${PUBLISHED}`, { hint: '--modes weight,quota' });
     return mode;
   });
-  const refines = options.beginWith !== undefined;
+  const refines = options.initialCheckpoint !== undefined;
   const settings = trainingSettings(manager, episodes, refines);
   return {
     expected: expectedPolicy(settings),
@@ -178,19 +178,19 @@ function courseOf(options: TrainOptions): Course {
 
 async function run(options: TrainOptions): Promise<void> {
   const { episodes, out } = options;
-  const course = courseOf(options);
+  const trainingRun = trainingRunOf(options);
   mkdirSync(out, { recursive: true });
-  const resume = (options.resume === true ? await resumed(out, course) : null) ?? (await fresh(course));
+  const resume = (options.resume === true ? await resumed(out, trainingRun) : null) ?? (await fresh(trainingRun));
   const curve = join(out, CURVE);
   if ((resume?.episode ?? 0) === 0) writeFileSync(curve, `${COLUMNS.join(',')}\n`);
   const progress = stderrProgress();
   const save = async (state: LearnerState, episode: number): Promise<void> => {
-    const checkpoint = course.checkpoint(state);
+    const checkpoint = trainingRun.checkpoint(state);
     await saveCheckpoint(out, { ...checkpoint, counters: { ...checkpoint.counters, episodes: episode } });
   };
   const recent: EpisodeResult[] = [];
   try {
-    for (const { result, state } of course.run(resume)) {
+    for (const { result, state } of trainingRun.run(resume)) {
       writeFileSync(curve, `${COLUMNS.map((key) => csv(result[key])).join(',')}\n`, { flag: 'a' });
       recent.push(result);
       if (recent.length > SAVED_EVERY) recent.shift();
@@ -209,19 +209,22 @@ async function run(options: TrainOptions): Promise<void> {
     );
 }
 
-async function fresh(course: Course): Promise<Resume | null> {
-  const state = await course.begin();
+async function fresh(trainingRun: TrainingRun): Promise<Resume | null> {
+  const state = await trainingRun.begin();
   return state && { state, episode: 0 };
 }
 
-async function begun({ manager, beginWith }: TrainOptions, settings: SimppoSettings): Promise<LearnerState | null> {
-  if (beginWith === undefined) return null;
+async function begun(
+  { manager, initialCheckpoint }: TrainOptions,
+  settings: SimppoSettings,
+): Promise<LearnerState | null> {
+  if (initialCheckpoint === undefined) return null;
   const from = manager === 'simppo' ? settingsOf('single-agent') : settings;
-  const checkpoint = await loadCheckpoint(beginWith, expectedPolicy(from));
-  return widened(policyState(beginWith, checkpoint), from, settings);
+  const checkpoint = await loadCheckpoint(initialCheckpoint, expectedPolicy(from));
+  return widenPolicy(policyState(initialCheckpoint, checkpoint), from, settings);
 }
 
-async function resumed(out: string, { expected, state }: Course): Promise<Resume | null> {
+async function resumed(out: string, { expected, state }: TrainingRun): Promise<Resume | null> {
   if (!existsSync(join(out, 'model.json'))) return null;
   const checkpoint = await loadCheckpoint(out, expected);
   return { state: state(out, checkpoint), episode: checkpoint.counters.episodes ?? 0 };

@@ -67,10 +67,10 @@ interface Run {
 
 /** What goes wrong is in the hook's log, as the supervisor's word. */
 async function restoreAfterHook(config: Config): Promise<void> {
-  const { failed, unaudited } = await restoreHost(config, { who: 'restore', why: HOOK_ENDED });
+  const { failed, auditError } = await restoreHost(config, { who: 'restore', why: HOOK_ENDED });
   const problems = [
     ...(failed > 0 ? [`user limits of ${failed} containers cannot be restored`] : []),
-    ...(unaudited === null ? [] : [`restored limits are not in the audit log: ${unaudited}`]),
+    ...(auditError === null ? [] : [`restored limits are not in the audit log: ${auditError}`]),
   ];
   if (problems.length > 0) throw new Error(problems.join('; '));
 }

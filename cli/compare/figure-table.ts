@@ -30,11 +30,11 @@ ${rows}</tbody></table></div>`;
 }
 
 /** Who pays under each contender. */
-export function victimTable(section: Section): Html {
+export function slowedFunctionsTable(section: Section): Html {
   const rows = ordered(section)
     .filter(({ name, victims }) => name !== 'fixed' && victims.judged > 0)
     .map((row) => {
-      const { judged, paying, gaining, worst } = row.victims;
+      const { judged, slowedDown, spedUp, worst } = row.victims;
       const named = worst
         .filter(({ ratio }) => ratio > 1)
         .slice(0, 3)
@@ -42,7 +42,7 @@ export function victimTable(section: Section): Html {
           ({ name, fixed, slowdown, calls }) =>
             `${name} ${figure(fixed)} → ${figure(slowdown)} (${figure(calls)} calls)`,
         );
-      return html`<tr class="${rowClass(row)}"><td>${row.name}</td><td>${gaining}</td><td>${paying}</td><td>${judged}</td><td>${worst[0] === undefined ? '–' : percentage(worst[0].ratio - 1)}</td><td style="text-align:left;white-space:normal">${named.join('; ')}</td></tr>
+      return html`<tr class="${rowClass(row)}"><td>${row.name}</td><td>${spedUp}</td><td>${slowedDown}</td><td>${judged}</td><td>${worst[0] === undefined ? '–' : percentage(worst[0].ratio - 1)}</td><td style="text-align:left;white-space:normal">${named.join('; ')}</td></tr>
 `;
     });
   return html`<div class="scroll"><table><thead><tr><th></th><th>faster by > 1/5</th><th>slower by > 1/4</th><th>functions judged</th><th>worst change</th><th style="text-align:left">worst off: mean slowdown under fixed → here</th></tr></thead><tbody>

@@ -37,10 +37,10 @@ export function changeText({ ratio, difference }: Paired, metric: Pick<MetricInf
   return `${part(difference.mean)}${unit} (${part(difference.low)} to ${part(difference.high)})`;
 }
 
-export type Judgement = 'better' | 'worse' | 'alike' | 'neutral';
+export type ChangeRating = 'better' | 'worse' | 'alike' | 'neutral';
 
 /** By the interval of the paired difference; an interval with zero in it decides nothing. */
-export function judge({ difference: { low, high } }: Paired, { better }: Pick<MetricInfo, 'better'>): Judgement {
+export function judge({ difference: { low, high } }: Paired, { better }: Pick<MetricInfo, 'better'>): ChangeRating {
   if (better === null) return 'neutral';
   if (low <= 0 && high >= 0) return 'alike';
   return high < 0 === (better === 'lower') ? 'better' : 'worse';

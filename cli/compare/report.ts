@@ -1,6 +1,6 @@
 import type { Comparison, Row, Section } from '../../simulator/index.js';
 import { ABOUT } from './about.js';
-import { figureTable, victimTable } from './figure-table.js';
+import { figureTable, slowedFunctionsTable } from './figure-table.js';
 import { changeText, figure, valueText } from './figures.js';
 import { forest } from './forest.js';
 import { Html, html } from './html.js';
@@ -70,8 +70,8 @@ ${loads.map(
 /** The best contender beside `fixed`, also where it is slower. */
 function bestCells(best: Row | undefined): Html {
   if (best === undefined) return html`<td style="text-align:left">–</td><td>–</td><td>–</td><td>–</td>`;
-  const { paying, judged } = best.victims;
-  return html`<td style="text-align:left">${best.name}</td><td>${figure(best.figures[RANKED_BY]!.mean)}</td><td class="${against(best)}">${changeText(best.paired![RANKED_BY]!, { unit: '' })}</td><td>${`${paying} of ${judged}`}</td>`;
+  const { slowedDown, judged } = best.victims;
+  return html`<td style="text-align:left">${best.name}</td><td>${figure(best.figures[RANKED_BY]!.mean)}</td><td class="${against(best)}">${changeText(best.paired![RANKED_BY]!, { unit: '' })}</td><td>${`${slowedDown} of ${judged}`}</td>`;
 }
 
 const FIGURES = [
@@ -89,7 +89,7 @@ const FIGURES = [
   'slo.missed',
   'oom.kills',
   'failed.share',
-  'utilisation',
+  'utilization',
 ];
 /** Harvested and accelerated never without what it saved and which functions were slower. */
 const HARVEST = [
@@ -97,7 +97,7 @@ const HARVEST = [
   'accelerated.share',
   'harvested.coreSeconds',
   'borrowed.coreSeconds',
-  'wanted.coreSeconds',
+  'demand.coreSeconds',
   'accelerated.coreSeconds',
   'saved.seconds',
   'worst.slowdown',
@@ -120,7 +120,7 @@ ${forest(section, RANKED_BY, 'Mean slowdown of waiting and running, 95 % interva
 ${legend(section)}
 <div class="charts">${slowdownChart(section, slowdownEdges, 'service')}${slowdownChart(section, slowdownEdges, 'response')}
 ${objectiveChart(section)}
-${levelChart(section, 'utilisation', 'Utilisation', 'cores busy')}
+${levelChart(section, 'utilization', 'Utilisation', 'cores busy')}
 ${levelChart(section, 'running', 'Running', 'activations')}${levelChart(section, 'waiting', 'Waiting for room', 'activations')}</div>
 <h3>Figures</h3>
 <p class="soft">Green and red: the interval of the paired difference leaves zero out. Oracle: mean response ${valueText(section.oracleMs.mean, { unit: 'ms' })}.
@@ -136,10 +136,10 @@ ${
 }
 <h3>Victims</h3>
 <p class="soft">Functions with at least 20 successful activations under both, seeds together, mean slowdown of waiting and running against fixed. The rows of fixed against fixed say how many noise alone makes.</p>
-${victimTable(section)}`;
+${slowedFunctionsTable(section)}`;
 }
 
-const POOL_LINES = ['wanted', 'borrowed', 'harvested'];
+const POOL_LINES = ['demand', 'borrowed', 'harvested'];
 
 function settingText({ setting, offeredLoad, functions, activations, spanMs, scaling, data }: Section): string {
   const { hosts, cores, userMemoryMiB } = setting;

@@ -10,13 +10,13 @@ export function runTable(run: RunSummary, loaded: LoadedWorkload): string {
   const lines = [
     ...workloadLines(loaded),
     `${run.manager} in ${run.mode} mode, ${run.safeguard ? `policies ${run.quotaPolicy} and ${run.weightPolicy}` : 'no hook'}, seed ${run.seed}`,
-    `${figure(run.activations)} activations of ${figure(run.functions)} functions in ${figure(run.spanMs / 60_000)} minutes on ${run.hosts} hosts of ${run.cores} cores and ${run.userMemoryMiB} MiB of user memory; offered load ${figure(run.offeredLoad)}, cores busy ${percentage(run.utilisation)}`,
+    `${figure(run.activations)} activations of ${figure(run.functions)} functions in ${figure(run.spanMs / 60_000)} minutes on ${run.hosts} hosts of ${run.cores} cores and ${run.userMemoryMiB} MiB of user memory; offered load ${figure(run.offeredLoad)}, cores busy ${percentage(run.utilization)}`,
     '',
     ...limitLines(run),
     statisticsTable(run),
     `starts     cold ${percentage(run.coldShare)}, prewarmed ${figure(starts.prewarmed)}; waited for room ${figure(run.waited)}, mean ${figure(run.waitMeanMs)} ms; slower than 1.2 x alone ${percentage(run.slowShare)}`,
     `failures   ${figure(failed)}: timeout ${outcomes.timeout}, out of memory ${outcomes.outOfMemory}, lost ${outcomes.lost}, rejected ${outcomes.rejected}`,
-    `harvested  ${figure(harvest.harvestedCoreSeconds)} core-s (${percentage(harvest.harvestedShare)} of activations); wanted ${figure(harvest.wantedCoreSeconds)}, borrowed ${figure(harvest.borrowedCoreSeconds)}, used ${figure(harvest.acceleratedCoreSeconds)}; saved ${figure(harvest.savedSeconds)} s (estimate); restored mid-run ${figure(harvest.trips)}`,
+    `harvested  ${figure(harvest.harvestedCoreSeconds)} core-s (${percentage(harvest.harvestedShare)} of activations); demand ${figure(harvest.demandCoreSeconds)}, borrowed ${figure(harvest.borrowedCoreSeconds)}, used ${figure(harvest.acceleratedCoreSeconds)}; saved ${figure(harvest.savedSeconds)} s (estimate); restored mid-run ${figure(harvest.trips)}`,
     `objectives ${slo.missed} of ${slo.functions} functions above theirs${worst === null ? '' : `; worst function ${plainText(worst.name)}: mean slowdown ${figure(worst.slowdown)} in ${figure(worst.calls)} calls`}`,
   ];
   return `${lines.join('\n')}\n`;
@@ -29,12 +29,12 @@ function limitLines(run: RunSummary): string[] {
   const share = percentage(run.waited / Math.max(1, run.activations));
   return resource === 'memory'
     ? [
-        `LIMITED BY MEMORY: ${share} of activations waited for room (mean ${figure(run.waitMeanMs)} ms) while cores were ${percentage(run.utilisation)} busy.`,
+        `LIMITED BY MEMORY: ${share} of activations waited for room (mean ${figure(run.waitMeanMs)} ms) while cores were ${percentage(run.utilization)} busy.`,
         '  These figures say little about CPU. Raise --user-memory and --memory, or --hosts; or lower --load.',
         '',
       ]
     : [
-        `LIMITED BY CPU: cores were ${percentage(run.utilisation)} busy; ${share} of activations waited for room.`,
+        `LIMITED BY CPU: cores were ${percentage(run.utilization)} busy; ${share} of activations waited for room.`,
         '  Waiting is what these figures show. Lower --load, or raise --cores or --hosts, for a host with CPU to spare.',
         '',
       ];

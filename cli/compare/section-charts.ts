@@ -63,13 +63,13 @@ export function objectiveChart({ rows }: Section): Html | null {
   });
 }
 
-type LevelKey = 'utilisation' | 'running' | 'waiting' | 'containers';
+type LevelKey = 'utilization' | 'running' | 'waiting' | 'containers';
 
 /** One level over time, all contenders. */
 export function levelChart({ rows }: Section, key: LevelKey, title: string, yTitle: string): Html {
   const minutes = (row: Row, i: number): number => ((i + 1) * row.series.bucketMs) / 60_000;
   const end = Math.max(...rows.map((row) => minutes(row, row.series[key].length - 1)));
-  const highest = Math.max(...rows.flatMap((row) => row.series[key]), key === 'utilisation' ? 0.1 : 1);
+  const highest = Math.max(...rows.flatMap((row) => row.series[key]), key === 'utilization' ? 0.1 : 1);
   return lineChart({
     title,
     xTitle: 'minutes',
@@ -82,27 +82,27 @@ export function levelChart({ rows }: Section, key: LevelKey, title: string, yTit
         row.series[key].map((value, i) => [minutes(row, i), value] as const),
       ),
     ),
-    yText: key === 'utilisation' ? tickPercentage : figure,
+    yText: key === 'utilization' ? tickPercentage : figure,
   });
 }
 
-/** Wanted, borrowed and harvested cores over time, a chart for each contender that wanted or harvested anything. */
+/** Wanted, borrowed and harvested cores over time, a chart for each contender that demand or harvested anything. */
 export function poolCharts({ rows }: Section): Html[] {
   const active = rows.filter(
-    ({ series, isNoise }) => !isNoise && [...series.wanted, ...series.harvested].some((value) => value > 0),
+    ({ series, isNoise }) => !isNoise && [...series.demand, ...series.harvested].some((value) => value > 0),
   );
   return active.map((row) => {
-    const { wanted, borrowed, harvested, bucketMs } = row.series;
+    const { demand, borrowed, harvested, bucketMs } = row.series;
     const points = (values: readonly number[]): Line['points'] =>
       values.map((value, i) => [((i + 1) * bucketMs) / 60_000, value]);
     return lineChart({
-      title: `${row.name}: wanted, borrowed, harvested`,
+      title: `${row.name}: demand, borrowed, harvested`,
       xTitle: 'minutes',
       yTitle: 'cores',
-      x: linearScale(0, (wanted.length * bucketMs) / 60_000, ...PLOT.x),
-      y: linearScale(0, Math.max(0.1, ...wanted, ...borrowed, ...harvested), ...PLOT.y),
+      x: linearScale(0, (demand.length * bucketMs) / 60_000, ...PLOT.x),
+      y: linearScale(0, Math.max(0.1, ...demand, ...borrowed, ...harvested), ...PLOT.y),
       lines: [
-        { name: 'wanted', className: 'wanted', points: points(wanted) },
+        { name: 'demand', className: 'demand', points: points(demand) },
         { name: 'borrowed', className: 'borrowed', points: points(borrowed) },
         { name: 'harvested', className: 'harvested', points: points(harvested) },
       ],

@@ -25,7 +25,7 @@ svg { width: 100%; height: auto; display: block; } svg text { fill: var(--soft);
 .row circle { fill: var(--c); } .whisker { stroke: var(--c); stroke-width: 2.5; } .row.oracle circle { fill: none; stroke: var(--ink); stroke-width: 1.6; }
 .legend { display: flex; flex-wrap: wrap; gap: 4px 14px; margin: 8px 0; font-size: 13px; } .legend span { cursor: default; } .legend i { display: inline-block; width: 18px; height: 0; border-top: 3px solid var(--c); margin-right: 6px; vertical-align: middle; }
 .picking .line { opacity: .12; } .picking .line.picked { opacity: 1; stroke-width: 3; } .verdict { border-left: 4px solid var(--accent); padding: 2px 0 2px 14px; margin: 10px 0; } .alarm { border-color: var(--bad); }
-.wanted { --c: var(--soft); --d: 4 3; } .borrowed { --c: var(--accent); --d: none; } .harvested { --c: var(--good); --d: none; }
+.demand { --c: var(--soft); --d: 4 3; } .borrowed { --c: var(--accent); --d: none; } .harvested { --c: var(--good); --d: none; }
 .tabs section.off { display: none; }
 @media print { nav { display: none; } .tabs section.off { display: block; } }
 `;
@@ -54,8 +54,8 @@ export const PAGE_SCRIPT = `
 const sections = [...document.querySelectorAll('.tabs > section')];
 const links = [...document.querySelectorAll('nav a')];
 function show() {
-  const wanted = decodeURIComponent(location.hash.slice(1));
-  const id = sections.some((one) => one.id === wanted) ? wanted : sections[0].id;
+  const demand = decodeURIComponent(location.hash.slice(1));
+  const id = sections.some((one) => one.id === demand) ? demand : sections[0].id;
   for (const one of sections) one.classList.toggle('off', one.id !== id);
   for (const one of links) one.classList.toggle('on', one.getAttribute('href') === '#' + id);
   scrollTo(0, 0);

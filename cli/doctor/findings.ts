@@ -1,4 +1,4 @@
-import { LEAST_API } from '../version.js';
+import { MIN_DOCKER_API } from '../version.js';
 import type { EngineSurvey, Survey } from './survey.js';
 
 export type FindingLevel = 'ok' | 'warn' | 'fail';
@@ -20,8 +20,8 @@ const fail = (check: string, found: string, advice: string): Finding => ({ check
 /** Compares `1.9` and `1.41` as versions. */
 export function atLeastVersion(have: string, least: string): boolean {
   const [major = 0, minor = 0] = have.split('.').map(Number);
-  const [leastMajor = 0, leastMinor = 0] = least.split('.').map(Number);
-  return major > leastMajor || (major === leastMajor && minor >= leastMinor);
+  const [minMajor = 0, minMinor = 0] = least.split('.').map(Number);
+  return major > minMajor || (major === minMajor && minor >= minMinor);
 }
 
 /** What stands in the way of managing this host, and what to do about each. */
@@ -57,12 +57,12 @@ function engineDown(survey: Survey, { error, code }: { error: string; code: stri
 function* engineFindings(engine: EngineSurvey): Generator<Finding> {
   const { version, info } = engine;
   const range = `${version.MinAPIVersion ?? '?'}..${version.ApiVersion}`;
-  if (atLeastVersion(version.ApiVersion, LEAST_API)) yield ok('engine', `Docker ${version.Version}, API ${range}`);
+  if (atLeastVersion(version.ApiVersion, MIN_DOCKER_API)) yield ok('engine', `Docker ${version.Version}, API ${range}`);
   else
     yield fail(
       'engine',
       `Docker ${version.Version}, API ${range}`,
-      `Gleaner needs API ${LEAST_API} or newer: update Docker`,
+      `Gleaner needs API ${MIN_DOCKER_API} or newer: update Docker`,
     );
   if (atLeastVersion(version.MinAPIVersion ?? '0', '1.43'))
     yield warn(

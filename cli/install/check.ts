@@ -26,10 +26,10 @@ export function checkInstallation(layout: Layout, services: ServiceManager | nul
 }
 
 function program(layout: Layout, { release }: Manifest): CheckRow {
-  const wanted = layout.at(join(layout.releases, release));
+  const expected = layout.at(join(layout.releases, release));
   const check = 'program';
   try {
-    const ok = realpathSync(layout.at(layout.current)) === realpathSync(wanted);
+    const ok = realpathSync(layout.at(layout.current)) === realpathSync(expected);
     return { check, ok, found: ok ? release : `${layout.current} is not ${release}` };
   } catch (error) {
     return { check, ok: false, found: messageOf(error) };

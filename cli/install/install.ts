@@ -18,7 +18,7 @@ import { hashOf, type Manifest, NotInstalledError, readManifest, requireManifest
 import { placeProgram } from './program.js';
 import type { ServiceManager } from './service-manager.js';
 
-export interface InstallWish {
+export interface InstallOptions {
   readonly layout: Layout;
   /** Folder of the program to install. */
   readonly from: string;
@@ -76,7 +76,7 @@ function dropIn(part: ServicePart, seed: string): string {
 }
 
 /** Files that an installation writes, by path below the root. */
-function wantedFiles(
+function expectedFiles(
   layout: Layout,
   release: string,
   parts: readonly ServicePart[],
@@ -96,7 +96,7 @@ function wantedFiles(
  * Puts Gleaner on a host, or a newer release in the place of the one that is there. What is as wished is not touched, so a second run
  * changes nothing. The configuration is an example where there is none, and never overwritten.
  */
-export function install({ layout, from, parts, node, services }: InstallWish): Installed {
+export function install({ layout, from, parts, node, services }: InstallOptions): Installed {
   const before = readManifest(layout);
   const { name, placed } = placeProgram(from, layout.at(layout.releases));
   const changed: string[] = placed ? [join(layout.releases, name)] : [];
@@ -129,7 +129,7 @@ function finish(
     writeFileSync(at(layout.config), configExample());
     changed.push(layout.config);
   }
-  const files = wantedFiles(layout, release, parts, node);
+  const files = expectedFiles(layout, release, parts, node);
   const units = new Set<string>();
   for (const [path, text] of files) {
     if (existsSync(at(path)) && readFileSync(at(path), 'utf8') === text) continue;

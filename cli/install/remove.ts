@@ -24,7 +24,7 @@ export class ActionsNotUndoneError extends GleanerError {
   }
 }
 
-export interface RemoveWish {
+export interface RemoveOptions {
   readonly layout: Layout;
   readonly services: ServiceManager | null;
   /** Leaves configuration, seeds and certificates. */
@@ -45,7 +45,7 @@ export async function remove({
   keepConfig,
   changedActions,
   restore,
-}: RemoveWish): Promise<readonly string[]> {
+}: RemoveOptions): Promise<readonly string[]> {
   const { at } = layout;
   const manifest = requireManifest(layout);
   services?.disable(manifest.parts.map(unitOf));

@@ -19,10 +19,10 @@ export interface ServiceManager {
 }
 
 /** The longest that a stop may take: TimeoutStopSec of the hook's unit twice, for the stop and for the restore after it, and a margin. */
-export const STOP_PATIENCE_MILLIS = 200_000;
+export const SYSTEMCTL_TIMEOUT_MILLIS = 200_000;
 
 const run = (args: readonly string[]) =>
-  spawnSync('systemctl', args, { encoding: 'utf8', timeout: STOP_PATIENCE_MILLIS });
+  spawnSync('systemctl', args, { encoding: 'utf8', timeout: SYSTEMCTL_TIMEOUT_MILLIS });
 
 function systemctl(...args: string[]): void {
   const { status, stderr, error } = run(args);

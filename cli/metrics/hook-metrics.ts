@@ -63,7 +63,7 @@ export class HookMetrics {
     updateSteps(set, steps);
     for (const mode of modes) set.set('gleaner_mode', host.mode === mode ? 1 : 0, { mode });
     set.set('gleaner_kill_switch_active', host.killed ? 1 : 0);
-    set.set('gleaner_engine_up', host.engineAnswers ? 1 : 0);
+    set.set('gleaner_engine_up', host.isEngineReachable ? 1 : 0);
     for (const state of TAP_STATES)
       set.set('gleaner_tap_interfaces', host.tap.filter((each) => each.state === state).length, { state });
     for (const [reason, count] of Object.entries(counters.eventsSkipped))
@@ -144,7 +144,7 @@ export class HookMetrics {
       sums.harvested += fn.memoryHarvested;
       sums.borrowed += fn.memoryBorrowed;
       if (fn.paused) sums.paused++;
-      if (fn.worseThanNothing) sums.worse++;
+      if (fn.slowerThanControl) sums.worse++;
       if (fn.safeguarded) sums.safeguarded++;
       for (const [name, total] of PER_FUNCTION_TOTALS) set.grow(name, total(fn), { function: label }, fn.action);
       if (label === OTHER) {
@@ -160,7 +160,7 @@ export class HookMetrics {
     set.set('gleaner_memory_limit_bytes', sums.otherMemory, { function: OTHER });
     for (const mode of modes) set.set('gleaner_functions', byMode[mode], { mode });
     set.set('gleaner_functions_paused', sums.paused);
-    set.set('gleaner_functions_worse_than_nothing', sums.worse);
+    set.set('gleaner_functions_slower_than_control', sums.worse);
     set.set('gleaner_safeguard_active', sums.safeguarded);
     set.set('gleaner_harvested_bytes', sums.harvested);
     set.set('gleaner_borrowed_bytes', sums.borrowed);

@@ -20,7 +20,7 @@ export interface Watched {
 
 /** Steps of its loop that a part may miss before it counts as stuck. */
 const MISSED_STEPS = 3;
-const LEAST_LIMIT_MILLIS = 5000;
+const MIN_LIMIT_MILLIS = 5000;
 
 /** How a part is watched: metrics and health, over HTTP where the configuration says so. */
 export class Operating {
@@ -28,17 +28,17 @@ export class Operating {
   readonly health: Health;
   readonly #clock: Clock;
   readonly #part: MetricPart;
-  readonly #told: () => void;
+  readonly #onBeat: () => void;
   #watched: Watched | null = null;
   #server: HttpServer | null = null;
 
   /** `loopMillis`: how often the part's loop beats when all is well; `told`: of each beat, for a watchdog. */
-  constructor(part: MetricPart, clock: Clock, loopMillis: number, told: () => void = () => undefined) {
+  constructor(part: MetricPart, clock: Clock, loopMillis: number, onBeat: () => void = () => undefined) {
     this.#part = part;
-    this.#told = told;
+    this.#onBeat = onBeat;
     this.#clock = clock;
     this.metrics = new MetricSet(part);
-    this.health = new Health(clock, Math.max(LEAST_LIMIT_MILLIS, MISSED_STEPS * loopMillis));
+    this.health = new Health(clock, Math.max(MIN_LIMIT_MILLIS, MISSED_STEPS * loopMillis));
   }
 
   /** Listens before the part starts, so that a start that hangs is seen. A port that is taken stops nothing. */
@@ -68,7 +68,7 @@ export class Operating {
   /** From the loop of the part. */
   readonly beat = (): void => {
     this.health.beat();
-    this.#told();
+    this.#onBeat();
   };
 
   collect(): void {

@@ -31,7 +31,7 @@ export function updateNats(set: MetricSet, broker: Broker | null): void {
   }
 }
 
-const FORGOTTEN = { functions: 'forgotten', objects: 'objects', markers: 'markers' } as const;
+const REMOVED_ENTRIES = { functions: 'forgotten', objects: 'objects', markers: 'markers' } as const;
 
 /** `trajectories` null: not recorded. */
 export function updateAgents(
@@ -39,7 +39,7 @@ export function updateAgents(
   host: RunningAgentHost,
   trajectories: TrajectoryWriter | null,
   trainer: Pick<TrainingQueue, 'counts'>,
-  tutor: Pick<TrainingQueue, 'counts'>,
+  offlineTrainer: Pick<TrainingQueue, 'counts'>,
 ): void {
   const { counts } = host;
   set.set('gleaner_agents_resident', host.agents);
@@ -53,21 +53,21 @@ export function updateAgents(
   };
   for (const [result, count] of Object.entries(results))
     set.grow('gleaner_agents_observations_total', count, { result });
-  set.set('gleaner_agents_behind_seconds', host.behind / 1000);
+  set.set('gleaner_agents_behind_seconds', host.lag / 1000);
   set.grow('gleaner_agents_targets_total', counts.targets);
   set.grow('gleaner_agents_failed_decisions_total', counts.failedDecisions);
   set.set('gleaner_registry_functions', host.registry.functions, { kept: 'registered' });
-  set.set('gleaner_registry_functions', host.registry.foreign, { kept: 'foreign' });
+  set.set('gleaner_registry_functions', host.registry.unreadable, { kept: 'foreign' });
   for (const what of ['functions', 'objects', 'markers'] as const)
-    set.grow('gleaner_registry_forgotten_total', host.registry[FORGOTTEN[what]], { what });
+    set.grow('gleaner_registry_forgotten_total', host.registry[REMOVED_ENTRIES[what]], { what });
   set.set('gleaner_meanfield_staleness_seconds', host.meanFieldAge / 1000);
   set.histogram('gleaner_agent_reward', host.rewards);
   for (const [result, count] of Object.entries(trajectories?.counts ?? {}))
     set.grow('gleaner_trajectory_steps_total', count, { result });
   for (const [result, count] of Object.entries(trainer.counts))
     set.grow('gleaner_agent_updates_total', count, { result });
-  for (const [result, count] of Object.entries(tutor.counts))
-    set.grow('gleaner_agent_lessons_total', count, { result });
+  for (const [result, count] of Object.entries(offlineTrainer.counts))
+    set.grow('gleaner_agent_experiences_total', count, { result });
   updateSteps(set, host.steps.histograms);
 }
 

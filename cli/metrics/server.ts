@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client';
-import { type HttpAnswer, type HttpRequest, HttpServer, type Logger, parseListen } from '../../broker/index.js';
+import { type HttpRequest, type HttpResponse, HttpServer, type Logger, parseListen } from '../../broker/index.js';
 import type { Clock } from '../../config/index.js';
 import { FRESH_MILLIS, type Health, type HealthAnswer } from './health.js';
 
@@ -12,18 +12,18 @@ export interface OperatingPages {
   collect(): void;
 }
 
-const CONNECTIONS_MOST = 32;
+const MAX_CONNECTIONS = 32;
 
 /** `/metrics`, `/livez`, `/readyz` (`?verbose`) by GET, nothing else. Rejects where it cannot listen. */
 export async function servePages(listen: string, pages: OperatingPages, logger: Logger): Promise<HttpServer> {
   const { host, port } = parseListen(listen);
   const server = await HttpServer.listen(host, port, {
     methods: ['GET', 'HEAD'],
-    maxConnections: CONNECTIONS_MOST,
+    maxConnections: MAX_CONNECTIONS,
     logger,
   });
   const exposition = new Exposition(pages);
-  server.serve(({ path, query }: HttpRequest): HttpAnswer | Promise<HttpAnswer> => {
+  server.serve(({ path, query }: HttpRequest): HttpResponse | Promise<HttpResponse> => {
     if (path === '/metrics') return exposition.answer();
     if (path === '/livez') return healthAnswer(pages.health.live(query.has('verbose')));
     if (path === '/readyz') return healthAnswer(pages.health.ready(query.has('verbose')));
@@ -32,20 +32,20 @@ export async function servePages(listen: string, pages: OperatingPages, logger: 
   return server;
 }
 
-const plain = (status: number, body: string): HttpAnswer => ({ status, type: 'text/plain; charset=utf-8', body });
-const healthAnswer = ({ status, text }: HealthAnswer): HttpAnswer => plain(status, text);
+const plain = (status: number, body: string): HttpResponse => ({ status, type: 'text/plain; charset=utf-8', body });
+const healthAnswer = ({ status, text }: HealthAnswer): HttpResponse => plain(status, text);
 
 /** The page `/metrics`: rendered, which takes milliseconds of the part's event loop, once for all that ask at about the same time. */
 class Exposition {
   readonly #pages: OperatingPages;
-  #rendered: Promise<HttpAnswer> | null = null;
+  #rendered: Promise<HttpResponse> | null = null;
   #at = Number.NEGATIVE_INFINITY;
 
   constructor(pages: OperatingPages) {
     this.#pages = pages;
   }
 
-  answer(): Promise<HttpAnswer> {
+  answer(): Promise<HttpResponse> {
     const now = this.#pages.clock.monotonic();
     if (this.#rendered === null || now - this.#at >= FRESH_MILLIS) {
       this.#at = now;
@@ -58,7 +58,7 @@ class Exposition {
     return this.#rendered;
   }
 
-  async #render(): Promise<HttpAnswer> {
+  async #render(): Promise<HttpResponse> {
     const { registry } = this.#pages;
     this.#pages.collect();
     return { status: 200, type: registry.contentType, body: await registry.metrics() };

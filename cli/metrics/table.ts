@@ -135,7 +135,7 @@ export const METRICS = {
   ),
   gleaner_functions: gauge(hook, ['mode'], 'Functions known, by the mode in force for each.'),
   gleaner_functions_paused: gauge(hook, none, 'Functions paused by an operator.'),
-  gleaner_functions_worse_than_nothing: gauge(
+  gleaner_functions_slower_than_control: gauge(
     hook,
     none,
     'Functions slower than their own control arm, beyond chance.',
@@ -259,7 +259,7 @@ export const METRICS = {
     ['result'],
     'Updates of agents in the training thread: learnt, dropped (too many wait), failures.',
   ),
-  gleaner_agent_lessons_total: counter(
+  gleaner_agent_experiences_total: counter(
     agents,
     ['result'],
     'Lessons of agents of manager `aware` in their training thread, offline and online: learnt, dropped (too many wait), failures.',
@@ -276,7 +276,7 @@ export const METRICS = {
   gleaner_meanfield_price_ratio: gauge(
     aggregator,
     ['resource'],
-    'Highest price of any host: excess of wanted over available, clipped.',
+    'Highest price of any host: excess of demand over available, clipped.',
   ),
 } as const satisfies Readonly<Record<string, MetricRow>>;
 

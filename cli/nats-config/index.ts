@@ -7,7 +7,7 @@ import { type CertificateFiles, makeCertificates } from './certificate.js';
 import { publicKeyOf } from './seeds.js';
 import { clientConfig, type Identity, serverConfig } from './server-config.js';
 
-export interface NatsConfigWish {
+export interface NatsConfigSettings {
   readonly folder: string;
   readonly listen: string;
   /** Names and addresses by which clients reach the server; the first one goes into their configuration. */
@@ -34,7 +34,7 @@ export interface WrittenNatsConfig {
 
 type Named = Omit<Identity, 'publicKey'>;
 
-function identityNames({ hooks, agents }: NatsConfigWish): Named[] {
+function identityNames({ hooks, agents }: NatsConfigSettings): Named[] {
   return ROLES.flatMap((role): Named[] => {
     const hosts = role === 'hook' ? hooks : role === 'agents' ? agents : [];
     for (const host of hosts)
@@ -49,28 +49,28 @@ function identityNames({ hooks, agents }: NatsConfigWish): Named[] {
  * Writes a nats-server configuration with least permissions, certificates, and for each identity a seed and a configuration. What
  * is there stays: seeds and certificates are kept, so it may be run again to add a host. Every file of secrets has mode 0600.
  */
-export function writeNatsConfig(wish: NatsConfigWish): WrittenNatsConfig {
-  const names = identityNames(wish);
-  for (const name of wish.rotate)
+export function writeNatsConfig(options: NatsConfigSettings): WrittenNatsConfig {
+  const names = identityNames(options);
+  for (const name of options.rotate)
     if (!names.some((each) => each.name === name))
       throw new UsageError(`no identity is called '${name}'`, {
         hint: `one of ${names.map((n) => n.name).join(', ')}`,
       });
-  mkdirSync(wish.folder, { recursive: true, mode: 0o755 });
-  const at = (name: string): string => join(wish.folder, name);
-  const { ca, certificate, key } = wish.certificates ?? makeCertificates(wish.folder, wish.hosts);
-  const port = wish.listen.slice(wish.listen.lastIndexOf(':') + 1);
-  const servers = [`tls://${wish.hosts[0]}:${port}`];
+  mkdirSync(options.folder, { recursive: true, mode: 0o755 });
+  const at = (name: string): string => join(options.folder, name);
+  const { ca, certificate, key } = options.certificates ?? makeCertificates(options.folder, options.hosts);
+  const port = options.listen.slice(options.listen.lastIndexOf(':') + 1);
+  const servers = [`tls://${options.hosts[0]}:${port}`];
   const identities = names.map(({ name, role, host }) => {
     const seed = at(`${name}.nk`);
     const config = at(`${name}.yaml`);
-    const identity: Identity = { name, role, host, publicKey: publicKeyOf(seed, wish.rotate.includes(name)) };
+    const identity: Identity = { name, role, host, publicKey: publicKeyOf(seed, options.rotate.includes(name)) };
     const text = `# Of whoever runs as ${name}: \`gleaner --config\` this, or put it into your configuration.\n`;
     writeFileSync(config, text + stringify(clientConfig(identity, { seed, ca }, servers)));
     return { ...identity, seed, config };
   });
   const server = at('nats-server.conf');
-  const { listen, storeFolder } = wish;
+  const { listen, storeFolder } = options;
   writeFileSync(server, serverConfig({ listen, storeFolder, certificate, key, identities }), { mode: 0o640 });
   chmodSync(server, 0o640);
   return { server, identities };

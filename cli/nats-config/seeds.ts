@@ -6,8 +6,8 @@ const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 
 /** The public key of the seed in a file, which is made, mode 0600, where it is missing or `anew`. Secrets are never returned. */
-export function publicKeyOf(file: string, anew: boolean): string {
-  if (anew || !existsSync(file)) {
+export function publicKeyOf(file: string, replace: boolean): string {
+  if (replace || !existsSync(file)) {
     const pair = nkeys.createUser();
     writeFileSync(file, `${decoder.decode(pair.getSeed())}\n`, { mode: 0o600 });
     const key = pair.getPublicKey();

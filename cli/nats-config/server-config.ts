@@ -24,7 +24,7 @@ const list = (subjects: readonly string[]): string =>
   `[\n${subjects.map((s) => `            ${quote(s)}`).join('\n')}\n          ]`;
 
 /** Largest store of JetStream: mode and leases are small, policies some 25 KB each, trajectories bounded by their stream. */
-const STORE_MOST = '4GB';
+const MAX_STORE = '4GB';
 
 /** A configuration of nats-server 2.9 and newer: TLS, one NKey per identity, everything denied that is not listed. */
 export function serverConfig({ listen, storeFolder, certificate, key, identities }: ServerSettings): string {
@@ -47,7 +47,7 @@ server_name: gleaner
 max_payload: 1MB
 # A client that is slow or floods is cut off; Gleaner's reconnect.
 write_deadline: "5s"
-jetstream { store_dir: ${quote(storeFolder)}, max_file_store: ${STORE_MOST} }
+jetstream { store_dir: ${quote(storeFolder)}, max_file_store: ${MAX_STORE} }
 tls { cert_file: ${quote(certificate)}, key_file: ${quote(key)}, timeout: 5 }
 accounts {
   GLEANER {

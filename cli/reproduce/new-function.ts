@@ -74,10 +74,10 @@ function rowsOf({ mode, fallback, rows, runs }: NewFunctionTable): string[] {
   ];
 }
 
-function runRow({ mode, seed, newcomer, calls, learning, served, phases, changes, ...of }: NewFunctionRun): string {
+function runRow({ mode, seed, newFunction, calls, learning, served, phases, changes, ...of }: NewFunctionRun): string {
   const p99s = of.fallback.map(({ p99 }) => p99);
   const later = of.afterwards;
-  return `| ${mode} | ${seed} | ${newcomer} | ${calls} | ${served ? learning.toFixed(0) : `${learning.toFixed(0)}, not over`} | ${Object.entries(
+  return `| ${mode} | ${seed} | ${newFunction} | ${calls} | ${served ? learning.toFixed(0) : `${learning.toFixed(0)}, not over`} | ${Object.entries(
     phases,
   )
     .map(([name, count]) => `${name} ${count}`)

@@ -14,14 +14,15 @@ const ratio = (row: PayloadRow, figure: PayloadFigure): string => {
   const one = row.paired[figure].ratio;
   return one === null ? '-' : `${one.mean.toFixed(3)}x [${one.low.toFixed(3)}, ${one.high.toFixed(3)}]`;
 };
-const nameOf = ({ workload, told }: PayloadCase): string => (told === null ? workload : `${workload}, ${told}`);
+const nameOf = ({ workload, correlation }: PayloadCase): string =>
+  correlation === null ? workload : `${workload}, ${correlation}`;
 
 /** What was asked and not reached. */
 export function payloadMissed(rows: readonly PayloadRow[]): string[] {
   return rows.flatMap(({ case: one, load, paired }) => {
     const mean = paired.mean.ratio;
     const where = `${nameOf(one)} at load ${load}`;
-    if (one.told === 0) return mean !== null && mean.high > LOSS ? [`${where}: something is lost`] : [];
+    if (one.correlation === 0) return mean !== null && mean.high > LOSS ? [`${where}: something is lost`] : [];
     return mean !== null && mean.high < 1 ? [] : [`${where}: no gain apart from chance`];
   });
 }

@@ -57,7 +57,7 @@ async function overNats(broker: Broker): Promise<object> {
 /** Everything that helps to find out what is wrong, without secrets. `told` is called as each part is begun. */
 export async function collectBundle(
   loaded: LoadedConfig,
-  told: (part: string, share: number) => void,
+  onProgress: (part: string, share: number) => void,
 ): Promise<Bundle> {
   const config: Config = loaded.config;
   const paths = statePaths(config);
@@ -82,7 +82,7 @@ export async function collectBundle(
   ];
   const bundle: Record<string, unknown> = {};
   for (const [i, [name, make]] of parts.entries()) {
-    told(name, i / parts.length);
+    onProgress(name, i / parts.length);
     bundle[name] = redactedValue(await attempt(make));
   }
   return bundle;

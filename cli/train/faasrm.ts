@@ -9,10 +9,10 @@ import {
   type PpoMetrics,
   threadEngine,
 } from '../../agents/index.js';
-import { LEVELS, type Lesson } from '../../broker/index.js';
-import { ACTOR_WEIGHTS, lessonOf } from '../../openwhisk-plugin/index.js';
+import { type FaasrmExperience, LEVELS } from '../../broker/index.js';
+import { ACTOR_WEIGHTS, experienceOf } from '../../openwhisk-plugin/index.js';
 import {
-  callStream,
+  activationStream,
   openWorkload,
   type Part,
   playPublished,
@@ -76,15 +76,18 @@ export function* trainFaasrm(
   const learner = new FaasrmLearner({ settings, seed: plan.seed, trainer, state: plan.resume?.state });
   for (let episode = plan.resume?.episode ?? 0; episode < plan.episodes; episode++) {
     const seed = plan.seed + episode;
-    const lessons: Lesson[] = [];
-    const setting = play(plan.training, episode, seed, learner, lessons);
-    for (const lesson of lessons) if (!learner.ready) learner.take(lesson);
-    let learnt: PpoMetrics | null = null;
-    if (learner.lessons > 0)
+    const experiences: FaasrmExperience[] = [];
+    const setting = play(plan.training, episode, seed, learner, experiences);
+    for (const experience of experiences) if (!learner.ready) learner.take(experience);
+    let updateMetrics: PpoMetrics | null = null;
+    if (learner.experiences > 0)
       learner.update((metrics) => {
-        learnt = metrics;
+        updateMetrics = metrics;
       });
-    yield { result: resultOf(episode, setting, seed, lessons.length, learner, learnt), state: learner.state };
+    yield {
+      result: resultOf(episode, setting, seed, experiences.length, learner, updateMetrics),
+      state: learner.state,
+    };
   }
 }
 
@@ -93,14 +96,18 @@ function play(
   episode: number,
   seed: number,
   { state, version }: FaasrmLearner,
-  into: Lesson[],
+  into: FaasrmExperience[],
 ): string {
   if (training.on === 'freyr-2021') {
     const { workload } = training;
     const sample = readPublishedSample(workload, PUBLISHED_FUNCTIONS, PUBLISHED_FROM);
     const actor = state.actor.slice(0, ACTOR_WEIGHTS);
     playPublished(sample, {
-      manager: { actor, version, lessons: (choice, rfet, fn) => into.push(lessonOf(choice, rfet, `/guest/${fn}`)) },
+      manager: {
+        actor,
+        version,
+        experiences: (choice, rfet, fn) => into.push(experienceOf(choice, rfet, `/guest/${fn}`)),
+      },
       seed,
     });
     return `${workload} freyr-2021`;
@@ -112,13 +119,13 @@ function play(
   const shape = shapeOf(turn, training.hosts);
   const loaded = openWorkload(workload, { seed, part, partBy: 'time', load: { load, cores: hosts * shape.cores } });
   simulateCluster({
-    calls: callStream(loaded, { seed, calls: CALLS }),
+    calls: activationStream(loaded, { seed, calls: CALLS }),
     cluster: shape,
     mode: 'quota',
     ...simulatedOptions(training.settings),
     quotaPolicy: 'faasrm',
     quotaParameters: { parameters: faasrmParameters(version, true), weights: faasrmWeights(state) },
-    lessons: (choice, slowdown, { action }) => into.push(lessonOf(choice, slowdown, action)),
+    experiences: (choice, slowdown, { action }) => into.push(experienceOf(choice, slowdown, action)),
     seed,
   });
   return `${workload}@${hosts} quota ${load}`;
@@ -132,7 +139,7 @@ function resultOf(
   { version }: FaasrmLearner,
   metrics: PpoMetrics | null,
 ): EpisodeResult {
-  const { meanReward = Number.NaN, entropy = Number.NaN, divergence = Number.NaN } = metrics ?? {};
+  const { meanReward = Number.NaN, entropy = Number.NaN, approxKl = Number.NaN } = metrics ?? {};
   const explainedVariance = metrics?.explainedVariance ?? Number.NaN;
   return {
     episode,
@@ -142,7 +149,7 @@ function resultOf(
     reward: meanReward,
     updates: version,
     entropy,
-    divergence,
+    approxKl,
     explainedVariance,
   };
 }

@@ -10,13 +10,13 @@ import {
 } from '../../agents/index.js';
 import { type Bytes, MIB, type Millicores } from '../../config/index.js';
 import {
+  activationStream,
   type ClusterMode,
-  callStream,
   DEFAULT_CONTROL,
   type HostShape,
-  hostsFor,
   openWorkload,
   type Part,
+  resolveHosts,
   type SimulatedSettings,
   simulateCluster,
   simulatedOptions,
@@ -36,7 +36,7 @@ export interface TrainingHosts {
 
 /** Hosts of a place: as many as it names. */
 export const shapeOf = ({ workload, hosts }: Place, { said, otherwise }: TrainingHosts): HostShape =>
-  hostsFor(workload, { ...said, hosts }, otherwise);
+  resolveHosts(workload, { ...said, hosts }, otherwise);
 
 export interface TrainingPlan {
   readonly manager: SimppoName;
@@ -66,7 +66,7 @@ export interface EpisodeResult {
   readonly updates: number;
   /** Means over the episode's updates; NaN without one. */
   readonly entropy: number;
-  readonly divergence: number;
+  readonly approxKl: number;
   readonly explainedVariance: number;
 }
 
@@ -125,7 +125,7 @@ export function* train(
     const cores = hosts * shape.cores;
     const loaded = openWorkload(workload, { seed, part: plan.part, partBy: 'time', load: { load, cores } });
     simulateCluster({
-      calls: callStream(loaded, { seed }),
+      calls: activationStream(loaded, { seed }),
       cluster: shape,
       mode,
       ...simulatedOptions(plan.settings),
@@ -144,7 +144,7 @@ class EpisodeTally {
   #reward = 0;
   #updates = 0;
   #entropy = 0;
-  #divergence = 0;
+  #approxKl = 0;
   #explained = 0;
 
   rewarded(reward: number): void {
@@ -152,10 +152,10 @@ class EpisodeTally {
     this.#reward += reward;
   }
 
-  updated({ entropy, divergence, explainedVariance }: PpoMetrics): void {
+  updated({ entropy, approxKl, explainedVariance }: PpoMetrics): void {
     this.#updates++;
     this.#entropy += entropy;
-    this.#divergence += divergence;
+    this.#approxKl += approxKl;
     this.#explained += explainedVariance;
   }
 
@@ -165,11 +165,11 @@ class EpisodeTally {
       steps: this.#steps,
       reward: this.#reward / this.#steps,
       entropy: this.#entropy / this.#updates,
-      divergence: this.#divergence / this.#updates,
+      approxKl: this.#approxKl / this.#updates,
       explainedVariance: this.#explained / this.#updates,
     };
     this.#steps = this.#updates = 0;
-    this.#reward = this.#entropy = this.#divergence = this.#explained = 0;
+    this.#reward = this.#entropy = this.#approxKl = this.#explained = 0;
     return result;
   }
 }

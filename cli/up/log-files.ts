@@ -4,14 +4,14 @@ import { ERROR_PREFIX } from '../exit.js';
 import { FileLines } from '../line-output.js';
 import { plainText } from '../output.js';
 
-const MOST_BYTES = 32 * 1024 * 1024;
+const MAX_BYTES = 32 * 1024 * 1024;
 const WARN = 40;
 
 /**
  * A child's line as a person reads it, null where it is below a warning. Pino's lines are JSON; why a part cannot start is a plain
  * line of `reportError`.
  */
-export function noteOf(child: string, line: string): string | null {
+export function errorLineOf(child: string, line: string): string | null {
   if (line.startsWith(ERROR_PREFIX)) return `${child}: ${plainText(line.slice(ERROR_PREFIX.length)).slice(0, 300)}`;
   if (!line.startsWith('{')) return null;
   try {
@@ -48,7 +48,7 @@ export class LogFiles {
   write(child: string, line: string): void {
     try {
       const { lines } = this.#of(child);
-      if (lines.bytes > MOST_BYTES) return;
+      if (lines.bytes > MAX_BYTES) return;
       if (!lines.write(`${line}\n`)) throw new Error('no room for a line');
       this.#failing = false;
     } catch (error) {

@@ -5,11 +5,11 @@ import type { LiveModel } from '../live-model.js';
 import { makeFolder, type statePaths } from '../settings.js';
 import { type ChildState, Supervisor } from '../supervisor.js';
 import { partSpecs, passedArguments } from './children.js';
-import { LogFiles, noteOf } from './log-files.js';
+import { errorLineOf, LogFiles } from './log-files.js';
 import { freePort, NatsServerMissingError, natsServerSpec } from './nats-server.js';
 
 /** After which a part that failed meanwhile is given up, and one that is only slow is spoken of. */
-const START_PATIENCE = millis(30_000);
+const START_TIMEOUT = millis(30_000);
 const KEPT_NOTES = 4;
 
 export class AlreadyUpError extends GleanerError {
@@ -62,14 +62,14 @@ export class UpSession {
       const port = config.nats.embedded.port || (await freePort());
       const spec = natsServerSpec(binary, port, paths.nats, findProgram('setpriv'));
       this.#nats = new Supervisor([spec], listener, systemTimers);
-      await this.#nats.start(START_PATIENCE);
+      await this.#nats.start(START_TIMEOUT);
       if (this.#stopping) return;
       this.servers = [`nats://127.0.0.1:${port}`];
     }
     writeFileSync(paths.running, `${JSON.stringify({ pid: process.pid, servers: this.servers })}\n`, { mode: 0o600 });
     const passed = passedArguments(path, flags, this.servers);
     this.#parts = new Supervisor(partSpecs(config, passed, this.#inputs.restore), listener, systemTimers);
-    await this.#parts.start(START_PATIENCE);
+    await this.#parts.start(START_TIMEOUT);
   }
 
   get notes(): readonly string[] {
@@ -119,7 +119,7 @@ export class UpSession {
 
   readonly #log = (child: string, line: string): void => {
     this.#logs.write(child, line);
-    const note = noteOf(child, line);
+    const note = errorLineOf(child, line);
     if (note) this.#note(note);
   };
 

@@ -43,15 +43,15 @@ export async function publishActionSettings(
   );
   const present = new Set(await bucket.keys());
   const bad = new Map<string, readonly string[]>();
-  const told = new Set<string>();
+  const currentKeys = new Set<string>();
   for (const one of listed) {
     const { function: fn, action } = one;
     const known = versions.get(fn);
-    const version = known?.ours === action.version ? known.user : action.version;
+    const version = known?.setByGleaner === action.version ? known.user : action.version;
     const settings = actionSettings(action, open.get(fn), concurrencyOf(one, version, open.get(fn)));
     if (settings === null) continue;
     const key = functionToken(fn);
-    told.add(key);
+    currentKeys.add(key);
     if (settings.unreadable.length > 0) bad.set(fn, settings.unreadable);
     const entry = present.has(key) ? await bucket.get(key) : null;
     const before = entry?.value ? decodeActionSettings(entry.value) : null;
@@ -60,7 +60,7 @@ export async function publishActionSettings(
   }
   for (const key of present) {
     const namespace = functionName(key)?.split('/')[1];
-    if (!told.has(key) && (namespace === undefined || namespaces.has(namespace))) await bucket.delete(key);
+    if (!currentKeys.has(key) && (namespace === undefined || namespaces.has(namespace))) await bucket.delete(key);
   }
   return bad;
 }

@@ -23,7 +23,7 @@ export class OpenWhiskUnknownError extends GleanerError {
   }
 }
 
-export interface ActionsPatience {
+export interface ConnectActionsOptions {
   /** Told where OpenWhisk is away and will be asked again; by default a person is told on stderr. */
   readonly waiting?: (why: string, wait: Millis) => void;
   /** Waits for an API that cannot be reached; otherwise that is told at once (default). */
@@ -32,13 +32,13 @@ export interface ActionsPatience {
   readonly signal?: AbortSignal;
 }
 
-const tellPerson = (why: string, wait: Millis): void =>
+const reportRetry = (why: string, wait: Millis): void =>
   void process.stderr.write(`gleaner: ${why}; asked again in ${wait / 1000} s\n`);
 
 /** Asks OpenWhisk as the configuration says. */
 export function connectActions(
   { openwhisk, functions, mode }: Config,
-  { waiting = tellPerson, waitForHost = false, signal }: ActionsPatience = {},
+  { waiting = reportRetry, waitForHost = false, signal }: ConnectActionsOptions = {},
 ): Promise<ActionsController> {
   const { apiHost, keysFile, caFile, timeoutMs, changesPerMinute, holdS } = openwhisk;
   if (apiHost === null || keysFile === null) throw new OpenWhiskUnknownError('it is not configured');
@@ -48,7 +48,7 @@ export function connectActions(
   } catch (error) {
     throw new OpenWhiskUnknownError(messageOf(error));
   }
-  const rests = readKeys(keysFile).map(
+  const clients = readKeys(keysFile).map(
     (key) => new OpenWhiskRest({ apiHost: apiHost.replace(/\/$/, ''), key, timeout: timeoutMs as Millis, ca }),
   );
   const settings = {
@@ -67,7 +67,7 @@ export function connectActions(
     },
   };
   return ActionsController.connect(
-    rests,
+    clients,
     settings,
     systemClock,
     async (span) => void (await sleep(span, undefined, { ...(signal === undefined ? {} : { signal }) })),

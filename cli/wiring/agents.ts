@@ -5,7 +5,7 @@ import {
   type ExternalManager,
   faasrmOnlineSettings,
   hillClimbing,
-  type LifeCycleWish,
+  type LifeCycleOverrides,
   type LimitSearch,
   lifeCycleSettings,
   loadExternalManager,
@@ -18,9 +18,9 @@ import {
   RevisionTrigger,
   registrySettings,
   runAgentHost,
-  runFaasrmTeacher,
+  runFaasrmTrainer,
+  ThreadOfflineTrainer,
   ThreadTrainer,
-  ThreadTutor,
   type TrajectoryStep,
   TrajectoryWriter,
   TUNER_DEFAULT,
@@ -105,13 +105,19 @@ export async function runAgentsPart({
     logger,
     ...(trajectories === null ? {} : { onStep: (step: TrajectoryStep) => trajectories.write(step) }),
   };
-  const tutor = new ThreadTutor(logger);
+  const offlineTrainer = new ThreadOfflineTrainer(logger);
   const { overrides } = config.functions;
-  const wish = (fn: string): LifeCycleWish => ({
+  const lifeCycleOverrides = (fn: string): LifeCycleOverrides => ({
     bootstrap: true,
     heldOffline: overrideFor(overrides, fn).holdOffline ?? false,
   });
-  const settings = { ...managerSettings(config), ...learning, lifeCycle: lifeCycleOf(config), wish, tutor };
+  const settings = {
+    ...managerSettings(config),
+    ...learning,
+    lifeCycle: lifeCycleOf(config),
+    lifeCycleOverrides,
+    offlineTrainer,
+  };
   // One of each: agents of one manager share what they have learnt.
   const managers = new Map<string, ResourceManager>();
   const managerNamed = (name: string): ResourceManager => {
@@ -154,19 +160,19 @@ export async function runAgentsPart({
   });
   const learns = config.agents.faasrm === 'learn';
   const parts = { broker, clock, timers, host: hostName, boot, trainer, seed, learns, logger };
-  const teacher = usesFaasrm(config) ? runFaasrmTeacher({ ...parts, settings: faasrmOnlineSettings }) : null;
+  const faasrmTrainer = usesFaasrm(config) ? runFaasrmTrainer({ ...parts, settings: faasrmOnlineSettings }) : null;
   operating.watch({
     broker,
-    update: () => updateAgents(operating.metrics, agents, trajectories, trainer, tutor),
+    update: () => updateAgents(operating.metrics, agents, trajectories, trainer, offlineTrainer),
     checks: () => [],
   });
   return {
     stop: async () => {
-      await teacher?.stop();
+      await faasrmTrainer?.stop();
       trajectories?.flush();
       await agents.stop();
       await trainer.close();
-      await tutor.close();
+      await offlineTrainer.close();
       for (const one of external) await one.close();
       await broker.close();
     },

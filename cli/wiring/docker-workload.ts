@@ -4,7 +4,7 @@ import {
   type Arrival,
   actionSource,
   ensureActionImage,
-  InvokerDouble,
+  InvokerEmulator,
   type Plan,
   playWorkload,
   type WorkloadFunction,
@@ -56,16 +56,16 @@ export function arrivalsOf(plan: Plan): Arrival[] {
 export async function runDockerWorkload(simulator: SimulatorConfig, log: (text: string) => void): Promise<Running> {
   const plan = configuredPlan(simulator);
   const arrivals = arrivalsOf(plan);
-  const double = new InvokerDouble({
+  const emulator = new InvokerEmulator({
     image: await ensureActionImage(),
     prefix: simulator.prefix,
     userMemoryMb: plan.workload.host.userMemoryMiB,
   });
-  await double.start();
+  await emulator.start();
   const stopped = new AbortController();
   const playing = (async () => {
     do {
-      await playWorkload(double, arrivals, {
+      await playWorkload(emulator, arrivals, {
         signal: stopped.signal,
         onRecord: (record) => {
           if (!record.ok) log(`${record.action} ended as ${record.kind}`);
@@ -78,7 +78,7 @@ export async function runDockerWorkload(simulator: SimulatorConfig, log: (text: 
     stop: async () => {
       stopped.abort();
       // Removing the containers ends what still runs in them: nothing is waited for.
-      await double.stop();
+      await emulator.stop();
       await Promise.race([playing, new Promise((resolve) => setTimeout(resolve, 2000).unref())]);
     },
   };

@@ -41,8 +41,8 @@ export async function runHookPart(inputs: PartInputs): Promise<Running & { recon
       return [
         {
           name: 'engine',
-          state: host.engineAnswers ? 'ok' : 'failed',
-          detail: host.engineAnswers ? 'answers' : 'silent',
+          state: host.isEngineReachable ? 'ok' : 'failed',
+          detail: host.isEngineReachable ? 'answers' : 'silent',
         },
         tapCheck(host.tap),
         { name: 'containers', state: unmanaged > 0 ? 'degraded' : 'ok', detail },

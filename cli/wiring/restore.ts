@@ -15,14 +15,14 @@ export interface RestoreSummary {
   readonly containers: number;
   readonly failed: number;
   /** Why the restored limits are not in the audit log; null: they are. */
-  readonly unaudited: string | null;
+  readonly auditError: string | null;
 }
 
-export function summaryOf({ restored, failed }: RestoreReport, unaudited: string | null = null): RestoreSummary {
+export function summaryOf({ restored, failed }: RestoreReport, auditError: string | null = null): RestoreSummary {
   let changed = 0;
   for (const { shares, quota, memory } of restored)
     for (const result of [shares, quota, memory]) if (result === 'written') changed++;
-  return { restored: changed, containers: restored.length, failed: failed.length, unaudited };
+  return { restored: changed, containers: restored.length, failed: failed.length, auditError };
 }
 
 /** By systemd's ExecStopPost a restore follows the end of the hook; systemd tells by variables that it sets for such commands alone (systemd.exec(5)). */
@@ -39,7 +39,7 @@ export const HOOK_ENDED = 'hook_ended';
  */
 export async function restoreHost(config: Config, by: RestoreAuthor): Promise<RestoreSummary> {
   // A simulated host is restored by its hook, or gone with it; this machine's engine is not its own.
-  if (config.platform === 'simulated') return { restored: 0, containers: 0, failed: 0, unaudited: null };
+  if (config.platform === 'simulated') return { restored: 0, containers: 0, failed: 0, auditError: null };
   const engine = dockerEngine(config.hook);
   const writer = cgroupWriter(await engine.facts(), config.decision.memory.shrinkMargin);
   try {

@@ -18,13 +18,13 @@ import {
   type ActionsController,
   ActionsLockedError,
   Journal,
+  type LimitRequest,
   type ListedAction,
   RightSizing,
   type SizingRules,
-  type Wish,
 } from '../../openwhisk-plugin/index.js';
 import { statePaths } from '../settings.js';
-import { allowedWishes, askConcurrency, askSizes } from '../wishes.js';
+import { allowedLimitRequests, fetchConcurrencyRequests, fetchSizeEvidence } from '../wishes.js';
 import { publishActionSettings } from './action-settings.js';
 
 /** A person's command holds the journal for as long as its changes take; asked again after this long, and so often. */
@@ -40,7 +40,7 @@ export function sizingRules({ openwhisk }: Config): SizingRules {
     watchTime: watchS * 1000,
     watchCalls,
     payBack: payBackHours === null ? null : payBackHours * 3_600_000,
-    barTime: barDays * 86_400_000,
+    killedSizeHoldTime: barDays * 86_400_000,
     holdTime: openwhisk.holdS * 1000,
   };
 }
@@ -68,7 +68,7 @@ export function rightSizingOf(
   config: Config,
   controller: ActionsController,
   broker: Broker | null,
-  tell: (event: ActionEvent) => void = () => {},
+  onEvent: (event: ActionEvent) => void = () => {},
 ): RightSizing {
   const sender = { host: hostNameFrom(hostname()), boot: newBootId() };
   let sequence = 0;
@@ -79,7 +79,7 @@ export function rightSizingOf(
     withJournal: (act) => withJournal(statePaths(config).actions, act),
     pause: async (span) => void (await sleep(span)),
     tell: (event) => {
-      tell(event);
+      onEvent(event);
       const message = { v: 1, ...event, ...sender, sequence: ++sequence, at: systemClock.wall() };
       broker?.publish(subjects.event('action', event.function), encodeMessage(message));
     },
@@ -109,8 +109,8 @@ export function followSizes(parts: {
   );
   const { killSwitch } = statePaths(config);
   const failed = (what: string) => (error: unknown) => logger.error({ error: messageOf(error) }, `${what} failed`);
-  const allowed = async (wishes: readonly Wish[]): Promise<readonly Wish[]> =>
-    existsSync(killSwitch) ? [] : await allowedWishes(broker, wishes);
+  const allowed = async (requests: readonly LimitRequest[]): Promise<readonly LimitRequest[]> =>
+    existsSync(killSwitch) ? [] : await allowedLimitRequests(broker, requests);
   /** Actions whose annotations cannot be read and were named. */
   const named = new Set<string>();
   let turning: Promise<void> | null = null;
@@ -142,8 +142,8 @@ export function followSizes(parts: {
     const inForce = new Map(listed.map(({ function: fn, action }) => [fn, action.limits.concurrency]));
     tuning = tuning
       .then(async () => {
-        const wishes = await askConcurrency(broker, (fn) => inForce.get(fn));
-        const ours = wishes.filter((wish) => only === undefined || wish.function === only);
+        const requests = await fetchConcurrencyRequests(broker, (fn) => inForce.get(fn));
+        const ours = requests.filter((limitRequest) => only === undefined || limitRequest.function === only);
         const tuned = await sizing.tune(await allowed(ours));
         // Told at once: what is seen from now on is of the new limit.
         if (tuned.some(({ result }) => result === 'changed')) await publish();
@@ -156,7 +156,7 @@ export function followSizes(parts: {
     turning ??= (async () => {
       if (stopped) return;
       const listed = await publish();
-      warn(await sizing.turn(await askSizes(broker), allowed));
+      warn(await sizing.turn(await fetchSizeEvidence(broker), allowed));
       await tune(listed);
     })()
       .catch(failed('a look at the sizes'))

@@ -138,7 +138,7 @@ export const decisionSchema = section('How limits are chosen. All of it can chan
     ),
     clampMin: key(z.number().positive().max(1), 0.0625, 'Smallest factor.', live),
     clampMax: key(z.number().min(1).max(256), 16, 'Largest factor.', live),
-    payerBound: key(
+    slowdownBound: key(
       z.number().min(1).max(100),
       1.25,
       'Slowdown against its control arm above which a paying function makes alpha fall.',

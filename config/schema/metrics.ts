@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { key, listen, section } from '../keys.js';
 
-const HERE = 'Address and port of `/metrics`, `/livez` and `/readyz`; port 0: any free one; null: none';
+const LISTEN_DESCRIPTION = 'Address and port of `/metrics`, `/livez` and `/readyz`; port 0: any free one; null: none';
 
 export const metricsSchema = section(
   'Metrics and health over HTTP. Nobody is asked who they are: keep it on loopback, or on a network of operators.',
   {
-    hook: key(listen(), '127.0.0.1:9781', `${HERE}. Of the hook.`),
-    agents: key(listen(), '127.0.0.1:9782', `${HERE}. Of the agent host.`),
-    aggregator: key(listen(), '127.0.0.1:9783', `${HERE}. Of the aggregator.`),
+    hook: key(listen(), '127.0.0.1:9781', `${LISTEN_DESCRIPTION}. Of the hook.`),
+    agents: key(listen(), '127.0.0.1:9782', `${LISTEN_DESCRIPTION}. Of the agent host.`),
+    aggregator: key(listen(), '127.0.0.1:9783', `${LISTEN_DESCRIPTION}. Of the aggregator.`),
     functions: key(
       z.int().min(0).max(1000),
       20,

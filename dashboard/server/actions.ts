@@ -10,7 +10,7 @@ import {
   services,
   switchMode,
 } from '../../broker/index.js';
-import type { ActionAnswer } from '../wire.js';
+import type { ActionResponse } from '../wire.js';
 
 const fn = z.string().refine(isFunctionName, 'is not the name of an action');
 
@@ -26,7 +26,7 @@ export type Action = z.output<typeof actionSchema>;
 const AUTHOR = 'dashboard';
 
 /** Does what somebody with the token asks, by the same ways as the command line. Rejects as NATS does. */
-export async function act(broker: Broker, action: Action): Promise<ActionAnswer> {
+export async function act(broker: Broker, action: Action): Promise<ActionResponse> {
   const who = { author: AUTHOR };
   switch (action.action) {
     case 'pause':
@@ -67,7 +67,7 @@ export async function act(broker: Broker, action: Action): Promise<ActionAnswer>
 }
 
 /** A change that is in force and not stored is lost with the hooks that have it: whoever made it must know. */
-function switched({ hosts, failed, notStored }: ModeOutcome, done: string): ActionAnswer {
+function switched({ hosts, failed, notStored }: ModeOutcome, done: string): ActionResponse {
   if (notStored !== null)
     return { ok: false, text: `${done}: ${new ModeNotStoredError(hosts.length, notStored).message}` };
   if (failed.size > 0)
@@ -75,12 +75,12 @@ function switched({ hosts, failed, notStored }: ModeOutcome, done: string): Acti
   return { ok: true, text: done };
 }
 
-function summary(answers: readonly (readonly [string, unknown])[], done: string, nobody: string): ActionAnswer {
+function summary(answers: readonly (readonly [string, unknown])[], done: string, nobody: string): ActionResponse {
   if (answers.length === 0) return { ok: false, text: nobody };
-  const bad = answers.flatMap(([host, answer]) => {
+  const failures = answers.flatMap(([host, answer]) => {
     const failure = failureOf(answer);
     return failure === null ? [] : [`${host}: ${failure}`];
   });
-  if (bad.length > 0) return { ok: false, text: bad.join('; ') };
+  if (failures.length > 0) return { ok: false, text: failures.join('; ') };
   return { ok: true, text: `${done} on ${answers.map(([host]) => host).join(', ')}` };
 }

@@ -21,13 +21,13 @@ import {
   withoutPart,
 } from '../../broker/index.js';
 import { type Cancel, type Clock, messageOf, millis, type Timers } from '../../config/index.js';
-import type { EventRow, NatsState, ServiceRow, Totals, Waiting } from '../wire.js';
-import { FunctionBoard } from './function-board.js';
-import { HostBoard } from './host-board.js';
-import { MeanFieldBoard } from './mean-field-board.js';
+import type { ContentionView, EventRow, NatsState, ServiceRow, Totals } from '../wire.js';
+import { FunctionRegistry } from './function-board.js';
+import { HostRegistry } from './host-board.js';
+import { MeanFieldHistory } from './mean-field-board.js';
 import { Overview } from './overview.js';
-import { servicesSeen } from './services-seen.js';
-import { WaitingDesk } from './waiting.js';
+import { queryServices } from './services-seen.js';
+import { ContentionWindow } from './waiting.js';
 
 export interface CollectorOptions {
   readonly broker: Broker;
@@ -50,16 +50,16 @@ const WAITING_SHOWN = 14;
 
 /** Listens to everything on NATS that a dashboard shows, and asks the services for the rest. Writes nothing. */
 export class Collector {
-  readonly functions: FunctionBoard;
-  readonly hosts = new HostBoard();
+  readonly functions: FunctionRegistry;
+  readonly hosts = new HostRegistry();
   readonly overview: Overview;
-  readonly meanField = new MeanFieldBoard();
+  readonly meanField = new MeanFieldHistory();
   services: readonly ServiceRow[] = [];
   /** How many look: without any, the hooks are asked rarely. */
   watchers = 0;
   readonly #options: CollectorOptions;
   readonly #events: EventRow[] = [];
-  readonly #waiting = new Map<string, WaitingDesk>();
+  readonly #waiting = new Map<string, ContentionWindow>();
   readonly #offsets = new Map<string, number>();
   readonly #cancels: Cancel[] = [];
   #nats: NatsState;
@@ -69,7 +69,7 @@ export class Collector {
 
   constructor(options: CollectorOptions) {
     this.#options = options;
-    this.functions = new FunctionBoard(options.maxFunctions);
+    this.functions = new FunctionRegistry(options.maxFunctions);
     this.overview = new Overview(this.functions, this.hosts);
     this.#nats = { connected: false, server: '', since: this.#now() / SECOND, problem: '' };
   }
@@ -125,9 +125,9 @@ export class Collector {
     for (const cancel of this.#cancels.splice(0)) cancel();
   }
 
-  waiting(): Waiting[] {
+  waiting(): ContentionView[] {
     const now = this.#now();
-    return [...this.#waiting].map(([host, desk]) => desk.view(host, now, WAITING_SHOWN));
+    return [...this.#waiting].map(([host, contention]) => contention.view(host, now, WAITING_SHOWN));
   }
 
   totals(): Totals {
@@ -158,14 +158,14 @@ export class Collector {
     fn.observe(observation, now);
     const { objective = 'learning', slo = null } = fn.views.get(host) ?? {};
     if (slo !== null && objective !== 'learning') this.overview.judge(now, withoutPart(latency, coldLatency), slo);
-    let desk = this.#waiting.get(host);
-    if (desk === undefined) {
-      desk = new WaitingDesk(MINUTE);
-      this.#waiting.set(host, desk);
+    let contention = this.#waiting.get(host);
+    if (contention === undefined) {
+      contention = new ContentionWindow(MINUTE);
+      this.#waiting.set(host, contention);
     }
     const calls = activations + control.activations;
     const busy = latency.sum + control.activations * control.mean;
-    desk.take({
+    contention.take({
       at: now,
       function: name,
       waited: cpuWait === undefined ? null : cpuWait * calls,
@@ -213,7 +213,7 @@ export class Collector {
         this.#asking = false;
       }
     }
-    for (const [host, desk] of this.#waiting) this.hosts.entry(host).waitShare = desk.share(this.#now());
+    for (const [host, contention] of this.#waiting) this.hosts.entry(host).waitShare = contention.share(this.#now());
     if (this.#nats.connected) this.overview.record(this.#now());
   }
 
@@ -224,7 +224,7 @@ export class Collector {
   async #discover(): Promise<void> {
     const { broker } = this.#options;
     const [seen, agents] = await Promise.all([
-      servicesSeen(broker),
+      queryServices(broker),
       callEveryInstance(broker, { service: services.agents, endpoint: 'list', request: { offset: 0, limit: 0 } }),
     ]);
     this.services = seen;

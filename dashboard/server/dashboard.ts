@@ -1,7 +1,7 @@
 import {
   type Broker,
-  type HttpAnswer,
   type HttpRequest,
+  type HttpResponse,
   HttpServer,
   type HttpStream,
   httpAddress,
@@ -15,7 +15,7 @@ import { readAssets } from './assets.js';
 import { Collector } from './collector.js';
 import { functionDetail } from './function-detail.js';
 import { HostGuard } from './host-guard.js';
-import { Stream, WATCHERS_MOST } from './stream.js';
+import { Stream, WATCHERS_MAX } from './stream.js';
 import type { Token } from './token.js';
 
 export interface DashboardOptions {
@@ -52,11 +52,11 @@ export class DashboardPortError extends GleanerError {
   }
 }
 
-const BODY_MOST = 4096;
+const BODY_MAX = 4096;
 /** A page holds one for its stream and asks over a few more. */
-const CONNECTIONS_MOST = 4 * WATCHERS_MOST;
+const CONNECTIONS_MAX = 4 * WATCHERS_MAX;
 /** Wrong tokens answered in a second; beyond it nobody is let in until the second is over. */
-const REFUSALS_MOST = 5;
+const LOGGED_REFUSALS_MAX = 5;
 
 /** No script, style, image or connection but our own; nobody may frame the page. */
 const HEADERS: Readonly<Record<string, string>> = {
@@ -86,7 +86,7 @@ export async function runDashboard(options: DashboardOptions): Promise<RunningDa
     stream.tick();
   });
 
-  function handle(request: HttpRequest): HttpAnswer | HttpStream | Promise<HttpAnswer> {
+  function handle(request: HttpRequest): HttpResponse | HttpStream | Promise<HttpResponse> {
     // A page of somebody else's whose name was made to point here would send its own name (DNS rebinding).
     if (!guard.allows(request.host)) return json(421, { ok: false, text: 'not the name of this dashboard' });
     const { path, query } = request;
@@ -99,13 +99,13 @@ export async function runDashboard(options: DashboardOptions): Promise<RunningDa
     return json(404, { ok: false, text: 'no such page' });
   }
 
-  async function detailOf(name: string): Promise<HttpAnswer> {
+  async function detailOf(name: string): Promise<HttpResponse> {
     const detail = isFunctionName(name) ? await functionDetail(broker, collector, name) : null;
     return detail === null ? json(404, { ok: false, text: 'no such function' }) : json(200, detail);
   }
 
-  function follow(): HttpAnswer | HttpStream {
-    if (stream.pages.open >= WATCHERS_MOST) return json(429, { ok: false, text: 'too many pages are open' });
+  function follow(): HttpResponse | HttpStream {
+    if (stream.pages.open >= WATCHERS_MAX) return json(429, { ok: false, text: 'too many pages are open' });
     return {
       type: 'text/event-stream',
       headers: { 'X-Accel-Buffering': 'no' },
@@ -113,13 +113,13 @@ export async function runDashboard(options: DashboardOptions): Promise<RunningDa
     };
   }
 
-  async function change(request: HttpRequest): Promise<HttpAnswer> {
+  async function change(request: HttpRequest): Promise<HttpResponse> {
     const { path, headers } = request;
-    const refuse = (status: number, text: string): HttpAnswer => json(status, { ok: false, text });
+    const refuse = (status: number, text: string): HttpResponse => json(status, { ok: false, text });
     if (path !== '/api/act' && path !== '/api/token') return refuse(404, 'no such page');
     if (token === null) return refuse(403, 'read-only: set dashboard.tokenFile to allow changes');
     if (!guard.sameOrigin(headers)) return refuse(403, 'only from the dashboard itself');
-    if (refusals >= REFUSALS_MOST) return refuse(429, 'too many wrong tokens; try again in a second');
+    if (refusals >= LOGGED_REFUSALS_MAX) return refuse(429, 'too many wrong tokens; try again in a second');
     if (!token.allows(headers.authorization)) {
       refusals++;
       return refuse(401, 'this is not the token');
@@ -156,8 +156,8 @@ async function listen(host: string, port: number, logger: Logger): Promise<HttpS
   try {
     return await HttpServer.listen(host, port, {
       methods: ['GET', 'HEAD', 'POST'],
-      maxConnections: CONNECTIONS_MOST,
-      maxBodyBytes: BODY_MOST,
+      maxConnections: CONNECTIONS_MAX,
+      maxBodyBytes: BODY_MAX,
       headers: HEADERS,
       refusal: (text) => json(400, { ok: false, text }),
       logger,
@@ -167,7 +167,7 @@ async function listen(host: string, port: number, logger: Logger): Promise<HttpS
   }
 }
 
-const json = (status: number, value: object): HttpAnswer => ({
+const json = (status: number, value: object): HttpResponse => ({
   status,
   type: 'application/json',
   body: JSON.stringify(value),

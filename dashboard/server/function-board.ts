@@ -86,9 +86,9 @@ export class FunctionEntry {
     if (first === undefined) return null;
     const sum = (of: (view: FunctionView) => number): number => views.reduce((total, view) => total + of(view), 0);
     const worst = (of: (view: FunctionView) => number | null): number | null =>
-      views.reduce<number | null>((most, view) => {
+      views.reduce<number | null>((maxFunctions, view) => {
         const value = of(view);
-        return value === null ? most : Math.max(most ?? value, value);
+        return value === null ? maxFunctions : Math.max(maxFunctions ?? value, value);
       }, null);
     // Where it runs on several hosts, its containers' mean.
     const containers = sum((view) => view.containers);
@@ -100,7 +100,7 @@ export class FunctionEntry {
       hosts: views.length,
       mode: views.every(({ mode }) => mode === first.mode) ? first.mode : 'mixed',
       paused: views.some(({ paused }) => paused),
-      alarm: views.some(({ worseThanNothing }) => worseThanNothing),
+      alarm: views.some(({ slowerThanControl }) => slowerThanControl),
       manager: this.manager || first.target?.author.split('@')[0] || '',
       phase: this.phase,
       cpuMode: first.cpuMode,
@@ -144,24 +144,24 @@ const isShown = (learning: FunctionView['learning']): boolean =>
   learning === undefined || learning.activations >= learning.activationsNeeded;
 
 /** What hooks count since they began, of functions that the board has forgotten. */
-export interface Forgotten {
+export interface EvictedTotals {
   harvested: number;
   lent: number;
   saved: number;
 }
 
 /** Every function the dashboard knows, bounded; the one not called for longest is forgotten, but not what it adds to its hosts' totals. */
-export class FunctionBoard {
+export class FunctionRegistry {
   /** By host. */
-  readonly forgotten = new Map<string, Forgotten>();
+  readonly evictedTotals = new Map<string, EvictedTotals>();
   /** Called last, last. */
   readonly #entries = new Map<string, FunctionEntry>();
-  readonly #most: number;
+  readonly #maxFunctions: number;
   /** Forgotten since the last question. */
-  readonly #gone: string[] = [];
+  readonly #removed: string[] = [];
 
-  constructor(most: number) {
-    this.#most = most;
+  constructor(maxFunctions: number) {
+    this.#maxFunctions = maxFunctions;
   }
 
   get(name: string): FunctionEntry | undefined {
@@ -181,7 +181,7 @@ export class FunctionBoard {
     let entry = this.#entries.get(name);
     if (entry === undefined) {
       entry = new FunctionEntry(name);
-      if (this.#entries.size >= this.#most) this.#forgetOldest();
+      if (this.#entries.size >= this.#maxFunctions) this.#evictOldest();
     } else this.#entries.delete(name);
     this.#entries.set(name, entry);
     return entry;
@@ -191,7 +191,7 @@ export class FunctionBoard {
   listed(host: string, view: FunctionView): void {
     let entry = this.#entries.get(view.name);
     if (entry === undefined) {
-      if (this.#entries.size >= this.#most) return;
+      if (this.#entries.size >= this.#maxFunctions) return;
       entry = new FunctionEntry(view.name);
       this.#entries.set(view.name, entry);
     }
@@ -201,25 +201,25 @@ export class FunctionBoard {
   /** A hook began anew, and counts from zero. */
   restarted(host: string): void {
     for (const { views } of this.#entries.values()) views.delete(host);
-    this.forgotten.delete(host);
+    this.evictedTotals.delete(host);
   }
 
-  gone(): string[] {
-    return this.#gone.splice(0);
+  removed(): string[] {
+    return this.#removed.splice(0);
   }
 
-  #forgetOldest(): void {
+  #evictOldest(): void {
     const oldest = this.#entries.keys().next().value;
     if (oldest === undefined) return;
     for (const [host, view] of this.#entries.get(oldest)!.views) {
-      const sums = this.forgotten.get(host) ?? { harvested: 0, lent: 0, saved: 0 };
+      const sums = this.evictedTotals.get(host) ?? { harvested: 0, lent: 0, saved: 0 };
       sums.harvested += view.harvestedCpuSeconds;
       sums.lent += view.acceleratedCpuSeconds;
       sums.saved += view.savedSeconds;
-      this.forgotten.set(host, sums);
+      this.evictedTotals.set(host, sums);
     }
     this.#entries.delete(oldest);
-    this.#gone.push(oldest);
+    this.#removed.push(oldest);
   }
 }
 

@@ -19,7 +19,7 @@ const SHOWN = 16;
 
 const grantView = (grant: ExplanationView['cpu']): GrantView => ({
   user: grant.user,
-  wanted: grant.wanted,
+  demand: grant.demand,
   lower: grant.lower,
   upper: grant.upper,
   granted: grant.granted,
@@ -73,7 +73,7 @@ export async function functionDetail(
   if (entry === undefined) return null;
   const request = { function: name };
   const problems: string[] = [];
-  const ask = async (service: string): Promise<Map<string, unknown>> => {
+  const callAll = async (service: string): Promise<Map<string, unknown>> => {
     try {
       return await callEveryInstance(broker, { service, endpoint: 'explain', request });
     } catch (error) {
@@ -81,7 +81,7 @@ export async function functionDetail(
       return new Map();
     }
   };
-  const [hooks, agents] = await Promise.all([ask(services.hook), ask(services.agents)]);
+  const [hooks, agents] = await Promise.all([callAll(services.hook), callAll(services.agents)]);
   const activations: ActivationView[] = [];
   for (const [host, answer] of hooks) {
     const checked = hookService.explain.answer.safeParse(answer);

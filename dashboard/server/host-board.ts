@@ -5,7 +5,7 @@ import { verdictOf } from './comparison.js';
 import { rounded } from './series.js';
 
 /** A host that has said nothing for so long is gone, ms. */
-const GONE_MILLIS = 120_000;
+const HOST_EXPIRY_MILLIS = 120_000;
 /** Long enough that a clock's rate is not the jitter of two messages, ms. */
 const RATE_MILLIS = 3000;
 
@@ -32,7 +32,7 @@ class HostEntry {
 }
 
 /** What is known of each invoker host. */
-export class HostBoard {
+export class HostRegistry {
   readonly #hosts = new Map<string, HostEntry>();
 
   entry(host: string): HostEntry {
@@ -65,7 +65,7 @@ export class HostBoard {
   rows(now: number): HostRow[] {
     const rows: HostRow[] = [];
     for (const [host, { view, report, seen, clockRate, waitShare }] of this.#hosts) {
-      if (now - seen > GONE_MILLIS) {
+      if (now - seen > HOST_EXPIRY_MILLIS) {
         this.#hosts.delete(host);
         continue;
       }
@@ -76,9 +76,9 @@ export class HostBoard {
         version: view?.version ?? '',
         killed: view?.killed ?? false,
         killedBy: view?.killedBy ?? [],
-        engineAnswers: view?.engineAnswers ?? true,
+        isEngineReachable: view?.isEngineReachable ?? true,
         tapLost: (view?.tap ?? []).filter(({ state }) => state !== 'listening').map(tapText),
-        alarm: view?.worseThanNothing ?? false,
+        alarm: view?.slowerThanControl ?? false,
         seen: Math.round(seen / 1000),
         cpu: view?.cpu ?? report?.capacity.cpu ?? 0,
         memory: view?.memory ?? report?.capacity.memory ?? 0,
@@ -89,8 +89,8 @@ export class HostBoard {
         usedCpu: report?.used === undefined ? null : rounded(report.used.cpu),
         usedMemory: report?.used === undefined ? null : rounded(report.used.memory),
         waitShare: waitShare === null ? null : rounded(waitShare),
-        wantedCpu: rounded(report?.wanted.cpu ?? 0),
-        wantedMemory: rounded(report?.wanted.memory ?? 0),
+        demandCpu: rounded(report?.demand.cpu ?? 0),
+        demandMemory: rounded(report?.demand.memory ?? 0),
         poolCpu: rounded(view?.poolCpu ?? report?.pool.cpu ?? 0),
         poolMemory: rounded(view?.poolMemory ?? report?.pool.memory ?? 0),
         functions: report?.functions ?? 0,

@@ -5,7 +5,7 @@ import { Series } from './series.js';
 const POINTS = 720;
 
 /** The mean field published last, and its past. */
-export class MeanFieldBoard {
+export class MeanFieldHistory {
   readonly series = new Series<MeanFieldColumn>(MEAN_FIELD_COLUMNS, POINTS);
   /** As the agents' service tells them; empty before it has. */
   featureNames: readonly string[] = [];
@@ -23,8 +23,8 @@ export class MeanFieldBoard {
       publisher: field.host,
       epoch: field.epoch,
       members: totals.members,
-      wantedCpu: totals.wanted.cpu,
-      wantedMemory: totals.wanted.memory,
+      demandCpu: totals.demand.cpu,
+      demandMemory: totals.demand.memory,
       allocatedCpu: totals.allocated.cpu,
       allocatedMemory: totals.allocated.memory,
       containers: totals.allocated.containers,

@@ -1,6 +1,6 @@
 import { bucketBound, type LatencyHistogramMessage } from '../../broker/index.js';
 
-interface Judged {
+interface StepObjective {
   readonly at: number;
   readonly kept: number;
   readonly calls: number;
@@ -20,7 +20,7 @@ export function keptCalls({ first, counts }: LatencyHistogramMessage, slo: numbe
 
 /** Share of calls within their function's objective, over a window. */
 export class ObjectiveWindow {
-  readonly #steps: Judged[] = [];
+  readonly #steps: StepObjective[] = [];
   readonly #windowMillis: number;
 
   constructor(windowMillis: number) {

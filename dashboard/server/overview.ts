@@ -1,7 +1,7 @@
 import type { FunctionView, LatencyHistogramMessage } from '../../broker/index.js';
 import { OVERVIEW_COLUMNS, type OverviewColumn, type Totals } from '../wire.js';
-import type { FunctionBoard } from './function-board.js';
-import type { HostBoard } from './host-board.js';
+import type { FunctionRegistry } from './function-board.js';
+import type { HostRegistry } from './host-board.js';
 import { ObjectiveWindow } from './objectives.js';
 import { RateWindow } from './rates.js';
 import { Series } from './series.js';
@@ -18,8 +18,8 @@ export class Overview {
   readonly series = new Series<OverviewColumn>(OVERVIEW_COLUMNS, POINTS);
   /** Agents by life-cycle phase, and by manager. */
   agents: Pick<Totals, 'phases' | 'managers'> = { phases: {}, managers: {} };
-  readonly #functions: FunctionBoard;
-  readonly #hosts: HostBoard;
+  readonly #functions: FunctionRegistry;
+  readonly #hosts: HostRegistry;
   readonly #objectives = new ObjectiveWindow(SLO_WINDOW);
   readonly #harvested = new RateWindow(RATE_WINDOW);
   readonly #lent = new RateWindow(RATE_WINDOW);
@@ -27,7 +27,7 @@ export class Overview {
   readonly #safeguards: number[] = [];
   readonly #safeguardTotals = new Map<string, number>();
 
-  constructor(functions: FunctionBoard, hosts: HostBoard) {
+  constructor(functions: FunctionRegistry, hosts: HostRegistry) {
     this.#functions = functions;
     this.#hosts = hosts;
   }
@@ -45,7 +45,7 @@ export class Overview {
   host(host: string, at: number, activations: number, safeguards: number): void {
     this.#safeguardTotals.set(host, safeguards);
     const rate = this.#hosts.rateOf(host);
-    let { harvested, lent } = this.#functions.forgotten.get(host) ?? { harvested: 0, lent: 0 };
+    let { harvested, lent } = this.#functions.evictedTotals.get(host) ?? { harvested: 0, lent: 0 };
     for (const { views } of this.#functions.all()) {
       const own = views.get(host);
       if (own === undefined) continue;
@@ -111,7 +111,7 @@ export class Overview {
       functionsJudged: 0,
       functionsLearning: 0,
     };
-    for (const { harvested, lent, saved } of this.#functions.forgotten.values()) {
+    for (const { harvested, lent, saved } of this.#functions.evictedTotals.values()) {
       sums.harvestedTotal += harvested;
       sums.lentTotal += lent;
       sums.savedTotal += saved;

@@ -1,7 +1,7 @@
 import type { Columns } from '../wire.js';
 
 /** Rows that a series begins with room for. */
-const FIRST_ROOM = 8;
+const INITIAL_ROWS = 8;
 
 /** Rows of numbers in a ring that grows up to a fixed size (most functions are called a few times and never again), the first the time in seconds; what is unknown is NaN inside and null outside. */
 export class Series<K extends string> {
@@ -9,15 +9,15 @@ export class Series<K extends string> {
   #values: Float64Array;
   readonly #capacity: number;
   /** Rows in the ring as it is now; it wraps only when this is the capacity. */
-  #room: number;
+  #allocatedRows: number;
   #next = 0;
   #length = 0;
 
   constructor(columns: readonly K[], capacity: number) {
     this.#columns = columns;
     this.#capacity = capacity;
-    this.#room = Math.min(FIRST_ROOM, capacity);
-    this.#values = new Float64Array(columns.length * this.#room);
+    this.#allocatedRows = Math.min(INITIAL_ROWS, capacity);
+    this.#values = new Float64Array(columns.length * this.#allocatedRows);
   }
 
   get length(): number {
@@ -26,23 +26,23 @@ export class Series<K extends string> {
 
   push(row: Readonly<Partial<Record<K, number | null | undefined>>>): void {
     const width = this.#columns.length;
-    if (this.#length === this.#room && this.#room < this.#capacity) this.#grow(width);
+    if (this.#length === this.#allocatedRows && this.#allocatedRows < this.#capacity) this.#grow(width);
     const start = this.#next * width;
     for (let i = 0; i < width; i++) this.#values[start + i] = row[this.#columns[i]!] ?? Number.NaN;
-    this.#next = (this.#next + 1) % this.#room;
-    this.#length = Math.min(this.#length + 1, this.#room);
+    this.#next = (this.#next + 1) % this.#allocatedRows;
+    this.#length = Math.min(this.#length + 1, this.#allocatedRows);
   }
 
   #grow(width: number): void {
-    this.#room = Math.min(this.#capacity, this.#room * 2);
-    const values = new Float64Array(width * this.#room);
+    this.#allocatedRows = Math.min(this.#capacity, this.#allocatedRows * 2);
+    const values = new Float64Array(width * this.#allocatedRows);
     values.set(this.#values);
     this.#values = values;
     this.#next = this.#length;
   }
 
   #row(age: number): number {
-    return ((this.#next - 1 - age + 2 * this.#room) % this.#room) * this.#columns.length;
+    return ((this.#next - 1 - age + 2 * this.#allocatedRows) % this.#allocatedRows) * this.#columns.length;
   }
 
   /** The newest row; null: none. */

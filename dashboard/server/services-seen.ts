@@ -25,7 +25,7 @@ const WAIT_MILLIS = 300;
 const EMPTY = new Uint8Array(0);
 
 /** Every instance of our services that answers, with its own figures. */
-export async function servicesSeen(broker: Broker): Promise<ServiceRow[]> {
+export async function queryServices(broker: Broker): Promise<ServiceRow[]> {
   const answers = await broker.requestMany('$SRV.STATS', EMPTY, millis(WAIT_MILLIS)).catch((error: unknown) => {
     if (error instanceof NoRespondersError) return [];
     throw error;

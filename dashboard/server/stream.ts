@@ -4,8 +4,8 @@ import type { FunctionRow, Pages, Snapshot, Tick } from '../wire.js';
 import type { Collector } from './collector.js';
 
 /** What a page that reads slowly may be behind, bytes; it misses ticks beyond, and gets everything anew then. */
-const BACKLOG_MOST = 4 * 1024 * 1024;
-export const WATCHERS_MOST = 32;
+const BACKLOG_MAX = 4 * 1024 * 1024;
+export const WATCHERS_MAX = 32;
 /** One that has taken nothing of what waits for it for so long is dead, and not slow: its browser is gone, or asleep, and asks anew when it is back. */
 const DEAD_MILLIS = 120_000;
 
@@ -14,7 +14,7 @@ interface Watcher {
   behind: boolean;
   /** What its connection had taken at the last tick, bytes, and since when it has taken nothing of what waits. */
   taken: number;
-  stuckSince: number;
+  stalledSince: number;
 }
 
 /** Server-sent events: a snapshot to each page that connects, then what has changed, once a second. */
@@ -44,7 +44,7 @@ export class Stream {
   }
 
   add(response: ServerResponse): void {
-    const watcher: Watcher = { response, behind: false, taken: 0, stuckSince: this.#clock.monotonic() };
+    const watcher: Watcher = { response, behind: false, taken: 0, stalledSince: this.#clock.monotonic() };
     this.#watchers.add(watcher);
     this.#collector.watchers = this.#watchers.size;
     response.on('close', () => {
@@ -68,7 +68,7 @@ export class Stream {
         this.#dead++;
         this.#watchers.delete(watcher);
         watcher.response.destroy();
-      } else if (watcher.response.writableLength > BACKLOG_MOST) {
+      } else if (watcher.response.writableLength > BACKLOG_MAX) {
         watcher.behind = true;
         this.#missedTicks++;
       } else if (watcher.behind) {
@@ -83,9 +83,9 @@ export class Stream {
     const now = this.#clock.monotonic();
     const { writableLength, socket } = watcher.response;
     const taken = (socket?.bytesWritten ?? 0) - (socket?.writableLength ?? 0);
-    if (writableLength === 0 || taken !== watcher.taken) watcher.stuckSince = now;
+    if (writableLength === 0 || taken !== watcher.taken) watcher.stalledSince = now;
     watcher.taken = taken;
-    return now - watcher.stuckSince >= DEAD_MILLIS;
+    return now - watcher.stalledSince >= DEAD_MILLIS;
   }
 
   snapshot(): Snapshot {
@@ -129,8 +129,8 @@ export class Stream {
       this.#rows.set(row.name, text);
       functions.push(row);
     }
-    const gone = collector.functions.gone();
-    for (const name of gone) this.#rows.delete(name);
+    const removed = collector.functions.removed();
+    for (const name of removed) this.#rows.delete(name);
     const events = collector.events.filter(({ id }) => id > this.#eventId);
     this.#eventId = events.at(-1)?.id ?? this.#eventId;
     const overview = collector.overview.series.last();
@@ -142,19 +142,19 @@ export class Stream {
     const services = JSON.stringify(collector.services);
     const newServices = services !== this.#services;
     this.#services = services;
-    const desks = collector.waiting();
-    const waiting = JSON.stringify(desks);
+    const contention = collector.waiting();
+    const waiting = JSON.stringify(contention);
     const newWaiting = waiting !== this.#waiting;
     this.#waiting = waiting;
     return {
       ...this.#base(),
       ...(functions.length > 0 ? { functions } : {}),
-      ...(gone.length > 0 ? { gone } : {}),
+      ...(removed.length > 0 ? { removed } : {}),
       ...(events.length > 0 ? { events } : {}),
       ...(newOverview ? { overview } : {}),
       ...(newField && collector.meanField.latest !== null ? { field, meanField: collector.meanField.latest } : {}),
       ...(newServices ? { services: collector.services } : {}),
-      ...(newWaiting ? { waiting: desks } : {}),
+      ...(newWaiting ? { waiting: contention } : {}),
     };
   }
 }

@@ -11,7 +11,7 @@ export class DashboardTokenError extends GleanerError {
   }
 }
 
-const LEAST = 16;
+const MIN_LENGTH = 16;
 const digest = (text: string): Buffer => createHash('sha256').update(text, 'utf8').digest();
 
 /** Who may change something: whoever has the token. Compared in constant time, and never kept or shown. */
@@ -32,7 +32,7 @@ export class Token {
       if (error instanceof GleanerError) throw error;
       throw new DashboardTokenError(path, `cannot be read: ${messageOf(error)}`);
     }
-    if (text.length < LEAST) throw new DashboardTokenError(path, `holds less than ${LEAST} characters`);
+    if (text.length < MIN_LENGTH) throw new DashboardTokenError(path, `holds less than ${MIN_LENGTH} characters`);
     return new Token(text);
   }
 

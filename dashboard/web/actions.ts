@@ -1,4 +1,4 @@
-import type { ActionAnswer, ActionRequest } from '../wire.js';
+import type { ActionRequest, ActionResponse } from '../wire.js';
 import { h } from './dom.js';
 
 const KEY = 'gleaner-token';
@@ -13,13 +13,13 @@ export function toast(text: string): void {
   toastTimer = window.setTimeout(() => element.classList.remove('shown'), 4000);
 }
 
-async function post(path: string, token: string, body: object): Promise<{ status: number; answer: ActionAnswer }> {
+async function post(path: string, token: string, body: object): Promise<{ status: number; answer: ActionResponse }> {
   const response = await fetch(path, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     body: JSON.stringify(body),
   });
-  return { status: response.status, answer: (await response.json()) as ActionAnswer };
+  return { status: response.status, answer: (await response.json()) as ActionResponse };
 }
 
 /** What a request does, for the dialogs. */
@@ -33,7 +33,7 @@ function requestText({ action, function: name, mode }: ActionRequest): string {
 window.addEventListener('hashchange', () => document.querySelector<HTMLDialogElement>('#dialog')!.close());
 
 /** Asks for the token until it is right; null where that is given up. It lives as long as the tab. */
-function askToken(request: ActionRequest): Promise<string | null> {
+function promptForToken(request: ActionRequest): Promise<string | null> {
   const dialog = document.querySelector<HTMLDialogElement>('#dialog')!;
   const input = h('input', { type: 'password', autocomplete: 'off', 'aria-label': 'Token' });
   const problem = h('p', { class: 'bad' });
@@ -74,13 +74,13 @@ function askToken(request: ActionRequest): Promise<string | null> {
 
 /** Does it, asking for the token where there is none yet. */
 export async function perform(request: ActionRequest): Promise<void> {
-  let token = sessionStorage.getItem(KEY) ?? (await askToken(request));
+  let token = sessionStorage.getItem(KEY) ?? (await promptForToken(request));
   if (token === null) return;
   try {
     let { status, answer } = await post('/api/act', token, request);
     if (status === 401) {
       sessionStorage.removeItem(KEY);
-      token = await askToken(request);
+      token = await promptForToken(request);
       if (token === null) return;
       ({ status, answer } = await post('/api/act', token, request));
     }
@@ -95,11 +95,11 @@ export async function perform(request: ActionRequest): Promise<void> {
 export function actionButton(
   text: string,
   request: () => ActionRequest,
-  options: { danger?: boolean; sure?: string } = {},
+  options: { danger?: boolean; confirmed?: string } = {},
 ): HTMLButtonElement {
   const button = h('button', { type: 'button', class: options.danger ? 'danger' : null }, text);
   button.addEventListener('click', async () => {
-    if (options.sure !== undefined && !(await sure(options.sure))) return;
+    if (options.confirmed !== undefined && !(await confirmed(options.confirmed))) return;
     button.disabled = true;
     await perform(request());
     button.disabled = false;
@@ -107,7 +107,7 @@ export function actionButton(
   return button;
 }
 
-function sure(question: string): Promise<boolean> {
+function confirmed(question: string): Promise<boolean> {
   const dialog = document.querySelector<HTMLDialogElement>('#dialog')!;
   const yes = h('button', { type: 'button', class: 'primary' }, 'Yes');
   const no = h('button', { type: 'button' }, 'No');

@@ -1,9 +1,9 @@
 import type { Snapshot, Tick } from '../wire.js';
 import type { State } from './state.js';
 
-/** Whether the dashboard's own server is heard. */
+/** Whether the dashboard's own server is isReceiving. */
 export interface FeedState {
-  readonly heard: boolean;
+  readonly isReceiving: boolean;
   readonly since: number;
 }
 
@@ -11,7 +11,7 @@ export interface FeedState {
 export class Feed {
   readonly #state: State;
   readonly #changed: () => void;
-  #feed: FeedState = { heard: false, since: Date.now() / 1000 };
+  #feed: FeedState = { isReceiving: false, since: Date.now() / 1000 };
 
   constructor(state: State, changed: () => void) {
     this.#state = state;
@@ -25,7 +25,7 @@ export class Feed {
   start(): void {
     const source = new EventSource('/api/stream');
     const take = (apply: (text: string) => void) => (event: Event) => {
-      if (!this.#feed.heard) this.#feed = { heard: true, since: Date.now() / 1000 };
+      if (!this.#feed.isReceiving) this.#feed = { isReceiving: true, since: Date.now() / 1000 };
       apply((event as MessageEvent<string>).data);
       this.#changed();
     };
@@ -38,7 +38,7 @@ export class Feed {
       take((text) => this.#state.apply(JSON.parse(text) as Tick)),
     );
     source.addEventListener('error', () => {
-      if (this.#feed.heard) this.#feed = { heard: false, since: Date.now() / 1000 };
+      if (this.#feed.isReceiving) this.#feed = { isReceiving: false, since: Date.now() / 1000 };
       this.#changed();
       // A refusal (too many pages) ends it for good: then try again ourselves.
       if (source.readyState !== EventSource.CLOSED) return;

@@ -104,14 +104,14 @@ function changed(): void {
 
 function showLink(): void {
   const { nats } = state;
-  const { heard, since } = feed.state;
-  const good = heard && nats.connected;
+  const { isReceiving, since } = feed.state;
+  const good = isReceiving && nats.connected;
   find('link').replaceChildren(
     h(
       'b',
       {},
       h('span', { class: good ? 'dot' : 'dot off' }),
-      !heard ? 'No dashboard' : nats.connected ? 'Live' : 'NATS away',
+      !isReceiving ? 'No dashboard' : nats.connected ? 'Live' : 'NATS away',
     ),
     h('small', {}, nats.server),
     h('small', {}, state.version === '' ? '' : `Gleaner ${state.version}${state.writable ? '' : ', read-only'}`),
@@ -122,7 +122,7 @@ function showLink(): void {
   const now = Date.now() / 1000;
   setText(
     banner,
-    heard
+    isReceiving
       ? `NATS is away since ${clock(nats.since)}: what you see is as old as that. On the hosts user limits and local policies stand. ${nats.problem}`
       : `The dashboard is not heard since ${clock(since)} (${span((now - since) * 1000)}): is \`gleaner up\` or \`gleaner dashboard\` running? It is tried again all the time.`,
   );
@@ -148,16 +148,16 @@ function help(): void {
   dialog.showModal();
 }
 
-let going = false;
+let isNavigating = false;
 document.addEventListener('keydown', (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]')) return;
   const target = event.target as HTMLElement;
   if (target.matches('input, select, textarea')) return;
   const { key } = event;
-  const place = going ? places.find((one) => one.key === key) : undefined;
-  going = false;
+  const place = isNavigating ? places.find((one) => one.key === key) : undefined;
+  isNavigating = false;
   if (place !== undefined) location.hash = place.hash;
-  else if (key === 'g') going = true;
+  else if (key === 'g') isNavigating = true;
   else if (key === '?') help();
   else if (key === 't') retheme();
   // A focused button or link does by itself what Enter and space mean.

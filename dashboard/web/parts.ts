@@ -62,11 +62,11 @@ export function functionChips(row: FunctionRow): HTMLElement[] {
   const chips = [chip(row.mode, modeTone(row.mode))];
   if (row.paused) chips.push(chip('paused', 'amber', 'user limits stand until it is resumed'));
   if (row.alarm) chips.push(chip('slower than without', 'red', 'slower than its own control arm, beyond chance'));
-  if (missesObjective(row)) chips.push(chip('misses its objective', 'red'));
+  if (isMissingObjective(row)) chips.push(chip('misses its objective', 'red'));
   return chips;
 }
 
-export const missesObjective = ({ objective }: FunctionRow): boolean => objective === 'missed';
+export const isMissingObjective = ({ objective }: FunctionRow): boolean => objective === 'missed';
 
 export const functionHref = (name: string): string => `#/function${encodeURI(name)}`;
 
@@ -117,7 +117,7 @@ export function rangeMark(grant: GrantView, unit: (value: number) => string): HT
     return element;
   };
   const tone = granted === null || user === null || granted === user ? 'muted' : granted < user ? 'green' : 'blue';
-  const said = [
+  const tooltip = [
     `allowed ${unit(lower ?? Number.NaN)} to ${unit(upper ?? Number.NaN)}`,
     `granted ${unit(granted ?? Number.NaN)} (${grant.why})`,
     `user ${unit(user ?? Number.NaN)}`,
@@ -129,7 +129,7 @@ export function rangeMark(grant: GrantView, unit: (value: number) => string): HT
   if (user !== null) marks.push(place('user', { left: at(user) }));
   if (peak !== null) marks.push(place('peak', { left: at(peak) }));
   if (granted !== null) marks.push(place('granted', { left: at(granted) }));
-  return h('span', { class: `range tone-${tone}`, role: 'img', 'aria-label': said, title: said }, ...marks);
+  return h('span', { class: `range tone-${tone}`, role: 'img', 'aria-label': tooltip, title: tooltip }, ...marks);
 }
 
 /** Named amounts as one bar with a legend. */

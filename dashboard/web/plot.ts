@@ -24,7 +24,7 @@ export interface PlotOptions {
   readonly bands?: readonly { readonly upper: number; readonly lower: number; readonly tone: Tone }[];
   readonly unit: (value: number) => string;
   readonly height?: number;
-  readonly least?: number;
+  readonly minSpan?: number;
   /** Top of the axis where everything is below it. */
   readonly top?: number;
   /** Plots with one name show the same time under the pointer. */
@@ -112,7 +112,7 @@ export class Plot {
     this.#plot?.destroy();
     this.#theme = theme;
     const colour = styleOf();
-    const { lines, bands = [], unit, height = 190, least = 0, top = 0, sync, plainX, binary } = this.#options;
+    const { lines, bands = [], unit, height = 190, minSpan = 0, top = 0, sync, plainX, binary } = this.#options;
     const font = `11px ${colour('sans')}`;
     const axis = { stroke: colour('muted'), font, ticks: { show: false }, grid: { stroke: colour('grid'), width: 1 } };
     const stepped = uPlot.paths.stepped?.({ align: 1 });
@@ -143,7 +143,7 @@ export class Plot {
         },
         scales: {
           x: { time: !plainX },
-          y: { range: (_plot, low, high) => [Math.min(least, low), Math.max(top, high * 1.08, least + 1e-6)] },
+          y: { range: (_plot, low, high) => [Math.min(minSpan, low), Math.max(top, high * 1.08, minSpan + 1e-6)] },
         },
         series: [{}, ...series],
         bands: bands.map(({ upper, lower, tone }) => ({

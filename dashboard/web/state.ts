@@ -1,4 +1,5 @@
 import {
+  type ContentionView,
   type EventRow,
   type FunctionRow,
   type HostRow,
@@ -11,7 +12,6 @@ import {
   type Snapshot,
   type Tick,
   type Totals,
-  type Waiting,
 } from '../wire.js';
 
 export type History<K extends string> = Record<K, (number | null)[]>;
@@ -32,7 +32,7 @@ export class State {
   /** Newest first. */
   events: EventRow[] = [];
   meanField: MeanFieldRow | null = null;
-  waiting: readonly Waiting[] = [];
+  waiting: readonly ContentionView[] = [];
   services: readonly ServiceRow[] = [];
   overview = emptyHistory(OVERVIEW_COLUMNS);
   field = emptyHistory(MEAN_FIELD_COLUMNS);
@@ -55,7 +55,7 @@ export class State {
     this.totals = tick.totals;
     this.hosts = tick.hosts;
     for (const row of tick.functions ?? []) this.functions.set(row.name, row);
-    for (const name of tick.gone ?? []) this.functions.delete(name);
+    for (const name of tick.removed ?? []) this.functions.delete(name);
     const newest = this.events[0]?.id ?? 0;
     const events = (tick.events ?? []).filter(({ id }) => id > newest).reverse();
     if (events.length > 0) this.events = [...events, ...this.events].slice(0, KEPT_EVENTS);

@@ -8,13 +8,13 @@ export interface Column<Row> {
   /** CSS width: `1fr`, `90px`. */
   readonly width: string;
   /** Of a width in `fr`: at least so many px, and on a narrow screen. */
-  readonly least?: number;
-  readonly leastNarrow?: number;
+  readonly minWidth?: number;
+  readonly minWidthNarrow?: number;
   /** Shown on a narrow screen only: what other columns show on a wide one. */
   readonly narrow?: boolean;
   readonly right?: boolean;
   /** What goes first where there is no room: the highest; 0 stays. */
-  readonly spare: number;
+  readonly hidePriority: number;
   /** Sorted by it; a text ascending first, a number descending. */
   readonly sort?: (row: Row) => number | string;
   /** Makes the cell's content once; the function it returns fills it for a row. */
@@ -34,12 +34,12 @@ export interface TableOptions<Row> {
 /** Height of a row, px: two lines, and three on a narrow screen. */
 const ROW = 42;
 const NARROW_ROW = 64;
-const AHEAD = 6;
+const OVERSCAN_ROWS = 6;
 /** A table is narrow below this width, px. */
 const NARROW = 560;
 const GAP = 12;
 
-interface Place<Row> {
+interface RowSlot<Row> {
   readonly element: HTMLElement;
   readonly fill: readonly ((row: Row) => void)[];
   row: Row | null;
@@ -59,9 +59,12 @@ export const textCell =
     };
   };
 
-function leastWidth<Row>({ width, least = 100, leastNarrow = least }: Column<Row>, narrow: boolean): number {
+function minColumnWidth<Row>(
+  { width, minWidth = 100, minWidthNarrow = minWidth }: Column<Row>,
+  narrow: boolean,
+): number {
   if (width.endsWith('px')) return Number.parseInt(width, 10);
-  return narrow ? leastNarrow : least;
+  return narrow ? minWidthNarrow : minWidth;
 }
 
 /** A table of any length: only rows in sight exist, and only what has changed is written. */
@@ -73,7 +76,7 @@ export class Table<Row> {
   readonly #empty: HTMLElement;
   readonly #observer: ResizeObserver;
   #columns: readonly Column<Row>[];
-  #places: Place<Row>[] = [];
+  #rowSlots: RowSlot<Row>[] = [];
   #rows: readonly Row[] = [];
   #sorted: readonly Row[] = [];
   #sort: string;
@@ -152,11 +155,11 @@ export class Table<Row> {
     const isNarrow = width < NARROW;
     const columns = this.#options.columns.filter(({ narrow }) => narrow === undefined || narrow === isNarrow);
     const need = (kept: readonly Column<Row>[]): number =>
-      kept.reduce((sum, column) => sum + leastWidth(column, isNarrow) + GAP, -GAP);
+      kept.reduce((sum, column) => sum + minColumnWidth(column, isNarrow) + GAP, -GAP);
     let kept: readonly Column<Row>[] = columns;
-    while (need(kept) > width && kept.some(({ spare }) => spare > 0)) {
-      const most = Math.max(...kept.map(({ spare }) => spare));
-      kept = kept.filter(({ spare }) => spare < most);
+    while (need(kept) > width && kept.some(({ hidePriority }) => hidePriority > 0)) {
+      const most = Math.max(...kept.map(({ hidePriority }) => hidePriority));
+      kept = kept.filter(({ hidePriority }) => hidePriority < most);
     }
     const row = isNarrow ? NARROW_ROW : ROW;
     if (
@@ -180,7 +183,7 @@ export class Table<Row> {
       this.#columns
         .map((column) =>
           column.width.endsWith('fr')
-            ? `minmax(${leastWidth(column, this.#row === NARROW_ROW)}px, ${column.width})`
+            ? `minmax(${minColumnWidth(column, this.#row === NARROW_ROW)}px, ${column.width})`
             : column.width,
         )
         .join(' '),
@@ -210,7 +213,7 @@ export class Table<Row> {
     );
     this.#markSort();
     this.#body.replaceChildren();
-    this.#places = [];
+    this.#rowSlots = [];
     this.#draw();
   }
 
@@ -242,11 +245,11 @@ export class Table<Row> {
     this.#empty.hidden = count > 0;
     const row = this.#row;
     setStyle(this.#body, 'height', `${count * row}px`);
-    const first = Math.max(0, Math.floor(this.element.scrollTop / row) - AHEAD);
-    const seen = Math.ceil((this.element.clientHeight || 600) / row) + 2 * AHEAD;
+    const first = Math.max(0, Math.floor(this.element.scrollTop / row) - OVERSCAN_ROWS);
+    const seen = Math.ceil((this.element.clientHeight || 600) / row) + 2 * OVERSCAN_ROWS;
     const last = Math.min(count, first + seen);
-    while (this.#places.length < last - first) this.#places.push(this.#place());
-    for (const [i, place] of this.#places.entries()) {
+    while (this.#rowSlots.length < last - first) this.#rowSlots.push(this.#place());
+    for (const [i, place] of this.#rowSlots.entries()) {
       const index = first + i;
       const shown = index < last ? this.#sorted[index]! : null;
       place.element.hidden = shown === null;
@@ -264,7 +267,7 @@ export class Table<Row> {
     }
   }
 
-  #place(): Place<Row> {
+  #place(): RowSlot<Row> {
     const element = this.#options.href === undefined ? h('div', { role: 'row' }) : h('a', { role: 'row' });
     const fill = this.#columns.map((column) => {
       const cell = h('span', { role: 'cell', class: column.right ? 'right' : null });

@@ -5,13 +5,13 @@ const set = (name: string): void => {
   document.documentElement.dataset.theme = name;
 };
 
-const wanted = (): string => localStorage.getItem(KEY) ?? (dark.matches ? 'dark' : 'light');
+const currentTheme = (): string => localStorage.getItem(KEY) ?? (dark.matches ? 'dark' : 'light');
 
 /** As chosen, else as the system is. `changed`: the system changed its mind. */
 export function applyTheme(changed: () => void): void {
-  set(wanted());
+  set(currentTheme());
   dark.addEventListener('change', () => {
-    set(wanted());
+    set(currentTheme());
     changed();
   });
 }

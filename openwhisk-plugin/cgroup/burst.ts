@@ -15,16 +15,16 @@ export class Burst {
   }
 
   /** Before a quota is written, us a period. */
-  makeRoom(quota: number): void {
+  lowerBurst(quota: number): void {
     if (this.#file !== null && this.#file.number() > quota) this.#file.write(quota);
   }
 
   /** After a quota was refused: true where somebody has set a burst since, which is lowered now. */
-  wasInTheWay(quota: number): boolean {
+  lowerBurstAfterError(quota: number): boolean {
     if (this.#file !== null) return false;
     this.#file = ControlFile.open(this.#path, 'r+');
     if ((this.#file?.number() ?? 0) > quota) {
-      this.makeRoom(quota);
+      this.lowerBurst(quota);
       return true;
     }
     this.close();

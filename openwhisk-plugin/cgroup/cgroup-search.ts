@@ -8,7 +8,7 @@ const DEEPEST = 8;
 /** Paths at which containers were found, with the place of the identifier: the next container is most likely beside one. */
 const places = new Set<string>();
 const HOLE = '\0';
-const MOST_PLACES = 32;
+const MAX_PLACES = 32;
 
 /** The path in the hierarchy of the cgroup whose name has the container's identifier; null where the mount shows none. */
 export function searchById(mount: Mount, id: string, root: string): string | null {
@@ -20,7 +20,7 @@ export function searchById(mount: Mount, id: string, root: string): string | nul
   }
   const path = walk(top, id);
   if (path === null) return null;
-  if (places.size >= MOST_PLACES) places.clear();
+  if (places.size >= MAX_PLACES) places.clear();
   places.add(path.replace(id, HOLE));
   return prefix + path;
 }

@@ -2,7 +2,7 @@ import { dirname, join } from 'node:path';
 import { Burst } from './burst.js';
 import { ControlFile, UNLIMITED, UNREADABLE, type WriteError } from './control-file.js';
 import type { LimitFiles, MemoryPaths } from './limit-files.js';
-import { memoryCeiling, type Promised } from './memory-ceiling.js';
+import { type MemoryGuarantees, memoryCeiling } from './memory-ceiling.js';
 
 /** cgroup v1: cpu and memory may be apart; either directory may be missing. */
 export class CgroupV1Files implements LimitFiles {
@@ -71,9 +71,9 @@ export class CgroupV1Files implements LimitFiles {
   }
 
   writeQuota(quota: number): WriteError | null {
-    this.#burst?.makeRoom(quota);
+    this.#burst?.lowerBurst(quota);
     const failed = this.#quota?.write(quota) ?? null;
-    if (failed !== 'EINVAL' || !this.#burst?.wasInTheWay(quota)) return failed;
+    if (failed !== 'EINVAL' || !this.#burst?.lowerBurstAfterError(quota)) return failed;
     return this.#quota?.write(quota) ?? null;
   }
 
@@ -91,8 +91,8 @@ export class CgroupV1Files implements LimitFiles {
     return Math.floor(ceiling);
   }
 
-  memoryCeiling(promised: Promised): number {
-    return memoryCeiling(this.memoryDirectory, 1, promised);
+  memoryCeiling(guarantees: MemoryGuarantees): number {
+    return memoryCeiling(this.memoryDirectory, 1, guarantees);
   }
 
   memory(): number {

@@ -2,7 +2,7 @@ import { dirname, join } from 'node:path';
 import { Burst } from './burst.js';
 import { ControlFile, UNLIMITED, UNREADABLE, type WriteError } from './control-file.js';
 import type { LimitFiles, MemoryPaths } from './limit-files.js';
-import { memoryCeiling, type Promised } from './memory-ceiling.js';
+import { type MemoryGuarantees, memoryCeiling } from './memory-ceiling.js';
 
 /** cgroup v2: one directory, whose files are there only where the controller is delegated (field-notes A2-23). */
 export class CgroupV2Files implements LimitFiles {
@@ -21,8 +21,8 @@ export class CgroupV2Files implements LimitFiles {
     this.#directory = directory;
     this.memoryDirectory = hasMemory ? directory : '';
     this.#userPeriod = userPeriod;
-    const open = (wanted: boolean, name: string): ControlFile | null =>
-      wanted ? ControlFile.open(join(directory, name), 'r+') : null;
+    const open = (requested: boolean, name: string): ControlFile | null =>
+      requested ? ControlFile.open(join(directory, name), 'r+') : null;
     this.#weight = open(hasCpu, 'cpu.weight');
     this.#max = open(hasCpu, 'cpu.max');
     this.#burst = hasCpu ? new Burst(join(directory, 'cpu.max.burst')) : null;
@@ -75,9 +75,9 @@ export class CgroupV2Files implements LimitFiles {
 
   writeQuota(quota: number): WriteError | null {
     const period = this.period;
-    this.#burst?.makeRoom(quota);
+    this.#burst?.lowerBurst(quota);
     const failed = this.#max?.write(quota, 'max', period) ?? null;
-    if (failed !== 'EINVAL' || !this.#burst?.wasInTheWay(quota)) return failed;
+    if (failed !== 'EINVAL' || !this.#burst?.lowerBurstAfterError(quota)) return failed;
     return this.#max?.write(quota, 'max', period) ?? null;
   }
 
@@ -93,8 +93,8 @@ export class CgroupV2Files implements LimitFiles {
     return Math.floor(ceiling);
   }
 
-  memoryCeiling(promised: Promised): number {
-    return memoryCeiling(this.memoryDirectory, 2, promised);
+  memoryCeiling(guarantees: MemoryGuarantees): number {
+    return memoryCeiling(this.memoryDirectory, 2, guarantees);
   }
 
   memory(): number {

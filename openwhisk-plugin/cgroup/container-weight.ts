@@ -1,12 +1,12 @@
 import type { UserLimits } from '../ports/index.js';
 import {
   DEFAULT_WEIGHT,
+  distinctFromUserWeight,
   formulaOf,
   isRuntimeWeight,
   runtimeWeight,
   scaledWeight,
   sharesOfWeight,
-  unmistakable,
   type WeightFormula,
 } from './shares.js';
 import type { SystemdScope } from './systemd-scope.js';
@@ -35,16 +35,16 @@ export class ContainerWeight {
     const base = this.#base;
     if (shares === user) return base;
     const weight = scaledWeight(shares, user, base);
-    return weight === base ? weight : unmistakable(weight, user);
+    return weight === base ? weight : distinctFromUserWeight(weight, user);
   }
 
   shares(weight: number): number {
-    if (this.isUsers(weight)) return this.#user.shares;
+    if (this.isUserValue(weight)) return this.#user.shares;
     return sharesOfWeight(weight, this.#user.shares, this.#base);
   }
 
   /** Whether it is the weight of the user's shares. */
-  isUsers(weight: number): boolean {
+  isUserValue(weight: number): boolean {
     return this.#own === null ? isRuntimeWeight(this.#user.shares, weight) : weight === this.#own;
   }
 

@@ -35,25 +35,25 @@ export class Marshaller {
   #length = 0;
 
   align(size: number): this {
-    this.#room(size);
+    this.#reserve(size);
     while (this.#length % size !== 0) this.#buffer[this.#length++] = 0;
     return this;
   }
 
   byte(value: number): this {
-    this.#room(1);
+    this.#reserve(1);
     this.#buffer[this.#length++] = value;
     return this;
   }
 
   uint32(value: number): this {
-    this.align(4).#room(4);
+    this.align(4).#reserve(4);
     this.#length = this.#buffer.writeUInt32LE(value, this.#length);
     return this;
   }
 
   uint64(value: bigint): this {
-    this.align(8).#room(8);
+    this.align(8).#reserve(8);
     this.#length = this.#buffer.writeBigUInt64LE(value, this.#length);
     return this;
   }
@@ -88,13 +88,13 @@ export class Marshaller {
   }
 
   #text(text: string): this {
-    this.#room(Buffer.byteLength(text) + 1);
+    this.#reserve(Buffer.byteLength(text) + 1);
     this.#length += this.#buffer.write(text, this.#length);
     this.#buffer[this.#length++] = 0;
     return this;
   }
 
-  #room(size: number): void {
+  #reserve(size: number): void {
     if (this.#length + size <= this.#buffer.length) return;
     this.#buffer = Buffer.concat([this.#buffer], Math.max(2 * this.#buffer.length, this.#length + size));
   }

@@ -6,12 +6,12 @@ const SAMPLED = 6;
 /** Everything else of the process: sockets, logs, pipes, libraries. */
 const OWN = 512;
 /** So many containers may always be sampled without opening anything. */
-const LEAST = 64;
+const MIN = 64;
 const UNKNOWN = 65_536;
 
-interface Rests {
+interface ClosableFiles {
   /** Closes what can be opened again. */
-  rest(): void;
+  closeFiles(): void;
 }
 
 /**
@@ -22,7 +22,7 @@ export class FileBudget {
   readonly #limit: number;
   #kept = 0;
   /** In the order of their last use. */
-  readonly #open = new Set<Rests>();
+  readonly #open = new Set<ClosableFiles>();
 
   /** `limit`: files that this process may have open. */
   constructor(limit: number) {
@@ -41,7 +41,7 @@ export class FileBudget {
   }
 
   get most(): number {
-    return Math.max(LEAST, Math.floor((this.#limit - OWN - this.#kept) / SAMPLED));
+    return Math.max(MIN, Math.floor((this.#limit - OWN - this.#kept) / SAMPLED));
   }
 
   get inUse(): number {
@@ -54,13 +54,13 @@ export class FileBudget {
     this.#shrink();
   }
 
-  closed(user: Rests, kept: number): void {
+  closed(user: ClosableFiles, kept: number): void {
     this.#kept -= kept;
     this.#open.delete(user);
   }
 
   /** Before its files are read, and so perhaps opened. */
-  use(user: Rests): void {
+  use(user: ClosableFiles): void {
     this.#open.delete(user);
     this.#open.add(user);
     this.#shrink();
@@ -71,7 +71,7 @@ export class FileBudget {
     if (this.#open.size <= most) return;
     for (const each of this.#open) {
       this.#open.delete(each);
-      each.rest();
+      each.closeFiles();
       if (this.#open.size <= most) return;
     }
   }

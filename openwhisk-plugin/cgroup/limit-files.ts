@@ -1,5 +1,5 @@
 import type { WriteError } from './control-file.js';
-import type { Promised } from './memory-ceiling.js';
+import type { MemoryGuarantees } from './memory-ceiling.js';
 
 /** What the worker thread needs to lower a memory limit: paths, because a descriptor could be closed and handed on meanwhile. */
 export interface MemoryPaths {
@@ -33,7 +33,7 @@ export interface LimitFiles {
   /** Largest quota the groups above allow, us per period of this container (field-notes A2-11). */
   ceiling(): number;
   /** Largest memory limit with which the groups above keep what they promise, bytes. */
-  memoryCeiling(promised: Promised): number;
+  memoryCeiling(guarantees: MemoryGuarantees): number;
   /** Of the memory controller; '' without one. */
   readonly memoryDirectory: string;
   memory(): number;

@@ -8,7 +8,7 @@ import { clampShares } from './shares.js';
 import type { ScopeListener, SystemdScope } from './systemd-scope.js';
 
 /** The kernel's own minimum, us per period. */
-const LEAST_QUOTA = 1000;
+const MIN_QUOTA = 1000;
 const PAGE = 4096;
 /** A limit reads back rounded down to a page, which is at most this (arm64). */
 const LARGEST_PAGE = 65_536;
@@ -18,7 +18,7 @@ export interface HandleContext extends HostFormula {
   /** Room above the use that a lowered limit must leave, as a share of the use. */
   readonly margin: number;
   /** What the users of the open containers asked for, bytes, by memory directory. */
-  readonly promises: Map<string, number>;
+  readonly guaranteedBytes: Map<string, number>;
   readonly scopeFailed: (container: ContainerInfo, error: unknown) => void;
 }
 
@@ -64,7 +64,7 @@ export class CgroupLimitHandle implements LimitHandle {
     };
     this.#expected = { shares: 0, quota: 0 as Millicores, memory: 0 as Bytes };
     this.read(this.#expected);
-    if (files.hasMemory) context.promises.set(files.memoryDirectory, wholePages(memory));
+    if (files.hasMemory) context.guaranteedBytes.set(files.memoryDirectory, wholePages(memory));
   }
 
   get expected(): Readonly<Limits> {
@@ -73,13 +73,13 @@ export class CgroupLimitHandle implements LimitHandle {
 
   setShares(shares: number): WriteResult {
     if (!this.#files.hasWeight) return 'unsupported';
-    const wanted = clampShares(shares);
-    if (Number.isNaN(wanted)) return 'refused';
-    const weight = this.#weights?.of(wanted) ?? wanted;
+    const requested = clampShares(shares);
+    if (Number.isNaN(requested)) return 'refused';
+    const weight = this.#weights?.of(requested) ?? requested;
     const found = this.#files.weight();
     if (found === UNREADABLE) return 'gone';
-    if (found === weight || (wanted === this.#user.shares && this.#weights?.isUsers(found) === true)) {
-      this.#expected.shares = wanted;
+    if (found === weight || (requested === this.#user.shares && this.#weights?.isUserValue(found) === true)) {
+      this.#expected.shares = requested;
       this.#weight = found;
       return 'unchanged';
     }
@@ -87,7 +87,7 @@ export class CgroupLimitHandle implements LimitHandle {
     if (failed) return outcome(failed);
     const now = this.#files.weight();
     if (now === UNREADABLE) return 'gone';
-    this.#expected.shares = wanted;
+    this.#expected.shares = requested;
     this.#weight = weight;
     return now === weight ? 'written' : 'not_effective';
   }
@@ -96,76 +96,76 @@ export class CgroupLimitHandle implements LimitHandle {
     if (!this.#files.hasQuota) return 'unsupported';
     if (!Number.isFinite(quota) || quota < 0) return 'refused';
     const period = this.#files.period;
-    let wanted = this.#quotaMicros(quota, period);
+    let requested = this.#quotaMicros(quota, period);
     // What is another one than before is written whatever is there; twice in each activation that saves a reading.
-    const isNew = wanted !== this.#quotaMicros(this.#expected.quota, period);
+    const isNew = requested !== this.#quotaMicros(this.#expected.quota, period);
     const found = isNew ? Number.NaN : this.#files.quota();
     if (found === UNREADABLE) return 'gone';
     let written: 'written' | 'unchanged' = 'unchanged';
-    if (found !== wanted) {
-      let failed = this.#files.writeQuota(wanted);
-      if (failed === 'EINVAL' && wanted !== UNLIMITED) {
+    if (found !== requested) {
+      let failed = this.#files.writeQuota(requested);
+      if (failed === 'EINVAL' && requested !== UNLIMITED) {
         // A group above may have been narrowed since.
         this.#ceiling = this.#files.ceiling();
-        const narrowed = Math.min(wanted, this.#ceiling);
-        if (narrowed < wanted) {
-          wanted = narrowed;
-          failed = this.#files.writeQuota(wanted);
+        const narrowed = Math.min(requested, this.#ceiling);
+        if (narrowed < requested) {
+          requested = narrowed;
+          failed = this.#files.writeQuota(requested);
         }
       }
       if (failed) return outcome(failed);
       const now = this.#files.quota();
       if (now === UNREADABLE) return 'gone';
-      if (now !== wanted) {
-        this.#expected.quota = quotaMillicores(wanted, period);
+      if (now !== requested) {
+        this.#expected.quota = quotaMillicores(requested, period);
         return 'not_effective';
       }
       written = 'written';
     }
-    this.#expected.quota = quotaMillicores(wanted, period);
+    this.#expected.quota = quotaMillicores(requested, period);
     return written;
   }
 
   raiseMemory(limit: Bytes): WriteResult {
     if (!this.#files.hasMemory) return 'unsupported';
-    const wanted = wholePages(limit);
-    if (!(wanted > 0)) return 'refused';
+    const requested = wholePages(limit);
+    if (!(requested > 0)) return 'refused';
     const found = this.#files.memory();
     if (found === UNREADABLE) return 'gone';
-    if (wanted < found && !samePages(found, wanted)) return 'refused';
-    if (samePages(found, wanted)) {
+    if (requested < found && !samePages(found, requested)) return 'refused';
+    if (samePages(found, requested)) {
       // Takes back a lowering that is on its way: the newest wish is this one.
       Atomics.add(this.#generation, 0, 1);
       this.#expected.memory = memoryBytes(found);
       return this.#repairSwap(found);
     }
     // A loan, which must not take what a group over the container has promised to others. The user's own limit may.
-    if (wanted > wholePages(this.#user.memory) && wanted > this.memoryCeiling()) return 'refused';
+    if (requested > wholePages(this.#user.memory) && requested > this.memoryCeiling()) return 'refused';
     Atomics.add(this.#generation, 0, 1);
     const oldSwap = this.#files.swap();
-    const failed = this.#files.raise(wanted, this.#swapAllowance);
+    const failed = this.#files.raise(requested, this.#swapAllowance);
     if (failed) {
       if (oldSwap >= 0) this.#files.writeSwap(found, oldSwap);
       return outcome(failed);
     }
-    this.#expected.memory = memoryBytes(wanted);
-    this.#tellSystemd();
-    return this.#memoryIs(wanted);
+    this.#expected.memory = memoryBytes(requested);
+    this.#notifySystemd();
+    return this.#memoryIs(requested);
   }
 
   memoryCeiling(): Bytes {
     if (!this.#files.hasMemory) return UNLIMITED as Bytes;
     return Math.max(
       0,
-      this.#files.memoryCeiling((directory) => this.#context.promises.get(directory)),
+      this.#files.memoryCeiling((directory) => this.#context.guaranteedBytes.get(directory)),
     ) as Bytes;
   }
 
   /** One at a time per container. A newer call, raise or lower, makes an older one that still waits end as `refused`. */
   async lowerMemory(limit: Bytes): Promise<WriteResult> {
     if (!this.#files.hasMemory) return 'unsupported';
-    const wanted = wholePages(limit);
-    if (!(wanted > 0) || wanted === UNLIMITED) return 'refused';
+    const requested = wholePages(limit);
+    if (!(requested > 0) || requested === UNLIMITED) return 'refused';
     const mine = Atomics.add(this.#generation, 0, 1) + 1;
     while (this.#lowering) await this.#lowering;
     // systemd writes limits without a look at the use: it must not be behind with an older, lower one.
@@ -174,22 +174,22 @@ export class CgroupLimitHandle implements LimitHandle {
     if (Atomics.load(this.#generation, 0) !== mine) return 'refused';
     const found = this.#files.memory();
     if (found === UNREADABLE) return 'gone';
-    if (samePages(found, wanted)) {
+    if (samePages(found, requested)) {
       this.#expected.memory = memoryBytes(found);
       return this.#repairSwap(found);
     }
-    if (wanted > found) return 'refused';
+    if (requested > found) return 'refused';
     // Back to the user's own limit: what fits below it is what the user has asked for, so no room is kept, and a paused container
     // is no exception. Below it there must be room, and a paused container is left alone (field-notes A2-19).
-    const isUsers = this.#user.memory !== NO_LIMIT && wanted >= wholePages(this.#user.memory);
+    const isUserValue = this.#user.memory !== NO_LIMIT && requested >= wholePages(this.#user.memory);
     const before = this.#expected.memory;
     this.#lowering = this.#context.lowerer.lower(
       {
         paths: this.#files.paths,
-        limit: wanted,
+        limit: requested,
         swap: this.#swapAllowance,
-        margin: isUsers ? 0 : this.#context.margin,
-        freezer: isUsers ? null : this.#freezer,
+        margin: isUserValue ? 0 : this.#context.margin,
+        freezer: isUserValue ? null : this.#freezer,
       },
       this.#generation,
     );
@@ -203,9 +203,9 @@ export class CgroupLimitHandle implements LimitHandle {
       return 'refused';
     }
     if (result === 'written' || result === 'unchanged') {
-      this.#expected.memory = memoryBytes(wanted);
-      this.#tellSystemd();
-      return this.#memoryIs(wanted) === 'written' ? result : 'not_effective';
+      this.#expected.memory = memoryBytes(requested);
+      this.#notifySystemd();
+      return this.#memoryIs(requested) === 'written' ? result : 'not_effective';
     }
     return result;
   }
@@ -213,17 +213,17 @@ export class CgroupLimitHandle implements LimitHandle {
   protectMemory(amount: Bytes): WriteResult {
     if (!this.#files.hasMemory) return 'unsupported';
     if (!Number.isFinite(amount) || amount < 0) return 'refused';
-    const wanted = Math.floor(amount / PAGE) * PAGE;
-    if (this.#files.version === 2 && this.#files.protection() === wanted) {
+    const requested = Math.floor(amount / PAGE) * PAGE;
+    if (this.#files.version === 2 && this.#files.protection() === requested) {
       // Also where a hook was killed between the kernel and systemd.
-      if (this.#systemdDiffers(wanted)) this.#tellSystemd();
+      if (this.#systemdDiffers(requested)) this.#notifySystemd();
       return 'unchanged';
     }
-    const failed = this.#files.protect(wanted);
+    const failed = this.#files.protect(requested);
     if (failed === 'unsupported') return failed;
     if (failed) return outcome(failed);
-    this.#tellSystemd();
-    return samePages(this.#files.protection(), wanted) ? 'written' : 'not_effective';
+    this.#notifySystemd();
+    return samePages(this.#files.protection(), requested) ? 'written' : 'not_effective';
   }
 
   read(into: Limits): boolean {
@@ -272,7 +272,7 @@ export class CgroupLimitHandle implements LimitHandle {
     if (this.#closed) return;
     this.#closed = true;
     Atomics.add(this.#generation, 0, 1);
-    this.#context.promises.delete(this.#files.memoryDirectory);
+    this.#context.guaranteedBytes.delete(this.#files.memoryDirectory);
     this.#files.close();
   }
 
@@ -281,14 +281,14 @@ export class CgroupLimitHandle implements LimitHandle {
     if (this.swapHolds()) return 'unchanged';
     const failed = this.#files.writeSwap(memory, this.#swapAllowance);
     if (failed) return outcome(failed);
-    this.#tellSystemd();
+    this.#notifySystemd();
     return this.swapHolds() ? 'written' : 'not_effective';
   }
 
-  #memoryIs(wanted: number): WriteResult {
+  #memoryIs(requested: number): WriteResult {
     const now = this.#files.memory();
     if (now === UNREADABLE) return 'gone';
-    if (!samePages(now, wanted)) return 'not_effective';
+    if (!samePages(now, requested)) return 'not_effective';
     // Rounded to larger pages: what the kernel says is what is expected from now on.
     this.#expected.memory = memoryBytes(now);
     return 'written';
@@ -296,9 +296,9 @@ export class CgroupLimitHandle implements LimitHandle {
 
   #quotaMicros(quota: number, period: number): number {
     if (quota === NO_LIMIT) return UNLIMITED;
-    const micros = Math.max(LEAST_QUOTA, Math.round((quota * period) / 1000));
+    const micros = Math.max(MIN_QUOTA, Math.round((quota * period) / 1000));
     if (micros > this.#ceiling) this.#ceiling = this.#files.ceiling();
-    return Math.max(LEAST_QUOTA, Math.min(this.#ceiling, micros));
+    return Math.max(MIN_QUOTA, Math.min(this.#ceiling, micros));
   }
 
   #sharesOf(weight: number): number {
@@ -307,7 +307,7 @@ export class CgroupLimitHandle implements LimitHandle {
     return this.#weights.shares(weight);
   }
 
-  #tellSystemd(): void {
+  #notifySystemd(): void {
     this.#scope?.tell(
       wholePages(this.#expected.memory),
       this.#swapAllowance,
@@ -352,9 +352,9 @@ function wholePages(limit: number): number {
   return Number.isFinite(limit) ? Math.floor(limit / PAGE) * PAGE : Number.NaN;
 }
 
-const samePages = (found: number, wanted: number): boolean =>
-  found === wanted ||
-  (found < wanted && wanted - found < LARGEST_PAGE && wanted !== UNLIMITED && found % LARGEST_PAGE === 0);
+const samePages = (found: number, requested: number): boolean =>
+  found === requested ||
+  (found < requested && requested - found < LARGEST_PAGE && requested !== UNLIMITED && found % LARGEST_PAGE === 0);
 
 const memoryBytes = (limit: number): Bytes => (limit === UNLIMITED ? NO_LIMIT : limit) as Bytes;
 

@@ -40,7 +40,7 @@ export class CgroupLimitWriter implements LimitWriter {
       lowerer: this.#lowerer,
       margin: options.margin ?? 0.05,
       formula: options.formula ?? 'linear',
-      promises: new Map(),
+      guaranteedBytes: new Map(),
       scopeFailed: (container, error) => this.#scopeFailed(container, error),
     };
   }
@@ -60,10 +60,10 @@ export class CgroupLimitWriter implements LimitWriter {
    * 128 shares are weight 5 with an older runc, so that the next step up is +20 %.
    */
   expressible(shares: number, userShares = 1024): number {
-    const wanted = clampShares(shares);
-    if (this.#version === 1) return wanted;
+    const requested = clampShares(shares);
+    if (this.#version === 1) return requested;
     const base = runtimeWeight(userShares, this.#context.formula);
-    return sharesOfWeight(scaledWeight(wanted, userShares, base), userShares, base);
+    return sharesOfWeight(scaledWeight(requested, userShares, base), userShares, base);
   }
 
   onScopeFailure(listener: (container: ContainerInfo, error: unknown) => void): void {
@@ -126,7 +126,7 @@ function joined(first: CgroupV1Files, second: CgroupV2Files): LimitFiles {
     quota: () => cpu.quota(),
     writeQuota: (quota) => cpu.writeQuota(quota),
     ceiling: () => cpu.ceiling(),
-    memoryCeiling: (promised) => memory.memoryCeiling(promised),
+    memoryCeiling: (guarantees) => memory.memoryCeiling(guarantees),
     memoryDirectory: memory.memoryDirectory,
     memory: () => memory.memory(),
     swap: () => memory.swap(),

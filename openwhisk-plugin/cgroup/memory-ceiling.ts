@@ -6,7 +6,7 @@ import { ControlFile, UNLIMITED } from './control-file.js';
 export const MEMORY_LIMITS = { 1: ['memory.limit_in_bytes'], 2: ['memory.max', 'memory.high'] } as const;
 
 /** Bytes promised to a managed container by its directory: its user's limit, which it may be given back at any time. */
-export type Promised = (directory: string) => number | undefined;
+export type MemoryGuarantees = (directory: string) => number | undefined;
 
 /**
  * The largest memory limit of the container in `directory` with which every group over it can keep all its promises, bytes; Infinity where no
@@ -16,7 +16,7 @@ export type Promised = (directory: string) => number | undefined;
  * A group promises each container in it its limit (or its user's, if that is more), each other group its limit, and one without a limit
  * everything.
  */
-export function memoryCeiling(directory: string, version: 1 | 2, promised: Promised): number {
+export function memoryCeiling(directory: string, version: 1 | 2, guarantees: MemoryGuarantees): number {
   let ceiling = UNLIMITED;
   // What is promised to others below the present group, and the most that all below it can use together.
   let others = 0;
@@ -28,7 +28,7 @@ export function memoryCeiling(directory: string, version: 1 | 2, promised: Promi
     let siblings = 0;
     for (const name of folders(group)) {
       const path = join(group, name);
-      if (path !== below) siblings += promiseTo(path, version, promised);
+      if (path !== below) siblings += guaranteeTo(path, version, guarantees);
     }
     // Where the group has room for all that those below can use, whatever it is, a loan cannot fill it.
     if (limit !== UNLIMITED && !(siblings + most <= limit)) ceiling = Math.min(ceiling, limit - siblings - others);
@@ -63,14 +63,14 @@ function limitOf(group: string, version: 1 | 2): number | null {
   return limit;
 }
 
-function promiseTo(group: string, version: 1 | 2, promised: Promised): number {
+function guaranteeTo(group: string, version: 1 | 2, guarantees: MemoryGuarantees): number {
   const limit = limitOf(group, version);
-  const user = promised(group);
+  const user = guarantees(group);
   if (user !== undefined) return Math.max(user, limit ?? 0);
   // Without a controller of its own it counts for the group over it.
   if (limit !== null && limit !== UNLIMITED) return limit;
   if ((readText(join(group, 'cgroup.procs')) ?? '').trim() !== '') return UNLIMITED;
   let sum = 0;
-  for (const name of folders(group)) sum += promiseTo(join(group, name), version, promised);
+  for (const name of folders(group)) sum += guaranteeTo(join(group, name), version, guarantees);
   return sum;
 }

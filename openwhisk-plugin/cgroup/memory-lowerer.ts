@@ -15,7 +15,7 @@ export class MemoryLowerer {
   lower(job: LoweringJob, generation: Int32Array): Promise<WriteResult> {
     const worker = this.#worker ?? this.#begin();
     const number = ++this.#number;
-    const request: WorkerRequest = { number, job, generation, wantedAt: Atomics.load(generation, 0) };
+    const request: WorkerRequest = { number, job, generation, requestedGeneration: Atomics.load(generation, 0) };
     return new Promise((resolve) => {
       this.#pending.set(number, resolve);
       // Somebody waits for this answer, so the process does as well.

@@ -34,7 +34,11 @@ export const systemFiles: TextFiles = {
  *
  * @param wanted false once a newer limit was set meanwhile: then nothing more is written
  */
-export function lowerMemoryNow(job: LoweringJob, wanted: () => boolean, files: TextFiles = systemFiles): WriteResult {
+export function lowerMemoryNow(
+  job: LoweringJob,
+  requested: () => boolean,
+  files: TextFiles = systemFiles,
+): WriteResult {
   const { paths } = job;
   try {
     const old = firstLine(files.read(paths.limit));
@@ -45,7 +49,7 @@ export function lowerMemoryNow(job: LoweringJob, wanted: () => boolean, files: T
     if (paths.version === 1) use -= keyed(files.read(paths.stat), 'total_inactive_file');
     if (!(job.limit >= use * (1 + job.margin))) return 'refused';
     const before = kills(files, paths);
-    if (!wanted()) return 'refused';
+    if (!requested()) return 'refused';
     files.write(paths.limit, `${job.limit}\n`);
     if (paths.swap !== null) {
       try {

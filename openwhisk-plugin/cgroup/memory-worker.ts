@@ -7,10 +7,10 @@ export interface WorkerRequest {
   readonly job: LoweringJob;
   /** Shared with the handle: counts its newer changes. */
   readonly generation: Int32Array;
-  readonly wantedAt: number;
+  readonly requestedGeneration: number;
 }
 
 parentPort?.on('message', (request: WorkerRequest) => {
-  const result = lowerMemoryNow(request.job, () => Atomics.load(request.generation, 0) === request.wantedAt);
+  const result = lowerMemoryNow(request.job, () => Atomics.load(request.generation, 0) === request.requestedGeneration);
   parentPort?.postMessage({ number: request.number, result });
 });

@@ -1,8 +1,8 @@
 /** The kernel's range of v1 shares; outside of it an engine fails or half-applies (field-notes A1-03). */
-export const LEAST_SHARES = 2;
-export const MOST_SHARES = 262_144;
-const LEAST_WEIGHT = 1;
-const MOST_WEIGHT = 10_000;
+export const MIN_SHARES = 2;
+export const MAX_SHARES = 262_144;
+const MIN_WEIGHT = 1;
+const MAX_WEIGHT = 10_000;
 
 /** What the kernel gives a container that was made without shares: 1024 shares on v1, this weight on v2. No formula made it. */
 export const DEFAULT_WEIGHT = 100;
@@ -27,17 +27,17 @@ export function formulaOfRuntime(runtime: string): WeightFormula | null {
 
 /** A whole number of shares the kernel takes; NaN where the wish is not a number. */
 export function clampShares(shares: number): number {
-  return Math.min(MOST_SHARES, Math.max(LEAST_SHARES, Math.round(shares)));
+  return Math.min(MAX_SHARES, Math.max(MIN_SHARES, Math.round(shares)));
 }
 
 /** The v2 weight a runtime of either kind gives a container made with these shares. */
 export function runtimeWeight(shares: number, formula: WeightFormula): number {
   const s = clampShares(shares);
   if (formula === 'linear') return 1 + Math.floor(((s - 2) * 9999) / 262_142);
-  if (s === LEAST_SHARES) return LEAST_WEIGHT;
-  if (s === MOST_SHARES) return MOST_WEIGHT;
+  if (s === MIN_SHARES) return MIN_WEIGHT;
+  if (s === MAX_SHARES) return MAX_WEIGHT;
   const log = Math.log2(s);
-  return Math.min(MOST_WEIGHT, Math.ceil(10 ** ((log * log + 125 * log) / 612 - 7 / 34)));
+  return Math.min(MAX_WEIGHT, Math.ceil(10 ** ((log * log + 125 * log) / 612 - 7 / 34)));
 }
 
 /** Which formula made this weight of these shares; null where neither did, or both would have. */
@@ -59,16 +59,16 @@ export function isRuntimeWeight(shares: number, weight: number): boolean {
  */
 export function scaledWeight(shares: number, userShares: number, base: number): number {
   const weight = Math.round((base * clampShares(shares)) / clampShares(userShares));
-  return Math.min(MOST_WEIGHT, Math.max(LEAST_WEIGHT, weight));
+  return Math.min(MAX_WEIGHT, Math.max(MIN_WEIGHT, weight));
 }
 
 /**
  * The nearest weight that neither formula makes of the user's shares. Gleaner writes no other but the container's own, so that a weight that
  * a killed hook left behind is never taken for the runtime's.
  */
-export function unmistakable(weight: number, userShares: number): number {
+export function distinctFromUserWeight(weight: number, userShares: number): number {
   let chosen = weight;
-  const step = weight < MOST_WEIGHT - 2 ? 1 : -1;
+  const step = weight < MAX_WEIGHT - 2 ? 1 : -1;
   while (isRuntimeWeight(userShares, chosen)) chosen += step;
   return chosen;
 }

@@ -6,7 +6,7 @@ import type { ScopeProperties, ScopeProperty } from './systemd-scope.js';
 const SYSTEM_BUS = '/run/dbus/system_bus_socket';
 const DEADLINE_MILLIS = 10_000;
 /** systemd makes one change after the other, some ms each: more at once only wait there, and their deadlines run out. */
-const MOST_AT_ONCE = 8;
+const MAX_IN_FLIGHT = 8;
 const INFINITY = 0xffff_ffff_ffff_ffffn;
 const SYSTEMD = 'org.freedesktop.systemd1';
 
@@ -49,7 +49,7 @@ export class SystemdBus implements ScopeProperties {
   }
 
   async set(unit: string, properties: readonly ScopeProperty[]): Promise<void> {
-    if (this.#active >= MOST_AT_ONCE) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    if (this.#active >= MAX_IN_FLIGHT) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     else this.#active++;
     try {
       await this.#set(unit, properties);
@@ -130,7 +130,7 @@ export class SystemdBus implements ScopeProperties {
       };
       const timer = setTimeout(() => lose('no answer to the authentication'), this.#deadline);
       const reader = new MessageReader();
-      let greeting = '';
+      let authReply = '';
       let greeted = false;
       socket.on('error', (error) => lose(error.message, error));
       socket.on('close', () => lose('the connection was closed'));
@@ -144,9 +144,9 @@ export class SystemdBus implements ScopeProperties {
             for (const reply of reader.push(chunk)) this.#answered(reply.serial, reply.error);
             return;
           }
-          greeting += chunk.toString('latin1');
-          if (!greeting.includes('\r\n') && greeting.length < 1024) return;
-          if (!greeting.startsWith('OK ')) return lose(`refused the authentication: ${greeting.trim().slice(0, 80)}`);
+          authReply += chunk.toString('latin1');
+          if (!authReply.includes('\r\n') && authReply.length < 1024) return;
+          if (!authReply.startsWith('OK ')) return lose(`refused the authentication: ${authReply.trim().slice(0, 80)}`);
           greeted = true;
           socket.write('BEGIN\r\n');
           const hello = { destination: 'org.freedesktop.DBus', path: '/org/freedesktop/DBus', member: 'Hello' };

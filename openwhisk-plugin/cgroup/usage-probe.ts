@@ -24,7 +24,7 @@ const STAT_STEP = 256 * 1024;
 const STAT_MILLIS = 1000;
 /** v1: how often the limit was met, and who was killed, is looked at where the peak has come so near to it, else now and then. */
 const NEAR = 0.9;
-const LOOK_MILLIS = 30_000;
+const FULL_READ_MILLIS = 30_000;
 /** What adds up (waiting for a CPU) or hardly ever changes (paused, the limit) is read so often at most. */
 const SLOW_MILLIS = 500;
 
@@ -94,7 +94,7 @@ export class CgroupUsageProbe implements UsageProbe {
   #limit = 0;
   #limitHits = 0;
   #oomKills = 0;
-  #lookedAt = Number.NEGATIVE_INFINITY;
+  #fullReadAt = Number.NEGATIVE_INFINITY;
   /** Page cache that the kernel would drop, when it was read last, and the use then. */
   #inactive = 0;
   #usage = 0;
@@ -133,7 +133,7 @@ export class CgroupUsageProbe implements UsageProbe {
     if (this.#isSlow) this.#slowAt = into.at;
     // What has not run since then has met no limit and taken no memory: the rest stands. It may be paused, though.
     const stands = this.#filled === into && cpu >= 0 && cpu === this.#cpuBefore && !into.frozen;
-    if (stands && into.at - this.#filledAt < LOOK_MILLIS) return !this.#isSlow || this.#lookForPause(into);
+    if (stands && into.at - this.#filledAt < FULL_READ_MILLIS) return !this.#isSlow || this.#checkForPause(into);
     into.cpu = Math.max(0, cpu) as Micros;
     into.waiting = -1;
     into.periods = 0;
@@ -149,7 +149,7 @@ export class CgroupUsageProbe implements UsageProbe {
     this.#files ??= new SampleFiles(this.#paths, this.#schedstat);
     const files = this.#files;
     // Not one descriptor was left: what is known stands, and the next sample tries again.
-    if (files.usage === null && this.#paths.memory !== null) this.rest();
+    if (files.usage === null && this.#paths.memory !== null) this.closeFiles();
     return this.#sampleCpu(into, files) && this.#sampleMemory(into, files) && this.#sampleFreezer(into, files);
   }
 
@@ -177,14 +177,14 @@ export class CgroupUsageProbe implements UsageProbe {
   }
 
   /** From the budget: others need the descriptors. */
-  rest(): void {
+  closeFiles(): void {
     this.#files?.close();
     this.#files = null;
   }
 
   close(): void {
     this.#budget.closed(this, KEPT[this.#memoryVersion]);
-    this.rest();
+    this.closeFiles();
     this.#cpuacct?.close();
     this.#peak?.close();
   }
@@ -231,7 +231,7 @@ export class CgroupUsageProbe implements UsageProbe {
     into.workingSet = workingSet as Bytes;
     const peak = this.#peak?.number() ?? -1;
     into.peak = peak < 0 ? -1 : peak;
-    if (this.#memoryVersion === 1) this.#look(peak, files.limit, into.at);
+    if (this.#memoryVersion === 1) this.#check(peak, files.limit, into.at);
     else {
       const events = files.events?.fill() ?? -1;
       this.#oomKills = events < 0 ? 0 : Math.max(0, OOM_KILL.valueOf(events));
@@ -246,13 +246,13 @@ export class CgroupUsageProbe implements UsageProbe {
    * v1: how often the limit was met, and how many were killed. Far below it nothing can have met it, and three files need not be read at every
    * sample; whom the whole host's shortage kills is noticed later.
    */
-  #look(peak: number, limitFile: ControlFile | null, now: number): void {
+  #check(peak: number, limitFile: ControlFile | null, now: number): void {
     if (this.#isSlow || peak !== this.#peakBefore) this.#limit = limitFile?.number() ?? UNLIMITED;
     this.#peakBefore = peak;
     const limit = this.#limit;
     const isNear = peak < 0 || limit <= 0 || peak >= NEAR * limit;
-    if (!isNear && now - this.#lookedAt < LOOK_MILLIS) return;
-    this.#lookedAt = now;
+    if (!isNear && now - this.#fullReadAt < FULL_READ_MILLIS) return;
+    this.#fullReadAt = now;
     const { memory } = this.#paths;
     const kills = readOnce(memory, 'memory.oom_control', (file) => OOM_KILL.valueOf(file.fill()));
     this.#oomKills = Math.max(0, kills);
@@ -294,7 +294,7 @@ export class CgroupUsageProbe implements UsageProbe {
   }
 
   /** Of a container whose other files need not be read, and may be closed. */
-  #lookForPause(into: UsageSample): boolean {
+  #checkForPause(into: UsageSample): boolean {
     if (this.#files !== null) return this.#readFreezer(into, this.#files.frozen);
     const frozen = readable(this.#paths.freezer, 'freezer.state', 'cgroup.freeze');
     const found = this.#readFreezer(into, frozen);

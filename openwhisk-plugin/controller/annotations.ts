@@ -75,7 +75,7 @@ export function actionSettings(
   const { mode, sloMs, cpuMillicores, bounds, unreadable } = readAnnotations(action);
   const memory = open?.limits.get('memory');
   const { memory: size } = action.limits;
-  const original = memory?.ours.has(size) ? memory.original : null;
+  const original = memory?.setByGleaner.has(size) ? memory.original : null;
   const settings = {
     ...(mode === null || unreadable.length > 0 ? {} : { mode }),
     ...(sloMs === null ? {} : { sloMs }),
@@ -104,10 +104,10 @@ export function concurrencyOf(
   const limit = action.limits.concurrency;
   if (range === null || limit === undefined || range.max <= range.min || limit < 1) return undefined;
   const revision = `${version} at ${action.limits.memory} MB`;
-  const asked = originalOf(open, 'concurrency', limit);
+  const requested = originalOf(open, 'concurrency', limit);
   return {
     limit,
-    ...(asked === null || asked === limit || asked < 1 ? {} : { asked }),
+    ...(requested === null || requested === limit || requested < 1 ? {} : { requested }),
     least: Math.max(1, range.min),
     most: range.max,
     revision,

@@ -2,29 +2,29 @@ import { type Clock, type Millis, messageOf } from '../../config/index.js';
 import type { Journal } from './journal.js';
 import type { JournalEntry } from './journal-entry.js';
 import { type OpenChange, openChanges, originalOf, planUndo } from './open-changes.js';
-import { Patience, type PatienceSettings } from './patience.js';
+import { RetryPolicy, type RetrySettings } from './patience.js';
 import {
   type Allowance,
   type AllowedRange,
   allowedMemory,
   isChange,
+  type LimitRequest,
   type Planned,
   planChange,
-  type Wish,
 } from './plan.js';
 import { type ListedAction, type Ranges, rangesOf } from './ranges.js';
 import type { OpenWhiskRest } from './rest.js';
 import {
   ActionConflictError,
   ActionNotFoundError,
-  OpenWhiskAnswerError,
   OpenWhiskAuthError,
-  OpenWhiskAwayError,
   OpenWhiskRefusedError,
+  OpenWhiskResponseError,
+  OpenWhiskUnavailableError,
 } from './rest-errors.js';
 import { type LimitValues, type RestAction, type WritableLimit, writableLimits } from './rest-schemas.js';
 
-export interface ControllerSettings extends PatienceSettings {
+export interface ControllerSettings extends RetrySettings {
   /** Changes a minute, all namespaces together; what is undone does not wait (field-notes A3-10). */
   readonly changesPerMinute: number;
   readonly holdMs: number;
@@ -35,14 +35,14 @@ export interface ControllerSettings extends PatienceSettings {
 }
 
 /** A request that was sent before its process ended has reached its end by then. */
-const ON_ITS_WAY = 10_000 as Millis;
+const IN_FLIGHT_WAIT = 10_000 as Millis;
 
 /** One namespace that a key opens. */
 interface Namespace {
   readonly rest: OpenWhiskRest;
   readonly ranges: Ranges;
   /** Why nothing more is asked of it in this run. */
-  barred: Error | null;
+  keyError: Error | null;
 }
 
 export interface ActionOutcome {
@@ -64,7 +64,7 @@ export class ActionsController {
   readonly #settings: ControllerSettings;
   readonly #clock: Clock;
   readonly #pause: (span: Millis) => Promise<void>;
-  readonly #patience: Patience;
+  readonly #retryPolicy: RetryPolicy;
   #lastChange = Number.NEGATIVE_INFINITY;
 
   private constructor(
@@ -77,7 +77,7 @@ export class ActionsController {
     this.#settings = settings;
     this.#clock = clock;
     this.#pause = pause;
-    this.#patience = new Patience(settings, pause);
+    this.#retryPolicy = new RetryPolicy(settings, pause);
   }
 
   /** Asks each key for its namespace and the ranges there. Rejects where one cannot be used: half a view would plan half a change. */
@@ -90,19 +90,19 @@ export class ActionsController {
     const namespaces = new Map<string, Namespace>();
     const controller = new ActionsController(namespaces, settings, clock, pause);
     for (const [i, rest] of rests.entries()) {
-      const name = await controller.#patience
-        .ask(() => rest.namespace(), settings.waitForHost)
+      const name = await controller.#retryPolicy
+        .execute(() => rest.namespace(), settings.waitForHost)
         .catch((error: unknown) => {
           if (!(error instanceof OpenWhiskAuthError)) throw error;
           throw new OpenWhiskAuthError('open its namespace', error.status, `key ${i + 1} of ${rests.length}`);
         });
-      const limits = await controller.#patience.ask(() => rest.namespaceLimits());
+      const limits = await controller.#retryPolicy.execute(() => rest.namespaceLimits());
       // 1.0.0 tells its memory range at the root alone, which a gateway in front may not pass on.
       const platform =
         limits.maxActionMemory === undefined
-          ? await controller.#patience.ask(() => rest.platform()).catch(() => null)
+          ? await controller.#retryPolicy.execute(() => rest.platform()).catch(() => null)
           : null;
-      namespaces.set(name, { rest, ranges: rangesOf(limits, platform), barred: null });
+      namespaces.set(name, { rest, ranges: rangesOf(limits, platform), keyError: null });
     }
     return controller;
   }
@@ -110,24 +110,24 @@ export class ActionsController {
   async list(): Promise<ListedAction[]> {
     const all: ListedAction[] = [];
     for (const { rest, ranges } of this.#namespaces.values())
-      for (const action of await this.#patience.ask(() => rest.actions()))
+      for (const action of await this.#retryPolicy.execute(() => rest.actions()))
         all.push({ function: `/${action.namespace}/${action.name}`, action, ranges });
     return all;
   }
 
   /** `entries`: the journal's so far. `journal` null: a dry run, nothing is written anywhere. `each`: told of each outcome as it comes; where it throws, the rest is not begun. */
   async apply(
-    wishes: readonly Wish[],
+    requests: readonly LimitRequest[],
     entries: readonly JournalEntry[],
     journal: Journal | null,
     each: (outcome: ActionOutcome) => void = () => {},
   ): Promise<ActionOutcome[]> {
     const outcomes: ActionOutcome[] = [];
-    for (const wish of wishes) {
+    for (const request of requests) {
       // Anew each time: an earlier wish of this run may be about the same action.
-      const open = openChanges(entries.filter((entry) => entry.function === wish.function)).get(wish.function);
-      const done = await this.#guarded(wish.function, (namespace, path) =>
-        this.#applyOne({ wish, namespace, path, journal, open }),
+      const open = openChanges(entries.filter((entry) => entry.function === request.function)).get(request.function);
+      const done = await this.#withOutcome(request.function, (namespace, path) =>
+        this.#applyOne({ request, namespace, path, journal, open }),
       );
       outcomes.push(done);
       each(done);
@@ -136,10 +136,10 @@ export class ActionsController {
   }
 
   /** What of a wish would become a change of an action as it was listed; nothing is asked. */
-  plan({ action, ranges }: ListedAction, wish: Wish, open: OpenChange | undefined): Planned {
+  plan({ action, ranges }: ListedAction, request: LimitRequest, open: OpenChange | undefined): Planned {
     const { holdMs } = this.#settings;
-    const allowance = this.#settings.allowanceOf(wish.function);
-    return planChange({ action, wish, ranges, allowance, open, now: this.#now(), holdMs });
+    const allowance = this.#settings.allowanceOf(request.function);
+    return planChange({ action, request, ranges, allowance, open, now: this.#now(), holdMs });
   }
 
   /** Memory that an action may be given, MB, as it was listed. */
@@ -161,7 +161,7 @@ export class ActionsController {
   ): Promise<ActionOutcome[]> {
     const outcomes: ActionOutcome[] = [];
     for (const change of open.values()) {
-      const done = await this.#undoGuarded(change, journal, null);
+      const done = await this.#undoWithOutcome(change, journal, null);
       outcomes.push(done);
       each(done);
     }
@@ -172,7 +172,7 @@ export class ActionsController {
   async undoKilled(change: OpenChange, size: number, journal: Journal): Promise<ActionOutcome> {
     const memory = change.limits.get('memory');
     const limits = new Map(memory === undefined ? [] : [['memory' as const, memory]]);
-    return await this.#undoGuarded({ ...change, limits }, journal, size);
+    return await this.#undoWithOutcome({ ...change, limits }, journal, size);
   }
 
   /** Wall clock, ms. */
@@ -180,27 +180,27 @@ export class ActionsController {
     return this.#clock.wall() / 1000;
   }
 
-  #undoGuarded(change: OpenChange, journal: Journal | null, killedAt: number | null): Promise<ActionOutcome> {
-    return this.#guarded(change.function, (namespace, path) =>
+  #undoWithOutcome(change: OpenChange, journal: Journal | null, killedAt: number | null): Promise<ActionOutcome> {
+    return this.#withOutcome(change.function, (namespace, path) =>
       this.#undoOne(change, namespace, path, journal, killedAt),
     );
   }
 
   async #applyOne(one: {
-    wish: Wish;
+    request: LimitRequest;
     namespace: Namespace;
     path: string;
     journal: Journal | null;
     open: OpenChange | undefined;
   }): Promise<ActionOutcome> {
-    const { wish, namespace, path, journal, open } = one;
-    if (journal !== null && wish.urgent !== true) await this.#pace();
-    const action = await this.#patience.ask(() => namespace.rest.action(path));
-    const allowance = this.#settings.allowanceOf(wish.function);
+    const { request, namespace, path, journal, open } = one;
+    if (journal !== null && request.urgent !== true) await this.#waitForRateLimit();
+    const action = await this.#retryPolicy.execute(() => namespace.rest.action(path));
+    const allowance = this.#settings.allowanceOf(request.function);
     const { ranges } = namespace;
     const now = this.#now();
-    const planned = planChange({ action, wish, ranges, allowance, open, now, holdMs: this.#settings.holdMs });
-    const outcome = { function: wish.function, planned, from: pick(action, planned.to), to: planned.to, note: '' };
+    const planned = planChange({ action, request, ranges, allowance, open, now, holdMs: this.#settings.holdMs });
+    const outcome = { function: request.function, planned, from: pick(action, planned.to), to: planned.to, note: '' };
     if (!isChange(planned)) return { ...outcome, result: 'unchanged' };
     if (journal === null) return { ...outcome, result: 'would change' };
 
@@ -210,17 +210,17 @@ export class ActionsController {
       const value = originalOf(open, limit, planned.now[limit]);
       if (value !== null) original[limit] = value;
     }
-    const line = { v: 1 as const, function: wish.function, at: now };
-    const why = wish.why === undefined ? {} : { why: wish.why };
+    const line = { v: 1 as const, function: request.function, at: now };
+    const why = request.why === undefined ? {} : { why: request.why };
     journal.append({ ...line, kind: 'intent', version: action.version, original, to: planned.to, ...why });
     this.#lastChange = this.#clock.monotonic();
     try {
-      const after = await this.#patience.write(namespace.rest, path, action, planned.to);
+      const after = await this.#retryPolicy.write(namespace.rest, path, action, planned.to);
       journal.append({ ...line, kind: 'done', version: after.version });
       return { ...outcome, result: 'changed', note: raced(action, after) };
     } catch (error) {
       // After an unknown end the intent stays, for undo to look.
-      if (isOfOpenWhisk(error) && !(error instanceof OpenWhiskAwayError && error.uncertain))
+      if (isOpenWhiskError(error) && !(error instanceof OpenWhiskUnavailableError && error.uncertain))
         journal.append({ ...line, kind: 'refused' });
       throw error;
     }
@@ -235,7 +235,7 @@ export class ActionsController {
   ): Promise<ActionOutcome> {
     const { function: fn } = change;
     const outcome = { function: fn, planned: null };
-    const close = (why: 'undone' | 'gone' | 'theirs'): void => {
+    const close = (why: 'undone' | 'gone' | 'changed_by_others'): void => {
       const line = { v: 1 as const, function: fn, at: this.#now() };
       if (killedAt !== null && why !== 'gone') journal?.append({ ...line, kind: 'killed', memory: killedAt });
       else journal?.append({ ...line, kind: 'closed', why });
@@ -244,31 +244,31 @@ export class ActionsController {
     for (let attempt = 1; ; attempt++) {
       let action: RestAction;
       try {
-        action = await this.#patience.ask(() => namespace.rest.action(path));
+        action = await this.#retryPolicy.execute(() => namespace.rest.action(path));
       } catch (error) {
         if (!(error instanceof ActionNotFoundError)) throw error;
         close('gone');
         return { ...outcome, result: 'unchanged', from: {}, to: {}, note: 'the action is gone' };
       }
-      const { to, theirs, lifted } = planUndo(change, action, namespace.ranges);
+      const { to, changedByOthers, raisedToMax } = planUndo(change, action, namespace.ranges);
       const notes = [
-        ...(theirs.length > 0 ? [`${theirs.join(', ')}: changed by somebody else since, left`] : []),
-        ...(lifted ? ["instances: the namespace's whole concurrency, which is as none"] : []),
+        ...(changedByOthers.length > 0 ? [`${changedByOthers.join(', ')}: changed by somebody else since, left`] : []),
+        ...(raisedToMax ? ["instances: the namespace's whole concurrency, which is as none"] : []),
       ];
       const known = { ...outcome, from: pick(action, to), to, note: notes.join('; ') };
       if (Object.keys(to).length === 0 && !settled && journal !== null) {
         // Closed now, a change that comes late would stay for ever.
         settled = true;
-        await this.#pause(ON_ITS_WAY);
+        await this.#pause(IN_FLIGHT_WAIT);
         continue;
       }
       if (Object.keys(to).length === 0) {
-        close(theirs.length > 0 ? 'theirs' : 'undone');
+        close(changedByOthers.length > 0 ? 'changed_by_others' : 'undone');
         return { ...known, result: 'unchanged' };
       }
       if (journal === null) return { ...known, result: 'would undo' };
       try {
-        await this.#patience.write(namespace.rest, path, action, to);
+        await this.#retryPolicy.write(namespace.rest, path, action, to);
         close('undone');
         return { ...known, result: 'undone' };
       } catch (error) {
@@ -278,7 +278,7 @@ export class ActionsController {
   }
 
   /** Errors become outcomes; after a key was refused its namespace is asked nothing more. */
-  async #guarded(
+  async #withOutcome(
     fn: string,
     act: (namespace: Namespace, path: string) => Promise<ActionOutcome>,
   ): Promise<ActionOutcome> {
@@ -293,30 +293,30 @@ export class ActionsController {
       note,
     });
     if (namespace === undefined) return failed(`there is no key of the namespace ${name}`);
-    if (namespace.barred !== null) return failed(messageOf(namespace.barred));
+    if (namespace.keyError !== null) return failed(messageOf(namespace.keyError));
     try {
       return await act(namespace, path.join('/'));
     } catch (error) {
-      if (error instanceof OpenWhiskAuthError) namespace.barred = error;
-      if (!isOfOpenWhisk(error)) throw error;
+      if (error instanceof OpenWhiskAuthError) namespace.keyError = error;
+      if (!isOpenWhiskError(error)) throw error;
       return failed(messageOf(error));
     }
   }
 
   /** Waits until the next change may be made. */
-  async #pace(): Promise<void> {
+  async #waitForRateLimit(): Promise<void> {
     const wait = this.nextChangeIn;
     if (wait > 0) await this.#pause(wait);
   }
 }
 
-const isOfOpenWhisk = (error: unknown): boolean =>
+const isOpenWhiskError = (error: unknown): boolean =>
   [
     ActionConflictError,
     ActionNotFoundError,
-    OpenWhiskAnswerError,
+    OpenWhiskResponseError,
     OpenWhiskAuthError,
-    OpenWhiskAwayError,
+    OpenWhiskUnavailableError,
     OpenWhiskRefusedError,
   ].some((kind) => error instanceof kind);
 

@@ -2,9 +2,9 @@ export { type Annotations, actionSettings, concurrencyOf, readAnnotations } from
 export { type ActionOutcome, ActionsController, type ControllerSettings } from './controller.js';
 export { ActionsLockedError, Journal, JournalError } from './journal.js';
 export type { ChangeReason, JournalEntry } from './journal-entry.js';
-export { summarised } from './journal-summary.js';
+export { summarized } from './journal-summary.js';
 export { keptSinceKill, killedSizes, type OpenChange, openChanges, userVersions } from './open-changes.js';
-export { type Allowance, modeOf, type Planned, type Wish } from './plan.js';
+export { type Allowance, type LimitRequest, modeOf, type Planned } from './plan.js';
 export type { ListedAction } from './ranges.js';
 export { OpenWhiskRest, type RestSettings, readKeys } from './rest.js';
 export * from './rest-errors.js';
@@ -26,4 +26,4 @@ export {
   savedPerHour,
   type Wave,
 } from './rollout.js';
-export { coldRate, keepTime, type WarmUse } from './warm-room.js';
+export { coldStartRate, keepAliveTime, type WarmPoolUse } from './warm-room.js';

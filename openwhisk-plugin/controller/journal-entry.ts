@@ -26,7 +26,7 @@ export const entrySchema = z.discriminatedUnion('kind', [
   /** It has not: nothing was changed by the intent before. */
   z.object({ ...common, kind: z.literal('refused') }),
   /** Nothing of ours stands any more, and why. */
-  z.object({ ...common, kind: z.literal('closed'), why: z.enum(['undone', 'gone', 'theirs']) }),
+  z.object({ ...common, kind: z.literal('closed'), why: z.enum(['undone', 'gone', 'changed_by_others']) }),
   /** The same after an OOM kill under `memory` MB, which is too little from now on. */
   z.object({ ...common, kind: z.literal('killed'), memory: z.int() }),
   /** The change before was watched, and nothing bad was seen. */

@@ -8,7 +8,7 @@ const LINES_OF_ONE = 16;
  * The lines that still say something: what of ours stands, which version is whose, and what was too little. Of actions with nothing of ours only the
  * last stays; what changed an action again and again becomes one line for each value of ours.
  */
-export function summarised(entries: readonly JournalEntry[]): JournalEntry[] {
+export function summarized(entries: readonly JournalEntry[]): JournalEntry[] {
   const open = openChanges(entries);
   const versions = userVersions(entries);
   const counts = new Map<string, number>();
@@ -29,13 +29,13 @@ export function summarised(entries: readonly JournalEntry[]): JournalEntry[] {
 }
 
 /** The fewest lines from which the same is read. */
-function linesOf(change: OpenChange, { user, ours }: { user: string; ours: string }): JournalEntry[] {
+function linesOf(change: OpenChange, { user, setByGleaner }: { user: string; setByGleaner: string }): JournalEntry[] {
   const line = { v: 1 as const, function: change.function };
   const done = (version: string, at: number): JournalEntry => ({ ...line, at, kind: 'done', version });
   const intents: JournalEntry[] = [];
   // The newest change is the last line.
   for (const [limit, known] of [...change.limits].sort(([, a], [, b]) => a.at - b.at))
-    for (const value of [...known.ours].sort((a, b) => Number(a === known.newest) - Number(b === known.newest)))
+    for (const value of [...known.setByGleaner].sort((a, b) => Number(a === known.newest) - Number(b === known.newest)))
       intents.push({
         ...line,
         at: known.at,
@@ -49,7 +49,7 @@ function linesOf(change: OpenChange, { user, ours }: { user: string; ours: strin
   if (newest?.kind !== 'intent') return [];
   const { at } = newest;
   const kept: JournalEntry[] = change.kept ? [{ ...line, at, kind: 'kept' }] : [];
-  if (change.answered) return [...intents, newest, done(ours, at), ...kept];
+  if (change.answered) return [...intents, newest, done(setByGleaner, at), ...kept];
   // Its version is the one before a change that nobody knows the end of; what is ours by then was ours.
   const before = intents.at(-1) ?? newest;
   const known: JournalEntry[] = change.version === user ? [] : [before, done(change.version, at)];

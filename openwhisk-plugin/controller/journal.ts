@@ -13,11 +13,11 @@ import { dirname } from 'node:path';
 import { GleanerError, messageOf } from '../../config/index.js';
 import { HookLock, HookLockedError } from '../hook/lock.js';
 import { entrySchema, type JournalEntry } from './journal-entry.js';
-import { summarised } from './journal-summary.js';
+import { summarized } from './journal-summary.js';
 
 /** Lines from which those that say nothing any more are left out at the next opening, where at most this share of them says something. */
 const LINES_MAX = 5_000;
-const LINES_WORTH = 0.8;
+const MIN_LINES = 0.8;
 
 export class JournalError extends GleanerError {
   readonly code = 'GLN_ACTIONS_JOURNAL';
@@ -119,9 +119,9 @@ export class Journal {
 /** Lines that say nothing any more go, once there are many; the file is replaced whole or not at all. */
 function forget(path: string, entries: readonly JournalEntry[]): void {
   if (entries.length < LINES_MAX) return;
-  const left = summarised(entries);
+  const left = summarized(entries);
   // Not at each opening, where there is little to leave out.
-  if (left.length > LINES_WORTH * entries.length) return;
+  if (left.length > MIN_LINES * entries.length) return;
   const draft = `${path}.new`;
   const fd = openSync(draft, 'w', 0o600);
   try {

@@ -7,7 +7,7 @@ export interface OpenLimit {
   /** What stood before the first of our changes; null: nothing, `instances` alone. */
   readonly original: number | null;
   /** Every value of ours since, and the newest. */
-  readonly ours: ReadonlySet<number>;
+  readonly setByGleaner: ReadonlySet<number>;
   readonly newest: number;
   /** Who made the newest change; null: a person. */
   readonly why: ChangeReason | null;
@@ -58,10 +58,10 @@ export function openChanges(entries: readonly JournalEntry[]): Map<string, OpenC
         const original = entry.original[limit] ?? null;
         const known = limits.get(limit);
         // Another original: its owner changed it between two of ours, and what they asked for counts.
-        const ours = known !== undefined && known.original === original ? known.ours : [];
+        const setByGleaner = known !== undefined && known.original === original ? known.setByGleaner : [];
         limits.set(limit, {
           original,
-          ours: new Set([...ours, value]),
+          setByGleaner: new Set([...setByGleaner, value]),
           newest: value,
           why: entry.why ?? null,
           at: entry.at,
@@ -84,14 +84,14 @@ export function openChanges(entries: readonly JournalEntry[]): Map<string, OpenC
  * The version that its user deployed last, by action that Gleaner changed: each change of ours raises the version, and what was learnt of
  * code and memory holds on. A version above our newest is the user's again.
  */
-export function userVersions(entries: readonly JournalEntry[]): Map<string, { user: string; ours: string }> {
-  const versions = new Map<string, { user: string; ours: string }>();
+export function userVersions(entries: readonly JournalEntry[]): Map<string, { user: string; setByGleaner: string }> {
+  const versions = new Map<string, { user: string; setByGleaner: string }>();
   for (const entry of entries) {
     const known = versions.get(entry.function);
-    if (entry.kind === 'intent' && known?.ours !== entry.version)
-      versions.set(entry.function, { user: entry.version, ours: entry.version });
+    if (entry.kind === 'intent' && known?.setByGleaner !== entry.version)
+      versions.set(entry.function, { user: entry.version, setByGleaner: entry.version });
     else if (entry.kind === 'done' && known !== undefined)
-      versions.set(entry.function, { ...known, ours: entry.version });
+      versions.set(entry.function, { ...known, setByGleaner: entry.version });
   }
   return versions;
 }
@@ -121,37 +121,38 @@ export function originalOf(
   current: number | undefined,
 ): number | null {
   const known = open?.limits.get(limit);
-  if (known !== undefined && current !== undefined && known.ours.has(current)) return known.original;
+  if (known !== undefined && current !== undefined && known.setByGleaner.has(current)) return known.original;
   return current ?? null;
 }
 
 export interface Undo {
   readonly to: LimitValues;
-  /** Limits that somebody else changed since: theirs stand. */
-  readonly theirs: readonly WritableLimit[];
+  /** Limits that somebody else changed since: changed_by_others stand. */
+  readonly changedByOthers: readonly WritableLimit[];
   /** OpenWhisk cannot take `instances` away again; the namespace's whole concurrency does the same. */
-  readonly lifted: boolean;
+  readonly raisedToMax: boolean;
 }
 
 /** How to take back what Gleaner changed. Pure. */
 export function planUndo(open: OpenChange, action: RestAction, ranges: Ranges): Undo {
   const to: { [Limit in WritableLimit]?: number } = {};
-  const theirs: WritableLimit[] = [];
-  let lifted = false;
+  const changedByOthers: WritableLimit[] = [];
+  let raisedToMax = false;
   // A version below ours: the action was deleted and made anew, so none of it is ours (field-notes A1-16).
-  if (compareVersions(action.version, open.version) < 0) return { to, theirs: [...open.limits.keys()], lifted };
+  if (compareVersions(action.version, open.version) < 0)
+    return { to, changedByOthers: [...open.limits.keys()], raisedToMax };
   const current = limitsOf(action);
-  for (const [limit, { original, ours }] of open.limits) {
+  for (const [limit, { original, setByGleaner }] of open.limits) {
     const value = current[limit];
     if (value === (original ?? undefined)) continue;
-    if (value === undefined || !ours.has(value)) theirs.push(limit);
+    if (value === undefined || !setByGleaner.has(value)) changedByOthers.push(limit);
     else if (original !== null) to[limit] = original;
     else if (limit === 'instances' && ranges.instances !== null) {
-      lifted = true;
+      raisedToMax = true;
       if (value !== ranges.instances.max) to[limit] = ranges.instances.max;
     }
   }
-  return { to, theirs, lifted };
+  return { to, changedByOthers, raisedToMax };
 }
 
 /** Negative where `a` is the older. */

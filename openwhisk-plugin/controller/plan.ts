@@ -6,7 +6,7 @@ import { type Range, type Ranges, within } from './ranges.js';
 import { type LimitValues, limitsOf, type RestAction, type WritableLimit, writableLimits } from './rest-schemas.js';
 
 /** What a manager (or a person) wants an action's limits to be; what is absent stays. */
-export interface Wish {
+export interface LimitRequest {
   /** `/namespace/[package/]action`. */
   readonly function: string;
   readonly memory?: Bytes;
@@ -32,7 +32,7 @@ export type NoChange =
   | 'no such limit here'
   | 'out of bounds'
   | 'could not be undone'
-  | 'changed of late';
+  | 'changed recently';
 
 export interface Planned {
   readonly function: string;
@@ -45,12 +45,12 @@ export interface Planned {
   /** Why a limit is left as it is. */
   readonly left: { readonly [Limit in WritableLimit]?: NoChange };
   /** Who sets the edge to which the memory was moved; empty: it was not moved. */
-  readonly edge: string;
+  readonly rangeLimit: string;
 }
 
 export interface PlanInputs {
   readonly action: RestAction;
-  readonly wish: Wish;
+  readonly request: LimitRequest;
   readonly ranges: Ranges;
   readonly allowance: Allowance;
   /** Ours that stands; undefined: none. */
@@ -95,7 +95,7 @@ export function allowedMemory(action: RestAction, ranges: Ranges, allowance: All
 }
 
 /** `at least 384 MB (gleaner.bounds)`: what moved a value to the edge of what is allowed. */
-export function edgeText(allowed: AllowedRange, value: number): string {
+export function rangeLimitText(allowed: AllowedRange, value: number): string {
   return value <= allowed.min
     ? `at least ${allowed.min} MB (${allowed.minBy})`
     : `at most ${allowed.max} MB (${allowed.maxBy})`;
@@ -105,42 +105,42 @@ const isSequence = ({ annotations }: RestAction): boolean =>
   annotations.some(({ key, value }) => key === 'exec' && value === 'sequence');
 
 /** What of a wish becomes a change. Pure. */
-export function planChange({ action, wish, ranges, allowance, open, now, holdMs }: PlanInputs): Planned {
+export function planChange({ action, request, ranges, allowance, open, now, holdMs }: PlanInputs): Planned {
   const before = limitsOf(action);
   const to: { [Limit in WritableLimit]?: number } = {};
   const left: { [Limit in WritableLimit]?: NoChange } = {};
   const clipped: WritableLimit[] = [];
   const mode = modeOf(action, allowance);
-  let edge = '';
+  let rangeLimit = '';
   for (const limit of writableLimits) {
-    const wanted = limit === 'memory' ? wish.memory && Math.ceil(wish.memory / MIB) : wish[limit];
-    if (wanted === undefined) continue;
+    const demand = limit === 'memory' ? request.memory && Math.ceil(request.memory / MIB) : request[limit];
+    if (demand === undefined) continue;
     const range = ranges[limit];
     const current = before[limit];
     const memory = limit === 'memory' ? allowedMemory(action, ranges, allowance) : null;
     const allowed = limit === 'memory' ? memory : range;
     if (isSequence(action)) left[limit] = 'sequence';
     else if (range === null) left[limit] = 'no such limit here';
-    else if (allowed === null || !Number.isFinite(wanted)) left[limit] = 'out of bounds';
+    else if (allowed === null || !Number.isFinite(demand)) left[limit] = 'out of bounds';
     // OpenWhisk would refuse to take the old value back.
     else if (current !== undefined && (current < range.min || current > range.max)) left[limit] = 'could not be undone';
     else {
-      const value = Math.min(allowed.max, Math.max(allowed.min, Math.round(wanted)));
-      if (value !== Math.round(wanted)) {
+      const value = Math.min(allowed.max, Math.max(allowed.min, Math.round(demand)));
+      if (value !== Math.round(demand)) {
         clipped.push(limit);
-        if (memory !== null) edge = edgeText(memory, Math.round(wanted));
+        if (memory !== null) rangeLimit = rangeLimitText(memory, Math.round(demand));
       }
       const falls = current !== undefined && value < current;
       if (value === current)
         left[limit] = clipped.includes(limit) ? 'at the edge of what is allowed' : 'has that value already';
       else if (mode !== 'enforce') left[limit] = 'mode';
       // The tuner holds each limit by its own clock.
-      else if (falls && wish.why !== 'concurrency' && open !== undefined && now - open.changedAt < holdMs)
-        left[limit] = 'changed of late';
+      else if (falls && request.why !== 'concurrency' && open !== undefined && now - open.changedAt < holdMs)
+        left[limit] = 'changed recently';
       else to[limit] = value;
     }
   }
-  return { function: wish.function, version: action.version, now: before, to, clipped, left, edge };
+  return { function: request.function, version: action.version, now: before, to, clipped, left, rangeLimit };
 }
 
 export const isChange = (planned: Planned): boolean => Object.keys(planned.to).length > 0;

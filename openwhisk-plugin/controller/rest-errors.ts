@@ -25,12 +25,12 @@ export class ActionNotFoundError extends GleanerError {
 /** A 4xx of its own account: out of range, a runtime that is no longer supported. Asking again gives the same answer. */
 export class OpenWhiskRefusedError extends GleanerError {
   readonly code = 'GLN_OPENWHISK_REFUSED';
-  readonly said: string;
-  constructor(what: string, status: number, said: string) {
-    super(`OpenWhisk refuses to ${what} (HTTP ${status}): ${said}`, {
+  readonly detail: string;
+  constructor(what: string, status: number, detail: string) {
+    super(`OpenWhisk refuses to ${what} (HTTP ${status}): ${detail}`, {
       hint: 'docs/openwhisk-api.md lists the ranges of each version and who sets them',
     });
-    this.said = said;
+    this.detail = detail;
   }
 }
 
@@ -48,7 +48,7 @@ export class ActionConflictError extends GleanerError {
  * HTTP 429, 5xx, no answer in time, no connection: may pass. `uncertain`: the request may have been carried out all the same.
  * `unreachable`: there was no connection at all.
  */
-export class OpenWhiskAwayError extends GleanerError {
+export class OpenWhiskUnavailableError extends GleanerError {
   readonly code = 'GLN_OPENWHISK_AWAY';
   readonly uncertain: boolean;
   readonly unreachable: boolean;
@@ -61,7 +61,7 @@ export class OpenWhiskAwayError extends GleanerError {
   }
 }
 
-export class OpenWhiskAnswerError extends GleanerError {
+export class OpenWhiskResponseError extends GleanerError {
   readonly code = 'GLN_OPENWHISK_ANSWER';
   constructor(what: string, problem: string) {
     super(`the answer to "${what}" is not OpenWhisk's: ${problem}`, {

@@ -9,10 +9,10 @@ import {
   ActionConflictError,
   ActionNotFoundError,
   KeysFileError,
-  OpenWhiskAnswerError,
   OpenWhiskAuthError,
-  OpenWhiskAwayError,
   OpenWhiskRefusedError,
+  OpenWhiskResponseError,
+  OpenWhiskUnavailableError,
 } from './rest-errors.js';
 import {
   actionListSchema,
@@ -27,7 +27,7 @@ import {
 
 /** OpenWhisk's largest page of a list (`whisk.query-limit.max-list-limit` of common/scala's application.conf). */
 const PAGE = 200;
-const SAID_MAX = 300;
+const DETAIL_MAX = 300;
 
 export interface RestSettings {
   /** `https://host[:port]`, without a path; no user or password in it. */
@@ -66,16 +66,16 @@ export class OpenWhiskRest {
 
   /** The namespaces of this key: one, its own (Namespaces.scala). */
   async namespace(): Promise<string> {
-    const [name] = await this.#ask('GET', 'namespaces', 'open its namespace', z.array(z.string()).min(1));
+    const [name] = await this.#send('GET', 'namespaces', 'open its namespace', z.array(z.string()).min(1));
     return name!;
   }
 
   platform(): Promise<RestPlatform> {
-    return this.#ask('GET', '/', 'describe itself', platformSchema);
+    return this.#send('GET', '/', 'describe itself', platformSchema);
   }
 
   namespaceLimits(): Promise<RestNamespaceLimits> {
-    return this.#ask('GET', 'namespaces/_/limits', "read its namespace's limits", namespaceLimitsSchema);
+    return this.#send('GET', 'namespaces/_/limits', "read its namespace's limits", namespaceLimitsSchema);
   }
 
   /** All actions of the namespace and of its packages. */
@@ -83,7 +83,7 @@ export class OpenWhiskRest {
     const all: RestAction[] = [];
     for (;;) {
       const qs = { limit: PAGE, skip: all.length };
-      const page = await this.#ask('GET', 'namespaces/_/actions', 'list actions', actionListSchema, { qs });
+      const page = await this.#send('GET', 'namespaces/_/actions', 'list actions', actionListSchema, { qs });
       all.push(...page);
       if (page.length < PAGE) return all;
     }
@@ -92,7 +92,7 @@ export class OpenWhiskRest {
   /** `path`: `action` or `package/action`. Without its code. */
   action(path: string): Promise<RestAction> {
     const qs = { code: false };
-    return this.#ask('GET', this.#path(path), `read ${path}`, actionSchema, { qs });
+    return this.#send('GET', this.#path(path), `read ${path}`, actionSchema, { qs });
   }
 
   /**
@@ -103,14 +103,14 @@ export class OpenWhiskRest {
   setLimits(path: string, limits: LimitValues): Promise<RestAction | null> {
     const options = { qs: { overwrite: true }, body: { limits } };
     // With `whisk.feature-flags.require-response-payload` false the answer is the text "OK" (ApiUtils.scala, putEntity).
-    return this.#ask('PUT', this.#path(path), `change ${path}`, actionSchema.nullable().catch(null), options);
+    return this.#send('PUT', this.#path(path), `change ${path}`, actionSchema.nullable().catch(null), options);
   }
 
   #path(action: string): string {
     return `namespaces/_/actions/${action.split('/').map(encodeURIComponent).join('/')}`;
   }
 
-  async #ask<T>(
+  async #send<T>(
     method: 'GET' | 'PUT',
     path: string,
     what: string,
@@ -132,15 +132,15 @@ export class OpenWhiskRest {
     if (parsed.success) return parsed.data;
     // Paths of what is wrong, never the values: an answer holds parameters.
     const wrong = parsed.error.issues.map((issue) => issue.path.join('.') || 'the whole').slice(0, 3);
-    throw new OpenWhiskAnswerError(what, wrong.join(', '));
+    throw new OpenWhiskResponseError(what, wrong.join(', '));
   }
 }
 
 /** OpenWhisk's own words for what went wrong, if it said any (ErrorResponse.scala: `{error, code}`). */
-function saidIn(error: unknown): string {
+function errorDetail(error: unknown): string {
   const body = (error as { error?: { error?: unknown } | null }).error;
   const text = typeof body?.error === 'string' ? body.error : 'no reason given';
-  return text.replace(/\s+/g, ' ').slice(0, SAID_MAX);
+  return text.replace(/\s+/g, ' ').slice(0, DETAIL_MAX);
 }
 
 /** What Node and the resolver tell where no connection came about, in words. */
@@ -154,17 +154,17 @@ const UNREACHABLE: Readonly<Record<string, string>> = {
 
 function restError(error: unknown, what: string, writes: boolean, apiHost: string): Error {
   const { statusCode: status } = error as { statusCode?: number };
-  const code = status === undefined ? /\bE[A-Z_]{5,}\b/.exec(saidIn(error))?.[0] : undefined;
+  const code = status === undefined ? /\bE[A-Z_]{5,}\b/.exec(errorDetail(error))?.[0] : undefined;
   const why = code === undefined ? undefined : UNREACHABLE[code];
-  if (why !== undefined) return new OpenWhiskAwayError(`be reached at ${apiHost}`, why, false, true);
+  if (why !== undefined) return new OpenWhiskUnavailableError(`be reached at ${apiHost}`, why, false, true);
   // Without a status there was no answer: a write may have been carried out.
-  if (status === undefined) return new OpenWhiskAwayError(what, saidIn(error), writes);
+  if (status === undefined) return new OpenWhiskUnavailableError(what, errorDetail(error), writes);
   if (status === 401 || status === 403) return new OpenWhiskAuthError(what, status);
   if (status === 404) return new ActionNotFoundError(what);
   if (status === 409) return new ActionConflictError(what);
-  if (status === 429) return new OpenWhiskAwayError(what, `HTTP 429: ${saidIn(error)}`, false);
-  if (status >= 500) return new OpenWhiskAwayError(what, `HTTP ${status}: ${saidIn(error)}`, writes);
-  return new OpenWhiskRefusedError(what, status, saidIn(error));
+  if (status === 429) return new OpenWhiskUnavailableError(what, `HTTP 429: ${errorDetail(error)}`, false);
+  if (status >= 500) return new OpenWhiskUnavailableError(what, `HTTP ${status}: ${errorDetail(error)}`, writes);
+  return new OpenWhiskRefusedError(what, status, errorDetail(error));
 }
 
 /** Reads the keys, one `uuid:key` per line; `#` begins a comment. Throws {@link KeysFileError}, which holds no key. */

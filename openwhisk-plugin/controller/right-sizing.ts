@@ -4,7 +4,7 @@ import type { ActionOutcome, ActionsController } from './controller.js';
 import type { Journal } from './journal.js';
 import type { JournalEntry } from './journal-entry.js';
 import { keptSinceKill, killedSizes, type OpenChange, openChanges } from './open-changes.js';
-import { edgeText, isChange, type Wish } from './plan.js';
+import { isChange, type LimitRequest, rangeLimitText } from './plan.js';
 import type { ListedAction } from './ranges.js';
 import { nextWave, recommendSizes, type SizeRecommendation, type SizingInputs, type SizingRules } from './rollout.js';
 
@@ -34,7 +34,7 @@ export interface JudgedSize extends SizeRecommendation {
   /** What is in the way besides the verdict: mode, bounds, a range; empty: nothing. */
   readonly heldBy: string;
   /** The bound that keeps it from the size that its activations need; empty: none. */
-  readonly edge: string;
+  readonly rangeLimit: string;
 }
 
 /**
@@ -60,7 +60,7 @@ export class RightSizing {
   /** One look: undoes what was killed, ends watches, writes the next few. `allowed`: what modes and pauses leave. */
   async turn(
     evidence: SizeEvidence,
-    allowed: (wishes: readonly Wish[]) => Promise<readonly Wish[]>,
+    allowed: (requests: readonly LimitRequest[]) => Promise<readonly LimitRequest[]>,
   ): Promise<ActionOutcome[]> {
     const { controller } = this.#parts;
     const listed = new Map((await controller.list()).map((one) => [one.function, one]));
@@ -76,23 +76,23 @@ export class RightSizing {
       for (const { change, size } of wave.killed) outcomes.push(await this.#undo(change, size, journal));
       return { wave, outcomes };
     });
-    for (const wish of await allowed(wave.wishes)) {
-      await this.#pace();
-      outcomes.push(...(await this.#alone((journal) => this.#apply(wish, journal))));
+    for (const request of await allowed(wave.requests)) {
+      await this.#waitForRateLimit();
+      outcomes.push(...(await this.#alone((journal) => this.#apply(request, journal))));
     }
     return outcomes;
   }
 
   /** Writes limits that the concurrency tuners try; each is held by the tuner, and undone as any change of ours. */
-  async tune(wishes: readonly Wish[]): Promise<ActionOutcome[]> {
+  async tune(requests: readonly LimitRequest[]): Promise<ActionOutcome[]> {
     const outcomes: ActionOutcome[] = [];
     // What does harm first: the others wait for their turn between two changes.
-    for (const wish of [...wishes].sort((a, b) => Number(b.urgent === true) - Number(a.urgent === true))) {
-      if (wish.urgent !== true) await this.#pace();
-      const done = await this.#alone((journal) => this.#parts.controller.apply([wish], journal.entries, journal));
+    for (const request of [...requests].sort((a, b) => Number(b.urgent === true) - Number(a.urgent === true))) {
+      if (request.urgent !== true) await this.#waitForRateLimit();
+      const done = await this.#alone((journal) => this.#parts.controller.apply([request], journal.entries, journal));
       for (const { function: fn, result, from, to, note } of done) {
         if (result === 'changed')
-          this.#tell(fn, 'concurrency', wish.urgent ? 'back from harm' : 'tuned', from.concurrency, to.concurrency);
+          this.#tell(fn, 'concurrency', request.urgent ? 'rolled back' : 'tuned', from.concurrency, to.concurrency);
         else if (result === 'failed') this.#tell(fn, 'concurrency', `not tuned: ${note}`);
       }
       outcomes.push(...done);
@@ -107,13 +107,13 @@ export class RightSizing {
       const memory = change?.limits.get('memory');
       if (change === undefined || memory?.why !== 'right-size') return null;
       const size = Math.round(limit / MIB);
-      if (!memory.ours.has(size) || size >= (memory.original ?? 0)) return null;
+      if (!memory.setByGleaner.has(size) || size >= (memory.original ?? 0)) return null;
       return await this.#undo(change, size, journal);
     });
   }
 
   /** Outside of the queue: an undo must not wait for it. */
-  async #pace(): Promise<void> {
+  async #waitForRateLimit(): Promise<void> {
     const wait = this.#parts.controller.nextChangeIn;
     if (wait > 0) await this.#parts.pause(wait);
   }
@@ -133,12 +133,16 @@ export class RightSizing {
       const now = action?.action.limits.memory ?? 0;
       if (allowed === null || now < allowed.min || now > allowed.max) return size;
       const moved = Math.min(allowed.max * MIB, Math.max(allowed.min * MIB, size));
-      if (moved !== size) edges.set(fn, edgeText(allowed, size / MIB));
+      if (moved !== size) edges.set(fn, rangeLimitText(allowed, size / MIB));
       return moved as Bytes;
     };
     return recommendSizes({ ...inputs, writable }).map((one) => {
-      const edge = edges.get(one.function) ?? '';
-      return { ...one, heldBy: this.#heldBy(one, listed, inputs) || (one.to === one.from ? edge : ''), edge };
+      const rangeLimit = edges.get(one.function) ?? '';
+      return {
+        ...one,
+        heldBy: this.#heldBy(one, listed, inputs) || (one.to === one.from ? rangeLimit : ''),
+        rangeLimit,
+      };
     });
   }
 
@@ -156,8 +160,8 @@ export class RightSizing {
     return planned.left.memory ?? 'nothing would change';
   }
 
-  async #apply(wish: Wish, journal: Journal): Promise<ActionOutcome[]> {
-    const outcomes = await this.#parts.controller.apply([wish], journal.entries, journal);
+  async #apply(request: LimitRequest, journal: Journal): Promise<ActionOutcome[]> {
+    const outcomes = await this.#parts.controller.apply([request], journal.entries, journal);
     for (const outcome of outcomes) {
       const size = outcome.to.memory;
       if (outcome.result === 'changed')

@@ -1,8 +1,8 @@
 import type { HostUserMemory, SizeAdvice } from '../../broker/index.js';
 import { type Bytes, MIB } from '../../config/index.js';
 import type { OpenChange } from './open-changes.js';
-import type { Wish } from './plan.js';
-import { coldRate, keepTime, type WarmUse } from './warm-room.js';
+import type { LimitRequest } from './plan.js';
+import { coldStartRate, keepAliveTime, type WarmPoolUse } from './warm-room.js';
 
 /** When a size is written (`openwhisk.rightSizing`). Times in ms. */
 export interface SizingRules {
@@ -13,7 +13,7 @@ export interface SizingRules {
   readonly watchCalls: number;
   /** Null: whether it pays is not asked. */
   readonly payBack: number | null;
-  readonly barTime: number;
+  readonly killedSizeHoldTime: number;
   /** Least time from a change of an action to one that makes it smaller. */
   readonly holdTime: number;
 }
@@ -24,8 +24,8 @@ export type SizeVerdict =
   | 'raise'
   | 'too few calls'
   | 'too short a time'
-  | 'does not pay'
-  | 'changed of late'
+  | 'cost exceeds benefit'
+  | 'changed recently'
   | 'killed at this size'
   | 'its own limit is too small'
   /** Another size is advised, and bounds or a range leave only the one that it has. */
@@ -38,7 +38,7 @@ export interface SizeRecommendation {
   readonly to: Bytes;
   readonly evidence: SizeAdvice;
   /** Chance that the next call needs more than any before, if calls are alike; the size has a margin above that. */
-  readonly doubt: number;
+  readonly uncertainty: number;
   /** Room that its containers leave to others. */
   readonly frees: Bytes;
   /** Cold starts once, of the new revision: its containers are not used again. */
@@ -64,7 +64,7 @@ const HOUR_MS = 3_600_000;
 /** A size of ours is raised where a peak of late leaves less than this share of itself: before, it is within its margin. */
 const RAISED_BELOW = 0.1;
 /** A watch that ends with too few calls holds nobody up for longer than so many times its length. */
-const WATCHES_MOST = 10;
+const MAX_WATCHES = 10;
 
 /**
  * What every function's memory should be, those that free most first. Cold starts are estimated for all changes made together, and each
@@ -72,8 +72,8 @@ const WATCHES_MOST = 10;
  */
 export function recommendSizes(inputs: SizingInputs): SizeRecommendation[] {
   const { advice, hosts, open, killed, rules, now, writable = (_, size) => size } = inputs;
-  const room = hosts.reduce((sum, { userMemory }) => sum + userMemory, 0);
-  const saved = room > 0 ? savedPerHour(advice, room) : null;
+  const warmPoolMemory = hosts.reduce((sum, { userMemory }) => sum + userMemory, 0);
+  const saved = warmPoolMemory > 0 ? savedPerHour(advice, warmPoolMemory) : null;
   const changes = advice.flatMap((evidence) => {
     const { function: fn, limit, size, containers, killedAt } = evidence;
     const original = open.get(fn)?.limits.get('memory')?.original ?? null;
@@ -90,40 +90,55 @@ export function recommendSizes(inputs: SizingInputs): SizeRecommendation[] {
     .map(({ evidence, original, to, frees }): SizeRecommendation => {
       const { function: fn, limit, calls, containers } = evidence;
       const saves = saved === null ? null : allFreed > 0 ? (saved * frees) / allFreed : 0;
-      const bar = killed.get(fn);
-      const barred = bar !== undefined && now - bar.at < rules.barTime && to <= bar.memory * MIB;
-      const one = { function: fn, from: limit, to, evidence, doubt: 1 / (calls + 1), frees, costs: containers, saves };
+      const killedSize = killed.get(fn);
+      const isBelowKilledSize =
+        killedSize !== undefined && now - killedSize.at < rules.killedSizeHoldTime && to <= killedSize.memory * MIB;
+      const one = {
+        function: fn,
+        from: limit,
+        to,
+        evidence,
+        uncertainty: 1 / (calls + 1),
+        frees,
+        costs: containers,
+        saves,
+      };
       const held = open.get(fn) !== undefined && now - open.get(fn)!.changedAt < rules.holdTime;
-      return { ...one, verdict: verdictOf(one, { original, barred, held }, rules) };
+      return { ...one, verdict: verdictOf(one, { original, isBelowKilledSize, held }, rules) };
     })
     .sort((a, b) => b.frees - a.frees || (a.function < b.function ? -1 : 1));
 }
 
 function verdictOf(
   { from, to, evidence, costs, saves }: Omit<SizeRecommendation, 'verdict'>,
-  { original, barred, held }: { readonly original: number | null; readonly barred: boolean; readonly held: boolean },
+  {
+    original,
+    isBelowKilledSize,
+    held,
+  }: { readonly original: number | null; readonly isBelowKilledSize: boolean; readonly held: boolean },
   rules: SizingRules,
 ): SizeVerdict {
   if (to === from) return 'out of bounds';
   if (to > from) return original !== null && from < original * MIB ? 'raise' : 'its own limit is too small';
-  if (barred || (evidence.killedAt !== null && to <= evidence.killedAt)) return 'killed at this size';
+  if (isBelowKilledSize || (evidence.killedAt !== null && to <= evidence.killedAt)) return 'killed at this size';
   if (evidence.calls < rules.leastCalls) return 'too few calls';
   if (evidence.seen < rules.leastSeen) return 'too short a time';
-  if (rules.payBack !== null && saves !== null && saves * (rules.payBack / HOUR_MS) <= costs) return 'does not pay';
-  return held ? 'changed of late' : 'ready';
+  if (rules.payBack !== null && saves !== null && saves * (rules.payBack / HOUR_MS) <= costs)
+    return 'cost exceeds benefit';
+  return held ? 'changed recently' : 'ready';
 }
 
 /**
  * Cold starts an hour that all advised sizes together save: by {@link keepTime} before and after, scaled to the cold starts that were seen
  * where these are fewer than the estimate of now (a function's calls come in bursts, which the estimate does not know).
  */
-export function savedPerHour(advice: readonly SizeAdvice[], room: number): number {
-  const uses = (sizeOf: (one: SizeAdvice) => number): WarmUse[] =>
+export function savedPerHour(advice: readonly SizeAdvice[], warmPoolMemory: number): number {
+  const uses = (sizeOf: (one: SizeAdvice) => number): WarmPoolUse[] =>
     advice.map((one) => ({ rate: one.rate, size: sizeOf(one), busy: one.busy / 1000 }));
   const now = uses(({ limit }) => limit);
   const then = uses(({ limit, size }) => Math.min(limit, size));
-  const before = coldRate(now, keepTime(now, room));
-  const after = coldRate(then, keepTime(then, room));
+  const before = coldStartRate(now, keepAliveTime(now, warmPoolMemory));
+  const after = coldStartRate(then, keepAliveTime(then, warmPoolMemory));
   if (!(before > after)) return 0;
   const seen = advice.reduce((sum, one) => sum + (one.seen > 0 ? one.coldStarts / (one.seen / 1000) : 0), 0);
   return 3600 * (before - after) * Math.min(1, seen / before);
@@ -133,7 +148,7 @@ export function savedPerHour(advice: readonly SizeAdvice[], room: number): numbe
 export interface Wave {
   readonly killed: readonly { readonly change: OpenChange; readonly size: number }[];
   readonly kept: readonly string[];
-  readonly wishes: readonly Wish[];
+  readonly requests: readonly LimitRequest[];
 }
 
 /**
@@ -156,22 +171,22 @@ export function nextWave(
     const memory = change.limits.get('memory');
     if (memory === undefined || memory.why !== 'right-size') continue;
     const seen = adviceOf.get(change.function);
-    const ours = memory.newest;
-    if (seen !== undefined && seen.killedAt === ours * MIB && ours < (memory.original ?? 0)) {
-      killed.push({ change, size: ours });
+    const setByGleaner = memory.newest;
+    if (seen !== undefined && seen.killedAt === setByGleaner * MIB && setByGleaner < (memory.original ?? 0)) {
+      killed.push({ change, size: setByGleaner });
       busy.add(change.function);
       continue;
     }
     if (change.kept) continue;
     const since = now - memory.at;
-    const calls = seen !== undefined && seen.limit === ours * MIB ? seen.callsAtLimit : 0;
+    const calls = seen !== undefined && seen.limit === setByGleaner * MIB ? seen.callsAtLimit : 0;
     if (since >= rules.watchTime && calls >= rules.watchCalls) kept.push(change.function);
     else {
       busy.add(change.function);
-      if (since < WATCHES_MOST * rules.watchTime) watched++;
+      if (since < MAX_WATCHES * rules.watchTime) watched++;
     }
   }
-  const wishes: Wish[] = [];
+  const requests: LimitRequest[] = [];
   // After an OOM kill nobody is made smaller in the same breath.
   let slots = killed.length > 0 ? 0 : rules.canaries + keptBefore + kept.length - watched;
   for (const { function: fn, to, verdict } of recommendations) {
@@ -179,7 +194,7 @@ export function nextWave(
     if (!raises && (verdict !== 'ready' || busy.has(fn) || slots <= 0)) continue;
     if (killed.some(({ change }) => change.function === fn)) continue;
     if (!raises) slots--;
-    wishes.push({ function: fn, memory: to, why: 'right-size' });
+    requests.push({ function: fn, memory: to, why: 'right-size' });
   }
-  return { killed, kept, wishes };
+  return { killed, kept, requests };
 }

@@ -1,5 +1,5 @@
 /** A function as a user of the room for warm containers. */
-export interface WarmUse {
+export interface WarmPoolUse {
   /** Calls a second. */
   readonly rate: number;
   /** What one container takes of the room, bytes. */
@@ -14,7 +14,7 @@ export const IDLE_SECONDS = 600;
 const HALVINGS = 40;
 
 /** Room taken where idle containers are kept for `keep` s: those at work (Little's law), and one idle one after a call not longer ago. */
-function taken(uses: readonly WarmUse[], keep: number): number {
+function taken(uses: readonly WarmPoolUse[], keep: number): number {
   let sum = 0;
   for (const { rate, size, busy } of uses) sum += size * (rate * busy + 1 - Math.exp(-rate * keep));
   return sum;
@@ -25,21 +25,21 @@ function taken(uses: readonly WarmUse[], keep: number): number {
  * approximation of a least-recently-used cache, IEEE JSAC 20(7), 2002; Fuerst and Sharma, ASPLOS'21, look at warm containers this way).
  * Calls are taken as Poisson, hosts as one. At most `idle`, OpenWhisk's own time.
  */
-export function keepTime(uses: readonly WarmUse[], room: number, idle = IDLE_SECONDS): number {
-  if (!(room > 0)) return 0;
-  if (taken(uses, idle) <= room) return idle;
+export function keepAliveTime(uses: readonly WarmPoolUse[], warmPoolMemory: number, idle = IDLE_SECONDS): number {
+  if (!(warmPoolMemory > 0)) return 0;
+  if (taken(uses, idle) <= warmPoolMemory) return idle;
   let low = 0;
   let high = idle;
   for (let i = 0; i < HALVINGS; i++) {
     const middle = (low + high) / 2;
-    if (taken(uses, middle) <= room) low = middle;
+    if (taken(uses, middle) <= warmPoolMemory) low = middle;
     else high = middle;
   }
   return low;
 }
 
 /** Cold starts a second: calls that come later than a container is kept. */
-export function coldRate(uses: readonly WarmUse[], keep: number): number {
+export function coldStartRate(uses: readonly WarmPoolUse[], keep: number): number {
   let sum = 0;
   for (const { rate } of uses) sum += rate * Math.exp(-rate * keep);
   return sum;

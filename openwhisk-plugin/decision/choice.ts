@@ -32,7 +32,7 @@ export function chooseCpu(run: Run, policy: ActivationPolicy, context: PolicyCon
 export function chooseUserCpu(run: Run, { settings }: PolicyContext, now: number): void {
   const { cpu: grant, fn } = run;
   userRange(grant, run.control ? 'control' : 'weight');
-  grant.wanted = fn.cpuPeak.count > 0 ? fn.cpuPeak.read(now, settings.halfLife) : grant.user;
+  grant.demand = fn.cpuPeak.count > 0 ? fn.cpuPeak.read(now, settings.halfLife) : grant.user;
 }
 
 /**
@@ -43,18 +43,18 @@ export function chooseWeight(run: Run, policy: ActivationPolicy, context: Policy
   const says = policy.kind === 'weight' || (policy.kind === 'both' && run.container.mode === 'weight');
   const factor = run.control || !says ? 1 : policy.choose(run, run.cpu, context);
   if (context.settings.preset !== 'default') return;
-  if (run.control) run.shares = scaleShares(run.container.user.shares, run.fn.paidFactor);
+  if (run.control) run.shares = scaleShares(run.container.user.shares, run.fn.rightSizeFactor);
   else takeWeight(run, factor);
 }
 
 /** What the container's user paid for in shares x factor, as the run's. */
 export function takeWeight(run: Run, factor: number): void {
   const { shares, user } = run.container;
-  const { paidFactor } = run.fn;
-  const wanted = scaleShares(user.shares, paidFactor * factor);
+  const { rightSizeFactor } = run.fn;
+  const demand = scaleShares(user.shares, rightSizeFactor * factor);
   // A weight that differs by little from the one in force is not worth a write (field-notes A3-09).
-  run.shares = Math.abs(wanted - shares) <= DEAD_BAND * shares ? shares : wanted;
-  run.fn.weightFactor = run.shares / (user.shares * paidFactor);
+  run.shares = Math.abs(demand - shares) <= DEAD_BAND * shares ? shares : demand;
+  run.fn.weightFactor = run.shares / (user.shares * rightSizeFactor);
 }
 
 /** A range from recent peaks says nothing to a policy that knows more of this very run; what guards it mid-run stays. */
@@ -74,7 +74,7 @@ export function chooseMemory(run: Run, policy: ActivationPolicy, context: Policy
   }
   if (run.fn.memoryPolicy === 'guarantee') {
     grant.lower = grant.user;
-    grant.wanted = Math.max(grant.user, run.fn.wantedMemory);
+    grant.demand = Math.max(grant.user, run.fn.memoryAfterOom);
     grant.reason = 'guarantee';
     holdLoan(run);
     return;
@@ -99,20 +99,20 @@ export function holdLoan(run: Run): void {
 
 /** The policy's wish, clipped. Not finite, not positive (or -0): the user's limit, whatever the range. */
 function chooseInRange(run: Run, grant: Grant, policy: ActivationPolicy, context: PolicyContext): void {
-  const wish = policy.kind === 'weight' ? Number.NaN : policy.choose(run, grant, context);
-  if (!(wish > 0) || !Number.isFinite(wish)) {
-    grant.wanted = grant.user;
+  const requested = policy.kind === 'weight' ? Number.NaN : policy.choose(run, grant, context);
+  if (!(requested > 0) || !Number.isFinite(requested)) {
+    grant.demand = grant.user;
     grant.granted = grant.user;
     grant.choice = 'no_target';
     return;
   }
   // What the range would refuse as too little is had all the same.
-  grant.wanted = Math.max(grant.lower, wish);
+  grant.demand = Math.max(grant.lower, requested);
   if (grant.lower === grant.user && grant.upper === grant.user) {
     grant.granted = grant.user;
     grant.choice = 'user';
     return;
   }
-  grant.granted = Math.min(grant.upper, Math.max(grant.lower, wish));
-  grant.choice = grant.granted === wish ? 'chosen' : 'clipped';
+  grant.granted = Math.min(grant.upper, Math.max(grant.lower, requested));
+  grant.choice = grant.granted === requested ? 'chosen' : 'clipped';
 }

@@ -4,14 +4,14 @@ import type { ContainerState } from './container-state.js';
  * What one container holds of one resource of the host while something runs in it. Amounts in millicores or bytes.
  * `granted` = own (never above `user`) + borrowed from the pool.
  */
-export class Claim {
+export class Allocation {
   /** Whose it is; null in tests of the pool alone. */
   readonly owner: ContainerState | null;
   /** Place in the pool's list; -1 = not in it, nothing runs. */
   index = -1;
   user = 0;
   /** What was asked for; above `granted` a wish that is still to be met. */
-  wanted = 0;
+  demand = 0;
   /** The part of `granted` that is within the user's right; below `user` it is harvested. */
   own = 0;
   borrowed = 0;
@@ -36,7 +36,7 @@ export class Claim {
     return this.own + this.borrowed;
   }
 
-  get unmet(): number {
-    return this.wanted - this.granted;
+  get shortfall(): number {
+    return this.demand - this.granted;
   }
 }

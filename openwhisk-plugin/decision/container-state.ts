@@ -1,7 +1,7 @@
 import type { Bytes, Millicores } from '../../config/index.js';
 import { NO_LIMIT, type UserLimits } from '../ports/limits.js';
 import { emptySample, type UsageSample } from '../ports/usage-monitor.js';
-import { Claim } from './claim.js';
+import { Allocation } from './claim.js';
 import type { FunctionState } from './function-state.js';
 import type { Run } from './run.js';
 import type { CpuMode, HostCapacity } from './settings.js';
@@ -22,8 +22,8 @@ export class ContainerState {
   /** More than one activation was in it at once: no memory loans any more. */
   concurrent = false;
   /** What the container holds of the host's CPU and (policy `faasrm`) memory while activations run. */
-  readonly cpu = new Claim(this);
-  readonly memory = new Claim(this);
+  readonly cpu = new Allocation(this);
+  readonly memory = new Allocation(this);
   /** Memory above the user's limit, lent for the container's life (policy `guarantee`). */
   memoryLoan: Bytes = 0 as Bytes;
   /** Weight in force: belongs to the container, may stay after the activation. */
@@ -43,7 +43,7 @@ export class ContainerState {
   }
 
   /** A container learns its function at its first `/run`; configuration may give that function a quota. */
-  adopt(fn: FunctionState, capacity: HostCapacity): void {
+  assignFunction(fn: FunctionState, capacity: HostCapacity): void {
     this.fn = fn;
     this.userCpu = userCpu(this.user, fn.configuredCpu, capacity);
     this.mode = this.user.quota > NO_LIMIT || fn.configuredCpu > 0 ? 'quota' : 'weight';

@@ -75,22 +75,22 @@ export class Objectives {
 }
 
 /** Alarm of one function: its managed activations are slower than its control arm, by more than 5 % and beyond chance. */
-export function worseThanNothing(fn: FunctionState): boolean {
+export function slowerThanControl(fn: FunctionState): boolean {
   return isAlarming([fn]);
 }
 
 /** The same over all functions together: the same figure that people are shown as the verdict. */
-export function hostWorseThanNothing(functions: Iterable<FunctionState>): boolean {
+export function hostSlowerThanControl(functions: Iterable<FunctionState>): boolean {
   return isAlarming(functions);
 }
 
 function isAlarming(functions: Iterable<FunctionState>): boolean {
-  const comparison = comparisonOf(comparisonSums(wellKnown(functions)), ALARM_SAMPLES);
+  const comparison = comparisonOf(comparisonSums(withEnoughSamples(functions)), ALARM_SAMPLES);
   if (!comparison.known) return false;
   const { logRatio, standardError } = comparison;
   return logRatio > ALARM_LOG_RATIO && logRatio > ALARM_ERRORS * standardError;
 }
 
-function* wellKnown(functions: Iterable<FunctionState>): IterableIterator<FunctionState> {
-  for (const fn of functions) if (fn.treated.weight >= ALARM_SAMPLES && fn.control.weight >= ALARM_SAMPLES) yield fn;
+function* withEnoughSamples(functions: Iterable<FunctionState>): IterableIterator<FunctionState> {
+  for (const fn of functions) if (fn.managed.weight >= ALARM_SAMPLES && fn.control.weight >= ALARM_SAMPLES) yield fn;
 }

@@ -1,6 +1,6 @@
 import type { Bytes, Millicores, Millis, Random } from '../../config/index.js';
 import { type ActivationPolicy, noOracle, type Oracle, type PolicyContext } from '../policies/activation-policy.js';
-import type { Lessons } from '../policies/faasrm/lesson.js';
+import type { ExperienceListener } from '../policies/faasrm/lesson.js';
 import { NO_LIMIT, type UserLimits } from '../ports/limits.js';
 import type { UsageSample } from '../ports/usage-monitor.js';
 import { Boosts } from './boosts.js';
@@ -11,7 +11,7 @@ import { FunctionState, FunctionTable } from './function-state.js';
 import { type GrantChange, HostGrants, settle } from './grants.js';
 import { HarvestPool } from './harvest-pool.js';
 import { MemoryHeadroom } from './headroom.js';
-import { lookAtHost } from './host-sight.js';
+import { fillHostSnapshot } from './host-sight.js';
 import { learnFailure, learnOom, learnSuccess } from './learning.js';
 import { MemoryLoans } from './memory-loans.js';
 import { type Policies, policyOf, weightPolicyOf } from './policies-in-use.js';
@@ -68,7 +68,15 @@ export class Decider {
     this.#boosts = new Boosts(capacity.cpu);
     this.#loans = new MemoryLoans(headroom);
     const host = { running: 0, cpu: 0, freeCpu: 0, freeMemory: 0 };
-    this.#context = { settings, random, reference: Number.NaN as Millis, cores, oracle: noOracle, host, lessons: null };
+    this.#context = {
+      settings,
+      random,
+      reference: Number.NaN as Millis,
+      cores,
+      oracle: noOracle,
+      host,
+      experiences: null,
+    };
   }
 
   get settings(): DecisionSettings {
@@ -89,8 +97,8 @@ export class Decider {
   }
 
   /** Who learns from the choices of a policy that explores; null: nobody. */
-  set lessons(lessons: Lessons | null) {
-    this.#context.lessons = lessons;
+  set experiences(experiences: ExperienceListener | null) {
+    this.#context.experiences = experiences;
   }
 
   /** The history of a function, new where it is not known. */
@@ -124,7 +132,7 @@ export class Decider {
     const { fn, container } = run;
     const settings = this.settings;
     // Alone in it, also to take over what a reload has changed of the function.
-    if (container.fn !== fn || container.runs.length === 0) container.adopt(fn, this.capacity);
+    if (container.fn !== fn || container.runs.length === 0) container.assignFunction(fn, this.capacity);
     if (container.boostUntil > 0) this.boostEnded(container);
     run.cpu.reset(container.userCpu);
     run.memory.reset(container.user.memory);
@@ -142,7 +150,7 @@ export class Decider {
       settings.referenceCpuTime > 0 ? settings.referenceCpuTime : this.reference.value
     ) as Millis;
     run.expectedCpu = settings.payloadAware ? fn.cpuByPayload.predict(run.payload) : Number.NaN;
-    lookAtHost(this.#context.host, this.capacity, this.cpuPool, this.memoryPool);
+    fillHostSnapshot(this.#context.host, this.capacity, this.cpuPool, this.memoryPool);
     const policy = policyOf(run, this.policies);
     const range = policy.kind === 'weight' ? this.policies.quota : policy;
     if (container.mode === 'quota') chooseCpu(run, range, this.#context, now);
@@ -199,13 +207,17 @@ export class Decider {
     run.limitHits += hits;
     const { cpu, memory } = run;
     // A throttled period has used all that the limit gives; which of the limits since the last reading it was, nobody knows.
-    if (throttled && container.mode === 'quota' && run.enforced && cpu.peak < run.leastCpu) cpu.peak = run.leastCpu;
-    run.leastCpu = cpu.granted;
-    const guarded = run.enforced && settings.midRun;
+    if (throttled && container.mode === 'quota' && run.enforced && cpu.peak < run.minCpuLimit)
+      cpu.peak = run.minCpuLimit;
+    run.minCpuLimit = cpu.granted;
+    const hasSafeguard = run.enforced && settings.midRun;
     const tripCpu =
-      guarded && container.mode === 'quota' && cpu.reduced && (throttled || busy >= settings.thetaSpike * cpu.granted);
+      hasSafeguard &&
+      container.mode === 'quota' &&
+      cpu.reduced &&
+      (throttled || busy >= settings.thetaSpike * cpu.granted);
     const tripMemory =
-      guarded && memory.reduced && (hits > 0 || usage.workingSet >= settings.thetaSpike * memory.granted);
+      hasSafeguard && memory.reduced && (hits > 0 || usage.workingSet >= settings.thetaSpike * memory.granted);
     this.#keep(run, usage);
     if (!tripCpu && !tripMemory) return 'none';
     if (tripCpu) this.#grants.restoreCpu(container, now, true);
@@ -330,7 +342,7 @@ export class Decider {
     if (run.enforced) container.shares = run.shares;
     run.quota = (container.mode === 'weight' ? NO_LIMIT : run.cpu.granted) as Millicores;
     // The first reading may count a throttled period of the container's run before, which had no more than the user's limit for sure.
-    run.leastCpu = Math.min(run.cpu.granted, run.cpu.user);
+    run.minCpuLimit = Math.min(run.cpu.granted, run.cpu.user);
     run.memoryLimit = Math.floor(run.memory.granted) as Bytes;
     fn.started++;
     fn.lastStart = run.startedAt;

@@ -6,7 +6,7 @@ import { ControlStatistics, DurationStatistics } from './arm-statistics.js';
 import { PayloadEstimate } from './payload-estimate.js';
 import type { MemoryPolicy } from './settings.js';
 import { DecayingHistogram, DecayingMean, DecayingPeak } from './statistics.js';
-import { UNPROVEN_FLOOR } from './weights.js';
+import { UNPROVEN_MIN_FACTOR } from './weights.js';
 
 /**
  * History of one function on this host: action, version and user limits (a re-created action starts anew: field-notes A1-16).
@@ -27,7 +27,7 @@ export class FunctionState {
    * Where Gleaner made the action smaller: its user's own size / this one, else 1. OpenWhisk's shares follow memory; what was paid for
    * in CPU stays. Set by the hook.
    */
-  paidFactor = 1;
+  rightSizeFactor = 1;
   memoryPolicy: MemoryPolicy;
   /** A policy of its own; null = the host's. Set by the hook. */
   policy: ActivationPolicy | null = null;
@@ -56,7 +56,7 @@ export class FunctionState {
   p95CpuTime = Number.NaN;
   readonly duration = new DecayingMean();
   readonly control = new ControlStatistics();
-  readonly treated = new DurationStatistics();
+  readonly managed = new DurationStatistics();
   /** Fastest growth of the working set, bytes/ms. */
   readonly growth = new DecayingPeak();
 
@@ -73,13 +73,13 @@ export class FunctionState {
   /** Working set or kills at the user's own limit: qualifies for a loan. */
   hitUserLimit = false;
   /** Memory the OOM kills have asked for; 0 = none. Kills at one limit never add up (A3-03). */
-  wantedMemory: Bytes = 0 as Bytes;
+  memoryAfterOom: Bytes = 0 as Bytes;
 
   /** Exponent of `short-first` now. */
   alpha: number;
 
   /** Least weight factor: lower only where the control arm has shown that this function bears it. */
-  payerFloor = UNPROVEN_FLOOR;
+  minWeightFactor = UNPROVEN_MIN_FACTOR;
   /** Treated durations since `alpha` last changed. */
   readonly sinceAlpha = new DurationStatistics();
   /** Weight factor of the newest run under a weight policy. */

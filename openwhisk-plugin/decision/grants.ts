@@ -1,5 +1,5 @@
 import { type Bytes, MIB, type Millicores, type Millis } from '../../config/index.js';
-import type { Claim } from './claim.js';
+import type { Allocation } from './claim.js';
 import type { ContainerState } from './container-state.js';
 import { EPSILON, type HarvestPool } from './harvest-pool.js';
 import type { ChoiceReason, Grant, Run } from './run.js';
@@ -20,52 +20,56 @@ export class HostGrants {
   /** Takes `run.cpu.granted` as chosen from the pool; `step`: share of the user's CPU a container with several runs falls by. */
   takeCpu(run: Run, joined: boolean, end: number, step: number): void {
     const { container, cpu } = run;
-    const claim = container.cpu;
-    const wish = cpu.granted;
+    const allocation = container.cpu;
+    const requested = cpu.granted;
     if (container.mode === 'weight' || !run.enforced) {
-      if (!joined) this.#cpu.begin(claim, cpu.user, cpu.user, end);
+      if (!joined) this.#cpu.begin(allocation, cpu.user, cpu.user, end);
       // Nobody guards this run: nothing that was lowered for another stays, and nothing more is lent.
-      else if (claim.active && claim.wanted !== claim.user) {
+      else if (allocation.active && allocation.demand !== allocation.user) {
         for (const other of container.runs) settle(other, run.startedAt);
-        this.#cpu.change(claim, claim.user, end);
-        for (const other of container.runs) hold(other, other.cpu, claim, 'restored');
+        this.#cpu.change(allocation, allocation.user, end);
+        for (const other of container.runs) hold(other, other.cpu, allocation, 'restored');
       }
       // What it would have got, for those who only watch.
-      if (wish > cpu.user) cpu.granted = Math.min(wish, cpu.user + this.#cpu.free);
+      if (requested > cpu.user) cpu.granted = Math.min(requested, cpu.user + this.#cpu.free);
     } else {
-      if (!joined) this.#cpu.begin(claim, cpu.user, wish, end);
+      if (!joined) this.#cpu.begin(allocation, cpu.user, requested, end);
       else {
         for (const other of container.runs) settle(other, run.startedAt);
-        let least = claim.granted - step * cpu.user;
+        let least = allocation.granted - step * cpu.user;
         for (const other of container.runs) {
           if (other === run) continue;
           const atUser = other.cpu.lower === cpu.user && other.cpu.upper === cpu.user;
           if (!other.enforced || other.trippedCpu || atUser) least = Math.max(least, cpu.user);
         }
-        if (least > wish) cpu.choice = 'step';
-        this.#cpu.change(claim, Math.max(wish, least), end);
-        for (const other of container.runs) if (other !== run) hold(other, other.cpu, claim, other.cpu.choice);
+        if (least > requested) cpu.choice = 'step';
+        this.#cpu.change(allocation, Math.max(requested, least), end);
+        for (const other of container.runs) if (other !== run) hold(other, other.cpu, allocation, other.cpu.choice);
       }
-      if (claim.granted < wish - EPSILON && wish > cpu.user) cpu.choice = 'pool';
-      hold(run, cpu, claim, cpu.choice);
+      if (allocation.granted < requested - EPSILON && requested > cpu.user) cpu.choice = 'pool';
+      hold(run, cpu, allocation, cpu.choice);
     }
   }
 
   /** The same for memory under policy `faasrm`. */
   takeMemory(run: Run, joined: boolean, end: number): void {
     const { container, memory } = run;
-    const claim = container.memory;
-    const wish = memory.granted;
-    if (run.fn.memoryPolicy !== 'faasrm' || !(memory.user > 0) || !claim.active) return;
+    const allocation = container.memory;
+    const requested = memory.granted;
+    if (run.fn.memoryPolicy !== 'faasrm' || !(memory.user > 0) || !allocation.active) return;
     if (!run.enforced) {
-      if (joined && claim.own < claim.user) this.restoreMemory(container, run.startedAt, false);
+      if (joined && allocation.own < allocation.user) this.restoreMemory(container, run.startedAt, false);
       return;
     }
     // Several activations: it only rises, and nothing is borrowed.
-    this.#memory.change(claim, joined ? Math.max(claim.own, Math.min(wish, memory.user)) : wish, end);
-    if (claim.granted < wish - EPSILON && wish > memory.user) memory.choice = joined ? 'step' : 'pool';
-    for (const other of container.runs) if (other !== run) hold(other, other.memory, claim, other.memory.choice);
-    hold(run, memory, claim, memory.choice);
+    this.#memory.change(
+      allocation,
+      joined ? Math.max(allocation.own, Math.min(requested, memory.user)) : requested,
+      end,
+    );
+    if (allocation.granted < requested - EPSILON && requested > memory.user) memory.choice = joined ? 'step' : 'pool';
+    for (const other of container.runs) if (other !== run) hold(other, other.memory, allocation, other.memory.choice);
+    hold(run, memory, allocation, memory.choice);
   }
 
   /** The user's limit at once; `tripped`: by the mid-run safeguard. */
@@ -108,19 +112,19 @@ export class HostGrants {
    * Tells of containers whose share others have changed. `serve`: what is free is lent to those first that got less than they wanted.
    * CPU only: memory that a running activation has begun to use cannot be taken back without killing.
    */
-  takeChanged(serve: boolean, visit: (container: ContainerState, why: GrantChange) => void): void {
-    if (serve) this.#cpu.serve();
-    for (let claim = this.#cpu.nextChanged(); claim !== null; claim = this.#cpu.nextChanged()) {
-      const container = claim.owner;
+  takeChanged(lendFree: boolean, visit: (container: ContainerState, why: GrantChange) => void): void {
+    if (lendFree) this.#cpu.lendFree();
+    for (let allocation = this.#cpu.nextChanged(); allocation !== null; allocation = this.#cpu.nextChanged()) {
+      const container = allocation.owner;
       if (container === null) continue;
-      const why = claim.granted > claim.known ? 'lent_later' : 'revoked';
-      for (const run of container.runs) hold(run, run.cpu, claim, why);
+      const why = allocation.granted > allocation.known ? 'lent_later' : 'revoked';
+      for (const run of container.runs) hold(run, run.cpu, allocation, why);
       visit(container, why);
     }
-    for (let claim = this.#memory.nextChanged(); claim !== null; claim = this.#memory.nextChanged()) {
-      const container = claim.owner;
+    for (let allocation = this.#memory.nextChanged(); allocation !== null; allocation = this.#memory.nextChanged()) {
+      const container = allocation.owner;
       if (container === null) continue;
-      for (const run of container.runs) hold(run, run.memory, claim, 'revoked');
+      for (const run of container.runs) hold(run, run.memory, allocation, 'revoked');
       visit(container, 'revoked');
     }
   }
@@ -137,13 +141,13 @@ export function settle(run: Run, now: Millis): void {
 }
 
 /** Brings a run's outputs to what its container holds. */
-function hold(run: Run, grant: Grant, claim: Claim, choice: Grant['choice']): void {
+function hold(run: Run, grant: Grant, allocation: Allocation, choice: Grant['choice']): void {
   // A container that is gone holds nothing; its runs are still to be finished.
-  grant.granted = claim.active ? claim.granted : grant.user;
-  grant.borrowed = claim.borrowed;
+  grant.granted = allocation.active ? allocation.granted : grant.user;
+  grant.borrowed = allocation.borrowed;
   grant.choice = choice;
   if (grant === run.cpu) {
     run.quota = grant.granted as Millicores;
-    run.leastCpu = Math.min(run.leastCpu, grant.granted);
+    run.minCpuLimit = Math.min(run.minCpuLimit, grant.granted);
   } else run.memoryLimit = Math.floor(grant.granted) as Bytes;
 }

@@ -1,10 +1,10 @@
-import type { Claim } from './claim.js';
+import type { Allocation } from './claim.js';
 import { removeAt } from './remove-at.js';
 
 /** A part of one claim's `borrowed`, from a lender's unused share or (lender null) from capacity nobody has a claim on. */
 interface Loan {
-  lender: Claim | null;
-  borrower: Claim;
+  lender: Allocation | null;
+  borrower: Allocation;
   amount: number;
   /** Expected end: the lender's, or the borrower's where there is no lender. Monotonic ms. */
   end: number;
@@ -14,7 +14,7 @@ interface Loan {
 export const EPSILON = 1e-6;
 
 /** Less than this share of the user's limit is not worth a write while the activation runs. */
-const LEAST_RAISE = 0.05;
+const MIN_RAISE = 0.05;
 
 /**
  * What one host can lend of one resource (design §3.4): allocatable capacity less a reserve, less what running activations were granted.
@@ -25,18 +25,18 @@ const LEAST_RAISE = 0.05;
 export class HarvestPool {
   #allocatable: number;
   #reserve: number;
-  readonly #claims: Claim[] = [];
+  readonly #allocations: Allocation[] = [];
   /** Ordered by expected end, the latest last. */
   readonly #loans: Loan[] = [];
-  readonly #spareLoans: Loan[] = [];
-  readonly #changed: Claim[] = [];
+  readonly #freeLoans: Loan[] = [];
+  readonly #changed: Allocation[] = [];
   /** Claims that want more than their user's limit. */
   #borrowers = 0;
   #own = 0;
   #borrowed = 0;
   #user = 0;
-  #unbacked = 0;
-  #recalling: Claim | null = null;
+  #loanedFromFree = 0;
+  #revokingFrom: Allocation | null = null;
 
   constructor(allocatable: number, reserve: number) {
     this.#allocatable = allocatable;
@@ -62,8 +62,8 @@ export class HarvestPool {
   }
 
   /** What holds something now. */
-  get claims(): number {
-    return this.#claims.length;
+  get allocations(): number {
+    return this.#allocations.length;
   }
 
   get loans(): number {
@@ -77,72 +77,72 @@ export class HarvestPool {
   }
 
   /** Something starts to run: `wanted` up to `user` is granted, the rest borrowed as far as the pool goes. */
-  begin(claim: Claim, user: number, wanted: number, expectedEnd: number): void {
-    if (claim.index >= 0) this.end(claim);
-    claim.index = this.#claims.push(claim) - 1;
-    claim.user = user;
-    claim.wanted = 0;
-    claim.own = Math.min(user, wanted);
-    claim.borrowed = 0;
-    claim.lent = 0;
-    claim.expectedEnd = expectedEnd;
-    claim.changed = false;
-    this.#want(claim, wanted);
+  begin(allocation: Allocation, user: number, demand: number, expectedEnd: number): void {
+    if (allocation.index >= 0) this.end(allocation);
+    allocation.index = this.#allocations.push(allocation) - 1;
+    allocation.user = user;
+    allocation.demand = 0;
+    allocation.own = Math.min(user, demand);
+    allocation.borrowed = 0;
+    allocation.lent = 0;
+    allocation.expectedEnd = expectedEnd;
+    allocation.changed = false;
+    this.#setDemand(allocation, demand);
     this.#user += user;
-    this.#own += claim.own;
+    this.#own += allocation.own;
     this.#settle();
-    if (wanted > user) this.#borrow(claim, wanted - user);
+    if (demand > user) this.#borrow(allocation, demand - user);
   }
 
   /** Changes what a running claim holds, up or down; never takes more than `wanted`. */
-  change(claim: Claim, wanted: number, expectedEnd: number): void {
-    if (claim.index < 0) return;
-    claim.expectedEnd = expectedEnd;
-    this.#want(claim, wanted);
-    const own = Math.min(claim.user, wanted);
-    if (own > claim.own) this.#raiseOwn(claim, own);
+  change(allocation: Allocation, demand: number, expectedEnd: number): void {
+    if (allocation.index < 0) return;
+    allocation.expectedEnd = expectedEnd;
+    this.#setDemand(allocation, demand);
+    const own = Math.min(allocation.user, demand);
+    if (own > allocation.own) this.#raiseOwn(allocation, own);
     else {
-      this.#own -= claim.own - own;
-      claim.own = own;
+      this.#own -= allocation.own - own;
+      allocation.own = own;
     }
-    const extra = wanted - claim.user;
-    if (extra > claim.borrowed) this.#borrow(claim, extra - claim.borrowed);
-    else this.#giveBack(claim, claim.borrowed - Math.max(0, extra));
+    const extra = demand - allocation.user;
+    if (extra > allocation.borrowed) this.#borrow(allocation, extra - allocation.borrowed);
+    else this.#repay(allocation, allocation.borrowed - Math.max(0, extra));
     // Its holder asked, and reads what came of it.
-    claim.changed = false;
+    allocation.changed = false;
   }
 
   /** The lender trips or wants its share: the whole user limit at once, and what it lent comes back. */
-  restore(claim: Claim): void {
-    if (claim.index < 0) return;
-    this.#want(claim, Math.max(claim.user, claim.wanted));
-    this.#raiseOwn(claim, claim.user);
-    claim.changed = false;
+  restore(allocation: Allocation): void {
+    if (allocation.index < 0) return;
+    this.#setDemand(allocation, Math.max(allocation.user, allocation.demand));
+    this.#raiseOwn(allocation, allocation.user);
+    allocation.changed = false;
   }
 
   /** The run ended. What it lent is backed by others where they can, else the borrowers are cut. */
-  end(claim: Claim): void {
-    if (claim.index < 0) return;
-    this.#want(claim, 0);
-    this.#giveBack(claim, claim.borrowed);
-    const last = this.#claims.pop() as Claim;
-    if (last !== claim) {
-      this.#claims[claim.index] = last;
-      last.index = claim.index;
+  end(allocation: Allocation): void {
+    if (allocation.index < 0) return;
+    this.#setDemand(allocation, 0);
+    this.#repay(allocation, allocation.borrowed);
+    const last = this.#allocations.pop() as Allocation;
+    if (last !== allocation) {
+      this.#allocations[allocation.index] = last;
+      last.index = allocation.index;
     }
-    claim.index = -1;
-    this.#user -= claim.user;
-    this.#own -= claim.own;
-    if (claim.lent > 0) this.#recall(claim);
-    claim.own = 0;
-    claim.user = 0;
-    claim.changed = false;
+    allocation.index = -1;
+    this.#user -= allocation.user;
+    this.#own -= allocation.own;
+    if (allocation.lent > 0) this.#revokeLoans(allocation);
+    allocation.own = 0;
+    allocation.user = 0;
+    allocation.changed = false;
     // Sums of fractions drift; an idle host starts from zero again.
-    if (this.#claims.length === 0) {
+    if (this.#allocations.length === 0) {
       this.#user = 0;
       this.#own = 0;
       this.#borrowed = 0;
-      this.#unbacked = 0;
+      this.#loanedFromFree = 0;
     }
   }
 
@@ -150,30 +150,30 @@ export class HarvestPool {
    * Lends what is free to those who run already and got less than they wanted, the one expected to end first before all others: it
    * passes the loan on soonest, and loans are cut in the opposite order, so none is given only to be the first one cut.
    */
-  serve(): void {
+  lendFree(): void {
     while (this.#borrowers > 0 && this.free > EPSILON) {
       const { free } = this;
-      let first: Claim | null = null;
-      for (let i = 0; i < this.#claims.length; i++) {
-        const claim = this.#claims[i] as Claim;
-        if (first !== null && claim.expectedEnd >= first.expectedEnd) continue;
-        const amount = Math.min(claim.unmet, free);
-        if (amount > EPSILON && amount >= LEAST_RAISE * claim.user) first = claim;
+      let first: Allocation | null = null;
+      for (let i = 0; i < this.#allocations.length; i++) {
+        const allocation = this.#allocations[i] as Allocation;
+        if (first !== null && allocation.expectedEnd >= first.expectedEnd) continue;
+        const amount = Math.min(allocation.shortfall, free);
+        if (amount > EPSILON && amount >= MIN_RAISE * allocation.user) first = allocation;
       }
       if (first === null) return;
-      this.#willChange(first);
-      if (this.#borrow(first, first.unmet) <= EPSILON) return;
+      this.#markChanged(first);
+      if (this.#borrow(first, first.shortfall) <= EPSILON) return;
     }
   }
 
   /** One that others have left with less or more than its holder knows of, and which now counts as told; null = no more. */
-  nextChanged(): Claim | null {
+  nextChanged(): Allocation | null {
     while (this.#changed.length > 0) {
-      const claim = this.#changed.shift() as Claim;
+      const allocation = this.#changed.shift() as Allocation;
       // Ended, or begun anew, in the meantime.
-      if (!claim.changed) continue;
-      claim.changed = false;
-      if (Math.abs(claim.granted - claim.known) > EPSILON) return claim;
+      if (!allocation.changed) continue;
+      allocation.changed = false;
+      if (Math.abs(allocation.granted - allocation.known) > EPSILON) return allocation;
     }
     return null;
   }
@@ -182,33 +182,33 @@ export class HarvestPool {
     return this.#allocatable - this.#reserve;
   }
 
-  #want(claim: Claim, wanted: number): void {
-    if (claim.wanted > claim.user) this.#borrowers--;
-    if (wanted > claim.user) this.#borrowers++;
-    claim.wanted = wanted;
+  #setDemand(allocation: Allocation, demand: number): void {
+    if (allocation.demand > allocation.user) this.#borrowers--;
+    if (demand > allocation.user) this.#borrowers++;
+    allocation.demand = demand;
   }
 
-  #raiseOwn(claim: Claim, own: number): void {
-    this.#own += own - claim.own;
-    claim.own = own;
-    if (claim.lent > claim.user - own) this.#recall(claim);
+  #raiseOwn(allocation: Allocation, own: number): void {
+    this.#own += own - allocation.own;
+    allocation.own = own;
+    if (allocation.lent > allocation.user - own) this.#revokeLoans(allocation);
     this.#settle();
   }
 
   /** Takes all back that a claim lent; its borrowers are served anew from what is left. */
-  #recall(lender: Claim): void {
-    this.#recalling = lender;
+  #revokeLoans(lender: Allocation): void {
+    this.#revokingFrom = lender;
     for (let i = this.#loans.length - 1; i >= 0; i--) {
       const loan = this.#loans[i] as Loan;
       if (loan.lender !== lender) continue;
       const { borrower, amount } = loan;
-      this.#willChange(borrower);
+      this.#markChanged(borrower);
       this.#reduce(i, amount);
       this.#borrow(borrower, amount);
       // Serving anew inserts loans of others, never of this lender: start over, the list is short.
       i = this.#loans.length;
     }
-    this.#recalling = null;
+    this.#revokingFrom = null;
   }
 
   /** Cuts loans, the one that would last longest first, until the grants fit. */
@@ -218,29 +218,29 @@ export class HarvestPool {
       const last = this.#loans.length - 1;
       const loan = this.#loans[last] as Loan;
       const amount = Math.min(over, loan.amount);
-      this.#willChange(loan.borrower);
+      this.#markChanged(loan.borrower);
       this.#reduce(last, amount);
       over -= amount;
     }
   }
 
-  #borrow(borrower: Claim, wanted: number): number {
-    let left = Math.min(wanted, this.free);
+  #borrow(borrower: Allocation, demand: number): number {
+    let left = Math.min(demand, this.free);
     const before = left;
     if (left <= EPSILON) return 0;
-    const unclaimed = this.#capacity - this.#user - this.#unbacked;
-    if (unclaimed > EPSILON) {
-      const amount = Math.min(left, unclaimed);
+    const unallocated = this.#capacity - this.#user - this.#loanedFromFree;
+    if (unallocated > EPSILON) {
+      const amount = Math.min(left, unallocated);
       this.#lend(null, borrower, amount);
       left -= amount;
     }
     while (left > EPSILON) {
-      let lender: Claim | null = null;
-      for (let i = 0; i < this.#claims.length; i++) {
-        const claim = this.#claims[i] as Claim;
-        if (claim === borrower || claim === this.#recalling) continue;
-        if (claim.user - claim.own - claim.lent <= EPSILON) continue;
-        if (lender === null || claim.expectedEnd > lender.expectedEnd) lender = claim;
+      let lender: Allocation | null = null;
+      for (let i = 0; i < this.#allocations.length; i++) {
+        const allocation = this.#allocations[i] as Allocation;
+        if (allocation === borrower || allocation === this.#revokingFrom) continue;
+        if (allocation.user - allocation.own - allocation.lent <= EPSILON) continue;
+        if (lender === null || allocation.expectedEnd > lender.expectedEnd) lender = allocation;
       }
       if (lender === null) break;
       const amount = Math.min(left, lender.user - lender.own - lender.lent);
@@ -250,13 +250,13 @@ export class HarvestPool {
     return before - left;
   }
 
-  #lend(lender: Claim | null, borrower: Claim, amount: number): void {
-    const loan = this.#spareLoans.pop() ?? { lender, borrower, amount, end: 0 };
+  #lend(lender: Allocation | null, borrower: Allocation, amount: number): void {
+    const loan = this.#freeLoans.pop() ?? { lender, borrower, amount, end: 0 };
     loan.lender = lender;
     loan.borrower = borrower;
     loan.amount = amount;
     loan.end = lender === null ? borrower.expectedEnd : lender.expectedEnd;
-    if (lender === null) this.#unbacked += amount;
+    if (lender === null) this.#loanedFromFree += amount;
     else lender.lent += amount;
     borrower.borrowed += amount;
     this.#borrowed += amount;
@@ -269,7 +269,7 @@ export class HarvestPool {
     this.#loans[place] = loan;
   }
 
-  #giveBack(borrower: Claim, amount: number): void {
+  #repay(borrower: Allocation, amount: number): void {
     let left = amount;
     for (let i = this.#loans.length - 1; i >= 0 && left > EPSILON; i--) {
       const loan = this.#loans[i] as Loan;
@@ -283,25 +283,25 @@ export class HarvestPool {
   #reduce(index: number, amount: number): void {
     const loan = this.#loans[index] as Loan;
     loan.amount -= amount;
-    if (loan.lender === null) this.#unbacked -= amount;
+    if (loan.lender === null) this.#loanedFromFree -= amount;
     else loan.lender.lent = Math.max(0, loan.lender.lent - amount);
     loan.borrower.borrowed = Math.max(0, loan.borrower.borrowed - amount);
     this.#borrowed -= amount;
     if (loan.amount > EPSILON) return;
     // A remainder too small to count leaves with the loan.
     this.#borrowed -= loan.amount;
-    if (loan.lender === null) this.#unbacked -= loan.amount;
+    if (loan.lender === null) this.#loanedFromFree -= loan.amount;
     else loan.lender.lent = Math.max(0, loan.lender.lent - loan.amount);
     loan.borrower.borrowed = Math.max(0, loan.borrower.borrowed - loan.amount);
     removeAt(this.#loans, index);
-    this.#spareLoans.push(loan);
+    this.#freeLoans.push(loan);
   }
 
   /** Before its loans are changed for the sake of others. */
-  #willChange(claim: Claim): void {
-    if (claim.changed) return;
-    claim.changed = true;
-    claim.known = claim.granted;
-    this.#changed.push(claim);
+  #markChanged(allocation: Allocation): void {
+    if (allocation.changed) return;
+    allocation.changed = true;
+    allocation.known = allocation.granted;
+    this.#changed.push(allocation);
   }
 }

@@ -82,9 +82,9 @@ export class MemoryHeadroom {
   }
 
   /** Lends up to `wanted`, nothing at all where less than `least` is there. */
-  lend(wanted: Bytes, least: Bytes): Bytes {
-    const amount = Math.min(wanted, this.free);
-    if (!(amount > 0) || amount < Math.min(least, wanted)) return 0 as Bytes;
+  lend(demand: Bytes, least: Bytes): Bytes {
+    const amount = Math.min(demand, this.free);
+    if (!(amount > 0) || amount < Math.min(least, demand)) return 0 as Bytes;
     this.#lent += amount;
     return amount as Bytes;
   }

@@ -2,7 +2,7 @@ import type { HarvestPool } from './harvest-pool.js';
 import type { HostCapacity } from './settings.js';
 
 /** What a choice may know of the host, as it is before its activation takes anything. */
-export interface HostSight {
+export interface HostSnapshot {
   /** Containers with activations running. */
   running: number;
   /** Allocatable, millicores. */
@@ -12,8 +12,13 @@ export interface HostSight {
   freeMemory: number;
 }
 
-export function lookAtHost(into: HostSight, capacity: HostCapacity, cpu: HarvestPool, memory: HarvestPool): void {
-  into.running = cpu.claims;
+export function fillHostSnapshot(
+  into: HostSnapshot,
+  capacity: HostCapacity,
+  cpu: HarvestPool,
+  memory: HarvestPool,
+): void {
+  into.running = cpu.allocations;
   into.cpu = capacity.allocatableCpu;
   into.freeCpu = cpu.free / capacity.allocatableCpu;
   into.freeMemory = memory.free / capacity.allocatableMemory;

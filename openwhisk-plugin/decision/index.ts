@@ -8,7 +8,7 @@ export * from './function-state.js';
 export type { GrantChange } from './grants.js';
 export * from './harvest-pool.js';
 export * from './headroom.js';
-export type { HostSight } from './host-sight.js';
+export type { HostSnapshot } from './host-sight.js';
 export { PayloadEstimate } from './payload-estimate.js';
 export type { Policies } from './policies-in-use.js';
 export { PowerFit } from './power-fit.js';

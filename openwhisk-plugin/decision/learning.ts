@@ -4,14 +4,14 @@ import type { Objectives } from './control-arm.js';
 import type { FunctionState } from './function-state.js';
 import type { Run } from './run.js';
 import type { DecisionSettings } from './settings.js';
-import { type HostReference, watchPayer } from './weights.js';
+import { adjustWeightExponent, type HostReference } from './weights.js';
 
 /** A p95 is computed anew at each of the first runs, then at every 16th: it scans the histogram. */
 const EAGER_RUNS = 64;
 const LAZY_RUNS = 16;
 /** An OOM kill asks for the limit it met plus the larger of 20 % and 100 MiB (style.md §1.1). */
 const OOM_BUMP = 1.2;
-const OOM_LEAST = 100 * MIB;
+const MIN_OOM_INCREASE = 100 * MIB;
 
 /** What a clean, successful run teaches. `duration` and `cpuTime` in ms, NaN = unknown. */
 export function learnSuccess(
@@ -52,9 +52,9 @@ export function learnSuccess(
     fn.control.add(duration, now, halfLife, run.cold);
     if (!run.cold) objectives.learn(fn, duration, now, halfLife);
   } else if (run.enforced) {
-    fn.treated.add(duration, now, halfLife);
+    fn.managed.add(duration, now, halfLife);
     fn.sinceAlpha.add(duration, now, halfLife);
-    watchPayer(fn, settings);
+    adjustWeightExponent(fn, settings);
   }
 }
 
@@ -82,13 +82,13 @@ export function learnOom(fn: FunctionState, limitAtKill: Bytes, settings: Decisi
   fn.oomUser++;
   fn.hitUserLimit = true;
   // Taken as a maximum: ten kills at one limit ask for no more than one.
-  fn.wantedMemory = Math.max(fn.wantedMemory, bump(limitAtKill)) as Bytes;
+  fn.memoryAfterOom = Math.max(fn.memoryAfterOom, raiseForOom(limitAtKill)) as Bytes;
   fn.memoryPeak.raise(limitAtKill, now, settings.halfLife);
   fn.workingPeak.raise(limitAtKill, now, settings.halfLife);
 }
 
-export function bump(limit: number): Bytes {
-  return Math.ceil(Math.max(limit * OOM_BUMP, limit + OOM_LEAST)) as Bytes;
+export function raiseForOom(limit: number): Bytes {
+  return Math.ceil(Math.max(limit * OOM_BUMP, limit + MIN_OOM_INCREASE)) as Bytes;
 }
 
 function learnPeaks(run: Run, settings: DecisionSettings, now: number): void {

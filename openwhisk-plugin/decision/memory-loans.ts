@@ -3,7 +3,7 @@ import { holdLoan } from './choice.js';
 import type { ContainerState } from './container-state.js';
 import type { FunctionState } from './function-state.js';
 import type { MemoryHeadroom } from './headroom.js';
-import { bump } from './learning.js';
+import { raiseForOom } from './learning.js';
 import type { DecisionSettings } from './settings.js';
 
 /** Memory above the user's limit, lent from physical headroom for a container's life (policy `guarantee`); kept in `container.memoryLoan`. */
@@ -29,12 +29,12 @@ export class MemoryLoans {
     if (fn.memoryPolicy !== 'guarantee' || !(user > 0) || container.concurrent || !fn.hitUserLimit)
       return container.memoryLoan;
     const cap = Math.max(settings.memoryCap, user);
-    const asked = Math.min(cap, Math.max(fn.wantedMemory, bump(user))) - user - container.memoryLoan;
+    const asked = Math.min(cap, Math.max(fn.memoryAfterOom, raiseForOom(user))) - user - container.memoryLoan;
     // The ceiling is read from files of the groups: not while an activation waits and there is nothing to lend anyway.
     const isPossible = asked > 0 && this.#headroom.free > 0;
-    const wanted = isPossible ? Math.min(asked, ceiling() - user - container.memoryLoan) : 0;
-    if (wanted > 0) {
-      const lent = this.#headroom.lend(wanted as Bytes, settings.memoryUnit);
+    const demand = isPossible ? Math.min(asked, ceiling() - user - container.memoryLoan) : 0;
+    if (demand > 0) {
+      const lent = this.#headroom.lend(demand as Bytes, settings.memoryUnit);
       container.memoryLoan = (container.memoryLoan + lent) as Bytes;
       if (lent > 0) for (const run of container.runs) holdLoan(run);
     }

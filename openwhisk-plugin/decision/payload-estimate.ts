@@ -1,7 +1,7 @@
 import { FORGET, PowerFit } from './power-fit.js';
 
 /** Predictions that must have been tried before any is believed. */
-const TRIED_LEAST = 20;
+const MIN_TRIED = 20;
 /** Used from an error below this share of the function's own, and until it is above the second. */
 const USED_BELOW = 0.9;
 const LEFT_ABOVE = 1;
@@ -74,6 +74,6 @@ export class PayloadEstimate {
     this.#medianError = this.#medianError * FORGET + Math.abs(log - this.#logSum / this.#weight);
     this.#excess = this.#excess * FORGET + Math.exp(log - guess);
     const bound = (this.#used ? LEFT_ABOVE : USED_BELOW) * Math.min(this.#meanError, this.#medianError);
-    this.#used = this.#tried >= TRIED_LEAST && this.#fitError < bound;
+    this.#used = this.#tried >= MIN_TRIED && this.#fitError < bound;
   }
 }

@@ -55,7 +55,7 @@ export type ChoiceReason =
 /** One resource of one activation: what was wanted, allowed and granted. Millicores or bytes. */
 export class Grant {
   user = 0;
-  wanted = 0;
+  demand = 0;
   lower = 0;
   upper = 0;
   granted = 0;
@@ -67,7 +67,7 @@ export class Grant {
 
   reset(user: number): void {
     this.user = user;
-    this.wanted = user;
+    this.demand = user;
     this.lower = user;
     this.upper = user;
     this.granted = user;
@@ -105,7 +105,7 @@ export class Run {
   quota: Millicores = 0 as Millicores;
   memoryLimit: Bytes = 0 as Bytes;
   /** The lowest CPU limit since the last reading, millicores. */
-  leastCpu = 0;
+  minCpuLimit = 0;
   control = false;
   /** The first activation of its container. Set by the hook before the run ends. */
   cold = false;
@@ -157,7 +157,7 @@ export class Run {
     this.shares = container.user.shares;
     this.quota = container.userQuota;
     this.memoryLimit = container.user.memory;
-    this.leastCpu = container.userCpu;
+    this.minCpuLimit = container.userCpu;
     this.control = false;
     this.cold = false;
     this.startedAt = 0 as Millis;

@@ -71,7 +71,11 @@ export function cpuUnitOf(user: number, settings: DecisionSettings): number {
  * The least limit that a peak may be given: a unit more, and so much that the peak stays below thetaSpike of the limit, so that a steady
  * function never trips itself. The published presets have whole units.
  */
-export function roomAbove(peak: number, unit: number, { preset, thetaSpike, spikeMargin }: DecisionSettings): number {
+export function limitAbovePeak(
+  peak: number,
+  unit: number,
+  { preset, thetaSpike, spikeMargin }: DecisionSettings,
+): number {
   if (preset !== 'default') return (Math.floor(peak / unit) + 1) * unit;
   return Math.max(peak + unit, peak / (thetaSpike - spikeMargin));
 }
@@ -99,7 +103,7 @@ function range(
   cap: number,
   settings: DecisionSettings,
 ): void {
-  const above = roomAbove(peak, unit, settings);
+  const above = limitAbovePeak(peak, unit, settings);
   const most = Math.max(cap, grant.user);
   if (over) {
     grant.lower = Math.min(grant.user, Math.max(above, floor));
@@ -133,7 +137,7 @@ function publishedRange(
     userRange(grant, 'first_call');
     return;
   }
-  const lower = roomAbove(recent, unit, settings);
+  const lower = limitAbovePeak(recent, unit, settings);
   const over = code ? last / grant.user <= settings.thetaUser : last < grant.user;
   if (over) {
     if (last / allocation >= settings.thetaSpike) {

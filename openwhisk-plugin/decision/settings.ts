@@ -57,7 +57,7 @@ export interface DecisionSettings {
   readonly weightClampLow: number;
   readonly weightClampHigh: number;
   /** A payer slower than this x its control arm gets a smaller alpha. */
-  readonly payerBound: number;
+  readonly slowdownBound: number;
   /** Policies are told what a call's size says about its CPU time, where it says something. */
   readonly payloadAware: boolean;
   readonly boostFactor: number;
@@ -109,7 +109,7 @@ export function decisionSettings(
     referenceCpuTime: millis(weight.referenceMs ?? 0),
     weightClampLow: weight.clampMin,
     weightClampHigh: weight.clampMax,
-    payerBound: weight.payerBound,
+    slowdownBound: weight.slowdownBound,
     payloadAware: decision.payloadAware,
     boostFactor: boost.factor,
     boostTime: millis(boost.maxMs),

@@ -126,7 +126,7 @@ export class DecayingHistogram {
   percentile(share: number): number {
     if (this.count === 0 || !(this.#total > 0)) return Number.NaN;
     if (share !== this.#share) {
-      const bucket = this.#buckets.reaching(share * this.#total * (1 - 1e-12));
+      const bucket = this.#buckets.findBucketAtSum(share * this.#total * (1 - 1e-12));
       this.#known = SMALLEST * GROWTH ** (bucket < 0 ? BUCKETS - 1 : bucket);
       this.#share = share;
     }

@@ -18,7 +18,7 @@ const ALPHA_RISE = 0.05;
  * 9 functions of 15 ms to 3 s with equal work, 128-512 MB, 2 cores, load .8, five seeds), against OpenWhisk's weights: a clamp of 1/16 from
  * the start gives a mean slowdown of .31x and makes the longest function 1.39x slower; 1/8 gives .32x and 1.23x; 1/4 gives .33x and 1.11x.
  */
-export const UNPROVEN_FLOOR = 1 / 8;
+export const UNPROVEN_MIN_FACTOR = 1 / 8;
 
 /**
  * T_ref of `short-first`: the geometric mean of the functions' expected CPU times. Each function counts once, with a weight that halves
@@ -91,24 +91,24 @@ export function scaleShares(own: number, factor: number): number {
 }
 
 /**
- * Payers are watched: where a function with a lowered weight is slower than `payerBound` x its control arm, its alpha falls by a quarter;
+ * Payers are watched: where a function with a lowered weight is slower than `slowdownBound` x its control arm, its alpha falls by a quarter;
  * well within the bound it recovers by .05 and may pay more. Each step is judged by runs after it alone.
  */
-export function watchPayer(fn: FunctionState, settings: DecisionSettings): void {
+export function adjustWeightExponent(fn: FunctionState, settings: DecisionSettings): void {
   if (fn.alpha > settings.alpha) fn.alpha = settings.alpha;
   if (fn.sinceAlpha.count < TREATED_NEEDED) return;
-  const pays = fn.weightFactor < 1;
-  if (pays && fn.control.weight < CONTROL_NEEDED) return;
+  const isDeprioritized = fn.weightFactor < 1;
+  if (isDeprioritized && fn.control.weight < CONTROL_NEEDED) return;
   const slowdown = fn.sinceAlpha.ratioTo(fn.control);
-  if (pays && slowdown > settings.payerBound) {
+  if (isDeprioritized && slowdown > settings.slowdownBound) {
     fn.alpha = fn.alpha < 0.05 ? 0 : fn.alpha * ALPHA_FALL;
-    fn.payerFloor = UNPROVEN_FLOOR;
+    fn.minWeightFactor = UNPROVEN_MIN_FACTOR;
     fn.sinceAlpha.forget();
-  } else if (!pays || slowdown < (1 + settings.payerBound) / 2) {
-    const lower = pays && fn.payerFloor > settings.weightClampLow;
+  } else if (!isDeprioritized || slowdown < (1 + settings.slowdownBound) / 2) {
+    const lower = isDeprioritized && fn.minWeightFactor > settings.weightClampLow;
     if (!lower && fn.alpha >= settings.alpha) return;
     fn.alpha = Math.min(settings.alpha, fn.alpha + ALPHA_RISE);
-    if (lower) fn.payerFloor = Math.max(settings.weightClampLow, fn.payerFloor / 2);
+    if (lower) fn.minWeightFactor = Math.max(settings.weightClampLow, fn.minWeightFactor / 2);
     fn.sinceAlpha.forget();
   }
 }

@@ -1,7 +1,7 @@
 import { bytes, type Micros, millicores } from '../../config/index.js';
 import { type Bridge, type ContainerInfo, NO_LIMIT, type UserLimits } from '../ports/index.js';
 import type { Inspect, Networks } from './docker-schemas.js';
-import { EngineAnswerError } from './engine-errors.js';
+import { EngineResponseError } from './engine-errors.js';
 
 const DEFAULT_SHARES = 1024;
 const DEFAULT_PERIOD = 100_000;
@@ -65,7 +65,7 @@ export function containerInfo(inspect: Inspect, bridges: BridgesById): Container
 export function parseStamp(text: string): Micros {
   const match = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)$/.exec(text);
   const seconds = match ? Date.parse(`${match[1]}${match[3]}`) : Number.NaN;
-  if (match === null || Number.isNaN(seconds)) throw new EngineAnswerError(`'${text}' is not a time`);
+  if (match === null || Number.isNaN(seconds)) throw new EngineResponseError(`'${text}' is not a time`);
   return (seconds * 1000 + Number((match[2] ?? '').padEnd(6, '0').slice(0, 6))) as Micros;
 }
 

@@ -4,7 +4,7 @@ import { type Clock, type Millis, millis, systemClock, systemTimers, type Timers
 import { Breaker } from './breaker.js';
 import { pingVersion, versionSchema } from './docker-schemas.js';
 import {
-  EngineAnswerError,
+  EngineResponseError,
   EngineStatusError,
   EngineUnavailableError,
   EngineUnsupportedError,
@@ -190,7 +190,7 @@ export class DockerClient {
       response.on('data', (chunk: Buffer) => {
         length += chunk.length;
         if (length > LONGEST_ANSWER) {
-          response.destroy(new EngineAnswerError(`the answer to GET ${path} is longer than ${LONGEST_ANSWER} bytes`));
+          response.destroy(new EngineResponseError(`the answer to GET ${path} is longer than ${LONGEST_ANSWER} bytes`));
           return;
         }
         chunks.push(chunk);
@@ -201,7 +201,7 @@ export class DockerClient {
       });
       response.on('error', (error) => {
         cancel();
-        const known = error instanceof EngineUnavailableError || error instanceof EngineAnswerError;
+        const known = error instanceof EngineUnavailableError || error instanceof EngineResponseError;
         reject(known ? error : new EngineUnavailableError(`GET ${path}: ${error.message}`, error));
       });
     });
@@ -214,12 +214,12 @@ export function parse<T>(path: string, body: string, schema: z.ZodType<T>): T {
   try {
     value = JSON.parse(body);
   } catch (error) {
-    throw new EngineAnswerError(`the answer to GET ${path} is not JSON: ${body.slice(0, 80)}`, error);
+    throw new EngineResponseError(`the answer to GET ${path} is not JSON: ${body.slice(0, 80)}`, error);
   }
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const first = result.error.issues[0];
-  throw new EngineAnswerError(`the answer to GET ${path}, at ${first?.path.join('.')}: ${first?.message}`);
+  throw new EngineResponseError(`the answer to GET ${path}, at ${first?.path.join('.')}: ${first?.message}`);
 }
 
 /** Both as `1.41`. Pure; exported for its table of cases. */
@@ -227,7 +227,7 @@ export function negotiate(engine: string, minimum: string): string {
   const newest = minor(engine);
   const oldest = minor(minimum);
   if (newest === null || oldest === null) {
-    throw new EngineAnswerError(`the engine names no API version that can be read: ${engine} (from ${minimum})`);
+    throw new EngineResponseError(`the engine names no API version that can be read: ${engine} (from ${minimum})`);
   }
   if (newest < OLDEST_API) {
     throw new EngineUnsupportedError(`the engine speaks API 1.${newest} at most; 1.${OLDEST_API} is needed`, {

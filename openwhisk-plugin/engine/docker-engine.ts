@@ -38,7 +38,7 @@ import {
   versionSchema,
 } from './docker-schemas.js';
 import {
-  EngineAnswerError,
+  EngineResponseError,
   EngineStatusError,
   EngineUnavailableError,
   EngineUnsupportedError,
@@ -261,7 +261,7 @@ export class DockerEngine implements ContainerEngine {
       entries = await this.#client.get(this.#listPath, anyList);
     } catch (error) {
       const { prefix } = this.#managed;
-      if (!(error instanceof EngineAnswerError) || prefix === undefined || this.#listPath.includes('?')) throw error;
+      if (!(error instanceof EngineResponseError) || prefix === undefined || this.#listPath.includes('?')) throw error;
       this.#listPath += `?filters=${encodeURIComponent(JSON.stringify({ name: [prefix] }))}`;
       entries = await this.#client.get(this.#listPath, anyList);
     }
@@ -301,7 +301,7 @@ export class DockerEngine implements ContainerEngine {
     if (info === 'unreadable') {
       known.isUnreadable = true;
       known.seenIn = this.#passNumber;
-    } else if (info === null || this.#hasHeir(info, known)) this.#known.delete(id);
+    } else if (info === null || this.#hasSuccessor(info, known)) this.#known.delete(id);
     else this.#announce(id, known, info, isFound);
   }
 
@@ -318,7 +318,7 @@ export class DockerEngine implements ContainerEngine {
    * Whether a container that started later has its address already: then it has ended, and only its `die` is still to come. The engine gives an
    * address away before it tells of the end, and two inspections may be answered in either order.
    */
-  #hasHeir(info: ContainerInfo, known: Known): boolean {
+  #hasSuccessor(info: ContainerInfo, known: Known): boolean {
     const owner = info.address === null ? undefined : this.#owners.get(info.address);
     return owner !== undefined && owner.order > known.order;
   }
@@ -353,7 +353,7 @@ export class DockerEngine implements ContainerEngine {
       return containerInfo(answer, this.#bridges);
     } catch (error) {
       if (error instanceof EngineStatusError && (error.status === 404 || error.status === 409)) return null;
-      if (error instanceof EngineAnswerError) {
+      if (error instanceof EngineResponseError) {
         // One container that cannot be read must not keep the others from being managed.
         this.unreadable++;
         return 'unreadable';

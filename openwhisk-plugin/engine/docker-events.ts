@@ -4,7 +4,7 @@ import { messageOf, millis } from '../../config/index.js';
 import type { SkippedEvent } from '../ports/index.js';
 import type { DockerClient } from './docker-client.js';
 import { type EngineEvent, eventSchema } from './docker-schemas.js';
-import { EngineAnswerError, EngineUnavailableError } from './engine-errors.js';
+import { EngineResponseError, EngineUnavailableError } from './engine-errors.js';
 
 const WANTED = {
   type: ['container', 'network'],
@@ -174,7 +174,7 @@ export class DockerEvents {
     this.#delay = Math.min(LONGEST_DELAY, this.#delay * 2);
     this.#cancel = this.#timers.after(millis(pause), () => void this.#connect());
     this.#listener.lost(
-      error instanceof EngineUnavailableError || error instanceof EngineAnswerError
+      error instanceof EngineUnavailableError || error instanceof EngineResponseError
         ? error
         : new EngineUnavailableError(messageOf(error), error),
     );

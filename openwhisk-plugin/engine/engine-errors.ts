@@ -26,7 +26,7 @@ export class EngineStatusError extends GleanerError {
 }
 
 /** The answer is too long, not JSON, or not of the shape the Engine API promises. */
-export class EngineAnswerError extends GleanerError {
+export class EngineResponseError extends GleanerError {
   readonly code = 'GLN_ENGINE_ANSWER';
 
   constructor(message: string, cause?: unknown) {

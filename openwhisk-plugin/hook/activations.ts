@@ -42,7 +42,7 @@ export class Activation implements EndedActivation {
   /** Container was paused at some moment of it. */
   wasPaused = false;
   /** Limits in force when it started were taken away mid-run (kill switch, mode): it teaches nothing. */
-  disturbed = false;
+  limitsInterrupted = false;
   /** Throttled and all periods of the container's quota at the start; -1 unknown. */
   periodsBefore = -1;
   throttledBefore = -1;
@@ -93,7 +93,7 @@ export class Activation implements EndedActivation {
     this.shared = container.running > 0;
     this.overtaken = false;
     this.wasPaused = container.paused;
-    this.disturbed = false;
+    this.limitsInterrupted = false;
     this.periodsBefore = this.throttledBefore = this.waitingBefore = -1;
     this.reason = 'answer';
     this.status = 0;

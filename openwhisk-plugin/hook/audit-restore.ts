@@ -26,7 +26,7 @@ export function restoreLines({ restored, failed }: RestoreReport, { who, why }: 
   };
   for (const { container, before, after, shares, quota, memory, protection } of restored) {
     const { user } = container;
-    for (const [resource, result, old, wanted, readBack] of [
+    for (const [resource, result, old, demand, readBack] of [
       ['cpu.shares', shares, before.shares, user.shares, after.shares],
       ['cpu.quota', quota, before.quota, user.quota, after.quota],
       ['memory', memory, before.memory, user.memory, after.memory],
@@ -36,7 +36,7 @@ export function restoreLines({ restored, failed }: RestoreReport, { who, why }: 
       if (result === 'unchanged' || result === 'unsupported') continue;
       begin(container, resource, result);
       record.old = old;
-      record.new = wanted;
+      record.new = demand;
       record.readBack = readBack;
       text += auditLine(record);
     }

@@ -24,7 +24,7 @@ export class AuditRecord {
   version = '';
   activation = '';
   mode = '';
-  wanted = -1;
+  demand = -1;
   low = -1;
   high = -1;
   rangeReason = '';
@@ -41,7 +41,7 @@ export class AuditRecord {
     this.who = this.why = this.container = this.containerName = this.action = this.version = this.activation = '';
     this.mode = this.rangeReason = this.result = '';
     this.resource = 'none';
-    this.wanted = this.low = this.high = this.granted = this.old = this.new = this.readBack = this.duration = -1;
+    this.demand = this.low = this.high = this.granted = this.old = this.new = this.readBack = this.duration = -1;
   }
 }
 
@@ -124,7 +124,7 @@ export function auditLine(record: AuditRecord): string {
   put(parts, 'container', record.container);
   put(parts, 'name', record.containerName);
   put(parts, 'mode', record.mode);
-  put(parts, 'wanted', record.wanted);
+  put(parts, 'demand', record.demand);
   if (record.low !== -1 || record.high !== -1) parts.push(`"allowed":[${record.low},${record.high}]`);
   put(parts, 'allowedReason', record.rangeReason);
   put(parts, 'granted', record.granted);
@@ -158,7 +158,7 @@ export class FileAuditLog implements AuditLog {
   #failures = 0;
   #busy: Promise<void> | null = null;
   #dropped = 0;
-  #droppedSaid = 0;
+  #droppedReported = 0;
   #written = 0;
   #failing = false;
   #closed = false;
@@ -215,7 +215,7 @@ export class FileAuditLog implements AuditLog {
   /** One flush at a time; formats all that is buffered and appends it in one write. */
   flush(): Promise<void> {
     if (this.#busy !== null) return this.#busy;
-    if (this.#used + this.#keptLines === 0 && this.#dropped === this.#droppedSaid) return Promise.resolve();
+    if (this.#used + this.#keptLines === 0 && this.#dropped === this.#droppedReported) return Promise.resolve();
     let text = '';
     const lines = this.#used;
     for (let i = 0; i < lines; i++) text += auditLine(this.#ring[(this.#oldest + i) % this.#ring.length]!);
@@ -253,10 +253,10 @@ export class FileAuditLog implements AuditLog {
     // A copy, so that what was written is not held with it.
     this.#kept = Buffer.from(data.subarray(done));
     this.#keptLines = left;
-    const missing = this.#dropped - this.#droppedSaid;
+    const missing = this.#dropped - this.#droppedReported;
     if (left > 0 || missing === 0) return;
     const notice = `{"at":"${new Date().toISOString()}","who":"audit","why":"buffer_full","droppedLines":${missing}}\n`;
-    if ((await this.#write(Buffer.from(notice, 'utf8'))) > 0) this.#droppedSaid += missing;
+    if ((await this.#write(Buffer.from(notice, 'utf8'))) > 0) this.#droppedReported += missing;
   }
 
   /** Appends whole lines; returns how many bytes of them are in the file. What went wrong is logged, once for all in a row. */

@@ -32,10 +32,10 @@ export class BoundedPolicy implements ActivationPolicy {
     const isCpu = grant === run.cpu;
     // A weight's factor is no amount.
     if (isCpu && run.container.mode === 'weight') return this.#weight?.choose(run, grant, context) ?? 1;
-    const wish = this.#range.choose(run, grant, context);
+    const requested = this.#range.choose(run, grant, context);
     const [min, max] = isCpu ? this.#cpu : this.#memory;
     // Not finite stays so: then user limits stand.
-    return Math.min(max, Math.max(min, wish));
+    return Math.min(max, Math.max(min, requested));
   }
 
   revise(run: Run, used: number, context: PolicyContext): number {

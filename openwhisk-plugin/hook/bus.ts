@@ -18,7 +18,7 @@ import type { Cancel } from '../../config/index.js';
 import type { Hook } from './hook.js';
 import { PolicyParameterWatch } from './policy-parameters.js';
 import { hookEndpoints } from './service.js';
-import type { TargetDesk } from './targets.js';
+import type { TargetStore } from './targets.js';
 
 const FUNCTION_KEY = 'function.';
 
@@ -29,7 +29,7 @@ const FUNCTION_KEY = 'function.';
 export class HookBus {
   readonly #hook: Hook;
   readonly #broker: Broker;
-  readonly #targets: TargetDesk;
+  readonly #targets: TargetStore;
   readonly #log: RateLimitedLog;
   readonly #policies: PolicyParameterWatch;
   readonly #subscriptions: Subscription[] = [];
@@ -38,7 +38,7 @@ export class HookBus {
   #service: RunningService | null = null;
   readonly #cancels: Cancel[] = [];
 
-  constructor(hook: Hook, broker: Broker, targets: TargetDesk, log: RateLimitedLog) {
+  constructor(hook: Hook, broker: Broker, targets: TargetStore, log: RateLimitedLog) {
     this.#hook = hook;
     this.#broker = broker;
     this.#targets = targets;

@@ -11,7 +11,7 @@ import type { Container } from './containers.js';
 import type { HookParts } from './hook-parts.js';
 import type { Pipeline } from './pipeline.js';
 
-export interface DeskSettings {
+export interface ContainerEventHandlerSettings {
   /** Prefix of the invoker's container names. */
   readonly containerPrefix: string;
 }
@@ -20,7 +20,7 @@ export interface DeskSettings {
 const REUSE_SAMPLE = 20;
 
 /** Hears the engine: adopts what runs at the start, boosts what starts, ends what ends, and follows pauses and OOM kills. */
-export class ContainerDesk implements ContainerEngineListener {
+export class ContainerEventHandler implements ContainerEngineListener {
   readonly #parts: HookParts;
   readonly #pipeline: Pipeline;
   readonly #watch: (bridges: readonly Bridge[]) => void;
@@ -28,12 +28,12 @@ export class ContainerDesk implements ContainerEngineListener {
   readonly #invokers = new Map<string, number>();
   #live = false;
   #ignored = 0;
-  engineAnswers = true;
+  isEngineReachable = true;
 
   constructor(
     parts: HookParts,
     pipeline: Pipeline,
-    settings: DeskSettings,
+    settings: ContainerEventHandlerSettings,
     watch: (bridges: readonly Bridge[]) => void,
   ) {
     this.#parts = parts;
@@ -124,9 +124,9 @@ export class ContainerDesk implements ContainerEngineListener {
   }
 
   reconciled(): void {
-    if (!this.engineAnswers)
+    if (!this.isEngineReachable)
       this.#parts.logger.info({ containers: this.#parts.containers.size }, 'the engine answers again');
-    this.engineAnswers = true;
+    this.isEngineReachable = true;
   }
 
   eventSkipped(kind: SkippedEvent): void {
@@ -136,7 +136,7 @@ export class ContainerDesk implements ContainerEngineListener {
   }
 
   engineDown(error: GleanerError): void {
-    this.engineAnswers = false;
+    this.isEngineReachable = false;
     this.#parts.counters.engineDown++;
     const { log, clock } = this.#parts;
     log.warn(

@@ -62,7 +62,7 @@ export class Container {
   initMicros = 0 as Micros;
   /** An asynchronous memory reduction is under way; `memoryWish` is the newest limit wished, -1 before the first. */
   memoryBusy = false;
-  memoryWish = -1;
+  desiredMemory = -1;
   /** Paused by the engine's word or the freezer's; paused time is not run time. */
   paused = false;
   pausedAt = 0 as Millis;

@@ -4,7 +4,7 @@ import type { EndedActivation, EndReason } from './ended-activation.js';
 /** One resource of one past activation: millicores or bytes. */
 export interface ExplainedGrant {
   user: number;
-  wanted: number;
+  demand: number;
   lower: number;
   upper: number;
   granted: number;
@@ -159,7 +159,7 @@ export class Explanations {
 
 function putGrant(into: Float64Array, at: number, grant: Grant): void {
   into[at] = grant.user;
-  into[at + 1] = grant.wanted;
+  into[at + 1] = grant.demand;
   into[at + 2] = grant.lower;
   into[at + 3] = grant.upper;
   into[at + 4] = grant.granted;
@@ -170,7 +170,7 @@ function putGrant(into: Float64Array, at: number, grant: Grant): void {
 function grantOf(from: Float64Array, at: number, reason: string, choice: string): ExplainedGrant {
   return {
     user: from[at]!,
-    wanted: from[at + 1]!,
+    demand: from[at + 1]!,
     lower: from[at + 2]!,
     upper: from[at + 3]!,
     granted: from[at + 4]!,

@@ -1,6 +1,6 @@
 import type { HostView, Mode } from '../../broker/index.js';
 import { comparisonOf, comparisonSums, type DurationHistogram } from '../../config/index.js';
-import { worseThanNothing } from '../decision/index.js';
+import { slowerThanControl } from '../decision/index.js';
 import { NO_LIMIT } from '../ports/index.js';
 import type { AuditLog } from './audit.js';
 import type { Counters } from './counters.js';
@@ -30,7 +30,7 @@ export interface FunctionFigures {
   readonly p99: number;
   readonly slo: number;
   readonly slowdown: number;
-  readonly worseThanNothing: boolean;
+  readonly slowerThanControl: boolean;
   /** The next activation runs at user limits for what the last ones did: a spike, a failure, an OOM kill. */
   readonly safeguarded: boolean;
 }
@@ -92,7 +92,7 @@ function figuresOf(fn: FunctionRecord, parts: HookParts): FunctionFigures | null
     p99: fn.latency.count > 0 ? fn.latency.quantile(0.99) : Number.NaN,
     slo: parts.decider.objectives.slo(state, parts.decider.settings),
     slowdown: compared.known ? compared.ratio : Number.NaN,
-    worseThanNothing: worseThanNothing(state),
+    slowerThanControl: slowerThanControl(state),
     safeguarded: state.cpuSpiked || state.memorySpiked || state.lastFailed || state.oomHold > 0,
   };
 }

@@ -49,8 +49,8 @@ export class FunctionRecord {
   harvesting = false;
   borrowing = false;
   /** The newest decision, for the host's report; millicores and bytes. */
-  wantedCpu = 0;
-  wantedMemory = 0;
+  demandCpu = 0;
+  demandMemory = 0;
   userCpu = 0;
   cpuMode: CpuMode = 'weight';
   /** Monotonic time of the newest start. */
@@ -97,7 +97,7 @@ export class FunctionRegistry {
 
   /** Null for a name that OpenWhisk would not allow: nothing is ever filed under it. */
   revision(action: string, version: string, user: UserLimits, now: Millis): Revision | null {
-    let record = this.#records.get(action) ?? this.#revive(action);
+    let record = this.#records.get(action) ?? this.#restoreRecord(action);
     if (record === undefined) {
       if (!isFunctionName(action)) return null;
       record = new FunctionRecord(action);
@@ -138,7 +138,7 @@ export class FunctionRegistry {
     }
   }
 
-  #revive(action: string): FunctionRecord | undefined {
+  #restoreRecord(action: string): FunctionRecord | undefined {
     const record = this.#evicted.get(action);
     if (record === undefined) return undefined;
     this.#evicted.delete(action);
@@ -159,7 +159,7 @@ export class FunctionRegistry {
     state.configuredCpu = Math.min(cpuMillicores ?? Number.NaN, this.#decider.capacity.cpu);
     // Of the revision that was made smaller alone: its owner may have made another since.
     const ours = resized !== undefined && state.userMemory === Math.round(resized.toMiB * MIB);
-    state.paidFactor = ours ? Math.max(1, resized.fromMiB / resized.toMiB) : 1;
+    state.rightSizeFactor = ours ? Math.max(1, resized.fromMiB / resized.toMiB) : 1;
     state.configuredSlo = sloMs ?? Number.NaN;
     state.memoryPolicy = memoryPolicy ?? this.#decider.settings.memoryPolicy;
     state.policy = this.#policyOf(record);

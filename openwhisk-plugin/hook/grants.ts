@@ -41,8 +41,8 @@ export class Grants {
     // Asked for first, so that the decision counts with it.
     if (run.enforced && revision.state.hitUserLimit) this.#lend(activation);
     decider.start(run, activation.startedMonotonic);
-    fn.wantedCpu = run.cpu.wanted;
-    fn.wantedMemory = run.memory.wanted;
+    fn.demandCpu = run.cpu.demand;
+    fn.demandMemory = run.memory.demand;
     fn.userCpu = container.state.userCpu;
     fn.cpuMode = container.state.mode;
     fn.lastSeen = activation.startedMonotonic;
@@ -61,7 +61,7 @@ export class Grants {
       return;
     }
     // Another run of this container has lowered limits, and nobody would guard this one under them.
-    if (container.limited) this.#giveBack(activation, 'unguarded');
+    if (container.limited) this.#revertLimits(activation, 'not_enforced');
     this.writeChanged();
     if (boosted) {
       applier.setShares(container, container.info.user.shares, 'boost', 'ended', null);
@@ -72,17 +72,17 @@ export class Grants {
 
   /** Quotas return to the user's at the end, so a missed start is harmless; weights stay, a container serves one function. */
   end(activation: Activation): void {
-    this.#giveBack(activation, activation.reason);
+    this.#revertLimits(activation, activation.reason);
   }
 
-  #giveBack(activation: Activation, why: string): void {
+  #revertLimits(activation: Activation, why: string): void {
     const { applier } = this.#parts;
     const { container } = activation;
     const { user } = container.info;
     container.limited = false;
     applier.setQuota(container, user.quota, 'restore', why, activation);
     // Whatever the policy is by now: a reload may have changed it under a lowered limit.
-    const lowered = container.memoryWish > 0 && container.memoryWish < user.memory;
+    const lowered = container.desiredMemory > 0 && container.desiredMemory < user.memory;
     if (lowered || activation.revision.state.memoryPolicy === 'faasrm') {
       applier.setMemory(container, user.memory, 'restore', why, activation);
     }

@@ -5,9 +5,9 @@ import type { ContainerRegistry } from './containers.js';
 import type { Counters } from './counters.js';
 import type { EventQueue } from './events.js';
 import type { FunctionRegistry } from './functions.js';
-import type { LessonQueue } from './lesson-queue.js';
+import type { ExperienceQueue } from './lesson-queue.js';
 import type { LimitApplier } from './limit-applier.js';
-import type { OomDesk } from './oom.js';
+import type { OomTracker } from './oom.js';
 
 /** What the parts of the hook share; made once by run-hook. */
 export interface HookParts {
@@ -18,10 +18,10 @@ export interface HookParts {
   readonly containers: ContainerRegistry;
   readonly functions: FunctionRegistry;
   readonly applier: LimitApplier;
-  readonly oom: OomDesk;
+  readonly oom: OomTracker;
   readonly counters: Counters;
   readonly events: EventQueue;
-  readonly lessons: LessonQueue;
+  readonly experiences: ExperienceQueue;
   readonly logger: Logger;
   readonly log: RateLimitedLog;
 }

@@ -12,9 +12,9 @@ import {
   type PolicyParameters,
 } from '../../broker/index.js';
 import { type Clock, type Config, comparisonSums, type Micros, systemClock, timeOfDay } from '../../config/index.js';
-import { hostWorseThanNothing } from '../decision/index.js';
+import { hostSlowerThanControl } from '../decision/index.js';
 import type { AuditLog } from './audit.js';
-import type { ContainerDesk } from './container-desk.js';
+import type { ContainerEventHandler } from './container-desk.js';
 import type { Container } from './containers.js';
 import type { Explanation } from './explain.js';
 import type { UnidentifiedInits } from './failed-inits.js';
@@ -28,18 +28,18 @@ import type { Pipeline } from './pipeline.js';
 import type { PolicyTable } from './policies.js';
 import type { Reporter } from './reporter.js';
 import type { Sampler } from './sampler.js';
-import type { TargetDesk } from './targets.js';
+import type { TargetStore } from './targets.js';
 
 /** Everything an operator may ask of a hook, or tell it; the service, the signals and the CLI all come here. */
 export interface HookControls {
   readonly parts: HookParts;
   readonly pipeline: Pipeline;
-  readonly desk: ContainerDesk;
+  readonly containerEvents: ContainerEventHandler;
   readonly sampler: Pick<Sampler, 'steps'>;
   readonly modes: Modes;
   readonly killSwitch: KillSwitch;
   readonly policies: PolicyTable;
-  readonly targets: TargetDesk;
+  readonly targets: TargetStore;
   readonly reporter: Reporter;
   readonly audit: AuditLog;
   readonly policyNames: Config['decision']['policy'];
@@ -85,14 +85,14 @@ export class Hook {
   }
 
   hostView(): HostView {
-    const { parts, pipeline, desk, modes, killSwitch, reporter } = this.#controls;
+    const { parts, pipeline, containerEvents, modes, killSwitch, reporter } = this.#controls;
     const { capacity, pool } = reporter.hostReport(false);
     return {
       ...this.#identity,
       mode: modes.global,
       killed: killSwitch.killed,
       killedBy: [...killSwitch.sources()],
-      engineAnswers: desk.engineAnswers,
+      isEngineReachable: containerEvents.isEngineReachable,
       tap: pipeline.tap.views(),
       cpu: capacity.cpu,
       memory: capacity.memory,
@@ -101,7 +101,7 @@ export class Hook {
       activations: parts.counters.ended,
       running: pipeline.tracker.running,
       containers: parts.containers.size,
-      worseThanNothing: hostWorseThanNothing(parts.decider.functions.all()),
+      slowerThanControl: hostSlowerThanControl(parts.decider.functions.all()),
       comparison: comparisonSums(parts.decider.functions.all()),
       upSeconds: (systemClock.monotonic() - this.#startedAt) / 1000,
     };
@@ -113,7 +113,7 @@ export class Hook {
 
   /** As the service's `inspect` says: the most called functions first, or a page of them by name, or one. */
   inspect(request: Partial<InspectRequest> = {}): Inspection {
-    const { parts, pipeline, desk, policies, targets, reporter, audit } = this.#controls;
+    const { parts, pipeline, containerEvents, policies, targets, reporter, audit } = this.#controls;
     const { containers = PAGE_CONTAINERS } = request;
     const page = this.#page(request);
     const sums = containerSums(parts, page);
@@ -125,7 +125,7 @@ export class Hook {
       functions,
       containers: containerViews(parts, containers, request.function),
       unmanaged: parts.containers.unmanaged().slice(0, containers),
-      counters: { ...figures(parts, pipeline), ignoredContainers: desk.ignored },
+      counters: { ...figures(parts, pipeline), ignoredContainers: containerEvents.ignored },
       events: parts.events.counts(),
       targets: { accepted: targets.accepted, elsewhere: targets.elsewhere, refused: targets.refusals() },
       policies: [...policies.summary()],

@@ -1,6 +1,6 @@
 import type { FunctionView, Inspection } from '../../broker/index.js';
 import { comparisonOf, comparisonSums } from '../../config/index.js';
-import { type FunctionState, JUDGED_ACTIVATIONS, worseThanNothing } from '../decision/index.js';
+import { type FunctionState, JUDGED_ACTIVATIONS, slowerThanControl } from '../decision/index.js';
 import { mayLimit } from './containers.js';
 import type { FunctionRecord } from './functions.js';
 import type { HookParts } from './hook-parts.js';
@@ -88,7 +88,7 @@ export function functionView(fn: FunctionRecord, parts: HookParts, sums?: Contai
     objective: decider.objectives.verdict(state, decider.settings, p99 ?? Number.NaN, latency.count),
     slowdown: compared.known ? compared.ratio : null,
     comparison,
-    worseThanNothing: worseThanNothing(state),
+    slowerThanControl: slowerThanControl(state),
     safeguard: tripped ? 'tripped' : (newest?.cpu.rangeReason ?? ''),
     target:
       target.author === ''

@@ -47,11 +47,11 @@ export class KillSwitch {
   /** Follows a file: while it exists, the switch is on. Looks once before it returns. */
   follow(path: string, timers: Timers): void {
     this.#path = path;
-    this.#look();
-    this.#cancel = timers.every(millis(POLL_MILLIS), () => this.#look());
+    this.#check();
+    this.#cancel = timers.every(millis(POLL_MILLIS), () => this.#check());
     try {
       this.#watcher = watch(dirname(path), { persistent: false }, (_event, name) => {
-        if (name === null || name === basename(path)) this.#look();
+        if (name === null || name === basename(path)) this.#check();
       });
       this.#watcher.on('error', () => this.#unwatch());
     } catch {
@@ -67,7 +67,7 @@ export class KillSwitch {
     this.#unwatch();
   }
 
-  #look(): void {
+  #check(): void {
     this.set('file', statSync(this.#path, { throwIfNoEntry: false }) !== undefined);
   }
 

@@ -1,5 +1,5 @@
-import { DroppingQueue, type Lesson } from '../../broker/index.js';
-import { type Lessons, lessonOf } from '../policies/index.js';
+import { DroppingQueue, type FaasrmExperience } from '../../broker/index.js';
+import { type ExperienceListener, experienceOf } from '../policies/index.js';
 
 /** Lessons that wait for the next flush at most; of more the oldest are dropped. */
 const WAITING_MAX = 1024;
@@ -7,19 +7,19 @@ const WAITING_MAX = 1024;
 const BATCH = 128;
 
 /** What came of drawn choices, until it is sent. Empty unless a policy explores. */
-export class LessonQueue {
-  readonly #waiting = new DroppingQueue<Lesson>(WAITING_MAX);
+export class ExperienceQueue {
+  readonly #waiting = new DroppingQueue<FaasrmExperience>(WAITING_MAX);
   dropped = 0;
 
-  readonly take: Lessons = (choice, slowdown, { action }) => {
-    this.dropped += this.#waiting.push(lessonOf(choice, slowdown, action));
+  readonly take: ExperienceListener = (choice, slowdown, { action }) => {
+    this.dropped += this.#waiting.push(experienceOf(choice, slowdown, action));
   };
 
   /** In messages' worth. */
-  *batches(): IterableIterator<Lesson[]> {
+  *batches(): IterableIterator<FaasrmExperience[]> {
     while (this.#waiting.length > 0) {
-      const batch: Lesson[] = [];
-      while (batch.length < BATCH && this.#waiting.length > 0) batch.push(this.#waiting.shift() as Lesson);
+      const batch: FaasrmExperience[] = [];
+      while (batch.length < BATCH && this.#waiting.length > 0) batch.push(this.#waiting.shift() as FaasrmExperience);
       yield batch;
     }
   }

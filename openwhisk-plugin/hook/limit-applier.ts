@@ -68,7 +68,7 @@ export class LimitApplier {
   /** A raise is in force on return; a reduction follows by itself, unless a newer wish comes first. */
   setMemory(container: Container, limit: number, who: string, why: string, activation: Activation | null): void {
     const { handle } = container;
-    container.memoryWish = limit;
+    container.desiredMemory = limit;
     if (limit === handle.expected.memory && !container.memoryBusy) return;
     if (above(handle.expected.memory, limit)) {
       if (!container.memoryBusy) this.#lower(container, who, why);
@@ -128,7 +128,7 @@ export class LimitApplier {
     if (found.shares !== shares) note('cpu.shares', found.shares, shares, handle.setShares(shares));
     if (found.quota !== quota) note('cpu.quota', found.quota, quota, handle.setQuota(quota));
     if (found.memory === memory) return;
-    container.memoryWish = memory;
+    container.desiredMemory = memory;
     if (above(memory, found.memory)) note('memory', found.memory, memory, handle.raiseMemory(memory));
     else if (!container.memoryBusy) this.#lower(container, 'drift', 'changed_outside', true);
   }
@@ -180,9 +180,9 @@ export class LimitApplier {
 
   async #lowering(container: Container, who: string, why: string, again: boolean): Promise<void> {
     const { handle } = container;
-    while (!container.ended && (again || above(handle.expected.memory, container.memoryWish))) {
+    while (!container.ended && (again || above(handle.expected.memory, container.desiredMemory))) {
       again = false;
-      const limit = container.memoryWish;
+      const limit = container.desiredMemory;
       const before = this.#clock.monotonic();
       const old = handle.expected.memory;
       const result = await handle.lowerMemory(limit as typeof old);
@@ -191,12 +191,12 @@ export class LimitApplier {
       }
       if (result === 'written') continue;
       // Refused because a newer wish took its place, or because the kernel could not: only the latter is a refusal.
-      if (result !== 'gone' && above(handle.expected.memory, container.memoryWish)) this.refusedMemory(container);
+      if (result !== 'gone' && above(handle.expected.memory, container.desiredMemory)) this.refusedMemory(container);
       break;
     }
     // A wish to raise came while the kernel was still reclaiming: it counts, being newer.
-    if (!container.ended && above(container.memoryWish, handle.expected.memory)) {
-      this.#raise(container, container.memoryWish, who, why, null);
+    if (!container.ended && above(container.desiredMemory, handle.expected.memory)) {
+      this.#raise(container, container.desiredMemory, who, why, null);
     }
   }
 
@@ -221,12 +221,12 @@ export class LimitApplier {
     if (activation === null) return;
     record.activation = activation.id;
     if (resource === 'cpu.shares') {
-      record.wanted = record.granted = activation.run.shares;
+      record.demand = record.granted = activation.run.shares;
       record.rangeReason = activation.run.cpu.reason;
       return;
     }
     const grant: Grant = resource === 'memory' ? activation.run.memory : activation.run.cpu;
-    record.wanted = grant.wanted;
+    record.demand = grant.demand;
     record.low = grant.lower;
     record.high = grant.upper;
     record.rangeReason = grant.reason;

@@ -55,7 +55,7 @@ export function observationOf(
     throttledShare: step.periods > 0 ? Math.min(1, step.throttledPeriods / step.periods) : 0,
     user: { ...amounts(fn.userCpu, state.userMemory), shares: state.userShares },
     granted: spreads(step.cpu.toMessage(), step.memory.toMessage()),
-    wanted: amounts(step.wantedCpu, step.wantedMemory),
+    demand: amounts(step.demandCpu, step.demandMemory),
     containers: fn.containers,
     concurrency: concurrent ? Math.max(2, fn.running) : 1,
     control: {

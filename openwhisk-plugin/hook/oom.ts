@@ -14,7 +14,7 @@ const REMEMBERED = 128;
  * Attributes each OOM kill once: the kernel's counter and the engine's event tell of the same kill, the event fires for a child
  * too (A1-09), and either may come late or not at all. *Ours* is a kill under a limit below the user's; any other is the user's.
  */
-export class OomDesk {
+export class OomTracker {
   readonly #clock: Clock;
   readonly #decider: Decider;
   readonly #counters: Counters;

@@ -208,9 +208,9 @@ export class Pipeline implements TapListener, ActivationListener {
       }
     }
     const outcome = outcomeOf(activation, killed);
-    const teaches = activation.clean && !activation.disturbed;
+    const isUsable = activation.clean && !activation.limitsInterrupted;
     run.cold = activation.cold;
-    decider.finish(run, outcome, activation.duration / 1000, teaches, now);
+    decider.finish(run, outcome, activation.duration / 1000, isUsable, now);
     this.#grants.writeChanged();
     const cpu = busy(activation);
     fn.step.record(activation, outcome === 'failure' || outcome === 'oom', cpu, now);
@@ -304,7 +304,7 @@ export class Pipeline implements TapListener, ActivationListener {
 
   /** Takes every limit of a container back to its user's; what runs in it goes on and teaches nothing. */
   restore(container: Container, who: string, why: string): void {
-    for (let each = container.newest; each !== null; each = each.older) each.disturbed = true;
+    for (let each = container.newest; each !== null; each = each.older) each.limitsInterrupted = true;
     if (container.boosted) {
       container.boosted = false;
       this.#parts.decider.boostEnded(container.state);
@@ -384,7 +384,7 @@ export class Pipeline implements TapListener, ActivationListener {
     const revision = functions.revision(identity.action, identity.version, container.info.user, clock.monotonic());
     if (revision === null) return null;
     container.revision = revision;
-    container.state.adopt(revision.state, decider.capacity);
+    container.state.assignFunction(revision.state, decider.capacity);
     revision.fn.containers++;
     return revision;
   }

@@ -7,7 +7,7 @@ import {
   subjects,
 } from '../../broker/index.js';
 import { type Cancel, type Clock, messageOf, millis, type Timers, timeOfDay } from '../../config/index.js';
-import { type HostCapacity, worseThanNothing } from '../decision/index.js';
+import { type HostCapacity, slowerThanControl } from '../decision/index.js';
 import type { FunctionRecord } from './functions.js';
 import type { HookParts } from './hook-parts.js';
 import type { Modes } from './modes.js';
@@ -96,7 +96,7 @@ export class Reporter {
     }
     for (const fn of this.#due) this.#observe(fn, now);
     this.#due.clear();
-    this.#teach();
+    this.#publishExperiences();
     for (const event of this.#parts.events.take()) {
       const message: GleanerEvent = {
         v: 1,
@@ -108,13 +108,13 @@ export class Reporter {
     }
   }
 
-  #teach(): void {
-    for (const lessons of this.#parts.lessons.batches())
-      this.#send(subjects.lessons(this.#settings.host), {
+  #publishExperiences(): void {
+    for (const experiences of this.#parts.experiences.batches())
+      this.#send(subjects.experiences(this.#settings.host), {
         v: 1,
         ...this.#sender(),
         layout: FEATURE_LAYOUT,
-        lessons,
+        experiences,
       });
   }
 
@@ -126,7 +126,7 @@ export class Reporter {
   /** The live alarm of design §3: what runs under Gleaner is slower than what runs without, which the control arm tells. */
   #raiseAlarm(): void {
     const { decider, log, clock, events } = this.#parts;
-    const worse = [...decider.functions.all()].filter(worseThanNothing).map((fn) => fn.action);
+    const worse = [...decider.functions.all()].filter(slowerThanControl).map((fn) => fn.action);
     for (const action of worse) {
       if (!this.#alarmed.has(action))
         events.push({ kind: 'safeguard', function: action, reason: 'worse_than_nothing' });
@@ -155,13 +155,13 @@ export class Reporter {
         : container.handle.expected.memory;
     }
     const now = this.#clock.monotonic();
-    const wanted = { cpu: 0, memory: 0 };
+    const demand = { cpu: 0, memory: 0 };
     let active = 0;
     for (const fn of functions.values()) {
       if (fn.revision === null || (fn.running === 0 && now - fn.lastSeen > ACTIVE_MILLIS)) continue;
       active++;
-      wanted.cpu += fn.wantedCpu * Math.max(1, fn.running);
-      wanted.memory += fn.wantedMemory * Math.max(1, fn.running);
+      demand.cpu += fn.demandCpu * Math.max(1, fn.running);
+      demand.memory += fn.demandMemory * Math.max(1, fn.running);
     }
     return {
       v: 1,
@@ -169,7 +169,7 @@ export class Reporter {
       capacity: amounts(capacity.cpu, capacity.memory),
       allocatable: amounts(allocatable.cpu, allocatable.memory),
       pool: amounts(Math.max(0, allocatable.cpu - granted.cpu), Math.max(0, allocatable.memory - granted.memory)),
-      wanted: amounts(wanted.cpu, wanted.memory),
+      demand: amounts(demand.cpu, demand.memory),
       available: amounts(allocatable.cpu, allocatable.memory),
       granted: amounts(granted.cpu, granted.memory),
       functions: active,

@@ -7,7 +7,7 @@ import { Decider, decisionSettings, MemoryHeadroom } from '../decision/index.js'
 import type { Bridge, Platform } from '../ports/index.js';
 import { FileAuditLog } from './audit.js';
 import { HookBus } from './bus.js';
-import { ContainerDesk } from './container-desk.js';
+import { ContainerEventHandler } from './container-desk.js';
 import { ContainerRegistry } from './containers.js';
 import { Counters } from './counters.js';
 import { EventQueue } from './events.js';
@@ -18,17 +18,17 @@ import { FunctionRegistry } from './functions.js';
 import { Hook, type InspectRequest, type RestoreResult } from './hook.js';
 import type { HookParts } from './hook-parts.js';
 import { KillSwitch } from './kill-switch.js';
-import { LessonQueue } from './lesson-queue.js';
+import { ExperienceQueue } from './lesson-queue.js';
 import { LimitApplier } from './limit-applier.js';
 import { EngineLock, HookLock } from './lock.js';
 import { Modes } from './modes.js';
-import { OomDesk } from './oom.js';
+import { OomTracker } from './oom.js';
 import { Pipeline } from './pipeline.js';
 import { PolicyTable } from './policies.js';
 import { Reporter } from './reporter.js';
 import { Sampler } from './sampler.js';
 import { hostCapacity } from './settings.js';
-import { TargetDesk } from './targets.js';
+import { TargetStore } from './targets.js';
 
 export interface HookOptions {
   readonly platform: Platform;
@@ -120,8 +120,8 @@ async function start(options: HookOptions, release: () => void): Promise<Running
   const targetLog = new RateLimitedLog(logger);
   const counters = new Counters();
   const events = new EventQueue();
-  const lessons = new LessonQueue();
-  decider.lessons = lessons.take;
+  const experiences = new ExperienceQueue();
+  decider.experiences = experiences.take;
   const audit = new FileAuditLog(
     {
       path: paths.audit,
@@ -153,7 +153,7 @@ async function start(options: HookOptions, release: () => void): Promise<Running
   );
   const containers = new ContainerRegistry(platform, decider);
   const applier = new LimitApplier(clock, audit, counters, log);
-  const oom = new OomDesk(clock, decider, counters, audit, events);
+  const oom = new OomTracker(clock, decider, counters, audit, events);
   const parts: HookParts = {
     clock,
     steady: platform.steady ?? clock,
@@ -164,7 +164,7 @@ async function start(options: HookOptions, release: () => void): Promise<Running
     oom,
     counters,
     events,
-    lessons,
+    experiences,
     logger,
     log,
   };
@@ -190,20 +190,25 @@ async function start(options: HookOptions, release: () => void): Promise<Running
     pipeline.watching(bridges);
     platform.tap.watch(bridges);
   };
-  const desk = new ContainerDesk(parts, pipeline, { containerPrefix: config.hook.containerPrefix }, (now) => {
-    bridges = now;
-    if (tapping) watch();
-  });
+  const containerEvents = new ContainerEventHandler(
+    parts,
+    pipeline,
+    { containerPrefix: config.hook.containerPrefix },
+    (now) => {
+      bridges = now;
+      if (tapping) watch();
+    },
+  );
   const sampler = new Sampler(
     parts,
     pipeline,
-    desk,
+    containerEvents,
     { sampleMillis: config.hook.sampleMs, driftMillis: config.hook.driftS * 1000 },
     () => !silent(),
     () => platform.usage.hostMemoryInUse(),
     options.heartbeat ?? (() => undefined),
   );
-  const targets = new TargetDesk(
+  const targets = new TargetStore(
     {
       host: identity.host,
       boot: identity.boot,
@@ -224,7 +229,7 @@ async function start(options: HookOptions, release: () => void): Promise<Running
     {
       parts,
       pipeline,
-      desk,
+      containerEvents,
       sampler,
       modes,
       killSwitch,
@@ -245,9 +250,9 @@ async function start(options: HookOptions, release: () => void): Promise<Running
   killSwitch.follow(paths.killSwitch, timers);
   // Open for addresses, but listening on no bridge: nothing is decided before every container has been adopted.
   platform.tap.start(pipeline);
-  await platform.engine.start(desk);
+  await platform.engine.start(containerEvents);
   logger.info({ containers: containers.size, mode: modes.global, boot: identity.boot }, 'containers adopted');
-  desk.live();
+  containerEvents.live();
   tapping = true;
   watch();
   sampler.start(timers);

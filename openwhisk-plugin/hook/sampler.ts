@@ -1,7 +1,7 @@
 import { type Bytes, type Cancel, type Millis, millis, StepTimes, type Timers } from '../../config/index.js';
 import { type DriftHandle, findDrift, QUOTA_ROUNDING } from '../cgroup/index.js';
 import type { Limits } from '../ports/index.js';
-import type { ContainerDesk } from './container-desk.js';
+import type { ContainerEventHandler } from './container-desk.js';
 import { type Container, mayLimit, SLICES } from './containers.js';
 import type { HookParts } from './hook-parts.js';
 import type { Pipeline } from './pipeline.js';
@@ -31,7 +31,7 @@ export class Sampler {
   readonly steps = new StepTimes(SAMPLER_STEPS);
   readonly #parts: HookParts;
   readonly #pipeline: Pipeline;
-  readonly #desk: ContainerDesk;
+  readonly #containerEvents: ContainerEventHandler;
   #settings: SamplerSettings;
   #timers: Timers | null = null;
   readonly #mayWrite: () => boolean;
@@ -41,14 +41,14 @@ export class Sampler {
   #slice = 0;
   #headroomAt = Number.NEGATIVE_INFINITY;
   #drift: IterableIterator<Container> | null = null;
-  #owed = 0;
+  #pendingChecks = 0;
   #cancel: Cancel | null = null;
 
   /** `mayWrite`: false while the kill switch holds. `heartbeat`: about once a second, from this loop and no other. */
   constructor(
     parts: HookParts,
     pipeline: Pipeline,
-    desk: ContainerDesk,
+    containerEvents: ContainerEventHandler,
     settings: SamplerSettings,
     mayWrite: () => boolean,
     memoryInUse: () => Bytes,
@@ -58,7 +58,7 @@ export class Sampler {
     this.#heartbeat = heartbeat;
     this.#parts = parts;
     this.#pipeline = pipeline;
-    this.#desk = desk;
+    this.#containerEvents = containerEvents;
     this.#settings = settings;
     this.#mayWrite = mayWrite;
   }
@@ -121,11 +121,11 @@ export class Sampler {
       this.#pipeline.tracker.endContainer(container, 'container_end', null);
       return;
     }
-    if (sample.frozen !== container.paused) this.#desk.setPaused(container, sample.frozen);
+    if (sample.frozen !== container.paused) this.#containerEvents.setPaused(container, sample.frozen);
     if (container.running === 0 || container.revision === null) return;
     if (this.#pipeline.observe(container, sample, container.revision.fn)) {
       // A child was killed and the container lives on: what runs there is no clean run any more (field-notes A1-09).
-      for (let each = container.newest; each !== null; each = each.older) each.disturbed = true;
+      for (let each = container.newest; each !== null; each = each.older) each.limitsInterrupted = true;
     }
     // Also while it is paused, when nothing trips: the window of its CPU must not count that time.
     for (let each = container.newest; each !== null; each = each.older) {
@@ -137,9 +137,9 @@ export class Sampler {
   /** A share of the containers at each tick, so that all have had their turn within the interval. */
   #checkDrift(): void {
     const { containers } = this.#parts;
-    this.#owed += (containers.size * this.#settings.sampleMillis) / SLICES / this.#settings.driftMillis;
-    while (this.#owed >= 1) {
-      this.#owed--;
+    this.#pendingChecks += (containers.size * this.#settings.sampleMillis) / SLICES / this.#settings.driftMillis;
+    while (this.#pendingChecks >= 1) {
+      this.#pendingChecks--;
       this.#drift ??= containers.values();
       const next = this.#drift.next();
       if (next.done) this.#drift = null;
@@ -148,7 +148,7 @@ export class Sampler {
   }
 
   #compare(container: Container): void {
-    if (container.running === 0) this.#lookAtIdle(container);
+    if (container.running === 0) this.#sampleIdle(container);
     const { handle, revision } = container;
     if (container.ended || container.memoryBusy) return;
     if (!this.#mayWrite() || revision === null || !mayLimit(container)) {
@@ -178,7 +178,7 @@ export class Sampler {
    * Idle containers, of which there may be thousands, are looked at here alone: whether one goes on of which the freezer alone knows that it
    * was paused, and what they keep in use, which counts for the headroom and hardly changes.
    */
-  #lookAtIdle(container: Container): void {
+  #sampleIdle(container: Container): void {
     const now = this.#parts.clock.monotonic();
     if (container.paused) {
       this.#sample(container, now);

@@ -58,8 +58,8 @@ export class Step {
   inits = 0;
   readonly cpu = new Spread();
   readonly memory = new Spread();
-  wantedCpu = 0;
-  wantedMemory = 0;
+  demandCpu = 0;
+  demandMemory = 0;
 
   /** Anything ended in it, the control arm included. */
   get empty(): boolean {
@@ -104,8 +104,8 @@ export class Step {
     // In modes that write nothing the user's limits are what was in force, whatever the decision says.
     this.cpu.add(run.enforced ? run.cpu.granted : run.cpu.user);
     this.memory.add(run.enforced ? run.memory.granted : run.memory.user);
-    if (run.cpu.wanted > this.wantedCpu) this.wantedCpu = run.cpu.wanted;
-    if (run.memory.wanted > this.wantedMemory) this.wantedMemory = run.memory.wanted;
+    if (run.cpu.demand > this.demandCpu) this.demandCpu = run.cpu.demand;
+    if (run.memory.demand > this.demandMemory) this.demandMemory = run.memory.demand;
   }
 
   clear(): void {
@@ -119,6 +119,6 @@ export class Step {
     this.periods = this.throttledPeriods = this.waited = this.initTotal = this.inits = 0;
     this.cpu.clear();
     this.memory.clear();
-    this.wantedCpu = this.wantedMemory = 0;
+    this.demandCpu = this.demandMemory = 0;
   }
 }

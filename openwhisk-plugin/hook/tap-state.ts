@@ -63,8 +63,8 @@ export class TapState {
   }
 
   *#those(name: string | null): Iterable<State> {
-    const wanted = name ?? ALL;
-    if (!this.#states.has(wanted)) this.#states.set(wanted, { listens: false, cause: '', since: 0 as Micros });
+    const requested = name ?? ALL;
+    if (!this.#states.has(requested)) this.#states.set(requested, { listens: false, cause: '', since: 0 as Micros });
     for (const [known, state] of this.#states) if (name === null || known === name) yield state;
   }
 }

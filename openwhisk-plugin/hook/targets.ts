@@ -33,7 +33,7 @@ export class HeldTarget {
   validUntil = 0;
   /** The highest seen, and when it was heard of last; of whichever host's target. */
   epoch = -1;
-  heardAt = Number.NEGATIVE_INFINITY;
+  lastMessageAt = Number.NEGATIVE_INFINITY;
   author = '';
   boot = '';
   sequence = -1;
@@ -68,7 +68,7 @@ const EPOCH_MEMORY = 10;
  * Takes targets or refuses them (design §5: no clock of another machine is trusted). Staleness is judged by the echo of this
  * hook's own monotonic time, order by the lease's epoch and the author's sequence.
  */
-export class TargetDesk {
+export class TargetStore {
   #settings: TargetSettings;
   readonly #clock: Clock;
   readonly #log: RateLimitedLog;
@@ -116,7 +116,7 @@ export class TargetDesk {
     const { staleMillis } = this.#settings;
     if (target.echo.host !== this.#settings.host || held === undefined) {
       this.#elsewhere++;
-      if (held !== undefined) this.#overhear(target, held, now);
+      if (held !== undefined) this.#logOtherOwner(target, held, now);
       return false;
     }
     const problem = this.#problem(target, held, now);
@@ -139,9 +139,9 @@ export class TargetDesk {
    * An answer to another host of the same function. A new owner is the new owner here, too: what the one before still sends is
    * refused even before the new one has answered this host. What is held stays until it is stale.
    */
-  #overhear(target: Target, held: HeldTarget, now: number): void {
+  #logOtherOwner(target: Target, held: HeldTarget, now: number): void {
     if (!this.#remembered(held, now) || target.epoch > held.epoch) this.#owner(target, held, now);
-    else if (target.epoch === held.epoch && target.author.boot === held.boot) held.heardAt = now;
+    else if (target.epoch === held.epoch && target.author.boot === held.boot) held.lastMessageAt = now;
     else return;
     this.#share(target);
   }
@@ -150,7 +150,7 @@ export class TargetDesk {
     held.epoch = epoch;
     held.boot = author.boot;
     held.sequence = author.sequence;
-    held.heardAt = now;
+    held.lastMessageAt = now;
   }
 
   #share({ function: action, peak }: Target): void {
@@ -158,7 +158,7 @@ export class TargetDesk {
   }
 
   #remembered(held: HeldTarget, now: number): boolean {
-    return now - held.heardAt <= EPOCH_MEMORY * this.#settings.staleMillis;
+    return now - held.lastMessageAt <= EPOCH_MEMORY * this.#settings.staleMillis;
   }
 
   #problem(target: Target, held: HeldTarget, now: number): TargetRefusal | null {

@@ -1,8 +1,8 @@
 import type { Millis, Random } from '../../config/index.js';
-import type { HostSight } from '../decision/host-sight.js';
+import type { HostSnapshot } from '../decision/host-sight.js';
 import type { Grant, Run } from '../decision/run.js';
 import type { DecisionSettings } from '../decision/settings.js';
-import type { Lessons } from './faasrm/lesson.js';
+import type { ExperienceListener } from './faasrm/lesson.js';
 
 /** `range`: chooses an amount inside the safeguard's range. `weight`: chooses the CPU weight. `both`: an amount where there is a quota, else the weight. */
 export type PolicyKind = 'range' | 'weight' | 'both';
@@ -25,9 +25,9 @@ export interface PolicyContext {
   cores: number;
   oracle: Oracle;
   /** The host as it is before this activation starts. */
-  host: HostSight;
+  host: HostSnapshot;
   /** Who learns from choices and what came of them; null: nobody. */
-  lessons: Lessons | null;
+  experiences: ExperienceListener | null;
 }
 
 /**

@@ -48,7 +48,7 @@ export class DemandProfile {
 /** Accuracy of both demands and R2 of the duration from which a function counts as size-related (faasrm.md §1.4). */
 const TRUSTED = 0.9;
 /** Calls with a known size before any of this is believed. */
-const CALLS_LEAST = 20;
+const MIN_CALLS = 20;
 
 /** What Libra keeps of one function. CPU in millicores, memory in MiB. */
 export class LibraProfile {
@@ -83,7 +83,7 @@ export class LibraProfile {
   /** Both demands and the duration follow the size. */
   get sizeRelated(): boolean {
     return (
-      this.#sized >= CALLS_LEAST &&
+      this.#sized >= MIN_CALLS &&
       this.cpu.accuracy >= TRUSTED &&
       this.memory.accuracy >= TRUSTED &&
       this.#duration.r2 >= TRUSTED

@@ -1,7 +1,7 @@
 import { MIB } from '../../config/index.js';
 import type { FunctionState } from '../decision/function-state.js';
 import type { Grant, Run } from '../decision/run.js';
-import { cpuUnitOf, roomAbove } from '../decision/safeguard.js';
+import { cpuUnitOf, limitAbovePeak } from '../decision/safeguard.js';
 import type { ActivationPolicy, PolicyContext } from './activation-policy.js';
 import { LibraProfile } from './libra-profile.js';
 
@@ -33,8 +33,8 @@ export class LibraPolicy implements ActivationPolicy {
     let predicted = demand.p99;
     if (profile.sizeRelated && profile.covers(size)) predicted = demand.predict(size);
     if (!(predicted >= 0)) return Number.NaN;
-    if (!isCpu) return roomAbove(predicted * MIB, settings.memoryUnit, settings);
-    return Math.max(profile.probe, roomAbove(predicted, cpuUnitOf(grant.user, settings), settings));
+    if (!isCpu) return limitAbovePeak(predicted * MIB, settings.memoryUnit, settings);
+    return Math.max(profile.probe, limitAbovePeak(predicted, cpuUnitOf(grant.user, settings), settings));
   }
 
   learn(run: Run, duration: number, { settings }: PolicyContext, now: number): void {

@@ -5,7 +5,7 @@ import type { ActivationPolicy, PolicyContext } from './activation-policy.js';
 const WINDOW = 100;
 /** Slice until a window is known, ms, and the least one. */
 const FIRST_SLICE = 20;
-const LEAST_SLICE = 6;
+const MIN_SLICE = 6;
 /** Shares of a container that may use the whole host: a call in its slice stands above all that are past theirs. */
 const FULL_HOST = 1024;
 
@@ -46,6 +46,6 @@ export class SfsPolicy implements ActivationPolicy {
     if (this.#count < WINDOW) return FIRST_SLICE;
     const newest = this.#arrivals[(this.#count - 1) % WINDOW] as number;
     const oldest = this.#arrivals[this.#count % WINDOW] as number;
-    return Math.max(LEAST_SLICE, ((newest - oldest) / (WINDOW - 1)) * cores);
+    return Math.max(MIN_SLICE, ((newest - oldest) / (WINDOW - 1)) * cores);
   }
 }

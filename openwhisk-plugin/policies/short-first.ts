@@ -20,7 +20,7 @@ export class ShortFirstPolicy implements ActivationPolicy {
     const settings = context.settings;
     const fn = run.fn;
     const alpha = Math.min(fn.alpha, settings.alpha, this.#alpha);
-    const low = Math.max(fn.payerFloor, settings.weightClampLow);
+    const low = Math.max(fn.minWeightFactor, settings.weightClampLow);
     const expected = run.expectedCpu >= 0 ? run.expectedCpu : fn.expectedCpu.mean;
     const factor = shortFirstFactor(expected, context.reference, alpha, low, settings.weightClampHigh);
     // Beside a quota the target is an amount of CPU.

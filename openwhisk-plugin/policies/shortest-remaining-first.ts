@@ -5,7 +5,7 @@ import type { ActivationPolicy, PolicyContext } from './activation-policy.js';
 /** A run that is asked about again when half of its work is left: its weight is then four times as large. */
 const ASK_AGAIN = 0.5;
 /** Less work than this, ms, is at the top of the kernel's range anyway. */
-const LEAST = 0.1;
+const MIN = 0.1;
 /** Shares of a run with so much work left as the host's reference: the middle of the kernel's range on a logarithmic scale. */
 const MIDDLE = Math.sqrt(MIN_SHARES * MAX_SHARES);
 
@@ -36,7 +36,7 @@ export class ShortestRemainingFirstPolicy implements ActivationPolicy {
 
   revisesAt(run: Run, used: number, context: PolicyContext): number {
     const remaining = context.oracle.remainingCpu(run);
-    return remaining > LEAST ? used + remaining * ASK_AGAIN : Number.POSITIVE_INFINITY;
+    return remaining > MIN ? used + remaining * ASK_AGAIN : Number.POSITIVE_INFINITY;
   }
 
   #factor(run: Run, { oracle, reference }: PolicyContext): number {
@@ -44,7 +44,7 @@ export class ShortestRemainingFirstPolicy implements ActivationPolicy {
     if (!(remaining >= 0)) return Number.NaN;
     // Before the host knows a reference any will do: only the runs' order counts. 100 ms is in the range of most.
     const middle = reference > 0 ? reference : 100;
-    const shares = MIDDLE * (middle / Math.max(LEAST, remaining)) ** this.#exponent;
+    const shares = MIDDLE * (middle / Math.max(MIN, remaining)) ** this.#exponent;
     return Math.min(MAX_SHARES, Math.max(MIN_SHARES, shares)) / run.container.user.shares;
   }
 }

@@ -28,7 +28,7 @@ export function captureCommand(interfaceName: string, options: CaptureOptions): 
   const filter = captureFilter(options.port);
   const isRoot = process.getuid?.() === 0;
   const user = isRoot ? unprivilegedUser() : null;
-  const setpriv = isThere(options.tcpdump) ? find('setpriv') : null;
+  const setpriv = isInstalled(options.tcpdump) ? find('setpriv') : null;
   if (setpriv === null) {
     if (user !== null) capture.push('-Z', user.name);
     return { file: options.tcpdump, args: [...capture, filter] };
@@ -42,7 +42,7 @@ export function captureCommand(interfaceName: string, options: CaptureOptions): 
 }
 
 /** Whether a program can be run by this name or path. */
-export function isThere(program: string): boolean {
+export function isInstalled(program: string): boolean {
   return find(program) !== null;
 }
 

@@ -4,7 +4,7 @@ import type { Identity, RequestKind } from '../ports/index.js';
 export const UNTRUSTED = 0;
 export const TRUSTED = 1;
 /** Until it closes: no later head can be proved to be one. */
-export const HOPELESS = 2;
+export const UNREADABLE_STREAM = 2;
 
 /** Whether a request waits for its answer. */
 export const IDLE = 0;
@@ -27,7 +27,7 @@ export class ConnectionTable {
   readonly trust: Uint8Array;
   readonly open: Uint8Array;
   /** 1: the listener was told of the open request. */
-  readonly told: Uint8Array;
+  readonly notified: Uint8Array;
   /** Sequence number of the next request head (meaningful while trusted, or while a chain of heads is being watched). */
   readonly next: Uint32Array;
   /** Sequence number of the last head taken; `headSeen` says whether there was one. */
@@ -77,7 +77,7 @@ export class ConnectionTable {
     this.answer = word();
     this.trust = byte();
     this.open = byte();
-    this.told = byte();
+    this.notified = byte();
     this.headSeen = byte();
     this.port = new Uint16Array(capacity);
     this.bridge = new Int32Array(capacity);
@@ -140,7 +140,7 @@ export class ConnectionTable {
     this.bridge[slot] = bridge;
     this.trust[slot] = UNTRUSTED;
     this.open[slot] = IDLE;
-    this.told[slot] = 0;
+    this.notified[slot] = 0;
     this.headSeen[slot] = 0;
     this.openedAt[slot] = at;
     this.chainedSince[slot] = at;

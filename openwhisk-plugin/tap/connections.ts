@@ -1,6 +1,6 @@
 import type { Micros } from '../../config/index.js';
 import type { Identity, TapAnomaly, TapListener } from '../ports/index.js';
-import { ConnectionTable, HALF, HOPELESS, IDLE, OPEN, TRUSTED, UNTRUSTED } from './connection-table.js';
+import { ConnectionTable, HALF, IDLE, OPEN, TRUSTED, UNREADABLE_STREAM, UNTRUSTED } from './connection-table.js';
 import { Deliveries } from './deliveries.js';
 import { headLength, RequestHead, readRequestHead, readStatus } from './http-head.js';
 import { type InitBody, readIdentity, readInit } from './identity.js';
@@ -64,7 +64,7 @@ export class Connections {
     const table = this.#table;
     for (let slot = 0; slot < table.capacity; slot++) {
       if (!table.isTaken(slot) || table.server[slot] !== address || table.open[slot] !== OPEN) continue;
-      if (this.#deliveries.reach(slot)) table.told[slot] = 0;
+      if (this.#deliveries.reach(slot)) table.notified[slot] = 0;
       this.#deliveries.tell(slot);
     }
   }
@@ -142,7 +142,7 @@ export class Connections {
   #requestHead(slot: number, bytes: Uint8Array, packet: TcpPacket): void {
     const table = this.#table;
     const server = packet.destination;
-    if (table.trust[slot] === HOPELESS) return;
+    if (table.trust[slot] === UNREADABLE_STREAM) return;
     if (table.headSeen[slot] === 1 && table.head[slot] === packet.sequence) {
       this.#anomaly('retransmission', server);
       return;
@@ -160,7 +160,7 @@ export class Connections {
       return;
     } else if (table.open[slot] !== IDLE && table.answer[slot] === packet.acknowledged) {
       this.#anomaly('pipelined', server);
-      table.trust[slot] = HOPELESS;
+      table.trust[slot] = UNREADABLE_STREAM;
       return;
     }
     this.#takeHead(slot, bytes, packet);
@@ -196,7 +196,7 @@ export class Connections {
     const length = Math.max(0, head.contentLength);
     if (whole && head.measurable && packet.payloadLength > head.length + length) {
       this.#anomaly('pipelined', packet.destination);
-      table.trust[slot] = HOPELESS;
+      table.trust[slot] = UNREADABLE_STREAM;
       return;
     }
     // The last request's answer or body was not seen: its start is told before it is ended by this one.
@@ -208,12 +208,12 @@ export class Connections {
     table.contentLength[slot] = head.contentLength;
     table.answer[slot] = packet.acknowledged;
     table.open[slot] = OPEN;
-    table.told[slot] = 0;
+    table.notified[slot] = 0;
     table.identity[slot] = null;
     table.initName[slot] = null;
     if (!whole) this.#anomaly('unreadable_head', packet.destination);
     if (!whole || !head.measurable || head.length + length >= FARTHEST) {
-      table.trust[slot] = HOPELESS;
+      table.trust[slot] = UNREADABLE_STREAM;
       this.#deliveries.tell(slot);
       return;
     }
@@ -287,7 +287,7 @@ export class Connections {
         table.open[slot] = IDLE;
         table.identity[slot] = null;
         table.initName[slot] = null;
-        if (table.told[slot] === 1 && this.#deliveries.reach(slot)) {
+        if (table.notified[slot] === 1 && this.#deliveries.reach(slot)) {
           this.#listener.answer(table.id[slot]!, packet.source, status, packet.at as Micros);
         }
         return;

@@ -39,7 +39,7 @@ export class Deliveries {
   /** Tells of the open request, once, if it is a container's whose time has begun. */
   tell(slot: number): void {
     const table = this.#table;
-    if (table.told[slot] === 1 || !this.reach(slot)) return;
+    if (table.notified[slot] === 1 || !this.reach(slot)) return;
     const client = table.client[slot]!;
     const identity = table.identity[slot] ?? null;
     const kind = table.kind[slot]!;
@@ -49,7 +49,7 @@ export class Deliveries {
         return;
       }
     }
-    table.told[slot] = 1;
+    table.notified[slot] = 1;
     table.open[slot] = OPEN;
     const initName = table.initName[slot] ?? null;
     const request = this.#request;

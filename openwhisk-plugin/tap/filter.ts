@@ -19,7 +19,7 @@ export function captureFilter(port: number): string {
   if (!Number.isInteger(port) || port < 1 || port > 65535) throw new RangeError(`not a TCP port: ${port}`);
   const flags = `tcp[13] & ${FIN | SYN | RST} != 0`;
   const answers = `ip and tcp src port ${port} and (${flags} or ${PAYLOAD} = ${HTTP})`;
-  const wanted = [POST, RUN_BODY, INIT_BODY].map((word) => `${PAYLOAD} = ${word}`).join(' or ');
-  const requests = `ip and tcp dst port ${port} and (${wanted})`;
+  const requested = [POST, RUN_BODY, INIT_BODY].map((word) => `${PAYLOAD} = ${word}`).join(' or ');
+  const requests = `ip and tcp dst port ${port} and (${requested})`;
   return `(${answers}) or (${requests})`;
 }

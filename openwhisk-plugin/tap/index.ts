@@ -1,3 +1,3 @@
-export { isThere } from './capture-command.js';
+export { isInstalled } from './capture-command.js';
 export { captureFilter } from './filter.js';
 export { type TapOptions, TcpdumpTap } from './tcpdump-tap.js';

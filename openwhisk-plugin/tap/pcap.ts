@@ -62,11 +62,11 @@ export class PcapStream {
   #fill(chunk: Uint8Array, offset: number, length: number): number {
     const have = this.#carried;
     const known = this.#sizeAt(this.#carry, 0, have);
-    const wanted = known > 0 ? known : this.#state === 'header' ? FILE_HEADER : RECORD_HEADER;
-    const used = Math.min(wanted - have, length - offset);
+    const needed = known > 0 ? known : this.#state === 'header' ? FILE_HEADER : RECORD_HEADER;
+    const used = Math.min(needed - have, length - offset);
     for (let i = 0; i < used; i++) this.#carry[have + i] = chunk[offset + i]!;
     this.#carried = have + used;
-    if (this.#carried < wanted) return used;
+    if (this.#carried < needed) return used;
     const size = this.#sizeAt(this.#carry, 0, this.#carried);
     if (size === this.#carried) {
       this.#carried = 0;

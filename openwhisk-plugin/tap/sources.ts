@@ -1,4 +1,4 @@
-const MOST_LEARNED = 4;
+const MAX_LEARNED = 4;
 
 /**
  * From whom a request counts (design §2): the bridges' own addresses and the invokers', configured or else learned. A container
@@ -25,7 +25,7 @@ export class Sources {
 
   /** True where the address may yet turn out to be an invoker's. Nothing is learned once invokers are configured. */
   mayLearn(address: number): boolean {
-    return this.#configured.size === 0 && this.#learned.size < MOST_LEARNED && !this.#isContainer(address);
+    return this.#configured.size === 0 && this.#learned.size < MAX_LEARNED && !this.#isContainer(address);
   }
 
   learn(address: number): boolean {

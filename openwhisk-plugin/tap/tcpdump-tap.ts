@@ -115,9 +115,9 @@ export class TcpdumpTap implements Tap {
       .map((bridge) => addressOf(bridge.gateway ?? ''))
       .filter((address) => !Number.isNaN(address));
     connections.sources.setGateways(gateways);
-    const wanted = new Set(bridges.map((bridge) => bridge.interfaceName));
+    const requested = new Set(bridges.map((bridge) => bridge.interfaceName));
     for (const [name, one] of this.#watched) {
-      if (wanted.has(name)) continue;
+      if (requested.has(name)) continue;
       this.#watched.delete(name);
       const leaving = one.capture.stop().finally(() => this.#leaving.delete(leaving));
       this.#leaving.add(leaving);
@@ -151,7 +151,7 @@ export class TcpdumpTap implements Tap {
     const name = bridge.interfaceName;
     const packet = this.#packet;
     /** Why it cannot start, as it was told last. */
-    let told: string | null = null;
+    let notified: string | null = null;
     const capture = new Capture(name, this.#captureOptions, this.#options.timers, {
       packet: (bytes, offset, captured, original, at) => {
         this.#packets++;
@@ -165,7 +165,7 @@ export class TcpdumpTap implements Tap {
         connections.packet(bytes, packet, id);
       },
       listening: () => {
-        told = null;
+        notified = null;
         watched.listening = true;
         listener.listening(name);
       },
@@ -173,8 +173,8 @@ export class TcpdumpTap implements Tap {
         watched.listening = false;
         connections.distrust(id);
         // A capture that cannot start is tried again and again; each reason is told once.
-        if (never && told === detail) return;
-        told = never ? detail : null;
+        if (never && notified === detail) return;
+        notified = never ? detail : null;
         listener.lost(never ? 'unavailable' : 'restarted', name, detail);
       },
       dropped: (count) => {

@@ -27,7 +27,7 @@ const STEADY = 10_000;
 /** After a drop the capture is trusted again when its counters have stood still for this long. */
 const QUIET = 1000;
 /** A tcpdump that has answered before and not after so many questions hangs: it is stopped, or frozen with its cgroup. */
-const UNANSWERED_MOST = 100;
+const MAX_UNANSWERED = 100;
 const READ_BUFFER = 256 * 1024;
 const LONGEST_LINE = 4096;
 const TERMINATION = millis(1000);
@@ -116,7 +116,7 @@ export class Capture {
 
   /** Asks tcpdump for its counters; what it dropped since the last time is told to the listener. */
   askForDrops(): void {
-    if (this.#unanswered >= UNANSWERED_MOST) this.#fail?.('tcpdump does not answer any more');
+    if (this.#unanswered >= MAX_UNANSWERED) this.#fail?.('tcpdump does not answer any more');
     else if (this.#child?.kill('SIGUSR1') && this.#answers) this.#unanswered++;
   }
 
@@ -137,7 +137,7 @@ export class Capture {
 
   #spawn(output: Socket, fail: (detail: string) => void): void {
     const command = captureCommand(this.#interfaceName, this.#options);
-    let said = '';
+    let stderrText = '';
     this.#counters = new DropCounters();
     this.#droppedAt = Number.NaN;
     this.#answers = false;
@@ -155,15 +155,15 @@ export class Capture {
       child.once('error', () => resolve());
     });
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      said = (said + text).slice(-LONGEST_LINE);
-      said = this.#readCounters(said);
+      stderrText = (stderrText + text).slice(-LONGEST_LINE);
+      stderrText = this.#readCounters(stderrText);
     });
     // Not only a start that fails: Node tells of each signal that may not be sent here, too, `fail`'s own among them.
     child.on('error', (error) => fail(messageOf(error)));
     child.stderr?.on('error', () => undefined);
     // `close` comes after the last of stderr, which tells why.
     child.once('close', (code, signal) => {
-      fail(`tcpdump ended (${signal ?? `code ${code}`})${reasonIn(said)}`);
+      fail(`tcpdump ended (${signal ?? `code ${code}`})${reasonIn(stderrText)}`);
     });
   }
 
@@ -233,8 +233,8 @@ export class Capture {
 }
 
 /** The last line; with the one before it where it goes on in parentheses, as libpcap's errors do. */
-function reasonIn(said: string): string {
-  const lines = said.trim().split('\n');
+function reasonIn(stderrText: string): string {
+  const lines = stderrText.trim().split('\n');
   const last = lines.pop() ?? '';
   const reason = last.startsWith('(') ? `${lines.pop() ?? ''} ${last}`.trim() : last;
   return reason === '' ? '' : `: ${reason}`;

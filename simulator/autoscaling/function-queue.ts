@@ -4,7 +4,7 @@ import type { ArrivalRates } from './rates.js';
 import type { ScaledFunction } from './scaled-function.js';
 
 /** A call that has waited so long is given up, ms (OpenWhisk's longest wait for a `/run`). */
-export const PATIENCE = 60_000;
+export const RESPONSE_TIMEOUT_MILLIS = 60_000;
 /** An OOM kill comes where the working set is highest: after this share of the CPU work (profiles: growth .5). */
 const OOM_AT = 0.5;
 /** The wait of calls that were given up counts as the longest latency there is. */
@@ -231,7 +231,7 @@ export class FunctionQueue {
       window.killed++;
       window.responses[LOST_BUCKET]!++;
       one.freeAt = end + restartMs;
-      this.sink?.(PATIENCE);
+      this.sink?.(RESPONSE_TIMEOUT_MILLIS);
       return;
     }
     const response = end - one.arrivedAt;
@@ -248,11 +248,11 @@ export class FunctionQueue {
   }
 
   #giveUp(now: number): void {
-    while (this.waitingSince < now - PATIENCE) {
+    while (this.waitingSince < now - RESPONSE_TIMEOUT_MILLIS) {
       this.#head++;
       this.window.lost++;
       this.window.responses[LOST_BUCKET]!++;
-      this.sink?.(PATIENCE);
+      this.sink?.(RESPONSE_TIMEOUT_MILLIS);
     }
   }
 }

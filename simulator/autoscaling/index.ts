@@ -1,6 +1,6 @@
 export { azureShapes, type Shape } from './azure-shapes.js';
 export { drawEpisode, type Episode, type EpisodePlan } from './episode.js';
-export { FunctionQueue, PATIENCE, type ResponseSink, Window } from './function-queue.js';
+export { FunctionQueue, RESPONSE_TIMEOUT_MILLIS, type ResponseSink, Window } from './function-queue.js';
 export { type CurvePoint, kneeObjective, kneeOf, tailCurve } from './knee.js';
 export { observationOfState } from './observations.js';
 export { judge, learnEpisode, type ScalingController, type Start, serving } from './play.js';
@@ -18,4 +18,4 @@ export {
   startMs,
 } from './scaling-cluster.js';
 export { type FunctionScore, type RunScore, ScoreKeeper } from './score.js';
-export { sightOf, sightsOf, totalsOf } from './sights.js';
+export { scalingStateOf, scalingStatesOf, totalsOf } from './sights.js';

@@ -58,7 +58,7 @@ export function observationOfState(
     throttledShare: 0,
     user: { ...amounts(first.cpu, first.memory), shares: first.cpu },
     granted: { cpu: spread(cpu), memory: spread(memory) },
-    wanted: amounts(held.cpu, held.memory),
+    demand: amounts(held.cpu, held.memory),
     containers: held.containers,
     concurrency: 1,
     control: { activations: 0, mean: 0, p99: 0 },

@@ -1,15 +1,15 @@
-import type { ScalingSight, ScalingTeam } from '../../agents/index.js';
+import type { ScalingState, ScalingTeam } from '../../agents/index.js';
 import type { Episode } from './episode.js';
 import { type Allocation, publishedStart, type ScaledState, type ScalingCluster } from './scaling-cluster.js';
 import { type RunScore, ScoreKeeper } from './score.js';
-import { sightsOf, totalsOf } from './sights.js';
+import { scalingStatesOf, totalsOf } from './sights.js';
 
 /** Decides for all functions of a cluster, step by step. */
 export interface ScalingController {
   readonly name: string;
   begin(cluster: ScalingCluster): void;
   /** What each function is to hold next; null: as it is. */
-  decide(cluster: ScalingCluster, sights: readonly ScalingSight[]): readonly (Allocation | null)[];
+  decide(cluster: ScalingCluster, allObserved: readonly ScalingState[]): readonly (Allocation | null)[];
 }
 
 export type Start = (state: ScaledState, meanRate: number) => Allocation;
@@ -28,12 +28,12 @@ export function judge(
   for (let step = 0; !cluster.finished; step++) {
     if (step === warmUp) score.listen();
     if (step > 0) {
-      controller.decide(cluster, sightsOf(cluster)).forEach((wish, i) => {
-        if (wish !== null) cluster.hold(i, wish);
+      controller.decide(cluster, scalingStatesOf(cluster)).forEach((target, i) => {
+        if (target !== null) cluster.hold(i, target);
       });
     }
     cluster.advance();
-    if (step >= warmUp) score.add(sightsOf(cluster));
+    if (step >= warmUp) score.add(scalingStatesOf(cluster));
   }
   return score.close();
 }
@@ -51,19 +51,19 @@ export function learnEpisode(
   cluster.advance();
   const sums = team.agents.map(() => 0);
   let steps = 0;
-  let sights = sightsOf(cluster);
+  let allObserved = scalingStatesOf(cluster);
   while (!cluster.finished) {
-    team.decide(sights, totalsOf(cluster), true).forEach((held, i) => {
+    team.decide(allObserved, totalsOf(cluster), true).forEach((held, i) => {
       cluster.hold(i, held);
     });
     cluster.advance();
-    sights = sightsOf(cluster);
-    team.learn(sights, totalsOf(cluster)).forEach((reward, i) => {
+    allObserved = scalingStatesOf(cluster);
+    team.learn(allObserved, totalsOf(cluster)).forEach((reward, i) => {
       sums[i]! += reward;
     });
     steps++;
   }
-  team.end(sights, totalsOf(cluster));
+  team.end(allObserved, totalsOf(cluster));
   return sums.map((sum) => sum / steps);
 }
 
@@ -72,6 +72,6 @@ export function serving(name: string, team: ScalingTeam): ScalingController {
   return {
     name,
     begin: () => team.begin(),
-    decide: (cluster, sights) => team.decide(sights, totalsOf(cluster), false),
+    decide: (cluster, allObserved) => team.decide(allObserved, totalsOf(cluster), false),
   };
 }

@@ -30,10 +30,10 @@ export class RateSource implements ArrivalRates {
       const minute = Math.min(last, Math.floor(at / MINUTE));
       const rate = this.#perMs[minute]!;
       const end = minute === last ? Number.POSITIVE_INFINITY : (minute + 1) * MINUTE;
-      const room = rate * (end - at);
-      if (left < room) return at + left / rate;
+      const capacityLeft = rate * (end - at);
+      if (left < capacityLeft) return at + left / rate;
       if (!(end < Number.POSITIVE_INFINITY)) return Number.POSITIVE_INFINITY;
-      left -= room;
+      left -= capacityLeft;
       at = end;
     }
   }

@@ -6,7 +6,7 @@ import {
   hpaVpaManager,
   possibleActions,
   type ResourceManager,
-  type ScalingSight,
+  type ScalingState,
   SIMPPO_ACTIONS,
   SIMPPO_SIZES,
   scalingSettings,
@@ -34,8 +34,8 @@ export function randomActions(seed: number): ScalingController {
     begin: () => {
       random = new SeededRandom(seed).fork('random');
     },
-    decide: (_, sights) =>
-      sights.map(({ held }) => {
+    decide: (_, allObserved) =>
+      allObserved.map(({ held }) => {
         possibleActions(held, scalingSettings, mask);
         const actions = [...mask.keys()].filter((action) => mask[action] === 1);
         return heldAfter(actions[random.below(actions.length)]!, held, scalingSettings);
@@ -58,19 +58,19 @@ export function managed(
     begin: (cluster) => {
       states = cluster.states.map(({ fn }) => manager.initialState(fn.name));
     },
-    decide: (cluster, sights) =>
+    decide: (cluster, allObserved) =>
       cluster.states.map((state, i) => {
         const observation = observationOfState(state, cluster, latency);
         const excess = Math.min(1, Math.max(0, cluster.occupancy - 1));
         const view = { observation, features: [], others: null, price: { cpu: excess, memory: 0 }, random };
         const result = manager.decide(states[i], view, cluster.now as Millis);
         states[i] = result.state;
-        return granted(sights[i]!, result.decision);
+        return granted(allObserved[i]!, result.decision);
       }),
   };
 }
 
-function granted({ held }: ScalingSight, { cpu, memory, containers }: Decision): Allocation {
+function granted({ held }: ScalingState, { cpu, memory, containers }: Decision): Allocation {
   const { least, most } = SIMPPO_SIZES;
   return {
     cpu: clamp(cpu ?? held.cpu, least.cpu, most.cpu),

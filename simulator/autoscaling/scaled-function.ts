@@ -1,5 +1,5 @@
 import { MIB, SeededRandom } from '../../config/index.js';
-import { CallBlock } from '../workload/call-stream.js';
+import { ActivationBlock } from '../workload/call-stream.js';
 import { DemandTable } from '../workload/demand-table.js';
 import { profiles12 } from '../workload/profiles-12.js';
 import { checkWorkload, type Workload, type WorkloadFunction } from '../workload/workload.js';
@@ -35,7 +35,7 @@ export function scaledFunctions(workload: Workload, seed: number): ScaledFunctio
   const streams = workload.functions.map(({ name }) => random.fork(name));
   const table = new DemandTable(workload, streams);
   return workload.functions.map((fn, index) => {
-    const block = new CallBlock(DRAWN);
+    const block = new ActivationBlock(DRAWN);
     for (let i = 0; i < DRAWN; i++) table.draw(index, block, i);
     const cpu = block.cpu.map((micros) => micros / 1000);
     const io = block.io.map((micros) => micros / 1000);

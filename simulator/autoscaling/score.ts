@@ -1,4 +1,4 @@
-import { preservation, rawReward, type ScalingSight, scalingSettings } from '../../agents/index.js';
+import { preservation, rawReward, type ScalingState, scalingSettings } from '../../agents/index.js';
 import { quantileOf } from '../compare/statistics.js';
 import type { ScalingCluster } from './scaling-cluster.js';
 
@@ -54,16 +54,16 @@ export class ScoreKeeper {
     });
   }
 
-  add(sights: readonly ScalingSight[]): void {
+  add(allObserved: readonly ScalingState[]): void {
     this.#steps++;
     this.#occupancy += this.#cluster.occupancy;
-    sights.forEach((sight, i) => {
+    allObserved.forEach((observed, i) => {
       const sums = this.#sums[i]!;
-      sums.reward += rawReward(sight, scalingSettings.reward);
-      sums.slo += preservation(sight);
-      sums.cpu += sight.cpuUse;
-      sums.memory += sight.memoryUse;
-      sums.violated += Number(sight.tail > sight.slo);
+      sums.reward += rawReward(observed, scalingSettings.reward);
+      sums.slo += preservation(observed);
+      sums.cpu += observed.cpuUse;
+      sums.memory += observed.memoryUse;
+      sums.violated += Number(observed.tail > observed.slo);
     });
   }
 

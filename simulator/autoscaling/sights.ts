@@ -1,14 +1,14 @@
-import { type ClusterTotals, idleOf, type ScalingSight } from '../../agents/index.js';
+import { type ClusterTotals, idleOf, type ScalingState } from '../../agents/index.js';
 import type { ScaledState, ScalingCluster } from './scaling-cluster.js';
 
 /** Waiting calls below this share of the window's are no tail of their own. */
 const WAITING_SHARE = 0.01;
 
 /** What an agent sees of one function after a step. */
-export function sightOf(
+export function scalingStateOf(
   { queue, held, responses, slo, fn, promised }: ScaledState,
   cluster: ScalingCluster,
-): ScalingSight {
+): ScalingState {
   const { window } = queue;
   const { stepMs } = cluster.options;
   const done = window.ended + window.killed + window.lost;
@@ -31,8 +31,8 @@ export function sightOf(
   };
 }
 
-export const sightsOf = (cluster: ScalingCluster): ScalingSight[] =>
-  cluster.states.map((state) => sightOf(state, cluster));
+export const scalingStatesOf = (cluster: ScalingCluster): ScalingState[] =>
+  cluster.states.map((state) => scalingStateOf(state, cluster));
 
 /** The totals of a step, as the aggregator adds them up. */
 export function totalsOf({ capacity, allocated, occupancy, states }: ScalingCluster): ClusterTotals {

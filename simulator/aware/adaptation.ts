@@ -4,15 +4,15 @@ import { demandOf } from './demand.js';
 import type { EpisodeRecord } from './pupil.js';
 import {
   type AwareContender,
+  awareAgentFor,
   bestWindow,
   type ContenderRun,
   cloneEpisodes,
   episodesToReach,
   meanOfRecords,
   named,
-  playPupil,
-  pupilFor,
   ruleBased,
+  runAwareAgent,
   type StudyTools,
   trainedOn,
 } from './study-parts.js';
@@ -60,10 +60,10 @@ export function adaptation(
   const runs = mine.map((paired) => {
     const learnt = ADAPTING.map((name) => {
       const before = name === 'tl' || name === 'tl-plus' ? start[name] : null;
-      const pupil = pupilFor(name, tools, paired, before?.pupil ?? null);
-      const records = playPupil(pupil, new AwareSystem(demandOf(paired.app), paired.seed), adaptationEpisodes);
-      pupil.dispose();
-      return { name, records, transitions: named(pupil.transitions), earned: before?.earned ?? null };
+      const awareAgent = awareAgentFor(name, tools, paired, before?.awareAgent ?? null);
+      const records = runAwareAgent(awareAgent, new AwareSystem(demandOf(paired.app), paired.seed), adaptationEpisodes);
+      awareAgent.dispose();
+      return { name, records, transitions: named(awareAgent.transitions), earned: before?.earned ?? null };
     });
     const rules = (['kpa', 'hpa-vpa'] as const).map((name) => ({
       name,
@@ -74,8 +74,8 @@ export function adaptation(
     const clone = cloneEpisodes(tools, paired, 10, adaptationEpisodes);
     return [...learnt, ...rules, { name: 'clone' as const, records: clone, transitions: [], earned: null }];
   });
-  start.tl.pupil.dispose();
-  start['tl-plus'].pupil.dispose();
+  start.tl.awareAgent.dispose();
+  start['tl-plus'].awareAgent.dispose();
   return runs;
 }
 

@@ -3,14 +3,14 @@ import { demandOf } from './demand.js';
 import type { EpisodeRecord } from './pupil.js';
 import {
   type AwareContender,
+  awareAgentFor,
   type ContenderRun,
   cloneEpisodes,
   meanOfRecords,
   named,
-  playPupil,
-  pupilFor,
   type RecordFigure,
   ruleBased,
+  runAwareAgent,
   type StudyTools,
 } from './study-parts.js';
 import { type AwareStudyRequest, FIRST, pairsOf } from './study-request.js';
@@ -29,10 +29,10 @@ const LEARNING = ['scratch', 'bootstrap', 'aware'] as const;
 
 const BEGINNING: readonly AwareContender[] = [...LEARNING, 'clone', 'hpa-vpa', 'kpa'];
 
-export const beginningPieces = ({ pairs }: AwareStudyRequest): number => pairs;
+export const bootstrapPieces = ({ pairs }: AwareStudyRequest): number => pairs;
 
 /** All contenders on one new workload. */
-export function beginning(
+export function bootstrapRun(
   tools: StudyTools,
   { heldOut, pairs, bootstrapEpisodes }: AwareStudyRequest,
   pair: number,
@@ -43,10 +43,10 @@ export function beginning(
       return { name, records: cloneEpisodes(tools, paired, 10, bootstrapEpisodes), transitions: [] };
     if (name === 'hpa-vpa' || name === 'kpa')
       return { name, records: ruleBased(name, paired, bootstrapEpisodes), transitions: [] };
-    const pupil = pupilFor(name as (typeof LEARNING)[number], tools, paired, null);
-    const records = playPupil(pupil, new AwareSystem(demandOf(paired.app), paired.seed), bootstrapEpisodes);
-    pupil.dispose();
-    return { name, records, transitions: named(pupil.transitions) };
+    const awareAgent = awareAgentFor(name as (typeof LEARNING)[number], tools, paired, null);
+    const records = runAwareAgent(awareAgent, new AwareSystem(demandOf(paired.app), paired.seed), bootstrapEpisodes);
+    awareAgent.dispose();
+    return { name, records, transitions: named(awareAgent.transitions) };
   });
 }
 

@@ -3,15 +3,15 @@ import { bootstrapMean, type Interval } from '../compare/statistics.js';
 import { CHANGE_SCENARIOS, type ChangeScenario } from '../workload/scenarios.js';
 import { SEGMENTS } from '../workload/segments.js';
 import { type Condition, demandOf } from './demand.js';
-import { AwarePupil, carefulPpo, type EpisodeRecord } from './pupil.js';
+import { AwareAgent, conservativePpo, type EpisodeRecord } from './pupil.js';
 import { hpaVpaController } from './rule-based.js';
 import {
   episodesToReach,
   meanOfRecords,
   named,
   type Paired,
-  playPupil,
   type RecordFigure,
+  runAwareAgent,
   type StudyTools,
   servingCourse,
   tuningOf,
@@ -90,16 +90,16 @@ export function change(tools: StudyTools, request: AwareStudyRequest, piece: num
   const { beforeEpisodes, afterEpisodes } = request;
   const { name, before, after, paired } = plan(request)[piece]!;
   const play = (retrains: boolean) => {
-    const { pupil, system, records } = servingPupil(tools, paired, before, beforeEpisodes, retrains);
+    const { awareAgent, system, records } = servingAgent(tools, paired, before, beforeEpisodes, retrains);
     system.change(demandOf(paired.app, after));
     const later: EpisodeRecord[] = [];
     let noticed = afterEpisodes;
     for (let i = 0; i < afterEpisodes; i++) {
-      later.push(pupil.episode(system));
-      if (noticed === afterEpisodes && pupil.transitions.length > 0) noticed = i + 1;
+      later.push(awareAgent.episode(system));
+      if (noticed === afterEpisodes && awareAgent.transitions.length > 0) noticed = i + 1;
     }
-    pupil.dispose();
-    return { before: records, later, noticed, transitions: named(pupil.transitions) };
+    awareAgent.dispose();
+    return { before: records, later, noticed, transitions: named(awareAgent.transitions) };
   };
   const { later: retrained, ...rest } = play(true);
   return { scenario: name, ...rest, retrained, frozen: play(false).later };
@@ -149,7 +149,7 @@ export function servingFigures(all: readonly ChangeRun[]): ServingFigures {
 }
 
 /** An agent of AWARE's that has learnt a workload and serves it: under its life cycle, or for ever. */
-function servingPupil(
+function servingAgent(
   tools: StudyTools,
   { app, seed }: Paired,
   condition: Condition,
@@ -160,16 +160,16 @@ function servingPupil(
   const system = new AwareSystem(demand, seed);
   const fallback = hpaVpaController(demand, tuningOf({ app, seed }, condition));
   const { engine, meta } = tools;
-  const common = { engine, seed, ppo: carefulPpo, encoder: meta.encoder, transfer: false, fallback } as const;
-  const learner = new AwarePupil({ ...common, course: 'online', start: meta.base });
-  const records = playPupil(learner, system, episodes);
-  const pupil = new AwarePupil({
+  const common = { engine, seed, ppo: conservativePpo, encoder: meta.encoder, transfer: false, fallback } as const;
+  const learner = new AwareAgent({ ...common, course: 'online', start: meta.base });
+  const records = runAwareAgent(learner, system, episodes);
+  const awareAgent = new AwareAgent({
     ...common,
     course: retrains ? 'life-cycle' : 'serving',
-    start: learner.apprentice.agent.export(),
+    start: learner.lifeCycleLearner.agent.export(),
     begin: servingCourse(records),
   });
-  for (const trajectory of learner.bundle.trajectories) pupil.bundle.add(trajectory);
+  for (const trajectory of learner.bundle.trajectories) awareAgent.bundle.add(trajectory);
   learner.dispose();
-  return { pupil, system, records };
+  return { awareAgent, system, records };
 }

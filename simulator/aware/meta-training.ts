@@ -47,7 +47,12 @@ export const metaTraining: MetaTraining = {
   seed: 1,
   // Published: 256 hidden. 32 for speed: a quarter of the time of 64, and embeddings tell workloads apart as well (docs/model-card.md).
   encoder: { width: STEP_WIDTH, hidden: 32, embedding: 64 },
-  ppo: { ...simulatorSettings, gamma: 0.95, rate: { first: 1e-3, last: 1e-4 }, entropy: { first: 0.02, last: 0.003 } },
+  ppo: {
+    ...simulatorSettings,
+    gamma: 0.95,
+    learningRate: { first: 1e-3, last: 1e-4 },
+    entropy: { first: 0.02, last: 0.003 },
+  },
   rounds: 120,
   baseRounds: 380,
   applications: 16,
@@ -86,7 +91,7 @@ export function fallbackTrajectory(demand: Demand, random: Random): Trajectory {
   const system = new AwareSystem(demand, random.below(2 ** 31));
   const controller = hpaVpaController(demand, TUNINGS[random.below(TUNINGS.length)]!);
   // Half of them from the beginning, half when it has settled.
-  const settled = random.next() < 0.5 ? null : controlledEpisode(system, controller, null).sight;
+  const settled = random.next() < 0.5 ? null : controlledEpisode(system, controller, null).snapshot;
   return controlledEpisode(system, controller, settled).trajectory;
 }
 
@@ -104,25 +109,25 @@ function baseEpisode(
   const categorical = new MaskedCategorical(AWARE_ACTIONS.length);
   const logits = new Float32Array(AWARE_ACTIONS.length);
   const width = AWARE_FEATURES.length + embedding.length;
-  let sight = system.step(somewhere(random));
-  let usual = sight.rate;
-  let last = sight.rate;
+  let snapshot = system.step(somewhere(random));
+  let typicalRate = snapshot.rate;
+  let last = snapshot.rate;
   const seen = (): Float32Array => {
     const input = new Float32Array(width);
-    usual += 0.02 * (sight.rate - usual);
-    awareFeatures(sight, usual, last, input);
-    last = sight.rate;
+    typicalRate += 0.02 * (snapshot.rate - typicalRate);
+    awareFeatures(snapshot, typicalRate, last, input);
+    last = snapshot.rate;
     input.set(embedding, AWARE_FEATURES.length);
     return input;
   };
   let input = seen();
   for (let step = 0; step < EPISODE_STEPS; step++) {
-    const mask = allocationMask(sight.allocation, new Uint8Array(AWARE_ACTIONS.length));
+    const mask = allocationMask(snapshot.allocation, new Uint8Array(AWARE_ACTIONS.length));
     pair.actor.forward(input, logits);
     if (categorical.set(logits, mask) !== null) break;
     const action = categorical.sample(random);
-    sight = system.step(afterAction(sight.allocation, action));
-    const reward = awareReward(sight);
+    snapshot = system.step(afterAction(snapshot.allocation, action));
+    const reward = awareReward(snapshot);
     const logProbability = categorical.logProbabilities[action]!;
     rollout?.add({ actorInput: input, mask, action, logProbability, reward, discount: gamma });
     recorder.add(input, action, reward);

@@ -1,19 +1,19 @@
 import {
-  Apprentice,
   actorOf,
-  beginCourse,
-  COURSE_INITIAL,
-  type CourseState,
-  courseStep,
+  beginLifeCycleRun,
+  DEFAULT_OVERRIDES,
   type Encoder,
   type Engine,
-  LEARNED_FIRST,
   type LearnerState,
+  LIFE_CYCLE_RUN_INITIAL,
   type LifeCyclePhase,
+  type LifeCycleRunState,
   type LifeCycleSettings,
   type LifeCycleTransition,
+  lifeCycleRunStep,
   lifeCycleSettings,
   offlineSettings,
+  PpoLifeCycleLearner,
   type PpoSettings,
   phaseOf,
   simulatorSettings,
@@ -24,7 +24,7 @@ import {
 import { AWARE_ACTIONS, actionOf, afterAction, allocationMask, INITIAL } from './allocation.js';
 import { AWARE_FEATURES, awareFeatures } from './features.js';
 import type { Controller } from './rule-based.js';
-import { type AwareSystem, awareReward, type Sight } from './system.js';
+import { type AwareSystem, awareReward, type SystemSnapshot } from './system.js';
 import { TRANSFER_FEATURES, TransferFeatures } from './transfer.js';
 
 /** Steps of an episode (FLASH, AWARE's successor: 50; simppo-aware.md §3.5). */
@@ -41,18 +41,18 @@ export const BATCH = 4 * EPISODE_STEPS;
  * §6.2, but for what was tried on five training applications: allocations stay from episode to episode, so that an agent which has gone to the largest one
  * has a long way back; with less entropy or a shorter horizon it stays there.
  */
-export const pupilPpo: PpoSettings = {
+export const agentPpo: PpoSettings = {
   ...simulatorSettings,
   gamma: 0.95,
-  rate: { first: 2e-3, last: 1e-3 },
+  learningRate: { first: 2e-3, last: 1e-3 },
   entropy: { first: 0.03, last: 0.01 },
   updates: 100,
 };
 
 /** Online after bootstrapping, or from a policy that knows more than nothing: half the clip (simppo-aware.md §3.3 step 5). */
-export const carefulPpo: PpoSettings = {
-  ...pupilPpo,
-  rate: { first: 5e-4, last: 5e-4 },
+export const conservativePpo: PpoSettings = {
+  ...agentPpo,
+  learningRate: { first: 5e-4, last: 5e-4 },
   entropy: { first: 0.01, last: 0.01 },
   clip: 0.1,
 };
@@ -64,7 +64,7 @@ export const awareLifeCycle: LifeCycleSettings = { ...lifeCycleSettings, episode
  */
 export type Course = 'life-cycle' | 'online' | 'serving';
 
-export interface PupilOptions {
+export interface AwareAgentOptions {
   readonly engine: Engine;
   readonly course: Course;
   readonly seed: number;
@@ -75,7 +75,7 @@ export interface PupilOptions {
   /** TL+'s features. */
   readonly transfer: boolean;
   readonly fallback: Controller;
-  readonly begin?: CourseState;
+  readonly begin?: LifeCycleRunState;
   /** It only ever follows the fallback's actions: no surrogate, no end of being offline. */
   readonly cloneOnly?: boolean;
 }
@@ -94,30 +94,31 @@ export interface EpisodeRecord {
   readonly updates: number;
 }
 
-export const pupilFeatures = (transfer: boolean): number => AWARE_FEATURES.length + (transfer ? TRANSFER_FEATURES : 0);
+export const agentFeatureCount = (transfer: boolean): number =>
+  AWARE_FEATURES.length + (transfer ? TRANSFER_FEATURES : 0);
 
 /** One agent at the wheel of an `AwareSystem`, under a life cycle or without. */
-export class AwarePupil {
+export class AwareAgent {
   readonly transitions: LifeCycleTransition[] = [];
   readonly bundle = new TrajectoryBundle(BUNDLE);
-  readonly apprentice: Apprentice;
-  course: CourseState;
-  readonly #options: PupilOptions;
+  readonly lifeCycleLearner: PpoLifeCycleLearner;
+  course: LifeCycleRunState;
+  readonly #options: AwareAgentOptions;
   readonly #recorder: TrajectoryRecorder;
   readonly #transfer = new TransferFeatures();
   readonly #features: number;
   #embedding: Float32Array;
-  #usual = Number.NaN;
+  #typicalRate = Number.NaN;
   #last = 0;
-  #sight: Sight | null = null;
+  #snapshot: SystemSnapshot | null = null;
   #episodes = 0;
 
-  constructor(options: PupilOptions) {
+  constructor(options: AwareAgentOptions) {
     const { engine, encoder, transfer, ppo, start, seed } = options;
     this.#options = options;
-    this.#features = pupilFeatures(transfer);
+    this.#features = agentFeatureCount(transfer);
     this.#embedding = new Float32Array(encoder?.shape.embedding ?? 0);
-    this.apprentice = new Apprentice({
+    this.lifeCycleLearner = new PpoLifeCycleLearner({
       engine,
       features: this.#features,
       context: this.#embedding.length,
@@ -129,19 +130,21 @@ export class AwarePupil {
       start,
     });
     this.#recorder = new TrajectoryRecorder(AWARE_FEATURES.length, AWARE_ACTIONS.length);
-    this.course = options.begin ?? beginCourse(COURSE_INITIAL, LEARNED_FIRST).state;
+    this.course = options.begin ?? beginLifeCycleRun(LIFE_CYCLE_RUN_INITIAL, DEFAULT_OVERRIDES).state;
   }
 
   get embedding(): Float32Array {
     return this.#embedding;
   }
 
-  #input(sight: Sight): Float32Array {
+  #input(snapshot: SystemSnapshot): Float32Array {
     const input = new Float32Array(this.#features + this.#embedding.length);
-    this.#usual = Number.isNaN(this.#usual) ? sight.rate : this.#usual + 0.02 * (sight.rate - this.#usual);
-    awareFeatures(sight, this.#usual, this.#last || sight.rate, input);
-    this.#last = sight.rate;
-    if (this.#options.transfer) this.#transfer.write(sight, input, AWARE_FEATURES.length);
+    this.#typicalRate = Number.isNaN(this.#typicalRate)
+      ? snapshot.rate
+      : this.#typicalRate + 0.02 * (snapshot.rate - this.#typicalRate);
+    awareFeatures(snapshot, this.#typicalRate, this.#last || snapshot.rate, input);
+    this.#last = snapshot.rate;
+    if (this.#options.transfer) this.#transfer.write(snapshot, input, AWARE_FEATURES.length);
     input.set(this.#embedding, this.#features);
     return input;
   }
@@ -154,35 +157,35 @@ export class AwarePupil {
     const due = length <= FEW || this.#episodes++ % REFRESHED === 0;
     if (encoder !== null && due) this.#embedding = encoder.embed(this.bundle.trajectories);
     const phase = course === 'life-cycle' ? phaseOf(this.course) : course;
-    let sight = this.#sight ?? system.step(system.allocation ?? INITIAL);
-    let input = this.#input(sight);
+    let snapshot = this.#snapshot ?? system.step(system.allocation ?? INITIAL);
+    let input = this.#input(snapshot);
     for (let step = 0; step < EPISODE_STEPS; step++) {
-      const mask = allocationMask(sight.allocation, new Uint8Array(AWARE_ACTIONS.length));
-      const before = sight.allocation;
+      const mask = allocationMask(snapshot.allocation, new Uint8Array(AWARE_ACTIONS.length));
+      const before = snapshot.allocation;
       // Asked each time, so that it knows where things stand when it is needed.
-      const fallen = course === 'life-cycle' ? fallback.decide(sight) : null;
+      const fallen = course === 'life-cycle' ? fallback.decide(snapshot) : null;
       const agent = course === 'life-cycle' ? actorOf(this.course) === 'agent' : true;
       const learns = course === 'online' || (course === 'life-cycle' && phaseOf(this.course) === 'online');
-      const action = agent ? this.apprentice.decide(input, mask, learns) : null;
-      sight = system.step(action === null ? (fallen ?? before) : afterAction(before, action));
-      const reward = awareReward(sight);
-      const next = this.#input(sight);
-      const done = action ?? actionOf(before, sight.allocation);
+      const action = agent ? this.lifeCycleLearner.decide(input, mask, learns) : null;
+      snapshot = system.step(action === null ? (fallen ?? before) : afterAction(before, action));
+      const reward = awareReward(snapshot);
+      const next = this.#input(snapshot);
+      const done = action ?? actionOf(before, snapshot.allocation);
       this.#recorder.add(input, done, reward);
       if (action === null) {
-        if (learns) this.apprentice.cut(next);
-        else if (mask[done] === 1) this.apprentice.watch({ input, mask, action: done, reward });
-      } else if (learns) this.apprentice.learn(action, reward, next);
+        if (learns) this.lifeCycleLearner.cut(next);
+        else if (mask[done] === 1) this.lifeCycleLearner.recordDemonstration({ input, mask, action: done, reward });
+      } else if (learns) this.lifeCycleLearner.learn(action, reward, next);
       sums.earned += reward;
-      sums.missed += Number(sight.preservation < 1);
-      sums.preservation += sight.preservation;
-      sums.cpu += sight.cpuUtilisation;
-      sums.memory += sight.memoryUtilisation;
+      sums.missed += Number(snapshot.preservation < 1);
+      sums.preservation += snapshot.preservation;
+      sums.cpu += snapshot.cpuUtilisation;
+      sums.memory += snapshot.memoryUtilisation;
       sums.acted += Number(action !== null);
       input = next;
-      if (course === 'life-cycle') this.#lived(sight, reward, input);
+      if (course === 'life-cycle') this.#lived(snapshot, reward, input);
     }
-    this.#sight = sight;
+    this.#snapshot = snapshot;
     this.bundle.add(this.#recorder.take());
     const over = (sum: number): number => sum / EPISODE_STEPS;
     return {
@@ -193,29 +196,35 @@ export class AwarePupil {
       memory: over(sums.memory),
       phase,
       acted: over(sums.acted),
-      updates: this.apprentice.updates,
+      updates: this.lifeCycleLearner.updates,
     };
   }
 
-  #lived(sight: Sight, reward: number, after: Float32Array): void {
-    const outcome = { reward, sloPreservation: sight.preservation, arrivals: sight.rate > 0 };
-    const study = (): number | null => this.apprentice.study(after);
-    const { state, transitions } = courseStep(this.course, outcome, study, LEARNED_FIRST, awareLifeCycle);
+  #lived(snapshot: SystemSnapshot, reward: number, after: Float32Array): void {
+    const outcome = { reward, sloPreservation: snapshot.preservation, arrivals: snapshot.rate > 0 };
+    const trainOffline = (): number | null => this.lifeCycleLearner.trainOffline(after);
+    const { state, transitions } = lifeCycleRunStep(
+      this.course,
+      outcome,
+      trainOffline,
+      DEFAULT_OVERRIDES,
+      awareLifeCycle,
+    );
     this.course = state;
     for (const transition of transitions) {
       this.transitions.push(transition);
-      if (transition.from === 'online') this.apprentice.cut(after);
-      if (transition.to === 'offline' && transition.from === 'online') this.apprentice.restart();
+      if (transition.from === 'online') this.lifeCycleLearner.cut(after);
+      if (transition.to === 'offline' && transition.from === 'online') this.lifeCycleLearner.restart();
       // Another world: what was recorded, watched and remembered of the old one says nothing of it.
       if (transition.from === 'serving') {
         this.bundle.clear();
-        this.apprentice.forget();
+        this.lifeCycleLearner.forget();
       }
     }
   }
 
   dispose(): void {
-    this.apprentice.dispose();
+    this.lifeCycleLearner.dispose();
   }
 }
 
@@ -223,27 +232,27 @@ export class AwarePupil {
 export function controlledEpisode(
   system: AwareSystem,
   controller: Controller,
-  first: Sight | null,
-): { readonly record: EpisodeRecord; readonly trajectory: Trajectory; readonly sight: Sight } {
+  first: SystemSnapshot | null,
+): { readonly record: EpisodeRecord; readonly trajectory: Trajectory; readonly snapshot: SystemSnapshot } {
   const recorder = new TrajectoryRecorder(AWARE_FEATURES.length, AWARE_ACTIONS.length);
   const sums = { earned: 0, missed: 0, preservation: 0, cpu: 0, memory: 0 };
   const input = new Float32Array(AWARE_FEATURES.length);
-  let sight = first ?? system.step(system.allocation);
-  let usual = sight.rate;
-  let last = sight.rate;
+  let snapshot = first ?? system.step(system.allocation);
+  let typicalRate = snapshot.rate;
+  let last = snapshot.rate;
   for (let step = 0; step < EPISODE_STEPS; step++) {
-    usual += 0.02 * (sight.rate - usual);
-    awareFeatures(sight, usual, last, input);
-    last = sight.rate;
-    const before = sight.allocation;
-    sight = system.step(controller.decide(sight));
-    const reward = awareReward(sight);
-    recorder.add(input, actionOf(before, sight.allocation), reward);
+    typicalRate += 0.02 * (snapshot.rate - typicalRate);
+    awareFeatures(snapshot, typicalRate, last, input);
+    last = snapshot.rate;
+    const before = snapshot.allocation;
+    snapshot = system.step(controller.decide(snapshot));
+    const reward = awareReward(snapshot);
+    recorder.add(input, actionOf(before, snapshot.allocation), reward);
     sums.earned += reward;
-    sums.missed += Number(sight.preservation < 1);
-    sums.preservation += sight.preservation;
-    sums.cpu += sight.cpuUtilisation;
-    sums.memory += sight.memoryUtilisation;
+    sums.missed += Number(snapshot.preservation < 1);
+    sums.preservation += snapshot.preservation;
+    sums.cpu += snapshot.cpuUtilisation;
+    sums.memory += snapshot.memoryUtilisation;
   }
   const over = (sum: number): number => sum / EPISODE_STEPS;
   return {
@@ -258,6 +267,6 @@ export function controlledEpisode(
       updates: 0,
     },
     trajectory: recorder.take(),
-    sight,
+    snapshot,
   };
 }

@@ -3,31 +3,31 @@ import {
   hpaVpaManager,
   KPA_PUBLISHED,
   kpaManager,
-  NO_WISH,
+  NO_TARGET,
   type ResourceManager,
 } from '../../agents/index.js';
 import type { Observation } from '../../broker/index.js';
 import { type Bytes, MIB, type Millicores, type Millis, SeededRandom } from '../../config/index.js';
 import { type AwareAllocation, INITIAL } from './allocation.js';
 import type { Demand } from './demand.js';
-import { AwareSystem, awareReward, type Sight, STEP_SECONDS } from './system.js';
+import { AwareSystem, awareReward, STEP_SECONDS, type SystemSnapshot } from './system.js';
 
 /** Decides on what is given in the next step. */
 export interface Controller {
-  decide(sight: Sight): AwareAllocation;
+  decide(snapshot: SystemSnapshot): AwareAllocation;
 }
 
 /** Samples that stand for a step's latencies: managers read quantiles and sums of them, not counts. */
 const SAMPLES = 100;
 
 /** A step as a hook would publish it, for the managers that decide on live systems. */
-export function observationOf(sight: Sight, step: number, perContainer: number): Observation {
-  const { allocation, mean, p99, rate } = sight;
+export function observationOf(snapshot: SystemSnapshot, step: number, perContainer: number): Observation {
+  const { allocation, mean, p99, rate } = snapshot;
   const cpu = Math.round(1000 * allocation.cpu) as Millicores;
   const memory = Math.round(MIB * allocation.memory) as Bytes;
   const used = {
-    cpu: (1000 * (sight.cpuUse / allocation.containers)) as Millicores,
-    memory: Math.round(MIB * sight.memoryUse) as Bytes,
+    cpu: (1000 * (snapshot.cpuUse / allocation.containers)) as Millicores,
+    memory: Math.round(MIB * snapshot.memoryUse) as Bytes,
   };
   const calls = Math.round(rate * STEP_SECONDS);
   return {
@@ -43,7 +43,7 @@ export function observationOf(sight: Sight, step: number, perContainer: number):
     activations: calls,
     coldStarts: 0,
     failures: 0,
-    oomKills: sight.oomKills,
+    oomKills: snapshot.oomKills,
     running: Math.round(rate * mean),
     latency: { first: 100, counts: [SAMPLES], sum: calls * mean * 1000, max: p99 * 1000 },
     peak: used,
@@ -51,11 +51,11 @@ export function observationOf(sight: Sight, step: number, perContainer: number):
     throttledShare: 0,
     user: { cpu: (1000 * INITIAL.cpu) as Millicores, memory: (INITIAL.memory * MIB) as Bytes, shares: 1024 },
     granted: { cpu: { min: cpu, mean: cpu, max: cpu }, memory: { min: memory, mean: memory, max: memory } },
-    wanted: { cpu, memory },
+    demand: { cpu, memory },
     containers: allocation.containers,
     concurrency: perContainer,
     control: { activations: 0, mean: 0, p99: 0 },
-    slo: (1000 * sight.slo) as Millis,
+    slo: (1000 * snapshot.slo) as Millis,
   };
 }
 
@@ -76,16 +76,16 @@ export class ManagedController implements Controller {
     this.#state = manager.initialState('/aware/app');
   }
 
-  decide(sight: Sight): AwareAllocation {
-    const observation = observationOf(sight, ++this.#step, this.#perContainer);
+  decide(snapshot: SystemSnapshot): AwareAllocation {
+    const observation = observationOf(snapshot, ++this.#step, this.#perContainer);
     const view = { observation, features: [], others: null, price: null, random: this.#random };
     const { state, decision } = this.#manager.decide(this.#state, view, observation.observedAt);
     this.#state = state;
-    const { cpu, memory, containers } = decision ?? NO_WISH;
+    const { cpu, memory, containers } = decision ?? NO_TARGET;
     return {
-      cpu: cpu === undefined ? sight.allocation.cpu : cpu / 1000,
-      memory: memory === undefined ? sight.allocation.memory : memory / MIB,
-      containers: containers ?? sight.allocation.containers,
+      cpu: cpu === undefined ? snapshot.allocation.cpu : cpu / 1000,
+      memory: memory === undefined ? snapshot.allocation.memory : memory / MIB,
+      containers: containers ?? snapshot.allocation.containers,
     };
   }
 }
@@ -112,7 +112,7 @@ const MISSED = 0.05;
 /** AWARE's rule-based baseline. */
 export function hpaVpaController(demand: Demand, { target, least }: Tuning): Controller {
   const { hpa, vpa } = HPA_VPA_DEFAULT;
-  const constants = { ...HPA_VPA_DEFAULT, hpa: { ...hpa, target }, vpa: { ...vpa, cpuLeast: 1000 * least } };
+  const constants = { ...HPA_VPA_DEFAULT, hpa: { ...hpa, target }, vpa: { ...vpa, minCpu: 1000 * least } };
   return new ManagedController(hpaVpaManager(constants) as ResourceManager, callsPerCore(demand));
 }
 
@@ -124,14 +124,14 @@ export function tuned(demand: Demand, seed: number): Tuning {
   const trials = TUNINGS.map((tuning) => {
     const system = new AwareSystem(demand, seed);
     const controller = hpaVpaController(demand, tuning);
-    let sight = system.step(INITIAL);
+    let snapshot = system.step(INITIAL);
     let missed = 0;
     let earned = 0;
     for (let i = 0; i < TRIAL; i++) {
-      sight = system.step(controller.decide(sight));
+      snapshot = system.step(controller.decide(snapshot));
       if (i < SETTLING) continue;
-      missed += Number(sight.preservation < 1);
-      earned += awareReward(sight);
+      missed += Number(snapshot.preservation < 1);
+      earned += awareReward(snapshot);
     }
     return { tuning, missed, earned };
   });

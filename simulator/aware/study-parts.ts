@@ -1,8 +1,8 @@
 import {
-  COURSE_INITIAL,
-  type CourseState,
   type Engine,
   LIFE_CYCLE_INITIAL,
+  LIFE_CYCLE_RUN_INITIAL,
+  type LifeCycleRunState,
   type LifeCycleTransition,
   lifeCycleSettings,
   type MetaLearner,
@@ -10,9 +10,9 @@ import {
 } from '../../agents/index.js';
 import type { AwareApp } from '../workload/aware.js';
 import { type Condition, type Demand, demandOf } from './demand.js';
-import { AwarePupil, carefulPpo, controlledEpisode, type EpisodeRecord, pupilPpo } from './pupil.js';
+import { AwareAgent, agentPpo, conservativePpo, controlledEpisode, type EpisodeRecord } from './pupil.js';
 import { type Controller, hpaVpaController, kpaController, type Tuning, tuned } from './rule-based.js';
-import { AwareSystem, type Sight } from './system.js';
+import { AwareSystem, type SystemSnapshot } from './system.js';
 
 /** How a paired run is played: the same application, calls and seeds for all contenders. */
 export interface Paired {
@@ -68,10 +68,10 @@ export function tuningOf({ app, seed }: Paired, condition: Condition = {}): Tuni
 
 export function ruleEpisodes(demand: Demand, controller: Controller, episodes: number, seed: number): EpisodeRecord[] {
   const system = new AwareSystem(demand, seed);
-  let sight: Sight | null = null;
+  let snapshot: SystemSnapshot | null = null;
   return Array.from({ length: episodes }, () => {
-    const episode = controlledEpisode(system, controller, sight);
-    sight = episode.sight;
+    const episode = controlledEpisode(system, controller, snapshot);
+    snapshot = episode.snapshot;
     return episode.record;
   });
 }
@@ -87,35 +87,35 @@ export function ruleBased(name: 'fixed' | 'kpa' | 'hpa-vpa', paired: Paired, epi
 }
 
 /** What a converged agent's life cycle says: it serves, and this is what it earned. */
-export function servingCourse(records: readonly EpisodeRecord[]): CourseState {
+export function servingCourse(records: readonly EpisodeRecord[]): LifeCycleRunState {
   const reference = windowFigures(records.slice(-2 * lifeCycleSettings.window).map(({ earned }) => earned));
-  return { ...COURSE_INITIAL, life: { ...LIFE_CYCLE_INITIAL, phase: 'serving', reference } };
+  return { ...LIFE_CYCLE_RUN_INITIAL, life: { ...LIFE_CYCLE_INITIAL, phase: 'serving', reference } };
 }
 
 /** A learning contender on a new workload; `source`: what TL and TL+ were trained on before. */
-export function pupilFor(
+export function awareAgentFor(
   name: Exclude<AwareContender, 'fixed' | 'kpa' | 'hpa-vpa' | 'clone'>,
   { engine, meta }: StudyTools,
   paired: Paired,
-  source: AwarePupil | null,
-): AwarePupil {
+  source: AwareAgent | null,
+): AwareAgent {
   const demand = demandOf(paired.app);
   const withMeta = name === 'aware' || name === 'aware-online';
   const guided = name === 'aware' || name === 'bootstrap';
-  return new AwarePupil({
+  return new AwareAgent({
     engine,
     course: guided ? 'life-cycle' : 'online',
     seed: paired.seed,
-    ppo: withMeta || name === 'bootstrap' ? carefulPpo : pupilPpo,
-    start: withMeta ? meta.base : source === null ? null : source.apprentice.agent.export(),
+    ppo: withMeta || name === 'bootstrap' ? conservativePpo : agentPpo,
+    start: withMeta ? meta.base : source === null ? null : source.lifeCycleLearner.agent.export(),
     encoder: withMeta ? meta.encoder : null,
     transfer: name === 'tl-plus',
     fallback: hpaVpaController(demand, tuningOf(paired)),
   });
 }
 
-export function playPupil(pupil: AwarePupil, system: AwareSystem, episodes: number): EpisodeRecord[] {
-  return Array.from({ length: episodes }, () => pupil.episode(system));
+export function runAwareAgent(awareAgent: AwareAgent, system: AwareSystem, episodes: number): EpisodeRecord[] {
+  return Array.from({ length: episodes }, () => awareAgent.episode(system));
 }
 
 /** TL's and TL+'s beginning: an agent that has learnt one workload from nothing. */
@@ -125,51 +125,51 @@ export function trainedOn(
   transfer: boolean,
   episodes: number,
   seed: number,
-): { readonly pupil: AwarePupil; readonly earned: number } {
+): { readonly awareAgent: AwareAgent; readonly earned: number } {
   const demand = demandOf(app);
-  const pupil = new AwarePupil({
+  const awareAgent = new AwareAgent({
     engine,
     course: 'online',
     seed,
-    ppo: pupilPpo,
+    ppo: agentPpo,
     start: null,
     encoder: null,
     transfer,
     fallback: { decide: ({ allocation }) => allocation },
   });
-  const records = playPupil(pupil, new AwareSystem(demand, seed), episodes);
-  return { pupil, earned: meanOfRecords(records.slice(-20), 'earned') };
+  const records = runAwareAgent(awareAgent, new AwareSystem(demand, seed), episodes);
+  return { awareAgent, earned: meanOfRecords(records.slice(-20), 'earned') };
 }
 
 /** Behaviour cloning alone: what the fallback did, learnt from its first episodes, and never anything more. */
 export function cloneEpisodes(tools: StudyTools, paired: Paired, watched: number, episodes: number): EpisodeRecord[] {
   const demand = demandOf(paired.app);
   const system = new AwareSystem(demand, paired.seed);
-  const teacher = new AwarePupil({
+  const demonstrator = new AwareAgent({
     engine: tools.engine,
     course: 'life-cycle',
     seed: paired.seed,
-    ppo: pupilPpo,
+    ppo: agentPpo,
     start: null,
     encoder: null,
     transfer: false,
     fallback: hpaVpaController(demand, tuningOf(paired)),
     cloneOnly: true,
   });
-  const first = playPupil(teacher, system, watched);
-  const pupil = new AwarePupil({
+  const first = runAwareAgent(demonstrator, system, watched);
+  const awareAgent = new AwareAgent({
     engine: tools.engine,
     course: 'serving',
     seed: paired.seed,
-    ppo: pupilPpo,
-    start: teacher.apprentice.agent.export(),
+    ppo: agentPpo,
+    start: demonstrator.lifeCycleLearner.agent.export(),
     encoder: null,
     transfer: false,
     fallback: { decide: ({ allocation }) => allocation },
   });
-  const rest = playPupil(pupil, system, episodes - watched);
-  teacher.dispose();
-  pupil.dispose();
+  const rest = runAwareAgent(awareAgent, system, episodes - watched);
+  demonstrator.dispose();
+  awareAgent.dispose();
   return [...first, ...rest];
 }
 

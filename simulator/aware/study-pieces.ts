@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { PHASES } from '../../agents/index.js';
 import { type AdaptationRun, adaptation, adaptationPieces } from './adaptation.js';
-import { beginning, beginningPieces } from './beginnings.js';
+import { bootstrapPieces, bootstrapRun } from './beginnings.js';
 import { type ChangeRun, change, changePieces } from './changes.js';
 import { tripletShare } from './meta-training.js';
 import { CONTENDERS, type ContenderRun, type StudyTools } from './study-parts.js';
@@ -64,7 +64,7 @@ interface Part<T> {
 
 /** The longest first, so that threads end together. */
 const PARTS: { readonly [P in PartName]: Part<PieceResults[P]> } = {
-  beginnings: { pieces: beginningPieces, play: beginning },
+  beginnings: { pieces: bootstrapPieces, play: bootstrapRun },
   adaptation: { pieces: adaptationPieces, play: adaptation },
   changes: { pieces: changePieces, play: change },
   embeddings: {

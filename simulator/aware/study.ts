@@ -20,9 +20,9 @@ export interface AwareStudy {
 export function gatherStudy(request: AwareStudyRequest, result: (piece: AwarePiece) => unknown): AwareStudy {
   const adaptation = resultsOf('adaptation', request, result).flat();
   const changes = resultsOf('changes', request, result);
-  const beginnings = resultsOf('beginnings', request, result);
+  const bootstrapRuns = resultsOf('beginnings', request, result);
   const transitions: Record<string, number> = {};
-  for (const run of [...adaptation.flat(), ...changes, ...beginnings.flat()])
+  for (const run of [...adaptation.flat(), ...changes, ...bootstrapRuns.flat()])
     for (const name of run.transitions) transitions[name] = (transitions[name] ?? 0) + 1;
   return {
     triplets: resultsOf('embeddings', request, result)[0]!,
@@ -30,7 +30,7 @@ export function gatherStudy(request: AwareStudyRequest, result: (piece: AwarePie
     adaptation: adaptationRows(adaptation),
     scenarios: scenarioRows(changes),
     serving: servingFigures(changes),
-    bootstrap: bootstrapRows(beginnings, request.bootstrapEpisodes),
+    bootstrap: bootstrapRows(bootstrapRuns, request.bootstrapEpisodes),
     transitions,
   };
 }

@@ -2,14 +2,14 @@ import { SeededRandom } from '../../config/index.js';
 import { bootstrapMean, type Interval } from '../compare/statistics.js';
 import { demandOf } from './demand.js';
 import { fallbackTrajectory } from './meta-training.js';
-import { AwarePupil, carefulPpo, type EpisodeRecord } from './pupil.js';
+import { AwareAgent, conservativePpo, type EpisodeRecord } from './pupil.js';
 import {
   type AwareContender,
   meanOfRecords,
   type Paired,
-  playPupil,
   type RecordFigure,
   ruleBased,
+  runAwareAgent,
   type StudyTools,
 } from './study-parts.js';
 import type { AwareStudyRequest } from './study-request.js';
@@ -49,20 +49,20 @@ export function survey(
 }
 
 function asShipped({ engine, meta }: StudyTools, { app, seed }: Paired, episodes: number): EpisodeRecord[] {
-  const pupil = new AwarePupil({
+  const awareAgent = new AwareAgent({
     engine,
     course: 'serving',
     seed,
-    ppo: carefulPpo,
+    ppo: conservativePpo,
     start: meta.base,
     encoder: meta.encoder,
     transfer: false,
     fallback: { decide: ({ allocation }) => allocation },
   });
   const random = new SeededRandom(seed).fork('seen before');
-  for (let k = 0; k < 2; k++) pupil.bundle.add(fallbackTrajectory(demandOf(app), random));
-  const records = playPupil(pupil, new AwareSystem(demandOf(app), seed), episodes);
-  pupil.dispose();
+  for (let k = 0; k < 2; k++) awareAgent.bundle.add(fallbackTrajectory(demandOf(app), random));
+  const records = runAwareAgent(awareAgent, new AwareSystem(demandOf(app), seed), episodes);
+  awareAgent.dispose();
   return records;
 }
 

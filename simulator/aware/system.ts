@@ -3,7 +3,7 @@ import { type AwareAllocation, INITIAL, within } from './allocation.js';
 import type { Demand } from './demand.js';
 
 /** One control step as a controller sees it; latencies in s, CPU in cores, memory in MiB. */
-export interface Sight {
+export interface SystemSnapshot {
   readonly allocation: AwareAllocation;
   /** Calls a second. */
   readonly rate: number;
@@ -28,7 +28,7 @@ export const STEP_SECONDS = 10;
 const TAIL = 2;
 const WAIT_TAIL = Math.log(100);
 /** What waits longer has failed: s. */
-const PATIENCE = 30;
+const CLIENT_TIMEOUT_SECONDS = 30;
 /** Measured latencies: standard deviation of their logarithm. */
 const MEASURED = 0.04;
 const LOAD_MOST = 0.98;
@@ -54,12 +54,12 @@ export function latencyOf(
 
 /** Load at which the tail of the latency turns up, and the room above it that users grant. */
 const KNEE = 0.7;
-const ROOM = 1.1;
+const SLO_HEADROOM = 1.1;
 
 /** The SLO: latency at the knee of the curve of tail latency over load (simppo-aware.md §1.8), on containers of one core. It follows a change of the work. */
 export function sloOf(demand: Demand): number {
   const containers = Math.max(2, Math.ceil((demand.rate * demand.cpu) / KNEE));
-  return ROOM * latencyOf(demand, (KNEE * containers) / demand.cpu, { cpu: 1, memory: 512, containers }).p99;
+  return SLO_HEADROOM * latencyOf(demand, (KNEE * containers) / demand.cpu, { cpu: 1, memory: 512, containers }).p99;
 }
 
 /**
@@ -100,11 +100,11 @@ export class AwareSystem {
     return Math.max(0, rate * around * Math.exp(this.#drift));
   }
 
-  step(wish: AwareAllocation): Sight {
+  step(target: AwareAllocation): SystemSnapshot {
     const allocation = {
-      cpu: within('cpu', wish.cpu),
-      memory: within('memory', wish.memory),
-      containers: Math.round(within('containers', wish.containers)),
+      cpu: within('cpu', target.cpu),
+      memory: within('memory', target.memory),
+      containers: Math.round(within('containers', target.containers)),
     };
     this.#allocation = allocation;
     const demand = this.#demand;
@@ -113,7 +113,7 @@ export class AwareSystem {
     const capacity = allocation.containers * allocation.cpu;
     const work = rate * demand.cpu * STEP_SECONDS + this.#backlog;
     const done = Math.min(work, capacity * STEP_SECONDS);
-    const left = Math.min(work - done, PATIENCE * capacity);
+    const left = Math.min(work - done, CLIENT_TIMEOUT_SECONDS * capacity);
     const queued = (this.#backlog + left) / 2 / capacity;
     this.#backlog = left;
     const mean = undisturbed + queued;
@@ -122,7 +122,7 @@ export class AwareSystem {
     // A container that is killed starts again and loses its calls.
     const killed = needed > allocation.memory;
     const measured = Math.exp(MEASURED * standardNormal(this.#random));
-    const p99 = (tail + queued) * measured + (killed ? PATIENCE : 0);
+    const p99 = (tail + queued) * measured + (killed ? CLIENT_TIMEOUT_SECONDS : 0);
     const cpuUse = done / STEP_SECONDS;
     const memoryUse = Math.min(needed, allocation.memory);
     return {
@@ -143,5 +143,5 @@ export class AwareSystem {
 }
 
 /** .7 x SLO preservation + .3 x the mean of both utilisations (simppo-aware.md §1.6; the mean, never cpu + memory / 2: §7.1 item 2), in 0 to 1. */
-export const awareReward = ({ preservation, cpuUtilisation, memoryUtilisation }: Sight): number =>
+export const awareReward = ({ preservation, cpuUtilisation, memoryUtilisation }: SystemSnapshot): number =>
   0.7 * preservation + 0.15 * (cpuUtilisation + memoryUtilisation);

@@ -1,5 +1,5 @@
 import { AWARE_ACTIONS, type AwareAllocation, afterAction } from './allocation.js';
-import type { Sight } from './system.js';
+import type { SystemSnapshot } from './system.js';
 
 /** How fast the forecast's sums forget. */
 const FORGET = 0.98;
@@ -36,7 +36,7 @@ const NEIGHBOURS = [0, 1, 2, 5, 6];
 export class AllocationTable {
   readonly #cells = new Map<string, number>();
 
-  see({ allocation, preservation }: Sight): void {
+  see({ allocation, preservation }: SystemSnapshot): void {
     const key = keyOf(allocation);
     const known = this.#cells.get(key);
     this.#cells.set(key, known === undefined ? preservation : known + LEARNING * (preservation - known));
@@ -57,13 +57,13 @@ export class TransferFeatures {
   readonly #forecast = new LoadForecast();
   readonly #table = new AllocationTable();
 
-  write(sight: Sight, to: Float32Array, at: number): void {
-    this.#table.see(sight);
-    const ahead = this.#forecast.next(sight.rate);
-    to[at] = Math.min(1, ahead / Math.max(sight.rate, 1e-9) / 2);
+  write(snapshot: SystemSnapshot, to: Float32Array, at: number): void {
+    this.#table.see(snapshot);
+    const ahead = this.#forecast.next(snapshot.rate);
+    to[at] = Math.min(1, ahead / Math.max(snapshot.rate, 1e-9) / 2);
     NEIGHBOURS.forEach((action, i) => {
       to[at + 1 + i] = this.#table.of(
-        action < AWARE_ACTIONS.length ? afterAction(sight.allocation, action) : sight.allocation,
+        action < AWARE_ACTIONS.length ? afterAction(snapshot.allocation, action) : snapshot.allocation,
       );
     });
   }

@@ -1,13 +1,13 @@
 import type { ActivationColumns } from './activations.js';
 import type { FunctionRows } from './function-rows.js';
-import { type CallRecord, type CallRecorder, ClusterOutcome, StartKind } from './recorder.js';
-import { Tally } from './tally.js';
+import { type ActivationRecorder, ClusterOutcome, type SimulatedActivation, StartKind } from './recorder.js';
+import { OutcomeStatistics } from './tally.js';
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** Books each activation exactly once, when it ends: into the tally, and to the recorder where there is one. */
 export class Accounts {
-  readonly tally: Tally;
+  readonly outcomeStatistics: OutcomeStatistics;
   /** Calls that arrived and that ended, those of the warm-up included. */
   arrived = 0;
   ended = 0;
@@ -15,8 +15,8 @@ export class Accounts {
   asked = 0;
   readonly #c: ActivationColumns;
   readonly #functions: FunctionRows;
-  readonly #recorder: CallRecorder | null;
-  readonly #record: Mutable<CallRecord> = {
+  readonly #recorder: ActivationRecorder | null;
+  readonly #record: Mutable<SimulatedActivation> = {
     call: 0,
     fn: 0,
     host: 0,
@@ -31,11 +31,11 @@ export class Accounts {
     userMicros: 0,
   };
 
-  constructor(columns: ActivationColumns, functions: FunctionRows, recorder: CallRecorder | null) {
+  constructor(columns: ActivationColumns, functions: FunctionRows, recorder: ActivationRecorder | null) {
     this.#c = columns;
     this.#functions = functions;
     this.#recorder = recorder;
-    this.tally = new Tally(functions.count);
+    this.outcomeStatistics = new OutcomeStatistics(functions.count);
   }
 
   /** `now` is the end as its caller sees it. */
@@ -46,17 +46,17 @@ export class Accounts {
     const placed = c.start[a] !== StartKind.none;
     if (c.counted[a] === 1) {
       const arrivedAt = c.arrivedAt[a]!;
-      this.tally.ended(fn, outcome, c.start[a]!, placed ? c.placedAt[a]! - arrivedAt : 0);
+      this.outcomeStatistics.ended(fn, outcome, c.start[a]!, placed ? c.placedAt[a]! - arrivedAt : 0);
       if (outcome === ClusterOutcome.success) {
         const solo = Math.max(1, this.#functions.soloMicros(fn, c.cpu[a]!, c.io[a]!));
         const user = Math.max(1, this.#functions.userMicros(fn, c.cpu[a]!, c.io[a]!));
-        this.tally.succeeded(fn, now - arrivedAt, now - c.tapAt[a]!, now - c.runAt[a]!, solo, user);
+        this.outcomeStatistics.succeeded(fn, now - arrivedAt, now - c.tapAt[a]!, now - c.runAt[a]!, solo, user);
       }
     }
     if (this.#recorder !== null) this.#tell(a, outcome, now, placed, this.#recorder);
   }
 
-  #tell(a: number, outcome: number, now: number, placed: boolean, recorder: CallRecorder): void {
+  #tell(a: number, outcome: number, now: number, placed: boolean, recorder: ActivationRecorder): void {
     const c = this.#c;
     const record = this.#record;
     const fn = c.fn[a]!;

@@ -7,13 +7,13 @@ export const Phase = {
   creating: 2,
   unpausing: 3,
   /** Somebody else's `/init` makes the container that both will use. */
-  boarding: 4,
+  waitingForInit: 4,
   init: 5,
   before: 6,
   waiting: 7,
   after: 8,
   /** No activation: a prewarmed container is being made. */
-  stocking: 9,
+  prewarming: 9,
 } as const;
 
 /** How an activation is on its host's cores. */
@@ -126,7 +126,7 @@ export class Activations {
     return this.#high;
   }
 
-  claim(): number {
+  allocate(): number {
     this.count++;
     const free = this.#free;
     if (free >= 0) {

@@ -9,7 +9,7 @@ import { type Bytes, MIB, type Millicores, SeededRandom } from '../../config/ind
 import { createPolicy, defaultDecisionSettings, type Policies } from '../../openwhisk-plugin/index.js';
 import { Cluster } from './cluster.js';
 import { ControlPlane } from './control-plane.js';
-import { HookGuard } from './hook-guard.js';
+import { HookLimitController } from './hook-guard.js';
 import { type ClusterOptions, DEFAULT_CLUSTER, DEFAULT_CONTROL, type PolicyMaterial } from './options.js';
 
 const SERIES_BUCKETS = 200;
@@ -22,7 +22,7 @@ const BY_TARGET = 'target';
 export interface BuiltCluster {
   readonly cluster: Cluster;
   /** Null: nothing but OpenWhisk. */
-  readonly guard: HookGuard | null;
+  readonly limitController: HookLimitController | null;
   readonly control: ControlPlane | null;
   readonly names: { readonly manager: string; readonly quotaPolicy: string; readonly weightPolicy: string };
 }
@@ -43,11 +43,16 @@ export function buildCluster(options: ClusterOptions): BuiltCluster {
     progress: onProgress === undefined ? null : (ended, now) => reportProgress(options, ended, now),
   });
   const name = typeof manager === 'string' ? manager : manager.name;
-  const wishes = name !== 'fixed';
-  const { quotaPolicy = wishes ? BY_TARGET : DEFAULT_RANGE, weightPolicy = DEFAULT_WEIGHT } = options;
+  const setsTargets = name !== 'fixed';
+  const { quotaPolicy = setsTargets ? BY_TARGET : DEFAULT_RANGE, weightPolicy = DEFAULT_WEIGHT } = options;
   const named = options.quotaPolicy !== undefined || options.weightPolicy !== undefined;
-  if (!(options.safeguard ?? (wishes || named)))
-    return { cluster, guard: null, control: null, names: { manager: name, quotaPolicy: '', weightPolicy: '' } };
+  if (!(options.safeguard ?? (setsTargets || named)))
+    return {
+      cluster,
+      limitController: null,
+      control: null,
+      names: { manager: name, quotaPolicy: '', weightPolicy: '' },
+    };
   const random = new SeededRandom(seed).fork('hooks');
   const { parameters, weights } = options.quotaParameters ?? materialOf(quotaPolicy);
   const policies = (): Policies => ({
@@ -57,21 +62,21 @@ export function buildCluster(options: ClusterOptions): BuiltCluster {
   // A name that nobody knows is refused before anything runs, also where there is no host.
   policies();
   const settings = { ...defaultDecisionSettings, ...options.decision };
-  const guard = new HookGuard(cluster, { settings, policies, random });
-  cluster.guard = guard;
-  for (const { decider } of guard.hosts) decider.lessons = options.lessons ?? null;
+  const limitController = new HookLimitController(cluster, { settings, policies, random });
+  cluster.limitController = limitController;
+  for (const { decider } of limitController.hosts) decider.experiences = options.experiences ?? null;
   let control: ControlPlane | null = null;
-  if (wishes || onObservation !== undefined) {
+  if (setsTargets || onObservation !== undefined) {
     const sides = { ...DEFAULT_CONTROL, ...options.control };
-    control = new ControlPlane(cluster, guard, {
+    control = new ControlPlane(cluster, limitController, {
       manager: managerOf(manager, sides),
       options: sides,
       random: new SeededRandom(seed).fork('managers'),
       onObservation: onObservation ?? null,
     });
-    guard.control = control;
+    limitController.control = control;
   }
-  return { cluster, guard, control, names: { manager: name, quotaPolicy, weightPolicy } };
+  return { cluster, limitController, control, names: { manager: name, quotaPolicy, weightPolicy } };
 }
 
 /** A learned policy plays with what it has learnt. */

@@ -1,7 +1,7 @@
 import { MIB } from '../../config/index.js';
 import { EventQueue } from '../host/event-queue.js';
 import { quotaOf } from '../host/placement.js';
-import { CallBlock, type CallStream } from '../workload/call-stream.js';
+import { ActivationBlock, type ActivationStream } from '../workload/call-stream.js';
 import { Accounts } from './accounts.js';
 import { Activations } from './activations.js';
 import { Balancer } from './balancer.js';
@@ -9,20 +9,20 @@ import { ContainerStatus, Containers } from './containers.js';
 import { Cores } from './cores.js';
 import { Dispatch } from './dispatch.js';
 import { Fn, FunctionRows } from './function-rows.js';
-import type { Guard } from './guard.js';
+import type { LimitController } from './guard.js';
 import { HostClock } from './host-clock.js';
 import { Invokers } from './invokers.js';
 import { Levels } from './levels.js';
 import type { ClusterMode, ClusterShape, Failure, LimitChange } from './options.js';
-import type { CallRecorder } from './recorder.js';
+import type { ActivationRecorder } from './recorder.js';
 
 /** What the timeline holds besides arrivals and what is due on hosts. */
-const Event = { fail: 0, restore: 1, change: 2, look: 3, retry: 4, guard: 5 } as const;
+const Event = { fail: 0, restore: 1, change: 2, sample: 3, retry: 4, limitController: 5 } as const;
 /** Activations between two words of progress. */
 const PROGRESS_MASK = 0xffff;
 
 export interface ClusterParts {
-  readonly calls: CallStream;
+  readonly calls: ActivationStream;
   readonly shape: ClusterShape;
   readonly mode: ClusterMode;
   readonly seed: number;
@@ -30,7 +30,7 @@ export interface ClusterParts {
   readonly warmUpMicros: number;
   readonly failures: readonly Failure[];
   readonly limitChanges: readonly LimitChange[];
-  readonly recorder: CallRecorder | null;
+  readonly recorder: ActivationRecorder | null;
   readonly progress: ((ended: number, now: number) => void) | null;
 }
 
@@ -51,14 +51,14 @@ export class Cluster {
   readonly parts: ClusterParts;
   now = 0;
 
-  readonly #block = new CallBlock();
+  readonly #block = new ActivationBlock();
   #blockSize = 0;
   #blockNext = 0;
   #arrivalAt = 0;
   readonly #clock: HostClock;
   readonly #timeline = new EventQueue(256);
   readonly #balancer: Balancer;
-  #guard: Guard | null = null;
+  #limitController: LimitController | null = null;
 
   constructor(parts: ClusterParts) {
     const { calls, shape, mode, seed } = parts;
@@ -78,21 +78,21 @@ export class Cluster {
     this.#clock = new HostClock(shape.hosts);
     this.#fillTimeline();
     for (let host = 0; host < shape.hosts; host++) {
-      this.invokers.rooms.stock(host, 0);
+      this.invokers.memoryAdmission.prewarmHost(host, 0);
       this.refresh(host);
     }
   }
 
   /** Before anything runs. */
-  set guard(guard: Guard | null) {
-    this.#guard = guard;
-    this.invokers.guard = guard;
-    this.cores.watcher = guard;
+  set limitController(limitController: LimitController | null) {
+    this.#limitController = limitController;
+    this.invokers.limitController = limitController;
+    this.cores.watcher = limitController;
   }
 
   /** Wakes the guard (`due`) at a time, integer us. */
-  wakeGuard(at: number, target: number, stamp: number): void {
-    this.#timeline.push(Math.max(this.now, at), Event.guard, target, stamp);
+  scheduleLimitEvent(at: number, target: number, stamp: number): void {
+    this.#timeline.push(Math.max(this.now, at), Event.limitController, target, stamp);
   }
 
   /** Something on a host was changed from outside its own events. */
@@ -105,7 +105,7 @@ export class Cluster {
   }
 
   /** Calls are still to come, or something is due on a host. */
-  get stirring(): boolean {
+  get isActive(): boolean {
     return this.#arrivalAt < Number.POSITIVE_INFINITY || this.#clock.firstAt < Number.POSITIVE_INFINITY;
   }
 
@@ -149,7 +149,7 @@ export class Cluster {
   }
 
   #arrive(now: number): void {
-    const a = this.activations.claim();
+    const a = this.activations.allocate();
     const c = this.activations.columns;
     const block = this.#block;
     const i = this.#blockNext++;
@@ -178,7 +178,7 @@ export class Cluster {
   #fillTimeline(): void {
     const { failures, limitChanges, shape } = this.parts;
     for (let bucket = 0; bucket < this.levels.buckets; bucket++)
-      this.#timeline.push((bucket + 1) * this.levels.bucketMicros, Event.look, bucket, 0);
+      this.#timeline.push((bucket + 1) * this.levels.bucketMicros, Event.sample, bucket, 0);
     limitChanges.forEach(({ atMs }, index) => {
       this.#timeline.push(Math.round(atMs * 1000), Event.change, index, 0);
     });
@@ -193,8 +193,8 @@ export class Cluster {
     const timeline = this.#timeline;
     timeline.pop();
     const { kind, target, stamp } = timeline;
-    if (kind === Event.look) this.#look(target);
-    else if (kind === Event.guard) this.#guard?.due(target, stamp, this.now);
+    if (kind === Event.sample) this.#sample(target);
+    else if (kind === Event.limitController) this.#limitController?.due(target, stamp, this.now);
     else if (kind === Event.retry) {
       const host = this.dispatch.retry(target, this.now);
       if (host >= 0) this.refresh(host);
@@ -209,7 +209,7 @@ export class Cluster {
       if (forGood) this.dispatch.lose(host, this.now);
     } else {
       this.#balancer.alive[host] = 1;
-      this.invokers.rooms.stock(host, this.now);
+      this.invokers.memoryAdmission.prewarmHost(host, this.now);
       this.dispatch.serve(host, this.now);
     }
     this.refresh(host);
@@ -233,13 +233,13 @@ export class Cluster {
     }
   }
 
-  #look(bucket: number): void {
-    for (let host = 0; host < this.parts.shape.hosts; host++) this.invokers.rooms.expire(host, this.now);
-    const levels = this.#guard?.levels();
-    this.levels.look(bucket, {
+  #sample(bucket: number): void {
+    for (let host = 0; host < this.parts.shape.hosts; host++) this.invokers.memoryAdmission.expire(host, this.now);
+    const levels = this.#limitController?.levels();
+    this.levels.sample(bucket, {
       harvested: levels?.harvested ?? 0,
       borrowed: levels?.borrowed ?? 0,
-      wanted: levels?.wanted ?? 0,
+      demand: levels?.demand ?? 0,
       waiting: this.dispatch.waiting,
       running: this.accounts.arrived - this.accounts.ended - this.dispatch.waiting,
       containers: this.containers.count,

@@ -85,7 +85,7 @@ export class Containers {
     return this.#places[(fn + 1) * this.#width - 1]!;
   }
 
-  claim(fn: number, host: number, memory: number): number {
+  allocate(fn: number, host: number, memory: number): number {
     this.count++;
     let container = this.#free;
     const c = this.columns;

@@ -1,4 +1,4 @@
-import { Agent, type Decision, type ResourceManager, type Surroundings } from '../../agents/index.js';
+import { Agent, type Decision, type MeanFieldContext, type ResourceManager } from '../../agents/index.js';
 import {
   Aggregator,
   type Contribution,
@@ -11,14 +11,14 @@ import { type Bytes, MIB, type Millicores, type Millis, type Random } from '../.
 import { observationOf } from '../../openwhisk-plugin/index.js';
 import type { Cluster } from './cluster.js';
 import type { FunctionOnHost } from './function-on-host.js';
-import type { ControlSide } from './guard.js';
-import type { HookGuard } from './hook-guard.js';
+import type { StepListener } from './guard.js';
+import type { HookLimitController } from './hook-guard.js';
 import type { ManagedHost } from './managed-host.js';
 import type { ControlOptions } from './options.js';
 import { scale } from './replicas.js';
 
 /** Events of the control side: what is due. */
-const Due = { step: 0, field: 1, wish: 2 } as const;
+const Due = { step: 0, field: 1, target: 2 } as const;
 const KINDS = 3;
 
 /** The one agent host there is, and the one aggregator. */
@@ -27,10 +27,10 @@ const BOOT = 'simulated';
 /** As agent hosts have it: an agent counts in the sums for so many intervals after its last observation. */
 const ACTIVE_INTERVALS = 3;
 /** As hooks have it: a function not called for so long wants nothing in its host's report, ms. */
-const WANTING_MILLIS = 30_000;
+const DEMAND_WINDOW_MILLIS = 30_000;
 
 /** A wish that concerns a function as a whole, until it is carried out. */
-interface WholeWish {
+interface FunctionTarget {
   containers: number | undefined;
   nominalMiB: number | undefined;
 }
@@ -46,28 +46,28 @@ export interface ControlPlaneParts {
  * The agents' side of a managed run, without a network: control steps close as a hook closes them, the same `Agent` decides, the same
  * sums make the mean field, and a target is in force after a delay. Times in ms but for the timeline's.
  */
-export class ControlPlane implements ControlSide {
+export class ControlPlane implements StepListener {
   readonly #cluster: Cluster;
-  readonly #guard: HookGuard;
+  readonly #limitController: HookLimitController;
   readonly #parts: ControlPlaneParts;
   readonly #agents: (Agent | undefined)[] = [];
   readonly #aggregator: Aggregator;
   /** The newest batch is the one in the mean field: there is no network in between. */
   readonly #leaveOneOut = new LeaveOneOut(AGENTS, BOOT, 1);
-  readonly #surroundings: (Surroundings | undefined)[] = [];
-  readonly #wishes: (WholeWish | undefined)[] = [];
+  readonly #contexts: (MeanFieldContext | undefined)[] = [];
+  readonly #functionTargets: (FunctionTarget | undefined)[] = [];
   /** By function: containers last wished for. */
-  readonly #wished: number[] = [];
+  readonly #lastContainers: number[] = [];
   #field: MeanField | null = null;
   #sequence = 0;
 
-  constructor(cluster: Cluster, guard: HookGuard, parts: ControlPlaneParts) {
+  constructor(cluster: Cluster, limitController: HookLimitController, parts: ControlPlaneParts) {
     this.#cluster = cluster;
-    this.#guard = guard;
+    this.#limitController = limitController;
     this.#parts = parts;
     const step = parts.options.fieldMs as Millis;
     this.#aggregator = new Aggregator({ host: AGENTS, boot: BOOT, step });
-    this.#wake(step, Due.field, 0, 0);
+    this.#schedule(step, Due.field, 0, 0);
   }
 
   stepped(fn: FunctionOnHost, now: number): void {
@@ -75,43 +75,44 @@ export class ControlPlane implements ControlSide {
     const { stepActivations, stepMs } = this.#parts.options;
     const ended = step.activations + step.control.count;
     if (ended >= stepActivations) this.#observe(fn, now);
-    else if (ended === 1) this.#wake(now + stepMs, Due.step, fn.fn * this.#guard.hosts.length + fn.host, step.number);
+    else if (ended === 1)
+      this.#schedule(now + stepMs, Due.step, fn.fn * this.#limitController.hosts.length + fn.host, step.number);
   }
 
   due(target: number, stamp: number, now: number): void {
     const kind = stamp % KINDS;
     if (kind === Due.field) this.#stepField(now / 1000);
-    else if (kind === Due.wish) this.#carryOut(target, now);
+    else if (kind === Due.target) this.#applyFunctionTarget(target, now);
     else {
-      const hosts = this.#guard.hosts.length;
-      const record = this.#guard.knownRecord(Math.floor(target / hosts), target % hosts);
+      const hosts = this.#limitController.hosts.length;
+      const record = this.#limitController.knownRecord(Math.floor(target / hosts), target % hosts);
       if (record?.step.number === Math.floor(stamp / KINDS) && !record.step.empty) this.#observe(record, now / 1000);
     }
   }
 
   /** A wish for a function wherever it is, from outside: an environment's step. */
   decided(fn: number, decision: Decision, now: number): void {
-    for (let host = 0; host < this.#guard.hosts.length; host++) {
-      const record = this.#guard.knownRecord(fn, host);
-      if (record !== undefined) this.#wish(record, decision, now);
+    for (let host = 0; host < this.#limitController.hosts.length; host++) {
+      const record = this.#limitController.knownRecord(fn, host);
+      if (record !== undefined) this.#target(record, decision, now);
     }
-    this.#wishWhole(fn, decision, now);
+    this.#setFunctionTarget(fn, decision, now);
   }
 
-  #wake(at: number, kind: number, target: number, stamp: number): void {
-    this.#cluster.wakeGuard(Math.round(1000 * at), target, stamp * KINDS + kind);
+  #schedule(at: number, kind: number, target: number, stamp: number): void {
+    this.#cluster.scheduleLimitEvent(Math.round(1000 * at), target, stamp * KINDS + kind);
   }
 
   #observe(fn: FunctionOnHost, now: number): void {
     const { onObservation, random } = this.#parts;
     fn.containers = this.#cluster.containers.countOf(fn.fn, fn.host);
-    const host = this.#guard.hosts[fn.host]!;
+    const host = this.#limitController.hosts[fn.host]!;
     const sender = { host: hostName(fn.host), boot: BOOT };
     const observation = observationOf(fn, fn, sender, host.decider.slo(fn.state), now);
     fn.step.clear();
-    const decision = this.#agentOf(fn).decide(observation, this.#around(fn), random, now as Millis);
-    this.#wish(fn, decision, now);
-    this.#wishWhole(fn.fn, decision, now);
+    const decision = this.#agentOf(fn).decide(observation, this.#context(fn), random, now as Millis);
+    this.#target(fn, decision, now);
+    this.#setFunctionTarget(fn.fn, decision, now);
     onObservation?.(observation);
   }
 
@@ -121,40 +122,40 @@ export class ControlPlane implements ControlSide {
   }
 
   /** One answer for all hosts of a function, until the mean field is another. */
-  #around({ fn, action }: FunctionOnHost): Surroundings {
+  #context({ fn, action }: FunctionOnHost): MeanFieldContext {
     const field = this.#field;
-    let around = this.#surroundings[fn];
-    if (around === undefined || around.field !== field) {
-      around = { field, others: field === null ? null : this.#leaveOneOut.others(field, action) };
-      this.#surroundings[fn] = around;
+    let context = this.#contexts[fn];
+    if (context === undefined || context.field !== field) {
+      context = { field, others: field === null ? null : this.#leaveOneOut.others(field, action) };
+      this.#contexts[fn] = context;
     }
-    return around;
+    return context;
   }
 
-  #wish(fn: FunctionOnHost, { cpu, memory, weightFactor }: Decision, now: number): void {
+  #target(fn: FunctionOnHost, { cpu, memory, weightFactor }: Decision, now: number): void {
     const { delayMs, staleMs } = this.#parts.options;
-    fn.wish(cpu ?? Number.NaN, memory ?? Number.NaN, weightFactor ?? Number.NaN, now + delayMs, now + staleMs);
+    fn.target(cpu ?? Number.NaN, memory ?? Number.NaN, weightFactor ?? Number.NaN, now + delayMs, now + staleMs);
   }
 
-  #wishWhole(fn: number, { containers, nominalMemory }: Decision, now: number): void {
+  #setFunctionTarget(fn: number, { containers, nominalMemory }: Decision, now: number): void {
     if (containers === undefined && nominalMemory === undefined) return;
-    this.#wishes[fn] = {
+    this.#functionTargets[fn] = {
       containers,
       nominalMiB: nominalMemory === undefined ? undefined : Math.max(1, Math.ceil(nominalMemory / MIB)),
     };
-    this.#wake(now + this.#parts.options.delayMs, Due.wish, fn, 0);
+    this.#schedule(now + this.#parts.options.delayMs, Due.target, fn, 0);
   }
 
-  #carryOut(fn: number, now: number): void {
-    const wish = this.#wishes[fn];
-    this.#wishes[fn] = undefined;
-    if (wish === undefined) return;
+  #applyFunctionTarget(fn: number, now: number): void {
+    const target = this.#functionTargets[fn];
+    this.#functionTargets[fn] = undefined;
+    if (target === undefined) return;
     const { invokers } = this.#cluster;
-    if (wish.nominalMiB !== undefined) invokers.revise(fn, wish.nominalMiB, now);
-    if (wish.containers === undefined) return;
-    const fell = wish.containers < (this.#wished[fn] ?? Number.POSITIVE_INFINITY);
-    this.#wished[fn] = wish.containers;
-    scale(this.#cluster, fn, wish.containers, fell, now);
+    if (target.nominalMiB !== undefined) invokers.revise(fn, target.nominalMiB, now);
+    if (target.containers === undefined) return;
+    const fell = target.containers < (this.#lastContainers[fn] ?? Number.POSITIVE_INFINITY);
+    this.#lastContainers[fn] = target.containers;
+    scale(this.#cluster, fn, target.containers, fell, now);
   }
 
   #stepField(now: number): void {
@@ -169,12 +170,12 @@ export class ControlPlane implements ControlSide {
       const sums = this.#leaveOneOut.record(sequence, contributions);
       const at = now as Millis;
       this.#aggregator.takePartial({ v: 1, host: AGENTS, boot: BOOT, sequence, interval, sums }, at);
-      this.#guard.hosts.forEach((host, index) => {
+      this.#limitController.hosts.forEach((host, index) => {
         this.#aggregator.takeReport(reportOf(host, index, sequence, now), at);
       });
       this.#field = this.#aggregator.step(at, 1);
     }
-    if (this.#cluster.stirring) this.#wake(now + interval, Due.field, 0, 0);
+    if (this.#cluster.isActive) this.#schedule(now + interval, Due.field, 0, 0);
   }
 }
 
@@ -196,10 +197,10 @@ function reportOf({ decider, functions }: ManagedHost, host: number, sequence: n
   let running = 0;
   for (const fn of functions) {
     running += fn.running;
-    if (fn.running === 0 && now - fn.lastSeen > WANTING_MILLIS) continue;
+    if (fn.running === 0 && now - fn.lastSeen > DEMAND_WINDOW_MILLIS) continue;
     active++;
-    cpu += fn.wantedCpu * Math.max(1, fn.running);
-    memory += fn.wantedMemory * Math.max(1, fn.running);
+    cpu += fn.demandCpu * Math.max(1, fn.running);
+    memory += fn.demandMemory * Math.max(1, fn.running);
   }
   const allocatable = amounts(
     Math.max(0, capacity.allocatableCpu - settings.cpuReserve),
@@ -213,7 +214,7 @@ function reportOf({ decider, functions }: ManagedHost, host: number, sequence: n
     capacity: amounts(capacity.cpu, capacity.memory),
     allocatable,
     pool: amounts(cpuPool.free, memoryPool.free),
-    wanted: amounts(cpu, memory),
+    demand: amounts(cpu, memory),
     available: allocatable,
     granted: amounts(cpuPool.granted, memoryPool.granted),
     functions: active,

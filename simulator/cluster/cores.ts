@@ -3,11 +3,11 @@ import { PERIOD_MICROS } from '../host/placement.js';
 import { type ActivationColumns, type Activations, Due, OnCore } from './activations.js';
 import { drawFromBucket, isThrottled } from './bucket.js';
 import { crossingLevel } from './crossing.js';
-import { Earliest } from './earliest.js';
+import { DueTimeCache } from './earliest.js';
 import type { Levels } from './levels.js';
-import { armAlone, armSatisfied, armSharing, bindingLevel } from './milestones.js';
+import { armAtCap, armSharing, armUncontended, bindingLevel } from './milestones.js';
 import { CORE_EPSILON, Runners } from './runners.js';
-import { Sleepers } from './sleepers.js';
+import { TimerList } from './sleepers.js';
 import { VirtualTime } from './virtual-time.js';
 
 /** Told before the rate of an activation changes; its columns are settled. */
@@ -27,7 +27,7 @@ const SEVERAL = -2;
  * known, whatever the level does. A plan finds the level and touches only those whom it passes.
  */
 export class Cores {
-  readonly sleepers: Sleepers;
+  readonly timerList: TimerList;
   readonly runners: Runners;
   watcher: RateWatcher | null = null;
   readonly #c: ActivationColumns;
@@ -35,14 +35,14 @@ export class Cores {
   readonly #levels: Levels;
   /** By host: cores asked for by all on the CPU, those throttled included, and how many they are. */
   readonly #asked: Float64Array;
-  readonly #wanting: Int32Array;
-  readonly #tight: Uint8Array;
+  readonly #runnableCounts: Int32Array;
+  readonly #contended: Uint8Array;
   readonly #dirty: Uint8Array;
   /** Who has come since the last plan; -1 nobody, SEVERAL = look at all. */
   readonly #fresh: Int32Array;
   /** Of the runners by `dueAt`, and of those that share by `dueVirtual`. */
-  readonly #due: Earliest;
-  readonly #dueVirtual: Earliest;
+  readonly #due: DueTimeCache;
+  readonly #dueVirtual: DueTimeCache;
   /** Whose turn `next` found. */
   readonly #turn: Int32Array;
   readonly #time: VirtualTime;
@@ -55,17 +55,17 @@ export class Cores {
     const doubles = (value = 0): Float64Array => new Float64Array(hosts).fill(value);
     const integers = (value = 0): Int32Array => new Int32Array(hosts).fill(value);
     this.#c = activations.columns;
-    this.sleepers = new Sleepers(activations.columns, hosts);
+    this.timerList = new TimerList(activations.columns, hosts);
     this.runners = new Runners(activations.columns, hosts);
     this.#cores = cores;
     this.#levels = levels;
     this.#asked = doubles();
-    this.#wanting = integers();
-    this.#tight = new Uint8Array(hosts);
+    this.#runnableCounts = integers();
+    this.#contended = new Uint8Array(hosts);
     this.#dirty = new Uint8Array(hosts);
     this.#fresh = integers(-1);
-    this.#due = new Earliest(hosts);
-    this.#dueVirtual = new Earliest(hosts);
+    this.#due = new DueTimeCache(hosts);
+    this.#dueVirtual = new DueTimeCache(hosts);
     this.#turn = integers(-1);
     this.#time = new VirtualTime(hosts);
     this.#free = doubles(Number.POSITIVE_INFINITY);
@@ -78,28 +78,28 @@ export class Cores {
     const host = c.host[a]!;
     const asked = this.#asked[host]! + c.cap[a]!;
     this.#asked[host] = asked;
-    this.#wanting[host] = this.#wanting[host]! + 1;
+    this.#runnableCounts[host] = this.#runnableCounts[host]! + 1;
     const dirty = this.#dirty[host] === 1;
     this.#enter(a, host, now);
-    if (dirty || this.#tight[host] === 1 || asked > this.#cores + CORE_EPSILON) return;
+    if (dirty || this.#contended[host] === 1 || asked > this.#cores + CORE_EPSILON) return;
     this.#dirty[host] = 0;
     this.#fresh[host] = -1;
     c.onCore[a] = OnCore.satisfied;
-    armAlone(c, a, now);
+    armUncontended(c, a, now);
     this.#due.changed(host, a, c.dueAt[a]!);
   }
 
   leave(a: number, now: number): void {
     const c = this.#c;
     const host = c.host[a]!;
-    if (c.onCore[a] === OnCore.throttled) this.sleepers.remove(a);
+    if (c.onCore[a] === OnCore.throttled) this.timerList.remove(a);
     else {
       this.settle(a, now);
       this.#withdraw(a, host);
     }
     c.onCore[a] = OnCore.not;
-    const count = this.#wanting[host]! - 1;
-    this.#wanting[host] = count;
+    const count = this.#runnableCounts[host]! - 1;
+    this.#runnableCounts[host] = count;
     // An idle host begins at zero again: sums of fractions drift.
     this.#asked[host] = count === 0 ? 0 : this.#asked[host]! - c.cap[a]!;
   }
@@ -115,14 +115,14 @@ export class Cores {
     this.settle(a, now);
     if (emptied) c.used[a] = c.quota[a]!;
     this.#withdraw(a, host);
-    if (this.#tight[host] === 1 && isThrottled(c, a)) this.#throttle(a, host, now);
+    if (this.#contended[host] === 1 && isThrottled(c, a)) this.#throttle(a, host, now);
     else this.#enter(a, host, now);
   }
 
   /** A new period begins for one that was throttled. */
   refilled(a: number, now: number): void {
     const c = this.#c;
-    this.sleepers.remove(a);
+    this.timerList.remove(a);
     c.throttled[a] = c.throttled[a]! + 1;
     c.used[a] = 0;
     c.periodEnd[a] = c.periodEnd[a]! + PERIOD_MICROS;
@@ -152,7 +152,7 @@ export class Cores {
     cpu = Math.min(cpu, c.stop[a]! - c.done[a]!);
     c.done[a] = c.done[a]! + cpu;
     c.cpuUsed[a] = c.cpuUsed[a]! + cpu;
-    if (this.#tight[host] === 0) this.#levels.used(from, now, cpu);
+    if (this.#contended[host] === 0) this.#levels.used(from, now, cpu);
   }
 
   /** Next instant at which something is due on a host; shares the cores anew first where that is needed. */
@@ -172,9 +172,9 @@ export class Cores {
         this.#c.dueKind[turn] = this.#c.virtualKind[turn]!;
       }
     }
-    const asleep = this.sleepers.next(host);
-    if (asleep <= next) {
-      next = asleep;
+    const timerDue = this.timerList.next(host);
+    if (timerDue <= next) {
+      next = timerDue;
       turn = -1;
     }
     this.#turn[host] = turn;
@@ -184,7 +184,7 @@ export class Cores {
   /** Whose instant `next` was, with `dueKind` saying what is due. Who sleeps goes first. */
   first(host: number): number {
     const turn = this.#turn[host]!;
-    return turn >= 0 ? turn : this.sleepers.first(host);
+    return turn >= 0 ? turn : this.timerList.first(host);
   }
 
   /** Cores an activation has now, where its bucket is not empty. */
@@ -210,7 +210,7 @@ export class Cores {
     this.#due.gone(host, a);
     this.#dueVirtual.gone(host, a);
     if (this.#fresh[host] === a) this.#fresh[host] = -1;
-    if (this.#tight[host] === 1) this.#dirty[host] = 1;
+    if (this.#contended[host] === 1) this.#dirty[host] = 1;
   }
 
   #throttle(a: number, host: number, now: number): void {
@@ -221,19 +221,19 @@ export class Cores {
     const first = deadline < c.periodEnd[a]!;
     c.dueAt[a] = first ? deadline : c.periodEnd[a]!;
     c.dueKind[a] = first ? Due.deadline : Due.refill;
-    this.sleepers.add(a);
+    this.timerList.add(a);
     this.#dirty[host] = 1;
   }
 
   #plan(host: number, now: number): void {
     this.#dirty[host] = 0;
-    const tight = this.#asked[host]! > this.#cores + CORE_EPSILON;
-    if (this.#tight[host] === 1) {
+    const contended = this.#asked[host]! > this.#cores + CORE_EPSILON;
+    if (this.#contended[host] === 1) {
       const from = this.#time.since[host]!;
       if (now > from) this.#levels.used(from, now, this.#busy[host]! * (now - from));
-    } else if (tight) this.#tighten(host, now);
+    } else if (contended) this.#tighten(host, now);
     this.#time.mark(host, now);
-    if (tight) this.#divide(host, now);
+    if (contended) this.#divide(host, now);
     else this.#relax(host, now);
     this.#fresh[host] = -1;
   }
@@ -255,7 +255,7 @@ export class Cores {
     }
     this.runners.restart(host);
     this.#dirty[host] = 0;
-    this.#tight[host] = 1;
+    this.#contended[host] = 1;
     this.#fresh[host] = SEVERAL;
     this.#free[host] = Number.POSITIVE_INFINITY;
     this.#time.restart(host);
@@ -274,11 +274,11 @@ export class Cores {
       if (c.onCore[a] === OnCore.sharing) this.watcher?.rateChanges(a, now);
     }
     this.runners.restart(host);
-    this.#tight[host] = 0;
+    this.#contended[host] = 0;
     this.#time.level[host] = 0;
     for (let i = 0; i < count; i++) {
       c.onCore[list[i]!] = OnCore.satisfied;
-      armAlone(c, list[i]!, now);
+      armUncontended(c, list[i]!, now);
     }
     this.#due.forget(host);
     this.#dueVirtual.clear(host);
@@ -316,7 +316,7 @@ export class Cores {
     if (satisfied) {
       c.onCore[a] = OnCore.satisfied;
       this.#dueVirtual.gone(host, a);
-      armSatisfied(c, a, now);
+      armAtCap(c, a, now);
     } else {
       c.onCore[a] = OnCore.sharing;
       this.#share(a, host, now);

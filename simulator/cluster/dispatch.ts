@@ -3,7 +3,7 @@ import { type ActivationColumns, type Activations, Phase } from './activations.j
 import type { Balancer } from './balancer.js';
 import type { Containers } from './containers.js';
 import { Fn, type FunctionRows } from './function-rows.js';
-import type { Desk, Invokers } from './invokers.js';
+import type { InvokerListener, Invokers } from './invokers.js';
 import { ClusterOutcome, StartKind } from './recorder.js';
 import { Waiting } from './waiting.js';
 
@@ -13,7 +13,7 @@ const NO_CAP = 0x7fffffff;
  * From a call to a host: the balancer's choice, first come first served where a host has no room (who cannot be placed makes all later
  * ones wait, as OpenWhisk's run buffer does), and functions that may have no more containers.
  */
-export class Dispatch implements Desk {
+export class Dispatch implements InvokerListener {
   invokers!: Invokers;
   readonly #c: ActivationColumns;
   readonly #activations: Activations;

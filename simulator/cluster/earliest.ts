@@ -2,7 +2,7 @@
  * Whose turn is first on each host, where each activation on it is due at an instant of its own. Looked for again only where the one that was
  * first is gone, or due at another instant.
  */
-export class Earliest {
+export class DueTimeCache {
   /** NaN: to be looked for. */
   readonly #next: Float64Array;
   readonly #first: Int32Array;
@@ -38,7 +38,7 @@ export class Earliest {
   /** The earliest instant of those at `from` to `to` (exclusive) of the host's list, whose instants `due` has. */
   next(host: number, due: Float64Array, list: Int32Array, from: number, to: number): number {
     const known = this.#next[host]!;
-    return Number.isNaN(known) ? this.#look(host, due, list, from, to) : known;
+    return Number.isNaN(known) ? this.#findNext(host, due, list, from, to) : known;
   }
 
   /** Whose it is; after `next`. */
@@ -46,7 +46,7 @@ export class Earliest {
     return this.#first[host]!;
   }
 
-  #look(host: number, due: Float64Array, list: Int32Array, from: number, to: number): number {
+  #findNext(host: number, due: Float64Array, list: Int32Array, from: number, to: number): number {
     let next = Number.POSITIVE_INFINITY;
     let first = -1;
     for (let i = from; i < to; i++) {

@@ -1,6 +1,6 @@
-import { type Decision, type Environment, NO_WISH, type ResourceManager } from '../../agents/index.js';
+import { type Decision, type Environment, NO_TARGET, type ResourceManager } from '../../agents/index.js';
 import type { Observation } from '../../broker/index.js';
-import type { CallStream } from '../workload/call-stream.js';
+import type { ActivationStream } from '../workload/call-stream.js';
 import { buildCluster } from './build.js';
 import type { Cluster } from './cluster.js';
 import type { ControlPlane } from './control-plane.js';
@@ -9,7 +9,7 @@ import { type ClusterOptions, DEFAULT_CONTROL } from './options.js';
 export interface ClusterEnvironmentOptions
   extends Omit<ClusterOptions, 'calls' | 'seed' | 'manager' | 'safeguard' | 'onObservation'> {
   /** The calls of an episode. The functions are the same in all. */
-  readonly calls: (seed: number) => CallStream;
+  readonly calls: (seed: number) => ActivationStream;
 }
 
 /**
@@ -80,7 +80,7 @@ export class ClusterEnvironment implements Environment {
     phase: () => 'managing',
     decide: (_state, { observation }) => ({
       state: null,
-      decision: this.#decisions.get(observation.function) ?? NO_WISH,
+      decision: this.#decisions.get(observation.function) ?? NO_TARGET,
     }),
   };
 }

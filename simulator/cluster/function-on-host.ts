@@ -2,7 +2,7 @@ import type { ContainerState, CpuMode, FunctionState, Run } from '../../openwhis
 import { type ObservedFunction, type ObservedRevision, Step } from '../../openwhisk-plugin/index.js';
 
 /** The wish of a function's agent, as a hook holds it. NaN: no wish. Times in ms of simulated time. */
-class Wish {
+class TimedTarget {
   cpu = Number.NaN;
   memory = Number.NaN;
   weightFactor = Number.NaN;
@@ -25,11 +25,11 @@ export class FunctionOnHost implements ObservedFunction, ObservedRevision {
   containers = 0;
   concurrent = false;
   /** The newest decision: millicores and bytes. */
-  wantedCpu = 0;
-  wantedMemory = 0;
+  demandCpu = 0;
+  demandMemory = 0;
   lastSeen = 0;
-  #wish = new Wish();
-  #coming = new Wish();
+  #target = new TimedTarget();
+  #nextTarget = new TimedTarget();
 
   constructor(fn: number, host: number, state: FunctionState) {
     this.fn = fn;
@@ -39,31 +39,31 @@ export class FunctionOnHost implements ObservedFunction, ObservedRevision {
   }
 
   /** In force from `from` on, and stale after `until`. */
-  wish(cpu: number, memory: number, weightFactor: number, from: number, until: number): void {
-    this.#takeOver(from);
-    const coming = this.#coming;
-    coming.cpu = cpu;
-    coming.memory = memory;
-    coming.weightFactor = weightFactor;
-    coming.from = from;
-    coming.until = until;
+  target(cpu: number, memory: number, weightFactor: number, from: number, until: number): void {
+    this.#activateNextTarget(from);
+    const nextTarget = this.#nextTarget;
+    nextTarget.cpu = cpu;
+    nextTarget.memory = memory;
+    nextTarget.weightFactor = weightFactor;
+    nextTarget.from = from;
+    nextTarget.until = until;
   }
 
   /** Writes the wish into a run that starts, where there is one and it is fresh. */
-  aim(run: Run, container: ContainerState, now: number): void {
-    this.#takeOver(now);
-    const wish = this.#wish;
-    if (now > wish.until) return;
-    const byWeight = container.mode === 'weight' && !Number.isNaN(wish.weightFactor);
-    run.targetCpu = (byWeight ? wish.weightFactor * container.userCpu : wish.cpu) as typeof run.targetCpu;
-    run.targetMemory = wish.memory as typeof run.targetMemory;
+  applyTarget(run: Run, container: ContainerState, now: number): void {
+    this.#activateNextTarget(now);
+    const target = this.#target;
+    if (now > target.until) return;
+    const byWeight = container.mode === 'weight' && !Number.isNaN(target.weightFactor);
+    run.targetCpu = (byWeight ? target.weightFactor * container.userCpu : target.cpu) as typeof run.targetCpu;
+    run.targetMemory = target.memory as typeof run.targetMemory;
   }
 
-  #takeOver(now: number): void {
-    if (this.#coming.from > now) return;
-    const before = this.#wish;
-    this.#wish = this.#coming;
-    this.#coming = before;
+  #activateNextTarget(now: number): void {
+    if (this.#nextTarget.from > now) return;
+    const before = this.#target;
+    this.#target = this.#nextTarget;
+    this.#nextTarget = before;
     before.from = Number.POSITIVE_INFINITY;
   }
 }

@@ -1,7 +1,7 @@
 import { MIB } from '../../config/index.js';
 import { timeUnderQuota } from '../host/cpu.js';
 import { PERIOD_MICROS, quotaOf, sharesOf } from '../host/placement.js';
-import type { CalledFunction } from '../workload/call-stream.js';
+import type { StreamedFunction } from '../workload/call-stream.js';
 import type { ClusterMode } from './options.js';
 
 /** Places in a function's row. */
@@ -41,10 +41,10 @@ const WIDTH = 16;
  * processor's cache: with thousands of functions every call finds its function's figures far away, so they lie together.
  */
 export class FunctionRows {
-  readonly specs: readonly CalledFunction[];
+  readonly specs: readonly StreamedFunction[];
   readonly #rows: Float64Array;
 
-  constructor(specs: readonly CalledFunction[], mode: ClusterMode, userMemoryMiB: number) {
+  constructor(specs: readonly StreamedFunction[], mode: ClusterMode, userMemoryMiB: number) {
     this.specs = specs;
     this.#rows = new Float64Array(WIDTH * specs.length);
     specs.forEach((spec, fn) => {

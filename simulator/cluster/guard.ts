@@ -4,7 +4,7 @@ import type { FunctionOnHost } from './function-on-host.js';
  * Who decides about limits while a cluster runs: the hooks of its hosts, or nobody. Activations and containers are places in the engine's
  * columns; all is told in simulated time, us, with the columns brought up to it. Limits are set through `Limits`.
  */
-export interface Guard {
+export interface LimitController {
   /** A container is there, `/init` comes next. */
   containerStarted(container: number, now: number): void;
   initEnded(container: number, now: number): void;
@@ -22,11 +22,11 @@ export interface Guard {
   /** An event the guard has put into the timeline is due. */
   due(target: number, stamp: number, now: number): void;
   /** Millicores now. */
-  levels(): { readonly harvested: number; readonly borrowed: number; readonly wanted: number };
+  levels(): { readonly harvested: number; readonly borrowed: number; readonly demand: number };
 }
 
 /** What agents do with what the hooks tell; `wake`s of its own come back through `due`. */
-export interface ControlSide {
+export interface StepListener {
   /** An activation of the function has ended and is in its step. */
   stepped(fn: FunctionOnHost, now: number): void;
   due(target: number, stamp: number, now: number): void;

@@ -1,7 +1,7 @@
 import type { Run } from '../../openwhisk-plugin/index.js';
 import type { ManagedHost } from './managed-host.js';
 import type { HarvestTotals } from './summary.js';
-import { Row, type Tally } from './tally.js';
+import { type OutcomeStatistics, Row } from './tally.js';
 
 /** What was harvested, lent and put back, added up as activations end. CPU-ms and counts. */
 export class HarvestCounts {
@@ -16,7 +16,7 @@ export class HarvestCounts {
   #acceleratedRuns = 0;
   #borrowedRuns = 0;
 
-  ended(fn: number, run: Run, tally: Tally): void {
+  ended(fn: number, run: Run, outcomeStatistics: OutcomeStatistics): void {
     this.#activations++;
     if (run.control) this.#control++;
     this.#harvested += run.harvested;
@@ -25,24 +25,24 @@ export class HarvestCounts {
     if (run.harvested > 0) this.#harvestedRuns++;
     if (run.accelerated > 0) this.#acceleratedRuns++;
     if (run.cpu.borrowed > 0 && run.container.mode === 'quota') this.#borrowedRuns++;
-    tally.add(fn, Row.harvested, run.harvested);
-    tally.add(fn, Row.accelerated, run.accelerated);
+    outcomeStatistics.add(fn, Row.harvested, run.harvested);
+    outcomeStatistics.add(fn, Row.accelerated, run.accelerated);
   }
 
   totals(hosts: readonly ManagedHost[]): HarvestTotals {
     const share = (runs: number): number => (this.#activations > 0 ? runs / this.#activations : 0);
     let borrowed = 0;
-    let wanted = 0;
+    let demand = 0;
     for (const host of hosts) {
       borrowed += host.borrowedIntegral;
-      wanted += host.wantedIntegral;
+      demand += host.demandIntegral;
     }
     return {
       harvestedCoreSeconds: this.#harvested / 1000,
       acceleratedCoreSeconds: this.#accelerated / 1000,
       // Millicore-ms.
       borrowedCoreSeconds: borrowed / 1e6,
-      wantedCoreSeconds: wanted / 1e6,
+      demandCoreSeconds: demand / 1e6,
       savedSeconds: this.#saved / 1000,
       harvestedShare: share(this.#harvestedRuns),
       acceleratedShare: share(this.#acceleratedRuns),

@@ -14,7 +14,7 @@ import { Stop } from './activations.js';
 import type { Cluster } from './cluster.js';
 import { WINDOW_MICROS } from './crossing.js';
 import { FunctionOnHost } from './function-on-host.js';
-import type { ControlSide, Guard } from './guard.js';
+import type { LimitController, StepListener } from './guard.js';
 import { HarvestCounts } from './harvest-counts.js';
 import { EngineLimitWriter } from './limit-writer.js';
 import { ClusterRun, type ManagedContainer } from './managed-container.js';
@@ -59,10 +59,10 @@ export interface HookOptions {
  * The hooks of all hosts of a cluster: what the tap, the sampler and the limit writer do on a real one is told by the engine here, exactly and
  * at once; what is decided, and how, is the same `Decider`'s. Mode is `enforce`.
  */
-export class HookGuard implements Guard {
+export class HookLimitController implements LimitController {
   readonly hosts: readonly ManagedHost[];
   readonly counts = new HarvestCounts();
-  control: ControlSide | null = null;
+  control: StepListener | null = null;
   readonly #cluster: Cluster;
   readonly #settings: DecisionSettings;
   /** By function and host; made when the function first comes there. */
@@ -109,7 +109,7 @@ export class HookGuard implements Guard {
     const spec = functions.specs[fn]!;
     const history = decider.functionState(spec.name, VERSION, user, ms);
     // As hooks are told by who made the action smaller.
-    history.paidFactor = Math.max(1, (spec.memoryMiB * MIB) / user.memory);
+    history.rightSizeFactor = Math.max(1, (spec.memoryMiB * MIB) / user.memory);
     history.configuredSlo = spec.sloMs ?? Number.NaN;
     const state = decider.container(user);
     // Counters begin at zero with the container.
@@ -120,7 +120,7 @@ export class HookGuard implements Guard {
     this.#containers[container] = managed;
     this.#byState.set(state, managed);
     this.#writer.boost(managed, decider.boost(state, ms), now);
-    this.#cluster.wakeGuard(now + 1000 * this.#settings.boostTime, container, boostStamp(managed.serial));
+    this.#cluster.scheduleLimitEvent(now + 1000 * this.#settings.boostTime, container, boostStamp(managed.serial));
     this.#writeChanged(host);
   }
 
@@ -153,7 +153,7 @@ export class HookGuard implements Guard {
     run.activation = a;
     run.payload = Math.round(c.payload[a]! * MEDIAN_PAYLOAD) as Bytes;
     run.startCpu = this.#usage.cpu(container, a, now) as Micros;
-    record.aim(run, state, ms);
+    record.applyTarget(run, state, ms);
     // Growth is measured from here: a sampler would have read it just before.
     state.last.at = ms;
     state.last.workingSet = this.#cluster.containers.columns.resident[container]! as Bytes;
@@ -162,12 +162,12 @@ export class HookGuard implements Guard {
     decider.start(run, ms);
     record.running++;
     record.lastSeen = ms;
-    record.wantedCpu = run.cpu.wanted;
-    record.wantedMemory = run.memory.wanted;
+    record.demandCpu = run.cpu.demand;
+    record.demandMemory = run.memory.demand;
     record.userCpu = state.userCpu;
     record.cpuMode = state.mode;
     record.concurrent ||= state.concurrent;
-    host.wanted += run.cpu.wanted;
+    host.demand += run.cpu.demand;
     c.windowAt[a] = now;
     c.windowCpu[a] = c.cpuUsed[a]!;
     c.reviseAt[a] = 1000 * decider.revisesAt(run, 0);
@@ -188,7 +188,7 @@ export class HookGuard implements Guard {
       this.#usage.read(managed.index, a, managed.throttled, now),
       (now / 1000) as Millis,
     );
-    this.#windowBegins(a, run);
+    this.#startWindow(a, run);
     if (action === 'none') return;
     this.counts.trips++;
     this.#writer.write(managed, now);
@@ -212,7 +212,7 @@ export class HookGuard implements Guard {
     const run = this.#runs[a];
     if (run === undefined) return;
     closeWindow(run, this.#usage.cpu(c.container[a]!, a, this.#now), now / 1000, this.#settings.minimumWindow);
-    this.#windowBegins(a, run);
+    this.#startWindow(a, run);
   }
 
   runEnded(a: number, outcome: number, now: number): void {
@@ -240,10 +240,10 @@ export class HookGuard implements Guard {
     run.cold = c.runAt[a]! > c.tapAt[a]!;
     decider.finish(run, OUTCOMES[outcome]!, duration / 1000, clean, ms);
     record.running--;
-    host.wanted -= run.cpu.wanted;
-    if (record.running === 0 && host.wanted < 1e-6) host.wanted = 0;
-    if (c.counted[a] === 1) this.counts.ended(record.fn, run, this.#cluster.accounts.tally);
-    if (this.control !== null) this.#tellStep(managed, run, a, duration, clean, ms);
+    host.demand -= run.cpu.demand;
+    if (record.running === 0 && host.demand < 1e-6) host.demand = 0;
+    if (c.counted[a] === 1) this.counts.ended(record.fn, run, this.#cluster.accounts.outcomeStatistics);
+    if (this.control !== null) this.#recordStep(managed, run, a, duration, clean, ms);
     if (state.runs.length === 0) this.#writer.restore(managed, now);
     else this.#writer.write(managed, now);
     this.#writeChanged(host);
@@ -261,16 +261,16 @@ export class HookGuard implements Guard {
     this.#cluster.refresh(managed.record.host);
   }
 
-  levels(): { readonly harvested: number; readonly borrowed: number; readonly wanted: number } {
+  levels(): { readonly harvested: number; readonly borrowed: number; readonly demand: number } {
     let harvested = 0;
     let borrowed = 0;
-    let wanted = 0;
+    let demand = 0;
     for (const host of this.hosts) {
       harvested += host.decider.cpuPool.harvested;
       borrowed += host.decider.cpuPool.borrowed;
-      wanted += host.wanted;
+      demand += host.demand;
     }
-    return { harvested, borrowed, wanted };
+    return { harvested, borrowed, demand };
   }
 
   /** Brings a host's accounts up to now. */
@@ -299,7 +299,7 @@ export class HookGuard implements Guard {
   }
 
   /** The engine watches the decider's window: it may have begun anew at an end of another run in the container. */
-  #windowBegins(a: number, run: ClusterRun): void {
+  #startWindow(a: number, run: ClusterRun): void {
     const { columns: c } = this.#cluster.activations;
     const at = Math.round(1000 * run.windowAt);
     if (c.windowAt[a] === at) return;
@@ -307,7 +307,7 @@ export class HookGuard implements Guard {
     c.windowCpu[a] = c.cpuUsed[a]!;
   }
 
-  #tellStep(
+  #recordStep(
     managed: ManagedContainer,
     run: ClusterRun,
     a: number,

@@ -15,7 +15,13 @@ export {
   type SimulatedSettings,
   simulatedOptions,
 } from './options.js';
-export { CallLog, type CallRecord, type CallRecorder, ClusterOutcome, StartKind } from './recorder.js';
+export {
+  ActivationLog,
+  type ActivationRecorder,
+  ClusterOutcome,
+  type SimulatedActivation,
+  StartKind,
+} from './recorder.js';
 export { simulateCluster } from './simulate.js';
 export type {
   FunctionSummary,

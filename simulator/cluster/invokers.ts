@@ -5,15 +5,15 @@ import { type ActivationColumns, type Activations, Due, Phase, Stop } from './ac
 import { ContainerStatus, type Containers } from './containers.js';
 import type { Cores } from './cores.js';
 import { Fn, type FunctionRows } from './function-rows.js';
-import type { Guard } from './guard.js';
+import type { LimitController } from './guard.js';
 import { isOnCpu, Limits } from './limits.js';
 import type { ClusterShape } from './options.js';
 import { Phases } from './phases.js';
 import { ClusterOutcome, StartKind } from './recorder.js';
-import { NEW, NO_ROOM, Rooms } from './rooms.js';
+import { MemoryAdmission, NEW_CONTAINER, NO_MEMORY } from './rooms.js';
 
 /** Told of what the invokers have done with the calls they were sent. */
-export interface Desk {
+export interface InvokerListener {
   /** The call is over for its caller; its place is free after this. */
   ended(activation: number, outcome: number, now: number): void;
   /** A container of `fn` on `host` has room again (-1: memory has become free there). */
@@ -22,7 +22,7 @@ export interface Desk {
 }
 
 /** Not a call: it makes a container that somebody wants to have ready. */
-const NO_CALL = -1;
+const NO_ACTIVATION = -1;
 
 /**
  * The invokers: life of containers and of the activations in them, as OpenWhisk has it. Warm ones first (the most recently used),
@@ -30,14 +30,14 @@ const NO_CALL = -1;
  */
 export class Invokers {
   readonly limits: Limits;
-  readonly rooms: Rooms;
+  readonly memoryAdmission: MemoryAdmission;
   readonly #c: ActivationColumns;
   readonly #activations: Activations;
   readonly #containers: Containers;
   readonly #functions: FunctionRows;
   readonly #cores: Cores;
   readonly #phases: Phases;
-  readonly #desk: Desk;
+  readonly #listener: InvokerListener;
   readonly #shape: ClusterShape;
   readonly #graceMicros: number;
   readonly #unpauseMicros: number;
@@ -47,7 +47,7 @@ export class Invokers {
     containers: Containers,
     functions: FunctionRows,
     cores: Cores,
-    desk: Desk,
+    listener: InvokerListener,
     shape: ClusterShape,
   ) {
     this.limits = new Limits(activations, containers, functions, cores);
@@ -56,29 +56,29 @@ export class Invokers {
     this.#containers = containers;
     this.#functions = functions;
     this.#cores = cores;
-    this.#desk = desk;
+    this.#listener = listener;
     this.#shape = shape;
     this.#phases = new Phases(activations, containers, functions, cores, this.limits);
-    this.rooms = new Rooms(activations, containers, cores.sleepers, shape, {
+    this.memoryAdmission = new MemoryAdmission(activations, containers, cores.timerList, shape, {
       remove: (container, now) => this.#remove(container, now),
-      freed: (host, now) => desk.freed(host, -1, -1, now),
+      freed: (host, now) => listener.freed(host, -1, -1, now),
     });
     this.#graceMicros = shape.pauseGraceMs * 1000;
     this.#unpauseMicros = shape.unpauseMs * 1000;
   }
 
-  get guard(): Guard | null {
-    return this.#phases.guard;
+  get limitController(): LimitController | null {
+    return this.#phases.limitController;
   }
 
-  set guard(guard: Guard | null) {
-    this.#phases.guard = guard;
+  set limitController(limitController: LimitController | null) {
+    this.#phases.limitController = limitController;
   }
 
   /** Finds a container on `host`; false where there is no room. `mayCreate`: a warm one only. */
   place(a: number, host: number, now: number, mayCreate = true): boolean {
     const fn = this.#c.fn[a]!;
-    this.rooms.expire(host, now);
+    this.memoryAdmission.expire(host, now);
     const warm = this.#containers.warm(fn, host);
     if (warm >= 0) {
       this.use(warm, a, now);
@@ -86,8 +86,8 @@ export class Invokers {
     }
     if (!mayCreate) return false;
     const memory = this.#functions.get(fn, Fn.memory);
-    const kind = this.rooms.take(host, memory, now);
-    if (kind === NO_ROOM) return false;
+    const kind = this.memoryAdmission.take(host, memory, now);
+    if (kind === NO_MEMORY) return false;
     this.#create(a, fn, host, memory, kind, now);
     return true;
   }
@@ -100,11 +100,11 @@ export class Invokers {
     if (wasIdle) this.#containers.removeIdle(container);
     this.#enter(container, a, now, StartKind.warm);
     if (k.status[container] === ContainerStatus.starting) {
-      c.phase[a] = Phase.boarding;
+      c.phase[a] = Phase.waitingForInit;
       return;
     }
     if (wasIdle && now - k.idleAt[container]! >= this.#graceMicros) {
-      this.#cores.sleepers.sleep(a, Phase.unpausing, now + this.#unpauseMicros);
+      this.#cores.timerList.startTimer(a, Phase.unpausing, now + this.#unpauseMicros);
       return;
     }
     this.#phases.startRun(a, now);
@@ -113,14 +113,14 @@ export class Invokers {
   /** Makes a container that nobody has asked for yet; false where there is no room. */
   provision(fn: number, host: number, now: number): boolean {
     const memory = this.#functions.get(fn, Fn.memory);
-    this.rooms.expire(host, now);
-    if (!this.rooms.hasRoom(host, memory)) return false;
-    const a = this.#activations.claim();
-    this.#c.call[a] = NO_CALL;
+    this.memoryAdmission.expire(host, now);
+    if (!this.memoryAdmission.hasMemory(host, memory)) return false;
+    const a = this.#activations.allocate();
+    this.#c.call[a] = NO_ACTIVATION;
     this.#c.fn[a] = fn;
     this.#c.host[a] = host;
     this.#c.counted[a] = 0;
-    this.#create(a, fn, host, memory, NEW, now);
+    this.#create(a, fn, host, memory, NEW_CONTAINER, now);
     return true;
   }
 
@@ -129,10 +129,10 @@ export class Invokers {
     const c = this.#c;
     const phase = c.phase[a]!;
     if (!isOnCpu(phase)) {
-      this.#cores.sleepers.remove(a);
+      this.#cores.timerList.remove(a);
       if (phase === Phase.creating) this.#phases.startInit(a, now);
       else if (phase === Phase.unpausing) this.#phases.startRun(a, now);
-      else if (phase === Phase.stocking) this.rooms.stocked(a, now);
+      else if (phase === Phase.prewarming) this.memoryAdmission.prewarmReady(a, now);
       else if (c.dueKind[a] === Due.deadline) this.#timeOut(a, now);
       else this.#phases.resume(a, now);
       return;
@@ -143,11 +143,11 @@ export class Invokers {
     else if (kind === Due.refill) {
       this.#cores.refilled(a, now);
       // The kernel counts a throttled period when it ends.
-      if (c.tripRate[a]! < Number.POSITIVE_INFINITY) this.guard?.crossed(a, now);
+      if (c.tripRate[a]! < Number.POSITIVE_INFINITY) this.limitController?.crossed(a, now);
     } else {
       if (kind === Due.crossing) {
         this.#cores.settle(a, now);
-        this.guard?.crossed(a, now);
+        this.limitController?.crossed(a, now);
       }
       this.#cores.interrupted(a, now, kind === Due.throttle);
     }
@@ -165,35 +165,35 @@ export class Invokers {
     functions.set(fn, Fn.weight, sharesOf(memory, this.#shape.userMemoryMiB * MIB));
     for (let host = 0; host < this.#shape.hosts; host++)
       for (let warm = this.#containers.warm(fn, host); warm >= 0; warm = this.#containers.warm(fn, host))
-        if (this.#containers.columns.active[warm] === 0) this.rooms.evict(warm, now);
+        if (this.#containers.columns.active[warm] === 0) this.memoryAdmission.evict(warm, now);
         else this.#containers.removeWarm(warm);
   }
 
   /** The host is gone with all that is on it. */
   fail(host: number, now: number): void {
-    const { sleepers, runners } = this.#cores;
-    while (runners.counts[host]! + sleepers.counts[host]! > 0) {
-      const a = runners.counts[host]! > 0 ? runners.on(host)[0]! : sleepers.at(host, 0);
-      if (this.#c.phase[a] === Phase.stocking) this.rooms.stopStocking(a);
+    const { timerList, runners } = this.#cores;
+    while (runners.counts[host]! + timerList.counts[host]! > 0) {
+      const a = runners.counts[host]! > 0 ? runners.on(host)[0]! : timerList.at(host, 0);
+      if (this.#c.phase[a] === Phase.prewarming) this.memoryAdmission.cancelPrewarming(a);
       else this.#kill(this.#c.container[a]!, ClusterOutcome.lost, now);
     }
-    this.rooms.clear(host, now);
+    this.memoryAdmission.clear(host, now);
   }
 
   #create(a: number, fn: number, host: number, memory: number, kind: number, now: number): void {
-    const container = this.#containers.claim(fn, host, memory);
+    const container = this.#containers.allocate(fn, host, memory);
     const k = this.#containers.columns;
     k.limit[container] = this.#functions.get(fn, Fn.limit);
     k.weight[container] = this.#functions.get(fn, Fn.weight);
     k.quota[container] = this.#functions.get(fn, Fn.quota);
     k.resident[container] = this.#functions.get(fn, Fn.base);
     k.epoch[container] = now;
-    this.#enter(container, a, now, kind === NEW ? StartKind.cold : StartKind.prewarmed);
-    if (kind === NEW) {
-      this.#cores.sleepers.sleep(a, Phase.creating, now + this.#functions.get(fn, Fn.cold));
+    this.#enter(container, a, now, kind === NEW_CONTAINER ? StartKind.cold : StartKind.prewarmed);
+    if (kind === NEW_CONTAINER) {
+      this.#cores.timerList.startTimer(a, Phase.creating, now + this.#functions.get(fn, Fn.cold));
       return;
     }
-    this.rooms.restock(host, kind, now);
+    this.memoryAdmission.startPrewarming(host, kind, now);
     this.#phases.startInit(a, now);
   }
 
@@ -221,8 +221,8 @@ export class Invokers {
     c.done[a] = c.stop[a]!;
     const kind = c.stopKind[a];
     if (kind === Stop.memoryTrip || kind === Stop.revise) {
-      if (kind === Stop.revise) this.guard?.revises(a, now);
-      else this.guard?.crossed(a, now);
+      if (kind === Stop.revise) this.limitController?.revises(a, now);
+      else this.limitController?.crossed(a, now);
       this.limits.aim(a);
       this.#cores.interrupted(a, now);
       return;
@@ -234,9 +234,9 @@ export class Invokers {
     this.#phases.offCpu(a, now);
     if (phase === Phase.init) this.#initEnded(a, now);
     else if (phase === Phase.before && c.io[a]! > 0) {
-      this.guard?.rateChanges(a, now);
+      this.limitController?.rateChanges(a, now);
       const back = now + c.io[a]!;
-      this.#cores.sleepers.sleep(a, Phase.waiting, Math.min(back, c.deadline[a]!));
+      this.#cores.timerList.startTimer(a, Phase.waiting, Math.min(back, c.deadline[a]!));
       if (back > c.deadline[a]!) c.dueKind[a] = Due.deadline;
     } else this.#succeed(a, now);
   }
@@ -245,10 +245,10 @@ export class Invokers {
     const container = this.#c.container[a]!;
     const k = this.#containers.columns;
     k.status[container] = ContainerStatus.ready;
-    this.guard?.initEnded(container, now);
+    this.limitController?.initEnded(container, now);
     for (let other = k.first[container]!; other >= 0; other = this.#c.sibling[other]!)
-      if (this.#c.phase[other] === Phase.boarding) this.#phases.startRun(other, now);
-    if (this.#c.call[a] !== NO_CALL) this.#phases.startRun(a, now);
+      if (this.#c.phase[other] === Phase.waitingForInit) this.#phases.startRun(other, now);
+    if (this.#c.call[a] !== NO_ACTIVATION) this.#phases.startRun(a, now);
     else this.#detach(a, now);
   }
 
@@ -258,9 +258,9 @@ export class Invokers {
     const fn = c.fn[a]!;
     const k = this.#containers.columns;
     const top = Math.max(c.peak[a]!, k.resident[container]!);
-    this.guard?.runEnded(a, ClusterOutcome.success, now);
+    this.limitController?.runEnded(a, ClusterOutcome.success, now);
     k.resident[container] = residentAfter(this.#functions.get(fn, Fn.base), top, this.#functions.get(fn, Fn.retained));
-    this.#desk.ended(a, ClusterOutcome.success, now);
+    this.#listener.ended(a, ClusterOutcome.success, now);
     this.#detach(a, now);
   }
 
@@ -272,8 +272,8 @@ export class Invokers {
       return;
     }
     if (isOnCpu(this.#c.phase[a]!)) this.#phases.offCpu(a, now);
-    this.guard?.runEnded(a, ClusterOutcome.timeout, now);
-    this.#desk.ended(a, ClusterOutcome.timeout, now);
+    this.limitController?.runEnded(a, ClusterOutcome.timeout, now);
+    this.#listener.ended(a, ClusterOutcome.timeout, now);
     this.#retire(container);
     this.#detach(a, now);
   }
@@ -298,13 +298,13 @@ export class Invokers {
     if (k.memory[container] !== this.#functions.get(fn, Fn.memory)) this.#retire(container);
     if (k.status[container] === ContainerStatus.retired) {
       if (active === 0) this.#remove(container, now);
-      this.#desk.freed(host, -1, -1, now);
+      this.#listener.freed(host, -1, -1, now);
       return;
     }
     this.#containers.addWarm(container);
     if (active === 0) this.#containers.addIdle(container, now);
     else this.limits.spread(container, now);
-    this.#desk.freed(host, fn, container, now);
+    this.#listener.freed(host, fn, container, now);
   }
 
   #unlink(container: number, a: number): void {
@@ -329,23 +329,23 @@ export class Invokers {
       const a = k.first[container]!;
       const phase = c.phase[a]!;
       if (isOnCpu(phase)) this.#phases.offCpu(a, now);
-      else if (phase !== Phase.boarding) this.#cores.sleepers.remove(a);
-      if (!Number.isNaN(c.runAt[a]!)) this.guard?.runEnded(a, outcome, now);
-      if (c.call[a] !== NO_CALL) this.#desk.ended(a, outcome, now);
+      else if (phase !== Phase.waitingForInit) this.#cores.timerList.remove(a);
+      if (!Number.isNaN(c.runAt[a]!)) this.limitController?.runEnded(a, outcome, now);
+      if (c.call[a] !== NO_ACTIVATION) this.#listener.ended(a, outcome, now);
       this.#unlink(container, a);
       k.active[container] = k.active[container]! - 1;
       this.limits.forget(a);
       this.#activations.release(a);
     }
     this.#remove(container, now);
-    this.#desk.freed(host, -1, -1, now);
+    this.#listener.freed(host, -1, -1, now);
   }
 
   #remove(container: number, now: number): void {
-    this.guard?.containerEnded(container, now);
+    this.limitController?.containerEnded(container, now);
     this.#containers.removeWarm(container);
     const fn = this.#containers.columns.fn[container]!;
     this.#containers.release(container);
-    this.#desk.removed(fn, now);
+    this.#listener.removed(fn, now);
   }
 }

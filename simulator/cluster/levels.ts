@@ -7,7 +7,7 @@ export class Levels {
   readonly #used: Float64Array;
   readonly #harvested: Float64Array;
   readonly #borrowed: Float64Array;
-  readonly #wanted: Float64Array;
+  readonly #demand: Float64Array;
   readonly #waiting: Float64Array;
   readonly #running: Float64Array;
   readonly #containers: Float64Array;
@@ -18,7 +18,7 @@ export class Levels {
     this.#used = new Float64Array(buckets);
     this.#harvested = new Float64Array(buckets);
     this.#borrowed = new Float64Array(buckets);
-    this.#wanted = new Float64Array(buckets);
+    this.#demand = new Float64Array(buckets);
     this.#waiting = new Float64Array(buckets);
     this.#running = new Float64Array(buckets);
     this.#containers = new Float64Array(buckets);
@@ -46,12 +46,12 @@ export class Levels {
   }
 
   /** At the end of a bucket. Millicores, and pieces. */
-  look(
+  sample(
     bucket: number,
     level: {
       harvested: number;
       borrowed: number;
-      wanted: number;
+      demand: number;
       waiting: number;
       running: number;
       containers: number;
@@ -59,7 +59,7 @@ export class Levels {
   ): void {
     this.#harvested[bucket] = level.harvested / 1000;
     this.#borrowed[bucket] = level.borrowed / 1000;
-    this.#wanted[bucket] = level.wanted / 1000;
+    this.#demand[bucket] = level.demand / 1000;
     this.#waiting[bucket] = level.waiting;
     this.#running[bucket] = level.running;
     this.#containers[bucket] = level.containers;
@@ -76,13 +76,13 @@ export class Levels {
     const width = this.bucketMicros;
     return {
       bucketMs: width / 1000,
-      utilisation: Array.from(this.#used, (used, i) => {
+      utilization: Array.from(this.#used, (used, i) => {
         const length = Math.min(width, this.#span - i * width);
         return length > 0 ? round(used / (length * cores)) : 0;
       }),
       harvested: Array.from(this.#harvested, round),
       borrowed: Array.from(this.#borrowed, round),
-      wanted: Array.from(this.#wanted, round),
+      demand: Array.from(this.#demand, round),
       waiting: [...this.#waiting],
       running: [...this.#running],
       containers: [...this.#containers],

@@ -14,9 +14,9 @@ const BUSY = 0.85;
  * with idle cores is memory: OpenWhisk starts no container that user memory does not hold.
  */
 export function limitingResource(
-  run: Pick<RunSummary, 'activations' | 'waited' | 'waitMeanMs' | 'responseMs' | 'utilisation'>,
+  run: Pick<RunSummary, 'activations' | 'waited' | 'waitMeanMs' | 'responseMs' | 'utilization'>,
 ): LimitingResource {
-  if (run.utilisation >= BUSY) return 'cpu';
+  if (run.utilization >= BUSY) return 'cpu';
   const waitedShare = run.activations === 0 ? 0 : run.waited / run.activations;
   const meanWaitMs = waitedShare * run.waitMeanMs;
   return waitedShare >= NOTABLE_WAITED_SHARE && meanWaitMs >= NOTABLE_WAIT_SHARE * run.responseMs.mean

@@ -14,10 +14,10 @@ export class ManagedHost {
   readonly decider: Decider;
   readonly functions: FunctionOnHost[] = [];
   /** Wanted by all that runs now. */
-  wanted = 0;
+  demand = 0;
   /** Millicore-ms since the start: borrowed, and wanted. */
   borrowedIntegral = 0;
-  wantedIntegral = 0;
+  demandIntegral = 0;
   #countedTo = 0;
 
   constructor(settings: DecisionSettings, shape: ClusterShape, policies: Policies, random: Random, oracle: Oracle) {
@@ -33,7 +33,7 @@ export class ManagedHost {
     if (span <= 0) return;
     this.#countedTo = now;
     this.borrowedIntegral += this.decider.cpuPool.borrowed * span;
-    this.wantedIntegral += this.wanted * span;
+    this.demandIntegral += this.demand * span;
   }
 }
 

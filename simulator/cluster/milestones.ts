@@ -10,7 +10,7 @@ import { canCross, crossingAt } from './crossing.js';
  */
 
 /** On a host that is not tight: all that is to come of it is known, its quota included. */
-export function armAlone(c: ActivationColumns, a: number, now: number): void {
+export function armUncontended(c: ActivationColumns, a: number, now: number): void {
   const left = c.stop[a]! - c.done[a]!;
   const cap = c.cap[a]!;
   if (left <= WORK_EPSILON) stopIn(c, a, now, 0);
@@ -19,7 +19,7 @@ export function armAlone(c: ActivationColumns, a: number, now: number): void {
 }
 
 /** On a tight host, at its cap. */
-export function armSatisfied(c: ActivationColumns, a: number, now: number): void {
+export function armAtCap(c: ActivationColumns, a: number, now: number): void {
   const cap = c.cap[a]!;
   stopIn(c, a, now, Math.max(0, c.stop[a]! - c.done[a]!) / cap);
   const quota = c.quota[a]!;

@@ -1,8 +1,8 @@
 import type { ResourceManager } from '../../agents/index.js';
 import type { Observation } from '../../broker/index.js';
-import type { DecisionSettings, Lessons } from '../../openwhisk-plugin/index.js';
-import type { CallStream } from '../workload/call-stream.js';
-import type { CallRecorder } from './recorder.js';
+import type { DecisionSettings, ExperienceListener } from '../../openwhisk-plugin/index.js';
+import type { ActivationStream } from '../workload/call-stream.js';
+import type { ActivationRecorder } from './recorder.js';
 
 /** What the cluster is made of and how OpenWhisk runs it; all hosts are alike. */
 export interface ClusterShape {
@@ -104,7 +104,7 @@ export const simulatedOptions = (
       };
 
 export interface ClusterOptions {
-  readonly calls: CallStream;
+  readonly calls: ActivationStream;
   readonly cluster?: Partial<ClusterShape>;
   readonly mode?: ClusterMode;
   /** Name of a resource manager, or one made already; default `fixed`. */
@@ -117,7 +117,7 @@ export interface ClusterOptions {
   /** As key-value would bring them to the range policy; default for `faasrm`: the weights that come with the product. */
   readonly quotaParameters?: PolicyMaterial;
   /** Told of choices and what came of them. */
-  readonly lessons?: Lessons;
+  readonly experiences?: ExperienceListener;
   readonly decision?: Partial<DecisionSettings>;
   readonly control?: Partial<ControlOptions>;
   /** Of placement and policy; arrivals and demand are the stream's. */
@@ -129,7 +129,7 @@ export interface ClusterOptions {
   /** Activations that arrive before this time count in no figure: the cluster is still filling up. */
   readonly warmUpMs?: number;
   /** Keeps every call; for small runs. */
-  readonly recorder?: CallRecorder;
+  readonly recorder?: ActivationRecorder;
   /** Every 65,536 activations and at the end. */
   readonly onProgress?: (progress: Progress) => void;
   /** Each observation as it is made, after its manager has decided. */

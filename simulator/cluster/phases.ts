@@ -2,13 +2,13 @@ import { type ActivationColumns, type Activations, Phase } from './activations.j
 import type { Containers } from './containers.js';
 import type { Cores } from './cores.js';
 import { Fn, type FunctionRows } from './function-rows.js';
-import type { Guard } from './guard.js';
+import type { LimitController } from './guard.js';
 import type { Limits } from './limits.js';
 import { StartKind } from './recorder.js';
 
 /** The phases of an activation that has a container: its `/init`, its run before and after the I/O wait. What goes on and off the CPU, and who is told. */
 export class Phases {
-  guard: Guard | null = null;
+  limitController: LimitController | null = null;
   readonly #c: ActivationColumns;
   readonly #containers: Containers;
   readonly #functions: FunctionRows;
@@ -28,7 +28,7 @@ export class Phases {
     const fn = c.fn[a]!;
     const container = c.container[a]!;
     this.#containers.columns.epoch[container] = now;
-    this.guard?.containerStarted(container, now);
+    this.limitController?.containerStarted(container, now);
     c.tapAt[a] = now;
     c.deadline[a] = now + this.#functions.get(fn, Fn.timeout);
     // The runtime is one process that starts: one core, whatever the function can use later.
@@ -46,7 +46,7 @@ export class Phases {
     c.throttled[a] = 0;
     c.tripRate[a] = Number.POSITIVE_INFINITY;
     c.reviseAt[a] = Number.POSITIVE_INFINITY;
-    this.guard?.runStarted(a, now);
+    this.limitController?.runStarted(a, now);
     this.#join(a, Phase.before, c.cpu[a]!, this.#functions.get(fn, Fn.parallelism), now);
   }
 
@@ -64,7 +64,7 @@ export class Phases {
   /** The I/O wait is over. */
   resume(a: number, now: number): void {
     const c = this.#c;
-    this.guard?.rateChanges(a, now);
+    this.limitController?.rateChanges(a, now);
     c.phase[a] = Phase.after;
     this.#limits.enter(a, now);
     this.#limits.aim(a);

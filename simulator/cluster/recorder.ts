@@ -14,7 +14,7 @@ export const ClusterOutcome = {
 export const StartKind = { warm: 0, prewarmed: 1, cold: 2, none: 3 } as const;
 
 /** What became of one activation. Times in us of simulated time; NaN where it never came to that. */
-export interface CallRecord {
+export interface SimulatedActivation {
   /** Place in the stream, from 0. */
   readonly call: number;
   readonly fn: number;
@@ -35,15 +35,15 @@ export interface CallRecord {
 }
 
 /** Told of each activation as it ends, in order of ending; the record is reused, so copy what is to be kept. */
-export interface CallRecorder {
-  record(call: CallRecord): void;
+export interface ActivationRecorder {
+  record(call: SimulatedActivation): void;
 }
 
 /** Keeps all of them. */
-export class CallLog implements CallRecorder {
-  readonly calls: CallRecord[] = [];
+export class ActivationLog implements ActivationRecorder {
+  readonly calls: SimulatedActivation[] = [];
 
-  record(call: CallRecord): void {
+  record(call: SimulatedActivation): void {
     this.calls.push({ ...call });
   }
 }

@@ -2,41 +2,41 @@ import { type ActivationColumns, type Activations, Phase } from './activations.j
 import type { Containers } from './containers.js';
 import type { ClusterShape } from './options.js';
 import { Prewarmed } from './prewarmed.js';
-import type { Sleepers } from './sleepers.js';
+import type { TimerList } from './sleepers.js';
 
 /** Told of what gives way, and of what has become free. */
-export interface RoomsListener {
+export interface MemoryAdmissionListener {
   /** No longer idle; it is to be taken away. */
   remove(container: number, now: number): void;
   freed(host: number, now: number): void;
 }
 
 /** What `take` has found, besides a kind of prewarmed containers: room for a new one, or none. */
-export const NEW = -1;
-export const NO_ROOM = -2;
+export const NEW_CONTAINER = -1;
+export const NO_MEMORY = -2;
 
 /** Nominal memory of the hosts: who may come in, who gives way, which prewarmed containers stand ready. Constant time each. */
-export class Rooms {
+export class MemoryAdmission {
   readonly #c: ActivationColumns;
   readonly #activations: Activations;
   readonly #containers: Containers;
-  readonly #sleepers: Sleepers;
+  readonly #timerList: TimerList;
   readonly #shape: ClusterShape;
   readonly #idleMicros: number;
-  readonly #listener: RoomsListener;
+  readonly #listener: MemoryAdmissionListener;
   readonly #prewarmed: Prewarmed;
 
   constructor(
     activations: Activations,
     containers: Containers,
-    sleepers: Sleepers,
+    timerList: TimerList,
     shape: ClusterShape,
-    listener: RoomsListener,
+    listener: MemoryAdmissionListener,
   ) {
     this.#c = activations.columns;
     this.#activations = activations;
     this.#containers = containers;
-    this.#sleepers = sleepers;
+    this.#timerList = timerList;
     this.#shape = shape;
     this.#idleMicros = shape.idleMs * 1000;
     this.#listener = listener;
@@ -44,14 +44,14 @@ export class Rooms {
   }
 
   /** Without anybody giving way. MiB. */
-  hasRoom(host: number, memory: number): boolean {
+  hasMemory(host: number, memory: number): boolean {
     return this.#containers.admitted[host]! + memory <= this.#shape.userMemoryMiB;
   }
 
   /** Memory for a container that is made right after this: of a prewarmed one, whose kind it returns; else {@link NEW}, or {@link NO_ROOM}. */
   take(host: number, memory: number, now: number): number {
     const kind = this.#prewarmed.of(host, memory);
-    if (kind < 0) return this.#makeRoom(host, memory, now) ? NEW : NO_ROOM;
+    if (kind < 0) return this.#evictForMemory(host, memory, now) ? NEW_CONTAINER : NO_MEMORY;
     this.#containers.admitted[host] = this.#containers.admitted[host]! - memory;
     this.#prewarmed.take(host, kind);
     return kind;
@@ -81,26 +81,26 @@ export class Rooms {
   }
 
   /** A host begins, or comes back: its prewarmed containers are made. */
-  stock(host: number, now: number): void {
+  prewarmHost(host: number, now: number): void {
     this.#shape.prewarm.forEach(({ count }, kind) => {
-      for (let i = 0; i < count; i++) this.restock(host, kind, now);
+      for (let i = 0; i < count; i++) this.startPrewarming(host, kind, now);
     });
   }
 
   /** Makes one more of a kind. No idle container gives way for one that nobody has asked for. */
-  restock(host: number, kind: number, now: number): void {
+  startPrewarming(host: number, kind: number, now: number): void {
     const { memoryMiB, coldStartMs } = this.#shape.prewarm[kind]!;
-    if (!this.hasRoom(host, memoryMiB)) return;
+    if (!this.hasMemory(host, memoryMiB)) return;
     this.#containers.admitted[host] = this.#containers.admitted[host]! + memoryMiB;
-    const a = this.#activations.claim();
+    const a = this.#activations.allocate();
     this.#c.host[a] = host;
     this.#c.container[a] = kind;
     this.#c.work[a] = memoryMiB;
-    this.#sleepers.sleep(a, Phase.stocking, now + Math.round(coldStartMs * 1000));
+    this.#timerList.startTimer(a, Phase.prewarming, now + Math.round(coldStartMs * 1000));
   }
 
   /** It is ready. Somebody may have waited for it, or for its memory. */
-  stocked(a: number, now: number): void {
+  prewarmReady(a: number, now: number): void {
     const host = this.#c.host[a]!;
     this.#prewarmed.add(host, this.#c.container[a]!);
     this.#activations.release(a);
@@ -108,15 +108,15 @@ export class Rooms {
   }
 
   /** It will never be ready. */
-  stopStocking(a: number): void {
+  cancelPrewarming(a: number): void {
     const host = this.#c.host[a]!;
-    this.#sleepers.remove(a);
+    this.#timerList.remove(a);
     this.#containers.admitted[host] = this.#containers.admitted[host]! - this.#c.work[a]!;
     this.#activations.release(a);
   }
 
   /** Orders idle containers away, least recently used first, if that makes room. */
-  #makeRoom(host: number, need: number, now: number): boolean {
+  #evictForMemory(host: number, need: number, now: number): boolean {
     const containers = this.#containers;
     const limit = this.#shape.userMemoryMiB - need;
     if (containers.admitted[host]! <= limit) return true;

@@ -4,7 +4,7 @@ import { type ActivationColumns, Due } from './activations.js';
  * Who waits on each host for an instant: a container being made, a pause that ends, I/O, the next period of a quota. Dense lists with the
  * earliest `dueAt`, looked for again only when the one that had it is gone.
  */
-export class Sleepers {
+export class TimerList {
   readonly #c: ActivationColumns;
   readonly #lists: Int32Array[];
   readonly counts: Int32Array;
@@ -40,7 +40,7 @@ export class Sleepers {
   }
 
   /** Begins a phase in which nothing is done but waited. */
-  sleep(a: number, phase: number, until: number): void {
+  startTimer(a: number, phase: number, until: number): void {
     const c = this.#c;
     c.phase[a] = phase;
     c.dueAt[a] = until;

@@ -6,7 +6,7 @@ const NOTHING_HARVESTED: HarvestTotals = {
   harvestedCoreSeconds: 0,
   acceleratedCoreSeconds: 0,
   borrowedCoreSeconds: 0,
-  wantedCoreSeconds: 0,
+  demandCoreSeconds: 0,
   savedSeconds: 0,
   harvestedShare: 0,
   acceleratedShare: 0,
@@ -17,21 +17,21 @@ const NOTHING_HARVESTED: HarvestTotals = {
 };
 
 /** What a run that is over has come to. */
-export function summarise({ cluster, guard, names }: BuiltCluster): RunSummary {
+export function summarise({ cluster, limitController, names }: BuiltCluster): RunSummary {
   const { accounts, levels, functions, parts } = cluster;
-  const { tally } = accounts;
+  const { outcomeStatistics } = accounts;
   const { shape, calls } = parts;
   const cores = shape.hosts * shape.cores;
   const span = Math.max(1, calls.spanMicros);
-  const perFunction = functions.specs.map((spec, fn) => tally.functionSummary(fn, spec.name, spec.sloMs));
-  const [warm = 0, prewarmed = 0, cold = 0] = tally.starts;
-  const [success = 0, timeout = 0, outOfMemory = 0, lost = 0, rejected = 0] = tally.outcomes;
+  const perFunction = functions.specs.map((spec, fn) => outcomeStatistics.functionSummary(fn, spec.name, spec.sloMs));
+  const [warm = 0, prewarmed = 0, cold = 0] = outcomeStatistics.starts;
+  const [success = 0, timeout = 0, outOfMemory = 0, lost = 0, rejected = 0] = outcomeStatistics.outcomes;
   const started = warm + prewarmed + cold;
-  const judged = perFunction.filter((fn, index) => tally.isKnown(index) && fn.sloMs !== null);
+  const judged = perFunction.filter((fn, index) => outcomeStatistics.isKnown(index) && fn.sloMs !== null);
   return {
     ...names,
     mode: parts.mode,
-    safeguard: guard !== null,
+    safeguard: limitController !== null,
     seed: parts.seed,
     hosts: shape.hosts,
     cores: shape.cores,
@@ -40,20 +40,20 @@ export function summarise({ cluster, guard, names }: BuiltCluster): RunSummary {
     spanMs: calls.spanMicros / 1000,
     endedAtMs: cluster.now / 1000,
     offeredLoad: accounts.asked / (span * cores),
-    utilisation: levels.total / (span * cores),
-    activations: tally.activations,
+    utilization: levels.total / (span * cores),
+    activations: outcomeStatistics.activations,
     outcomes: { success, timeout, outOfMemory, lost, rejected },
-    slowdown: tally.slowdown.summary(),
-    rfet: tally.rfet.summary(),
-    responseMs: tally.response.summary(1000),
-    slowShare: success > 0 ? tally.slow / success : 0,
-    starts: { cold: tally.starts[StartKind.cold]!, prewarmed, warm },
+    slowdown: outcomeStatistics.slowdown.summary(),
+    rfet: outcomeStatistics.rfet.summary(),
+    responseMs: outcomeStatistics.response.summary(1000),
+    slowShare: success > 0 ? outcomeStatistics.slow / success : 0,
+    starts: { cold: outcomeStatistics.starts[StartKind.cold]!, prewarmed, warm },
     coldShare: started > 0 ? cold / started : 0,
-    waited: tally.waited,
-    waitMeanMs: tally.waited > 0 ? tally.waitTotal / tally.waited / 1000 : 0,
+    waited: outcomeStatistics.waited,
+    waitMeanMs: outcomeStatistics.waited > 0 ? outcomeStatistics.waitTotal / outcomeStatistics.waited / 1000 : 0,
     oomKills: outOfMemory,
-    harvest: guard === null ? NOTHING_HARVESTED : guard.counts.totals(guard.hosts),
-    worst: worstOf(perFunction, (index) => tally.isKnown(index)),
+    harvest: limitController === null ? NOTHING_HARVESTED : limitController.counts.totals(limitController.hosts),
+    worst: worstOf(perFunction, (index) => outcomeStatistics.isKnown(index)),
     slo: {
       functions: judged.length,
       missed: judged.filter((fn) => fn.p99Ms > fn.sloMs!).length,

@@ -17,7 +17,7 @@ export interface RunSummary {
   /** CPU work asked for over (all cores x span of the arrivals); cold starts come on top. */
   readonly offeredLoad: number;
   /** Cores kept busy, inits included, over the span of the arrivals. */
-  readonly utilisation: number;
+  readonly utilization: number;
   readonly activations: number;
   readonly outcomes: OutcomeCounts;
   /** Response / contention-free duration at true demand (the oracle's), of successful activations; never below 1. */
@@ -78,7 +78,7 @@ export interface HarvestTotals {
   readonly acceleratedCoreSeconds: number;
   readonly borrowedCoreSeconds: number;
   /** Wanted by policies, in core-seconds of the runs. */
-  readonly wantedCoreSeconds: number;
+  readonly demandCoreSeconds: number;
   /** Estimate of the product: run time saved by what was accelerated, s. */
   readonly savedSeconds: number;
   /** Shares of all activations that were harvested, accelerated, that borrowed. */
@@ -114,11 +114,11 @@ export interface FunctionSummary {
 export interface Series {
   readonly bucketMs: number;
   /** Busy cores / all cores, mean over the bucket. */
-  readonly utilisation: readonly number[];
+  readonly utilization: readonly number[];
   /** Cores. */
   readonly harvested: readonly number[];
   readonly borrowed: readonly number[];
-  readonly wanted: readonly number[];
+  readonly demand: readonly number[];
   /** Activations. */
   readonly waiting: readonly number[];
   readonly running: readonly number[];

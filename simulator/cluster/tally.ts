@@ -61,7 +61,7 @@ class Quantity {
 }
 
 /** What became of all activations, added up as they end: its size grows with the functions, never with the calls. */
-export class Tally {
+export class OutcomeStatistics {
   readonly outcomes = new Float64Array(5);
   /** By `StartKind`. */
   readonly starts = new Float64Array(4);

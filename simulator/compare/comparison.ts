@@ -177,10 +177,10 @@ function meanSeries(all: readonly Series[]): Series {
     (all[0]?.[key] ?? []).map((_, i) => rounded(meanOf(all.map((series) => series[key][i] ?? 0))));
   return {
     bucketMs: rounded(meanOf(all.map(({ bucketMs }) => bucketMs))),
-    utilisation: mean('utilisation'),
+    utilization: mean('utilization'),
     harvested: mean('harvested'),
     borrowed: mean('borrowed'),
-    wanted: mean('wanted'),
+    demand: mean('demand'),
     waiting: mean('waiting'),
     running: mean('running'),
     containers: mean('containers'),

@@ -11,7 +11,7 @@ export {
   NOISE,
   UnknownContenderError,
 } from './contenders.js';
-export { type Engine, type Job, type JobResult, runJob, WorkloadShelf } from './job.js';
+export { type Engine, type Job, type JobResult, runJob, WorkloadCache } from './job.js';
 export { type Figures, figuresOf, METRICS, type Metric } from './metrics.js';
 export { type ComparisonRequest, placeOf, planJobs, planSections, type SectionPlan } from './plan.js';
 export { batches, ComparisonRunError, runJobs } from './pool.js';

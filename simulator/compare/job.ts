@@ -1,6 +1,6 @@
 import { type ClusterOptions, type RunSummary, type Series, simulatedOptions } from '../cluster/index.js';
 import {
-  callStream,
+  activationStream,
   type DataIssue,
   dataIssues,
   describeScaling,
@@ -60,7 +60,7 @@ const SERIES_BUCKETS = 60;
 const REDRAWN = 1_000_000;
 
 /** Opens each workload once and keeps the last, as jobs come in order of setting and seed. */
-export class WorkloadShelf {
+export class WorkloadCache {
   #key = '';
   #loaded: LoadedWorkload | undefined;
 
@@ -86,10 +86,14 @@ function resized(loaded: LoadedWorkload): LoadedWorkload {
  *
  * @throws WorkloadError, TraceError
  */
-export function runJob({ index, setting, contender, seed }: Job, shelf: WorkloadShelf, simulate: Engine): JobResult {
+export function runJob(
+  { index, setting, contender, seed }: Job,
+  workloadCache: WorkloadCache,
+  simulate: Engine,
+): JobResult {
   const drawn = contender.redrawn === 'everything' ? seed + REDRAWN : seed;
-  const loaded = shelf.open(setting, drawn);
-  const calls = callStream(loaded, { seed: drawn, calls: setting.calls });
+  const loaded = workloadCache.open(setting, drawn);
+  const calls = activationStream(loaded, { seed: drawn, calls: setting.calls });
   const slowdowns = new Slowdowns(calls.functions.length);
   const run = simulate({
     calls,

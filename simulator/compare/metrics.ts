@@ -42,7 +42,7 @@ export const METRICS: readonly Metric[] = [
   metric('cold.share', 'cold starts', 'share', 'lower', (run) => run.coldShare, 1e-3),
   metric(
     'wait.mean',
-    'wait for room, mean',
+    'wait for memory, mean',
     'ms',
     'lower',
     (run) => per(run.waited * run.waitMeanMs, run.activations),
@@ -93,10 +93,10 @@ export const METRICS: readonly Metric[] = [
     1,
   ),
   metric('borrowed.coreSeconds', 'borrowed', 'core-s', null, (run) => run.harvest.borrowedCoreSeconds, 1),
-  metric('wanted.coreSeconds', 'wanted', 'core-s', null, (run) => run.harvest.wantedCoreSeconds, 1),
+  metric('demand.coreSeconds', 'demand', 'core-s', null, (run) => run.harvest.demandCoreSeconds, 1),
   metric('trips', 'restored mid-run', '', null, (run) => run.harvest.trips, 1),
   metric('revoked', 'loans taken back', '', null, (run) => run.harvest.revoked, 1),
-  metric('utilisation', 'cores busy', 'share', null, (run) => run.utilisation, 1e-3),
+  metric('utilization', 'cores busy', 'share', null, (run) => run.utilization, 1e-3),
 ];
 
 export type Figures = Readonly<Record<string, number>>;

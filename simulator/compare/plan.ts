@@ -1,5 +1,5 @@
 import type { ClusterMode, SimulatedSettings } from '../cluster/index.js';
-import { type HostShape, hostsFor } from '../workload/index.js';
+import { type HostShape, resolveHosts } from '../workload/index.js';
 import { type Contender, contender, FIXED, lineUp } from './contenders.js';
 import type { Job } from './job.js';
 import type { Setting } from './setting.js';
@@ -39,7 +39,7 @@ export function placeOf(spec: string): { readonly workload: string; readonly hos
 /** A workload with its hosts: as many as it names with `@`, else as the request and the workload say. */
 function placed(spec: string, { hosts, defaultHosts }: ComparisonRequest): HostShape & { readonly workload: string } {
   const place = placeOf(spec);
-  const shape = hostsFor(place.workload, hosts, defaultHosts);
+  const shape = resolveHosts(place.workload, hosts, defaultHosts);
   return { ...shape, workload: place.workload, hosts: place.hosts ?? shape.hosts };
 }
 

@@ -1,4 +1,4 @@
-import { type CallRecord, type CallRecorder, ClusterOutcome } from '../cluster/index.js';
+import { type ActivationRecorder, ClusterOutcome, type SimulatedActivation } from '../cluster/index.js';
 
 /** Each bucket of slowdown is this much wider than the one below. */
 const GROWTH = 1.05;
@@ -38,11 +38,11 @@ export class SlowdownCounts {
 
   /** Within the 5 % of a bucket, by the logarithm inside it. */
   quantile(share: number): number {
-    const wanted = share * this.#count;
+    const targetCount = share * this.#count;
     let below = 0;
     for (let i = 0; i < BUCKETS; i++) {
       const here = this.counts[i]!;
-      if (here > 0 && below + here >= wanted) return GROWTH ** (i + (wanted - below) / here);
+      if (here > 0 && below + here >= targetCount) return GROWTH ** (i + (targetCount - below) / here);
       below += here;
     }
     return 0;
@@ -54,7 +54,7 @@ export class SlowdownCounts {
  * room and running (what managers decide about: who queues calls has less contention, so the wait counts), and of the response with the start in it
  * (what callers see: a function of a millisecond that starts cold has a slowdown of hundreds, which hides everything else in a mean).
  */
-export class Slowdowns implements CallRecorder {
+export class Slowdowns implements ActivationRecorder {
   readonly service = new SlowdownCounts();
   readonly response = new SlowdownCounts();
   /** By how much an activation was ahead of its contention-free duration, us; rounding to whole us aside, nobody can be. */
@@ -69,7 +69,7 @@ export class Slowdowns implements CallRecorder {
     this.#sums = new Float64Array(functions);
   }
 
-  record(call: CallRecord): void {
+  record(call: SimulatedActivation): void {
     if (call.outcome !== ClusterOutcome.success) return;
     const execution = call.endedAt - call.runAt;
     const waited = call.placedAt - call.arrivedAt;

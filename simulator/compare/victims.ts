@@ -15,13 +15,13 @@ export interface Victims {
   /** Functions with enough calls to be judged. */
   readonly judged: number;
   /** Slower by more than the bound of a payer (design §3: 1.25). */
-  readonly paying: number;
+  readonly slowedDown: number;
   /** Faster by more than the same. */
-  readonly gaining: number;
+  readonly spedUp: number;
   readonly worst: readonly Victim[];
 }
 
-const PAYER_BOUND = 1.25;
+const SLOWDOWN_BOUND = 1.25;
 const SHOWN = 5;
 
 /** Sums over seeds, per function. */
@@ -73,8 +73,8 @@ export class FunctionTotals {
     all.sort((a, b) => b.ratio - a.ratio || (a.name < b.name ? -1 : 1));
     return {
       judged: all.length,
-      paying: all.filter(({ ratio }) => ratio > PAYER_BOUND).length,
-      gaining: all.filter(({ ratio }) => ratio < 1 / PAYER_BOUND).length,
+      slowedDown: all.filter(({ ratio }) => ratio > SLOWDOWN_BOUND).length,
+      spedUp: all.filter(({ ratio }) => ratio < 1 / SLOWDOWN_BOUND).length,
       worst: all.slice(0, SHOWN),
     };
   }

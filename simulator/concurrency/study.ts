@@ -40,7 +40,7 @@ interface Contender {
   readonly search: LimitSearch;
   readonly grid: LimitGrid;
   /** Where it is after `LEARNED_AT` iterations. */
-  rest(plan: TrialPlan, trial: Trial): number;
+  settledLimit(plan: TrialPlan, trial: Trial): number;
 }
 
 const lastLimit = (_: TrialPlan, { limits }: Trial): number => limits.at(-1)!;
@@ -50,7 +50,7 @@ function learner(name: ContenderName, settings: typeof Q_PUBLISHED): Contender {
     name,
     search: qLearning(settings) as LimitSearch,
     grid: TUNER_DEFAULT.grid,
-    rest: (plan, { limits, learned }) =>
+    settledLimit: (plan, { limits, learned }) =>
       greedyLimit(plan, learned as QLearningState, settings, limits.at(-1)!, FOLLOWED),
   };
 }
@@ -61,9 +61,9 @@ const CONTENDERS: readonly Contender[] = [
     name: 'constant 100',
     search: constantLimit as LimitSearch,
     grid: { least: 100, most: 100, step: 20 },
-    rest: lastLimit,
+    settledLimit: lastLimit,
   },
-  { name: 'hill-climbing', search: hillClimbing as LimitSearch, grid: TUNER_DEFAULT.grid, rest: lastLimit },
+  { name: 'hill-climbing', search: hillClimbing as LimitSearch, grid: TUNER_DEFAULT.grid, settledLimit: lastLimit },
   learner('q-published', Q_PUBLISHED),
   learner('q-learning', Q_DEFAULT),
 ];
@@ -104,7 +104,7 @@ export function concurrencyStudy({
 }
 
 function studyRow(
-  { name, search, grid, rest }: Contender,
+  { name, search, grid, settledLimit }: Contender,
   surface: Surface,
   start: number,
   seeds: readonly number[],
@@ -121,7 +121,7 @@ function studyRow(
     const plan = { surface, search, grid, start, noise, seed };
     // One seed, one trial: the shorter one is the longer one's beginning, with the table as it was then.
     const learned = { ...plan, iterations: LEARNED_AT };
-    distances.push(distanceToBest(surface, everywhere, rest(learned, runTrial(learned))));
+    distances.push(distanceToBest(surface, everywhere, settledLimit(learned, runTrial(learned))));
     const shares = runTrial({ ...plan, iterations: LATE.to }).limits.map((limit) => surface.throughput(limit) / best);
     const badOf = (from: number): number => shares.slice(from, LEARNED_AT).filter((share) => share < BAD_BELOW).length;
     late.push(meanOf(shares.slice(LATE.from, LATE.to)));

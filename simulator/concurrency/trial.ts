@@ -77,7 +77,7 @@ function sampleAt(surface: Surface, limit: number, noise: Noise, random: Random)
     failures: 0,
     oomKills: 0,
     busy: limit * STEP,
-    room: limit * STEP,
+    capacity: limit * STEP,
     cpu,
     memory,
   };

@@ -28,10 +28,10 @@ export interface ContainerOptions {
 const OOM_POLL_MS = 5;
 
 /** Both `/init` and `/run` end here: the answer, or that the kernel killed the container. */
-export type CallAnswer = ContainerAnswer | { readonly kind: 'memory-exhausted' };
+export type EndpointAnswer = ContainerAnswer | { readonly kind: 'memory-exhausted' };
 
-export interface CallResult {
-  readonly answer: CallAnswer;
+export interface EndpointResult {
+  readonly answer: EndpointAnswer;
   readonly startedMs: number;
   /** When the answer was there, the wait for an OOM state not counted (as DockerContainer.callContainer). */
   readonly durationMs: number;
@@ -41,7 +41,7 @@ export interface CallResult {
 export interface Container {
   readonly name: string;
   /** `/init` or `/run`; @throws ContainerHealthError where `reschedule` is set and nobody listens */
-  call(path: '/init' | '/run', json: string, options: PostOptions): Promise<CallResult>;
+  call(path: '/init' | '/run', json: string, options: PostOptions): Promise<EndpointResult>;
   /** Pauses it. */
   suspend(): Promise<void>;
   resume(): Promise<void>;
@@ -95,7 +95,7 @@ export class ActionContainer implements Container {
     await this.#options.docker.rm(this.id);
   }
 
-  async call(path: '/init' | '/run', json: string, options: PostOptions): Promise<CallResult> {
+  async call(path: '/init' | '/run', json: string, options: PostOptions): Promise<EndpointResult> {
     const startedMs = performance.now();
     const answer = await this.#client.post(path, json, options);
     const durationMs = performance.now() - startedMs;

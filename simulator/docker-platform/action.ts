@@ -73,7 +73,7 @@ export function resolveAction(action: Action): ResolvedAction {
   };
 }
 
-export interface CallIdentity {
+export interface ActivationIdentity {
   readonly activationId: string;
   readonly transactionId: string;
 }
@@ -82,7 +82,7 @@ export interface CallIdentity {
  * Body of `/init`: fields of ExecutableWhiskAction.containerInitializer (WhiskAction.scala @ 1.0.0, 2.0.0, 1fae641a2) with the
  * environment of ContainerProxy.initializeAndRun, in the order recorded (the hash order of Scala's maps).
  */
-export function initBody(action: ResolvedAction, call: CallIdentity, deadlineMs: number): string {
+export function initBody(action: ResolvedAction, call: ActivationIdentity, deadlineMs: number): string {
   const env: Record<string, string> = { __OW_DEADLINE: String(deadlineMs) };
   if (action.apiKey !== null) env.__OW_API_KEY = action.apiKey;
   env.__OW_ACTION_NAME = `/${action.namespace}/${action.name}`;
@@ -94,7 +94,12 @@ export function initBody(action: ResolvedAction, call: CallIdentity, deadlineMs:
 }
 
 /** Body of `/run`: Container.run (Container.scala @ 1.0.0, 2.0.0, 1fae641a2); keys sorted, `value` last, as recorded. */
-export function runBody(action: ResolvedAction, call: CallIdentity, deadlineMs: number, payload: unknown): string {
+export function runBody(
+  action: ResolvedAction,
+  call: ActivationIdentity,
+  deadlineMs: number,
+  payload: unknown,
+): string {
   const body: Record<string, unknown> = {
     action_name: `/${action.namespace}/${action.name}`,
     action_version: action.version,

@@ -1,4 +1,4 @@
-import type { CallAnswer } from './action-container.js';
+import type { EndpointAnswer } from './action-container.js';
 import type { ContainerAnswer } from './container-client.js';
 
 /** How an activation ended. `timeout` and `oom` are developer errors in OpenWhisk; here they are told apart. */
@@ -42,13 +42,13 @@ const timedOut = (limitMs: number, what: string): ActivationResponse =>
 const outOfMemory = (): ActivationResponse => response('oom', 'the container was killed: out of memory');
 
 /** A failed `/init`: the time limit goes first (Container.initialize), then a kill, then the container's own words. */
-export function initOutcome(answer: CallAnswer, durationMs: number, limitMs: number): ActivationResponse {
+export function initOutcome(answer: EndpointAnswer, durationMs: number, limitMs: number): ActivationResponse {
   if (durationMs >= limitMs) return timedOut(limitMs, 'initialization');
   return answer.kind === 'memory-exhausted' ? outOfMemory() : initFailure(answer);
 }
 
 /** Any `/run`, judged in the same order (Container.run). */
-export function runOutcome(answer: CallAnswer, durationMs: number, limitMs: number): ActivationResponse {
+export function runOutcome(answer: EndpointAnswer, durationMs: number, limitMs: number): ActivationResponse {
   if (durationMs >= limitMs) return timedOut(limitMs, 'activation');
   return answer.kind === 'memory-exhausted' ? outOfMemory() : runResponse(answer);
 }

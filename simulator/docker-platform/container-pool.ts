@@ -2,7 +2,7 @@ import type { ResolvedAction } from './action.js';
 import type { Container } from './action-container.js';
 import { response } from './activation-response.js';
 import { ContainerProxy } from './container-proxy.js';
-import type { Job } from './job.js';
+import type { ActivationMessage } from './job.js';
 import type { ProxyListener, ProxyTimes } from './proxy-listener.js';
 
 export interface PrewarmSpec {
@@ -37,7 +37,7 @@ export class ContainerPool implements ProxyListener {
   #uses = 0;
   /** In a row; five end the trying (prewarm-max-retry-limit). */
   #prewarmFailures = 0;
-  #buffer: Job[] = [];
+  #buffer: ActivationMessage[] = [];
   #stopping = false;
 
   constructor(options: PoolOptions) {
@@ -49,9 +49,9 @@ export class ContainerPool implements ProxyListener {
     await this.#backfill();
   }
 
-  submit(job: Job): void {
-    if (this.#stopping) this.#refuse(job);
-    else if (this.#buffer.length > 0 || !this.#place(job)) this.#buffer.push(job);
+  submit(activationMessage: ActivationMessage): void {
+    if (this.#stopping) this.#refuse(activationMessage);
+    else if (this.#buffer.length > 0 || !this.#place(activationMessage)) this.#buffer.push(activationMessage);
   }
 
   /** Containers that count, for tests and tables. */
@@ -67,7 +67,7 @@ export class ContainerPool implements ProxyListener {
   /** Refuses what waits and removes every container, running or not. */
   async stop(): Promise<void> {
     this.#stopping = true;
-    for (const job of this.#buffer.splice(0)) this.#refuse(job);
+    for (const activationMessage of this.#buffer.splice(0)) this.#refuse(activationMessage);
     for (const proxy of [...this.#proxies]) this.#remove(proxy);
     await Promise.allSettled([...this.#removals]);
   }
@@ -88,14 +88,14 @@ export class ContainerPool implements ProxyListener {
     });
   }
 
-  reschedule(job: Job): void {
+  reschedule(activationMessage: ActivationMessage): void {
     // At the head: it was first (the actor's mailbox gives it back before what the feed brings).
-    if (this.#stopping) this.#refuse(job);
-    else if (!this.#place(job)) this.#buffer.unshift(job);
+    if (this.#stopping) this.#refuse(activationMessage);
+    else if (!this.#place(activationMessage)) this.#buffer.unshift(activationMessage);
   }
 
-  logsCollected(job: Job, lines: readonly string[]): void {
-    this.#options.onLogs?.(job.activationId, lines);
+  logsCollected(activationMessage: ActivationMessage, lines: readonly string[]): void {
+    this.#options.onLogs?.(activationMessage.activationId, lines);
   }
 
   #process(): void {
@@ -107,12 +107,15 @@ export class ContainerPool implements ProxyListener {
     }
   }
 
-  #place(job: Job): boolean {
+  #place(activationMessage: ActivationMessage): boolean {
     const proxy =
-      this.#warm(job.action) ?? this.#prewarmed(job.action) ?? this.#cold(job.action) ?? this.#evict(job.action);
+      this.#warm(activationMessage.action) ??
+      this.#prewarmed(activationMessage.action) ??
+      this.#cold(activationMessage.action) ??
+      this.#evict(activationMessage.action);
     if (!proxy) return false;
     this.#lastUsed.set(proxy, ++this.#uses);
-    proxy.run(job);
+    proxy.run(activationMessage);
     return true;
   }
 
@@ -120,7 +123,7 @@ export class ContainerPool implements ProxyListener {
   #warm(action: ResolvedAction): ContainerProxy | undefined {
     const fits = (proxy: ContainerProxy): boolean =>
       proxy.action?.key === action.key && proxy.load < action.concurrency;
-    return this.#proxies.find((proxy) => proxy.initialised && fits(proxy)) ?? this.#proxies.find(fits);
+    return this.#proxies.find((proxy) => proxy.initialized && fits(proxy)) ?? this.#proxies.find(fits);
   }
 
   #prewarmed(action: ResolvedAction): ContainerProxy | undefined {
@@ -145,7 +148,7 @@ export class ContainerPool implements ProxyListener {
   /** Removes idle containers, the least recently used first, until the action's whole memory is covered (ContainerPool.remove). */
   #evict(action: ResolvedAction): ContainerProxy | undefined {
     const idle = this.#proxies
-      .filter((proxy) => proxy.initialised && proxy.load === 0)
+      .filter((proxy) => proxy.initialized && proxy.load === 0)
       .sort((a, b) => (this.#lastUsed.get(a) ?? 0) - (this.#lastUsed.get(b) ?? 0));
     let needed = Math.min(action.memoryMb, this.#used());
     if (idle.reduce((sum, proxy) => sum + proxy.memoryMb, 0) < needed) return undefined;
@@ -215,10 +218,10 @@ export class ContainerPool implements ProxyListener {
     await Promise.all(started);
   }
 
-  #refuse(job: Job): void {
-    job.finish({
+  #refuse(activationMessage: ActivationMessage): void {
+    activationMessage.finish({
       ...response('whisk error', 'the invoker has stopped'),
-      waitMs: performance.now() - job.acceptedMs,
+      waitMs: performance.now() - activationMessage.acceptedMs,
       initMs: 0,
       runMs: 0,
       containerName: null,

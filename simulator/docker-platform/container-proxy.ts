@@ -3,7 +3,7 @@ import type { Container } from './action-container.js';
 import { type ActivationResponse, initOutcome, response, runOutcome } from './activation-response.js';
 
 import { ContainerHealthError } from './errors.js';
-import type { Job } from './job.js';
+import type { ActivationMessage } from './job.js';
 import type { ProxyListener, ProxyState, ProxyTimes } from './proxy-listener.js';
 
 /** Of an activation that never reached a container. */
@@ -18,18 +18,18 @@ export class ContainerProxy {
   readonly kind: string;
   state: ProxyState = 'starting';
   container: Container | null = null;
-  /** The action it was initialised with; it serves no other. Null while prewarmed. */
+  /** The action it was initialized with; it serves no other. Null while prewarmed. */
   action: ResolvedAction | null = null;
-  initialised = false;
+  initialized = false;
   readonly #factory: () => Promise<Container>;
   readonly #listener: ProxyListener;
   readonly #times: ProxyTimes;
   #active = 0;
-  #buffer: Job[] = [];
+  #buffer: ActivationMessage[] = [];
   #timer: NodeJS.Timeout | undefined;
-  #doomed = false;
+  #markedForRemoval = false;
   /** Jobs that came while it was being paused, and what else waits for that. */
-  readonly #stash: Job[] = [];
+  readonly #stash: ActivationMessage[] = [];
   readonly #afterPause: (() => void)[] = [];
   #left = false;
   #createdMs = 0;
@@ -70,40 +70,41 @@ export class ContainerProxy {
   }
 
   /** Takes a job in any state; one that cannot be served here goes back to the pool. */
-  run(job: Job): void {
+  run(activationMessage: ActivationMessage): void {
     switch (this.state) {
       case 'starting':
-        this.action = job.action;
+        this.action = activationMessage.action;
         this.state = 'running';
         this.#active = 1;
-        void this.#coldStart(job);
+        void this.#coldStart(activationMessage);
         return;
       case 'started':
-        this.action = job.action;
+        this.action = activationMessage.action;
         this.state = 'running';
         this.#active = 1;
-        void this.#first(job, false);
+        void this.#first(activationMessage, false);
         return;
       case 'running':
-        if (!this.initialised || this.#active >= job.action.concurrency) this.#buffer.push(job);
-        else this.#warm(job, false);
+        if (!this.initialized || this.#active >= activationMessage.action.concurrency)
+          this.#buffer.push(activationMessage);
+        else this.#warm(activationMessage, false);
         return;
       case 'ready':
         clearTimeout(this.#timer);
         this.state = 'running';
-        this.#warm(job, true);
+        this.#warm(activationMessage, true);
         return;
       case 'paused':
         clearTimeout(this.#timer);
         this.state = 'running';
-        void this.#resumeAndRun(job);
+        void this.#resumeAndRun(activationMessage);
         return;
       case 'pausing':
-        this.#stash.push(job);
+        this.#stash.push(activationMessage);
         return;
       case 'removing':
       case 'removed':
-        this.#listener.reschedule(job);
+        this.#listener.reschedule(activationMessage);
         return;
     }
   }
@@ -114,21 +115,22 @@ export class ContainerProxy {
     return this.#destroy();
   }
 
-  async #coldStart(job: Job): Promise<void> {
+  async #coldStart(activationMessage: ActivationMessage): Promise<void> {
     try {
       await this.#create();
     } catch (error) {
       const text = error instanceof Error ? error.message : String(error);
       const failure = response('whisk error', `the container could not be started: ${text}`);
-      this.#answer(job, failure, { ...NO_TIME, cold: true });
+      this.#answer(activationMessage, failure, { ...NO_TIME, cold: true });
       this.#active--;
       this.#abortBuffered(failure);
       this.state = 'removed';
       this.#leave();
       return;
     }
-    if (this.state === 'running') await this.#first(job, true);
-    else this.#answer(job, response('whisk error', 'the invoker has stopped'), { ...NO_TIME, cold: true });
+    if (this.state === 'running') await this.#first(activationMessage, true);
+    else
+      this.#answer(activationMessage, response('whisk error', 'the invoker has stopped'), { ...NO_TIME, cold: true });
   }
 
   async #create(): Promise<void> {
@@ -139,81 +141,85 @@ export class ContainerProxy {
   }
 
   /** `/init`, then the first `/run`. A failure of either ends the container. */
-  async #first(job: Job, cold: boolean): Promise<void> {
+  async #first(activationMessage: ActivationMessage, cold: boolean): Promise<void> {
     const container = this.container as Container;
-    const { action } = job;
+    const { action } = activationMessage;
     const sinceMs = Date.now();
-    const init = await container.call('/init', initBody(action, job, Date.now() + action.timeoutMs), {
+    const init = await container.call('/init', initBody(action, activationMessage, Date.now() + action.timeoutMs), {
       timeoutMs: action.timeoutMs,
       retry: true,
       reschedule: false,
     });
-    if (init.answer.kind === 'response' && init.answer.status === 503) return this.#unhealthy(job);
+    if (init.answer.kind === 'response' && init.answer.status === 503) return this.#unhealthy(activationMessage);
     const ok = init.answer.kind === 'response' && init.answer.status === 200 && init.answer.truncatedFrom === null;
     if (!ok) {
       const failure = initOutcome(init.answer, init.durationMs, action.timeoutMs);
-      this.#answer(job, failure, { initMs: init.durationMs, runMs: 0, startedMs: init.startedMs, cold });
-      await this.#logs(job, sinceMs, false);
+      this.#answer(activationMessage, failure, { initMs: init.durationMs, runMs: 0, startedMs: init.startedMs, cold });
+      await this.#logs(activationMessage, sinceMs, false);
       this.#active--;
       this.#abortBuffered(failure);
       await this.#destroy();
       return;
     }
-    this.initialised = true;
-    const run = this.#execute(job, { initMs: init.durationMs, startedMs: init.startedMs, cold, sinceMs }, false);
+    this.initialized = true;
+    const run = this.#execute(
+      activationMessage,
+      { initMs: init.durationMs, startedMs: init.startedMs, cold, sinceMs },
+      false,
+    );
     // What was buffered while the container warmed up may run beside the first job from here on.
     this.#drain();
     await run;
   }
 
-  #warm(job: Job, reschedule: boolean): void {
+  #warm(activationMessage: ActivationMessage, reschedule: boolean): void {
     this.#active++;
-    this.#again(job, reschedule);
+    this.#again(activationMessage, reschedule);
   }
 
-  #again(job: Job, reschedule: boolean): void {
-    void this.#execute(job, { initMs: 0, startedMs: null, cold: false, sinceMs: Date.now() }, reschedule);
+  #again(activationMessage: ActivationMessage, reschedule: boolean): void {
+    void this.#execute(activationMessage, { initMs: 0, startedMs: null, cold: false, sinceMs: Date.now() }, reschedule);
   }
 
-  async #resumeAndRun(job: Job): Promise<void> {
+  async #resumeAndRun(activationMessage: ActivationMessage): Promise<void> {
     this.#active++;
     try {
       await (this.container as Container).resume();
     } catch {
-      return this.#unhealthy(job);
+      return this.#unhealthy(activationMessage);
     }
-    this.#again(job, true);
+    this.#again(activationMessage, true);
   }
 
   async #execute(
-    job: Job,
+    activationMessage: ActivationMessage,
     begin: { initMs: number; startedMs: number | null; cold: boolean; sinceMs: number },
     reschedule: boolean,
   ): Promise<void> {
-    const { action } = job;
+    const { action } = activationMessage;
     const container = this.container as Container;
     let result: ActivationResponse;
     try {
-      const body = runBody(action, job, Date.now() + action.timeoutMs, job.payload);
+      const body = runBody(action, activationMessage, Date.now() + action.timeoutMs, activationMessage.payload);
       const run = await container.call('/run', body, { timeoutMs: action.timeoutMs, retry: false, reschedule });
       if (run.answer.kind === 'response' && run.answer.status === 503) throw new ContainerHealthError(container.name);
       result = runOutcome(run.answer, run.durationMs, action.timeoutMs);
-      this.#answer(job, result, {
+      this.#answer(activationMessage, result, {
         initMs: begin.initMs,
         runMs: run.durationMs,
         startedMs: begin.startedMs ?? run.startedMs,
         cold: begin.cold,
       });
     } catch (error) {
-      if (error instanceof ContainerHealthError) return this.#unhealthy(job);
+      if (error instanceof ContainerHealthError) return this.#unhealthy(activationMessage);
       result = response('whisk error', error instanceof Error ? error.message : String(error));
-      this.#answer(job, result, { ...NO_TIME, initMs: begin.initMs, cold: begin.cold });
+      this.#answer(activationMessage, result, { ...NO_TIME, initMs: begin.initMs, cold: begin.cold });
     }
     const good = result.kind === 'success' || result.kind === 'application error';
-    const collected = await this.#logs(job, begin.sinceMs, good);
+    const collected = await this.#logs(activationMessage, begin.sinceMs, good);
     this.#active--;
     // One that is being removed is never ready again, however the call under it has ended.
-    if (good && collected && !this.#doomed && this.#removal === null) this.#completed();
+    if (good && collected && !this.#markedForRemoval && this.#removal === null) this.#completed();
     else await this.#failed();
   }
 
@@ -248,24 +254,24 @@ export class ContainerProxy {
       this.state = 'paused';
       this.#timer = setTimeout(() => void this.#destroy(), this.#times.idleMs);
     }
-    for (const job of this.#stash.splice(0)) this.run(job);
-    for (const wanted of this.#afterPause.splice(0)) wanted();
+    for (const activationMessage of this.#stash.splice(0)) this.run(activationMessage);
+    for (const callback of this.#afterPause.splice(0)) callback();
   }
 
   #drain(): void {
     while (this.#buffer.length > 0 && this.#active < (this.action?.concurrency ?? 1)) {
-      this.#warm(this.#buffer.shift() as Job, false);
+      this.#warm(this.#buffer.shift() as ActivationMessage, false);
     }
   }
 
   /** A failed run ends the container once every other run in it has ended. */
   async #failed(): Promise<void> {
     if (this.#active > 0) {
-      this.#doomed = true;
+      this.#markedForRemoval = true;
       if (this.state !== 'removing') {
         this.state = 'removing';
         this.#leave();
-        for (const job of this.#buffer.splice(0)) this.#listener.reschedule(job);
+        for (const activationMessage of this.#buffer.splice(0)) this.#listener.reschedule(activationMessage);
       }
       return;
     }
@@ -273,18 +279,18 @@ export class ContainerProxy {
   }
 
   /** The job was not taken: it goes back, and the container goes. */
-  async #unhealthy(job: Job): Promise<void> {
+  async #unhealthy(activationMessage: ActivationMessage): Promise<void> {
     this.#active--;
     this.state = 'removing';
     this.#leave();
-    this.#listener.reschedule(job);
+    this.#listener.reschedule(activationMessage);
     for (const other of this.#buffer.splice(0)) this.#listener.reschedule(other);
     await this.#destroy();
   }
 
   #abortBuffered(failure: ActivationResponse): void {
-    for (const job of this.#buffer.splice(0)) {
-      this.#answer(job, failure, { ...NO_TIME, cold: false });
+    for (const activationMessage of this.#buffer.splice(0)) {
+      this.#answer(activationMessage, failure, { ...NO_TIME, cold: false });
     }
   }
 
@@ -298,7 +304,7 @@ export class ContainerProxy {
     const paused = this.state === 'paused';
     this.state = 'removing';
     this.#leave();
-    for (const job of this.#buffer.splice(0)) this.#listener.reschedule(job);
+    for (const activationMessage of this.#buffer.splice(0)) this.#listener.reschedule(activationMessage);
     await this.#creating;
     try {
       if (paused) await this.container?.resume();
@@ -315,10 +321,10 @@ export class ContainerProxy {
     this.#listener.containerLeaving(this);
   }
 
-  async #logs(job: Job, sinceMs: number, wait: boolean): Promise<boolean> {
+  async #logs(activationMessage: ActivationMessage, sinceMs: number, wait: boolean): Promise<boolean> {
     try {
       const lines = await (this.container as Container).collectLogs(sinceMs, Date.now(), wait);
-      this.#listener.logsCollected(job, lines);
+      this.#listener.logsCollected(activationMessage, lines);
       return true;
     } catch {
       return false;
@@ -326,13 +332,13 @@ export class ContainerProxy {
   }
 
   #answer(
-    job: Job,
+    activationMessage: ActivationMessage,
     result: ActivationResponse,
     times: { initMs: number; runMs: number; startedMs: number | null; cold: boolean },
   ): void {
-    job.finish({
+    activationMessage.finish({
       ...result,
-      waitMs: Math.max(0, (times.startedMs ?? performance.now()) - job.acceptedMs),
+      waitMs: Math.max(0, (times.startedMs ?? performance.now()) - activationMessage.acceptedMs),
       initMs: times.initMs,
       runMs: times.runMs,
       containerName: this.container?.name ?? null,

@@ -14,6 +14,6 @@ export * from './docker-cli.js';
 export * from './errors.js';
 export { ensureActionImage, IMAGE_REPOSITORY, type ImageOptions, removeActionImage } from './images/action-image.js';
 export { type ActionBody, actionBodies, actionSource } from './images/actions.js';
-export { type ActivationResult, InvokerDouble, type InvokerOptions } from './invoker-double.js';
+export { type ActivationResult, InvokerEmulator, type InvokerOptions } from './invoker-double.js';
 export { Runc, type RuncOptions } from './runc.js';
 export * from './workload-runner.js';

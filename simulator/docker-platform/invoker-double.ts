@@ -57,7 +57,7 @@ export interface ActivationResult {
  * Drives action containers as an OpenWhisk invoker does: same commands, same HTTP, same pool. It knows nothing of Gleaner.
  * Defaults are those of OpenWhisk's application.conf @ 2.0.0 and 1fae641a2, the engine's own folder readable.
  */
-export class InvokerDouble {
+export class InvokerEmulator {
   readonly docker: DockerCli;
   readonly #pool: ContainerPool;
   readonly #random: Random;

@@ -2,7 +2,7 @@ import type { ResolvedAction } from './action.js';
 import type { ActivationResponse } from './activation-response.js';
 
 /** One activation on its way through the invoker. */
-export interface Job {
+export interface ActivationMessage {
   readonly action: ResolvedAction;
   readonly payload: unknown;
   readonly activationId: string;
@@ -10,10 +10,10 @@ export interface Job {
   /** performance.now() at which the invoker was given it. */
   readonly acceptedMs: number;
   /** Tells the caller, before the logs are collected (the active ack). Only the first call counts. */
-  readonly finish: (result: JobResult) => void;
+  readonly finish: (result: CompletedActivation) => void;
 }
 
-export interface JobResult extends ActivationResponse {
+export interface CompletedActivation extends ActivationResponse {
   readonly waitMs: number;
   readonly initMs: number;
   readonly runMs: number;

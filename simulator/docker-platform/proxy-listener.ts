@@ -1,5 +1,5 @@
 import type { ContainerProxy } from './container-proxy.js';
-import type { Job } from './job.js';
+import type { ActivationMessage } from './job.js';
 
 export type ProxyState = 'starting' | 'started' | 'running' | 'ready' | 'pausing' | 'paused' | 'removing' | 'removed';
 
@@ -15,6 +15,6 @@ export interface ProxyListener {
   needWork(proxy: ContainerProxy): void;
   /** Takes no more work; its memory counts as free from now on, before the engine has removed it (as there). Called once. */
   containerLeaving(proxy: ContainerProxy): void;
-  reschedule(job: Job): void;
-  logsCollected(job: Job, lines: readonly string[]): void;
+  reschedule(activationMessage: ActivationMessage): void;
+  logsCollected(activationMessage: ActivationMessage, lines: readonly string[]): void;
 }

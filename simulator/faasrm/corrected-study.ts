@@ -1,15 +1,15 @@
 import {
-  type CallRecord,
-  type CallRecorder,
+  type ActivationRecorder,
   ClusterOutcome,
   type PolicyMaterial,
   type RunSummary,
+  type SimulatedActivation,
   simulateCluster,
 } from '../cluster/index.js';
 import { contender, FIXED, FLOORS, NOISE } from '../compare/contenders.js';
 import { ENOUGH, Slowdowns } from '../compare/slowdowns.js';
 import { bootstrapMean, type Interval, type Paired, pairedWith, quantileOf } from '../compare/statistics.js';
-import { callStream, openWorkload } from '../workload/index.js';
+import { activationStream, openWorkload } from '../workload/index.js';
 
 /** The workers. The host's own memory is more than what OpenWhisk gives to containers. */
 export const CORRECTED_SHAPE = { hosts: 20, cores: 8, memoryMiB: 4096, userMemoryMiB: 2048 } as const;
@@ -75,7 +75,7 @@ export interface CorrectedVerdict {
 }
 
 /** What is kept of the calls beside the run's own summary. */
-class StudyCalls implements CallRecorder {
+class StudyCalls implements ActivationRecorder {
   readonly slowdowns: Slowdowns;
   readonly #memoryMiB: readonly number[];
   readonly #rfet: number[] = [];
@@ -88,7 +88,7 @@ class StudyCalls implements CallRecorder {
     this.#memoryMiB = functions.map(({ memoryMiB }) => memoryMiB);
   }
 
-  record(call: CallRecord): void {
+  record(call: SimulatedActivation): void {
     this.slowdowns.record(call);
     if (call.endedAt > call.placedAt) this.held += (call.endedAt - call.placedAt) * this.#memoryMiB[call.fn]!;
     if (call.outcome !== ClusterOutcome.success) return;
@@ -118,7 +118,7 @@ function play(
   const drawn = redrawn === undefined ? seed : seed + REDRAWN;
   const scaling = { load, cores: hosts * cores };
   const loaded = openWorkload(workload, { seed: drawn, part: 'test', partBy: 'time', load: scaling });
-  const stream = callStream(loaded, { seed: drawn, calls });
+  const stream = activationStream(loaded, { seed: drawn, calls });
   const recorder = new StudyCalls(stream.functions);
   const run = simulateCluster({
     calls: stream,

@@ -48,7 +48,7 @@ export function publishedStudy(
   return counts.flatMap((functions) => {
     const sample = readPublishedSample('azure-sample', functions);
     return PUBLISHED_CONTENDERS.map((contender): PublishedRow => {
-      const manager = contender === 'faasrm' ? { actor, version: 0, lessons: null } : contender;
+      const manager = contender === 'faasrm' ? { actor, version: 0, experiences: null } : contender;
       const runs = seeds.map((seed) => summarizePublished(playPublished(sample, { manager, seed })));
       const figures = PUBLISHED_STUDY_FIGURES.map((key) => [key, bootstrapMean(runs.map((run) => run[key]))] as const);
       return {

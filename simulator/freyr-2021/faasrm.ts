@@ -20,14 +20,14 @@ const CLUSTER_CPU = RULES.servers * RULES.serverCpu;
 const CLUSTER_MEMORY = RULES.servers * RULES.serverMemory;
 
 /** What came of a choice, told when its own request has ended well. */
-export type PublishedLessons = (choice: Readonly<Choice>, rfet: number, fn: number) => void;
+export type PublishedExperienceListener = (choice: Readonly<Choice>, rfet: number, fn: number) => void;
 
 export interface PublishedLearner {
   /** 929 weights of the actor. */
   readonly actor: Float32Array;
   readonly version: number;
   /** Draws by the softmax and tells what came of it; null: takes the highest score. */
-  readonly lessons: PublishedLessons | null;
+  readonly experiences: PublishedExperienceListener | null;
 }
 
 /** Means that the published manager keeps of a function: over its whole history (faasrm.md §2). */
@@ -72,7 +72,7 @@ class Means {
 }
 
 /** What the cluster shows: sums over all servers. */
-export interface PublishedSight {
+export interface PublishedSnapshot {
   readonly second: number;
   readonly inFlight: number;
   readonly freeCpu: number;
@@ -87,20 +87,20 @@ export class PublishedFaasrm {
   readonly #scorer: OptionScorer;
   readonly #learner: PublishedLearner;
   readonly #random: Random;
-  readonly #sight: () => PublishedSight;
+  readonly #snapshot: () => PublishedSnapshot;
   readonly #means = new Map<number, Means>();
   /** By the allocation that was chosen: each is given to one request. */
   readonly #choices = new WeakMap<Allocation, Choice>();
 
-  constructor(learner: PublishedLearner, sight: () => PublishedSight, random: Random) {
+  constructor(learner: PublishedLearner, snapshot: () => PublishedSnapshot, random: Random) {
     this.#learner = learner;
     this.#scorer = new OptionScorer(learner.actor);
-    this.#sight = sight;
+    this.#snapshot = snapshot;
     this.#random = random;
   }
 
   readonly decide: PublishedManager = (history) => {
-    const { second, inFlight, freeCpu, freeMemory } = this.#sight();
+    const { second, inFlight, freeCpu, freeMemory } = this.#snapshot();
     const means = this.#meansOf(history.fn.index);
     means.called(second);
     const cpu = safeguardRange(history, 'cpu');
@@ -129,10 +129,10 @@ export class PublishedFaasrm {
   ended(request: Request, peak: Allocation): void {
     const { fn, allocation, outcome, progress } = request;
     this.#meansOf(fn.index).ended(peak, request.coldTicks + progress);
-    const { lessons } = this.#learner;
+    const { experiences } = this.#learner;
     const choice = this.#choices.get(allocation);
-    if (lessons === null || choice === undefined || choice.options < 2 || outcome !== 'success') return;
-    lessons(choice, progress / durationOf(fn, fn.user), fn.index);
+    if (experiences === null || choice === undefined || choice.options < 2 || outcome !== 'success') return;
+    experiences(choice, progress / durationOf(fn, fn.user), fn.index);
   }
 
   #choose(choice: Choice): number {
@@ -143,7 +143,8 @@ export class PublishedFaasrm {
     scorer.cpu.set(choice.cpu);
     scorer.memory.set(choice.memory);
     scorer.score(choice.cpus, choice.memories);
-    const option = this.#learner.lessons === null ? scorer.best(options) : scorer.sample(options, this.#random.next());
+    const option =
+      this.#learner.experiences === null ? scorer.best(options) : scorer.sample(options, this.#random.next());
     if (option < 0) throw new RangeError('a score is not finite');
     choice.logProbability = scorer.logProbability(options, option);
     return option;

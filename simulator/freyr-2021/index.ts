@@ -1,4 +1,4 @@
-export type { PublishedLearner, PublishedLessons } from './faasrm.js';
+export type { PublishedExperienceListener, PublishedLearner } from './faasrm.js';
 export { type PublishedManagerName, publishedManagerNames } from './managers.js';
 export { type PublishedOutcome, type PublishedRun, playPublished } from './play.js';
 export { PUBLISHED_EVENTS_PER_SECOND } from './rules.js';

@@ -98,13 +98,13 @@ export function readPublishedSample(path: string, count: number, from = 0): Publ
   const functions = Array.from({ length: count }, (_, index): PublishedFunction => {
     const row = from + index;
     const user = clip(Math.floor(memory.number(row, average) / RULES.memoryUnitMb), RULES.cap);
-    const wanted = Math.floor(memory.number(row, ideal));
-    const idealMb = clip(wanted, RULES.memoryCapMb);
+    const requested = Math.floor(memory.number(row, ideal));
+    const idealMb = clip(requested, RULES.memoryCapMb);
     const ticks = (column: number): number => Math.floor(durations.number(row, column) / 1000) + 1;
     return {
       index,
       user: { cpu: user, memory: user },
-      idealCpu: clip(Math.floor(wanted / RULES.memoryUnitMb), RULES.cap),
+      idealCpu: clip(Math.floor(requested / RULES.memoryUnitMb), RULES.cap),
       idealMb,
       idealMemory: clip(Math.floor(idealMb / RULES.memoryUnitMb) + 1, RULES.cap),
       minDuration: ticks(shortest),

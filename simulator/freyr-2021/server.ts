@@ -79,7 +79,7 @@ export class Server {
     else {
       request.init = fn.coldStart;
       request.coldTicks = fn.coldStart;
-      this.#makeRoom(request);
+      this.#evictForMemory(request);
     }
     this.freeCpu -= allocation.cpu;
     this.freeMemory -= allocation.memory;
@@ -87,7 +87,7 @@ export class Server {
   }
 
   /** Evicts the most recently finished first. */
-  #makeRoom({ allocation }: Request): void {
+  #evictForMemory({ allocation }: Request): void {
     while (
       this.#cached.length > 0 &&
       (allocation.cpu + this.#cachedCpu > this.freeCpu || allocation.memory + this.#cachedMemory > this.freeMemory)

@@ -64,10 +64,10 @@ class SimLimitHandle implements LimitHandle {
     const slot = this.#slot();
     if (slot < 0) return 'gone';
     if (!Number.isFinite(shares)) return 'refused';
-    const wanted = clampShares(shares);
-    this.expected.shares = wanted;
-    if (this.#host.table.columns.weight[slot] === wanted) return 'unchanged';
-    this.#host.cpu.setWeight(slot, wanted, this.#host.now);
+    const requested = clampShares(shares);
+    this.expected.shares = requested;
+    if (this.#host.table.columns.weight[slot] === requested) return 'unchanged';
+    this.#host.cpu.setWeight(slot, requested, this.#host.now);
     return 'written';
   }
 
@@ -89,10 +89,10 @@ class SimLimitHandle implements LimitHandle {
     if (slot < 0) return 'gone';
     if (!Number.isFinite(limit) || limit < 0) return 'refused';
     const old = this.#host.table.columns.limit[slot]!;
-    const wanted = pages(limit);
-    if (wanted === old) return 'unchanged';
-    if (wanted !== 0 && (old === 0 || wanted < old)) return 'refused';
-    return this.#setMemory(slot, wanted);
+    const requested = pages(limit);
+    if (requested === old) return 'unchanged';
+    if (requested !== 0 && (old === 0 || requested < old)) return 'refused';
+    return this.#setMemory(slot, requested);
   }
 
   lowerMemory(limit: Bytes): Promise<WriteResult> {
@@ -122,12 +122,12 @@ class SimLimitHandle implements LimitHandle {
     if (slot < 0) return 'gone';
     if (!Number.isFinite(limit) || limit <= 0) return 'refused';
     const old = this.#host.table.columns.limit[slot]!;
-    const wanted = pages(limit);
-    if (wanted === old) return 'unchanged';
-    if (old !== 0 && wanted > old) return 'refused';
+    const requested = pages(limit);
+    if (requested === old) return 'unchanged';
+    if (old !== 0 && requested > old) return 'refused';
     this.#host.cpu.settle(slot, this.#host.now);
-    if (wanted < this.#host.cpu.workingSet(slot) * (1 + this.#margin)) return 'refused';
-    return this.#setMemory(slot, wanted);
+    if (requested < this.#host.cpu.workingSet(slot) * (1 + this.#margin)) return 'refused';
+    return this.#setMemory(slot, requested);
   }
 
   #setMemory(slot: number, limit: number): WriteResult {

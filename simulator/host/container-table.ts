@@ -89,7 +89,7 @@ export class ContainerTable {
   }
 
   /** The lowest free slot, cleared. */
-  claim(): number {
+  allocate(): number {
     let slot = 0;
     while (slot < this.high && this.state[slot] !== State.free) slot++;
     if (slot === this.high) {

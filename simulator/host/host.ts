@@ -5,7 +5,7 @@ import { ArrivalFeed } from './arrival-feed.js';
 import { ContainerTable, Phase, State } from './container-table.js';
 import { EventQueue } from './event-queue.js';
 import { type HostOptions, type HostWatcher, SimOutcome, silent } from './options.js';
-import { furnish, isIdle, longestIdle, warmContainer } from './placement.js';
+import { isIdle, longestIdle, setInitialLimits, warmContainer } from './placement.js';
 import { Processor } from './processor.js';
 import { Results } from './results.js';
 
@@ -160,14 +160,14 @@ export class SimHost {
       return true;
     }
     const need = this.#functions[fn]!.memoryMiB * MIB;
-    if (!this.#makeRoom(need)) return false;
+    if (!this.#evictForMemory(need)) return false;
     this.admitted += need;
     this.#create(fn, call, arrivedAt);
     return true;
   }
 
   /** Orders idle containers away, least recently used first, if that makes room. Their memory is free at once, as OpenWhisk counts it. */
-  #makeRoom(need: number): boolean {
+  #evictForMemory(need: number): boolean {
     let idle = 0;
     for (let slot = 0; slot < this.table.high; slot++) {
       if (isIdle(this.table, slot)) idle += this.functionOf(slot).memoryMiB * MIB;
@@ -179,11 +179,11 @@ export class SimHost {
 
   #create(fn: number, call: number, arrivedAt: number): void {
     const spec = this.#functions[fn]!;
-    const slot = this.table.claim();
+    const slot = this.table.allocate();
     const c = this.table.columns;
     this.table.state[slot] = State.starting;
     this.table.fn[slot] = fn;
-    furnish(this.table, slot, spec, this.options.userMemoryBytes);
+    setInitialLimits(this.table, slot, spec, this.options.userMemoryBytes);
     c.number[slot] = ++this.#containers;
     this.#take(slot, call, arrivedAt);
     this.coldStarts++;

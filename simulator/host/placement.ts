@@ -49,7 +49,12 @@ export function quotaOf(millicores: number | null): number {
 }
 
 /** Gives a new container the limits OpenWhisk would, and the profile of its function. */
-export function furnish(table: ContainerTable, slot: number, spec: WorkloadFunction, userMemoryBytes: number): void {
+export function setInitialLimits(
+  table: ContainerTable,
+  slot: number,
+  spec: WorkloadFunction,
+  userMemoryBytes: number,
+): void {
   const c = table.columns;
   c.weight[slot] = sharesOf(spec.memoryMiB, userMemoryBytes);
   c.period[slot] = PERIOD_MICROS;

@@ -23,7 +23,7 @@ export class Player {
   readonly #linger: number;
   #speed: number;
   #state: 'ready' | 'playing' | 'paused' | 'stopped' | 'finished' = 'ready';
-  #wake: (() => void) | undefined;
+  #notify: (() => void) | undefined;
   #done: Promise<'finished' | 'stopped'> | undefined;
   /** Simulated time and real time of day at the last tick, us. */
   #anchor: { readonly simulated: number; readonly real: number } | null = null;
@@ -65,13 +65,13 @@ export class Player {
   resume(): void {
     if (this.#state !== 'paused') return;
     this.#state = 'playing';
-    this.#wake?.();
+    this.#notify?.();
   }
 
   stop(): void {
     if (this.#state === 'finished' || this.#state === 'stopped') return;
     this.#state = 'stopped';
-    this.#wake?.();
+    this.#notify?.();
   }
 
   /** The real time of day at which a moment of simulated time was, at the speed of now; us. */
@@ -86,10 +86,10 @@ export class Player {
     for (;;) {
       if (this.#state === 'stopped') return 'stopped';
       if (this.#state === 'paused') {
-        await new Promise<void>((wake) => {
-          this.#wake = wake;
+        await new Promise<void>((notify) => {
+          this.#notify = notify;
         });
-        this.#wake = undefined;
+        this.#notify = undefined;
         last = performance.now();
         continue;
       }
@@ -122,7 +122,7 @@ export class Player {
         clearTimeout(handle);
         resolve();
       }
-      this.#wake = done;
+      this.#notify = done;
     });
   }
 }

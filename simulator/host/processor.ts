@@ -83,7 +83,7 @@ export class Processor {
     const span = now - c.settledAt[slot]!;
     if (span <= 0) return;
     c.settledAt[slot] = now;
-    if (!this.#wantsCore(slot)) return;
+    if (!this.#needsCore(slot)) return;
     const rate = c.rate[slot]!;
     const speed = c.speed[slot]!;
     const quota = c.quota[slot]!;
@@ -189,7 +189,7 @@ export class Processor {
     this.dirty = true;
   }
 
-  #wantsCore(slot: number): boolean {
+  #needsCore(slot: number): boolean {
     const phase = this.#table.phase[slot];
     return phase === Phase.init || phase === Phase.before || phase === Phase.after;
   }

@@ -1,2 +1,2 @@
-export { NEWCOMERS, newcomerWorkload } from './newcomer.js';
+export { NEW_FUNCTIONS, newFunctionWorkload } from './newcomer.js';
 export * from './study.js';

@@ -1,7 +1,7 @@
-import { type CallRecord, type CallRecorder, ClusterOutcome } from '../cluster/index.js';
+import { type ActivationRecorder, ClusterOutcome, type SimulatedActivation } from '../cluster/index.js';
 
 /** Calls of one function: when they came, and how much slower than without contention they were served. */
-export class NewCallLog implements CallRecorder {
+export class NewFunctionActivationLog implements ActivationRecorder {
   /** ms of simulated time, in order of ending. */
   readonly arrivals: number[] = [];
   /** Of waiting and running (compare/slowdowns.ts); infinite for a call that failed. */
@@ -12,7 +12,7 @@ export class NewCallLog implements CallRecorder {
     this.#fn = fn;
   }
 
-  record(call: CallRecord): void {
+  record(call: SimulatedActivation): void {
     if (call.fn !== this.#fn) return;
     const served = call.placedAt - call.arrivedAt + call.endedAt - call.runAt;
     this.arrivals.push(call.arrivedAt / 1000);

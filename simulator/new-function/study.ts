@@ -3,8 +3,8 @@ import { type Bytes, MIB, type Millicores } from '../../config/index.js';
 import { type ClusterMode, DEFAULT_CONTROL, simulateCluster } from '../cluster/index.js';
 import { bootstrapMean, type Interval, meanOf, quantileOf } from '../compare/statistics.js';
 import { WorkloadStream } from '../workload/index.js';
-import { NewCallLog } from './new-call-log.js';
-import { NEWCOMERS, newcomerWorkload } from './newcomer.js';
+import { NewFunctionActivationLog } from './new-call-log.js';
+import { NEW_FUNCTIONS, newFunctionWorkload } from './newcomer.js';
 import { type PhaseLog, TwoManagers } from './two-managers.js';
 
 /** Who manages the new function: the fallback alone, AWARE's life cycle, SIMPPO as it is shipped, and SIMPPO that learns from the first call on. */
@@ -33,7 +33,7 @@ export interface NewFunctionFigures {
 export interface NewFunctionRun {
   readonly mode: ClusterMode;
   readonly seed: number;
-  readonly newcomer: string;
+  readonly newFunction: string;
   readonly calls: number;
   /** Minutes from its first call until it served; all of them where it never did. */
   readonly learning: number;
@@ -67,7 +67,7 @@ function managerOf(name: NewFunctionContender, seed: number): ResourceManager {
 }
 
 interface Played {
-  readonly calls: NewCallLog;
+  readonly calls: NewFunctionActivationLog;
   readonly log: PhaseLog;
 }
 
@@ -79,36 +79,36 @@ export function newFunctionStudy(request: NewFunctionRequest): NewFunctionRun[] 
   let done = 0;
   return modes.flatMap((mode) =>
     seeds.map((seed) => {
-      const newcomer = NEWCOMERS[(seed - 1) % NEWCOMERS.length]!;
+      const newFunction = NEW_FUNCTIONS[(seed - 1) % NEW_FUNCTIONS.length]!;
       const play = (name: NewFunctionContender, repeat = 0): Played => {
-        const played = playNewcomer(request, { mode, seed, newcomer, name, repeat });
+        const played = runNewFunction(request, { mode, seed, newFunction, name, repeat });
         onRun?.(++done, all);
         return played;
       };
-      return judged(request, { mode, seed, newcomer }, play);
+      return judged(request, { mode, seed, newFunction }, play);
     }),
   );
 }
 
-function playNewcomer(
+function runNewFunction(
   { before, after, load }: NewFunctionRequest,
   {
     mode,
     seed,
-    newcomer,
+    newFunction,
     name,
     repeat,
   }: {
     readonly mode: ClusterMode;
     readonly seed: number;
-    readonly newcomer: string;
+    readonly newFunction: string;
     readonly name: NewFunctionContender;
     readonly repeat: number;
   },
 ): Played {
-  const workload = newcomerWorkload({ newcomer, before, after, load, cores: SHAPE.cores });
-  const calls = new NewCallLog(workload.functions.findIndex((fn) => fn.name === newcomer));
-  const manager = new TwoManagers(newcomer, managerOf(name, seed), managerOf('fallback', seed));
+  const workload = newFunctionWorkload({ newFunction, before, after, load, cores: SHAPE.cores });
+  const calls = new NewFunctionActivationLog(workload.functions.findIndex((fn) => fn.name === newFunction));
+  const manager = new TwoManagers(newFunction, managerOf(name, seed), managerOf('fallback', seed));
   simulateCluster({
     calls: new WorkloadStream(workload, { seed }),
     cluster: SHAPE,
@@ -124,7 +124,7 @@ function playNewcomer(
 
 function judged(
   { before, after, repeats }: NewFunctionRequest,
-  about: Pick<NewFunctionRun, 'mode' | 'seed' | 'newcomer'>,
+  about: Pick<NewFunctionRun, 'mode' | 'seed' | 'newFunction'>,
   play: (name: NewFunctionContender, repeat?: number) => Played,
 ): NewFunctionRun {
   const from = before * 60_000;

@@ -13,23 +13,23 @@ export interface PhaseLog {
 export class TwoManagers implements ResourceManager {
   readonly name: string;
   readonly log: PhaseLog = { changes: [], decisions: {} };
-  readonly #newcomer: string;
+  readonly #newFunction: string;
   readonly #its: ResourceManager;
   readonly #others: ResourceManager;
 
-  constructor(newcomer: string, its: ResourceManager, others: ResourceManager) {
+  constructor(newFunction: string, its: ResourceManager, others: ResourceManager) {
     this.name = its.name;
-    this.#newcomer = newcomer;
+    this.#newFunction = newFunction;
     this.#its = its;
     this.#others = others;
   }
 
   initialState(fn: string): unknown {
-    return (fn === this.#newcomer ? this.#its : this.#others).initialState(fn);
+    return (fn === this.#newFunction ? this.#its : this.#others).initialState(fn);
   }
 
   decide(state: unknown, view: View, now: Millis): Decided<unknown> {
-    if (view.observation.function !== this.#newcomer) return this.#others.decide(state, view, now);
+    if (view.observation.function !== this.#newFunction) return this.#others.decide(state, view, now);
     const decided = this.#its.decide(state, view, now);
     const phase = this.#its.phase(decided.state);
     this.log.decisions[phase] = (this.log.decisions[phase] ?? 0) + 1;

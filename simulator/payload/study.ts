@@ -1,23 +1,23 @@
 import { simulateCluster } from '../cluster/index.js';
 import { Slowdowns } from '../compare/slowdowns.js';
 import { bootstrapMean, type Interval, type Paired, pairedWith } from '../compare/statistics.js';
-import { callStream, openWorkload, PayloadStream } from '../workload/index.js';
+import { activationStream, openWorkload, PayloadStream } from '../workload/index.js';
 
 /** What bodies tell: a correlation within each function, or as the workload's own profiles have it. */
 export interface PayloadCase {
   readonly workload: 'azure-sample' | 'profiles-12';
-  readonly told: number | null;
+  readonly correlation: number | null;
   readonly about: string;
 }
 
 export const PAYLOAD_CASES: readonly PayloadCase[] = [
-  { workload: 'azure-sample', told: 0, about: 'sizes vary and say nothing' },
-  { workload: 'azure-sample', told: 0.5, about: 'correlation .5: sizes explain a quarter of the variance' },
-  { workload: 'azure-sample', told: 0.8, about: 'correlation .8: two thirds' },
-  { workload: 'azure-sample', told: 0.95, about: 'correlation .95: nine tenths' },
+  { workload: 'azure-sample', correlation: 0, about: 'sizes vary and say nothing' },
+  { workload: 'azure-sample', correlation: 0.5, about: 'correlation .5: sizes explain a quarter of the variance' },
+  { workload: 'azure-sample', correlation: 0.8, about: 'correlation .8: two thirds' },
+  { workload: 'azure-sample', correlation: 0.95, about: 'correlation .95: nine tenths' },
   {
     workload: 'profiles-12',
-    told: null,
+    correlation: null,
     about: 'twelve benchmarks, each with its own law of the payload (simulator/workload/README.md)',
   },
 ];
@@ -82,7 +82,7 @@ export function payloadStudy(request: PayloadStudyRequest): PayloadRow[] {
 }
 
 function play(
-  { workload, told }: PayloadCase,
+  { workload, correlation }: PayloadCase,
   load: number,
   seed: number,
   payloadAware: boolean,
@@ -96,10 +96,10 @@ function play(
     seed,
     load: { load, cores: hosts * SHAPE.cores },
   });
-  const stream = callStream(loaded, { seed, calls });
+  const stream = activationStream(loaded, { seed, calls });
   const slowdowns = new Slowdowns(stream.functions.length);
   simulateCluster({
-    calls: told === null ? stream : new PayloadStream(stream, told, seed),
+    calls: correlation === null ? stream : new PayloadStream(stream, correlation, seed),
     cluster: { ...SHAPE, hosts },
     mode: 'weight',
     manager: 'fixed',

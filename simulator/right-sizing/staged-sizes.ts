@@ -93,8 +93,8 @@ export class StagedSizes implements ResourceManager<null> {
     for (const fn of wave.kept) entries.push({ v: 1, kind: 'kept', function: fn, at: now });
     this.counts.kept += wave.kept.length;
     const made = new Map(recommendations.map((one) => [one.function, one]));
-    if (wave.wishes.length > 0) this.counts.promised ??= promisedBy(recommendations);
-    for (const { function: fn } of wave.wishes) this.#change(made.get(fn)!, now);
+    if (wave.requests.length > 0) this.counts.promised ??= promisedBy(recommendations);
+    for (const { function: fn } of wave.requests) this.#change(made.get(fn)!, now);
   }
 
   #change({ function: fn, to, frees, costs }: SizeRecommendation, now: Millis): void {

@@ -3,7 +3,7 @@ import type { SizingRules } from '../../openwhisk-plugin/index.js';
 import { type RunSummary, simulateCluster } from '../cluster/index.js';
 import { withDefaultSizes } from '../compare/setting.js';
 import { bootstrapMean, type Interval, type Paired, pairedWith } from '../compare/statistics.js';
-import { callStream, openWorkload } from '../workload/index.js';
+import { activationStream, openWorkload } from '../workload/index.js';
 import { type StagedCounts, StagedSizes } from './staged-sizes.js';
 
 const MINUTE = 60_000;
@@ -28,7 +28,7 @@ const rules = (leastCalls: number, canaries: number, watchMinutes: number, watch
   watchTime: watchMinutes * MINUTE,
   watchCalls,
   payBack: 24 * HOUR,
-  barTime: 24 * HOUR,
+  killedSizeHoldTime: 24 * HOUR,
   holdTime: 10 * MINUTE,
 });
 
@@ -103,7 +103,7 @@ export function sizingStudy(request: SizingStudyRequest): SizingRow[] {
     for (const memory of userMemoryMiB)
       for (const arm of SIZING_ARMS) {
         const key = keyOf(memory, arm);
-        const run = runArm(arm, request, memory, callStream({ ...loaded, phases }, { seed }), seed);
+        const run = runArm(arm, request, memory, activationStream({ ...loaded, phases }, { seed }), seed);
         runs.set(key, [...(runs.get(key) ?? []), run]);
         onRun?.(++done, all);
       }
@@ -117,7 +117,7 @@ function runArm(
   { rules: own }: SizingArm,
   { hosts, cores, memoryMiB }: SizingStudyRequest,
   userMemoryMiB: number,
-  calls: ReturnType<typeof callStream>,
+  calls: ReturnType<typeof activationStream>,
   seed: number,
 ): SizingRun {
   // The recording's half, whatever its gaps were stretched to.

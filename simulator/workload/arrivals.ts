@@ -202,7 +202,7 @@ class ListedArrivals implements ArrivalSource {
 }
 
 /** Calls of one round that the arrivals make, in the mean. */
-export function expectedCalls(arrivals: Arrivals): number {
+export function expectedActivations(arrivals: Arrivals): number {
   if ('perMinute' in arrivals) return arrivals.perMinute.reduce((sum, count) => sum + count, 0);
   if ('ratePerSecond' in arrivals) return arrivals.ratePerSecond * arrivals.seconds;
   return arrivals.atMs.length;

@@ -2,13 +2,13 @@ import type { Plan } from './plan.js';
 import type { WorkloadFunction } from './workload.js';
 
 /** A function as the cluster runs it: how it is called is the stream's business. */
-export interface CalledFunction extends Omit<WorkloadFunction, 'arrivals'> {
+export interface StreamedFunction extends Omit<WorkloadFunction, 'arrivals'> {
   /** Activations one container may run at once (the action's `concurrency`); 1 where absent. */
   readonly concurrency?: number;
 }
 
 /** Room for calls as columns, filled by a {@link CallStream} and read by the engine; one object for a whole run. */
-export class CallBlock {
+export class ActivationBlock {
   readonly capacity: number;
   /** Index into the stream's `functions`. */
   readonly fn: Uint32Array;
@@ -38,22 +38,22 @@ export class CallBlock {
  * Calls in order of arrival with what each needs, made while they are asked for, so that ten million take no more memory than a
  * thousand. A call's demand is drawn here, before anything runs: no manager changes it (design §6b).
  */
-export interface CallStream {
+export interface ActivationStream {
   /** At most 2^32 - 1; names differ. */
-  readonly functions: readonly CalledFunction[];
+  readonly functions: readonly StreamedFunction[];
   /** Length of the arrivals, us: what rates and loads are taken over. */
   readonly spanMicros: number;
   /** Calls in all, as far as that is known before they are made (for a progress bar); NaN = unknown. */
-  readonly expectedCalls: number;
+  readonly expectedActivations: number;
   /** Writes the next calls from index 0 on; returns how many, 0 only at the end. */
-  fill(block: CallBlock): number;
+  fill(block: ActivationBlock): number;
 }
 
 /** A plan's calls as a stream. */
-export class PlanStream implements CallStream {
-  readonly functions: readonly CalledFunction[];
+export class PlanStream implements ActivationStream {
+  readonly functions: readonly StreamedFunction[];
   readonly spanMicros: number;
-  readonly expectedCalls: number;
+  readonly expectedActivations: number;
   readonly #plan: Plan;
   #next = 0;
 
@@ -61,10 +61,10 @@ export class PlanStream implements CallStream {
     this.#plan = plan;
     this.functions = plan.workload.functions;
     this.spanMicros = plan.spanMicros;
-    this.expectedCalls = plan.count;
+    this.expectedActivations = plan.count;
   }
 
-  fill(block: CallBlock): number {
+  fill(block: ActivationBlock): number {
     const plan = this.#plan;
     const from = this.#next;
     const count = Math.min(block.capacity, plan.count - from);

@@ -1,6 +1,6 @@
 import { MIB, type Random } from '../../config/index.js';
-import { expectedCalls } from './arrivals.js';
-import type { CallBlock } from './call-stream.js';
+import { expectedActivations } from './arrivals.js';
+import type { ActivationBlock } from './call-stream.js';
 import { normalQuantile } from './distribution.js';
 import { DistributionTable } from './distribution-table.js';
 import { compressionOf, sameShape, soloMs } from './plan.js';
@@ -42,7 +42,7 @@ export class DemandTable {
       this.#handles.set([add(cpuMs), add(ioMs), add(memory.peakMiB), sameShape(fn) ? 1 : 0], index * HANDLES);
       const size = [Math.log(payload.median), payload.sigma, payload.cpu, payload.io, payload.memory];
       this.#numbers.set([memory.baseMiB, ...size], index * ROW);
-      const strata = draws === 'stratified' ? Math.max(1, Math.round(expectedCalls(fn.arrivals))) : 0;
+      const strata = draws === 'stratified' ? Math.max(1, Math.round(expectedActivations(fn.arrivals))) : 0;
       const streams = STREAMS.map((name) => randoms[index]!.fork(name));
       this.#probabilities.seed(index, streams, strata);
     });
@@ -50,7 +50,7 @@ export class DemandTable {
   }
 
   /** Writes the demand of the next call of a function to row `i`. */
-  draw(fn: number, block: CallBlock, i: number): void {
+  draw(fn: number, block: ActivationBlock, i: number): void {
     this.#probabilities.advance(fn);
     const row = fn * ROW;
     const numbers = this.#numbers;

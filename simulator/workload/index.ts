@@ -1,5 +1,5 @@
 export { ANOMALIES, type Anomaly, type DataIssue, dataIssues, type ImportSummary, summaryLines } from './anomalies.js';
-export { BURST, expectedCalls } from './arrivals.js';
+export { BURST, expectedActivations } from './arrivals.js';
 export {
   AWARE_PARTS,
   type AwareApp,
@@ -13,7 +13,7 @@ export {
 export { importAzure2019, type TraceFiles } from './azure-2019.js';
 export { importAzure2021 } from './azure-2021.js';
 export { builtinWorkloads } from './builtin.js';
-export { CallBlock, type CalledFunction, type CallStream, PlanStream } from './call-stream.js';
+export { ActivationBlock, type ActivationStream, PlanStream, type StreamedFunction } from './call-stream.js';
 export { type DemandClass, demandClass } from './demand-classes.js';
 export { type Distribution, mean, normalQuantile, quantile, scaled } from './distribution.js';
 export {
@@ -25,8 +25,8 @@ export {
   spanMicros,
 } from './offered-load.js';
 export {
+  activationStream,
   builtinWorkload,
-  callStream,
   type LoadedWorkload,
   loadWorkloadPath,
   openWorkload,
@@ -40,7 +40,7 @@ export { CHANGE_SCENARIOS, type ChangeScenario, scenarioPhases } from './scenari
 export { INPUTS, type InputKind, SEGMENT_NAMES, SEGMENTS, type Segment, type SegmentName } from './segments.js';
 export { loadWorkload, SHIPPED_WORKLOADS, type ShippedWorkload, shippedWorkload } from './shipped.js';
 export { PARTS, type Part, SPLIT_MINUTES, type Split, shippedSplit, splitNames, takePart } from './splits.js';
-export { type HostShape, hostsFor, statedHosts } from './stated-host.js';
+export { declaredHosts, type HostShape, resolveHosts } from './stated-host.js';
 export { Table } from './table.js';
 export { TraceError } from './trace-error.js';
 export type { TraceSource } from './trace-reader.js';

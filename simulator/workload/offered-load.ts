@@ -1,5 +1,5 @@
 import { type Random, SeededRandom } from '../../config/index.js';
-import { expectedCalls, roundSpanMs } from './arrivals.js';
+import { expectedActivations, roundSpanMs } from './arrivals.js';
 import { mean, normalQuantile, quantile } from './distribution.js';
 import { compressionOf, sameShape, soloMs } from './plan.js';
 import {
@@ -38,7 +38,7 @@ export function spanMicros(workload: Workload): number {
 export function expectedLoad(workload: Workload, cores: number): number {
   let workMs = 0;
   for (const fn of workload.functions) {
-    const calls = expectedCalls(fn.arrivals);
+    const calls = expectedActivations(fn.arrivals);
     if (calls > 0) workMs += calls * meanCpuMs(fn, workload.compression);
   }
   return (workMs * 1000) / (spanMicros(workload) * cores);

@@ -3,7 +3,7 @@ import type { ImportSummary } from './anomalies.js';
 import { importAzure2019 } from './azure-2019.js';
 import { importAzure2021 } from './azure-2021.js';
 import { findBuiltin, isBuiltin, meant } from './builtin.js';
-import type { CallStream } from './call-stream.js';
+import type { ActivationStream } from './call-stream.js';
 import { type LoadScaling, type ScaledWorkload, scaleToLoad } from './offered-load.js';
 import { loadWorkload } from './shipped.js';
 import { type Part, shippedSplit, takePart } from './splits.js';
@@ -85,10 +85,10 @@ export function loadWorkloadPath(path: string, options: WorkloadOptions = {}): L
 }
 
 /** The calls of a loaded workload, in order; with `calls`, repeated until there are so many (shared by its phases). */
-export function callStream(
+export function activationStream(
   { phases }: LoadedWorkload,
   options: { readonly seed?: number; readonly calls?: number } = {},
-): CallStream {
+): ActivationStream {
   const calls = options.calls === undefined ? undefined : Math.ceil(options.calls / phases.length);
   const streams = phases.map((phase) => new WorkloadStream(phase, { seed: options.seed, calls }));
   return streams.length === 1 ? streams[0]! : new PhasedStream(streams);

@@ -1,5 +1,5 @@
 import { type Random, SeededRandom } from '../../config/index.js';
-import type { CallBlock, CalledFunction, CallStream } from './call-stream.js';
+import type { ActivationBlock, ActivationStream, StreamedFunction } from './call-stream.js';
 import { normalQuantile, quantile } from './distribution.js';
 
 /** Quantiles of a function's CPU work that its location and spread are taken from. */
@@ -13,26 +13,26 @@ const VARIES = 1e-3;
  * The same calls with the same demand, whose bodies tell something of it: ln(size) has correlation `told` with ln(CPU work), within each
  * function. 0: sizes vary and say nothing; 1: they say all. What a recording without sizes (Azure's) cannot tell is assumed here, and varied.
  */
-export class PayloadStream implements CallStream {
-  readonly functions: readonly CalledFunction[];
+export class PayloadStream implements ActivationStream {
+  readonly functions: readonly StreamedFunction[];
   readonly spanMicros: number;
-  readonly expectedCalls: number;
-  readonly #calls: CallStream;
-  readonly #told: number;
-  readonly #rest: number;
+  readonly expectedActivations: number;
+  readonly #calls: ActivationStream;
+  readonly #correlation: number;
+  readonly #noiseShare: number;
   readonly #random: Random;
   /** By function: mean and standard deviation of ln(CPU work, ms). */
   readonly #centre: Float64Array;
   readonly #spread: Float64Array;
 
-  constructor(calls: CallStream, told: number, seed: number) {
-    if (!(told >= 0 && told <= 1)) throw new RangeError('a correlation lies between 0 and 1');
+  constructor(calls: ActivationStream, correlation: number, seed: number) {
+    if (!(correlation >= 0 && correlation <= 1)) throw new RangeError('a correlation lies between 0 and 1');
     this.functions = calls.functions;
     this.spanMicros = calls.spanMicros;
-    this.expectedCalls = calls.expectedCalls;
+    this.expectedActivations = calls.expectedActivations;
     this.#calls = calls;
-    this.#told = told;
-    this.#rest = Math.sqrt(1 - told * told);
+    this.#correlation = correlation;
+    this.#noiseShare = Math.sqrt(1 - correlation * correlation);
     this.#random = new SeededRandom(seed).fork('payloads');
     this.#centre = new Float64Array(calls.functions.length);
     this.#spread = new Float64Array(calls.functions.length);
@@ -46,14 +46,14 @@ export class PayloadStream implements CallStream {
     });
   }
 
-  fill(block: CallBlock): number {
+  fill(block: ActivationBlock): number {
     const count = this.#calls.fill(block);
     for (let i = 0; i < count; i++) {
       const fn = block.fn[i]!;
       const spread = this.#spread[fn]!;
       const noise = normalQuantile(Math.min(1 - 1e-9, Math.max(1e-9, this.#random.next())));
       const work = spread > VARIES ? (Math.log(Math.max(1e-6, block.cpu[i]! / 1000)) - this.#centre[fn]!) / spread : 0;
-      block.payload[i] = Math.exp(SPREAD * (this.#told * work + this.#rest * noise));
+      block.payload[i] = Math.exp(SPREAD * (this.#correlation * work + this.#noiseShare * noise));
     }
     return count;
   }

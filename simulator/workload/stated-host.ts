@@ -16,7 +16,7 @@ export interface HostShape {
  *
  * @throws WorkloadError
  */
-export function statedHosts(nameOrPath: string): HostShape | undefined {
+export function declaredHosts(nameOrPath: string): HostShape | undefined {
   const workload = isBuiltin(nameOrPath)
     ? hostedBuiltin(nameOrPath)
     : existsSync(nameOrPath) && !statSync(nameOrPath).isDirectory() && recogniseFile(nameOrPath).kind === 'product'
@@ -34,13 +34,13 @@ const hostedBuiltin = (name: string) =>
   HOSTED.includes(name.split(':')[0]!) ? findBuiltin(name, { whole: true }).workload : undefined;
 
 /** Where hosts come from: what a command line says, else what the workload says, else `defaults`. */
-export function hostsFor(nameOrPath: string, said: Partial<HostShape>, defaults: HostShape): HostShape {
-  const stated = statedHosts(nameOrPath);
+export function resolveHosts(nameOrPath: string, overrides: Partial<HostShape>, defaults: HostShape): HostShape {
+  const stated = declaredHosts(nameOrPath);
   const base = stated ?? defaults;
   return {
-    hosts: said.hosts ?? base.hosts,
-    cores: said.cores ?? base.cores,
-    memoryMiB: said.memoryMiB ?? base.memoryMiB,
-    userMemoryMiB: said.userMemoryMiB ?? base.userMemoryMiB,
+    hosts: overrides.hosts ?? base.hosts,
+    cores: overrides.cores ?? base.cores,
+    memoryMiB: overrides.memoryMiB ?? base.memoryMiB,
+    userMemoryMiB: overrides.userMemoryMiB ?? base.userMemoryMiB,
   };
 }

@@ -1,6 +1,6 @@
 import { SeededRandom } from '../../config/index.js';
-import { type ArrivalSource, arrivalSource, expectedCalls, roundSpanMs } from './arrivals.js';
-import type { CallBlock, CalledFunction, CallStream } from './call-stream.js';
+import { type ArrivalSource, arrivalSource, expectedActivations, roundSpanMs } from './arrivals.js';
+import type { ActivationBlock, ActivationStream, StreamedFunction } from './call-stream.js';
 import { DemandTable } from './demand-table.js';
 import type { Workload } from './workload.js';
 
@@ -19,10 +19,10 @@ export interface StreamOptions {
  * The next call of each function waits in a heap of four children a node, kept as columns; taking a call puts that function's next
  * one in its place. Rounds differ: each draws anew.
  */
-export class WorkloadStream implements CallStream {
-  readonly functions: readonly CalledFunction[];
+export class WorkloadStream implements ActivationStream {
+  readonly functions: readonly StreamedFunction[];
   readonly spanMicros: number;
-  readonly expectedCalls: number;
+  readonly expectedActivations: number;
   readonly #microsPerMs: number;
   readonly #sources: readonly ArrivalSource[];
   readonly #demand: DemandTable;
@@ -34,14 +34,14 @@ export class WorkloadStream implements CallStream {
   constructor(workload: Workload, options: StreamOptions = {}) {
     const { functions, compression } = workload;
     const spanMs = roundSpanMs(functions);
-    const perRound = functions.reduce((sum, fn) => sum + expectedCalls(fn.arrivals), 0);
+    const perRound = functions.reduce((sum, fn) => sum + expectedActivations(fn.arrivals), 0);
     const calls = options.calls ?? Number.POSITIVE_INFINITY;
     const rounds = options.rounds ?? (options.calls === undefined ? 1 : Number.POSITIVE_INFINITY);
     const expected = perRound === 0 ? 0 : Math.min(calls, perRound * rounds);
     this.functions = functions;
     this.#microsPerMs = 1000 / compression.time;
     this.#left = perRound === 0 ? 0 : calls;
-    this.expectedCalls = Math.round(expected);
+    this.expectedActivations = Math.round(expected);
     this.spanMicros = Math.ceil(spanMs * this.#microsPerMs * (perRound === 0 ? 1 : expected / perRound));
     const root = new SeededRandom(options.seed ?? workload.seed);
     const randoms = functions.map((fn) => root.fork(fn.name));
@@ -52,7 +52,7 @@ export class WorkloadStream implements CallStream {
     for (let i = (functions.length - 2) >> 2; i >= 0; i--) this.#sink(i, this.#at[i]!, this.#fn[i]!);
   }
 
-  fill(block: CallBlock): number {
+  fill(block: ActivationBlock): number {
     const most = Math.min(block.capacity, this.#left);
     let count = 0;
     while (count < most) {
@@ -105,16 +105,16 @@ export class WorkloadStream implements CallStream {
  * Streams played one after the other: the same functions by name, changed demand (a change scenario). The functions are the first
  * stream's: what a container is made with does not change, what its calls need does.
  */
-export class PhasedStream implements CallStream {
-  readonly functions: readonly CalledFunction[];
+export class PhasedStream implements ActivationStream {
+  readonly functions: readonly StreamedFunction[];
   readonly spanMicros: number;
-  readonly expectedCalls: number;
-  readonly #phases: readonly CallStream[];
+  readonly expectedActivations: number;
+  readonly #phases: readonly ActivationStream[];
   #phase = 0;
   #start = 0;
   #last = 0;
 
-  constructor(phases: readonly CallStream[]) {
+  constructor(phases: readonly ActivationStream[]) {
     const first = phases[0];
     if (first === undefined) throw new RangeError('there is no phase');
     for (const { functions } of phases) {
@@ -126,11 +126,11 @@ export class PhasedStream implements CallStream {
     }
     this.functions = first.functions;
     this.spanMicros = phases.reduce((sum, phase) => sum + phase.spanMicros, 0);
-    this.expectedCalls = phases.reduce((sum, phase) => sum + phase.expectedCalls, 0);
+    this.expectedActivations = phases.reduce((sum, phase) => sum + phase.expectedActivations, 0);
     this.#phases = phases;
   }
 
-  fill(block: CallBlock): number {
+  fill(block: ActivationBlock): number {
     while (this.#phase < this.#phases.length) {
       const phase = this.#phases[this.#phase]!;
       const count = phase.fill(block);

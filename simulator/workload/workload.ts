@@ -154,8 +154,8 @@ export type Workload = z.infer<typeof workloadSchema>;
 export type WorkloadInput = z.input<typeof workloadSchema>;
 
 /** Problems that an error's message lists, and characters of each: it may name a key of any length. */
-const MOST_SAID = 20;
-const LONGEST_SAID = 200;
+const MAX_PROBLEMS = 20;
+const MAX_PROBLEM_LENGTH = 200;
 
 /** A workload file that does not say what it must; `problems` has one line each, with line and path where known. */
 export class WorkloadError extends GleanerError {
@@ -163,15 +163,16 @@ export class WorkloadError extends GleanerError {
   readonly problems: readonly string[];
 
   constructor(where: string, problems: readonly string[]) {
-    const more = problems.length > MOST_SAID ? `; and ${problems.length - MOST_SAID} more` : '';
-    super(`${where}: ${problems.slice(0, MOST_SAID).map(shortened).join('; ')}${more}`, {
+    const more = problems.length > MAX_PROBLEMS ? `; and ${problems.length - MAX_PROBLEMS} more` : '';
+    super(`${where}: ${problems.slice(0, MAX_PROBLEMS).map(shortened).join('; ')}${more}`, {
       hint: 'the format is described in simulator/workload/README.md',
     });
     this.problems = problems;
   }
 }
 
-const shortened = (text: string): string => (text.length > LONGEST_SAID ? `${text.slice(0, LONGEST_SAID)}…` : text);
+const shortened = (text: string): string =>
+  text.length > MAX_PROBLEM_LENGTH ? `${text.slice(0, MAX_PROBLEM_LENGTH)}…` : text;
 
 /**
  * Reads a workload from YAML or JSON (which is YAML).

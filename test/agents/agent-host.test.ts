@@ -6,7 +6,7 @@ import {
   type ResourceManager,
   runAgentHost,
 } from '../../agents/index.js';
-import { guarded } from '../../agents/managers/sound.js';
+import { validated } from '../../agents/managers/sound.js';
 import { SHARDS } from '../../agents/sharing/index.js';
 import {
   type AgentReport,
@@ -156,7 +156,7 @@ test('the reward of a step is reported and counted where a step closed, and noth
       return reward === undefined ? { state: null, decision } : { state: null, decision, reward };
     },
   };
-  const agents = start('agents-1', { manager: guarded(learner, cap) });
+  const agents = start('agents-1', { manager: validated(learner, cap) });
   await settle();
   for (let step = 1; step <= 4; step++) send(hook, step);
   await settle();

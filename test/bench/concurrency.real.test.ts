@@ -15,7 +15,7 @@ test.serial('a limit is in force in a real container, its calls succeed and the 
     });
     t.is(cell.success, 1);
     // The function counts: never more, and with eight callers at once and 200 ms each all places are taken.
-    t.is(cell.insideMost, limit);
+    t.is(cell.maxConcurrent, limit);
     t.is(cell.seen, cell.sent);
     t.true(cell.sent > limit);
   }
@@ -32,7 +32,7 @@ test.serial('the tuner changes the limit of a real container, and keeps a table 
   t.is(run.succeeded, run.calls);
   t.is(run.limits.length, 2);
   t.true([...run.limits, run.final].every((limit) => [2, 4, 6].includes(limit)));
-  t.true(run.insideMost <= run.highest);
+  t.true(run.maxConcurrent <= run.highest);
   // A row at least for each limit that was judged.
   t.true(run.states >= new Set(run.limits).size);
 });

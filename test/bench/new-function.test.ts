@@ -1,16 +1,16 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
-import { addRound, type KeptArm, type KeptRound, readRounds } from '../../bench/new-function/records.js';
+import { type ArmRecord, addRound, type RoundRecord, readRounds } from '../../bench/new-function/records.js';
 import { learningFigures, newFunctionRows, onlineFigures } from '../../bench/new-function/rounds-rows.js';
 import { temporaryFolder } from '../temporary-folder.js';
 
-const arm = (slowdowns: readonly number[], phases: readonly string[] = []): KeptArm => ({
+const arm = (slowdowns: readonly number[], phases: readonly string[] = []): ArmRecord => ({
   fresh: slowdowns.map((slowdown, i) => ({ slowdown, ok: true, phase: phases[i] ?? 'managing' })),
   running: [{ slowdown: 1, ok: true, phase: 'managing' }],
 });
 
-const ROUND: KeptRound = {
+const ROUND: RoundRecord = {
   round: 1,
   mode: 'quota',
   arms: {

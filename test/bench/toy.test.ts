@@ -12,13 +12,13 @@ function at(arrivals: number, containers: number, shares = 1024) {
 
 test('the toy’s spot values are those of simppo-aware.md §7.5', (t) => {
   const near = (value: number, expected: number): boolean => t.true(Math.abs(value - expected) < 5e-5, `${value}`);
-  for (const [arrivals, containers, utilisation, latency] of [
+  for (const [arrivals, containers, utilization, latency] of [
     [4, 3, 0.8889, 6],
     [4, 4, 0.6667, 2],
     [4, 9, 0.2963, 1.125],
   ] as const) {
     const f = at(arrivals, containers);
-    near(f.utilisation, utilisation);
+    near(f.utilization, utilization);
     near(f.latency, latency);
     t.is(f.sloPreservation, 1);
   }
@@ -65,10 +65,10 @@ test('six agents on 14 cores earn at least .87 with a price, and arm against eac
   const priced = trainToy({ ...SIX, engine, seed: 1, steps: 15_000, meanField: true });
   const free = trainToy({ ...SIX, price: false, engine, seed: 1, steps: 10_000, meanField: false });
   t.log(
-    `price ${priced.raw.toFixed(3)}, none ${free.raw.toFixed(3)} at a utilisation of ${free.utilisation.toFixed(2)}`,
+    `price ${priced.raw.toFixed(3)}, none ${free.raw.toFixed(3)} at a utilisation of ${free.utilization.toFixed(2)}`,
   );
   t.true(priced.raw >= 0.87, `${priced.raw}`);
-  t.true(free.raw < 0.75 && free.utilisation < 0.2, `${free.raw}`);
+  t.true(free.raw < 0.75 && free.utilization < 0.2, `${free.raw}`);
 });
 
 test('the same seed gives the same run, to the bit', (t) => {

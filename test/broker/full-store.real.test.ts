@@ -3,13 +3,13 @@ import { NatsBroker, type StoreEpisode } from '../../broker/index.js';
 import { type GleanerError, millis } from '../../config/index.js';
 import { bytes, textOf, until } from './contract/harness.js';
 import { natsServerHere, RealServer } from './contract/server.js';
-import { Admin, upWithStore } from './small-store.js';
+import { Admin, startWithStore } from './small-store.js';
 
 if (natsServerHere()) {
   test.serial('a full store is reported as full and never as a server without JetStream', async (t) => {
     const server = new RealServer();
     t.teardown(() => server.remove());
-    await upWithStore(server);
+    await startWithStore(server);
     const broker = await server.connect();
     const admin = await Admin.connect(server);
     const there = broker.keyValue('there');
@@ -26,7 +26,7 @@ if (natsServerHere()) {
       code: 'GLN_BROKER_STORE_FULL',
     });
 
-    await admin.makeRoom();
+    await admin.freeSpace();
     await there.put('k', bytes('after'));
     t.is(textOf((await there.get('k'))?.value), 'after');
     await admin.close();
@@ -38,7 +38,7 @@ if (natsServerHere()) {
     async (t) => {
       const server = new RealServer();
       t.teardown(() => server.remove());
-      await upWithStore(server);
+      await startWithStore(server);
       const broker = await server.connect();
       const admin = await Admin.connect(server);
       let asked = 0;

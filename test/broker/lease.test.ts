@@ -7,7 +7,7 @@ const DURATION = 3000;
 const noJetStream = new NoJetStreamError('get in bucket leases');
 const full = new StoreFullError('update in bucket leases', 'insufficient resources (JetStream error 10023)');
 
-function rig() {
+function setup() {
   const time = new ManualTime();
   const bus = new MemoryBus(time);
   const epochs: (number | null)[] = [];
@@ -36,7 +36,7 @@ function rig() {
 }
 
 test('a lease whose renewals a full store refuses ends by two thirds of its duration, and is ours again once they are taken', async (t) => {
-  const { epochs, lease, pass, refuse } = rig();
+  const { epochs, lease, pass, refuse } = setup();
   const held = lease('one');
   await held.turn();
   const first = held.epoch;
@@ -55,7 +55,7 @@ test('a lease whose renewals a full store refuses ends by two thirds of its dura
 });
 
 test('a contender takes no lease from a store that refuses writes', async (t) => {
-  const { lease, pass, refuse } = rig();
+  const { lease, pass, refuse } = setup();
   refuse(full, 'write');
   const held = lease('one');
   await pass(10 * DURATION);
@@ -64,7 +64,7 @@ test('a contender takes no lease from a store that refuses writes', async (t) =>
 });
 
 test('whoever acted alone without JetStream stops when JetStream is back and another host has the lease', async (t) => {
-  const { lease, pass, refuse } = rig();
+  const { lease, pass, refuse } = setup();
   const owner = lease('owner');
   await owner.turn();
   refuse(noJetStream);
@@ -79,7 +79,7 @@ test('whoever acted alone without JetStream stops when JetStream is back and ano
 });
 
 test('whoever acted alone without JetStream takes the lease when JetStream is back and nobody has it', async (t) => {
-  const { lease, pass, refuse } = rig();
+  const { lease, pass, refuse } = setup();
   refuse(noJetStream);
   const one = lease('one');
   await one.turn();

@@ -53,7 +53,7 @@ test('a kill switch that leaves limits behind is a failure of its host, and not 
     version: '1.0.0',
     description: 'cannot restore two containers',
     host: 'host-a',
-    endpoints: { restore: { describes: 'nothing', handle: () => answers } },
+    endpoints: { restore: { description: 'nothing', handle: () => answers } },
   });
   t.teardown(() => service.stop());
   const held = await switchMode(bus.connect(), null, { kill: true }, who, millis(50));

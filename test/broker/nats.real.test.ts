@@ -207,11 +207,11 @@ if (natsServerHere()) {
       });
       return codes;
     };
-    const stranger = new NatsBroker({ servers: [server.url], name: 's', user: 'reader', password: 'wrong' });
-    const refused = codesOf(stranger);
+    const wrongPasswordClient = new NatsBroker({ servers: [server.url], name: 's', user: 'reader', password: 'wrong' });
+    const refused = codesOf(wrongPasswordClient);
     await until(() => refused.length > 0, 'refusal');
     t.regex(refused[0]!, /^GLN_BROKER_AUTH /);
-    await stranger.close();
+    await wrongPasswordClient.close();
 
     const reader = new NatsBroker({ servers: [server.url], name: 'r', user: 'reader', password: 'secret' });
     const forbidden = codesOf(reader);

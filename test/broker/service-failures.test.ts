@@ -10,7 +10,7 @@ test('a request for what does not exist is an error of the convention and no fai
     host: 'here',
     endpoints: {
       explain: {
-        describes: 'nothing',
+        description: 'nothing',
         handle: (request) => {
           if ((request as { broken?: boolean }).broken) throw new TypeError('x is not a function');
           throw new ServiceError(404, 'no such function');

@@ -4,7 +4,7 @@ import { connect, type JetStreamManager, type NatsConnection } from 'nats';
 import type { RealServer } from './contract/server.js';
 
 /** Starts the server with a JetStream store of this size. */
-export async function upWithStore(server: RealServer, size = '2MB'): Promise<void> {
+export async function startWithStore(server: RealServer, size = '2MB'): Promise<void> {
   const file = join(server.directory, 'small.conf');
   writeFileSync(file, `jetstream { max_file_store: ${size}, max_memory_store: 1MB }\n`);
   await server.up(['-c', file]);
@@ -38,7 +38,7 @@ export class Admin {
     }
   }
 
-  async makeRoom(): Promise<void> {
+  async freeSpace(): Promise<void> {
     await this.manager.streams.delete('OTHER');
   }
 

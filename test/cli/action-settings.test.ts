@@ -4,10 +4,10 @@ import { publishActionSettings } from '../../cli/wiring/action-settings.js';
 import { rig } from '../openwhisk-plugin/controller/rig.js';
 
 test('annotations become the bucket: written once, renewed where they change, and gone with them; other namespaces stay', async (t) => {
-  const { double, controller } = await rig(t, '2.0.0');
-  double.add('guest/thumbs', {}, { 'gleaner.slo': 750, 'gleaner.bounds': { memoryMiB: { min: 128 } } });
-  double.add('guest/typo', {}, { 'gleaner.slow': 750 });
-  double.add('guest/plain');
+  const { fakeOpenWhisk, controller } = await rig(t, '2.0.0');
+  fakeOpenWhisk.add('guest/thumbs', {}, { 'gleaner.slo': 750, 'gleaner.bounds': { memoryMiB: { min: 128 } } });
+  fakeOpenWhisk.add('guest/typo', {}, { 'gleaner.slow': 750 });
+  fakeOpenWhisk.add('guest/plain');
   const broker = new MemoryBus().connect();
   const bucket = broker.keyValue(buckets.actions);
   const theirs = functionToken('/team/f');
@@ -27,8 +27,8 @@ test('annotations become the bucket: written once, renewed where they change, an
   await publish();
   t.is((await keyOf('thumbs'))!.revision, first.revision);
 
-  double.add('guest/thumbs', {}, { 'gleaner.slo': 500 });
-  double.actions.delete('guest/typo');
+  fakeOpenWhisk.add('guest/thumbs', {}, { 'gleaner.slo': 500 });
+  fakeOpenWhisk.actions.delete('guest/typo');
   await publish();
   const after = decodeActionSettings((await keyOf('thumbs'))!.value!);
   t.like(after.ok && after.message, { sloMs: 500 });

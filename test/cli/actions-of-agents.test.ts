@@ -1,7 +1,7 @@
 import test from 'ava';
 import { createManager, runAgentHost } from '../../agents/index.js';
 import { encodeMessage, MemoryBus, subjects } from '../../broker/index.js';
-import { askAgents, wishesOf } from '../../cli/wishes.js';
+import { fetchAgents, limitRequestsOf } from '../../cli/wishes.js';
 import { type Millicores, mebibytes, SeededRandom, systemClock, systemTimers } from '../../config/index.js';
 import { observation } from '../agents/observations.js';
 import { rig } from '../openwhisk-plugin/controller/rig.js';
@@ -11,8 +11,8 @@ const FN = '/guest/thumbs';
 const limit = (mib: number) => ({ cpu: 1000 as Millicores, memory: mebibytes(mib), shares: 256 });
 
 test('right-size recommends, its size is written, an OOM kill takes it back', async (t) => {
-  const { double, apply, undo } = await rig(t, '2.0.0', { holdMs: 600_000 });
-  double.add('guest/thumbs', { memory: 512 });
+  const { fakeOpenWhisk, apply, undo } = await rig(t, '2.0.0', { holdMs: 600_000 });
+  fakeOpenWhisk.add('guest/thumbs', { memory: 512 });
   const bus = new MemoryBus();
   const hook = bus.connect();
   const agents = runAgentHost({
@@ -31,24 +31,24 @@ test('right-size recommends, its size is written, an OOM kill takes it back', as
     const peak = { cpu: 500 as Millicores, memory: mebibytes(128) };
     const seen = observation({ function: FN, step, oomKills, peak, user: limit(mib) });
     hook.publish(subjects.observation(FN), encodeMessage(seen));
-    await until(async () => (await askAgents(cli)).some(({ steps }) => steps === step), 10_000, `step ${step}`);
+    await until(async () => (await fetchAgents(cli)).some(({ steps }) => steps === step), 10_000, `step ${step}`);
   };
-  const wishes = async () => wishesOf(await askAgents(cli), ['memory']);
+  const requests = async () => limitRequestsOf(await fetchAgents(cli), ['memory']);
 
   // 100 calls must have been seen before a size falls: 5 steps of 20.
   for (let step = 1; step <= 4; step++) await decide(step, 512, 0);
-  t.like(await apply(...(await wishes())), [{ result: 'unchanged' }]);
+  t.like(await apply(...(await requests())), [{ result: 'unchanged' }]);
   await decide(5, 512, 0);
   // 128 MiB and a margin of 32, in steps of 64 from 128 on.
-  t.deepEqual(await wishes(), [{ function: FN, memory: mebibytes(192) }]);
-  t.like(await apply(...(await wishes())), [{ result: 'changed', from: { memory: 512 }, to: { memory: 192 } }]);
+  t.deepEqual(await requests(), [{ function: FN, memory: mebibytes(192) }]);
+  t.like(await apply(...(await requests())), [{ result: 'changed', from: { memory: 512 }, to: { memory: 192 } }]);
   // Nothing new is wished: nothing is sent.
   await decide(6, 192, 0);
-  t.like(await apply(...(await wishes())), [{ result: 'unchanged' }]);
+  t.like(await apply(...(await requests())), [{ result: 'unchanged' }]);
 
   await decide(7, 192, 1);
-  t.like(await apply(...(await wishes())), [{ result: 'changed', from: { memory: 192 }, to: { memory: 512 } }]);
-  t.is(double.puts().length, 2);
+  t.like(await apply(...(await requests())), [{ result: 'changed', from: { memory: 192 }, to: { memory: 512 } }]);
+  t.is(fakeOpenWhisk.puts().length, 2);
   t.like(await undo(), [{ result: 'unchanged' }]);
-  t.is(double.actions.get('guest/thumbs')!.limits.memory, 512);
+  t.is(fakeOpenWhisk.actions.get('guest/thumbs')!.limits.memory, 512);
 });

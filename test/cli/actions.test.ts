@@ -6,41 +6,41 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { stringify } from 'yaml';
 import { callService, changeMode, MemoryBus, services } from '../../broker/index.js';
-import { allowedWishes, wishesOf } from '../../cli/wishes.js';
+import { allowedLimitRequests, limitRequestsOf } from '../../cli/wishes.js';
 import { type Bytes, mebibytes } from '../../config/index.js';
-import { KEY, RestDouble } from '../openwhisk-plugin/controller/rest-double.js';
+import { FakeOpenWhiskRest, KEY } from '../openwhisk-plugin/controller/rest-double.js';
 import { HookRig } from '../openwhisk-plugin/hook/hook-rig.js';
 import { gleaner } from './gleaner.js';
 
 async function setUp(t: ExecutionContext, mode = 'enforce') {
-  const double = await RestDouble.start('2.0.0');
+  const fakeOpenWhisk = await FakeOpenWhiskRest.start('2.0.0');
   const folder = mkdtempSync(join(tmpdir(), 'gleaner-actions-'));
   t.teardown(() => {
-    double.stop();
+    fakeOpenWhisk.stop();
     rmSync(folder, { recursive: true, force: true });
   });
   const at = (name: string): string => join(folder, name);
   writeFileSync(at('keys'), `# guest\n${KEY}\n`, { mode: 0o600 });
-  writeFileSync(at('wishes.json'), JSON.stringify([{ function: '/guest/pkg/thumbs', memoryMiB: 192 }]));
+  writeFileSync(at('requests.json'), JSON.stringify([{ function: '/guest/pkg/thumbs', memoryMiB: 192 }]));
   const config = {
     mode,
     hook: { stateDir: at('state') },
-    openwhisk: { apiHost: double.url, keysFile: at('keys') },
+    openwhisk: { apiHost: fakeOpenWhisk.url, keysFile: at('keys') },
   };
   writeFileSync(at('gleaner.yaml'), stringify(config));
   const run = (...args: string[]) => gleaner(['--config', at('gleaner.yaml'), 'actions', ...args]);
-  return { double, at, run };
+  return { fakeOpenWhisk, at, run };
 }
 
 test('list, a dry run, a change, and back: as an operator does it', async (t) => {
-  const { double, at, run } = await setUp(t);
-  double.add('guest/pkg/thumbs', { memory: 512 }, { 'gleaner.slo': '250' });
-  const dry = await run('apply', '--wishes', at('wishes.json'));
+  const { fakeOpenWhisk, at, run } = await setUp(t);
+  fakeOpenWhisk.add('guest/pkg/thumbs', { memory: 512 }, { 'gleaner.slo': '250' });
+  const dry = await run('apply', '--requests', at('requests.json'));
   t.is(dry.code, 0, dry.err);
   t.regex(dry.out, /would change +memory 512 +memory 192/);
-  t.is(double.puts().length, 0);
+  t.is(fakeOpenWhisk.puts().length, 0);
 
-  const done = await run('apply', '--wishes', at('wishes.json'), '--no-dry-run');
+  const done = await run('apply', '--requests', at('requests.json'), '--no-dry-run');
   t.regex(done.out, /changed +memory 512 +memory 192/);
   const listed = JSON.parse((await run('list', '-o', 'json')).out);
   t.like(listed, [
@@ -56,16 +56,16 @@ test('list, a dry run, a change, and back: as an operator does it', async (t) =>
 
   t.regex((await run('undo', '/guest/pkg/thumbs')).out, /would undo/);
   t.is((await run('undo', '--no-dry-run')).code, 0);
-  t.is(double.actions.get('guest/pkg/thumbs')!.limits.memory, 512);
+  t.is(fakeOpenWhisk.actions.get('guest/pkg/thumbs')!.limits.memory, 512);
   t.false(readFileSync(at('state/actions.journal'), 'utf8').includes(KEY.split(':')[1]!));
 });
 
 test('Ctrl-C midway: the change that was made is told and undone, the next is not begun', async (t) => {
-  const { double, at, run } = await setUp(t);
-  for (const name of ['a', 'b']) double.add(`guest/${name}`, { memory: 512 });
-  const wishes = ['/guest/a', '/guest/b'].map((fn) => ({ function: fn, memoryMiB: 256 }));
-  writeFileSync(at('wishes.json'), JSON.stringify(wishes));
-  const args = ['--config', at('gleaner.yaml'), 'actions', 'apply', '--wishes', at('wishes.json'), '--no-dry-run'];
+  const { fakeOpenWhisk, at, run } = await setUp(t);
+  for (const name of ['a', 'b']) fakeOpenWhisk.add(`guest/${name}`, { memory: 512 });
+  const requests = ['/guest/a', '/guest/b'].map((fn) => ({ function: fn, memoryMiB: 256 }));
+  writeFileSync(at('requests.json'), JSON.stringify(requests));
+  const args = ['--config', at('gleaner.yaml'), 'actions', 'apply', '--requests', at('requests.json'), '--no-dry-run'];
   const child = spawn(process.execPath, ['dist/cli/main.js', ...args]);
   t.teardown(() => child.kill('SIGKILL'));
   let [out, err] = ['', ''];
@@ -82,9 +82,9 @@ test('Ctrl-C midway: the change that was made is told and undone, the next is no
   t.is(code, 130, err);
   t.regex(out, /\/guest\/a +changed/);
   t.regex(err, /interrupted after 1 of 2/);
-  t.is(double.puts().length, 1);
+  t.is(fakeOpenWhisk.puts().length, 1);
   t.is((await run('undo', '--no-dry-run')).code, 0);
-  t.is(double.actions.get('guest/a')!.limits.memory, 512);
+  t.is(fakeOpenWhisk.actions.get('guest/a')!.limits.memory, 512);
   const nothing = await run('undo', '/guest/b');
   t.is(nothing.code, 0);
   t.regex(nothing.err, /nothing that Gleaner changed stands there/);
@@ -99,27 +99,27 @@ test('a key that is refused is named by its place', async (t) => {
 });
 
 test('list shows a mode as its owner wrote it', async (t) => {
-  const { double, run } = await setUp(t);
-  double.add('guest/left', {}, { 'gleaner.mode': 'off' });
-  double.add('guest/watched', {}, { 'gleaner.mode': 'observe' });
+  const { fakeOpenWhisk, run } = await setUp(t);
+  fakeOpenWhisk.add('guest/left', {}, { 'gleaner.mode': 'off' });
+  fakeOpenWhisk.add('guest/watched', {}, { 'gleaner.mode': 'observe' });
   const { out } = await run('list');
   t.regex(out, /\/guest\/left .* off /);
   t.regex(out, /\/guest\/watched .* observe /);
 });
 
 test('apply tells whose bounds keep a limit as it is', async (t) => {
-  const { double, at, run } = await setUp(t);
-  double.add('guest/pkg/thumbs', { memory: 384 }, { 'gleaner.bounds': { memoryMiB: { min: 384, max: 512 } } });
-  const { out, code } = await run('apply', '--wishes', at('wishes.json'), '--no-dry-run');
+  const { fakeOpenWhisk, at, run } = await setUp(t);
+  fakeOpenWhisk.add('guest/pkg/thumbs', { memory: 384 }, { 'gleaner.bounds': { memoryMiB: { min: 384, max: 512 } } });
+  const { out, code } = await run('apply', '--requests', at('requests.json'), '--no-dry-run');
   t.is(code, 0);
   t.regex(out, /unchanged .*memory: at the edge of what is allowed; memory: at least 384 MB \(gleaner\.bounds\)/);
-  t.is(double.puts().length, 0);
+  t.is(fakeOpenWhisk.puts().length, 0);
 });
 
 test('an API that cannot be reached is named at once, with its address and the cause', async (t) => {
-  const { double, run } = await setUp(t);
-  const { url } = double;
-  double.stop();
+  const { fakeOpenWhisk, run } = await setUp(t);
+  const { url } = fakeOpenWhisk;
+  fakeOpenWhisk.stop();
   const { code, err } = await run('list');
   t.is(code, 1);
   t.true(err.includes(`${url}: connection refused [GLN_OPENWHISK_AWAY]`), err);
@@ -127,31 +127,31 @@ test('an API that cannot be reached is named at once, with its address and the c
 });
 
 test('in mode recommend, the default, nothing is written, and the reason is told', async (t) => {
-  const { double, at, run } = await setUp(t, 'recommend');
-  double.add('guest/pkg/thumbs', { memory: 512 });
-  const { out, code } = await run('apply', '--wishes', at('wishes.json'), '--no-dry-run');
+  const { fakeOpenWhisk, at, run } = await setUp(t, 'recommend');
+  fakeOpenWhisk.add('guest/pkg/thumbs', { memory: 512 });
+  const { out, code } = await run('apply', '--requests', at('requests.json'), '--no-dry-run');
   t.regex(out, /unchanged .*memory: mode/);
   t.is(code, 0);
-  t.is(double.puts().length, 0);
+  t.is(fakeOpenWhisk.puts().length, 0);
 });
 
 test('with the kill switch set nothing is written, and undo works', async (t) => {
-  const { double, at, run } = await setUp(t);
-  double.add('guest/pkg/thumbs', { memory: 512 });
-  await run('apply', '--wishes', at('wishes.json'), '--no-dry-run');
+  const { fakeOpenWhisk, at, run } = await setUp(t);
+  fakeOpenWhisk.add('guest/pkg/thumbs', { memory: 512 });
+  await run('apply', '--requests', at('requests.json'), '--no-dry-run');
   writeFileSync(at('state/kill-switch'), '');
-  const { code, err } = await run('apply', '--wishes', at('wishes.json'), '--no-dry-run');
+  const { code, err } = await run('apply', '--requests', at('requests.json'), '--no-dry-run');
   t.is(code, 1);
   t.regex(err, /GLN_ACTIONS_HELD/);
   t.is((await run('undo', '--no-dry-run')).code, 0);
-  t.is(double.actions.get('guest/pkg/thumbs')!.limits.memory, 512);
+  t.is(fakeOpenWhisk.actions.get('guest/pkg/thumbs')!.limits.memory, 512);
 });
 
 test('what the bucket of modes pauses or holds back is no wish; it allows nothing more', async (t) => {
   const broker = new MemoryBus().connect();
   t.teardown(() => broker.close());
-  const wishes = ['/g/a', '/g/paused', '/g/observed', '/g/enforced'].map((fn) => ({ function: fn }));
-  const names = async () => (await allowedWishes(broker, wishes)).map((wish) => wish.function);
+  const requests = ['/g/a', '/g/paused', '/g/observed', '/g/enforced'].map((fn) => ({ function: fn }));
+  const names = async () => (await allowedLimitRequests(broker, requests)).map((limitRequest) => limitRequest.function);
   const who = { author: 'test' };
   await changeMode(broker, '/g/paused', { paused: true }, who);
   await changeMode(broker, '/g/observed', { mode: 'observe' }, who);
@@ -168,8 +168,9 @@ test('a kill switch and a pause that a hook has are held to, stored or not', asy
   t.teardown(() => rig.hook.stop());
   const container = rig.container({ quota: 1000 });
   container.call(20, 300);
-  const wishes = ['/guest/hello', '/guest/other'].map((fn) => ({ function: fn }));
-  const names = async () => (await allowedWishes(rig.other, wishes)).map((wish) => wish.function);
+  const requests = ['/guest/hello', '/guest/other'].map((fn) => ({ function: fn }));
+  const names = async () =>
+    (await allowedLimitRequests(rig.other, requests)).map((limitRequest) => limitRequest.function);
   t.deepEqual(await names(), ['/guest/hello', '/guest/other']);
   await callService(rig.other, { service: services.hook, endpoint: 'pause', request: { function: '/guest/hello' } });
   t.deepEqual(await names(), ['/guest/other']);
@@ -198,8 +199,8 @@ test('keys that others may read, wrong keys and a missing configuration are name
 
 test('a file of wishes that is not one is wrong usage', async (t) => {
   const { at, run } = await setUp(t);
-  writeFileSync(at('wishes.json'), JSON.stringify([{ function: '/guest/thumbs', memory: 192 }]));
-  const { code, err } = await run('apply', '--wishes', at('wishes.json'));
+  writeFileSync(at('requests.json'), JSON.stringify([{ function: '/guest/thumbs', memory: 192 }]));
+  const { code, err } = await run('apply', '--requests', at('requests.json'));
   t.is(code, 2);
   t.regex(err, /memory/);
 });
@@ -219,8 +220,8 @@ test("of agents' decisions only the limits asked for become wishes, and nothing 
     { ...agent, function: '/guest/young', decision: null },
     { ...agent, function: '/guest/none', decision: { actions: [0, 0, 0] } },
   ];
-  t.deepEqual(wishesOf(agents as never, ['memory']), [{ function: '/guest/a', memory: mebibytes(192) }]);
-  t.deepEqual(wishesOf(agents as never, ['concurrency', 'instances']), [
+  t.deepEqual(limitRequestsOf(agents as never, ['memory']), [{ function: '/guest/a', memory: mebibytes(192) }]);
+  t.deepEqual(limitRequestsOf(agents as never, ['concurrency', 'instances']), [
     { function: '/guest/a', concurrency: 4, instances: 1 },
   ]);
 });

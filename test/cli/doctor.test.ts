@@ -99,10 +99,10 @@ test('each finding that is not good says what to do', (t) => {
 
 test('a kernel without quotas and a /proc that hides processes are told, and neither keeps the hook from running', (t) => {
   const limited: Survey = { ...good, cgroup: { ...good.cgroup, quotas: false, processesHidden: true } };
-  const told = [...findings(limited)]
+  const results = [...findings(limited)]
     .filter(({ level }) => level === 'warn')
     .map(({ check, advice }) => [check, advice]);
-  t.deepEqual(told, [
+  t.deepEqual(results, [
     ['cgroup quotas', 'weights are set and CPU is not harvested; use a kernel with CONFIG_CFS_BANDWIDTH=y for quotas'],
     ['processes', 'nothing to do; with hidepid=0, or the group of gid= for the hook, they are found faster'],
   ]);
@@ -123,12 +123,12 @@ test('hierarchies that are in use and not mounted are named: with them Docker 20
   const unmounted = unmountedControllers(own, mounts);
   t.deepEqual(unmounted, ['net_cls,net_prio', 'hugetlb']);
   t.deepEqual(unmountedControllers('0::/system.slice/a\n', 'cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n'), []);
-  const told = findings({ ...good, cgroup: { ...good.cgroup, unmounted } });
+  const results = findings({ ...good, cgroup: { ...good.cgroup, unmounted } });
   t.deepEqual(
-    told.filter(({ level }) => level !== 'ok').map(({ check, level }) => [check, level]),
+    results.filter(({ level }) => level !== 'ok').map(({ check, level }) => [check, level]),
     [['cgroup hierarchies', 'warn']],
   );
-  t.true(isManageable(told));
+  t.true(isManageable(results));
 });
 
 test('NATS that refuses, and too few open files, are said with advice, and are no reason not to run', (t) => {
@@ -205,15 +205,15 @@ test('API versions compare as versions', (t) => {
 });
 
 test('the hook of this very configuration is no second hook; one with another state folder is', async (t) => {
-  const told = (changes: Partial<Survey>) =>
+  const results = (changes: Partial<Survey>) =>
     findings({ ...good, ...changes }).filter(({ check }) => check === 'hook' || check === 'two hooks');
-  t.deepEqual(told({}), []);
+  t.deepEqual(results({}), []);
   t.deepEqual(
-    told({ ownHook: 77, engineManaged: true }).map(({ check, level }) => [check, level]),
+    results({ ownHook: 77, engineManaged: true }).map(({ check, level }) => [check, level]),
     [['hook', 'ok']],
   );
   t.deepEqual(
-    told({ engineManaged: true }).map(({ check, level }) => [check, level]),
+    results({ engineManaged: true }).map(({ check, level }) => [check, level]),
     [['two hooks', 'warn']],
   );
   // As the kernel tells of the lock that a hook holds; another engine's is none of ours.

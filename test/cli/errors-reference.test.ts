@@ -33,7 +33,7 @@ test('every code in the sources is in the reference, with what it says and what 
 
 test('what the reference says is what the error says', (t) => {
   const row = (code: string) => errorRows('.').find((each) => each.code === code)!;
-  const spoken = (error: GleanerError, says: string): void => {
+  const assertDocumented = (error: GleanerError, says: string): void => {
     const pattern = says
       .split('…')
       .map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
@@ -41,7 +41,7 @@ test('what the reference says is what the error says', (t) => {
     t.regex(error.message, new RegExp(`^${pattern}$`));
   };
   const silent = new NoRespondersError('a.b');
-  spoken(silent, row('GLN_BROKER_NO_RESPONDERS').says[0]!);
+  assertDocumented(silent, row('GLN_BROKER_NO_RESPONDERS').says[0]!);
   t.is(row('GLN_BROKER_NO_RESPONDERS').hints[0], silent.hint);
-  spoken(new BrokerTlsError('no'), row('GLN_BROKER_TLS').says[0]!);
+  assertDocumented(new BrokerTlsError('no'), row('GLN_BROKER_TLS').says[0]!);
 });

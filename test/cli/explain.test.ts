@@ -21,7 +21,7 @@ test('explain tells of failed initializations whose activations are not known', 
 test('a grant is said in words: what was granted, allowed and requested, and why', (t) => {
   const grant = {
     user: 1000,
-    wanted: 400,
+    demand: 400,
     lower: 300,
     upper: 1000,
     granted: 350,
@@ -36,7 +36,7 @@ test('a grant is said in words: what was granted, allowed and requested, and why
   );
   const fixed = {
     ...grant,
-    wanted: 1000,
+    demand: 1000,
     lower: 1000,
     granted: 1000,
     rangeReason: 'control' as const,

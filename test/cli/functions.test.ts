@@ -38,7 +38,7 @@ const row: FunctionRow = {
   slo: 1327,
   objective: 'kept',
   slowdown: 0.93,
-  worseThanNothing: false,
+  slowerThanControl: false,
   safeguard: 'over_provisioned',
   target: null,
   ooms: { harvest: 0, user: 0 },

@@ -1,7 +1,7 @@
 import test from 'ava';
 import type { Command } from 'commander';
 import { reportError, UsageError } from '../../cli/exit.js';
-import { meantBy } from '../../cli/gleaner-command.js';
+import { commandsFor } from '../../cli/gleaner-command.js';
 import { gleanerProgram } from '../../cli/program.js';
 import { announcement } from '../../cli/up/announcement.js';
 import { defaultConfig } from '../../config/index.js';
@@ -11,7 +11,7 @@ const program = await gleanerProgram();
 const all = (command: Command): Command[] => command.commands.flatMap((child) => [child, ...all(child)]);
 
 /** The error of a command line that nothing runs for, as it is told. */
-async function told(...words: string[]): Promise<string> {
+async function errorText(...words: string[]): Promise<string> {
   const error: unknown = await (await gleanerProgram()).parseAsync(words, { from: 'user' }).catch((thrown) => thrown);
   let text = '';
   reportError(error, (part) => {
@@ -41,33 +41,33 @@ test('every command says what it does with a verb first', (t) => {
 });
 
 test('a short flag means one thing in every command', (t) => {
-  const meanings = new Map<string, Set<string>>();
+  const optionDescriptions = new Map<string, Set<string>>();
   for (const command of [program, ...all(program)])
     for (const { short, long } of command.options) {
       if (!short) continue;
-      if (!meanings.has(short)) meanings.set(short, new Set());
-      meanings.get(short)!.add(long!);
+      if (!optionDescriptions.has(short)) optionDescriptions.set(short, new Set());
+      optionDescriptions.get(short)!.add(long!);
     }
-  for (const [short, long] of meanings) t.is(long.size, 1, `${short}: ${[...long].join(', ')}`);
-  t.deepEqual([...meanings.get('-f')!], ['--follow']);
+  for (const [short, long] of optionDescriptions) t.is(long.size, 1, `${short}: ${[...long].join(', ')}`);
+  t.deepEqual([...optionDescriptions.get('-f')!], ['--follow']);
 });
 
 test('a command of another program’s leads to ours, a misspelt one to what was meant, any other to the list', async (t) => {
   const names = new Set(['help', ...all(program).map((command) => command.name())]);
   for (const word of ['get', 'describe', 'logs', 'stop', 'start', 'upgrade', 'uninstall'])
-    for (const meant of meantBy(word)) {
-      const [first = '', second = ''] = meant.split(' ');
-      t.true(names.has(first), meant);
-      t.true(second === '' || second.startsWith('--') || names.has(second) || second === 'observe', meant);
+    for (const suggestion of commandsFor(word)) {
+      const [first = '', second = ''] = suggestion.split(' ');
+      t.true(names.has(first), suggestion);
+      t.true(second === '' || second.startsWith('--') || names.has(second) || second === 'observe', suggestion);
     }
   t.regex(
-    await told('get', 'functions'),
+    await errorText('get', 'functions'),
     /^gleaner: unknown command 'get' \[GLN_USAGE\]\n {2}did you mean `gleaner functions`, /,
   );
-  t.regex(await told('functoins'), /\n {2}did you mean `gleaner functions`\?\n$/);
-  t.regex(await told('xyzzy'), /\n {2}`gleaner --help` lists every command\n$/);
+  t.regex(await errorText('functoins'), /\n {2}did you mean `gleaner functions`\?\n$/);
+  t.regex(await errorText('xyzzy'), /\n {2}`gleaner --help` lists every command\n$/);
   t.regex(
-    await told('agents', 'lists'),
+    await errorText('agents', 'lists'),
     /\n {2}below it: list, explain; `gleaner agents --help` shows what it takes\n$/,
   );
 });
@@ -81,7 +81,7 @@ test('every error is told in one form: what failed, then what to do', async (t) 
     ['mode', 'sideways'],
     ['status', '-o', 'xml'],
   ])
-    t.regex(await told(...words), form, words.join(' '));
+    t.regex(await errorText(...words), form, words.join(' '));
   for (const error of [
     new UsageError('a', { hint: 'b' }),
     new Error('c'),

@@ -8,7 +8,7 @@ test('a hook of another version is named with what does not fit, and the others 
   const bus = new MemoryBus(systemTimers);
   const gleaner = new SyntheticGleaner(bus.connect(), 2);
   gleaner.start();
-  const old = { describes: '', handle: () => ({ host: { host: 'invoker9' }, functions: [], containers: [] }) };
+  const old = { description: '', handle: () => ({ host: { host: 'invoker9' }, functions: [], containers: [] }) };
   const stranger = serve(
     bus.connect(),
     {

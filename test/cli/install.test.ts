@@ -22,11 +22,11 @@ import {
   type ServiceManager,
   type ServicePart,
 } from '../../cli/install/index.js';
-import { STOP_PATIENCE_MILLIS } from '../../cli/install/service-manager.js';
+import { SYSTEMCTL_TIMEOUT_MILLIS } from '../../cli/install/service-manager.js';
 import { gleaner } from './gleaner.js';
 
 /** Notes what systemd was asked for, in order. */
-class Asked implements ServiceManager {
+class RecordingServiceManager implements ServiceManager {
   readonly calls: string[] = [];
   readonly running = new Set<string>();
   reload(): void {
@@ -88,15 +88,15 @@ function program(folder: string, release: string): string {
   return from;
 }
 
-function stand(t: ExecutionContext) {
+function installFixture(t: ExecutionContext) {
   const folder = mkdtempSync(join(tmpdir(), 'gleaner-install-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   const layout = layoutOf(join(folder, 'root'));
-  const asked = new Asked();
-  const put = (release: string, parts: ServicePart[] = ['hook'], services: ServiceManager | null = asked) =>
+  const serviceManager = new RecordingServiceManager();
+  const put = (release: string, parts: ServicePart[] = ['hook'], services: ServiceManager | null = serviceManager) =>
     install({ layout, from: program(folder, release), parts, node: process.execPath, services });
   const read = (path: string): string => readFileSync(layout.at(path), 'utf8');
-  return { folder, layout, asked, put, read };
+  return { folder, layout, serviceManager, put, read };
 }
 
 /** Every file below a folder with its time of change. */
@@ -111,10 +111,10 @@ function times(folder: string, below = ''): Map<string, number> {
 }
 
 test('what runs is installed, and neither tests nor development packages; a second run changes nothing', (t) => {
-  const { layout, asked, put, read } = stand(t);
+  const { layout, serviceManager, put, read } = installFixture(t);
   const first = put('1.0.0');
   t.regex(first.release, /^1\.0\.0-[0-9a-f]{8}$/);
-  t.deepEqual(asked.take(), ['reload', 'enable gleaner-hook.service', 'restart gleaner-hook.service']);
+  t.deepEqual(serviceManager.take(), ['reload', 'enable gleaner-hook.service', 'restart gleaner-hook.service']);
   const files = [...times(layout.at(layout.releases)).keys()].map((path) => path.slice(first.release.length + 1));
   t.deepEqual(files.filter((path) => !path.startsWith('deploy/')).sort(), [
     'dist/cli/main.js',
@@ -134,47 +134,47 @@ test('what runs is installed, and neither tests nor development packages; a seco
   const second = put('1.0.0');
   t.deepEqual(second, { release: first.release, changed: [], restarted: [] });
   t.deepEqual(times(layout.root), before);
-  t.deepEqual(asked.take(), []);
+  t.deepEqual(serviceManager.take(), []);
 });
 
 test('an upgrade keeps the configuration and the release before, restarts, and can be taken back; older ones go', (t) => {
-  const { layout, asked, put, read } = stand(t);
+  const { layout, serviceManager, put, read } = installFixture(t);
   const one = put('1.0.0', ['hook', 'agents']).release;
   writeFileSync(layout.at(layout.config), 'mode: observe\n');
-  asked.take();
+  serviceManager.take();
   const two = put('2.0.0').release;
-  t.deepEqual(asked.take().at(-1), 'restart gleaner-hook.service,gleaner-agents.service');
+  t.deepEqual(serviceManager.take().at(-1), 'restart gleaner-hook.service,gleaner-agents.service');
   t.is(read(layout.config), 'mode: observe\n');
   t.is(read(join(layout.current, 'dist/cli/main.js')), '// 2.0.0');
-  t.deepEqual(rollback(layout, asked).release, one);
+  t.deepEqual(rollback(layout, serviceManager).release, one);
   t.is(read(join(layout.current, 'dist/cli/main.js')), '// 1.0.0');
-  t.deepEqual(asked.take().at(-1), 'restart gleaner-hook.service,gleaner-agents.service');
+  t.deepEqual(serviceManager.take().at(-1), 'restart gleaner-hook.service,gleaner-agents.service');
   // Forth again, and a third one: the first has gone.
-  t.is(rollback(layout, asked).release, two);
+  t.is(rollback(layout, serviceManager).release, two);
   const three = put('3.0.0').release;
   t.deepEqual(readdirSync(layout.at(layout.releases)).sort(), [two, three].sort());
 });
 
 test('nothing to go back to is said', (t) => {
-  const { layout, asked, put } = stand(t);
-  t.throws(() => rollback(layout, asked), { code: 'GLN_NOT_INSTALLED' });
+  const { layout, serviceManager, put } = installFixture(t);
+  t.throws(() => rollback(layout, serviceManager), { code: 'GLN_NOT_INSTALLED' });
   put('1.0.0');
-  t.throws(() => rollback(layout, asked), { code: 'GLN_NOT_INSTALLED', message: /no release to go back to/ });
+  t.throws(() => rollback(layout, serviceManager), { code: 'GLN_NOT_INSTALLED', message: /no release to go back to/ });
 });
 
 test('check tells what is not as it was installed', (t) => {
-  const { layout, asked, put } = stand(t);
-  t.throws(() => checkInstallation(layout, asked), { code: 'GLN_NOT_INSTALLED' });
+  const { layout, serviceManager, put } = installFixture(t);
+  t.throws(() => checkInstallation(layout, serviceManager), { code: 'GLN_NOT_INSTALLED' });
   put('1.0.0', ['hook', 'aggregator']);
   const wrong = (): string[] =>
-    checkInstallation(layout, asked)
+    checkInstallation(layout, serviceManager)
       .filter((row) => !row.ok)
       .map((row) => `${row.check}: ${row.found}`);
   t.deepEqual(wrong(), []);
   writeFileSync(layout.at(UNIT), 'else');
   rmSync(layout.at('/etc/systemd/system/gleaner-aggregator.service'));
   writeFileSync(layout.at(layout.config), 'moed: observe\n');
-  asked.running.delete('gleaner-hook.service');
+  serviceManager.running.delete('gleaner-hook.service');
   t.deepEqual(wrong().slice(0, 2), [
     `${UNIT}: changed since`,
     '/etc/systemd/system/gleaner-aggregator.service: missing',
@@ -187,7 +187,7 @@ test('check tells what is not as it was installed', (t) => {
 });
 
 test('a seed that nats-config has left here reaches its service: root’s own for the hook, a copy of systemd for the others', (t) => {
-  const { layout, put, read } = stand(t);
+  const { layout, put, read } = installFixture(t);
   mkdirSync(layout.at(layout.nats), { recursive: true });
   for (const name of ['hook-a.nk', 'agents.nk', 'operator.nk'])
     writeFileSync(join(layout.at(layout.nats), name), 'SU', { mode: 0o600 });
@@ -212,26 +212,26 @@ test('a seed that nats-config has left here reaches its service: root’s own fo
 });
 
 test('remove: services first, then the limits, then the files; nothing of ours is left and nothing of others is gone', async (t) => {
-  const { layout, asked, put } = stand(t);
+  const { layout, serviceManager, put } = installFixture(t);
   put('1.0.0', ['hook', 'agents']);
   mkdirSync(layout.at(layout.state), { recursive: true });
   writeFileSync(join(layout.at(layout.state), 'audit.jsonl'), '{}');
   const theirs = ['/etc/systemd/system/nats.service', '/etc/other.conf', '/usr/local/bin/tool'];
   for (const path of theirs) writeFileSync(layout.at(path), 'theirs');
-  asked.take();
-  const usual = { layout, services: asked, keepConfig: false, changedActions: () => [] };
+  serviceManager.take();
+  const usual = { layout, services: serviceManager, keepConfig: false, changedActions: () => [] };
   await t.throwsAsync(remove({ ...usual, restore: async () => ({ failed: 2 }) }), {
     code: 'GLN_LIMITS_NOT_RESTORED',
     message: /2 containers/,
   });
   t.true(existsSync(layout.at(UNIT)));
   const restore = async (): Promise<{ failed: number }> => {
-    asked.calls.push(`restore with units ${existsSync(layout.at(UNIT))}`);
+    serviceManager.calls.push(`restore with units ${existsSync(layout.at(UNIT))}`);
     return { failed: 0 };
   };
-  asked.take();
+  serviceManager.take();
   const removed = await remove({ ...usual, restore });
-  t.deepEqual(asked.take(), [
+  t.deepEqual(serviceManager.take(), [
     'disable gleaner-hook.service,gleaner-agents.service',
     'restore with units true',
     'reload',
@@ -243,7 +243,7 @@ test('remove: services first, then the limits, then the files; nothing of ours i
 });
 
 test('remove: while limits of actions are not their user’s in OpenWhisk nothing goes, as only what would go knows them', async (t) => {
-  const { layout, put } = stand(t);
+  const { layout, put } = installFixture(t);
   put('1.0.0', ['agents', 'actions']);
   const journal = layout.at(join(layout.state, 'actions.journal'));
   mkdirSync(layout.at(layout.state), { recursive: true });
@@ -275,7 +275,7 @@ test('remove: while limits of actions are not their user’s in OpenWhisk nothin
 });
 
 test('remove --keep-config leaves configuration and seeds; agents alone have no limits to restore', async (t) => {
-  const { layout, put } = stand(t);
+  const { layout, put } = installFixture(t);
   put('1.0.0', ['agents'], null);
   await remove({
     layout,
@@ -294,5 +294,5 @@ test('restoring user limits after the end of the hook has the time that systemd 
   // systemd-system.conf(5): DefaultTimeoutStopSec is 90 s. Each phase of a stop has this time; ExecStopPost is the second.
   t.true(seconds >= 90, `${seconds}`);
   t.regex(unit, /^ExecStopPost=.* restore --local$/m);
-  t.true(STOP_PATIENCE_MILLIS >= 2 * seconds * 1000);
+  t.true(SYSTEMCTL_TIMEOUT_MILLIS >= 2 * seconds * 1000);
 });

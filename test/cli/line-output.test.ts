@@ -18,7 +18,7 @@ function program(text: string, stdio: ('pipe' | 'ignore')[]): ChildProcess {
 }
 
 /** The lines that `tell` has written, each as it comes. */
-async function* told(child: ChildProcess): AsyncGenerator<Record<string, number>> {
+async function* messagesOf(child: ChildProcess): AsyncGenerator<Record<string, number>> {
   let rest = '';
   for await (const chunk of child.stdio[3] as NodeJS.ReadableStream) {
     const lines = (rest + String(chunk)).split('\n');
@@ -47,7 +47,7 @@ test('a stalled reader of stderr never stops the event loop: lines beyond a boun
   const child = program(FLOOD, ['ignore', 'pipe']);
   let text = '';
   let last: Record<string, number> = {};
-  for await (const message of told(child)) {
+  for await (const message of messagesOf(child)) {
     // Sixty ticks have passed although nobody has read a byte.
     if (message.ticks === 60) child.stderr!.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
     last = message;
@@ -79,7 +79,7 @@ sys.exit(subprocess.run([sys.argv[1], '--input-type=module', '-e', sys.argv[2]],
     stdio: ['ignore', 'ignore', 'inherit', 'pipe'],
   });
   let last: Record<string, number> = {};
-  for await (const message of told(child)) last = message;
+  for await (const message of messagesOf(child)) last = message;
   t.is(last.ticks, 100);
   t.true(last.dropped! > 0);
 });
@@ -102,7 +102,7 @@ test('no line is lost at an orderly end, whose reader is a little slow', async (
   );
   let text = '';
   const ended = new Promise((resolve) => child.on('close', (code) => resolve(code)));
-  for await (const _ of told(child)) {
+  for await (const _ of messagesOf(child)) {
     await new Promise((resolve) => setTimeout(resolve, 200));
     child.stderr!.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
   }

@@ -212,7 +212,7 @@ test('the screen that was there before comes back', (t) => {
 test('who only looks is not told that leaving stops anything', (t) => {
   const plain = coloursFor({ isTerminal: false }, {});
   t.regex(renderLive(model, plain, 120), /Ctrl-C restores and stops/);
-  const looking = renderLive({ ...model, upSeconds: null }, plain, 120);
-  t.notRegex(looking, /restores|stops/);
-  t.regex(looking, /Ctrl-C quits this view/);
+  const viewOnly = renderLive({ ...model, upSeconds: null }, plain, 120);
+  t.notRegex(viewOnly, /restores|stops/);
+  t.regex(viewOnly, /Ctrl-C quits this view/);
 });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { buckets, decodeMode, NatsBroker } from '../../broker/index.js';
 import { natsServerHere, RealServer } from '../broker/contract/server.js';
-import { Admin, upWithStore } from '../broker/small-store.js';
+import { Admin, startWithStore } from '../broker/small-store.js';
 import { HookRig } from '../openwhisk-plugin/hook/hook-rig.js';
 import { gleaner, until } from './gleaner.js';
 
@@ -61,7 +61,7 @@ if (natsServerHere()) {
     async (t) => {
       const server = new RealServer();
       t.teardown(() => server.remove());
-      await upWithStore(server);
+      await startWithStore(server);
       // Gleaner's bucket is there; another program has taken the rest of the store.
       const first = await server.connect();
       await first.keyValue(buckets.mode).put('function.x', new Uint8Array(1));

@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { connect, type NatsConnection, nkeyAuthenticator } from 'nats';
 import {
+  BrokerOwnPolicyStore,
   createManager,
   JsEngine,
   type LearnerState,
   newWeights,
   PolicyStore,
   runAgentHost,
-  StoredPolicies,
   settingsOf,
 } from '../../agents/index.js';
 import {
@@ -41,8 +41,8 @@ import { missing } from '../real-parts.js';
 import { until as eventually, gleaner } from './gleaner.js';
 
 const FN = functionToken('/guest/hello');
-const askers: Role[] = ['viewer', 'operator'];
-const answerers: Role[] = ['hook', 'agents', 'aggregator'];
+const requesters: Role[] = ['viewer', 'operator'];
+const responders: Role[] = ['hook', 'agents', 'aggregator'];
 const perEndpoint = (service: string, endpoint: string, roles: Role[]): [string, Role[]][] =>
   ['', '.host-a', '.@all'].map((suffix) => [`gleaner.v1.svc.${service}.${endpoint}${suffix}`, roles]);
 
@@ -58,8 +58,8 @@ const PUBLISH: [string, Role[]][] = [
   ['gleaner.v1.host.host-a', ['hook']],
   // The hook of host-a speaks for no other host.
   ['gleaner.v1.host.host-b', []],
-  ['gleaner.v1.lessons.host-a', ['hook']],
-  ['gleaner.v1.lessons.host-b', []],
+  ['gleaner.v1.experiences.host-a', ['hook']],
+  ['gleaner.v1.experiences.host-b', []],
   ['gleaner.v1.agents.agents-a', ['agents']],
   [`gleaner.v1.agent.${FN}`, ['agents']],
   ['gleaner.v1.meanfield', ['aggregator']],
@@ -75,16 +75,16 @@ const PUBLISH: [string, Role[]][] = [
   ['gleaner.v1.event.nothing._', []],
   ...Object.values(services).flatMap((service) => [
     ...['list', 'inspect', 'explain', 'advice', 'concurrency'].flatMap((endpoint) =>
-      perEndpoint(service, endpoint, askers),
+      perEndpoint(service, endpoint, requesters),
     ),
     ...['pause', 'resume', 'retrain', 'mode', 'restore'].flatMap((endpoint) =>
       perEndpoint(service, endpoint, ['operator']),
     ),
   ]),
   ...['PING', 'INFO', 'STATS'].flatMap((verb): [string, Role[]][] => [
-    [`$SRV.${verb}`, askers],
-    [`$SRV.${verb}.gleaner-hook`, askers],
-    [`$SRV.${verb}.gleaner-hook.x`, askers],
+    [`$SRV.${verb}`, requesters],
+    [`$SRV.${verb}.gleaner-hook`, requesters],
+    [`$SRV.${verb}.gleaner-hook.x`, requesters],
   ]),
   ['$KV.gleaner_mode.global', ['operator']],
   [`$KV.gleaner_mode.function.${FN}`, ['operator']],
@@ -130,7 +130,7 @@ const PUBLISH: [string, Role[]][] = [
   ['$JS.API.STREAM.NAMES', ['agents']],
   ['$JS.API.ACCOUNT.PURGE.GLEANER', []],
   // Answers go to those who ask, and to nobody else.
-  ...ROLES.map((role): [string, Role[]] => [`_INBOX_gleaner_${role}.x.y`, askers.includes(role) ? answerers : []]),
+  ...ROLES.map((role): [string, Role[]] => [`_INBOX_gleaner_${role}.x.y`, requesters.includes(role) ? responders : []]),
   ['_INBOX.x', []],
   ['$SYS.REQ.SERVER.PING', []],
   ['gleaner.v2.target.x', []],
@@ -143,12 +143,12 @@ const SUBSCRIBE: [string, Role[]][] = [
   ['gleaner.v1.>', []],
   ['gleaner.v1.obs.*', ['agents', 'viewer', 'operator']],
   ['gleaner.v1.host.*', ['aggregator', 'viewer', 'operator']],
-  ['gleaner.v1.lessons.*', ['agents', 'viewer', 'operator']],
+  ['gleaner.v1.experiences.*', ['agents', 'viewer', 'operator']],
   ['gleaner.v1.agents.*', ['aggregator', 'viewer', 'operator']],
-  ['gleaner.v1.agent.*', askers],
+  ['gleaner.v1.agent.*', requesters],
   ['gleaner.v1.meanfield', ['agents', 'viewer', 'operator']],
   ['gleaner.v1.target.*', ['hook', 'viewer', 'operator']],
-  ['gleaner.v1.event.>', askers],
+  ['gleaner.v1.event.>', requesters],
   ['gleaner.v1.trajectory.*', []],
   ['gleaner.v1.svc.>', []],
   ...Object.entries({ 'gleaner-hook': 'hook', 'gleaner-agents': 'agents', 'gleaner-aggregator': 'aggregator' }).flatMap(
@@ -162,13 +162,13 @@ const SUBSCRIBE: [string, Role[]][] = [
   ),
   ['$SRV.>', []],
   ...['PING', 'INFO', 'STATS'].flatMap((verb): [string, Role[]][] => [
-    [`$SRV.${verb}`, answerers],
-    [`$SRV.${verb}.gleaner-hook.id`, answerers],
+    [`$SRV.${verb}`, responders],
+    [`$SRV.${verb}.gleaner-hook.id`, responders],
   ]),
   ['$KV.>', []],
   ['$KV.gleaner_mode.>', ['hook', 'viewer', 'operator']],
   ['$KV.gleaner_policy.>', ['hook', 'operator']],
-  ['$KV.gleaner_functions.>', askers],
+  ['$KV.gleaner_functions.>', requesters],
   ['$KV.gleaner_actions.>', ['hook', 'agents', 'viewer', 'operator']],
   ['$KV.gleaner_leases.>', ['agents']],
   ['$JS.API.>', []],
@@ -178,7 +178,7 @@ const SUBSCRIBE: [string, Role[]][] = [
   ...ROLES.map((role): [string, Role[]] => [`_INBOX_gleaner_${role}.>`, [role]]),
 ];
 
-interface Stand {
+interface NatsFixture {
   readonly folder: string;
   readonly port: number;
   broker(role: Role): { broker: Broker; errors: string[] };
@@ -188,9 +188,9 @@ interface Stand {
 const nameOf = (role: Role): string => (role === 'hook' ? 'hook-host-a' : role);
 
 /** A real nats-server with the configuration that `gleaner nats-config` writes: TLS, NKeys, permissions. */
-async function stand(t: ExecutionContext): Promise<Stand> {
+async function natsFixture(t: ExecutionContext): Promise<NatsFixture> {
   const folder = mkdtempSync(join(tmpdir(), 'gleaner-nats-config-'));
-  const wish = {
+  const options = {
     folder,
     listen: '127.0.0.1:4222',
     hosts: ['127.0.0.1', 'localhost'],
@@ -200,7 +200,7 @@ async function stand(t: ExecutionContext): Promise<Stand> {
     rotate: [],
     certificates: null,
   };
-  const { server: file } = writeNatsConfig(wish);
+  const { server: file } = writeNatsConfig(options);
   // The launcher says where: any free port of loopback, and its own store.
   const text = readFileSync(file, 'utf8');
   writeFileSync(file, text.replace(/^(listen|jetstream)\b.*\n/gm, ''));
@@ -215,7 +215,7 @@ async function stand(t: ExecutionContext): Promise<Stand> {
     await server.stop();
     rmSync(folder, { recursive: true, force: true });
   });
-  writeNatsConfig({ ...wish, listen: `127.0.0.1:${server.port}` });
+  writeNatsConfig({ ...options, listen: `127.0.0.1:${server.port}` });
   return {
     folder,
     port: server.port,
@@ -266,7 +266,7 @@ test.serial('each role is denied every subject that is not its own, by a real se
     ])
   )
     return;
-  const { raw } = await stand(t);
+  const { raw } = await natsFixture(t);
   let denied = 0;
   for (const role of ROLES) {
     const nats = await raw(role);
@@ -300,7 +300,7 @@ test.serial(
       ])
     )
       return;
-    const { broker: connectAs, raw } = await stand(t);
+    const { broker: connectAs, raw } = await natsFixture(t);
     const [hook, agents, aggregator, viewer, operator] = ROLES.map((role) => connectAs(role));
     const all = [hook!, agents!, aggregator!, viewer!, operator!];
     await until(() => all.every(({ broker }) => broker.connected), 'everybody is connected');
@@ -348,15 +348,15 @@ test.serial(
     await objects.delete('policy');
     // A function's own weights go there and come back, with the moments that learning goes on with.
     const learning = settingsOf('simppo');
-    const shelf = new StoredPolicies(new PolicyStore(objects), {
+    const policies = new BrokerOwnPolicyStore(new PolicyStore(objects), {
       manager: 'simppo-quota',
       settings: learning,
       seed: 1,
     });
     const weights = newWeights({ engine: new JsEngine(), settings: learning, seed: 5 });
-    t.true(shelf.keep('/guest/hello', weights));
-    await until(() => shelf.counts.kept === 1, 'weights are put by');
-    const found = await new Promise<LearnerState | null>((resolve) => shelf.find('/guest/hello', resolve));
+    t.true(policies.save('/guest/hello', weights));
+    await until(() => policies.counts.kept === 1, 'weights are put by');
+    const found = await new Promise<LearnerState | null>((resolve) => policies.load('/guest/hello', resolve));
     t.deepEqual([found?.actor, found?.counters], [weights.actor, weights.counters]);
     const stream = agents!.broker.stream('gleaner_trajectories', {
       subjects: ['gleaner.v1.trajectory.*'],
@@ -436,16 +436,18 @@ test.serial(
       return Object.fromEntries(endpoints.map(({ name, num_requests }) => [name, num_requests]));
     };
     const before = await served();
-    const sly = await raw('viewer');
+    const forgedReplyViewer = await raw('viewer');
     const body = JSON.stringify(request);
     for (const target of ['pause', 'restore'].map((endpoint) => `gleaner.v1.svc.gleaner-hook.${endpoint}.host-a`)) {
-      sly.publish('gleaner.v1.svc.gleaner-hook.explain.host-a', body, { reply: target });
-      sly.publish('$SRV.PING.gleaner-hook', '', { reply: target });
+      forgedReplyViewer.publish('gleaner.v1.svc.gleaner-hook.explain.host-a', body, { reply: target });
+      forgedReplyViewer.publish('$SRV.PING.gleaner-hook', '', { reply: target });
     }
     // Nor through JetStream, whose answers come from the server itself and so pass every permission.
-    const crooked = await raw('hook');
-    crooked.publish('$JS.API.STREAM.INFO.KV_gleaner_mode', '', { reply: 'gleaner.v1.svc.gleaner-hook.restore.host-a' });
-    await Promise.all([sly.flush(), crooked.flush()]);
+    const forgedReplyHook = await raw('hook');
+    forgedReplyHook.publish('$JS.API.STREAM.INFO.KV_gleaner_mode', '', {
+      reply: 'gleaner.v1.svc.gleaner-hook.restore.host-a',
+    });
+    await Promise.all([forgedReplyViewer.flush(), forgedReplyHook.flush()]);
     await new Promise((resolve) => setTimeout(resolve, 200));
     t.false(paused());
     // Not one request more than were asked for by name: two of `explain`, whose answers went nowhere.
@@ -472,7 +474,7 @@ test.serial('wrong credentials are named as such within a second, and no time-ou
     ])
   )
     return;
-  const { folder, port } = await stand(t);
+  const { folder, port } = await natsFixture(t);
   const config = join(folder, 'viewer.yaml');
   t.is((await gleaner(['--config', config, 'status'])).code, 1, 'nobody answers, but it is let in');
 
@@ -480,7 +482,7 @@ test.serial('wrong credentials are named as such within a second, and no time-ou
   const stranger = mkdtempSync(join(tmpdir(), 'gleaner-stranger-'));
   t.teardown(() => rmSync(stranger, { recursive: true, force: true }));
   const listen = `127.0.0.1:${port}`;
-  const wish = {
+  const options = {
     folder: stranger,
     listen,
     hosts: ['127.0.0.1'],
@@ -489,7 +491,7 @@ test.serial('wrong credentials are named as such within a second, and no time-ou
     agents: [],
     rotate: [],
   };
-  writeNatsConfig({ ...wish, certificates: { ca: join(folder, 'ca.pem'), certificate: '/x', key: '/x' } });
+  writeNatsConfig({ ...options, certificates: { ca: join(folder, 'ca.pem'), certificate: '/x', key: '/x' } });
   const begun = performance.now();
   const refused = await gleaner(['--config', join(stranger, 'viewer.yaml'), 'status']);
   const took = performance.now() - begun;
@@ -547,7 +549,7 @@ test.serial('a part that logs all it can tells nobody its seed', async (t) => {
     ])
   )
     return;
-  const { folder } = await stand(t);
+  const { folder } = await natsFixture(t);
   const set = ['log.level=debug', 'metrics.aggregator=null'].flatMap((each) => ['--set', each]);
   const args = ['dist/cli/main.js', '--config', join(folder, 'aggregator.yaml'), ...set, 'aggregator'];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
@@ -568,7 +570,7 @@ test.serial('run again it keeps every secret, adds a host, and renews only what 
   if (missing(t, [['openssl', 'version']])) return;
   const folder = mkdtempSync(join(tmpdir(), 'gleaner-nats-again-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
-  const wish = {
+  const options = {
     folder,
     listen: '0.0.0.0:4222',
     hosts: ['nats.example'],
@@ -579,23 +581,23 @@ test.serial('run again it keeps every secret, adds a host, and renews only what 
   };
   const contents = (): Map<string, string> =>
     new Map(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
-  const { identities } = writeNatsConfig({ ...wish, hooks: ['a'] });
+  const { identities } = writeNatsConfig({ ...options, hooks: ['a'] });
   const first = contents();
   for (const name of first.keys()) {
     const secret = /\.nk$|-key\.pem$/.test(name);
     if (secret) t.is(statSync(join(folder, name)).mode & 0o777, 0o600, name);
     else t.notRegex(first.get(name)!, /SU[A-Z2-7]{56}|PRIVATE KEY/, name);
   }
-  writeNatsConfig({ ...wish, hooks: ['a'] });
+  writeNatsConfig({ ...options, hooks: ['a'] });
   t.deepEqual(contents(), first);
-  const added = writeNatsConfig({ ...wish, hooks: ['a', 'b'], rotate: ['viewer'] });
+  const added = writeNatsConfig({ ...options, hooks: ['a', 'b'], rotate: ['viewer'] });
   const keyOf = (list: typeof identities, name: string) => list.find((each) => each.name === name)?.publicKey;
   t.is(keyOf(added.identities, 'hook-a'), keyOf(identities, 'hook-a'));
   t.not(keyOf(added.identities, 'viewer'), keyOf(identities, 'viewer'));
   t.truthy(keyOf(added.identities, 'hook-b'));
   t.is(contents().get('server.pem'), first.get('server.pem'));
-  t.throws(() => writeNatsConfig({ ...wish, hooks: ['a b'] }), { code: 'GLN_USAGE' });
-  t.throws(() => writeNatsConfig({ ...wish, hooks: [], rotate: ['nobody'] }), { code: 'GLN_USAGE' });
+  t.throws(() => writeNatsConfig({ ...options, hooks: ['a b'] }), { code: 'GLN_USAGE' });
+  t.throws(() => writeNatsConfig({ ...options, hooks: [], rotate: ['nobody'] }), { code: 'GLN_USAGE' });
   writeFileSync(join(folder, 'viewer.nk'), 'SUBAD');
-  t.throws(() => writeNatsConfig({ ...wish, hooks: [] }), { code: 'GLN_BROKER_CREDENTIALS', message: /viewer\.nk/ });
+  t.throws(() => writeNatsConfig({ ...options, hooks: [] }), { code: 'GLN_BROKER_CREDENTIALS', message: /viewer\.nk/ });
 });

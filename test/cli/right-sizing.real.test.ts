@@ -7,7 +7,7 @@ import { decodeEvent, MemoryBus, silentLogger, wildcards } from '../../broker/in
 import { statePaths } from '../../cli/settings.js';
 import { connectActions } from '../../cli/wiring/actions.js';
 import { followSizes, rightSizingOf } from '../../cli/wiring/right-sizing.js';
-import { askSizes } from '../../cli/wishes.js';
+import { fetchSizeEvidence } from '../../cli/wishes.js';
 import {
   type Config,
   type Millicores,
@@ -17,8 +17,8 @@ import {
   systemTimers,
 } from '../../config/index.js';
 import { Journal } from '../../openwhisk-plugin/index.js';
-import { actionSource, ensureActionImage, InvokerDouble } from '../../simulator/docker-platform/index.js';
-import { KEY, RestDouble } from '../openwhisk-plugin/controller/rest-double.js';
+import { actionSource, ensureActionImage, InvokerEmulator } from '../../simulator/docker-platform/index.js';
+import { FakeOpenWhiskRest, KEY } from '../openwhisk-plugin/controller/rest-double.js';
 import { realHookConfig, startRealHook } from '../openwhisk-plugin/hook/real-hook.js';
 import { dockerAndTap, missing } from '../real-parts.js';
 import { until } from './gleaner.js';
@@ -51,17 +51,17 @@ test('on real containers: recommended from what calls used, written, a call is k
   if (missing(t, dockerAndTap)) return;
   t.timeout(180_000);
   const image = await ensureActionImage();
-  const rest = await RestDouble.start('2.0.0');
+  const rest = await FakeOpenWhiskRest.start('2.0.0');
   t.teardown(() => rest.stop());
   rest.add('guest/memory', { memory: 512 });
   const config = configFor(rest.url);
 
   const bus = new MemoryBus();
   const broker = bus.connect();
-  const told: string[] = [];
+  const reasons: string[] = [];
   broker.subscribe(wildcards.events, ({ data }) => {
     const event = decodeEvent(data);
-    if (event.ok && event.message.kind === 'action') told.push(event.message.reason);
+    if (event.ok && event.message.kind === 'action') reasons.push(event.message.reason);
   });
   const hook = await startRealHook(config, bus.connect());
   t.teardown(() => hook.stop());
@@ -75,7 +75,7 @@ test('on real containers: recommended from what calls used, written, a call is k
     host: 'agents-1',
   });
   t.teardown(() => agents.stop());
-  const invoker = new InvokerDouble({ image, prefix: PREFIX, userMemoryMb: 2048, oomPolls: 400 });
+  const invoker = new InvokerEmulator({ image, prefix: PREFIX, userMemoryMb: 2048, oomPolls: 400 });
   t.teardown(() => invoker.stop());
   await invoker.start();
   await until(() => agents.ownedShards > 0, LONG, 'the agent host owns its shards');
@@ -90,11 +90,11 @@ test('on real containers: recommended from what calls used, written, a call is k
     return await invoker.invoke(action, { megabytes });
   };
   const size = (): number => rest.actions.get('guest/memory')!.limits.memory;
-  const callsSeen = async (): Promise<number> => (await askSizes(broker)).advice[0]?.calls ?? 0;
+  const callsSeen = async (): Promise<number> => (await fetchSizeEvidence(broker)).advice[0]?.calls ?? 0;
 
   for (let i = 0; i < 12; i++) t.true((await invoke(30)).ok);
   await until(async () => (await callsSeen()) >= 12, LONG, 'the agents have heard of the calls');
-  const [recommended] = await rightSizingOf(config, controller, null).recommend(await askSizes(broker), []);
+  const [recommended] = await rightSizingOf(config, controller, null).recommend(await fetchSizeEvidence(broker), []);
   t.like(recommended, { function: FN, from: mebibytes(512), verdict: 'ready', heldBy: '' });
   const { highest } = recommended!.evidence;
   t.log(`peak ${Math.round(highest / mebibytes(1))} MiB, recommended ${recommended!.to / mebibytes(1)} MiB`);
@@ -113,9 +113,9 @@ test('on real containers: recommended from what calls used, written, a call is k
   t.false((await invoke(smaller + 64)).ok);
   await until(() => size() === 512, LONG, 'the user has the size back');
   t.true((await invoke(smaller + 64)).ok);
-  await until(() => told.length >= 2, LONG, 'both changes were told of');
-  t.regex(told[0]!, /^right-sized to/);
-  t.regex(told[1]!, /^undone: a call was killed/);
+  await until(() => reasons.length >= 2, LONG, 'both changes were told of');
+  t.regex(reasons[0]!, /^right-sized to/);
+  t.regex(reasons[1]!, /^undone: a call was killed/);
   t.true(Journal.read(statePaths(config).actions).some((entry) => entry.kind === 'killed' && entry.memory === smaller));
   // And it is not tried again.
   await following.turn();

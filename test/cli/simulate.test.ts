@@ -58,9 +58,9 @@ test('a policy that cannot act in a mode is said to', async (t) => {
 });
 
 test('wrong usage ends with 2, a missing trace with 1', async (t) => {
-  const nobody = await gleaner([...published, '--manager', 'nobody']);
-  t.is(nobody.code, 2);
-  t.regex(nobody.err, /one of: fixed, greedy, ensure/);
+  const unknownManager = await gleaner([...published, '--manager', 'nobody']);
+  t.is(unknownManager.code, 2);
+  t.regex(unknownManager.err, /one of: fixed, greedy, ensure/);
   for (const args of [
     ['--functions', '0'],
     ['--load', 'much'],
@@ -111,8 +111,8 @@ test("a workload's own host is the one that is simulated, unless the command lin
 
 test('the configuration is honored, and what does not apply is refused or named', async (t) => {
   // Four tenths of a core of a user's one: a limit can be lowered, as far as the floor lets it.
-  const frugal = { ...OWN.functions[0]!, profile: { ...OWN.functions[0]!.profile, parallelism: 0.4 } };
-  const workload = ownWorkload({ functions: [frugal] });
+  const lowParallelism = { ...OWN.functions[0]!, profile: { ...OWN.functions[0]!.profile, parallelism: 0.4 } };
+  const workload = ownWorkload({ functions: [lowParallelism] });
   const run = async (...before: string[]) =>
     gleaner([...before, 'simulate', '--workload', workload, '--mode', 'quota', '-o', 'json']);
   const plain = ['--set', 'agents.manager=fixed', '--set', 'decision.policy.quota=smallest-in-range'];

@@ -3,10 +3,10 @@ import { getPriority } from 'node:os';
 import test from 'ava';
 import { EXIT } from '../../cli/exit.js';
 import { type ChildSpec, type ChildState, Supervisor } from '../../cli/supervisor.js';
-import { noteOf } from '../../cli/up/log-files.js';
+import { errorLineOf } from '../../cli/up/log-files.js';
 import { millis, systemTimers } from '../../config/index.js';
 
-const GIVE_UP = millis(10_000);
+const START_TIMEOUT = millis(10_000);
 
 function nodeChild(name: string, code: string, rest: Partial<ChildSpec> = {}): ChildSpec {
   return { name, command: process.execPath, args: ['-e', code], channel: true, ...rest };
@@ -44,7 +44,7 @@ const lives = (pid: number): boolean => {
 test('children stop in the reverse of their order, each in good order', async (t) => {
   const { states, lines, listener } = recorder();
   const supervisor = new Supervisor([nodeChild('one', GOOD), nodeChild('two', GOOD)], listener, systemTimers);
-  await supervisor.start(GIVE_UP);
+  await supervisor.start(START_TIMEOUT);
   const pids = [supervisor.pidOf('one')!, supervisor.pidOf('two')!];
   await supervisor.stop();
   t.true(states.indexOf('two stopped') < states.indexOf('one stopping'), states.join(', '));
@@ -61,7 +61,7 @@ test('a child that is ready has the priority it is given, and so has what it has
   // One less than ours: anybody may ask for that.
   const nice = Math.min(19, ours + 1);
   // `/autogroup-17 nice 1`; no such file where the kernel makes none.
-  const tells = `
+  const readyScript = `
     const { spawn } = require('node:child_process');
     const { getPriority } = require('node:os');
     const group = () => {
@@ -75,9 +75,9 @@ test('a child that is ready has the priority it is given, and so has what it has
       console.log(all());
       clearInterval(told);
     }, 20);`;
-  const supervisor = new Supervisor([nodeChild('one', `${tells}${GOOD}`, { nice })], listener, systemTimers);
+  const supervisor = new Supervisor([nodeChild('one', `${readyScript}${GOOD}`, { nice })], listener, systemTimers);
   t.teardown(() => supervisor.stop());
-  await supervisor.start(GIVE_UP);
+  await supervisor.start(START_TIMEOUT);
   for (let waited = 0; lines.length < 2 && waited < 5000; waited += 20)
     await new Promise((done) => setTimeout(done, 20));
   t.is(lines[0], `one: ${ours} ${ours}`);
@@ -89,7 +89,7 @@ test('a killed child is restarted, after what must be done first', async (t) => 
   const order: string[] = [];
   const child = nodeChild('hook', GOOD, { afterDeath: async () => void order.push('restored') });
   const supervisor = new Supervisor([child], listener, systemTimers);
-  await supervisor.start(GIVE_UP);
+  await supervisor.start(START_TIMEOUT);
   const first = supervisor.pidOf('hook')!;
   const again = until('hook ready');
   const died = performance.now();
@@ -113,7 +113,7 @@ test('what a child has started ends with it', async (t) => {
     setInterval(() => {}, 1000);`;
   const { lines, listener } = recorder();
   const supervisor = new Supervisor([nodeChild('tap', code)], listener, systemTimers);
-  await supervisor.start(GIVE_UP);
+  await supervisor.start(START_TIMEOUT);
   while (lines.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
   const grandchild = Number(lines[0]?.split(' ')[1]);
   t.true(lives(grandchild));
@@ -123,10 +123,10 @@ test('what a child has started ends with it', async (t) => {
 });
 
 test('a child that does not listen to SIGTERM is ended all the same', async (t) => {
-  const deaf = `process.on('SIGTERM', () => {}); process.send({ ready: true }); setInterval(() => {}, 1000);`;
+  const ignoresSigterm = `process.on('SIGTERM', () => {}); process.send({ ready: true }); setInterval(() => {}, 1000);`;
   const { listener } = recorder();
-  const supervisor = new Supervisor([nodeChild('deaf', deaf, { stopMillis: 200 })], listener, systemTimers);
-  await supervisor.start(GIVE_UP);
+  const supervisor = new Supervisor([nodeChild('deaf', ignoresSigterm, { stopMillis: 200 })], listener, systemTimers);
+  await supervisor.start(START_TIMEOUT);
   const pid = supervisor.pidOf('deaf')!;
   await supervisor.stop();
   t.false(lives(pid));
@@ -136,7 +136,7 @@ test('wrong configuration is told at once, not tried again', async (t) => {
   const wrong = `console.error('gleaner: hook.sampleMs: must be at least 10'); setTimeout(() => process.exit(${EXIT.usage}), 200);`;
   const { listener } = recorder();
   const supervisor = new Supervisor([nodeChild('hook', wrong)], listener, systemTimers);
-  const error = await t.throwsAsync(supervisor.start(GIVE_UP));
+  const error = await t.throwsAsync(supervisor.start(START_TIMEOUT));
   t.is(error?.message, 'hook cannot be started: gleaner: hook.sampleMs: must be at least 10');
   await supervisor.stop();
 });
@@ -152,7 +152,7 @@ test('a program that is not there is one clear error in time', async (t) => {
 test('a stop before a child was ready ends the wait at once', async (t) => {
   const { listener } = recorder();
   const supervisor = new Supervisor([nodeChild('never', 'setInterval(() => {}, 1000)')], listener, systemTimers);
-  const started = t.throwsAsync(supervisor.start(GIVE_UP), { message: /stopped before it was ready/ });
+  const started = t.throwsAsync(supervisor.start(START_TIMEOUT), { message: /stopped before it was ready/ });
   const begun = performance.now();
   await supervisor.stop();
   await started;
@@ -173,16 +173,16 @@ test('a child that never gets ready is refused with the error it told', async (t
   const listener = { log: () => giveUp(), changed: () => undefined };
   const child = nodeChild('hook', "console.error('gleaner: no engine [GLN_X]'); setInterval(() => {}, 1000)");
   const supervisor = new Supervisor([child], listener, timers);
-  await t.throwsAsync(supervisor.start(GIVE_UP), { message: /no engine \[GLN_X\]/ });
+  await t.throwsAsync(supervisor.start(START_TIMEOUT), { message: /no engine \[GLN_X\]/ });
   await supervisor.stop();
 });
 
 test('a child that is only slow to start is waited for, and spoken of with the last line that it wrote', async (t) => {
-  let look = (): void => undefined;
+  let check = (): void => undefined;
   const timers = {
     ...systemTimers,
     after: (_: unknown, act: () => void) => {
-      look = act;
+      check = act;
       return () => undefined;
     },
   };
@@ -190,8 +190,8 @@ test('a child that is only slow to start is waited for, and spoken of with the l
   const listener = {
     // The time is over when it has written its line, and it is ready only after that.
     log: () => {
-      look();
-      look();
+      check();
+      check();
       supervisor.signalAll('SIGUSR2');
     },
     changed: (_: string, state: ChildState, detail: string) => {
@@ -201,17 +201,17 @@ test('a child that is only slow to start is waited for, and spoken of with the l
   const slow =
     "process.on('SIGUSR2', () => process.send({ ready: true })); console.log('reading the trace'); setInterval(() => {}, 1000)";
   const supervisor = new Supervisor([nodeChild('hook', slow)], listener, timers);
-  await supervisor.start(GIVE_UP);
+  await supervisor.start(START_TIMEOUT);
   t.is(details.length, 2);
   t.regex(details[0] ?? '', /^not ready after \d+ s: reading the trace$/);
   await supervisor.stop();
 });
 
 test('a person sees warnings, and why a part cannot start', (t) => {
-  t.is(noteOf('hook', '{"level":40,"msg":"late"}'), 'hook: late');
-  t.is(noteOf('hook', '{"level":30,"msg":"fine"}'), null);
-  t.is(noteOf('hook', 'gleaner: no engine [GLN_X]'), 'hook: no engine [GLN_X]');
-  t.is(noteOf('nats-server', '[1] 2026/11/28 [INF] Starting'), null);
+  t.is(errorLineOf('hook', '{"level":40,"msg":"late"}'), 'hook: late');
+  t.is(errorLineOf('hook', '{"level":30,"msg":"fine"}'), null);
+  t.is(errorLineOf('hook', 'gleaner: no engine [GLN_X]'), 'hook: no engine [GLN_X]');
+  t.is(errorLineOf('nats-server', '[1] 2026/11/28 [INF] Starting'), null);
 });
 
 test('a child that does not end in good order when it is stopped is cleared up after, before the stop is over', async (t) => {
@@ -225,10 +225,10 @@ test('a child that does not end in good order when it is stopped is cleared up a
         cleared.push(name);
       },
     });
-  const deaf = `process.on('SIGTERM', () => {}); process.send({ ready: true }); setInterval(() => {}, 1000);`;
-  const specs = [spec('deaf', deaf), spec('good', GOOD), spec('dies', GOOD)];
+  const ignoresSigterm = `process.on('SIGTERM', () => {}); process.send({ ready: true }); setInterval(() => {}, 1000);`;
+  const specs = [spec('deaf', ignoresSigterm), spec('good', GOOD), spec('dies', GOOD)];
   const supervisor = new Supervisor(specs, listener, systemTimers);
-  await supervisor.start(GIVE_UP);
+  await supervisor.start(START_TIMEOUT);
   const restarting = until('dies restarting');
   process.kill(supervisor.pidOf('dies')!, 'SIGKILL');
   await restarting;

@@ -20,14 +20,14 @@ import {
   subjects,
   wildcards,
 } from '../../broker/index.js';
-import { agentText, askAgentOf, type ExplainedAgent } from '../../cli/commands/explain-agent.js';
+import { agentText, type ExplainedAgent, fetchAgent } from '../../cli/commands/explain-agent.js';
 import { statePaths } from '../../cli/settings.js';
 import { connectActions } from '../../cli/wiring/actions.js';
 import { followSizes } from '../../cli/wiring/right-sizing.js';
 import { type Config, configSchema, ManualTime, millis, SeededRandom, systemTimers } from '../../config/index.js';
 import { Journal, openChanges } from '../../openwhisk-plugin/index.js';
 import { observation } from '../agents/observations.js';
-import { KEY, RestDouble } from '../openwhisk-plugin/controller/rest-double.js';
+import { FakeOpenWhiskRest, KEY } from '../openwhisk-plugin/controller/rest-double.js';
 import { until } from './gleaner.js';
 
 const FN = '/guest/thumbs';
@@ -38,7 +38,7 @@ const SPAN = 50;
 /** OpenWhisk's double with a range of concurrency, `gleaner actions follow`, and an agent host that tunes 10, 20, ..., 50. */
 async function stage(t: ExecutionContext, manager: ResourceManager = fixedManager()) {
   const folder = mkdtempSync(join(tmpdir(), 'gleaner-tuning-'));
-  const rest = await RestDouble.start('2.0.0');
+  const rest = await FakeOpenWhiskRest.start('2.0.0');
   rest.system.concurrency.max = 500;
   rest.add('guest/thumbs', { memory: 512, concurrency: 20 });
   t.teardown(() => {
@@ -159,10 +159,10 @@ test('an owner who holds back is not overruled', async (t) => {
 test('a limit at which containers are killed is left before the next turn, and not tried again, also after a restart', async (t) => {
   const { bus, following, limit, serve, restart } = await stage(t);
   const viewer = bus.connect();
-  const told: string[] = [];
+  const reasons: string[] = [];
   const subscription = viewer.subscribe(wildcards.events, ({ data }) => {
     const event = decodeEvent(data);
-    if (event.ok && event.message.kind === 'concurrency') told.push(event.message.reason);
+    if (event.ok && event.message.kind === 'concurrency') reasons.push(event.message.reason);
   });
   t.teardown(() => subscription.unsubscribe());
   await following.turn();
@@ -175,23 +175,23 @@ test('a limit at which containers are killed is left before the next turn, and n
   for (let i = 0; i < 8 && limit() === 30; i++) await serve(30);
   await until(() => limit() === 20, LONG, 'the limit is back');
   t.regex(
-    told[0] ?? '',
+    reasons[0] ?? '',
     /^limit 30 and above do harm: at 30 0 of \d+ calls failed, 1 container killed for memory; at the user's own 20 0 of \d+ .*; back to 20$/,
   );
   await restart();
   let known: ExplainedAgent | undefined;
   const limits = new Set<number>();
   // Until what was kept is read again, and a step was tried.
-  for (let i = 0; i < 12 && !(known?.concurrency?.bad && known.concurrency.searched > 0); i++) {
+  for (let i = 0; i < 12 && !(known?.concurrency?.unsafeLimit && known.concurrency.searchSteps > 0); i++) {
     await serve();
     await following.turn();
     limits.add(limit());
-    [known] = await askAgentOf(viewer, FN);
+    [known] = await fetchAgent(viewer, FN);
   }
   t.deepEqual(
     [...limits].filter((one) => one > 20),
     [],
   );
-  t.is(known?.concurrency?.bad?.limit, 30);
+  t.is(known?.concurrency?.unsafeLimit?.limit, 30);
   t.regex(agentText(known!), /not tried again: limit 30 and above do harm/);
 });

@@ -117,11 +117,11 @@ test.serial('gleaner up runs the whole loop, answers questions, and leaves nothi
   );
   const events = await ask('events', '--for', '3', '-o', 'json');
   t.is(events.code, 0, events.err);
-  const told = events.out
+  const eventMessages = events.out
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as { kind: string; v: number });
-  t.true(told.length > 0 && told.every(({ v }) => v === 1));
+  t.true(eventMessages.length > 0 && eventMessages.every(({ v }) => v === 1));
   t.is((await ask('events', '--kind', 'nonsense')).code, 2);
   t.regex((await ask('audit', '-n', '3')).out, /^AT +WHO +WHY +FUNCTION/);
 

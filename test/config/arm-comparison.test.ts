@@ -25,7 +25,7 @@ test('one function: the ratio of geometric means with the interval of Welch and 
   // d = ln .9; variance = .04/49 + .09/24 = .00456633, error .0675746; freedom = .00456633² / (.000816327²/49 + .00375²/24) = 34.78,
   // t = 2.0306 (tables: 2.0322 at 34, 2.0301 at 35); interval exp(-.1053605 ± .137217) = .7846 .. 1.0324.
   const pair: ArmPair = {
-    treated: { weight: 50, logMean: Math.log(0.9), logVariance: 0.04 },
+    managed: { weight: 50, logMean: Math.log(0.9), logVariance: 0.04 },
     control: { weight: 25, logMean: 0, logVariance: 0.09 },
   };
   const comparison = comparisonOf(comparisonSums([pair]));
@@ -42,8 +42,8 @@ test('functions are compared with themselves, however different they are, and we
   const flat = (weight: number, time: number): ArmSummary => ({ weight, logMean: Math.log(time), logVariance: 0 });
   const comparison = comparisonOf(
     comparisonSums([
-      { treated: flat(30, 500), control: flat(10, 1000) },
-      { treated: flat(90, 10), control: flat(10, 10) },
+      { managed: flat(30, 500), control: flat(10, 1000) },
+      { managed: flat(90, 10), control: flat(10, 10) },
     ]),
   );
   t.true(comparison.known && near(comparison.ratio, 0.72974, 1e-4));
@@ -52,9 +52,9 @@ test('functions are compared with themselves, however different they are, and we
 test('below 20 control samples there is no figure, but how many are there and when the rest is expected', (t) => {
   const times = (n: number): number[] => Array.from({ length: n }, (_, i) => 90 + (i % 5) * 5);
   const sums = comparisonSums([
-    { treated: arm(times(40)), control: arm(times(7)) },
+    { managed: arm(times(40)), control: arm(times(7)) },
     // One sample has no variance: it does not count yet.
-    { treated: arm(times(40)), control: arm(times(1)) },
+    { managed: arm(times(40)), control: arm(times(1)) },
   ]);
   const comparison = comparisonOf(sums);
   t.deepEqual(comparison, { known: false, controlSamples: 7, needed: 20 });
@@ -63,7 +63,7 @@ test('below 20 control samples there is no figure, but how many are there and wh
   t.is(verdictText(comparison, 14, true), 'not enough control samples yet: 7 of 20, expected in about 26 s');
   t.is(verdictText(comparison, undefined, true), 'not enough control samples yet: 7 of 20');
   t.is(verdictText(comparison, 14, false), 'nothing to compare: limits are written in mode enforce only');
-  t.true(comparisonOf(comparisonSums([{ treated: arm(times(40)), control: arm(times(20)) }])).known);
+  t.true(comparisonOf(comparisonSums([{ managed: arm(times(40)), control: arm(times(20)) }])).known);
 });
 
 test('the verdict names change, interval, activations and control samples', (t) => {
@@ -96,7 +96,7 @@ test('the interval holds the truth in 95 of 100 cases, with few control samples 
     const pairs = Array.from({ length: 10 }, (_, i) => {
       const draw = (n: number, factor: number, deviation: number): number[] =>
         Array.from({ length: n }, () => factor * 10 * 2 ** i * Math.exp(deviation * normal()));
-      return { treated: arm(draw(17, 0.9, 0.2 + 0.02 * i)), control: arm(draw(3, 1, 0.6 - 0.04 * i)) };
+      return { managed: arm(draw(17, 0.9, 0.2 + 0.02 * i)), control: arm(draw(3, 1, 0.6 - 0.04 * i)) };
     });
     const comparison = comparisonOf(comparisonSums(pairs));
     if (comparison.known && comparison.low <= 0.9 && comparison.high >= 0.9) held++;
@@ -110,10 +110,10 @@ testProp(
   'a function that takes a thousand times as long everywhere changes nothing, and hosts add up',
   [fc.array(fc.tuple(times, times), { minLength: 2, maxLength: 6 })],
   (t, functions) => {
-    const pairs = functions.map(([treated, control]) => ({ treated: arm(treated), control: arm(control) }));
-    const scaled = functions.map(([treated, control], i) => {
+    const pairs = functions.map(([managed, control]) => ({ managed: arm(managed), control: arm(control) }));
+    const scaled = functions.map(([managed, control], i) => {
       const factor = i === 0 ? 1000 : 1;
-      return { treated: arm(treated.map((time) => time * factor)), control: arm(control.map((time) => time * factor)) };
+      return { managed: arm(managed.map((time) => time * factor)), control: arm(control.map((time) => time * factor)) };
     });
     const [one, other] = [comparisonOf(comparisonSums(pairs)), comparisonOf(comparisonSums(scaled))];
     const added = comparisonOf(addComparisons(pairs.map((pair) => comparisonSums([pair]))));

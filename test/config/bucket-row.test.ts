@@ -5,11 +5,11 @@ import { BucketRow } from '../../config/index.js';
 /** The plain way: one place for every bucket there could be. */
 class AllBuckets {
   readonly amounts = new Float64Array(400);
-  reaching(wanted: number): number {
+  findBucketAtSum(minSum: number): number {
     let sum = 0;
     for (let i = 0; i < 400; i++) {
       sum += this.amounts[i]!;
-      if (sum >= wanted) return i;
+      if (sum >= minSum) return i;
     }
     return -1;
   }
@@ -53,8 +53,8 @@ test('a row of buckets holds what one place for each would, whatever is added, s
       }
       const total = all.amounts.reduce((sum, amount) => sum + amount, 0);
       for (const share of [0.01, 0.5, 0.99, 1, 1.1]) {
-        const wanted = share * Math.max(total, 1);
-        t.is(row.reaching(wanted), all.reaching(wanted));
+        const minSum = share * Math.max(total, 1);
+        t.is(row.findBucketAtSum(minSum), all.findBucketAtSum(minSum));
       }
     }),
     { numRuns: 200 },

@@ -26,7 +26,7 @@ test('without a file every key has its default', (t) => {
   t.is(config.decision.thetaSpike, 0.8);
   t.is(config.decision.controlShare, 0.03);
   t.is(config.decision.peakHalfLifeS, 3600);
-  t.is(config.decision.weight.payerBound, 1.25);
+  t.is(config.decision.weight.slowdownBound, 1.25);
   t.is(config.decision.weight.clampMin, 1 / 16);
   t.is(config.decision.policy.quota, 'smallest-in-range');
   t.is(config.decision.policy.weight, 'short-first');

@@ -35,7 +35,7 @@ interface Stage {
   readonly dashboard: RunningDashboard;
   readonly page: Page;
   /** What the page complained of; empty in the end. */
-  readonly complaints: string[];
+  readonly pageErrors: string[];
 }
 
 async function stage(
@@ -61,12 +61,12 @@ async function stage(
   });
   const page = await chrome.newPage({ viewport: view, colorScheme: view.dark ? 'dark' : 'light' });
   page.setDefaultTimeout(10_000);
-  const complaints: string[] = [];
-  page.on('pageerror', (error) => complaints.push(String(error.stack)));
+  const pageErrors: string[] = [];
+  page.on('pageerror', (error) => pageErrors.push(String(error.stack)));
   page.on('console', (message) => {
     // A lost server is told by the browser itself; everything else (the policy above all) is ours.
     if (message.type() === 'error' && !/net::|Failed to load resource/.test(message.text()))
-      complaints.push(message.text());
+      pageErrors.push(message.text());
   });
   t.teardown(async () => {
     await page.close();
@@ -76,7 +76,7 @@ async function stage(
   });
   await page.goto(dashboard.address);
   await page.getByText('Live', { exact: true }).waitFor();
-  return { server, gleaner, dashboard, page, complaints };
+  return { server, gleaner, dashboard, page, pageErrors };
 }
 
 /** In the page's own words: this file knows no browser's types. */
@@ -89,7 +89,7 @@ test.after.always(() => browser?.close());
 test.serial('every page shows what came over NATS, by mouse and by keyboard', async (t) => {
   const made = await stage(t, 30, { width: 1280, height: 860 });
   if (made === null) return;
-  const { page, gleaner, complaints } = made;
+  const { page, gleaner, pageErrors } = made;
   const name = gleaner.names[1]!;
 
   // Overview: figures, phases, what needs a look (function 1 misses its objective, the host is crowded).
@@ -152,13 +152,13 @@ test.serial('every page shows what came over NATS, by mouse and by keyboard', as
   await page.keyboard.press('?');
   await page.getByRole('heading', { name: 'Keys' }).waitFor();
   await page.keyboard.press('Escape');
-  t.deepEqual(complaints, []);
+  t.deepEqual(pageErrors, []);
 });
 
 test.serial('a change needs the token, and is done over NATS', async (t) => {
   const made = await stage(t, 5, { width: 1280, height: 860 });
   if (made === null) return;
-  const { page, gleaner, complaints } = made;
+  const { page, gleaner, pageErrors } = made;
   await go(page, '#/hosts');
   await page.getByRole('button', { name: 'Restore all limits' }).click();
   await page.getByRole('button', { name: 'Yes' }).click();
@@ -182,7 +182,7 @@ test.serial('a change needs the token, and is done over NATS', async (t) => {
   await page.getByText('is paused on every host').waitFor();
   gleaner.paused.add(gleaner.names[0]!);
   await page.getByRole('button', { name: 'Resume' }).waitFor();
-  t.deepEqual(complaints, []);
+  t.deepEqual(pageErrors, []);
 });
 
 test.serial(
@@ -190,7 +190,7 @@ test.serial(
   async (t) => {
     const made = await stage(t, 5, { width: 1280, height: 860 });
     if (made === null) return;
-    const { page, server, dashboard, complaints } = made;
+    const { page, server, dashboard, pageErrors } = made;
     await page.getByText('−20 %').first().waitFor();
     await server.down();
     await page.getByText(/NATS is away since/).waitFor();
@@ -215,7 +215,7 @@ test.serial(
     t.teardown(() => again.stop());
     await page.getByText('Gleaner 1.2.4, read-only').waitFor({ timeout: 15_000 });
     await page.getByText('Live', { exact: true }).waitFor();
-    t.deepEqual(complaints, []);
+    t.deepEqual(pageErrors, []);
   },
 );
 
@@ -244,7 +244,7 @@ for (const [width, dark] of [
   test.serial(`${width} px: no text of any page is clipped, and no page is wider than the screen`, async (t) => {
     const made = await stage(t, 30, { width, height: 860, dark });
     if (made === null) return;
-    const { page, gleaner, complaints } = made;
+    const { page, gleaner, pageErrors } = made;
     t.is(await page.evaluate('document.documentElement.dataset.theme'), dark ? 'dark' : 'light');
     gleaner.event('drift', gleaner.names[3]!, 'changed_outside');
     for (const hash of [...PAGES, `#/function${gleaner.names[0]!}`, '#/function/guest/none', '#/nonsense']) {
@@ -263,7 +263,7 @@ for (const [width, dark] of [
     await page.getByText('−10 %', { exact: true }).filter({ visible: true }).first().waitFor();
     await page.getByRole('button', { name: 'Theme' }).click();
     t.is(await page.evaluate('document.documentElement.dataset.theme'), dark ? 'light' : 'dark');
-    t.deepEqual(complaints, []);
+    t.deepEqual(pageErrors, []);
   });
 
 test.serial(
@@ -271,7 +271,7 @@ test.serial(
   async (t) => {
     const made = await stage(t, 5, { width: 1280, height: 860 });
     if (made === null) return;
-    const { page, gleaner, complaints } = made;
+    const { page, gleaner, pageErrors } = made;
     const verdict = page.locator('#verdict');
     await verdict
       .getByText(
@@ -287,14 +287,14 @@ test.serial(
     await go(page, '#/functions');
     // The third function has 12 samples: how many are missing stands where the figure would.
     await page.getByText('12 of 20 control samples').waitFor();
-    t.deepEqual(complaints, []);
+    t.deepEqual(pageErrors, []);
   },
 );
 
 test.serial('what is not there is said: no match of a filter, an unknown function, no such page', async (t) => {
   const made = await stage(t, 5, { width: 1280, height: 860 });
   if (made === null) return;
-  const { page, complaints } = made;
+  const { page, pageErrors } = made;
   await go(page, '#/functions');
   await page.getByLabel('Filter by name').fill('zzz');
   await page.getByText('no function matches “zzz”').waitFor();
@@ -305,13 +305,13 @@ test.serial('what is not there is said: no match of a filter, an unknown functio
   await page.getByRole('heading', { name: 'No such page' }).waitFor();
   await go(page, '#/function/%E0%A4%A');
   await page.locator('h1').waitFor();
-  t.deepEqual(complaints, []);
+  t.deepEqual(pageErrors, []);
 });
 
 test.serial('a lookup of what does not exist is no incident; a failure of the service is', async (t) => {
   const made = await stage(t, 5, { width: 1280, height: 860 });
   if (made === null) return;
-  const { page, server, complaints } = made;
+  const { page, server, pageErrors } = made;
   const broker = await server.connect('curious');
   const ask = (request: unknown) =>
     callService(broker, { service: services.hook, endpoint: 'explain', request }).catch(
@@ -327,13 +327,13 @@ test.serial('a lookup of what does not exist is no incident; a failure of the se
   t.is(await attention.getByText('errors').count(), 0);
   await ask({ function: '/guest/failing' });
   await attention.getByText('cannot read the history').waitFor({ timeout: 15_000 });
-  t.deepEqual(complaints, []);
+  t.deepEqual(pageErrors, []);
 });
 
 test.serial('1000 functions at 1 Hz use less than a third of a core in the page', async (t) => {
   const made = await stage(t, 1000, { width: 1440, height: 900 });
   if (made === null) return;
-  const { page, complaints } = made;
+  const { page, pageErrors } = made;
   await go(page, '#/functions');
   await page.getByText('1000', { exact: true }).first().waitFor({ timeout: 15_000 });
   // Every row is told anew each second.
@@ -365,5 +365,5 @@ test.serial('1000 functions at 1 Hz use less than a third of a core in the page'
   t.log({ rowsASecond: told, ...shares });
   for (const [hash, share] of Object.entries(shares))
     t.true(share < CORE_SHARE, `${hash} uses ${share.toFixed(2)} of a core`);
-  t.deepEqual(complaints, []);
+  t.deepEqual(pageErrors, []);
 });

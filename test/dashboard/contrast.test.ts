@@ -31,14 +31,14 @@ const TEXTS = ['text', 'muted', 'faint', 'accent', 'green', 'blue', 'amber', 're
 for (const [theme, color] of Object.entries(themes)) {
   test(`every text color has a contrast of at least 4.5:1 on what it stands on, ${theme}`, (t) => {
     const pairs = [
-      ...TEXTS.flatMap((text) => ['bg', 'panel', 'panel-2'].map((ground) => [text, ground] as const)),
+      ...TEXTS.flatMap((text) => ['bg', 'panel', 'panel-2'].map((background) => [text, background] as const)),
       ...['green', 'blue', 'amber', 'red', 'accent'].map((tone) => [tone, `${tone}-soft`] as const),
       ['panel', 'accent'] as const,
     ];
-    for (const [text, ground] of pairs) {
-      const [one, other] = [color[text], color[ground]];
-      if (one === undefined || other === undefined) t.fail(`--${text} or --${ground} is no six-digit color`);
-      else t.true(contrast(one, other) >= 4.5, `--${text} on --${ground}: ${contrast(one, other).toFixed(2)}`);
+    for (const [text, background] of pairs) {
+      const [one, other] = [color[text], color[background]];
+      if (one === undefined || other === undefined) t.fail(`--${text} or --${background} is no six-digit color`);
+      else t.true(contrast(one, other) >= 4.5, `--${text} on --${background}: ${contrast(one, other).toFixed(2)}`);
     }
   });
 }

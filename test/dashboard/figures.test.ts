@@ -8,33 +8,33 @@ import { keptCalls, ObjectiveWindow } from '../../dashboard/server/objectives.js
 import { RateWindow } from '../../dashboard/server/rates.js';
 import { rounded, Series } from '../../dashboard/server/series.js';
 import { Token } from '../../dashboard/server/token.js';
-import { WaitingDesk } from '../../dashboard/server/waiting.js';
+import { ContentionWindow } from '../../dashboard/server/waiting.js';
 
 test('a wait is charged to those who ran meanwhile, each by the CPU it used, and never to oneself beside others', (t) => {
-  const desk = new WaitingDesk(60_000);
-  const turn = (name: string, waited: number, ran: number, at = 1000): void =>
-    desk.take({ at, function: name, waited, ran, throttled: 0, span: 1000 });
-  turn('a', 90, 50);
-  turn('b', 0, 200);
-  turn('c', 0, 100);
-  const { names, matrix, waited } = desk.view('host', 2000, 10);
+  const contention = new ContentionWindow(60_000);
+  const step = (name: string, waited: number, ran: number, at = 1000): void =>
+    contention.take({ at, function: name, waited, ran, throttled: 0, span: 1000 });
+  step('a', 90, 50);
+  step('b', 0, 200);
+  step('c', 0, 100);
+  const { names, matrix, waited } = contention.view('host', 2000, 10);
   t.deepEqual(names, ['a', 'b', 'c']);
   // 90 ms over 300 ms of the others: b 200/300, c 100/300.
   t.deepEqual(matrix[0], [0, 60, 30]);
   t.deepEqual(waited, [90, 0, 0]);
   // Who is alone waits for its own other calls.
-  const alone = new WaitingDesk(60_000);
+  const alone = new ContentionWindow(60_000);
   alone.take({ at: 1000, function: 'a', waited: 5, ran: 7, throttled: 0, span: 1000 });
   t.deepEqual(alone.view('host', 2000, 10).matrix, [[5]]);
   // What is older than the window is gone.
-  t.deepEqual(desk.view('host', 62_000, 10).names, []);
+  t.deepEqual(contention.view('host', 62_000, 10).names, []);
 });
 
 test('what waited is charged in full, whatever is shown of it', (t) => {
-  const desk = new WaitingDesk(60_000);
+  const contention = new ContentionWindow(60_000);
   for (let i = 0; i < 5; i++)
-    desk.take({ at: 0, function: `f${i}`, waited: 10 * i, ran: 1 + i, throttled: 0, span: 1000 });
-  const { matrix, waited } = desk.view('host', 1000, 5);
+    contention.take({ at: 0, function: `f${i}`, waited: 10 * i, ran: 1 + i, throttled: 0, span: 1000 });
+  const { matrix, waited } = contention.view('host', 1000, 5);
   for (const [i, row] of matrix.entries())
     t.true(Math.abs(row.reduce((sum, value) => sum + value, 0) - waited[i]!) < 1e-9);
 });
@@ -133,15 +133,15 @@ test('a token is right or wrong as a whole; a file that others may read, or a sh
 });
 
 test('contention is the measured share of the time that activations waited for a CPU, in the last minute', (t) => {
-  const desk = new WaitingDesk(60_000);
-  t.is(desk.share(0), null, 'nothing ran');
-  const turn = (at: number, waited: number | null, ran: number): void =>
-    desk.take({ at, function: 'a', waited, ran, throttled: 500, span: 1000 });
+  const contention = new ContentionWindow(60_000);
+  t.is(contention.share(0), null, 'nothing ran');
+  const step = (at: number, waited: number | null, ran: number): void =>
+    contention.take({ at, function: 'a', waited, ran, throttled: 500, span: 1000 });
   // Throttling by its own quota is no contention; what a kernel without these counters tells is left out.
-  turn(1000, 30, 70);
-  turn(2000, 10, 90);
-  turn(2000, null, 1000);
-  t.is(desk.share(3000), 0.2);
-  t.is(desk.share(61_500), 0.1, 'the first is over a minute old');
-  t.is(desk.share(200_000), null);
+  step(1000, 30, 70);
+  step(2000, 10, 90);
+  step(2000, null, 1000);
+  t.is(contention.share(3000), 0.2);
+  t.is(contention.share(61_500), 0.1, 'the first is over a minute old');
+  t.is(contention.share(200_000), null);
 });

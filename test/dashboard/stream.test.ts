@@ -5,7 +5,7 @@ import { MemoryBus } from '../../broker/index.js';
 import { ManualTime, millis } from '../../config/index.js';
 import { Collector } from '../../dashboard/server/collector.js';
 import { Stream } from '../../dashboard/server/stream.js';
-import { WaitingDesk } from '../../dashboard/server/waiting.js';
+import { ContentionWindow } from '../../dashboard/server/waiting.js';
 import { until } from '../broker/contract/harness.js';
 
 /** More than the kernel takes for a peer that reads nothing, and than a page may be behind. */
@@ -70,9 +70,9 @@ test('a page that reads slowly misses ticks and stays; one that reads nothing fo
 });
 
 test('turns of the last minute are kept whether anybody looks or not', (t) => {
-  const desk = new WaitingDesk(60_000);
-  const turn = (i: number) => ({ at: i * 1000, function: `/guest/f${i}`, waited: 1, ran: 1, throttled: 0, span: 1 });
-  for (let i = 0; i < 100_000; i++) desk.take(turn(i));
+  const contention = new ContentionWindow(60_000);
+  const step = (i: number) => ({ at: i * 1000, function: `/guest/f${i}`, waited: 1, ran: 1, throttled: 0, span: 1 });
+  for (let i = 0; i < 100_000; i++) contention.take(step(i));
   // At second 99,999 those since second 99,939: 61 of them.
-  t.is(desk.view('h', 99_999_000, 1000).names.length, 61);
+  t.is(contention.view('h', 99_999_000, 1000).names.length, 61);
 });

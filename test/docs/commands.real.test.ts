@@ -24,7 +24,7 @@ const LINKED = [
   'scripts',
   'simulator',
 ];
-const LONGEST_MILLIS = 60_000;
+const MAX_MILLIS = 60_000;
 
 interface Ran {
   readonly code: number | null;
@@ -32,7 +32,7 @@ interface Ran {
 }
 
 /** A checkout in which nothing can be spoilt, with `gleaner` and `nats` on the PATH. */
-class Desk {
+class Workspace {
   readonly folder = mkdtempSync(join(tmpdir(), 'gleaner-docs-'));
   readonly #environment: NodeJS.ProcessEnv;
   readonly #children = new Set<ChildProcess>();
@@ -84,7 +84,7 @@ class Desk {
     return new Promise((done) => {
       const child = this.start('bash', ['-e', '-o', 'pipefail', '-c', script], { detached: true });
       const signal = (name: NodeJS.Signals): void => void process.kill(-child.pid!, name);
-      const late = setTimeout(() => signal('SIGKILL'), LONGEST_MILLIS);
+      const late = setTimeout(() => signal('SIGKILL'), MAX_MILLIS);
       let output = '';
       let asked = false;
       for (const stream of [child.stdout, child.stderr])
@@ -128,18 +128,18 @@ test.serial('every command of the pages does what is printed', async (t) => {
     .flatMap((page) => blocksOf(page))
     .filter(({ language }) => language === 'sh');
   t.true(blocks.length > 25);
-  const desk = new Desk();
-  t.teardown(() => desk.clear());
+  const workspace = new Workspace();
+  t.teardown(() => workspace.clear());
   // The mean field's steps are 10 s long by default: too long to wait for here.
   const faster = ['agents', 'aggregator'].flatMap((part) => ['--set', `${part}.intervalMs=1000`]);
-  const up = desk.start('gleaner', [...faster, 'up', '--plain']);
+  const up = workspace.start('gleaner', [...faster, 'up', '--plain']);
   let said = '';
   for (const stream of [up.stdout, up.stderr]) stream?.on('data', (chunk) => (said += chunk));
   const config = [
     '--config',
-    join(desk.folder, 'config/demo.yaml'),
+    join(workspace.folder, 'config/demo.yaml'),
     '--set',
-    `hook.stateDir=${join(desk.folder, '.gleaner')}`,
+    `hook.stateDir=${join(workspace.folder, '.gleaner')}`,
   ];
   const knows = async (): Promise<boolean> => {
     const { code, out } = await gleaner([...config, 'functions', '-o', 'json']);
@@ -147,8 +147,10 @@ test.serial('every command of the pages does what is printed', async (t) => {
     return rows.some(({ name, activations }) => name === '/guest/dh' && activations > 0);
   };
   await until(knows, 90_000, `/guest/dh has been called: ${said}`);
-  const { servers } = JSON.parse(readFileSync(join(desk.folder, '.gleaner/up.json'), 'utf8')) as { servers: string[] };
-  desk.natsUrl = servers[0]!;
+  const { servers } = JSON.parse(readFileSync(join(workspace.folder, '.gleaner/up.json'), 'utf8')) as {
+    servers: string[];
+  };
+  workspace.natsUrl = servers[0]!;
 
   const wrong: string[] = [];
   let ran = 0;
@@ -160,7 +162,7 @@ test.serial('every command of the pages does what is printed', async (t) => {
       continue;
     }
     const begun = performance.now();
-    const { code, output } = await desk.run(text, marking.kind === 'interrupt' ? marking.at : null);
+    const { code, output } = await workspace.run(text, marking.kind === 'interrupt' ? marking.at : null);
     ran++;
     t.log(`${where}: ${((performance.now() - begun) / 1000).toFixed(1)} s`);
     const fine = code === 0 || (marking.kind === 'exit 0 or 1' && code === 1);
@@ -171,6 +173,6 @@ test.serial('every command of the pages does what is printed', async (t) => {
   t.true(ran > 15);
   // And by npx itself, once.
   const { PATH = '' } = process.env;
-  const { code, output } = await desk.run(`PATH='${PATH}' npx --offline -- gleaner status`, null);
+  const { code, output } = await workspace.run(`PATH='${PATH}' npx --offline -- gleaner status`, null);
   t.is(code, 0, output);
 });

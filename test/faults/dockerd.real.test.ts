@@ -6,7 +6,7 @@ import {
   type ActivationResult,
   actionSource,
   ensureActionImage,
-  InvokerDouble,
+  InvokerEmulator,
 } from '../../simulator/index.js';
 import { missing, realParts } from '../real-parts.js';
 import { type WatchedContainer, watchContainers } from './cgroups.js';
@@ -60,8 +60,8 @@ test.serial(
     // The docker commands of this process, the double's included, go to that one.
     process.env.DOCKER_HOST = dockerd.host;
     const image = await ensureActionImage();
-    const double = (): InvokerDouble =>
-      new InvokerDouble({
+    const emulator = (): InvokerEmulator =>
+      new InvokerEmulator({
         image,
         prefix: `${PREFIX}0`,
         userMemoryMb: 128,
@@ -69,7 +69,7 @@ test.serial(
         useRunc: false,
         containersFolder: join(dockerd.dataRoot, 'containers'),
       });
-    const invoker = double();
+    const invoker = emulator();
     const gleaner = new GleanerProcess({
       mode: 'enforce',
       decision: { controlShare: 0 },
@@ -88,7 +88,7 @@ test.serial(
     await new Promise((resolve) => setTimeout(resolve, 1000));
     await dockerd.start();
     // An invoker that starts removes what it finds; this one's containers were ended by the new dockerd.
-    const next = double();
+    const next = emulator();
     t.teardown(() => next.stop());
     await next.start();
     t.true((await next.invoke(action, { sleepMs: 300 })).ok);

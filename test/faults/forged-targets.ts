@@ -45,7 +45,7 @@ export function badTargets(observation: Observation, staleMillis: number): Forge
 }
 
 /** What must not take the place of `held`, a target that the hook has taken. */
-export function usurpers(held: Target): Forgery[] {
+export function forgedSenders(held: Target): Forgery[] {
   const change = (more: object): string => JSON.stringify({ ...held, cpu: 150, ...more });
   return [
     { kind: 'replayed', text: JSON.stringify(held) },

@@ -83,9 +83,9 @@ try {
   if (away > 0) {
     const outage = await natsOutage(rig, away);
     console.log(`NATS away for ${away} s: ${JSON.stringify(outage)}`);
-    const { failed, userLimitsAfter, loweredAfter, awayLines } = outage;
+    const { failed, userLimitsAfter, loweredAfter, unavailableLogLines } = outage;
     const late = userLimitsAfter === null || userLimitsAfter > staleMillis + STALE_SLACK;
-    broken ||= failed.length > 0 || late || loweredAfter > 0 || awayLines !== 1;
+    broken ||= failed.length > 0 || late || loweredAfter > 0 || unavailableLogLines !== 1;
   }
   process.exitCode = broken ? 1 : 0;
 } finally {

@@ -5,7 +5,7 @@ import { connect } from 'nats';
 import { callService, decodeObservation, type Observation, services, subjects, wildcards } from '../../broker/index.js';
 import { ensureActionImage } from '../../simulator/index.js';
 import { missing, realParts } from '../real-parts.js';
-import { badTargets, type Forgery, targetFor, usurpers } from './forged-targets.js';
+import { badTargets, type Forgery, forgedSenders, targetFor } from './forged-targets.js';
 import { natsOutage } from './outage.js';
 import { Rig } from './rig.js';
 import { STALE_SLACK } from './rounds.js';
@@ -58,7 +58,7 @@ test.serial('targets that make no sense change no limit; each kind is counted, a
   const before = (await rig.inspect()).targets;
   const bad = badTargets(await observed(), STALE);
   await send(bad);
-  const first = rig.mostLowered(rig.batch());
+  const first = rig.lowestQuota(rig.batch());
   await send(bad);
   const { result, most } = await first;
   t.true(result.every(({ ok }) => ok));
@@ -69,9 +69,9 @@ test.serial('targets that make no sense change no limit; each kind is counted, a
   await forger.flush();
   await new Promise((resolve) => setTimeout(resolve, 200));
   t.is((await rig.inspect()).targets.accepted, before.accepted + 1);
-  const others = usurpers(held);
+  const others = forgedSenders(held);
   await send(others);
-  const second = rig.mostLowered(rig.batch());
+  const second = rig.lowestQuota(rig.batch());
   await new Promise((resolve) => setTimeout(resolve, 300));
   await send(others);
   // In force is the one that was taken and none of those that wanted 150 in its place; where a busy machine made the calls need
@@ -86,10 +86,10 @@ test.serial('targets that make no sense change no limit; each kind is counted, a
   const expected = count([...bad, ...bad, ...others, ...others]);
   t.like(targets.refused, expected);
   for (const kind of Object.keys(expected)) {
-    const told = rig
+    const logLines = rig
       .log('hook')
       .filter((line) => line.kind === kind && line.msg === 'target refused: user limits stand');
-    t.is(told.length, 1, `log lines of ${kind}`);
+    t.is(logLines.length, 1, `log lines of ${kind}`);
   }
   following.unsubscribe();
   await forger.close();
@@ -109,6 +109,6 @@ test.serial(
     t.deepEqual(outage.failed, []);
     t.true(outage.userLimitsAfter !== null && outage.userLimitsAfter <= staleMillis + STALE_SLACK);
     t.is(outage.loweredAfter, 0);
-    t.is(outage.awayLines, 1);
+    t.is(outage.unavailableLogLines, 1);
   },
 );

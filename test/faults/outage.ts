@@ -11,14 +11,14 @@ export interface OutageResult {
   /** From the server's return until limits are lowered again, ms. */
   readonly resumedAfter: number;
   /** Lines of the hook's log that tell of it. */
-  readonly awayLines: number;
+  readonly unavailableLogLines: number;
 }
 
 /** NATS killed and kept away (its supervisor is held), with activations all the time; then let back. */
 export async function natsOutage(rig: Rig, seconds: number): Promise<OutageResult> {
   const up = rig.gleaner.pid;
   await rig.untilLowered(30_000);
-  const linesBefore = awayLines(rig);
+  const linesBefore = unavailableLogLines(rig);
   const failed: string[] = [];
   let activations = 0;
   let userLimitsAfter: number | null = null;
@@ -28,12 +28,12 @@ export async function natsOutage(rig: Rig, seconds: number): Promise<OutageResul
   try {
     for (const pid of pidsOf('nats-server', up)) process.kill(pid, 'SIGKILL');
     do {
-      const away = performance.now() - killedAt;
-      const { result, most } = await rig.mostLowered(rig.batch());
+      const outageMillis = performance.now() - killedAt;
+      const { result, most } = await rig.lowestQuota(rig.batch());
       activations += result.length;
       failed.push(...result.filter(({ ok }) => !ok).map(({ kind }) => kind));
       if (userLimitsAfter !== null) loweredAfter = Math.max(loweredAfter, most);
-      else if (most === 0) userLimitsAfter = away;
+      else if (most === 0) userLimitsAfter = outageMillis;
     } while (performance.now() - killedAt < seconds * 1000);
   } finally {
     process.kill(up, 'SIGCONT');
@@ -45,9 +45,9 @@ export async function natsOutage(rig: Rig, seconds: number): Promise<OutageResul
     userLimitsAfter,
     loweredAfter,
     resumedAfter,
-    awayLines: awayLines(rig) - linesBefore,
+    unavailableLogLines: unavailableLogLines(rig) - linesBefore,
   };
 }
 
-const awayLines = (rig: Rig): number =>
+const unavailableLogLines = (rig: Rig): number =>
   rig.log('hook').filter(({ msg }) => typeof msg === 'string' && msg.startsWith('NATS is away')).length;

@@ -44,6 +44,6 @@ export function pidsOf(part: Part, up: number): number[] {
   return all.filter((each) => each.name === 'tcpdump' && hook.includes(each.parent)).map((each) => each.pid);
 }
 
-export function lives(pid: number): boolean {
+export function isAlive(pid: number): boolean {
   return processes().some((each) => each.pid === pid && each.state !== 'Z');
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { GleanerProcess } from '../../bench/worth/gleaner-process.js';
 import { type Broker, callEveryInstance, NatsBroker, services } from '../../broker/index.js';
 import { millis } from '../../config/index.js';
-import { type Action, type ActivationResult, actionSource, InvokerDouble } from '../../simulator/index.js';
+import { type Action, type ActivationResult, actionSource, InvokerEmulator } from '../../simulator/index.js';
 import { until, type WatchedContainer, watchContainers } from './cgroups.js';
 
 /** Functions, and containers of each: 20 activations in flight. */
@@ -37,7 +37,7 @@ export interface HookInspection {
 export class Rig {
   readonly gleaner: GleanerProcess;
   readonly #options: RigOptions;
-  readonly #invokers: InvokerDouble[];
+  readonly #invokers: InvokerEmulator[];
   #broker: Broker | null = null;
   #stopped = false;
   containers: readonly WatchedContainer[] = [];
@@ -59,7 +59,7 @@ export class Rig {
     this.#invokers = Array.from(
       { length: options.functions ?? FUNCTIONS },
       (_, i) =>
-        new InvokerDouble({
+        new InvokerEmulator({
           image: options.image,
           prefix: `${options.prefix}${i}`,
           userMemoryMb: EACH * MEMORY_MB,
@@ -103,7 +103,7 @@ export class Rig {
   }
 
   /** Most quotas seen lowered at once while `work` goes on. */
-  async mostLowered<T>(work: Promise<T>): Promise<{ result: T; most: number }> {
+  async lowestQuota<T>(work: Promise<T>): Promise<{ result: T; most: number }> {
     let over = false;
     let most = 0;
     const done = work.finally(() => {
@@ -120,7 +120,7 @@ export class Rig {
   async untilLowered(most: number): Promise<number> {
     const begun = performance.now();
     for (;;) {
-      const seen = await this.mostLowered(this.batch());
+      const seen = await this.lowestQuota(this.batch());
       if (seen.most >= this.enough) return performance.now() - begun;
       if (performance.now() - begun > most) {
         throw new Error(`limits are not lowered within ${most} ms (${seen.most} are):\n${this.gleaner.output}`);
@@ -134,7 +134,7 @@ export class Rig {
   }
 
   /** Containers whose limits are not all what Docker's inspect says. */
-  strayed(): string[] {
+  containersBelowUserLimits(): string[] {
     return this.containers
       .filter((container) => {
         const { quota, shares, memory } = container.limits();

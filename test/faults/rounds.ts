@@ -1,7 +1,7 @@
 import { aligned } from '../../bench/report.js';
 import { median } from '../../bench/statistics.js';
 import { until } from './cgroups.js';
-import { lives, PARTS, type Part, pidsOf } from './processes.js';
+import { isAlive, PARTS, type Part, pidsOf } from './processes.js';
 import type { Rig } from './rig.js';
 
 /** What the rounds of one part add up to. Durations in ms. */
@@ -90,8 +90,9 @@ async function playRound(rig: Rig, result: PartResult, third: boolean, options: 
     if (direct) {
       await until('user limits', 10_000, () => rig.lowered === 0, 2);
       result.restores.push(performance.now() - killedAt);
-      const strayed = rig.strayed();
-      if (part === 'hook' && strayed.length > 0) result.problems.push(`not the user's: ${strayed.join(', ')}`);
+      const containersBelowUserLimits = rig.containersBelowUserLimits();
+      if (part === 'hook' && containersBelowUserLimits.length > 0)
+        result.problems.push(`not the user's: ${containersBelowUserLimits.join(', ')}`);
     }
     note(result, await calls, result.durations);
     if (held) await outage(rig, result, killedAt, options.staleMillis);
@@ -105,7 +106,7 @@ async function playRound(rig: Rig, result: PartResult, third: boolean, options: 
   if (part === 'hook') await adopted(rig, result);
   await rig.untilLowered(30_000);
   result.resumes.push(performance.now() - killedAt);
-  for (const pid of before) if (lives(pid)) result.problems.push(`process ${pid} has survived`);
+  for (const pid of before) if (isAlive(pid)) result.problems.push(`process ${pid} has survived`);
   result.rounds++;
 }
 
@@ -126,11 +127,11 @@ async function inFlight(rig: Rig, result: PartResult): Promise<{ calls: ReturnTy
 /** While the part is away: without targets new activations get user limits; without an aggregator nothing changes. */
 async function outage(rig: Rig, result: PartResult, killedAt: number, staleMillis: number): Promise<void> {
   for (;;) {
-    const begunAt = performance.now();
-    const { result: activations, most } = await rig.mostLowered(rig.batch());
+    const beganAt = performance.now();
+    const { result: activations, most } = await rig.lowestQuota(rig.batch());
     result.activations += activations.length;
     result.failed.push(...activations.filter(({ ok }) => !ok).map(({ kind }) => kind));
-    const away = begunAt - killedAt;
+    const away = beganAt - killedAt;
     if (result.part === 'aggregator') {
       if (most < rig.enough) result.problems.push(`only ${most} limits are lowered without the aggregator`);
       if (away > staleMillis) return;
@@ -150,8 +151,9 @@ async function adopted(rig: Rig, result: PartResult): Promise<void> {
   const known = new Set(containers.map(({ id }) => id));
   const missing = rig.containers.filter(({ id }) => !known.has(id));
   if (missing.length > 0) result.problems.push(`${missing.length} containers are unknown to the new hook`);
-  const strayed = rig.strayed();
-  if (strayed.length > 0) result.problems.push(`not the user's after the restart: ${strayed.join(', ')}`);
+  const containersBelowUserLimits = rig.containersBelowUserLimits();
+  if (containersBelowUserLimits.length > 0)
+    result.problems.push(`not the user's after the restart: ${containersBelowUserLimits.join(', ')}`);
 }
 
 function note(result: PartResult, activations: Awaited<ReturnType<Rig['batch']>>, durations: number[]): void {

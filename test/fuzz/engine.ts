@@ -12,7 +12,7 @@ import {
   readable,
   versionSchema,
 } from '../../openwhisk-plugin/engine/docker-schemas.js';
-import { EngineAnswerError, EngineUnsupportedError } from '../../openwhisk-plugin/engine/engine-errors.js';
+import { EngineResponseError, EngineUnsupportedError } from '../../openwhisk-plugin/engine/engine-errors.js';
 import { NO_LIMIT } from '../../openwhisk-plugin/index.js';
 import { idOf, inspectOf, NETWORKS, VERSION } from '../openwhisk-plugin/engine/stub-engine.js';
 import { type FuzzTarget, must } from './fuzz.js';
@@ -79,7 +79,7 @@ export const engine: FuzzTarget = {
       if (schema === inspectSchema) userLimitsHold(value as Inspect);
       return 'accepted';
     } catch (error) {
-      if (error instanceof EngineAnswerError || error instanceof EngineUnsupportedError) {
+      if (error instanceof EngineResponseError || error instanceof EngineUnsupportedError) {
         must(error.message.length > 0 && error.message.length < 2000, 'an error of bounded length');
         return error.code;
       }

@@ -19,7 +19,7 @@ interface Schema {
   readonly pattern?: string;
   readonly maxLength?: number;
   readonly minLength?: number;
-  readonly says?: string;
+  readonly typeLabel?: string;
 }
 
 export const schemaOf = (schema: z.ZodType): Schema =>
@@ -67,9 +67,9 @@ function number({ minimum = -1000, maximum = 1e6, exclusiveMinimum }: Schema, m:
   return low + m.random.next() * (high - low);
 }
 
-function text({ says, pattern, minLength = 0, maxLength = 64 }: Schema, m: Mutator): string {
-  if (says === 'name of a function') return m.pick(['/guest/hello', '/guest/pkg/f', '/_/my action@1']);
-  if (says === 'name of a host') return m.pick(['host-a', 'h1']);
+function text({ typeLabel, pattern, minLength = 0, maxLength = 64 }: Schema, m: Mutator): string {
+  if (typeLabel === 'name of a function') return m.pick(['/guest/hello', '/guest/pkg/f', '/_/my action@1']);
+  if (typeLabel === 'name of a host') return m.pick(['host-a', 'h1']);
   if (pattern !== undefined) return m.pick(['boot', 'abcd1', 'simppo']);
   return 'word'.repeat(100).slice(0, Math.max(minLength, Math.min(maxLength, m.random.below(20))));
 }

@@ -3,7 +3,7 @@ import { type FuzzTarget, must } from './fuzz.js';
 import type { Mutator } from './mutator.js';
 
 const FORGED = '/victim/f';
-const VICTIM = runBody({ action: FORGED });
+const OTHER_BODY = runBody({ action: FORGED });
 const HEADERS = [
   '',
   'X-A: b\r\n',
@@ -12,10 +12,10 @@ const HEADERS = [
   'Content-Length: 7\r\n',
 ];
 const VALUES = [
-  VICTIM,
-  runRequest(VICTIM),
-  headOf('/run', VICTIM),
-  headOf('/run', 1e6) + VICTIM,
+  OTHER_BODY,
+  runRequest(OTHER_BODY),
+  headOf('/run', OTHER_BODY),
+  headOf('/run', 1e6) + OTHER_BODY,
   'HTTP/1.1 200 OK\r\n\r\n',
   '{}',
 ];

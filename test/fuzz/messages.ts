@@ -4,9 +4,9 @@ import {
   decodeAgentReport,
   decodeAgentsPartial,
   decodeEvent,
+  decodeExperiences,
   decodeHostReport,
   decodeLease,
-  decodeLessons,
   decodeMeanField,
   decodeMode,
   decodeObservation,
@@ -20,7 +20,7 @@ import { agentReportSchema } from '../../broker/messages/agent-report.js';
 import { agentsPartialSchema } from '../../broker/messages/agents-partial.js';
 import { eventSchema } from '../../broker/messages/event.js';
 import { hostReportSchema } from '../../broker/messages/host-report.js';
-import { lessonsSchema } from '../../broker/messages/lessons.js';
+import { experiencesSchema } from '../../broker/messages/lessons.js';
 import { meanFieldSchema } from '../../broker/messages/mean-field.js';
 import { modeSchema } from '../../broker/messages/mode.js';
 import { observationSchema } from '../../broker/messages/observation.js';
@@ -75,7 +75,7 @@ const messages = [
   kind(agentReportSchema, decodeAgentReport),
   kind(meanFieldSchema, decodeMeanField),
   kind(eventSchema, decodeEvent),
-  kind(lessonsSchema, decodeLessons),
+  kind(experiencesSchema, decodeExperiences),
   kind(trajectorySchema, decodeTrajectory),
 ];
 

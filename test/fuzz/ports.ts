@@ -23,7 +23,7 @@ const QUIET_MILLIS = 50;
 const ANSWERED_MILLIS = 10;
 /** The server's longest limit before the answer is 10 s (docs/security.md). */
 const WAIT_MILLIS = 15_000;
-const TEXT_MOST = 256 * 1024;
+const MAX_TEXT = 256 * 1024;
 const BEARER = 'the token of a fuzzed dashboard';
 
 /** A part as a process of its own, without NATS, and bytes on its port. */
@@ -83,7 +83,7 @@ export class PortTarget implements FuzzTarget {
   async check(input: Uint8Array): Promise<string> {
     const exchange = JSON.parse(Buffer.from(input).toString('utf8')) as Exchange;
     const { text, closed } = await talk(this.#port, exchange);
-    this.#mustLive();
+    this.#checkAlive();
     const statuses = statusesOf(text);
     for (const status of statuses) must(status < 500, `no answer is ${status}`);
     must(exchange.end !== 'wait' || closed || statuses.length > 0, 'what is not answered is closed');
@@ -122,7 +122,7 @@ export class PortTarget implements FuzzTarget {
     }
   }
 
-  #mustLive(): void {
+  #checkAlive(): void {
     const { exitCode, signalCode } = this.#child!;
     must(exitCode === null && signalCode === null, `the process lives: ${exitCode ?? signalCode}\n${this.#output}`);
   }
@@ -155,7 +155,7 @@ function talk(port: number, { pieces, pauseMillis, end }: Exchange): Promise<{ t
     socket.on('close', () => finish(true));
     socket.on('end', () => finish(true));
     socket.on('data', (data: Buffer) => {
-      if (text.length < TEXT_MOST) text += data.toString('latin1');
+      if (text.length < MAX_TEXT) text += data.toString('latin1');
       if (end !== 'answer') return;
       clearTimeout(quiet);
       quiet = setTimeout(() => finish(false), ANSWERED_MILLIS);

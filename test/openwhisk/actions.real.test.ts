@@ -5,7 +5,7 @@ import test, { type ExecutionContext } from 'ava';
 import { collected, gleaner as run, until } from '../cli/gleaner.js';
 import { temporaryFolder } from '../temporary-folder.js';
 import type { OpenWhiskApi } from './api.js';
-import { GleanerBeside } from './beside.js';
+import { GleanerFixture } from './beside.js';
 import { onlyWithAllCases, openWhiskMissing, Standalone } from './standalone.js';
 
 const LONG = 180_000;
@@ -54,13 +54,13 @@ test.serial(
       t.is(err.includes('GLN_'), false, err);
       return (JSON.parse(out) as { outcomes: Outcome[] }).outcomes;
     };
-    const apply = (...wishes: [string, number][]): Promise<Outcome[]> => {
+    const apply = (...requests: [string, number][]): Promise<Outcome[]> => {
       const file = join(folder, 'wishes.json');
       writeFileSync(
         file,
-        JSON.stringify(wishes.map(([name, memoryMiB]) => ({ function: `/guest/${name}`, memoryMiB }))),
+        JSON.stringify(requests.map(([name, memoryMiB]) => ({ function: `/guest/${name}`, memoryMiB }))),
       );
-      return outcomes('apply', '--wishes', file);
+      return outcomes('apply', '--requests', file);
     };
     const memoryOf = async (name: string): Promise<number> => (await api.action(name)).limits.memory;
 
@@ -138,7 +138,7 @@ test.serial(
       watchCalls: 2,
       payBackHours: null,
     };
-    const gleaner = new GleanerBeside({
+    const gleaner = new GleanerFixture({
       agents: {
         manager: 'greedy',
         concurrency: { search: 'hill-climbing', least: 10, most: 50, step: 10, holdS: 1, holdActivations: 10 },
@@ -182,12 +182,12 @@ test.serial(
     await until(async () => (await size()) === 512, LONG, 'the size is its user’s again');
     t.true((await api.invoke('grows', { megabytes: smaller + 64 })).response.success);
 
-    const crowd = () => Promise.all(Array.from({ length: 20 }, () => api.invoke('crowd')));
+    const concurrentCalls = () => Promise.all(Array.from({ length: 20 }, () => api.invoke('crowd')));
     await invokeUntil(
       'the limit of crowd was not tried',
       async () => (await concurrency()) !== 10,
       async () => {
-        for (const { response } of await crowd()) t.true(response.success);
+        for (const { response } of await concurrentCalls()) t.true(response.success);
       },
     );
     t.log(`concurrency ${await concurrency()} was tried`);

@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { until } from '../cli/gleaner.js';
 import { type ActivationRecord, functionOf } from './api.js';
-import { GleanerBeside } from './beside.js';
+import { GleanerFixture } from './beside.js';
 import { brokenAndLong, createAll, runAll } from './functions.js';
 import { openWhiskMissing, Standalone, type StandaloneOptions } from './standalone.js';
 
@@ -23,31 +23,31 @@ async function besideOpenWhisk(t: ExecutionContext, options: StandaloneOptions):
   t.timeout(600_000);
   const openWhisk = new Standalone(options);
   t.teardown(() => openWhisk.stop());
-  const lap = laps(t);
+  const logPhase = phaseTimer(t);
   await openWhisk.start();
-  lap('OpenWhisk ready');
+  logPhase('OpenWhisk ready');
   const { api } = openWhisk;
   await createAll(api);
-  lap('actions created');
+  logPhase('actions created');
   const without = await runAll(api);
-  lap('without Gleaner');
-  const gleaner = new GleanerBeside();
+  logPhase('without Gleaner');
+  const gleaner = new GleanerFixture();
   t.teardown(() => gleaner.stop());
   await gleaner.start();
   await until(async () => (await gleaner.inspect()).host.running === 0, LONG, 'the hook is ready');
 
-  lap('Gleaner ready');
+  logPhase('Gleaner ready');
   // New versions, and so new containers and connections: one that was open before Gleaner started is not trusted for 11 minutes
   // (docs/limitations.md), and Akka's client keeps them.
   await createAll(api);
   const since = Date.now();
   const beside = await runAll(api);
-  lap('beside Gleaner');
+  logPhase('beside Gleaner');
   for (const [name, outcomes] of Object.entries(without)) t.deepEqual(beside[name], outcomes, name.slice(0, 30));
 
   await until(async () => (await gleaner.inspect()).host.running === 0, LONG, 'every activation has ended');
   const records = await settled(t, api, since);
-  lap('records');
+  logPhase('records');
   const { counters } = await gleaner.inspect();
   t.log(`${records.length} activations; ${JSON.stringify(counters)}`);
   t.like(counters, { started: records.length, ended: records.length, nextHead: 0, tapLost: 0 });
@@ -75,7 +75,7 @@ async function besideOpenWhisk(t: ExecutionContext, options: StandaloneOptions):
 }
 
 /** Logs how long each phase took. */
-function laps(t: ExecutionContext): (phase: string) => void {
+function phaseTimer(t: ExecutionContext): (phase: string) => void {
   let begun = performance.now();
   return (phase) => {
     t.log(`${phase}: ${((performance.now() - begun) / 1000).toFixed(1)} s`);

@@ -20,7 +20,7 @@ export interface Explained {
 }
 
 /** The built product beside OpenWhisk, with every part of its own: `gleaner up` in mode enforce on this host's Docker. */
-export class GleanerBeside {
+export class GleanerFixture {
   readonly process: GleanerProcess;
   #broker: Broker | null = null;
 

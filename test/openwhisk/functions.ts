@@ -9,8 +9,8 @@ interface Case {
 }
 
 const echo = 'function main(args) { return { args } }';
-const sleeper = 'async function main({ ms }) { await new Promise((r) => setTimeout(r, ms)); return { ms } }';
-const grower = `async function main({ megabytes }) {
+const sleepingAction = 'async function main({ ms }) { await new Promise((r) => setTimeout(r, ms)); return { ms } }';
+const growingAction = `async function main({ megabytes }) {
   const keep = [];
   for (let i = 0; i < megabytes; i++) keep.push(Buffer.allocUnsafeSlow(1048576).fill(1));
   return { megabytes: keep.length };
@@ -29,18 +29,18 @@ export const cases: readonly Case[] = [
   { name: 'a_b-c', code: echo, arguments: [{ x: 1 }] },
   { name: 'n'.repeat(256), code: echo, arguments: [{ x: 1 }] },
   { name: 'pkg/inside', code: echo, arguments: [{ x: 1 }] },
-  { name: 'm512', code: grower, limits: { memory: 512 }, arguments: [{ megabytes: 300 }] },
+  { name: 'm512', code: growingAction, limits: { memory: 512 }, arguments: [{ megabytes: 300 }] },
   { name: 'throws', code: 'function main() { throw new Error("thrown") }', arguments: [{}] },
   { name: 'rejects', code: 'async function main() { throw new Error("rejected") }', arguments: [{}] },
   { name: 'error', code: 'function main() { return { error: "an own error" } }', arguments: [{}] },
   { name: 'nothing', code: 'function main() {}', arguments: [{}] },
   { name: 'text', code: 'function main() { return "no object" }', arguments: [{}] },
-  { name: 'slow', code: sleeper, limits: { timeout: 4000 }, arguments: [{ ms: 20_000 }] },
-  { name: 'oom', code: grower, limits: { memory: 128 }, arguments: [{ megabytes: 600 }] },
+  { name: 'slow', code: sleepingAction, limits: { timeout: 4000 }, arguments: [{ ms: 20_000 }] },
+  { name: 'oom', code: growingAction, limits: { memory: 128 }, arguments: [{ megabytes: 600 }] },
   // Four and four at once, each in its own time.
   {
     name: 'concurrent',
-    code: sleeper,
+    code: sleepingAction,
     limits: { concurrency: 4 },
     arguments: [300, 310, 320, 330, 340, 350, 360, 370].map((ms) => ({ ms })),
   },

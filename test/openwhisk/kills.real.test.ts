@@ -4,7 +4,7 @@ import { until } from '../cli/gleaner.js';
 import { type WatchedContainer, watchContainers } from '../faults/cgroups.js';
 import { PARTS, pidsOf } from '../faults/processes.js';
 import type { ActivationRecord, OpenWhiskApi } from './api.js';
-import { GleanerBeside } from './beside.js';
+import { GleanerFixture } from './beside.js';
 import { allCases, onlyWithAllCases, openWhiskMissing, PREFIX, Standalone } from './standalone.js';
 
 /** A container's limits are the user's again so long after its hook or its tap is gone. */
@@ -86,7 +86,7 @@ for (const [what, userCpus] of [
     await openWhisk.start();
     const { api } = openWhisk;
     for (let i = 0; i < FUNCTIONS; i++) await api.putAction(name(i), WORK);
-    const gleaner = new GleanerBeside({ decision: { peakHalfLifeS: 5 } });
+    const gleaner = new GleanerFixture({ decision: { peakHalfLifeS: 5 } });
     t.teardown(() => gleaner.stop());
     await gleaner.start();
     const up = gleaner.process.pid;

@@ -5,10 +5,10 @@ import { stringify } from 'yaml';
 import { install, layoutOf, remainsOf } from '../../cli/install/index.js';
 import { gleaner as run, until } from '../cli/gleaner.js';
 import { watchContainers } from '../faults/cgroups.js';
-import { lives, PARTS, pidsOf } from '../faults/processes.js';
+import { isAlive, PARTS, pidsOf } from '../faults/processes.js';
 import { temporaryFolder } from '../temporary-folder.js';
 import type { OpenWhiskApi } from './api.js';
-import { GleanerBeside } from './beside.js';
+import { GleanerFixture } from './beside.js';
 import { containerNames, onlyWithAllCases, openWhiskMissing, PREFIX, Standalone } from './standalone.js';
 
 const LONG = 120_000;
@@ -27,7 +27,7 @@ const WORK = `async function main({ ms }) {
 const prewarmed = (): string[] => containerNames().filter((name) => name.includes('_prewarm_'));
 
 /** Containers whose quota, weight or memory is not what Docker's inspect says. */
-function strayed(): string[] {
+function containersBelowUserLimits(): string[] {
   return watchContainers(PREFIX).flatMap((container) => {
     const { user } = container;
     const now = container.limits();
@@ -38,7 +38,7 @@ function strayed(): string[] {
 }
 
 /** Invokes, and tells whether the hook saw that very activation end by its answer. */
-async function isSeen(api: OpenWhiskApi, gleaner: GleanerBeside, action: string): Promise<boolean> {
+async function isSeen(api: OpenWhiskApi, gleaner: GleanerFixture, action: string): Promise<boolean> {
   const { activationId, response } = await api.invoke(action, { ms: 100 });
   if (!response.success) throw new Error(`${action}: ${JSON.stringify(response)}`);
   const seen = async () =>
@@ -60,7 +60,7 @@ test.serial(
     });
     t.teardown(() => openWhisk.stop());
     await openWhisk.start();
-    const gleaner = new GleanerBeside();
+    const gleaner = new GleanerFixture();
     t.teardown(() => gleaner.stop());
     await gleaner.start();
     const { api } = openWhisk;
@@ -72,7 +72,7 @@ test.serial(
     // Prewarmed: nothing waits for them, so they get nothing.
     await until(() => prewarmed().length === PREWARMED, LONG, 'prewarmed containers');
     await until(known, LONG, 'the hook knows the prewarmed containers');
-    t.deepEqual(strayed(), []);
+    t.deepEqual(containersBelowUserLimits(), []);
     await create();
     t.true(await isSeen(api, gleaner, 'work'));
     // The one that took the activation's place starts beside the running hook.
@@ -113,15 +113,15 @@ test.serial(
     const hook = { stateDir: temporaryFolder('openwhisk-state'), containerPrefix: 'wsk0' };
     writeFileSync(layout.at(layout.config), stringify({ mode: 'enforce', hook }));
     const running = api.invoke('work', { ms: 20_000 });
-    await until(() => strayed().length > 0, LONG, 'a limit that is not the user’s');
+    await until(() => containersBelowUserLimits().length > 0, LONG, 'a limit that is not the user’s');
     const up = gleaner.process.pid;
     const pids = [up, ...PARTS.flatMap((part) => pidsOf(part, up))];
     for (const pid of pids) process.kill(pid, 'SIGKILL');
-    await until(() => !pids.some(lives), LONG, 'no part runs');
+    await until(() => !pids.some(isAlive), LONG, 'no part runs');
     await sleep(100);
     const { code, err } = await run(['remove', '--root', layout.root]);
     t.is(code, 0, err);
-    t.deepEqual(strayed(), []);
+    t.deepEqual(containersBelowUserLimits(), []);
     t.deepEqual(remainsOf(layout), []);
     t.true((await running).response.success);
   },

@@ -56,13 +56,13 @@ test('the audit fails from severity high on, and says so where nobody answers', 
 test('the bill of materials names each runtime package with its version and checksum, and no development package', (t) => {
   const { status, stdout, stderr } = spawnSync(process.execPath, ['scripts/sbom.mjs'], { encoding: 'utf8' });
   t.is(status, 0, stderr);
-  const bill = JSON.parse(stdout) as {
+  const sbom = JSON.parse(stdout) as {
     bomFormat: string;
     components: { name: string; version: string; hashes?: unknown[] }[];
   };
-  t.is(bill.bomFormat, 'CycloneDX');
-  const named = new Set(bill.components.map(({ name, version }) => `${name} ${version}`));
-  const names = new Set(bill.components.map(({ name }) => name));
+  t.is(sbom.bomFormat, 'CycloneDX');
+  const named = new Set(sbom.components.map(({ name, version }) => `${name} ${version}`));
+  const names = new Set(sbom.components.map(({ name }) => name));
   for (const [name, version] of Object.entries(manifest.dependencies)) t.true(named.has(`${name} ${version}`), name);
   for (const name of ['ava', 'typescript', '@biomejs/biome']) t.false(names.has(name), name);
   // Every package of the lock file that is not for development alone, once for each version.
@@ -71,5 +71,5 @@ test('the bill of materials names each runtime package with its version and chec
   };
   for (const [path, { version, dev }] of Object.entries(packages))
     if (path !== '' && !dev) t.true(named.has(`${path.replace(/.*node_modules\//, '')} ${version}`), path);
-  for (const { name, hashes } of bill.components) t.truthy(hashes?.length, name);
+  for (const { name, hashes } of sbom.components) t.truthy(hashes?.length, name);
 });

@@ -2,17 +2,17 @@ import test from 'ava';
 import { newFunctionReport } from '../../cli/reproduce/new-function.js';
 import {
   expectedLoad,
-  NEWCOMERS,
-  newcomerWorkload,
+  NEW_FUNCTIONS,
   newFunctionStudy,
   newFunctionTables,
+  newFunctionWorkload,
   profiles12,
 } from '../../simulator/index.js';
 
 test('one function of the twelve comes later, and none is called faster for it', (t) => {
-  const [newcomer] = NEWCOMERS;
-  const workload = newcomerWorkload({ newcomer: newcomer!, before: 3, after: 7, load: 0.7, cores: 4 });
-  const of = workload.functions.find(({ name }) => name === newcomer)!;
+  const [newFunction] = NEW_FUNCTIONS;
+  const workload = newFunctionWorkload({ newFunction: newFunction!, before: 3, after: 7, load: 0.7, cores: 4 });
+  const of = workload.functions.find(({ name }) => name === newFunction)!;
   if (!('perMinute' in of.arrivals)) throw new Error('its calls are told by minutes');
   const { perMinute } = of.arrivals;
   t.deepEqual(perMinute.slice(0, 3), [0, 0, 0]);

@@ -8,7 +8,7 @@ import { type Growth, growthOf } from '../../bench/growth.js';
 import { GleanerProcess } from '../../bench/worth/gleaner-process.js';
 import { freePort } from '../../cli/up/nats-server.js';
 import { SeededRandom } from '../../config/index.js';
-import { Watch } from './watch.js';
+import { ProcessSampler } from './watch.js';
 
 const PROBE = fileURLToPath(new URL('../../bench/farm/heap-probe.js', import.meta.url));
 const CONTAINERS = 60;
@@ -31,8 +31,8 @@ export interface SoakResult {
   readonly restarted: readonly string[];
   readonly sent: number;
   readonly failed: number;
-  readonly heldUp: number;
-  readonly looks: number;
+  readonly delayed: number;
+  readonly samples: number;
 }
 
 /**
@@ -46,45 +46,45 @@ export async function soak({ minutes, seed, manager, log }: SoakOptions): Promis
   const over = new AbortController();
   const cancels: (() => void)[] = [];
   let gleaner: GleanerProcess | null = null;
-  let watch: Watch | null = null;
+  let sampler: ProcessSampler | null = null;
   let load: ReturnType<Farm['load']> | null = null;
   try {
     await farm.start();
     const port = await freePort();
-    const lookMillis = Math.min(20_000, minutes * 2000);
+    const sampleMillis = Math.min(20_000, minutes * 2000);
     gleaner = new GleanerProcess(settings(farm, port, manager), {
       NODE_OPTIONS: `--import ${PROBE}`,
       GLEANER_HEAP_PROBE: probes,
-      GLEANER_HEAP_PROBE_MILLIS: String(lookMillis),
+      GLEANER_HEAP_PROBE_MILLIS: String(sampleMillis),
     });
     await gleaner.start();
-    watch = new Watch(gleaner.folder, probes, gleaner.pid);
+    sampler = new ProcessSampler(gleaner.folder, probes, gleaner.pid);
     load = farm.load(PER_SECOND, () => 50 + 400 * random.next(), over.signal);
     const up = gleaner.pid;
-    const often = (inADay: number, what: () => void): void => {
-      const timer = setInterval(what, (DAY_MINUTES * 60_000) / inADay);
+    const schedule = (timesPerDay: number, what: () => void): void => {
+      const timer = setInterval(what, (DAY_MINUTES * 60_000) / timesPerDay);
       cancels.push(() => clearInterval(timer));
     };
-    often(A_DAY.containers, () => void farm.replaceOne().catch((error) => log(String(error))));
-    often(A_DAY.functions, () => farm.renameFunctions());
-    often(A_DAY.reconnects, () => end(partsBelow(up).get('nats-server')));
-    often(A_DAY.engineBreaks, () => farm.engine.dropStreams());
-    often(A_DAY.dashboardVisits, () => void visit(port));
+    schedule(A_DAY.containers, () => void farm.replaceOne().catch((error) => log(String(error))));
+    schedule(A_DAY.functions, () => farm.renameFunctions());
+    schedule(A_DAY.reconnects, () => end(partsBelow(up).get('nats-server')));
+    schedule(A_DAY.engineBreaks, () => farm.engine.dropStreams());
+    schedule(A_DAY.dashboardVisits, () => void visit(port));
     const until = performance.now() + minutes * 60_000;
-    let looks = 0;
+    let samples = 0;
     while (performance.now() < until) {
-      await new Promise((resolve) => setTimeout(resolve, lookMillis));
-      await watch.look();
-      if (++looks % 15 === 0) log(`${looks} looks, ${farm.sent} activations`);
+      await new Promise((resolve) => setTimeout(resolve, sampleMillis));
+      await sampler.sample();
+      if (++samples % 15 === 0) log(`${samples} looks, ${farm.sent} activations`);
     }
     over.abort();
-    const { sent, failed, heldUp } = await load;
-    return { growth: watch.series.map(growthOf), restarted: watch.restarted, sent, failed, heldUp, looks };
+    const { sent, failed, delayed } = await load;
+    return { growth: sampler.series.map(growthOf), restarted: sampler.restarted, sent, failed, delayed, samples };
   } finally {
     over.abort();
     for (const cancel of cancels) cancel();
     await load?.catch(() => undefined);
-    await watch?.close();
+    await sampler?.close();
     await gleaner?.stop();
     await farm.stop();
     rmSync(probes, { recursive: true, force: true });

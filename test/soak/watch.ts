@@ -9,7 +9,7 @@ const MIB = 2 ** 20;
 const PARTS = ['hook', 'agents', 'aggregator', 'dashboard'];
 
 /** What a Gleaner holds, looked at again and again: memory, descriptors, what is kept in NATS, files. */
-export class Watch {
+export class ProcessSampler {
   readonly #series = new Map<string, Series>();
   readonly #folder: string;
   readonly #probes: string;
@@ -31,7 +31,7 @@ export class Watch {
   }
 
   /** One look; what NATS does not answer now is left out of it. */
-  async look(): Promise<void> {
+  async sample(): Promise<void> {
     const parts = partsBelow(this.#up);
     for (const part of [...PARTS, 'tcpdump', 'nats-server']) {
       const pid = parts.get(part);

@@ -31,7 +31,7 @@ export class JsActorCritic implements ActorCritic {
     const norm = Math.sqrt(sumOfSquares(this.actor.gradient) + sumOfSquares(this.critic.gradient));
     const applied = Number.isFinite(norm) && Number.isFinite(policy.policyLoss + valueLoss);
     if (applied) {
-      const scale = clipScale(norm, settings.largestNorm);
+      const scale = clipScale(norm, settings.maxGradNorm);
       this.actor.step(settings, scale);
       this.critic.step(settings, scale);
     }

@@ -7,7 +7,7 @@ export function sumOfSquares(gradient: Float32Array): number {
 }
 
 /** The factor that brings a gradient of this norm down to the largest allowed. */
-export const clipScale = (norm: number, largestNorm: number): number => (norm > largestNorm ? largestNorm / norm : 1);
+export const clipScale = (norm: number, maxGradNorm: number): number => (norm > maxGradNorm ? maxGradNorm / norm : 1);
 
 /** Adam with bias correction (Kingma, Ba 2015, algorithm 1), on the scaled gradient. `steps` counts this one. */
 export function adamStep(
@@ -16,7 +16,7 @@ export function adamStep(
   first: Float32Array,
   second: Float32Array,
   steps: number,
-  { rate, beta1, beta2, epsilon }: AdamSettings,
+  { learningRate, beta1, beta2, epsilon }: AdamSettings,
   scale: number,
 ): void {
   const correct1 = 1 - beta1 ** steps;
@@ -25,6 +25,6 @@ export function adamStep(
     const g = gradient[i]! * scale;
     first[i] = beta1 * first[i]! + (1 - beta1) * g;
     second[i] = beta2 * second[i]! + (1 - beta2) * g * g;
-    parameters[i]! -= (rate * (first[i]! / correct1)) / (Math.sqrt(second[i]! / correct2) + epsilon);
+    parameters[i]! -= (learningRate * (first[i]! / correct1)) / (Math.sqrt(second[i]! / correct2) + epsilon);
   }
 }

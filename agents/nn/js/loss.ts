@@ -1,6 +1,6 @@
 import { type PpoBatch, type PpoStepResult, type PpoStepSettings, WIDEST_LOG_RATIO } from '../engine.js';
 
-type PolicyMeans = Pick<PpoStepResult, 'policyLoss' | 'entropy' | 'divergence' | 'clipFraction'>;
+type PolicyMeans = Pick<PpoStepResult, 'policyLoss' | 'entropy' | 'approxKl' | 'clipFraction'>;
 
 /** Writes dL/d logits of a batch, [rows][actions] as the logits and masks are; returns the means over its rows. */
 export function policyGradient(
@@ -10,12 +10,12 @@ export function policyGradient(
   gradient: Float32Array,
 ): PolicyMeans {
   const { rows } = batch;
-  const sums = { policyLoss: 0, entropy: 0, divergence: 0, clipFraction: 0 };
+  const sums = { policyLoss: 0, entropy: 0, approxKl: 0, clipFraction: 0 };
   for (let row = 0; row < rows; row++) policyRow(batch, row, logits.length / rows, logits, settings, gradient, sums);
   return {
     policyLoss: sums.policyLoss / rows,
     entropy: sums.entropy / rows,
-    divergence: sums.divergence / rows,
+    approxKl: sums.approxKl / rows,
     clipFraction: sums.clipFraction / rows,
   };
 }
@@ -72,7 +72,7 @@ function policyRow(
   const pull = Number.isNaN(logRatio) ? logRatio : free <= bound && cut === logRatio ? -free : 0;
   sums.policyLoss -= Math.min(free, bound);
   sums.entropy += entropy;
-  sums.divergence += ratio - 1 - cut;
+  sums.approxKl += ratio - 1 - cut;
   if (Math.abs(ratio - 1) > clip) sums.clipFraction++;
   for (let j = 0; j < actions; j++) {
     if (!allowed(j)) continue;

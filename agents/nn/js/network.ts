@@ -143,7 +143,7 @@ export class JsNetwork implements Network {
     this.backward(outputGradient, inputGradient);
     const norm = Math.sqrt(sumOfSquares(this.gradient));
     if (!Number.isFinite(norm)) return { norm, applied: false };
-    this.step(settings, clipScale(norm, settings.largestNorm));
+    this.step(settings, clipScale(norm, settings.maxGradNorm));
     return { norm, applied: true };
   }
 

@@ -24,8 +24,8 @@ const JOB = {
   clip: 15,
   entropyCoefficient: 16,
   valueCoefficient: 17,
-  largestNorm: 18,
-  rate: 19,
+  maxGradNorm: 18,
+  learningRate: 19,
   beta1: 20,
   beta2: 21,
   epsilon: 22,
@@ -104,8 +104,8 @@ export class SimdActorCritic implements ActorCritic {
     f32[word + JOB.clip] = settings.clip;
     f32[word + JOB.entropyCoefficient] = settings.entropyCoefficient;
     f32[word + JOB.valueCoefficient] = settings.valueCoefficient;
-    f32[word + JOB.largestNorm] = settings.largestNorm;
-    f32[word + JOB.rate] = settings.rate;
+    f32[word + JOB.maxGradNorm] = settings.maxGradNorm;
+    f32[word + JOB.learningRate] = settings.learningRate;
     f32[word + JOB.beta1] = settings.beta1;
     f32[word + JOB.beta2] = settings.beta2;
     f32[word + JOB.epsilon] = settings.epsilon;
@@ -127,7 +127,7 @@ export class SimdActorCritic implements ActorCritic {
       policyLoss: f64[answer]! / rows,
       valueLoss: f64[answer + 1]! / rows,
       entropy: f64[answer + 2]! / rows,
-      divergence: f64[answer + 3]! / rows,
+      approxKl: f64[answer + 3]! / rows,
       clipFraction: f64[answer + 4]! / rows,
       norm: f64[answer + 5]!,
       applied,

@@ -38,7 +38,7 @@ export interface Kernels {
     second: number,
     floats: number,
     scale: number,
-    rate: number,
+    learningRate: number,
     beta1: number,
     beta2: number,
     epsilon: number,

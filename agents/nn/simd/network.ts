@@ -117,15 +117,15 @@ export class SimdNetwork implements Network {
     if (!Number.isFinite(norm)) return { norm, applied: false };
     this.prepareMoments();
     const steps = this.countStep();
-    const { rate, beta1, beta2, epsilon, largestNorm } = settings;
+    const { learningRate, beta1, beta2, epsilon, maxGradNorm } = settings;
     kernels.adam(
       this.#parameters,
       gradients,
       this.#first,
       this.#second,
       this.size,
-      clipScale(norm, largestNorm),
-      rate,
+      clipScale(norm, maxGradNorm),
+      learningRate,
       beta1,
       beta2,
       epsilon,

@@ -66,7 +66,7 @@ export class TensorFlowActorCritic implements ActorCritic {
       const norm = Math.sqrt(answers[5]!);
       const applied = Number.isFinite(norm) && Number.isFinite(answers[6]!);
       if (applied) {
-        const scale = clipScale(norm, settings.largestNorm);
+        const scale = clipScale(norm, settings.maxGradNorm);
         actor.step(actorGradient, settings, scale);
         critic.step(criticGradient, settings, scale);
       }
@@ -74,7 +74,7 @@ export class TensorFlowActorCritic implements ActorCritic {
         policyLoss: answers[0]!,
         valueLoss: answers[1]!,
         entropy: answers[2]!,
-        divergence: answers[3]!,
+        approxKl: answers[3]!,
         clipFraction: answers[4]!,
         norm,
         applied,
@@ -114,10 +114,10 @@ export class TensorFlowActorCritic implements ActorCritic {
     const policyLoss = tf.minimum(free, bound).mean().neg() as Scalar;
     const valueLoss = values.sub(returns).square().mean().mul(0.5) as Scalar;
     const entropy = logProbabilities.mul(logProbabilities.exp()).sum(1).mean().neg() as Scalar;
-    const divergence = ratio.sub(1).sub(logRatio).mean() as Scalar;
+    const approxKl = ratio.sub(1).sub(logRatio).mean() as Scalar;
     const clipFraction = ratio.sub(1).abs().greater(clip).mean() as Scalar;
     const loss = policyLoss.add(valueLoss.mul(valueCoefficient)).sub(entropy.mul(entropyCoefficient)) as Scalar;
-    return [loss, policyLoss, valueLoss, entropy, divergence, clipFraction];
+    return [loss, policyLoss, valueLoss, entropy, approxKl, clipFraction];
   }
 
   dispose(): void {

@@ -89,7 +89,7 @@ export class TensorFlowNetwork implements Network {
       const gradient = this.#gradient(inputs, rows, outputGradient, inputGradient);
       const norm = Math.sqrt(gradient.square().sum().dataSync()[0]!);
       if (!Number.isFinite(norm)) return { norm, applied: false };
-      this.step(gradient, settings, clipScale(norm, settings.largestNorm));
+      this.step(gradient, settings, clipScale(norm, settings.maxGradNorm));
       return { norm, applied: true };
     });
   }
@@ -113,7 +113,7 @@ export class TensorFlowNetwork implements Network {
   }
 
   /** Inside `tidy`: one step of Adam on a gradient end to end. */
-  step(gradient: Tensor1D, { rate, beta1, beta2, epsilon }: AdamSettings, scale: number): void {
+  step(gradient: Tensor1D, { learningRate, beta1, beta2, epsilon }: AdamSettings, scale: number): void {
     const tf = this.#tf;
     const steps = ++this.#steps;
     const zeros = (): Tensor1D => tf.zeros([parameterCount(this.shape)]);
@@ -121,7 +121,7 @@ export class TensorFlowNetwork implements Network {
     const first = (this.#first ?? zeros()).mul(beta1).add(g.mul(1 - beta1)) as Tensor1D;
     const second = (this.#second ?? zeros()).mul(beta2).add(g.square().mul(1 - beta2)) as Tensor1D;
     this.#keepMoments(first, second, steps);
-    const change = first.mul(rate / (1 - beta1 ** steps)).div(
+    const change = first.mul(learningRate / (1 - beta1 ** steps)).div(
       second
         .mul(1 / (1 - beta2 ** steps))
         .sqrt()

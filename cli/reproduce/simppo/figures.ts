@@ -1,6 +1,6 @@
 import { bootstrapMean, type Interval } from '../../../simulator/index.js';
 import { FLOORS, type FloorName } from './floors.js';
-import { ALONE, floorsKey, growthKey, learnerKey, type PieceStore } from './pieces.js';
+import { floorsKey, growthKey, ISOLATED, learnerKey, type PieceStore } from './pieces.js';
 import { CONTENDED, PUBLISHED, type Setting, type StudySize, type VariantName } from './protocol.js';
 import type { ContenderScore } from './scores.js';
 
@@ -33,7 +33,7 @@ export interface Verdict {
 }
 
 /** Those that line 5(a) names; `static` and `ensure` stand beside them. */
-export const TO_BEAT = [
+export const BASELINES = [
   'do-nothing',
   'random',
   'hpa-vpa',
@@ -71,7 +71,7 @@ export function lineOf(store: PieceStore, contender: ContenderName, setting: Set
 export function verdictsOf(store: PieceStore, size: StudySize, setting: Setting = CONTENDED): Verdict[] {
   const ours = lineOf(store, 'simppo', setting, size);
   if (ours === null) return [];
-  return TO_BEAT.flatMap((against) => {
+  return BASELINES.flatMap((against) => {
     const theirs = lineOf(store, against, setting, size);
     if (theirs === null) return [];
     return [
@@ -96,7 +96,7 @@ export interface Degradation {
 
 export function degradations(store: PieceStore, size: StudySize): Degradation[] {
   const alone = new Map(
-    scoresOf(store, 'single-agent', ALONE, size).map(({ seed, score }) => [seed, score.functions] as const),
+    scoresOf(store, 'single-agent', ISOLATED, size).map(({ seed, score }) => [seed, score.functions] as const),
   );
   const ours = new Map(
     scoresOf(store, 'simppo', PUBLISHED, size).map(({ seed, score }) => [seed, score.functions] as const),
@@ -171,7 +171,7 @@ export function growthLines(store: PieceStore, { seeds, growth }: StudySize): Gr
 /** Everything that the report shows, as data. */
 export const simppoFigures = (store: PieceStore, size: StudySize) => ({
   verdicts: verdictsOf(store, size),
-  contended: [...TO_BEAT, 'simppo' as const].flatMap((name) => lineOf(store, name, CONTENDED, size) ?? []),
+  contended: [...BASELINES, 'simppo' as const].flatMap((name) => lineOf(store, name, CONTENDED, size) ?? []),
   degradations: degradations(store, size),
   growth: growthLines(store, size),
 });

@@ -11,7 +11,7 @@ import {
   staticStart,
 } from '../../../simulator/index.js';
 import { heldOut } from './learners.js';
-import { arenaOf, type Setting, type StudySize, tuningSeed, WARM_UP } from './protocol.js';
+import { environmentOf, type Setting, type StudySize, tuningSeed, WARM_UP } from './protocol.js';
 import { type ContenderScore, meanScore } from './scores.js';
 
 /** What `hpa-vpa` is tuned over: Kubernetes' target, and how long a fall waits. */
@@ -22,27 +22,27 @@ const TUNING_EPISODES = 4;
 
 export interface Tuned {
   readonly target: number;
-  readonly stabilisation: number;
+  readonly stabilization: number;
   readonly reward: number;
 }
 
-const constantsOf = ({ target, stabilisation }: Pick<Tuned, 'target' | 'stabilisation'>): HpaVpaConstants => ({
+const constantsOf = ({ target, stabilization }: Pick<Tuned, 'target' | 'stabilization'>): HpaVpaConstants => ({
   ...HPA_VPA_DEFAULT,
-  hpa: { ...HPA_VPA_DEFAULT.hpa, target, stabilisation },
+  hpa: { ...HPA_VPA_DEFAULT.hpa, target, stabilization },
 });
 
 /** The setting of `hpa-vpa` that earns most on traces of training. Nothing else of it is changed, and no test is looked at. */
 export function tuneHpaVpa(setting: Setting, size: StudySize): Tuned {
-  const arena = arenaOf(size.functions, setting, size);
+  const arena = environmentOf(size.functions, setting, size);
   const episodes = Array.from({ length: TUNING_EPISODES }, (_, i) => arena.judgedEpisode('train', tuningSeed(i)));
   let best: Tuned | null = null;
   for (const target of TARGETS)
-    for (const stabilisation of STABILISATIONS) {
-      const controller = hpaVpa(constantsOf({ target, stabilisation }));
+    for (const stabilization of STABILISATIONS) {
+      const controller = hpaVpa(constantsOf({ target, stabilization }));
       const { reward } = meanScore(
         episodes.map((episode) => judge(arena.judging, episode, controller, { warmUp: WARM_UP })),
       );
-      if (best === null || reward > best.reward) best = { target, stabilisation, reward };
+      if (best === null || reward > best.reward) best = { target, stabilization, reward };
     }
   return best!;
 }
@@ -57,7 +57,7 @@ export function runFloors(
   size: StudySize,
   tuned: Tuned,
 ): Record<FloorName, ContenderScore> {
-  const arena = arenaOf(size.functions, setting, size);
+  const arena = environmentOf(size.functions, setting, size);
   const episodes = heldOut(arena, seed, size);
   const run = (controller: ScalingController, start?: Start): ContenderScore =>
     meanScore(episodes.map((episode) => judge(arena.judging, episode, controller, { warmUp: WARM_UP, start })));

@@ -9,7 +9,7 @@ import {
 } from '../../../agents/index.js';
 import { judge, learnEpisode, type ScaledFunction, serving } from '../../../simulator/index.js';
 import { trainTeam } from './learners.js';
-import { type Arena, arenaOf, PUBLISHED, type StudySize, trainingSeed, tuningSeed, WARM_UP } from './protocol.js';
+import { type Arena, environmentOf, PUBLISHED, type StudySize, trainingSeed, tuningSeed, WARM_UP } from './protocol.js';
 
 /** An agent's own detector (simppo-aware.md §3.4): it retrains where it earns less than this share of what it earned. */
 const TRIP = 0.974;
@@ -23,7 +23,7 @@ const JUDGED = 2;
 /** Weights that others have converged with are changed gently, for ever. */
 const RETRAINING: ScalingAgentSettings = {
   ...scalingSettings,
-  ppo: { ...simulatorSettings, rate: { first: 3e-4, last: 3e-4 }, entropy: { first: 0.003, last: 0.003 } },
+  ppo: { ...simulatorSettings, learningRate: { first: 3e-4, last: 3e-4 }, entropy: { first: 0.003, last: 0.003 } },
 };
 
 /** What came of adding functions to those that were there. */
@@ -60,7 +60,7 @@ export function settled(returns: readonly number[]): boolean {
 }
 
 /** How unlike two functions' demands are: what a new one starts from is the most similar one's policy. */
-const unlike = (a: ScaledFunction, b: ScaledFunction): number =>
+const distance = (a: ScaledFunction, b: ScaledFunction): number =>
   Math.abs(Math.log(a.meanCpu / b.meanCpu)) +
   Math.abs(Math.log((1 + a.meanIo) / (1 + b.meanIo))) +
   Math.abs(a.parallelism - b.parallelism);
@@ -71,7 +71,7 @@ function membersOf(functions: readonly ScaledFunction[], known: readonly Learner
     if (i >= known.length) {
       nearest = 0;
       for (let k = 1; k < known.length; k++)
-        if (unlike(fn, functions[k]!) < unlike(fn, functions[nearest]!)) nearest = k;
+        if (distance(fn, functions[k]!) < distance(fn, functions[nearest]!)) nearest = k;
     }
     return { name: fn.name, state: known[nearest]! };
   });
@@ -97,13 +97,13 @@ function rewardsOf(arena: Arena, team: ScalingTeam): number[] {
  */
 export function* grow(seed: number, size: StudySize): Generator<GrowthStage> {
   const [first = 3, ...stages] = size.growth;
-  const arena = arenaOf(first, PUBLISHED, size);
-  const { team: founders } = trainTeam(arena, scalingSettings, seed, size.episodes);
-  let known = founders.export();
-  let before = rewardsOf(arena, founders);
-  founders.dispose();
+  const arena = environmentOf(first, PUBLISHED, size);
+  const { team: initialTeam } = trainTeam(arena, scalingSettings, seed, size.episodes);
+  let known = initialTeam.export();
+  let before = rewardsOf(arena, initialTeam);
+  initialTeam.dispose();
   for (const count of stages) {
-    const stage = new Stage(arenaOf(count, PUBLISHED, size), known, before, seed, size);
+    const stage = new Stage(environmentOf(count, PUBLISHED, size), known, before, seed, size);
     try {
       const result = stage.run();
       known = stage.team.export();
@@ -143,7 +143,7 @@ class Stage {
     const curve: number[] = [];
     const rest = new Set<number>();
     this.team.learning.fill(false, 0, old);
-    for (let episode = 0; episode < this.#size.retrainingMost; episode++) {
+    for (let episode = 0; episode < this.#size.maxRetraining; episode++) {
       if (episode === 1)
         for (let i = 0; i < old; i++)
           if (atOnce[i]! < TRIP * this.#before[i]!) {

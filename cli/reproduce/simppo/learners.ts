@@ -8,7 +8,7 @@ import {
 import { judge, learnEpisode, serving } from '../../../simulator/index.js';
 import {
   type Arena,
-  arenaOf,
+  environmentOf,
   type Setting,
   type StudySize,
   testSeed,
@@ -62,7 +62,7 @@ export function runLearner(
   size: StudySize,
   onEpisode: (share: number) => void,
 ): LearnerResult {
-  const arena = arenaOf(size.functions, setting, size);
+  const arena = environmentOf(size.functions, setting, size);
   const { team, curve } = trainTeam(arena, VARIANTS[variant], seed, size.episodes, onEpisode);
   try {
     const scores = heldOut(arena, seed, size).map((episode) =>

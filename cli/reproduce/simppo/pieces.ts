@@ -14,7 +14,7 @@ import {
 } from './protocol.js';
 import { contenderScore } from './scores.js';
 
-const tuned = z.object({ target: z.number(), stabilisation: z.number(), reward: z.number() });
+const tuned = z.object({ target: z.number(), stabilization: z.number(), reward: z.number() });
 const floors = z.record(z.enum(FLOORS), contenderScore);
 const learner = z.object({ curve: z.array(z.number()), score: contenderScore });
 const stage = z.object({
@@ -35,18 +35,18 @@ const stage = z.object({
 const EDITION = 1;
 
 /** A part of the study that is run in one go and kept in a file of its own. */
-export interface Piece {
+export interface StudyPart {
   readonly key: string;
   run(store: PieceStore, onShare: (share: number) => void): unknown;
 }
 
 /** Each function alone, with all cores for itself. */
-export const ALONE: Setting = { ...PUBLISHED, contention: 'alone' };
+export const ISOLATED: Setting = { ...PUBLISHED, contention: 'alone' };
 /** Agents by setting, in the order in which they are run. */
 const LEARNERS: readonly (readonly [Setting, readonly VariantName[]])[] = [
   [CONTENDED, ['simppo', 'single-agent']],
   [PUBLISHED, ['simppo', 'single-agent']],
-  [ALONE, ['single-agent']],
+  [ISOLATED, ['single-agent']],
   [CONTENDED, ['none', 'g4', 'no-price']],
   [KERNEL, ['simppo', 'single-agent']],
   [CONTENDED, ['idle-price']],
@@ -60,8 +60,8 @@ export const learnerKey = (variant: VariantName, setting: Setting, seed: number)
 export const growthKey = (seed: number): string => `growth-${seed}`;
 
 /** Every piece of a study, what others need first; the most important ones come before the rest. */
-export function piecesOf(size: StudySize): Piece[] {
-  const pieces: Piece[] = [];
+export function piecesOf(size: StudySize): StudyPart[] {
+  const pieces: StudyPart[] = [];
   for (const setting of FLOOR_SETTINGS) {
     pieces.push({ key: tuneKey(setting), run: () => tuneHpaVpa(setting, size) });
     for (const seed of size.seeds)

@@ -29,7 +29,7 @@ export interface StudySize {
   /** Functions at each stage of the growth; the first is trained from nothing. */
   readonly growth: readonly number[];
   /** Retraining episodes of a stage at most. */
-  readonly retrainingMost: number;
+  readonly maxRetraining: number;
 }
 
 export const FULL: StudySize = {
@@ -40,7 +40,7 @@ export const FULL: StudySize = {
   judged: 4,
   judgedSteps: 130,
   growth: [3, 5, 10, 20, 50, 110],
-  retrainingMost: 60,
+  maxRetraining: 60,
 };
 
 export const QUICK: StudySize = {
@@ -51,7 +51,7 @@ export const QUICK: StudySize = {
   judged: 2,
   judgedSteps: 80,
   growth: [3, 5, 8],
-  retrainingMost: 30,
+  maxRetraining: 30,
 };
 
 /** Where contenders meet: 0.8 is the load, 0.5 that of the published protocol (simppo-aware.md §1.8). */
@@ -87,7 +87,11 @@ export interface Arena {
   judgedEpisode(part: Part, seed: number): Episode;
 }
 
-export function arenaOf(functions: number, { load, contention }: Setting, { steps, judgedSteps }: StudySize): Arena {
+export function environmentOf(
+  functions: number,
+  { load, contention }: Setting,
+  { steps, judgedSteps }: StudySize,
+): Arena {
   const of = profileFunctions(functions);
   const cores = CORES_PER_FUNCTION * functions;
   const slos = of.map(kneeObjective);

@@ -46,8 +46,8 @@ function verdictTable(verdicts: readonly Verdict[]): string[] {
 
 function tuning(store: PieceStore, setting: Setting): string {
   if (!store.has(tuneKey(setting))) return '';
-  const { target, stabilisation } = store.tuned(setting);
-  return `\`hpa-vpa\` was tuned on traces of training: target ${100 * target} %, falls wait ${stabilisation / 1000} s.`;
+  const { target, stabilization } = store.tuned(setting);
+  return `\`hpa-vpa\` was tuned on traces of training: target ${100 * target} %, falls wait ${stabilization / 1000} s.`;
 }
 
 function p99Table(store: PieceStore, size: StudySize): string[] {
@@ -134,19 +134,19 @@ function functionTable(store: PieceStore, size: StudySize): string[] {
 }
 
 /** From so many violations on a function is called given up. */
-const GIVEN_UP = 0.9;
+const ALWAYS_VIOLATED = 0.9;
 
 function givenUp(store: PieceStore, size: StudySize): string[] {
   const scores = scoresOf(store, 'simppo', CONTENDED, size);
   if (scores.length === 0) return [];
   const names = scores[0]!.score.functions.flatMap(({ name }, i) =>
-    scores.reduce((sum, { score }) => sum + score.functions[i]!.violations, 0) / scores.length >= GIVEN_UP
+    scores.reduce((sum, { score }) => sum + score.functions[i]!.violations, 0) / scores.length >= ALWAYS_VIOLATED
       ? [name]
       : [],
   );
   const who = names.length === 0 ? 'no function' : names.join(', ');
   return [
-    `Given up by its own agent (violations of ${100 * GIVEN_UP} % and more): ${who}. Where needing much is charged by share, a small full container can pay better; means over functions do not show it.`,
+    `Given up by its own agent (violations of ${100 * ALWAYS_VIOLATED} % and more): ${who}. Where needing much is charged by share, a small full container can pay better; means over functions do not show it.`,
   ];
 }
 

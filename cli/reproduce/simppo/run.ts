@@ -1,4 +1,4 @@
-import { type Piece, PieceStore, piecesOf } from './pieces.js';
+import { PieceStore, piecesOf, type StudyPart } from './pieces.js';
 import type { StudySize } from './protocol.js';
 
 export interface StudyRequest {
@@ -22,14 +22,14 @@ export interface StudyRun {
 export function runStudy({ size, folder, only = '', minutes, onProgress }: StudyRequest): StudyRun {
   const store = new PieceStore(folder, size);
   const pieces = piecesOf(size);
-  const missing = (): Piece[] => pieces.filter(({ key }) => !store.has(key));
-  const wanted = missing().filter(({ key }) => key.startsWith(only));
+  const missing = (): StudyPart[] => pieces.filter(({ key }) => !store.has(key));
+  const missingPieces = missing().filter(({ key }) => key.startsWith(only));
   const until = performance.now() + (minutes ?? Number.POSITIVE_INFINITY) * 60_000;
-  for (const [i, piece] of wanted.entries()) {
+  for (const [i, piece] of missingPieces.entries()) {
     if (performance.now() > until) break;
     // Another process may have run it meanwhile.
     if (store.has(piece.key)) continue;
-    const report = (share: number): void => onProgress((i + share) / wanted.length, piece.key);
+    const report = (share: number): void => onProgress((i + share) / missingPieces.length, piece.key);
     report(0);
     store.save(piece.key, piece.run(store, report));
   }

@@ -1,11 +1,11 @@
-import type { FunctionRow, Waiting } from '../../wire.js';
+import type { ContentionView, FunctionRow } from '../../wire.js';
 import { h, setStyle } from '../dom.js';
 import { cores, NONE, nameParts, percent, span, times } from '../format.js';
 import type { Page } from '../page.js';
 import { CONTENDED, card, chip, comparisonMark, functionLink, PlainTable } from '../parts.js';
 import type { State } from '../state.js';
 
-const LEAST_SHOWN = 0.5;
+const SHOWN_MIN = 0.5;
 const FULL_SHARE = 0.25;
 
 export function contentionPage(): Page {
@@ -94,10 +94,10 @@ export function contentionPage(): Page {
   return { title: 'Contention', element, update, destroy: () => undefined };
 }
 
-function matrixOf(waiting: Waiting): HTMLElement {
-  const waiters = waiting.names.flatMap((name, i) => (waiting.waited[i]! > LEAST_SHOWN ? [{ name, i }] : []));
+function matrixOf(waiting: ContentionView): HTMLElement {
+  const waiters = waiting.names.flatMap((name, i) => (waiting.waited[i]! > SHOWN_MIN ? [{ name, i }] : []));
   if (waiters.length === 0) return h('div', { class: 'empty' }, 'no function waited for a CPU');
-  const runners = waiting.names.flatMap((name, j) => (waiting.ran[j]! > LEAST_SHOWN ? [{ name, j }] : []));
+  const runners = waiting.names.flatMap((name, j) => (waiting.ran[j]! > SHOWN_MIN ? [{ name, j }] : []));
   const label = (name: string): HTMLElement => h('span', { title: name }, nameParts(name)[1]);
   const table = h(
     'table',
@@ -125,11 +125,11 @@ function matrixOf(waiting: Waiting): HTMLElement {
             // Coloured by the share of its time: a quarter of it spent waiting for one other is as bad as it gets.
             const own = waiting.waited[i]! + waiting.ran[i]!;
             const share = own > 0 ? Math.min(1, value / own / FULL_SHARE) : 0;
-            const said = `${name} waited ${span(value)} while ${runner} ran`;
+            const tooltip = `${name} waited ${span(value)} while ${runner} ran`;
             const cell = h(
               'td',
-              { class: i === j && value === 0 ? 'self' : share > 0.6 ? 'strong' : null, title: said },
-              i === j && value === 0 ? '·' : value > LEAST_SHOWN ? short(value) : '',
+              { class: i === j && value === 0 ? 'self' : share > 0.6 ? 'strong' : null, title: tooltip },
+              i === j && value === 0 ? '·' : value > SHOWN_MIN ? short(value) : '',
             );
             setStyle(cell, '--share', share.toFixed(3));
             return cell;
@@ -147,7 +147,7 @@ function matrixOf(waiting: Waiting): HTMLElement {
 }
 
 /** On a narrow screen, instead of the matrix: for whom one function waited most. */
-function waiterLine(name: string, i: number, waiting: Waiting): HTMLElement {
+function waiterLine(name: string, i: number, waiting: ContentionView): HTMLElement {
   const most = waiting.names
     .map((runner, j) => ({ runner, share: waiting.matrix[i]![j]! / waiting.waited[i]! }))
     .filter(({ share }) => share >= 0.05)
@@ -164,7 +164,7 @@ function waiterLine(name: string, i: number, waiting: Waiting): HTMLElement {
 
 const short = (millis: number): string => (millis < 1000 ? `${Math.round(millis)}` : `${(millis / 1000).toFixed(1)}s`);
 
-function cellsOf(name: string, i: number, waiting: Waiting, row: FunctionRow | undefined): HTMLElement[] {
+function cellsOf(name: string, i: number, waiting: ContentionView, row: FunctionRow | undefined): HTMLElement[] {
   const waited = waiting.waited[i]!;
   const ran = waiting.ran[i]!;
   const throttled = waiting.throttled[i]!;

@@ -28,7 +28,7 @@ const columns: readonly Column<EventRow>[] = [
     title: 'Time',
     width: '66px',
     narrow: false,
-    spare: 0,
+    hidePriority: 0,
     cell: textCell(
       ({ at }) => clock(at),
       () => 'dim',
@@ -38,14 +38,14 @@ const columns: readonly Column<EventRow>[] = [
     title: 'Kind',
     width: '92px',
     narrow: false,
-    spare: 0,
+    hidePriority: 0,
     cell: (element) => (row) => element.replaceChildren(chip(row.kind, EVENT_TONES[row.kind] ?? '')),
   },
   {
     title: 'Time and kind',
     width: '88px',
     narrow: true,
-    spare: 0,
+    hidePriority: 0,
     cell: (element) => {
       const time = h('small');
       const kind = h('span');
@@ -59,10 +59,10 @@ const columns: readonly Column<EventRow>[] = [
   {
     title: 'Function',
     width: '1.3fr',
-    least: 170,
-    leastNarrow: 120,
+    minWidth: 170,
+    minWidthNarrow: 120,
     narrow: false,
-    spare: 0,
+    hidePriority: 0,
     cell: textCell(
       (row) => row.function ?? NONE,
       (row) => (row.function === null ? 'dim' : 'name'),
@@ -71,9 +71,9 @@ const columns: readonly Column<EventRow>[] = [
   {
     title: 'Function and reason',
     width: '1fr',
-    leastNarrow: 120,
+    minWidthNarrow: 120,
     narrow: true,
-    spare: 0,
+    hidePriority: 0,
     cell: (element) => {
       const name = h('b', { class: 'name' });
       const why = h('small');
@@ -85,10 +85,17 @@ const columns: readonly Column<EventRow>[] = [
       };
     },
   },
-  { title: 'Host', width: '110px', narrow: false, spare: 3, cell: textCell(({ host }) => host) },
-  { title: 'What', width: '70px', narrow: false, spare: 2, cell: textCell(({ resource }) => resource ?? '') },
-  { title: 'Change', width: '150px', narrow: false, spare: 1, cell: textCell(changed) },
-  { title: 'Reason', width: '1.2fr', least: 190, narrow: false, spare: 0, cell: textCell(({ reason }) => reason) },
+  { title: 'Host', width: '110px', narrow: false, hidePriority: 3, cell: textCell(({ host }) => host) },
+  { title: 'What', width: '70px', narrow: false, hidePriority: 2, cell: textCell(({ resource }) => resource ?? '') },
+  { title: 'Change', width: '150px', narrow: false, hidePriority: 1, cell: textCell(changed) },
+  {
+    title: 'Reason',
+    width: '1.2fr',
+    minWidth: 190,
+    narrow: false,
+    hidePriority: 0,
+    cell: textCell(({ reason }) => reason),
+  },
 ];
 
 export function eventsPage(): Page {

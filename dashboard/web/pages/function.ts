@@ -22,7 +22,7 @@ import { chip, functionChips, PlainTable, plotCard, rangeMark } from '../parts.j
 import { Plot, type PlotOptions } from '../plot.js';
 import type { State } from '../state.js';
 
-const ASK_MILLIS = 2000;
+const POLL_MILLIS = 2000;
 /** V8 and the JVM fix their heap when the process starts (design §3). */
 const HEAP_NOTE =
   'A memory loan helps what grows after the start (buffers, native memory, page cache, Python); V8 and the JVM fix their heap when the process starts.';
@@ -196,7 +196,7 @@ export function functionPage(name: string): Page {
     unknown.hidden = is;
   };
   let asking = false;
-  const ask = async (): Promise<void> => {
+  const loadDetail = async (): Promise<void> => {
     if (asking || document.hidden) return;
     asking = true;
     try {
@@ -209,8 +209,8 @@ export function functionPage(name: string): Page {
       asking = false;
     }
   };
-  const timer = setInterval(() => void ask(), ASK_MILLIS);
-  void ask();
+  const timer = setInterval(() => void loadDetail(), POLL_MILLIS);
+  void loadDetail();
 
   return {
     title: last,
@@ -239,7 +239,9 @@ export function functionPage(name: string): Page {
       const paused = row.paused;
       buttons.replaceChildren(
         actionButton(paused ? 'Resume' : 'Pause', () => ({ action: paused ? 'resume' : 'pause', function: name })),
-        actionButton('Retrain', () => ({ action: 'retrain', function: name }), { sure: `Let ${name} learn anew?` }),
+        actionButton('Retrain', () => ({ action: 'retrain', function: name }), {
+          confirmed: `Let ${name} learn anew?`,
+        }),
       );
     },
     destroy() {
@@ -275,7 +277,7 @@ function activationCells(one: ActivationView): HTMLElement[] {
   if (one.control) marks.append(chip('control arm', '', 'ran at user limits, to compare with'));
   if (one.tripped) marks.append(chip('safeguard', 'amber', 'the user’s limit was restored while it ran'));
   if (one.endedBy !== '') marks.append(chip(one.endedBy, 'red', 'how it ended'));
-  const weighed = one.cpuMode === 'weight';
+  const usesWeights = one.cpuMode === 'weight';
   const factor = (one.shares ?? 0) / (one.userShares || 1);
   return [
     h('td', { title: `${one.activation} on ${one.host}` }, clock(one.at)),
@@ -283,12 +285,12 @@ function activationCells(one: ActivationView): HTMLElement[] {
     h(
       'td',
       {},
-      weighed
+      usesWeights
         ? h('span', { class: factor > 1.01 ? 'lent' : factor < 0.99 ? 'good' : '' }, `weight ${times(factor)}`)
         : rangeMark(one.cpu, cores),
-      weighed ? '' : ` ${cores(one.cpu.granted)}`,
+      usesWeights ? '' : ` ${cores(one.cpu.granted)}`,
     ),
-    h('td', { class: 'wrap dim' }, weighed ? 'no quota: weight by its expected length' : one.cpu.why),
+    h('td', { class: 'wrap dim' }, usesWeights ? 'no quota: weight by its expected length' : one.cpu.why),
     h('td', {}, rangeMark(one.memory, memory), ` ${memory(one.memory.granted)}`),
     h('td', { class: 'wrap dim' }, one.memory.why),
     h('td', { class: 'wrap' }, marks, ` ${brought(one)}`),
@@ -306,8 +308,10 @@ function brought(one: ActivationView): string {
 }
 
 function stepCells(step: AgentStep, names: readonly string[]): HTMLElement[] {
-  const said = step.features.map((value, i) => `${words(names[i] ?? `feature ${i + 1}`)} ${percent(value)}`).join(', ');
-  const mini = h('span', { class: 'mini', role: 'img', 'aria-label': said, title: said });
+  const tooltip = step.features
+    .map((value, i) => `${words(names[i] ?? `feature ${i + 1}`)} ${percent(value)}`)
+    .join(', ');
+  const mini = h('span', { class: 'mini', role: 'img', 'aria-label': tooltip, title: tooltip });
   for (const value of step.features) {
     const bar = h('i');
     setStyle(bar, 'height', `${Math.round(value * 100)}%`);

@@ -12,9 +12,9 @@ const columns: readonly Column<FunctionRow>[] = [
   {
     title: 'Function',
     width: '1.6fr',
-    least: 170,
-    leastNarrow: 96,
-    spare: 0,
+    minWidth: 170,
+    minWidthNarrow: 96,
+    hidePriority: 0,
     sort: ({ name }) => name,
     cell: (element) => {
       const space = h('span', { class: 'ns' });
@@ -31,7 +31,7 @@ const columns: readonly Column<FunctionRow>[] = [
   {
     title: 'State',
     width: '122px',
-    spare: 7,
+    hidePriority: 7,
     cell: (element) => (row) => {
       const text = `${row.mode}${row.paused}${row.alarm}`;
       if (element.dataset.state === text) return;
@@ -49,7 +49,7 @@ const columns: readonly Column<FunctionRow>[] = [
     hint: 'Activations per second',
     width: '52px',
     right: true,
-    spare: 4,
+    hidePriority: 4,
     sort: ({ rate }) => rate,
     cell: textCell((row) => number(row.rate)),
   },
@@ -57,7 +57,7 @@ const columns: readonly Column<FunctionRow>[] = [
     title: 'Running',
     width: '62px',
     right: true,
-    spare: 8,
+    hidePriority: 8,
     sort: ({ running }) => running,
     cell: textCell((row) => (row.running > 0 ? String(row.running) : NONE)),
   },
@@ -66,9 +66,9 @@ const columns: readonly Column<FunctionRow>[] = [
     unit: 'cores, or × weight',
     hint: 'In force (bar) against what the user asked for (mark); cores, or the factor on its weight',
     width: '1fr',
-    least: 118,
-    leastNarrow: 96,
-    spare: 1,
+    minWidth: 118,
+    minWidthNarrow: 96,
+    hidePriority: 1,
     sort: ({ cpuMode, cpu, userCpu, shares, userShares }) =>
       cpuMode === 'quota' ? cpu / (userCpu || 1) : shares / (userShares || 1),
     cell: (element) => {
@@ -77,10 +77,10 @@ const columns: readonly Column<FunctionRow>[] = [
       return (row) => {
         const quota = row.cpuMode === 'quota';
         const used = quota ? row.usedCpu : null;
-        const said = quota
+        const tooltip = quota
           ? `${cores(row.cpu)} of the user’s ${cores(row.userCpu)} cores in force, ${cores(row.usedCpu)} used`
           : `weight ${number(row.shares)}, the user’s ${number(row.userShares)}`;
-        bar.set(quota ? row.cpu : row.shares, quota ? row.userCpu : row.userShares, used, limitOf(row), said);
+        bar.set(quota ? row.cpu : row.shares, quota ? row.userCpu : row.userShares, used, limitOf(row), tooltip);
       };
     },
   },
@@ -89,15 +89,15 @@ const columns: readonly Column<FunctionRow>[] = [
     unit: 'MiB',
     hint: 'In force (bar) against what the user asked for (mark), and used (inner bar)',
     width: '1fr',
-    least: 118,
-    spare: 5,
+    minWidth: 118,
+    hidePriority: 5,
     sort: (row) => row.memory,
     cell: (element) => {
       const bar = new LimitBar();
       element.append(bar.element);
       return (row) => {
-        const said = `${memory(row.memory)} of the user’s ${memory(row.userMemory)} in force, ${memory(row.usedMemory)} used`;
-        bar.set(row.memory, row.userMemory, row.usedMemory, mebibytes(row.memory), said);
+        const tooltip = `${memory(row.memory)} of the user’s ${memory(row.userMemory)} in force, ${memory(row.usedMemory)} used`;
+        bar.set(row.memory, row.userMemory, row.usedMemory, mebibytes(row.memory), tooltip);
       };
     },
   },
@@ -107,7 +107,7 @@ const columns: readonly Column<FunctionRow>[] = [
     hint: 'CPU kept free below the user’s limit',
     width: '72px',
     right: true,
-    spare: 4,
+    hidePriority: 4,
     sort: ({ harvested }) => harvested,
     cell: textCell(
       (row) => (row.harvested > 0 ? number(row.harvested) : NONE),
@@ -120,7 +120,7 @@ const columns: readonly Column<FunctionRow>[] = [
     hint: 'CPU used above the user’s limit',
     width: '54px',
     right: true,
-    spare: 4,
+    hidePriority: 4,
     sort: ({ lent }) => lent,
     cell: textCell(
       (row) => (row.lent > 0 ? number(row.lent) : NONE),
@@ -133,7 +133,7 @@ const columns: readonly Column<FunctionRow>[] = [
     hint: 'Of warm activations; red above the objective',
     width: '68px',
     right: true,
-    spare: 3,
+    hidePriority: 3,
     sort: ({ p99 }) => p99 ?? -1,
     cell: (element) => {
       const inner = h('span');
@@ -151,7 +151,7 @@ const columns: readonly Column<FunctionRow>[] = [
     hint: 'Configured, or from the p99 of the control arm’s warm activations',
     width: '76px',
     right: true,
-    spare: 6,
+    hidePriority: 6,
     sort: ({ slo }) => slo ?? -1,
     cell: (element) => {
       const inner = h('span');
@@ -169,10 +169,10 @@ const columns: readonly Column<FunctionRow>[] = [
     unit: 'of response time',
     hint: 'Against the control arm: 95 % interval, n activations / control samples',
     width: '1fr',
-    least: 184,
-    leastNarrow: 112,
+    minWidth: 184,
+    minWidthNarrow: 112,
     right: true,
-    spare: 2,
+    hidePriority: 2,
     sort: ({ comparison }) => comparison.ratio ?? 1,
     cell: (element) => {
       const value = h('b');
@@ -189,8 +189,8 @@ const columns: readonly Column<FunctionRow>[] = [
     title: 'Why',
     hint: 'Why the newest range is what it is',
     width: '1.2fr',
-    least: 190,
-    spare: 9,
+    minWidth: 190,
+    hidePriority: 9,
     cell: textCell(
       (row) => row.safeguard,
       () => 'dim',

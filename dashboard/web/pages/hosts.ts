@@ -48,11 +48,11 @@ export function hostsPage(): Page {
         for (const name of ['observe', 'recommend', 'enforce', 'default'])
           mode.append(h('option', { value: name }, name));
         const set = actionButton('Set', () => ({ action: 'mode', mode: mode.value || 'default' }), {
-          sure: 'Change the mode of all functions on all hosts?',
+          confirmed: 'Change the mode of all functions on all hosts?',
         });
         const restore = actionButton('Restore all limits', () => ({ action: 'restore' }), {
           danger: true,
-          sure: 'Give every container its user limits back now?',
+          confirmed: 'Give every container its user limits back now?',
         });
         buttons.replaceChildren(mode, set, restore);
       }
@@ -94,7 +94,7 @@ function hostCard(host: HostRow, now: number): HTMLElement {
   if (host.platform !== '' && host.platform !== 'host') chips.append(chip(host.platform));
   if (host.clockRate !== 1) chips.append(chip(`time ${times(host.clockRate)}`, 'amber'));
   if (host.tapLost.length > 0) chips.append(chip('tap lost', 'red', host.tapLost.join('; ')));
-  if (!host.engineAnswers) chips.append(chip('engine does not answer', 'red'));
+  if (!host.isEngineReachable) chips.append(chip('engine does not answer', 'red'));
   if (host.alarm) chips.append(chip('slower than without', 'red'));
   const silent = now - host.seen;
   if (silent > 20) chips.append(chip(`silent for ${span(silent * 1000)}`, 'amber'));

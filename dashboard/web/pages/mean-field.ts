@@ -6,7 +6,7 @@ import { Plot } from '../plot.js';
 
 export function meanFieldPage(): Page {
   const members = new Kpi('Agents in it', 'violet', 'Active agents whose sums are in the totals');
-  const wanted = new Kpi(
+  const demand = new Kpi(
     'CPU demand',
     'amber',
     'What the agents request for all functions together; more than the capacity is not contention: that is measured by CPU wait',
@@ -55,7 +55,7 @@ export function meanFieldPage(): Page {
       'div',
       { class: 'grid' },
       members.element,
-      wanted.element,
+      demand.element,
       price.element,
       memoryPrice.element,
       plotCard('w6', 'Demand', 'requested / available, of the host where it is highest', occupancy),
@@ -95,10 +95,10 @@ export function meanFieldPage(): Page {
         `on ${counted(meanField.agentHosts.length, 'agent host')}`,
         field.members,
       );
-      wanted.set(
-        cores(meanField.wantedCpu),
+      demand.set(
+        cores(meanField.demandCpu),
         `of ${cores(meanField.capacityCpu)} cores`,
-        `${memory(meanField.wantedMemory)} of ${memory(meanField.capacityMemory)}`,
+        `${memory(meanField.demandMemory)} of ${memory(meanField.capacityMemory)}`,
         field.occupancyCpu,
       );
       price.set(

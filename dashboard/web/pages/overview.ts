@@ -10,8 +10,8 @@ import {
   comparisonTone,
   EVENT_TONES,
   functionLink,
+  isMissingObjective,
   Kpi,
-  missesObjective,
   plotCard,
   stacked,
 } from '../parts.js';
@@ -49,7 +49,7 @@ export function overviewPage(): Page {
   });
   const facts = h('dl', { class: 'facts' });
   const phases = h('div');
-  const gained = h('ul', { class: 'list' });
+  const mostImproved = h('ul', { class: 'list' });
   const slowed = h('ul', { class: 'list' });
   const attention = h('ul', { class: 'list' });
   const events = h('ul', { class: 'list' });
@@ -75,7 +75,7 @@ export function overviewPage(): Page {
         h('h2', { class: 'second' }, 'So far'),
         facts,
       ),
-      card('w6', 'Gained most', 'response time against the control arm', gained),
+      card('w6', 'Gained most', 'response time against the control arm', mostImproved),
       card('w6', 'Slowed most', 'response time against the control arm', slowed),
       card('w6', 'Needs attention', '', attention),
       card('w6', 'Latest events', '', events),
@@ -141,7 +141,7 @@ export function overviewPage(): Page {
       const none = empty(noneCompared(functions, compared.length));
       const faster = compared.filter((row) => ratioOf(row) < 1).sort((a, b) => ratioOf(a) - ratioOf(b));
       const slower = compared.filter((row) => ratioOf(row) > 1).sort((a, b) => ratioOf(b) - ratioOf(a));
-      gained.replaceChildren(...(faster.length === 0 ? [none] : ranked(faster)));
+      mostImproved.replaceChildren(...(faster.length === 0 ? [none] : ranked(faster)));
       slowed.replaceChildren(...(slower.length === 0 ? [none.cloneNode(true)] : ranked(slower)));
       const problems = attentionItems(state, functions);
       attention.replaceChildren(
@@ -229,7 +229,7 @@ function attentionItems({ hosts, nats, services }: State, functions: readonly Fu
     if (host.killed)
       items.push([chip('stopped', 'red'), h('a', { href: '#/hosts' }, host.host), host.killedBy.join(', ')]);
     for (const text of host.tapLost) items.push([chip('tap', 'red'), h('a', { href: '#/hosts' }, host.host), text]);
-    if (!host.engineAnswers)
+    if (!host.isEngineReachable)
       items.push([chip('engine', 'red'), h('a', { href: '#/hosts' }, host.host), 'does not answer']);
     if (host.alarm) items.push([chip('slower', 'red'), h('a', { href: '#/hosts' }, host.host), 'than its control arm']);
     if (host.waitShare !== null && host.waitShare >= CONTENDED)
@@ -241,7 +241,7 @@ function attentionItems({ hosts, nats, services }: State, functions: readonly Fu
   }
   for (const row of functions) {
     if (row.alarm) items.push([chip('slower', 'red'), functionLink(row.name), change(row.comparison.ratio)]);
-    else if (missesObjective(row))
+    else if (isMissingObjective(row))
       items.push([chip('objective', 'red'), functionLink(row.name), `${span(row.p99)} of ${span(row.slo)}`]);
     if (row.paused) items.push([chip('paused', 'amber'), functionLink(row.name), '']);
   }

@@ -4,22 +4,22 @@ import { Grant, type Run } from '../../decision/run.js';
 import { memoryRange } from '../../decision/safeguard.js';
 import type { DecisionSettings } from '../../decision/settings.js';
 import type { ActivationPolicy, PolicyContext } from '../activation-policy.js';
-import { amountFeature, FunctionSight, fillState } from './features.js';
+import { amountFeature, FunctionStatistics, fillState } from './features.js';
 import { Choice, slowdownOf } from './lesson.js';
 import { fillAmounts } from './options.js';
 import { OptionScorer } from './scorer.js';
 import { ACTOR_WEIGHTS, type FaasrmParameters } from './weights.js';
 
 /** Belongs to the function and not to weights: new ones go on with what is known. Forgotten with it. */
-const sights = new WeakMap<FunctionState, FunctionSight>();
+const statisticsByFunction = new WeakMap<FunctionState, FunctionStatistics>();
 
-function sightOf(fn: FunctionState): FunctionSight {
-  let sight = sights.get(fn);
-  if (sight === undefined) {
-    sight = new FunctionSight();
-    sights.set(fn, sight);
+function statisticsOf(fn: FunctionState): FunctionStatistics {
+  let statistics = statisticsByFunction.get(fn);
+  if (statistics === undefined) {
+    statistics = new FunctionStatistics();
+    statisticsByFunction.set(fn, statistics);
   }
-  return sight;
+  return statistics;
 }
 
 /** What was chosen for a run; run objects are reused, and so is this. */
@@ -81,18 +81,18 @@ export class FaasrmPolicy implements ActivationPolicy {
     return choice.cpuAmount;
   }
 
-  learn(run: Run, duration: number, { settings, lessons }: PolicyContext, now: number): void {
-    const sight = sightOf(run.fn);
-    sight.cpuPeak.add(run.cpu.peak >= 0 ? run.cpu.peak : Number.NaN, now, settings.halfLife);
-    sight.memoryPeak.add(run.memory.peak >= 0 ? run.memory.peak : Number.NaN, now, settings.halfLife);
+  learn(run: Run, duration: number, { settings, experiences }: PolicyContext, now: number): void {
+    const statistics = statisticsOf(run.fn);
+    statistics.cpuPeak.add(run.cpu.peak >= 0 ? run.cpu.peak : Number.NaN, now, settings.halfLife);
+    statistics.memoryPeak.add(run.memory.peak >= 0 ? run.memory.peak : Number.NaN, now, settings.halfLife);
     // What was not put in force has no outcome.
-    if (lessons === null || !this.#explores || !run.enforced) return;
+    if (experiences === null || !this.#explores || !run.enforced) return;
     const choice = this.#choices.get(run);
     if (choice === undefined || choice.startedAt !== run.startedAt || choice.options < 2) return;
     // An operator's bounds have bent it: the outcome is of another choice. What the pool had less is the host's answer, and is learnt from.
-    if (choice.cpuAmount > 0 && run.cpu.wanted !== choice.cpuAmount) return;
-    const slowdown = slowdownOf(run, duration, sight.cpuPeak.mean);
-    if (slowdown > 0) lessons(choice, slowdown, run.fn);
+    if (choice.cpuAmount > 0 && run.cpu.demand !== choice.cpuAmount) return;
+    const slowdown = slowdownOf(run, duration, statistics.cpuPeak.mean);
+    if (slowdown > 0) experiences(choice, slowdown, run.fn);
   }
 
   /** The option, or -1; `choice` is filled. The amounts stand in `#cpu` and `#memory`. */
@@ -105,15 +105,15 @@ export class FaasrmPolicy implements ActivationPolicy {
     context: PolicyContext,
   ): number {
     const { fn, startedAt } = run;
-    const sight = sightOf(fn);
-    sight.started(fn, startedAt, context.settings);
+    const statistics = statisticsOf(fn);
+    statistics.started(fn, startedAt, context.settings);
     choice.startedAt = startedAt;
     choice.cpus = cpus;
     choice.memories = memories;
     choice.version = this.#version;
     const { user: userCpu } = run.cpu;
     const { user: userMemory } = run.memory;
-    fillState(choice.state, fn, sight, userCpu, userMemory, context.host, context.cores, startedAt);
+    fillState(choice.state, fn, statistics, userCpu, userMemory, context.host, context.cores, startedAt);
     for (let i = 0; i < cpus; i++) choice.cpu[i] = amountFeature(this.#cpu[i] as number, userCpu);
     for (let i = 0; i < memories; i++) choice.memory[i] = amountFeature(this.#memory[i] as number, userMemory);
     const options = cpus * memories;

@@ -1,5 +1,5 @@
 import type { FunctionState } from '../../decision/function-state.js';
-import type { HostSight } from '../../decision/host-sight.js';
+import type { HostSnapshot } from '../../decision/host-sight.js';
 import type { DecisionSettings } from '../../decision/settings.js';
 import { DecayingMean } from '../../decision/statistics.js';
 
@@ -34,7 +34,7 @@ export const shareFeature = (part: number, whole: number): number =>
   part > 0 && whole > 0 ? Math.min(1, part / whole) : 0;
 
 /** What is remembered of one function beside its `FunctionState`: means, where the safeguard needs maxima. */
-export class FunctionSight {
+export class FunctionStatistics {
   readonly gap = new DecayingMean();
   readonly cpuPeak = new DecayingMean();
   readonly memoryPeak = new DecayingMean();
@@ -59,20 +59,20 @@ export class FunctionSight {
 export function fillState(
   into: Float32Array,
   fn: FunctionState,
-  sight: FunctionSight,
+  statistics: FunctionStatistics,
   userCpu: number,
   userMemory: number,
-  host: HostSight,
+  host: HostSnapshot,
   cores: number,
   now: number,
 ): void {
   into[0] = shareFeature(host.running, host.running + cores);
   into[1] = shareFeature(host.freeCpu, 1);
   into[2] = shareFeature(host.freeMemory, 1);
-  into[3] = durationFeature(sight.gap.mean);
-  into[4] = rateFeature(sight.rate(fn, now));
-  into[5] = amountFeature(sight.cpuPeak.mean, userCpu);
-  into[6] = amountFeature(sight.memoryPeak.mean, userMemory);
+  into[3] = durationFeature(statistics.gap.mean);
+  into[4] = rateFeature(statistics.rate(fn, now));
+  into[5] = amountFeature(statistics.cpuPeak.mean, userCpu);
+  into[6] = amountFeature(statistics.memoryPeak.mean, userMemory);
   into[7] = durationFeature(fn.duration.mean);
   into[8] = durationFeature(fn.control.mean);
 }

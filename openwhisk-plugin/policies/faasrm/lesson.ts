@@ -1,4 +1,4 @@
-import { LEVELS, type Lesson, STATE_FEATURES } from '../../../broker/index.js';
+import { type FaasrmExperience, LEVELS, STATE_FEATURES } from '../../../broker/index.js';
 import type { FunctionState } from '../../decision/function-state.js';
 import type { Run } from '../../decision/run.js';
 
@@ -27,10 +27,10 @@ export class Choice {
  * Told of each choice that was drawn among several options, once its own activation has ended well: `slowdown` is that activation's duration against
  * what it would have been at user limits. The choice is valid during the call only.
  */
-export type Lessons = (choice: Readonly<Choice>, slowdown: number, fn: FunctionState) => void;
+export type ExperienceListener = (choice: Readonly<Choice>, slowdown: number, fn: FunctionState) => void;
 
 /** As it is sent. */
-export function lessonOf(choice: Readonly<Choice>, slowdown: number, action: string): Lesson {
+export function experienceOf(choice: Readonly<Choice>, slowdown: number, action: string): FaasrmExperience {
   const { state, cpu, memory, cpus, memories, option, logProbability, share, version } = choice;
   return {
     function: action,
@@ -57,9 +57,9 @@ export function slowdownOf(run: Run, duration: number, meanCpuPeak: number): num
   const work = run.startCpu >= 0 && run.endCpu >= run.startCpu ? (run.endCpu - run.startCpu) / 1000 : Number.NaN;
   const rate = Math.min(meanCpuPeak, cpu.user) / 1000;
   const more = rate > 0 ? (work - fn.expectedCpu.mean) / rate : Number.NaN;
-  const expected = Number.isNaN(more) ? baseline : Math.max(baseline / LEAST, baseline + more);
+  const expected = Number.isNaN(more) ? baseline : Math.max(baseline / MIN, baseline + more);
   return duration / expected;
 }
 
 /** However little it had to compute, a call takes an eighth of its function's time. */
-const LEAST = 8;
+const MIN = 8;

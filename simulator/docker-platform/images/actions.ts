@@ -28,7 +28,7 @@ async function grow(megabytes: number, perSecond: number, keep: Buffer[]): Promi
  * Gives native memory back at once, by moving it to a port that nobody reads. Left to the garbage collector it would stand until
  * some later call, and that one would be killed at random near its limit.
  */
-function letGo(keep: Buffer[]): void {
+function releaseBuffers(keep: Buffer[]): void {
   const { MessageChannel } = require('node:worker_threads');
   const { port1, port2 } = new MessageChannel();
   port2.close();
@@ -104,7 +104,7 @@ async function memory(args: MemoryArguments): Promise<unknown> {
   await grow(megabytes, perSecond, keep);
   await new Promise((resolve) => setTimeout(resolve, args.holdMs ?? 0));
   const held = keep.length;
-  letGo(keep);
+  releaseBuffers(keep);
   return { megabytes: held };
 }
 
@@ -141,7 +141,7 @@ async function mixed(args: MixedArguments): Promise<unknown> {
     burn((args.cpuMs ?? 0) / rounds, begin);
   }
   const held = keep.length;
-  letGo(keep);
+  releaseBuffers(keep);
   return { rounds, megabytes: held };
 }
 
@@ -166,10 +166,10 @@ const sources = {
   cpu: { code: source(cpu, burn), main: 'cpu' },
   parallel: { code: source(parallel), main: 'parallel' },
   /** Out of memory where `megabytes` is above the container's limit. */
-  memory: { code: source(memory, grow, letGo), main: 'memory' },
+  memory: { code: source(memory, grow, releaseBuffers), main: 'memory' },
   /** Times out where `sleepMs` is above the action's limit. */
   io: { code: source(io), main: 'io' },
-  mixed: { code: source(mixed, burn, grow, letGo), main: 'mixed' },
+  mixed: { code: source(mixed, burn, grow, releaseBuffers), main: 'mixed' },
   fail: { code: source(fail), main: 'fail' },
   appError: { code: source(appError), main: 'appError' },
 } as const;

@@ -9,7 +9,7 @@ import {
   possibleActions,
   publishedFeatures,
   rawReward,
-  type ScalingSight,
+  type ScalingState,
   ScalingTeam,
   SIMPPO_ACTIONS,
   SIMPPO_SIZES,
@@ -19,7 +19,7 @@ import {
 } from '../../../agents/index.js';
 
 const MIB = 2 ** 20;
-const sight = (of: Partial<ScalingSight> = {}): ScalingSight => ({
+const observed = (of: Partial<ScalingState> = {}): ScalingState => ({
   held: { cpu: 1024, memory: 512 * MIB, containers: 4 },
   cpuUse: 0.5,
   memoryUse: 0.3,
@@ -38,28 +38,28 @@ const near = (t: { true(of: boolean, message?: string): void }, a: number, b: nu
 
 test('the raw reward is .7 SLO preservation + .3 mean use', (t) => {
   // .7 x 100/200 + .3 x (.5 + .3)/2 = .35 + .12
-  near(t, rawReward(sight(), scalingSettings.reward), 0.47);
-  near(t, rawReward(sight({ tail: 50 }), scalingSettings.reward), 0.82);
+  near(t, rawReward(observed(), scalingSettings.reward), 0.47);
+  near(t, rawReward(observed({ tail: 50 }), scalingSettings.reward), 0.82);
 });
 
 test('the price by share: an average function is charged the excess', (t) => {
   // Occupancy 2, own 4096 of 16384 among 4: 1 x 4 x 1/4 = 1.
-  near(t, congestionCharge(sight(), { capacity: 8192, allocated: 16_384, idle: 0 }, 4, 'share'), 1);
-  near(t, congestionCharge(sight(), { capacity: 16_384, allocated: 16_384, idle: 0 }, 4, 'share'), 0);
+  near(t, congestionCharge(observed(), { capacity: 8192, allocated: 16_384, idle: 0 }, 4, 'share'), 1);
+  near(t, congestionCharge(observed(), { capacity: 16_384, allocated: 16_384, idle: 0 }, 4, 'share'), 0);
 });
 
 test('the price by idleness: who uses all that it is given pays nothing', (t) => {
   const totals = { capacity: 8192, allocated: 16_384, idle: 8192 };
   // At occupancy 2 a use of .5 of the promise is all that is given.
-  near(t, congestionCharge(sight({ cpuUse: 0.5 }), totals, 4, 'idle'), 0);
+  near(t, congestionCharge(observed({ cpuUse: 0.5 }), totals, 4, 'idle'), 0);
   // A use of .25: half of 4096 idle, 1 x 4 x 2048/8192 = 1.
-  near(t, congestionCharge(sight({ cpuUse: 0.25 }), totals, 4, 'idle'), 1);
+  near(t, congestionCharge(observed({ cpuUse: 0.25 }), totals, 4, 'idle'), 1);
 });
 
 test('what is learnt from: graded preservation, late and failed calls, price, reversal', (t) => {
-  near(t, gradedPreservation(sight({ tail: 1000 }), 100), 0.5);
-  near(t, gradedPreservation(sight({ tail: 90 }), 100), 1);
-  near(t, gradedPreservation(sight({ tail: 1e6 }), 100), 0);
+  near(t, gradedPreservation(observed({ tail: 1000 }), 100), 0.5);
+  near(t, gradedPreservation(observed({ tail: 90 }), 100), 1);
+  near(t, gradedPreservation(observed({ tail: 1e6 }), 100), 0);
   const totals = { capacity: 8192, allocated: 16_384, idle: 8192 };
   const reward = {
     ...scalingSettings.reward,
@@ -67,11 +67,11 @@ test('what is learnt from: graded preservation, late and failed calls, price, re
     priceBy: 'share',
     late: 0.3,
     failed: 0.7,
-    hopeless: 100,
+    maxSloRatio: 100,
   } as const;
   // .7 (1 - ln 2 / ln 100) + .12 - .3 x .1 - .7 x .05 - .5 x 1 - .1
   const expected = 0.7 * (1 - Math.log(2) / Math.log(100)) + 0.12 - 0.03 - 0.035 - 0.5 - 0.1;
-  near(t, learningReward(sight({ failed: 0.05 }), totals, 4, true, reward), expected);
+  near(t, learningReward(observed({ failed: 0.05 }), totals, 4, true, reward), expected);
 });
 
 test("only the platform's bounds mask: no user's limit", (t) => {
@@ -84,24 +84,32 @@ test("only the platform's bounds mask: no user's limit", (t) => {
   );
   possibleActions({ cpu: least.cpu, memory: least.memory, containers: 1 }, scalingSettings, mask);
   t.deepEqual([...mask], [1, 1, 0, 1, 0, 1, 0]);
-  t.deepEqual(heldAfter(action('cpu up'), sight().held, scalingSettings), { ...sight().held, cpu: 1152 });
-  t.deepEqual(heldAfter(action('out'), sight().held, scalingSettings), { ...sight().held, containers: 5 });
+  t.deepEqual(heldAfter(action('cpu up'), observed().held, scalingSettings), { ...observed().held, cpu: 1152 });
+  t.deepEqual(heldAfter(action('out'), observed().held, scalingSettings), { ...observed().held, containers: 5 });
 });
 
 test('the virtual agent is the mean of all others, whatever their order, and its width does not depend on their number', (t) => {
   const totals = { capacity: 100_000, allocated: 50_000, idle: 0 };
   const names = Array.from({ length: 110 }, (_, i) => `/guest/f${i}`);
-  const sights = names.map((_, i) => sight({ cpuUse: i / 200, tail: 50 + i }));
-  const states = sights.map((one) => publishedFeatures(one, totals));
+  const allObserved = names.map((_, i) => observed({ cpuUse: i / 200, tail: 50 + i }));
+  const states = allObserved.map((one) => publishedFeatures(one, totals));
   const actions = names.map((_, i) => [i % 3 === 0 ? 1 : 0, i % 2 === 0 ? -1 : 1, 0]);
   const field = new LocalMeanField();
-  field.step(names, sights, states, actions, totals);
+  field.step(names, allObserved, states, actions, totals);
   const others = field.others('/guest/f7')!;
   const mean = (of: readonly (readonly number[])[], k: number): number =>
     of.reduce((sum, one, i) => (i === 7 ? sum : sum + one[k]!), 0) / 109;
   for (let k = 0; k < 6; k++) near(t, others.mean[k]!, mean(states, k));
   near(t, others.actionMean[1]!, mean(actions, 1));
-  const input = scalingInput(sights[7]!, 10, states[7]!, others, totals, 'mf8', new Float32Array(scalingWidth('mf8')));
+  const input = scalingInput(
+    allObserved[7]!,
+    10,
+    states[7]!,
+    others,
+    totals,
+    'mf8',
+    new Float32Array(scalingWidth('mf8')),
+  );
   t.is(input.length, 14 + 10);
   t.true(input.every((value) => value >= 0 && value <= 1));
 });
@@ -118,14 +126,14 @@ test('each agent learns for itself; those that do not learn keep their weights',
   t.notDeepEqual(before[0]!.actor, before[1]!.actor);
   team.learning[1] = false;
   team.begin();
-  let sights = names.map((_, i) => sight({ cpuUse: 0.2 * i }));
+  let allObserved = names.map((_, i) => observed({ cpuUse: 0.2 * i }));
   for (let step = 0; step < 4; step++) {
-    const held = team.decide(sights, totals, true);
-    sights = held.map((one, i) => sight({ held: one, cpuUse: 0.1 * i + 0.05 * step }));
+    const held = team.decide(allObserved, totals, true);
+    allObserved = held.map((one, i) => observed({ held: one, cpuUse: 0.1 * i + 0.05 * step }));
     // Those who do not learn have a reward all the same: their detector needs it.
-    t.true(team.learn(sights, totals).every(Number.isFinite));
+    t.true(team.learn(allObserved, totals).every(Number.isFinite));
   }
-  team.end(sights, totals);
+  team.end(allObserved, totals);
   const after = team.export();
   t.deepEqual(
     after.map(({ counters }) => counters),

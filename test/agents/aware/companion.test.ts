@@ -1,8 +1,8 @@
 import test from 'ava';
-import { beginAlike, companionOf } from '../../../agents/aware/companion.js';
+import { beginFromMostSimilar, companionOf } from '../../../agents/aware/companion.js';
 import { FunctionEmbedding } from '../../../agents/aware/function-embedding.js';
 import {
-  FirmApprentice,
+  FirmLifeCycleLearner,
   firmSettings,
   JsEngine,
   metaFeatures,
@@ -82,17 +82,17 @@ test('a new agent begins like the serving one whose function is most alike, and 
   const fresh = make(1, 'quota', 400);
   const twin = make(2, 'quota', 400);
   const before = fresh.learner.weights();
-  t.false(beginAlike(fresh, [fresh, twin]), 'it learns still');
+  t.false(beginFromMostSimilar(fresh, [fresh, twin]), 'it learns still');
   twin.serves = true;
-  t.false(beginAlike(fresh, [{ ...twin, mode: 'weight' }]));
+  t.false(beginFromMostSimilar(fresh, [{ ...twin, mode: 'weight' }]));
   t.deepEqual(fresh.learner.weights(), before);
-  t.true(beginAlike(fresh, [fresh, twin]));
+  t.true(beginFromMostSimilar(fresh, [fresh, twin]));
   t.deepEqual(fresh.learner.weights(), twin.learner.weights());
 });
 
 test('FIRM under the life cycle: offline it comes to do what the fallback did, and is not ahead of it by itself', (t) => {
   const features = 3;
-  const firm = new FirmApprentice({
+  const firm = new FirmLifeCycleLearner({
     engine,
     features,
     context: 0,
@@ -107,8 +107,9 @@ test('FIRM under the life cycle: offline it comes to do what the fallback did, a
   const input = (i: number) => Float32Array.from([i % 2, 0.5, 0.25]);
   let ahead: number | null = null;
   for (let evening = 0; evening < 6; evening++) {
-    for (let i = 0; i < 50; i++) firm.watch({ input: input(i), mask, action: i % 2 === 1 ? 1 : 2, reward: 0.5 });
-    ahead = firm.study(input(0));
+    for (let i = 0; i < 50; i++)
+      firm.recordDemonstration({ input: input(i), mask, action: i % 2 === 1 ? 1 : 2, reward: 0.5 });
+    ahead = firm.trainOffline(input(0));
   }
   t.is(firm.decide(input(1), mask, false), 1);
   t.is(firm.decide(input(0), mask, false), 2);

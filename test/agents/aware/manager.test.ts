@@ -32,7 +32,7 @@ const short = { ...lifeCycleSettings, episodeSteps: 4, window: 2 };
 
 function manager(
   options: {
-    wish?: { bootstrap: boolean; heldOffline: boolean };
+    target?: { bootstrap: boolean; heldOffline: boolean };
     fallback?: ResourceManager;
     base?: AwareBase;
     encoder?: Encoder;
@@ -44,7 +44,7 @@ function manager(
     fallback: options.fallback ?? (steady as ResourceManager),
     settings: settingsOf('simppo'),
     lifeCycle: short,
-    wish: () => options.wish ?? { bootstrap: true, heldOffline: false },
+    lifeCycleOverrides: () => options.target ?? { bootstrap: true, heldOffline: false },
     engine,
     cap,
     seed: 1,
@@ -85,13 +85,13 @@ function play(
     cpu = decision.cpu ?? cpu;
     decided.push(cpu);
     // The first decision of all tells that it begins.
-    changes.push(...transitions.filter(({ from }) => from !== 'initialised'));
+    changes.push(...transitions.filter(({ from }) => from !== 'initialized'));
   }
   return { state, decided, changes };
 }
 
 test('offline the fallback acts, whatever the agent would do', (t) => {
-  const under = manager({ wish: { bootstrap: true, heldOffline: true } });
+  const under = manager({ target: { bootstrap: true, heldOffline: true } });
   const { state, decided, changes } = play(under, under.initialState('/_/f'), 24);
   t.is(under.phase(state), 'offline');
   t.deepEqual(new Set(decided), new Set([700]));
@@ -99,7 +99,7 @@ test('offline the fallback acts, whatever the agent would do', (t) => {
 });
 
 test('without bootstrapping the agent acts from the first step on, and three low steps give the next to the fallback', (t) => {
-  const under = manager({ wish: { bootstrap: false, heldOffline: false } });
+  const under = manager({ target: { bootstrap: false, heldOffline: false } });
   const first = play(under, under.initialState('/_/f'), 1, { good: false });
   t.is(under.phase(first.state), 'online');
   // The first observation closes no step: the guard has seen nothing yet.
@@ -111,9 +111,9 @@ test('without bootstrapping the agent acts from the first step on, and three low
 });
 
 test('steps without activations are not judged: an episode does not end by them, and the guard does not move', (t) => {
-  const under = manager({ wish: { bootstrap: false, heldOffline: false } });
+  const under = manager({ target: { bootstrap: false, heldOffline: false } });
   const { state } = play(under, under.initialState('/_/f'), 50, { activations: 0, good: false });
-  t.is(state.course.life.episodes, 0);
+  t.is(state.lifeCycleRun.life.episodes, 0);
   t.is(under.phase(state), 'online');
 });
 
@@ -127,7 +127,7 @@ test('what the agent does not decide stays with the fallback while the agent act
     }),
   };
   const under = manager({
-    wish: { bootstrap: false, heldOffline: false },
+    target: { bootstrap: false, heldOffline: false },
     fallback: growing as ResourceManager,
   });
   const view: View = {
@@ -163,8 +163,11 @@ test('by weight an agent goes on from what the fallback’s CPU wish comes to at
   const view: View = { observation: seen, features: [0.4, 1, 0.1, 0, 0.1, 0.2], others: null, price: null, random };
   const offline = under.decide(under.initialState('/_/f'), view, 10_000 as Millis);
   t.is(under.phase(offline.state), 'offline');
-  const { course } = offline.state;
-  const online = { ...offline.state, course: { ...course, life: { ...course.life, phase: 'online' as const } } };
+  const { lifeCycleRun } = offline.state;
+  const online = {
+    ...offline.state,
+    lifeCycleRun: { ...lifeCycleRun, life: { ...lifeCycleRun.life, phase: 'online' as const } },
+  };
   const { decision } = under.decide(online, view, 20_000 as Millis);
   // Hooks multiply the weight by 1700 of the user's 1000 millicores. One step of the square root of 2 from there, or none, and at most 2.
   const near = [1.7 / Math.SQRT2, 1.7, 2].some((factor) => Math.abs(decision.weightFactor! - factor) < 1e-9);
@@ -182,30 +185,30 @@ test('offline to online: once the estimate over a window is as good, told with i
 });
 
 test('at rest and awake again in another manager, a function goes on where it was, with its weights', (t) => {
-  const under = manager({ wish: { bootstrap: false, heldOffline: false } });
+  const under = manager({ target: { bootstrap: false, heldOffline: false } });
   const { state } = play(under, under.initialState('/_/f'), 10);
-  const rested = JSON.parse(JSON.stringify(under.rest(state)));
-  const other = manager({ wish: { bootstrap: false, heldOffline: false } });
-  const woken = other.wake('/_/f', rested);
-  t.truthy(woken);
-  t.deepEqual(woken!.course.life, state.course.life);
-  t.deepEqual(other.rest(woken!), under.rest(state));
+  const saved = JSON.parse(JSON.stringify(under.saveState(state)));
+  const other = manager({ target: { bootstrap: false, heldOffline: false } });
+  const loaded = other.loadState('/_/f', saved);
+  t.truthy(loaded);
+  t.deepEqual(loaded!.lifeCycleRun.life, state.lifeCycleRun.life);
+  t.deepEqual(other.saveState(loaded!), under.saveState(state));
 });
 
 test('what was at rest is refused when it is damaged, foreign, or of other networks', (t) => {
   const under = manager();
   const { state } = play(under, under.initialState('/_/f'), 3);
-  const rested = under.rest(state) as { life: string; actor: string; critic: string };
-  t.is(under.wake('/_/other', rested), null, 'another function’s');
-  t.is(under.wake('/_/f', { ...rested, actor: 'AAAA' }), null);
-  t.is(under.wake('/_/f', { ...rested, life: '{}' }), null);
-  t.is(under.wake('/_/f', null), null);
+  const saved = under.saveState(state) as { life: string; actor: string; critic: string };
+  t.is(under.loadState('/_/other', saved), null, 'another function’s');
+  t.is(under.loadState('/_/f', { ...saved, actor: 'AAAA' }), null);
+  t.is(under.loadState('/_/f', { ...saved, life: '{}' }), null);
+  t.is(under.loadState('/_/f', null), null);
   const nan = Buffer.from(new Float32Array([Number.NaN]).buffer).toString('base64');
-  t.is(under.wake('/_/f', { ...rested, actor: nan + rested.actor.slice(nan.length) }), null);
+  t.is(under.loadState('/_/f', { ...saved, actor: nan + saved.actor.slice(nan.length) }), null);
 });
 
 test('an agent whose weights are no longer here does not act: its function is watched again', (t) => {
-  const under = manager({ wish: { bootstrap: true, heldOffline: false } });
+  const under = manager({ target: { bootstrap: true, heldOffline: false } });
   const online = play(under, under.initialState('/_/f'), 400).state;
   t.not(under.phase(online), 'offline');
   // Two others take the places that there are.
@@ -222,10 +225,10 @@ for (const base of ['simppo', 'firm'] as const)
     const under = manager(options);
     const { state, changes } = play(under, under.initialState('/_/f'), 400);
     t.is(changes[0]?.to, 'online', under.phase(state));
-    const rested = JSON.parse(JSON.stringify(under.rest(state)));
-    t.deepEqual(manager(options).wake('/_/f', rested)?.course.life, state.course.life);
-    t.is(manager({ base }).wake('/_/f', rested), null, 'without the embedding its networks are narrower');
-    t.is(manager({ ...options, base: base === 'firm' ? 'simppo' : 'firm' }).wake('/_/f', rested), null);
+    const saved = JSON.parse(JSON.stringify(under.saveState(state)));
+    t.deepEqual(manager(options).loadState('/_/f', saved)?.lifeCycleRun.life, state.lifeCycleRun.life);
+    t.is(manager({ base }).loadState('/_/f', saved), null, 'without the embedding its networks are narrower');
+    t.is(manager({ ...options, base: base === 'firm' ? 'simppo' : 'firm' }).loadState('/_/f', saved), null);
   });
 
 test('told to retrain, it goes online from serving and stays where it is otherwise', (t) => {
@@ -234,43 +237,43 @@ test('told to retrain, it goes online from serving and stays where it is otherwi
   t.is(under.phase(under.retrain(initial)), 'offline');
   const serving = {
     ...initial,
-    course: { ...initial.course, life: { ...initial.course.life, phase: 'serving' as const } },
+    lifeCycleRun: { ...initial.lifeCycleRun, life: { ...initial.lifeCycleRun.life, phase: 'serving' as const } },
   };
   const told = under.retrain(serving);
   t.is(under.phase(told), 'online');
   // The event comes with the next decision, once; the episode under way was of another phase.
   t.deepEqual(
-    play(under, { ...told, course: { ...told.course } }, 1).changes.map(
+    play(under, { ...told, lifeCycleRun: { ...told.lifeCycleRun } }, 1).changes.map(
       ({ from, to, reason }) => `${from} to ${to}: ${reason}`,
     ),
     ['serving to online: told to retrain'],
   );
-  t.like(told.course, { steps: 0, sum: 0 });
-  t.deepEqual(under.retrain(initial).told, initial.told);
+  t.like(told.lifeCycleRun, { steps: 0, sum: 0 });
+  t.deepEqual(under.retrain(initial).unreported, initial.unreported);
 });
 
 test('a function begins with an event, and says where it stands', (t) => {
   const under = manager();
   const initial = under.initialState('/_/f');
   t.deepEqual(
-    initial.told.map(({ from, to }) => `${from} to ${to}`),
-    ['initialised to offline'],
+    initial.unreported.map(({ from, to }) => `${from} to ${to}`),
+    ['initialized to offline'],
   );
   const { state } = play(under, initial, 3);
-  t.deepEqual(state.told, []);
+  t.deepEqual(state.unreported, []);
   t.regex(under.about(state), /^0 episodes judged, 0 in this phase, \d+ of \d+ steps of the next$/);
-  t.regex(manager({ wish: { bootstrap: true, heldOffline: true } }).about(state), /held offline by the operator$/);
+  t.regex(manager({ target: { bootstrap: true, heldOffline: true } }).about(state), /held offline by the operator$/);
 });
 
 test('held offline since it was at rest: it wakes offline at once, not at the end of an episode', (t) => {
-  const under = manager({ wish: { bootstrap: false, heldOffline: false } });
+  const under = manager({ target: { bootstrap: false, heldOffline: false } });
   const { state } = play(under, under.initialState('/_/f'), 10);
   t.is(under.phase(state), 'online');
-  const held = manager({ wish: { bootstrap: true, heldOffline: true } });
-  const woken = held.wake('/_/f', JSON.parse(JSON.stringify(under.rest(state))));
-  t.is(held.phase(woken!), 'offline');
+  const held = manager({ target: { bootstrap: true, heldOffline: true } });
+  const loaded = held.loadState('/_/f', JSON.parse(JSON.stringify(under.saveState(state))));
+  t.is(held.phase(loaded!), 'offline');
   t.deepEqual(
-    play(held, woken!, 1).changes.map(({ reason }) => reason),
+    play(held, loaded!, 1).changes.map(({ reason }) => reason),
     ['held offline by the operator'],
   );
 });
@@ -279,8 +282,8 @@ test('by name: on the shipped policy, with HPA and VPA as its fallback; guarded 
   const named = createManager('aware', { cap });
   t.is(named.name, 'aware');
   t.is(named.phase(named.initialState('/_/f')), 'offline');
-  t.is(typeof named.rest, 'function');
-  t.is(typeof named.wake, 'function');
-  t.is(createManager('hpa-vpa', { cap }).rest, undefined);
+  t.is(typeof named.saveState, 'function');
+  t.is(typeof named.loadState, 'function');
+  t.is(createManager('hpa-vpa', { cap }).saveState, undefined);
   t.is(hpaVpaManager(HPA_VPA_DEFAULT).name, 'hpa-vpa');
 });

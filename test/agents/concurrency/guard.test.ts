@@ -1,24 +1,24 @@
 import test from 'ava';
 import fc from 'fast-check';
 import {
+  checkLimit,
   concurrencyTuner,
   decodeGuard,
   encodeGuard,
-  type GuardedView,
-  guardedTuner,
   hillClimbing,
   isMore,
-  keptOf,
   type LimitSearch,
   limitGuardState,
   Q_DEFAULT,
   qLearning,
+  type SafeTunerView,
   type Sample,
+  safeTuner,
+  savedGuardOf,
   TableDamagedError,
   TableForeignError,
   TableNewerError,
   TUNER_DEFAULT,
-  watch,
 } from '../../../agents/index.js';
 import { type Millis, SeededRandom } from '../../../config/index.js';
 import { sample } from './samples.js';
@@ -30,7 +30,7 @@ const RANGE = { least: 1, most: 500 };
 function seen(samples: readonly Sample[], user = 50, allowed = RANGE) {
   let state = limitGuardState(null);
   return samples.map((one, i) => {
-    const verdict = watch(state, { sample: one, allowed, user }, hold, i * 10_000);
+    const verdict = checkLimit(state, { sample: one, allowed, user }, hold, i * 10_000);
     state = verdict.state;
     return verdict;
   });
@@ -151,10 +151,10 @@ test('where the last safe limit is none any more, the next lower one is', (t) =>
 test('a guard comes back as it was kept; damaged, foreign and newer ones are refused by name', (t) => {
   const owner = { function: '/guest/hello', revision: '0.0.3 at 256 MB' };
   const { state } = seen([...held(50), ...held(70), sample(90, { oomKills: 1 })]).at(-1)!;
-  const text = encodeGuard(owner, keptOf(state));
-  t.deepEqual(decodeGuard('guard', text, owner), keptOf(state));
+  const text = encodeGuard(owner, savedGuardOf(state));
+  t.deepEqual(decodeGuard('guard', text, owner), savedGuardOf(state));
   const again = limitGuardState(decodeGuard('guard', text, owner));
-  t.is(watch(again, { sample: sample(90), allowed: RANGE, user: 50 }, hold, 0).back, 70);
+  t.is(checkLimit(again, { sample: sample(90), allowed: RANGE, user: 50 }, hold, 0).back, 70);
   const changed = (change: (file: Record<string, unknown> & { guard: Record<string, unknown> }) => void): string => {
     const file = JSON.parse(text);
     change(file);
@@ -166,7 +166,7 @@ test('a guard comes back as it was kept; damaged, foreign and newer ones are ref
     text.slice(0, -9),
     changed((file) => Object.assign(file.guard, { tallies: { ten: { activations: 1, failures: 0, oomKills: 0 } } })),
     changed((file) => Object.assign(file.guard, { tallies: { 10: { activations: -1, failures: 0, oomKills: 0 } } })),
-    changed((file) => Object.assign(file.guard, { bad: { limit: 90 } })),
+    changed((file) => Object.assign(file.guard, { unsafeLimit: { limit: 90 } })),
   ])
     t.throws(() => decodeGuard('guard', damaged, owner), { instanceOf: TableDamagedError }, damaged);
   t.throws(() => decodeGuard('guard', text, { ...owner, revision: '0.0.4 at 256 MB' }), {
@@ -186,7 +186,7 @@ test('a guard comes back as it was kept; damaged, foreign and newer ones are ref
 test('without a guard the tuner decides as published, whatever fails', (t) => {
   const tuner = concurrencyTuner(qLearning(Q_DEFAULT), TUNER_DEFAULT);
   const alone = { random: new SeededRandom(5), state: tuner.initialState() };
-  const layered = { random: new SeededRandom(5), tuner: guardedTuner(tuner, false) };
+  const layered = { random: new SeededRandom(5), tuner: safeTuner(tuner, false) };
   let state = layered.tuner.initialState();
   for (let i = 0; i < 200; i++) {
     const one = sample(10 + 20 * (i % 16), { failures: 40, oomKills: 1 });
@@ -215,7 +215,7 @@ test('a limit that did harm is never wished again, nor one above it, nor one out
       ({ seed, search, user, breaksAt, least, width }) => {
         const world = new SeededRandom(seed);
         const allowed = { least, most: least + width };
-        const guarded = guardedTuner(concurrencyTuner(search, TUNER_DEFAULT), true);
+        const guarded = safeTuner(concurrencyTuner(search, TUNER_DEFAULT), true);
         let state = guarded.initialState();
         let limit = user;
         let lowest = Number.POSITIVE_INFINITY;
@@ -227,16 +227,16 @@ test('a limit that did harm is never wished again, nor one above it, nor one out
             // Nonsense now and then.
             cpu: world.next() < 0.02 ? Number.NaN : world.next(),
           });
-          const view: GuardedView = { sample: one, allowed, frozen: world.next() < 0.1, user };
+          const view: SafeTunerView = { sample: one, allowed, frozen: world.next() < 0.1, user };
           const next = guarded.decide(state, view, (i * 10_000) as Millis, world);
           state = next.state;
           const { decision } = next;
-          const { bad } = state.guard;
+          const { unsafeLimit } = state.guard;
           // The lowest that is known stays, or comes down.
-          if (bad === null ? lowest < Number.POSITIVE_INFINITY : bad.limit > lowest) return false;
-          if (bad !== null) {
-            lowest = bad.limit;
-            if (bad.limit <= user) return false;
+          if (unsafeLimit === null ? lowest < Number.POSITIVE_INFINITY : unsafeLimit.limit > lowest) return false;
+          if (unsafeLimit !== null) {
+            lowest = unsafeLimit.limit;
+            if (unsafeLimit.limit <= user) return false;
           }
           const moves = decision.limit !== limit;
           if (moves && (decision.limit < allowed.least || decision.limit > allowed.most)) return false;
@@ -245,7 +245,7 @@ test('a limit that did harm is never wished again, nor one above it, nor one out
           if (limit >= lowest && !moves && allowed.least < lowest && Number.isFinite(one.cpu)) return false;
           // A wish is written late or not at all, and the agent host begins anew with what was kept.
           if (world.next() < 0.6) limit = decision.limit;
-          if (world.next() < 0.05) state = guarded.initialState(state.tuner.search, keptOf(state.guard));
+          if (world.next() < 0.05) state = guarded.initialState(state.tuner.search, savedGuardOf(state.guard));
         }
         return true;
       },

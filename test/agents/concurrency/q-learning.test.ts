@@ -17,7 +17,7 @@ import {
 import { type Random, SeededRandom } from '../../../config/index.js';
 
 const { grid } = TUNER_DEFAULT;
-const standing = (place: number) => ({ grid, place, maskAt: (at: number) => stepMask(grid, grid, at) });
+const position = (place: number) => ({ grid, place, maskAt: (at: number) => stepMask(grid, grid, at) });
 const measurement = (place: number, throughput: number): Measurement => ({
   limit: 10 + 20 * place,
   throughput,
@@ -55,26 +55,26 @@ test('it acts at random up to iteration 50 and reaches the floor at 510', (t) =>
 test('a step teaches alpha of its reward and of the best that follows', (t) => {
   const search = qLearning(Q_PUBLISHED);
   // Place 4, stay; reference 100.
-  const first = search.next(search.initialState(), measurement(4, 100), standing(4), choosing(1));
+  const first = search.next(search.initialState(), measurement(4, 100), position(4), choosing(1));
   t.deepEqual([first.action, first.state.reference, first.state.table], [1, 100, {}]);
   // 80 / 100 = .8, nothing known of what follows: Q = .5 x .8 = .4.
-  const second = search.next(first.state, measurement(4, 80), standing(4), choosing(1));
+  const second = search.next(first.state, measurement(4, 80), position(4), choosing(1));
   t.deepEqual(second.state.table, { '4.5.5': [0, 0.4, 0] });
   t.is(second.state.reference, 100);
   // 120 / 100 = 1.2: .5 x .4 + .5 x (1.2 + .9 x .4) = .98; the reference follows after the reward.
-  const third = search.next(second.state, measurement(4, 120), standing(4), choosing(2));
+  const third = search.next(second.state, measurement(4, 120), position(4), choosing(2));
   t.true(Math.abs(third.state.table['4.5.5']![1] - 0.98) < 1e-12);
   t.is(third.state.reference, 120);
   // Now at place 5: 120 / 120 is worth 1, and nothing is known of place 5 but the best of its row, 0: .5.
-  const fourth = search.next(third.state, measurement(5, 120), standing(5), choosing(1));
+  const fourth = search.next(third.state, measurement(5, 120), position(5), choosing(1));
   t.is(fourth.state.table['4.5.5']![2], 0.5);
 });
 
 test('what is measured where the step did not lead teaches nothing', (t) => {
   const search = qLearning(Q_PUBLISHED);
   // Wished for place 5; an operator set place 9. §7.1, 7: an action that outlives what it belonged to.
-  const { state } = search.next(search.initialState(), measurement(4, 100), standing(4), choosing(2));
-  t.deepEqual(search.next(state, measurement(9, 10), standing(9), choosing(1)).state.table, {});
+  const { state } = search.next(search.initialState(), measurement(4, 100), position(4), choosing(2));
+  t.deepEqual(search.next(state, measurement(9, 10), position(9), choosing(1)).state.table, {});
 });
 
 test('replay corrects what was earned against an old reference', (t) => {
@@ -82,7 +82,7 @@ test('replay corrects what was earned against an old reference', (t) => {
   let state = search.initialState();
   // 100 looks best at place 4, until place 5 brings 200: then staying at 4 is worth half of it.
   const play = (place: number, throughput: number, action: number): void => {
-    ({ state } = search.next(state, measurement(place, throughput), standing(place), choosing(action)));
+    ({ state } = search.next(state, measurement(place, throughput), position(place), choosing(action)));
   };
   play(4, 100, 2);
   for (let i = 0; i < 200; i++) play(5, 200, 1);
@@ -106,8 +106,8 @@ test('of equally good actions a random one is taken, and never one that is maske
   // §7.1, 7: the toy chose what it could not do.
   const search = qLearning(Q_PUBLISHED);
   for (let i = 0; i < 300; i++) {
-    t.not(search.next(search.initialState(), measurement(0, 1), standing(0), random).action, 0);
-    t.not(search.next(search.initialState(), measurement(15, 1), standing(15), random).action, 2);
+    t.not(search.next(search.initialState(), measurement(0, 1), position(0), random).action, 0);
+    t.not(search.next(search.initialState(), measurement(15, 1), position(15), random).action, 2);
   }
 });
 
@@ -142,7 +142,7 @@ test('one seed, one search', (t) => {
     let state = search.initialState();
     let place = 4;
     for (let i = 0; i < 100; i++) {
-      const next = search.next(state, measurement(place, 100 - place), standing(place), random);
+      const next = search.next(state, measurement(place, 100 - place), position(place), random);
       state = next.state;
       place += next.action - 1;
     }

@@ -8,7 +8,7 @@ export const sample = (limit: number, part: Partial<Sample> = {}): Sample => ({
   failures: 0,
   oomKills: 0,
   busy: 10_000 * limit,
-  room: 10_000 * limit,
+  capacity: 10_000 * limit,
   cpu: 0.5,
   memory: 0.5,
   ...part,

@@ -147,7 +147,7 @@ test('figures that cannot be one change nothing', (t) => {
     { limit: 1.5 },
   ]) {
     const { said } = steps(upward, [sample(90), sample(90), sample(90), sample(90, wrong)]);
-    t.is(said[3], `unsound ${wrong.limit ?? 90}`);
+    t.is(said[3], `invalid ${wrong.limit ?? 90}`);
   }
 });
 
@@ -157,7 +157,7 @@ test('after a restart it goes on from the limit in force and from what was learn
   const tuner = concurrencyTuner(search, TUNER_DEFAULT);
   const { state } = steps(search, Array(12).fill(sample(150)));
   const again = tuner.initialState(state.search);
-  t.deepEqual(again, { search: state.search, window: null, wish: null });
+  t.deepEqual(again, { search: state.search, window: null, targetLimit: null });
   const view = { sample: sample(150), allowed: { least: 1, most: 500 }, frozen: false };
   t.is(tuner.decide(again, view, 0 as Millis, new SeededRandom(1)).decision.limit, 150);
 });
@@ -195,7 +195,7 @@ test('an observation becomes a sample: shares of what the user asked for, time i
     failures: 3,
     oomKills: 2,
     busy: 2000,
-    room: 100_000,
+    capacity: 100_000,
     cpu: 0.4,
     memory: 100 / 256,
   });

@@ -21,7 +21,7 @@ import { SeededRandom } from '../../../config/index.js';
 
 const engines: readonly Engine[] = [new SimdEngine(), new JsEngine()];
 const shape = { features: 2, actions: 2 };
-const fast: DdpgSettings = { ...firmSettings, gamma: 0.5, actorRate: 1e-3, tau: 0.02, replay: 2000 };
+const fast: DdpgSettings = { ...firmSettings, gamma: 0.5, actorLearningRate: 1e-3, tau: 0.02, replay: 2000 };
 
 /** One step of a task without memory: the reward falls with the distance of each action from half its feature. */
 function play(agent: DdpgAgent, steps: number, seed: number, explore = true): number {
@@ -75,7 +75,7 @@ test('the first critic step is towards r + d Q’, and the target follows by tau
   const after = learner.export();
   const moved = after.critic.at(-1)! - 3;
   // Adam's first step is its rate, uphill.
-  t.true(Math.abs(moved - settings.criticRate) < 1e-5, `${moved}`);
+  t.true(Math.abs(moved - settings.criticLearningRate) < 1e-5, `${moved}`);
   t.true(Math.abs(after.targetCritic.at(-1)! - (3 + 0.25 * moved)) < 1e-6);
 });
 
@@ -153,11 +153,11 @@ test('settings that make no sense are refused by name', (t) => {
   const bad: Partial<DdpgSettings>[] = [
     { gamma: 1 },
     { tau: 0 },
-    { actorRate: 0 },
+    { actorLearningRate: 0 },
     { batch: 0 },
     { replay: 10 },
     { warmUp: 0.5 },
-    { largestNorm: 0 },
+    { maxGradNorm: 0 },
     { noise: { ...fast.noise, theta: 2 } },
     { noise: { ...fast.noise, sigma: -1 } },
   ];

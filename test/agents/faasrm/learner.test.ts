@@ -1,6 +1,7 @@
 import test from 'ava';
 import {
   defaultEngine,
+  experienceReward,
   FaasrmLearner,
   type FaasrmSettings,
   faasrmCheckpoint,
@@ -10,14 +11,13 @@ import {
   faasrmWeights,
   InlineTrainer,
   JsEngine,
-  lessonReward,
   newOptionScorer,
   type PpoBatch,
   packCheckpoint,
   shippedFaasrm,
   unpackCheckpoint,
 } from '../../../agents/index.js';
-import { LEVELS, type Lesson, STATE_FEATURES } from '../../../broker/index.js';
+import { type FaasrmExperience, LEVELS, STATE_FEATURES } from '../../../broker/index.js';
 import { SeededRandom } from '../../../config/index.js';
 import { createPolicy, OptionScorer } from '../../../openwhisk-plugin/index.js';
 
@@ -27,7 +27,7 @@ const settings: FaasrmSettings = {
   options: LEVELS,
   rollout: 512,
   price: 0,
-  ppo: { ...faasrmSettings.ppo, rate: { first: 5e-3, last: 5e-3 }, miniBatch: 128 },
+  ppo: { ...faasrmSettings.ppo, learningRate: { first: 5e-3, last: 5e-3 }, miniBatch: 128 },
 };
 
 const trainer = new InlineTrainer(defaultEngine(() => undefined));
@@ -48,7 +48,7 @@ function drawn(
   learner: FaasrmLearner,
   random: SeededRandom,
   outcome: (state: number, option: number) => number,
-): Lesson {
+): FaasrmExperience {
   const scorer = scorerOf(learner);
   const state = new Array<number>(STATE_FEATURES).fill(0);
   state[5] = random.next() < 0.5 ? -1 : 1;
@@ -115,11 +115,11 @@ test('repaired: a batch’s gradient is the mean of its rows’, so that no row�
     returns: new Float32Array(to - from),
   });
   const step = {
-    rate: 1,
+    learningRate: 1,
     beta1: 0,
     beta2: 0.999,
     epsilon: 1e-5,
-    largestNorm: Number.MAX_VALUE,
+    maxGradNorm: Number.MAX_VALUE,
     clip: 0.2,
     entropyCoefficient: 0.01,
     valueCoefficient: 0.5,
@@ -164,10 +164,10 @@ test('repaired: a lesson is a task of its own: what others earn next to it chang
     let last = 0;
     while (!learner.ready) {
       const forced = last === 0;
-      const lesson = drawn(learner, random, (_, option) => 1 - 0.5 * (option / LEVELS));
+      const experience = drawn(learner, random, (_, option) => 1 - 0.5 * (option / LEVELS));
       // Every second lesson is a loss as large as the gain before it, whatever was chosen in it.
-      learner.take(forced ? lesson : { ...lesson, slowdown: last });
-      last = forced ? 2 - lesson.slowdown : 0;
+      learner.take(forced ? experience : { ...experience, slowdown: last });
+      last = forced ? 2 - experience.slowdown : 0;
     }
     update(learner);
   }
@@ -175,28 +175,32 @@ test('repaired: a lesson is a task of its own: what others earn next to it chang
 });
 
 test('the reward is the published terms of one completion, less the price of what others may lose', (t) => {
-  const lesson = { state: [0, 0.25, 0, 0, 0, 0, 0, 0, 0], share: 0.5, slowdown: 0.8 } as unknown as Lesson;
+  const experience = {
+    state: [0, 0.25, 0, 0, 0, 0, 0, 0, 0],
+    share: 0.5,
+    slowdown: 0.8,
+  } as unknown as FaasrmExperience;
   // -s + (1 - s) = 1 - 1.6; three quarters of the host are taken, half of it was asked for.
-  t.true(Math.abs(lessonReward(lesson, 0) - -0.6) < 1e-12);
-  t.true(Math.abs(lessonReward(lesson, 2) - (-0.6 - 2 * 0.75 * 0.5)) < 1e-12);
+  t.true(Math.abs(experienceReward(experience, 0) - -0.6) < 1e-12);
+  t.true(Math.abs(experienceReward(experience, 2) - (-0.6 - 2 * 0.75 * 0.5)) < 1e-12);
   // -s - (s - 1) at 2; at 4 and above 1 - 8.
-  t.is(lessonReward({ ...lesson, slowdown: 2 }, 0), -3);
-  t.is(lessonReward({ ...lesson, slowdown: 100 }, 0), -7);
+  t.is(experienceReward({ ...experience, slowdown: 2 }, 0), -3);
+  t.is(experienceReward({ ...experience, slowdown: 100 }, 0), -7);
 });
 
 test('lessons of weights long gone, or with more options than there is room for, are not taken', (t) => {
   const learner = new FaasrmLearner({ settings, seed: 1, trainer });
   const random = new SeededRandom(2);
-  const lesson = (): Lesson => drawn(learner, random, () => 1);
-  t.true(learner.take(lesson()));
-  t.false(learner.take({ ...lesson(), weights: 1 }), 'of weights that are still to come');
-  t.false(learner.take({ ...lesson(), memory: [0, 0.5] }), '16 options where 8 have room');
+  const experience = (): FaasrmExperience => drawn(learner, random, () => 1);
+  t.true(learner.take(experience()));
+  t.false(learner.take({ ...experience(), weights: 1 }), 'of weights that are still to come');
+  t.false(learner.take({ ...experience(), memory: [0, 0.5] }), '16 options where 8 have room');
   for (let i = 0; i < 3; i++) {
-    while (!learner.ready) learner.take(lesson());
+    while (!learner.ready) learner.take(experience());
     update(learner);
   }
-  t.true(learner.take({ ...lesson(), weights: 2 }));
-  t.false(learner.take({ ...lesson(), weights: 1 }));
+  t.true(learner.take({ ...experience(), weights: 2 }));
+  t.false(learner.take({ ...experience(), weights: 1 }));
   t.is(learner.refused, 3);
 });
 

@@ -6,8 +6,8 @@ import {
   faasrmWeights,
   InlineTrainer,
   PolicyStore,
-  type RunningFaasrmTeacher,
-  runFaasrmTeacher,
+  type RunningFaasrmTrainer,
+  runFaasrmTrainer,
   shippedFaasrm,
 } from '../../../agents/index.js';
 import {
@@ -32,15 +32,15 @@ if (natsServerHere()) {
       Object.assign(config.decision, { controlShare: 0.3 });
     });
     await rig.start(await server.connect('hook'));
-    const running: RunningFaasrmTeacher[] = [];
+    const running: RunningFaasrmTrainer[] = [];
     t.teardown(async () => {
       rig.hook.stop();
       for (const each of running) await each.stop();
     });
     const settings: FaasrmSettings = { ...faasrmSettings, rollout: 8, ppo: { ...faasrmSettings.ppo, miniBatch: 4 } };
     const silent = () => undefined;
-    const start = async (host: string, learns: boolean): Promise<RunningFaasrmTeacher> => {
-      const teacher = runFaasrmTeacher({
+    const start = async (host: string, learns: boolean): Promise<RunningFaasrmTrainer> => {
+      const faasrmTrainer = runFaasrmTrainer({
         broker: await server.connect(host),
         clock: systemClock,
         timers: systemTimers,
@@ -52,8 +52,8 @@ if (natsServerHere()) {
         learns,
         logger: { debug: silent, info: silent, warn: silent, error: silent },
       });
-      running.push(teacher);
-      return teacher;
+      running.push(faasrmTrainer);
+      return faasrmTrainer;
     };
     const other = await server.connect('other');
     const published = async (): Promise<PolicyParameters | null> => {

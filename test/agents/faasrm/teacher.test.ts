@@ -2,12 +2,12 @@ import test from 'ava';
 import {
   defaultEngine,
   type FaasrmSettings,
-  type FaasrmTeacherRun,
+  type FaasrmTrainerRun,
   faasrmSettings,
   faasrmWeights,
   InlineTrainer,
   PolicyStore,
-  runFaasrmTeacher,
+  runFaasrmTrainer,
   shippedFaasrm,
 } from '../../../agents/index.js';
 import {
@@ -46,8 +46,8 @@ function stage() {
   const log: { message: string; fields: object }[] = [];
   const note = (fields: object, message: string): void => void log.push({ message, fields });
   const logger = { debug: note, info: note, warn: note, error: note };
-  const start = (host: string, changes: Partial<FaasrmTeacherRun> = {}) =>
-    runFaasrmTeacher({
+  const start = (host: string, changes: Partial<FaasrmTrainerRun> = {}) =>
+    runFaasrmTrainer({
       broker: rig.bus.connect(),
       clock: rig.platform.time,
       timers: rig.platform.time,
@@ -115,7 +115,7 @@ test('of two agent hosts one teaches', async (t) => {
 
 test('lessons that are damaged, of another layout or of one who serves only teach nothing', async (t) => {
   const { rig, log, start } = stage();
-  const lesson = {
+  const experience = {
     function: '/guest/f',
     weights: shippedFaasrm('cluster')!.counters.updates,
     state: new Array<number>(9).fill(0),
@@ -134,9 +134,9 @@ test('lessons that are damaged, of another layout or of one who serves only teac
       boot: 'boot-1',
       sequence: ++sequence,
       layout,
-      lessons: [{ ...lesson, ...changes }],
+      experiences: [{ ...experience, ...changes }],
     };
-    rig.other.publish(subjects.lessons(on), encodeMessage(batch));
+    rig.other.publish(subjects.experiences(on), encodeMessage(batch));
   };
   const learner = start('agents-1');
   await settle();
@@ -145,17 +145,17 @@ test('lessons that are damaged, of another layout or of one who serves only teac
   send({ slowdown: -1 });
   send({ state: new Array<number>(9).fill(7) });
   await settle();
-  t.true(log.some(({ message }) => message === 'lessons refused'));
-  t.is(learner.lessons, 0);
+  t.true(log.some(({ message }) => message === 'experiences refused'));
+  t.is(learner.experiences, 0);
   send({ option: 2 });
   await settle();
-  t.deepEqual([learner.lessons, learner.refused], [0, 1], 'no such option');
+  t.deepEqual([learner.experiences, learner.refused], [0, 1], 'no such option');
   send({}, FEATURE_LAYOUT, 'host-b');
   await settle();
-  t.is(learner.lessons, 0, 'for another host');
+  t.is(learner.experiences, 0, 'for another host');
   send({});
   await settle();
-  t.is(learner.lessons, 1);
+  t.is(learner.experiences, 1);
   await learner.stop();
   const server = start('agents-1', { learns: false });
   await settle();
@@ -163,19 +163,19 @@ test('lessons that are damaged, of another layout or of one who serves only teac
   t.true(server.owner);
   send({});
   await settle();
-  t.is(server.lessons, 0);
+  t.is(server.experiences, 0);
   await server.stop();
 });
 
 test('a checkpoint that cannot be used is said to be so, and the weights of the product are taken', async (t) => {
   const { rig, log, start, published } = stage();
   await rig.other.objects(objectStores.policies).put('faasrm', new TextEncoder().encode('no checkpoint'));
-  const teacher = start('agents-1');
+  const faasrmTrainer = start('agents-1');
   await settle();
   t.true(log.some(({ message }) => message.startsWith('the checkpoint of faasrm cannot be used')));
   t.deepEqual((await published())?.weights, faasrmWeights(shippedFaasrm('cluster')!));
   await t.throwsAsync(new PolicyStore(rig.other.objects(objectStores.policies)).load('faasrm'), {
     code: 'GLN_CHECKPOINT_FOREIGN',
   });
-  await teacher.stop();
+  await faasrmTrainer.stop();
 });

@@ -3,13 +3,13 @@ import {
   agentActs,
   bandAround,
   beginEpisode,
+  DEFAULT_OVERRIDES,
   type Episode,
   endEpisode,
-  LEARNED_FIRST,
   LIFE_CYCLE_INITIAL,
+  type LifeCycleOverrides,
   type LifeCycleState,
   type LifeCycleTransition,
-  type LifeCycleWish,
   lifeCycleSettings,
   retrain,
   shareOf,
@@ -32,14 +32,17 @@ const earned = (value: number): Episode => ({ earned: value, estimate: null, arr
 function play(
   from: LifeCycleState,
   episodes: readonly Episode[],
-  { wish = LEARNED_FIRST, settings = small }: { wish?: LifeCycleWish; settings?: typeof lifeCycleSettings } = {},
+  {
+    overrides = DEFAULT_OVERRIDES,
+    settings = small,
+  }: { overrides?: LifeCycleOverrides; settings?: typeof lifeCycleSettings } = {},
 ): { state: LifeCycleState; transitions: LifeCycleTransition[] } {
   const transitions: LifeCycleTransition[] = [];
   let state = from;
   for (const episode of episodes) {
     for (const step of [
-      beginEpisode(state, wish),
-      endEpisode(beginEpisode(state, wish).state, episode, wish, settings),
+      beginEpisode(state, overrides),
+      endEpisode(beginEpisode(state, overrides).state, episode, overrides, settings),
     ]) {
       if (step.transition) transitions.push(step.transition);
       state = step.state;
@@ -56,8 +59,8 @@ const serving: LifeCycleState = {
   reference: { mean: 0.5, spread: 0, episodes: 4 },
 };
 
-const starts: [string, LifeCycleState, LifeCycleWish, LifeCycleState['phase']][] = [
-  ['a new function learns from the fallback first', LIFE_CYCLE_INITIAL, LEARNED_FIRST, 'offline'],
+const starts: [string, LifeCycleState, LifeCycleOverrides, LifeCycleState['phase']][] = [
+  ['a new function learns from the fallback first', LIFE_CYCLE_INITIAL, DEFAULT_OVERRIDES, 'offline'],
   [
     'without bootstrapping it goes online at once',
     LIFE_CYCLE_INITIAL,
@@ -73,12 +76,12 @@ const starts: [string, LifeCycleState, LifeCycleWish, LifeCycleState['phase']][]
   ],
   ['and one that serves', serving, { bootstrap: true, heldOffline: true }, 'offline'],
   ['offline stays offline', offline, { bootstrap: false, heldOffline: false }, 'offline'],
-  ['online stays online', online, LEARNED_FIRST, 'online'],
-  ['serving stays serving', serving, LEARNED_FIRST, 'serving'],
+  ['online stays online', online, DEFAULT_OVERRIDES, 'online'],
+  ['serving stays serving', serving, DEFAULT_OVERRIDES, 'serving'],
 ];
-for (const [title, state, wish, phase] of starts)
+for (const [title, state, overrides, phase] of starts)
   test(`at the beginning of an episode: ${title}`, (t) => {
-    const { state: after, transition } = beginEpisode(state, wish);
+    const { state: after, transition } = beginEpisode(state, overrides);
     t.is(after.phase, phase);
     t.is(transition === null, phase === state.phase, 'a transition is told, and nothing else is');
   });
@@ -103,7 +106,7 @@ for (const [title, episodes, goes] of leaves)
 
 test('offline to online: held offline, the best estimate changes nothing; let go, one full window does', (t) => {
   const held = { bootstrap: true, heldOffline: true };
-  const { state } = play(offline, Array(20).fill(both(0.5, 1)), { wish: held });
+  const { state } = play(offline, Array(20).fill(both(0.5, 1)), { overrides: held });
   t.is(state.phase, 'offline');
   t.is(play(state, [both(0.5, 1)]).state.phase, 'online');
 });
@@ -175,7 +178,7 @@ test('who came back stays offline for twice as long, at most 32 times; another w
     let episodes = 0;
     while (state.phase === 'offline' && episodes < 1000) {
       episodes++;
-      state = endEpisode(state, both(0.5, 0.5), LEARNED_FIRST, small).state;
+      state = endEpisode(state, both(0.5, 0.5), DEFAULT_OVERRIDES, small).state;
     }
     return episodes;
   };
@@ -183,7 +186,7 @@ test('who came back stays offline for twice as long, at most 32 times; another w
   t.is(play({ ...serving, demotions: 3 }, [0.1, 0.1, 0.1, 0.1].map(earned)).state.demotions, 0);
 });
 
-const trips: [string, number[], boolean][] = [
+const shouldRetrain: [string, number[], boolean][] = [
   ['a mean equal to the threshold is good', [0.375, 0.375, 0.375, 0.375], false],
   ['a hair less, twice, is not', [0.374, 0.375, 0.374, 0.375], true],
   ['one bad episode is never enough, however bad', [0.5, 0.5, 0, 0.5, 0.5, 0.5, 0, 0.5], false],
@@ -193,7 +196,7 @@ const trips: [string, number[], boolean][] = [
   ['a bad mean and then a bad deviation are two bad windows', [0.1, 0.1, 0.4, 0.6], true],
   ['two windows of two from the second episode on', [0.5, 0.1, 0.1, 0.1, 0.1], true],
 ];
-for (const [title, returns, goes] of trips)
+for (const [title, returns, goes] of shouldRetrain)
   test(`serving to online: ${title}`, (t) => {
     const { state, transitions } = play(serving, returns.map(earned));
     t.is(state.phase, goes ? 'online' : 'serving');
@@ -235,7 +238,7 @@ test('the band is the larger of the share and three standard errors', (t) => {
 
 test('the agent acts online and serving, and at no other time', (t) => {
   t.deepEqual(
-    ['initialised', 'offline', 'online', 'serving'].map((phase) => agentActs(phase as never)),
+    ['initialized', 'offline', 'online', 'serving'].map((phase) => agentActs(phase as never)),
     [false, false, true, true],
   );
 });
@@ -247,7 +250,7 @@ const noisy = (random: Random, mean: number): Episode => earned(mean + 0.03 * st
 function converged(random: Random, mean: number): LifeCycleState {
   let state = online;
   for (let i = 0; i < 400 && state.phase !== 'serving'; i++)
-    state = endEpisode(state, noisy(random, mean), LEARNED_FIRST, lifeCycleSettings).state;
+    state = endEpisode(state, noisy(random, mean), DEFAULT_OVERRIDES, lifeCycleSettings).state;
   return state;
 }
 
@@ -290,7 +293,7 @@ test('a step of 20 % up or down is detected within 20 episodes, in nine of ten c
         let episodes = 0;
         while (state.phase === 'serving' && episodes < 100) {
           episodes++;
-          state = endEpisode(state, noisy(random, change * level), LEARNED_FIRST, lifeCycleSettings).state;
+          state = endEpisode(state, noisy(random, change * level), DEFAULT_OVERRIDES, lifeCycleSettings).state;
         }
         after.push(episodes);
       }

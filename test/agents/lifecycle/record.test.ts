@@ -1,13 +1,13 @@
 import test from 'ava';
 import {
   checkLifeCycleSettings,
+  DEFAULT_OVERRIDES,
   decodeLifeCycle,
   encodeLifeCycle,
   endEpisode,
   GUARD_INITIAL,
   type GuardState,
   guardStep,
-  LEARNED_FIRST,
   LIFE_CYCLE_INITIAL,
   type LifeCycleState,
   lifeCycleSettings,
@@ -30,14 +30,19 @@ test('a life cycle that is written, read and played on ends where one that never
   const play = (from: LifeCycleState) => {
     let state = from;
     for (let i = 0; i < 40; i++)
-      state = endEpisode(state, { earned: 0.5, estimate: null, arrivals: 3 }, LEARNED_FIRST, lifeCycleSettings).state;
+      state = endEpisode(
+        state,
+        { earned: 0.5, estimate: null, arrivals: 3 },
+        DEFAULT_OVERRIDES,
+        lifeCycleSettings,
+      ).state;
     return state;
   };
   t.deepEqual(play(read.life), play(serving));
 });
 
 const written = encodeLifeCycle(owner, { life: serving, guard }, lifeCycleSettings);
-const spoilt: [string, string, string][] = [
+const corrupted: [string, string, string][] = [
   ['empty', '', 'GLN_LIFECYCLE_DAMAGED'],
   ['half a file', written.slice(0, written.length / 2), 'GLN_LIFECYCLE_DAMAGED'],
   ['null', 'null', 'GLN_LIFECYCLE_DAMAGED'],
@@ -59,7 +64,7 @@ const spoilt: [string, string, string][] = [
   ['episodes of another length', written.replace('of 100', 'of 10'), 'GLN_LIFECYCLE_FOREIGN'],
   ['from a later version', written.replace('"v":1', '"v":2'), 'GLN_LIFECYCLE_NEWER'],
 ];
-for (const [title, text, code] of spoilt)
+for (const [title, text, code] of corrupted)
   test(`refused by name: ${title}`, (t) => {
     t.not(text, written);
     t.throws(() => decodeLifeCycle('here', text, owner, lifeCycleSettings), { code });
@@ -114,7 +119,7 @@ test('§7.1 item 4: thresholds are reachable whatever an episode is long, as ret
   t.notThrows(() => checkLifeCycleSettings({ ...lifeCycleSettings, episodeSteps: 10 }));
   let state: LifeCycleState = { ...LIFE_CYCLE_INITIAL, phase: 'online' };
   for (let i = 0; i < 30; i++)
-    state = endEpisode(state, { earned: 0.8, estimate: null, arrivals: 1 }, LEARNED_FIRST, {
+    state = endEpisode(state, { earned: 0.8, estimate: null, arrivals: 1 }, DEFAULT_OVERRIDES, {
       ...lifeCycleSettings,
       episodeSteps: 10,
     }).state;

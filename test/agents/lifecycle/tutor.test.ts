@@ -1,22 +1,22 @@
 import test from 'ava';
 import {
-  Apprentice,
-  FirmApprentice,
-  type FirmStudyJob,
-  type FirmStudyResult,
+  FirmLifeCycleLearner,
+  type FirmTrainingJob,
+  type FirmTrainingResult,
   firmSettings,
   learnOffline,
   type OfflineJob,
   type OfflineResult,
+  type OfflineTrainer,
   offlineSettings,
+  PpoLifeCycleLearner,
   SimdEngine,
   simulatorSettings,
-  studyFirm,
-  ThreadTutor,
+  ThreadOfflineTrainer,
   type TrainingJob,
   type TrainingResult,
-  type Tutor,
   train,
+  trainFirmOffline,
 } from '../../../agents/index.js';
 import { SeededRandom } from '../../../config/index.js';
 
@@ -27,17 +27,17 @@ const ppo = { ...simulatorSettings, hidden: [8], updates: 10 };
 const after = Float32Array.of(0.1, 0.2, 0.3);
 
 /** Lessons of the apprentice, given when the test says so. */
-class HeldTutor implements Tutor {
-  readonly studies: { job: OfflineJob; done: (result: OfflineResult | null) => void }[] = [];
-  readonly firmStudies: { job: FirmStudyJob; done: (result: FirmStudyResult | null) => void }[] = [];
+class DeferredOfflineTrainer implements OfflineTrainer {
+  readonly trainings: { job: OfflineJob; done: (result: OfflineResult | null) => void }[] = [];
+  readonly firmTrainings: { job: FirmTrainingJob; done: (result: FirmTrainingResult | null) => void }[] = [];
   readonly updates: { job: TrainingJob; done: (result: TrainingResult | null) => void }[] = [];
 
-  study(job: OfflineJob): Promise<OfflineResult | null> {
-    return new Promise((done) => this.studies.push({ job, done }));
+  trainOffline(job: OfflineJob): Promise<OfflineResult | null> {
+    return new Promise((done) => this.trainings.push({ job, done }));
   }
 
-  studyFirm(job: FirmStudyJob): Promise<FirmStudyResult | null> {
-    return new Promise((done) => this.firmStudies.push({ job, done }));
+  trainFirmOffline(job: FirmTrainingJob): Promise<FirmTrainingResult | null> {
+    return new Promise((done) => this.firmTrainings.push({ job, done }));
   }
 
   update(job: TrainingJob): Promise<TrainingResult | null> {
@@ -47,10 +47,10 @@ class HeldTutor implements Tutor {
   async close(): Promise<void> {}
 }
 
-const apprentice = (tutor?: Tutor): Apprentice =>
-  new Apprentice({
+const learner = (offlineTrainer?: OfflineTrainer): PpoLifeCycleLearner =>
+  new PpoLifeCycleLearner({
     ...{ engine, features, context: 0, actions, ppo, offline: offlineSettings, batch: 8, seed: 1, start: null },
-    ...(tutor === undefined ? {} : { tutor }),
+    ...(offlineTrainer === undefined ? {} : { offlineTrainer }),
   });
 
 const random = new SeededRandom(7);
@@ -58,35 +58,36 @@ const input = (): Float32Array => Float32Array.from({ length: features }, () => 
 const mask = Uint8Array.of(1, 1, 1, 1);
 
 /** An episode that is watched. */
-function watch(under: Apprentice | FirmApprentice): void {
-  for (let i = 0; i < 10; i++) under.watch({ input: input(), mask, action: i % actions, reward: random.next() });
+function recordDemonstration(under: PpoLifeCycleLearner | FirmLifeCycleLearner): void {
+  for (let i = 0; i < 10; i++)
+    under.recordDemonstration({ input: input(), mask, action: i % actions, reward: random.next() });
 }
 
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 test('what is studied and updated in a thread is what would be here, to the bit', async (t) => {
-  const tutor = new ThreadTutor();
-  t.teardown(() => tutor.close());
-  const held = new HeldTutor();
-  const under = apprentice(held);
+  const offlineTrainer = new ThreadOfflineTrainer();
+  t.teardown(() => offlineTrainer.close());
+  const held = new DeferredOfflineTrainer();
+  const under = learner(held);
   for (let i = 0; i < 4; i++) {
-    watch(under);
-    under.study(after);
+    recordDemonstration(under);
+    under.trainOffline(after);
     // Each study is of all that was watched: the fourth has a surrogate.
-    held.studies.at(-1)!.done(null);
+    held.trainings.at(-1)!.done(null);
     await settled();
   }
-  const { job } = held.studies.at(-1)!;
-  const studied = await tutor.study(job);
+  const { job } = held.trainings.at(-1)!;
+  const trained = await offlineTrainer.trainOffline(job);
   t.is(job.episodes.length, 4);
-  t.deepEqual(studied, learnOffline(engine, job));
+  t.deepEqual(trained, learnOffline(engine, job));
   act(under, 8);
   const [update] = held.updates;
-  t.deepEqual(await tutor.update(update!.job), train(engine, update!.job));
+  t.deepEqual(await offlineTrainer.update(update!.job), train(engine, update!.job));
 });
 
 /** Steps of its own while it learns. */
-function act(under: Apprentice, steps: number): void {
+function act(under: PpoLifeCycleLearner, steps: number): void {
   for (let i = 0; i < steps; i++) {
     const { action } = under.agent.decide(input(), mask);
     under.learn(action!, random.next(), after);
@@ -94,45 +95,45 @@ function act(under: Apprentice, steps: number): void {
 }
 
 test('an estimate is told once, with the episode after its study; what is watched meanwhile waits for the next study', async (t) => {
-  const held = new HeldTutor();
-  const under = apprentice(held);
-  watch(under);
-  t.is(under.study(after), null);
-  watch(under);
-  t.is(under.study(after), null);
-  t.is(held.studies.length, 1);
-  const { job, done } = held.studies[0]!;
+  const held = new DeferredOfflineTrainer();
+  const under = learner(held);
+  recordDemonstration(under);
+  t.is(under.trainOffline(after), null);
+  recordDemonstration(under);
+  t.is(under.trainOffline(after), null);
+  t.is(held.trainings.length, 1);
+  const { job, done } = held.trainings[0]!;
   const learnt = { ...job.state, actor: job.state.actor.map((weight) => weight + 1) };
-  done({ state: learnt, ahead: 0.5 });
+  done({ state: learnt, estimatedGain: 0.5 });
   await settled();
   t.deepEqual(under.agent.export().actor, learnt.actor);
-  watch(under);
-  t.is(under.study(after), 0.5);
-  t.is(held.studies[1]!.job.episodes.length, 3);
-  watch(under);
-  t.is(under.study(after), null, 'nothing was learnt since');
+  recordDemonstration(under);
+  t.is(under.trainOffline(after), 0.5);
+  t.is(held.trainings[1]!.job.episodes.length, 3);
+  recordDemonstration(under);
+  t.is(under.trainOffline(after), null, 'nothing was learnt since');
 });
 
 test('a study that ends when the agent acts already, or watches anew, changes nothing', async (t) => {
-  for (const another of ['begin', 'restart', 'forget'] as const) {
-    const held = new HeldTutor();
-    const under = apprentice(held);
-    watch(under);
-    under.study(after);
-    under[another]();
+  for (const invalidate of ['begin', 'restart', 'forget'] as const) {
+    const held = new DeferredOfflineTrainer();
+    const under = learner(held);
+    recordDemonstration(under);
+    under.trainOffline(after);
+    under[invalidate]();
     const before = under.agent.export();
-    const { job, done } = held.studies[0]!;
-    done({ state: { ...job.state, actor: job.state.actor.map(() => 9) }, ahead: 1 });
+    const { job, done } = held.trainings[0]!;
+    done({ state: { ...job.state, actor: job.state.actor.map(() => 9) }, estimatedGain: 1 });
     await settled();
-    t.deepEqual(under.agent.export(), before, another);
-    watch(under);
-    t.is(under.study(after), null, another);
+    t.deepEqual(under.agent.export(), before, invalidate);
+    recordDemonstration(under);
+    t.is(under.trainOffline(after), null, invalidate);
   }
 });
 
 test('while an update is under way the agent acts on by its old weights, and then by the new ones', async (t) => {
-  const held = new HeldTutor();
-  const under = apprentice(held);
+  const held = new DeferredOfflineTrainer();
+  const under = learner(held);
   const before = under.agent.export();
   act(under, 8);
   t.is(held.updates.length, 1);
@@ -150,8 +151,8 @@ test('while an update is under way the agent acts on by its old weights, and the
   );
 });
 
-const firm = (tutor?: Tutor): FirmApprentice =>
-  new FirmApprentice({
+const firm = (offlineTrainer?: OfflineTrainer): FirmLifeCycleLearner =>
+  new FirmLifeCycleLearner({
     ...{
       engine,
       features,
@@ -161,13 +162,13 @@ const firm = (tutor?: Tutor): FirmApprentice =>
       offline: offlineSettings,
       seed: 1,
     },
-    ...(tutor === undefined ? {} : { tutor }),
+    ...(offlineTrainer === undefined ? {} : { offlineTrainer }),
   });
 
 test('what FIRM’s agent studies in a thread is what it would learn here, to the bit', async (t) => {
-  const tutor = new ThreadTutor();
-  t.teardown(() => tutor.close());
-  const held = new HeldTutor();
+  const offlineTrainer = new ThreadOfflineTrainer();
+  t.teardown(() => offlineTrainer.close());
+  const held = new DeferredOfflineTrainer();
   const under = firm(held);
   const here = firm();
   // 80 steps are more than its warm-up of 70, and eight episodes more than the four from which there is a surrogate.
@@ -178,40 +179,40 @@ test('what FIRM’s agent studies in a thread is what it would learn here, to th
       action: i % actions,
       reward: random.next(),
     }));
-    for (const step of steps) for (const one of [under, here]) one.watch(step);
-    here.study(after);
-    under.study(after);
-    const { job, done } = held.firmStudies.at(-1)!;
-    const studied = episode === 7 ? await tutor.studyFirm(job) : studyFirm(engine, job);
+    for (const step of steps) for (const one of [under, here]) one.recordDemonstration(step);
+    here.trainOffline(after);
+    under.trainOffline(after);
+    const { job, done } = held.firmTrainings.at(-1)!;
+    const trained = episode === 7 ? await offlineTrainer.trainFirmOffline(job) : trainFirmOffline(engine, job);
     t.is(job.episodes.length, episode + 1);
-    t.is(studied!.ahead === null, episode < 3);
-    done(studied);
+    t.is(trained!.estimatedGain === null, episode < 3);
+    done(trained);
     await settled();
   }
   t.deepEqual(under.weights(), here.weights());
-  t.is(held.firmStudies.at(-1)!.job.memory.written, 80);
+  t.is(held.firmTrainings.at(-1)!.job.memory.written, 80);
 });
 
 test('FIRM’s agent is told of a study once, and one that ends when it acts or watches anew changes nothing', async (t) => {
-  for (const another of ['none', 'begin', 'restart', 'forget'] as const) {
-    const held = new HeldTutor();
+  for (const invalidate of ['none', 'begin', 'restart', 'forget'] as const) {
+    const held = new DeferredOfflineTrainer();
     const under = firm(held);
-    watch(under);
-    t.is(under.study(after), null);
-    watch(under);
-    t.is(under.study(after), null);
-    t.is(held.firmStudies.length, 1, 'one at a time');
-    if (another !== 'none') under[another]();
+    recordDemonstration(under);
+    t.is(under.trainOffline(after), null);
+    recordDemonstration(under);
+    t.is(under.trainOffline(after), null);
+    t.is(held.firmTrainings.length, 1, 'one at a time');
+    if (invalidate !== 'none') under[invalidate]();
     const before = under.weights();
-    const { job, done } = held.firmStudies[0]!;
-    done({ state: { ...job.state, actor: job.state.actor.map(() => 9) }, ahead: 0.5 });
+    const { job, done } = held.firmTrainings[0]!;
+    done({ state: { ...job.state, actor: job.state.actor.map(() => 9) }, estimatedGain: 0.5 });
     await settled();
     const changed = under.weights().actor.every((weight) => weight === 9);
-    t.is(changed, another === 'none', another);
-    if (another !== 'none') t.deepEqual(under.weights(), before, another);
-    watch(under);
-    t.is(under.study(after), another === 'none' ? 0.5 : null, another);
-    watch(under);
-    t.is(under.study(after), null, another);
+    t.is(changed, invalidate === 'none', invalidate);
+    if (invalidate !== 'none') t.deepEqual(under.weights(), before, invalidate);
+    recordDemonstration(under);
+    t.is(under.trainOffline(after), invalidate === 'none' ? 0.5 : null, invalidate);
+    recordDemonstration(under);
+    t.is(under.trainOffline(after), null, invalidate);
   }
 });

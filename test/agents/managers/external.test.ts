@@ -58,7 +58,7 @@ test.serial(
     const second = manager.decide(first.state, { ...seen, observation: busy }, now);
     t.is(Number(second.decision.cpu), 1000, 'the user’s');
     t.is(manager.phase(second.state), 'managing');
-    t.is(manager.rest, undefined);
+    t.is(manager.saveState, undefined);
   },
 );
 
@@ -66,17 +66,17 @@ test.serial('state goes from step to step, to another host and back; randomness 
   const text = module(`
     decide: ({ n }, { random }) => ({ state: { n: n + 1 }, decision: { weightFactor: 1 + random.next(), actions: [0, 0, 1] }, reward: n }),
     about: ({ n }) => 'step ' + n,
-    rest: ({ n }) => ({ n }), wake: (fn, rested) => rested.n > 0 ? rested : null, retrain: () => ({ n: 0 }),`);
+    saveState: ({ n }) => ({ n }), loadState: (fn, rested) => rested.n > 0 ? rested : null, retrain: () => ({ n: 0 }),`);
   const manager = await loaded(t, text);
   const step = (state: unknown) => manager.decide(state, view(), now);
   const two = step(step(manager.initialState('/a/b')).state);
   t.is(two.reward, 1);
   t.is(manager.about?.(two.state), 'step 2');
-  const rested = manager.rest?.(two.state, now);
-  t.deepEqual(rested, { n: 2 });
-  t.is(manager.about?.(manager.wake?.('/a/b', rested, now)), 'step 2');
-  t.is(manager.wake?.('/a/b', { n: 0 }, now), null);
-  t.is(manager.wake?.('/a/b', null, now), null, 'it throws there');
+  const saved = manager.saveState?.(two.state, now);
+  t.deepEqual(saved, { n: 2 });
+  t.is(manager.about?.(manager.loadState?.('/a/b', saved, now)), 'step 2');
+  t.is(manager.loadState?.('/a/b', { n: 0 }, now), null);
+  t.is(manager.loadState?.('/a/b', null, now), null, 'it throws there');
   t.is(manager.about?.(manager.retrain?.(two.state)), 'step 0');
   t.is(
     step(manager.initialState('/a/b')).decision.weightFactor,
@@ -93,7 +93,7 @@ for (const [what, text, said] of [
   ['has a name of ours', module("name: 'greedy'"), /'greedy' is that of a manager of Gleaner's own/],
   ['has no name', module("name: 'Bad Name'"), /`name` must be/],
   ['cannot decide', module('decide: 5'), /`decide` must be a function/],
-  ['has half of a pair', module('rest: () => null'), /`rest` and `wake` need each other/],
+  ['has half of a pair', module('saveState: () => null'), /`saveState` and `loadState` need each other/],
 ] as const)
   test.serial(`a module that ${what} is refused at the start, with its file and the reason`, async (t) => {
     const file = written(text);

@@ -69,7 +69,7 @@ test('a host that is silent for a minute is forgotten', (t) => {
     { ...idle, host: 'b', now: 60_001 },
   ]);
   t.deepEqual(
-    state.sights.map((s) => s.host),
+    state.hostSnapshots.map((s) => s.host),
     ['b'],
   );
 });

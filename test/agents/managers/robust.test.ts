@@ -1,6 +1,6 @@
 import { fc, testProp } from '@fast-check/ava';
 import test from 'ava';
-import { createManager, isSound, managerNames } from '../../../agents/index.js';
+import { createManager, isValidObservation, managerNames } from '../../../agents/index.js';
 import type { Observation } from '../../../broker/index.js';
 import { type Bytes, type Millicores, type Millis, mebibytes, SeededRandom } from '../../../config/index.js';
 import { observation } from '../observations.js';
@@ -79,7 +79,7 @@ for (const name of managerNames) {
         };
         const result = manager.decide(state, view, now as Millis);
         const { cpu, memory, nominalMemory, containers, weightFactor, actions } = result.decision;
-        if (!isSound(input)) {
+        if (!isValidObservation(input)) {
           t.deepEqual(result, { state, decision: { actions: [0, 0, 0] } });
           continue;
         }
@@ -87,10 +87,10 @@ for (const name of managerNames) {
         t.deepEqual(JSON.parse(JSON.stringify(result.state)), result.state, 'the state can rest as JSON');
         const { user } = input;
         if (cpu !== undefined) t.true(cpu > 0 && cpu <= Math.max(cap.cpu, user.cpu));
-        for (const wish of [memory, nominalMemory]) {
-          if (wish !== undefined)
-            t.true(wish > 0 && wish <= Math.max(cap.memory, user.memory) && Number.isInteger(wish));
-          if (user.memory === 0) t.is(wish, undefined);
+        for (const target of [memory, nominalMemory]) {
+          if (target !== undefined)
+            t.true(target > 0 && target <= Math.max(cap.memory, user.memory) && Number.isInteger(target));
+          if (user.memory === 0) t.is(target, undefined);
         }
         if (containers !== undefined) t.true(containers >= 1 && containers <= 20 && Number.isInteger(containers));
         if (weightFactor !== undefined) t.true(weightFactor >= 1 / 64 && weightFactor <= 64);

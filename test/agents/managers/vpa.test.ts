@@ -4,6 +4,7 @@ import {
   CPU_BUCKETS,
   EMPTY_HISTOGRAM,
   MEMORY_BUCKETS,
+  needsUpdate,
   percentileOf,
   VPA_DEFAULT,
   VPA_INITIAL,
@@ -11,7 +12,6 @@ import {
   vpaManager,
   vpaObserve,
   withSample,
-  worthUpdating,
 } from '../../../agents/index.js';
 import type { Millis } from '../../../config/index.js';
 import { amounts, observation } from '../observations.js';
@@ -68,7 +68,7 @@ test('bounds: percentiles x 1.15, the wider the shorter the history', (t) => {
 
 test('an update is worth it outside the bounds, or for a tenth after a while', (t) => {
   const bounds = { lower: 50, target: 100, upper: 200 };
-  const worth = (held: number, age: number) => worthUpdating(age, held, bounds, 0, VPA_DEFAULT);
+  const worth = (held: number, age: number) => needsUpdate(age, held, bounds, 0, VPA_DEFAULT);
   t.true(worth(201, 0));
   t.true(worth(49, 0));
   t.false(worth(200, 299_999));

@@ -135,9 +135,9 @@ test('a checkpoint is read out of the middle of a Buffer, as it comes over NATS 
 });
 
 test('A5-05: a weight that is not finite is refused as damaged, before any decision', (t) => {
-  const spoilt = checkpoint();
-  spoilt.networks.actor!.parameters[7] = Number.NaN;
-  const { model, weights } = encodeCheckpoint(spoilt);
+  const corrupted = checkpoint();
+  corrupted.networks.actor!.parameters[7] = Number.NaN;
+  const { model, weights } = encodeCheckpoint(corrupted);
   t.throws(() => decodeCheckpoint('it', model, weights), { instanceOf: CheckpointDamagedError, message: /not finite/ });
 });
 

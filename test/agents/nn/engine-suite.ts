@@ -39,7 +39,7 @@ const shapes: readonly NetworkShape[] = [
 ];
 
 /** With beta1 = 0 the first moment after one step is the gradient itself. */
-const bare: PpoStepSettings = { ...stepSettings, beta1: 0, largestNorm: Number.MAX_VALUE };
+const bare: PpoStepSettings = { ...stepSettings, beta1: 0, maxGradNorm: Number.MAX_VALUE };
 
 /** What every engine must do, and do alike. AVA runs each test file in a process of its own: one TensorFlow.js per file. */
 export function engineSuite(load: () => Promise<TensorFlowEngine>): void {
@@ -206,7 +206,7 @@ export function engineSuite(load: () => Promise<TensorFlowEngine>): void {
       for (let step = 0; step < 100; step++) {
         network.forwardBatch(inputs, 32, outputs);
         const delta = outputs.map((value, i) => (value - wanted[i]!) / 32);
-        t.true(network.train(inputs, 32, delta, { ...stepSettings, rate: 1e-2 }).applied);
+        t.true(network.train(inputs, 32, delta, { ...stepSettings, learningRate: 1e-2 }).applied);
       }
       t.is(network.exportMoments().steps, 100);
       return network.export();
@@ -288,7 +288,7 @@ export function engineSuite(load: () => Promise<TensorFlowEngine>): void {
 
   test('A5-08: what is not finite changes nothing, and what is merely huge is clipped', (t) => {
     const good = batchOf(8, actorShape, criticShape, new SeededRandom(9));
-    const spoilt = [
+    const corrupted = [
       { ...good, returns: good.returns.map(() => Number.POSITIVE_INFINITY) },
       { ...good, advantages: good.advantages.map((_, i) => (i === 3 ? Number.NaN : 0.1)) },
       { ...good, logProbabilities: good.logProbabilities.map(() => Number.NaN) },
@@ -296,7 +296,7 @@ export function engineSuite(load: () => Promise<TensorFlowEngine>): void {
     for (const engine of engines) {
       const pair = seeded(engine, actorShape, criticShape);
       const before = [pair.actor.export(), pair.critic.export()];
-      for (const batch of spoilt) {
+      for (const batch of corrupted) {
         t.false(pair.ppoStep(batch, stepSettings).applied, engine.name);
         t.deepEqual([pair.actor.export(), pair.critic.export()], before);
       }
@@ -311,7 +311,7 @@ export function engineSuite(load: () => Promise<TensorFlowEngine>): void {
       t.true(pair.actor.export().every(Number.isFinite));
       t.true(pair.critic.export().every(Number.isFinite));
       // Adam's first step is at most its rate.
-      t.true(largestDifference(pair.critic.export(), before[1]!) <= 1.01 * stepSettings.rate);
+      t.true(largestDifference(pair.critic.export(), before[1]!) <= 1.01 * stepSettings.learningRate);
     }
   });
 

@@ -62,7 +62,7 @@ test('the gradient through shared weights is that of finite differences, within 
     advantages: draws(rows, random),
     returns: draws(rows, random),
   };
-  const settings = { ...stepSettings, beta1: 0, largestNorm: Number.MAX_VALUE };
+  const settings = { ...stepSettings, beta1: 0, maxGradNorm: Number.MAX_VALUE };
   const option = (row: number, j: number): Float32Array =>
     inputs.subarray((row * options + j) * 11, (row * options + j + 1) * 11);
   const policyLoss = (parameters: Float64Array): number => {
@@ -122,7 +122,7 @@ test('PPO learns to choose among options, and what it has learnt holds for anoth
     engine,
     shape: { features: optionFeatures(options), actions: options },
     pair: newOptionScorer(engine, options, new SeededRandom(5)),
-    settings: { ...simulatorSettings, rate: { first: 5e-3, last: 1e-4 }, updates: 40 },
+    settings: { ...simulatorSettings, learningRate: { first: 5e-3, last: 1e-4 }, updates: 40 },
     rollout: 128,
     random: new SeededRandom(6),
   });

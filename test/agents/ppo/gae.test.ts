@@ -1,5 +1,5 @@
 import test from 'ava';
-import { generalisedAdvantages } from '../../../agents/index.js';
+import { generalizedAdvantages } from '../../../agents/index.js';
 import { SeededRandom } from '../../../config/index.js';
 
 /** By the definition: A_t is the sum of all later deltas, each by the discounts and lambdas on the way. */
@@ -25,10 +25,10 @@ function naive(
 test('two steps by hand', (t) => {
   const advantages = new Float32Array(2);
   // delta_1 = 1 + .9 x 2 - .25 = 2.55; delta_0 = 1 + .9 x .25 - .5 = .725; with lambda 1: A_0 = .725 + .9 x 2.55 = 3.02.
-  generalisedAdvantages([1, 1], [0.5, 0.25], [0.9, 0.9], 1, 0, 2, 2, advantages);
+  generalizedAdvantages([1, 1], [0.5, 0.25], [0.9, 0.9], 1, 0, 2, 2, advantages);
   t.true(Math.abs(advantages[1]! - 2.55) < 1e-6 && Math.abs(advantages[0]! - 3.02) < 1e-6);
   // With lambda 0 nothing but the own delta; at a real end nothing follows: delta_1 = 1 - .25.
-  generalisedAdvantages([1, 1], [0.5, 0.25], [0.9, 0.9], 0, 0, 2, 0, advantages);
+  generalizedAdvantages([1, 1], [0.5, 0.25], [0.9, 0.9], 0, 0, 2, 0, advantages);
   t.true(Math.abs(advantages[1]! - 0.75) < 1e-6 && Math.abs(advantages[0]! - 0.725) < 1e-6);
 });
 
@@ -43,7 +43,7 @@ test('estimates equal the naive double loop, for discounts that differ by row, a
     const expected = naive(rewards, values, discounts, 0.95, bootstrap);
     const pad = (of: readonly number[]): number[] => [7, ...of, 7];
     const advantages = new Float32Array(length + 2).fill(9);
-    generalisedAdvantages(pad(rewards), pad(values), pad(discounts), 0.95, 1, length + 1, bootstrap, advantages);
+    generalizedAdvantages(pad(rewards), pad(values), pad(discounts), 0.95, 1, length + 1, bootstrap, advantages);
     expected.forEach((a, i) => {
       t.true(Math.abs(advantages[i + 1]! - a) < 1e-5);
     });

@@ -4,7 +4,7 @@ import {
   type Engine,
   JsEngine,
   newActorCritic,
-  normalise,
+  normalize,
   PpoAgent,
   type PpoBatch,
   PpoLearner,
@@ -74,7 +74,7 @@ const agentOf = (engine: Engine, seed: number, settings = small): PpoAgent =>
 
 test('an agent learns which action its features name, in either engine', (t) => {
   for (const engine of engines) {
-    const agent = agentOf(engine, 1, { ...small, updates: 60, rate: { first: 3e-3, last: 1e-4 } });
+    const agent = agentOf(engine, 1, { ...small, updates: 60, learningRate: { first: 3e-3, last: 1e-4 } });
     let last = 0;
     for (let i = 0; i < 60; i++) {
       last = play(agent, i);
@@ -93,9 +93,9 @@ test('the first mini-batch meets the policy that acted: ratio 1, nothing clipped
     const learner = new PpoLearner(pair, small, new SeededRandom(3));
     learner.import(agent.export());
     learner.update(agent.rollout);
-    t.true(pair.results[0]!.divergence < 1e-6, `${pair.results[0]!.divergence}`);
+    t.true(pair.results[0]!.approxKl < 1e-6, `${pair.results[0]!.approxKl}`);
     t.is(pair.results[0]!.clipFraction, 0);
-    t.true(pair.results[1]!.divergence > 0);
+    t.true(pair.results[1]!.approxKl > 0);
   }
 });
 
@@ -108,7 +108,7 @@ test('every epoch sees every row once, in another order, advantages normalised b
   const agent = agentOf(engines[0]!, 4);
   play(agent, 2);
   const pair = new Watched(engines[0]!.actorCritic(...shapesOf(engines[0]!)));
-  const learner = new PpoLearner(pair, { ...small, epochs: 2, largestDivergence: 10 }, new SeededRandom(3));
+  const learner = new PpoLearner(pair, { ...small, epochs: 2, targetKl: 10 }, new SeededRandom(3));
   learner.import(agent.export());
   const metrics = learner.update(agent.rollout);
   // 100 rows in mini-batches of 16: six and a rest of 4, twice.
@@ -138,7 +138,7 @@ test('epochs end early when the policy has moved far, and schedules run in strai
   const pair = new Watched(engines[0]!.actorCritic(...shapesOf(engines[0]!)));
   const settings: PpoSettings = {
     ...small,
-    rate: { first: 0.1, last: 0 },
+    learningRate: { first: 0.1, last: 0 },
     entropy: { first: 0.01, last: 0.001 },
     epochs: 10,
     updates: 4,
@@ -147,11 +147,11 @@ test('epochs end early when the policy has moved far, and schedules run in strai
   learner.import(agent.export());
   const first = learner.update(agent.rollout);
   t.true(first.stopped && first.epochs < 10);
-  t.is(first.rate, 0.1);
+  t.is(first.learningRate, 0.1);
   learner.import({ ...learner.export(), counters: { updates: 2, steps: 200 } });
   const middle = learner.update(agent.rollout);
   // Half way: .05 and .0055.
-  t.true(Math.abs(middle.rate - 0.05) < 1e-12);
+  t.true(Math.abs(middle.learningRate - 0.05) < 1e-12);
   t.true(Math.abs(middle.entropyCoefficient - 0.0055) < 1e-12);
   t.is(learner.counters.updates, 3);
   t.is(learner.counters.steps, 300);
@@ -226,7 +226,7 @@ test('the critic’s value of the state behind a cut is what follows it; behind 
 });
 
 test('A5-07: a rollout of one row leaves every weight finite', (t) => {
-  t.deepEqual([...normalise(Float32Array.of(5))], [0]);
+  t.deepEqual([...normalize(Float32Array.of(5))], [0]);
   for (const engine of engines) {
     const agent = new PpoAgent({ engine, shape, settings: small, rollout: 1, random: new SeededRandom(1) });
     const { action } = agent.decide(new Float32Array(3), Uint8Array.of(1, 1, 1, 1));
@@ -265,9 +265,9 @@ test('rollouts that cannot be learnt from and settings that make no sense are re
     { clip: 0 },
     { epochs: 0 },
     { miniBatch: 1.5 },
-    { rate: { first: 0, last: 0 } },
-    { largestNorm: 0 },
-    { largestDivergence: 0 },
+    { learningRate: { first: 0, last: 0 } },
+    { maxGradNorm: 0 },
+    { targetKl: 0 },
     { valueCoefficient: 0 },
     { updates: 0 },
   ];

@@ -16,7 +16,7 @@ const script = new URL(
 test('jobs are learnt in turn; one that fails and one whose thread ends are null, counted, and told once', async (t) => {
   const warnings: unknown[] = [];
   const logger = { ...silentLogger, warn: (...about: unknown[]) => void warnings.push(about) };
-  const queue = new TrainingQueue<number, number>({ script, whose: 'pupils', logger });
+  const queue = new TrainingQueue<number, number>({ script, owner: 'pupils', logger });
   t.teardown(() => queue.close());
   t.deepEqual(await Promise.all([1, 13, 2, 0, 3].map((job) => queue.learn(job))), [2, null, 4, null, 6]);
   t.deepEqual(queue.counts, { learnt: 3, dropped: 0, failures: 2 });

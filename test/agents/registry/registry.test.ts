@@ -73,7 +73,7 @@ test('a function that is called stays registered, one that is not is forgotten a
   await pass(20);
   // One message in the bucket: the marker of the other one was purged at the sweep after.
   t.is(bus.buckets.get(buckets.functions)!.entries.size, 1);
-  t.like(agents.registry, { functions: 1, foreign: 0, forgotten: 1, crowdedOut: 0, failures: 0 });
+  t.like(agents.registry, { functions: 1, unreadable: 0, forgotten: 1, evicted: 0, failures: 0 });
   t.true(agents.registry.markers >= 1);
   const now = decodeRegistration((await kv.get(functionToken('/guest/daily')))!.value!);
   t.true(first.ok && now.ok && now.message.seenAt! > first.message.seenAt!, 'it says when it was seen');
@@ -96,7 +96,7 @@ test('what somebody else has put into an entry keeps it: it is counted, and neit
   await pass(300);
   t.deepEqual(await kv.keys(), [functionToken('/guest/noted'), 'contact']);
   t.is(JSON.parse(Buffer.from((await kv.get(functionToken('/guest/noted')))!.value!).toString()).owner, 'team billing');
-  t.like(agents.registry, { functions: 0, foreign: 2, forgotten: 0 });
+  t.like(agents.registry, { functions: 0, unreadable: 2, forgotten: 0 });
   t.true((await registered()).length === 2);
 });
 
@@ -111,7 +111,7 @@ test('of more entries than are kept those that were not called for longest go fi
   }
   await pass(15);
   t.deepEqual(await registered(), ['/guest/c', '/guest/d', '/guest/e']);
-  t.like(agents.registry, { functions: 3, crowdedOut: 2 });
+  t.like(agents.registry, { functions: 3, evicted: 2 });
 });
 
 test('entries of another host are forgotten by the one that has its functions now, by what the entry says; a time to come is as good as now', async (t) => {

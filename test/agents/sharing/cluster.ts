@@ -1,4 +1,4 @@
-import { meantFor, SHARDS, Shards } from '../../../agents/sharing/index.js';
+import { assignShards, SHARDS, Shards } from '../../../agents/sharing/index.js';
 import { MemoryBus } from '../../../broker/index.js';
 import { ManualTime, type Millis, millis, SeededRandom } from '../../../config/index.js';
 import { type Flakiness, FlakyBroker, Machine } from '../../faults/world/machine.js';
@@ -14,7 +14,7 @@ export interface Host {
   readonly name: string;
   readonly machine: Machine;
   readonly shards: Shards;
-  readonly taken: number[];
+  readonly onAcquired: number[];
 }
 
 /** Agent hosts on machines of their own that share the shards over one broker in memory. */
@@ -36,7 +36,7 @@ export class Cluster {
   start(name: string): Host {
     const machine = new Machine(this.time, 0.95 + 0.1 * this.random.next(), 1e6 * this.random.next());
     const broker = new FlakyBroker(this.bus.connect(), machine, this.time, this.random, () => this.flakiness);
-    const taken: number[] = [];
+    const onAcquired: number[] = [];
     const shards = new Shards({
       broker,
       host: name,
@@ -45,9 +45,9 @@ export class Cluster {
       timers: machine,
       random: this.random.fork(`${name}${this.#boots}`),
       duration: TERM,
-      taken: async (shard) => void taken.push(shard),
+      onAcquired: async (shard) => void onAcquired.push(shard),
     });
-    const host = { name, machine, shards, taken };
+    const host = { name, machine, shards, onAcquired };
     this.hosts.push(host);
     return host;
   }
@@ -121,9 +121,9 @@ export async function playSeed(seed: number): Promise<string[]> {
   for (const { machine } of cluster.hosts) machine.resume();
   if (cluster.hosts.length === 0) cluster.start('agents-1');
   await cluster.pass(14_000);
-  const meant = meantFor(cluster.hosts.map(({ name }) => name));
+  const assigned = assignShards(cluster.hosts.map(({ name }) => name));
   const owners = cluster.owners();
-  const wrong = meant.flatMap((host, shard) =>
+  const wrong = assigned.flatMap((host, shard) =>
     owners[shard] === host ? [] : [`in the end ${owners[shard]} has shard ${shard}, meant for ${host}`],
   );
   for (const host of [...cluster.hosts]) cluster.kill(host);

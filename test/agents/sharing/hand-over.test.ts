@@ -1,6 +1,6 @@
 import test from 'ava';
 import { type AgentHostRun, type ResourceManager, runAgentHost } from '../../../agents/index.js';
-import { meantFor, shardObject, shardOf } from '../../../agents/sharing/index.js';
+import { assignShards, shardObject, shardOf } from '../../../agents/sharing/index.js';
 import {
   agentsService,
   type Broker,
@@ -19,9 +19,9 @@ const counting: ResourceManager<number> = {
   initialState: () => 0,
   phase: () => 'managing',
   decide: (seen) => ({ state: seen + 1, decision: { cpu: (1000 + seen) as Millicores, actions: [0, 0, 0] } }),
-  rest: (seen) => ({ seen }),
-  wake: (_, rested) => {
-    const { seen } = rested as { seen?: unknown };
+  saveState: (seen) => ({ seen }),
+  loadState: (_, saved) => {
+    const { seen } = saved as { seen?: unknown };
     return typeof seen === 'number' ? seen : null;
   },
 };
@@ -95,13 +95,13 @@ test('an agent goes on where it was when its host stops and another takes over',
   await pass(3000);
   await observe();
   t.is(await seen('agents-2'), 4);
-  t.like(await handOver(hook, 'agents-2'), { woken: 1, unusable: 0, failures: 0 });
+  t.like(await handOver(hook, 'agents-2'), { loaded: 1, unusable: 0, failures: 0 });
   await two.stop();
 });
 
 /** A function that goes to the second host as soon as there is one. */
 const MOVING = Array.from({ length: 100 }, (_, i) => `/guest/f${i}`).find(
-  (fn) => meantFor(['agents-1', 'agents-2'])[shardOf(fn)] === 'agents-2',
+  (fn) => assignShards(['agents-1', 'agents-2'])[shardOf(fn)] === 'agents-2',
 )!;
 
 test('an agent goes along when its shard goes to a host that has come', async (t) => {
@@ -143,7 +143,7 @@ test('an agent that is not resident any more rests, and comes back with its func
   await observe('/guest/other');
   await observe();
   t.is(await seen('agents-1'), 2);
-  t.like(await handOver(hook, 'agents-1'), { woken: 1 });
+  t.like(await handOver(hook, 'agents-1'), { loaded: 1 });
   await one.stop();
 });
 
@@ -171,9 +171,9 @@ test("another manager's rest, and one that its manager cannot use, begin anew", 
     [FN]: { manager: 'another', steps: 9, state: { seen: 9 } },
     '/guest/hello2': { manager: 'counting', steps: 9, state: { seen: 'nine' } },
   };
-  for (const [fn, rested] of Object.entries(agents)) {
+  for (const [fn, saved] of Object.entries(agents)) {
     const shard = shardOf(fn);
-    const stored = { v: 1, shard, epoch: 9, agents: { [fn]: rested } };
+    const stored = { v: 1, shard, epoch: 9, agents: { [fn]: saved } };
     await hook.objects(objectStores.policies).put(shardObject(shard), encodeMessage(stored));
   }
   const one = start('agents-1');
@@ -181,7 +181,7 @@ test("another manager's rest, and one that its manager cannot use, begin anew", 
   await observe();
   await observe('/guest/hello2');
   t.deepEqual([await seen('agents-1'), await seen('agents-1', '/guest/hello2')], [1, 1]);
-  t.like(await handOver(hook, 'agents-1'), { woken: 0, unusable: 2 });
+  t.like(await handOver(hook, 'agents-1'), { loaded: 0, unusable: 2 });
   await one.stop();
 });
 
@@ -207,8 +207,8 @@ test('evidence for sizes outlives its agent host, and what is damaged of it is c
   const objects = bus.connect().objects(objectStores.policies);
   const name = shardObject(shardOf(FN));
   const stored = JSON.parse(Buffer.from((await objects.get(name))!).toString());
-  t.is(stored.evidence[FN].calls, 60);
-  stored.evidence[FN].calls = 'many';
+  t.is(stored.sizing[FN].calls, 60);
+  stored.sizing[FN].calls = 'many';
   await objects.put(name, Buffer.from(JSON.stringify(stored)));
   const three = start('agents-3');
   await pass(3000);

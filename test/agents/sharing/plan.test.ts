@@ -1,26 +1,26 @@
 import { fc, testProp } from '@fast-check/ava';
 import test from 'ava';
-import { MOVES_A_TURN, meantFor, movesOf, SHARDS, shardOf } from '../../../agents/sharing/index.js';
+import { assignShards, MOVES_A_TURN, movesOf, SHARDS, shardOf } from '../../../agents/sharing/index.js';
 
 const hosts = fc.uniqueArray(fc.stringMatching(/^[a-z0-9-]{1,12}$/), { minLength: 1, maxLength: 12 });
-const count = (meant: readonly string[], host: string): number => meant.filter((one) => one === host).length;
+const count = (assigned: readonly string[], host: string): number => assigned.filter((one) => one === host).length;
 
 testProp(
   'every shard is meant for one member, whatever order they are named in, and nobody has more than his share',
   [hosts],
   (t, members) => {
-    const meant = meantFor(members);
-    t.deepEqual(meantFor([...members].reverse()), meant);
-    t.is(meant.length, SHARDS);
-    for (const host of members) t.true(count(meant, host) <= Math.ceil(SHARDS / members.length));
-    t.true(meant.every((host) => members.includes(host)));
+    const assigned = assignShards(members);
+    t.deepEqual(assignShards([...members].reverse()), assigned);
+    t.is(assigned.length, SHARDS);
+    for (const host of members) t.true(count(assigned, host) <= Math.ceil(SHARDS / members.length));
+    t.true(assigned.every((host) => members.includes(host)));
   },
 );
 
 test('a host that comes moves little more than its own share, and one that goes moves only what was its', (t) => {
   const names = Array.from({ length: 8 }, (_, i) => `agents-${i}`);
-  const before = meantFor(names.slice(0, 7));
-  const after = meantFor(names);
+  const before = assignShards(names.slice(0, 7));
+  const after = assignShards(names);
   const moved = before.filter((host, shard) => host !== after[shard]).length;
   // The newcomer gets at most 64 / 8 = 8. Bounded loads (from 10 to 8 each) push some of the others' on; dealing anew by number
   // modulo hosts would move 7 in 8 = 56.
@@ -74,6 +74,6 @@ testProp(
       const { take } = movesOf({ self, members, owners, membersFor: 1e6, term: 1000 });
       for (const shard of take) owners[shard] = self;
     }
-    t.deepEqual(owners, meantFor(members));
+    t.deepEqual(owners, assignShards(members));
   },
 );

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { meantFor, SHARDS } from '../../../agents/sharing/index.js';
+import { assignShards, SHARDS } from '../../../agents/sharing/index.js';
 import { Cluster, playSeed, TERM } from './cluster.js';
 
 test('a host that comes gets its share, a few shards a turn; one that stops is replaced at once', async (t) => {
@@ -13,10 +13,10 @@ test('a host that comes gets its share, a few shards a turn; one that stops is r
   t.true(two.shards.owned <= 16, `${two.shards.owned} have moved after .3 s`);
   await cluster.pass(4000);
   t.deepEqual(cluster.owned, [SHARDS / 2, SHARDS / 2]);
-  t.deepEqual(cluster.owners(), [...meantFor(['agents-1', 'agents-2'])]);
-  const moved = [one.taken.length, two.taken.length];
+  t.deepEqual(cluster.owners(), [...assignShards(['agents-1', 'agents-2'])]);
+  const moved = [one.onAcquired.length, two.onAcquired.length];
   await cluster.pass(20_000);
-  t.deepEqual([one.taken.length, two.taken.length], moved, 'nothing moves any more');
+  t.deepEqual([one.onAcquired.length, two.onAcquired.length], moved, 'nothing moves any more');
   const stopped = two.shards.stop();
   await cluster.pass(200);
   await stopped;

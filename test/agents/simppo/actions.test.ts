@@ -1,6 +1,6 @@
 import test from 'ava';
 import { apply, executed, granted, maskOf, SIMPPO_ACTIONS, simppoSettings } from '../../../agents/index.js';
-import { boundsOf, cpuWish } from '../../../agents/simppo/actions.js';
+import { boundsOf, cpuTarget } from '../../../agents/simppo/actions.js';
 import { MIB } from '../../../config/index.js';
 import { amounts, granted as inForce, observation } from '../observations.js';
 import { cap } from './scene.js';
@@ -24,12 +24,12 @@ test("the safeguard's range: what is over-provisioned lies between its peak's ro
 
 test('at the bottom of its range an agent wishes for as little as the safeguard allows, elsewhere for what it holds', (t) => {
   const wide = { cpu: { lower: 400, upper: 1000 }, memory: null };
-  const wish = (cpu: number, bounds = wide) => cpuWish(held(cpu), bounds, settings);
-  t.deepEqual([wish(400), wish(499), wish(500), wish(1000)], [1, 1, 500, 1000]);
+  const target = (cpu: number, bounds = wide) => cpuTarget(held(cpu), bounds, settings);
+  t.deepEqual([target(400), target(499), target(500), target(1000)], [1, 1, 500, 1000]);
   // A range narrower than two steps has its bottom in its lower half.
   const narrow = { cpu: { lower: 900, upper: 1000 }, memory: null };
-  t.deepEqual([wish(940, narrow), wish(950, narrow)], [1, 950]);
-  t.is(cpuWish(held(700), { cpu: null, memory: null }, settings), 700);
+  t.deepEqual([target(940, narrow), target(950, narrow)], [1, 950]);
+  t.is(cpuTarget(held(700), { cpu: null, memory: null }, settings), 700);
 });
 
 test('masked: what the platform cannot do, what the cap forbids, and what the range would clip to nothing', (t) => {
@@ -68,16 +68,16 @@ test('a step: .1 core, 32 MiB, a container, or a factor of the weight; never out
 test('what was clipped was not executed: the next observation says what was granted', (t) => {
   const before = held(700);
   const seen = (cpu: number, changes = {}) => observation({ granted: inForce(cpu, 256), ...changes });
-  const wish = held(600);
-  t.is(granted(wish, seen(700)).cpu, 700);
-  t.is(executed(2, before, granted(wish, seen(700)), seen(700), settings), 0, 'clipped: stay');
-  t.is(executed(2, before, granted(wish, seen(600)), seen(600), settings), 2);
-  t.is(executed(2, before, granted(wish, seen(650)), seen(650), settings), 2, 'half a step is one');
-  t.is(executed(2, before, granted(wish, seen(1000)), seen(1000), settings), 0, 'the safeguard had it back');
+  const target = held(600);
+  t.is(granted(target, seen(700)).cpu, 700);
+  t.is(executed(2, before, granted(target, seen(700)), seen(700), settings), 0, 'clipped: stay');
+  t.is(executed(2, before, granted(target, seen(600)), seen(600), settings), 2);
+  t.is(executed(2, before, granted(target, seen(650)), seen(650), settings), 2, 'half a step is one');
+  t.is(executed(2, before, granted(target, seen(1000)), seen(1000), settings), 0, 'the safeguard had it back');
   t.is(executed(0, before, granted(before, seen(1000)), seen(1000), settings), 0);
-  t.is(granted(wish, seen(1000, { mode: 'recommend' })).cpu, 600, 'nothing is enforced: the wish stands');
+  t.is(granted(target, seen(1000, { mode: 'recommend' })).cpu, 600, 'nothing is enforced: the wish stands');
   t.is(
-    granted({ ...wish, cpu: 2 }, seen(1000, { cpuMode: 'weight', user: { ...amounts(1000, 256), shares: 256 } })).cpu,
+    granted({ ...target, cpu: 2 }, seen(1000, { cpuMode: 'weight', user: { ...amounts(1000, 256), shares: 256 } })).cpu,
     2,
   );
 });

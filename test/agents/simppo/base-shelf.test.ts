@@ -1,5 +1,7 @@
 import test from 'ava';
 import {
+  BrokerBasePolicyStore,
+  type BrokerBasePolicyStoreOptions,
   createSimppo,
   InlineTrainer,
   JsEngine,
@@ -8,8 +10,6 @@ import {
   policyCheckpoint,
   runAgentHost,
   SimppoManager,
-  StoredBase,
-  type StoredBaseOptions,
   shippedPolicy,
   simppoSettings,
 } from '../../../agents/index.js';
@@ -33,13 +33,14 @@ function stage() {
   const store = new PolicyStore(objects);
   const warnings: object[] = [];
   const logger = { debug() {}, info() {}, warn: (fields: object) => void warnings.push(fields), error() {} };
-  const host = (changes: Partial<StoredBaseOptions> = {}): StoredBase =>
-    new StoredBase(store, { manager: 'simppo-quota', settings, seed: 1, shipped, logger, ...changes });
+  const host = (changes: Partial<BrokerBasePolicyStoreOptions> = {}): BrokerBasePolicyStore =>
+    new BrokerBasePolicyStore(store, { manager: 'simppo-quota', settings, seed: 1, shipped, logger, ...changes });
   return { objects, store, warnings, host };
 }
 
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-const found = (shelf: StoredBase) => new Promise<ReturnType<typeof learnt> | null>((done) => shelf.seek(done));
+const found = (ownPolicyStore: BrokerBasePolicyStore) =>
+  new Promise<ReturnType<typeof learnt> | null>((done) => ownPolicyStore.load(done));
 
 test('what an agent host has learnt for all functions is there when it starts again', async (t) => {
   const time = new ManualTime();
@@ -93,9 +94,9 @@ test('what an agent host has learnt for all functions is there when it starts ag
 test('the base policy goes to the shelf with each update, and a manager that has learnt itself asks for no other', async (t) => {
   const kept: number[] = [];
   let asked = 0;
-  const baseShelf = {
-    keep: ({ counters }: { counters: { updates: number } }) => void kept.push(counters.updates),
-    seek: (done: (state: ReturnType<typeof learnt>) => void) => done(learnt(40 * ++asked, 2)),
+  const basePolicyStore = {
+    save: ({ counters }: { counters: { updates: number } }) => void kept.push(counters.updates),
+    load: (done: (state: ReturnType<typeof learnt>) => void) => done(learnt(40 * ++asked, 2)),
   };
   const agent = new SimppoManager({
     name: 'simppo',
@@ -105,7 +106,7 @@ test('the base policy goes to the shelf with each update, and a manager that has
     base: shipped,
     seed: 1,
     cap,
-    baseShelf,
+    basePolicyStore,
   });
   let state = agent.initialState('/guest/f');
   const play = (at: number): void => {
@@ -121,7 +122,10 @@ test('the base policy goes to the shelf with each update, and a manager that has
 
 test('one that learns nothing looks again after ten minutes, and takes only what is ahead', (t) => {
   const answers = [null, learnt(5, 2), learnt(3, 3)];
-  const baseShelf = { keep: () => t.fail(), seek: (done: (state: never) => void) => done(answers.shift() as never) };
+  const basePolicyStore = {
+    save: () => t.fail(),
+    load: (done: (state: never) => void) => done(answers.shift() as never),
+  };
   const serving = { ...settings, begin: 'serving' as const };
   const agent = new SimppoManager({
     name: 'simppo',
@@ -131,7 +135,7 @@ test('one that learns nothing looks again after ten minutes, and takes only what
     base: shipped,
     seed: 1,
     cap,
-    baseShelf,
+    basePolicyStore,
   });
   const at = (minutes: number): number => {
     agent.decide(agent.initialState('/guest/f'), view(), (60_000 * minutes) as Millis);
@@ -145,14 +149,14 @@ test('of several hosts the one that has learnt most is kept, in whatever order t
   const { host } = stage();
   const [first, second] = [host(), host()];
   t.is(await found(first), null);
-  first.keep(learnt(5, 2));
+  first.save(learnt(5, 2));
   await settled();
-  second.keep(learnt(4, 3));
+  second.save(learnt(4, 3));
   await settled();
   t.deepEqual(await found(second), learnt(5, 2));
-  second.keep(learnt(6, 3));
-  second.keep(learnt(7, 4));
-  second.keep(learnt(8, 5));
+  second.save(learnt(6, 3));
+  second.save(learnt(7, 4));
+  second.save(learnt(8, 5));
   await settled();
   t.deepEqual(await found(first), learnt(8, 5), 'the newest of those that waited');
 });
@@ -160,11 +164,11 @@ test('of several hosts the one that has learnt most is kept, in whatever order t
 test('what began with other weights than the shipped ones is not read, and makes way', async (t) => {
   const { host, warnings } = stage();
   const old = host({ shipped: newWeights({ engine, settings, seed: 9 }) });
-  old.keep(learnt(500, 2));
+  old.save(learnt(500, 2));
   await settled();
   const now = host();
   t.is(await found(now), null);
-  now.keep(learnt(3, 3));
+  now.save(learnt(3, 3));
   await settled();
   t.deepEqual([await found(now), await found(old)], [learnt(3, 3), null]);
   t.deepEqual(warnings, []);
@@ -172,24 +176,24 @@ test('what began with other weights than the shipped ones is not read, and makes
 
 test('one that is damaged or of another width is refused and written over; a newer Gleaner’s is left alone', async (t) => {
   const { host, objects, store, warnings } = stage();
-  const shelf = host();
+  const ownPolicyStore = host();
   const name = 'base-simppo-quota';
   const good = learnt(5, 2);
-  shelf.keep(good);
+  ownPolicyStore.save(good);
   await settled();
   const whole = (await objects.get(name))!;
   await objects.put(name, whole.slice(0, -8));
-  t.is(await found(shelf), null);
+  t.is(await found(ownPolicyStore), null);
   t.is(warnings.length, 1);
-  shelf.keep(learnt(2, 3));
+  ownPolicyStore.save(learnt(2, 3));
   await settled();
-  t.deepEqual(await found(shelf), learnt(2, 3));
+  t.deepEqual(await found(ownPolicyStore), learnt(2, 3));
   const other = { ...settings, virtual: 'none' as const };
   await store.save(name, policyCheckpoint(newWeights({ engine, settings: other, seed: 1 }), other, 1));
-  t.is(await found(shelf), null);
+  t.is(await found(ownPolicyStore), null);
   const newer = Buffer.from(Buffer.from(whole).toString('latin1').replace('"version":1,', '"version":2,'), 'latin1');
   await objects.put(name, newer);
-  shelf.keep(learnt(900, 4));
+  ownPolicyStore.save(learnt(900, 4));
   await settled();
   t.deepEqual(Buffer.from((await objects.get(name))!), newer);
 });

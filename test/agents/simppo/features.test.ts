@@ -48,7 +48,7 @@ test('g4: the others’ share of the capacity, mean step, SLO preservation and u
   t.deepEqual(alone.slice(14, 18), [0, 0, 0, 0]);
 });
 
-const weights = { slo: 0.7, utilisation: 0.3, slowdown: 0.5, price: 0.5, reversal: 0.1 };
+const weights = { slo: 0.7, utilization: 0.3, slowdown: 0.5, price: 0.5, reversal: 0.1 };
 
 test('the reward: kept objective, use of what was granted, slowdown, reversal', (t) => {
   // 400 of 1000 millicores used, no objective: preserved.
@@ -75,13 +75,13 @@ test('in weight mode nothing is charged: a weight asks for no amount', (t) => {
 
 test('the price: the excess for an average function, its share for another, at most 1', (t) => {
   const price = { cpu: 0.4, memory: 0 };
-  const wanted = amounts(1000, 256);
+  const demand = amounts(1000, 256);
   const around = { price, others: others() };
-  t.true(Math.abs(chargeOf(view({ wanted }, around)) - 0.4) < 1e-9, '1000 of 4000, four members');
-  t.true(Math.abs(chargeOf(view({ wanted, running: 3 }, around)) - 0.8) < 1e-9, '3000 of 6000');
-  const one = others({ members: 99, wanted: { cpu: 1 as Millicores, memory: 0 as Bytes } });
-  t.is(chargeOf(view({ wanted }, { price, others: one })), 1);
-  t.is(chargeOf(view({ wanted })), 0);
-  t.true(Math.abs(rewardOf(view({ wanted }, around), 0, false, weights) - (0.82 - 0.2)) < 1e-9);
+  t.true(Math.abs(chargeOf(view({ demand }, around)) - 0.4) < 1e-9, '1000 of 4000, four members');
+  t.true(Math.abs(chargeOf(view({ demand, running: 3 }, around)) - 0.8) < 1e-9, '3000 of 6000');
+  const one = others({ members: 99, demand: { cpu: 1 as Millicores, memory: 0 as Bytes } });
+  t.is(chargeOf(view({ demand }, { price, others: one })), 1);
+  t.is(chargeOf(view({ demand })), 0);
+  t.true(Math.abs(rewardOf(view({ demand }, around), 0, false, weights) - (0.82 - 0.2)) < 1e-9);
   t.is(simppoSettings.virtual, 'mf8');
 });

@@ -37,7 +37,7 @@ function manager(settings: SimppoSettings = online, seed = 1): SimppoManager {
  * One function that needs more than its user gave: calls take 100 ms with all of the cap's 4 cores and 100 x 4000 / CPU with less; the control arm has them at
  * 400 ms. `clip`: what a hook makes of a wish. CPU held per step.
  */
-function play(agent: SimppoManager, steps: number, clip = (wish: number) => Math.max(950 / 0.75, wish)): number[] {
+function play(agent: SimppoManager, steps: number, clip = (target: number) => Math.max(950 / 0.75, target)): number[] {
   let state = agent.initialState('/guest/f');
   let cpu = 1000;
   return Array.from({ length: steps }, (_, i) => {
@@ -56,8 +56,11 @@ function play(agent: SimppoManager, steps: number, clip = (wish: number) => Math
 
 test.serial('agents learn: who needs more CPU gets to the cap, which a random walk does not', (t) => {
   // Reward .7 + .5 ln(CPU / 1000): the more the better, cut at 2718 millicores.
-  const settings = { ...online, reward: { ...online.reward, utilisation: 0 } };
-  const held = play(manager({ ...settings, ppo: { ...settings.ppo, rate: { first: 3e-3, last: 3e-3 } } }), 2500);
+  const settings = { ...online, reward: { ...online.reward, utilization: 0 } };
+  const held = play(
+    manager({ ...settings, ppo: { ...settings.ppo, learningRate: { first: 3e-3, last: 3e-3 } } }),
+    2500,
+  );
   const late = held.slice(-500);
   t.true(late.filter((cpu) => cpu > 2300).length > 400, `${late.filter((cpu) => cpu > 2300).length} of 500`);
 });
@@ -133,7 +136,7 @@ test.serial('an agent serves until it is told to retrain, and serves again after
 
 test.serial('few calls teach too: an update once the oldest of enough rows has waited for its time', (t) => {
   jobs.length = 0;
-  const agent = manager({ ...online, batchLeast: 4, batchMs: 100_000 as Millis });
+  const agent = manager({ ...online, minBatch: 4, batchMs: 100_000 as Millis });
   let state = agent.initialState('/guest/f');
   const rows: number[] = [];
   // A step every 10 s. The first row is decided at 0 s and ten wait at 100 s; a batch of 64 would take 640 s.

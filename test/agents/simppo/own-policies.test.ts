@@ -1,17 +1,17 @@
 import test from 'ava';
 import {
+  BrokerOwnPolicyStore,
   InlineTrainer,
   JsEngine,
   type LearnerState,
   MarkTrigger,
   nearest,
   newWeights,
-  type PolicyShelf,
+  type OwnPolicyStore,
   PolicyStore,
   profileOf,
   SimppoManager,
   type SimppoOptions,
-  StoredPolicies,
   type TrajectoryStep,
 } from '../../../agents/index.js';
 import type { LearningPolicy } from '../../../agents/simppo/learning-policy.js';
@@ -37,59 +37,59 @@ function play(agent: SimppoManager, fn: string, steps: number, each = 100, from 
 }
 
 /** A shelf that answers at once and remembers what it was asked. */
-class Shelf implements PolicyShelf {
+class FakePolicyStore implements OwnPolicyStore {
   readonly kept = new Map<string, LearnerState>();
   readonly sought: string[] = [];
   full = false;
 
-  keep(fn: string, state: LearnerState): boolean {
+  save(fn: string, state: LearnerState): boolean {
     if (this.full) return false;
     this.kept.set(fn, state);
     return true;
   }
 
-  find(fn: string, done: (state: LearnerState | null) => void): void {
+  load(fn: string, done: (state: LearnerState | null) => void): void {
     this.sought.push(fn);
     done(this.kept.get(fn) ?? null);
   }
 }
 
 test.serial('weights of a function go to the shelf with each update, and those that it had no room for later', (t) => {
-  const shelf = new Shelf();
-  const agent = manager({ shelf, resident: 1 });
+  const ownPolicyStore = new FakePolicyStore();
+  const agent = manager({ ownPolicyStore, resident: 1 });
   play(agent, '/guest/a', 60);
-  const updates = shelf.kept.get('/guest/a')!.counters.updates;
+  const updates = ownPolicyStore.kept.get('/guest/a')!.counters.updates;
   // Seven steps on the base policy until its rate is known, then batches of eight.
   t.is(updates, 6);
-  shelf.full = true;
+  ownPolicyStore.full = true;
   play(agent, '/guest/a', 20, 100, 1e6);
-  t.is(shelf.kept.get('/guest/a')!.counters.updates, updates);
-  shelf.full = false;
+  t.is(ownPolicyStore.kept.get('/guest/a')!.counters.updates, updates);
+  ownPolicyStore.full = false;
   play(agent, '/guest/b', 60, 100, 2e6);
-  t.true(shelf.kept.get('/guest/a')!.counters.updates > updates, 'when it had to leave memory');
+  t.true(ownPolicyStore.kept.get('/guest/a')!.counters.updates > updates, 'when it had to leave memory');
   // Another host has gone on with it: what this one lets go of is older and already there.
   const elsewhere = newWeights({ engine, settings, seed: 9 });
-  shelf.kept.set('/guest/b', elsewhere);
+  ownPolicyStore.kept.set('/guest/b', elsewhere);
   play(agent, '/guest/c', 60, 100, 3e6);
-  t.is(shelf.kept.get('/guest/b'), elsewhere);
+  t.is(ownPolicyStore.kept.get('/guest/b'), elsewhere);
 });
 
 test.serial(
   'weights of the function not called for longest leave memory, and come back from the shelf with its next calls',
   (t) => {
-    const shelf = new Shelf();
+    const ownPolicyStore = new FakePolicyStore();
     const seen: TrajectoryStep[] = [];
-    const agent = manager({ shelf, resident: 1, onStep: (step) => seen.push(step) });
+    const agent = manager({ ownPolicyStore, resident: 1, onStep: (step) => seen.push(step) });
     play(agent, '/guest/a', 60);
-    t.deepEqual(shelf.sought, ['/guest/a'], 'asked once');
+    t.deepEqual(ownPolicyStore.sought, ['/guest/a'], 'asked once');
     play(agent, '/guest/b', 60);
-    const kept = shelf.kept.get('/guest/a')!;
+    const kept = ownPolicyStore.kept.get('/guest/a')!;
     t.true(kept.counters.updates > 0);
     seen.length = 0;
     // It serves now: no weights of its own but for the shelf's.
     play(agent, '/guest/a', 20, 100, 1e6, false);
     t.is(seen.at(-1)?.policy, 'own');
-    t.true([...shelf.kept.keys()].includes('/guest/b'), 'there is room for one');
+    t.true([...ownPolicyStore.kept.keys()].includes('/guest/b'), 'there is room for one');
   },
 );
 
@@ -107,7 +107,7 @@ test('a function that begins to learn starts from the most similar one that has 
   const given: Record<string, [LearnerState, number]> = { fast: [fast, 5], slow: [slow, 5], fresh: [fresh, 0] };
   const own = new OwnPolicies({
     resident: 10,
-    shelf: undefined,
+    ownPolicyStore: undefined,
     base: () => base,
     make: (fn, state) => fake(...(given[fn] ?? [state, 0])),
   });
@@ -196,15 +196,19 @@ test('an episode has 200 steps', (t) => {
 test('stored policies: found again with the moments; nothing there, or something else, is no policy', async (t) => {
   const broker = new MemoryBus().connect();
   const store = new PolicyStore(broker.objects('gleaner_policies'));
-  const shelf = new StoredPolicies(store, { manager: 'simppo', settings, seed: 1 });
-  const find = (fn: string): Promise<LearnerState | null> => new Promise((resolve) => shelf.find(fn, resolve));
+  const ownPolicyStore = new BrokerOwnPolicyStore(store, { manager: 'simppo', settings, seed: 1 });
+  const load = (fn: string): Promise<LearnerState | null> => new Promise((resolve) => ownPolicyStore.load(fn, resolve));
   const state = newWeights({ engine, settings, seed: 5 });
-  shelf.keep('/guest/f', state);
+  ownPolicyStore.save('/guest/f', state);
   await new Promise((resolve) => setImmediate(resolve));
-  const found = await find('/guest/f');
+  const found = await load('/guest/f');
   t.deepEqual([found?.actor, found?.critic, found?.counters], [state.actor, state.critic, state.counters]);
-  t.is(await find('/guest/g'), null);
-  const other = new StoredPolicies(store, { manager: 'simppo', settings: { ...settings, virtual: 'none' }, seed: 1 });
-  t.is(await new Promise((resolve) => other.find('/guest/f', resolve)), null, 'of another width');
-  t.deepEqual([shelf.counts.kept, shelf.counts.found, other.counts.failures], [1, 1, 1]);
+  t.is(await load('/guest/g'), null);
+  const other = new BrokerOwnPolicyStore(store, {
+    manager: 'simppo',
+    settings: { ...settings, virtual: 'none' },
+    seed: 1,
+  });
+  t.is(await new Promise((resolve) => other.load('/guest/f', resolve)), null, 'of another width');
+  t.deepEqual([ownPolicyStore.counts.kept, ownPolicyStore.counts.found, other.counts.failures], [1, 1, 1]);
 });

@@ -1,9 +1,9 @@
 import test from 'ava';
-import { restedState, wokenState } from '../../../agents/simppo/rest.js';
+import { loadedState, savedState } from '../../../agents/simppo/rest.js';
 import type { SimppoState } from '../../../agents/simppo/state.js';
 import type { Millis } from '../../../config/index.js';
 
-const initial: SimppoState = { fn: '', phase: 'online', rate: 0, lessons: null, hosts: {}, reward: null };
+const initial: SimppoState = { fn: '', phase: 'online', rate: 0, retraining: null, hosts: {}, reward: null };
 const seen = {
   byWeight: false,
   held: { cpu: 750, memory: 1e8, containers: 2 },
@@ -17,25 +17,25 @@ const seen = {
 const state: SimppoState = { ...initial, fn: '/guest/f', rate: 2, reward: 0.5, hosts: { 'invoker-1': seen } };
 
 test("a state at rest says how long ago it was, so another machine's clock can go on from there", (t) => {
-  const rested: unknown = JSON.parse(JSON.stringify(restedState(state, 100_000 as Millis)));
+  const saved: unknown = JSON.parse(JSON.stringify(savedState(state, 100_000 as Millis)));
   // Seen 10 s before it rested; the new host's clock reads 3 s.
-  const woken = wokenState('/guest/f', rested, initial, 3000 as Millis);
-  t.deepEqual(woken, { ...state, hosts: { 'invoker-1': { ...seen, at: -7000 as Millis, last: [0, -1, 0] } } });
+  const loaded = loadedState('/guest/f', saved, initial, 3000 as Millis);
+  t.deepEqual(loaded, { ...state, hosts: { 'invoker-1': { ...seen, at: -7000 as Millis, last: [0, -1, 0] } } });
 });
 
 test('what is no state is refused: nothing, another shape, amounts that no host can hold', (t) => {
-  const rested = restedState(state, 100_000 as Millis);
-  const { age: _, ...ageless } = rested.hosts['invoker-1']!;
+  const saved = savedState(state, 100_000 as Millis);
+  const { age: _, ...ageless } = saved.hosts['invoker-1']!;
   for (const bad of [
     null,
     7,
     {},
-    { ...rested, rate: Number.NaN },
-    { ...rested, hosts: { 'invoker-1': ageless } },
+    { ...saved, rate: Number.NaN },
+    { ...saved, hosts: { 'invoker-1': ageless } },
     {
-      ...rested,
-      hosts: { 'invoker-1': { ...rested.hosts['invoker-1']!, held: { cpu: -1, memory: 1, containers: 1 } } },
+      ...saved,
+      hosts: { 'invoker-1': { ...saved.hosts['invoker-1']!, held: { cpu: -1, memory: 1, containers: 1 } } },
     },
   ])
-    t.is(wokenState('/guest/f', bad, initial, 0 as Millis), null);
+    t.is(loadedState('/guest/f', bad, initial, 0 as Millis), null);
 });

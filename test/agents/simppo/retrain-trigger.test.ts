@@ -8,32 +8,35 @@ const of = (fn: string, revision?: string) =>
 test('a new revision trips once; the first one seen, an old one that still runs and other functions do not', (t) => {
   const trigger = new RevisionTrigger();
   const seen = ['0.0.9', '0.0.9', '0.0.10', '0.0.9', '0.0.10', '0.1.0'].map((revision) =>
-    trigger.trips(of('/g/f', revision)),
+    trigger.shouldRetrain(of('/g/f', revision)),
   );
   t.deepEqual(seen, [false, false, true, false, false, true]);
-  t.false(trigger.trips(of('/g/other', '0.0.1')));
+  t.false(trigger.shouldRetrain(of('/g/other', '0.0.1')));
 });
 
 test('versions that do not count up are new where they differ; without one nothing trips', (t) => {
   const trigger = new RevisionTrigger();
   t.deepEqual(
-    ['abc', 'abc', 'abd'].map((revision) => trigger.trips(of('/g/f', revision))),
+    ['abc', 'abc', 'abd'].map((revision) => trigger.shouldRetrain(of('/g/f', revision))),
     [false, false, true],
   );
-  t.false(trigger.trips(of('/g/plain')));
+  t.false(trigger.shouldRetrain(of('/g/plain')));
 });
 
 test('a mark trips once, for its function alone', (t) => {
   const trigger = new MarkTrigger();
   trigger.mark('/g/f');
-  t.deepEqual([trigger.trips(of('/g/e')), trigger.trips(of('/g/f')), trigger.trips(of('/g/f'))], [false, true, false]);
+  t.deepEqual(
+    [trigger.shouldRetrain(of('/g/e')), trigger.shouldRetrain(of('/g/f')), trigger.shouldRetrain(of('/g/f'))],
+    [false, true, false],
+  );
 });
 
 test('of several triggers all see every step', (t) => {
   const [marks, revisions] = [new MarkTrigger(), new RevisionTrigger()];
   const both = anyOf(marks, revisions);
   marks.mark('/g/f');
-  t.true(both.trips(of('/g/f', '0.0.1')));
-  t.true(both.trips(of('/g/f', '0.0.2')), 'the revision was seen while the mark tripped');
-  t.false(both.trips(of('/g/f', '0.0.2')));
+  t.true(both.shouldRetrain(of('/g/f', '0.0.1')));
+  t.true(both.shouldRetrain(of('/g/f', '0.0.2')), 'the revision was seen while the mark tripped');
+  t.false(both.shouldRetrain(of('/g/f', '0.0.2')));
 });

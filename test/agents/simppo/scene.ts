@@ -29,7 +29,7 @@ export const others = (changes: Partial<Others> = {}): Others => ({
   variance: [0.01, 0.02, 0.03, 0, 0, 0],
   actionMean: [0.5, -0.5, 0],
   allocated: { cpu: 3000 as Millicores, memory: 0 as Bytes, containers: 3 },
-  wanted: { cpu: 3000 as Millicores, memory: 0 as Bytes },
+  demand: { cpu: 3000 as Millicores, memory: 0 as Bytes },
   ...changes,
 });
 

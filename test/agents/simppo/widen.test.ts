@@ -7,7 +7,7 @@ import {
   simppoSettings,
   simppoShape,
   singleAgentSettings,
-  widened,
+  widenPolicy,
 } from '../../../agents/index.js';
 
 const engine = new JsEngine();
@@ -18,7 +18,7 @@ test('a widened policy decides as before, whatever the new inputs say', (t) => {
   const before = engine.network(ppoShapes(simppoShape(narrow), narrow.ppo).actor);
   const after = engine.network(ppoShapes(simppoShape(wide), wide.ppo).actor);
   before.import(state.actor);
-  const wider = widened({ ...state, counters: { ...state.counters, updates: 9 } }, narrow, wide);
+  const wider = widenPolicy({ ...state, counters: { ...state.counters, updates: 9 } }, narrow, wide);
   after.import(wider.actor);
   const own = Float32Array.from({ length: 14 }, (_, i) => i / 14);
   const [expected, logits] = [new Float32Array(7), new Float32Array(7)];
@@ -35,5 +35,5 @@ test('a widened policy decides as before, whatever the new inputs say', (t) => {
 
 test('what does not begin with the narrower input is refused', (t) => {
   const state = newWeights({ engine, settings: wide, seed: 4 });
-  t.throws(() => widened(state, wide, narrow), { instanceOf: ShapeError });
+  t.throws(() => widenPolicy(state, wide, narrow), { instanceOf: ShapeError });
 });

@@ -107,10 +107,10 @@ test('evidence that was put by goes on elsewhere: sums as they were, the time aw
   const before = new SizeAdviser(10);
   before.observe(observation({ user: user(512), peak: amounts(500, 300), coldStarts: 2 }), at(100));
   before.observe(observation({ step: 2, user: user(512), peak: amounts(500, 100) }), at(110));
-  const record = JSON.parse(JSON.stringify(before.rest('/guest/hello', at(110), WALL)));
+  const record = JSON.parse(JSON.stringify(before.saveState('/guest/hello', at(110), WALL)));
   // Another machine, up for a minute; half a day by the wall clock.
   const after = new SizeAdviser(10);
-  t.true(after.wake('/guest/hello', record, at(1), (WALL + 720 * MINUTE * 1000) as Micros));
+  t.true(after.loadState('/guest/hello', record, at(1), (WALL + 720 * MINUTE * 1000) as Micros));
   const [advice] = after.advice(at(1));
   t.like(advice, { limit: mebibytes(512), highest: mebibytes(300), calls: 40, callsAtLimit: 40, coldStarts: 2 });
   t.is(advice!.seen, at(10 + 720));
@@ -121,9 +121,9 @@ test('evidence that was put by goes on elsewhere: sums as they were, the time aw
 
 test('a record that cannot be one is refused, and none replaces what was seen here', (t) => {
   const before = new SizeAdviser(10);
-  t.is(before.rest('/guest/hello', at(0), WALL), null);
+  t.is(before.saveState('/guest/hello', at(0), WALL), null);
   before.observe(observation({ user: user(512) }), at(0));
-  const record = before.rest('/guest/hello', at(0), WALL)!;
+  const record = before.saveState('/guest/hello', at(0), WALL)!;
   for (const damaged of [
     null,
     {},
@@ -132,19 +132,19 @@ test('a record that cannot be one is refused, and none replaces what was seen he
     { ...record, seen: Number.NaN },
   ]) {
     const after = new SizeAdviser(10);
-    t.false(after.wake('/guest/hello', damaged, at(0), WALL));
+    t.false(after.loadState('/guest/hello', damaged, at(0), WALL));
     t.is(after.functions, 0);
   }
-  t.false(before.wake('/guest/hello', { ...record, calls: 7 }, at(0), WALL));
+  t.false(before.loadState('/guest/hello', { ...record, calls: 7 }, at(0), WALL));
   t.is(before.advice(at(0))[0]!.calls, 20);
 });
 
 test('a record of a clock that is ahead is not of the future', (t) => {
   const before = new SizeAdviser(10);
   before.observe(observation({ user: user(512), peak: amounts(500, 300) }), at(0));
-  const record = before.rest('/guest/hello', at(5), WALL)!;
+  const record = before.saveState('/guest/hello', at(5), WALL)!;
   const after = new SizeAdviser(10);
-  t.true(after.wake('/guest/hello', record, at(0), (WALL - 1e12) as Micros));
+  t.true(after.loadState('/guest/hello', record, at(0), (WALL - 1e12) as Micros));
   t.is(after.advice(at(0))[0]!.seen, at(5));
   t.true(after.advice(at(0))[0]!.recent <= mebibytes(300));
 });

@@ -122,16 +122,16 @@ export function brokerContract(test: TestFn, harness: () => Harness): void {
         description: 'a test',
         host,
         endpoints: {
-          where: { describes: 'its host', handle: () => ({ host }) },
+          where: { description: 'its host', handle: () => ({ host }) },
           slow: {
-            describes: 'takes 40 ms',
+            description: 'takes 40 ms',
             handle: async () => {
               await new Promise((resolve) => setTimeout(resolve, 40));
               return {};
             },
           },
           fails: {
-            describes: 'fails',
+            description: 'fails',
             handle: () => {
               throw new Error('no such\r\nfunction');
             },
@@ -189,9 +189,9 @@ export function brokerContract(test: TestFn, harness: () => Harness): void {
         description: 'a test',
         host: 'one',
         endpoints: {
-          quick: { describes: 'counts', handle: () => ({ handled: ++handled }) },
-          large: { describes: 'answers 2 MiB', handle: () => 'x'.repeat(2 ** 21) },
-          slow: { describes: 'waits', handle: () => slow },
+          quick: { description: 'counts', handle: () => ({ handled: ++handled }) },
+          large: { description: 'answers 2 MiB', handle: () => 'x'.repeat(2 ** 21) },
+          slow: { description: 'waits', handle: () => slow },
         },
       });
       await a.flush();

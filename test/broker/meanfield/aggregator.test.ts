@@ -17,7 +17,7 @@ import {
 } from '../../../broker/index.js';
 import { type Bytes, ManualTime, type Millicores, millis } from '../../../config/index.js';
 
-const report = (host: string, sequence: number, wantedCpu: number): HostReport => ({
+const report = (host: string, sequence: number, demandCpu: number): HostReport => ({
   v: 1,
   host,
   boot: 'boot',
@@ -25,7 +25,7 @@ const report = (host: string, sequence: number, wantedCpu: number): HostReport =
   capacity: { cpu: 2000 as Millicores, memory: 4000 as Bytes },
   allocatable: { cpu: 1900 as Millicores, memory: 3000 as Bytes },
   pool: { cpu: 0 as Millicores, memory: 0 as Bytes },
-  wanted: { cpu: wantedCpu as Millicores, memory: 1500 as Bytes },
+  demand: { cpu: demandCpu as Millicores, memory: 1500 as Bytes },
   available: { cpu: 2000 as Millicores, memory: 3000 as Bytes },
   granted: { cpu: 1900 as Millicores, memory: 1500 as Bytes },
   functions: 1,

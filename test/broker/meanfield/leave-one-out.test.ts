@@ -24,14 +24,14 @@ function contributionOf(random: SeededRandom): Contribution {
       memory: (random.below(4096) * 1048576) as Bytes,
       containers: random.below(8),
     },
-    wanted: { cpu: (draw() * 8000) as Millicores, memory: (random.below(4096) * 1048576) as Bytes },
+    demand: { cpu: (draw() * 8000) as Millicores, memory: (random.below(4096) * 1048576) as Bytes },
   };
 }
 
 /** One agent host of the model, with a true record of all it ever sent. */
 class ModelHost {
   readonly functions = new Set<string>();
-  readonly truth = new Map<string, ReadonlyMap<string, Contribution>>();
+  readonly sentBatches = new Map<string, ReadonlyMap<string, Contribution>>();
   boot = 'boot-0';
   leaveOneOut: LeaveOneOut;
   #sequence = 0;
@@ -52,7 +52,7 @@ class ModelHost {
   send(random: SeededRandom): Uint8Array {
     const batch = new Map([...this.functions].map((fn) => [fn, contributionOf(random)]));
     const sequence = ++this.#sequence;
-    this.truth.set(`${this.boot}/${sequence}`, batch);
+    this.sentBatches.set(`${this.boot}/${sequence}`, batch);
     const sums = this.leaveOneOut.record(sequence, batch);
     const { name: host, boot } = this;
     return encodeMessage({ v: 1, host, boot, sequence, interval: 1000, sums });
@@ -66,7 +66,7 @@ class ModelHost {
 function bruteForce(field: MeanField, hosts: readonly ModelHost[], self: { host: string; fn: string }) {
   const others: Contribution[] = [];
   for (const { host, boot, sequence } of field.batches) {
-    const batch = hosts.find((one) => one.name === host)!.truth.get(`${boot}/${sequence}`)!;
+    const batch = hosts.find((one) => one.name === host)!.sentBatches.get(`${boot}/${sequence}`)!;
     for (const [name, contribution] of batch) {
       if (name !== self.fn || host !== self.host) others.push(contribution);
     }
@@ -82,8 +82,8 @@ function bruteForce(field: MeanField, hosts: readonly ModelHost[], self: { host:
     cpu: sum((one) => one.allocated.cpu),
     memory: sum((one) => one.allocated.memory),
     containers: sum((one) => one.allocated.containers),
-    wantedCpu: sum((one) => one.wanted.cpu),
-    wantedMemory: sum((one) => one.wanted.memory),
+    demandCpu: sum((one) => one.demand.cpu),
+    demandMemory: sum((one) => one.demand.memory),
   };
 }
 
@@ -118,14 +118,14 @@ function play(seed: number, functions: number, steps: number): { compared: numbe
     if (random.next() < 0.05) hosts[random.below(3)]!.restart(step + 1);
     for (const host of hosts) {
       const data = host.send(random);
-      const fate = random.next();
-      if (fate < 0.15) continue;
-      if (fate < 0.3) {
+      const chance = random.next();
+      if (chance < 0.15) continue;
+      if (chance < 0.3) {
         late.push(data);
         continue;
       }
       aggregator.takePartial(partialOf(data), now as Millis);
-      if (fate < 0.45) aggregator.takePartial(partialOf(data), now as Millis);
+      if (chance < 0.45) aggregator.takePartial(partialOf(data), now as Millis);
     }
     if (late.length > 0 && random.next() < 0.5) aggregator.takePartial(partialOf(late.shift()!), now as Millis);
     const decoded = decodeMeanField(encodeMessage(aggregator.step(now as Millis, 1)));
@@ -146,8 +146,8 @@ function play(seed: number, functions: number, steps: number): { compared: numbe
           close(others.allocated.cpu, expected.cpu) &&
           close(others.allocated.memory, expected.memory) &&
           close(others.allocated.containers, expected.containers) &&
-          close(others.wanted.cpu, expected.wantedCpu) &&
-          close(others.wanted.memory, expected.wantedMemory);
+          close(others.demand.cpu, expected.demandCpu) &&
+          close(others.demand.memory, expected.demandMemory);
         if (!same) result.wrong.push(`seed ${seed} step ${step} ${fn}: ${JSON.stringify({ others, expected })}`);
       }
     }
@@ -211,7 +211,7 @@ test('the sums of a cluster larger than any one host are taken by everybody', (t
     state: [0.5],
     actions: [0, 0, 0],
     allocated: { cpu: 1000 as Millicores, memory: 1e9 as Bytes, containers: 1 },
-    wanted: { cpu: 1000 as Millicores, memory: 1e9 as Bytes },
+    demand: { cpu: 1000 as Millicores, memory: 1e9 as Bytes },
   };
   const record = new LeaveOneOut('a', 'boot-a');
   const sums = record.record(1, new Map(Array.from({ length: 100_000 }, (_, i) => [`/guest/f${i}`, one] as const)));

@@ -1,6 +1,13 @@
 import test from 'ava';
 import { comparisonReport } from '../../../cli/compare/report.js';
-import { fewSeedsWarning, notToldApart, RANKED_BY, ranking, told, verdict } from '../../../cli/compare/verdict.js';
+import {
+  fewSeedsWarning,
+  indistinguishable,
+  RANKED_BY,
+  ranking,
+  verdict,
+  withVerdicts,
+} from '../../../cli/compare/verdict.js';
 import type { Comparison, Interval, Row, Section } from '../../../simulator/index.js';
 import { toyComparison } from '../../simulator/compare/comparison.js';
 
@@ -69,7 +76,7 @@ test('who is not told apart from the first is named; nobody wins against fixed b
   const twin = { ...section.rows.find(({ name }) => name === 'short-first')!, name: 'twin' };
   const withTwin = { ...section, rows: [...section.rows, twin] };
   t.deepEqual(
-    notToldApart(ranking(withTwin)).map(({ name }) => name),
+    indistinguishable(ranking(withTwin)).map(({ name }) => name),
     ['twin'],
   );
   t.regex(verdict(withTwin, comparison.metrics)[0]!, /Not told apart from it: twin/);
@@ -123,7 +130,7 @@ test('where all contenders are slower than fixed the verdict says so, in every f
   t.true(comparisonReport(made).includes('All 2 contenders are slower than fixed'));
   // The overview names the best contender and its harm where it said `fixed` and a dash.
   t.regex(comparisonReport(made), /<td style="text-align:left">a<\/td><td>2\.04<\/td><td class="worse">\+2\.14 %/);
-  t.is(told(made).sections[0]!.verdict[0], sentence);
+  t.is(withVerdicts(made).sections[0]!.verdict[0], sentence);
 });
 
 test('one that is slower is named where none is faster, and where another wins', (t) => {
@@ -143,19 +150,19 @@ test('intervals from fewer than five seeds carry a warning', (t) => {
   t.is(fewSeedsWarning(5), null);
   const made = { ...comparison, seeds: [1, 2] };
   t.true(comparisonReport(made).includes('Intervals rest on 2 seeds'));
-  t.is(told(made).warnings.length, 1);
+  t.is(withVerdicts(made).warnings.length, 1);
   t.false(comparisonReport({ ...comparison, seeds: [1, 2, 3, 4, 5] }).includes('Intervals rest on'));
 });
 
 test('names are text, never markup', (t) => {
   const [section, ...rest] = comparison.sections;
-  const evil = { ...section!.rows[1]!, isNoise: false, name: '<img onerror=alert(1)>' };
-  const hostile: Comparison = {
+  const unsafeName = { ...section!.rows[1]!, isNoise: false, name: '<img onerror=alert(1)>' };
+  const unsafeComparison: Comparison = {
     ...comparison,
     command: '"><script>',
-    sections: [{ ...section!, rows: [...section!.rows, evil] }, ...rest],
+    sections: [{ ...section!, rows: [...section!.rows, unsafeName] }, ...rest],
   };
-  const text = comparisonReport(hostile);
+  const text = comparisonReport(unsafeComparison);
   t.false(text.includes('<img'));
   t.is(text.split('<script>').length, 2);
   t.true(text.includes('&lt;img onerror=alert(1)&gt;'));

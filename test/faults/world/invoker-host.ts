@@ -35,19 +35,19 @@ const LIMIT_MS = 8000;
 /** The supervisor gives the user limits back so long after a hook's death (design §3: within a second). */
 const RESTORE_MS = 500;
 
-type EngineEvent = (listener: ContainerEngineListener, told: Set<string>) => void;
+type EngineEvent = (listener: ContainerEngineListener, reportedContainers: Set<string>) => void;
 
 interface Call {
   readonly action: string;
   readonly connection: number;
-  readonly begunAt: number;
+  readonly beganAt: number;
   /** What it takes: millicores while it runs, CPU in millicores x ms, memory. */
   readonly demand: number;
   cpuLeft: number;
   readonly cpu: number;
   readonly memory: number;
   /** It would succeed at the limits that the user asked for. */
-  readonly sound: boolean;
+  readonly isValid: boolean;
   lowered: boolean;
 }
 
@@ -58,8 +58,8 @@ interface Container {
   /** When its next call comes. */
   nextAt: number;
   /** Since when its quota has been another than the user's with nothing running; NaN: it is not. */
-  strayedSince: number;
-  toldStrayed: boolean;
+  loweredIdleSince: number;
+  isReported: boolean;
 }
 
 /** One life of the hook's process. */
@@ -70,7 +70,7 @@ interface Life {
   listener: ContainerEngineListener | null;
   packets: TapListener | null;
   /** Containers that the engine has told it of: once each, as the port promises. */
-  readonly told: Set<string>;
+  readonly reportedContainers: Set<string>;
   /** Every change of a limit that it made: by container and resource, in order. */
   readonly writes: Map<string, number[]>;
   ended: Promise<void>;
@@ -91,7 +91,7 @@ export class InvokerHost {
   #life: Life | null = null;
   /** Resolves when the last life has let go of its lock. */
   #over: Promise<unknown> = Promise.resolve();
-  #lives = 0;
+  #bootCount = 0;
   #ids = 0;
   #wallStep = 0;
   /** Messages of an engine that hangs; null: it answers. */
@@ -152,7 +152,7 @@ export class InvokerHost {
       hook: null,
       listener: null,
       packets: null,
-      told: new Set(),
+      reportedContainers: new Set(),
       writes: new Map(),
       ended: Promise.resolve(),
     };
@@ -175,8 +175,8 @@ export class InvokerHost {
       broker,
       config: this.#config(),
       logger: { debug: note, info: note, warn: note, error: note },
-      random: this.#random.fork(`life ${this.#lives}`),
-      boot: `${this.name}-${++this.#lives}`,
+      random: this.#random.fork(`life ${this.#bootCount}`),
+      boot: `${this.name}-${++this.#bootCount}`,
     });
     try {
       const hook = await starting;
@@ -228,8 +228,8 @@ export class InvokerHost {
   releaseEngine(): void {
     const queue = this.#hung;
     this.#hung = null;
-    for (const event of queue ?? []) this.#tell(event);
-    this.#tell((listener) => listener.reconciled());
+    for (const event of queue ?? []) this.#emit(event);
+    this.#emit((listener) => listener.reconciled());
     for (const { go } of this.#waiting.values()) go();
     this.#waiting.clear();
   }
@@ -257,10 +257,10 @@ export class InvokerHost {
   /** Another container takes the place of one, and its address at once. */
   replaceContainer(oom: boolean): void {
     const all = [...this.containers.values()];
-    const victim = all[this.#random.below(all.length)];
-    if (!victim) return;
+    const killedContainer = all[this.#random.below(all.length)];
+    if (!killedContainer) return;
     // What ran in it fails, and not by Gleaner.
-    this.#end(victim, oom);
+    this.#end(killedContainer, oom);
   }
 
   // Time.
@@ -295,12 +295,12 @@ export class InvokerHost {
     const call: Call = {
       action: container.action,
       connection,
-      begunAt: now,
+      beganAt: now,
       demand,
       cpuLeft: cpu,
       cpu,
       memory,
-      sound: memory < user.memory,
+      isValid: memory < user.memory,
       lowered: false,
     };
     container.call = call;
@@ -329,12 +329,12 @@ export class InvokerHost {
     const grown = Math.min(1, 2 * (1 - call.cpuLeft / call.cpu));
     cgroup.usage.workingSet = Math.max(cgroup.usage.workingSet * 0.99, call.memory * grown, mebibytes(20)) as Bytes;
     if (cgroup.usage.workingSet > cgroup.inForce.memory) {
-      if (call.sound) this.#fail(call, `killed at a memory limit of ${cgroup.inForce.memory}`);
+      if (call.isValid) this.#fail(call, `killed at a memory limit of ${cgroup.inForce.memory}`);
       this.#end(container, true);
       return;
     }
-    if (now - call.begunAt > LIMIT_MS) {
-      if (call.sound) this.#fail(call, `not done within ${LIMIT_MS} ms at a quota of ${cgroup.inForce.quota}`);
+    if (now - call.beganAt > LIMIT_MS) {
+      if (call.isValid) this.#fail(call, `not done within ${LIMIT_MS} ms at a quota of ${cgroup.inForce.quota}`);
       this.#end(container, false);
       return;
     }
@@ -345,9 +345,9 @@ export class InvokerHost {
     this.#packet((tap) => tap.answer(call.connection, this.#address(container), 200, at));
   }
 
-  #fail({ action, begunAt }: Call, why: string): void {
+  #fail({ action, beganAt }: Call, why: string): void {
     this.problems.push(
-      `${this.name}: an activation of ${action} begun at ${begunAt} failed that would have succeeded: ${why}`,
+      `${this.name}: an activation of ${action} begun at ${beganAt} failed that would have succeeded: ${why}`,
     );
   }
 
@@ -358,17 +358,19 @@ export class InvokerHost {
   #watch(container: Container, now: number): void {
     const { cgroup } = container;
     if (this.hook === null || this.machine?.held || this.#hung || this.engineDelay > 0) this.#disturbedAt = now;
-    const strayed = container.call === null && cgroup.inForce.quota < cgroup.info.user.quota;
-    if (!strayed || this.#disturbedAt === now) {
-      container.strayedSince = Number.NaN;
+    const loweredWhileIdle = container.call === null && cgroup.inForce.quota < cgroup.info.user.quota;
+    if (!loweredWhileIdle || this.#disturbedAt === now) {
+      container.loweredIdleSince = Number.NaN;
       return;
     }
-    if (Number.isNaN(container.strayedSince)) container.strayedSince = now;
+    if (Number.isNaN(container.loweredIdleSince)) container.loweredIdleSince = now;
     const found = LIMIT_MS + 2000;
     const allowed = now - this.#disturbedAt > found ? 100 : found;
-    if (container.toldStrayed || now - container.strayedSince <= allowed) return;
-    container.toldStrayed = true;
-    this.problems.push(`${this.name}: a restore was lost: ${cgroup.strayed} for ${now - container.strayedSince} ms`);
+    if (container.isReported || now - container.loweredIdleSince <= allowed) return;
+    container.isReported = true;
+    this.problems.push(
+      `${this.name}: a restore was lost: ${cgroup.loweredWhileIdle} for ${now - container.loweredIdleSince} ms`,
+    );
   }
 
   #make(index: number): void {
@@ -395,13 +397,13 @@ export class InvokerHost {
       cgroup: new KernelCgroup(info),
       call: null,
       nextAt: this.#world.time.monotonic() + this.#random.below(1000),
-      strayedSince: Number.NaN,
-      toldStrayed: false,
+      loweredIdleSince: Number.NaN,
+      isReported: false,
     };
     this.containers.set(info.id, container);
-    this.#tell((listener, told) => {
-      if (told.has(info.id)) return;
-      told.add(info.id);
+    this.#emit((listener, reportedContainers) => {
+      if (reportedContainers.has(info.id)) return;
+      reportedContainers.add(info.id);
       listener.containerStarted(info);
     });
   }
@@ -412,14 +414,14 @@ export class InvokerHost {
     const at = this.#wall();
     if (oom) {
       cgroup.usage.oomKills++;
-      this.#tell((listener) => listener.containerOom(id));
+      this.#emit((listener) => listener.containerOom(id));
     }
     cgroup.gone = true;
     container.call = null;
     this.containers.delete(id);
     if (call) this.#packet((tap) => tap.closed(call.connection, this.#address(container), true, at));
-    this.#tell((listener, told) => {
-      if (told.delete(id)) listener.containerEnded(id);
+    this.#emit((listener, reportedContainers) => {
+      if (reportedContainers.delete(id)) listener.containerEnded(id);
     });
     this.#make(Number(action.at(-1)));
   }
@@ -437,7 +439,7 @@ export class InvokerHost {
     if (life?.hook) life.machine.run(() => life.packets && of(life.packets));
   }
 
-  #tell(event: EngineEvent): void {
+  #emit(event: EngineEvent): void {
     if (this.#hung) {
       this.#hung.push(event);
       return;
@@ -446,7 +448,7 @@ export class InvokerHost {
     this.#engineDue = Math.max(this.#engineDue, now + this.engineDelay * this.#random.next());
     this.#world.time.after((this.#engineDue - now) as never, () => {
       const life = this.#life;
-      life?.machine.run(() => life.listener && event(life.listener, life.told));
+      life?.machine.run(() => life.listener && event(life.listener, life.reportedContainers));
     });
   }
 
@@ -487,7 +489,7 @@ export class InvokerHost {
           await this.#answers(life);
           listener.bridgesChanged([BRIDGE]);
           for (const { cgroup } of this.containers.values()) {
-            life.told.add(cgroup.info.id);
+            life.reportedContainers.add(cgroup.info.id);
             listener.containerStarted(cgroup.info);
           }
           listener.reconciled();

@@ -43,7 +43,7 @@ export class KernelCgroup {
     return got;
   }
 
-  get strayed(): string[] {
+  get loweredWhileIdle(): string[] {
     const { user } = this.info;
     return (['shares', 'quota', 'memory'] as const)
       .filter((name) => this.inForce[name] !== user[name])

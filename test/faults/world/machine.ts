@@ -94,7 +94,7 @@ export class FlakyBroker implements Broker {
     this.#time = time;
     this.#random = random;
     this.#flakiness = flakiness;
-    inner.onStatus(() => this.#tell());
+    inner.onStatus(() => this.#emit());
   }
 
   get connected(): boolean {
@@ -109,7 +109,7 @@ export class FlakyBroker implements Broker {
   set cut(cut: boolean) {
     if (cut === this.#cut) return;
     this.#cut = cut;
-    this.#tell();
+    this.#emit();
     if (!cut) for (const again of this.#watches) again();
   }
 
@@ -189,7 +189,7 @@ export class FlakyBroker implements Broker {
     return this.connected ? { kind: 'connected', server: 'memory' } : { kind: 'disconnected' };
   }
 
-  #tell(): void {
+  #emit(): void {
     const status = this.#status();
     for (const listener of this.#listeners) this.#machine.run(() => listener(status));
   }

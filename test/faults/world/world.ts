@@ -40,7 +40,7 @@ export class Part<T extends Running = Running> {
   readonly name: string;
   readonly #world: World;
   readonly #start: (machine: Machine, broker: FlakyBroker, life: number) => T;
-  #lives = 0;
+  #bootCount = 0;
   now: { readonly machine: Machine; readonly broker: FlakyBroker; readonly process: T } | null = null;
 
   constructor(name: string, world: World, start: (machine: Machine, broker: FlakyBroker, life: number) => T) {
@@ -53,7 +53,7 @@ export class Part<T extends Running = Running> {
     if (this.now) return;
     const machine = this.#world.machine();
     const broker = this.#world.connect(machine);
-    this.now = { machine, broker, process: this.#start(machine, broker, ++this.#lives) };
+    this.now = { machine, broker, process: this.#start(machine, broker, ++this.#bootCount) };
   }
 
   kill(): void {
@@ -169,7 +169,7 @@ export class World {
     for (const host of this.hosts) host.start();
     await Promise.all(this.hosts.map((host) => host.started));
     for (const part of this.parts) part.start();
-    if (!this.#manual) this.#goOn();
+    if (!this.#manual) this.#resumeAll();
     await this.pass(200);
   }
 
@@ -192,7 +192,7 @@ export class World {
   }
 
   /** In real time the kernels go on whatever else is waited for. */
-  #goOn(): void {
+  #resumeAll(): void {
     let last = performance.now();
     this.#ticking = setInterval(() => {
       const now = performance.now();
@@ -269,7 +269,7 @@ export class World {
     for (const host of this.hosts) {
       for (const { cgroup } of host.containers.values()) {
         if (cgroup.inForce.quota !== cgroup.info.user.quota)
-          found.push(`${host.name}, nothing runs: ${cgroup.strayed}`);
+          found.push(`${host.name}, nothing runs: ${cgroup.loweredWhileIdle}`);
       }
       found.push(...host.unexplained(), ...host.problems);
       host.hook?.kill();
@@ -277,7 +277,7 @@ export class World {
     await this.pass(500);
     for (const host of this.hosts) {
       for (const { cgroup } of host.containers.values()) {
-        if (cgroup.strayed.length > 0) found.push(`${host.name}, kill switch: ${cgroup.strayed}`);
+        if (cgroup.loweredWhileIdle.length > 0) found.push(`${host.name}, kill switch: ${cgroup.loweredWhileIdle}`);
       }
     }
     return found;

@@ -5,31 +5,31 @@ import test from 'ava';
 import { FileBudget } from '../../../openwhisk-plugin/cgroup/file-budget.js';
 
 /** Notes who had to close its files. */
-function users(count: number, rested: number[]): { rest(): void }[] {
-  return Array.from({ length: count }, (_, i) => ({ rest: () => rested.push(i) }));
+function users(count: number, closedFiles: number[]): { closeFiles(): void }[] {
+  return Array.from({ length: count }, (_, i) => ({ closeFiles: () => closedFiles.push(i) }));
 }
 
 test('whoever was sampled longest ago closes its files when another needs them', (t) => {
   // 512 of the process's own, 7 for each of 67 containers, 6 for each sampled: (512 + 469 + 6 x 66 - 512 - 469) / 6 = 66.
   const budget = new FileBudget(512 + 67 * 7 + 6 * 66);
-  const rested: number[] = [];
-  const all = users(67, rested);
+  const closedFiles: number[] = [];
+  const all = users(67, closedFiles);
   for (const _ of all) budget.opened(7);
   t.is(budget.most, 66);
   for (const user of all.slice(0, 66)) budget.use(user);
-  t.deepEqual(rested, []);
+  t.deepEqual(closedFiles, []);
   // 0 is sampled again, so 1 is the oldest when the last one comes.
   budget.use(all[0]!);
   budget.use(all[66]!);
-  t.deepEqual(rested, [1]);
+  t.deepEqual(closedFiles, [1]);
   t.is(budget.inUse, 66);
 });
 
 test('each container that starts takes its descriptors from the samples, and gives them back', (t) => {
   const budget = new FileBudget(512 + 6 * 100);
   t.is(budget.most, 100);
-  const [first, ...rest] = users(10, []);
-  for (const user of [first!, ...rest]) {
+  const [first, ...closeFiles] = users(10, []);
+  for (const user of [first!, ...closeFiles]) {
     budget.opened(7);
     budget.use(user);
   }

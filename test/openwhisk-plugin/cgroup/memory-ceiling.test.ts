@@ -19,9 +19,9 @@ function groups(limits: Record<string, number | typeof MAX>) {
     tree.write(`${path}/memory.max`, `${limit === MAX ? MAX : limit * MIB}\n`);
     tree.write(`${path}/cgroup.procs`, name.endsWith('*') ? '7\n' : '');
   }
-  const ceiling = (path: string, promised: Record<string, number> = {}): number =>
+  const ceiling = (path: string, guarantees: Record<string, number> = {}): number =>
     memoryCeiling(join(tree.root, path), 2, (directory) => {
-      const of = promised[directory.slice(tree.root.length + 1)];
+      const of = guarantees[directory.slice(tree.root.length + 1)];
       return of === undefined ? undefined : of * MIB;
     }) / MIB;
   return { tree, ceiling };

@@ -1,7 +1,12 @@
 import { testProp } from '@fast-check/ava';
 import test from 'ava';
 import fc from 'fast-check';
-import { clampShares, scaledWeight, sharesOfWeight, unmistakable } from '../../../openwhisk-plugin/cgroup/shares.js';
+import {
+  clampShares,
+  distinctFromUserWeight,
+  scaledWeight,
+  sharesOfWeight,
+} from '../../../openwhisk-plugin/cgroup/shares.js';
 import {
   CgroupLimitWriter,
   formulaOf,
@@ -44,11 +49,11 @@ test('v1 expresses every whole share; v2 says what it makes of a wish', (t) => {
 testProp(
   'A1-03: no wish leaves the range of the kernel',
   [fc.double({ noNaN: true }), fc.integer({ min: 2, max: 262144 })],
-  (t, wish, user) => {
-    const shares = clampShares(wish);
+  (t, requested, user) => {
+    const shares = clampShares(requested);
     t.true(shares >= 2 && shares <= 262144 && Number.isInteger(shares));
     for (const formula of ['linear', 'curved'] as const) {
-      const weight = scaledWeight(wish, user, runtimeWeight(user, formula));
+      const weight = scaledWeight(requested, user, runtimeWeight(user, formula));
       t.true(weight >= 1 && weight <= 10000 && Number.isInteger(weight));
     }
   },
@@ -89,7 +94,7 @@ testProp(
   "a weight that is not the runtime's is never one that either runtime would give, and at most two steps away",
   [fc.integer({ min: 1, max: 10_000 }), fc.integer({ min: 2, max: 262144 })],
   (t, weight, user) => {
-    const chosen = unmistakable(weight, user);
+    const chosen = distinctFromUserWeight(weight, user);
     t.false(isRuntimeWeight(user, chosen));
     t.true(chosen >= 1 && chosen <= 10_000 && Math.abs(chosen - weight) <= 2);
   },

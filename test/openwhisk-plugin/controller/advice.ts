@@ -11,7 +11,7 @@ export const RULES: SizingRules = {
   watchTime: HOUR / 2,
   watchCalls: 50,
   payBack: null,
-  barTime: 30 * 24 * HOUR,
+  killedSizeHoldTime: 30 * 24 * HOUR,
   holdTime: HOUR / 6,
 };
 

@@ -20,7 +20,7 @@ test('annotations are read as JSON has them, and as the text that `wsk -a` makes
     bounds,
     unreadable: [],
   };
-  for (const said of [
+  for (const detail of [
     { 'gleaner.mode': 'recommend', 'gleaner.slo': 750, 'gleaner.cpu': 250, 'gleaner.bounds': bounds },
     {
       'gleaner.mode': 'recommend',
@@ -29,7 +29,7 @@ test('annotations are read as JSON has them, and as the text that `wsk -a` makes
       'gleaner.bounds': JSON.stringify(bounds),
     },
   ])
-    t.deepEqual(readAnnotations(action(said)), read as never);
+    t.deepEqual(readAnnotations(action(detail)), read as never);
   t.deepEqual(readAnnotations(action({ 'gleaner.mode': 'off' })), {
     ...NOTHING,
     mode: 'observe',

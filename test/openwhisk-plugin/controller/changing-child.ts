@@ -1,7 +1,7 @@
 /** Changes actions until it is killed: `changing-child <api> <journal> <MiB> <name>…`. */
 import { type Millis, systemClock } from '../../../config/index.js';
 import { ActionsController, Journal } from '../../../openwhisk-plugin/index.js';
-import { restTo, wish } from './rig.js';
+import { request, restTo } from './rig.js';
 
 const [api, path, mib, ...names] = process.argv.slice(2) as [string, string, string, ...string[]];
 const controller = await ActionsController.connect(
@@ -19,7 +19,7 @@ const controller = await ActionsController.connect(
 );
 const journal = Journal.open(path);
 await controller.apply(
-  names.map((name) => wish(`/guest/${name}`, Number(mib))),
+  names.map((name) => request(`/guest/${name}`, Number(mib))),
   journal.entries,
   journal,
 );

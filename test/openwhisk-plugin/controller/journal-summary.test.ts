@@ -6,7 +6,7 @@ import {
   killedSizes,
   type LimitValues,
   openChanges,
-  summarised,
+  summarized,
   userVersions,
 } from '../../../openwhisk-plugin/index.js';
 
@@ -29,16 +29,16 @@ function tuned(fn: string, changes: number): JournalEntry[] {
 
 test('a thousand changes by the tuner are as many lines as it tried limits', (t) => {
   const entries = tuned('/guest/thumbs', 1000);
-  const left = summarised(entries);
+  const left = summarized(entries);
   // 30, 40, 50, 60 and the last one's end.
   t.is(left.length, 5);
   t.deepEqual(openChanges(left), openChanges(entries));
-  t.deepEqual(userVersions(left), new Map([['/guest/thumbs', { user: '0.0.1', ours: '0.0.1001' }]]));
+  t.deepEqual(userVersions(left), new Map([['/guest/thumbs', { user: '0.0.1', setByGleaner: '0.0.1001' }]]));
 });
 
 test('a change that nobody knows the end of stays one', (t) => {
   const entries = tuned('/guest/thumbs', 20).slice(0, -1);
-  const left = summarised(entries);
+  const left = summarized(entries);
   t.like(openChanges(left).get('/guest/thumbs'), { answered: false, version: '0.0.20' });
   t.deepEqual(openChanges(left), openChanges(entries));
   t.deepEqual(userVersions(left), userVersions(entries));
@@ -47,16 +47,16 @@ test('a change that nobody knows the end of stays one', (t) => {
 test('of what was undone nothing stays, of what was killed the size', (t) => {
   const line = { v: 1 as const, function: '/guest/a', at: 5 };
   const gone: JournalEntry[] = [...tuned('/guest/a', 30), { ...line, kind: 'closed', why: 'undone' }];
-  t.deepEqual(summarised(gone), []);
+  t.deepEqual(summarized(gone), []);
   const killed: JournalEntry = { ...line, kind: 'killed', memory: 128 };
-  t.deepEqual(killedSizes(summarised([...gone, killed])), killedSizes([...gone, killed]));
+  t.deepEqual(killedSizes(summarized([...gone, killed])), killedSizes([...gone, killed]));
 });
 
 test('whatever was written, the same is read from the summary', (t) => {
   const value = fc.constantFrom(128, 192, 256, 320);
   const step = fc.record({
     fn: fc.constantFrom('/guest/a', '/guest/b'),
-    kind: fc.constantFrom('intent', 'intent', 'intent', 'done', 'refused', 'kept', 'closed', 'theirs'),
+    kind: fc.constantFrom('intent', 'intent', 'intent', 'done', 'refused', 'kept', 'closed', 'changed_by_others'),
     limit: fc.constantFrom('memory', 'concurrency', 'instances'),
     value,
     why: fc.constantFrom(undefined, 'right-size', 'concurrency'),
@@ -69,7 +69,7 @@ test('whatever was written, the same is read from the summary', (t) => {
         const world = worlds.get(fn) ?? { patch: 1, asked: false, limits: { memory: 512, concurrency: 1 } };
         worlds.set(fn, world);
         const line = { v: 1 as const, function: fn, at };
-        if (kind === 'theirs') {
+        if (kind === 'changed_by_others') {
           // Their owner deploys anew.
           world.patch++;
           world.limits = { ...world.limits, memory: 384 };
@@ -79,7 +79,7 @@ test('whatever was written, the same is read from the summary', (t) => {
             ?.limits.get(limit as 'memory');
           const now = world.limits[limit as 'memory'];
           const original =
-            open !== undefined && now !== undefined && open.ours.has(now) ? open.original : (now ?? null);
+            open !== undefined && now !== undefined && open.setByGleaner.has(now) ? open.original : (now ?? null);
           entries.push({
             ...line,
             kind,
@@ -98,14 +98,14 @@ test('whatever was written, the same is read from the summary', (t) => {
         } else if (kind === 'kept') entries.push({ ...line, kind });
         else if (kind === 'closed') entries.push({ ...line, kind, why: 'undone' });
       });
-      const left = summarised(entries);
+      const left = summarized(entries);
       const open = openChanges(entries);
       t.deepEqual(openChanges(left), open);
       const versions = userVersions(left);
       for (const fn of open.keys()) t.deepEqual(versions.get(fn), userVersions(entries).get(fn));
       t.true(left.length <= entries.length + 3 && keptSinceKill(left) <= keptSinceKill(entries));
       // Again, nothing changes.
-      t.deepEqual(openChanges(summarised(left)), open);
+      t.deepEqual(openChanges(summarized(left)), open);
     }),
     { numRuns: 100 },
   );

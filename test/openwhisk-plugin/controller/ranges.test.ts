@@ -1,7 +1,7 @@
 import test from 'ava';
 import { OpenWhiskRefusedError } from '../../../openwhisk-plugin/index.js';
 import { versions } from './rest-double.js';
-import { restTo, rig, wish } from './rig.js';
+import { request, restTo, rig } from './rig.js';
 
 const FN = '/guest/thumbs';
 const PATH = 'guest/thumbs';
@@ -15,70 +15,74 @@ const refusals = {
 
 for (const version of versions) {
   test(`${version}: what OpenWhisk says to a value out of range reaches the operator`, async (t) => {
-    const { double } = await rig(t, version);
-    double.add(PATH);
-    const rest = restTo(double.url);
+    const { fakeOpenWhisk } = await rig(t, version);
+    fakeOpenWhisk.add(PATH);
+    const rest = restTo(fakeOpenWhisk.url);
     const error = await t.throwsAsync(rest.setLimits('thumbs', { memory: 1024 }), {
       instanceOf: OpenWhiskRefusedError,
     });
-    t.is(error!.said, refusals[version]);
+    t.is(error!.detail, refusals[version]);
     t.is(error!.code, 'GLN_OPENWHISK_REFUSED');
-    t.is(double.actions.get(PATH)!.version, '0.0.1');
+    t.is(fakeOpenWhisk.actions.get(PATH)!.version, '0.0.1');
   });
 
   test(`${version}: a wish outside of the range is moved to its edge`, async (t) => {
-    const { double, apply } = await rig(t, version);
-    double.add(PATH, { memory: 256 });
-    t.like(await apply(wish(FN, 4096)), [{ result: 'changed', to: { memory: 512 }, planned: { clipped: ['memory'] } }]);
-    t.like(await apply(wish(FN, 16)), [{ result: 'changed', to: { memory: 128 } }]);
+    const { fakeOpenWhisk, apply } = await rig(t, version);
+    fakeOpenWhisk.add(PATH, { memory: 256 });
+    t.like(await apply(request(FN, 4096)), [
+      { result: 'changed', to: { memory: 512 }, planned: { clipped: ['memory'] } },
+    ]);
+    t.like(await apply(request(FN, 16)), [{ result: 'changed', to: { memory: 128 } }]);
   });
 
   test(`${version}: A1-28: a range that the operator raised is used`, async (t) => {
-    const { double, apply } = await rig(t, version, {
+    const { fakeOpenWhisk, apply } = await rig(t, version, {
       prepare: ({ system }) => Object.assign(system.memory, { min: 64, max: 4096 }),
     });
-    double.add(PATH, { memory: 4096 });
-    t.like(await apply(wish(FN, 2048)), [{ result: 'changed', to: { memory: 2048 } }]);
-    t.like(await apply(wish(FN, 32)), [{ to: { memory: 64 } }]);
+    fakeOpenWhisk.add(PATH, { memory: 4096 });
+    t.like(await apply(request(FN, 2048)), [{ result: 'changed', to: { memory: 2048 } }]);
+    t.like(await apply(request(FN, 32)), [{ to: { memory: 64 } }]);
   });
 
   test(`${version}: a value from before a narrower range is left, for it could not be given back`, async (t) => {
-    const { double, apply } = await rig(t, version);
-    double.add(PATH, { memory: 1024 });
-    t.like(await apply(wish(FN, 256)), [{ result: 'unchanged', planned: { left: { memory: 'could not be undone' } } }]);
-    t.is(double.puts().length, 0);
+    const { fakeOpenWhisk, apply } = await rig(t, version);
+    fakeOpenWhisk.add(PATH, { memory: 1024 });
+    t.like(await apply(request(FN, 256)), [
+      { result: 'unchanged', planned: { left: { memory: 'could not be undone' } } },
+    ]);
+    t.is(fakeOpenWhisk.puts().length, 0);
   });
 
   test(`${version}: concurrency is written only where its range is told and allows it`, async (t) => {
-    const { double, apply } = await rig(t, version, {
+    const { fakeOpenWhisk, apply } = await rig(t, version, {
       prepare: ({ system }) => Object.assign(system.concurrency, { max: 200 }),
     });
-    double.add(PATH);
+    fakeOpenWhisk.add(PATH);
     const [outcome] = await apply({ function: FN, concurrency: 500 });
     if (version === '1.0.0') t.like(outcome, { planned: { left: { concurrency: 'no such limit here' } } });
     else t.like(outcome, { result: 'changed', to: { concurrency: 200 } });
   });
 
   test(`${version}: containers are capped where the platform can, and given the namespace's whole concurrency back`, async (t) => {
-    const { double, apply, undo, open } = await rig(t, version);
-    double.add(PATH);
+    const { fakeOpenWhisk, apply, undo, open } = await rig(t, version);
+    fakeOpenWhisk.add(PATH);
     const [outcome] = await apply({ function: FN, instances: 3 });
     if (version === '1.0.0') {
       t.like(outcome, { result: 'unchanged', planned: { left: { instances: 'no such limit here' } } });
-      t.is(double.puts().length, 0);
+      t.is(fakeOpenWhisk.puts().length, 0);
       return;
     }
-    t.is(double.actions.get(PATH)!.limits.instances, 3);
+    t.is(fakeOpenWhisk.actions.get(PATH)!.limits.instances, 3);
     const [undone] = await undo();
     // Ansible's limits.actions.invokes.concurrent; the API has no way to take the limit away.
-    t.is(double.actions.get(PATH)!.limits.instances, 30);
+    t.is(fakeOpenWhisk.actions.get(PATH)!.limits.instances, 30);
     t.regex(undone!.note, /whole concurrency/);
     t.is(open().size, 0);
   });
 }
 
 test("1.0.0 behind a gateway that hides the root: OpenWhisk's standard range is taken", async (t) => {
-  const { double, apply } = await rig(t, '1.0.0', {
+  const { fakeOpenWhisk, apply } = await rig(t, '1.0.0', {
     prepare: (one) => {
       const { faults } = one;
       Object.assign(one.system.memory, { max: 4096 });
@@ -87,14 +91,14 @@ test("1.0.0 behind a gateway that hides the root: OpenWhisk's standard range is 
       faults.push({ method: 'GET', status: 404, body: '<html>nothing here</html>' });
     },
   });
-  double.add(PATH, { memory: 256 });
-  t.like(await apply(wish(FN, 1024)), [{ to: { memory: 512 } }]);
+  fakeOpenWhisk.add(PATH, { memory: 256 });
+  t.like(await apply(request(FN, 1024)), [{ to: { memory: 512 } }]);
 });
 
 for (const version of ['2.0.0', 'master'] as const)
   test(`${version}: each namespace keeps to its own range`, async (t) => {
     const other = 'b0:k3y-0f-small';
-    const { double, apply } = await rig(t, version, {
+    const { fakeOpenWhisk, apply } = await rig(t, version, {
       keys: ['23bc46b1-71f6-4ed5-8c54-816aa4f8c502:s3cr3t-0f-guest', other],
       prepare: ({ tenants }) =>
         tenants.push({
@@ -103,34 +107,34 @@ for (const version of ['2.0.0', 'master'] as const)
           limits: { minActionMemory: 192, maxActionMemory: 256, concurrentInvocations: 4 },
         }),
     });
-    double.add(PATH, { memory: 256 });
-    double.add('small/thumbs', { memory: 256 });
-    const outcomes = await apply(wish(FN, 128), wish('/small/thumbs', 128), {
+    fakeOpenWhisk.add(PATH, { memory: 256 });
+    fakeOpenWhisk.add('small/thumbs', { memory: 256 });
+    const outcomes = await apply(request(FN, 128), request('/small/thumbs', 128), {
       function: '/small/thumbs',
       instances: 9,
     });
     t.like(outcomes, [{ to: { memory: 128 } }, { to: { memory: 192 } }, { to: { instances: 4 } }]);
-    await t.throwsAsync(restTo(double.url, other).setLimits('thumbs', { memory: 300 }), {
+    await t.throwsAsync(restTo(fakeOpenWhisk.url, other).setLimits('thumbs', { memory: 300 }), {
       message: /threshold of 256 MB/,
     });
   });
 
 test('a namespace without a key is named and nothing is asked of it', async (t) => {
-  const { double, apply } = await rig(t, '2.0.0');
-  const before = double.seen.length;
-  t.like(await apply(wish('/other/thumbs', 128)), [
+  const { fakeOpenWhisk, apply } = await rig(t, '2.0.0');
+  const before = fakeOpenWhisk.seen.length;
+  t.like(await apply(request('/other/thumbs', 128)), [
     { result: 'failed', note: 'there is no key of the namespace other' },
   ]);
-  t.is(double.seen.length, before);
+  t.is(fakeOpenWhisk.seen.length, before);
 });
 
 test("the operator's bounds and the owner's both hold", async (t) => {
-  const { double, apply } = await rig(t, '2.0.0', {
+  const { fakeOpenWhisk, apply } = await rig(t, '2.0.0', {
     allowance: { mode: 'enforce', memoryMiB: { min: 160, max: 400 } },
   });
-  double.add(PATH, { memory: 256 }, { 'gleaner.bounds': { memoryMiB: { min: 200 } } });
-  t.like(await apply(wish(FN, 128)), [{ to: { memory: 200 } }]);
-  t.like(await apply(wish(FN, 512)), [{ to: { memory: 400 } }]);
+  fakeOpenWhisk.add(PATH, { memory: 256 }, { 'gleaner.bounds': { memoryMiB: { min: 200 } } });
+  t.like(await apply(request(FN, 128)), [{ to: { memory: 200 } }]);
+  t.like(await apply(request(FN, 512)), [{ to: { memory: 400 } }]);
 });
 
 test('an annotation holds back what the operator allows, and never allows more', async (t) => {
@@ -142,24 +146,24 @@ test('an annotation holds back what the operator allows, and never allows more',
     // Nobody knows what was meant: hands off.
     ['enforce', 'enfroce', 'unchanged'],
   ] as const) {
-    const { double, apply } = await rig(t, '2.0.0', { allowance: { mode: operator } });
-    double.add(PATH, { memory: 256 }, owner === undefined ? {} : { 'gleaner.mode': owner });
-    t.like(await apply(wish(FN, 128)), [{ result }], `${operator}, ${owner}`);
-    t.is(double.puts().length, result === 'changed' ? 1 : 0);
+    const { fakeOpenWhisk, apply } = await rig(t, '2.0.0', { allowance: { mode: operator } });
+    fakeOpenWhisk.add(PATH, { memory: 256 }, owner === undefined ? {} : { 'gleaner.mode': owner });
+    t.like(await apply(request(FN, 128)), [{ result }], `${operator}, ${owner}`);
+    t.is(fakeOpenWhisk.puts().length, result === 'changed' ? 1 : 0);
   }
 });
 
 test('a sequence has no container of its own, and is left', async (t) => {
-  const { double, apply } = await rig(t, '2.0.0');
-  double.add(PATH, { memory: 256 }, { exec: 'sequence' });
-  t.like(await apply(wish(FN, 128)), [{ result: 'unchanged', planned: { left: { memory: 'sequence' } } }]);
+  const { fakeOpenWhisk, apply } = await rig(t, '2.0.0');
+  fakeOpenWhisk.add(PATH, { memory: 256 }, { exec: 'sequence' });
+  t.like(await apply(request(FN, 128)), [{ result: 'unchanged', planned: { left: { memory: 'sequence' } } }]);
 });
 
 test('all pages of a list are read', async (t) => {
-  const { double, controller } = await rig(t, '2.0.0');
-  for (let i = 0; i < 401; i++) double.add(`guest/f${i}`);
+  const { fakeOpenWhisk, controller } = await rig(t, '2.0.0');
+  for (let i = 0; i < 401; i++) fakeOpenWhisk.add(`guest/f${i}`);
   const listed = await controller.list();
   t.is(new Set(listed.map((one) => one.function)).size, 401);
   // 200, 200 and 1.
-  t.is(double.seen.filter(({ path }) => path.endsWith('/actions')).length, 3);
+  t.is(fakeOpenWhisk.seen.filter(({ path }) => path.endsWith('/actions')).length, 3);
 });

@@ -74,7 +74,7 @@ type Reply = readonly [status: number, value: unknown];
 const say = (status: number, value: unknown): Reply => [status, value];
 const refuse = (status: number, error: string): Reply => [status, { error, code: 'tid0123456789abcdef' }];
 
-export class RestDouble {
+export class FakeOpenWhiskRest {
   readonly actions = new Map<string, StoredAction>();
   readonly tenants: Tenant[] = [{ namespace: 'guest', key: KEY }];
   readonly faults: Fault[] = [];
@@ -96,10 +96,10 @@ export class RestDouble {
     this.#server = createServer((request, response) => void this.#serve(request, response));
   }
 
-  static async start(version: Version): Promise<RestDouble> {
-    const double = new RestDouble(version);
-    await new Promise<void>((resolve) => double.#server.listen(0, '127.0.0.1', resolve));
-    return double;
+  static async start(version: Version): Promise<FakeOpenWhiskRest> {
+    const fakeOpenWhisk = new FakeOpenWhiskRest(version);
+    await new Promise<void>((resolve) => fakeOpenWhisk.#server.listen(0, '127.0.0.1', resolve));
+    return fakeOpenWhisk;
   }
 
   get url(): string {

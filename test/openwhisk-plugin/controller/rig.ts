@@ -7,13 +7,13 @@ import {
   ActionsController,
   type Allowance,
   Journal,
+  type LimitRequest,
   OpenWhiskRest,
   openChanges,
-  type Wish,
 } from '../../../openwhisk-plugin/index.js';
-import { KEY, RestDouble, type Version } from './rest-double.js';
+import { FakeOpenWhiskRest, KEY, type Version } from './rest-double.js';
 
-export const wish = (fn: string, mib: number): Wish => ({ function: fn, memory: mebibytes(mib) });
+export const request = (fn: string, mib: number): LimitRequest => ({ function: fn, memory: mebibytes(mib) });
 export const restTo = (apiHost: string, key = KEY, timeout = 10_000): OpenWhiskRest =>
   new OpenWhiskRest({ apiHost, key, timeout: timeout as Millis, ca: null });
 
@@ -22,23 +22,23 @@ export interface RigOptions {
   readonly timeout?: number;
   readonly holdMs?: number;
   readonly allowance?: Allowance;
-  readonly whileWaiting?: (double: RestDouble) => void;
-  readonly prepare?: (double: RestDouble) => void;
+  readonly whileWaiting?: (fakeOpenWhisk: FakeOpenWhiskRest) => void;
+  readonly prepare?: (fakeOpenWhisk: FakeOpenWhiskRest) => void;
 }
 
 /** A controller on a REST double, whose waits take no time; `waits` are those asked for, ms. */
 export async function rig(t: ExecutionContext, version: Version, options: RigOptions = {}) {
-  const double = await RestDouble.start(version);
+  const fakeOpenWhisk = await FakeOpenWhiskRest.start(version);
   const folder = mkdtempSync(join(tmpdir(), 'gleaner-actions-'));
   t.teardown(() => {
-    double.stop();
+    fakeOpenWhisk.stop();
     rmSync(folder, { recursive: true, force: true });
   });
-  options.prepare?.(double);
+  options.prepare?.(fakeOpenWhisk);
   const time = new ManualTime();
   const waits: number[] = [];
   const controller = await ActionsController.connect(
-    (options.keys ?? [KEY]).map((key) => restTo(double.url, key, options.timeout)),
+    (options.keys ?? [KEY]).map((key) => restTo(fakeOpenWhisk.url, key, options.timeout)),
     {
       changesPerMinute: 6,
       holdMs: options.holdMs ?? 0,
@@ -51,7 +51,7 @@ export async function rig(t: ExecutionContext, version: Version, options: RigOpt
     async (span) => {
       waits.push(span);
       time.advance(span);
-      options.whileWaiting?.(double);
+      options.whileWaiting?.(fakeOpenWhisk);
     },
   );
   const path = join(folder, 'actions.journal');
@@ -64,12 +64,13 @@ export async function rig(t: ExecutionContext, version: Version, options: RigOpt
     }
   };
   return {
-    double,
+    fakeOpenWhisk,
     controller,
     time,
     waits,
     path,
-    apply: (...wishes: Wish[]) => withJournal((journal) => controller.apply(wishes, journal.entries, journal)),
+    apply: (...requests: LimitRequest[]) =>
+      withJournal((journal) => controller.apply(requests, journal.entries, journal)),
     undo: () => withJournal((journal) => controller.undo(openChanges(journal.entries), journal)),
     open: () => openChanges(Journal.read(path)),
   };

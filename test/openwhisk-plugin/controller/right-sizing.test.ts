@@ -4,12 +4,12 @@ import { type ActionEvent, Journal, RightSizing, type SizeEvidence } from '../..
 import { adviceOf, HOUR, RULES } from './advice.js';
 import { type RigOptions, rig } from './rig.js';
 
-const all = async <T>(wishes: T): Promise<T> => wishes;
+const all = async <T>(requests: T): Promise<T> => requests;
 
 /** A REST double with actions of 512 MB, and right-sizing on it; `again` makes a new one, as after a crash. */
 async function sizing(t: ExecutionContext, names: readonly string[], options: RigOptions = {}) {
   const parts = await rig(t, '2.0.0', options);
-  for (const name of names) parts.double.add(`guest/${name}`, { memory: 512 });
+  for (const name of names) parts.fakeOpenWhisk.add(`guest/${name}`, { memory: 512 });
   const told: ActionEvent[] = [];
   const again = (): RightSizing =>
     new RightSizing({
@@ -27,7 +27,7 @@ async function sizing(t: ExecutionContext, names: readonly string[], options: Ri
       pause: async (span) => void parts.time.advance(span),
       tell: (event) => told.push(event),
     });
-  const memoryOf = (name: string): number => parts.double.actions.get(`guest/${name}`)!.limits.memory;
+  const memoryOf = (name: string): number => parts.fakeOpenWhisk.actions.get(`guest/${name}`)!.limits.memory;
   return { ...parts, told, again, memoryOf };
 }
 
@@ -35,7 +35,7 @@ const evidence = (...advice: SizeEvidence['advice'][number][]): SizeEvidence => 
 
 test('recommended, canaried, kept, and the rest follows', async (t) => {
   const names = ['f0', 'f1', 'f2', 'f3'];
-  const { again, memoryOf, told, time, double } = await sizing(t, names);
+  const { again, memoryOf, told, time, fakeOpenWhisk } = await sizing(t, names);
   const big = (name: string) => adviceOf(`/guest/${name}`);
   const small = (name: string) => adviceOf(`/guest/${name}`, { limitMiB: 192, sizeMiB: 192 });
   const right = again();
@@ -44,7 +44,7 @@ test('recommended, canaried, kept, and the rest follows', async (t) => {
     recommended.map((one) => [one.function, one.verdict, one.heldBy]),
     names.map((name) => [`/guest/${name}`, 'ready', '']),
   );
-  t.is(double.puts().length, 0);
+  t.is(fakeOpenWhisk.puts().length, 0);
 
   await right.turn(evidence(...names.map(big)), all);
   t.deepEqual(names.map(memoryOf), [192, 192, 512, 512]);
@@ -62,7 +62,7 @@ test('recommended, canaried, kept, and the rest follows', async (t) => {
 });
 
 test('undone at the first OOM kill, not tried again, and who is still watched stays', async (t) => {
-  const { again, memoryOf, told, double, time } = await sizing(t, ['f0', 'f1']);
+  const { again, memoryOf, told, fakeOpenWhisk, time } = await sizing(t, ['f0', 'f1']);
   const right = again();
   await right.turn(evidence(adviceOf('/guest/f0'), adviceOf('/guest/f1')), all);
   // A kill of a container of before, at the user's own size, is none of ours.
@@ -77,18 +77,18 @@ test('undone at the first OOM kill, not tried again, and who is still watched st
   t.like(told.at(-1), { kind: 'action', function: '/guest/f0', before: mebibytes(192), after: mebibytes(512) });
   // The same kill told once more (the kernel's counter and the engine's event) undoes nothing twice.
   t.is(await right.killed('/guest/f0', mebibytes(192)), null);
-  const puts = double.puts().length;
+  const puts = fakeOpenWhisk.puts().length;
   time.advance(millis(HOUR));
   await again().turn(evidence(adviceOf('/guest/f0')), all);
-  t.is(double.puts().length, puts);
+  t.is(fakeOpenWhisk.puts().length, puts);
 });
 
 test('a kill that nobody heard of is found at the next look, and an undo that failed is tried again', async (t) => {
-  const { again, memoryOf, double } = await sizing(t, ['f0']);
+  const { again, memoryOf, fakeOpenWhisk } = await sizing(t, ['f0']);
   await again().turn(evidence(adviceOf('/guest/f0')), all);
   t.is(memoryOf('f0'), 192);
   const killed = evidence(adviceOf('/guest/f0', { limitMiB: 192, killedAt: mebibytes(192) as Bytes, kills: 1 }));
-  for (let i = 0; i < 4; i++) double.faults.push({ method: 'PUT', status: 500 });
+  for (let i = 0; i < 4; i++) fakeOpenWhisk.faults.push({ method: 'PUT', status: 500 });
   t.like(await again().turn(killed, all), [{ result: 'failed' }]);
   t.is(memoryOf('f0'), 192);
   t.like(await again().turn(killed, all), [{ result: 'undone' }]);
@@ -96,11 +96,11 @@ test('a kill that nobody heard of is found at the next look, and an undo that fa
 });
 
 test('mode, annotation, bounds and a pause hold a size back, and the recommendation says so', async (t) => {
-  const { again, memoryOf, double } = await sizing(t, []);
-  double.add('guest/off', { memory: 512 }, { 'gleaner.mode': 'recommend' });
-  double.add('guest/bounded', { memory: 512 }, { 'gleaner.bounds': { memoryMiB: { min: 512 } } });
-  double.add('guest/partly', { memory: 512 }, { 'gleaner.bounds': { memoryMiB: { min: 384 } } });
-  double.add('guest/paused', { memory: 512 });
+  const { again, memoryOf, fakeOpenWhisk } = await sizing(t, []);
+  fakeOpenWhisk.add('guest/off', { memory: 512 }, { 'gleaner.mode': 'recommend' });
+  fakeOpenWhisk.add('guest/bounded', { memory: 512 }, { 'gleaner.bounds': { memoryMiB: { min: 512 } } });
+  fakeOpenWhisk.add('guest/partly', { memory: 512 }, { 'gleaner.bounds': { memoryMiB: { min: 384 } } });
+  fakeOpenWhisk.add('guest/paused', { memory: 512 });
   const names = ['off', 'bounded', 'partly', 'paused', 'gone'];
   const given = evidence(...names.map((name) => adviceOf(`/guest/${name}`)));
   const held = new Map((await again().recommend(given, [])).map((one) => [one.function, one.heldBy]));
@@ -108,16 +108,16 @@ test('mode, annotation, bounds and a pause hold a size back, and the recommendat
     names.map((name) => held.get(`/guest/${name}`)),
     ['mode', 'at least 512 MB (gleaner.bounds)', '', '', 'no such action, or no key of its namespace'],
   );
-  await again().turn(given, async (wishes) => wishes.filter((wish) => wish.function !== '/guest/paused'));
+  await again().turn(given, async (requests) => requests.filter((request) => request.function !== '/guest/paused'));
   t.deepEqual(['off', 'bounded', 'partly', 'paused'].map(memoryOf), [512, 512, 384, 512]);
 });
 
 test('a recommendation is the size that would be written, and says whose bounds make it so', async (t) => {
   // Its calls need 192 MB (advice.ts).
   const allowance = { mode: 'enforce' as const, memoryMiB: { min: 256, max: 512 } };
-  const { again, memoryOf, double } = await sizing(t, [], { allowance });
-  double.add('guest/operators', { memory: 512 });
-  double.add('guest/owners', { memory: 512 }, { 'gleaner.bounds': { memoryMiB: { min: 384, max: 512 } } });
+  const { again, memoryOf, fakeOpenWhisk } = await sizing(t, [], { allowance });
+  fakeOpenWhisk.add('guest/operators', { memory: 512 });
+  fakeOpenWhisk.add('guest/owners', { memory: 512 }, { 'gleaner.bounds': { memoryMiB: { min: 384, max: 512 } } });
   const given = evidence(adviceOf('/guest/operators'), adviceOf('/guest/owners'));
   const shown = new Map((await again().recommend(given, [])).map((one) => [one.function, one]));
   const mib = (n: number) => mebibytes(n);
@@ -125,27 +125,27 @@ test('a recommendation is the size that would be written, and says whose bounds 
     to: mib(256),
     verdict: 'ready',
     heldBy: '',
-    edge: 'at least 256 MB (functions.overrides bounds)',
+    rangeLimit: 'at least 256 MB (functions.overrides bounds)',
   });
-  t.like(shown.get('/guest/owners'), { to: mib(384), heldBy: '', edge: 'at least 384 MB (gleaner.bounds)' });
+  t.like(shown.get('/guest/owners'), { to: mib(384), heldBy: '', rangeLimit: 'at least 384 MB (gleaner.bounds)' });
   await again().turn(given, all);
   t.deepEqual(['operators', 'owners'].map(memoryOf), [256, 384]);
 });
 
 test('a recommendation keeps to the range of the namespace', async (t) => {
-  const { again, double } = await sizing(t, [], {
+  const { again, fakeOpenWhisk } = await sizing(t, [], {
     prepare: ({ tenants }) => {
       tenants[0]!.limits = { minActionMemory: 256, maxActionMemory: 512 };
     },
   });
-  double.add('guest/f', { memory: 512 });
+  fakeOpenWhisk.add('guest/f', { memory: 512 });
   const [one] = await again().recommend(evidence(adviceOf('/guest/f')), []);
-  t.like(one, { to: mebibytes(256), heldBy: '', edge: "at least 256 MB (the namespace's range)" });
+  t.like(one, { to: mebibytes(256), heldBy: '', rangeLimit: "at least 256 MB (the namespace's range)" });
 });
 
 test('nothing is made smaller while containers of an older limit are what is seen', async (t) => {
-  const { again, double, memoryOf } = await sizing(t, ['f0']);
-  double.userSets('guest/f0', { memory: 256 });
+  const { again, fakeOpenWhisk, memoryOf } = await sizing(t, ['f0']);
+  fakeOpenWhisk.userSets('guest/f0', { memory: 256 });
   await again().turn(evidence(adviceOf('/guest/f0')), all);
   t.is(memoryOf('f0'), 256);
 });

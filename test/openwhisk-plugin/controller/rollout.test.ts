@@ -1,9 +1,9 @@
 import test from 'ava';
 import { mebibytes } from '../../../config/index.js';
 import {
-  coldRate,
+  coldStartRate,
   type JournalEntry,
-  keepTime,
+  keepAliveTime,
   keptSinceKill,
   killedSizes,
   nextWave,
@@ -48,7 +48,7 @@ test('a recommendation says what it rests on, frees and costs', (t) => {
     to: mebibytes(192),
     frees: mebibytes(960),
     costs: 3,
-    doubt: 1 / 200,
+    uncertainty: 1 / 200,
     saves: null,
     verdict: 'ready',
   });
@@ -77,8 +77,8 @@ test('each lack of evidence has its name, and its boundary', (t) => {
   t.is(verdict({ killedAt: mebibytes(128) }), 'ready');
   t.is(verdict({ sizeMiB: 640, killedAt: mebibytes(512) }), 'its own limit is too small');
   const killed = (at: number): JournalEntry[] => [{ v: 1, kind: 'killed', function: '/a/f', at, memory: 192 }];
-  t.is(verdict({}, { entries: killed(NOW - RULES.barTime + 1) }), 'killed at this size');
-  t.is(verdict({}, { entries: killed(NOW - RULES.barTime) }), 'ready');
+  t.is(verdict({}, { entries: killed(NOW - RULES.killedSizeHoldTime + 1) }), 'killed at this size');
+  t.is(verdict({}, { entries: killed(NOW - RULES.killedSizeHoldTime) }), 'ready');
   t.is(verdict({ sizeMiB: 256 }, { entries: killed(NOW) }), 'ready');
 });
 
@@ -89,7 +89,7 @@ test('a size of ours that becomes too small is raised at once, and never above w
   });
   t.like(recommendSizes(given)[0], { to: mebibytes(512), verdict: 'raise' });
   // Though it is being watched, and nobody else may be changed.
-  t.deepEqual(waveOf(given).wishes, [{ function: '/a/f', memory: mebibytes(512), why: 'right-size' }]);
+  t.deepEqual(waveOf(given).requests, [{ function: '/a/f', memory: mebibytes(512), why: 'right-size' }]);
 });
 
 test('a size of ours whose margin is used in part is left: it would go up and down', (t) => {
@@ -102,12 +102,12 @@ test('a size of ours whose margin is used in part is left: it would go up and do
   t.is(verdict(175), 'raise');
 });
 
-test('what was changed of late is not made smaller still', (t) => {
+test('what was changed recently is not made smaller still', (t) => {
   const verdict = (at: number) => {
     const advice = [adviceOf('/a/f', { limitMiB: 256 })];
     return recommendSizes(inputs({ advice, entries: changed('/a/f', 256, at) }))[0]?.verdict;
   };
-  t.is(verdict(NOW - RULES.holdTime + 1), 'changed of late');
+  t.is(verdict(NOW - RULES.holdTime + 1), 'changed recently');
   t.is(verdict(NOW - RULES.holdTime), 'ready');
 });
 
@@ -116,7 +116,7 @@ test('a few are changed and watched; each found good lets one more be watched; a
   const small = (fn: string, callsAtLimit: number) => adviceOf(fn, { limitMiB: 192, callsAtLimit });
   const fresh = inputs({ advice: names.map((fn) => adviceOf(fn)) });
   t.deepEqual(
-    waveOf(fresh).wishes.map((wish) => wish.function),
+    waveOf(fresh).requests.map((request) => request.function),
     ['/a/f0', '/a/f1'],
   );
 
@@ -124,13 +124,13 @@ test('a few are changed and watched; each found good lets one more be watched; a
   const rest = names.slice(2).map((fn) => adviceOf(fn));
   // 50 calls at the new size and half an hour: one call less, or one ms less, and nobody else is changed.
   const early = inputs({ entries, advice: [small('/a/f0', 49), small('/a/f1', 49), ...rest] });
-  t.deepEqual(waveOf(early), { killed: [], kept: [], wishes: [] });
+  t.deepEqual(waveOf(early), { killed: [], kept: [], requests: [] });
   const soon = inputs({ entries, advice: [small('/a/f0', 50), small('/a/f1', 50), ...rest], now: NOW - 1 });
-  t.deepEqual(waveOf(soon), { killed: [], kept: [], wishes: [] });
+  t.deepEqual(waveOf(soon), { killed: [], kept: [], requests: [] });
   const good = inputs({ entries, advice: [small('/a/f0', 50), small('/a/f1', 50), ...rest] });
   // 2 canaries + 2 found good = 4 at a time.
   t.deepEqual(waveOf(good).kept, ['/a/f0', '/a/f1']);
-  t.is(waveOf(good).wishes.length, 4);
+  t.is(waveOf(good).requests.length, 4);
 
   const killed = inputs({
     entries,
@@ -138,7 +138,7 @@ test('a few are changed and watched; each found good lets one more be watched; a
   });
   const wave = waveOf(killed, 20);
   t.like(wave.killed, [{ size: 192, change: { function: '/a/f0' } }]);
-  t.deepEqual(wave.wishes, []);
+  t.deepEqual(wave.requests, []);
   const at = NOW;
   const after: JournalEntry[] = [
     ...entries,
@@ -153,7 +153,7 @@ test('a few are changed and watched; each found good lets one more be watched; a
 test('a function that is hardly called holds the others up for ten watches and no longer', (t) => {
   const entries = ['/a/f0', '/a/f1'].flatMap((fn) => changed(fn, 192, NOW));
   const silent = ['/a/f0', '/a/f1'].map((fn) => adviceOf(fn, { limitMiB: 192, callsAtLimit: 1 }));
-  const at = (now: number) => waveOf(inputs({ entries, advice: [...silent, adviceOf('/a/f2')], now })).wishes.length;
+  const at = (now: number) => waveOf(inputs({ entries, advice: [...silent, adviceOf('/a/f2')], now })).requests.length;
   t.is(at(NOW + 10 * RULES.watchTime - 1), 0);
   t.is(at(NOW + 10 * RULES.watchTime), 1);
 });
@@ -180,14 +180,14 @@ test("an idle container lives for OpenWhisk's ten minutes where there is room, a
     { rate: 0.01, size: 300, busy: 0 },
   ];
   // All that 600 s keep: 400 x (1 - e^-6) = 399.0.
-  t.is(keepTime(uses, 400), 600);
+  t.is(keepAliveTime(uses, 400), 600);
   // 400 (1 - e^(-.01 T)) = 200 at T = 100 ln 2 = 69.3 s.
-  t.true(Math.abs(keepTime(uses, 200) - 100 * Math.LN2) < 1e-6);
+  t.true(Math.abs(keepAliveTime(uses, 200) - 100 * Math.LN2) < 1e-6);
   // Two functions x .01 calls a second x e^-.693 = .01 cold starts a second.
-  t.true(Math.abs(coldRate(uses, 100 * Math.LN2) - 0.01) < 1e-9);
-  t.is(keepTime(uses, 0), 0);
+  t.true(Math.abs(coldStartRate(uses, 100 * Math.LN2) - 0.01) < 1e-9);
+  t.is(keepAliveTime(uses, 0), 0);
   // Ten containers at work take 3000 of 3010 all the time: 4000 is where nothing is left for idle ones.
-  t.true(keepTime([{ rate: 1, size: 300, busy: 10 }], 3010) < 0.04);
+  t.true(keepAliveTime([{ rate: 1, size: 300, busy: 10 }], 3010) < 0.04);
 });
 
 /** Two functions of .01 calls a second each, 36 cold starts in two hours: together .01 a second, as many as is derived below. */
@@ -204,16 +204,16 @@ test('sizes halved in a room that was half of what is wanted save all cold start
   t.is(savedPerHour(pair(0), mebibytes(512)), 0);
 });
 
-test('what does not pay its own cold starts back in time is not written', (t) => {
+test('what cost exceeds benefit its own cold starts back in time is not written', (t) => {
   const advice = pair(36);
   const hosts = [{ host: 'h', userMemory: mebibytes(512) }];
   // 35.8 cold starts an hour saved, 17.9 by each; each costs 2: paid back after .112 h.
   const verdicts = (payBack: number) =>
     recommendSizes(inputs({ advice, hosts, rules: { ...RULES, payBack } })).map(({ verdict }) => verdict);
   t.deepEqual(verdicts(0.12 * HOUR), ['ready', 'ready']);
-  t.deepEqual(verdicts(0.11 * HOUR), ['does not pay', 'does not pay']);
+  t.deepEqual(verdicts(0.11 * HOUR), ['cost exceeds benefit', 'cost exceeds benefit']);
   // Room for all: nothing is saved.
   const ample = [{ host: 'h', userMemory: mebibytes(4096) }];
   const [one] = recommendSizes(inputs({ advice, hosts: ample, rules: { ...RULES, payBack: 24 * HOUR } }));
-  t.like(one, { saves: 0, verdict: 'does not pay' });
+  t.like(one, { saves: 0, verdict: 'cost exceeds benefit' });
 });

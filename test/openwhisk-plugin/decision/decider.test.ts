@@ -77,7 +77,7 @@ test('harvested CPU is lent to a function that wants more, and recalled when the
   t.is(lender.run.cpu.granted, 200);
   const run = borrower.start(lender.now);
   t.is(run.cpu.reason, 'under_provisioned');
-  t.true(Math.abs(run.cpu.wanted - 1000 / 0.75) < 1e-9);
+  t.true(Math.abs(run.cpu.demand - 1000 / 0.75) < 1e-9);
   t.true(run.cpu.borrowed > 333 && run.cpu.borrowed < 334);
   one.takeChanged(() => t.fail('nothing was taken back yet'));
   borrower.sample(100, 1.3);
@@ -96,7 +96,7 @@ test('harvested CPU is lent to a function that wants more, and recalled when the
 });
 
 /** A host of two cores on which two that want more than their one core meet: `first` has taken what the pool had. */
-function twoHungry(settings: Parameters<typeof decider>[0] = {}): { one: Decider; first: Player; second: Player } {
+function twoBorrowers(settings: Parameters<typeof decider>[0] = {}): { one: Decider; first: Player; second: Player } {
   const one = decider(settings, host(3));
   const first = new Player(one, limits(256, 1), '/g/first');
   const second = new Player(one, limits(256, 1), '/g/second');
@@ -113,7 +113,7 @@ function twoHungry(settings: Parameters<typeof decider>[0] = {}): { one: Decider
 }
 
 test('what becomes free is lent to a run that found the pool empty', (t) => {
-  const { one, first, second } = twoHungry();
+  const { one, first, second } = twoBorrowers();
   // 3 - 1.777 - 1 = .222 of the .333 it wants above its core.
   const run = second.start(first.now);
   t.is(run.cpu.choice, 'pool');
@@ -130,7 +130,7 @@ test('what becomes free is lent to a run that found the pool empty', (t) => {
 });
 
 test('what a throttled period proves is the lowest limit since the last reading', (t) => {
-  const { one, first, second } = twoHungry();
+  const { one, first, second } = twoBorrowers();
   const run = second.start(first.now);
   const before = run.cpu.granted;
   second.sample(100, 1);
@@ -164,26 +164,26 @@ test('nothing is lent later to the control arm, to runs that are only watched, o
     one.takeChanged(() => t.fail('lent later'));
     t.is(second.run.cpu.granted, before);
   };
-  const control = twoHungry();
+  const control = twoBorrowers();
   control.one.settings = { ...control.one.settings, controlShare: 1 };
   t.true(control.second.start(control.first.now).control);
   none(control.one, control.first, control.second);
 
-  const watched = twoHungry();
+  const watched = twoBorrowers();
   watched.second.run.reset(watched.second.fn, watched.second.container);
   watched.second.run.enforced = false;
   watched.one.start(watched.second.run, watched.first.now as Millis);
   none(watched.one, watched.first, watched.second);
 
   // They act only between runs.
-  const published = twoHungry();
+  const published = twoBorrowers();
   published.second.start(published.first.now);
   published.one.settings = { ...published.one.settings, midRun: false };
   none(published.one, published.first, published.second);
 });
 
 test('a run that nobody guards joins: its container gets no more later', (t) => {
-  const { one, first, second } = twoHungry();
+  const { one, first, second } = twoBorrowers();
   second.start(first.now);
   const late = new Run(second.fn, second.container);
   late.enforced = false;
@@ -230,12 +230,12 @@ test('weights are clamped to a sixteenth and sixteen times the own shares, and a
 test('where Gleaner made an action smaller, what its user paid for in weight stays, for the control arm too', (t) => {
   // 512 MiB of 2048 had 256 shares; at 192 they are 96.
   const player = new Player(decider({ controlShare: 0 }), limits(192));
-  player.fn.paidFactor = 512 / 192;
+  player.fn.rightSizeFactor = 512 / 192;
   t.is(player.start().shares, 256);
   t.is(player.fn.weightFactor, 1);
   player.finish();
   const control = new Player(decider({ controlShare: 1 }), limits(192), '/guest/g');
-  control.fn.paidFactor = 512 / 192;
+  control.fn.rightSizeFactor = 512 / 192;
   t.is(control.start().shares, 256);
 });
 
@@ -269,17 +269,17 @@ test('the user’s CPU: configuration, else quota, else what the shares guarante
   t.is(shares.mode, 'weight');
   const fn = one.functionState('/g/f', '1', limits(256), 0 as Millis);
   fn.configuredCpu = 1500;
-  shares.adopt(fn, host(8));
+  shares.assignFunction(fn, host(8));
   t.deepEqual([Number(shares.userCpu), shares.mode], [1500, 'quota']);
 });
 
-for (const wish of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, -0, 0, -5]) {
-  test(`a target of ${Object.is(wish, -0) ? '-0' : wish} means user limits (field-notes A3-13)`, (t) => {
+for (const requested of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, -0, 0, -5]) {
+  test(`a target of ${Object.is(requested, -0) ? '-0' : requested} means user limits (field-notes A3-13)`, (t) => {
     const player = new Player(decider({ memoryPolicy: 'faasrm' }, host(), 'target'), limits(256, 1));
     player.whole(1000, 0.2);
     player.run.reset(player.fn, player.container);
-    player.run.targetCpu = wish as Millicores;
-    player.run.targetMemory = wish as Bytes;
+    player.run.targetCpu = requested as Millicores;
+    player.run.targetMemory = requested as Bytes;
     player.decider.start(player.run, player.now as Millis);
     t.deepEqual([player.run.cpu.granted, player.run.cpu.choice], [1000, 'no_target']);
     t.deepEqual([player.run.memory.granted, player.run.memory.choice], [256 * MIB, 'no_target']);
@@ -293,12 +293,12 @@ test('a target is clipped to the range; what was wanted is kept, or the least th
   player.run.reset(player.fn, player.container);
   player.run.targetCpu = 10 as Millicores;
   player.decider.start(player.run, player.now as Millis);
-  t.deepEqual([player.run.cpu.wanted, player.run.cpu.granted, player.run.cpu.choice], [400, 400, 'clipped']);
+  t.deepEqual([player.run.cpu.demand, player.run.cpu.granted, player.run.cpu.choice], [400, 400, 'clipped']);
   // And the first-ever target of 3 cores is held to the user's, since a function that is not known stays there.
   const other = new Player(player.decider, limits(256, 1), '/g/new');
   other.run.targetCpu = 3000 as Millicores;
   other.decider.start(other.run, 0 as Millis);
-  t.deepEqual([other.run.cpu.wanted, other.run.cpu.granted, other.run.cpu.choice], [3000, 1000, 'user']);
+  t.deepEqual([other.run.cpu.demand, other.run.cpu.granted, other.run.cpu.choice], [3000, 1000, 'user']);
 });
 
 test('with several activations in a container CPU rises at once and falls in steps (field-notes A1-20)', (t) => {

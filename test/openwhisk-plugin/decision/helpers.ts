@@ -50,7 +50,7 @@ export function decider(
 }
 
 /** What policies see of a host on which nothing runs and from which nobody learns. */
-export const idle = { host: { running: 0, cpu: 8000, freeCpu: 1, freeMemory: 1 }, lessons: null };
+export const idle = { host: { running: 0, cpu: 8000, freeCpu: 1, freeMemory: 1 }, experiences: null };
 
 /** What a policy may look at besides the run, on an idle host of eight cores. */
 export const policyContext = (changes: Partial<PolicyContext> = {}): PolicyContext => ({

@@ -37,9 +37,9 @@ test('a memory loan comes after a kill at the user limit, from headroom alone, f
   const run = player.start();
   t.deepEqual([Number(run.memoryLimit), run.memory.choice], [356 * MIB, 'loan']);
   for (let i = 0; i < 10; i++) one.oom(player.fn, (256 * MIB) as Bytes, 0 as Millis);
-  t.is(Number(player.fn.wantedMemory), 356 * MIB, 'kills at one limit never add up (A3-03)');
+  t.is(Number(player.fn.memoryAfterOom), 356 * MIB, 'kills at one limit never add up (A3-03)');
   one.oom(player.fn, (356 * MIB) as Bytes, 0 as Millis);
-  t.is(Number(player.fn.wantedMemory), 456 * MIB);
+  t.is(Number(player.fn.memoryAfterOom), 456 * MIB);
   one.containerEnded(player.container, 0 as Millis);
   t.is(Number(one.headroom.lent), 0);
 });

@@ -7,7 +7,7 @@ import { decider, limits, Player } from './helpers.js';
 const normal = (random: SeededRandom): number => normalQuantile(Math.min(1 - 1e-12, Math.max(1e-12, random.next())));
 
 /** Calls with ln(size) standard normal above 1 KiB, and ln(value) = exponent x ln(size) + noise. */
-function taught(calls: number, exponent: number, noise: number, seed: number): PayloadEstimate {
+function trainedEstimate(calls: number, exponent: number, noise: number, seed: number): PayloadEstimate {
   const random = new SeededRandom(seed);
   const estimate = new PayloadEstimate();
   for (let i = 0; i < calls; i++) {
@@ -35,14 +35,14 @@ test('a power of the size is learnt exactly, after twenty calls that were predic
 
 test('a mean is predicted, not a median', (t) => {
   // exp(.5 z) has mean exp(.125): of 1 KiB, 10 x 1.133 = 11.33 ms. Over 200 calls' memory the error is a few percent.
-  const estimate = taught(4000, 1, 0.5, 3);
+  const estimate = trainedEstimate(4000, 1, 0.5, 3);
   t.true(Math.abs(estimate.predict(1024) / (10 * Math.exp(0.125)) - 1) < 0.15, String(estimate.predict(1024)));
 });
 
 test('sizes that say nothing are used in one of fifty functions at most, and errors are told', (t) => {
   let used = 0;
   for (let seed = 1; seed <= 50; seed++) {
-    const estimate = taught(500, 0, 1, seed);
+    const estimate = trainedEstimate(500, 0, 1, seed);
     if (estimate.used) used++;
     // The mean of |z| is sqrt(2 / pi) = .80; from some 290 effective calls within a sixth.
     t.true(Math.abs(estimate.ownError - 0.8) < 0.14, `${seed}: ${estimate.ownError}`);
@@ -51,7 +51,7 @@ test('sizes that say nothing are used in one of fifty functions at most, and err
 });
 
 test('what sizes say is used as long as it errs less than the function’s own mean and median', (t) => {
-  const estimate = taught(500, 1, 0.5, 7);
+  const estimate = trainedEstimate(500, 1, 0.5, 7);
   t.true(estimate.used);
   // Noise .5 alone is left of sqrt(1 + .25).
   t.true(Math.abs(estimate.error - 0.5 * 0.8) < 0.08);
@@ -81,7 +81,7 @@ test('short-first gives a small call of a function more weight than a large one,
   for (const payloadAware of [true, false]) {
     const made = decider({ payloadAware, weightClampLow: 1e-3, weightClampHigh: 1e3, referenceCpuTime: 100 as never });
     const player = new Player(made, limits(256));
-    player.fn.payerFloor = 0;
+    player.fn.minWeightFactor = 0;
     // Calls of 1 to 4 KiB take 100 ms a KiB on one core.
     for (let i = 0; i < 60; i++) {
       const size = 1 + (i % 4);
@@ -107,7 +107,7 @@ test('short-first gives a small call of a function more weight than a large one,
 
 test('the estimate allocates nothing', (t) => {
   const gc = globalThis.gc;
-  const estimate = taught(100, 1, 0.5, 1);
+  const estimate = trainedEstimate(100, 1, 0.5, 1);
   const round = (calls: number): void => {
     for (let i = 0; i < calls; i++) {
       estimate.learn(1024 + (i % 100), 10 + (i % 50));

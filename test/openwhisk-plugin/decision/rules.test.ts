@@ -1,6 +1,7 @@
 import test from 'ava';
 import { type Bytes, MIB, type Millis } from '../../../config/index.js';
 import {
+  adjustWeightExponent,
   controlShare,
   DecayingHistogram,
   DecayingMean,
@@ -8,15 +9,14 @@ import {
   defaultDecisionSettings,
   FunctionState,
   HostReference,
-  hostWorseThanNothing,
+  hostSlowerThanControl,
   MemoryHeadroom,
   Objectives,
   scaleShares,
   shortFirstFactor,
   shortRunQuota,
+  slowerThanControl,
   targetFactor,
-  watchPayer,
-  worseThanNothing,
 } from '../../../openwhisk-plugin/index.js';
 import { decider, limits, plain } from './helpers.js';
 
@@ -136,22 +136,22 @@ test('alpha falls by a quarter where a payer is slower than 1.25 x its control a
   const f = fn();
   f.weightFactor = 0.25;
   for (let i = 0; i < 10; i++) f.control.add(100, 0, HOUR);
-  const treated = (duration: number, runs: number): void => {
+  const managed = (duration: number, runs: number): void => {
     for (let i = 0; i < runs; i++) {
       f.sinceAlpha.add(duration, 0, HOUR);
-      watchPayer(f, plain);
+      adjustWeightExponent(f, plain);
     }
   };
-  treated(126, 19);
+  managed(126, 19);
   t.is(f.alpha, 1, 'nineteen runs say nothing');
-  treated(126, 1);
+  managed(126, 1);
   t.is(f.alpha, 0.75);
-  treated(126, 20);
+  managed(126, 20);
   t.is(f.alpha, 0.5625);
-  treated(120, 200);
+  managed(120, 200);
   t.is(f.alpha, 0.5625, 'between (1 + 1.25)/2 and 1.25 it stays');
   f.sinceAlpha.forget();
-  treated(105, 20);
+  managed(105, 20);
   t.true(Math.abs(f.alpha - 0.6125) < 1e-12);
   // Who does not pay is no reason to change anything: slower for another cause.
   const other = fn();
@@ -159,7 +159,7 @@ test('alpha falls by a quarter where a payer is slower than 1.25 x its control a
   for (let i = 0; i < 10; i++) other.control.add(100, 0, HOUR);
   for (let i = 0; i < 50; i++) {
     other.sinceAlpha.add(500, 0, HOUR);
-    watchPayer(other, plain);
+    adjustWeightExponent(other, plain);
   }
   t.is(other.alpha, 1);
 });
@@ -167,22 +167,22 @@ test('alpha falls by a quarter where a payer is slower than 1.25 x its control a
 test('a payer keeps an eighth of its weight until its control arm shows that it bears less', (t) => {
   const f = fn();
   f.weightFactor = 0.25;
-  const treated = (duration: number, runs: number): void => {
+  const managed = (duration: number, runs: number): void => {
     for (let i = 0; i < runs; i++) {
       f.sinceAlpha.add(duration, 0, HOUR);
-      watchPayer(f, plain);
+      adjustWeightExponent(f, plain);
     }
   };
-  treated(100, 50);
-  t.is(f.payerFloor, 1 / 8, 'no control run, no proof');
+  managed(100, 50);
+  t.is(f.minWeightFactor, 1 / 8, 'no control run, no proof');
   for (let i = 0; i < 10; i++) f.control.add(100, 0, HOUR);
-  treated(100, 1);
-  t.is(f.payerFloor, 1 / 16);
-  treated(100, 100);
-  t.is(f.payerFloor, 1 / 16, 'never below the clamp');
+  managed(100, 1);
+  t.is(f.minWeightFactor, 1 / 16);
+  managed(100, 100);
+  t.is(f.minWeightFactor, 1 / 16, 'never below the clamp');
   f.sinceAlpha.forget();
-  treated(130, 20);
-  t.deepEqual([f.payerFloor, f.alpha], [1 / 8, 0.75]);
+  managed(130, 20);
+  t.deepEqual([f.minWeightFactor, f.alpha], [1 / 8, 0.75]);
 });
 
 test('the control arm is twice its share without samples, and its share from 200 on', (t) => {
@@ -273,22 +273,22 @@ test('a class that is known gives its shape to a function with few samples', (t)
 });
 
 test('worse than doing nothing: more than 5 % slower than the control arm, beyond chance', (t) => {
-  const make = (treated: (i: number) => number, runs = 100): FunctionState => {
+  const make = (managed: (i: number) => number, runs = 100): FunctionState => {
     const f = fn();
     for (let i = 0; i < runs; i++) {
       f.control.add(i % 2 ? 95 : 105, 0, HOUR);
-      f.treated.add(treated(i), 0, HOUR);
+      f.managed.add(managed(i), 0, HOUR);
     }
     return f;
   };
-  t.true(worseThanNothing(make((i) => (i % 2 ? 115 : 125))));
-  t.false(worseThanNothing(make((i) => (i % 2 ? 98 : 108))), 'about 3 %');
-  t.false(worseThanNothing(make((i) => (i % 2 ? 80 : 90))));
-  t.false(worseThanNothing(make((i) => (i % 2 ? 200 : 210), 29)), 'too few');
-  t.false(worseThanNothing(make((i) => (i % 10 ? 20 : 40_000))), 'too noisy');
-  t.true(hostWorseThanNothing([make((i) => (i % 2 ? 115 : 125)), make((i) => (i % 2 ? 110 : 120))]));
-  t.false(hostWorseThanNothing([make((i) => (i % 2 ? 115 : 125)), make((i) => (i % 2 ? 60 : 65))]));
-  t.false(hostWorseThanNothing([fn()]));
+  t.true(slowerThanControl(make((i) => (i % 2 ? 115 : 125))));
+  t.false(slowerThanControl(make((i) => (i % 2 ? 98 : 108))), 'about 3 %');
+  t.false(slowerThanControl(make((i) => (i % 2 ? 80 : 90))));
+  t.false(slowerThanControl(make((i) => (i % 2 ? 200 : 210), 29)), 'too few');
+  t.false(slowerThanControl(make((i) => (i % 10 ? 20 : 40_000))), 'too noisy');
+  t.true(hostSlowerThanControl([make((i) => (i % 2 ? 115 : 125)), make((i) => (i % 2 ? 110 : 120))]));
+  t.false(hostSlowerThanControl([make((i) => (i % 2 ? 115 : 125)), make((i) => (i % 2 ? 60 : 65))]));
+  t.false(hostSlowerThanControl([fn()]));
 });
 
 test('headroom: host - user-memory - use beyond the containers - reserve - loans', (t) => {

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { bridgesOf, parseStamp, userLimits } from '../../../openwhisk-plugin/engine/container-info.js';
 import { managedByPrefix } from '../../../openwhisk-plugin/engine/container-names.js';
-import { ContainerPrefixError, EngineAnswerError } from '../../../openwhisk-plugin/engine/engine-errors.js';
+import { ContainerPrefixError, EngineResponseError } from '../../../openwhisk-plugin/engine/engine-errors.js';
 import { NO_LIMIT } from '../../../openwhisk-plugin/index.js';
 
 const host = (fields: Record<string, number>) => ({
@@ -75,7 +75,7 @@ test('start times keep their microseconds', (t) => {
   t.is(parseStamp('2026-11-28T00:07:56Z') as number, 1795824476000000);
   t.is(parseStamp('2026-11-28T00:07:56.5Z') as number, 1795824476500000);
   t.is(parseStamp('2026-11-28T02:07:56.000001+02:00') as number, 1795824476000001);
-  t.throws(() => parseStamp('yesterday'), { instanceOf: EngineAnswerError });
+  t.throws(() => parseStamp('yesterday'), { instanceOf: EngineResponseError });
 });
 
 test('A1-14: a prefix is anchored and one invoker does not touch another', (t) => {

@@ -5,7 +5,7 @@ import {
   containerEngine,
   DockerClient,
   DockerEngine,
-  EngineAnswerError,
+  EngineResponseError,
   EngineStatusError,
   EngineUnavailableError,
   EngineUnsupportedError,
@@ -23,7 +23,7 @@ test('A1-25: the API version is not above the engine and not below its minimum',
   t.is(negotiate('1.41', '1.12'), '1.41');
   t.is(negotiate('1.90', '1.60'), '1.60');
   t.throws(() => negotiate('1.18', '1.12'), { instanceOf: EngineUnsupportedError });
-  t.throws(() => negotiate('latest', '1.12'), { instanceOf: EngineAnswerError });
+  t.throws(() => negotiate('latest', '1.12'), { instanceOf: EngineResponseError });
 });
 
 test('every request is a GET and carries the negotiated version', async (t) => {
@@ -96,10 +96,10 @@ test('answers that are errors, no JSON, of another shape or endless end in an er
   const client = new DockerClient({ socketPath: stub.socketPath });
   const gone = await t.throwsAsync(client.get('/gone', anything), { instanceOf: EngineStatusError });
   t.is(gone?.status, 404);
-  await t.throwsAsync(client.get('/html', anything), { instanceOf: EngineAnswerError, message: /not JSON/ });
+  await t.throwsAsync(client.get('/html', anything), { instanceOf: EngineResponseError, message: /not JSON/ });
   const shape = z.object({ Name: z.string() });
-  await t.throwsAsync(client.get('/shape', shape), { instanceOf: EngineAnswerError, message: /at Name/ });
-  await t.throwsAsync(client.get('/endless', anything), { instanceOf: EngineAnswerError, message: /longer/ });
+  await t.throwsAsync(client.get('/shape', shape), { instanceOf: EngineResponseError, message: /at Name/ });
+  await t.throwsAsync(client.get('/endless', anything), { instanceOf: EngineResponseError, message: /longer/ });
   client.close();
   await stub.close();
 });

@@ -116,7 +116,7 @@ test('a listing too long to be read is asked for the managed names only', async 
 });
 
 /** Notes the pauses it is asked for, and ends each at once. */
-class HastyTimers implements Timers {
+class FastTimers implements Timers {
   readonly pauses: Millis[] = [];
   after(pause: Millis, run: () => void): Cancel {
     this.pauses.push(pause);
@@ -141,7 +141,7 @@ async function pausesOf(lasts: number, count: number): Promise<number[]> {
       response.destroy();
     }, 20);
   });
-  const timers = new HastyTimers();
+  const timers = new FastTimers();
   const client = new DockerClient({ socketPath: stub.socketPath });
   await new Promise<void>((resolve) => {
     const random = { next: () => 0.5 } as never;

@@ -3,7 +3,7 @@ import { Explanations } from '../../../openwhisk-plugin/hook/explain.js';
 
 const grant = (from: number, reason: string, choice: string) => ({
   user: from,
-  wanted: from + 1,
+  demand: from + 1,
   lower: from + 2,
   upper: from + 3,
   granted: from + 4,
@@ -86,10 +86,10 @@ test('the last sixteen are kept, the youngest first, however many there were', (
   for (let n = 1; n <= 50; n++) {
     explanations.record(ended(n));
     t.is(explanations.newest?.activation, `id${n}`);
-    const wanted = Array.from({ length: Math.min(n, 16) }, (_, i) => `id${n - i}`);
+    const demand = Array.from({ length: Math.min(n, 16) }, (_, i) => `id${n - i}`);
     t.deepEqual(
       explanations.latest().map(({ activation }) => activation),
-      wanted,
+      demand,
     );
   }
 });

@@ -14,7 +14,7 @@ import { addressOf, type ContainerInfo, NO_LIMIT, type RunningHook, runHook } fr
 import { temporaryFolder } from '../../temporary-folder.js';
 import { type FakeCgroup, FakePlatform } from './fake-platform.js';
 
-export interface ContainerWish {
+export interface ContainerOptions {
   readonly name?: string;
   readonly address?: string;
   readonly shares?: number;
@@ -63,20 +63,20 @@ export class HookRig {
   }
 
   /** A container as OpenWhisk makes it: 256 MB, shares 128 (user-memory 2048 MB), no quota unless asked for. */
-  info(wish: ContainerWish = {}): ContainerInfo {
+  info(options: ContainerOptions = {}): ContainerInfo {
     const n = ++this.#container;
-    const memory = wish.memory ?? mebibytes(256);
+    const memory = options.memory ?? mebibytes(256);
     return {
       id: n.toString(16).padStart(64, 'c'),
-      name: wish.name ?? `wsk0_${n}_guest_hello`,
-      address: wish.address ?? `172.17.0.${n + 1}`,
-      bridge: wish.bridge ?? 'docker0',
+      name: options.name ?? `wsk0_${n}_guest_hello`,
+      address: options.address ?? `172.17.0.${n + 1}`,
+      bridge: options.bridge ?? 'docker0',
       pid: 1000 + n,
       startedAt: this.platform.time.wall(),
       paused: false,
       user: {
-        shares: wish.shares ?? 128,
-        quota: millicores(wish.quota ?? NO_LIMIT),
+        shares: options.shares ?? 128,
+        quota: millicores(options.quota ?? NO_LIMIT),
         memory,
         memoryAndSwap: memory,
         periodMicros: 100_000,
@@ -85,8 +85,8 @@ export class HookRig {
   }
 
   /** Starts a container, and answers its `/init` after 20 ms unless told otherwise. */
-  container(wish: ContainerWish = {}, init = true): FakeContainer {
-    const info = this.info(wish);
+  container(options: ContainerOptions = {}, init = true): FakeContainer {
+    const info = this.info(options);
     this.platform.listener.containerStarted(info);
     const container = new FakeContainer(this, info);
     if (init) container.init();
@@ -106,7 +106,7 @@ export class HookRig {
   }
 }
 
-export interface CallWish {
+export interface CallOptions {
   readonly action?: string;
   readonly version?: string;
   readonly connection?: number;
@@ -151,20 +151,20 @@ export class FakeContainer {
   }
 
   /** Sends `/run`; returns its connection. */
-  run(wish: CallWish = {}): number {
-    const connection = wish.connection ?? this.rig.connection();
-    const limit = ((wish.limit ?? 60_000) * 1000) as Micros;
+  run(options: CallOptions = {}): number {
+    const connection = options.connection ?? this.rig.connection();
+    const limit = ((options.limit ?? 60_000) * 1000) as Micros;
     this.#head(
       'run',
       connection,
       {
-        action: wish.action ?? '/guest/hello',
-        version: wish.version ?? '0.0.1',
+        action: options.action ?? '/guest/hello',
+        version: options.version ?? '0.0.1',
         activationId: this.rig.activationId(),
         deadline: (this.rig.platform.time.wall() + limit) as Micros,
       },
-      wish.late ?? 0,
-      wish.payload,
+      options.late ?? 0,
+      options.payload,
     );
     return connection;
   }
@@ -202,8 +202,8 @@ export class FakeContainer {
   }
 
   /** One whole call: head, work, answer. */
-  call(forMillis: number, cpu: number, wish: CallWish = {}, memory: Bytes = mebibytes(40)): number {
-    const connection = this.run(wish);
+  call(forMillis: number, cpu: number, options: CallOptions = {}, memory: Bytes = mebibytes(40)): number {
+    const connection = this.run(options);
     this.work(forMillis, cpu, memory);
     this.answer(connection);
     return connection;

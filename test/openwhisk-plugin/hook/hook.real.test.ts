@@ -8,7 +8,7 @@ import {
   type ActionBody,
   actionSource,
   ensureActionImage,
-  InvokerDouble,
+  InvokerEmulator,
   type InvokerOptions,
 } from '../../../simulator/docker-platform/index.js';
 import { docker, dockerAndTap, missing } from '../../real-parts.js';
@@ -41,11 +41,11 @@ function kernel(id: string): { quota: number; shares: number } {
 async function together(
   prefix: string,
   options: Partial<InvokerOptions>,
-  body: (double: InvokerDouble, hook: RunningHook) => Promise<void>,
+  body: (double: InvokerEmulator, hook: RunningHook) => Promise<void>,
 ): Promise<void> {
   const image = await ensureActionImage();
   const hook = await startRealHook(realHookConfig(prefix));
-  const double = new InvokerDouble({ image, prefix, userMemoryMb: 2048, ...options });
+  const double = new InvokerEmulator({ image, prefix, userMemoryMb: 2048, ...options });
   try {
     await sleep(500);
     await double.start();

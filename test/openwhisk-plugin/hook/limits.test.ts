@@ -3,7 +3,7 @@ import { type Bytes, mebibytes } from '../../../config/index.js';
 import { FakeContainer, HookRig } from './hook-rig.js';
 
 const counters = (rig: HookRig): Record<string, number> => rig.hook.inspect().counters as Record<string, number>;
-const learnt = async (rig: HookRig): Promise<FakeContainer> => {
+const learned = async (rig: HookRig): Promise<FakeContainer> => {
   await rig.start();
   const container = rig.container({ quota: 1000 });
   container.call(400, 200);
@@ -119,7 +119,7 @@ test('in weight mode a short function gets more weight than a long one, and noth
 
 test('the first throttled period gives the user limit back in the middle of a run', async (t) => {
   const rig = new HookRig();
-  const container = await learnt(rig);
+  const container = await learned(rig);
   const connection = container.run();
   const low = container.cgroup.inForce.quota;
   t.true(low < 1000);
@@ -137,7 +137,7 @@ test('the first throttled period gives the user limit back in the middle of a ru
 
 test('what something else changed is written again within the drift interval, counted, and audited', async (t) => {
   const rig = new HookRig();
-  const container = await learnt(rig);
+  const container = await learned(rig);
   container.cgroup.inForce.quota = 50;
   container.cgroup.inForce.shares = 2;
   rig.advance(11_000);
@@ -149,7 +149,7 @@ test('what something else changed is written again within the drift interval, co
 
 test('a refused quota leaves the old limit, and the pool knows', async (t) => {
   const rig = new HookRig();
-  const container = await learnt(rig);
+  const container = await learned(rig);
   container.cgroup.quotaResult = 'refused';
   container.run();
   t.like(counters(rig), { limitsRefused: 1 });
@@ -233,7 +233,7 @@ test('an OOM kill under a lowered limit is ours, and the next run has its user l
 test('a child killed while the container lives on is one OOM, told by counter and event', async (t) => {
   // field-notes A1-09: the event fires, the counter says 1, the container is still running.
   const rig = new HookRig();
-  const container = await learnt(rig);
+  const container = await learned(rig);
   const connection = container.run();
   container.work(50, 200);
   container.cgroup.usage.oomKills = 1;
@@ -247,7 +247,7 @@ test('a child killed while the container lives on is one OOM, told by counter an
 test('an OOM event that comes after the end of its container is charged to its function', async (t) => {
   // field-notes A3-04.
   const rig = new HookRig();
-  const container = await learnt(rig);
+  const container = await learned(rig);
   container.run();
   rig.advance(50);
   container.end();
@@ -280,7 +280,7 @@ test('a container whose limits a former hook left behind is restored before anyt
 test('only what is enforced is written: observe and recommend write nothing', async (t) => {
   for (const mode of ['observe', 'recommend'] as const) {
     const rig = new HookRig((config) => Object.assign(config, { mode }));
-    const container = await learnt(rig);
+    const container = await learned(rig);
     container.run();
     t.deepEqual(container.cgroup.writes, [], mode);
     await rig.hook.stop();
@@ -308,7 +308,7 @@ test('a pattern puts one function into another mode than the rest', async (t) =>
 
 test('a vanished cgroup ends what ran in it', async (t) => {
   const rig = new HookRig();
-  const container = await learnt(rig);
+  const container = await learned(rig);
   container.run();
   container.cgroup.gone = true;
   rig.advance(200);

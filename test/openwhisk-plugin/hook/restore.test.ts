@@ -6,7 +6,7 @@ import type { WriteResult } from '../../../openwhisk-plugin/index.js';
 import { type FakeContainer, HookRig } from './hook-rig.js';
 
 /** A limit that was lowered for one activation must never bind another one, nor outlive it. */
-async function learnt(change: (config: Config) => void = () => undefined): Promise<[HookRig, FakeContainer]> {
+async function learned(change: (config: Config) => void = () => undefined): Promise<[HookRig, FakeContainer]> {
   const rig = await new HookRig(change).start();
   const container = rig.container({ quota: 1000 });
   container.call(400, 200);
@@ -25,7 +25,7 @@ const quotaOf = (container: FakeContainer): number => container.cgroup.inForce.q
 const soon = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 test('a late start that joins a guarded one brings the user limit back, since nobody guards it', async (t) => {
-  const [rig, container] = await learnt();
+  const [rig, container] = await learned();
   makeConcurrent(container);
   const guarded = container.run();
   t.true(quotaOf(container) < 1000);
@@ -38,7 +38,7 @@ test('a late start that joins a guarded one brings the user limit back, since no
 });
 
 test('a guarded start that joins a late one leaves it the user limit', async (t) => {
-  const [rig, container] = await learnt();
+  const [rig, container] = await learned();
   makeConcurrent(container);
   const late = container.run({ late: 100 });
   const guarded = container.run();
@@ -50,7 +50,7 @@ test('a guarded start that joins a late one leaves it the user limit', async (t)
 });
 
 test('a request that cannot be read, beside others of its container, runs at user limits', async (t) => {
-  const [rig, container] = await learnt();
+  const [rig, container] = await learned();
   makeConcurrent(container);
   const guarded = container.run();
   t.true(quotaOf(container) < 1000);
@@ -62,7 +62,7 @@ test('a request that cannot be read, beside others of its container, runs at use
 });
 
 test('a lowered memory limit is given back at the end, though a reload has changed the policy meanwhile', async (t) => {
-  const [rig, container] = await learnt((config) => Object.assign(config.decision.memory, { policy: 'faasrm' }));
+  const [rig, container] = await learned((config) => Object.assign(config.decision.memory, { policy: 'faasrm' }));
   const connection = container.run();
   await soon();
   t.true(container.cgroup.inForce.memory < mebibytes(256));
@@ -76,7 +76,7 @@ test('a lowered memory limit is given back at the end, though a reload has chang
 });
 
 test('the kill switch reaches the containers of a function that the table has forgotten', async (t) => {
-  const [rig, container] = await learnt((config) => Object.assign(config.decision, { maxFunctions: 1 }));
+  const [rig, container] = await learned((config) => Object.assign(config.decision, { maxFunctions: 1 }));
   container.run();
   t.true(quotaOf(container) < 1000);
   rig.container({ quota: 1000 }).call(400, 200, { action: '/guest/other' });
@@ -87,16 +87,16 @@ test('the kill switch reaches the containers of a function that the table has fo
 });
 
 test('what is restored is no longer lent: the borrower is cut back at once', async (t) => {
-  const [rig, lender] = await learnt();
+  const [rig, lender] = await learned();
   const borrower = rig.container({ quota: 6500 });
-  const wants = (): number => borrower.run({ action: '/guest/wants' });
-  const first = wants();
+  const startBorrower = (): number => borrower.run({ action: '/guest/wants' });
+  const first = startBorrower();
   borrower.work(400, 6400);
   borrower.answer(first);
   lender.run();
   const lowered = quotaOf(lender);
   t.true(lowered < 1000);
-  wants();
+  startBorrower();
   // Its peak asks for more than the 8 cores; it gets what the lender was not granted.
   t.true(Math.abs(quotaOf(borrower) - (8000 - lowered)) < 1e-6);
   const next = structuredClone(rig.config) as Config;
@@ -172,7 +172,7 @@ test('a loan that an earlier hook left in use is not promised to anybody else', 
 });
 
 test('no time paused counts in the window in which busy cores are measured', async (t) => {
-  const [rig, container] = await learnt();
+  const [rig, container] = await learned();
   const connection = container.run();
   container.work(120, 100);
   container.cgroup.usage.frozen = true;
@@ -187,7 +187,7 @@ test('no time paused counts in the window in which busy cores are measured', asy
 });
 
 test('a quota that the kernel changed into another one makes way for the user limit at once', async (t) => {
-  const [rig, container] = await learnt();
+  const [rig, container] = await learned();
   const { cgroup } = container;
   const write = cgroup.setQuota.bind(cgroup);
   let answer: WriteResult | null = 'not_effective';
@@ -204,7 +204,7 @@ test('a quota that the kernel changed into another one makes way for the user li
 });
 
 test('a quota that could not be given back is tried again while the container is idle', async (t) => {
-  const [rig, container] = await learnt();
+  const [rig, container] = await learned();
   const connection = container.run();
   t.true(quotaOf(container) < 1000);
   container.cgroup.quotaResult = 'refused';
@@ -217,7 +217,7 @@ test('a quota that could not be given back is tried again while the container is
 });
 
 test('nothing lowers a limit any more once a stop has begun, whatever the switches say', async (t) => {
-  const [rig, container] = await learnt();
+  const [rig, container] = await learned();
   const stopped = rig.hook.stop();
   rig.hook.kill();
   rig.hook.kill();
@@ -227,7 +227,7 @@ test('nothing lowers a limit any more once a stop has begun, whatever the switch
 });
 
 test('a reload that gives a function a CPU of its own counts in its warm containers', async (t) => {
-  const [rig, container] = await learnt();
+  const [rig, container] = await learned();
   const next = structuredClone(rig.config) as Config;
   Object.assign(next.functions, { overrides: [{ match: '/guest/hello', cpuMillicores: 600 }] });
   rig.hook.reload(next);
@@ -238,7 +238,7 @@ test('a reload that gives a function a CPU of its own counts in its warm contain
 });
 
 test('the audit log names the policy that decided, also where it is a function’s own', async (t) => {
-  const [rig, container] = await learnt((config) =>
+  const [rig, container] = await learned((config) =>
     Object.assign(config.functions, { overrides: [{ match: '/guest/hello', policy: 'random-in-range' }] }),
   );
   container.run();
@@ -264,7 +264,7 @@ test('where the kernel can, a lender’s memory is protected up to its user limi
 });
 
 test('what is slower than its own control arm is told: in the log once, as an event, and in every view', async (t) => {
-  const [rig, container] = await learnt((config) => Object.assign(config.decision, { controlShare: 0.2 }));
+  const [rig, container] = await learned((config) => Object.assign(config.decision, { controlShare: 0.2 }));
   for (let i = 0; i < 150; i++) {
     const connection = container.run();
     // Treated runs take 1.5 x as long: far beyond 5 %, and beyond chance with some 50 or more of either.
@@ -273,8 +273,8 @@ test('what is slower than its own control arm is told: in the log once, as an ev
   }
   rig.advance(10_000);
   const { host, functions, events } = rig.hook.inspect();
-  t.true(host.worseThanNothing);
-  t.true(functions[0]?.worseThanNothing);
+  t.true(host.slowerThanControl);
+  t.true(functions[0]?.slowerThanControl);
   t.true(((events as Record<string, number>).safeguard ?? 0) >= 1, JSON.stringify(events));
   t.is(rig.lines.filter((line) => line.message.includes('Gleaner does harm')).length, 1);
   await rig.hook.stop();

@@ -79,22 +79,22 @@ async function call(name: Name, value: object): Promise<void> {
 }
 
 /** Limits that differ from the user's, by container. */
-const strayed = (name: Name): (keyof KernelLimits)[] => {
+const changedLimits = (name: Name): (keyof KernelLimits)[] => {
   const { user } = watched[name];
   const now = watched[name].limits();
   return (['shares', 'quota', 'memory'] as const).filter((limit) => now[limit] !== user[limit]);
 };
-const atUsers = (): boolean => FUNCTIONS.every((name) => strayed(name).length === 0);
+const atUsers = (): boolean => FUNCTIONS.every((name) => changedLimits(name).length === 0);
 
 /** What strays until `work` is over. */
-async function everStrayed(work: Promise<unknown>): Promise<string[]> {
+async function changedLimitsDuring(work: Promise<unknown>): Promise<string[]> {
   const seen = new Set<string>();
   let over = false;
   const done = work.finally(() => {
     over = true;
   });
   while (!over) {
-    for (const name of FUNCTIONS) for (const limit of strayed(name)) seen.add(`${name} ${limit}`);
+    for (const name of FUNCTIONS) for (const limit of changedLimits(name)) seen.add(`${name} ${limit}`);
     await pause(3);
   }
   await done;
@@ -130,7 +130,7 @@ async function withHook(body: (hook: RunningHook, auditPath: string) => Promise<
 
 /** Two activations with every kind of limit lowered; on a busy machine a start may be too late for that, and the next one is not. */
 async function lowered(): Promise<{ over: Promise<unknown> }> {
-  const lower = (): boolean => strayed('quota').length === 3 && strayed('weight').includes('shares');
+  const lower = (): boolean => changedLimits('quota').length === 3 && changedLimits('weight').includes('shares');
   for (let tries = 1; ; tries++) {
     const over = Promise.all(FUNCTIONS.map((name) => call(name, { sleep: 1000 })));
     try {
@@ -145,7 +145,7 @@ async function lowered(): Promise<{ over: Promise<unknown> }> {
 
 interface Loss {
   /** Resolves when the loss has happened: from then on it counts. */
-  readonly inflict: () => Promise<void> | void;
+  readonly causeLoss: () => Promise<void> | void;
   readonly cause: RegExp;
   /** What can be looked at while it lasts: nothing, activations, or containers that start as well. */
   readonly meanwhile: 'nothing' | 'activations' | 'containers';
@@ -182,10 +182,10 @@ async function newContainerHasUserShares(t: ExecutionContext): Promise<void> {
   await bridges.removeContainer(id);
 }
 
-async function lose(t: ExecutionContext, { inflict, cause, meanwhile, repair, cutOff = false }: Loss): Promise<void> {
+async function lose(t: ExecutionContext, { causeLoss, cause, meanwhile, repair, cutOff = false }: Loss): Promise<void> {
   await withHook(async (hook, auditPath) => {
     const calls = await lowered();
-    await inflict();
+    await causeLoss();
     const took = await until('user limits', BOUND, atUsers, 2);
     t.log(`every limit of both containers is its user's ${took.toFixed(0)} ms after the loss`);
     if (meanwhile !== 'nothing') {
@@ -193,7 +193,8 @@ async function lose(t: ExecutionContext, { inflict, cause, meanwhile, repair, cu
       const check = tapCheck(hook.inspect().host.tap);
       t.is(check.state, 'degraded');
       t.regex(check.detail, new RegExp(`tap lost on ${network.interfaceName}: .*; user limits in force since 20`));
-      if (!cutOff) t.deepEqual(await everStrayed(Promise.all(FUNCTIONS.map((name) => call(name, { sleep: 200 })))), []);
+      if (!cutOff)
+        t.deepEqual(await changedLimitsDuring(Promise.all(FUNCTIONS.map((name) => call(name, { sleep: 200 })))), []);
       if (meanwhile === 'containers') await newContainerHasUserShares(t);
     }
     if (!cutOff) await calls.over;
@@ -204,10 +205,10 @@ async function lose(t: ExecutionContext, { inflict, cause, meanwhile, repair, cu
     await hook.stop();
     t.true(atUsers());
     const restores = restoresIn(auditPath);
-    for (const wanted of RESTORED)
+    for (const requested of RESTORED)
       t.true(
-        restores.some((each) => each.endsWith(`guest_${wanted}`)),
-        `${wanted} in ${restores.join('; ')}`,
+        restores.some((each) => each.endsWith(`guest_${requested}`)),
+        `${requested} in ${restores.join('; ')}`,
       );
   });
 }
@@ -222,10 +223,10 @@ const way = (title: string, loss: Loss): void => {
 };
 const well = (): void => tcpdumpRuns('well');
 
-way('tcpdump is killed', { inflict: killTcpdump, cause: /SIGKILL/, meanwhile: 'nothing' });
+way('tcpdump is killed', { causeLoss: killTcpdump, cause: /SIGKILL/, meanwhile: 'nothing' });
 
 way('tcpdump cannot start', {
-  inflict: () => {
+  causeLoss: () => {
     tcpdumpRuns('not');
     killTcpdump();
   },
@@ -235,7 +236,7 @@ way('tcpdump cannot start', {
 });
 
 way('tcpdump may not capture', {
-  inflict: () => {
+  causeLoss: () => {
     tcpdumpRuns('without permission');
     killTcpdump();
   },
@@ -245,7 +246,7 @@ way('tcpdump may not capture', {
 });
 
 way('the kernel drops packets', {
-  inflict: async () => {
+  causeLoss: async () => {
     const pids = tcpdumps();
     for (const pid of pids) process.kill(pid, 'SIGSTOP');
     // SYN-ACK and FIN of each: more than a buffer of 64 KiB holds.
@@ -257,7 +258,7 @@ way('the kernel drops packets', {
 });
 
 way('the interface is gone, and another of its name is made', {
-  inflict: () => void execFileSync('ip', ['link', 'delete', network.interfaceName]),
+  causeLoss: () => void execFileSync('ip', ['link', 'delete', network.interfaceName]),
   cause: /No such device|disappeared/,
   meanwhile: 'activations',
   cutOff: true,

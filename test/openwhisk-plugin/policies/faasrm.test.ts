@@ -158,16 +158,16 @@ test('without weights user limits stand', (t) => {
 });
 
 test('weights that are damaged, foreign or newer are refused by name', (t) => {
-  const sound = reading(CPU, 1);
+  const valid = reading(CPU, 1);
   const refused = (weights: readonly number[], given: unknown = parameters): string =>
     t.throws(() => createPolicy('faasrm', given, weights), { code: 'GLN_POLICY_PARAMETERS' })!.message;
-  t.true(refused(sound.slice(1)).includes('1857 weights where 1858 belong'));
-  t.true(refused(sound.with(7, Number.NaN)).includes('weight 7 is NaN'));
-  t.true(refused(sound.with(1857, 1e30)).includes('weight 1857 is 1e+30'));
-  t.true(refused(sound, { layout: FEATURE_LAYOUT + 1 }).includes('layout'));
-  t.true(refused(sound, {}).includes('layout'));
-  t.true(refused(sound, { ...parameters, temperature: 1 }).includes('faasrm'));
-  const none = t.throws(() => createPolicy('largest-in-range', {}, sound), { code: 'GLN_POLICY_PARAMETERS' });
+  t.true(refused(valid.slice(1)).includes('1857 weights where 1858 belong'));
+  t.true(refused(valid.with(7, Number.NaN)).includes('weight 7 is NaN'));
+  t.true(refused(valid.with(1857, 1e30)).includes('weight 1857 is 1e+30'));
+  t.true(refused(valid, { layout: FEATURE_LAYOUT + 1 }).includes('layout'));
+  t.true(refused(valid, {}).includes('layout'));
+  t.true(refused(valid, { ...parameters, temperature: 1 }).includes('faasrm'));
+  const none = t.throws(() => createPolicy('largest-in-range', {}, valid), { code: 'GLN_POLICY_PARAMETERS' });
   t.true(none?.message.includes('it takes none'));
 });
 
@@ -215,7 +215,7 @@ test('repaired: what came of an activation is told of its own choice, though oth
     { quota, weight: createPolicy('memory') },
     new SeededRandom(3),
   );
-  decider.lessons = (choice: Readonly<Choice>, slowdown, fn) => {
+  decider.experiences = (choice: Readonly<Choice>, slowdown, fn) => {
     t.is(choice.version, 3);
     told.push({ option: choice.option, slowdown, action: fn.action, state: [...choice.state] });
   };
@@ -254,26 +254,26 @@ test('repaired: what came of an activation is told of its own choice, though oth
 test('repaired: a call without a choice teaches nothing (the published program counts it as a slowdown of 1)', (t) => {
   let told = 0;
   const player = played(reading(CPU, 0), { explore: true }, { controlShare: 1 });
-  player.decider.lessons = () => told++;
+  player.decider.experiences = () => told++;
   for (let i = 0; i < 5; i++) player.whole(400, 0.4);
   t.is(told, 0);
 });
 
 test('a choice that was bent by bounds, or never put in force, teaches nothing', (t) => {
   const told = (change: (policy: ActivationPolicy) => ActivationPolicy, enforced: boolean): number => {
-    let lessons = 0;
+    let experiences = 0;
     const quota = change(createPolicy('faasrm', { ...parameters, explore: true }, reading(CPU, 1)));
     const settings = { ...plain, controlShare: 0.3, controlSamples: 1 };
     const policies = { quota, weight: createPolicy('memory') };
     const decider = new Decider(settings, host(), policies, new SeededRandom(3));
-    decider.lessons = () => lessons++;
+    decider.experiences = () => experiences++;
     const player = new Player(decider, limits(256, 1));
     for (let i = 0; i < 40; i++) {
       player.start(player.now + 10, enforced);
       player.sample(400, 0.3);
       player.finish();
     }
-    return lessons;
+    return experiences;
   };
   const bounded = (policy: ActivationPolicy): ActivationPolicy => ({
     name: policy.name,
@@ -288,8 +288,8 @@ test('a choice that was bent by bounds, or never put in force, teaches nothing',
     0,
   );
   // Of eight amounts in [.4, 1] cores one lies below .45.
-  const bent = told(bounded, true);
-  t.true(bent < free / 2, `${bent} of ${free}`);
+  const clippedChange = told(bounded, true);
+  t.true(clippedChange < free / 2, `${clippedChange} of ${free}`);
 });
 
 testProp(
@@ -311,7 +311,7 @@ testProp(
       { quota, weight: createPolicy('memory') },
       new SeededRandom(1),
     );
-    decider.lessons = ({ state, cpu, memory: amounts, cpus, memories }) =>
+    decider.experiences = ({ state, cpu, memory: amounts, cpus, memories }) =>
       states.push([...state, ...cpu.slice(0, cpus), ...amounts.slice(0, memories)]);
     const player = new Player(decider, limits(256, 8));
     for (let i = 0; i < 12; i++) {

@@ -48,9 +48,9 @@ test('accuracy is the share of predictions within a unit or a tenth', (t) => {
   for (let i = 0; i < 40; i++) profile.learn(i % 2 === 0 ? 100 : 400, i % 2 === 0 ? 100 : 400, 50, 0, 1000);
   t.true(near(profile.accuracy, 1));
   // Peaks that jump between 100 and 1000 whatever the size are never within a tenth of a mean.
-  const wild = new DemandProfile();
-  for (let i = 0; i < 40; i++) wild.learn(i % 2 === 0 ? 100 : 400, i % 4 < 2 ? 100 : 1000, 50, 0, 1000);
-  t.true(wild.accuracy < 0.5);
+  const noisy = new DemandProfile();
+  for (let i = 0; i < 40; i++) noisy.learn(i % 2 === 0 ? 100 : 400, i % 4 < 2 ? 100 : 1000, 50, 0, 1000);
+  t.true(noisy.accuracy < 0.5);
   // All of 200 but one are 500: the end of 500's bucket, at most 5 % above it.
   const steady = new DemandProfile();
   for (let i = 0; i < 200; i++) steady.learn(Number.NaN, i === 50 ? 900 : 500, 50, 0, 1000);
@@ -160,8 +160,8 @@ test('memory under the published policy is predicted too, in whole units under t
   run.memory.peak = 100 * MIB;
   policy.learn?.(run, 1000, context, 0);
   // P99 of one peak: at most 5 % above 100 MiB, / .75.
-  const wish = policy.choose(run, run.memory, context) / MIB;
-  t.true(wish >= 133.3 && wish <= 140.1);
+  const requested = policy.choose(run, run.memory, context) / MIB;
+  t.true(requested >= 133.3 && requested <= 140.1);
   const freyr = { ...context, settings: freyrSettings('freyr-code') };
   // floor(1.9..1.995) + 1 = 2 cores; floor(100..105 / 64) + 1 = 2 units of 64 MiB.
   t.is(policy.choose(run, run.cpu, freyr), 2000);
@@ -192,10 +192,10 @@ testProp(
       run.cpu.granted = granted!;
       run.memory.peak = memoryPeak!;
       policy.learn?.(run, duration!, c, i * 1000);
-      const wish = policy.choose(run, run.cpu, c);
+      const requested = policy.choose(run, run.cpu, c);
       // `target` hands on what it was given; the decider refuses what is no amount.
-      if (name !== 'target' && !Number.isNaN(wish))
-        t.true(wish > 0 && wish < Number.POSITIVE_INFINITY, `${name} ${wish}`);
+      if (name !== 'target' && !Number.isNaN(requested))
+        t.true(requested > 0 && requested < Number.POSITIVE_INFINITY, `${name} ${requested}`);
       const factor = policy.revise?.(run, used!, c) ?? 1;
       if (!Number.isNaN(factor)) t.true(factor > 0 && factor < Number.POSITIVE_INFINITY);
     }

@@ -41,8 +41,8 @@ testProp(
     const r = run();
     r.cpu.upper = r.cpu.lower + width;
     const c = { ...context(), random: new SeededRandom(seed) };
-    const wish = createPolicy('random-in-range').choose(r, r.cpu, c);
-    t.true(wish >= r.cpu.lower && wish <= r.cpu.upper);
+    const requested = createPolicy('random-in-range').choose(r, r.cpu, c);
+    t.true(requested >= r.cpu.lower && requested <= r.cpu.upper);
   },
 );
 
@@ -84,7 +84,7 @@ test('short-first follows the reference, the function’s alpha and the smallest
   r.fn.expectedCpu.forget();
   r.fn.expectedCpu.add(4000, 0, 1000);
   t.is(createPolicy('short-first').choose(r, r.cpu, context()), 1 / 8, 'unproven payers keep an eighth');
-  r.fn.payerFloor = 1 / 64;
+  r.fn.minWeightFactor = 1 / 64;
   t.is(createPolicy('short-first').choose(r, r.cpu, context()), 1 / 16, 'the clamp');
   r.fn.alpha = 0;
   t.is(createPolicy('short-first').choose(r, r.cpu, context()), 1);

@@ -26,7 +26,7 @@ chmodSync(scratch, 0o755);
 process.env.TMPDIR = scratch;
 
 /** A program in tcpdump's place: what cannot be provoked with the real one (kernel drops, a stream out of step). */
-function impostor(script: string): { path: string; remove: () => void } {
+function otherProcess(script: string): { path: string; remove: () => void } {
   const folder = mkdtempSync(join(tmpdir(), 'gltap-test-'));
   const path = join(folder, 'tcpdump');
   writeFileSync(path, `#!/bin/sh\n${script}\n`);
@@ -36,13 +36,13 @@ function impostor(script: string): { path: string; remove: () => void } {
 }
 
 /** Real timers, ten times faster. */
-const hasty: Timers = {
+const fastTimers: Timers = {
   after: (delay, run) => systemTimers.after((delay / 10) as Millis, run),
   every: (period, run): Cancel => systemTimers.every((period / 10) as Millis, run),
 };
 
 /** Three times faster: what is asked for its counters answers in time on a busy machine, too. */
-const brisk: Timers = {
+const shortTimers: Timers = {
   after: (delay, run) => systemTimers.after((delay / 3) as Millis, run),
   every: (period, run): Cancel => systemTimers.every((period / 3) as Millis, run),
 };
@@ -64,12 +64,12 @@ function stream(): Buffer {
 const octal = (bytes: Buffer): string => [...bytes].map((byte) => `\\${byte.toString(8).padStart(3, '0')}`).join('');
 
 test('what tcpdump writes becomes requests and answers; its counters become losses', async (t) => {
-  const fake = impostor(
+  const fake = otherProcess(
     `count=0\ntrap 'count=$((count+3)); echo "tcpdump: 9 packets captured, 9 packets received by filter, $count packets dropped by kernel" >&2' USR1\n` +
       `printf '${octal(stream())}'\nwhile :; do sleep 0.02; done`,
   );
   const recorder = new Recorder();
-  const tap = new TcpdumpTap({ tcpdump: fake.path, timers: brisk });
+  const tap = new TcpdumpTap({ tcpdump: fake.path, timers: shortTimers });
   tap.start(recorder);
   tap.bind(CONTAINER, micros(BEGIN - 1));
   tap.watch([BRIDGE]);
@@ -86,7 +86,7 @@ test('what tcpdump writes becomes requests and answers; its counters become loss
 
 /** A capture that answers each question with the next of these lines, the last one for ever. */
 const answering = (lines: readonly string[]) =>
-  impostor(
+  otherProcess(
     `n=0\ntrap 'n=$((n+1)); case $n in ${lines.map((text, i) => `${i + 1 === lines.length ? '*' : i + 1}) echo "${text}" >&2;;`).join(' ')} esac' USR1\n` +
       `printf '${octal(stream())}'\nwhile :; do sleep 0.02; done`,
   );
@@ -100,7 +100,7 @@ test('drops of the interface and counters that cannot be believed are counted, a
     `${counters}, 0 packets dropped by kernel`,
   ]);
   const recorder = new Recorder();
-  const tap = new TcpdumpTap({ tcpdump: fake.path, timers: brisk });
+  const tap = new TcpdumpTap({ tcpdump: fake.path, timers: shortTimers });
   tap.start(recorder);
   tap.bind(CONTAINER, micros(BEGIN - 1));
   tap.watch([BRIDGE]);
@@ -116,7 +116,7 @@ test('after drops of the kernel the tap is trusted again when its counters have 
   const counters = 'tcpdump: 9 packets captured, 9 packets received by filter';
   const fake = answering([`${counters}, 0 packets dropped by kernel`, `${counters}, 5 packets dropped by kernel`]);
   const recorder = new Recorder();
-  const tap = new TcpdumpTap({ tcpdump: fake.path, timers: brisk });
+  const tap = new TcpdumpTap({ tcpdump: fake.path, timers: shortTimers });
   tap.start(recorder);
   tap.watch([BRIDGE]);
   await until('the tap listens', () => recorder.listens);
@@ -130,13 +130,13 @@ test('after drops of the kernel the tap is trusted again when its counters have 
 });
 
 test('a tcpdump that stops answering is lost, and another one is started', async (t) => {
-  const fake = impostor(
+  const fake = otherProcess(
     `trap 'echo "0 packets dropped by kernel" >&2; trap "" USR1' USR1\nprintf '${octal(stream())}'\nwhile :; do sleep 0.02; done`,
   );
   const recorder = new Recorder();
   const reasons: string[] = [];
   recorder.lost = (reason: string, _bridge?: string | null, detail?: string) => reasons.push(`${reason}: ${detail}`);
-  const tap = new TcpdumpTap({ tcpdump: fake.path, timers: hasty });
+  const tap = new TcpdumpTap({ tcpdump: fake.path, timers: fastTimers });
   tap.start(recorder);
   tap.watch([BRIDGE]);
   await until('the loss', () => reasons.length > 0);
@@ -150,7 +150,7 @@ const pipeFolders = (): string[] => readdirSync(tmpdir()).filter((name) => name.
 
 test.serial('a missing tcpdump is told once, and its folder of pipes is gone', async (t) => {
   const recorder = new Recorder();
-  const tap = new TcpdumpTap({ tcpdump: '/nowhere/tcpdump', timers: hasty });
+  const tap = new TcpdumpTap({ tcpdump: '/nowhere/tcpdump', timers: fastTimers });
   tap.start(recorder);
   tap.watch([BRIDGE]);
   await until('the loss', () => recorder.told.length > 0);
@@ -167,7 +167,7 @@ test.serial('a start removes the folders of pipes that killed hooks left, and no
   writeFileSync(join(old, 'pcap'), '');
   const yesterday = Date.now() / 1000 - 86_400;
   utimesSync(old, yesterday, yesterday);
-  const tap = new TcpdumpTap({ tcpdump: '/nowhere/tcpdump', timers: hasty });
+  const tap = new TcpdumpTap({ tcpdump: '/nowhere/tcpdump', timers: fastTimers });
   tap.start(new Recorder());
   t.teardown(() => tap.stop());
   t.false(existsSync(old));
@@ -175,7 +175,7 @@ test.serial('a start removes the folders of pipes that killed hooks left, and no
   // Where there is nothing to look through it starts all the same.
   process.env.TMPDIR = '/nowhere';
   try {
-    const other = new TcpdumpTap({ tcpdump: '/nowhere/tcpdump', timers: hasty });
+    const other = new TcpdumpTap({ tcpdump: '/nowhere/tcpdump', timers: fastTimers });
     t.notThrows(() => other.start(new Recorder()));
     t.teardown(() => other.stop());
   } finally {
@@ -185,9 +185,9 @@ test.serial('a start removes the folders of pipes that killed hooks left, and no
 
 test('a stream out of step is ended and begun again', async (t) => {
   const broken = octal(Buffer.alloc(40, 255));
-  const fake = impostor(`printf '${octal(stream())}'\nsleep 0.1\nprintf '${broken}'\nexec sleep 60`);
+  const fake = otherProcess(`printf '${octal(stream())}'\nsleep 0.1\nprintf '${broken}'\nexec sleep 60`);
   const recorder = new Recorder();
-  const tap = new TcpdumpTap({ tcpdump: fake.path, timers: hasty });
+  const tap = new TcpdumpTap({ tcpdump: fake.path, timers: fastTimers });
   tap.start(recorder);
   tap.bind(CONTAINER, micros(BEGIN - 1));
   tap.watch([BRIDGE]);
@@ -198,7 +198,7 @@ test('a stream out of step is ended and begun again', async (t) => {
 });
 
 test('a tap told to stop while a capture begins leaves nothing', async (t) => {
-  const fake = impostor(`printf '${octal(stream())}'\nexec sleep 60`);
+  const fake = otherProcess(`printf '${octal(stream())}'\nexec sleep 60`);
   const tap = new TcpdumpTap({ tcpdump: fake.path });
   tap.start(new Recorder());
   tap.watch([BRIDGE]);
@@ -210,9 +210,9 @@ test('a tap told to stop while a capture begins leaves nothing', async (t) => {
 
 test('a clock set under way is counted and stamps go on as before', async (t) => {
   let set = 0;
-  const fake = impostor(`sleep 0.3\nprintf '${octal(stream())}'\nexec sleep 60`);
+  const fake = otherProcess(`sleep 0.3\nprintf '${octal(stream())}'\nexec sleep 60`);
   const recorder = new Recorder();
-  const tap = new TcpdumpTap({ tcpdump: fake.path, timers: hasty, wallNow: () => Date.now() * 1000 + set });
+  const tap = new TcpdumpTap({ tcpdump: fake.path, timers: fastTimers, wallNow: () => Date.now() * 1000 + set });
   tap.start(recorder);
   set = -3_600_000_000;
   await until('the step', () => recorder.count('clock_step') === 1);

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import test from 'ava';
 import { micros } from '../../../config/index.js';
 import { addressOf } from '../../../openwhisk-plugin/ports/index.js';
-import { isThere, TcpdumpTap } from '../../../openwhisk-plugin/tap/index.js';
+import { isInstalled, TcpdumpTap } from '../../../openwhisk-plugin/tap/index.js';
 import { Bridges, listening, until } from './bridge.js';
 import { headOf, Recorder, runBody } from './packets.js';
 
@@ -30,7 +30,7 @@ const timer = setInterval(() => {
 const cpuMicros = (pid: number): number => Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1000;
 
 test.serial('at 500 calls a second none is missed, and the cost and lag are within the budget', async (t) => {
-  if (!isThere('tcpdump') || !isThere('docker')) {
+  if (!isInstalled('tcpdump') || !isInstalled('docker')) {
     if (process.env.CI) t.fail('tcpdump or docker is missing');
     else console.error('NOT TESTED: the cost of the tap, because tcpdump or docker is missing');
     t.pass();

@@ -148,8 +148,8 @@ export class Wire {
     const fromContainer = segment.sourcePort === 8080;
     const start = Buffer.from(segment.payload.subarray(0, 4)).toString('latin1');
     const flagged = fromContainer && (segment.flags & (FIN | SYN | RST)) !== 0;
-    const wanted = fromContainer ? start === 'HTTP' : ['POST', '{"ac', '{"va'].includes(start);
-    if (!flagged && !wanted) return;
+    const expected = fromContainer ? start === 'HTTP' : ['POST', '{"ac', '{"va'].includes(start);
+    if (!flagged && !expected) return;
     const bytes = frame(segment);
     const captured = Math.min(bytes.length, SNAPSHOT);
     if (!readTcp(bytes.subarray(0, captured), 0, captured, bytes.length, this.#packet)) throw new Error('not TCP');

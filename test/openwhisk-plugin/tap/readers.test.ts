@@ -76,8 +76,8 @@ test('TCP headers are read behind options and VLAN tags; anything else is refuse
   t.is(packet.destination, CONTAINER);
   t.is(packet.sequence, 4_000_000_000);
   t.is(packet.payloadLength, 9);
-  const tagged = Buffer.concat([plain.subarray(0, 12), Buffer.from([0x81, 0, 0, 5]), plain.subarray(12)]);
-  t.true(readTcp(tagged, 0, tagged.length, tagged.length, packet));
+  const vlanTagged = Buffer.concat([plain.subarray(0, 12), Buffer.from([0x81, 0, 0, 5]), plain.subarray(12)]);
+  t.true(readTcp(vlanTagged, 0, vlanTagged.length, vlanTagged.length, packet));
   t.is(packet.payload, 14 + 4 + 20 + 40);
   for (let cut = 0; cut < plain.length - 9; cut++) t.false(readTcp(plain, 0, cut, plain.length, packet));
   const changes: [number, number][] = [

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { micros } from '../../../config/index.js';
 import { addressOf, type Bridge } from '../../../openwhisk-plugin/ports/index.js';
-import { isThere, TcpdumpTap } from '../../../openwhisk-plugin/tap/index.js';
+import { isInstalled, TcpdumpTap } from '../../../openwhisk-plugin/tap/index.js';
 import { processesWith } from '../../cli/gleaner.js';
 import { Bridges, type Container, command, dial, exchange, listening, pause, until } from './bridge.js';
 import { headOf, Recorder, runBody } from './packets.js';
@@ -12,7 +12,7 @@ let network: Bridge | undefined;
 let container: Container | undefined;
 
 async function missing(): Promise<string | null> {
-  for (const program of ['docker', 'tcpdump', 'ip', 'nsenter']) if (!isThere(program)) return program;
+  for (const program of ['docker', 'tcpdump', 'ip', 'nsenter']) if (!isInstalled(program)) return program;
   return command('docker', 'info').then(
     () => null,
     () => 'dockerd',
@@ -65,18 +65,18 @@ test.serial('bodies from 0 to 1 MiB are seen in both client styles', async (t) =
   await withTap(t, async ({ recorder, container }) => {
     const sizes = [0, 100, 400, 600, 2_000, 9_000, 60_000, 900_000, 1_048_576];
     const kept = await dial(container.address);
-    const wanted: string[] = [];
+    const expected: string[] = [];
     for (const [i, size] of sizes.entries()) {
       const body = runBody({ action: `/guest/f${i}`, value: `{"x":"${'y'.repeat(size)}"}` });
       const single = await dial(container.address);
       t.regex(await exchange(single, headOf('/run', body), body), /200 OK/);
       single.destroy();
       t.regex(await exchange(kept, headOf('/run', body) + body), /200 OK/);
-      wanted.push(`/guest/f${i}`, `/guest/f${i}`);
+      expected.push(`/guest/f${i}`, `/guest/f${i}`);
     }
     kept.destroy();
-    await until('all ends', () => recorder.ends === wanted.length);
-    t.deepEqual(actions(recorder), wanted);
+    await until('all ends', () => recorder.ends === expected.length);
+    t.deepEqual(actions(recorder), expected);
     t.is(recorder.count('unexpected_sequence'), 0);
   });
 });
@@ -166,24 +166,24 @@ test.serial(
   'a container that dies mid-run closes the connection, and its address counts for the next one',
   async (t) => {
     await withTap(t, async ({ tap, recorder, network }) => {
-      const mortal = await bridges.container(network.networkName);
-      tap.bind(addressOf(mortal.address), micros(mortal.startedAt));
-      await listening(mortal.address);
+      const first = await bridges.container(network.networkName);
+      tap.bind(addressOf(first.address), micros(first.startedAt));
+      await listening(first.address);
       const body = runBody({ action: '/guest/mortal', value: '{"exit":true}' });
-      await exchange(await dial(mortal.address), headOf('/run', body), body);
+      await exchange(await dial(first.address), headOf('/run', body), body);
       await until('the close', () => /closed|reset/.test(recorder.told.at(-1) ?? ''));
       t.is(recorder.ends, 0);
-      tap.unbind(addressOf(mortal.address));
-      await bridges.removeContainer(mortal.id);
-      const heir = await bridges.container(network.networkName);
-      t.is(heir.address, mortal.address);
-      tap.bind(addressOf(heir.address), micros(heir.startedAt));
-      await listening(heir.address);
+      tap.unbind(addressOf(first.address));
+      await bridges.removeContainer(first.id);
+      const successor = await bridges.container(network.networkName);
+      t.is(successor.address, first.address);
+      tap.bind(addressOf(successor.address), micros(successor.startedAt));
+      await listening(successor.address);
       const next = runBody({ action: '/guest/heir' });
-      await exchange(await dial(heir.address), headOf('/run', next) + next);
+      await exchange(await dial(successor.address), headOf('/run', next) + next);
       await until('the end of the heir', () => recorder.ends === 1);
       t.deepEqual(actions(recorder), ['/guest/mortal', '/guest/heir']);
-      await bridges.removeContainer(heir.id);
+      await bridges.removeContainer(successor.id);
     });
   },
 );
@@ -248,7 +248,7 @@ test.serial('a user-made bridge is followed as it comes and goes', async (t) => 
 test.serial(
   'a tap that may not signal its tcpdump loses its counters and says so, and does not take the hook down',
   async (t) => {
-    if (network === undefined || !isThere('setpriv') || process.getuid?.() !== 0) {
+    if (network === undefined || !isInstalled('setpriv') || process.getuid?.() !== 0) {
       t.pass();
       return;
     }
@@ -260,7 +260,7 @@ test.serial(
       for (const { pid } of alive()) process.kill(pid, 'SIGKILL');
     });
     // Long enough for two questions (1 s each) and what follows: Node tells of each signal that is refused by an `error` of the child.
-    const script = join(import.meta.dirname, 'unheard.js');
+    const script = join(import.meta.dirname, 'tap-without-cap-kill.js');
     const said = await command(
       'setpriv',
       '--bounding-set=-kill',

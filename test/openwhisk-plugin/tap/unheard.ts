@@ -1,5 +1,5 @@
 /**
- * A tap that may not signal its tcpdump, for tcpdump.real.test.ts: `node unheard.js INTERFACE PORT MILLIS`, started without CAP_KILL.
+ * A tap that may not signal its tcpdump, for tcpdump.real.test.ts: `node tap-without-cap-kill.js INTERFACE PORT MILLIS`, started without CAP_KILL.
  * Prints what its listener is told; ends by itself with exit code 0.
  */
 import { TcpdumpTap } from '../../../openwhisk-plugin/tap/index.js';

@@ -3,8 +3,8 @@ import { SeededRandom } from '../../../config/index.js';
 import {
   type ArrivalRates,
   FunctionQueue,
-  PATIENCE,
   RateSource,
+  RESPONSE_TIMEOUT_MILLIS,
   type ScaledFunction,
 } from '../../../simulator/index.js';
 
@@ -127,7 +127,7 @@ test('a call above the memory limit is killed after half of its work, and its co
   queue.advance(0, 1000, 1, MEMORY, 300);
   t.is(queue.window.killed, 2);
   t.is(queue.window.ended, 0);
-  t.deepEqual(times, [PATIENCE, PATIENCE]);
+  t.deepEqual(times, [RESPONSE_TIMEOUT_MILLIS, RESPONSE_TIMEOUT_MILLIS]);
   // 1 to 51, back at 351, 351 to 401.
   t.is(queue.window.busy, 100);
 });
@@ -143,7 +143,7 @@ test('who waits longer than a minute is given up', (t) => {
   queue.advance(60_000, 70_000, 1, MEMORY, 0);
   t.is(queue.waiting, 0);
   t.is(queue.window.lost, 1);
-  t.deepEqual(times, [PATIENCE]);
+  t.deepEqual(times, [RESPONSE_TIMEOUT_MILLIS]);
 });
 
 test('arrivals follow the rate of each minute', (t) => {

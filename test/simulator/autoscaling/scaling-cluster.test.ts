@@ -1,5 +1,5 @@
 import test from 'ava';
-import { type ScalingSight, scalingSettings } from '../../../agents/index.js';
+import { type ScalingState, scalingSettings } from '../../../agents/index.js';
 import { LatencyHistogram } from '../../../broker/index.js';
 import {
   azureShapes,
@@ -15,7 +15,7 @@ import {
   ResponseWindow,
   type ScaledFunction,
   ScalingCluster,
-  sightsOf,
+  scalingStatesOf,
   totalsOf,
   Window,
 } from '../../../simulator/index.js';
@@ -37,7 +37,7 @@ const steady = (name: string): ScaledFunction => ({
   perSecond: 1,
 });
 
-function twoFunctions(contention: Contention): { cluster: ScalingCluster; first: ScalingSight } {
+function twoFunctions(contention: Contention): { cluster: ScalingCluster; first: ScalingState } {
   const cluster = new ScalingCluster({
     functions: [steady('/guest/a'), steady('/guest/b')],
     cores: 4,
@@ -55,7 +55,7 @@ function twoFunctions(contention: Contention): { cluster: ScalingCluster; first:
   const held = { cpu: 1000, memory: 128 * MIB, containers: 4 };
   cluster.reset(episode, () => held);
   for (let step = 0; step < 30; step++) cluster.advance();
-  return { cluster, first: sightsOf(cluster)[0]! };
+  return { cluster, first: scalingStatesOf(cluster)[0]! };
 }
 
 test('reserved: 8 cores promised of 4 give each container half of its limit, whoever runs', (t) => {
@@ -194,5 +194,5 @@ test('a run is judged function by function, and its means are over functions', (
     const parts = 0.7 * one.sloPreservation + 0.15 * (one.cpuUse + one.memoryUse);
     t.true(Math.abs(one.reward - parts) < 1e-9);
   }
-  t.is(scalingSettings.reward.slo + scalingSettings.reward.utilisation, 1);
+  t.is(scalingSettings.reward.slo + scalingSettings.reward.utilization, 1);
 });

@@ -2,18 +2,18 @@ import test from 'ava';
 import { cosine, defaultEngine, JsEngine, shippedMeta } from '../../../agents/index.js';
 import { awareReport } from '../../../cli/reproduce/aware.js';
 import {
-  AwarePupil,
+  AwareAgent,
   AwareSystem,
+  agentPpo,
   appsOf,
   awarePieces,
-  carefulPpo,
+  conservativePpo,
   controlledEpisode,
   demandOf,
   gatherStudy,
   hpaVpaController,
   pieceKey,
   playPieces,
-  pupilPpo,
   tripletShare,
   tuned,
 } from '../../../simulator/index.js';
@@ -38,19 +38,19 @@ test('the shipped meta-learner: the same workload is closer than another in 95 %
 
 test('an agent under its life cycle: the fallback acts until the estimate is as good, and the transitions tell their figures', (t) => {
   const demand = demandOf(appsOf('train')[3]!);
-  const pupil = new AwarePupil({
+  const awareAgent = new AwareAgent({
     engine,
     course: 'life-cycle',
     seed: 3,
-    ppo: carefulPpo,
+    ppo: conservativePpo,
     start: null,
     encoder: null,
     transfer: false,
     fallback: hpaVpaController(demand, tuned(demand, 9)),
   });
-  const records = Array.from({ length: 60 }, (_, i) => ({ i, record: pupil.episode(system) }));
-  const { transitions } = pupil;
-  pupil.dispose();
+  const records = Array.from({ length: 60 }, (_, i) => ({ i, record: awareAgent.episode(system) }));
+  const { transitions } = awareAgent;
+  awareAgent.dispose();
   t.true(
     records.slice(0, 10).every(({ record }) => record.acted === 0),
     'offline the agent takes no step',
@@ -67,8 +67,8 @@ test('§7.1 item 8b: bootstrapping learns: what was cloned from the fallback ear
   const demand = demandOf(appsOf('train')[11]!);
   const tuning = tuned(demand, 9);
   const world = new AwareSystem(demand, 4);
-  const options = { engine, seed: 4, ppo: pupilPpo, encoder: null, transfer: false } as const;
-  const teacher = new AwarePupil({
+  const options = { engine, seed: 4, ppo: agentPpo, encoder: null, transfer: false } as const;
+  const demonstrator = new AwareAgent({
     ...options,
     course: 'life-cycle',
     start: null,
@@ -76,32 +76,37 @@ test('§7.1 item 8b: bootstrapping learns: what was cloned from the fallback ear
     cloneOnly: true,
   });
   let taught = 0;
-  for (let i = 0; i < 10; i++) taught = teacher.episode(world).earned;
-  const start = teacher.apprentice.agent.export();
-  const pupil = new AwarePupil({ ...options, course: 'serving', start, fallback: hpaVpaController(demand, tuning) });
+  for (let i = 0; i < 10; i++) taught = demonstrator.episode(world).earned;
+  const start = demonstrator.lifeCycleLearner.agent.export();
+  const awareAgent = new AwareAgent({
+    ...options,
+    course: 'serving',
+    start,
+    fallback: hpaVpaController(demand, tuning),
+  });
   let earned = 0;
-  for (let i = 0; i < 10; i++) earned += pupil.episode(world).earned / 10;
-  teacher.dispose();
-  pupil.dispose();
+  for (let i = 0; i < 10; i++) earned += awareAgent.episode(world).earned / 10;
+  demonstrator.dispose();
+  awareAgent.dispose();
   t.true(earned >= 0.9 * taught, `${earned} after ${taught}`);
 });
 
 test('the same seed, the same episodes; and embeddings do not depend on the engine', (t) => {
   const play = (by: typeof engine): number[] => {
     const demand = demandOf(appsOf('train')[5]!);
-    const pupil = new AwarePupil({
+    const awareAgent = new AwareAgent({
       engine: by,
       course: 'online',
       seed: 8,
-      ppo: carefulPpo,
+      ppo: conservativePpo,
       start: shippedMeta().base,
       encoder: shippedMeta().encoder,
       transfer: false,
       fallback: { decide: ({ allocation }) => allocation },
     });
     const world = new AwareSystem(demand, 8);
-    const earned = Array.from({ length: 3 }, () => pupil.episode(world).earned);
-    pupil.dispose();
+    const earned = Array.from({ length: 3 }, () => awareAgent.episode(world).earned);
+    awareAgent.dispose();
     return earned;
   };
   t.deepEqual(play(engine), play(engine));
@@ -130,16 +135,16 @@ test('a small study from end to end on two threads, its pieces kept as text: eve
     meta: null,
     onResult: (piece, result) => void kept.set(pieceKey(piece), JSON.stringify(result)),
   });
-  const study = gatherStudy(TINY, (piece) => JSON.parse(kept.get(pieceKey(piece))!));
+  const trainOffline = gatherStudy(TINY, (piece) => JSON.parse(kept.get(pieceKey(piece))!));
   t.deepEqual(
-    study.adaptation.map(({ contender }) => contender),
+    trainOffline.adaptation.map(({ contender }) => contender),
     ['tl', 'tl-plus', 'aware-online', 'aware', 'kpa', 'hpa-vpa', 'clone'],
   );
   t.deepEqual(
-    study.bootstrap.map(({ contender }) => contender),
+    trainOffline.bootstrap.map(({ contender }) => contender),
     ['scratch', 'bootstrap', 'aware', 'clone', 'hpa-vpa', 'kpa'],
   );
-  const report = awareReport(study, TINY, 'gleaner reproduce aware');
+  const report = awareReport(trainOffline, TINY, 'gleaner reproduce aware');
   t.false(/NaN|undefined|Infinity/.test(report), report);
   t.true(report.includes('docs/model-card.md'));
 });

@@ -18,7 +18,7 @@ import {
   latencyOf,
   queueing,
   RANGES,
-  type Sight,
+  type SystemSnapshot,
   sloOf,
 } from '../../../simulator/index.js';
 
@@ -73,18 +73,18 @@ test('a step by hand: use, utilisation, backlog', (t) => {
 
 test('memory: what does not fit is killed, and the SLO with it', (t) => {
   const system = new AwareSystem({ ...steady, callMiB: 100 }, 1);
-  const sight = system.step({ cpu: 2, memory: 128, containers: 4 });
-  t.is(sight.oomKills, 4);
-  t.true(sight.preservation < 0.1);
-  t.is(sight.memoryUtilisation, 1);
+  const snapshot = system.step({ cpu: 2, memory: 128, containers: 4 });
+  t.is(snapshot.oomKills, 4);
+  t.true(snapshot.preservation < 0.1);
+  t.is(snapshot.memoryUtilisation, 1);
 });
 
 test('the reward is at most 1: .7 x preservation + .15 x each utilisation (§7.1 items 1 and 2: nothing bad earns anything)', (t) => {
-  const sight = { preservation: 1, cpuUtilisation: 1, memoryUtilisation: 1 } as Sight;
-  t.is(awareReward(sight), 1);
-  t.true(awareReward({ ...sight, preservation: 0.5 }) < awareReward(sight));
-  t.true(near(awareReward({ ...sight, cpuUtilisation: 0, memoryUtilisation: 1 }), 0.85));
-  t.true(near(awareReward({ ...sight, cpuUtilisation: 1, memoryUtilisation: 0 }), 0.85), 'both count alike');
+  const snapshot = { preservation: 1, cpuUtilisation: 1, memoryUtilisation: 1 } as SystemSnapshot;
+  t.is(awareReward(snapshot), 1);
+  t.true(awareReward({ ...snapshot, preservation: 0.5 }) < awareReward(snapshot));
+  t.true(near(awareReward({ ...snapshot, cpuUtilisation: 0, memoryUtilisation: 1 }), 0.85));
+  t.true(near(awareReward({ ...snapshot, cpuUtilisation: 1, memoryUtilisation: 0 }), 0.85), 'both count alike');
 });
 
 test('the SLO is the knee of the load curve with a tenth of room: a load of .7 on containers of one core holds it', (t) => {
@@ -121,12 +121,12 @@ test('features are in [0, 1] for every training application wherever it is put',
   for (const app of appsOf('train').slice(0, 60)) {
     const system = new AwareSystem(demandOf(app), 1);
     for (let i = 0; i < 20; i++) {
-      const sight = system.step({
+      const snapshot = system.step({
         cpu: 2.048 * random.next(),
         memory: 1024 * random.next(),
         containers: 20 * random.next(),
       });
-      awareFeatures(sight, sight.rate, sight.rate, to);
+      awareFeatures(snapshot, snapshot.rate, snapshot.rate, to);
       t.true(
         to.every((value) => value >= 0 && value <= 1),
         `${app.id}: ${[...to].join(' ')}`,
@@ -174,10 +174,10 @@ test('the forecast finds an AR(1) of differences: of 1, 2, 2.5, 2.75, ... the ne
 
 test('the allocation table says what was seen there last, and nothing of where nobody was', (t) => {
   const table = new AllocationTable();
-  const sight = { allocation: INITIAL, preservation: 0.4 } as Sight;
+  const snapshot = { allocation: INITIAL, preservation: 0.4 } as SystemSnapshot;
   t.is(table.of(INITIAL), 0.5);
-  table.see(sight);
+  table.see(snapshot);
   t.is(table.of(INITIAL), 0.4);
-  table.see({ ...sight, preservation: 0.9 });
+  table.see({ ...snapshot, preservation: 0.9 });
   t.true(near(table.of(INITIAL), 0.55));
 });

@@ -27,8 +27,8 @@ test('a function stays on its home host while there is memory for it, and goes o
   t.is(new Set(calls.slice(0, 3).map((call) => call.host)).size, 3);
   t.is(calls[3]!.endedAt, 200_000);
   // With room it stays: all four on its home host.
-  const roomy = play({ functions: [fn('a', at(0, 0, 0, 0))], cluster: { hosts: 3 } });
-  t.true(roomy.calls.every((call) => call.host === home));
+  const uncontended = play({ functions: [fn('a', at(0, 0, 0, 0))], cluster: { hosts: 3 } });
+  t.true(uncontended.calls.every((call) => call.host === home));
 });
 
 testProp('every host is asked once', [fc.integer({ min: 1, max: 200 }), fc.integer({ min: 0 })], (t, hosts, hash) => {

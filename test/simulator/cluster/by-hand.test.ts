@@ -4,7 +4,7 @@ import { at, endsMs, fn, play } from './scene.js';
 
 const cold = { initMs: 50, coldStartMs: 400 };
 
-test('a cold cache: made, initialised, run; then warm; then paused', (t) => {
+test('a cold cache: made, initialized, run; then warm; then paused', (t) => {
   // Alone on one core. At 0: 400 to make it, 50 of init, 100 of run: ends at 550. At 600 it is warm: 700. Idle from 700 on, paused
   // after 10 s: the call at 20,000 needs 20 to unpause and ends at 20,120.
   const { calls, summary } = play({ functions: [fn('a', at(0, 600, 20_000), { profile: cold })] });

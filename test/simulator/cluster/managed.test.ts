@@ -1,16 +1,16 @@
 import test from 'ava';
 import type { Decision, ResourceManager, View } from '../../../agents/index.js';
 import { type Bytes, MIB, type Millicores } from '../../../config/index.js';
-import { type CallBlock, simulateCluster } from '../../../simulator/index.js';
+import { type ActivationBlock, simulateCluster } from '../../../simulator/index.js';
 import { at, endsMs, fn, optionsOf, play, type Scene, streamOf } from './scene.js';
 
 /** No control arm: every activation is the safeguard's. */
 const noArm = { controlShare: 0 };
 
 /** Wishes the same at every step, and keeps what it was shown. */
-function wisher(wish: Omit<Decision, 'actions'>, views: View[] = []): ResourceManager<null> {
+function targetSetter(wish: Omit<Decision, 'actions'>, views: View[] = []): ResourceManager<null> {
   return {
-    name: 'wisher',
+    name: 'targetSetter',
     initialState: () => null,
     phase: () => 'managing',
     decide(_state, view) {
@@ -81,11 +81,11 @@ test('a manager sees a step of so many activations, and its target is in force a
     functions: [fn('f', at(0, 1000, 2000, 3000, 4000, 20_000), { userCpuMillicores: 2000, profile: { cpuMs: 500 } })],
     mode: 'quota',
     cluster: { cores: 2 },
-    manager: wisher({ cpu: 1500 as Millicores }, views),
+    manager: targetSetter({ cpu: 1500 as Millicores }, views),
     decision: noArm,
     control: { stepActivations: 2, delayMs: 499 },
   });
-  t.is(summary.manager, 'wisher');
+  t.is(summary.manager, 'targetSetter');
   t.is(summary.quotaPolicy, 'target');
   t.true(Math.abs(summary.harvest.harvestedCoreSeconds - 1) < 1e-6, `${summary.harvest.harvestedCoreSeconds}`);
   const [step] = views;
@@ -104,7 +104,7 @@ test('a target that comes later than it takes to be stale is none', (t) => {
     functions: [fn('f', at(0, 1000, 2000), { userCpuMillicores: 2000, profile: { cpuMs: 500 } })],
     mode: 'quota',
     cluster: { cores: 2 },
-    manager: wisher({ cpu: 1500 as Millicores }),
+    manager: targetSetter({ cpu: 1500 as Millicores }),
     decision: noArm,
     control: { stepActivations: 1, delayMs: 20, staleMs: 400 },
   });
@@ -118,7 +118,7 @@ test('managers see the others and the price of their host: what is wanted over w
   play({
     functions: ['f', 'g'].map((name) => fn(name, at(...times), { userCpuMillicores: 800, profile: { cpuMs: 10 } })),
     mode: 'quota',
-    manager: wisher({}, views),
+    manager: targetSetter({}, views),
     decision: noArm,
     control: { stepActivations: 1 },
   });
@@ -142,7 +142,7 @@ test('a manager that wants containers gets them made, and no more than it wants'
       }),
     ],
     cluster: { cores: 4 },
-    manager: wisher({ containers: 3 }),
+    manager: targetSetter({ containers: 3 }),
     decision: noArm,
     control: { stepActivations: 1, staleMs: 60_000 },
   });
@@ -156,7 +156,7 @@ test('a new nominal memory is a new revision: containers of the old one serve no
   const { summary, calls } = play({
     functions: [fn('f', at(0, 1000, 2000), { memoryMiB: 256, profile: { cpuMs: 100, coldStartMs: 500 } })],
     cluster: { userMemoryMiB: 512 },
-    manager: wisher({ nominalMemory: (128 * MIB) as Bytes }),
+    manager: targetSetter({ nominalMemory: (128 * MIB) as Bytes }),
     decision: noArm,
     control: { stepActivations: 1 },
   });
@@ -169,7 +169,7 @@ test('containers of an old revision do not stand in the way of new ones where on
     functions: [fn('f', at(0, 1000, 2000), { memoryMiB: 256, profile: { cpuMs: 100, coldStartMs: 500 } })],
     extras: { 0: { maxContainers: 1 } },
     cluster: { userMemoryMiB: 512 },
-    manager: wisher({ nominalMemory: (128 * MIB) as Bytes }),
+    manager: targetSetter({ nominalMemory: (128 * MIB) as Bytes }),
     decision: noArm,
     control: { stepActivations: 1 },
   });
@@ -192,7 +192,7 @@ test('under `faasrm` memory too is lowered, and given back before it is too litt
       quotaPolicy: 'smallest-in-range',
     };
     const stream = streamOf(scene);
-    const fill = (block: CallBlock): number => {
+    const fill = (block: ActivationBlock): number => {
       const count = stream.fill(block);
       if (count > 0) block.peak[4] = 200 * MIB;
       return count;

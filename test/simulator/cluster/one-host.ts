@@ -59,7 +59,7 @@ export function playOnCores(
       } else host.interrupted(a, now);
     } else {
       const { job, index } = order[arrived++]!;
-      const a = activations.claim();
+      const a = activations.allocate();
       running.set(a, index);
       c.host[a] = 0;
       c.done[a] = 0;
@@ -94,7 +94,7 @@ export function playByHand(cores: number, jobs: readonly Job[]): number[] {
   const ends = jobs.map(() => Number.NaN);
   const state = jobs.map((job) => ({ left: job.work, used: 0, periodEnd: job.at + PERIOD_MICROS }));
   let now = 0;
-  for (let guard = 0; guard < 1e6; guard++) {
+  for (let limitController = 0; limitController < 1e6; limitController++) {
     const active = jobs.flatMap((job, i) => (job.at <= now && Number.isNaN(ends[i]!) ? [i] : []));
     const arrival = Math.min(...jobs.map((job) => (job.at > now ? job.at : Number.POSITIVE_INFINITY)));
     if (active.length === 0 && arrival === Number.POSITIVE_INFINITY) return ends;

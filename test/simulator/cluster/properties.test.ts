@@ -2,7 +2,7 @@ import { fc, testProp } from '@fast-check/ava';
 import test from 'ava';
 import { Phase } from '../../../simulator/cluster/activations.js';
 import { buildCluster } from '../../../simulator/cluster/build.js';
-import { type CallRecord, ClusterOutcome, simulateCluster } from '../../../simulator/index.js';
+import { ClusterOutcome, type SimulatedActivation, simulateCluster } from '../../../simulator/index.js';
 import { type Extras, fn, optionsOf, type Scene, streamOf } from './scene.js';
 
 const oneFunction = fc.record({
@@ -96,9 +96,9 @@ testProp(
   'every call ends once, its work is done, memory and cores are never exceeded',
   [anyScene],
   (t, scene) => {
-    const seen = new Map<number, CallRecord>();
+    const seen = new Map<number, SimulatedActivation>();
     let twice = 0;
-    const { cluster, guard } = buildCluster({
+    const { cluster, limitController } = buildCluster({
       ...optionsOf(scene),
       calls: streamOf(scene),
       recorder: {
@@ -122,7 +122,7 @@ testProp(
           if (cluster.cores.rate(a) > cluster.activations.columns.cap[a]! + 1e-9) t.fail('more than it can use');
         }
         if (granted > cores + 2e-6) t.fail(`${granted} of ${cores} cores`);
-        const pool = guard?.hosts[host]?.decider.cpuPool;
+        const pool = limitController?.hosts[host]?.decider.cpuPool;
         if (pool === undefined) continue;
         // Loans come from what is there; users' own limits may add up to more than a host.
         if (pool.borrowed > 1e-6 && pool.granted > 1000 * cores + 1e-6) t.fail(`${pool.granted} millicores granted`);

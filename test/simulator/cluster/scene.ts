@@ -1,12 +1,12 @@
 import {
-  type CalledFunction,
-  CallLog,
-  type CallRecord,
+  ActivationLog,
   type ClusterOptions,
   checkWorkload,
   PlanStream,
   planWorkload,
   type RunSummary,
+  type SimulatedActivation,
+  type StreamedFunction,
   simulateCluster,
   type WorkloadInput,
   WorkloadStream,
@@ -41,7 +41,7 @@ export function fn(
 export const at = (...atMs: number[]): Input['arrivals'] => ({ atMs });
 
 /** What the workload format does not know of a function. */
-export type Extras = Partial<Pick<CalledFunction, 'concurrency' | 'maxContainers' | 'sloMs'>>;
+export type Extras = Partial<Pick<StreamedFunction, 'concurrency' | 'maxContainers' | 'sloMs'>>;
 
 export interface Scene extends Omit<Partial<ClusterOptions>, 'calls' | 'recorder'> {
   readonly functions: readonly Input[];
@@ -66,7 +66,7 @@ export function streamOf(scene: Scene): ClusterOptions['calls'] {
   return {
     functions: calls.functions.map((called, index) => ({ ...called, ...scene.extras?.[index] })),
     spanMicros: calls.spanMicros,
-    expectedCalls: calls.expectedCalls,
+    expectedActivations: calls.expectedActivations,
     fill: (block) => calls.fill(block),
   };
 }
@@ -78,11 +78,11 @@ export function optionsOf({ functions: _functions, extras: _extras, stream: _str
   };
 }
 
-export function play(scene: Scene): { summary: RunSummary; calls: readonly CallRecord[] } {
-  const log = new CallLog();
+export function play(scene: Scene): { summary: RunSummary; calls: readonly SimulatedActivation[] } {
+  const log = new ActivationLog();
   const summary = simulateCluster({ ...optionsOf(scene), calls: streamOf(scene), recorder: log });
   return { summary, calls: [...log.calls].sort((a, b) => a.call - b.call) };
 }
 
 /** Ends of calls in their order, ms. */
-export const endsMs = (calls: readonly CallRecord[]): number[] => calls.map((call) => call.endedAt / 1000);
+export const endsMs = (calls: readonly SimulatedActivation[]): number[] => calls.map((call) => call.endedAt / 1000);

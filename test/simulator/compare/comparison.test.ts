@@ -8,7 +8,7 @@ import {
   runJob,
   runsCsv,
   type Section,
-  WorkloadShelf,
+  WorkloadCache,
   withDefaultSizes,
 } from '../../../simulator/index.js';
 import { shippedWorkload } from '../../../simulator/workload/index.js';
@@ -81,9 +81,9 @@ test('whoever is ahead of the oracle is named', (t) => {
   const request = { ...REQUEST, seeds: [1], loads: [0.5], modes: ['weight' as const], densityMiB: [] };
   const sections = planSections(request);
   const jobs = planJobs(sections, request.seeds);
-  const shelf = new WorkloadShelf();
+  const workloadCache = new WorkloadCache();
   const results = jobs.map((job) =>
-    runJob(job, shelf, (options) => {
+    runJob(job, workloadCache, (options) => {
       const { recorder } = options;
       if (job.contender.name !== 'greedy') return toyEngine(options);
       return toyEngine({
@@ -117,7 +117,7 @@ test('every run is a line', (t) => {
   const columns = lines[0]!.split(',').length;
   t.is(lines[1]!.replace(/"[^"]*"/g, 'x').split(',').length, columns);
   // Each name says its unit, and no value has more digits than mean something.
-  for (const name of ['response.mean_ms', 'wait.mean_ms', 'cold.share', 'saved.seconds', 'utilisation_share'])
+  for (const name of ['response.mean_ms', 'wait.mean_ms', 'cold.share', 'saved.seconds', 'utilization_share'])
     t.true(lines[0]!.split(',').includes(name), name);
   for (const cell of lines.slice(1).join(',').split(',')) {
     const value = Number(cell);

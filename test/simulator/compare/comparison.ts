@@ -5,7 +5,7 @@ import {
   planJobs,
   planSections,
   runJob,
-  WorkloadShelf,
+  WorkloadCache,
 } from '../../../simulator/index.js';
 import { toyEngine } from './toy-engine.js';
 
@@ -31,7 +31,7 @@ export function toyComparison(): Comparison {
 export function toyComparisonOf(request: ComparisonRequest): Comparison {
   const sections = planSections(request);
   const jobs = planJobs(sections, request.seeds);
-  const shelf = new WorkloadShelf();
-  const results = jobs.map((job) => runJob(job, shelf, toyEngine));
+  const workloadCache = new WorkloadCache();
+  const results = jobs.map((job) => runJob(job, workloadCache, toyEngine));
   return compareRuns(sections, jobs, results, { command: 'gleaner compare', gleaner: '0.1.0', seeds: request.seeds });
 }

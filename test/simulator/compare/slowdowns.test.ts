@@ -1,8 +1,8 @@
 import test from 'ava';
 import { SLOWDOWN_EDGES, Slowdowns, shareAbove } from '../../../simulator/compare/slowdowns.js';
-import { type CallRecord, ClusterOutcome, StartKind } from '../../../simulator/index.js';
+import { ClusterOutcome, type SimulatedActivation, StartKind } from '../../../simulator/index.js';
 
-const CALL: CallRecord = {
+const CALL: SimulatedActivation = {
   call: 0,
   fn: 0,
   host: 0,

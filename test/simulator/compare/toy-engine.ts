@@ -1,6 +1,6 @@
 import { SeededRandom } from '../../../config/index.js';
 import {
-  CallBlock,
+  ActivationBlock,
   type ClusterOptions,
   ClusterOutcome,
   type RunSummary,
@@ -29,7 +29,7 @@ export function toyEngine(options: ClusterOptions): RunSummary {
   const policy = mode === 'weight' ? weightPolicy : quotaPolicy;
   const factor = TOY[manager] ?? TOY[policy] ?? 1;
   const random = new SeededRandom(seed);
-  const block = new CallBlock();
+  const block = new ActivationBlock();
   const slowdowns: number[] = [];
   const responses: number[] = [];
   const perFunction = calls.functions.map(() => ({ calls: 0, slowdown: 0 }));
@@ -80,7 +80,7 @@ export function toyEngine(options: ClusterOptions): RunSummary {
     spanMs: calls.spanMicros / 1000,
     endedAtMs: calls.spanMicros / 1000,
     offeredLoad: work / (calls.spanMicros * hosts * cores),
-    utilisation: 0.6,
+    utilization: 0.6,
     activations: slowdowns.length,
     outcomes: { success: slowdowns.length, timeout: 0, outOfMemory: 0, lost: 0, rejected: 0 },
     slowdown: flat(slowdowns),
@@ -96,7 +96,7 @@ export function toyEngine(options: ClusterOptions): RunSummary {
       harvestedCoreSeconds: isManaged ? 100 : 0,
       acceleratedCoreSeconds: isManaged ? 20 : 0,
       borrowedCoreSeconds: isManaged ? 40 : 0,
-      wantedCoreSeconds: isManaged ? 80 : 0,
+      demandCoreSeconds: isManaged ? 80 : 0,
       savedSeconds: isManaged ? 12 : 0,
       harvestedShare: isManaged ? 0.4 : 0,
       acceleratedShare: isManaged ? 0.1 : 0,
@@ -123,10 +123,10 @@ export function toyEngine(options: ClusterOptions): RunSummary {
     })),
     series: {
       bucketMs: calls.spanMicros / 1000 / seriesBuckets,
-      utilisation: buckets(0.5),
+      utilization: buckets(0.5),
       harvested: buckets(isManaged ? 4 : 0),
       borrowed: buckets(isManaged ? 2 : 0),
-      wanted: buckets(isManaged ? 5 : 0),
+      demand: buckets(isManaged ? 5 : 0),
       waiting: buckets(0),
       running: buckets(10),
       containers: buckets(20),

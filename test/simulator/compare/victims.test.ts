@@ -17,9 +17,9 @@ const totals = (...all: ReturnType<typeof columns>[]): FunctionTotals => {
 
 test('who pays and who gains, against fixed', (t) => {
   const fixed = totals(columns([2, 2, 2, 2]));
-  const { judged, paying, gaining, worst } = totals(columns([1, 2.4, 3, 9])).against(fixed);
+  const { judged, slowedDown, spedUp, worst } = totals(columns([1, 2.4, 3, 9])).against(fixed);
   // a: 0.5, b: 1.2, c: 1.5 of fixed; five calls are too few to judge.
-  t.deepEqual([judged, paying, gaining], [3, 1, 1]);
+  t.deepEqual([judged, slowedDown, spedUp], [3, 1, 1]);
   t.deepEqual(worst[0], { name: 'c', calls: 30, fixed: 2, slowdown: 3, ratio: 1.5 });
 });
 

@@ -1,7 +1,7 @@
 import { fc, testProp } from '@fast-check/ava';
 import test from 'ava';
 import { resolveAction } from '../../../simulator/docker-platform/action.js';
-import type { CallResult, Container } from '../../../simulator/docker-platform/action-container.js';
+import type { Container, EndpointResult } from '../../../simulator/docker-platform/action-container.js';
 import { ContainerPool } from '../../../simulator/docker-platform/container-pool.js';
 import { ContainerHealthError } from '../../../simulator/docker-platform/errors.js';
 
@@ -29,7 +29,7 @@ function imagined(
   world.alive.add(name);
   return {
     name,
-    async call(path, _json, options): Promise<CallResult> {
+    async call(path, _json, options): Promise<EndpointResult> {
       const startedMs = performance.now();
       inside++;
       world.worst = Math.max(world.worst, inside / concurrency);
@@ -81,7 +81,7 @@ testProp(
     fc.integer({ min: 1, max: 3 }),
     fc.integer({ min: 0, max: 2 }),
   ],
-  async (t, jobs, concurrency, prewarmed) => {
+  async (t, activationMessages, concurrency, prewarmed) => {
     const world: World = { worst: 0, most: 0, cut: 0, alive: new Set() };
     let count = 0;
     let step = 0;
@@ -92,20 +92,25 @@ testProp(
       create: async () => {
         world.most = Math.max(world.most, memoryOf(pool));
         await tick();
-        return imagined(world, `c${++count}`, concurrency, () => jobs[step++ % jobs.length]?.how ?? 'ok');
+        return imagined(
+          world,
+          `c${++count}`,
+          concurrency,
+          () => activationMessages[step++ % activationMessages.length]?.how ?? 'ok',
+        );
       },
     });
     await pool.start();
     const ends = new Map<number, number>();
     const all: Promise<void>[] = [];
-    for (const [index, job] of jobs.entries()) {
-      for (let i = 0; i < job.turns; i++) await tick();
+    for (const [index, activationMessage] of activationMessages.entries()) {
+      for (let i = 0; i < activationMessage.turns; i++) await tick();
       const action = resolveAction({
         namespace: 'n',
-        name: `f${job.name}`,
+        name: `f${activationMessage.name}`,
         version: '0.0.1',
         code: '',
-        memoryMb: [128, 128, 256, 256, 512][job.name]!,
+        memoryMb: [128, 128, 256, 256, 512][activationMessage.name]!,
         concurrency,
       });
       all.push(
@@ -128,7 +133,7 @@ testProp(
     for (let i = 0; i < 20; i++) await tick();
     await pool.stop();
     for (let i = 0; i < 20; i++) await tick();
-    t.is(ends.size, jobs.length);
+    t.is(ends.size, activationMessages.length);
     t.true([...ends.values()].every((times) => times === 1));
     t.true(world.worst <= 1);
     t.true(world.most <= 1024);

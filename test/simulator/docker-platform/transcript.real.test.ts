@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
-import { ensureActionImage, InvokerDouble } from '../../../simulator/docker-platform/index.js';
+import { ensureActionImage, InvokerEmulator } from '../../../simulator/docker-platform/index.js';
 import { dockerAlone, missing } from '../../real-parts.js';
 import { type Line, TrafficRecorder } from './traffic-recorder.js';
 import { byContainer, comparable, filled, recordedAction } from './transcript.js';
@@ -35,9 +35,9 @@ function recorded(): Line[] {
     .map((line) => JSON.parse(line) as Line);
 }
 
-async function play(recorder: TrafficRecorder, double: InvokerDouble): Promise<void> {
+async function play(recorder: TrafficRecorder, emulator: InvokerEmulator): Promise<void> {
   const call = (name: string, payload: unknown = {}, more = {}): Promise<unknown> =>
-    double.invoke(recordedAction(name, more), payload);
+    emulator.invoke(recordedAction(name, more), payload);
   const quiet = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 400));
   const paused = (numbers: readonly number[], times = 1): Promise<void> =>
     recorder.until(`pause ${times} of ${numbers}`, () => {
@@ -84,7 +84,7 @@ test.serial('The double says to engine and containers what a real OpenWhisk was 
   const folder = mkdtempSync(join(tmpdir(), 'gleaner-transcript-'));
   const recorder = new TrafficRecorder();
   await recorder.listen(join(folder, 'docker.sock'));
-  const double = new InvokerDouble({
+  const emulator = new InvokerEmulator({
     image,
     prefix: PREFIX,
     // The standalone server's settings (core/standalone/src/main/resources/standalone.conf).
@@ -100,12 +100,12 @@ test.serial('The double says to engine and containers what a real OpenWhisk was 
   });
   let played: Line[] = [];
   try {
-    await double.start();
+    await emulator.start();
     recorder.lines.length = 0;
-    await play(recorder, double);
+    await play(recorder, emulator);
     played = [...recorder.lines];
   } finally {
-    await double.stop();
+    await emulator.stop();
     await recorder.close();
     rmSync(folder, { recursive: true, force: true });
   }

@@ -18,7 +18,7 @@ import {
   simulateCluster,
   summarizePublished,
 } from '../../../simulator/index.js';
-import { callStream, openWorkload } from '../../../simulator/workload/index.js';
+import { activationStream, openWorkload } from '../../../simulator/workload/index.js';
 
 /** Scores rise (`sign` 1) or fall with an option's CPU and memory, its tenth and eleventh input. */
 function liking(sign: number): number[] {
@@ -40,7 +40,7 @@ test('by the published rules a network that likes little, or much, is the smalle
   const sample = readPublishedSample('azure-sample', 50);
   const run = (manager: Parameters<typeof playPublished>[1]['manager']) =>
     summarizePublished(playPublished(sample, { manager, seed: 1 }));
-  t.deepEqual(run({ actor: actor(1), version: 0, lessons: null }), run('largest-in-range'));
+  t.deepEqual(run({ actor: actor(1), version: 0, experiences: null }), run('largest-in-range'));
 });
 
 test('by the published rules each lesson is of one drawn choice, told once, and only of choices among several', (t) => {
@@ -50,7 +50,7 @@ test('by the published rules each lesson is of one drawn choice, told once, and 
     manager: {
       actor: new Float32Array(929),
       version: 7,
-      lessons: (choice, rfet) => {
+      experiences: (choice, rfet) => {
         t.false(told.has(choice));
         told.add(choice);
         t.true(choice.options > 1 && choice.option < choice.options && rfet > 0 && choice.version === 7);
@@ -106,7 +106,7 @@ test('lessons of a run on the cluster teach', (t) => {
   const loaded = openWorkload('profiles-12', { seed: 3, load: { load: 0.5, cores: 16 } });
   let told = 0;
   simulateCluster({
-    calls: callStream(loaded, { seed: 3, calls: 3000 }),
+    calls: activationStream(loaded, { seed: 3, calls: 3000 }),
     cluster: { hosts: 2, cores: 8 },
     mode: 'quota',
     // A slowdown is told once the control arm has said what a call takes at user limits.
@@ -114,7 +114,7 @@ test('lessons of a run on the cluster teach', (t) => {
     quotaPolicy: 'faasrm',
     quotaParameters: { parameters: faasrmParameters(0, true), weights: faasrmWeights(learner.state) },
     seed: 3,
-    lessons: (choice, slowdown) => {
+    experiences: (choice, slowdown) => {
       told++;
       if (learner.ready) return;
       const { state, cpu, memory, cpus, memories, option, logProbability, share, version: weights } = choice;

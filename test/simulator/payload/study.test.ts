@@ -1,12 +1,18 @@
 import test from 'ava';
-import { CallBlock, callStream, openWorkload, PayloadStream, payloadStudy } from '../../../simulator/index.js';
+import {
+  ActivationBlock,
+  activationStream,
+  openWorkload,
+  PayloadStream,
+  payloadStudy,
+} from '../../../simulator/index.js';
 
 test('sizes have the correlation asked for with the work of each function, and demand is left as it is', (t) => {
-  const made = () => callStream(openWorkload('azure-ten', { seed: 3 }), { seed: 3, calls: 20_000 });
-  for (const told of [0, 0.8]) {
-    const [plain, sized] = [new CallBlock(20_000), new CallBlock(20_000)];
+  const made = () => activationStream(openWorkload('azure-ten', { seed: 3 }), { seed: 3, calls: 20_000 });
+  for (const correlation of [0, 0.8]) {
+    const [plain, sized] = [new ActivationBlock(20_000), new ActivationBlock(20_000)];
     const count = made().fill(plain);
-    t.is(new PayloadStream(made(), told, 3).fill(sized), count);
+    t.is(new PayloadStream(made(), correlation, 3).fill(sized), count);
     t.deepEqual(sized.cpu, plain.cpu);
     t.deepEqual(sized.arrival, plain.arrival);
     // Pearson's r of the logarithms, of the function called most.
@@ -20,12 +26,15 @@ test('sizes have the correlation asked for with the work of each function, and d
     const covariance = mean(x.map((value, i) => (value - mx) * (y[i]! - my)));
     const r = covariance / Math.sqrt(mean(x.map((v) => (v - mx) ** 2)) * mean(y.map((v) => (v - my) ** 2)));
     // Standard error of r about 1 / sqrt(n).
-    t.true(Math.abs(r - told) < 0.03 + 4 / Math.sqrt(busiest.length), `${told}: ${r} of ${busiest.length}`);
+    t.true(
+      Math.abs(r - correlation) < 0.03 + 4 / Math.sqrt(busiest.length),
+      `${correlation}: ${r} of ${busiest.length}`,
+    );
   }
 });
 
 test('where sizes tell the work, calls wait for less; where they say nothing, nothing is lost', (t) => {
-  const cases = [0, 0.95].map((told) => ({ workload: 'azure-sample' as const, told, about: '' }));
+  const cases = [0, 0.95].map((correlation) => ({ workload: 'azure-sample' as const, correlation, about: '' }));
   const [nothing, much] = payloadStudy({ seeds: [1], loads: [0.9], calls: 5000, functions: 100, cases });
   t.true(Math.abs(nothing!.paired.mean.ratio!.mean - 1) < 0.01);
   t.true(much!.paired.mean.ratio!.mean < 1);

@@ -2,17 +2,17 @@ import { readFileSync } from 'node:fs';
 import { fc, testProp } from '@fast-check/ava';
 import test from 'ava';
 import {
+  ActivationBlock,
   AWARE_PARTS,
+  activationStream,
   awareApps,
   awareFunction,
   awareLine,
   awareName,
   builtinWorkload,
   builtinWorkloads,
-  CallBlock,
   CHANGE_SCENARIOS,
   type ChangeScenario,
-  callStream,
   checkWorkload,
   composeAware,
   expectedLoad,
@@ -199,8 +199,8 @@ test('a scenario plays as one stream: before, then after, at one time scale', (t
   const loaded = openWorkload('change:matrix-size', { load: { load: 0.5, cores: 1 } });
   t.is(loaded.phases.length, 2);
   t.is(loaded.phases[1]!.compression.time, loaded.phases[0]!.compression.time);
-  const stream = callStream(loaded, { calls: 2000 });
-  const block = new CallBlock(5000);
+  const stream = activationStream(loaded, { calls: 2000 });
+  const block = new ActivationBlock(5000);
   const cpu = [0, 0];
   let calls = 0;
   for (let count = stream.fill(block); count > 0; count = stream.fill(block)) {

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { CallBlock, checkWorkload, PlanStream, planWorkload } from '../../../simulator/index.js';
+import { ActivationBlock, checkWorkload, PlanStream, planWorkload } from '../../../simulator/index.js';
 
 const workload = checkWorkload({
   version: 1,
@@ -15,7 +15,7 @@ const workload = checkWorkload({
 test('a plan as a stream: the same calls, block after block, then none', (t) => {
   const plan = planWorkload(workload);
   const stream = new PlanStream(plan);
-  const block = new CallBlock(7);
+  const block = new ActivationBlock(7);
   const seen: number[][] = [];
   for (let count = stream.fill(block); count > 0; count = stream.fill(block)) {
     for (let i = 0; i < count; i++) {
@@ -29,6 +29,6 @@ test('a plan as a stream: the same calls, block after block, then none', (t) => 
     seen,
     Array.from(plan.fn, (fn, i) => [fn, plan.arrival[i]!, plan.cpu[i]!, plan.io[i]!, plan.peak[i]!, plan.payload[i]!]),
   );
-  t.is(stream.expectedCalls, plan.count);
+  t.is(stream.expectedActivations, plan.count);
   t.is(stream.spanMicros, 20_000_000);
 });

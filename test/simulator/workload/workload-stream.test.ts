@@ -1,8 +1,8 @@
 import { fc, testProp } from '@fast-check/ava';
 import test from 'ava';
 import {
-  CallBlock,
-  type CallStream,
+  ActivationBlock,
+  type ActivationStream,
   checkWorkload,
   type Distribution,
   PhasedStream,
@@ -44,8 +44,8 @@ interface Call {
 }
 
 /** Drained in blocks of an odd size, so that block edges fall anywhere. */
-function drain(stream: CallStream, capacity = 37): Call[] {
-  const block = new CallBlock(capacity);
+function drain(stream: ActivationStream, capacity = 37): Call[] {
+  const block = new ActivationBlock(capacity);
   const calls: Call[] = [];
   for (let count = stream.fill(block); count > 0; count = stream.fill(block)) {
     for (let i = 0; i < count; i++) {
@@ -152,7 +152,7 @@ test('a stream of so many calls goes round after round, each drawn anew', (t) =>
   const stream = new WorkloadStream(made, { calls: 12 });
   const calls = drain(stream);
   t.is(calls.length, 12);
-  t.is(stream.expectedCalls, 12);
+  t.is(stream.expectedActivations, 12);
   // Five calls a minute: 12 take 2.4 minutes.
   t.is(stream.spanMicros, 144e6);
   const listed = calls.filter((call) => call.fn === 0).map((call) => call.at);
@@ -163,7 +163,7 @@ test('a stream of so many calls goes round after round, each drawn anew', (t) =>
 
 test('a stream without any call ends at once', (t) => {
   const stream = new WorkloadStream(workload([{ arrivals: { perMinute: [0, 0] } }]), { calls: 10 });
-  t.is(stream.expectedCalls, 0);
+  t.is(stream.expectedActivations, 0);
   t.deepEqual(drain(stream), []);
   // Equal gaps longer than the whole recording: no call, however often it is repeated.
   const rare = workload([{ arrivals: { ratePerSecond: 0.1, seconds: 2, within: 'even' } }]);
@@ -227,7 +227,7 @@ test('phases play one after the other, the later ones after the span of the earl
   const stream = new PhasedStream([new WorkloadStream(before), new WorkloadStream(after)]);
   const calls = drain(stream);
   t.is(stream.spanMicros, 120e6);
-  t.is(stream.expectedCalls, 3);
+  t.is(stream.expectedActivations, 3);
   t.deepEqual(
     calls.map((call) => [call.cpu, Math.floor(call.at / 60e6)]),
     [
