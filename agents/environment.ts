@@ -1,9 +1,10 @@
-import type { Observation } from '../broker/index.js';
+import type { Observation } from '../broker/messages/index.js';
 import type { Decision } from './resource-manager.js';
 
 /**
- * Where managers learn and are compared, without a network: the simulator implements it (wired in cli and bench).
- * One step is one mean-field interval; observations are those that a hook would publish.
+ * Where managers learn and are compared, without a network: the simulator implements it (wired in
+ * cli and bench). One step is one mean-field interval; observations are those that a hook would
+ * publish.
  */
 export interface Environment {
   readonly functions: readonly string[];

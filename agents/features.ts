@@ -1,20 +1,37 @@
-import { LatencyHistogram, type MeanField, type Observation, type Others } from '../broker/index.js';
+import type { Others } from '../broker/mean-field/index.js';
+import { LatencyHistogram, type MeanField, type Observation } from '../broker/messages/index.js';
 
 /** Names of the local features, in their order (simppo-aware.md §1.2). */
-export const FEATURES = ['cpu_util', 'slo_preservation', 'cpu', 'cpu_others', 'containers', 'arrival_rate'] as const;
+export const FEATURES = [
+  'cpu_util',
+  'slo_preservation',
+  'cpu',
+  'cpu_others',
+  'containers',
+  'arrival_rate',
+] as const;
 
-/** Scales of the published environment (simppo-aware.md §1.2), used where no invoker host tells its capacity. */
+/**
+ * Scales of the published environment (simppo-aware.md §1.2), used where no invoker host tells its
+ * capacity.
+ */
 const CAPACITY_UNKNOWN = 20_000;
 const CONTAINERS_SCALE = 20;
 const RATE_SCALE = 10;
-/** Fewer samples than this have no p99 of their own: the largest stands for it (simppo-aware.md §1.8). */
+/**
+ * Fewer samples than this have no p99 of their own: the largest stands for it (simppo-aware.md
+ * §1.8).
+ */
 const P99_SAMPLES = 20;
 
 const clip = (value: number): number => (value > 0 ? Math.min(1, value) : 0);
 
 const scratch = new LatencyHistogram();
 
-/** min(1, SLO / p99); 1 without an SLO or without activations; 0 where calls wait and no container exists. */
+/**
+ * min(1, SLO / p99); 1 without an SLO or without activations; 0 where calls wait and no container
+ * exists.
+ */
 export function sloPreservation(observation: Observation): number {
   if (observation.containers === 0 && observation.running > 0) return 0;
   if (observation.slo === undefined || observation.activations === 0) return 1;
@@ -22,7 +39,10 @@ export function sloPreservation(observation: Observation): number {
   return tail > 0 ? Math.min(1, observation.slo / tail) : 1;
 }
 
-/** min(1, p99 / SLO): how much of the objective is used, where {@link sloPreservation} is 1; 0 without an SLO or without activations. */
+/**
+ * min(1, p99 / SLO): how much of the objective is used, where {@link sloPreservation} is 1; 0
+ * without an SLO or without activations.
+ */
 export function sloUsed(observation: Observation): number {
   if (observation.slo === undefined || observation.activations === 0) return 0;
   return Math.min(1, tailOf(observation.latency) / observation.slo);
@@ -39,9 +59,14 @@ export function tailOf(latency: Observation['latency']): number {
 }
 
 /** The six local features of one observation, each in [0, 1]. */
-export function localFeatures(observation: Observation, field: MeanField | null, others: Others | null): number[] {
+export function localFeatures(
+  observation: Observation,
+  field: MeanField | null,
+  others: Others | null,
+): number[] {
   const capacity = field && field.capacity.cpu > 0 ? field.capacity.cpu : CAPACITY_UNKNOWN;
-  const limit = observation.granted.cpu.mean > 0 ? observation.granted.cpu.mean : observation.user.cpu;
+  const limit =
+    observation.granted.cpu.mean > 0 ? observation.granted.cpu.mean : observation.user.cpu;
   const calls = observation.activations + observation.control.activations;
   return [
     limit > 0 ? clip(observation.used.cpu / limit) : 0,

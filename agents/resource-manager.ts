@@ -1,4 +1,5 @@
-import type { Observation, Others, PerResource } from '../broker/index.js';
+import type { Others } from '../broker/mean-field/index.js';
+import type { Observation, PerResource } from '../broker/messages/index.js';
 import type { Bytes, Millicores, Millis, Random } from '../config/index.js';
 
 /** What a manager wishes for one function, per container; what is absent is no wish. */
@@ -10,8 +11,9 @@ export interface Decision {
   readonly containers?: number;
   readonly concurrency?: number;
   /**
-   * The action's `limits.memory`: what OpenWhisk admits by, where `memory` is a running container's limit. A new one makes a new
-   * revision, so containers that exist keep theirs until they end (design §3, memory).
+   * The action's `limits.memory`: what OpenWhisk admits by, where `memory` is a running container's
+   * limit. A new one makes a new revision, so containers that exist keep theirs until they end
+   * (design §3, memory).
    */
   readonly nominalMemory?: Bytes;
   /** Steps taken (containers, cpu, memory), -1, 0 or 1 each: what the mean field adds up. */
@@ -40,7 +42,9 @@ export interface Cap {
 export interface Decided<State> {
   readonly state: State;
   readonly decision: Decision;
-  /** Of the step that this observation closed; absent where none did, or where the manager has none. */
+  /**
+   * Of the step that this observation closed; absent where none did, or where the manager has none.
+   */
   readonly reward?: number;
   /** Changes of the life-cycle phase, for people to be told of; absent where nothing changed. */
   readonly transitions?: readonly PhaseChange[];
@@ -54,8 +58,8 @@ export interface PhaseChange {
 }
 
 /**
- * Decides at each control step of a function. Pure but for `view.random`: the function's state goes in and comes out, so it
- * can rest elsewhere, be replayed and be compared.
+ * Decides at each control step of a function. Pure but for `view.random`: the function's state goes
+ * in and comes out, so it can rest elsewhere, be replayed and be compared.
  */
 export interface ResourceManager<State = unknown> {
   readonly name: string;
@@ -64,8 +68,9 @@ export interface ResourceManager<State = unknown> {
   /** Life-cycle phase for inspection; `managing` for a manager that does not learn. */
   phase(state: State): string;
   /**
-   * What of a function's state is worth taking along when it goes to another host or rests for long: JSON, with ages for times, for
-   * another machine's clock means nothing. Absent, or null: the function begins anew.
+   * What of a function's state is worth taking along when it goes to another host or rests for
+   * long: JSON, with ages for times, for another machine's clock means nothing. Absent, or null:
+   * the function begins anew.
    */
   saveState?(state: State, now: Millis): unknown;
   /** What {@link rest} gave, checked; null where it cannot be used. */

@@ -43,12 +43,22 @@ export type BenchCommand =
 
 const USAGE = 'usage: npm run bench -- SUITE… [options] [--output table|json]';
 
-/** What `--help` prints: all suites with a line each, or those that are named with their options. */
+/**
+ * What `--help` prints: all suites with a line each, or those that are named with their options.
+ */
 export function helpOf(suites: Suites, names: readonly string[]): string {
   const widest = Math.max(...Object.keys(suites).map((name) => name.length));
   if (names.length === 0) {
-    const lines = Object.entries(suites).map(([name, { describes }]) => `  ${name.padEnd(widest)}  ${describes}`);
-    return [USAGE, '', ...lines, '', '`npm run bench -- SUITE --help` lists the options of a suite.'].join('\n');
+    const lines = Object.entries(suites).map(
+      ([name, { describes }]) => `  ${name.padEnd(widest)}  ${describes}`,
+    );
+    return [
+      USAGE,
+      '',
+      ...lines,
+      '',
+      '`npm run bench -- SUITE --help` lists the options of a suite.',
+    ].join('\n');
   }
   return names
     .map((name) => {
@@ -89,7 +99,9 @@ export function parseBench(args: readonly string[], suites: Suites): BenchComman
     else {
       const [option, value] = split(arg);
       if (!isOption(suites, option)) throw new BenchUsageError(`there is no option --${option}`);
-      const flag = option !== 'output' && Object.values(suites).some((suite) => suite.options[option]?.kind === 'flag');
+      const flag =
+        option !== 'output' &&
+        Object.values(suites).some((suite) => suite.options[option]?.kind === 'flag');
       if (flag && value !== undefined) throw new BenchUsageError(`--${option} takes no value`);
       const found = flag ? 'true' : (value ?? args[++i]);
       if (found === undefined) throw new BenchUsageError(`--${option} needs a value`);
@@ -102,7 +114,8 @@ export function parseBench(args: readonly string[], suites: Suites): BenchComman
   if (help) return { help: helpOf(suites, names) };
   if (names.length === 0) throw new BenchUsageError('name a suite');
   const output = given.get('output') ?? 'table';
-  if (output !== 'table' && output !== 'json') throw new BenchUsageError(`--output ${output}: not table or json`);
+  if (output !== 'table' && output !== 'json')
+    throw new BenchUsageError(`--output ${output}: not table or json`);
   for (const option of given.keys())
     if (option !== 'output' && !names.some((name) => suites[name]!.options[option] !== undefined))
       throw new BenchUsageError(`${names.join(', ')} has no option --${option}`);
@@ -119,16 +132,22 @@ function split(arg: string): readonly [string, string | undefined] {
 }
 
 const isOption = (suites: Suites, option: string): boolean =>
-  option === 'output' || Object.values(suites).some((suite) => Object.hasOwn(suite.options, option));
+  option === 'output' ||
+  Object.values(suites).some((suite) => Object.hasOwn(suite.options, option));
 
 function checkValue(option: string, text: string, { kind, among }: SuiteOption): void {
-  if (kind === 'number' && !(Number(text) > 0)) throw new BenchUsageError(`--${option} ${text}: not a number above 0`);
+  if (kind === 'number' && !(Number(text) > 0))
+    throw new BenchUsageError(`--${option} ${text}: not a number above 0`);
   if (among === undefined) return;
   const wrong = (kind === 'list' ? text.split(',') : [text]).find((each) => !among.includes(each));
-  if (wrong !== undefined) throw new BenchUsageError(`--${option} ${wrong}: not one of ${among.join(', ')}`);
+  if (wrong !== undefined)
+    throw new BenchUsageError(`--${option} ${wrong}: not one of ${among.join(', ')}`);
 }
 
-const valuesOf = (given: ReadonlyMap<string, string>, options: Readonly<Record<string, SuiteOption>>): SuiteValues => ({
+const valuesOf = (
+  given: ReadonlyMap<string, string>,
+  options: Readonly<Record<string, SuiteOption>>,
+): SuiteValues => ({
   number: (name) => Number(given.get(name) ?? options[name]?.default ?? Number.NaN),
   text: (name) => given.get(name) ?? (options[name]?.default as string | undefined),
   list: (name) => given.get(name)?.split(',') ?? options[name]?.among ?? [],

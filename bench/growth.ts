@@ -7,7 +7,10 @@ export interface Series {
   readonly unit: string;
   /** What may come and go without being growth, in the figure's unit. */
   readonly slack: number;
-  /** What it may be at most and is filled up to, as a stream that drops its oldest: below that it does not grow, it fills. */
+  /**
+   * What it may be at most and is filled up to, as a stream that drops its oldest: below that it
+   * does not grow, it fills.
+   */
   readonly bound?: number | undefined;
   readonly values: number[];
 }
@@ -25,24 +28,41 @@ export interface Growth {
 const SHARE = 0.05;
 
 /**
- * A figure grows where each quarter after the warm-up lies above the one before, and the last above the second by more than the slack and
- * 5 %: a level that is reached once and held is none. Fewer than 8 values: the last against the first, by the slack alone.
+ * A figure grows where each quarter after the warm-up lies above the one before, and the last above
+ * the second by more than the slack and 5 %: a level that is reached once and held is none. Fewer
+ * than 8 values: the last against the first, by the slack alone.
  */
-export function growthOf({ name, unit, slack, bound = Number.NEGATIVE_INFINITY, values }: Series): Growth {
+export function growthOf({
+  name,
+  unit,
+  slack,
+  bound = Number.NEGATIVE_INFINITY,
+  values,
+}: Series): Growth {
   const most = Math.max(...values);
   if (values.length < 8) {
     const [first, last] = [values[0] ?? Number.NaN, values.at(-1) ?? Number.NaN];
-    return { name, unit, quarters: [first, median(values), last], most, grows: most > bound && last - first > slack };
+    return {
+      name,
+      unit,
+      quarters: [first, median(values), last],
+      most,
+      grows: most > bound && last - first > slack,
+    };
   }
   const quarter = (n: number): number =>
-    median(values.slice(Math.floor((values.length * n) / 4), Math.floor((values.length * (n + 1)) / 4)));
+    median(
+      values.slice(Math.floor((values.length * n) / 4), Math.floor((values.length * (n + 1)) / 4)),
+    );
   const [second, third, last] = [quarter(1), quarter(2), quarter(3)];
-  const grows = most > bound && third > second && last > third && last - second > slack + SHARE * second;
+  const grows =
+    most > bound && third > second && last > third && last - second > slack + SHARE * second;
   return { name, unit, quarters: [second, third, last], most, grows };
 }
 
 export function growthTable(rows: readonly Growth[]): string {
-  const figure = (value: number): string => (Number.isInteger(value) ? String(value) : value.toFixed(1));
+  const figure = (value: number): string =>
+    Number.isInteger(value) ? String(value) : value.toFixed(1);
   const cells = [
     ['FIGURE', 'UNIT', '2ND QUARTER', '3RD', 'LAST', 'MOST', ''],
     ...rows.map(({ name, unit, quarters, most, grows }) => [

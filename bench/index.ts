@@ -1,3 +1,4 @@
+export { benchTrace } from './benefit/trace.js';
 export { measureLimit as measureConcurrency } from './concurrency/cell.js';
 export { shapeOf as concurrencyShape } from './concurrency/shape.js';
 export { tuneForReal } from './concurrency/tuning.js';
@@ -8,4 +9,3 @@ export { benchSimulator } from './simulator/simulator.js';
 export { ToyCluster } from './toy/cluster.js';
 export { ONE, SIX } from './toy/toy.js';
 export { doNothing, hpa, runRule, trainToy } from './toy/train.js';
-export { benchTrace } from './worth/trace.js';

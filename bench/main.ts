@@ -27,7 +27,8 @@ async function main(args: readonly string[]): Promise<number> {
   const rows: BenchRow[] = [];
   let stopped = false;
   try {
-    for (const name of command.suites) rows.push(...(await SUITES[name]!.run(command.valuesOf(name), logLine)));
+    for (const name of command.suites)
+      rows.push(...(await SUITES[name]!.run(command.valuesOf(name), logLine)));
   } catch (error) {
     stopped = true;
     logLine(`bench: ${messageOf(error)}`);

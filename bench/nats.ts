@@ -1,9 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Broker, launchNatsServer, NatsBroker } from '../broker/index.js';
+import { type Broker, launchNatsServer } from '../broker/index.js';
+import { NatsBroker } from '../broker/nats/index.js';
 
-/** A real nats-server with an empty store, for as long as `run` takes; all connections of `connect` are closed with it. */
+/**
+ * A real nats-server with an empty store, for as long as `run` takes; all connections of `connect`
+ * are closed with it.
+ */
 export async function withNats<T>(
   run: (url: string, connect: (name: string) => Promise<Broker>) => Promise<T>,
 ): Promise<T> {

@@ -1,4 +1,7 @@
-/** One figure of a benchmark: `ratio` = value / baseline where a baseline was measured in the same run, else null. */
+/**
+ * One figure of a benchmark: `ratio` = value / baseline where a baseline was measured in the same
+ * run, else null.
+ */
 export interface BenchRow {
   readonly name: string;
   readonly value: number;
@@ -10,7 +13,10 @@ export interface BenchRow {
   readonly note?: string;
   /** What must not be: the bench ends with exit code 1. */
   readonly failed?: boolean;
-  /** What every other figure of the bench rests on: if it does not hold, they measure something else than they say. */
+  /**
+   * What every other figure of the bench rests on: if it does not hold, they measure something else
+   * than they say.
+   */
   readonly precondition?: { readonly holds: boolean; readonly why: string };
 }
 
@@ -21,12 +27,20 @@ export function row(
   extra: { baseline?: number; goal?: string; note?: string; failed?: boolean } = {},
 ): BenchRow {
   const { baseline, ...rest } = extra;
-  return { name, value, unit, baseline: baseline ?? null, ratio: baseline ? value / baseline : null, ...rest };
+  return {
+    name,
+    value,
+    unit,
+    baseline: baseline ?? null,
+    ratio: baseline ? value / baseline : null,
+    ...rest,
+  };
 }
 
 /**
- * What a bench needs in order to measure what it says. One that does not hold is told in a line of its own, and the bench ends with exit
- * code 1: a latency bench that is to change a limit with each activation measures nothing if it changed none.
+ * What a bench needs in order to measure what it says. One that does not hold is told in a line of
+ * its own, and the bench ends with exit code 1: a latency bench that is to change a limit with each
+ * activation measures nothing if it changed none.
  *
  * @param needs in words, such as `2 an activation`
  * @param why what the figures stand for if it does not hold
@@ -38,14 +52,23 @@ export function precondition(
   { holds, needs, why }: { readonly holds: boolean; readonly needs: string; readonly why: string },
 ): BenchRow {
   return {
-    ...row(name, measured, unit, { goal: needs, note: holds ? 'precondition' : `PRECONDITION DOES NOT HOLD: ${why}` }),
+    ...row(name, measured, unit, {
+      goal: needs,
+      note: holds ? 'precondition' : `PRECONDITION DOES NOT HOLD: ${why}`,
+    }),
     failed: !holds,
     precondition: { holds, why },
   };
 }
 
 /** A precondition: so many at least. */
-export const atLeast = (name: string, measured: number, least: number, unit: string, why: string): BenchRow =>
+export const atLeast = (
+  name: string,
+  measured: number,
+  least: number,
+  unit: string,
+  why: string,
+): BenchRow =>
   precondition(name, measured, unit, { holds: measured >= least, needs: `>= ${least}`, why });
 
 /** A precondition: within this share of what was asked for. */
@@ -72,7 +95,9 @@ export const brokenPreconditions = (rows: readonly BenchRow[]): string[] =>
   rows.flatMap(({ name, value, unit, goal, precondition: needed }) =>
     needed === undefined || needed.holds
       ? []
-      : [`precondition does not hold: ${name} is ${figure(value)} ${unit}, not ${goal}: ${needed.why}`],
+      : [
+          `precondition does not hold: ${name} is ${figure(value)} ${unit}, not ${goal}: ${needed.why}`,
+        ],
   );
 
 function figure(value: number | null): string {
@@ -103,7 +128,9 @@ export function table(rows: readonly BenchRow[]): string {
 
 /** Lines of cells as text, each column as wide as its widest cell. */
 export function aligned(lines: readonly (readonly string[])[]): string {
-  const widths = lines[0]!.map((_, column) => Math.max(...lines.map((line) => line[column]!.length)));
+  const widths = lines[0]!.map((_, column) =>
+    Math.max(...lines.map((line) => line[column]!.length)),
+  );
   return lines
     .map((line) =>
       line

@@ -1,7 +1,10 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
 
-/** Rounds of a bench as they are kept in a file, so that a run can be made in parts. `schema`: of one round. */
+/**
+ * Rounds of a bench as they are kept in a file, so that a run can be made in parts. `schema`: of
+ * one round.
+ */
 export function roundsFile<Round extends { readonly round: number }>(schema: z.ZodType<Round>) {
   const fileSchema = z.object({ version: z.literal(1), rounds: z.array(schema) });
   return {
@@ -14,7 +17,9 @@ export function roundsFile<Round extends { readonly round: number }>(schema: z.Z
 
     /** What is there stays; a round played anew takes the place of the one before. @returns all */
     add(file: string | undefined, before: readonly Round[], added: Round): Round[] {
-      const rounds = [...before.filter(({ round }) => round !== added.round), added].sort((a, b) => a.round - b.round);
+      const rounds = [...before.filter(({ round }) => round !== added.round), added].sort(
+        (a, b) => a.round - b.round,
+      );
       if (file !== undefined) writeFileSync(file, `${JSON.stringify({ version: 1, rounds })}\n`);
       return rounds;
     },

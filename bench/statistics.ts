@@ -1,5 +1,5 @@
 import type { Random } from '../config/index.js';
-import { quantileOf } from '../simulator/index.js';
+import { quantileOf } from '../experiments/compare/index.js';
 
 /** Linear between ranks (type 7), of unsorted values; NaN for none. */
 export function quantile(values: readonly number[], q: number): number {
@@ -12,7 +12,8 @@ export function quantile(values: readonly number[], q: number): number {
 
 export const median = (values: readonly number[]): number => quantile(values, 0.5);
 
-export const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0);
+export const sum = (values: readonly number[]): number =>
+  values.reduce((all, value) => all + value, 0);
 
 export const mean = (values: readonly number[]): number =>
   values.length === 0 ? Number.NaN : sum(values) / values.length;

@@ -1,5 +1,9 @@
 import { benchAgents } from './agents/agents.js';
 import { benchLearning } from './agents/learning.js';
+import { benchMemory } from './benefit/memory.js';
+import { benchQuota } from './benefit/quota.js';
+import { benchTrace } from './benefit/trace.js';
+import { benchWeight } from './benefit/weight.js';
 import type { SuiteOption, Suites } from './command-line.js';
 import { benchConcurrency } from './concurrency/sweep.js';
 import { benchTuner } from './concurrency/tuner.js';
@@ -15,10 +19,6 @@ import { oomSimulated } from './oom/simulated.js';
 import { benchScale } from './scale/scale.js';
 import { benchSimulator, LONGEST, SIMULATOR_BENCH } from './simulator/simulator.js';
 import { benchToy } from './toy/toy.js';
-import { benchMemory } from './worth/memory.js';
-import { benchQuota } from './worth/quota.js';
-import { benchTrace } from './worth/trace.js';
-import { benchWeight } from './worth/weight.js';
 
 const HOST = 'Docker, tcpdump, nats-server and root, on a machine that does nothing else';
 const IDLE_HOST = 'nothing but this process';
@@ -31,8 +31,12 @@ const number = (describes: string, normal?: number): SuiteOption => ({
 const flag = (describes: string): SuiteOption => ({ kind: 'flag', describes });
 const seed = number('seed of all random numbers', 1);
 const rounds = (normal: number): SuiteOption => number('rounds', normal);
-const seconds = (normal: number, of = 'of each run'): SuiteOption => number(`seconds ${of}`, normal);
-const records: SuiteOption = { kind: 'text', describes: 'file in which rounds are kept; all in it are reported' };
+const seconds = (normal: number, of = 'of each run'): SuiteOption =>
+  number(`seconds ${of}`, normal);
+const records: SuiteOption = {
+  kind: 'text',
+  describes: 'file in which rounds are kept; all in it are reported',
+};
 const first = number('the first round that is played', 1);
 
 const { calls: SIMULATED, rounds: SIMULATIONS, lengths, functions } = SIMULATOR_BENCH;
@@ -58,7 +62,12 @@ export const SUITES: Suites = {
       })),
     ],
   },
-  safeguard: { describes: 'decisions alone', needs: IDLE_HOST, options: {}, run: async () => benchSafeguard() },
+  safeguard: {
+    describes: 'decisions alone',
+    needs: IDLE_HOST,
+    options: {},
+    run: async () => benchSafeguard(),
+  },
   limits: {
     describes: 'limit writes alone, against updates by the Docker Engine',
     needs: HOST,
@@ -128,7 +137,9 @@ export const SUITES: Suites = {
       rounds: rounds(6),
       first,
       play: number('rounds that are played now', 6),
-      minutes: number("recorded minutes of each round; a whole round's share of the hour if absent"),
+      minutes: number(
+        "recorded minutes of each round; a whole round's share of the hour if absent",
+      ),
       records,
     },
     run: (v, log) =>
@@ -142,13 +153,15 @@ export const SUITES: Suites = {
       }),
   },
   learning: {
-    describes: "short calls until such agents' weights have been updated; what 110 agents cost (4 min)",
+    describes:
+      "short calls until such agents' weights have been updated; what 110 agents cost (4 min)",
     needs: HOST,
     options: { seconds: seconds(60, "of each measurement of the agents' CPU") },
     run: (v, log) => benchLearning({ seconds: v.number('seconds'), log }),
   },
   'new-function': {
-    describes: 'a new function in a running system: under the fallback, under aware, under the fallback (19 min)',
+    describes:
+      'a new function in a running system: under the fallback, under aware, under the fallback (19 min)',
     needs: HOST,
     options: { rounds: rounds(6), first, seconds: seconds(60, 'of each arm'), seed, records },
     run: (v, log) =>
@@ -196,11 +209,17 @@ export const SUITES: Suites = {
     run: (v, log) => benchConcurrency({ rounds: v.number('rounds'), seed: v.number('seed'), log }),
   },
   tuner: {
-    describes: 'the concurrency tuner on a real container, against a sweep of its five limits (4 min a run)',
+    describes:
+      'the concurrency tuner on a real container, against a sweep of its five limits (4 min a run)',
     needs: HOST,
     options: { seed, rounds: number('runs', 3), calls: number('iterations of a run', 60) },
     run: (v, log) =>
-      benchTuner({ seed: v.number('seed'), seeds: v.number('rounds'), iterations: v.number('calls'), log }),
+      benchTuner({
+        seed: v.number('seed'),
+        seeds: v.number('rounds'),
+        iterations: v.number('calls'),
+        log,
+      }),
   },
   toy: {
     describes: 'what PPO learns on the published toy, alone and six together',
@@ -227,7 +246,8 @@ export const SUITES: Suites = {
       }),
   },
   scale: {
-    describes: "100,000 agents' sums, hand-over of 1000 functions, a decision's way across NATS to its limit",
+    describes:
+      "100,000 agents' sums, hand-over of 1000 functions, a decision's way across NATS to its limit",
     needs: 'nats-server',
     options: { seconds: seconds(30) },
     run: (v, log) => benchScale({ seconds: v.number('seconds'), log }),
@@ -270,7 +290,12 @@ export const SUITES: Suites = {
       ...oomSimulated({ calls: v.number('calls'), seed: v.number('seed'), log }),
       ...(v.flag('quick')
         ? []
-        : await oomReal({ calls: v.number('rounds'), seed: v.number('seed'), policy: 'guarantee', log })),
+        : await oomReal({
+            calls: v.number('rounds'),
+            seed: v.number('seed'),
+            policy: 'guarantee',
+            log,
+          })),
     ],
   },
 };

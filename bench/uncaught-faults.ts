@@ -1,7 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Lines of the parts' logs, in the state folder of a `gleaner up`, about faults that nothing caught. A rig that starts parts has none. */
+/**
+ * Lines of the parts' logs, in the state folder of a `gleaner up`, about faults that nothing
+ * caught. A rig that starts parts has none.
+ */
 export function uncaughtFaults(stateFolder: string): string[] {
   const logs = join(stateFolder, 'logs');
   let names: string[] = [];
@@ -14,7 +17,9 @@ export function uncaughtFaults(stateFolder: string): string[] {
     readFileSync(join(logs, name), 'utf8')
       .split('\n')
       .filter((line) =>
-        /"event":"(unhandled_rejection|uncaught_exception)"|^gleaner: un\w+_(rejection|exception)/.test(line),
+        /"event":"(unhandled_rejection|uncaught_exception)"|^gleaner: un\w+_(rejection|exception)/.test(
+          line,
+        ),
       )
       .map((line) => `${name}: ${line}`),
   );

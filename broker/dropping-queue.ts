@@ -7,8 +7,8 @@ interface QueueItem<T> {
 const SLACK = 1024;
 
 /**
- * First in, first out, and bounded: of more than fit the oldest go, for the newest figure is the one that is worth something (field-notes A4-07).
- * Sizes are in any unit: bytes, or 1 each.
+ * First in, first out, and bounded: of more than fit the oldest go, for the newest figure is the
+ * one that is worth something (field-notes A4-07). Sizes are in any unit: bytes, or 1 each.
  */
 export class DroppingQueue<T> {
   readonly #capacity: number;

@@ -30,14 +30,18 @@ export const withoutSecrets = (server: string): string => server.replace(/\/\/[^
 export class BrokerClosedError extends GleanerError {
   readonly code = 'GLN_BROKER_CLOSED';
   constructor(operation: string) {
-    super(`the broker is closed: ${operation}`, { hint: 'this process is stopping; start it again' });
+    super(`the broker is closed: ${operation}`, {
+      hint: 'this process is stopping; start it again',
+    });
   }
 }
 
 export class NoRespondersError extends GleanerError {
   readonly code = 'GLN_BROKER_NO_RESPONDERS';
   constructor(subject: string) {
-    super(`no service answers on ${subject}`, { hint: 'start the part that serves it, or see `gleaner status`' });
+    super(`no service answers on ${subject}`, {
+      hint: 'start the part that serves it, or see `gleaner status`',
+    });
   }
 }
 
@@ -97,7 +101,10 @@ export class StoreConflictError extends GleanerError {
 export class StoreError extends GleanerError {
   readonly code = 'GLN_BROKER_STORE';
   constructor(operation: string, detail: string, cause?: unknown) {
-    super(`${operation}: ${detail}`, { hint: 'see the disk space and the log of nats-server', cause });
+    super(`${operation}: ${detail}`, {
+      hint: 'see the disk space and the log of nats-server',
+      cause,
+    });
   }
 }
 
@@ -124,7 +131,9 @@ export class MessageTooLargeError extends GleanerError {
 export class SubjectError extends GleanerError {
   readonly code = 'GLN_BROKER_SUBJECT';
   constructor(subject: string) {
-    super(`'${subject.slice(0, 80)}' is not a subject`, { hint: 'build subjects with broker/subjects.ts' });
+    super(`'${subject.slice(0, 80)}' is not a subject`, {
+      hint: 'build subjects with broker/subjects.ts',
+    });
   }
 }
 
@@ -160,7 +169,9 @@ export class BrokerTlsError extends GleanerError {
 export class CredentialsError extends GleanerError {
   readonly code = 'GLN_BROKER_CREDENTIALS';
   constructor(path: string, detail: string) {
-    super(`${path}: ${detail}`, { hint: 'a .creds file or an nkey seed, as `nsc` or `nk -gen user` write them' });
+    super(`${path}: ${detail}`, {
+      hint: 'a .creds file or an nkey seed, as `nsc` or `nk -gen user` write them',
+    });
   }
 }
 

@@ -3,16 +3,19 @@ import { GleanerError } from '../config/index.js';
 /**
  * A fully qualified action name as one NATS token, and back.
  *
- * OpenWhisk allows spaces, `@`, `.`, `&` in names; NATS subjects and key-value keys do not, and a client silently sends such a
- * subject elsewhere (field-notes A4-01, A4-02). Base64url has neither, is reversible, and every token begins with `L`, since
- * every name begins with `/`: so a token never collides with a reserved word such as {@link NO_FUNCTION}.
+ * OpenWhisk allows spaces, `@`, `.`, `&` in names; NATS subjects and key-value keys do not, and a
+ * client silently sends such a subject elsewhere (field-notes A4-01, A4-02). Base64url has neither,
+ * is reversible, and every token begins with `L`, since every name begins with `/`: so a token
+ * never collides with a reserved word such as {@link NO_FUNCTION}.
  */
 export type FunctionToken = string & { readonly __token: 'function' };
 
 /** Stands where a subject asks for a function and there is none (events of a whole host). */
 export const NO_FUNCTION = '_';
 
-/** One segment of a name: OpenWhisk's `EntityName` rule, at most 256 characters (field-notes A4-01). */
+/**
+ * One segment of a name: OpenWhisk's `EntityName` rule, at most 256 characters (field-notes A4-01).
+ */
 const SEGMENT = /^(?:\w|\w[\w@ .&-]{0,254}[\w@.&-])$/;
 /** Three segments of 256 and three slashes. */
 export const FUNCTION_NAME_MAX = 771;
@@ -47,5 +50,7 @@ export function functionName(token: string): string | null {
   if (token.length > 1028 || !TOKEN.test(token)) return null;
   const name = Buffer.from(token, 'base64url').toString('utf8');
   // Re-encoding refuses tokens with stray bits, which would give one function two tokens.
-  return isFunctionName(name) && Buffer.from(name, 'utf8').toString('base64url') === token ? name : null;
+  return isFunctionName(name) && Buffer.from(name, 'utf8').toString('base64url') === token
+    ? name
+    : null;
 }

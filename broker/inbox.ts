@@ -1,5 +1,5 @@
 import type { Millis } from '../config/index.js';
-import type { Decode, RefusalKind } from './messages/codec.js';
+import type { Decode, RefusalKind } from './messages/index.js';
 
 export type OrderRefusal =
   /** The same message again. */
@@ -28,8 +28,9 @@ interface SenderState {
 const RETIRED_MAX = 8;
 
 /**
- * Lets each sender's messages through once and in order. Senders are bounded; the one silent for longest is forgotten first,
- * so a message of its can be taken again: an order, not a protection against replay by strangers (permissions are).
+ * Lets each sender's messages through once and in order. Senders are bounded; the one silent for
+ * longest is forgotten first, so a message of its can be taken again: an order, not a protection
+ * against replay by strangers (permissions are).
  */
 export class SequenceGuard {
   readonly #senders = new Map<string, SenderState>();
@@ -88,14 +89,19 @@ export interface InboxOptions<T> {
   readonly decode: Decode<T>;
   /** Null: messages of this kind have no order. */
   readonly stamp: ((message: T) => Stamp) | null;
-  /** For one log line per kind: called at the first refusal of a kind, then at most once a minute. */
+  /**
+   * For one log line per kind: called at the first refusal of a kind, then at most once a minute.
+   */
   readonly refused?: (kind: InboxRefusal, detail: string, count: number) => void;
   readonly senders?: number;
 }
 
 const QUIET = 60_000;
 
-/** The receiving side of one kind of message: decodes, guards the order, counts by kind. Never throws. */
+/**
+ * The receiving side of one kind of message: decodes, guards the order, counts by kind. Never
+ * throws.
+ */
 export class Inbox<T> {
   readonly counts = newInboxCounts();
   readonly #options: InboxOptions<T>;

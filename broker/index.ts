@@ -1,26 +1,50 @@
-export * from './boot-id.js';
-export * from './contracts/index.js';
+export { newBootId } from './boot-id.js';
 export { DroppingQueue } from './dropping-queue.js';
-export * from './errors.js';
-export * from './event-kind.js';
-export * from './function-token.js';
-export * from './http/index.js';
-export * from './inbox.js';
-export * from './launcher.js';
-export * from './lease.js';
-export * from './logger.js';
-export * from './meanfield/index.js';
-export * from './memory/index.js';
-export * from './messages/index.js';
-export * from './mode-store.js';
-export * from './mode-switch.js';
-export * from './nats/index.js';
-export * from './permissions.js';
-export * from './port.js';
-export * from './rate-limited-log.js';
+export {
+  BrokerUnreachableError,
+  CredentialsError,
+  NoRespondersError,
+  ServiceError,
+  withoutSecrets,
+} from './errors.js';
+export { EVENT_KINDS, type EventKind } from './event-kind.js';
+export { functionName, functionToken, isFunctionName } from './function-token.js';
+export { Inbox } from './inbox.js';
+export { launchNatsServer } from './launcher.js';
+export { Lease } from './lease.js';
+export { type Logger, silentLogger, warnOnce } from './logger.js';
+export type { ModeAuthor, ModeChange } from './mode-store.js';
+export {
+  failureOf,
+  ModeNotStoredError,
+  type ModeOutcome,
+  storeLater,
+  switchMode,
+} from './mode-switch.js';
+export { inboxPrefixOf, permissionsOf, ROLES, type Role } from './permissions.js';
+export type {
+  Broker,
+  BrokerMessage,
+  KeyValue,
+  KeyValueEntry,
+  KeyValueWatch,
+  MessageStream,
+  ObjectStore,
+  Subscription,
+  SweepDecision,
+} from './port.js';
+export { RateLimitedLog } from './rate-limited-log.js';
 export { natsReference } from './reference.js';
-export * from './services.js';
-export * from './store-health.js';
-export * from './store-log.js';
-export * from './subject-rules.js';
-export * from './subjects.js';
+export type { StoreState } from './store-health.js';
+export { consequenceOf, logStores } from './store-log.js';
+export {
+  buckets,
+  hostNameFrom,
+  isHostName,
+  objectStores,
+  services,
+  streams,
+  subjects,
+  trajectorySubject,
+  wildcards,
+} from './subjects.js';

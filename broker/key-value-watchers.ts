@@ -8,8 +8,9 @@ interface Watcher {
 }
 
 /**
- * The watchers of one bucket in one process, fed by single changes and by full readings; each watcher gets each revision of a
- * key at most once, and in order. Pure bookkeeping, shared by both brokers.
+ * The watchers of one bucket in one process, fed by single changes and by full readings; each
+ * watcher gets each revision of a key at most once, and in order. Pure bookkeeping, shared by both
+ * brokers.
  */
 export class KeyValueWatchers {
   readonly #watchers = new Set<Watcher>();
@@ -41,15 +42,21 @@ export class KeyValueWatchers {
   }
 
   /**
-   * A complete reading: what is not in it is gone. `lastRevision` is the bucket's when the reading began: what was seen later
-   * than that is not gone. `recreated`: revisions began anew, so all known ones are void.
+   * A complete reading: what is not in it is gone. `lastRevision` is the bucket's when the reading
+   * began: what was seen later than that is not gone. `recreated`: revisions began anew, so all
+   * known ones are void.
    */
   read(entries: readonly KeyValueEntry[], lastRevision: number, recreated: boolean): void {
-    const present = new Set(entries.filter((entry) => entry.value !== null).map((entry) => entry.key));
-    const markers = new Set(entries.filter((entry) => entry.value === null).map((entry) => entry.key));
+    const present = new Set(
+      entries.filter((entry) => entry.value !== null).map((entry) => entry.key),
+    );
+    const markers = new Set(
+      entries.filter((entry) => entry.value === null).map((entry) => entry.key),
+    );
     for (const watcher of this.#watchers) {
       for (const [key, seen] of watcher.seen) {
-        // Its marker was purged, which happens long after the deletion: no reading of the old value is still on its way.
+        // Its marker was purged, which happens long after the deletion: no reading of the old value
+        // is still on its way.
         if (seen < 0 && !markers.has(key) && -seen < lastRevision) watcher.seen.delete(key);
         if (seen < 0 || present.has(key) || (seen > lastRevision && !recreated)) continue;
         this.#call(watcher, { key, value: null, revision: lastRevision });
@@ -69,7 +76,8 @@ export class KeyValueWatchers {
     const seen = watcher.seen.get(entry.key);
     if (entry.value === null && seen === undefined) return false;
     if (seen !== undefined && entry.revision <= Math.abs(seen)) return false;
-    // A deleted key stays known by its revision, so that a late reading of the old value is not taken for a new one.
+    // A deleted key stays known by its revision, so that a late reading of the old value is not
+    // taken for a new one.
     watcher.seen.set(entry.key, entry.value === null ? -entry.revision : entry.revision);
     this.#call(watcher, entry);
     return true;

@@ -23,7 +23,10 @@ export interface LaunchedServer {
   readonly pid: number;
   /** The last lines it logged, oldest first. */
   log(): readonly string[];
-  /** Resolves when the server has ended by itself or by {@link stop}; with its exit code, null where a signal ended it. */
+  /**
+   * Resolves when the server has ended by itself or by {@link stop}; with its exit code, null where
+   * a signal ended it.
+   */
   readonly ended: Promise<number | null>;
   stop(): Promise<void>;
 }
@@ -46,13 +49,22 @@ class TailLog {
 }
 
 /**
- * Starts nats-server as a child, on the loopback only, with JetStream. It picks its own port and writes it to a file, so there
- * is no race for a free one. Rejects with `GLN_BROKER_LAUNCH`, saying what the server logged.
+ * Starts nats-server as a child, on the loopback only, with JetStream. It picks its own port and
+ * writes it to a file, so there is no race for a free one. Rejects with `GLN_BROKER_LAUNCH`, saying
+ * what the server logged.
  */
 export async function launchNatsServer(options: LaunchOptions): Promise<LaunchedServer> {
   const portsDirectory = mkdtempSync(join(tmpdir(), 'gleaner-nats-'));
   const clean = (): void => rmSync(portsDirectory, { recursive: true, force: true });
-  const args = ['-a', '127.0.0.1', '-p', String(options.port ?? -1), '-js', '-sd', options.storeDirectory];
+  const args = [
+    '-a',
+    '127.0.0.1',
+    '-p',
+    String(options.port ?? -1),
+    '-js',
+    '-sd',
+    options.storeDirectory,
+  ];
   args.push('--ports_file_dir', portsDirectory, ...(options.args ?? []));
   const log = new TailLog();
   let child: ChildProcess;
@@ -98,9 +110,12 @@ export async function launchNatsServer(options: LaunchOptions): Promise<Launched
     }
     if (done) {
       clean();
-      throw new LaunchError(`nats-server ended before it was ready: ${log.lines.slice(-3).join(' | ')}`, {
-        hint: `is ${options.storeDirectory} writable, and the port free? Its last lines are above`,
-      });
+      throw new LaunchError(
+        `nats-server ended before it was ready: ${log.lines.slice(-3).join(' | ')}`,
+        {
+          hint: `is ${options.storeDirectory} writable, and the port free? Its last lines are above`,
+        },
+      );
     }
     if (performance.now() > deadline) {
       await stop();
@@ -112,7 +127,14 @@ export async function launchNatsServer(options: LaunchOptions): Promise<Launched
     port = readPort(portsDirectory);
   }
   // The file has served its purpose; the server removes it at its end, and may not find it then.
-  const server = { url: `nats://127.0.0.1:${port}`, port, pid: child.pid!, log: () => log.lines, ended, stop };
+  const server = {
+    url: `nats://127.0.0.1:${port}`,
+    port,
+    pid: child.pid!,
+    log: () => log.lines,
+    ended,
+    stop,
+  };
   void ended.then(clean);
   return server;
 }
@@ -132,10 +154,13 @@ function readPort(directory: string): number | null {
 
 function notStarted(binary: string, error: unknown): LaunchError {
   const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-  return new LaunchError(`cannot start ${binary}: ${missing ? 'there is no such program' : messageOf(error)}`, {
-    hint: missing
-      ? 'install nats-server 2.9 or newer (Debian: apt install nats-server), or name a running server in nats.servers'
-      : 'check the rights of the file',
-    cause: error,
-  });
+  return new LaunchError(
+    `cannot start ${binary}: ${missing ? 'there is no such program' : messageOf(error)}`,
+    {
+      hint: missing
+        ? 'install nats-server 2.9 or newer (Debian: apt install nats-server), or name a running server in nats.servers'
+        : 'check the rights of the file',
+      cause: error,
+    },
+  );
 }

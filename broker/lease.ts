@@ -1,6 +1,11 @@
-import { type Cancel, type Clock, GleanerError, type Millis, type Timers } from '../config/index.js';
-import { encodeMessage } from './messages/codec.js';
-import { decodeLease } from './messages/registration.js';
+import {
+  type Cancel,
+  type Clock,
+  GleanerError,
+  type Millis,
+  type Timers,
+} from '../config/index.js';
+import { decodeLease, encodeMessage } from './messages/index.js';
 import type { KeyValue } from './port.js';
 
 export interface LeaseOptions {
@@ -17,13 +22,15 @@ export interface LeaseOptions {
 }
 
 /**
- * One owner of a key at a time. The epoch is the revision at which the lease was taken, so it rises from owner to owner, and
- * whoever obeys the highest epoch seen is right (design §5). No machine's clock is compared with another's: a contender waits
- * until the lease has not changed for its duration; an owner that cannot renew gives up after two thirds of it. A lease of this
- * host's earlier life is free at once: a host's name is unique.
+ * One owner of a key at a time. The epoch is the revision at which the lease was taken, so it rises
+ * from owner to owner, and whoever obeys the highest epoch seen is right (design §5). No machine's
+ * clock is compared with another's: a contender waits until the lease has not changed for its
+ * duration; an owner that cannot renew gives up after two thirds of it. A lease of this host's
+ * earlier life is free at once: a host's name is unique.
  *
- * Without JetStream there is nobody to ask: the lease counts as ours with epoch 1, {@link Lease.alone}. That is so for a lease that was never held;
- * one whose renewals are refused (a full store) ends: who decides is not known, so no host does, and user limits apply.
+ * Without JetStream there is nobody to ask: the lease counts as ours with epoch 1, {@link
+ * Lease.alone}. That is so for a lease that was never held; one whose renewals are refused (a full
+ * store) ends: who decides is not known, so no host does, and user limits apply.
  */
 export class Lease {
   readonly #options: LeaseOptions;
@@ -49,7 +56,10 @@ export class Lease {
     return this.#epoch;
   }
 
-  /** Rises each time the lease is taken; what was done under one term holds while nobody else can have had the lease since. */
+  /**
+   * Rises each time the lease is taken; what was done under one term holds while nobody else can
+   * have had the lease since.
+   */
   get term(): number {
     return this.#term;
   }
@@ -116,7 +126,11 @@ export class Lease {
     const isOwnEarlierBoot = current?.ok === true && current.message.host === this.#options.host;
     // Somebody can be asked again, and another host has the lease.
     if (this.alone && !isOwnEarlierBoot) this.#setEpoch(null);
-    const term = isOwnEarlierBoot ? 0 : current?.ok ? Math.min(current.message.duration, duration * 4) : duration;
+    const term = isOwnEarlierBoot
+      ? 0
+      : current?.ok
+        ? Math.min(current.message.duration, duration * 4)
+        : duration;
     if (now - this.#seenAt < term) return;
     const revision = await bucket.update(key, this.#value(), entry.revision);
     if (revision !== null) this.#onAcquired(revision, now);
@@ -125,7 +139,11 @@ export class Lease {
   async #renew(): Promise<void> {
     const startedAt = this.#options.clock.monotonic();
     this.#renewal++;
-    const revision = await this.#options.bucket.update(this.#options.key, this.#value(), this.#revision);
+    const revision = await this.#options.bucket.update(
+      this.#options.key,
+      this.#value(),
+      this.#revision,
+    );
     if (revision === null) {
       await this.#checkOwner();
       return;
@@ -136,7 +154,10 @@ export class Lease {
     if (this.#epoch === null && !this.#stopped) this.#setEpoch(revision);
   }
 
-  /** The revision is another. By an earlier renewal of ours whose answer never came, the lease is ours still; else it is lost. */
+  /**
+   * The revision is another. By an earlier renewal of ours whose answer never came, the lease is
+   * ours still; else it is lost.
+   */
   async #checkOwner(): Promise<void> {
     const { bucket, key, host, boot } = this.#options;
     const entry = await bucket.get(key);
@@ -161,7 +182,8 @@ export class Lease {
 
   #expire(): void {
     if (this.#revision === 0 || this.#epoch === null) return;
-    if (this.#options.clock.monotonic() - this.#renewedAt > (this.#options.duration * 2) / 3) this.#setEpoch(null);
+    if (this.#options.clock.monotonic() - this.#renewedAt > (this.#options.duration * 2) / 3)
+      this.#setEpoch(null);
   }
 
   #setEpoch(epoch: number | null): void {

@@ -7,7 +7,12 @@ export interface Logger {
 }
 
 const nothing = (): void => {};
-export const silentLogger: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing };
+export const silentLogger: Logger = {
+  debug: nothing,
+  info: nothing,
+  warn: nothing,
+  error: nothing,
+};
 
 /** The first of failures that are alike is a warning; those after it are for whoever debugs. */
 export function warnOnce(logger: Logger): (fields: object, message: string) => void {

@@ -1,7 +1,12 @@
 import { type Micros, systemClock } from '../config/index.js';
 import { ModeConflictError } from './errors.js';
-import { encodeMessage } from './messages/codec.js';
-import { decodeMode, MODE_GLOBAL, type ModeValue, modeKey } from './messages/mode.js';
+import {
+  decodeMode,
+  encodeMessage,
+  MODE_GLOBAL,
+  type ModeValue,
+  modeKey,
+} from './messages/index.js';
 import type { Broker } from './port.js';
 import { buckets } from './subjects.js';
 
@@ -21,8 +26,9 @@ export interface ModeAuthor {
 const ATTEMPTS = 8;
 
 /**
- * Changes the value of one function, or the global one (`fn` null), and leaves what is not named as it is: a pause must outlive
- * a change of mode. A value that says nothing any more is deleted. Rejects `GLN_MODE_CONFLICT`, and as the bucket does.
+ * Changes the value of one function, or the global one (`fn` null), and leaves what is not named as
+ * it is: a pause must outlive a change of mode. A value that says nothing any more is deleted.
+ * Rejects `GLN_MODE_CONFLICT`, and as the bucket does.
  */
 export async function changeMode(
   broker: Broker,
@@ -47,8 +53,16 @@ export async function changeMode(
       return;
     }
     const at: Micros = systemClock.wall();
-    const value = encodeMessage({ v: 1, ...next, author: changedBy.author, reason: changedBy.reason ?? '', at });
-    const done = entry?.value ? await bucket.update(key, value, entry.revision) : await bucket.create(key, value);
+    const value = encodeMessage({
+      v: 1,
+      ...next,
+      author: changedBy.author,
+      reason: changedBy.reason ?? '',
+      at,
+    });
+    const done = entry?.value
+      ? await bucket.update(key, value, entry.revision)
+      : await bucket.create(key, value);
     if (done !== null) return;
   }
   throw new ModeConflictError(key);

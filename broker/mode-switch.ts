@@ -1,7 +1,7 @@
 import { GleanerError, type Millis, messageOf } from '../config/index.js';
 import { changeMode, type ModeAuthor, type ModeChange } from './mode-store.js';
 import type { Broker } from './port.js';
-import { callEveryInstance } from './services.js';
+import { callEveryInstance } from './services/index.js';
 import { services } from './subjects.js';
 
 /** What became of a change of mode. */
@@ -31,11 +31,18 @@ interface Request {
 }
 
 /** The requests to hooks that have the effect of a change. */
-function requestsOf(fn: string | null, { mode, paused, kill }: ModeChange, author: string): Request[] {
+function requestsOf(
+  fn: string | null,
+  { mode, paused, kill }: ModeChange,
+  author: string,
+): Request[] {
   const of = fn === null ? {} : { function: fn };
   const requests: Request[] = [];
   if (kill !== undefined)
-    requests.push({ endpoint: 'restore', request: { ...(kill ? { hold: true } : { release: true }), author } });
+    requests.push({
+      endpoint: 'restore',
+      request: { ...(kill ? { hold: true } : { release: true }), author },
+    });
   if (paused !== undefined && fn !== null)
     requests.push({ endpoint: paused ? 'pause' : 'resume', request: { ...of, author } });
   if (mode !== undefined) requests.push({ endpoint: 'mode', request: { ...of, mode, author } });
@@ -43,8 +50,9 @@ function requestsOf(fn: string | null, { mode, paused, kill }: ModeChange, autho
 }
 
 /**
- * Changes the mode, a pause or the kill switch on every host: hooks are told over their service, which needs no JetStream, and the bucket
- * `gleaner_mode` stores it for those that restart or are started later. One way works without the other.
+ * Changes the mode, a pause or the kill switch on every host: hooks are told over their service,
+ * which needs no JetStream, and the bucket `gleaner_mode` stores it for those that restart or are
+ * started later. One way works without the other.
  *
  * Rejects if neither works: as {@link changeMode} does.
  */
@@ -68,7 +76,9 @@ export async function switchMode(
   ]);
   const hosts = [...hookResults].filter(([, error]) => error === null).map(([host]) => host);
   if (notStored !== null && hosts.length === 0) throw notStored;
-  const failed = new Map([...hookResults].flatMap(([host, error]) => (error === null ? [] : [[host, error] as const])));
+  const failed = new Map(
+    [...hookResults].flatMap(([host, error]) => (error === null ? [] : [[host, error] as const])),
+  );
   return { hosts: hosts.sort(), failed, notStored };
 }
 
@@ -88,16 +98,22 @@ async function notifyHooks(
       // Not even asked: what is stored has to do.
       return hookResults;
     }
-    for (const [host, answer] of answers) hookResults.set(host, failureOf(answer) ?? hookResults.get(host) ?? null);
+    for (const [host, answer] of answers)
+      hookResults.set(host, failureOf(answer) ?? hookResults.get(host) ?? null);
   }
   return hookResults;
 }
 
-/** What went wrong on a host, by its answer; null: nothing. A hook that was told to restore says how many limits it could not restore. */
+/**
+ * What went wrong on a host, by its answer; null: nothing. A hook that was told to restore says how
+ * many limits it could not restore.
+ */
 export function failureOf(answer: unknown): string | null {
   if (answer instanceof Error) return messageOf(answer);
   const { failed } = (answer ?? {}) as { readonly failed?: unknown };
-  return typeof failed === 'number' && failed > 0 ? `user limits of ${failed} containers cannot be restored` : null;
+  return typeof failed === 'number' && failed > 0
+    ? `user limits of ${failed} containers cannot be restored`
+    : null;
 }
 
 const RETRIED: readonly string[] = [
@@ -109,13 +125,20 @@ const RETRIED: readonly string[] = [
   'GLN_BROKER_STORE',
 ];
 
-/** Tries to store a change until it succeeds, for `during` ms at most. @returns null: it is stored; else why not. Never rejects. */
+/**
+ * Tries to store a change until it succeeds, for `during` ms at most. @returns null: it is stored;
+ * else why not. Never rejects.
+ */
 export async function storeLater(
   broker: Broker,
   fn: string | null,
   change: ModeChange,
   changedBy: ModeAuthor,
-  { first, during, every }: { readonly first: GleanerError; readonly during: number; readonly every: number },
+  {
+    first,
+    during,
+    every,
+  }: { readonly first: GleanerError; readonly during: number; readonly every: number },
 ): Promise<GleanerError | null> {
   const end = performance.now() + during;
   let error = first;

@@ -32,11 +32,20 @@ const readStream = (stream: string): string[] => [
   `$JS.API.DIRECT.GET.${stream}.>`,
 ];
 const readBucket = (bucket: string): string[] => readStream(`KV_${bucket}`);
-const writeBucket = (bucket: string, keys = '>'): string[] => [...readBucket(bucket), `$KV.${bucket}.${keys}`];
+const writeBucket = (bucket: string, keys = '>'): string[] => [
+  ...readBucket(bucket),
+  `$KV.${bucket}.${keys}`,
+];
 /** Taking entries away with all that is kept of them. */
-const sweepBucket = (bucket: string): string[] => [...writeBucket(bucket), `$JS.API.STREAM.MSG.DELETE.KV_${bucket}`];
+const sweepBucket = (bucket: string): string[] => [
+  ...writeBucket(bucket),
+  `$JS.API.STREAM.MSG.DELETE.KV_${bucket}`,
+];
 
-/** An object is read through a consumer of its own, for which the client looks up the stream, and replaced by purging its old chunks. */
+/**
+ * An object is read through a consumer of its own, for which the client looks up the stream, and
+ * replaced by purging its old chunks.
+ */
 const objects = (store: string): string[] => [
   ...readStream(`OBJ_${store}`),
   '$JS.API.STREAM.NAMES',
@@ -56,7 +65,10 @@ const endpoints = (service: string, host: string): string[] => {
 
 const asks = (names: readonly string[]): string[] =>
   SERVICE_NAMES.flatMap((service) =>
-    names.flatMap((name) => [`${SUBJECT_PREFIX}.svc.${service}.${name}`, `${SUBJECT_PREFIX}.svc.${service}.${name}.*`]),
+    names.flatMap((name) => [
+      `${SUBJECT_PREFIX}.svc.${service}.${name}`,
+      `${SUBJECT_PREFIX}.svc.${service}.${name}.*`,
+    ]),
   );
 
 const WATCHED = [
@@ -75,11 +87,12 @@ const WATCHED = [
 const JETSTREAM = '$JS.API.INFO';
 
 /**
- * What each role may do, and nothing else (design §5): the least that its part needs. `host`: the one host that a hook or an agent
- * host may speak for; without it, any.
+ * What each role may do, and nothing else (design §5): the least that its part needs. `host`: the
+ * one host that a hook or an agent host may speak for; without it, any.
  *
- * No role has `allow_responses`: with it a service could be made to publish its answer wherever the asker's reply subject says, so
- * who may only look could change things through it. Answers go to the askers' inboxes alone.
+ * No role has `allow_responses`: with it a service could be made to publish its answer wherever the
+ * asker's reply subject says, so who may only look could change things through it. Answers go to
+ * the askers' inboxes alone.
  */
 export function permissionsOf(role: Role, host = '*'): Permissions {
   const inbox = `${inboxPrefixOf(role)}.>`;

@@ -23,11 +23,20 @@ export interface Subscription {
 /** What happened to messages, ever since the broker was made. */
 export interface BrokerCounters {
   published: number;
-  /** Not sent, because nobody was connected: an old figure is worth nothing later (field-notes A4-11). */
+  /**
+   * Not sent, because nobody was connected: an old figure is worth nothing later (field-notes
+   * A4-11).
+   */
   droppedDisconnected: number;
-  /** The oldest of what waited, because the server took what was sent before more slowly than more came. */
+  /**
+   * The oldest of what waited, because the server took what was sent before more slowly than more
+   * came.
+   */
   droppedBacklog: number;
-  /** The same, while the server had confirmed nothing at all for seconds: it, or the way to it, is dead and not slow. */
+  /**
+   * The same, while the server had confirmed nothing at all for seconds: it, or the way to it, is
+   * dead and not slow.
+   */
   droppedStalled: number;
   droppedTooLarge: number;
   received: number;
@@ -39,7 +48,9 @@ export interface BrokerCounters {
 export type BrokerStatus =
   | { readonly kind: 'connected'; readonly server: string }
   | { readonly kind: 'disconnected' }
-  /** Authentication, permissions: says what an operator must fix. Stores have {@link Broker.stores}. */
+  /**
+   * Authentication, permissions: says what an operator must fix. Stores have {@link Broker.stores}.
+   */
   | { readonly kind: 'error'; readonly error: GleanerError };
 
 export interface KeyValueEntry {
@@ -54,12 +65,18 @@ export interface KeyValueEntry {
 export type SweepDecision = 'keep' | 'delete' | 'purge';
 
 export interface KeyValueWatch {
-  /** Resolves when all present values have been delivered; on an empty bucket too. Never wait for it to start work. */
+  /**
+   * Resolves when all present values have been delivered; on an empty bucket too. Never wait for it
+   * to start work.
+   */
   readonly ready: Promise<void>;
   stop(): void;
 }
 
-/** A bucket. A handle is free: the bucket is made or opened on first use. Rejects with `GLN_BROKER_…`. */
+/**
+ * A bucket. A handle is free: the bucket is made or opened on first use. Rejects with
+ * `GLN_BROKER_…`.
+ */
 export interface KeyValue {
   /** Null where there is none. */
   get(key: string): Promise<KeyValueEntry | null>;
@@ -73,14 +90,19 @@ export interface KeyValue {
   deleteAt(key: string, revision: number): Promise<boolean>;
   keys(): Promise<string[]>;
   /**
-   * Reads every key that `mine` names, those of deletions' markers too (value null), and does what `judge` says of it, unless it is another
-   * revision by then. A bucket whose keys come and go grows by a marker for each that went until somebody sweeps it.
+   * Reads every key that `mine` names, those of deletions' markers too (value null), and does what
+   * `judge` says of it, unless it is another revision by then. A bucket whose keys come and go
+   * grows by a marker for each that went until somebody sweeps it.
    * @returns how many were deleted or purged
    */
-  sweep(isIncluded: (key: string) => boolean, decide: (entry: KeyValueEntry) => SweepDecision): Promise<number>;
+  sweep(
+    isIncluded: (key: string) => boolean,
+    decide: (entry: KeyValueEntry) => SweepDecision,
+  ): Promise<number>;
   /**
-   * Every present value, then every change, in the order of revisions per key and each revision at most once. After a lost
-   * connection all keys are read again and only differences delivered; a key gone meanwhile comes as deleted.
+   * Every present value, then every change, in the order of revisions per key and each revision at
+   * most once. After a lost connection all keys are read again and only differences delivered; a
+   * key gone meanwhile comes as deleted.
    */
   watch(listener: (entry: KeyValueEntry) => void): KeyValueWatch;
 }
@@ -114,8 +136,9 @@ export interface ObjectStore {
 }
 
 /**
- * All that Gleaner needs of NATS. Two implementations, one contract (test/broker/contract). Nothing here blocks, and no
- * method but `close` needs a connection to return: work goes on while NATS is away.
+ * All that Gleaner needs of NATS. Two implementations, one contract (test/broker/contract). Nothing
+ * here blocks, and no method but `close` needs a connection to return: work goes on while NATS is
+ * away.
  */
 export interface Broker {
   readonly kind: 'nats' | 'memory';
@@ -124,15 +147,20 @@ export interface Broker {
   /** How the buckets, streams and object stores answer this process. */
   readonly stores: StoreHealth;
   /**
-   * Fire and forget. False: dropped and counted. What the server does not take at once waits in a bounded queue, whose oldest go when it is full;
-   * a lost connection empties it. Throws only `GLN_BROKER_SUBJECT`.
+   * Fire and forget. False: dropped and counted. What the server does not take at once waits in a
+   * bounded queue, whose oldest go when it is full; a lost connection empties it. Throws only
+   * `GLN_BROKER_SUBJECT`.
    */
   publish(subject: string, data: Uint8Array, options?: PublishOptions): boolean;
   /**
-   * Calls back for each message, one at a time; survives reconnects. Of the members of a queue group one gets each message.
-   * `subject` may hold `*` and a last `>`.
+   * Calls back for each message, one at a time; survives reconnects. Of the members of a queue
+   * group one gets each message. `subject` may hold `*` and a last `>`.
    */
-  subscribe(subject: string, handler: (message: BrokerMessage) => void, queue?: string): Subscription;
+  subscribe(
+    subject: string,
+    handler: (message: BrokerMessage) => void,
+    queue?: string,
+  ): Subscription;
   /** Rejects with `GLN_BROKER_NO_RESPONDERS`, `_TIMEOUT`, `_DISCONNECTED`. */
   request(subject: string, data: Uint8Array, timeout: Millis): Promise<BrokerMessage>;
   /** All answers that come within `wait`; empty where nobody answers. */
@@ -142,7 +170,10 @@ export interface Broker {
   objects(store: string): ObjectStore;
   /** Tells the present state at once (asynchronously), then each change. */
   onStatus(listener: (status: BrokerStatus) => void): Cancel;
-  /** Resolves when the server has taken everything published so far; rejects `GLN_BROKER_DISCONNECTED`. */
+  /**
+   * Resolves when the server has taken everything published so far; rejects
+   * `GLN_BROKER_DISCONNECTED`.
+   */
   flush(): Promise<void>;
   close(): Promise<void>;
 }

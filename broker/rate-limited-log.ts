@@ -1,8 +1,8 @@
 import type { Logger } from './logger.js';
 
 /**
- * Lets one line of each kind through per interval and counts all: a flood of bad input must not become a flood of lines.
- * The count of what was held back goes with the next line.
+ * Lets one line of each kind through per interval and counts all: a flood of bad input must not
+ * become a flood of lines. The count of what was held back goes with the next line.
  */
 export class RateLimitedLog {
   readonly #logger: Logger;
@@ -32,7 +32,13 @@ export class RateLimitedLog {
     return Object.fromEntries([...this.#kinds].map(([kind, entry]) => [kind, entry.total]));
   }
 
-  #write(level: 'warn' | 'error', kind: string, now: number, fields: object, message: string): void {
+  #write(
+    level: 'warn' | 'error',
+    kind: string,
+    now: number,
+    fields: object,
+    message: string,
+  ): void {
     let entry = this.#kinds.get(kind);
     if (entry === undefined) {
       entry = { last: Number.NEGATIVE_INFINITY, suppressed: 0, total: 0 };

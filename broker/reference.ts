@@ -1,17 +1,21 @@
 import { z } from 'zod';
-import { bucketCatalogue, type CatalogueEntry, messageCatalogue, serviceCatalogue } from './catalogue.js';
-import { agentDecisionSchema, agentSummarySchema } from './contracts/agents-service.js';
+import { bucketCatalog, type CatalogEntry, messageCatalog, serviceCatalog } from './catalog.js';
 import {
+  hostReportSchema,
+  meanFieldSchema,
+  observationSchema,
+  sumsSchema,
+} from './messages/index.js';
+import {
+  ALL_HOSTS,
+  agentDecisionSchema,
+  agentSummarySchema,
   containerViewSchema,
+  endpointSubject,
   explanationSchema,
   functionViewSchema,
   hostViewSchema,
-} from './contracts/hook-service.js';
-import { sumsSchema } from './messages/agents-partial.js';
-import { hostReportSchema } from './messages/host-report.js';
-import { meanFieldSchema } from './messages/mean-field.js';
-import { observationSchema } from './messages/observation.js';
-import { ALL_HOSTS, endpointSubject } from './services.js';
+} from './services/index.js';
 
 interface Field {
   readonly path: string;
@@ -21,12 +25,21 @@ interface Field {
 }
 
 const cell = (text: string): string => text.replaceAll('|', '\\|');
-const metaOf = (schema: z.ZodType): { description?: string; typeLabel?: string } => schema.meta() ?? {};
+const metaOf = (schema: z.ZodType): { description?: string; typeLabel?: string } =>
+  schema.meta() ?? {};
 
 /** A schema without optional, nullable and default, and what these meant. */
-function unwrapped(schema: z.ZodType): { inner: z.ZodType; optional: boolean; nullable: boolean; fallback?: unknown } {
+function unwrapped(schema: z.ZodType): {
+  inner: z.ZodType;
+  optional: boolean;
+  nullable: boolean;
+  fallback?: unknown;
+} {
   let inner = schema;
-  const seen: { optional: boolean; nullable: boolean; fallback?: unknown } = { optional: false, nullable: false };
+  const seen: { optional: boolean; nullable: boolean; fallback?: unknown } = {
+    optional: false,
+    nullable: false,
+  };
   for (;;) {
     if (inner instanceof z.ZodOptional) seen.optional = true;
     else if (inner instanceof z.ZodNullable) seen.nullable = true;
@@ -41,15 +54,21 @@ function unwrapped(schema: z.ZodType): { inner: z.ZodType; optional: boolean; nu
 function kindOf(schema: z.ZodType): string {
   const { typeLabel } = metaOf(schema);
   if (typeLabel !== undefined) return typeLabel;
-  if (schema instanceof z.ZodLiteral) return [...schema.values].map((value) => `\`${String(value)}\``).join(', ');
-  if (schema instanceof z.ZodEnum) return schema.options.map((option) => `\`${String(option)}\``).join(', ');
+  if (schema instanceof z.ZodLiteral)
+    return [...schema.values].map((value) => `\`${String(value)}\``).join(', ');
+  if (schema instanceof z.ZodEnum)
+    return schema.options.map((option) => `\`${String(option)}\``).join(', ');
   if (schema instanceof z.ZodBoolean) return 'boolean';
   if (schema instanceof z.ZodNumber) return schema.isInt ? 'count' : 'number';
   if (schema instanceof z.ZodString) return 'text';
-  if (schema instanceof z.ZodArray) return `list of ${kindOf(unwrapped(schema.def.element as z.ZodType).inner)}`;
-  if (schema instanceof z.ZodRecord) return `map of ${kindOf(unwrapped(schema.def.valueType as z.ZodType).inner)}`;
+  if (schema instanceof z.ZodArray)
+    return `list of ${kindOf(unwrapped(schema.def.element as z.ZodType).inner)}`;
+  if (schema instanceof z.ZodRecord)
+    return `map of ${kindOf(unwrapped(schema.def.valueType as z.ZodType).inner)}`;
   if (schema instanceof z.ZodUnion)
-    return (schema.def.options as readonly z.ZodType[]).map((one) => kindOf(unwrapped(one).inner)).join(' or ');
+    return (schema.def.options as readonly z.ZodType[])
+      .map((one) => kindOf(unwrapped(one).inner))
+      .join(' or ');
   if (schema instanceof z.ZodObject) return 'object';
   return 'any JSON';
 }
@@ -58,13 +77,22 @@ function kindOf(schema: z.ZodType): string {
 function below(schema: z.ZodType): { shape: z.ZodObject; mark: string } | null {
   if (schema instanceof z.ZodObject) return { shape: schema, mark: '' };
   const held =
-    schema instanceof z.ZodArray ? schema.def.element : schema instanceof z.ZodRecord ? schema.def.valueType : null;
+    schema instanceof z.ZodArray
+      ? schema.def.element
+      : schema instanceof z.ZodRecord
+        ? schema.def.valueType
+        : null;
   if (held === null) return null;
   const { inner } = unwrapped(held as z.ZodType);
-  return inner instanceof z.ZodObject ? { shape: inner, mark: schema instanceof z.ZodArray ? '[]' : '.*' } : null;
+  return inner instanceof z.ZodObject
+    ? { shape: inner, mark: schema instanceof z.ZodArray ? '[]' : '.*' }
+    : null;
 }
 
-/** Every field of a message, those of its objects below them; `named` are told once, in a section of their own. */
+/**
+ * Every field of a message, those of its objects below them; `named` are told once, in a section of
+ * their own.
+ */
 function* fieldsOf(schema: z.ZodObject, named: NamedObjects, prefix = ''): Generator<Field> {
   for (const [name, child] of Object.entries(schema.shape as Record<string, z.ZodType>)) {
     const { inner, optional, nullable, fallback } = unwrapped(child);
@@ -72,15 +100,18 @@ function* fieldsOf(schema: z.ZodObject, named: NamedObjects, prefix = ''): Gener
     const inside = below(inner);
     const section = inside === null ? undefined : named.get(inside.shape);
     const notes = [metaOf(child).description ?? metaOf(inner).description ?? ''];
-    if (fallback !== undefined && fallback !== '') notes.push(`Default \`${JSON.stringify(fallback)}\`.`);
-    if (section !== undefined) notes.push(`Fields: see [${section}](#${section.replaceAll(' ', '-')}).`);
+    if (fallback !== undefined && fallback !== '')
+      notes.push(`Default \`${JSON.stringify(fallback)}\`.`);
+    if (section !== undefined)
+      notes.push(`Fields: see [${section}](#${section.replaceAll(' ', '-')}).`);
     yield {
       path,
       kind: `${kindOf(inner)}${nullable ? ' or null' : ''}`,
       required: !optional,
       meaning: notes.filter(Boolean).join(' '),
     };
-    if (inside !== null && section === undefined) yield* fieldsOf(inside.shape, named, `${path}${inside.mark}.`);
+    if (inside !== null && section === undefined)
+      yield* fieldsOf(inside.shape, named, `${path}${inside.mark}.`);
   }
 }
 
@@ -95,10 +126,15 @@ function table(schema: z.ZodType, named: NamedObjects): string[] {
   return ['| field | kind | always | meaning |', '|---|---|---|---|', ...fields.map(row), ''];
 }
 
-const message = ({ where, route, description, schema }: CatalogueEntry, named: NamedObjects): string[] => {
+const message = (
+  { where, route, description, schema }: CatalogEntry,
+  named: NamedObjects,
+): string[] => {
   const section = named.get(schema);
   const fields =
-    section === undefined ? table(schema, named) : [`Fields: see [${section}](#${section.replaceAll(' ', '-')}).`, ''];
+    section === undefined
+      ? table(schema, named)
+      : [`Fields: see [${section}](#${section.replaceAll(' ', '-')}).`, ''];
   return [`### ${where}`, '', `${route}. ${description}`, '', ...fields];
 };
 
@@ -121,7 +157,7 @@ export function natsReference(): string {
   const lines = [
     '# NATS reference',
     '',
-    'Generated by `gleaner docs` from the schemas in broker/messages and broker/contracts that every receiver checks; do not edit.',
+    'Generated by `gleaner docs` from the schemas in broker/messages and broker/services that every receiver checks; do not edit.',
     '[NATS topics](../nats.md) shows how to use it with a stock client. Messages are JSON in UTF-8. `<fn>` is the base64url of the',
     "function's fully qualified name (`/namespace/package/action` or `/namespace/action`). *always*: the field is there in every message. CPU is in millicores (1000 = one core), memory in bytes.",
     '',
@@ -132,17 +168,24 @@ export function natsReference(): string {
     `host), \`….${ALL_HOSTS}\` (each answers). An error comes as the headers \`Nats-Service-Error-Code\` and \`Nats-Service-Error\`.`,
     '',
   ];
-  for (const { name, description, contract } of serviceCatalogue) {
+  for (const { name, description, contract } of serviceCatalog) {
     lines.push(`### ${name}`, '', description, '');
     for (const [endpoint, { description: does, request, answer }] of Object.entries(contract)) {
       lines.push(`#### \`${endpointSubject(name, endpoint)}\``, '', `${does}.`, '');
-      lines.push('Request:', '', ...table(request, sections), 'Answer:', '', ...table(answer, sections));
+      lines.push(
+        'Request:',
+        '',
+        ...table(request, sections),
+        'Answer:',
+        '',
+        ...table(answer, sections),
+      );
     }
   }
   lines.push('## Messages', '');
-  for (const entry of messageCatalogue) lines.push(...message(entry, sections));
+  for (const entry of messageCatalog) lines.push(...message(entry, sections));
   lines.push('## Key-value buckets', '');
-  for (const entry of bucketCatalogue) lines.push(...message(entry, sections));
+  for (const entry of bucketCatalog) lines.push(...message(entry, sections));
   lines.push('## Objects that appear in several places', '');
   for (const [schema, title] of sections) {
     const others = new Map([...sections].filter(([one]) => one !== schema));

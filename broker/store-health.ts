@@ -23,7 +23,9 @@ export interface StoreFailure {
   readonly hint: string;
 }
 
-/** `error`: the first failure of an episode. `null`: it is over; `failure` says how much was lost. */
+/**
+ * `error`: the first failure of an episode. `null`: it is over; `failure` says how much was lost.
+ */
 export interface StoreEpisode {
   readonly store: string;
   readonly operation: StoreOperation;
@@ -43,14 +45,19 @@ interface Entry {
 
 /** Keys that are followed at most; of more, the rest is not waited for. */
 const KEYS_MAX = 256;
-/** A key that was not tried again for so long does not keep an episode open: it may never be written again. */
+/**
+ * A key that was not tried again for so long does not keep an episode open: it may never be written
+ * again.
+ */
 const KEY_FORGOTTEN_MILLIS = 60_000;
 
 /**
- * Counts what every store answers, whoever asks: a writer that ignores its error is counted all the same. Failures are gathered into episodes, so
- * that a store that refuses a thousand writes is one line of the log and not a thousand, or none.
+ * Counts what every store answers, whoever asks: a writer that ignores its error is counted all the
+ * same. Failures are gathered into episodes, so that a store that refuses a thousand writes is one
+ * line of the log and not a thousand, or none.
  *
- * An episode ends when every key that failed has succeeded: a bucket can refuse changes of its keys and still take new ones.
+ * An episode ends when every key that failed has succeeded: a bucket can refuse changes of its keys
+ * and still take new ones.
  */
 export class StoreHealth {
   readonly #clock: Clock;
@@ -74,7 +81,10 @@ export class StoreHealth {
     if (failure !== null) this.#tell({ store, operation, error: null, failure });
   }
 
-  /** What the connection itself reports (`GLN_BROKER_DISCONNECTED`, `_CLOSED`) is no failure of a store. */
+  /**
+   * What the connection itself reports (`GLN_BROKER_DISCONNECTED`, `_CLOSED`) is no failure of a
+   * store.
+   */
   failed(store: string, operation: StoreOperation, error: GleanerError, key = ''): void {
     if (error.code === 'GLN_BROKER_DISCONNECTED' || error.code === 'GLN_BROKER_CLOSED') return;
     const entry = this.#entry(store, operation);
@@ -123,7 +133,13 @@ export class StoreHealth {
   #failureOf({ episode }: Entry): StoreFailure | null {
     if (episode === null) return null;
     const { code, message, hint } = episode.error;
-    return { count: episode.count, lasting: this.#clock.monotonic() - episode.since, code, message, hint };
+    return {
+      count: episode.count,
+      lasting: this.#clock.monotonic() - episode.since,
+      code,
+      message,
+      hint,
+    };
   }
 
   #tell(episode: StoreEpisode): void {

@@ -6,7 +6,8 @@ import { buckets, objectStores, streams } from './subjects.js';
 const CONSEQUENCES: Readonly<Record<string, Partial<Record<StoreOperation, string>>>> = {
   [buckets.leases]: {
     read: 'no lease can be taken: no targets and no mean field are sent, and user limits and local policies apply',
-    write: 'leases are not renewed: no targets and no mean field are sent, and user limits and local policies apply',
+    write:
+      'leases are not renewed: no targets and no mean field are sent, and user limits and local policies apply',
   },
   [buckets.mode]: {
     read: 'changes of mode and pauses are not seen; the last ones apply',
@@ -30,15 +31,21 @@ const CONSEQUENCES: Readonly<Record<string, Partial<Record<StoreOperation, strin
 
 /** What it means for an operator that a store does not answer. */
 export const consequenceOf = (store: string, operation: StoreOperation): string =>
-  CONSEQUENCES[store]?.[operation] ?? `${operation === 'read' ? 'reads from' : 'writes to'} ${store} fail`;
+  CONSEQUENCES[store]?.[operation] ??
+  `${operation === 'read' ? 'reads from' : 'writes to'} ${store} fail`;
 
-/** One line at the begin of each episode of failures, and one at its end, with how many there were. */
+/**
+ * One line at the begin of each episode of failures, and one at its end, with how many there were.
+ */
 export function logStores(stores: StoreHealth, logger: Logger): Cancel {
   return stores.onEpisode(({ store, operation, error, failure }) => {
     if (error !== null) {
       const { code, hint } = error;
       const consequence = consequenceOf(store, operation);
-      logger.error({ event: 'store_failing', store, operation, code, hint, consequence }, error.message);
+      logger.error(
+        { event: 'store_failing', store, operation, code, hint, consequence },
+        error.message,
+      );
       return;
     }
     const lastedSeconds = Math.round(failure.lasting / 100) / 10;

@@ -1,8 +1,9 @@
 import { KeyError, SubjectError } from './errors.js';
 
 /**
- * False for what the client would send to another subject (a space in it) or would repair in silence (an empty token): a message must arrive where
- * its sender meant. `wildcardsAllowed`: it may be a pattern.
+ * False for what the client would send to another subject (a space in it) or would repair in
+ * silence (an empty token): a message must arrive where its sender meant. `wildcardsAllowed`: it
+ * may be a pattern.
  */
 export function isSubject(subject: string, wildcardsAllowed = false): boolean {
   let tokenStart = 0;
@@ -17,7 +18,8 @@ export function isSubject(subject: string, wildcardsAllowed = false): boolean {
       return false;
     } else if (code === 42 || code === 62) {
       // A wildcard is a whole token, and `>` the last one.
-      const whole = i === tokenStart && (i + 1 === length || (code === 42 && subject.charCodeAt(i + 1) === 46));
+      const whole =
+        i === tokenStart && (i + 1 === length || (code === 42 && subject.charCodeAt(i + 1) === 46));
       if (!wildcardsAllowed || !whole) return false;
     }
   }
@@ -29,8 +31,11 @@ export function checkSubject(subject: string, wildcardsAllowed: boolean): void {
   if (!isSubject(subject, wildcardsAllowed)) throw new SubjectError(subject);
 }
 
-/** Keys of buckets are narrower than subjects: others are refused by the server, or only time out. */
-export const isKey = (key: string): boolean => key.length <= 1200 && /^[-/_=\w]+(?:\.[-/_=\w]+)*$/.test(key);
+/**
+ * Keys of buckets are narrower than subjects: others are refused by the server, or only time out.
+ */
+export const isKey = (key: string): boolean =>
+  key.length <= 1200 && /^[-/_=\w]+(?:\.[-/_=\w]+)*$/.test(key);
 
 /** Throws `GLN_BROKER_KEY` if it is no key. */
 export function checkKey(key: string): void {

@@ -2,7 +2,10 @@ import { GleanerError } from '../config/index.js';
 import type { EventKind } from './event-kind.js';
 import { functionToken, NO_FUNCTION } from './function-token.js';
 
-/** Subjects, buckets and services of design §5. Functions are one token each; hosts are tokens as configured. */
+/**
+ * Subjects, buckets and services of design §5. Functions are one token each; hosts are tokens as
+ * configured.
+ */
 export const SUBJECT_PREFIX = 'gleaner.v1';
 
 const HOST = /^[A-Za-z0-9_-]{1,64}$/;
@@ -18,7 +21,10 @@ export class HostNameError extends GleanerError {
 
 export const isHostName = (host: string): boolean => HOST.test(host);
 
-/** A host name made from the machine's: what NATS does not allow in a token becomes `-`. Two machines may then meet in one name. */
+/**
+ * A host name made from the machine's: what NATS does not allow in a token becomes `-`. Two
+ * machines may then meet in one name.
+ */
 export const hostNameFrom = (hostname: string): string =>
   hostname.replace(/[^A-Za-z0-9_-]/g, '-').slice(0, 64) || 'host';
 
@@ -27,7 +33,10 @@ function host(name: string): string {
   return name;
 }
 
-/** Subject builders; each throws `GLN_FUNCTION_NAME` or `GLN_HOST_NAME` rather than address another subject. */
+/**
+ * Subject builders; each throws `GLN_FUNCTION_NAME` or `GLN_HOST_NAME` rather than address another
+ * subject.
+ */
 export const subjects = {
   observation: (fn: string): string => `${SUBJECT_PREFIX}.obs.${functionToken(fn)}`,
   hostReport: (hostName: string): string => `${SUBJECT_PREFIX}.host.${host(hostName)}`,
@@ -66,7 +75,8 @@ export const buckets = {
 export const objectStores = { policies: 'gleaner_policies' } as const;
 export const streams = { trajectories: 'gleaner_trajectories' } as const;
 /** Subject that the trajectories' stream records, per function. */
-export const trajectorySubject = (fn: string): string => `${SUBJECT_PREFIX}.trajectory.${functionToken(fn)}`;
+export const trajectorySubject = (fn: string): string =>
+  `${SUBJECT_PREFIX}.trajectory.${functionToken(fn)}`;
 
 export const services = {
   hook: 'gleaner-hook',

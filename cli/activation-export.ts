@@ -1,14 +1,13 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
-import { messageOf } from '../config/index.js';
+import { messageOf, UsageError } from '../config/index.js';
+import { csvCell } from '../experiments/compare/index.js';
 import {
   type ActivationRecorder,
   ClusterOutcome,
-  csvCell,
   type SimulatedActivation,
   StartKind,
-  type StreamedFunction,
-} from '../simulator/index.js';
-import { UsageError } from './exit.js';
+} from '../simulator/engine/index.js';
+import type { StreamedFunction } from '../simulator/workload/index.js';
 
 type Cell = string | number | null;
 
@@ -37,10 +36,15 @@ const COLUMNS: readonly (readonly [string, (call: SimulatedActivation, fn: strin
   ['aloneAtUserLimitsMs', ({ userMicros }) => millis(userMicros)],
 ];
 
-/** Rows are written in blocks of about this size: a run of millions of activations is never held in memory. */
+/**
+ * Rows are written in blocks of about this size: a run of millions of activations is never held in
+ * memory.
+ */
 const BLOCK_CHARACTERS = 1 << 20;
 
-/** Writes a row per activation, in the order in which they end: CSV with a header, or JSON lines. */
+/**
+ * Writes a row per activation, in the order in which they end: CSV with a header, or JSON lines.
+ */
 export class ActivationExport implements ActivationRecorder {
   readonly #file: number;
   readonly #path: string;
@@ -98,4 +102,6 @@ export class ActivationExport implements ActivationRecorder {
 }
 
 const cannotWrite = (path: string, error: unknown): UsageError =>
-  new UsageError(`cannot write ${path}: ${messageOf(error)}`, { hint: 'choose a folder with room, or another name' });
+  new UsageError(`cannot write ${path}: ${messageOf(error)}`, {
+    hint: 'choose a folder with room, or another name',
+  });

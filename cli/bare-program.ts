@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
+import { versionText } from '../config/index.js';
 import { GleanerCommand } from './gleaner-command.js';
-import { versionText } from './version.js';
 
 const collect = (value: string, all: string[] = []): string[] => [...all, value];
 
@@ -19,7 +19,11 @@ export function programWith(commands: readonly ((program: Command) => void)[]): 
       '-c, --config <file>',
       'configuration file (default: $GLEANER_CONFIG, then /etc/gleaner/gleaner.yaml if it exists)',
     )
-    .option('--set <key=value>', 'set one key of the configuration, such as hook.sampleMs=50 (repeatable)', collect)
+    .option(
+      '--set <key=value>',
+      'set one key of the configuration, such as hook.sampleMs=50 (repeatable)',
+      collect,
+    )
     .option('--nats <urls>', 'NATS servers, comma-separated')
     .configureHelp({ showGlobalOptions: true })
     .showSuggestionAfterError()
@@ -37,7 +41,10 @@ function inheritExit(command: Command): void {
   }
 }
 
-/** The command that arguments ask for: the first word that is neither an option nor its value; undefined: none. */
+/**
+ * The command that arguments ask for: the first word that is neither an option nor its value;
+ * undefined: none.
+ */
 export function commandAsked(args: readonly string[]): string | undefined {
   for (let i = 0; i < args.length; i++) {
     const word = args[i]!;

@@ -48,7 +48,8 @@ function readable(literal: RegExpExecArray | RegExpMatchArray, at: number): stri
 
 const HINT = new RegExp(`hint(?::|\\s*=)\\s*(?:\\w+\\s*\\?\\s*)?(?:${LITERAL.source})`, 'g');
 const SUPER = new RegExp(`super\\(\\s*(?:${LITERAL.source})`);
-const CLASS = /(?:\/\*\*((?:[^*]|\*(?!\/))*)\*\/\s*)?export (?:abstract )?class (\w+) extends (\w+) \{([\s\S]*?)\n\}/g;
+const CLASS =
+  /(?:\/\*\*((?:[^*]|\*(?!\/))*)\*\/\s*)?export (?:abstract )?class (\w+) extends (\w+) \{([\s\S]*?)\n\}/g;
 
 function classesOf(file: string, text: string): ErrorClass[] {
   return [...text.matchAll(CLASS)].map((match) => {
@@ -70,7 +71,10 @@ function classesOf(file: string, text: string): ErrorClass[] {
 }
 
 /** A hint in what follows `new SomeError(`, before the next error. */
-const SITE = new RegExp(`new (\\w+Error)\\((?:(?!new \\w+Error\\()[\\s\\S]){0,500}?${HINT.source}`, 'g');
+const SITE = new RegExp(
+  `new (\\w+Error)\\((?:(?!new \\w+Error\\()[\\s\\S]){0,500}?${HINT.source}`,
+  'g',
+);
 
 /** Hints given where an error is thrown, by class. */
 function thrownHints(texts: readonly string[]): Map<string, Set<string>> {
@@ -87,7 +91,10 @@ function thrownHints(texts: readonly string[]): Map<string, Set<string>> {
 /** Of an error with many hints those that stand first in the sources. */
 const HINTS_SHOWN = 3;
 
-/** Every code of an error that Gleaner raises on purpose, read from the sources below the project's folder. */
+/**
+ * Every code of an error that Gleaner raises on purpose, read from the sources below the project's
+ * folder.
+ */
 export function errorRows(project: string): ErrorRow[] {
   const files = FOLDERS.flatMap((folder) => [...sources(join(project, folder))]).sort();
   const texts = files.map((file) => readFileSync(file, 'utf8'));
@@ -122,7 +129,8 @@ export function errorRows(project: string): ErrorRow[] {
     }));
 }
 
-const cell = (texts: readonly string[]): string => texts.map((text) => text.replaceAll('|', '\\|')).join('<br>');
+const cell = (texts: readonly string[]): string =>
+  texts.map((text) => text.replaceAll('|', '\\|')).join('<br>');
 
 /** docs/reference/errors.md, generated from the error classes. */
 export function errorsReference(project: string): string {

@@ -1,7 +1,7 @@
-import { type FunctionView, reasonText } from '../broker/index.js';
+import { type FunctionView, reasonText } from '../broker/services/index.js';
 import { comparisonOf, GleanerError, noComparison, suggest } from '../config/index.js';
 import {
-  type Colours,
+  type Colors,
   type Column,
   cores,
   count,
@@ -11,12 +11,15 @@ import {
   milliseconds,
   plainText,
   type TableLayout,
-} from './output.js';
+} from '../runtime/index.js';
 
 /** A function on one host. */
 export type FunctionRow = FunctionView & { readonly host: string; readonly killed: boolean };
 
-/** Keys of `--output json`, in their order; programs rely on them. What a function or an older hook does not tell is null. */
+/**
+ * Keys of `--output json`, in their order; programs rely on them. What a function or an older hook
+ * does not tell is null.
+ */
 export const FUNCTION_KEYS = [
   'name',
   'host',
@@ -61,13 +64,14 @@ export const functionJson = (row: FunctionRow): Record<string, unknown> =>
 export const NARROW = 100;
 
 const figure = (value: number): string => (value === 0 ? '-' : value.toFixed(1));
-const modeText = (row: FunctionRow): string => (row.killed ? 'stopped' : row.paused ? 'paused' : row.mode);
+const modeText = (row: FunctionRow): string =>
+  row.killed ? 'stopped' : row.paused ? 'paused' : row.mode;
 const weightText = (value: number): string => String(Math.round(value));
 const pair = (now: string, user: string): string => `${now}/${user}`;
 
-function objectiveText({ objective = 'learning' }: FunctionRow, colours: Colours): string {
-  if (objective === 'kept') return colours.green(objective);
-  return objective === 'missed' ? colours.red(objective) : objective;
+function objectiveText({ objective = 'learning' }: FunctionRow, colors: Colors): string {
+  if (objective === 'kept') return colors.green(objective);
+  return objective === 'missed' ? colors.red(objective) : objective;
 }
 
 /** The p99 of a few activations is the slowest of them, and no figure. */
@@ -82,18 +86,24 @@ function intervalOf({ comparison = noComparison }: FunctionRow): string {
 /** How many there are, of those that a slowdown needs. */
 function samplesOf({ comparison = noComparison }: FunctionRow): string {
   const compared = comparisonOf(comparison);
-  return compared.known ? String(compared.controlSamples) : `${compared.controlSamples} of ${compared.needed}`;
+  return compared.known
+    ? String(compared.controlSamples)
+    : `${compared.controlSamples} of ${compared.needed}`;
 }
 
 /** CPU is limited in cores or by a weight: columns of what no function has are left out. */
-function kinds(rows: readonly FunctionRow[]): { readonly quota: boolean; readonly weight: boolean } {
+function kinds(rows: readonly FunctionRow[]): {
+  readonly quota: boolean;
+  readonly weight: boolean;
+} {
   const weight = rows.some(({ cpuMode }) => cpuMode === 'weight');
   return { quota: !weight || rows.some(({ cpuMode }) => cpuMode === 'quota'), weight };
 }
 
-const when = <Row>(condition: boolean, ...columns: Column<Row>[]): Column<Row>[] => (condition ? columns : []);
+const when = <Row>(condition: boolean, ...columns: Column<Row>[]): Column<Row>[] =>
+  condition ? columns : [];
 
-function narrowColumns(rows: readonly FunctionRow[], colours: Colours): Column<FunctionRow>[] {
+function narrowColumns(rows: readonly FunctionRow[], colors: Colors): Column<FunctionRow>[] {
   const { quota, weight } = kinds(rows);
   const hosts = new Set(rows.map(({ host }) => host));
   return [
@@ -108,7 +118,8 @@ function narrowColumns(rows: readonly FunctionRow[], colours: Colours): Column<F
     }),
     ...when<FunctionRow>(weight, {
       title: 'weight now/user',
-      value: (row) => (row.cpuMode === 'weight' ? pair(weightText(row.shares), weightText(row.userShares)) : '-'),
+      value: (row) =>
+        row.cpuMode === 'weight' ? pair(weightText(row.shares), weightText(row.userShares)) : '-',
       right: true,
     }),
     {
@@ -116,8 +127,12 @@ function narrowColumns(rows: readonly FunctionRow[], colours: Colours): Column<F
       value: (row) => pair(mebibytesText(row.memory), mebibytesText(row.userMemory)),
       right: true,
     },
-    { title: 'p99/slo ms', value: (row) => pair(milliseconds(p99Of(row)), milliseconds(row.slo)), right: true },
-    { title: 'objective', value: (row) => objectiveText(row, colours) },
+    {
+      title: 'p99/slo ms',
+      value: (row) => pair(milliseconds(p99Of(row)), milliseconds(row.slo)),
+      right: true,
+    },
+    { title: 'objective', value: (row) => objectiveText(row, colors) },
   ];
 }
 
@@ -125,7 +140,7 @@ function narrowColumns(rows: readonly FunctionRow[], colours: Colours): Column<F
 const OPTIONAL_COLUMNS = ['calls', 'objective', 'MiB now/user', 'mode'];
 
 /** Every column, each with one unit. */
-function wideColumns(rows: readonly FunctionRow[], colours: Colours): Column<FunctionRow>[] {
+function wideColumns(rows: readonly FunctionRow[], colors: Colors): Column<FunctionRow>[] {
   const { quota, weight } = kinds(rows);
   const inQuota = (text: (row: FunctionRow) => string) => (row: FunctionRow) =>
     row.cpuMode === 'quota' ? text(row) : '-';
@@ -162,8 +177,12 @@ function wideColumns(rows: readonly FunctionRow[], colours: Colours): Column<Fun
     { title: 'init ms', value: (row) => milliseconds(row.initTime), right: true },
     { title: 'p99 ms', value: (row) => milliseconds(p99Of(row)), right: true },
     { title: 'slo ms', value: (row) => milliseconds(row.slo), right: true },
-    { title: 'objective', value: (row) => objectiveText(row, colours) },
-    { title: 'slowdown', value: (row) => (row.slowdown === null ? '-' : row.slowdown.toFixed(2)), right: true },
+    { title: 'objective', value: (row) => objectiveText(row, colors) },
+    {
+      title: 'slowdown',
+      value: (row) => (row.slowdown === null ? '-' : row.slowdown.toFixed(2)),
+      right: true,
+    },
     { title: '95 % interval', value: intervalOf, right: true },
     { title: 'control samples', value: samplesOf, right: true },
     { title: 'safeguard', value: (row) => plainText(reasonText(row.safeguard)) },
@@ -173,27 +192,31 @@ function wideColumns(rows: readonly FunctionRow[], colours: Colours): Column<Fun
 /** All headings of both tables: what the pages may name. */
 export function functionHeadings(): string[] {
   const both = [{ cpuMode: 'quota' }, { cpuMode: 'weight', host: 'b' }] as FunctionRow[];
-  const none = { green: String, red: String } as unknown as Colours;
-  return [...narrowColumns(both, none), ...wideColumns(both, none)].map(({ title }) => title.toUpperCase());
+  const none = { green: String, red: String } as unknown as Colors;
+  return [...narrowColumns(both, none), ...wideColumns(both, none)].map(({ title }) =>
+    title.toUpperCase(),
+  );
 }
 
 export interface TableShape {
   readonly wide: boolean;
   /** Columns of the screen; the wide table heeds none. */
   readonly width: number;
-  readonly colours: Colours;
+  readonly colors: Colors;
   /** Of a table printed before, so that rows that follow stand below their headings. */
   readonly like?: TableLayout<FunctionRow>;
 }
 
-/** The table of functions. The default one leaves out columns until it fits; a name is never cut. */
+/**
+ * The table of functions. The default one leaves out columns until it fits; a name is never cut.
+ */
 export function functionTable(
   rows: readonly FunctionRow[],
-  { wide, width, colours, like }: TableShape,
+  { wide, width, colors, like }: TableShape,
 ): TableLayout<FunctionRow> {
   if (like !== undefined) return layOutColumns(like.columns, rows, like.widths);
-  if (wide) return layOutColumns(wideColumns(rows, colours), rows);
-  let columns = narrowColumns(rows, colours);
+  if (wide) return layOutColumns(wideColumns(rows, colors), rows);
+  let columns = narrowColumns(rows, colors);
   for (const title of OPTIONAL_COLUMNS) {
     const laid = layOutColumns(columns, rows);
     if (fits(laid, width)) return laid;
@@ -206,7 +229,9 @@ export class UnknownFunctionError extends GleanerError {
   readonly code = 'GLN_FUNCTION_UNKNOWN';
   constructor(name: string, near: string | undefined) {
     super(`no function '${name}' is known to these hooks`, {
-      hint: near ? `did you mean \`${near}\`?` : '`gleaner functions` lists those that have been called',
+      hint: near
+        ? `did you mean \`${near}\`?`
+        : '`gleaner functions` lists those that have been called',
     });
   }
 }
@@ -214,21 +239,25 @@ export class UnknownFunctionError extends GleanerError {
 export class AmbiguousFunctionError extends GleanerError {
   readonly code = 'GLN_FUNCTION_AMBIGUOUS';
   constructor(name: string, candidates: readonly string[]) {
-    super(`'${name}' is the name of ${candidates.length} functions`, { hint: `give one of: ${candidates.join(', ')}` });
+    super(`'${name}' is the name of ${candidates.length} functions`, {
+      hint: `give one of: ${candidates.join(', ')}`,
+    });
   }
 }
 
 const partsOf = (name: string): string[] => name.split('/').filter(Boolean);
 
 /**
- * The function that a name means: its full name, or the end of it (`dh`, `guest/dh`) where only one function ends so. Throws
- * UnknownFunctionError or AmbiguousFunctionError.
+ * The function that a name means: its full name, or the end of it (`dh`, `guest/dh`) where only one
+ * function ends so. Throws UnknownFunctionError or AmbiguousFunctionError.
  */
 export function functionNamed(name: string, known: Iterable<string>): string {
   const all = [...new Set(known)].sort();
   if (all.includes(name)) return name;
   const asked = partsOf(name);
-  const ends = all.filter((each) => partsOf(each).slice(-asked.length).join('/') === asked.join('/'));
+  const ends = all.filter(
+    (each) => partsOf(each).slice(-asked.length).join('/') === asked.join('/'),
+  );
   if (ends.length === 1) return ends[0]!;
   if (ends.length > 1) throw new AmbiguousFunctionError(name, ends);
   const near = suggest(asked.at(-1) ?? '', new Set(all.map((each) => partsOf(each).at(-1) ?? '')));

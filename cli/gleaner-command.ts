@@ -1,9 +1,11 @@
 import { Command } from 'commander';
-import { suggest } from '../config/index.js';
-import { UsageError } from './exit.js';
+import { suggest, UsageError } from '../config/index.js';
 
 /** What other command lines call what is a command of another name here. */
-const COMMAND_SYNONYMS: readonly (readonly [words: readonly string[], commands: readonly string[]])[] = [
+const COMMAND_SYNONYMS: readonly (readonly [
+  words: readonly string[],
+  commands: readonly string[],
+])[] = [
   [
     ['get', 'list', 'ls', 'ps', 'show'],
     ['functions', 'agents list', 'actions list', 'status'],
@@ -61,7 +63,10 @@ export class GleanerCommand extends Command {
     const [what = '', suggestion] = message.replace(/^error: /, '').split('\n');
     const near = suggestion?.replace(/^\((.*)\)$/, '$1').replace('Did you mean', 'did you mean');
     throw new UsageError(what.replace('is invalid. ', 'is invalid: ').replace(/\.$/, ''), {
-      hint: options.code === 'commander.unknownCommand' ? this.#otherCommand() : (near ?? this.#usage()),
+      hint:
+        options.code === 'commander.unknownCommand'
+          ? this.#otherCommand()
+          : (near ?? this.#usage()),
     });
   }
 
@@ -71,7 +76,8 @@ export class GleanerCommand extends Command {
       .visibleCommands(this)
       .map((command) => command.name());
     const suggestions = this.parent === null ? commandsFor(word) : [];
-    if (suggestions.length > 0) return `did you mean ${suggestions.map((each) => `\`gleaner ${each}\``).join(', ')}?`;
+    if (suggestions.length > 0)
+      return `did you mean ${suggestions.map((each) => `\`gleaner ${each}\``).join(', ')}?`;
     const near = suggest(word, names);
     if (near !== undefined) return `did you mean \`${this.#path()} ${near}\`?`;
     return this.parent === null ? '`gleaner --help` lists every command' : this.#usage();
@@ -80,7 +86,9 @@ export class GleanerCommand extends Command {
   #usage(): string {
     const below = this.commands.map((command) => command.name());
     const help = `\`${this.#path()} --help\` shows what it takes`;
-    return below.length === 0 || this.parent === null ? help : `below it: ${below.join(', ')}; ${help}`;
+    return below.length === 0 || this.parent === null
+      ? help
+      : `below it: ${below.join(', ')}; ${help}`;
   }
 
   #path(): string {

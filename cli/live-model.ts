@@ -1,7 +1,10 @@
-import type { FunctionView, HostView } from '../broker/index.js';
+import type { FunctionView, HostView } from '../broker/services/index.js';
 
 /** What one line of the live view needs of the hook's own view of a function. */
-export type FunctionLine = Omit<FunctionView, 'paused' | 'slowerThanControl' | 'target' | 'ooms' | 'concurrent'>;
+export type FunctionLine = Omit<
+  FunctionView,
+  'paused' | 'slowerThanControl' | 'target' | 'ooms' | 'concurrent'
+>;
 
 export type HostLine = Pick<
   HostView,

@@ -1,7 +1,6 @@
-import { reasonText } from '../broker/index.js';
-import type { FunctionLine, LiveModel } from './live-model.js';
+import { reasonText } from '../broker/services/index.js';
 import {
-  type Colours,
+  type Colors,
   type Column,
   cores,
   count,
@@ -11,7 +10,8 @@ import {
   span,
   table,
   visibleLength,
-} from './output.js';
+} from '../runtime/index.js';
+import type { FunctionLine, LiveModel } from './live-model.js';
 import { verdictLines } from './verdict.js';
 
 const HIDE_CURSOR = '\u001b[?25l';
@@ -25,44 +25,68 @@ const OWN_SCREEN = '\u001b[?1049l';
 const seconds = (value: number): string =>
   value === 0 ? '-' : value < 100 ? value.toFixed(1) : String(Math.round(value));
 
-function limits(cpu: number, shares: number, memory: number, mode: FunctionLine['cpuMode']): string {
+function limits(
+  cpu: number,
+  shares: number,
+  memory: number,
+  mode: FunctionLine['cpuMode'],
+): string {
   return `${mode === 'quota' ? cores(cpu) : `w${Math.round(shares)}`} / ${mebibytesText(memory)}`;
 }
 
-function columns(colours: Colours): Column<FunctionLine>[] {
+function columns(colors: Colors): Column<FunctionLine>[] {
   return [
     { title: 'function', value: (row) => plainText(row.name) },
     { title: 'calls', value: (row) => count(row.activations), right: true },
-    { title: 'run', value: (row) => (row.running > 0 ? colours.bold(String(row.running)) : '-'), right: true },
-    { title: 'user', value: (row) => limits(row.userCpu, row.userShares, row.userMemory, row.cpuMode), right: true },
-    { title: 'now', value: (row) => coloured(row, colours), right: true },
-    { title: 'harvested', value: (row) => colours.green(seconds(row.harvestedCpuSeconds)), right: true },
-    { title: 'borrowed', value: (row) => colours.cyan(seconds(row.acceleratedCpuSeconds)), right: true },
+    {
+      title: 'run',
+      value: (row) => (row.running > 0 ? colors.bold(String(row.running)) : '-'),
+      right: true,
+    },
+    {
+      title: 'user',
+      value: (row) => limits(row.userCpu, row.userShares, row.userMemory, row.cpuMode),
+      right: true,
+    },
+    { title: 'now', value: (row) => colored(row, colors), right: true },
+    {
+      title: 'harvested',
+      value: (row) => colors.green(seconds(row.harvestedCpuSeconds)),
+      right: true,
+    },
+    {
+      title: 'borrowed',
+      value: (row) => colors.cyan(seconds(row.acceleratedCpuSeconds)),
+      right: true,
+    },
     {
       title: 'lent MiB',
       value: (row) => (row.borrowedMemory > 0 ? mebibytesText(row.borrowedMemory) : '-'),
       right: true,
     },
     { title: 'saved', value: (row) => seconds(row.savedSeconds), right: true },
-    { title: 'p99', value: (row) => objective(row, colours), right: true },
+    { title: 'p99', value: (row) => objective(row, colors), right: true },
     { title: 'slo', value: (row) => (row.slo === null ? 'learning' : span(row.slo)), right: true },
     { title: 'safeguard', value: (row) => plainText(reasonText(row.safeguard)) },
   ];
 }
 
-function objective(row: FunctionLine, colours: Colours): string {
-  if (row.learning !== undefined && row.learning.activations < row.learning.activationsNeeded) return '-';
+function objective(row: FunctionLine, colors: Colors): string {
+  if (row.learning !== undefined && row.learning.activations < row.learning.activationsNeeded)
+    return '-';
   const text = span(row.p99);
-  if (row.objective === 'kept') return colours.green(text);
-  return row.objective === 'missed' ? colours.red(text) : text;
+  if (row.objective === 'kept') return colors.green(text);
+  return row.objective === 'missed' ? colors.red(text) : text;
 }
 
 /** What a narrow screen does without, first to last. */
 const OPTIONAL_COLUMNS = ['lent MiB', 'run', 'safeguard', 'saved', 'calls', 'user'];
 
-/** The table with as many columns as the screen is wide: whole columns go, never the end of a line. */
-function functionTable(rows: readonly FunctionLine[], colours: Colours, width: number): string[] {
-  let kept = columns(colours);
+/**
+ * The table with as many columns as the screen is wide: whole columns go, never the end of a line.
+ */
+function functionTable(rows: readonly FunctionLine[], colors: Colors, width: number): string[] {
+  let kept = columns(colors);
   for (let i = 0; ; i++) {
     const lines = table(kept, rows).trimEnd().split('\n');
     const title = OPTIONAL_COLUMNS[i];
@@ -83,36 +107,47 @@ function folded(parts: readonly string[], width: number): string[] {
   return lines;
 }
 
-const LEGEND = ['user, now: cores or weight / MiB', 'harvested, borrowed: core-seconds', 'saved: seconds (estimate)'];
+const LEGEND = [
+  'user, now: cores or weight / MiB',
+  'harvested, borrowed: core-seconds',
+  'saved: seconds (estimate)',
+];
 
 /** `gleaner up` owns what it shows; who looks from elsewhere only stops looking. */
 const ending = ({ upSeconds }: LiveModel): string =>
   upSeconds === null ? 'Ctrl-C quits this view; Gleaner goes on' : 'Ctrl-C restores and stops';
 
 /** Green below what the user asked for, cyan above. */
-function coloured(row: FunctionLine, colours: Colours): string {
+function colored(row: FunctionLine, colors: Colors): string {
   const text = limits(row.cpu, row.shares, row.memory, row.cpuMode);
-  const [now, user] = row.cpuMode === 'quota' ? [row.cpu, row.userCpu] : [row.shares, row.userShares];
-  if (now > 0 && now < user) return colours.green(text);
-  return now > user || row.memory > row.userMemory ? colours.cyan(text) : text;
+  const [now, user] =
+    row.cpuMode === 'quota' ? [row.cpu, row.userCpu] : [row.shares, row.userShares];
+  if (now > 0 && now < user) return colors.green(text);
+  return now > user || row.memory > row.userMemory ? colors.cyan(text) : text;
 }
 
 /** The whole view as text, cut to the screen's width. */
 export function renderLive(
   model: LiveModel,
-  colours: Colours,
+  colors: Colors,
   width: number,
   height = Number.POSITIVE_INFINITY,
 ): string {
   const lines: string[] = [];
-  const state = model.nats === 'connected' ? colours.green('NATS') : colours.red('NATS away: user limits stand');
-  const first = [colours.bold('gleaner'), `platform ${model.platform}`, `manager ${plainText(model.manager)}`, state];
+  const state =
+    model.nats === 'connected' ? colors.green('NATS') : colors.red('NATS away: user limits stand');
+  const first = [
+    colors.bold('gleaner'),
+    `platform ${model.platform}`,
+    `manager ${plainText(model.manager)}`,
+    state,
+  ];
   if (model.upSeconds !== null) first.push(`up ${model.upSeconds} s`);
-  if (model.dashboard !== null) first.push(colours.cyan(model.dashboard));
+  if (model.dashboard !== null) first.push(colors.cyan(model.dashboard));
   if (model.restarts > 0) first.push(`restarts ${model.restarts}`);
   lines.push(...folded(first, width));
   for (const host of model.hosts) {
-    const mode = host.killed ? colours.red('stopped by the kill switch') : host.mode;
+    const mode = host.killed ? colors.red('stopped by the kill switch') : host.mode;
     lines.push(
       ...folded(
         [
@@ -127,24 +162,26 @@ export function renderLive(
       ),
     );
   }
-  if (model.hosts.length === 0) lines.push(colours.dim('waiting for the hook …'));
+  if (model.hosts.length === 0) lines.push(colors.dim('waiting for the hook …'));
   const [verdict, ...changedFunctions] = verdictLines(model.hosts, model.functions);
-  if (verdict !== undefined) lines.push(colours.bold(verdict));
+  if (verdict !== undefined) lines.push(colors.bold(verdict));
   lines.push(...changedFunctions);
   lines.push('');
-  const legend = folded([...LEGEND, ending(model)], width).map((line) => colours.dim(line));
-  // The table's head, the line of what does not fit, the empty line before the legend, and one for the cursor.
+  const legend = folded([...LEGEND, ending(model)], width).map((line) => colors.dim(line));
+  // The table's head, the line of what does not fit, the empty line before the legend, and one for
+  // the cursor.
   const maxRows = Math.max(1, height - lines.length - model.notes.length - legend.length - 4);
   const shown = model.functions.slice(0, maxRows);
-  if (shown.length > 0) lines.push(...functionTable(shown, colours, width));
-  else if (model.hosts.length > 0) lines.push(colours.dim('no activation seen yet'));
-  if (shown.length < model.functions.length) lines.push(colours.dim(`… ${model.functions.length - shown.length} more`));
+  if (shown.length > 0) lines.push(...functionTable(shown, colors, width));
+  else if (model.hosts.length > 0) lines.push(colors.dim('no activation seen yet'));
+  if (shown.length < model.functions.length)
+    lines.push(colors.dim(`… ${model.functions.length - shown.length} more`));
   lines.push('', ...legend);
   for (const note of model.notes) lines.push(plainText(note));
   return lines.map((line) => cut(line, width)).join('\n');
 }
 
-/** Cuts at the visible width, and never inside an escape sequence: a cut line loses its colour. */
+/** Cuts at the visible width, and never inside an escape sequence: a cut line loses its color. */
 function cut(line: string, width: number): string {
   if (visibleLength(line) <= width) return line;
   let out = '';
@@ -181,7 +218,8 @@ export function renderPlain(model: LiveModel): string {
   }
   const judged = kept + missed;
   const slo = judged === 0 ? 'learning' : `kept ${kept}/${judged}`;
-  const mode = model.hosts.map((host) => (host.killed ? 'stopped' : host.mode)).join(',') || 'starting';
+  const mode =
+    model.hosts.map((host) => (host.killed ? 'stopped' : host.mode)).join(',') || 'starting';
   const up = model.upSeconds === null ? '' : `up ${model.upSeconds} s  `;
   const [verdict] = verdictLines(model.hosts, model.functions);
   const compared = verdict === undefined ? '' : `  ${verdict}`;
@@ -191,21 +229,23 @@ export function renderPlain(model: LiveModel): string {
 /** Draws on the terminal's other screen, so that what was there before is there afterwards. */
 export class LiveScreen {
   readonly #screen: Screen;
-  readonly #colours: Colours;
+  readonly #colors: Colors;
   #open = false;
 
-  constructor(screen: Screen, colours: Colours) {
+  constructor(screen: Screen, colors: Colors) {
     this.#screen = screen;
-    this.#colours = colours;
+    this.#colors = colors;
   }
 
   draw(model: LiveModel, rows: number): void {
     // A terminal that has not taken the last picture gets the next one later.
     if ((this.#screen.pending ?? 0) > 0) return;
-    const text = renderLive(model, this.#colours, this.#screen.columns, rows);
+    const text = renderLive(model, this.#colors, this.#screen.columns, rows);
     const start = this.#open ? HOME : `${OTHER_SCREEN}${HIDE_CURSOR}${HOME}`;
     this.#open = true;
-    this.#screen.write(`${start}${text.split('\n').join(`${CLEAR_LINE_END}\n`)}${CLEAR_LINE_END}${CLEAR_BELOW}`);
+    this.#screen.write(
+      `${start}${text.split('\n').join(`${CLEAR_LINE_END}\n`)}${CLEAR_LINE_END}${CLEAR_BELOW}`,
+    );
   }
 
   get isOpen(): boolean {

@@ -8,19 +8,23 @@ import {
   storeLater,
   switchMode,
 } from '../broker/index.js';
-import { reportError, reportProblem } from './exit.js';
-import { plainText } from './output.js';
+import { reportError, reportProblem } from '../config/index.js';
+import { plainText } from '../runtime/index.js';
 
 const RETRY_SECONDS = 10;
 const RETRY_EVERY_MILLIS = 1000;
 
 /** `--store-for`: for commands that store a mode. */
 export const storeForOption = (): Option =>
-  new Option('--store-for <seconds>', 'if JetStream refuses to store the change, how long to keep trying')
+  new Option(
+    '--store-for <seconds>',
+    'if JetStream refuses to store the change, how long to keep trying',
+  )
     .default(RETRY_SECONDS)
     .argParser((text: string) => {
       const value = Number(text);
-      if (text.trim() === '' || !(value >= 0)) throw new InvalidArgumentError('must be a number of seconds, 0 or more');
+      if (text.trim() === '' || !(value >= 0))
+        throw new InvalidArgumentError('must be a number of seconds, 0 or more');
       return value;
     });
 
@@ -29,10 +33,17 @@ export const modeOutcomeJson = ({ hosts, failed, notStored }: ModeOutcome) => ({
   inForce: hosts,
   failed: Object.fromEntries(failed),
   stored: notStored === null,
-  notStored: notStored && { code: notStored.code, message: notStored.message, hint: notStored.hint },
+  notStored: notStored && {
+    code: notStored.code,
+    message: notStored.message,
+    hint: notStored.hint,
+  },
 });
 
-/** Changes a mode, a pause or the kill switch everywhere; if it cannot be stored, says at once that it is in force, and tries for a while. */
+/**
+ * Changes a mode, a pause or the kill switch everywhere; if it cannot be stored, says at once that
+ * it is in force, and tries for a while.
+ */
 export async function changeEverywhere(
   broker: Broker,
   fn: string | null,
@@ -49,11 +60,18 @@ export async function changeEverywhere(
       `trying to store it for ${storeForSeconds} s; Ctrl-C leaves it in force until these hooks restart`,
     );
   const during = storeForSeconds * 1000;
-  const notStored = await storeLater(broker, fn, change, who, { first, during, every: RETRY_EVERY_MILLIS });
+  const notStored = await storeLater(broker, fn, change, who, {
+    first,
+    during,
+    every: RETRY_EVERY_MILLIS,
+  });
   return { ...outcome, notStored };
 }
 
-/** Says on stderr on which hosts a change is not in force, and that it is not stored. @returns whether all is well */
+/**
+ * Says on stderr on which hosts a change is not in force, and that it is not stored. @returns
+ * whether all is well
+ */
 export function reportModeOutcome({ hosts, failed, notStored }: ModeOutcome): boolean {
   for (const [host, why] of failed)
     reportProblem(
@@ -61,6 +79,8 @@ export function reportModeOutcome({ hosts, failed, notStored }: ModeOutcome): bo
       'see `gleaner status`, and run the command again',
     );
   if (notStored !== null)
-    reportError(new ModeNotStoredError(hosts.length, notStored), (text) => process.stderr.write(text));
+    reportError(new ModeNotStoredError(hosts.length, notStored), (text) =>
+      process.stderr.write(text),
+    );
   return failed.size === 0 && notStored === null;
 }

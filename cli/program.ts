@@ -19,17 +19,26 @@ const groups: readonly { readonly group: string; readonly modules: readonly Comm
         names: ['hook', 'agents', 'aggregator', 'workload'],
         load: async () => (await import('./commands/parts.js')).addParts,
       },
-      { names: ['dashboard'], load: async () => (await import('./commands/dashboard.js')).addDashboard },
+      {
+        names: ['dashboard'],
+        load: async () => (await import('./commands/dashboard.js')).addDashboard,
+      },
     ],
   },
   {
     group: 'Look at what it does:',
     modules: [
       { names: ['status'], load: async () => (await import('./commands/status.js')).addStatus },
-      { names: ['functions'], load: async () => (await import('./commands/functions.js')).addFunctions },
+      {
+        names: ['functions'],
+        load: async () => (await import('./commands/functions.js')).addFunctions,
+      },
       { names: ['top'], load: async () => (await import('./commands/top.js')).addTop },
       { names: ['explain'], load: async () => (await import('./commands/explain.js')).addExplain },
-      { names: ['meanfield'], load: async () => (await import('./commands/meanfield.js')).addMeanField },
+      {
+        names: ['meanfield'],
+        load: async () => (await import('./commands/meanfield.js')).addMeanField,
+      },
       { names: ['events'], load: async () => (await import('./commands/events.js')).addEvents },
       { names: ['audit'], load: async () => (await import('./commands/audit.js')).addAudit },
     ],
@@ -38,7 +47,10 @@ const groups: readonly { readonly group: string; readonly modules: readonly Comm
     group: 'Change what it does:',
     modules: [
       { names: ['mode'], load: async () => (await import('./commands/mode.js')).addMode },
-      { names: ['pause', 'resume', 'retrain'], load: async () => (await import('./commands/changes.js')).addChanges },
+      {
+        names: ['pause', 'resume', 'retrain'],
+        load: async () => (await import('./commands/changes.js')).addChanges,
+      },
       { names: ['restore'], load: async () => (await import('./commands/restore.js')).addRestore },
       { names: ['actions'], load: async () => (await import('./commands/actions.js')).addActions },
     ],
@@ -48,7 +60,10 @@ const groups: readonly { readonly group: string; readonly modules: readonly Comm
     modules: [
       { names: ['doctor'], load: async () => (await import('./commands/doctor.js')).addDoctor },
       { names: ['config'], load: async () => (await import('./commands/config.js')).addConfig },
-      { names: ['nats-config'], load: async () => (await import('./commands/nats-config.js')).addNatsConfig },
+      {
+        names: ['nats-config'],
+        load: async () => (await import('./commands/nats-config.js')).addNatsConfig,
+      },
       {
         names: ['install', 'check', 'remove'],
         load: async () => {
@@ -56,24 +71,39 @@ const groups: readonly { readonly group: string; readonly modules: readonly Comm
           return [addInstall, addCheck, addRemove];
         },
       },
-      { names: ['support-bundle'], load: async () => (await import('./commands/support-bundle.js')).addSupportBundle },
+      {
+        names: ['support-bundle'],
+        load: async () => (await import('./commands/support-bundle.js')).addSupportBundle,
+      },
     ],
   },
   {
     group: 'Simulate, compare and train:',
     modules: [
-      { names: ['simulate'], load: async () => (await import('./commands/simulate.js')).addSimulate },
+      {
+        names: ['simulate'],
+        load: async () => (await import('./commands/simulate.js')).addSimulate,
+      },
       { names: ['compare'], load: async () => (await import('./commands/compare.js')).addCompare },
-      { names: ['reproduce'], load: async () => (await import('./commands/reproduce.js')).addReproduce },
+      {
+        names: ['reproduce'],
+        load: async () => (await import('./commands/reproduce.js')).addReproduce,
+      },
       { names: ['train'], load: async () => (await import('./commands/train.js')).addTrain },
-      { names: ['train-meta'], load: async () => (await import('./commands/train-meta.js')).addTrainMeta },
+      {
+        names: ['train-meta'],
+        load: async () => (await import('./commands/train-meta.js')).addTrainMeta,
+      },
       { names: ['engines'], load: async () => (await import('./commands/engines.js')).addEngines },
     ],
   },
   {
     group: OTHER,
     modules: [
-      { names: ['completion'], load: async () => (await import('./commands/completion.js')).addCompletion },
+      {
+        names: ['completion'],
+        load: async () => (await import('./commands/completion.js')).addCompletion,
+      },
       { names: ['docs'], load: async () => (await import('./commands/docs.js')).addDocs },
       { names: ['version'], load: async () => (await import('./commands/version.js')).addVersion },
     ],
@@ -83,16 +113,19 @@ const groups: readonly { readonly group: string; readonly modules: readonly Comm
 export const commandModules: readonly CommandModule[] = groups.flatMap(({ modules }) => modules);
 
 const groupOf = new Map(
-  groups.flatMap(({ group, modules }) => modules.flatMap(({ names }) => names.map((name) => [name, group]))),
+  groups.flatMap(({ group, modules }) =>
+    modules.flatMap(({ names }) => names.map((name) => [name, group])),
+  ),
 );
 
 /** They speak of all the others. */
 const OF_ALL = ['completion', 'docs'];
 
 /**
- * `gleaner` with all its commands, or with those alone that come with the one asked for: a question to a running Gleaner does not wait for the
- * simulator and the learners to be loaded, nor does systemd, which runs `restore --local` after a hook that died, while calls run at
- * limits that nobody guards.
+ * `gleaner` with all its commands, or with those alone that come with the one asked for: a question
+ * to a running Gleaner does not wait for the simulator and the learners to be loaded, nor does
+ * systemd, which runs `restore --local` after a hook that died, while calls run at limits that
+ * nobody guards.
  */
 export async function gleanerProgram(asked?: string): Promise<Command> {
   const one = commandModules.filter(({ names }) => asked !== undefined && names.includes(asked));

@@ -1,18 +1,25 @@
 import { readFileSync } from 'node:fs';
-import { type Config, type LoadedConfig, loadConfig } from '../config/index.js';
-import { type DecisionSettings, decisionSettings, defaultDecisionSettings } from '../openwhisk-plugin/index.js';
-import type { SimulatedSettings } from '../simulator/index.js';
-import { UsageError } from './exit.js';
-import { flagsOf, type GlobalOptions } from './settings.js';
+import { type Config, type LoadedConfig, loadConfig, UsageError } from '../config/index.js';
+import {
+  type DecisionSettings,
+  decisionSettings,
+  defaultDecisionSettings,
+} from '../openwhisk-plugin/decision/index.js';
+import { flagsOf, type GlobalOptions } from '../runtime/index.js';
+import type { SimulatedSettings } from '../simulator/engine/index.js';
 
-/** Keys below `decision` that describe a real host's tap, containers or memory: the model has no counterpart. */
+/**
+ * Keys below `decision` that describe a real host's tap, containers or memory: the model has no
+ * counterpart.
+ */
 const NOT_SIMULATED: ReadonlySet<string> = new Set([
   'decision.lateStartMs',
   'decision.boost.enabled',
   'decision.memory.invokerMemoryMiB',
 ]);
 
-const isManagerKey = (key: string): boolean => key === 'agents.manager' || key.startsWith('decision.policy.');
+const isManagerKey = (key: string): boolean =>
+  key === 'agents.manager' || key.startsWith('decision.policy.');
 
 const isSimulated = (key: string): boolean =>
   isManagerKey(key) || (key.startsWith('decision.') && !NOT_SIMULATED.has(key));
@@ -28,8 +35,8 @@ export interface SimulationSettings {
 }
 
 /**
- * Reads `--config` and `--set` for a simulation. The environment and /etc/gleaner do not count, so that the same command gives the same
- * figures on every machine.
+ * Reads `--config` and `--set` for a simulation. The environment and /etc/gleaner do not count, so
+ * that the same command gives the same figures on every machine.
  *
  * @throws ConfigError, or UsageError for `--set` of a key that a simulation does not have
  */
@@ -51,14 +58,19 @@ export function simulationSettings({ config: path, set }: GlobalOptions): Simula
 function settingsOf({ config, sources }: LoadedConfig): SimulationSettings {
   const keys = [...sources.keys()];
   return {
-    ...(keys.some((key) => isSimulated(key) && !isManagerKey(key)) ? { settings: decisionOf(config, sources) } : {}),
+    ...(keys.some((key) => isSimulated(key) && !isManagerKey(key))
+      ? { settings: decisionOf(config, sources) }
+      : {}),
     ...(keys.some(isManagerKey) ? { configured: config } : {}),
     ignored: keys.filter((key) => !isSimulated(key)),
   };
 }
 
 /** Caps that the configuration leaves to the host are the simulator's. */
-function decisionOf({ decision, hook }: Config, sources: LoadedConfig['sources']): SimulatedSettings {
+function decisionOf(
+  { decision, hook }: Config,
+  sources: LoadedConfig['sources'],
+): SimulatedSettings {
   const { cpuCap, memoryCap } = defaultDecisionSettings;
   const settings: DecisionSettings = decisionSettings(decision, hook.sampleMs, {
     cpu: cpuCap,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { consequenceOf, type ServiceInstance, type StoreState } from '../broker/index.js';
-import { count, plainText, table } from './output.js';
+import { consequenceOf, type StoreState } from '../broker/index.js';
+import type { ServiceInstance } from '../broker/services/index.js';
+import { count, plainText, table } from '../runtime/index.js';
 
 /** A store as one part tells of it. */
 export interface PartStore extends StoreState {
@@ -15,7 +16,13 @@ const storesSchema = z.array(
     succeeded: z.number(),
     failed: z.number(),
     failure: z
-      .object({ count: z.number(), lasting: z.number(), code: z.string(), message: z.string(), hint: z.string() })
+      .object({
+        count: z.number(),
+        lasting: z.number(),
+        code: z.string(),
+        message: z.string(),
+        hint: z.string(),
+      })
       .nullable(),
   }),
 );
@@ -41,7 +48,11 @@ export function failingStores(stores: readonly PartStore[]): string {
       { title: 'service', value: ({ service }) => plainText(service) },
       { title: 'host', value: ({ host }) => plainText(host) },
       { title: 'failures', value: ({ failure }) => count(failure?.count ?? 0), right: true },
-      { title: 'for s', value: ({ failure }) => count(Math.round((failure?.lasting ?? 0) / 1000)), right: true },
+      {
+        title: 'for s',
+        value: ({ failure }) => count(Math.round((failure?.lasting ?? 0) / 1000)),
+        right: true,
+      },
     ],
     failing,
   );

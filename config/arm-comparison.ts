@@ -1,16 +1,21 @@
 /**
- * Compares run times of managed activations with those of the control arm, whose random activations run at user limits.
+ * Compares run times of managed activations with those of the control arm, whose random activations
+ * run at user limits.
  *
- * Each stratum is one function on one host, so that different functions are never compared with each other. A stratum's difference
- * is that of the mean logarithms, d = mean ln(managed) - mean ln(control). Strata are pooled with weights w = n1 n2 / (n1 + n2), those of
- * a regression with one constant per stratum; they depend on counts only, so noise in the data cannot shift the estimate:
+ * Each stratum is one function on one host, so that different functions are never compared with
+ * each other. A stratum's difference is that of the mean logarithms, d = mean ln(managed) - mean
+ * ln(control). Strata are pooled with weights w = n1 n2 / (n1 + n2), those of a regression with one
+ * constant per stratum; they depend on counts only, so noise in the data cannot shift the estimate:
  *
  *   d = Σ w d / Σ w      variance = Σ w² (s1² / n1 + s2² / n2) / (Σ w)²
  *
- * The interval is Student's with Satterthwaite's degrees of freedom, exp(d ± t √variance): the ratio of geometric means.
+ * The interval is Student's with Satterthwaite's degrees of freedom, exp(d ± t √variance): the
+ * ratio of geometric means.
  */
 
-/** Run times of one arm: samples that still count, mean and population variance of their logarithms. */
+/**
+ * Run times of one arm: samples that still count, mean and population variance of their logarithms.
+ */
 export interface ArmSummary {
   readonly weight: number;
   readonly logMean: number;
@@ -29,7 +34,10 @@ export interface ComparisonSums {
   readonly weight: number;
   /** Σ w d */
   readonly difference: number;
-  /** Σ w² s² / n over both arms, and for the degrees of freedom the sum of each term's square over n - 1. */
+  /**
+   * Σ w² s² / n over both arms, and for the degrees of freedom the sum of each term's square over n
+   * - 1.
+   */
   readonly variance: number;
   readonly varianceSquares: number;
   /** Samples of the managed arm and of the control arm. */
@@ -53,7 +61,9 @@ export type Comparison =
 
 /** Below this many control samples no figure is shown. */
 export const CONTROL_SAMPLES_NEEDED = 20;
-/** Student's quantile is infinite in the limit of no degree of freedom; fewer than this say nothing. */
+/**
+ * Student's quantile is infinite in the limit of no degree of freedom; fewer than this say nothing.
+ */
 const MIN_DEGREES_OF_FREEDOM = 3;
 
 export const noComparison: ComparisonSums = {
@@ -89,7 +99,8 @@ export function comparisonSums(pairs: Iterable<ArmPair>): ComparisonSums {
 
 export function addComparisons(all: Iterable<ComparisonSums>): ComparisonSums {
   const sums = { ...noComparison };
-  for (const one of all) for (const key of Object.keys(sums) as (keyof ComparisonSums)[]) sums[key] += one[key];
+  for (const one of all)
+    for (const key of Object.keys(sums) as (keyof ComparisonSums)[]) sums[key] += one[key];
   return sums;
 }
 
@@ -97,7 +108,8 @@ export function comparisonOf(sums: ComparisonSums, needed = CONTROL_SAMPLES_NEED
   const { weight, difference, variance, varianceSquares } = sums;
   // Rounded: of 20 samples that were taken one after the other a little less than 20 counts.
   const controlSamples = Math.round(sums.controlSamples);
-  const freedom = varianceSquares > 0 ? (variance * variance) / varianceSquares : Number.POSITIVE_INFINITY;
+  const freedom =
+    varianceSquares > 0 ? (variance * variance) / varianceSquares : Number.POSITIVE_INFINITY;
   if (controlSamples < needed || !(weight > 0) || freedom < MIN_DEGREES_OF_FREEDOM)
     return { known: false, controlSamples: Math.min(controlSamples, needed - 1), needed };
   const logRatio = difference / weight;
@@ -117,7 +129,10 @@ export function comparisonOf(sums: ComparisonSums, needed = CONTROL_SAMPLES_NEED
 
 const Z = 1.959963985;
 
-/** The 97.5 % quantile of Student's t, by the expansion in 1/freedom (Abramowitz and Stegun 26.7.5); within 1 % from 3 degrees on. */
+/**
+ * The 97.5 % quantile of Student's t, by the expansion in 1/freedom (Abramowitz and Stegun 26.7.5);
+ * within 1 % from 3 degrees on.
+ */
 export function studentQuantile(freedom: number): number {
   if (freedom === Number.POSITIVE_INFINITY) return Z;
   const z2 = Z * Z;
@@ -137,8 +152,11 @@ export function changeText(ratio: number): string {
 }
 
 /** `−12 % [−15 %, −9 %]` */
-export const intervalText = (one: { readonly ratio: number; readonly low: number; readonly high: number }): string =>
-  `${changeText(one.ratio)} [${changeText(one.low)}, ${changeText(one.high)}]`;
+export const intervalText = (one: {
+  readonly ratio: number;
+  readonly low: number;
+  readonly high: number;
+}): string => `${changeText(one.ratio)} [${changeText(one.low)}, ${changeText(one.high)}]`;
 
 /** When the missing samples are to be expected at the pace so far, seconds; null: unknown. */
 export function secondsUntilKnown(
@@ -151,7 +169,11 @@ export function secondsUntilKnown(
 }
 
 /** The verdict in one line. `enforced`: limits are written at all. */
-export function verdictText(comparison: Comparison, upSeconds: number | undefined, enforced: boolean): string {
+export function verdictText(
+  comparison: Comparison,
+  upSeconds: number | undefined,
+  enforced: boolean,
+): string {
   if (comparison.known) {
     const { activations, controlSamples } = comparison;
     return `compared with the control arm: ${changeText(comparison.ratio)} response time [95 % interval ${changeText(comparison.low)} to ${changeText(comparison.high)}, ${activations} activations and ${controlSamples} control samples]`;
@@ -160,6 +182,8 @@ export function verdictText(comparison: Comparison, upSeconds: number | undefine
   const { controlSamples, needed } = comparison;
   const seconds = secondsUntilKnown(controlSamples, needed, upSeconds);
   const when =
-    seconds === null ? '' : `, expected in about ${seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} min`}`;
+    seconds === null
+      ? ''
+      : `, expected in about ${seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} min`}`;
   return `not enough control samples yet: ${controlSamples} of ${needed}${when}`;
 }

@@ -3,8 +3,9 @@ const SMALLEST = 8;
 const NOTHING = new Float64Array(0);
 
 /**
- * Amounts in numbered buckets, of which a few neighbours are in use: memory and time go with the span between the lowest and the highest
- * used one, not with how many there could be. For histograms of which there are tens of thousands.
+ * Amounts in numbered buckets, of which a few neighbors are in use: memory and time go with the
+ * span between the lowest and the highest used one, not with how many there could be. For
+ * histograms of which there are tens of thousands.
  */
 export class BucketRow {
   /** Bucket `#origin + i` is `#amounts[i]`. */
@@ -29,7 +30,10 @@ export class BucketRow {
     return this.#amounts[bucket - this.#origin] ?? 0;
   }
 
-  /** The lowest bucket up to which, from below, they add up to `wanted` (> 0); -1 where all are less. */
+  /**
+   * The lowest bucket up to which, from below, they add up to `wanted` (> 0); -1 where all are
+   * less.
+   */
   findBucketAtSum(minSum: number): number {
     const amounts = this.#amounts;
     const last = this.high - this.#origin;
@@ -43,7 +47,8 @@ export class BucketRow {
 
   scale(factor: number): void {
     const last = this.high - this.#origin;
-    for (let i = this.low - this.#origin; i <= last; i++) this.#amounts[i] = this.#amounts[i]! * factor;
+    for (let i = this.low - this.#origin; i <= last; i++)
+      this.#amounts[i] = this.#amounts[i]! * factor;
   }
 
   /** Its memory stays. */
@@ -57,11 +62,15 @@ export class BucketRow {
   /** From the lowest to the highest used one. */
   toArray(): number[] {
     const values: number[] = [];
-    for (let bucket = this.low; bucket <= this.high; bucket++) values.push(this.#amounts[bucket - this.#origin]!);
+    for (let bucket = this.low; bucket <= this.high; bucket++)
+      values.push(this.#amounts[bucket - this.#origin]!);
     return values;
   }
 
-  /** Moves the memory to where the bucket is in it, with what is in use in the middle; returns its place. */
+  /**
+   * Moves the memory to where the bucket is in it, with what is in use in the middle; returns its
+   * place.
+   */
   #growFor(bucket: number): number {
     const empty = this.high < this.low;
     const low = empty ? bucket : Math.min(bucket, this.low);
@@ -71,7 +80,8 @@ export class BucketRow {
     while (length < span) length *= 2;
     const origin = Math.max(0, low - ((length - span) >> 1));
     if (!empty || length !== before.length) this.#amounts = new Float64Array(length);
-    for (let used = this.low; used <= this.high; used++) this.#amounts[used - origin] = before[used - this.#origin]!;
+    for (let used = this.low; used <= this.high; used++)
+      this.#amounts[used - origin] = before[used - this.#origin]!;
     this.#origin = origin;
     return bucket - origin;
   }

@@ -2,13 +2,20 @@ import type { Micros, Millis } from './units.js';
 
 /** Time as an argument: decisions take a reading, only edges hold a clock. */
 export interface Clock {
-  /** Monotonic milliseconds, fractional; the zero is arbitrary. The only clock that may measure a span. */
+  /**
+   * Monotonic milliseconds, fractional; the zero is arbitrary. The only clock that may measure a
+   * span.
+   */
   monotonic(): Millis;
-  /** Wall-clock microseconds since the epoch: for stamps that people read and for comparing with the kernel's own. */
+  /**
+   * Wall-clock microseconds since the epoch: for stamps that people read and for comparing with the
+   * kernel's own.
+   */
   wall(): Micros;
   /**
-   * The real time of day of a stamp of `wall`, where the two differ: a simulated host at tenfold speed. Absent: they are the same.
-   * Everything that a person reads as a time passes through {@link timeOfDay}.
+   * The real time of day of a stamp of `wall`, where the two differ: a simulated host at tenfold
+   * speed. Absent: they are the same. Everything that a person reads as a time passes through
+   * {@link timeOfDay}.
    */
   timeOfDay?(stamp: Micros): Micros;
 }
@@ -24,8 +31,8 @@ export interface Timers {
 export type Cancel = () => void;
 
 /**
- * The wall clock as it was when the process began, running on: it is never set. For spans between stamps; after a step it is not what the
- * host's clock shows.
+ * The wall clock as it was when the process began, running on: it is never set. For spans between
+ * stamps; after a step it is not what the host's clock shows.
  */
 export const steadyClock: Clock = {
   monotonic: () => performance.now() as Millis,
@@ -35,7 +42,10 @@ export const steadyClock: Clock = {
 /** Of `Date.now()` two readings are a step where they differ by more than it can round. */
 const ROUNDING = 2000;
 
-/** Follows `now` (us, in whole milliseconds) when it is set; in between it has the steady clock's fine steps. */
+/**
+ * Follows `now` (us, in whole milliseconds) when it is set; in between it has the steady clock's
+ * fine steps.
+ */
 export function wallClock(steady: Clock, now: () => number): Clock {
   let shift = 0;
   return {
@@ -53,7 +63,8 @@ export function wallClock(steady: Clock, now: () => number): Clock {
 export const systemClock: Clock = wallClock(steadyClock, () => Date.now() * 1000);
 
 /**
- * Node's timers. `every` is unreferenced: a periodic check must never keep a stopping process alive.
+ * Node's timers. `every` is unreferenced: a periodic check must never keep a stopping process
+ * alive.
  */
 export const systemTimers: Timers = {
   after(delay, run) {
@@ -74,7 +85,10 @@ interface Entry {
   readonly period: number;
 }
 
-/** A clock and timers that a test or a simulation moves by hand; equal times fire in the order they were asked for. */
+/**
+ * A clock and timers that a test or a simulation moves by hand; equal times fire in the order they
+ * were asked for.
+ */
 export class ManualTime implements Clock, Timers {
   #now: number;
   readonly #epoch: number;
@@ -109,7 +123,8 @@ export class ManualTime implements Clock, Timers {
       let next: Entry | undefined;
       for (const entry of this.#queue) {
         if (entry.at > until) continue;
-        if (!next || entry.at < next.at || (entry.at === next.at && entry.order < next.order)) next = entry;
+        if (!next || entry.at < next.at || (entry.at === next.at && entry.order < next.order))
+          next = entry;
       }
       if (!next) break;
       this.#now = Math.max(this.#now, next.at);

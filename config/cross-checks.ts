@@ -22,11 +22,14 @@ const ORDERED: readonly [string, string][] = [
 /** Keys that need each other. */
 const REQUIRED_TOGETHER: readonly [string, string][] = [['nats.certFile', 'nats.keyFile']];
 /** Keys that exclude each other. */
-const MUTUALLY_EXCLUSIVE: readonly [string, string][] = [['nats.credentialsFile', 'nats.nkeySeedFile']];
+const MUTUALLY_EXCLUSIVE: readonly [string, string][] = [
+  ['nats.credentialsFile', 'nats.nkeySeedFile'],
+];
 
 /**
- * The safeguard divides a peak by `thetaSpike - spikeMargin`. At 0 or below its lower bound is infinite, negative or no number; just above 0 it
- * is the user's limit for every peak, and nothing is ever harvested.
+ * The safeguard divides a peak by `thetaSpike - spikeMargin`. At 0 or below its lower bound is
+ * infinite, negative or no number; just above 0 it is the user's limit for every peak, and nothing
+ * is ever harvested.
  */
 const MIN_DIVISOR = 0.01;
 
@@ -34,7 +37,12 @@ const LISTENERS = ['dashboard.listen', 'metrics.hook', 'metrics.agents', 'metric
 const EMBEDDED_PORT = 'nats.embedded.port';
 
 export function crossChecks(values: Values): CrossProblem[] {
-  return [...pairProblems(values), ...marginProblems(values), ...gridProblems(values), ...portProblems(values)];
+  return [
+    ...pairProblems(values),
+    ...marginProblems(values),
+    ...gridProblems(values),
+    ...portProblems(values),
+  ];
 }
 
 function pairProblems({ read, isSet }: Values): CrossProblem[] {
@@ -49,7 +57,10 @@ function pairProblems({ read, isSet }: Values): CrossProblem[] {
   for (const [one, other] of REQUIRED_TOGETHER) {
     const [a, b] = [read(one) ?? null, read(other) ?? null];
     if ((a === null) === (b === null)) continue;
-    problems.push({ key: a === null ? other : one, message: `needs ${a === null ? one : other} too` });
+    problems.push({
+      key: a === null ? other : one,
+      message: `needs ${a === null ? one : other} too`,
+    });
   }
   for (const [one, other] of MUTUALLY_EXCLUSIVE)
     if ((read(one) ?? null) !== null && (read(other) ?? null) !== null)
@@ -60,7 +71,8 @@ function pairProblems({ read, isSet }: Values): CrossProblem[] {
 function marginProblems({ read, isSet }: Values): CrossProblem[] {
   const [thetaKey, marginKey] = ['decision.thetaSpike', 'decision.spikeMargin'];
   const [theta, margin] = [read(thetaKey), read(marginKey)];
-  if (typeof theta !== 'number' || typeof margin !== 'number' || theta - margin >= MIN_DIVISOR) return [];
+  if (typeof theta !== 'number' || typeof margin !== 'number' || theta - margin >= MIN_DIVISOR)
+    return [];
   if (isSet(marginKey) || margin <= 0)
     return [
       {
@@ -80,12 +92,19 @@ const rounded = (value: number): number => Number(value.toFixed(6));
 
 /** The tuner goes from the lowest limit to the highest in whole steps. */
 function gridProblems({ read, isSet }: Values): CrossProblem[] {
-  const [minKey, maxKey, stepKey] = ['least', 'most', 'step'].map((key) => `agents.concurrency.${key}`);
+  const [minKey, maxKey, stepKey] = ['least', 'most', 'step'].map(
+    (key) => `agents.concurrency.${key}`,
+  );
   const [min, max, step] = [read(minKey!), read(maxKey!), read(stepKey!)];
   if (typeof min !== 'number' || typeof max !== 'number' || typeof step !== 'number') return [];
   if (!(step > 0) || max < min || (max - min) % step === 0) return [];
   const key = [stepKey!, maxKey!, minKey!].find(isSet) ?? stepKey!;
-  return [{ key, message: `${max} - ${min} (${maxKey} - ${minKey}) is no multiple of step, which is ${step}` }];
+  return [
+    {
+      key,
+      message: `${max} - ${min} (${maxKey} - ${minKey}) is no multiple of step, which is ${step}`,
+    },
+  ];
 }
 
 interface Listener {
@@ -94,7 +113,10 @@ interface Listener {
   readonly port: number;
 }
 
-/** One address and port for two parts: the second to start would fail, or be somewhere else than configured. */
+/**
+ * One address and port for two parts: the second to start would fail, or be somewhere else than
+ * configured.
+ */
 function portProblems({ read, isSet }: Values): CrossProblem[] {
   const listeners: Listener[] = [];
   for (const key of LISTENERS) {
@@ -112,7 +134,10 @@ function portProblems({ read, isSet }: Values): CrossProblem[] {
     const earlier = listeners.slice(0, i).find((other) => overlap(other, later));
     if (earlier === undefined) continue;
     const [wrong, other] = isSet(later.key) ? [later, earlier] : [earlier, later];
-    problems.push({ key: wrong.key, message: `has the port of ${other.key}, ${other.address}:${other.port}` });
+    problems.push({
+      key: wrong.key,
+      message: `has the port of ${other.key}, ${other.address}:${other.port}`,
+    });
   }
   return problems;
 }

@@ -1,8 +1,8 @@
 /**
  * The base of every error Gleaner raises on purpose.
  *
- * `code` is stable and documented (`GLN_…`); `hint` tells an operator what to do next. Subclasses are small, named after what
- * went wrong, and live beside the code that throws them.
+ * `code` is stable and documented (`GLN_…`); `hint` tells an operator what to do next. Subclasses
+ * are small, named after what went wrong, and live beside the code that throws them.
  */
 export abstract class GleanerError extends Error {
   abstract readonly code: `GLN_${string}`;

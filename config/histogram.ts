@@ -1,5 +1,10 @@
-/** Upper bounds of {@link DurationHistogram}'s buckets, seconds: a cgroup write takes some 2 us, a memory reduction may wait for the kernel. */
-export const DURATION_BOUNDS: readonly number[] = [2e-6, 5e-6, 1e-5, 2.5e-5, 5e-5, 1e-4, 2.5e-4, 1e-3, 1e-2, 0.1, 1];
+/**
+ * Upper bounds of {@link DurationHistogram}'s buckets, seconds: a cgroup write takes some 2 us, a
+ * memory reduction may wait for the kernel.
+ */
+export const DURATION_BOUNDS: readonly number[] = [
+  2e-6, 5e-6, 1e-5, 2.5e-5, 5e-5, 1e-4, 2.5e-4, 1e-3, 1e-2, 0.1, 1,
+];
 
 /** Values in fixed buckets, as a scrape reads them; adding allocates nothing. */
 export class FixedHistogram {
@@ -40,7 +45,9 @@ export class StepTimes<Step extends string> {
   #at = 0;
 
   constructor(steps: readonly Step[]) {
-    this.histograms = Object.fromEntries(steps.map((step) => [step, new DurationHistogram()])) as never;
+    this.histograms = Object.fromEntries(
+      steps.map((step) => [step, new DurationHistogram()]),
+    ) as never;
   }
 
   /** A round begins. */

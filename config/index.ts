@@ -1,16 +1,75 @@
-export * from './arm-comparison.js';
-export * from './bucket-row.js';
-export * from './clock.js';
-export * from './errors.js';
-export * from './histogram.js';
-export * from './load.js';
-export * from './patterns.js';
-export * from './problem.js';
-export * from './random.js';
-export * from './reference.js';
-export * from './reload.js';
+export {
+  addComparisons,
+  CONTROL_SAMPLES_NEEDED,
+  type Comparison,
+  type ComparisonSums,
+  comparisonOf,
+  comparisonSums,
+  intervalText,
+  noComparison,
+  secondsUntilKnown,
+  verdictText,
+} from './arm-comparison.js';
+export { BucketRow } from './bucket-row.js';
+export {
+  type Cancel,
+  type Clock,
+  steadyClock,
+  systemClock,
+  systemTimers,
+  type Timers,
+  timeOfDay,
+} from './clock.js';
+export { GleanerError, messageOf } from './errors.js';
+export {
+  ERROR_PREFIX,
+  EXIT,
+  type ExitCode,
+  reportError,
+  reportProblem,
+  UsageError,
+} from './exit.js';
+export { DurationHistogram, FixedHistogram, StepTimes } from './histogram.js';
+export { type LoadedConfig, loadConfig } from './load.js';
+export { isExcluded, overrideFor } from './patterns.js';
+export { ConfigError, type ConfigProblem, formatProblem } from './problem.js';
+export { hashOf, type Random, SeededRandom, standardNormal } from './random.js';
+export { configExample, configReference, printConfig } from './reference.js';
+export { reloadConfig } from './reload.js';
+export type { ConfiguredPolicy } from './schema/decision.js';
+export { type FunctionOverride, type Mode, modes, overrideSchema } from './schema/functions.js';
 export { CONTAINER_PREFIX } from './schema/hook.js';
-export * from './schema.js';
-export * from './suggest.js';
-export * from './units.js';
-export * from './yaml-text.js';
+export {
+  isManagerModule,
+  type ManagerName,
+  managers as managerNames,
+  managers,
+  PACKAGE_PREFIX,
+} from './schema/processes.js';
+export {
+  type AgentsConfig,
+  type Config,
+  configSchema,
+  defaultConfig,
+  type HookConfig,
+  type NatsConfig,
+  type SimulatorConfig,
+} from './schema.js';
+export { suggest } from './suggest.js';
+export {
+  type Bytes,
+  bytes,
+  coresToMillicores,
+  MIB,
+  type Micros,
+  type Millicores,
+  type Millis,
+  mebibytes,
+  micros,
+  millicores,
+  millis,
+  millisToMicros,
+  significant,
+} from './units.js';
+export { MIN_DOCKER_API, packageVersion, versionText } from './version.js';
+export { readYaml } from './yaml-text.js';

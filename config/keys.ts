@@ -8,8 +8,10 @@ export interface KeyMeta {
   /** May change at SIGHUP; every other change needs a restart. */
   readonly reload: boolean;
   /**
-   * A path of the file system: `file`; `name`, a path only where it has a slash; `module`, a path only where it begins with a dot. In a configuration file it is relative to the
-   * file, so that the same file means the same wherever a command is run; in a variable or flag to the working directory.
+   * A path of the file system: `file`; `name`, a path only where it has a slash; `module`, a path
+   * only where it begins with a dot. In a configuration file it is relative to the file, so that
+   * the same file means the same wherever a command is run; in a variable or flag to the working
+   * directory.
    */
   readonly path?: PathKind;
 }
@@ -40,7 +42,9 @@ export function key<S extends z.ZodType>(
   return schema.default(fallback as z.core.util.NoUndefined<z.output<S>>).meta({ ...meta });
 }
 
-/** A group of keys; strict: a key nobody knows is an error. A missing section means its defaults. */
+/**
+ * A group of keys; strict: a key nobody knows is an error. A missing section means its defaults.
+ */
 export function section<Shape extends z.ZodRawShape>(description: string, shape: Shape) {
   return z
     .strictObject(shape)
@@ -65,8 +69,14 @@ export const hostNameText = () =>
 export const listen = () =>
   z
     .string()
-    .regex(/^(\d{1,3}(\.\d{1,3}){3}|\[[0-9a-fA-F:]+\]):\d{1,5}$/, 'must be an address and a port, like 127.0.0.1:9781')
-    .refine((text) => Number(text.slice(text.lastIndexOf(':') + 1)) <= 65_535, 'the port must be at most 65535')
+    .regex(
+      /^(\d{1,3}(\.\d{1,3}){3}|\[[0-9a-fA-F:]+\]):\d{1,5}$/,
+      'must be an address and a port, like 127.0.0.1:9781',
+    )
+    .refine(
+      (text) => Number(text.slice(text.lastIndexOf(':') + 1)) <= 65_535,
+      'the port must be at most 65535',
+    )
     .nullable();
 
 function metaOf(schema: z.ZodType): KeyMeta | undefined {
@@ -100,12 +110,21 @@ export function* keysOf(schema: z.ZodType, path: readonly string[] = []): Genera
 }
 
 /** Description of each section, by dotted path. */
-export function sectionsOf(schema: z.ZodType, path: readonly string[] = []): { path: string; description: string }[] {
+export function sectionsOf(
+  schema: z.ZodType,
+  path: readonly string[] = [],
+): { path: string; description: string }[] {
   const inner = bare(schema);
   if (!(inner instanceof z.ZodObject)) return [];
-  const own = path.length > 0 ? [{ path: path.join('.'), description: metaOf(schema)?.description ?? '' }] : [];
+  const own =
+    path.length > 0
+      ? [{ path: path.join('.'), description: metaOf(schema)?.description ?? '' }]
+      : [];
   const shape = inner.shape as Record<string, z.ZodType>;
-  return [...own, ...Object.entries(shape).flatMap(([name, child]) => sectionsOf(child, [...path, name]))];
+  return [
+    ...own,
+    ...Object.entries(shape).flatMap(([name, child]) => sectionsOf(child, [...path, name])),
+  ];
 }
 
 /** `decision.weight.alpha` → `GLEANER_DECISION_WEIGHT_ALPHA`. */
@@ -119,7 +138,8 @@ export function rangeOf(schema: z.ZodType): string {
   const { range } = (inner.meta() ?? {}) as { range?: string };
   if (range !== undefined) return range;
   if (inner instanceof z.ZodNullable) return `${rangeOf(inner.def.innerType as z.ZodType)} or null`;
-  if (inner instanceof z.ZodEnum) return inner.options.map((option) => `\`${String(option)}\``).join(', ');
+  if (inner instanceof z.ZodEnum)
+    return inner.options.map((option) => `\`${String(option)}\``).join(', ');
   if (inner instanceof z.ZodBoolean) return '`true`, `false`';
   if (inner instanceof z.ZodArray) {
     const element = inner.def.element as z.ZodType;
@@ -129,8 +149,14 @@ export function rangeOf(schema: z.ZodType): string {
     const kind = inner.isInt ? 'integer' : 'number';
     const { minValue, maxValue } = inner;
     const open = minValue === 0 && !inner.safeParse(0).success;
-    const low = minValue === null || minValue <= Number.MIN_SAFE_INTEGER ? undefined : open ? '> 0' : `${minValue}`;
-    const high = maxValue === null || maxValue >= Number.MAX_SAFE_INTEGER ? undefined : `${maxValue}`;
+    const low =
+      minValue === null || minValue <= Number.MIN_SAFE_INTEGER
+        ? undefined
+        : open
+          ? '> 0'
+          : `${minValue}`;
+    const high =
+      maxValue === null || maxValue >= Number.MAX_SAFE_INTEGER ? undefined : `${maxValue}`;
     if (low === undefined && high === undefined) return kind;
     if (open) return high === undefined ? `${kind} > 0` : `${kind} > 0, <= ${high}`;
     return high === undefined ? `${kind} >= ${low}` : `${kind} ${low}..${high}`;

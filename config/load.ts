@@ -20,7 +20,10 @@ export interface ConfigInputs {
 
 export interface LoadedConfig {
   readonly config: Config;
-  /** Where each key that is not at its default comes from: dotted key → `file:line`, variable or flag. */
+  /**
+   * Where each key that is not at its default comes from: dotted key → `file:line`, variable or
+   * flag.
+   */
   readonly sources: ReadonlyMap<string, string>;
 }
 
@@ -38,7 +41,8 @@ const BY_VARIABLE: ReadonlyMap<string, KeyInfo> = new Map(
   [...KEYS.values()].map((info) => [environmentName(info.path), info]),
 );
 
-const isTree = (value: unknown): value is Tree => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isTree = (value: unknown): value is Tree =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function put(tree: Tree, path: readonly string[], value: unknown): void {
   let at = tree;
@@ -63,7 +67,10 @@ function get(tree: unknown, path: readonly PropertyKey[]): unknown {
   return at;
 }
 
-/** Text of a variable or flag as a value: text where text is wanted, `a,b` as a list, else as YAML reads it. */
+/**
+ * Text of a variable or flag as a value: text where text is wanted, `a,b` as a list, else as YAML
+ * reads it.
+ */
 function readText(text: string, schema: z.ZodType): unknown {
   let inner = bare(schema);
   let nullable = false;
@@ -82,7 +89,10 @@ function readText(text: string, schema: z.ZodType): unknown {
   }
 }
 
-/** The configuration in force: flag over environment over file over default. Throws {@link ConfigError} with all problems. */
+/**
+ * The configuration in force: flag over environment over file over default. Throws {@link
+ * ConfigError} with all problems.
+ */
 export function loadConfig(inputs: ConfigInputs = {}): LoadedConfig {
   const problems: ConfigProblem[] = [];
   const origins = new Map<string, Origin>();
@@ -102,7 +112,10 @@ export function loadConfig(inputs: ConfigInputs = {}): LoadedConfig {
   const parsed = configSchema.safeParse(tree);
   for (const issue of parsed.error?.issues ?? []) addIssue(issue, tree, originOf, problems);
   const read = (key: string): unknown => get(tree, key.split('.')) ?? KEYS.get(key)?.fallback;
-  for (const { key, message } of crossChecks({ read, isSet: (key) => get(tree, key.split('.')) !== undefined })) {
+  for (const { key, message } of crossChecks({
+    read,
+    isSet: (key) => get(tree, key.split('.')) !== undefined,
+  })) {
     const path = key.split('.');
     problems.push({ path: key, message, value: read(key), ...originOf(path) });
   }
@@ -112,11 +125,18 @@ export function loadConfig(inputs: ConfigInputs = {}): LoadedConfig {
   for (const [dotted, { path }] of KEYS) {
     if (!origins.has(dotted) && get(fileTree, path) === undefined) continue;
     const origin = originOf(path);
-    sources.set(dotted, origin.line === undefined ? origin.source : `${origin.source}:${origin.line}`);
+    sources.set(
+      dotted,
+      origin.line === undefined ? origin.source : `${origin.source}:${origin.line}`,
+    );
   }
   const config = parsed.data as Config;
   if (inputs.path !== undefined)
-    anchorPaths(config, dirname(inputs.path), (dotted) => sources.has(dotted) && !origins.has(dotted));
+    anchorPaths(
+      config,
+      dirname(inputs.path),
+      (dotted) => sources.has(dotted) && !origins.has(dotted),
+    );
   return { config, sources };
 }
 
@@ -130,21 +150,27 @@ function anchorPaths(config: Config, folder: string, isOfFile: (dotted: string) 
   }
   if (!isOfFile('functions.overrides')) return;
   for (const override of config.functions.overrides)
-    if (override.manager !== undefined) override.manager = anchored(override.manager, folder, 'module');
+    if (override.manager !== undefined)
+      override.manager = anchored(override.manager, folder, 'module');
 }
 
 function anchored(value: string, folder: string, holds: PathKind): string {
-  const isPath = holds === 'file' || (holds === 'name' ? value.includes('/') : value.startsWith('.'));
+  const isPath =
+    holds === 'file' || (holds === 'name' ? value.includes('/') : value.startsWith('.'));
   return isPath && !isAbsolute(value) ? resolve(folder, value) : value;
 }
 
 /** Those of the file by line, then those of the environment and of flags. */
 function inLineOrder(problems: readonly ConfigProblem[], file: string): ConfigProblem[] {
-  const rank = ({ source, line }: ConfigProblem): number => (source === file ? (line ?? 0) : Number.MAX_SAFE_INTEGER);
+  const rank = ({ source, line }: ConfigProblem): number =>
+    source === file ? (line ?? 0) : Number.MAX_SAFE_INTEGER;
   return [...problems].sort((a, b) => rank(a) - rank(b));
 }
 
-function readTree({ path, readFile }: ConfigInputs, problems: ConfigProblem[]): { tree: Tree; text?: YamlText } {
+function readTree(
+  { path, readFile }: ConfigInputs,
+  problems: ConfigProblem[],
+): { tree: Tree; text?: YamlText } {
   if (path === undefined) return { tree: {} };
   let written: string;
   try {
@@ -160,7 +186,13 @@ function readTree({ path, readFile }: ConfigInputs, problems: ConfigProblem[]): 
   if (problems.length > 0) return { tree: {} };
   if (content === null || content === undefined) return { tree: {}, text };
   if (isTree(content)) return { tree: dropEmptySections(content), text };
-  problems.push({ path: '', message: 'must be a map of sections', value: content, source: path, line: 1 });
+  problems.push({
+    path: '',
+    message: 'must be a map of sections',
+    value: content,
+    source: path,
+    line: 1,
+  });
   return { tree: {} };
 }
 
@@ -197,7 +229,11 @@ function applyOverrides(
       origins.set(info.path.join('.'), { source: name });
     } else if (sectionPrefixes.some((prefix) => name.startsWith(prefix))) {
       const meant = suggest(name, BY_VARIABLE.keys());
-      problems.push({ path: '', message: `no such key${meant ? `; did you mean ${meant}?` : ''}`, source: name });
+      problems.push({
+        path: '',
+        message: `no such key${meant ? `; did you mean ${meant}?` : ''}`,
+        source: name,
+      });
     }
   }
   for (const [dotted, value] of Object.entries(inputs.flags ?? {})) {
@@ -206,7 +242,11 @@ function applyOverrides(
     const source = `flag ${dotted}`;
     if (!info) {
       const meant = suggest(dotted, KEYS.keys());
-      problems.push({ path: '', message: `no such key${meant ? `; did you mean ${meant}?` : ''}`, source });
+      problems.push({
+        path: '',
+        message: `no such key${meant ? `; did you mean ${meant}?` : ''}`,
+        source,
+      });
       continue;
     }
     put(tree, info.path, typeof value === 'string' ? readText(value, info.schema) : value);
@@ -234,10 +274,18 @@ function addIssue(
     return;
   }
   const value = get(tree, issue.path);
-  problems.push({ path: issue.path.join('.'), message: plain(issue), value, ...originOf(issue.path) });
+  problems.push({
+    path: issue.path.join('.'),
+    message: plain(issue),
+    value,
+    ...originOf(issue.path),
+  });
 }
 
-/** The full path of a key or section of this very name that belongs into another section; undefined where there is none, or several. */
+/**
+ * The full path of a key or section of this very name that belongs into another section; undefined
+ * where there is none, or several.
+ */
 function elsewhere(name: string): string | undefined {
   const paths = new Set<string>();
   for (const { path } of KEYS.values()) {
@@ -248,14 +296,17 @@ function elsewhere(name: string): string | undefined {
   return paths.size === 1 ? only : undefined;
 }
 
-/** Names a strict object knows, for suggestions; list entries are looked up through their element. */
+/**
+ * Names a strict object knows, for suggestions; list entries are looked up through their element.
+ */
 function knownKeys(path: readonly PropertyKey[]): string[] {
   let at: z.ZodType | undefined = configSchema;
   for (const part of path) {
     let inner: z.ZodType = bare(at as z.ZodType);
     if (inner instanceof z.ZodOptional) inner = inner.def.innerType as z.ZodType;
     if (inner instanceof z.ZodArray) at = inner.def.element as z.ZodType;
-    else if (inner instanceof z.ZodObject) at = (inner.shape as Record<PropertyKey, z.ZodType>)[part];
+    else if (inner instanceof z.ZodObject)
+      at = (inner.shape as Record<PropertyKey, z.ZodType>)[part];
     else return [];
     if (!at) return [];
   }

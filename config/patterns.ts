@@ -21,10 +21,17 @@ export function matchesPattern(pattern: string, name: string): boolean {
   return expression.test(name);
 }
 
-/** What the configuration says of one function: all matching entries, the later ones winning field by field. */
-export function overrideFor(overrides: readonly FunctionOverride[], name: string): Omit<FunctionOverride, 'match'> {
+/**
+ * What the configuration says of one function: all matching entries, the later ones winning field
+ * by field.
+ */
+export function overrideFor(
+  overrides: readonly FunctionOverride[],
+  name: string,
+): Omit<FunctionOverride, 'match'> {
   const result: Partial<FunctionOverride> = {};
-  for (const entry of overrides) if (matchesPattern(entry.match, name)) Object.assign(result, entry);
+  for (const entry of overrides)
+    if (matchesPattern(entry.match, name)) Object.assign(result, entry);
   delete result.match;
   return result;
 }

@@ -26,9 +26,12 @@ export class ConfigError extends GleanerError {
 
   constructor(problems: readonly ConfigProblem[]) {
     const count = problems.length === 1 ? '1 problem' : `${problems.length} problems`;
-    super(`the configuration has ${count}:\n${problems.map((problem) => `  ${formatProblem(problem)}`).join('\n')}`, {
-      hint: 'docs/reference/config.md lists every key; `gleaner config check` shows all problems at once.',
-    });
+    super(
+      `the configuration has ${count}:\n${problems.map((problem) => `  ${formatProblem(problem)}`).join('\n')}`,
+      {
+        hint: 'docs/reference/config.md lists every key; `gleaner config check` shows all problems at once.',
+      },
+    );
     this.problems = problems;
   }
 }

@@ -10,9 +10,11 @@ const cell = (text: string): string => text.replaceAll('|', '\\|');
 
 function* grouped(): Generator<{ section: string; description: string; keys: KeyInfo[] }> {
   const keys = [...keysOf(configSchema)];
-  const at = (section: string) => keys.filter((info) => info.path.slice(0, -1).join('.') === section);
+  const at = (section: string) =>
+    keys.filter((info) => info.path.slice(0, -1).join('.') === section);
   yield { section: '', description: 'Keys at the top of the file.', keys: at('') };
-  for (const { path, description } of sectionsOf(configSchema)) yield { section: path, description, keys: at(path) };
+  for (const { path, description } of sectionsOf(configSchema))
+    yield { section: path, description, keys: at(path) };
 }
 
 /** docs/reference/config.md, generated from the schema. */
@@ -28,7 +30,10 @@ export function configReference(): string {
   for (const { section, description, keys } of grouped()) {
     out.push(section === '' ? '## Top' : `## \`${section}\``, '', description, '');
     if (keys.length === 0) continue;
-    out.push('| key | default | unit | range | live | environment | meaning |', '|---|---|---|---|---|---|---|');
+    out.push(
+      '| key | default | unit | range | live | environment | meaning |',
+      '|---|---|---|---|---|---|---|',
+    );
     for (const info of keys) {
       const cells = [
         `\`${info.path.at(-1)}\``,
@@ -71,9 +76,14 @@ export function configExample(): string {
     const pad = '  '.repeat(depth);
     out.push('');
     if (section !== '')
-      out.push(`${'  '.repeat(depth - 1)}# ${description}`, `${'  '.repeat(depth - 1)}${section.split('.').at(-1)}:`);
+      out.push(
+        `${'  '.repeat(depth - 1)}# ${description}`,
+        `${'  '.repeat(depth - 1)}${section.split('.').at(-1)}:`,
+      );
     for (const info of keys) {
-      const facts = [info.unit, rangeOf(info.schema).replaceAll('`', '')].filter(Boolean).join(', ');
+      const facts = [info.unit, rangeOf(info.schema).replaceAll('`', '')]
+        .filter(Boolean)
+        .join(', ');
       out.push(
         `${pad}# ${info.description.replaceAll('`', '')} [${facts}]`,
         `${pad}#${info.path.at(-1)}: ${inline(info.fallback)}`,
@@ -85,7 +95,10 @@ export function configExample(): string {
 
 const secret = /(\w+:\/\/)[^/@\s]+@/g;
 
-/** The configuration in force as YAML, each key that is not a default with its source; passwords in URLs are hidden. */
+/**
+ * The configuration in force as YAML, each key that is not a default with its source; passwords in
+ * URLs are hidden.
+ */
 export function printConfig({ config, sources }: LoadedConfig): string {
   const text = stringify(config, { lineWidth: 0 });
   const origins = [...sources].map(([path, source]) => `# ${path}: ${source}`);

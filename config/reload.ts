@@ -48,7 +48,10 @@ export interface Reload {
   readonly error: unknown;
 }
 
-/** SIGHUP: reads anew, applies what can change while running, and keeps the old configuration on any error. */
+/**
+ * SIGHUP: reads anew, applies what can change while running, and keeps the old configuration on any
+ * error.
+ */
 export function reloadConfig(current: Config, load: () => Config): Reload {
   let loaded: Config;
   try {

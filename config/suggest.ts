@@ -1,4 +1,4 @@
-/** Edits (insert, delete, replace, swap of neighbours) between two words. */
+/** Edits (insert, delete, replace, swap of neighbors) between two words. */
 function distance(a: string, b: string): number {
   const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, j) => j)];
   for (let i = 1; i <= a.length; i++) {

@@ -1,4 +1,14 @@
-import { type Document, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, type Scalar, visit } from 'yaml';
+import {
+  type Document,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  type Scalar,
+  visit,
+} from 'yaml';
 import { messageOf } from './errors.js';
 
 /** What keeps a text from being read; `line` is 1-based. */
@@ -15,17 +25,29 @@ export interface YamlText {
   lineOf(path: readonly PropertyKey[]): number | undefined;
 }
 
-/** Reads YAML, and so JSON, written by people. Whatever it is given, it throws nothing and warns of nothing: what is wrong is a problem. */
+/**
+ * Reads YAML, and so JSON, written by people. Whatever it is given, it throws nothing and warns of
+ * nothing: what is wrong is a problem.
+ */
 export function readYaml(text: string): YamlText {
   const lines = new LineCounter();
-  // A key that is a map or a list would be a warning of the process, without the name of any file; here it is a key nobody knows.
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error' });
+  // A key that is a map or a list would be a warning of the process, without the name of any file;
+  // here it is a key nobody knows.
+  const document = parseDocument(text, {
+    lineCounter: lines,
+    prettyErrors: false,
+    logLevel: 'error',
+  });
   const problems: YamlProblem[] = document.errors.map((error) => ({
     message: error.message,
     line: lines.linePos(error.pos[0]).line,
   }));
   addAliasProblems(document, lines, problems);
-  const read: YamlText = { content: undefined, problems, lineOf: (path) => lineOf(document, lines, path) };
+  const read: YamlText = {
+    content: undefined,
+    problems,
+    lineOf: (path) => lineOf(document, lines, path),
+  };
   if (problems.length > 0) return read;
   try {
     return { ...read, content: document.toJS() };
@@ -35,26 +57,36 @@ export function readYaml(text: string): YamlText {
   }
 }
 
-/** Aliases of nothing, and those inside of what they stand for: neither can be read, and the second has no end. */
+/**
+ * Aliases of nothing, and those inside of what they stand for: neither can be read, and the second
+ * has no end.
+ */
 function addAliasProblems(document: Document, lines: LineCounter, problems: YamlProblem[]): void {
   visit(document, {
     Alias(_, alias, ancestors) {
       const target = alias.resolve(document);
       const { line } = lines.linePos(alias.range?.[0] ?? 0);
-      if (target === undefined) problems.push({ message: `no &${alias.source} before *${alias.source}`, line });
+      if (target === undefined)
+        problems.push({ message: `no &${alias.source} before *${alias.source}`, line });
       else if (ancestors.includes(target))
         problems.push({ message: `*${alias.source} is part of &${alias.source} itself`, line });
     },
   });
 }
 
-function lineOf(document: Document, lines: LineCounter, path: readonly PropertyKey[]): number | undefined {
+function lineOf(
+  document: Document,
+  lines: LineCounter,
+  path: readonly PropertyKey[],
+): number | undefined {
   let node: unknown = document.contents;
   let offset = isNode(node) ? node.range?.[0] : undefined;
   for (const part of path) {
     if (isMap(node)) {
       // A key that is no text (`null:`, `5:`) is text once it has been read.
-      const pair = node.items.find((item) => isScalar(item.key) && String(item.key.value ?? '') === String(part));
+      const pair = node.items.find(
+        (item) => isScalar(item.key) && String(item.key.value ?? '') === String(part),
+      );
       if (!pair) break;
       offset = (pair.key as Scalar).range?.[0] ?? offset;
       node = pair.value;

@@ -1,2 +1,2 @@
-export { type DashboardOptions, DashboardPortError, type RunningDashboard, runDashboard } from './server/dashboard.js';
-export { DashboardTokenError, Token } from './server/token.js';
+export { DashboardPortError, type RunningDashboard, runDashboard } from './server/dashboard.js';
+export { Token } from './server/token.js';

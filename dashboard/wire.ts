@@ -1,6 +1,7 @@
 /**
- * What the dashboard's server tells its page: plain JSON, no import of anything, so that both sides compile against it.
- * Millicores, bytes, ms, unless a name says otherwise. Times are of the wall clock, seconds since 1970, as plots want them.
+ * What the dashboard's server tells its page: plain JSON, no import of anything, so that both sides
+ * compile against it. Millicores, bytes, ms, unless a name says otherwise. Times are of the wall
+ * clock, seconds since 1970, as plots want them.
  */
 
 export interface HostRow {
@@ -25,7 +26,10 @@ export interface HostRow {
   /** Busy cores and memory in use; null: its hook does not say. */
   readonly usedCpu: number | null;
   readonly usedMemory: number | null;
-  /** Of the time that activations were runnable in the last minute, the share without a CPU; null: the kernel does not say. */
+  /**
+   * Of the time that activations were runnable in the last minute, the share without a CPU; null:
+   * the kernel does not say.
+   */
   readonly waitShare: number | null;
   readonly demandCpu: number;
   readonly demandMemory: number;
@@ -118,7 +122,10 @@ export interface ServiceRow {
   /** ISO. */
   readonly started: string;
   readonly requests: number;
-  /** Requests on which the service itself failed, and those it answered with an error: for what does not exist, or malformed. */
+  /**
+   * Requests on which the service itself failed, and those it answered with an error: for what does
+   * not exist, or malformed.
+   */
   readonly failures: number;
   readonly refused: number;
   /** Mean, microseconds. */
@@ -139,7 +146,11 @@ export interface MeanFieldRow {
   readonly capacityCpu: number;
   readonly capacityMemory: number;
   /** Mean and standard deviation over members of each feature. */
-  readonly features: readonly { readonly name: string; readonly mean: number; readonly deviation: number }[];
+  readonly features: readonly {
+    readonly name: string;
+    readonly mean: number;
+    readonly deviation: number;
+  }[];
   readonly hosts: readonly {
     readonly host: string;
     readonly occupancyCpu: number;
@@ -262,7 +273,10 @@ export interface Snapshot extends Tick {
   readonly version: string;
   /** A token is set, so whoever has it may change something. */
   readonly writable: boolean;
-  readonly history: { readonly overview: Columns<OverviewColumn>; readonly field: Columns<MeanFieldColumn> };
+  readonly history: {
+    readonly overview: Columns<OverviewColumn>;
+    readonly field: Columns<MeanFieldColumn>;
+  };
 }
 
 export const FUNCTION_COLUMNS = [
@@ -333,7 +347,11 @@ export interface AgentStep {
   readonly features: readonly number[];
   readonly priceCpu: number | null;
   /** What it asked for; `cpu` in words. */
-  readonly requested: { readonly cpu: string | null; readonly memory: number | null; readonly weight: number | null };
+  readonly requested: {
+    readonly cpu: string | null;
+    readonly memory: number | null;
+    readonly weight: number | null;
+  };
   readonly sent: boolean;
 }
 

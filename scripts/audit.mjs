@@ -1,6 +1,7 @@
 /**
- * Known vulnerabilities of what is installed with Gleaner (no development packages), where the registry answers such questions.
- * Exit code 1 from severity high on; 0 with a loud line where nobody answers: silence is no clean bill.
+ * Known vulnerabilities of what is installed with Gleaner (no development packages), where the
+ * registry answers such questions. Exit code 1 from severity high on; 0 with a loud line where
+ * nobody answers: silence is no clean bill.
  */
 import { spawnSync } from 'node:child_process';
 import { dirname, resolve } from 'node:path';
@@ -29,11 +30,17 @@ const answer = report();
 const counts = answer?.metadata?.vulnerabilities;
 if (counts === undefined) {
   const status = answer?.statusCode ? `status ${answer.statusCode}` : (error?.code ?? 'no answer');
-  console.log(`*** NOT AUDITED: this registry does not answer audits (${status}). Run npm audit where one does. ***`);
+  console.log(
+    `*** NOT AUDITED: this registry does not answer audits (${status}). Run npm audit where one does. ***`,
+  );
   process.exit(0);
 }
-for (const [name, { severity, range, fixAvailable }] of Object.entries(answer.vulnerabilities ?? {}))
+for (const [name, { severity, range, fixAvailable }] of Object.entries(
+  answer.vulnerabilities ?? {},
+))
   console.log(`${severity}: ${name} ${range}${fixAvailable ? ', a fix is available' : ''}`);
 const serious = SERIOUS.reduce((sum, severity) => sum + (counts[severity] ?? 0), 0);
-console.log(`audited: ${counts.total ?? 0} known vulnerabilities, ${serious} of them high or critical`);
+console.log(
+  `audited: ${counts.total ?? 0} known vulnerabilities, ${serious} of them high or critical`,
+);
 process.exit(serious > 0 ? 1 : 0);

@@ -1,4 +1,7 @@
-/** `npm run build`: the WebAssembly kernels by asc, where their source is newer than what is built; then everything by tsc, the dashboard's page apart. */
+/**
+ * `npm run build`: the WebAssembly kernels by asc, where their source is newer than what is built;
+ * then everything by tsc, the dashboard's page apart.
+ */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -11,14 +14,17 @@ const bin = (...parts) => join(root, 'node_modules', ...parts);
 const kernels = [
   [['agents', 'nn', 'simd', 'assembly'], 'kernels.ts', ['agents', 'nn', 'simd', 'kernels.wasm']],
   [
-    ['openwhisk-plugin', 'policies', 'faasrm', 'assembly'],
+    ['openwhisk-plugin', 'decision', 'policies', 'faasrm', 'assembly'],
     'scorer.ts',
-    ['openwhisk-plugin', 'policies', 'faasrm', 'scorer.wasm'],
+    ['openwhisk-plugin', 'decision', 'policies', 'faasrm', 'scorer.wasm'],
   ],
 ];
 
 function run(script, args) {
-  const { status } = spawnSync(process.execPath, [script, ...args], { cwd: root, stdio: 'inherit' });
+  const { status } = spawnSync(process.execPath, [script, ...args], {
+    cwd: root,
+    stdio: 'inherit',
+  });
   if (status !== 0) process.exit(status ?? 1);
 }
 
@@ -31,7 +37,8 @@ for (const [folder, entry, built] of kernels) {
   );
   if (existsSync(target) && statSync(target).mtimeMs >= newest) continue;
   mkdirSync(dirname(target), { recursive: true });
-  // Warning 112 is about functions on vectors, which only other files of the kernels call. Memory grows when networks are made.
+  // Warning 112 is about functions on vectors, which only other files of the kernels call. Memory
+  // grows when networks are made.
   const options = ['-O3', '--noAssert', '--runtime', 'stub', '--use', 'abort=', '--enable', 'simd'];
   run(bin('assemblyscript', 'bin', 'asc.js'), [
     join(source, entry),

@@ -1,5 +1,5 @@
-// Tables of a comparison.json in Markdown, as docs/results/compare has them: slowdown by load and contender, then density.
-//   node scripts/comparison-tables.mjs <comparison.json>
+// Tables of a comparison.json in Markdown, as docs/results/compare has them: slowdown by load and
+// contender, then density. node scripts/comparison-tables.mjs <comparison.json>
 import { readFileSync } from 'node:fs';
 
 const comparison = JSON.parse(readFileSync(process.argv[2], 'utf8'));
@@ -22,8 +22,14 @@ for (const section of comparison.sections.filter(({ kind }) => kind === 'load'))
 }
 for (const [title, sections] of groups) {
   sections.sort((a, b) => a.setting.load - b.setting.load);
-  console.log(`\n### ${title}\n\nMean slowdown of waiting and running, 95 % interval over seeds; p99 in brackets.\n`);
-  head(['contender', ...sections.map(({ setting }) => `load ${setting.load}`), 'cold starts at the highest load']);
+  console.log(
+    `\n### ${title}\n\nMean slowdown of waiting and running, 95 % interval over seeds; p99 in brackets.\n`,
+  );
+  head([
+    'contender',
+    ...sections.map(({ setting }) => `load ${setting.load}`),
+    'cold starts at the highest load',
+  ]);
   const highest = sections.at(-1);
   const order = [...highest.rows].sort((a, b) => mean(a, 'service.mean') - mean(b, 'service.mean'));
   for (const { name } of order) {
@@ -56,4 +62,6 @@ if (density.length > 0) {
     ]);
 }
 const ahead = comparison.sections.flatMap(({ beatOracle }) => beatOracle);
-console.log(`\nAhead of the oracle: ${ahead.length === 0 ? 'nobody, in any run' : ahead.join(', ')}.`);
+console.log(
+  `\nAhead of the oracle: ${ahead.length === 0 ? 'nobody, in any run' : ahead.join(', ')}.`,
+);

@@ -32,7 +32,8 @@ function ship(name, value) {
 const { apps, parts } = composeAware(SEED);
 ship('aware-apps.json', { seed: SEED, apps: apps.map(awareLine) });
 
-const names = ({ workload }) => workload.functions.map((fn) => fn.name.slice(fn.name.lastIndexOf('/') + 1));
+const names = ({ workload }) =>
+  workload.functions.map((fn) => fn.name.slice(fn.name.lastIndexOf('/') + 1));
 const splits = Object.fromEntries(
   ['azure-ten', 'azure-sample', 'profiles-12', 'profiles-12-slos'].map((name) => [
     name,
@@ -40,7 +41,9 @@ const splits = Object.fromEntries(
   ]),
 );
 splits.aware = {
-  functions: Object.fromEntries(Object.entries(parts).map(([part, ids]) => [part, ids.map((id) => awareName({ id }))])),
+  functions: Object.fromEntries(
+    Object.entries(parts).map(([part, ids]) => [part, ids.map((id) => awareName({ id }))]),
+  ),
   minutes: SPLIT_MINUTES,
 };
 ship('splits.json', splits);

@@ -19,7 +19,8 @@ const { workload, summary } = importAzure2019(
   {
     name: 'azure-ten',
     seed: 1,
-    // An hour in six minutes, and only durations above 1 s shortened: ten times, never below 300 ms.
+    // An hour in six minutes, and only durations above 1 s shortened: ten times, never below 300
+    // ms.
     compression: { time: 10, duration: 10, aboveMs: 1000, floorMs: 300 },
     host: { cores: 4, memoryMiB: 8192, userMemoryMiB: 4096 },
   },

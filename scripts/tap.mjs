@@ -4,8 +4,9 @@ const LINE = /^(not )?ok \d+ - (.*?)( # (?:SKIP|TODO).*)?$/;
 const EXITED = /(?:^|\s)(dist\/test\/\S+\.test\.js)\b/;
 
 /**
- * The file that a line's title begins with (`cli › up.real › title` is dist/test/cli/up.real.test.js), or that it names; null: none.
- * `exists` tells which files there are.
+ * The file that a line's title begins with (`cli › up.real › title` is
+ * dist/test/cli/up.real.test.js), or that it names; null: none. `exists` tells which files there
+ * are.
  */
 function fileOf(title, exists) {
   const named = EXITED.exec(title)?.[1];
@@ -19,8 +20,9 @@ function fileOf(title, exists) {
 }
 
 /**
- * Passed and failed tests by file. What is skipped is neither. A failure that names no file (an exception that nobody caught) belongs to
- * the next one that does, for that is AVA's line about the end of its process; where none follows it is under `null`.
+ * Passed and failed tests by file. What is skipped is neither. A failure that names no file (an
+ * exception that nobody caught) belongs to the next one that does, for that is AVA's line about the
+ * end of its process; where none follows it is under `null`.
  */
 export function resultsByFile(output, exists) {
   const files = new Map();
@@ -47,8 +49,8 @@ export function resultsByFile(output, exists) {
 }
 
 /**
- * Counts of a run and of the second run of its failed files: a file's second result takes the place of its first one. `flaky` are the files
- * that failed once only.
+ * Counts of a run and of the second run of its failed files: a file's second result takes the place
+ * of its first one. `flaky` are the files that failed once only.
  */
 export function merged(first, second) {
   let passed = 0;
@@ -57,7 +59,8 @@ export function merged(first, second) {
   for (const [file, once] of first) {
     const again = second.get(file);
     // A file that says nothing the second time has not passed.
-    const counts = once.failed > 0 && again !== undefined && again.passed + again.failed > 0 ? again : once;
+    const counts =
+      once.failed > 0 && again !== undefined && again.passed + again.failed > 0 ? again : once;
     passed += counts.passed;
     failed += counts.failed;
     if (once.failed > 0 && counts.failed === 0) flaky.push(file);
@@ -66,8 +69,8 @@ export function merged(first, second) {
 }
 
 /**
- * Milliseconds that each file took, the slowest first, of files that ran one after the other: from the last line of the one before it to
- * its own last line. `lines`: as they came, with the time.
+ * Milliseconds that each file took, the slowest first, of files that ran one after the other: from
+ * the last line of the one before it to its own last line. `lines`: as they came, with the time.
  */
 export function slowestFiles(lines, begun, exists) {
   const took = new Map();

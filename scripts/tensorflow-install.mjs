@@ -1,9 +1,12 @@
 /**
- * `npm run tensorflow:install`: tfjs-node with its native library, where its own download is out of reach. Linux on x86-64; needs python3 with pip,
- * and g++. Everything goes below .tensorflow/ (about 1 GB while it works, 700 MB after), which `npm ci` leaves alone; delete the folder to be rid of it.
+ * `npm run tensorflow:install`: tfjs-node with its native library, where its own download is out of
+ * reach. Linux on x86-64; needs python3 with pip, and g++. Everything goes below .tensorflow/
+ * (about 1 GB while it works, 700 MB after), which `npm ci` leaves alone; delete the folder to be
+ * rid of it.
  *
- * The packages are those of package-lock.json, without their install scripts. The library is the one of the tensorflow-cpu wheel, pinned by hash
- * (scripts/tensorflow.txt); the package's own two source files are compiled against its headers.
+ * The packages are those of package-lock.json, without their install scripts. The library is the
+ * one of the tensorflow-cpu wheel, pinned by hash (scripts/tensorflow.txt); the package's own two
+ * source files are compiled against its headers.
  */
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
@@ -26,10 +29,14 @@ function fail(message, hint) {
 function run(what, command, args, options = {}) {
   console.error(`tensorflow:install: ${what} …`);
   const { status, error } = spawnSync(command, args, { stdio: ['ignore', 2, 2], ...options });
-  if (status !== 0) fail(`${what} failed${error ? `: ${error.message}` : ''}`, 'see the lines above');
+  if (status !== 0)
+    fail(`${what} failed${error ? `: ${error.message}` : ''}`, 'see the lines above');
 }
 
-/** Does it compute, and natively? In a process of its own: a library that crashes takes only that with it. */
+/**
+ * Does it compute, and natively? In a process of its own: a library that crashes takes only that
+ * with it.
+ */
 function works() {
   const program = `const tf = require('@tensorflow/tfjs-node');
     const sum = tf.matMul(tf.tensor2d([[1, 2]]), tf.tensor2d([[3], [4]])).dataSync()[0];
@@ -56,20 +63,47 @@ for (const [command, hint] of [
   ['python3', 'Debian, Ubuntu: apt-get install python3 python3-pip'],
   ['strip', 'Debian, Ubuntu: apt-get install binutils'],
 ])
-  if (spawnSync(command, ['--version'], { stdio: 'ignore' }).status !== 0) fail(`${command} was not found`, hint);
+  if (spawnSync(command, ['--version'], { stdio: 'ignore' }).status !== 0)
+    fail(`${command} was not found`, hint);
 const napi = join(root, 'node_modules', 'node-api-headers', 'include');
-if (!existsSync(napi)) fail('node-api-headers is missing', 'run npm ci first, with development packages');
+if (!existsSync(napi))
+  fail('node-api-headers is missing', 'run npm ci first, with development packages');
 
 rmSync(target, { recursive: true, force: true });
 mkdirSync(download, { recursive: true });
-for (const file of ['package.json', 'package-lock.json']) copyFileSync(join(root, file), join(target, file));
+for (const file of ['package.json', 'package-lock.json'])
+  copyFileSync(join(root, file), join(target, file));
 const npm = process.env.npm_execpath ? [process.execPath, process.env.npm_execpath] : ['npm'];
-const quiet = ['ci', '--ignore-scripts', '--omit=dev', '--no-audit', '--no-fund', '--loglevel=error'];
-run('installing the packages of package-lock.json', npm[0], [...npm.slice(1), ...quiet], { cwd: target });
+const quiet = [
+  'ci',
+  '--ignore-scripts',
+  '--omit=dev',
+  '--no-audit',
+  '--no-fund',
+  '--loglevel=error',
+];
+run('installing the packages of package-lock.json', npm[0], [...npm.slice(1), ...quiet], {
+  cwd: target,
+});
 
-const pip = ['-m', 'pip', 'download', '--quiet', '--disable-pip-version-check', '--no-deps', '--only-binary', ':all:'];
+const pip = [
+  '-m',
+  'pip',
+  'download',
+  '--quiet',
+  '--disable-pip-version-check',
+  '--no-deps',
+  '--only-binary',
+  ':all:',
+];
 const wheelFor = ['--python-version', '3.11', '--platform', 'manylinux2014_x86_64'];
-const pinned = ['--require-hashes', '--requirement', join(root, 'scripts', 'tensorflow.txt'), '--dest', download];
+const pinned = [
+  '--require-hashes',
+  '--requirement',
+  join(root, 'scripts', 'tensorflow.txt'),
+  '--dest',
+  download,
+];
 run('fetching TensorFlow’s library (187 MB)', 'python3', [...pip, ...wheelFor, ...pinned], {
   env: { ...process.env, PIP_ROOT_USER_ACTION: 'ignore' },
 });
@@ -105,5 +139,6 @@ run('compiling tfjs-node’s binding', 'g++', [
   ...['-o', join(binding, 'tfjs_binding.node')],
 ]);
 rmSync(download, { recursive: true, force: true });
-if (!works()) fail('what was installed does not compute', 'the engine `tensorflow` runs without it, slower');
+if (!works())
+  fail('what was installed does not compute', 'the engine `tensorflow` runs without it, slower');
 console.error('tensorflow:install: done; `gleaner engines` shows it');

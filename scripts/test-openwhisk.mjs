@@ -1,4 +1,7 @@
-/** `npm run test:openwhisk`: build, then every case beside a real OpenWhisk; `npm test` runs the part that CI has time for. */
+/**
+ * `npm run test:openwhisk`: build, then every case beside a real OpenWhisk; `npm test` runs the
+ * part that CI has time for.
+ */
 import { spawnSync } from 'node:child_process';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,7 +9,11 @@ import { fileURLToPath } from 'node:url';
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const node = (script, args, environment = {}) => {
   const env = { ...process.env, ...environment };
-  const { status } = spawnSync(process.execPath, [join(root, script), ...args], { cwd: root, stdio: 'inherit', env });
+  const { status } = spawnSync(process.execPath, [join(root, script), ...args], {
+    cwd: root,
+    stdio: 'inherit',
+    env,
+  });
   if (status !== 0) process.exit(status ?? 1);
 };
 

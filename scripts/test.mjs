@@ -1,10 +1,11 @@
 /**
- * `npm test`: build, then every AVA test: first those inside the process, then, one after the other, those on real parts; then the
- * line coverage of both together. Ends with a plain line `N passed, N failed`; a folder below the bound counts as a failure, and so
- * does each fault that nothing caught in any process of the tests.
+ * `npm test`: build, then every AVA test: first those inside the process, then, one after the
+ * other, those on real parts; then the line coverage of both together. Ends with a plain line `N
+ * passed, N failed`; a folder below the bound counts as a failure, and so does each fault that
+ * nothing caught in any process of the tests.
  *
- * A file that fails is run once more, alone, for tests on real parts share their machine with whatever else runs on it: what fails twice
- * has failed, and what failed once is named, loudly.
+ * A file that fails is run once more, alone, for tests on real parts share their machine with
+ * whatever else runs on it: what fails twice has failed, and what failed once is named, loudly.
  */
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
@@ -18,7 +19,10 @@ const MIN_COVERAGE_PERCENT = 90;
 /** Not by `require.resolve`: some packages export nothing but their entry. */
 const bin = (name, file) => join(root, 'node_modules', name, file);
 
-/** Runs a child, passes its output on and returns it with the exit code and the time at which each line came. */
+/**
+ * Runs a child, passes its output on and returns it with the exit code and the time at which each
+ * line came.
+ */
 function run(args, environment = {}) {
   return new Promise((done) => {
     const child = spawn(process.execPath, args, {
@@ -28,7 +32,9 @@ function run(args, environment = {}) {
     });
     let output = '';
     const lines = [];
-    createInterface({ input: child.stdout }).on('line', (line) => lines.push({ at: performance.now(), line }));
+    createInterface({ input: child.stdout }).on('line', (line) =>
+      lines.push({ at: performance.now(), line }),
+    );
     child.stdout.on('data', (chunk) => {
       output += chunk;
       process.stdout.write(chunk);
@@ -53,7 +59,9 @@ async function runTests(environment) {
       console.log(`#   ${(millis / 1000).toFixed(1).padStart(6)}  ${file}`);
   }
   const first = resultsByFile(once.output, exists);
-  const failedFiles = [...first].filter(([file, { failed }]) => file !== null && failed > 0).map(([file]) => file);
+  const failedFiles = [...first]
+    .filter(([file, { failed }]) => file !== null && failed > 0)
+    .map(([file]) => file);
   const second = new Map();
   if (failedFiles.length <= MAX_RETRIED_FILES) {
     for (const file of failedFiles) {
@@ -64,9 +72,13 @@ async function runTests(environment) {
     }
   }
   const { passed, failed, flaky } = merged(first, second);
-  for (const file of flaky) console.error(`*** FLAKY: ${file} failed, and passed when it was run again ***`);
+  for (const file of flaky)
+    console.error(`*** FLAKY: ${file} failed, and passed when it was run again ***`);
   // It ended badly, and no line says why.
-  return { passed, failed: once.code !== 0 && failedFiles.length === 0 && failed === 0 ? 1 : failed };
+  return {
+    passed,
+    failed: once.code !== 0 && failedFiles.length === 0 && failed === 0 ? 1 : failed,
+  };
 }
 
 /** AVA's TAP summary: `# pass 12` and `# fail 0`. */
@@ -81,21 +93,32 @@ if (build.code !== 0) {
   process.exit(1);
 }
 
-// V8 writes what each process executed, those that the tests start included; one report is made of all of it.
+// V8 writes what each process executed, those that the tests start included; one report is made of
+// all of it.
 const ava = bin('ava', 'entrypoints/cli.mjs');
 const coverage = join(root, 'coverage');
 const executed = join(coverage, 'tmp');
 rmSync(coverage, { recursive: true, force: true });
-// Faults that nothing caught, of every process that a test starts: each is a failure, whatever the tests say.
+// Faults that nothing caught, of every process that a test starts: each is a failure, whatever the
+// tests say.
 const faults = join(coverage, 'faults.jsonl');
 const probe = `--require "${join(root, 'test', 'faults-probe.cjs')}"`;
 mkdirSync(coverage, { recursive: true });
 const counted = { NODE_V8_COVERAGE: executed, GLEANER_TEST_FAULTS: faults, NODE_OPTIONS: probe };
 const runs = [await runTests(counted), await runTests({ ...counted, GLEANER_TEST_REAL: '1' })];
 const reporters = ['--reporter=json-summary', '--reporter=text-summary'];
-const report = await run([bin('c8', 'bin/c8.js'), 'report', '--temp-directory', executed, ...reporters]);
+const report = await run([
+  bin('c8', 'bin/c8.js'),
+  'report',
+  '--temp-directory',
+  executed,
+  ...reporters,
+]);
 
-/** A file of types alone is compiled to an empty module that nothing loads: it has no line to execute. */
+/**
+ * A file of types alone is compiled to an empty module that nothing loads: it has no line to
+ * execute.
+ */
 function hasCode(file) {
   const script = readFileSync(join(root, 'dist', file.replace(/\.ts$/, '.js')), 'utf8');
   return script.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*/g, '').trim() !== 'export {};';
@@ -104,7 +127,9 @@ function hasCode(file) {
 /** Lines executed and lines there are, by top folder, from Istanbul's summary. */
 function linesByFolder() {
   const folders = new Map();
-  const { total: _, ...files } = JSON.parse(readFileSync(join(coverage, 'coverage-summary.json'), 'utf8'));
+  const { total: _, ...files } = JSON.parse(
+    readFileSync(join(coverage, 'coverage-summary.json'), 'utf8'),
+  );
   for (const [path, { lines }] of Object.entries(files)) {
     const file = relative(root, path);
     if (!hasCode(file)) continue;
@@ -123,7 +148,15 @@ for (const line of existsSync(faults) ? readFileSync(faults, 'utf8').trim().spli
   failed++;
 }
 const folders = report.code === 0 ? linesByFolder() : new Map();
-for (const folder of ['agents', 'broker', 'cli', 'config', 'dashboard', 'openwhisk-plugin', 'simulator']) {
+for (const folder of [
+  'agents',
+  'broker',
+  'cli',
+  'config',
+  'dashboard',
+  'openwhisk-plugin',
+  'simulator',
+]) {
   const { covered, total } = folders.get(folder) ?? { covered: 0, total: 0 };
   const percent = total === 0 ? 0 : (100 * covered) / total;
   console.log(`line coverage of ${folder}: ${percent.toFixed(1)} %`);

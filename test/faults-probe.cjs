@@ -1,6 +1,6 @@
 /**
- * Preloaded into every process that `npm test` starts, by NODE_OPTIONS: writes down each fault that nothing caught, of children of tests
- * too, and changes nothing else.
+ * Preloaded into every process that `npm test` starts, by NODE_OPTIONS: writes down each fault that
+ * nothing caught, of children of tests too, and changes nothing else.
  */
 const { appendFileSync } = require('node:fs');
 const { isMainThread } = require('node:worker_threads');
@@ -10,7 +10,10 @@ const file = process.env.GLEANER_TEST_FAULTS;
 function note(kind, error) {
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
   try {
-    appendFileSync(file, `${JSON.stringify({ kind, command: process.argv.slice(1, 6).join(' '), text })}\n`);
+    appendFileSync(
+      file,
+      `${JSON.stringify({ kind, command: process.argv.slice(1, 6).join(' '), text })}\n`,
+    );
   } catch {
     // Not this process's to write: another user's.
   }
@@ -20,9 +23,14 @@ function note(kind, error) {
 if (file && isMainThread) {
   process.on('uncaughtExceptionMonitor', (error, origin) => note(origin, error));
   const own = (reason) => note('unhandledRejection', reason);
-  // Where somebody listens, Node makes no exception of a rejection: then, and only then, this listens as well.
+  // Where somebody listens, Node makes no exception of a rejection: then, and only then, this
+  // listens as well.
   process.on('newListener', (event, listener) => {
-    if (event === 'unhandledRejection' && listener !== own && !process.listeners(event).includes(own))
+    if (
+      event === 'unhandledRejection' &&
+      listener !== own &&
+      !process.listeners(event).includes(own)
+    )
       process.prependListener(event, own);
   });
 }

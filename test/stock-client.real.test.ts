@@ -1,6 +1,7 @@
 /**
- * Everything an operator may want of Gleaner with a stock NATS client alone: this file imports nothing of ours. Gleaner is a
- * program that runs beside it; docs/nats.md shows the same with the `nats` command.
+ * Everything an operator may want of Gleaner with a stock NATS client alone: this file imports
+ * nothing of ours. Gleaner is a program that runs beside it; docs/nats.md shows the same with the
+ * `nats` command.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -8,7 +9,14 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { connect, JSONCodec, type NatsConnection, type RequestManyOptions, RequestStrategy, StringCodec } from 'nats';
+import {
+  connect,
+  JSONCodec,
+  type NatsConnection,
+  type RequestManyOptions,
+  RequestStrategy,
+  StringCodec,
+} from 'nats';
 
 // biome-ignore lint/suspicious/noExplicitAny: a stock client knows no types of ours, and each field used is asserted.
 type Loose = any;
@@ -21,7 +29,8 @@ let output = '';
 
 function start(command: string, args: readonly string[]): ChildProcess {
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk) => (output += chunk));
   children.push(child);
   return child;
 }
@@ -35,12 +44,17 @@ const freePort = (): Promise<number> =>
     });
   });
 
-async function until<T>(what: string, ask: () => Promise<T | null | undefined | false>, timeout = 20_000): Promise<T> {
+async function until<T>(
+  what: string,
+  ask: () => Promise<T | null | undefined | false>,
+  timeout = 20_000,
+): Promise<T> {
   const end = Date.now() + timeout;
   for (;;) {
     const answer = await ask().catch(() => null);
     if (answer) return answer;
-    if (Date.now() > end) throw new Error(`not within ${timeout} ms: ${what}\n${output.slice(-2000)}`);
+    if (Date.now() > end)
+      throw new Error(`not within ${timeout} ms: ${what}\n${output.slice(-2000)}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
@@ -56,7 +70,9 @@ test.after.always(async () => {
 });
 
 async function begin(t: ExecutionContext): Promise<NatsConnection | null> {
-  const binary = ['nats-server', '/usr/sbin/nats-server'].find((path) => spawnSync(path, ['--version']).status === 0);
+  const binary = ['nats-server', '/usr/sbin/nats-server'].find(
+    (path) => spawnSync(path, ['--version']).status === 0,
+  );
   if (binary === undefined) {
     if (process.env.CI) t.fail('needs nats-server');
     else t.log('NOT RUN: needs nats-server');
@@ -90,16 +106,27 @@ test.serial(
     if (nats === null) return;
     const ask = async (subject: string, request: object = {}): Promise<Loose> =>
       JSON.parse(
-        text.decode((await nats.request(subject, text.encode(JSON.stringify(request)), { timeout: 2000 })).data),
+        text.decode(
+          (await nats.request(subject, text.encode(JSON.stringify(request)), { timeout: 2000 }))
+            .data,
+        ),
       );
     const everyone = async (subject: string, request: object = {}): Promise<Loose[]> => {
-      const options: Partial<RequestManyOptions> = { strategy: RequestStrategy.Timer, maxWait: 300 };
+      const options: Partial<RequestManyOptions> = {
+        strategy: RequestStrategy.Timer,
+        maxWait: 300,
+      };
       const answers: Loose[] = [];
-      for await (const answer of await nats.requestMany(subject, text.encode(JSON.stringify(request)), options))
+      for await (const answer of await nats.requestMany(
+        subject,
+        text.encode(JSON.stringify(request)),
+        options,
+      ))
         answers.push(JSON.parse(text.decode(answer.data)));
       return answers;
     };
-    const svc = (service: string, endpoint: string): string => `gleaner.v1.svc.gleaner-${service}.${endpoint}`;
+    const svc = (service: string, endpoint: string): string =>
+      `gleaner.v1.svc.gleaner-${service}.${endpoint}`;
 
     // Discovery, by the conventions of NATS' micro-services.
     const found = await until('three services', async () => {
@@ -137,7 +164,10 @@ test.serial(
     t.true(explained.activations.length > 0);
     for (const { cpu } of explained.activations) {
       t.is(typeof cpu.rangeReason, 'string');
-      t.true(cpu.granted >= cpu.lower - 1e-6 && cpu.granted <= cpu.upper + 1e-6, JSON.stringify(cpu));
+      t.true(
+        cpu.granted >= cpu.lower - 1e-6 && cpu.granted <= cpu.upper + 1e-6,
+        JSON.stringify(cpu),
+      );
     }
     const decided = await ask(svc('agents', 'explain'), { function: target.function });
     t.true(decided.decisions[0].sent);
@@ -193,15 +223,21 @@ test.serial(
     t.is(restored.length, 1);
     t.is(restored[0].failed, 0);
     await modes.put('global', JSON.stringify({ v: 1, kill: true, author: 'a stock client' }));
-    await until('the kill switch holds', async () => (await ask(svc('hook', 'list'))).host.killed === true);
+    await until(
+      'the kill switch holds',
+      async () => (await ask(svc('hook', 'list'))).host.killed === true,
+    );
     const held = await ask(svc('hook', 'inspect'));
     t.deepEqual(held.host.killedBy, ['kv']);
-    for (const { cpu, userCpu, cpuMode } of held.functions) if (cpuMode === 'quota') t.is(cpu, userCpu);
+    for (const { cpu, userCpu, cpuMode } of held.functions)
+      if (cpuMode === 'quota') t.is(cpu, userCpu);
     await modes.delete('global');
     await until('it is let go', async () => (await ask(svc('hook', 'list'))).host.killed === false);
 
     // What is wrong is an error with a reason, and true times are told.
-    const refused = await nats.request(svc('hook', 'explain'), text.encode('{"function": 3}'), { timeout: 2000 });
+    const refused = await nats.request(svc('hook', 'explain'), text.encode('{"function": 3}'), {
+      timeout: 2000,
+    });
     t.is(refused.headers?.get('Nats-Service-Error-Code'), '400');
     t.regex(refused.headers?.get('Nats-Service-Error') ?? '', /^function: /);
     const stats = await ask('$SRV.STATS.gleaner-hook');

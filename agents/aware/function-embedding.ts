@@ -1,4 +1,4 @@
-import type { Observation } from '../../broker/index.js';
+import type { Observation } from '../../broker/messages/index.js';
 import {
   type Encoder,
   type KnownRates,
@@ -9,14 +9,20 @@ import {
   ratesAfter,
   TrajectoryBundle,
   TrajectoryRecorder,
-} from '../meta/index.js';
+} from './meta-learner/index.js';
 
-/** Trajectories of a bundle (simppo-aware.md §3.5); from so many an embedding hardly changes, and is looked at every so many episodes. */
+/**
+ * Trajectories of a bundle (simppo-aware.md §3.5); from so many an embedding hardly changes, and is
+ * looked at every so many episodes.
+ */
 const BUNDLE = 20;
 const FEW = 5;
 const REFRESHED = 5;
 
-/** What one function's trajectories look like, as the meta-learner reads them: its embedding, computed at the end of an episode and held. */
+/**
+ * What one function's trajectories look like, as the meta-learner reads them: its embedding,
+ * computed at the end of an episode and held.
+ */
 export class FunctionEmbedding {
   readonly #encoder: Encoder;
   readonly #recorder: TrajectoryRecorder;
@@ -40,13 +46,17 @@ export class FunctionEmbedding {
     return this.#bundle.trajectories.length;
   }
 
-  /** A step is over: `action` led from what was seen before to this. Null: it cannot be said what was done. */
+  /**
+   * A step is over: `action` led from what was seen before to this. Null: it cannot be said what
+   * was done.
+   */
   see(observation: Observation, action: number | null): void {
     this.#host ??= observation.host;
     if (observation.host !== this.#host) return;
     const features = metaFeatures(observation, this.#rates);
     this.#rates = ratesAfter(this.#rates, rateOf(observation));
-    if (this.#features !== null && action !== null) this.#recorder.add(this.#features, action, metaReward(features));
+    if (this.#features !== null && action !== null)
+      this.#recorder.add(this.#features, action, metaReward(features));
     this.#features = features;
   }
 

@@ -1,3 +1,34 @@
-export { AWARE_BASES, type AwareBase } from './companion.js';
-export { AWARE_DEFAULT, type AwareChoice, createAware } from './make.js';
-export { AwareManager, type AwareOptions, type AwareState } from './manager.js';
+export {
+  DEFAULT_OVERRIDES,
+  LIFE_CYCLE_INITIAL,
+  type LifeCycleOverrides,
+  type LifeCyclePhase,
+  type LifeCycleTransition,
+  PHASES,
+} from './life-cycle/life-cycle.js';
+export {
+  actorOf,
+  beginLifeCycleRun,
+  LIFE_CYCLE_RUN_INITIAL,
+  type LifeCycleRunState,
+  lifeCycleRunStep,
+  phaseOf,
+} from './life-cycle/life-cycle-run.js';
+export { offlineSettings } from './life-cycle/offline.js';
+export { type OfflineTrainer, ThreadOfflineTrainer } from './life-cycle/offline-trainer.js';
+export { PpoLifeCycleLearner } from './life-cycle/ppo-learner.js';
+export {
+  checkLifeCycleSettings,
+  type LifeCycleSettings,
+  lifeCycleSettings,
+} from './life-cycle/settings.js';
+export { shareOf, windowFigures } from './life-cycle/window.js';
+export { type AwareChoice, createAware } from './make.js';
+export { loadMeta, type MetaLearner, saveMeta, shippedMeta } from './meta-learner/checkpoint.js';
+export { Encoder, type EncoderShape } from './meta-learner/encoder.js';
+export { contrastive, cosine } from './meta-learner/similarity.js';
+export {
+  type Trajectory,
+  TrajectoryBundle,
+  TrajectoryRecorder,
+} from './meta-learner/trajectory.js';

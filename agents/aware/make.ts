@@ -1,15 +1,18 @@
-import type { LifeCycleOverrides, LifeCycleSettings, OfflineTrainer } from '../lifecycle/index.js';
-import { type Encoder, shippedMeta } from '../meta/index.js';
 import type { Cap, ResourceManager } from '../resource-manager.js';
 import { type SimppoSettings, settingsOf, shippedPolicy, threadEngine } from '../simppo/index.js';
 import type { AwareBase } from './companion.js';
+import type { LifeCycleOverrides, LifeCycleSettings, OfflineTrainer } from './life-cycle/index.js';
 import { AwareManager } from './manager.js';
+import { type Encoder, shippedMeta } from './meta-learner/index.js';
 
 /** How the manager is configured (`agents.aware`). */
 export interface AwareChoice {
   /** What learns under the life cycle. */
   readonly base: AwareBase;
-  /** The shipped meta-learner tells agents which function they have, and new ones whom to begin like. */
+  /**
+   * The shipped meta-learner tells agents which function they have, and new ones whom to begin
+   * like.
+   */
   readonly embedding: boolean;
 }
 
@@ -31,7 +34,10 @@ export interface AwareParts {
   readonly warm?: boolean;
 }
 
-/** `aware`: SIMPPO's agent, from the base policy that is shipped for it, or FIRM's from nothing, under AWARE's life cycle. */
+/**
+ * `aware`: SIMPPO's agent, from the base policy that is shipped for it, or FIRM's from nothing,
+ * under AWARE's life cycle.
+ */
 export function createAware({
   cap,
   fallback,
@@ -54,7 +60,8 @@ export function createAware({
     engine: threadEngine(),
     cap,
     seed,
-    start: (mode) => (warm && choice.base === 'simppo' ? shippedPolicy('simppo', mode, settings) : null),
+    start: (mode) =>
+      warm && choice.base === 'simppo' ? shippedPolicy('simppo', mode, settings) : null,
     ...(lifeCycle === undefined ? {} : { lifeCycle }),
     ...(lifeCycleOverrides === undefined ? {} : { lifeCycleOverrides }),
     ...(offlineTrainer === undefined ? {} : { offlineTrainer }),

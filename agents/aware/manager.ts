@@ -1,8 +1,26 @@
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
-import type { Observation } from '../../broker/index.js';
+import type { Observation } from '../../broker/messages/index.js';
 import { hashOf, type Millis, messageOf } from '../../config/index.js';
 import { sloPreservation } from '../features.js';
+import type { Engine } from '../nn/index.js';
+import type { LearnerState } from '../ppo/index.js';
+import type { Cap, Decided, Decision, ResourceManager, View } from '../resource-manager.js';
+import {
+  actionBoundsOf,
+  apply,
+  executed,
+  type HostState,
+  hostStateOf,
+  inputOf,
+  maskOf,
+  rewardOf,
+  SIMPPO_ACTIONS,
+  type SimppoSettings,
+  slowdownIn,
+  withHost,
+} from '../simppo/index.js';
+import { type AwareBase, beginFromMostSimilar, type Companion, companionOf } from './companion.js';
 import {
   actorOf,
   agentActs,
@@ -22,26 +40,8 @@ import {
   phaseOf,
   retrainLifeCycleRun,
   windowFigures,
-} from '../lifecycle/index.js';
-import type { Encoder } from '../meta/index.js';
-import type { Engine } from '../nn/index.js';
-import type { LearnerState } from '../ppo/index.js';
-import type { Cap, Decided, Decision, ResourceManager, View } from '../resource-manager.js';
-import {
-  actionBoundsOf,
-  apply,
-  executed,
-  type HostState,
-  hostStateOf,
-  inputOf,
-  maskOf,
-  rewardOf,
-  SIMPPO_ACTIONS,
-  type SimppoSettings,
-  slowdownIn,
-  withHost,
-} from '../simppo/index.js';
-import { type AwareBase, beginFromMostSimilar, type Companion, companionOf } from './companion.js';
+} from './life-cycle/index.js';
+import type { Encoder } from './meta-learner/index.js';
 import { decisionFor, factorOf, nearestAction } from './steps.js';
 
 export interface AwareOptions {
@@ -55,7 +55,10 @@ export interface AwareOptions {
   readonly engine: Engine;
   readonly cap: Cap;
   readonly seed: number;
-  /** What an agent starts from, by the mode of its host; null: nothing, and it follows the fallback's actions first. */
+  /**
+   * What an agent starts from, by the mode of its host; null: nothing, and it follows the
+   * fallback's actions first.
+   */
   readonly start: (mode: Observation['cpuMode']) => LearnerState | null;
   /** Agents whose weights are kept in memory. */
   readonly resident?: number;
@@ -84,11 +87,17 @@ export interface AwareState {
 
 const RESIDENT = 256;
 
-const savedStateSchema = z.object({ life: z.string().max(64 * 1024), actor: z.string(), critic: z.string() });
+const savedStateSchema = z.object({
+  life: z.string().max(64 * 1024),
+  actor: z.string(),
+  critic: z.string(),
+});
 
 /**
- * AWARE (simppo-aware.md §3): the fallback decides for a new function while an agent of its own watches; the agent takes over when it would earn as much, guarded; it
- * serves when it has settled, and learns again when its world changes. A function's place in that is its state; weights stay here, and go along when it rests.
+ * AWARE (simppo-aware.md §3): the fallback decides for a new function while an agent of its own
+ * watches; the agent takes over when it would earn as much, guarded; it serves when it has settled,
+ * and learns again when its world changes. A function's place in that is its state; weights stay
+ * here, and go along when it rests.
  */
 export class AwareManager implements ResourceManager<AwareState> {
   readonly name = 'aware';
@@ -110,11 +119,19 @@ export class AwareManager implements ResourceManager<AwareState> {
       LIFE_CYCLE_RUN_INITIAL,
       this.#target(fn),
     );
-    return { fn, lifeCycleRun, fallback: this.#options.fallback.initialState(fn), unreported, hosts: {} };
+    return {
+      fn,
+      lifeCycleRun,
+      fallback: this.#options.fallback.initialState(fn),
+      unreported,
+      hosts: {},
+    };
   }
 
   phase({ lifeCycleRun }: AwareState): string {
-    return lifeCycleRun.life.phase === 'online' && lifeCycleRun.guard.fallbackActs ? 'guarded' : phaseOf(lifeCycleRun);
+    return lifeCycleRun.life.phase === 'online' && lifeCycleRun.guard.fallbackActs
+      ? 'guarded'
+      : phaseOf(lifeCycleRun);
   }
 
   retrain(state: AwareState): AwareState {
@@ -133,7 +150,8 @@ export class AwareManager implements ResourceManager<AwareState> {
     if (returns.length > 0) parts.push(`${who} earns ${mean(returns)}`);
     if (life.phase === 'offline' && estimates.length > 0)
       parts.push(`the agent would, by its estimate, ${mean(estimates)}`);
-    if (agentActs(life.phase) && fallback !== null) parts.push(`the fallback earned ${fallback.mean.toFixed(3)}`);
+    if (agentActs(life.phase) && fallback !== null)
+      parts.push(`the fallback earned ${fallback.mean.toFixed(3)}`);
     if (reference !== null) parts.push(`converged it earned ${reference.mean.toFixed(3)}`);
     if (this.#target(fn).heldOffline) parts.push('held offline by the operator');
     return parts.join('; ');
@@ -149,12 +167,26 @@ export class AwareManager implements ResourceManager<AwareState> {
     const fallbackStep = fallback.decide(before.fallback, view, now);
     const arrivals = observation.activations > 0;
     const slowdown = slowdownIn(observation, seen);
-    const bounds = actionBoundsOf(observation, { cpu: seen.cpuPeak, memory: seen.memoryPeak }, cap, settings.actions);
-    const mask = maskOf(seen.held, bounds, observation, settings.actions, new Uint8Array(SIMPPO_ACTIONS.length));
+    const bounds = actionBoundsOf(
+      observation,
+      { cpu: seen.cpuPeak, memory: seen.memoryPeak },
+      cap,
+      settings.actions,
+    );
+    const mask = maskOf(
+      seen.held,
+      bounds,
+      observation,
+      settings.actions,
+      new Uint8Array(SIMPPO_ACTIONS.length),
+    );
     const remembered = { held: seen.held, rates: [known?.rate ?? 0, seen.rate] as const, slowdown };
     const { lifeCycleRun: loadedRun, companion, lost } = this.#awake(before, observation.cpuMode);
     const { learner, embedding } = companion;
-    const input = withContext(inputOf(view, remembered, bounds, settings.virtual), embedding?.value);
+    const input = withContext(
+      inputOf(view, remembered, bounds, settings.virtual),
+      embedding?.value,
+    );
     let lifeCycleRun = loadedRun;
     const transitions: LifeCycleTransition[] = [];
     const moved = (transition: LifeCycleTransition): void => {
@@ -172,7 +204,8 @@ export class AwareManager implements ResourceManager<AwareState> {
     let reward: number | undefined;
     let done: number | null = null;
     const pending = known?.pending ?? null;
-    const fresh = pending !== null && now - pending.at <= settings.staleMs && observation.mode === 'enforce';
+    const fresh =
+      pending !== null && now - pending.at <= settings.staleMs && observation.mode === 'enforce';
     if (arrivals && pending !== null && fresh) {
       const earned = rewardOf(view, slowdown, false, settings.reward);
       reward = earned;
@@ -183,7 +216,13 @@ export class AwareManager implements ResourceManager<AwareState> {
         return learner.trainOffline(input);
       };
       embedding?.see(observation, done);
-      const step = lifeCycleRunStep(lifeCycleRun, outcome, trainOffline, this.#target(before.fn), this.#lifeCycle);
+      const step = lifeCycleRunStep(
+        lifeCycleRun,
+        outcome,
+        trainOffline,
+        this.#target(before.fn),
+        this.#lifeCycle,
+      );
       lifeCycleRun = step.state;
       if (step.ended) embedding?.close();
       step.transitions.forEach(moved);
@@ -192,7 +231,8 @@ export class AwareManager implements ResourceManager<AwareState> {
     companion.mode = observation.cpuMode;
     companion.serves = phaseOf(lifeCycleRun) === 'serving';
     const action = acts ? learner.decide(input, mask, phaseOf(lifeCycleRun) === 'online') : null;
-    const target = action === null ? seen.held : apply(action, seen.held, bounds, observation, settings.actions);
+    const target =
+      action === null ? seen.held : apply(action, seen.held, bounds, observation, settings.actions);
     const decision =
       action !== null
         ? decisionFor(action, target, fallbackStep.decision, observation, settings)
@@ -207,7 +247,13 @@ export class AwareManager implements ResourceManager<AwareState> {
       held: action === null ? heldAfter(seen.held, decision, observation, settings) : target,
       pending: next,
     });
-    const state = { fn: before.fn, lifeCycleRun, fallback: fallbackStep.state, unreported: [], hosts };
+    const state = {
+      fn: before.fn,
+      lifeCycleRun,
+      fallback: fallbackStep.state,
+      unreported: [],
+      hosts,
+    };
     return {
       state,
       decision,
@@ -250,7 +296,11 @@ export class AwareManager implements ResourceManager<AwareState> {
     }
   }
 
-  #owner = (fn: string) => ({ function: fn, fallback: this.#options.fallback.name, learner: this.#options.base });
+  #owner = (fn: string) => ({
+    function: fn,
+    fallback: this.#options.fallback.name,
+    learner: this.#options.base,
+  });
 
   #target = (fn: string): LifeCycleOverrides =>
     this.#options.lifeCycleOverrides?.(fn) ?? { bootstrap: true, heldOffline: false };
@@ -264,10 +314,21 @@ export class AwareManager implements ResourceManager<AwareState> {
     if (known !== undefined) return { lifeCycleRun, companion: known, lost: null };
     const { phase, episodes } = lifeCycleRun.life;
     const companion = this.#companion(fn, mode);
-    if (!agentActs(phase) || Object.keys(hosts).length === 0) return { lifeCycleRun, companion, lost: null };
-    const restarted = { ...LIFE_CYCLE_RUN_INITIAL, life: { ...LIFE_CYCLE_INITIAL, phase: 'offline' as const } };
+    if (!agentActs(phase) || Object.keys(hosts).length === 0)
+      return { lifeCycleRun, companion, lost: null };
+    const restarted = {
+      ...LIFE_CYCLE_RUN_INITIAL,
+      life: { ...LIFE_CYCLE_INITIAL, phase: 'offline' as const },
+    };
     const reason = 'its weights are no longer in memory (agents.resident): it watches again';
-    const lost = { from: phase, to: 'offline' as const, episode: episodes, window: null, threshold: null, reason };
+    const lost = {
+      from: phase,
+      to: 'offline' as const,
+      episode: episodes,
+      window: null,
+      threshold: null,
+      reason,
+    };
     return { lifeCycleRun: restarted, companion, lost };
   }
 
@@ -290,7 +351,9 @@ export class AwareManager implements ResourceManager<AwareState> {
     return companion;
   }
 
-  /** What came of the step before, to whoever is to learn from it. Returns the action that was done. */
+  /**
+   * What came of the step before, to whoever is to learn from it. Returns the action that was done.
+   */
   #learn(
     learner: LifeCycleLearner,
     lifeCycleRun: LifeCycleRunState,

@@ -1,17 +1,29 @@
-import type { Observation } from '../../broker/index.js';
+import type { Observation } from '../../broker/messages/index.js';
 import type { Bytes, Millicores } from '../../config/index.js';
 import type { Decision } from '../resource-manager.js';
 import { directionsOf, type Held, type SimppoSettings } from '../simppo/index.js';
 
-/** The action that comes nearest to what a free hand has changed: the dimension that moved by most steps. */
-export function nearestAction(before: Held, after: Held, byWeight: boolean, { actions }: SimppoSettings): number {
+/**
+ * The action that comes nearest to what a free hand has changed: the dimension that moved by most
+ * steps.
+ */
+export function nearestAction(
+  before: Held,
+  after: Held,
+  byWeight: boolean,
+  { actions }: SimppoSettings,
+): number {
   const cpu = byWeight
     ? Math.log(after.cpu / before.cpu) / Math.log(actions.weightStep)
     : (after.cpu - before.cpu) / actions.cpuStep;
   const memory = (after.memory - before.memory) / actions.memoryStep;
   const containers = after.containers - before.containers;
   const { dimensions } = actions;
-  const steps = [dimensions.cpu ? cpu : 0, dimensions.memory ? memory : 0, dimensions.containers ? containers : 0];
+  const steps = [
+    dimensions.cpu ? cpu : 0,
+    dimensions.memory ? memory : 0,
+    dimensions.containers ? containers : 0,
+  ];
   let best = 0;
   let most = 0.5;
   steps.forEach((one, dimension) => {
@@ -23,8 +35,9 @@ export function nearestAction(before: Held, after: Held, byWeight: boolean, { ac
 }
 
 /**
- * What is held after an action, as a wish. In dimensions that the agent does not decide the fallback's wish goes on to stand: left out, its last one would stay in
- * force for as long as the agent acts, and follow no load.
+ * What is held after an action, as a wish. In dimensions that the agent does not decide the
+ * fallback's wish goes on to stand: left out, its last one would stay in force for as long as the
+ * agent acts, and follow no load.
  */
 export function decisionFor(
   action: number,
@@ -37,7 +50,11 @@ export function decisionFor(
   const { cpu: _cpu, weightFactor: _weightFactor, ...others } = fallback;
   return {
     ...(dimensions.cpu ? others : fallback),
-    ...(!dimensions.cpu ? {} : cpuMode === 'weight' ? { weightFactor: cpu } : { cpu: cpu as Millicores }),
+    ...(!dimensions.cpu
+      ? {}
+      : cpuMode === 'weight'
+        ? { weightFactor: cpu }
+        : { cpu: cpu as Millicores }),
     ...(dimensions.memory ? { memory: Math.round(memory) as Bytes } : {}),
     ...(dimensions.containers ? { containers } : {}),
     actions: directionsOf(action),
@@ -45,8 +62,9 @@ export function decisionFor(
 }
 
 /**
- * The factor on the policy's weight that a fallback's wish comes to: hooks take a wish without one by its CPU against the user's (openwhisk-plugin/decision/weights.ts).
- * Undefined: it says nothing of CPU.
+ * The factor on the policy's weight that a fallback's wish comes to: hooks take a wish without one
+ * by its CPU against the user's (openwhisk-plugin/decision/weights.ts). Undefined: it says nothing
+ * of CPU.
  */
 export function factorOf(
   { weightFactor, cpu }: Decision,

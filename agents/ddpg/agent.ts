@@ -12,8 +12,8 @@ export interface DdpgDecision {
 }
 
 /**
- * One agent with four networks of its own: continuous actions in [-1, 1], learnt off policy. For each step `decide`, then `remember` what was *executed*,
- * then `update`.
+ * One agent with four networks of its own: continuous actions in [-1, 1], learned off policy. For
+ * each step `decide`, then `remember` what was *executed*, then `update`.
  */
 export class DdpgAgent {
   readonly memory: ReplayMemory;
@@ -71,7 +71,10 @@ export class DdpgAgent {
     return this.#learner.update(this.memory);
   }
 
-  /** The target networks are what the learnt ones are now: after the actor was taught by other means than its critic. */
+  /**
+   * The target networks are what the learned ones are now: after the actor was taught by other means
+   * than its critic.
+   */
   settle(): void {
     const state = this.#learner.export();
     this.#learner.import({ ...state, targetActor: state.actor, targetCritic: state.critic });

@@ -1,6 +1,4 @@
-export * from './agent.js';
-export * from './checkpoint.js';
-export * from './learner.js';
-export * from './noise.js';
-export * from './replay.js';
-export * from './settings.js';
+export { DdpgAgent } from './agent.js';
+export type { DdpgShape, DdpgState } from './learner.js';
+export type { ReplayData } from './replay.js';
+export { type DdpgSettings, firmSettings } from './settings.js';

@@ -48,7 +48,10 @@ export interface DdpgState {
   readonly updates: number;
 }
 
-/** Deep deterministic policy gradient (Lillicrap et al. 2016) on networks of any engine. The same memory, weights and seed give the same weights. */
+/**
+ * Deep deterministic policy gradient (Lillicrap et al. 2016) on networks of any engine. The same
+ * memory, weights and seed give the same weights.
+ */
 export class DdpgLearner {
   readonly actor: Network;
   readonly #critic: Network;
@@ -106,7 +109,12 @@ export class DdpgLearner {
       criticLoss += (0.5 * error * error) / rows;
       return error / rows;
     });
-    const { norm, applied } = this.#critic.train(inputs, rows, gradient, this.#adam(this.#settings.criticLearningRate));
+    const { norm, applied } = this.#critic.train(
+      inputs,
+      rows,
+      gradient,
+      this.#adam(this.#settings.criticLearningRate),
+    );
     return { criticLoss, criticNorm: norm, applied };
   }
 
@@ -125,7 +133,12 @@ export class DdpgLearner {
       const slope = slopes[Math.floor(i / actions) * width + features + (i % actions)]!;
       return (-slope * (1 - a * a)) / rows;
     });
-    const { norm, applied } = this.actor.train(states, rows, gradient, this.#adam(this.#settings.actorLearningRate));
+    const { norm, applied } = this.actor.train(
+      states,
+      rows,
+      gradient,
+      this.#adam(this.#settings.actorLearningRate),
+    );
     return { meanQ: q.reduce((sum, value) => sum + value, 0) / rows, actorNorm: norm, applied };
   }
 
@@ -173,7 +186,8 @@ export class DdpgLearner {
   }
 
   dispose(): void {
-    for (const network of [this.actor, this.#critic, this.#targetActor, this.#targetCritic]) network.dispose();
+    for (const network of [this.actor, this.#critic, this.#targetActor, this.#targetCritic])
+      network.dispose();
   }
 }
 

@@ -1,7 +1,10 @@
 import { type Random, standardNormal } from '../../config/index.js';
 import type { DdpgSettings } from './settings.js';
 
-/** Ornstein and Uhlenbeck's process, one per action: noise that stays on one side for a while, so that exploring gets somewhere. */
+/**
+ * Ornstein and Uhlenbeck's process, one per action: noise that stays on one side for a while, so
+ * that exploring gets somewhere.
+ */
 export class OrnsteinUhlenbeck {
   readonly values: Float64Array;
   readonly #settings: DdpgSettings['noise'];
@@ -15,7 +18,8 @@ export class OrnsteinUhlenbeck {
   advance(random: Random): void {
     const { theta, sigma, step } = this.#settings;
     for (let i = 0; i < this.values.length; i++)
-      this.values[i]! += -theta * this.values[i]! * step + sigma * Math.sqrt(step) * standardNormal(random);
+      this.values[i]! +=
+        -theta * this.values[i]! * step + sigma * Math.sqrt(step) * standardNormal(random);
   }
 
   reset(): void {

@@ -50,9 +50,16 @@ export class ReplayMemory {
 
   /** False: something is not finite, and nothing is remembered. */
   add({ state, action, reward, next, discount }: Experience): boolean {
-    if (state.length !== this.#features || next.length !== this.#features || action.length !== this.#actions)
-      throw new ShapeError(`a step of ${state.length}, ${action.length} and ${next.length} numbers`);
-    const finite = Number.isFinite(reward) && [state, action, next].every((part) => part.every(Number.isFinite));
+    if (
+      state.length !== this.#features ||
+      next.length !== this.#features ||
+      action.length !== this.#actions
+    )
+      throw new ShapeError(
+        `a step of ${state.length}, ${action.length} and ${next.length} numbers`,
+      );
+    const finite =
+      Number.isFinite(reward) && [state, action, next].every((part) => part.every(Number.isFinite));
     if (!finite) return false;
     const at = (this.#written % this.#bound) * this.#row;
     if (at >= this.#data.length) {
@@ -98,7 +105,8 @@ export class ReplayMemory {
     };
     for (let row = 0; row < rows; row++) {
       const at = random.below(this.size) * this.#row;
-      const part = (from: number, length: number): Float32Array => this.#data.subarray(at + from, at + from + length);
+      const part = (from: number, length: number): Float32Array =>
+        this.#data.subarray(at + from, at + from + length);
       batch.states.set(part(0, features), row * features);
       batch.actions.set(part(features, actions), row * actions);
       batch.next.set(part(features + actions, features), row * features);

@@ -15,12 +15,12 @@ export interface DdpgSettings {
   readonly gamma: number;
   readonly actorLearningRate: number;
   readonly criticLearningRate: number;
-  /** Share of the way that the target networks go towards the learnt ones with each update. */
+  /** Share of the way that the target networks go towards the learned ones with each update. */
   readonly tau: number;
   readonly batch: number;
   /** Steps that are remembered. */
   readonly replay: number;
-  /** Steps before anything is learnt. */
+  /** Steps before anything is learned. */
   readonly warmUp: number;
   /** Of the gradient of either network. */
   readonly maxGradNorm: number;
@@ -36,8 +36,9 @@ export interface DdpgSettings {
 }
 
 /**
- * FIRM's, as AWARE's paper tabulates them (simppo-aware.md §3.6: rates, gamma, tau, sigma) and its prototype has them (§4.1: layers of 40, warm-up, theta).
- * Without batch normalisation, as every feature here is in [0, 1]; with a memory of 10^5 and a gradient clip.
+ * FIRM's, as AWARE's paper tabulates them (simppo-aware.md §3.6: rates, gamma, tau, sigma) and its
+ * prototype has them (§4.1: layers of 40, warm-up, theta). Without batch normalization, as every
+ * feature here is in [0, 1]; with a memory of 10^5 and a gradient clip.
  */
 export const firmSettings: DdpgSettings = {
   hidden: [40, 40],
@@ -56,7 +57,17 @@ export function checkDdpgSettings(settings: DdpgSettings): void {
   const check = (ok: boolean, detail: string): void => {
     if (!ok) throw new DdpgSettingsError(detail);
   };
-  const { gamma, actorLearningRate, criticLearningRate, tau, batch, replay, warmUp, maxGradNorm, noise } = settings;
+  const {
+    gamma,
+    actorLearningRate,
+    criticLearningRate,
+    tau,
+    batch,
+    replay,
+    warmUp,
+    maxGradNorm,
+    noise,
+  } = settings;
   check(gamma > 0 && gamma < 1, `gamma ${gamma} is not between 0 and 1`);
   check(
     actorLearningRate > 0 && criticLearningRate > 0,
@@ -66,7 +77,16 @@ export function checkDdpgSettings(settings: DdpgSettings): void {
   check(maxGradNorm > 0, `largest norm ${maxGradNorm}`);
   for (const [name, value] of Object.entries({ batch, replay, warmUp }))
     check(Number.isInteger(value) && value >= 1, `${name} ${value} is not a positive integer`);
-  check(replay >= batch && replay >= warmUp, `a memory of ${replay} steps holds no batch of ${batch} after ${warmUp}`);
-  check(noise.theta > 0 && noise.theta * noise.step < 1, `noise: theta ${noise.theta}, step ${noise.step}`);
-  check(noise.sigma >= 0 && noise.step > 0 && noise.first >= 0 && noise.decay >= 0, 'noise: a negative setting');
+  check(
+    replay >= batch && replay >= warmUp,
+    `a memory of ${replay} steps holds no batch of ${batch} after ${warmUp}`,
+  );
+  check(
+    noise.theta > 0 && noise.theta * noise.step < 1,
+    `noise: theta ${noise.theta}, step ${noise.step}`,
+  );
+  check(
+    noise.sigma >= 0 && noise.step > 0 && noise.first >= 0 && noise.decay >= 0,
+    'noise: a negative setting',
+  );
 }

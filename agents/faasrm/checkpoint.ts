@@ -1,8 +1,14 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { FEATURE_LAYOUT } from '../../broker/index.js';
-import { type Checkpoint, CheckpointForeignError, decodeCheckpoint, readModel, scoreShape } from '../nn/index.js';
+import { FEATURE_LAYOUT } from '../../broker/messages/index.js';
+import {
+  type Checkpoint,
+  CheckpointForeignError,
+  decodeCheckpoint,
+  readModel,
+  scoreShape,
+} from '../nn/index.js';
 import { type LearnerState, ppoState } from '../ppo/index.js';
 import type { FaasrmSettings } from './settings.js';
 
@@ -12,10 +18,17 @@ const SHIPPED = fileURLToPath(new URL('../../../agents/faasrm/shipped/', import.
 /** Weights that come with the product: for hooks, and for the published simulator's rules. */
 export type ShippedFaasrm = 'cluster' | 'freyr-2021';
 
-export const expectedFaasrm = { kind: KIND, shapes: { actor: scoreShape, critic: scoreShape } } as const;
+export const expectedFaasrm = {
+  kind: KIND,
+  shapes: { actor: scoreShape, critic: scoreShape },
+} as const;
 
 /** As it is kept: with Adam's moments and counters, so that learning goes on. */
-export function faasrmCheckpoint(state: LearnerState, settings: FaasrmSettings, seed: number): Checkpoint {
+export function faasrmCheckpoint(
+  state: LearnerState,
+  settings: FaasrmSettings,
+  seed: number,
+): Checkpoint {
   const { ppo, options, rollout, price } = settings;
   return {
     kind: KIND,
@@ -41,22 +54,32 @@ export function faasrmCheckpoint(state: LearnerState, settings: FaasrmSettings, 
 export function faasrmState(where: string, checkpoint: Checkpoint): LearnerState {
   const { layout } = checkpoint.configuration;
   if (layout !== FEATURE_LAYOUT)
-    throw new CheckpointForeignError(where, `its features are of layout ${String(layout)}, not ${FEATURE_LAYOUT}`);
+    throw new CheckpointForeignError(
+      where,
+      `its features are of layout ${String(layout)}, not ${FEATURE_LAYOUT}`,
+    );
   return ppoState(where, checkpoint);
 }
 
 /** The 1,858 numbers that hooks are sent: actor, then critic. */
-export const faasrmWeights = ({ actor, critic }: Pick<LearnerState, 'actor' | 'critic'>): number[] => [
-  ...actor,
-  ...critic,
-];
+export const faasrmWeights = ({
+  actor,
+  critic,
+}: Pick<LearnerState, 'actor' | 'critic'>): number[] => [...actor, ...critic];
 
 /** What a hook needs beside the weights. */
-export const faasrmParameters = (version: number, explore: boolean) => ({ layout: FEATURE_LAYOUT, version, explore });
+export const faasrmParameters = (version: number, explore: boolean) => ({
+  layout: FEATURE_LAYOUT,
+  version,
+  explore,
+});
 
 const read = new Map<ShippedFaasrm, LearnerState | null>();
 
-/** Read once a thread; null where none is shipped. Throws `GLN_CHECKPOINT_DAMAGED`, `_FOREIGN` or `_NEWER`. */
+/**
+ * Read once a thread; null where none is shipped. Throws `GLN_CHECKPOINT_DAMAGED`, `_FOREIGN` or
+ * `_NEWER`.
+ */
 export function shippedFaasrm(name: ShippedFaasrm): LearnerState | null {
   let state = read.get(name);
   if (state === undefined) {
@@ -71,5 +94,8 @@ export function shippedFaasrm(name: ShippedFaasrm): LearnerState | null {
 function readShipped(folder: string, path: string): LearnerState {
   const text = readFileSync(path, 'utf8');
   const { weightsFile } = readModel(path, text);
-  return faasrmState(path, decodeCheckpoint(path, text, readFileSync(join(folder, weightsFile)), expectedFaasrm));
+  return faasrmState(
+    path,
+    decodeCheckpoint(path, text, readFileSync(join(folder, weightsFile)), expectedFaasrm),
+  );
 }

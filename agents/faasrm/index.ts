@@ -1,5 +1,11 @@
-export * from './checkpoint.js';
-export * from './learner.js';
-export * from './reward.js';
-export * from './settings.js';
-export * from './teacher.js';
+export {
+  expectedFaasrm,
+  faasrmCheckpoint,
+  faasrmParameters,
+  faasrmState,
+  faasrmWeights,
+  shippedFaasrm,
+} from './checkpoint.js';
+export { runFaasrmTrainer } from './faasrm-trainer.js';
+export { FaasrmLearner } from './learner.js';
+export { type FaasrmSettings, faasrmOnlineSettings, faasrmSettings } from './settings.js';

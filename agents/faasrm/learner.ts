@@ -1,4 +1,4 @@
-import { type FaasrmExperience, STATE_FEATURES } from '../../broker/index.js';
+import { type FaasrmExperience, STATE_FEATURES } from '../../broker/messages/index.js';
 import { SeededRandom } from '../../config/index.js';
 import { inputsOf, orthogonal, parameterCount, scoreShape } from '../nn/index.js';
 import { type LearnerState, type PpoMetrics, Rollout, type Trainer } from '../ppo/index.js';
@@ -13,7 +13,10 @@ export interface FaasrmLearnerParts {
   readonly state?: LearnerState | null;
 }
 
-/** Updates that weights may be behind when a lesson by them arrives: the ratio of probabilities is clipped, and older ones teach little. */
+/**
+ * Updates that weights may be behind when a lesson by them arrives: the ratio of probabilities is
+ * clipped, and older ones teach little.
+ */
 const MAX_VERSION_LAG = 1;
 
 /** Learns the option-scoring network by PPO from lessons, whoever brings them. */
@@ -82,17 +85,23 @@ export class FaasrmLearner {
     return true;
   }
 
-  /** One update of what there is; call it when `ready`, or earlier with any lessons. `done` with null: nothing was learnt, the weights stay. */
+  /**
+   * One update of what there is; call it when `ready`, or earlier with any lessons. `done` with
+   * null: nothing was learned, the weights stay.
+   */
   update(done: (metrics: PpoMetrics | null) => void): void {
     this.#busy = true;
     const { options, ppo: settings } = this.#settings;
     const rollout = this.#rollout.export();
     this.#rollout.clear();
-    this.#trainer.train({ shape: { options }, settings, seed: this.#seed, state: this.#state, rollout }, (result) => {
-      this.#busy = false;
-      if (result !== null) this.#state = result.state;
-      done(result?.metrics ?? null);
-    });
+    this.#trainer.train(
+      { shape: { options }, settings, seed: this.#seed, state: this.#state, rollout },
+      (result) => {
+        this.#busy = false;
+        if (result !== null) this.#state = result.state;
+        done(result?.metrics ?? null);
+      },
+    );
   }
 
   /** Rows of 11 features, as the scorer in the hook has them; what is no option is masked. */

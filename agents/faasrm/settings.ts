@@ -1,9 +1,12 @@
-import { LEVELS } from '../../broker/index.js';
+import { LEVELS } from '../../broker/messages/index.js';
 import { onlineSettings, type PpoSettings, simulatorSettings } from '../ppo/index.js';
 
 export interface FaasrmSettings {
   readonly ppo: PpoSettings;
-  /** Options of a row: 64, or 8 where memory is not chosen (`guarantee`), which makes an update eight times as cheap. */
+  /**
+   * Options of a row: 64, or 8 where memory is not chosen (`guarantee`), which makes an update
+   * eight times as cheap.
+   */
   readonly options: number;
   /** Lessons of one update. */
   readonly rollout: number;
@@ -12,8 +15,9 @@ export interface FaasrmSettings {
 }
 
 /**
- * Published: clip .2, 4 epochs, entropy .01, AdamW 1e-3, no advantage normalisation, no gradient clip (faasrm.md §2). The last two are repaired by
- * agents/ppo; the rate falls, and the published whole episode in one batch is mini-batches.
+ * Published: clip .2, 4 epochs, entropy .01, AdamW 1e-3, no advantage normalization, no gradient
+ * clip (faasrm.md §2). The last two are repaired by agents/ppo; the rate falls, and the published
+ * whole episode in one batch is mini-batches.
  */
 export const faasrmSettings: FaasrmSettings = {
   ppo: {
@@ -32,5 +36,9 @@ export const faasrmSettings: FaasrmSettings = {
 /** On a live system: a third of the rate, for ever (agents/ppo/settings.ts). */
 export const faasrmOnlineSettings: FaasrmSettings = {
   ...faasrmSettings,
-  ppo: { ...faasrmSettings.ppo, learningRate: onlineSettings.learningRate, entropy: faasrmSettings.ppo.entropy },
+  ppo: {
+    ...faasrmSettings.ppo,
+    learningRate: onlineSettings.learningRate,
+    entropy: faasrmSettings.ppo.entropy,
+  },
 };

@@ -13,18 +13,28 @@ export interface InForce {
   readonly scaledAt: Millis | null;
 }
 
-export const NOTHING_IN_FORCE: InForce = { cpu: null, memory: null, containers: null, sizedAt: null, scaledAt: null };
+export const NOTHING_IN_FORCE: InForce = {
+  cpu: null,
+  memory: null,
+  containers: null,
+  sizedAt: null,
+  scaledAt: null,
+};
 
 export interface ActuatorConstants {
-  /** Least time between two changes of the sizes, and of the number (AWARE waits 10 s after each, simppo-aware.md §1.8). */
+  /**
+   * Least time between two changes of the sizes, and of the number (AWARE waits 10 s after each,
+   * simppo-aware.md §1.8).
+   */
   readonly pause: number;
   /** Decides nothing, but what it would have done is in its state. */
   readonly dryRun: boolean;
 }
 
 /**
- * Brings what is stored into force: idempotent, rate limited, with a dry run. The updater's test keeps small changes back;
- * an urgent recommendation waits for nothing. Returns what is in force now and the decision that says so.
+ * Brings what is stored into force: idempotent, rate limited, with a dry run. The updater's test
+ * keeps small changes back; an urgent recommendation waits for nothing. Returns what is in force
+ * now and the decision that says so.
  */
 export function actuate(
   before: InForce,

@@ -10,14 +10,20 @@ export interface Recommendation {
   readonly urgent: boolean;
 }
 
-/** The newest recommendation of a function, with whose it is and how long it holds: what AWARE keeps in the MPA object's status. */
+/**
+ * The newest recommendation of a function, with whose it is and how long it holds: what AWARE keeps
+ * in the MPA object's status.
+ */
 export interface StoredRecommendation extends Recommendation {
   readonly author: string;
   readonly at: Millis;
   readonly expires: Millis;
 }
 
-/** Member by member the newest: a recommender that says nothing of containers leaves what was said before. */
+/**
+ * Member by member the newest: a recommender that says nothing of containers leaves what was said
+ * before.
+ */
 export function stored(
   before: StoredRecommendation | null,
   recommendation: Recommendation,
@@ -30,6 +36,9 @@ export function stored(
 }
 
 /** Null where nothing is stored or it has expired: nobody acts on old words. */
-export function fresh(store: StoredRecommendation | null, now: Millis): StoredRecommendation | null {
+export function fresh(
+  store: StoredRecommendation | null,
+  now: Millis,
+): StoredRecommendation | null {
   return store !== null && store.expires > now ? store : null;
 }

@@ -1,7 +1,7 @@
-import type { Observation } from '../../broker/index.js';
+import type { Observation } from '../../broker/messages/index.js';
 import type { Millicores } from '../../config/index.js';
 import type { ResourceManager } from '../resource-manager.js';
-import { allocated } from './sound.js';
+import { allocated } from './validation.js';
 
 /** Constants of ENSURE. CPU in millicores, latencies in ms. */
 export interface EnsureConstants {
@@ -26,7 +26,10 @@ export const ENSURE_PUBLISHED: EnsureConstants = {
 
 const quarter = (user: number): number => Math.max(250, 0.1 * user);
 
-/** The same rule with the steps of our `greedy` (a quarter core, twice that for short functions): users are owed fractions of a core. */
+/**
+ * The same rule with the steps of our `greedy` (a quarter core, twice that for short functions):
+ * users are owed fractions of a core.
+ */
 export const ENSURE_DEFAULT: EnsureConstants = {
   ...ENSURE_PUBLISHED,
   long: { calls: 5, step: quarter },
@@ -49,10 +52,12 @@ const runSum = ({ latency, coldStarts, initTime }: Observation): number =>
   Math.max(0, latency.sum - coldStarts * (initTime ?? 0));
 
 /**
- * ENSURE (ACSOS'20) in the reading of simppo-aware.md §4.3: CPU rises where the mean latency of the newest calls is 1.1 x the
- * reference, falls by a step only where the host has no headroom (a congestion price stands), memory is the user's. The looks
- * are at every 3 (short) or 5 (long) calls or at the next observation after. The reference is the best look so far, as the
- * published programs mean it: one of them takes an oracle's, the other one that stays 0 and never acts (faasrm.md §7, 19).
+ * ENSURE (ACSOS'20) in the reading of simppo-aware.md §4.3: CPU rises where the mean latency of the
+ * newest calls is 1.1 x the reference, falls by a step only where the host has no headroom (a
+ * congestion price stands), memory is the user's. The looks are at every 3 (short) or 5 (long)
+ * calls or at the next observation after. The reference is the best look so far, as the published
+ * programs mean it: one of them takes an oracle's, the other one that stays 0 and never acts
+ * (faasrm.md §7, 19).
  */
 export function ensureManager(constants: EnsureConstants): ResourceManager<EnsureState> {
   return {
@@ -71,7 +76,8 @@ export function ensureManager(constants: EnsureConstants): ResourceManager<Ensur
       const sum = state.sum + runSum(observation);
       const mean = calls > 0 ? sum / calls : 0;
       const rule = mean > constants.longAbove ? constants.long : constants.short;
-      if (calls < rule.calls || !(mean > 0)) return { state: { ...state, calls, sum }, decision: decision(target, 0) };
+      if (calls < rule.calls || !(mean > 0))
+        return { state: { ...state, calls, sum }, decision: decision(target, 0) };
       const best = Math.min(state.best ?? mean, mean);
       const step = rule.step(user.cpu);
       const least = Math.min(user.cpu, constants.least(user.cpu));

@@ -5,9 +5,12 @@ import { type Millis, managers } from '../../config/index.js';
 import type { Decided, ResourceManager, View } from '../resource-manager.js';
 import { type ExternalSettings, ExternalThread, type ThreadTimes } from './external-thread.js';
 import { ManagerModuleError } from './module-path.js';
-import { validated } from './sound.js';
+import { validated } from './validation.js';
 
-/** A function's state in a module, and what is told of it: the module itself is asked for nothing between two decisions. */
+/**
+ * A function's state in a module, and what is told of it: the module itself is asked for nothing
+ * between two decisions.
+ */
 interface ExternalState {
   readonly begun: boolean;
   readonly fn: string;
@@ -36,7 +39,9 @@ const decidedSchema = aboutSchema.extend({
     }),
     reward: z.number().optional(),
     transitions: z
-      .array(z.object({ from: z.string().max(64), to: z.string().max(64), reason: z.string().max(512) }))
+      .array(
+        z.object({ from: z.string().max(64), to: z.string().max(64), reason: z.string().max(512) }),
+      )
       .optional(),
   }),
 });
@@ -47,7 +52,10 @@ function checked<S extends z.ZodType>(schema: S, value: unknown, file: string): 
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   const { path, message } = parsed.error.issues[0]!;
-  throw new ManagerModuleError(file, `it answers ${path.join('.') || 'something else'}: ${message}`);
+  throw new ManagerModuleError(
+    file,
+    `it answers ${path.join('.') || 'something else'}: ${message}`,
+  );
 }
 
 export interface ExternalManager {
@@ -56,9 +64,10 @@ export interface ExternalManager {
 }
 
 /**
- * A manager from a file that is no part of Gleaner, in a thread of its own: what it throws, a loop without an end, `process.exit` or memory without a
- * bound cost its functions their targets, and they keep their users' limits. Its state is copied, so it must be plain data.
- * Rejects with a ManagerModuleError where the file does not load, or exports no manager.
+ * A manager from a file that is no part of Gleaner, in a thread of its own: what it throws, a loop
+ * without an end, `process.exit` or memory without a bound cost its functions their targets, and
+ * they keep their users' limits. Its state is copied, so it must be plain data. Rejects with a
+ * ManagerModuleError where the file does not load, or exports no manager.
  */
 export async function loadExternalManager(
   file: string,
@@ -98,10 +107,16 @@ export async function loadExternalManager(
         }
       : {}),
     ...(can.includes('retrain')
-      ? { retrain: (state: ExternalState) => told(state.fn, thread.call({ method: 'retrain', state: state.inner })) }
+      ? {
+          retrain: (state: ExternalState) =>
+            told(state.fn, thread.call({ method: 'retrain', state: state.inner })),
+        }
       : {}),
   };
-  return { manager: validated(manager, settings.cap) as ResourceManager, close: () => thread.close() };
+  return {
+    manager: validated(manager, settings.cap) as ResourceManager,
+    close: () => thread.close(),
+  };
 }
 
 /** A function that cannot be taken along begins anew. */

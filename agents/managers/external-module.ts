@@ -1,10 +1,15 @@
-/** The other side of `ExternalManager`: a thread that runs one module, so that nothing the module does ends or stops the agent host. */
+/**
+ * The other side of `ExternalManager`: a thread that runs one module, so that nothing the module
+ * does ends or stops the agent host.
+ */
 import { type MessagePort, workerData } from 'node:worker_threads';
 import { messageOf, SeededRandom } from '../../config/index.js';
 import type { ResourceManager, View } from '../resource-manager.js';
 import type { ExternalAnswer, ExternalCall, ExternalThreadData } from './external-thread.js';
 
-const { url, settings, builtIn, port, signal } = workerData as ExternalThreadData & { readonly port: MessagePort };
+const { url, settings, builtIn, port, signal } = workerData as ExternalThreadData & {
+  readonly port: MessagePort;
+};
 const flag = new Int32Array(signal);
 
 /** `id`: of the call; 0: how loading went, for which no call waits. */
@@ -13,7 +18,9 @@ function answer(message: ExternalAnswer, id: number): void {
   try {
     port.postMessage(sent);
   } catch (error) {
-    sent = { error: `its state or decision cannot be copied (plain data only): ${messageOf(error)}` };
+    sent = {
+      error: `its state or decision cannot be copied (plain data only): ${messageOf(error)}`,
+    };
     port.postMessage(sent);
   }
   if (id === 0) return;
@@ -27,16 +34,20 @@ const OPTIONAL = ['saveState', 'loadState', 'about', 'retrain'] as const;
 /** Throws a TypeError that names what is missing or wrong. */
 async function load(): Promise<ResourceManager> {
   const module = (await import(url)) as { readonly default?: unknown };
-  if (typeof module.default !== 'function') throw new TypeError('it has no default export that is a function');
+  if (typeof module.default !== 'function')
+    throw new TypeError('it has no default export that is a function');
   const made: unknown = await (module.default as (given: unknown) => unknown)(settings);
-  if (typeof made !== 'object' || made === null) throw new TypeError('its function returns no manager object');
+  if (typeof made !== 'object' || made === null)
+    throw new TypeError('its function returns no manager object');
   const manager = made as Record<string, unknown>;
   const { name } = manager;
   if (typeof name !== 'string' || !/^[a-z0-9][a-z0-9-]{0,63}$/.test(name))
     throw new TypeError('`name` must be 1 to 64 lower-case letters, digits and dashes');
-  if (builtIn.includes(name)) throw new TypeError(`\`name\` '${name}' is that of a manager of Gleaner's own`);
+  if (builtIn.includes(name))
+    throw new TypeError(`\`name\` '${name}' is that of a manager of Gleaner's own`);
   for (const member of REQUIRED)
-    if (typeof manager[member] !== 'function') throw new TypeError(`\`${member}\` must be a function`);
+    if (typeof manager[member] !== 'function')
+      throw new TypeError(`\`${member}\` must be a function`);
   for (const member of OPTIONAL)
     if (manager[member] !== undefined && typeof manager[member] !== 'function')
       throw new TypeError(`\`${member}\` must be a function or absent`);

@@ -1,4 +1,9 @@
-import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads';
+import {
+  MessageChannel,
+  type MessagePort,
+  receiveMessageOnPort,
+  Worker,
+} from 'node:worker_threads';
 import type { Logger } from '../../broker/index.js';
 import { type Millis, messageOf, millis } from '../../config/index.js';
 import type { Cap, View } from '../resource-manager.js';
@@ -30,7 +35,12 @@ export type ExternalCall =
       readonly now: Millis;
     }
   | { readonly method: 'saveState'; readonly state: unknown; readonly now: Millis }
-  | { readonly method: 'loadState'; readonly fn: string; readonly saved: unknown; readonly now: Millis }
+  | {
+      readonly method: 'loadState';
+      readonly fn: string;
+      readonly saved: unknown;
+      readonly now: Millis;
+    }
   | { readonly method: 'retrain'; readonly state: unknown };
 
 export type ExternalAnswer = { readonly value: unknown } | { readonly error: string };
@@ -39,7 +49,10 @@ export type ExternalAnswer = { readonly value: unknown } | { readonly error: str
 const LOAD_MILLIS = 30_000;
 
 export interface ThreadTimes {
-  /** For so long the agent host waits, and does nothing else: a thread that does not answer costs that once per `restart`. */
+  /**
+   * For so long the agent host waits, and does nothing else: a thread that does not answer costs
+   * that once per `restart`.
+   */
   readonly answer: Millis;
   /** A thread that ended is started again at most so often. */
   readonly restart: Millis;
@@ -48,7 +61,10 @@ export interface ThreadTimes {
 export const THREAD_TIMES: ThreadTimes = { answer: millis(500), restart: millis(5000) };
 const HEAP_MIB = 512;
 
-/** A thread with one manager module in it. Calls wait for their answer; a thread that does not answer in time is ended, and started again later. */
+/**
+ * A thread with one manager module in it. Calls wait for their answer; a thread that does not
+ * answer in time is ended, and started again later.
+ */
 export class ExternalThread {
   readonly #data: Omit<ExternalThreadData, 'signal'>;
   readonly #file: string;
@@ -63,7 +79,12 @@ export class ExternalThread {
   #ended = 'it was not started';
   #closed = false;
 
-  constructor(file: string, data: Omit<ExternalThreadData, 'signal'>, logger?: Logger, times = THREAD_TIMES) {
+  constructor(
+    file: string,
+    data: Omit<ExternalThreadData, 'signal'>,
+    logger?: Logger,
+    times = THREAD_TIMES,
+  ) {
     this.#file = file;
     this.#data = data;
     this.#logger = logger;
@@ -147,7 +168,12 @@ export class ExternalThread {
   }
 
   #startAgain(): void {
-    if (this.#closed || this.#worker !== null || performance.now() - this.#startedAt < this.#times.restart) return;
+    if (
+      this.#closed ||
+      this.#worker !== null ||
+      performance.now() - this.#startedAt < this.#times.restart
+    )
+      return;
     this.start().catch(() => undefined);
   }
 
@@ -160,6 +186,7 @@ export class ExternalThread {
     this.#port = null;
     void worker.terminate();
     const text = `the manager module ${this.#file} ended: ${why}; its functions run at user limits until it is started again`;
-    if (!this.#closed) this.#logger?.error({ event: 'manager_module_ended', module: this.#file, error: why }, text);
+    if (!this.#closed)
+      this.#logger?.error({ event: 'manager_module_ended', module: this.#file, error: why }, text);
   }
 }

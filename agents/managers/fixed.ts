@@ -1,6 +1,9 @@
 import type { ResourceManager } from '../resource-manager.js';
 
-/** Always what the user asked for (faasrm.md §4.1): the baseline that every other manager is held against. */
+/**
+ * Always what the user asked for (faasrm.md §4.1): the baseline that every other manager is held
+ * against.
+ */
 export function fixedManager(): ResourceManager<null> {
   return {
     name: 'fixed',

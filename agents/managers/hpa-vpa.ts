@@ -1,9 +1,9 @@
-import type { Observation } from '../../broker/index.js';
+import type { Observation } from '../../broker/messages/index.js';
 import type { Millis } from '../../config/index.js';
 import type { ResourceManager } from '../resource-manager.js';
 import { type ActuatorConstants, actuate, type InForce, NOTHING_IN_FORCE } from './actuator.js';
 import { fresh, type Recommendation, type StoredRecommendation, stored } from './decision-store.js';
-import { busyOf, containersOf, withHostSnapshot } from './host-sights.js';
+import { busyOf, containersOf, withHostSnapshot } from './host-snapshots.js';
 import { HPA_INITIAL, HPA_PUBLISHED, type HpaConstants, type HpaState, hpaStep } from './hpa.js';
 import {
   VPA_DEFAULT,
@@ -48,8 +48,8 @@ export interface HpaVpaState {
 }
 
 /**
- * Vertical first, then horizontal (simppo-aware.md §3.2): the number of containers is computed for the size that was just
- * recommended, so that the two do not both answer the same rise of load.
+ * Vertical first, then horizontal (simppo-aware.md §3.2): the number of containers is computed for
+ * the size that was just recommended, so that the two do not both answer the same rise of load.
  */
 export function recommendBoth(
   before: RecommenderState,
@@ -59,9 +59,13 @@ export function recommendBoth(
 ): { readonly state: RecommenderState; readonly recommendation: Recommendation | null } {
   const urgent = observation.oomKills > 0;
   let vpa = vpaObserve(before.vpa, observation, vertical, now);
-  let hpa: HpaState = { ...before.hpa, hostSnapshots: withHostSnapshot(before.hpa.hostSnapshots, observation, now) };
+  let hpa: HpaState = {
+    ...before.hpa,
+    hostSnapshots: withHostSnapshot(before.hpa.hostSnapshots, observation, now),
+  };
   const sizes =
-    vpa.samples > 0 && (urgent || vpa.recommendedAt === null || now - vpa.recommendedAt >= vertical.loop)
+    vpa.samples > 0 &&
+    (urgent || vpa.recommendedAt === null || now - vpa.recommendedAt >= vertical.loop)
       ? vpaRecommend(vpa, vertical, now)
       : null;
   if (sizes !== null) {
@@ -71,8 +75,16 @@ export function recommendBoth(
   const current = containersOf(hpa.hostSnapshots);
   const due = hpa.syncedAt === null || now - hpa.syncedAt >= horizontal.sync;
   if (due && current > 0 && observation.span >= 1) {
-    const granted = observation.granted.cpu.mean > 0 ? observation.granted.cpu.mean : observation.user.cpu;
-    hpa = hpaStep(hpa, busyOf(hpa.hostSnapshots), current, vpa.target?.cpu ?? granted, horizontal, now);
+    const granted =
+      observation.granted.cpu.mean > 0 ? observation.granted.cpu.mean : observation.user.cpu;
+    hpa = hpaStep(
+      hpa,
+      busyOf(hpa.hostSnapshots),
+      current,
+      vpa.target?.cpu ?? granted,
+      horizontal,
+      now,
+    );
   }
   const scaled = hpa.syncedAt === now && hpa.containers !== null;
   if (sizes === null && !scaled) return { state: { vpa, hpa }, recommendation: null };
@@ -88,8 +100,9 @@ export function recommendBoth(
 }
 
 /**
- * The multidimensional pod autoscaler, AWARE's rule-based fallback. Its three parts know nothing of each other: the recommender
- * writes to the decision store, the actuator reads from it, and a learning recommender can take the first one's place.
+ * The multidimensional pod autoscaler, AWARE's rule-based fallback. Its three parts know nothing of
+ * each other: the recommender writes to the decision store, the actuator reads from it, and a
+ * learning recommender can take the first one's place.
  */
 export function hpaVpaManager(constants: HpaVpaConstants): ResourceManager<HpaVpaState> {
   return {
@@ -101,9 +114,16 @@ export function hpaVpaManager(constants: HpaVpaConstants): ResourceManager<HpaVp
     }),
     phase: () => 'managing',
     decide(before, { observation }, now) {
-      const { state: recommender, recommendation } = recommendBoth(before.recommender, observation, constants, now);
+      const { state: recommender, recommendation } = recommendBoth(
+        before.recommender,
+        observation,
+        constants,
+        now,
+      );
       const store =
-        recommendation === null ? before.store : stored(before.store, recommendation, 'hpa-vpa', now, constants.life);
+        recommendation === null
+          ? before.store
+          : stored(before.store, recommendation, 'hpa-vpa', now, constants.life);
       const since = recommender.vpa.first ?? now;
       const { inForce, decision } = actuate(
         before.inForce,

@@ -1,7 +1,7 @@
 import type { Millis } from '../../config/index.js';
 import type { ResourceManager } from '../resource-manager.js';
-import { busyOf, containersOf, type HostSnapshot, withHostSnapshot } from './host-sights.js';
-import { CONTAINERS_MAX } from './sound.js';
+import { busyOf, containersOf, type HostSnapshot, withHostSnapshot } from './host-snapshots.js';
+import { CONTAINERS_MAX } from './validation.js';
 
 /** Constants of the horizontal pod autoscaler. Times in ms. */
 export interface HpaConstants {
@@ -20,8 +20,9 @@ export interface HpaConstants {
 }
 
 /**
- * Kubernetes' own (simppo-aware.md §4.4) at a target of 60 %, the rule-based setting of simppo-aware.md §6.4. AWARE takes the
- * highest use at which the SLO still held, which has to be found per workload.
+ * Kubernetes' own (simppo-aware.md §4.4) at a target of 60 %, the rule-based setting of
+ * simppo-aware.md §6.4. AWARE takes the highest use at which the SLO still held, which has to be
+ * found per workload.
  */
 export const HPA_PUBLISHED: HpaConstants = {
   target: 0.6,
@@ -48,9 +49,17 @@ export interface HpaState {
   readonly containers: number | null;
 }
 
-export const HPA_INITIAL: HpaState = { hostSnapshots: [], recommended: [], syncedAt: null, containers: null };
+export const HPA_INITIAL: HpaState = {
+  hostSnapshots: [],
+  recommended: [],
+  syncedAt: null,
+  containers: null,
+};
 
-/** ceil(current x use / target), or `current` within the tolerance. `use`: share of what the containers were given. */
+/**
+ * ceil(current x use / target), or `current` within the tolerance. `use`: share of what the
+ * containers were given.
+ */
 export function desiredContainers(current: number, use: number, constants: HpaConstants): number {
   const ratio = use / constants.target;
   // A tiny step back, so that a ratio of exactly 1.1 is within the tolerance in spite of rounding.
@@ -58,7 +67,10 @@ export function desiredContainers(current: number, use: number, constants: HpaCo
   return Math.ceil(current * ratio - 1e-9);
 }
 
-/** One sync: `busy` millicores in use over `current` containers that were given `request` millicores each. */
+/**
+ * One sync: `busy` millicores in use over `current` containers that were given `request` millicores
+ * each.
+ */
 export function hpaStep(
   state: HpaState,
   busy: number,
@@ -79,15 +91,19 @@ export function hpaStep(
     // Down: the highest recommendation of the window, but a rise it does not become.
     containers = Math.min(current, Math.max(...recommended.map((one) => one.containers)));
   } else {
-    containers = Math.min(desired, Math.max(current + riseContainers, Math.floor(current * (1 + riseShare))));
+    containers = Math.min(
+      desired,
+      Math.max(current + riseContainers, Math.floor(current * (1 + riseShare))),
+    );
   }
   return { ...state, recommended, syncedAt: now, containers: clamp(containers) };
 }
 
 /**
- * The horizontal pod autoscaler on CPU use: containers only, sizes stay the user's. Use is averaged over the step with idle
- * containers counted, as a pod's is. Missing pods do not occur: a silent host's containers keep their last use for a minute.
- * OpenWhisk makes containers itself; the wish is a cap there and a number in the simulator.
+ * The horizontal pod autoscaler on CPU use: containers only, sizes stay the user's. Use is averaged
+ * over the step with idle containers counted, as a pod's is. Missing pods do not occur: a silent
+ * host's containers keep their last use for a minute. OpenWhisk makes containers itself; the wish
+ * is a cap there and a number in the simulator.
  */
 export function hpaManager(constants: HpaConstants): ResourceManager<HpaState> {
   return {
@@ -95,11 +111,15 @@ export function hpaManager(constants: HpaConstants): ResourceManager<HpaState> {
     initialState: () => HPA_INITIAL,
     phase: () => 'managing',
     decide(before, { observation }, now) {
-      let state: HpaState = { ...before, hostSnapshots: withHostSnapshot(before.hostSnapshots, observation, now) };
+      let state: HpaState = {
+        ...before,
+        hostSnapshots: withHostSnapshot(before.hostSnapshots, observation, now),
+      };
       const current = containersOf(state.hostSnapshots);
       const due = state.syncedAt === null || now - state.syncedAt >= constants.sync;
       if (due && current > 0 && observation.span >= 1) {
-        const request = observation.granted.cpu.mean > 0 ? observation.granted.cpu.mean : observation.user.cpu;
+        const request =
+          observation.granted.cpu.mean > 0 ? observation.granted.cpu.mean : observation.user.cpu;
         state = hpaStep(state, busyOf(state.hostSnapshots), current, request, constants, now);
       }
       const target = before.containers ?? current;

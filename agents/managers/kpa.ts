@@ -1,8 +1,8 @@
-import type { Observation } from '../../broker/index.js';
+import type { Observation } from '../../broker/messages/index.js';
 import type { Millis } from '../../config/index.js';
 import type { ResourceManager } from '../resource-manager.js';
-import { containersOf, type HostSnapshot, withHostSnapshot } from './host-sights.js';
-import { busyMillis, CONTAINERS_MAX } from './sound.js';
+import { containersOf, type HostSnapshot, withHostSnapshot } from './host-snapshots.js';
+import { busyMillis, CONTAINERS_MAX } from './validation.js';
 
 /** Constants of Knative's pod autoscaler. Times in ms. */
 export interface KpaConstants {
@@ -56,7 +56,12 @@ export const KPA_INITIAL: KpaState = {
 };
 
 /** Spreads the step's mean concurrency over the ticks that it covers; hosts add up. */
-function withConcurrency(state: KpaState, observation: Observation, constants: KpaConstants, now: Millis): KpaState {
+function withConcurrency(
+  state: KpaState,
+  observation: Observation,
+  constants: KpaConstants,
+  now: Millis,
+): KpaState {
   const { tick: length, stableTicks } = constants;
   // An instant between two ticks belongs to the one that ends there.
   const tick = Math.max(state.tick, Math.ceil(now / length) - 1);
@@ -76,7 +81,10 @@ function withConcurrency(state: KpaState, observation: Observation, constants: K
   return { ...state, ticks, tick, firstAt: state.firstAt ?? (from as Millis) };
 }
 
-/** Mean concurrency over the last `count` ticks, the running one as far as it goes, or over what is known of them. */
+/**
+ * Mean concurrency over the last `count` ticks, the running one as far as it goes, or over what is
+ * known of them.
+ */
 export function averageOver(state: KpaState, count: number, length: number, now: Millis): number {
   const mass = state.ticks.slice(-count).reduce((total, one) => total + one, 0) * length;
   const window = Math.min(now - (state.tick - count + 1) * length, now - (state.firstAt ?? now));
@@ -84,10 +92,11 @@ export function averageOver(state: KpaState, count: number, length: number, now:
 }
 
 /**
- * Knative's pod autoscaler: containers = mean concurrency / (70 % of what one may run at once), over 60 s, or over 6 s in a
- * panic, in which the number never falls. Concurrency comes from the calls' durations (Little); a step longer than the panic
- * window is spread evenly, so a panic is seen a step late. Scale to zero is OpenWhisk's own (idle containers go after 10 min):
- * a function that is not called is not observed.
+ * Knative's pod autoscaler: containers = mean concurrency / (70 % of what one may run at once),
+ * over 60 s, or over 6 s in a panic, in which the number never falls. Concurrency comes from the
+ * calls' durations (Little); a step longer than the panic window is spread evenly, so a panic is
+ * seen a step late. Scale to zero is OpenWhisk's own (idle containers go after 10 min): a function
+ * that is not called is not observed.
  */
 export function kpaManager(constants: KpaConstants): ResourceManager<KpaState> {
   return {
@@ -109,8 +118,23 @@ export function kpaManager(constants: KpaConstants): ResourceManager<KpaState> {
   };
 }
 
-function kpaStep(state: KpaState, perContainer: number, constants: KpaConstants, now: Millis): KpaState {
-  const { tick, stableTicks, panicTicks, panicThreshold, utilization, riseRate, fallRate, least, most } = constants;
+function kpaStep(
+  state: KpaState,
+  perContainer: number,
+  constants: KpaConstants,
+  now: Millis,
+): KpaState {
+  const {
+    tick,
+    stableTicks,
+    panicTicks,
+    panicThreshold,
+    utilization,
+    riseRate,
+    fallRate,
+    least,
+    most,
+  } = constants;
   const ready = Math.max(1, containersOf(state.hostSnapshots));
   const target = utilization * perContainer;
   const low = Math.floor(ready / fallRate);

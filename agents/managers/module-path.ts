@@ -30,10 +30,9 @@ function packageFile(name: string, from: string): string | undefined {
   for (let at = resolve(from); ; at = dirname(at)) {
     const folder = join(at, 'node_modules', name);
     if (existsSync(join(folder, 'package.json'))) {
-      const { exports, main } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Record<
-        string,
-        unknown
-      >;
+      const { exports, main } = JSON.parse(
+        readFileSync(join(folder, 'package.json'), 'utf8'),
+      ) as Record<string, unknown>;
       return join(folder, entryOf(exports) ?? entryOf(main) ?? 'index.js');
     }
     if (dirname(at) === at) return undefined;
@@ -41,11 +40,12 @@ function packageFile(name: string, from: string): string | undefined {
 }
 
 /**
- * The file of a manager that is no part of Gleaner: a path, or `package:NAME`, looked for from `folder` (the configuration's) upwards.
- * Throws {@link ManagerModuleError} where it is not there.
+ * The file of a manager that is no part of Gleaner: a path, or `package:NAME`, looked for from
+ * `folder` (the configuration's) upwards. Throws {@link ManagerModuleError} where it is not there.
  */
 export function managerFile(specifier: string, folder: string): string {
-  if (!isManagerModule(specifier)) throw new ManagerModuleError(specifier, 'it is neither a path nor package:NAME');
+  if (!isManagerModule(specifier))
+    throw new ManagerModuleError(specifier, 'it is neither a path nor package:NAME');
   if (specifier.startsWith(PACKAGE_PREFIX)) {
     const name = specifier.slice(PACKAGE_PREFIX.length);
     let file: string | undefined;
@@ -55,7 +55,10 @@ export function managerFile(specifier: string, folder: string): string {
       throw new ManagerModuleError(name, 'its package.json cannot be read', error);
     }
     if (file === undefined)
-      throw new ManagerModuleError(name, `no such package in node_modules of ${resolve(folder)} or above`);
+      throw new ManagerModuleError(
+        name,
+        `no such package in node_modules of ${resolve(folder)} or above`,
+      );
     if (!existsSync(file)) throw new ManagerModuleError(file, 'no such file');
     return file;
   }

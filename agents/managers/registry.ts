@@ -1,7 +1,7 @@
 import type { Logger } from '../../broker/index.js';
 import { GleanerError, type ManagerName, managers } from '../../config/index.js';
+import type { LifeCycleOverrides, LifeCycleSettings, OfflineTrainer } from '../aware/index.js';
 import { type AwareChoice, createAware } from '../aware/index.js';
-import type { LifeCycleOverrides, LifeCycleSettings, OfflineTrainer } from '../lifecycle/index.js';
 import type { PolicyStore } from '../nn/index.js';
 import type { Trainer } from '../ppo/index.js';
 import type { Cap, ResourceManager } from '../resource-manager.js';
@@ -14,7 +14,7 @@ import { HPA_PUBLISHED, hpaManager } from './hpa.js';
 import { HPA_VPA_DEFAULT, HPA_VPA_PUBLISHED, hpaVpaManager } from './hpa-vpa.js';
 import { KPA_PUBLISHED, kpaManager } from './kpa.js';
 import { RIGHT_SIZE_DEFAULT, rightSizeManager } from './right-size.js';
-import { validated } from './sound.js';
+import { validated } from './validation.js';
 import { VPA_DEFAULT, VPA_PUBLISHED, vpaManager } from './vpa.js';
 
 export type Preset = 'default' | 'freyr';
@@ -33,31 +33,52 @@ export interface ManagerSettings {
   readonly onStep?: (step: TrajectoryStep) => void;
   readonly trigger?: RetrainTrigger;
   readonly policies?: PolicyStore;
-  /** Of manager `aware`: when phases change, what the operator asks for a function, and where agents learn (default: where they decide). */
+  /**
+   * Of manager `aware`: when phases change, what the operator asks for a function, and where agents
+   * learn (default: where they decide).
+   */
   readonly lifeCycle?: LifeCycleSettings;
   readonly target?: (fn: string) => LifeCycleOverrides;
   readonly offlineTrainer?: OfflineTrainer;
-  /** Of manager `aware`: agents whose weights are kept in memory; as many as the agent host keeps, else those lose what they learnt. */
+  /**
+   * Of manager `aware`: agents whose weights are kept in memory; as many as the agent host keeps,
+   * else those lose what they learned.
+   */
   readonly resident?: number;
   readonly logger?: Logger;
 }
 
 const makers = {
   fixed: () => fixedManager(),
-  greedy: ({ cap, preset }: ManagerSettings) => greedyManager(preset === 'freyr' ? GREEDY_FREYR : GREEDY_DEFAULT, cap),
-  ensure: ({ preset }: ManagerSettings) => ensureManager(preset === 'freyr' ? ENSURE_PUBLISHED : ENSURE_DEFAULT),
+  greedy: ({ cap, preset }: ManagerSettings) =>
+    greedyManager(preset === 'freyr' ? GREEDY_FREYR : GREEDY_DEFAULT, cap),
+  ensure: ({ preset }: ManagerSettings) =>
+    ensureManager(preset === 'freyr' ? ENSURE_PUBLISHED : ENSURE_DEFAULT),
   hpa: () => hpaManager(HPA_PUBLISHED),
-  vpa: ({ preset }: ManagerSettings) => vpaManager(preset === 'freyr' ? VPA_PUBLISHED : VPA_DEFAULT),
-  'hpa-vpa': ({ preset }: ManagerSettings) => hpaVpaManager(preset === 'freyr' ? HPA_VPA_PUBLISHED : HPA_VPA_DEFAULT),
+  vpa: ({ preset }: ManagerSettings) =>
+    vpaManager(preset === 'freyr' ? VPA_PUBLISHED : VPA_DEFAULT),
+  'hpa-vpa': ({ preset }: ManagerSettings) =>
+    hpaVpaManager(preset === 'freyr' ? HPA_VPA_PUBLISHED : HPA_VPA_DEFAULT),
   kpa: () => kpaManager(KPA_PUBLISHED),
   'right-size': () => rightSizeManager(RIGHT_SIZE_DEFAULT),
   simppo: (settings) => createSimppo('simppo', settings),
   'single-agent': (settings) => createSimppo('single-agent', settings),
-  aware: ({ cap, preset, seed, aware, lifeCycle, target, offlineTrainer, resident }: ManagerSettings) =>
+  aware: ({
+    cap,
+    preset,
+    seed,
+    aware,
+    lifeCycle,
+    target,
+    offlineTrainer,
+    resident,
+  }: ManagerSettings) =>
     createAware({
       cap,
       ...(aware === undefined ? {} : { choice: aware }),
-      fallback: hpaVpaManager(preset === 'freyr' ? HPA_VPA_PUBLISHED : HPA_VPA_DEFAULT) as ResourceManager,
+      fallback: hpaVpaManager(
+        preset === 'freyr' ? HPA_VPA_PUBLISHED : HPA_VPA_DEFAULT,
+      ) as ResourceManager,
       ...(seed === undefined ? {} : { seed }),
       ...(lifeCycle === undefined ? {} : { lifeCycle }),
       ...(target === undefined ? {} : { target }),
@@ -76,7 +97,9 @@ export class UnknownManagerError extends GleanerError {
   }
 }
 
-/** Guarded against unsound observations and wishes past the cap. Throws {@link UnknownManagerError}. */
+/**
+ * Guarded against unsound observations and wishes past the cap. Throws {@link UnknownManagerError}.
+ */
 export function createManager(name: string, settings: ManagerSettings): ResourceManager {
   if (!Object.hasOwn(makers, name)) throw new UnknownManagerError(name);
   return validated<unknown>(makers[name as ManagerName](settings), settings.cap);

@@ -1,6 +1,9 @@
 import type { Millis } from '../../config/index.js';
 
-/** Buckets of the vertical pod autoscaler: bucket b begins at first x (ratio^b - 1) / (ratio - 1) (simppo-aware.md §4.5). */
+/**
+ * Buckets of the vertical pod autoscaler: bucket b begins at first x (ratio^b - 1) / (ratio - 1)
+ * (simppo-aware.md §4.5).
+ */
 export interface BucketScheme {
   readonly first: number;
   readonly ratio: number;
@@ -22,7 +25,10 @@ const EPSILON = 1e-4;
 /** Weights double per half-life; past this exponent the reference time moves. */
 const MAX_EXPONENT = 100;
 
-/** Weights per bucket, newer samples heavier; a value, never changed in place. `reference` null: no sample yet. */
+/**
+ * Weights per bucket, newer samples heavier; a value, never changed in place. `reference` null: no
+ * sample yet.
+ */
 export interface UsageHistogram {
   readonly weights: readonly number[];
   readonly reference: Millis | null;
@@ -32,7 +38,10 @@ export const EMPTY_HISTOGRAM: UsageHistogram = { weights: [], reference: null };
 
 export function bucketOf(value: number, { first, ratio, buckets }: BucketScheme): number {
   if (!(value > first)) return 0;
-  return Math.min(buckets - 1, Math.floor(Math.log((value * (ratio - 1)) / first + 1) / Math.log(ratio) + 1e-9));
+  return Math.min(
+    buckets - 1,
+    Math.floor(Math.log((value * (ratio - 1)) / first + 1) / Math.log(ratio) + 1e-9),
+  );
 }
 
 export const bucketStart = (bucket: number, { first, ratio }: BucketScheme): number =>
@@ -48,7 +57,10 @@ export function withSample(
   halfLife: Millis,
 ): UsageHistogram {
   let reference = histogram.reference ?? at;
-  let weights = histogram.weights.length > 0 ? [...histogram.weights] : new Array<number>(buckets.buckets).fill(0);
+  let weights =
+    histogram.weights.length > 0
+      ? [...histogram.weights]
+      : new Array<number>(buckets.buckets).fill(0);
   let exponent = (at - reference) / halfLife;
   if (exponent > MAX_EXPONENT) {
     // Moved by whole half-lives, so that what is left of the exponent stays as it was.
@@ -62,7 +74,10 @@ export function withSample(
   return { weights, reference };
 }
 
-/** End of the bucket that reaches a share `p` of the weight, start of the last bucket; NaN where there is no weight. */
+/**
+ * End of the bucket that reaches a share `p` of the weight, start of the last bucket; NaN where
+ * there is no weight.
+ */
 export function percentileOf(histogram: UsageHistogram, buckets: BucketScheme, p: number): number {
   const { weights } = histogram;
   const total = weights.reduce((sum, one) => sum + (one >= EPSILON ? one : 0), 0);

@@ -1,7 +1,6 @@
-import type { Observation } from '../../broker/index.js';
+import type { Observation } from '../../broker/messages/index.js';
 import { type Bytes, type Millicores, type Millis, mebibytes } from '../../config/index.js';
 import type { ResourceManager } from '../resource-manager.js';
-import { afterOom } from './sound.js';
 import {
   type BucketScheme,
   CPU_BUCKETS,
@@ -11,6 +10,7 @@ import {
   type UsageHistogram,
   withSample,
 } from './usage-histogram.js';
+import { afterOom } from './validation.js';
 
 /** Constants of the vertical pod autoscaler. Times in ms, CPU in millicores, memory in bytes. */
 export interface VpaConstants {
@@ -28,7 +28,10 @@ export interface VpaConstants {
   readonly samplesPerHalfLife: number;
   /** Time between two recommendations. */
   readonly loop: Millis;
-  /** A change within the bounds is made where it is larger than this share and the last one this long ago. */
+  /**
+   * A change within the bounds is made where it is larger than this share and the last one this
+   * long ago.
+   */
   readonly changeShare: number;
   readonly changeAfter: Millis;
 }
@@ -53,8 +56,9 @@ export const VPA_PUBLISHED: VpaConstants = {
 };
 
 /**
- * A day is far too slow for functions of seconds: a half-life of 10 minutes, all other times in the same proportion, a step of
- * 10 s as the sample's rhythm (simppo-aware.md §4.5, last line). Least memory as in `greedy`: 250 MB is more than most ask for.
+ * A day is far too slow for functions of seconds: a half-life of 10 minutes, all other times in the
+ * same proportion, a step of 10 s as the sample's rhythm (simppo-aware.md §4.5, last line). Least
+ * memory as in `greedy`: 250 MB is more than most ask for.
  */
 export const VPA_DEFAULT: VpaConstants = {
   ...VPA_PUBLISHED,
@@ -97,10 +101,19 @@ export interface Bounds {
   readonly upper: number;
 }
 
-function withMemoryPeak(state: VpaState, peak: number, constants: VpaConstants, now: Millis): VpaState {
+function withMemoryPeak(
+  state: VpaState,
+  peak: number,
+  constants: VpaConstants,
+  now: Millis,
+): VpaState {
   const { halfLife, memoryInterval } = constants;
-  const add = (histogram: UsageHistogram, value: number, weight: number, at: Millis): UsageHistogram =>
-    withSample(histogram, MEMORY_BUCKETS, value, weight, at, halfLife);
+  const add = (
+    histogram: UsageHistogram,
+    value: number,
+    weight: number,
+    at: Millis,
+  ): UsageHistogram => withSample(histogram, MEMORY_BUCKETS, value, weight, at, halfLife);
   const { interval } = state;
   if (interval === null || now - interval.start >= memoryInterval) {
     return { ...state, memory: add(state.memory, peak, 1, now), interval: { start: now, peak } };
@@ -108,20 +121,40 @@ function withMemoryPeak(state: VpaState, peak: number, constants: VpaConstants, 
   if (peak <= interval.peak) return state;
   // One sample an interval: the higher peak takes the place of the lower one.
   const without = add(state.memory, interval.peak, -1, interval.start);
-  return { ...state, memory: add(without, peak, 1, interval.start), interval: { start: interval.start, peak } };
+  return {
+    ...state,
+    memory: add(without, peak, 1, interval.start),
+    interval: { start: interval.start, peak },
+  };
 }
 
-/** Takes one control step in: its mean CPU use as one sample, its memory peak, an OOM kill as a sample of its own. */
-export function vpaObserve(state: VpaState, observation: Observation, constants: VpaConstants, now: Millis): VpaState {
+/**
+ * Takes one control step in: its mean CPU use as one sample, its memory peak, an OOM kill as a
+ * sample of its own.
+ */
+export function vpaObserve(
+  state: VpaState,
+  observation: Observation,
+  constants: VpaConstants,
+  now: Millis,
+): VpaState {
   const { activations, oomKills, used, peak, granted, user } = observation;
   let next = state;
   if (oomKills > 0) {
     const limit = granted.memory.max > 0 ? granted.memory.max : user.memory;
-    if (limit > 0) next = withMemoryPeak(next, afterOom(Math.max(limit, peak.memory)), constants, now);
+    if (limit > 0)
+      next = withMemoryPeak(next, afterOom(Math.max(limit, peak.memory)), constants, now);
   }
   if (activations === 0) return next;
   if (peak.memory > 0) next = withMemoryPeak(next, peak.memory, constants, now);
-  const cpu = withSample(next.cpu, CPU_BUCKETS, used.cpu, constants.cpuSampleWeight, now, constants.halfLife);
+  const cpu = withSample(
+    next.cpu,
+    CPU_BUCKETS,
+    used.cpu,
+    constants.cpuSampleWeight,
+    now,
+    constants.halfLife,
+  );
   return { ...next, cpu, first: next.first ?? now, samples: next.samples + 1 };
 }
 
@@ -136,14 +169,18 @@ export function boundsOf(
 ): Bounds | null {
   const margin = 1 + constants.margin;
   const age = state.first === null ? 0 : now - state.first;
-  const confidence = Math.min(age / constants.halfLife, state.samples / constants.samplesPerHalfLife);
+  const confidence = Math.min(
+    age / constants.halfLife,
+    state.samples / constants.samplesPerHalfLife,
+  );
   const at = (p: number): number => percentileOf(histogram, buckets, p) * margin;
   const target = at(constants.target);
   if (!Number.isFinite(target)) return null;
   const lower = at(constants.lower) * (1 + 0.001 / confidence) ** -2;
   const upper = at(constants.upper) * (1 + 1 / confidence);
   // No bound at all is a very large one, which a state can keep as JSON.
-  const floor = (value: number): number => Math.min(Number.MAX_VALUE, Math.ceil(Math.max(least, value) - 1e-9));
+  const floor = (value: number): number =>
+    Math.min(Number.MAX_VALUE, Math.ceil(Math.max(least, value) - 1e-9));
   return { lower: floor(lower), target: floor(target), upper: floor(upper) };
 }
 
@@ -152,7 +189,11 @@ export interface VpaRecommendation {
   readonly memory: Bounds | null;
 }
 
-export function vpaRecommend(state: VpaState, constants: VpaConstants, now: Millis): VpaRecommendation | null {
+export function vpaRecommend(
+  state: VpaState,
+  constants: VpaConstants,
+  now: Millis,
+): VpaRecommendation | null {
   const cpu = boundsOf(state.cpu, CPU_BUCKETS, constants.minCpu, state, constants, now);
   const memory = boundsOf(state.memory, MEMORY_BUCKETS, constants.minMemory, state, constants, now);
   return cpu === null ? null : { cpu, memory };
@@ -167,13 +208,16 @@ export function needsUpdate(
   constants: VpaConstants,
 ): boolean {
   if (held < bounds.lower || held > bounds.upper) return true;
-  return Math.abs(bounds.target - held) > constants.changeShare * held && now - since >= constants.changeAfter;
+  return (
+    Math.abs(bounds.target - held) > constants.changeShare * held &&
+    now - since >= constants.changeAfter
+  );
 }
 
 /**
- * The vertical pod autoscaler: size from decaying histograms of use, p90 x 1.15. Nothing is evicted, limits change in place, so
- * the updater's "two replicas, half at a time" falls away; its test of what is worth a change stays. The user's sizes stand
- * until the first recommendation.
+ * The vertical pod autoscaler: size from decaying histograms of use, p90 x 1.15. Nothing is
+ * evicted, limits change in place, so the updater's "two replicas, half at a time" falls away; its
+ * test of what is worth a change stays. The user's sizes stand until the first recommendation.
  */
 export function vpaManager(constants: VpaConstants): ResourceManager<VpaState> {
   return {
@@ -183,7 +227,8 @@ export function vpaManager(constants: VpaConstants): ResourceManager<VpaState> {
     decide(before, { observation }, now) {
       const { user, oomKills } = observation;
       let state = vpaObserve(before, observation, constants, now);
-      const due = state.recommendedAt === null || now - state.recommendedAt >= constants.loop || oomKills > 0;
+      const due =
+        state.recommendedAt === null || now - state.recommendedAt >= constants.loop || oomKills > 0;
       const recommendation = due && state.samples > 0 ? vpaRecommend(state, constants, now) : null;
       const held = state.target ?? { cpu: user.cpu, memory: user.memory };
       if (recommendation !== null) {
@@ -192,7 +237,9 @@ export function vpaManager(constants: VpaConstants): ResourceManager<VpaState> {
           bounds !== null && needsUpdate(now, old, bounds, since, constants);
         // As upstream: what is worth an update for one resource brings both.
         const update =
-          oomKills > 0 || isOutdated(held.cpu, recommendation.cpu) || isOutdated(held.memory, recommendation.memory);
+          oomKills > 0 ||
+          isOutdated(held.cpu, recommendation.cpu) ||
+          isOutdated(held.memory, recommendation.memory);
         const cpu = update ? recommendation.cpu.target : held.cpu;
         const memory = update ? (recommendation.memory?.target ?? held.memory) : held.memory;
         const changed = cpu !== held.cpu || memory !== held.memory;

@@ -2,7 +2,10 @@ import type { InputGradients, PpoBatch } from './engine.js';
 import { ShapeError } from './errors.js';
 import { expectLength, inputsOf, type NetworkShape, outputsOf } from './shape.js';
 
-/** Throws `GLN_NN_SHAPE` unless every array of the batch has the length that its rows and the shapes ask for. */
+/**
+ * Throws `GLN_NN_SHAPE` unless every array of the batch has the length that its rows and the shapes
+ * ask for.
+ */
 export function checkBatch(
   batch: PpoBatch,
   actor: NetworkShape,
@@ -18,7 +21,8 @@ export function checkBatch(
     expectLength(name, batch[name], rows);
   for (let row = 0; row < rows; row++) {
     const action = batch.actions[row]!;
-    if (!(action >= 0 && action < outputsOf(actor))) throw new ShapeError(`action ${action} of row ${row}`);
+    if (!(action >= 0 && action < outputsOf(actor)))
+      throw new ShapeError(`action ${action} of row ${row}`);
     if (batch.masks[row * outputsOf(actor) + action] !== 1)
       throw new ShapeError(`row ${row}: action ${action} was masked, it cannot have been executed`);
   }
@@ -28,7 +32,8 @@ export function checkBatch(
 }
 
 export function checkActorCritic(critic: NetworkShape): void {
-  if (outputsOf(critic) !== 1) throw new ShapeError(`a critic with ${outputsOf(critic)} outputs; it has one`);
+  if (outputsOf(critic) !== 1)
+    throw new ShapeError(`a critic with ${outputsOf(critic)} outputs; it has one`);
 }
 
 /** Throws `GLN_NN_SHAPE` unless inputs, outputs and gradients fit the rows. */

@@ -36,15 +36,19 @@ export interface StepResult {
 }
 
 /**
- * A multilayer perceptron of one engine. Arrays are row-major float32; parameters are flat, in the order of `layersOf`. Data of a wrong length throws
- * `GLN_NN_SHAPE`; values are not looked at: callers see to it that logits are finite before they act on them.
+ * A multilayer perceptron of one engine. Arrays are row-major float32; parameters are flat, in the
+ * order of `layersOf`. Data of a wrong length throws `GLN_NN_SHAPE`; values are not looked at:
+ * callers see to it that logits are finite before they act on them.
  */
 export interface Network {
   readonly shape: NetworkShape;
   /** One row. Engines `simd` and `js` allocate nothing here. */
   forward(input: Float32Array, output: Float32Array): void;
   forwardBatch(inputs: Float32Array, rows: number, outputs: Float32Array): void;
-  /** Writes dL/d parameters, and dL/d inputs where an array is given, for given dL/d outputs. Changes nothing. */
+  /**
+   * Writes dL/d parameters, and dL/d inputs where an array is given, for given dL/d outputs.
+   * Changes nothing.
+   */
   gradients(
     inputs: Float32Array,
     rows: number,
@@ -80,7 +84,7 @@ export interface PpoBatch {
   readonly masks: Uint8Array;
   /** Of the executed action, when it was executed. */
   readonly logProbabilities: Float32Array;
-  /** Normalised by the caller. */
+  /** Normalized by the caller. */
   readonly advantages: Float32Array;
   readonly returns: Float32Array;
 }
@@ -98,7 +102,10 @@ export interface PpoStepResult extends StepResult {
   /** Half the mean squared error. */
   readonly valueLoss: number;
   readonly entropy: number;
-  /** Mean of (r - 1) - ln r: an estimate of the KL divergence from the policy that acted, never negative (Schulman's k3). */
+  /**
+   * Mean of (r - 1) - ln r: an estimate of the KL divergence from the policy that acted, never
+   * negative (Schulman's k3).
+   */
   readonly approxKl: number;
   readonly clipFraction: number;
 }
@@ -110,13 +117,18 @@ export interface InputGradients {
 
 /**
  * An actor and a critic with weights of their own, trained together. The loss of a batch is
- * policyLoss + valueCoefficient valueLoss - entropyCoefficient entropy, with the clipped surrogate; the log-ratio is cut to +-20.
+ * policyLoss + valueCoefficient valueLoss - entropyCoefficient entropy, with the clipped surrogate;
+ * the log-ratio is cut to +-20.
  */
 export interface ActorCritic {
   readonly actor: Network;
   readonly critic: Network;
   /** One step of Adam on both, their gradient clipped together. */
-  ppoStep(batch: PpoBatch, settings: PpoStepSettings, inputGradients?: InputGradients): PpoStepResult;
+  ppoStep(
+    batch: PpoBatch,
+    settings: PpoStepSettings,
+    inputGradients?: InputGradients,
+  ): PpoStepResult;
   dispose(): void;
 }
 
@@ -131,5 +143,8 @@ export interface Engine {
   actorCritic(actor: NetworkShape, critic: NetworkShape): ActorCritic;
 }
 
-/** Widest log-ratio between the policy that acted and the present one; e^20 is finite, and so is its product with 0. */
+/**
+ * Widest log-ratio between the policy that acted and the present one; e^20 is finite, and so is its
+ * product with 0.
+ */
 export const WIDEST_LOG_RATIO = 20;

@@ -18,7 +18,10 @@ export async function loadEngine(name: EngineName, warn: (text: string) => void)
 }
 
 /** `simd` where it runs, else `js`, with one warning. */
-export function defaultEngine(warn: (text: string) => void, first: () => Engine = () => new SimdEngine()): Engine {
+export function defaultEngine(
+  warn: (text: string) => void,
+  first: () => Engine = () => new SimdEngine(),
+): Engine {
   try {
     return first();
   } catch (error) {

@@ -14,10 +14,13 @@ export class ShapeError extends GleanerError {
 export class EngineUnavailableError extends GleanerError {
   readonly code = 'GLN_NN_ENGINE';
   constructor(engine: string, cause: unknown) {
-    super(`the engine '${engine}' does not run here: ${cause instanceof Error ? cause.message : String(cause)}`, {
-      hint: 'see `gleaner engines`; `js` runs everywhere',
-      cause,
-    });
+    super(
+      `the engine '${engine}' does not run here: ${cause instanceof Error ? cause.message : String(cause)}`,
+      {
+        hint: 'see `gleaner engines`; `js` runs everywhere',
+        cause,
+      },
+    );
   }
 }
 
@@ -25,7 +28,10 @@ export class EngineUnavailableError extends GleanerError {
 export class CheckpointDamagedError extends GleanerError {
   readonly code = 'GLN_CHECKPOINT_DAMAGED';
   constructor(where: string, detail: string, cause?: unknown) {
-    super(`${where} is damaged: ${detail}`, { hint: 'take an older checkpoint, or train again', cause });
+    super(`${where} is damaged: ${detail}`, {
+      hint: 'take an older checkpoint, or train again',
+      cause,
+    });
   }
 }
 
@@ -52,6 +58,9 @@ export class CheckpointNewerError extends GleanerError {
 export class CheckpointMissingError extends GleanerError {
   readonly code = 'GLN_CHECKPOINT_MISSING';
   constructor(where: string, cause?: unknown) {
-    super(`${where}: no checkpoint there`, { hint: 'a checkpoint is a folder with model.json and its weights', cause });
+    super(`${where}: no checkpoint there`, {
+      hint: 'a checkpoint is a folder with model.json and its weights',
+      cause,
+    });
   }
 }

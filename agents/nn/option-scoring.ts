@@ -15,12 +15,16 @@ import { ShapeError } from './errors.js';
 import { policyGradient, valueGradientOf } from './js/loss.js';
 import { inputsOf, type NetworkShape, orthogonal, outputsOf } from './shape.js';
 
-/** FaaSRM's network: eleven features of a function and one option, one number out (faasrm.md §2). Actor and critic: 1,858 parameters. */
+/**
+ * FaaSRM's network: eleven features of a function and one option, one number out (faasrm.md §2).
+ * Actor and critic: 1,858 parameters.
+ */
 export const scoreShape: NetworkShape = { widths: [11, 32, 16, 1], activation: 'tanh' };
 
 /**
- * One small network that looks at each option by itself, seen from outside as a network with all options' features in and one score per option out. The
- * same weights score every option, so their order and their number do not matter.
+ * One small network that looks at each option by itself, seen from outside as a network with all
+ * options' features in and one score per option out. The same weights score every option, so their
+ * order and their number do not matter.
  */
 class OptionNetwork implements Network {
   readonly shape: NetworkShape;
@@ -68,7 +72,13 @@ class OptionNetwork implements Network {
     inputGradient?: Float32Array,
   ): void {
     checkRows(this.shape, inputs, rows, outputGradient, inputGradient);
-    this.inner.gradients(inputs, rows * this.options, this.#spread(outputGradient), parameterGradient, inputGradient);
+    this.inner.gradients(
+      inputs,
+      rows * this.options,
+      this.#spread(outputGradient),
+      parameterGradient,
+      inputGradient,
+    );
   }
 
   train(
@@ -79,7 +89,13 @@ class OptionNetwork implements Network {
     inputGradient?: Float32Array,
   ): StepResult {
     checkRows(this.shape, inputs, rows, outputGradient, inputGradient);
-    return this.inner.train(inputs, rows * this.options, this.#spread(outputGradient), settings, inputGradient);
+    return this.inner.train(
+      inputs,
+      rows * this.options,
+      this.#spread(outputGradient),
+      settings,
+      inputGradient,
+    );
   }
 
   /** dL/d mean is shared by what the mean is of. */
@@ -110,15 +126,17 @@ class OptionNetwork implements Network {
 }
 
 /**
- * Actor and critic of an option-scoring policy, for PPO as any other pair: an option's logit is its score, the value is the critic's mean over options. Inputs
- * are [options][features]; options that are not allowed are masked. The two gradients are clipped apart.
+ * Actor and critic of an option-scoring policy, for PPO as any other pair: an option's logit is its
+ * score, the value is the critic's mean over options. Inputs are [options][features]; options that
+ * are not allowed are masked. The two gradients are clipped apart.
  */
 export class OptionActorCritic implements ActorCritic {
   readonly actor: Network;
   readonly critic: Network;
 
   constructor(engine: Engine, shape: NetworkShape, options: number) {
-    if (outputsOf(shape) !== 1) throw new ShapeError(`a score of ${outputsOf(shape)} numbers; it is one`);
+    if (outputsOf(shape) !== 1)
+      throw new ShapeError(`a score of ${outputsOf(shape)} numbers; it is one`);
     if (!Number.isInteger(options) || options < 1) throw new ShapeError(`${options} options`);
     this.actor = new OptionNetwork(engine.network(shape), options, false);
     this.critic = new OptionNetwork(engine.network(shape), options, true);
@@ -168,4 +186,5 @@ export function newOptionScorer(
 }
 
 /** Numbers that one decision of such a pair looks at. */
-export const optionFeatures = (options: number, shape = scoreShape): number => options * inputsOf(shape);
+export const optionFeatures = (options: number, shape = scoreShape): number =>
+  options * inputsOf(shape);

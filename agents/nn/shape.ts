@@ -3,7 +3,10 @@ import { ShapeError } from './errors.js';
 
 export type Activation = 'tanh' | 'relu';
 
-/** A multilayer perceptron: widths from the input to the output; hidden layers are activated, the last is linear. */
+/**
+ * A multilayer perceptron: widths from the input to the output; hidden layers are activated, the
+ * last is linear.
+ */
 export interface NetworkShape {
   readonly widths: readonly number[];
   readonly activation: Activation;
@@ -13,7 +16,9 @@ export interface NetworkShape {
 const WIDEST = 1024;
 
 export function checkShape(shape: NetworkShape): void {
-  const wrong = shape.widths.find((width) => !(Number.isInteger(width) && width >= 1 && width <= WIDEST));
+  const wrong = shape.widths.find(
+    (width) => !(Number.isInteger(width) && width >= 1 && width <= WIDEST),
+  );
   if (shape.widths.length < 2 || wrong !== undefined)
     throw new ShapeError(`[${shape.widths.join(', ')}] are no widths of a network`);
   if (shape.activation !== 'tanh' && shape.activation !== 'relu')
@@ -28,7 +33,10 @@ export const sameShape = (a: NetworkShape, b: NetworkShape): boolean =>
   a.widths.length === b.widths.length &&
   a.widths.every((width, i) => width === b.widths[i]);
 
-/** Where a layer's parameters stand in the flat array: kernel [inputs][outputs] row-major, then bias, as TensorFlow has them. */
+/**
+ * Where a layer's parameters stand in the flat array: kernel [inputs][outputs] row-major, then
+ * bias, as TensorFlow has them.
+ */
 export interface Layer {
   readonly inputs: number;
   readonly outputs: number;
@@ -50,13 +58,18 @@ export function layersOf(shape: NetworkShape): Layer[] {
 export const parameterCount = (shape: NetworkShape): number =>
   layersOf(shape).reduce((sum, { inputs, outputs }) => sum + (inputs + 1) * outputs, 0);
 
-export function expectLength(what: string, data: { readonly length: number }, length: number): void {
-  if (data.length !== length) throw new ShapeError(`${what}: ${data.length} numbers where ${length} belong`);
+export function expectLength(
+  what: string,
+  data: { readonly length: number },
+  length: number,
+): void {
+  if (data.length !== length)
+    throw new ShapeError(`${what}: ${data.length} numbers where ${length} belong`);
 }
 
 /**
- * Orthogonal kernels, biases 0 (simppo-aware.md §6.1 item 1): gain sqrt 2 in hidden layers, `outputGain` in the last (0.01 for a policy, so that
- * it starts nearly uniform; 1 for a value).
+ * Orthogonal kernels, biases 0 (simppo-aware.md §6.1 item 1): gain sqrt 2 in hidden layers,
+ * `outputGain` in the last (0.01 for a policy, so that it starts nearly uniform; 1 for a value).
  */
 export function orthogonal(shape: NetworkShape, outputGain: number, random: Random): Float32Array {
   checkShape(shape);
@@ -73,7 +86,10 @@ export function orthogonal(shape: NetworkShape, outputGain: number, random: Rand
   return parameters;
 }
 
-/** `count` orthonormal vectors of `length` >= count: Gram-Schmidt, twice over for accuracy, on normal draws. */
+/**
+ * `count` orthonormal vectors of `length` >= count: Gram-Schmidt, twice over for accuracy, on
+ * normal draws.
+ */
 function orthonormal(count: number, length: number, random: Random): Float64Array[] {
   const vectors: Float64Array[] = [];
   while (vectors.length < count) {
@@ -90,4 +106,5 @@ function orthonormal(count: number, length: number, random: Random): Float64Arra
   return vectors;
 }
 
-const dot = (a: Float64Array, b: Float64Array): number => a.reduce((sum, value, i) => sum + value * b[i]!, 0);
+const dot = (a: Float64Array, b: Float64Array): number =>
+  a.reduce((sum, value, i) => sum + value * b[i]!, 0);

@@ -1,5 +1,11 @@
 import { SeededRandom } from '../../config/index.js';
-import { adamDefaults, type Engine, type EngineName, type PpoBatch, type PpoStepSettings } from './engine.js';
+import {
+  adamDefaults,
+  type Engine,
+  type EngineName,
+  type PpoBatch,
+  type PpoStepSettings,
+} from './engine.js';
 import { findEngines } from './engines.js';
 import { type NetworkShape, orthogonal } from './shape.js';
 
@@ -14,10 +20,14 @@ export const speedSettings: PpoStepSettings = {
   valueCoefficient: 0.5,
 };
 
-/** A batch of uniform features, actions and returns: how long a step takes does not depend on what is in it. */
+/**
+ * A batch of uniform features, actions and returns: how long a step takes does not depend on what
+ * is in it.
+ */
 export function speedBatch(rows: number): PpoBatch {
   const random = new SeededRandom(1);
-  const draw = (length: number): Float32Array => Float32Array.from({ length }, () => 2 * random.next() - 1);
+  const draw = (length: number): Float32Array =>
+    Float32Array.from({ length }, () => 2 * random.next() - 1);
   const inputs = draw(rows * 20);
   return {
     rows,
@@ -31,7 +41,9 @@ export function speedBatch(rows: number): PpoBatch {
   };
 }
 
-/** Median of the mean time per call, in milliseconds, over rounds that together take about `millis`. */
+/**
+ * Median of the mean time per call, in milliseconds, over rounds that together take about `millis`.
+ */
 export function timePerCall(call: () => void, millis: number, rounds = 5): number {
   const begin = performance.now();
   let warm = 0;
@@ -49,7 +61,10 @@ export function timePerCall(call: () => void, millis: number, rounds = 5): numbe
 }
 
 /** How long one decision and one PPO step of 256 rows take, in an engine. */
-export function timeEngine(engine: Engine, millis: number): { forwardMicros: number; ppoMillis: number } {
+export function timeEngine(
+  engine: Engine,
+  millis: number,
+): { forwardMicros: number; ppoMillis: number } {
   const random = new SeededRandom(1);
   const pair = engine.actorCritic(speedActor, speedCritic);
   pair.actor.import(orthogonal(speedActor, 0.01, random.fork('actor')));
@@ -73,7 +88,10 @@ export interface EngineSpeed {
 }
 
 /** Every engine: whether it runs here, and how fast. */
-export async function engineSpeeds(warn: (text: string) => void, millis = 300): Promise<EngineSpeed[]> {
+export async function engineSpeeds(
+  warn: (text: string) => void,
+  millis = 300,
+): Promise<EngineSpeed[]> {
   const findings = await findEngines(warn);
   return findings.map(({ name, engine, detail }) => ({
     name,

@@ -23,7 +23,9 @@ export function ppoShapes(
   };
 }
 
-/** New weights: orthogonal, the policy's last layer nearly zero, so that it starts nearly uniform. */
+/**
+ * New weights: orthogonal, the policy's last layer nearly zero, so that it starts nearly uniform.
+ */
 export function newActorCritic(
   engine: Engine,
   shape: PpoAgentShape,
@@ -51,10 +53,12 @@ export interface PpoAgentOptions {
 }
 
 /**
- * One agent with an actor and a critic of its own, deciding and learning in one thread. What decides and learns apart (agent hosts and their training
- * threads) uses `Policy` and `PpoLearner` themselves.
+ * One agent with an actor and a critic of its own, deciding and learning in one thread. What
+ * decides and learns apart (agent hosts and their training threads) uses `Policy` and `PpoLearner`
+ * themselves.
  *
- * For each step: `decide`, then `executed` with what was really done; `cut` or `end` where a segment closes; `update` when `ready`.
+ * For each step: `decide`, then `executed` with what was really done; `cut` or `end` where a
+ * segment closes; `update` when `ready`.
  */
 export class PpoAgent {
   readonly policy: Policy;
@@ -68,10 +72,22 @@ export class PpoAgent {
   #criticFeatures: Float32Array;
   readonly #mask: Uint8Array;
 
-  constructor({ engine, shape, pair, settings, rollout, random, clock = systemClock, deadline }: PpoAgentOptions) {
+  constructor({
+    engine,
+    shape,
+    pair,
+    settings,
+    rollout,
+    random,
+    clock = systemClock,
+    deadline,
+  }: PpoAgentOptions) {
     this.#pair = pair ?? newActorCritic(engine, shape, settings, random.fork('weights'));
     this.#learner = new PpoLearner(this.#pair, settings, random.fork('learner'));
-    this.policy = new Policy(this.#pair.actor, { clock, deadline: deadline ?? millis(Number.POSITIVE_INFINITY) });
+    this.policy = new Policy(this.#pair.actor, {
+      clock,
+      deadline: deadline ?? millis(Number.POSITIVE_INFINITY),
+    });
     const { features, criticFeatures = features, actions } = shape;
     this.rollout = new Rollout(rollout, { actor: features, critic: criticFeatures, actions });
     this.#gamma = settings.gamma;
@@ -86,7 +102,10 @@ export class PpoAgent {
   decide(
     features: Float32Array,
     mask: Uint8Array,
-    { greedy = false, criticFeatures = features }: { greedy?: boolean; criticFeatures?: Float32Array } = {},
+    {
+      greedy = false,
+      criticFeatures = features,
+    }: { greedy?: boolean; criticFeatures?: Float32Array } = {},
   ): Readonly<PolicyDecision> {
     const decision = this.policy.decide(features, mask, greedy ? undefined : this.#acting);
     this.#features.set(features);
@@ -96,8 +115,8 @@ export class PpoAgent {
   }
 
   /**
-   * What was done after the last `decide`, and what it brought. False: it is not recorded, as that policy could not have done it (it was masked) or the
-   * buffer is full.
+   * What was done after the last `decide`, and what it brought. False: it is not recorded, as that
+   * policy could not have done it (it was masked) or the buffer is full.
    */
   executed(action: number, reward: number, discount = this.#gamma): boolean {
     const logProbability = this.policy.logProbability(action);

@@ -6,7 +6,10 @@ import type { PpoSettings } from './settings.js';
 const KIND = 'ppo';
 
 /** What a checkpoint of an agent of this shape must look like; its settings may differ. */
-export const expectedPpo = (shape: PpoAgentShape, settings: Pick<PpoSettings, 'hidden'>): Expected => ({
+export const expectedPpo = (
+  shape: PpoAgentShape,
+  settings: Pick<PpoSettings, 'hidden'>,
+): Expected => ({
   kind: KIND,
   shapes: { ...ppoShapes(shape, settings) },
 });
@@ -20,7 +23,11 @@ export function ppoCheckpoint(
     kind: KIND,
     seed,
     counters: { ...state.counters },
-    configuration: { ...settings, learningRate: { ...settings.learningRate }, entropy: { ...settings.entropy } },
+    configuration: {
+      ...settings,
+      learningRate: { ...settings.learningRate },
+      entropy: { ...settings.entropy },
+    },
     networks: {
       actor: { shape: actor, parameters: state.actor, moments: state.actorMoments },
       critic: { shape: critic, parameters: state.critic, moments: state.criticMoments },

@@ -1,11 +1,16 @@
-/** How a policy's learning looks. `collapsed`: always the same action; `uniform`: still uniform (field-notes A5-09). */
+/**
+ * How a policy's learning looks. `collapsed`: always the same action; `uniform`: still uniform
+ * (field-notes A5-09).
+ */
 export type EntropyVerdict = 'learning' | 'collapsed' | 'uniform';
 
 /** Updates in a row that a verdict takes. */
 const VERDICT_UPDATES = 100;
 /** Entropy, in nats, below which a policy has one action left. */
 const COLLAPSED = 0.01;
-/** Share of the largest entropy, ln of the number of actions, above which nothing has been learnt. */
+/**
+ * Share of the largest entropy, ln of the number of actions, above which nothing has been learned.
+ */
 const UNIFORM = 0.95;
 
 /** Watches the entropy of one policy, update by update. A collapsed agent only recommends. */
@@ -40,11 +45,16 @@ export interface Promotion {
 }
 
 /**
- * Whether an agent may act: its rewards against those of doing nothing (user limits) on the same invocations, pair by pair.
- * Equal is not better: what changes nothing should not be in charge.
+ * Whether an agent may act: its rewards against those of doing nothing (user limits) on the same
+ * invocations, pair by pair. Equal is not better: what changes nothing should not be in charge.
  */
-export function promotion(agent: readonly number[], baseline: readonly number[], verdict: EntropyVerdict): Promotion {
-  const mean = (of: readonly number[]): number => of.reduce((sum, value) => sum + value, 0) / of.length;
+export function promotion(
+  agent: readonly number[],
+  baseline: readonly number[],
+  verdict: EntropyVerdict,
+): Promotion {
+  const mean = (of: readonly number[]): number =>
+    of.reduce((sum, value) => sum + value, 0) / of.length;
   const agentMean = mean(agent);
   const baselineMean = mean(baseline);
   const answer = (promoted: boolean, reason: Promotion['reason']): Promotion => ({

@@ -12,7 +12,7 @@ import { generalizedAdvantages } from './gae.js';
 import type { Rollout } from './rollout.js';
 import { checkPpoSettings, type PpoSettings, scheduled } from './settings.js';
 
-/** A rollout that cannot be learnt from. */
+/** A rollout that cannot be learned from. */
 export class RolloutError extends GleanerError {
   readonly code = 'GLN_PPO_ROLLOUT';
   constructor(detail: string) {
@@ -20,14 +20,20 @@ export class RolloutError extends GleanerError {
   }
 }
 
-/** What people expect to see of an update. Losses, divergence, clip fraction and entropy are means over its mini-batches. */
+/**
+ * What people expect to see of an update. Losses, divergence, clip fraction and entropy are means
+ * over its mini-batches.
+ */
 export interface PpoMetrics {
   readonly policyLoss: number;
   readonly valueLoss: number;
   readonly entropy: number;
   readonly approxKl: number;
   readonly clipFraction: number;
-  /** 1 - var(return - value) / var(return), of the critic before the update; NaN where all returns are equal. */
+  /**
+   * 1 - var(return - value) / var(return), of the critic before the update; NaN where all returns
+   * are equal.
+   */
   readonly explainedVariance: number;
   readonly gradNorm: number;
   readonly meanReward: number;
@@ -37,17 +43,19 @@ export interface PpoMetrics {
   readonly epochs: number;
   readonly stopped: boolean;
   readonly miniBatches: number;
-  /** Mini-batches whose gradient was not finite: nothing was learnt from them. */
+  /** Mini-batches whose gradient was not finite: nothing was learned from them. */
   readonly skipped: number;
 }
 
 export interface LearnerCounters {
-  /** Updates and rows ever learnt from. */
+  /** Updates and rows ever learned from. */
   readonly updates: number;
   readonly steps: number;
 }
 
-/** All that goes on after a restart or in another thread; plain arrays, so that it can be posted. */
+/**
+ * All that goes on after a restart or in another thread; plain arrays, so that it can be posted.
+ */
 export interface LearnerState {
   readonly actor: Float32Array;
   readonly critic: Float32Array;
@@ -57,8 +65,9 @@ export interface LearnerState {
 }
 
 /**
- * Proximal policy optimisation (Schulman et al. 2017) by the checklist of simppo-aware.md §6.1, on an actor and a critic of any engine. The same
- * rollout, weights, counters and random stream give the same weights, bit for bit.
+ * Proximal policy optimization (Schulman et al. 2017) by the checklist of simppo-aware.md §6.1, on
+ * an actor and a critic of any engine. The same rollout, weights, counters and random stream give
+ * the same weights, bit for bit.
  */
 export class PpoLearner {
   readonly #pair: ActorCritic;
@@ -81,13 +90,15 @@ export class PpoLearner {
   update(rollout: Rollout): PpoMetrics {
     const { rows } = rollout;
     if (rows === 0) throw new RolloutError('an empty rollout');
-    if (rollout.open > 0) throw new RolloutError(`${rollout.open} rows whose segment is not closed`);
+    if (rollout.open > 0)
+      throw new RolloutError(`${rollout.open} rows whose segment is not closed`);
     const settings = this.#settings;
     const { values, advantages, returns } = this.#estimate(rollout);
     const learningRate = scheduled(settings.learningRate, this.#updates, settings.updates);
     const entropyCoefficient = scheduled(settings.entropy, this.#updates, settings.updates);
     const step = { ...adamDefaults, ...settings, learningRate, entropyCoefficient };
-    // A stream per update, so that a run that is resumed between updates goes on as if it had not stopped.
+    // A stream per update, so that a run that is resumed between updates goes on as if it had not
+    // stopped.
     const random = this.#random.fork(`update ${this.#updates}`);
     const order = Int32Array.from({ length: rows }, (_, row) => row);
     const sums = new StepSums();
@@ -99,7 +110,10 @@ export class PpoLearner {
       let approxKl = 0;
       for (let from = 0; from < rows; from += settings.miniBatch) {
         const some = order.subarray(from, Math.min(rows, from + settings.miniBatch));
-        const result = this.#pair.ppoStep(gather(rollout, some, advantages, returns, this.#pair), step);
+        const result = this.#pair.ppoStep(
+          gather(rollout, some, advantages, returns, this.#pair),
+          step,
+        );
         sums.add(result);
         approxKl += result.applied ? result.approxKl * some.length : 0;
       }
@@ -119,7 +133,11 @@ export class PpoLearner {
   }
 
   /** The critic's values, advantages, and returns = advantages + values, of every row. */
-  #estimate(rollout: Rollout): { values: Float32Array; advantages: Float32Array; returns: Float32Array } {
+  #estimate(rollout: Rollout): {
+    values: Float32Array;
+    advantages: Float32Array;
+    returns: Float32Array;
+  } {
     const { critic } = this.#pair;
     const { rows } = rollout;
     const values = new Float32Array(rows);
@@ -130,9 +148,22 @@ export class PpoLearner {
       if (after) critic.forward(after, value);
       const bootstrap = after ? value[0]! : 0;
       const { lambda } = this.#settings;
-      generalizedAdvantages(rollout.rewards, values, rollout.discounts, lambda, from, to, bootstrap, advantages);
+      generalizedAdvantages(
+        rollout.rewards,
+        values,
+        rollout.discounts,
+        lambda,
+        from,
+        to,
+        bootstrap,
+        advantages,
+      );
     }
-    return { values, advantages, returns: advantages.map((advantage, row) => advantage + values[row]!) };
+    return {
+      values,
+      advantages,
+      returns: advantages.map((advantage, row) => advantage + values[row]!),
+    };
   }
 
   export(): LearnerState {
@@ -167,7 +198,7 @@ function shuffle(order: Int32Array, random: Random): void {
   }
 }
 
-/** One mini-batch: the rows of `order`, advantages normalised over them. */
+/** One mini-batch: the rows of `order`, advantages normalized over them. */
 function gather(
   rollout: Rollout,
   order: Int32Array,
@@ -177,7 +208,8 @@ function gather(
 ): PpoBatch {
   const rows = order.length;
   const pick = <T extends Float32Array | Uint8Array>(from: T, to: T, width: number): T => {
-    for (let i = 0; i < rows; i++) to.set(from.subarray(order[i]! * width, (order[i]! + 1) * width), i * width);
+    for (let i = 0; i < rows; i++)
+      to.set(from.subarray(order[i]! * width, (order[i]! + 1) * width), i * width);
     return to;
   };
   const some = (from: Float32Array): Float32Array => Float32Array.from(order, (row) => from[row]!);
@@ -198,11 +230,11 @@ function gather(
 
 /** (a - mean) / (deviation + 1e-8): a batch of one row gives 0, not NaN (A5-07). */
 export function normalize(values: Float32Array): Float32Array {
-  const centre = mean(values);
+  const center = mean(values);
   let squares = 0;
-  for (const value of values) squares += (value - centre) ** 2;
+  for (const value of values) squares += (value - center) ** 2;
   const deviation = Math.sqrt(squares / values.length);
-  return values.map((value) => (value - centre) / (deviation + 1e-8));
+  return values.map((value) => (value - center) / (deviation + 1e-8));
 }
 
 function mean(values: Float32Array): number {
@@ -213,18 +245,27 @@ function mean(values: Float32Array): number {
 
 function explainedVariance(values: Float32Array, returns: Float32Array): number {
   const variance = (of: Float32Array): number => {
-    const centre = mean(of);
+    const center = mean(of);
     let squares = 0;
-    for (const value of of) squares += (value - centre) ** 2;
+    for (const value of of) squares += (value - center) ** 2;
     return squares / of.length;
   };
   const total = variance(returns);
-  return total > 0 ? 1 - variance(returns.map((value, row) => value - values[row]!)) / total : Number.NaN;
+  return total > 0
+    ? 1 - variance(returns.map((value, row) => value - values[row]!)) / total
+    : Number.NaN;
 }
 
-/** Means over mini-batches that were learnt from. */
+/** Means over mini-batches that were learned from. */
 class StepSums {
-  readonly #sum = { policyLoss: 0, valueLoss: 0, entropy: 0, approxKl: 0, clipFraction: 0, norm: 0 };
+  readonly #sum = {
+    policyLoss: 0,
+    valueLoss: 0,
+    entropy: 0,
+    approxKl: 0,
+    clipFraction: 0,
+    norm: 0,
+  };
   #applied = 0;
   #skipped = 0;
 

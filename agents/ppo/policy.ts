@@ -2,7 +2,10 @@ import type { Clock, Millis, Random } from '../../config/index.js';
 import { inputsOf, type Network, outputsOf } from '../nn/index.js';
 import { type CategoricalFault, MaskedCategorical } from './categorical.js';
 
-/** Why a decision may not be acted on: then user limits stand. `late`: it took longer than its deadline (A5-11). */
+/**
+ * Why a decision may not be acted on: then user limits stand. `late`: it took longer than its
+ * deadline (A5-11).
+ */
 export type PolicyFault = CategoricalFault | 'late';
 
 export interface PolicyDecision {
@@ -26,7 +29,12 @@ export class Policy {
   readonly #logits: Float32Array;
   readonly #categorical: MaskedCategorical;
   readonly #decision: PolicyDecision = { action: null, fault: null };
-  readonly counters: PolicyCounters = { decisions: 0, 'not-finite': 0, 'nothing-allowed': 0, late: 0 };
+  readonly counters: PolicyCounters = {
+    decisions: 0,
+    'not-finite': 0,
+    'nothing-allowed': 0,
+    late: 0,
+  };
 
   constructor(actor: Network, options: PolicyOptions) {
     this.#actor = actor;
@@ -35,14 +43,21 @@ export class Policy {
     this.#categorical = new MaskedCategorical(this.#logits.length);
   }
 
-  /** Samples with `random`, takes the most probable action without. The answer is valid until the next call. */
+  /**
+   * Samples with `random`, takes the most probable action without. The answer is valid until the
+   * next call.
+   */
   decide(features: Float32Array, mask: Uint8Array, random?: Random): Readonly<PolicyDecision> {
     const { clock, deadline } = this.#options;
     const started = clock.monotonic();
     this.#actor.forward(features, this.#logits);
     const decision = this.#decision;
     let fault: PolicyFault | null = this.#categorical.set(this.#logits, mask);
-    const action = fault ? null : random ? this.#categorical.sample(random) : this.#categorical.best;
+    const action = fault
+      ? null
+      : random
+        ? this.#categorical.sample(random)
+        : this.#categorical.best;
     if (!fault && clock.monotonic() - started > deadline) fault = 'late';
     this.counters.decisions++;
     if (fault) this.counters[fault]++;
@@ -52,8 +67,9 @@ export class Policy {
   }
 
   /**
-   * ln p of an action in the last decision: of the one that was executed, whatever was wanted. -Infinity where it was masked: such a step
-   * teaches an on-policy learner nothing and is not recorded.
+   * ln p of an action in the last decision: of the one that was executed, whatever was wanted.
+   * -Infinity where it was masked: such a step teaches an on-policy learner nothing and is not
+   * recorded.
    */
   logProbability(action: number): number {
     return this.#categorical.logProbabilities[action] ?? Number.NEGATIVE_INFINITY;
@@ -64,7 +80,10 @@ export class Policy {
     return this.#categorical.entropy;
   }
 
-  /** Decides on nothing until the code is compiled, so that the first real decision is not the slowest. */
+  /**
+   * Decides on nothing until the code is compiled, so that the first real decision is not the
+   * slowest.
+   */
   warmUp(times = 200): void {
     const features = new Float32Array(inputsOf(this.#actor.shape));
     const mask = new Uint8Array(this.#logits.length).fill(1);

@@ -1,6 +1,9 @@
 import { ShapeError } from '../nn/index.js';
 
-/** One step of one agent, as it was *executed*: also where the safeguard chose another action than the one wanted. */
+/**
+ * One step of one agent, as it was *executed*: also where the safeguard chose another action than
+ * the one wanted.
+ */
 export interface Transition {
   readonly actorInput: Float32Array;
   /** What the critic sees; the actor's input where it is not given. */
@@ -15,7 +18,10 @@ export interface Transition {
   readonly discount: number;
 }
 
-/** A stretch of consecutive rows. `after` is what the critic sees behind the last one; null where the task ended. */
+/**
+ * A stretch of consecutive rows. `after` is what the critic sees behind the last one; null where
+ * the task ended.
+ */
 export interface Segment {
   readonly from: number;
   readonly to: number;
@@ -43,8 +49,9 @@ export interface RolloutData {
 }
 
 /**
- * What one update learns from: transitions in rows of typed arrays, in segments. A segment must be closed, by `cut` where only the recording ends
- * (an episode's length, a full buffer, a stretch without data) and by `end` where nothing follows.
+ * What one update learns from: transitions in rows of typed arrays, in segments. A segment must be
+ * closed, by `cut` where only the recording ends (an episode's length, a full buffer, a stretch
+ * without data) and by `end` where nothing follows.
  */
 export class Rollout {
   readonly capacity: number;
@@ -100,15 +107,26 @@ export class Rollout {
   }
 
   add(transition: Transition): void {
-    const { actorInput, criticInput = actorInput, mask, action, logProbability, reward, discount } = transition;
+    const {
+      actorInput,
+      criticInput = actorInput,
+      mask,
+      action,
+      logProbability,
+      reward,
+      discount,
+    } = transition;
     if (this.full) throw new ShapeError(`a rollout of ${this.capacity} rows is full`);
     if (
       actorInput.length !== this.#actorWidth ||
       criticInput.length !== this.#criticWidth ||
       mask.length !== this.#choices
     )
-      throw new ShapeError(`a transition of ${actorInput.length}, ${criticInput.length} and ${mask.length} numbers`);
-    if (mask[action] !== 1) throw new ShapeError(`action ${action} was masked, it cannot have been executed`);
+      throw new ShapeError(
+        `a transition of ${actorInput.length}, ${criticInput.length} and ${mask.length} numbers`,
+      );
+    if (mask[action] !== 1)
+      throw new ShapeError(`action ${action} was masked, it cannot have been executed`);
     const row = this.#rows++;
     this.#actorInputs.set(actorInput, row * this.#actorWidth);
     this.#criticInputs.set(criticInput, row * this.#criticWidth);
@@ -121,7 +139,8 @@ export class Rollout {
 
   /** The recording stops here, the task does not: `after` is what the critic sees next. */
   cut(after: Float32Array): void {
-    if (after.length !== this.#criticWidth) throw new ShapeError(`a critic's input of ${after.length} numbers`);
+    if (after.length !== this.#criticWidth)
+      throw new ShapeError(`a critic's input of ${after.length} numbers`);
     this.#close(after.slice());
   }
 
@@ -164,7 +183,8 @@ export class Rollout {
     rollout.#actorInputs.set(data.actorInputs);
     rollout.#criticInputs.set(data.criticInputs);
     rollout.#masks.set(data.masks);
-    for (const name of ['actions', 'logProbabilities', 'rewards', 'discounts'] as const) rollout[name].set(data[name]);
+    for (const name of ['actions', 'logProbabilities', 'rewards', 'discounts'] as const)
+      rollout[name].set(data[name]);
     rollout.#segments.push(...data.segments);
     rollout.#rows = data.rows;
     rollout.#open = data.segments.at(-1)?.to ?? 0;

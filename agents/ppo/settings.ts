@@ -8,7 +8,10 @@ export class PpoSettingsError extends GleanerError {
   }
 }
 
-/** A value that goes in a straight line from `first` to `last` over `PpoSettings.updates`, and stays there. */
+/**
+ * A value that goes in a straight line from `first` to `last` over `PpoSettings.updates`, and stays
+ * there.
+ */
 export interface Schedule {
   readonly first: number;
   readonly last: number;
@@ -18,12 +21,16 @@ export interface Schedule {
 export interface PpoSettings {
   /** Hidden layers of the actor and of the critic. */
   readonly hidden: readonly number[];
-  /** Discount of one step of ordinary length; a transition may bring another, by the time it took. */
+  /**
+   * Discount of one step of ordinary length; a transition may bring another, by the time it took.
+   */
   readonly gamma: number;
-  /** Of the generalised advantage estimate: 0 trusts the critic, 1 the returns. */
+  /** Of the generalized advantage estimate: 0 trusts the critic, 1 the returns. */
   readonly lambda: number;
   readonly learningRate: Schedule;
-  /** Above 0 throughout: the regulariser is part of what is known to converge (simppo-aware.md §2). */
+  /**
+   * Above 0 throughout: the regularizer is part of what is known to converge (simppo-aware.md §2).
+   */
   readonly entropy: Schedule;
   readonly valueCoefficient: number;
   /** Of the probability ratio. */
@@ -76,7 +83,10 @@ export function checkPpoSettings(settings: PpoSettings): void {
     learningRate.first > 0 && learningRate.last >= 0,
     `learning rate ${learningRate.first} to ${learningRate.last}`,
   );
-  check(entropy.first > 0 && entropy.last > 0, `entropy coefficient ${entropy.first} to ${entropy.last}: above 0`);
+  check(
+    entropy.first > 0 && entropy.last > 0,
+    `entropy coefficient ${entropy.first} to ${entropy.last}: above 0`,
+  );
   check(clip > 0 && clip < 1, `clip ${clip} is not between 0 and 1`);
   check(settings.maxGradNorm > 0, `largest norm ${settings.maxGradNorm}`);
   check(settings.targetKl > 0, `largest divergence ${settings.targetKl}`);

@@ -4,8 +4,9 @@ import { type TrainingJob, type TrainingResult, train } from './training.js';
 import { TrainingQueue } from './training-queue.js';
 
 /**
- * Where agents learn. `done` is called once: before `train` returns (`InlineTrainer`) or later (`ThreadTrainer`); with null where nothing was
- * learnt, and the agent goes on with the weights it has.
+ * Where agents learn. `done` is called once: before `train` returns (`InlineTrainer`) or later
+ * (`ThreadTrainer`); with null where nothing was learned, and the agent goes on with the weights it
+ * has.
  */
 export interface Trainer {
   train(job: TrainingJob, done: (result: TrainingResult | null) => void): void;

@@ -11,13 +11,19 @@ export interface TrainingQueueOptions {
   readonly logger?: Logger;
 }
 
-/** Jobs that wait at most: what comes on top is not learnt from, as an agent's next batch or episode is newer anyway. */
+/**
+ * Jobs that wait at most: what comes on top is not learned from, as an agent's next batch or episode
+ * is newer anyway.
+ */
 const WAITING_MAX = 64;
 
-/** One training thread and a bounded queue before it, for agent hosts: no decision waits, and what is not learnt is counted. */
+/**
+ * One training thread and a bounded queue before it, for agent hosts: no decision waits, and what
+ * is not learned is counted.
+ */
 export class TrainingQueue<Job = TrainingJob, Result = TrainingResult> {
-  /** Jobs that were learnt from, not begun for the queue's length, and that failed. */
-  readonly counts = { learnt: 0, dropped: 0, failures: 0 };
+  /** Jobs that were learned from, not begun for the queue's length, and that failed. */
+  readonly counts = { learned: 0, dropped: 0, failures: 0 };
   readonly #threads: TrainingThreads<Job, Result>;
   readonly #owner: string;
   readonly #logger: Logger;
@@ -28,7 +34,7 @@ export class TrainingQueue<Job = TrainingJob, Result = TrainingResult> {
     this.#logger = logger;
   }
 
-  /** Null: nothing was learnt. Never rejects. */
+  /** Null: nothing was learned. Never rejects. */
   async learn(job: Job): Promise<Result | null> {
     if (this.#threads.backlog >= WAITING_MAX) {
       this.counts.dropped++;
@@ -36,11 +42,12 @@ export class TrainingQueue<Job = TrainingJob, Result = TrainingResult> {
     }
     try {
       const result = await this.#threads.train(job);
-      this.counts.learnt++;
+      this.counts.learned++;
       return result;
     } catch (error) {
       this.counts.failures++;
-      if (this.counts.failures === 1) this.#logger.warn({ error: messageOf(error) }, `${this.#owner} could not learn`);
+      if (this.counts.failures === 1)
+        this.#logger.warn({ error: messageOf(error) }, `${this.#owner} could not learn`);
       return null;
     }
   }

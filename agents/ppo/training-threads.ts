@@ -6,11 +6,16 @@ import type { TrainingJob, TrainingResult } from './training.js';
 export class TrainingError extends GleanerError {
   readonly code = 'GLN_PPO_TRAINING';
   constructor(detail: string, cause?: unknown) {
-    super(`training failed: ${detail}`, { hint: 'the agent goes on with the weights it has; see the log', cause });
+    super(`training failed: ${detail}`, {
+      hint: 'the agent goes on with the weights it has; see the log',
+      cause,
+    });
   }
 }
 
-export type FromTrainingThread<Result = TrainingResult> = { readonly result: Result } | { readonly error: string };
+export type FromTrainingThread<Result = TrainingResult> =
+  | { readonly result: Result }
+  | { readonly error: string };
 
 interface Waiting<Job, Result> {
   readonly job: Job;
@@ -19,8 +24,9 @@ interface Waiting<Job, Result> {
 }
 
 /**
- * Updates in worker threads, so that no decision waits for one; other jobs, with a script of their own. Jobs are taken in the order they come; the thread changes nothing but the time.
- * A thread that dies fails its own job and is replaced. Idle threads do not keep a process alive.
+ * Updates in worker threads, so that no decision waits for one; other jobs, with a script of their
+ * own. Jobs are taken in the order they come; the thread changes nothing but the time. A thread
+ * that dies fails its own job and is replaced. Idle threads do not keep a process alive.
  */
 export class TrainingThreads<Job = TrainingJob, Result = TrainingResult> {
   readonly #size: number;

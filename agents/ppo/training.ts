@@ -21,8 +21,14 @@ export interface TrainingResult {
   readonly metrics: PpoMetrics;
 }
 
-/** Takes an agent's state and what it has met, and returns the state after one update. Nothing is kept. */
-export function train(engine: Engine, { shape, settings, seed, state, rollout }: TrainingJob): TrainingResult {
+/**
+ * Takes an agent's state and what it has met, and returns the state after one update. Nothing is
+ * kept.
+ */
+export function train(
+  engine: Engine,
+  { shape, settings, seed, state, rollout }: TrainingJob,
+): TrainingResult {
   const pair = pairOf(engine, shape, settings);
   try {
     const learner = new PpoLearner(pair, settings, new SeededRandom(seed).fork('learner'));

@@ -1,9 +1,17 @@
-import type { Observation } from '../../broker/index.js';
+import type { Observation } from '../../broker/messages/index.js';
 import type { Cap } from '../resource-manager.js';
 import type { ActionSettings } from './settings.js';
 
 /** One dimension, one step (simppo-aware.md §1.5). */
-export const SIMPPO_ACTIONS = ['stay', 'cpu up', 'cpu down', 'memory up', 'memory down', 'out', 'in'] as const;
+export const SIMPPO_ACTIONS = [
+  'stay',
+  'cpu up',
+  'cpu down',
+  'memory up',
+  'memory down',
+  'out',
+  'in',
+] as const;
 const CPU = [0, 1, -1, 0, 0, 0, 0];
 const MEMORY = [0, 0, 0, 1, -1, 0, 0];
 const CONTAINERS = [0, 0, 0, 0, 0, 1, -1];
@@ -29,8 +37,17 @@ export interface Range {
   readonly upper: number;
 }
 
-/** The safeguard's range of one resource, from the highest peak that is remembered; null: user limits, whatever is wished. */
-function rangeOf(peak: number, user: number, unit: number, cap: number, { range }: ActionSettings): Range | null {
+/**
+ * The safeguard's range of one resource, from the highest peak that is remembered; null: user
+ * limits, whatever is wished.
+ */
+function rangeOf(
+  peak: number,
+  user: number,
+  unit: number,
+  cap: number,
+  { range }: ActionSettings,
+): Range | null {
   if (!(peak > 0) || !(user > 0)) return null;
   const above = Math.max(peak + unit, peak / range.targetUtilization);
   const most = Math.max(cap, user);
@@ -58,7 +75,9 @@ export function boundsOf(
       : rangeOf(peaks.cpu, user.cpu, cpuUnit, cap.cpu, settings);
   return {
     cpu: dimensions.cpu ? cpu : null,
-    memory: dimensions.memory ? rangeOf(peaks.memory, user.memory, range.memoryUnit, cap.memory, settings) : null,
+    memory: dimensions.memory
+      ? rangeOf(peaks.memory, user.memory, range.memoryUnit, cap.memory, settings)
+      : null,
   };
 }
 
@@ -106,7 +125,10 @@ export function apply(
   { cpuMode }: Pick<Observation, 'cpuMode'>,
   { cpuStep, memoryStep, weightStep, maxContainers }: ActionSettings,
 ): Held {
-  const cpu = cpuMode === 'weight' ? held.cpu * weightStep ** CPU[action]! : held.cpu + CPU[action]! * cpuStep;
+  const cpu =
+    cpuMode === 'weight'
+      ? held.cpu * weightStep ** CPU[action]!
+      : held.cpu + CPU[action]! * cpuStep;
   return {
     cpu: within(cpu, bounds.cpu),
     memory: within(held.memory + MEMORY[action]! * memoryStep, bounds.memory),
@@ -118,15 +140,24 @@ export function apply(
 const MIN_CPU = 1;
 
 /**
- * The CPU to wish for where a quota holds `held.cpu`. Within a step of the range's bottom that is as little as the safeguard allows: the hook knows its range at
- * every activation and the agent only what it was, so an amount would lie above the bottom or, when peaks have risen, be clipped anyway.
+ * The CPU to wish for where a quota holds `held.cpu`. Within a step of the range's bottom that is
+ * as little as the safeguard allows: the hook knows its range at every activation and the agent
+ * only what it was, so an amount would lie above the bottom or, when peaks have risen, be clipped
+ * anyway.
  */
-export function cpuTarget({ cpu: held }: Held, { cpu: range }: Bounds, { cpuStep }: ActionSettings): number {
+export function cpuTarget(
+  { cpu: held }: Held,
+  { cpu: range }: Bounds,
+  { cpuStep }: ActionSettings,
+): number {
   if (range === null) return held;
   return held < range.lower + Math.min(cpuStep, (range.upper - range.lower) / 2) ? MIN_CPU : held;
 }
 
-/** What was really in force after a wish: hooks clip, and say so in the next observation. Where nothing is enforced, the wish stands. */
+/**
+ * What was really in force after a wish: hooks clip, and say so in the next observation. Where
+ * nothing is enforced, the wish stands.
+ */
 export function granted(target: Held, observation: Observation): Held {
   const { mode, cpuMode, granted: of } = observation;
   if (mode !== 'enforce') return target;
@@ -139,7 +170,10 @@ export function granted(target: Held, observation: Observation): Held {
   };
 }
 
-/** The action that was executed: the one wanted, or none where what it changed stayed (the safeguard clipped it, or had it back). */
+/**
+ * The action that was executed: the one wanted, or none where what it changed stayed (the safeguard
+ * clipped it, or had it back).
+ */
 export function executed(
   chosen: number,
   before: Held,

@@ -1,10 +1,17 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Observation } from '../../broker/index.js';
+import type { Observation } from '../../broker/messages/index.js';
 import { SeededRandom } from '../../config/index.js';
 import { type Checkpoint, decodeCheckpoint, type Engine, readModel } from '../nn/index.js';
-import { expectedPpo, type LearnerState, newActorCritic, PpoLearner, ppoCheckpoint, ppoState } from '../ppo/index.js';
+import {
+  expectedPpo,
+  type LearnerState,
+  newActorCritic,
+  PpoLearner,
+  ppoCheckpoint,
+  ppoState,
+} from '../ppo/index.js';
 import { SIMPPO_ACTIONS } from './actions.js';
 import { featuresOf } from './features.js';
 import type { SimppoSettings } from './settings.js';
@@ -15,7 +22,9 @@ export type CpuMode = (typeof CPU_MODES)[number];
 const SHIPPED = fileURLToPath(new URL('../../../agents/simppo/shipped/', import.meta.url));
 const shipped = new Map<string, LearnerState | null>();
 
-/** Where the base policy of a manager for one CPU mode comes with the product (docs/model-card.md). */
+/**
+ * Where the base policy of a manager for one CPU mode comes with the product (docs/model-card.md).
+ */
 export const shippedFolder = (name: string, mode: CpuMode): string => join(SHIPPED, name, mode);
 
 export const simppoShape = (settings: SimppoSettings) => ({
@@ -42,8 +51,15 @@ export function newWeights({
   }
 }
 
-/** Read once a thread; null where none is shipped. Throws `GLN_CHECKPOINT_DAMAGED`, `_FOREIGN` or `_NEWER`. */
-export function shippedPolicy(name: string, mode: CpuMode, settings: SimppoSettings): LearnerState | null {
+/**
+ * Read once a thread; null where none is shipped. Throws `GLN_CHECKPOINT_DAMAGED`, `_FOREIGN` or
+ * `_NEWER`.
+ */
+export function shippedPolicy(
+  name: string,
+  mode: CpuMode,
+  settings: SimppoSettings,
+): LearnerState | null {
   const folder = shippedFolder(name, mode);
   let state = shipped.get(folder);
   if (state === undefined) {
@@ -61,13 +77,18 @@ function read(path: string, folder: string, settings: SimppoSettings): LearnerSt
   return policyState(path, decodeCheckpoint(path, text, weights, expectedPolicy(settings)));
 }
 
-export const expectedPolicy = (settings: SimppoSettings) => expectedPpo(simppoShape(settings), settings.ppo);
+export const expectedPolicy = (settings: SimppoSettings) =>
+  expectedPpo(simppoShape(settings), settings.ppo);
 
 export function policyState(where: string, checkpoint: Checkpoint): LearnerState {
   return ppoState(where, checkpoint);
 }
 
 /** A policy as it is kept: with Adam's moments and counters, so that learning goes on. */
-export function policyCheckpoint(state: LearnerState, settings: SimppoSettings, seed: number): Checkpoint {
+export function policyCheckpoint(
+  state: LearnerState,
+  settings: SimppoSettings,
+  seed: number,
+): Checkpoint {
   return ppoCheckpoint(state, { shape: simppoShape(settings), settings: settings.ppo, seed });
 }

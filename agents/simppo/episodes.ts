@@ -18,13 +18,17 @@ export class Episodes {
   take(trajectory: string): Place {
     const now = this.#next.get(trajectory) ?? { episode: 0, step: 0 };
     const ends = now.step + 1 === EPISODE_STEPS;
-    this.#next.set(trajectory, ends ? { episode: now.episode + 1, step: 0 } : { ...now, step: now.step + 1 });
+    this.#next.set(
+      trajectory,
+      ends ? { episode: now.episode + 1, step: 0 } : { ...now, step: now.step + 1 },
+    );
     return now;
   }
 
   /** What comes next does not follow from what was. */
   cut(trajectory: string): void {
     const before = this.#next.get(trajectory);
-    if (before !== undefined && before.step > 0) this.#next.set(trajectory, { episode: before.episode + 1, step: 0 });
+    if (before !== undefined && before.step > 0)
+      this.#next.set(trajectory, { episode: before.episode + 1, step: 0 });
   }
 }

@@ -1,4 +1,4 @@
-import type { Observation } from '../../broker/index.js';
+import type { Observation } from '../../broker/messages/index.js';
 import { sloUsed } from '../features.js';
 import type { View } from '../resource-manager.js';
 import type { Bounds, Held } from './actions.js';
@@ -43,7 +43,11 @@ export interface Remembered {
   readonly slowdown: number;
 }
 
-function ownFeatures(observation: Observation, { held, rates, slowdown }: Remembered, bounds: Bounds): number[] {
+function ownFeatures(
+  observation: Observation,
+  { held, rates, slowdown }: Remembered,
+  bounds: Bounds,
+): number[] {
   const { user, used, granted, cpuMode, throttledShare } = observation;
   const weight = cpuMode === 'weight';
   const [before, now] = rates;
@@ -68,14 +72,17 @@ export function virtualFeatures(
 ): number[] {
   if (virtual === 'none') return [];
   const global = [clip(((features[2] ?? 0) + (features[3] ?? 0)) / 2), clip(price?.cpu ?? 0)];
-  if (others === null || others.members === 0) return [...Array<number>(VIRTUAL[virtual] - GLOBAL).fill(0), ...global];
+  if (others === null || others.members === 0)
+    return [...Array<number>(VIRTUAL[virtual] - GLOBAL).fill(0), ...global];
   const mean = (i: number): number => others.mean[i] ?? 0;
   const variance = (i: number): number => others.variance[i] ?? 0;
   const actions = (i: number): number => signed(others.actionMean[i] ?? 0);
-  if (virtual === 'mf8') return [...[0, 1, 2, 3, 4, 5].map((i) => clip(mean(i))), actions(0), actions(1), ...global];
+  if (virtual === 'mf8')
+    return [...[0, 1, 2, 3, 4, 5].map((i) => clip(mean(i))), actions(0), actions(1), ...global];
   const four = [clip(features[3] ?? 0), actions(1), clip(mean(1)), clip(mean(0))];
   if (virtual === 'g4') return [...four, ...global];
-  // Steps are -1, 0 or 1 and few: their variance is taken as if they were all steps, E[a^2] <= |mean|; the rest is the sums' own.
+  // Steps are -1, 0 or 1 and few: their variance is taken as if they were all steps, E[a^2] <=
+  // |mean|; the rest is the sums' own.
   const step = others.actionMean[1] ?? 0;
   return [
     ...four,
@@ -88,7 +95,12 @@ export function virtualFeatures(
 }
 
 /** The network's input, each number in [0, 1]. */
-export function inputOf(view: View, remembered: Remembered, bounds: Bounds, virtual: VirtualAgent): Float32Array {
+export function inputOf(
+  view: View,
+  remembered: Remembered,
+  bounds: Bounds,
+  virtual: VirtualAgent,
+): Float32Array {
   return Float32Array.from([
     ...Array.from({ length: PUBLISHED }, (_, i) => clip(view.features[i] ?? 0)),
     ...ownFeatures(view.observation, remembered, bounds),

@@ -28,7 +28,10 @@ export interface Pending {
   readonly sampled: boolean;
 }
 
-/** Trajectories that wait for their next step; the oldest is cut where there are more (functions that have gone). */
+/**
+ * Trajectories that wait for their next step; the oldest is cut where there are more (functions
+ * that have gone).
+ */
 const OPEN_MAX = 50_000;
 
 interface Open {
@@ -47,8 +50,8 @@ export interface LearningPolicyOptions {
 }
 
 /**
- * One actor that decides for one function, or for many, and what it learns from: steps are kept by function and host, as each has a
- * trajectory of its own, and make one batch together.
+ * One actor that decides for one function, or for many, and what it learns from: steps are kept by
+ * function and host, as each has a trajectory of its own, and make one batch together.
  */
 export class LearningPolicy {
   readonly policy: Policy;
@@ -70,7 +73,10 @@ export class LearningPolicy {
     this.#state = state;
     this.#actor = engine.network(ppoShapes(shape, settings.ppo).actor);
     this.#actor.import(state.actor);
-    this.policy = new Policy(this.#actor, { clock: systemClock, deadline: millis(Number.POSITIVE_INFINITY) });
+    this.policy = new Policy(this.#actor, {
+      clock: systemClock,
+      deadline: millis(Number.POSITIVE_INFINITY),
+    });
   }
 
   get state(): LearnerState {
@@ -82,8 +88,8 @@ export class LearningPolicy {
   }
 
   /**
-   * What came of the pending step. An action that was masked then teaches an on-policy learner nothing; null: so it was, or nothing was pending. The
-   * step is for whoever else learns.
+   * What came of the pending step. An action that was masked then teaches an on-policy learner
+   * nothing; null: so it was, or nothing was pending. The step is for whoever else learns.
    */
   record(trajectory: string, action: number, reward: number, discount: number): Transition | null {
     const open = this.#open.get(trajectory);
@@ -123,12 +129,14 @@ export class LearningPolicy {
   cut(trajectory: string): void {
     const open = this.#open.get(trajectory);
     this.#open.delete(trajectory);
-    if (open?.pending && open.steps.length > 0) this.#closed.push({ steps: open.steps, after: open.pending.input });
+    if (open?.pending && open.steps.length > 0)
+      this.#closed.push({ steps: open.steps, after: open.pending.input });
   }
 
   /** A function goes elsewhere with its next step. */
   cutFunction(fn: string): void {
-    for (const trajectory of [...this.#open.keys()]) if (trajectory.startsWith(`${fn} `)) this.cut(trajectory);
+    for (const trajectory of [...this.#open.keys()])
+      if (trajectory.startsWith(`${fn} `)) this.cut(trajectory);
   }
 
   /** An episode is over. */
@@ -168,7 +176,13 @@ export class LearningPolicy {
     }
     this.#rows = 0;
     this.#training = true;
-    const job = { state: this.#state, rollout: rollout.export(), shape, settings: settings.ppo, seed };
+    const job = {
+      state: this.#state,
+      rollout: rollout.export(),
+      shape,
+      settings: settings.ppo,
+      seed,
+    };
     trainer.train(job, (result) => {
       this.#training = false;
       // A thread may answer when the function has long been forgotten.

@@ -3,12 +3,17 @@ import { defaultEngine, type Engine, type PolicyStore } from '../nn/index.js';
 import { InlineTrainer, type Trainer } from '../ppo/index.js';
 import type { Cap } from '../resource-manager.js';
 import { type CpuMode, shippedPolicy } from './base-policy.js';
-import { BrokerBasePolicyStore } from './base-shelf.js';
+import { BrokerBasePolicyStore } from './base-policy-store.js';
 import { SimppoByMode } from './by-mode.js';
 import { SimppoManager } from './manager.js';
-import { BrokerOwnPolicyStore } from './policy-shelf.js';
+import { BrokerOwnPolicyStore } from './own-policy-store.js';
 import type { RetrainTrigger } from './retrain-trigger.js';
-import { liveLearning, type SimppoSettings, simppoSettings, singleAgentSettings } from './settings.js';
+import {
+  liveLearning,
+  type SimppoSettings,
+  simppoSettings,
+  singleAgentSettings,
+} from './settings.js';
 import type { TrajectoryStep } from './trajectory-step.js';
 
 export const SIMPPO_NAMES = ['simppo', 'single-agent'] as const;
@@ -34,18 +39,31 @@ export function threadEngine(): Engine {
   return engine;
 }
 
-export function settingsOf(name: SimppoName, changes: Partial<SimppoSettings> = {}): SimppoSettings {
+export function settingsOf(
+  name: SimppoName,
+  changes: Partial<SimppoSettings> = {},
+): SimppoSettings {
   return { ...(name === 'simppo' ? simppoSettings : singleAgentSettings), ...changes };
 }
 
-/** `simppo` or `single-agent` on the policies shipped for it, which learn on as `liveLearning` says. Without one agents cannot serve: they begin online, untrained. */
+/**
+ * `simppo` or `single-agent` on the policies shipped for it, which learn on as `liveLearning` says.
+ * Without one agents cannot serve: they begin online, untrained.
+ */
 export function createSimppo(
   name: SimppoName,
   { cap, settings: changes, trainer, seed = 1, policies, logger, onStep, trigger }: SimppoParts,
 ): SimppoByMode {
   const asked = settingsOf(name, { ...liveLearning, ...changes });
   const engine = threadEngine();
-  const learns = { engine, trainer: trainer ?? new InlineTrainer(engine), seed, cap, onStep, trigger };
+  const learns = {
+    engine,
+    trainer: trainer ?? new InlineTrainer(engine),
+    seed,
+    cap,
+    onStep,
+    trigger,
+  };
   const managerOf = (mode: CpuMode): SimppoManager => {
     const base = shippedPolicy(name, mode, asked);
     const settings: SimppoSettings = base === null ? { ...asked, begin: 'online' } : asked;

@@ -1,4 +1,4 @@
-import type { Observation } from '../../broker/index.js';
+import type { Observation } from '../../broker/messages/index.js';
 import type { Bytes, Millicores, Millis } from '../../config/index.js';
 import { hashOf, SeededRandom } from '../../config/index.js';
 import type { Engine } from '../nn/index.js';
@@ -16,21 +16,21 @@ import {
   SIMPPO_ACTIONS,
 } from './actions.js';
 import { newWeights, simppoShape } from './base-policy.js';
-import type { BasePolicyStore } from './base-shelf.js';
+import type { BasePolicyStore } from './base-policy-store.js';
 import { Episodes } from './episodes.js';
 import { inputOf } from './features.js';
+import { hostStateOf, slowdownIn } from './host-state.js';
 import { LearningPolicy } from './learning-policy.js';
 import { OwnPolicies } from './own-policies.js';
-import type { OwnPolicyStore } from './policy-shelf.js';
-import { loadedState, savedState } from './rest.js';
+import type { OwnPolicyStore } from './own-policy-store.js';
 import type { RetrainTrigger } from './retrain-trigger.js';
 import { rewardOf } from './reward.js';
+import { loadedState, savedState } from './saved-state.js';
 import type { SimppoSettings } from './settings.js';
-import { hostStateOf, slowdownIn } from './sight.js';
 import { type OnHost, rateAfter, retrainingAfter, type SimppoState, withHost } from './state.js';
 import type { TrajectoryStep } from './trajectory-step.js';
 
-/** A base policy that has learnt nothing here is looked for elsewhere so often, ms. */
+/** A base policy that has learned nothing here is looked for elsewhere so often, ms. */
 const LOAD_INTERVAL = 600_000;
 /** Steps are discounted as if they were at least and at most this long, in ordinary steps. */
 const DISCOUNT_MIN = 0.1;
@@ -41,7 +41,10 @@ export interface SimppoOptions {
   readonly settings: SimppoSettings;
   readonly engine: Engine;
   readonly trainer: Trainer;
-  /** What functions start from, and what the sparse ones share. Null: untrained weights, by the seed. */
+  /**
+   * What functions start from, and what the sparse ones share. Null: untrained weights, by the
+   * seed.
+   */
   readonly base: LearnerState | null;
   readonly seed: number;
   readonly cap: Cap;
@@ -61,9 +64,10 @@ export interface SimppoOptions {
 }
 
 /**
- * SIMPPO (simppo-aware.md §1, design §4): each function's agent moves its limits by steps, sees the others as one virtual agent, and learns by PPO.
- * A function's small state goes in and out as with any manager; weights stay here: own ones for functions called often, the base
- * policy's for all others. The same seed, observations and an inline trainer give the same decisions.
+ * SIMPPO (simppo-aware.md §1, design §4): each function's agent moves its limits by steps, sees the
+ * others as one virtual agent, and learns by PPO. A function's small state goes in and out as with
+ * any manager; weights stay here: own ones for functions called often, the base policy's for all
+ * others. The same seed, observations and an inline trainer give the same decisions.
  */
 export class SimppoManager implements ResourceManager<SimppoState> {
   readonly name: string;
@@ -95,7 +99,14 @@ export class SimppoManager implements ResourceManager<SimppoState> {
   }
 
   initialState(fn: string): SimppoState {
-    return { fn, phase: this.#options.settings.begin, rate: 0, retraining: null, hosts: {}, reward: null };
+    return {
+      fn,
+      phase: this.#options.settings.begin,
+      rate: 0,
+      retraining: null,
+      hosts: {},
+      reward: null,
+    };
   }
 
   phase({ phase }: SimppoState): string {
@@ -134,7 +145,12 @@ export class SimppoManager implements ResourceManager<SimppoState> {
     };
     const rate = rateAfter(before, observation, now);
     const policy = this.#policyOf(before);
-    const bounds = boundsOf(observation, { cpu: seen.cpuPeak, memory: seen.memoryPeak }, cap, settings.actions);
+    const bounds = boundsOf(
+      observation,
+      { cpu: seen.cpuPeak, memory: seen.memoryPeak },
+      cap,
+      settings.actions,
+    );
     // Nothing but control runs: no step, the wish stands.
     if (observation.activations === 0) {
       const state = { ...before, rate, hosts: withHost(before.hosts, host, seen) };
@@ -151,7 +167,9 @@ export class SimppoManager implements ResourceManager<SimppoState> {
     const online = phase === 'online';
     const { action } = policy.policy.decide(input, mask, online ? this.#random : undefined);
     if ((online || onStep !== undefined) && action !== null) {
-      const logProbabilities = Float64Array.from(SIMPPO_ACTIONS, (_, i) => policy.policy.logProbability(i));
+      const logProbabilities = Float64Array.from(SIMPPO_ACTIONS, (_, i) =>
+        policy.policy.logProbability(i),
+      );
       const reversed = isReversal(seen.last, directionsOf(action));
       const { held } = seen;
       policy.decided(trajectory, {
@@ -167,7 +185,11 @@ export class SimppoManager implements ResourceManager<SimppoState> {
     } else this.#cut(policy, trajectory);
     // No sound action: what is held stays.
     const target = apply(action ?? 0, seen.held, bounds, observation, settings.actions);
-    const hosts = withHost(before.hosts, host, { ...seen, held: target, last: directionsOf(action ?? 0) });
+    const hosts = withHost(before.hosts, host, {
+      ...seen,
+      held: target,
+      last: directionsOf(action ?? 0),
+    });
     const state: SimppoState = {
       ...before,
       phase,
@@ -186,7 +208,10 @@ export class SimppoManager implements ResourceManager<SimppoState> {
     for (const policy of this.#own.values()) policy.cutAll();
   }
 
-  /** Outcome of the step before this observation, into the rollout: as it was executed. Null: there is none. */
+  /**
+   * Outcome of the step before this observation, into the rollout: as it was executed. Null: there
+   * is none.
+   */
   #learn(
     policy: LearningPolicy,
     trajectory: string,
@@ -204,7 +229,13 @@ export class SimppoManager implements ResourceManager<SimppoState> {
       this.#cut(policy, trajectory);
       return null;
     }
-    const done = executed(pending.action, pending.held, seen.held, view.observation, settings.actions);
+    const done = executed(
+      pending.action,
+      pending.held,
+      seen.held,
+      view.observation,
+      settings.actions,
+    );
     const reward = rewardOf(view, slowdown, pending.reversed, settings.reward);
     onReward?.(reward);
     const length = Math.min(DISCOUNT_MAX, Math.max(DISCOUNT_MIN, span / settings.stepMs));
@@ -227,7 +258,10 @@ export class SimppoManager implements ResourceManager<SimppoState> {
     return reward;
   }
 
-  /** What hosts have learnt before this one has: at its first step, and in case that fails, or another host learns, now and then. */
+  /**
+   * What hosts have learned before this one has: at its first step, and in case that fails, or
+   * another host learns, now and then.
+   */
   #seekBase(now: Millis): void {
     const { basePolicyStore } = this.#options;
     if (basePolicyStore === undefined || this.base.updates > 0 || now < this.#seekAt) return;
@@ -255,7 +289,11 @@ export class SimppoManager implements ResourceManager<SimppoState> {
     return phase === 'online' ? this.#own.begin(fn) : this.base;
   }
 
-  #policy(state: LearnerState, label: string, onUpdate?: (metrics: PpoMetrics) => void): LearningPolicy {
+  #policy(
+    state: LearnerState,
+    label: string,
+    onUpdate?: (metrics: PpoMetrics) => void,
+  ): LearningPolicy {
     const { engine, settings, trainer } = this.#options;
     const shape = simppoShape(settings);
     return new LearningPolicy({

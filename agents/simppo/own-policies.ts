@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
-import type { Observation } from '../../broker/index.js';
+import type { Observation } from '../../broker/messages/index.js';
 import type { LearnerState } from '../ppo/index.js';
 import type { LearningPolicy } from './learning-policy.js';
-import type { OwnPolicyStore } from './policy-shelf.js';
+import type { OwnPolicyStore } from './own-policy-store.js';
 import { blend, nearest, type Profile, profileOf } from './similarity.js';
 
 /** Functions of which something is remembered besides their state. */
@@ -17,13 +17,15 @@ export interface OwnPoliciesOptions {
   readonly make: (fn: string, state: LearnerState) => LearningPolicy;
 }
 
-/** Weights of functions' own: what they begin with, and where they are while their function is away. */
+/**
+ * Weights of functions' own: what they begin with, and where they are while their function is away.
+ */
 export class OwnPolicies {
   readonly #options: OwnPoliciesOptions;
   readonly #resident: LRUCache<string, LearningPolicy>;
   /** Functions whose weights were looked for on the shelf. */
   readonly #sought = new LRUCache<string, true>({ max: FUNCTIONS_MAX });
-  /** Have learnt what the shelf has not taken. */
+  /** Have learned what the shelf has not taken. */
   readonly #unkept = new Set<string>();
   readonly #profiles = new LRUCache<string, Profile>({ max: FUNCTIONS_MAX });
 
@@ -58,7 +60,10 @@ export class OwnPolicies {
     else if (now !== null) this.#profiles.set(fn, now);
   }
 
-  /** Puts weights by with each update, so that a host that ends, and a function that goes to another, lose nothing. */
+  /**
+   * Puts weights by with each update, so that a host that ends, and a function that goes to
+   * another, lose nothing.
+   */
   trained(fn: string): void {
     const { ownPolicyStore } = this.#options;
     const policy = this.#resident.peek(fn);
@@ -67,7 +72,10 @@ export class OwnPolicies {
     else this.#unkept.add(fn);
   }
 
-  /** Begins with the most similar function's weights, else with the base policy's (simppo-aware.md §1.9, 1). */
+  /**
+   * Begins with the most similar function's weights, else with the base policy's (simppo-aware.md
+   * §1.9, 1).
+   */
   begin(fn: string): LearningPolicy {
     const trained: [Profile, LearningPolicy][] = [];
     for (const [other, policy] of this.#resident.entries()) {
@@ -78,7 +86,10 @@ export class OwnPolicies {
     return this.#add(fn, similar?.state ?? this.#options.base());
   }
 
-  /** Weights that the function had before, once: they take the place of those it goes on with meanwhile, unless these have learnt. */
+  /**
+   * Weights that the function had before, once: they take the place of those it goes on with
+   * meanwhile, unless these have learned.
+   */
   load(fn: string): void {
     const { ownPolicyStore } = this.#options;
     if (ownPolicyStore === undefined || this.#sought.has(fn)) return;

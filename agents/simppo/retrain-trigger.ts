@@ -1,7 +1,10 @@
 import { LRUCache } from 'lru-cache';
-import type { Observation } from '../../broker/index.js';
+import type { Observation } from '../../broker/messages/index.js';
 
-/** Which agents learn anew, and when (simppo-aware.md §1.9): asked once a step of each function. Detectors that watch rewards are other implementations. */
+/**
+ * Which agents learn anew, and when (simppo-aware.md §1.9): asked once a step of each function.
+ * Detectors that watch rewards are other implementations.
+ */
 export interface RetrainTrigger {
   /** True: the function's agent learns anew from this step on. */
   shouldRetrain(observation: Observation): boolean;
@@ -10,11 +13,17 @@ export interface RetrainTrigger {
 /** Functions remembered; one that is forgotten is taken for new, which trips nothing. */
 const REMEMBERED = 20_000;
 
-/** An action that its user has changed: new code, memory or objective make a new revision (§1.9, 4: warm start from itself). */
+/**
+ * An action that its user has changed: new code, memory or objective make a new revision (§1.9, 4:
+ * warm start from itself).
+ */
 export class RevisionTrigger implements RetrainTrigger {
   readonly #newest = new LRUCache<string, string>({ max: REMEMBERED });
 
-  /** Hosts may still run the revision before for a while: only one that has not been seen trips, and an old one that comes back does not. */
+  /**
+   * Hosts may still run the revision before for a while: only one that has not been seen trips, and
+   * an old one that comes back does not.
+   */
   shouldRetrain({ function: fn, revision }: Observation): boolean {
     if (revision === undefined) return false;
     const newest = this.#newest.get(fn);
@@ -24,7 +33,9 @@ export class RevisionTrigger implements RetrainTrigger {
   }
 }
 
-/** OpenWhisk counts versions up: 0.0.9, 0.0.10. What is not of that form is new where it differs. */
+/**
+ * OpenWhisk counts versions up: 0.0.9, 0.0.10. What is not of that form is new where it differs.
+ */
 function isNewer(one: string, other: string): boolean {
   const [a, b] = [one, other].map((text) => text.split('.').map(Number)) as [number[], number[]];
   if (![...a, ...b].every(Number.isInteger)) return one !== other;

@@ -1,21 +1,32 @@
 import { type Bytes, type Millicores, type Millis, mebibytes } from '../../config/index.js';
 import { onlineSettings, type PpoSettings, simulatorSettings } from '../ppo/index.js';
 
-/** Which of the others' statistics an agent sees (simppo-aware.md §1.3); `none`: it is alone, and pays no price. */
+/**
+ * Which of the others' statistics an agent sees (simppo-aware.md §1.3); `none`: it is alone, and
+ * pays no price.
+ */
 export type VirtualAgent = 'mf8' | 'g4' | 'g8var' | 'none';
 
 /** Sizes of one step, and which dimensions the platform can change at all. */
 export interface ActionSettings {
   readonly cpuStep: Millicores;
-  /** Weight mode: the policy's weight is multiplied by this, or divided, within 1 / `weightMost` .. `weightMost` (design §3). */
+  /**
+   * Weight mode: the policy's weight is multiplied by this, or divided, within 1 / `weightMost` ..
+   * `weightMost` (design §3).
+   */
   readonly weightStep: number;
   readonly maxWeightFactor: number;
   readonly memoryStep: Bytes;
   readonly maxContainers: number;
-  readonly dimensions: { readonly cpu: boolean; readonly memory: boolean; readonly containers: boolean };
+  readonly dimensions: {
+    readonly cpu: boolean;
+    readonly memory: boolean;
+    readonly containers: boolean;
+  };
   /**
-   * The safeguard's range as hooks have it by default (design §3.2): peak <= thetaUser x user is over-provisioned; the lower bound is
-   * max(peak + unit, peak / room). A hook has the last word, so these only keep agents from wishing what would be clipped.
+   * The safeguard's range as hooks have it by default (design §3.2): peak <= thetaUser x user is
+   * over-provisioned; the lower bound is max(peak + unit, peak / room). A hook has the last word,
+   * so these only keep agents from wishing what would be clipped.
    */
   readonly range: {
     readonly thetaUser: number;
@@ -31,7 +42,10 @@ export interface ActionSettings {
 export interface RewardSettings {
   readonly slo: number;
   readonly utilization: number;
-  /** Of ln(mean latency / control arm's mean), cut to +-1: slower costs, faster pays, so the edge of the SLO is no optimum. */
+  /**
+   * Of ln(mean latency / control arm's mean), cut to +-1: slower costs, faster pays, so the edge of
+   * the SLO is no optimum.
+   */
   readonly slowdown: number;
   /** Of the congestion price: the function's share of what is wanted beyond what there is. */
   readonly price: number;
@@ -46,18 +60,33 @@ export interface SimppoSettings {
   readonly ppo: PpoSettings;
   /** Rows of one update. */
   readonly batch: number;
-  /** Fewer rows do where the oldest has waited for `batchMs`, so that few calls teach in minutes and not in hours: at least `batchLeast`. */
+  /**
+   * Fewer rows do where the oldest has waited for `batchMs`, so that few calls teach in minutes and
+   * not in hours: at least `batchLeast`.
+   */
   readonly minBatch: number;
   readonly batchMs: Millis;
-  /** Time to which `ppo.gamma` refers: a step of another length is discounted by gamma^(length / this). */
+  /**
+   * Time to which `ppo.gamma` refers: a step of another length is discounted by gamma^(length /
+   * this).
+   */
   readonly stepMs: Millis;
-  /** A wish older than this was no longer in force: what came after it teaches nothing (hooks: 60 s). */
+  /**
+   * A wish older than this was no longer in force: what came after it teaches nothing (hooks: 60
+   * s).
+   */
   readonly staleMs: Millis;
-  /** Activations a second, on all hosts together, from which a function has weights of its own; below, it runs on the base policy. Infinity: all share it. */
+  /**
+   * Activations a second, on all hosts together, from which a function has weights of its own;
+   * below, it runs on the base policy. Infinity: all share it.
+   */
   readonly ownRate: number;
   /** Updates of an agent that was told to retrain, until it serves again. */
   readonly retrainUpdates: number;
-  /** `online`: agents sample their actions and learn from the start; `serving`: they take the best action until told to retrain. */
+  /**
+   * `online`: agents sample their actions and learn from the start; `serving`: they take the best
+   * action until told to retrain.
+   */
   readonly begin: 'online' | 'serving';
 }
 
@@ -79,7 +108,8 @@ export const simppoSettings: SimppoSettings = {
       halfLife: 3_600_000 as Millis,
     },
   },
-  // Utilisation and reversals weigh little: at .3 and .1 agents learn to hold quotas at the least allowed, and otherwise to stay where they are.
+  // Utilization and reversals weigh little: at .3 and .1 agents learn to hold quotas at the least
+  // allowed, and otherwise to stay where they are.
   reward: { slo: 0.7, utilization: 0.1, slowdown: 1, price: 0.5, reversal: 0.02 },
   ppo: simulatorSettings,
   batch: 512,
@@ -93,15 +123,20 @@ export const simppoSettings: SimppoSettings = {
 };
 
 /**
- * How agents learn on from weights that have learnt already, on real hosts. The simulator's schedule has run out there: at a rate of 0 an update changes nothing. And a function with a step
- * every 10 s would fill a batch of 512 in 85 minutes; half a mini-batch is noisier, and moves weights by a sixteenth of the steps.
+ * How agents learn on from weights that have learned already, on real hosts. The simulator's
+ * schedule has run out there: at a rate of 0 an update changes nothing. And a function with a step
+ * every 10 s would fill a batch of 512 in 85 minutes; half a mini-batch is noisier, and moves
+ * weights by a sixteenth of the steps.
  */
 export const liveLearning: Pick<SimppoSettings, 'ppo' | 'batchMs'> = {
   ppo: onlineSettings,
   batchMs: 300_000 as Millis,
 };
 
-/** Multi-tenant single-agent learning (simppo-aware.md §4.2): the same agent without the global state, so without a price too. */
+/**
+ * Multi-tenant single-agent learning (simppo-aware.md §4.2): the same agent without the global
+ * state, so without a price too.
+ */
 export const singleAgentSettings: SimppoSettings = {
   ...simppoSettings,
   virtual: 'none',

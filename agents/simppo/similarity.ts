@@ -1,11 +1,17 @@
-import type { Observation } from '../../broker/index.js';
+import type { Observation } from '../../broker/messages/index.js';
 import { MIB } from '../../config/index.js';
 
-/** What a function is like, each number about 0..1; a mean over its steps. Stands in for AWARE's embedding (simppo-aware.md §1.9, 1). */
+/**
+ * What a function is like, each number about 0..1; a mean over its steps. Stands in for AWARE's
+ * embedding (simppo-aware.md §1.9, 1).
+ */
 export type Profile = readonly number[];
 
 const SMOOTHING = 0.1;
-/** Largest distance at which a function's policy is a better start than the base policy; per dimension, root mean square. */
+/**
+ * Largest distance at which a function's policy is a better start than the base policy; per
+ * dimension, root mean square.
+ */
 const NEAR = 0.15;
 
 const clip = (value: number): number => (value > 0 ? Math.min(1, value) : 0);
@@ -48,7 +54,10 @@ const distance = (a: Profile, b: Profile): number =>
     : Number.POSITIVE_INFINITY;
 
 /** The nearest of those near enough; undefined: none is. */
-export function nearest<T>(to: Profile, candidates: Iterable<readonly [Profile, T]>): T | undefined {
+export function nearest<T>(
+  to: Profile,
+  candidates: Iterable<readonly [Profile, T]>,
+): T | undefined {
   let best: T | undefined;
   let least = NEAR;
   for (const [profile, candidate] of candidates) {

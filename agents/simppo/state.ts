@@ -1,13 +1,16 @@
-import type { Observation } from '../../broker/index.js';
+import type { Observation } from '../../broker/messages/index.js';
 import type { Millis } from '../../config/index.js';
-import type { HostState } from './sight.js';
+import type { HostState } from './host-state.js';
 
 /** A function on one host, and the directions of the last step there. */
 export interface OnHost extends HostState {
   readonly last: readonly [number, number, number];
 }
 
-/** Updates that an agent is still to learn by, of the weights that it learns on now: it may get weights of its own meanwhile, or come back to the base policy's. */
+/**
+ * Updates that an agent is still to learn by, of the weights that it learns on now: it may get
+ * weights of its own meanwhile, or come back to the base policy's.
+ */
 export interface RetrainProgress {
   readonly left: number;
   readonly policyKind: 'own' | 'base';
@@ -52,7 +55,10 @@ export function retrainingAfter(
   return { left: Math.max(0, before.left - made), policyKind, updates };
 }
 
-/** Calls a second since any host's observation before, into the mean. A step's own length does not tell: it begins with its first call. */
+/**
+ * Calls a second since any host's observation before, into the mean. A step's own length does not
+ * tell: it begins with its first call.
+ */
 export function rateAfter(
   { rate, hosts }: SimppoState,
   { activations, control, span }: Observation,

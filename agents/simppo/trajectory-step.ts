@@ -1,4 +1,4 @@
-import type { Observation } from '../../broker/index.js';
+import type { Observation } from '../../broker/messages/index.js';
 
 /** One step of one agent as it was executed; the arrays are not changed afterwards. */
 export interface TrajectoryStep {

@@ -1,32 +1,34 @@
-import { simppoSettings } from '../../agents/index.js';
+import { simppoSettings } from '../../agents/simppo/index.js';
 import type { Broker } from '../../broker/index.js';
-import { arrivalsOf } from '../../cli/index.js';
+import { arrivalsOf } from '../../runtime/wiring/index.js';
 import {
   type Arrival,
   ensureActionImage,
   InvokerEmulator,
-  type Plan,
-  planWorkload,
   playWorkload,
-  shippedWorkload,
-} from '../../simulator/index.js';
+} from '../../simulator/invoker-emulator/index.js';
+import { type Plan, planWorkload, shippedWorkload } from '../../simulator/workload/index.js';
+import { GleanerProcess } from '../benefit/gleaner-process.js';
+import { pairedRounds, type Round } from '../benefit/paired-runs.js';
+import { PairedTally } from '../benefit/paired-tally.js';
 import { withNats } from '../nats.js';
 import { atLeast, type BenchRow, row } from '../report.js';
-import { GleanerProcess } from '../worth/gleaner-process.js';
-import { pairedRounds, type Round } from '../worth/paired-runs.js';
-import { PairedTally } from '../worth/paired-tally.js';
 import { Learners } from './learners.js';
 import { addRound, keptCalls, type RoundRecord, readRounds } from './records.js';
 import { gainRows, oomRows, slowdownRows } from './rounds-rows.js';
 
 const PREFIX = 'wskgla0';
 const MINUTES = 60;
-/** Gaps between calls are divided by this; the workload's own is 10. Twice the calls in the same time: offered load .20 instead of .17. */
+/**
+ * Gaps between calls are divided by this; the workload's own is 10. Twice the calls in the same
+ * time: offered load .20 instead of .17.
+ */
 const TIME = 12;
 
 /**
- * A round is played again, once, where what else used the host differs by more than this share of it between its runs. Decided by this alone and not by what came
- * out. The host's own processes, the invoker and Gleaner take .04 to .06.
+ * A round is played again, once, where what else used the host differs by more than this share of
+ * it between its runs. Decided by this alone and not by what came out. The host's own processes,
+ * the invoker and Gleaner take .04 to .06.
  */
 const MAX_SHARE_SPREAD = 0.05;
 
@@ -36,7 +38,9 @@ export interface AgentsBenchOptions {
   /** Of these, the first that is played, from 1, and how many. */
   readonly first: number;
   readonly play: number;
-  /** Recorded minutes of each round that are played; a whole round's share of the hour where absent. */
+  /**
+   * Recorded minutes of each round that are played; a whole round's share of the hour where absent.
+   */
   readonly minutes: number | undefined;
   /** Where rounds are kept; those there are pooled with what is played. */
   readonly records: string | undefined;
@@ -52,17 +56,25 @@ export interface Stage {
   readonly learners: Learners;
 }
 
-/** A whole Gleaner with SIMPPO agents over NATS, beside an invoker with the ten functions of the trace. */
+/**
+ * A whole Gleaner with SIMPPO agents over NATS, beside an invoker with the ten functions of the
+ * trace.
+ */
 export async function withAgents<T>(run: (stage: Stage) => Promise<T>): Promise<T> {
   const plan = planWorkload({ ...shippedWorkload('azure-ten'), compression: compressed(TIME) });
   const image = await ensureActionImage();
   return withNats(async (url, connect) => {
-    const invoker = new InvokerEmulator({ image, prefix: PREFIX, userMemoryMb: plan.workload.host.userMemoryMiB });
+    const invoker = new InvokerEmulator({
+      image,
+      prefix: PREFIX,
+      userMemoryMb: plan.workload.host.userMemoryMiB,
+    });
     const gleaner = new GleanerProcess({
       nats: { servers: [url] },
       hook: { containerPrefix: PREFIX, stepS: 1 },
       agents: { manager: 'simppo' },
-      // As long as agents believe that a wish is in force: functions of the trace are called every 10 s.
+      // As long as agents believe that a wish is in force: functions of the trace are called every
+      // 10 s.
       decision: { policy: { quota: 'target' }, targetStaleMs: simppoSettings.staleMs },
       dashboard: { listen: null },
       metrics: { hook: null, agents: null, aggregator: null },
@@ -91,8 +103,9 @@ export function partOf(plan: Plan, from: number, minutes: number): Arrival[] {
 }
 
 /**
- * SIMPPO agents that were trained in the simulator, on the ten functions of the trace in real containers: fixed, managed and fixed again on the same calls,
- * in every order, while they learn on.
+ * SIMPPO agents that were trained in the simulator, on the ten functions of the trace in real
+ * containers: fixed, managed and fixed again on the same calls, in every order, while they learn
+ * on.
  */
 export async function benchAgents(options: AgentsBenchOptions): Promise<BenchRow[]> {
   const { rounds: count, first, play, records, log } = options;
@@ -122,14 +135,17 @@ export async function benchAgents(options: AgentsBenchOptions): Promise<BenchRow
           shares.push(share);
           if (!on) return;
           for (const fn of new Set(calls.map(({ action }) => action)))
-            for (const [id, seen] of await learners.explained(fn)) if (seen.enforced) brought[id] = improvementOf(seen);
+            for (const [id, seen] of await learners.explained(fn))
+              if (seen.enforced) brought[id] = improvementOf(seen);
         },
         log,
       });
       const others = Math.max(...shares);
       const shareSpread = others - Math.min(...shares);
       if (shareSpread > MAX_SHARE_SPREAD && !again) {
-        log(`what else used the host differs by ${(100 * shareSpread).toFixed(0)} % of it: round ${number + 1} again`);
+        log(
+          `what else used the host differs by ${(100 * shareSpread).toFixed(0)} % of it: round ${number + 1} again`,
+        );
         return playRound(number, true);
       }
       const sampled = learners.sampled('/guest/');
@@ -150,7 +166,7 @@ export async function benchAgents(options: AgentsBenchOptions): Promise<BenchRow
       ...slowdownRows(plan.workload.functions, kept),
       ...gainRows(kept),
       ...oomRows(kept),
-      // Drawn from the policy and learnt from, in the longest part.
+      // Drawn from the policy and learned from, in the longest part.
       atLeast(
         'agents.steps',
         Math.max(...kept.map(({ sampled }) => sampled)),
@@ -166,7 +182,8 @@ export async function benchAgents(options: AgentsBenchOptions): Promise<BenchRow
   });
 }
 
-type Explained = Awaited<ReturnType<Learners['explained']>> extends Map<string, infer View> ? View : never;
+type Explained =
+  Awaited<ReturnType<Learners['explained']>> extends Map<string, infer View> ? View : never;
 
 /** Not more of an explanation than the figures need, and a look at it. */
 function improvementOf({ harvested, accelerated, cpu, trippedCpu, targetCpu, control }: Explained) {
@@ -186,6 +203,8 @@ const armsOf = (round: Round): RoundRecord['arms'] => ({
 });
 
 async function oomsBelow(gleaner: GleanerProcess): Promise<number> {
-  const functions = (await gleaner.command('functions')) as { ooms: { harvest: number; user: number } }[];
+  const functions = (await gleaner.command('functions')) as {
+    ooms: { harvest: number; user: number };
+  }[];
   return functions.reduce((sum, { ooms }) => sum + ooms.harvest, 0);
 }

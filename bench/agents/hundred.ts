@@ -1,4 +1,5 @@
-import { type Broker, decodeTarget, encodeMessage, LatencyHistogram, subjects, wildcards } from '../../broker/index.js';
+import { type Broker, subjects, wildcards } from '../../broker/index.js';
+import { decodeTarget, encodeMessage, LatencyHistogram } from '../../broker/messages/index.js';
 import { type Millicores, mebibytes, millicores, SeededRandom } from '../../config/index.js';
 import { figuresOf } from '../farm/figures.js';
 import { syntheticObservation } from '../observation.js';
@@ -8,7 +9,10 @@ import type { Learners } from './learners.js';
 export const AGENTS = 110;
 /** Each function's control step (`hook.stepS`). */
 const STEP_MILLIS = 10_000;
-/** Calls in a step: few enough that all share the base policy's weights, as functions called less than once a second do. */
+/**
+ * Calls in a step: few enough that all share the base policy's weights, as functions called less
+ * than once a second do.
+ */
 const CALLS = 5;
 const PREFIX = '/bench/';
 /** Step from which a second measurement counts. */
@@ -25,8 +29,9 @@ export interface HundredAgentsResult {
 }
 
 /**
- * 110 functions' observations at the rate of real steps, evenly over time, to the agent host `pid`, which learns from them, records its steps and sends its wishes.
- * Limits follow the wishes, so that an action counts as executed; latencies and uses are drawn.
+ * 110 functions' observations at the rate of real steps, evenly over time, to the agent host `pid`,
+ * which learns from them, records its steps and sends its wishes. Limits follow the wishes, so that
+ * an action counts as executed; latencies and uses are drawn.
  */
 export async function hundredAgents(options: {
   readonly broker: Broker;
@@ -44,11 +49,15 @@ export async function hundredAgents(options: {
     const decoded = decodeTarget(data);
     if (!decoded.ok || !decoded.message.function.startsWith(PREFIX)) return;
     targets++;
-    if (decoded.message.cpu !== undefined) targetCpu.set(decoded.message.function, decoded.message.cpu);
+    if (decoded.message.cpu !== undefined)
+      targetCpu.set(decoded.message.function, decoded.message.cpu);
   });
   const observe = (n: number): void => {
     const fn = `${PREFIX}f${n % AGENTS}`;
-    const { granted, ...fixed } = syntheticObservation(fn, (again ? LATER : 1) + Math.floor(n / AGENTS));
+    const { granted, ...fixed } = syntheticObservation(
+      fn,
+      (again ? LATER : 1) + Math.floor(n / AGENTS),
+    );
     const cpu = Math.min(1500, Math.max(200, targetCpu.get(fn) ?? 1000)) as Millicores;
     const latency = new LatencyHistogram();
     for (let i = 0; i < CALLS; i++) latency.record(50 * (1 + random.next()));
@@ -88,7 +97,13 @@ export async function hundredAgents(options: {
     if (!again) for (let n = 0; n < AGENTS; n++) observe(sent++);
     await until(performance.now() + 500);
     const online = await learners.retrain();
-    const before = { cpu: cpuMillis(), at: performance.now(), sent, targets, sampled: learners.sampled(PREFIX) };
+    const before = {
+      cpu: cpuMillis(),
+      at: performance.now(),
+      sent,
+      targets,
+      sampled: learners.sampled(PREFIX),
+    };
     const updates = learners.updates;
     await feed(seconds * 1000);
     return {

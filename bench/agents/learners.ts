@@ -1,16 +1,17 @@
+import { type Broker, services, wildcards } from '../../broker/index.js';
+import { decodeTrajectory } from '../../broker/messages/index.js';
 import {
   agentsService,
-  type Broker,
   callEveryInstance,
   callService,
-  decodeTrajectory,
   type ExplanationView,
   hookService,
-  services,
-  wildcards,
-} from '../../broker/index.js';
+} from '../../broker/services/index.js';
 
-/** What the agents of a Gleaner that runs are asked and told over NATS, and the steps that they learn from as they record them. */
+/**
+ * What the agents of a Gleaner that runs are asked and told over NATS, and the steps that they
+ * learn from as they record them.
+ */
 export class Learners {
   readonly #broker: Broker;
   /** Steps drawn from the policy, by function. */
@@ -30,7 +31,10 @@ export class Learners {
 
   /** Steps of functions whose name begins so: each is a row of some batch. */
   sampled(prefix: string): number {
-    return [...this.#sampled].reduce((sum, [fn, count]) => sum + (fn.startsWith(prefix) ? count : 0), 0);
+    return [...this.#sampled].reduce(
+      (sum, [fn, count]) => sum + (fn.startsWith(prefix) ? count : 0),
+      0,
+    );
   }
 
   /** Updates of the weights that the newest steps were chosen by: most of any. */
@@ -40,13 +44,21 @@ export class Learners {
 
   /** All agents that only serve learn from now on. @returns how many learn */
   async retrain(): Promise<number> {
-    const answers = await callEveryInstance(this.#broker, { service: services.agents, endpoint: 'list' });
+    const answers = await callEveryInstance(this.#broker, {
+      service: services.agents,
+      endpoint: 'list',
+    });
     let online = 0;
     for (const [host, answer] of answers) {
       const { functions } = agentsService.list.answer.parse(answer);
       for (const { function: fn, phase } of functions) {
         if (phase === 'serving') {
-          const call = { service: services.agents, endpoint: 'retrain', host, request: { function: fn } };
+          const call = {
+            service: services.agents,
+            endpoint: 'retrain',
+            host,
+            request: { function: fn },
+          };
           await callService(this.#broker, call);
         }
         online++;
@@ -62,7 +74,8 @@ export class Learners {
     for (const answer of (await callEveryInstance(this.#broker, call)).values()) {
       const checked = hookService.explain.answer.safeParse(answer);
       if (!checked.success) continue;
-      for (const activation of checked.data.activations) found.set(activation.activation, activation);
+      for (const activation of checked.data.activations)
+        found.set(activation.activation, activation);
     }
     return found;
   }

@@ -1,17 +1,28 @@
-import type { Action } from '../../simulator/index.js';
-import { playWorkload } from '../../simulator/index.js';
+import type { Action } from '../../simulator/invoker-emulator/index.js';
+import { playWorkload } from '../../simulator/invoker-emulator/index.js';
+import type { GleanerProcess } from '../benefit/gleaner-process.js';
 import { figuresOf, partsBelow } from '../farm/figures.js';
 import { atLeast, type BenchRow, row } from '../report.js';
-import type { GleanerProcess } from '../worth/gleaner-process.js';
 import { partOf, type Stage, withAgents } from './agents.js';
 import { AGENTS, hundredAgents } from './hundred.js';
 
-/** Short calls, each a step of its own as `hook.stepS` is 1 s, less often than once a second: functions share the base policy. */
-const TRAINING = { everyMs: 1100, batchSeconds: 12, maxSeconds: 420, payload: { rounds: 2, cpuMs: 20, sleepMs: 20 } };
+/**
+ * Short calls, each a step of its own as `hook.stepS` is 1 s, less often than once a second:
+ * functions share the base policy.
+ */
+const TRAINING = {
+  everyMs: 1100,
+  batchSeconds: 12,
+  maxSeconds: 420,
+  payload: { rounds: 2, cpuMs: 20, sleepMs: 20 },
+};
 /** Agents are measured when they have been made and told to learn so long ago, s. */
 const SETTLED = 60;
 
-/** Agents that learn from real containers' calls until their weights have been updated, and what 110 of them cost. */
+/**
+ * Agents that learn from real containers' calls until their weights have been updated, and what 110
+ * of them cost.
+ */
 export async function benchLearning(options: {
   /** Of each measurement of 110 agents' CPU. */
   readonly seconds: number;
@@ -22,7 +33,8 @@ export async function benchLearning(options: {
     const rows = await experienceRows(stage, log);
     const { broker, learners } = stage;
     const pid = agentHost(stage.gleaner);
-    const hundred = (span: number, again: boolean) => hundredAgents({ broker, learners, pid, seconds: span, again });
+    const hundred = (span: number, again: boolean) =>
+      hundredAgents({ broker, learners, pid, seconds: span, again });
     const young = await hundred(SETTLED, false);
     const settled = await hundred(seconds, true);
     const says = (of: Awaited<typeof settled>, span: number): string =>
@@ -74,7 +86,9 @@ async function experienceRows(
   const seconds = (): number => (performance.now() - begun.at) / 1000;
   while (learners.updates === 0 && seconds() < maxSeconds) {
     await batch();
-    log(`${seconds().toFixed(0)} s: ${learners.sampled('/guest/')} steps sampled, ${learners.updates} updates`);
+    log(
+      `${seconds().toFixed(0)} s: ${learners.sampled('/guest/')} steps sampled, ${learners.updates} updates`,
+    );
   }
   const took = seconds();
   const share = (cpu() - begun.cpu) / (1000 * took);

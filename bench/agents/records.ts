@@ -1,25 +1,39 @@
 import { z } from 'zod';
-import type { ActivationRecord } from '../../simulator/index.js';
+import type { ActivationRecord } from '../../simulator/invoker-emulator/index.js';
+import type { Round } from '../benefit/paired-runs.js';
 import { roundsFile } from '../rounds-file.js';
-import type { Round } from '../worth/paired-runs.js';
 
 export const ARMS = ['off', 'on', 'again'] as const satisfies readonly (keyof Round)[];
 export type Arm = (typeof ARMS)[number];
 
 const amount = z.number().min(0);
-const callSchema = z.object({ name: z.string(), id: z.string(), runMs: amount, kind: z.string(), ok: z.boolean() });
+const callSchema = z.object({
+  name: z.string(),
+  id: z.string(),
+  runMs: amount,
+  kind: z.string(),
+  ok: z.boolean(),
+});
 const calls = z.array(callSchema);
 const roundSchema = z.object({
   round: z.number().int().min(0),
   /** Of each function in order of arrival, the same in all three. */
   arms: z.object({ off: calls, on: calls, again: calls }),
   /** By id, what the hook says that a managed call was given, CPU-ms, and how. */
-  brought: z.record(z.string(), z.object({ harvested: amount, accelerated: amount, how: z.string() })),
-  /** OOM kills below a user's limit that the hook saw until its end, in all calls since its start. */
+  brought: z.record(
+    z.string(),
+    z.object({ harvested: amount, accelerated: amount, how: z.string() }),
+  ),
+  /**
+   * OOM kills below a user's limit that the hook saw until its end, in all calls since its start.
+   */
   oomsBelow: amount,
   /** Steps drawn from the policy until its end, since the agents' start. */
   sampled: amount,
-  /** Most of the host that was used in one of the runs beside the functions, and whether the round was played again as its runs differed in that. */
+  /**
+   * Most of the host that was used in one of the runs beside the functions, and whether the round
+   * was played again as its runs differed in that.
+   */
   others: z.number(),
   again: z.boolean(),
 });
@@ -31,7 +45,10 @@ export type RoundRecord = z.output<typeof roundSchema>;
 export const keptCalls = (round: Round, arm: Arm): CallRecord[] =>
   [...round[arm]].flatMap(([name, records]) => records.map((record) => callRecord(name, record)));
 
-const callRecord = (name: string, { activationId, runMs, kind, ok }: ActivationRecord): CallRecord => ({
+const callRecord = (
+  name: string,
+  { activationId, runMs, kind, ok }: ActivationRecord,
+): CallRecord => ({
   name,
   id: activationId,
   runMs,

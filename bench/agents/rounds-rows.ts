@@ -23,15 +23,25 @@ function slowdowns(rounds: readonly RoundRecord[], name: string, arm: Arm, again
 }
 
 /**
- * Slowdowns, function by function: each managed call over either of the same call's two runs without writes, and these two over each other in both
- * directions, so that neither of two equal runs is the yardstick of the other.
+ * Slowdowns, function by function: each managed call over either of the same call's two runs
+ * without writes, and these two over each other in both directions, so that neither of two equal
+ * runs is the yardstick of the other.
  */
-export function slowdownRows(functions: readonly Called[], rounds: readonly RoundRecord[]): BenchRow[] {
+export function slowdownRows(
+  functions: readonly Called[],
+  rounds: readonly RoundRecord[],
+): BenchRow[] {
   const figures = functions
     .map(({ name, userCpuMillicores }) => {
       const short = name.slice(PREFIX.length);
-      const on = [...slowdowns(rounds, short, 'on', 'off'), ...slowdowns(rounds, short, 'on', 'again')];
-      const fixed = [...slowdowns(rounds, short, 'again', 'off'), ...slowdowns(rounds, short, 'off', 'again')];
+      const on = [
+        ...slowdowns(rounds, short, 'on', 'off'),
+        ...slowdowns(rounds, short, 'on', 'again'),
+      ];
+      const fixed = [
+        ...slowdowns(rounds, short, 'again', 'off'),
+        ...slowdowns(rounds, short, 'off', 'again'),
+      ];
       return { name: short, userCpuMillicores, on, fixed };
     })
     // In few minutes not every function is called.
@@ -56,9 +66,13 @@ export function slowdownRows(functions: readonly Called[], rounds: readonly Roun
   ];
 }
 
-const all = (rounds: readonly RoundRecord[], arm: Arm): CallRecord[] => rounds.flatMap(({ arms }) => arms[arm]);
+const all = (rounds: readonly RoundRecord[], arm: Arm): CallRecord[] =>
+  rounds.flatMap(({ arms }) => arms[arm]);
 
-/** Each managed call with its mean duration without writes, and what the hook says of it. By round: ids come again in another part. */
+/**
+ * Each managed call with its mean duration without writes, and what the hook says of it. By round:
+ * ids come again in another part.
+ */
 function managedCalls(rounds: readonly RoundRecord[]) {
   return rounds.flatMap((round) =>
     [...new Set(round.arms.on.map((call) => call.name))].flatMap((name) => {
@@ -83,7 +97,8 @@ export function gainRows(rounds: readonly RoundRecord[]): BenchRow[] {
       note: `${calls.length} of ${on.length}, ${core.toFixed(1)} core-s; these took ${saved.toFixed(1)} s less than fixed`,
     });
   };
-  const total = (of: readonly CallRecord[]): number => of.reduce((sum, { runMs }) => sum + runMs, 0) / 1000;
+  const total = (of: readonly CallRecord[]): number =>
+    of.reduce((sum, { runMs }) => sum + runMs, 0) / 1000;
   const without = (total(off) + total(again)) / 2;
   return [
     share('harvested'),
@@ -91,10 +106,15 @@ export function gainRows(rounds: readonly RoundRecord[]): BenchRow[] {
     row('agents.saved', without - total(on), 's', {
       note: `of ${without.toFixed(1)} s of durations; the two fixed runs differ by ${Math.abs(total(off) - total(again)).toFixed(1)} s`,
     }),
-    row('agents.explained', managed.filter(({ brought }) => brought !== undefined).length, 'calls', {
-      baseline: on.length,
-      note: 'of which the hook told that limits were enforced',
-    }),
+    row(
+      'agents.explained',
+      managed.filter(({ brought }) => brought !== undefined).length,
+      'calls',
+      {
+        baseline: on.length,
+        note: 'of which the hook told that limits were enforced',
+      },
+    ),
   ];
 }
 

@@ -1,4 +1,8 @@
-import type { Action, ActivationResult, InvokerEmulator } from '../../simulator/index.js';
+import type {
+  Action,
+  ActivationResult,
+  InvokerEmulator,
+} from '../../simulator/invoker-emulator/index.js';
 import type { Payload } from './profiles.js';
 
 export interface Call {
@@ -8,7 +12,10 @@ export interface Call {
   readonly ok: boolean;
 }
 
-/** Callers that call again when they are answered, more of them than the limit: so that the limit is always filled. */
+/**
+ * Callers that call again when they are answered, more of them than the limit: so that the limit is
+ * always filled.
+ */
 export class Callers {
   readonly #emulator: InvokerEmulator;
   readonly #payload: Payload;
@@ -30,7 +37,8 @@ export class Callers {
   /** One call alone that makes the container. @throws where it fails */
   async first(): Promise<void> {
     const result = await this.#call();
-    if (!result.ok) throw new Error(`the first call failed: ${result.kind} ${JSON.stringify(result.result)}`);
+    if (!result.ok)
+      throw new Error(`the first call failed: ${result.kind} ${JSON.stringify(result.result)}`);
     this.take();
   }
 
@@ -77,7 +85,11 @@ export class Callers {
     const { ok, runMs } = result;
     this.#ended.push({ ms: performance.now() - started, runMs, ok });
     if (runMs > 0) this.#sent++;
-    if (ok) this.#maxConcurrent = Math.max(this.#maxConcurrent, (result.result as { inside: number }).inside);
+    if (ok)
+      this.#maxConcurrent = Math.max(
+        this.#maxConcurrent,
+        (result.result as { inside: number }).inside,
+      );
     return result;
   }
 }

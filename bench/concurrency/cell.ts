@@ -1,8 +1,8 @@
-import { InvokerEmulator } from '../../simulator/index.js';
+import { InvokerEmulator } from '../../simulator/invoker-emulator/index.js';
 import { mean, quantile } from '../statistics.js';
+import { ActivationRecorder } from './activation-recorder.js';
 import { Callers } from './callers.js';
 import { actionAt, MEMORY_MB, type Payload } from './profiles.js';
-import { ActivationRecorder } from './witness.js';
 
 export const PREFIX = 'wskglc0';
 
@@ -26,7 +26,10 @@ export interface Cell {
   /** Of successful calls from the caller's view, ms; NaN: there were none. */
   readonly mean: number;
   readonly p95: number;
-  /** Share of all calls that succeeded. This and what follows is of the whole cell: the first kill may come before the time that counts. */
+  /**
+   * Share of all calls that succeeded. This and what follows is of the whole cell: the first kill
+   * may come before the time that counts.
+   */
   readonly success: number;
   readonly maxConcurrent: number;
   readonly sent: number;
@@ -35,8 +38,10 @@ export interface Cell {
 }
 
 /**
- * The invoker's double with one fresh container. Connections are kept alive, as by OpenWhisk's akka client: with a connection a call, as by its default one,
- * some thousand calls a second use up the ports between two addresses (28,232, each waiting for 60 s), and the caller then looks for a free one longer than it calls.
+ * The invoker's double with one fresh container. Connections are kept alive, as by OpenWhisk's akka
+ * client: with a connection a call, as by its default one, some thousand calls a second use up the
+ * ports between two addresses (28,232, each waiting for 60 s), and the caller then looks for a free
+ * one longer than it calls.
  */
 export const emulatorFor = (image: string): InvokerEmulator =>
   new InvokerEmulator({

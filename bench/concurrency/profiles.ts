@@ -1,8 +1,9 @@
-import type { Action } from '../../simulator/index.js';
+import type { Action } from '../../simulator/invoker-emulator/index.js';
 
 /**
- * Our own writing of what Knative's `autoscale-go` does (simppo-aware.md §5.2): hold `bloatMb`, look for primes up to `prime`, sleep. It tells how many
- * activations were inside when it began, itself included: so one sees from the container that the limit is in force.
+ * Our own writing of what Knative's `autoscale-go` does (simppo-aware.md §5.2): hold `bloatMb`,
+ * look for primes up to `prime`, sleep. It tells how many activations were inside when it began,
+ * itself included: so one sees from the container that the limit is in force.
  */
 const CODE = `let inside = 0;
 function main({ bloatMb, prime, sleepMs }) {
@@ -37,7 +38,10 @@ export interface Profile {
 export const PROFILES = {
   sleep: { about: 'waits 50 ms, some CPU', payload: { bloatMb: 0, prime: 14_000, sleepMs: 50 } },
   prime: { about: 'CPU alone', payload: { bloatMb: 0, prime: 20_000, sleepMs: 0 } },
-  bloat: { about: 'fills 8 MB and holds them for 50 ms', payload: { bloatMb: 8, prime: 1, sleepMs: 50 } },
+  bloat: {
+    about: 'fills 8 MB and holds them for 50 ms',
+    payload: { bloatMb: 8, prime: 1, sleepMs: 50 },
+  },
   mixed: { about: 'waits 100 ms, 2 MB held', payload: { bloatMb: 2, prime: 1, sleepMs: 100 } },
 } as const satisfies Record<string, Profile>;
 

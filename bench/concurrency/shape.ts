@@ -7,7 +7,10 @@ export interface LimitFigures {
   readonly success: number;
 }
 
-/** The published finding that a profile stands for (simppo-aware.md §5.2), as a rule on the sweep; `seen`: what decided. */
+/**
+ * The published finding that a profile stands for (simppo-aware.md §5.2), as a rule on the sweep;
+ * `seen`: what decided.
+ */
 export interface ShapeVerdict {
   readonly holds: boolean;
   readonly rule: string;
@@ -24,7 +27,10 @@ export const bestOf = (figures: readonly LimitFigures[]): LimitFigures =>
 const share = (value: number): string => `${(100 * value).toFixed(0)} %`;
 
 /** `figures` in ascending order of limits, the lowest first. */
-export function shapeOf(profile: Exclude<ProfileName, 'mixed'>, figures: readonly LimitFigures[]): ShapeVerdict {
+export function shapeOf(
+  profile: Exclude<ProfileName, 'mixed'>,
+  figures: readonly LimitFigures[],
+): ShapeVerdict {
   const best = bestOf(figures);
   const lowest = figures[0]!;
   const highest = figures.at(-1)!;
@@ -49,7 +55,11 @@ export function shapeOf(profile: Exclude<ProfileName, 'mixed'>, figures: readonl
   }
   const failing = figures.find(({ success }) => !(success >= FAILS));
   return {
-    holds: best.limit === lowest.limit && lowest.success === 1 && failing !== undefined && highest.success < FAILS,
+    holds:
+      best.limit === lowest.limit &&
+      lowest.success === 1 &&
+      failing !== undefined &&
+      highest.success < FAILS,
     rule: `memory alone: best at the lowest limit, where all succeed; above some limit more than ${share(1 - FAILS)} fail`,
     seen: `best at ${best.limit}, ${share(lowest.success)} succeed at ${lowest.limit}; fails from ${failing?.limit ?? 'none'} on, ${share(highest.success)} succeed at ${highest.limit}`,
   };

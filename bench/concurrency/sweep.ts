@@ -1,11 +1,11 @@
 import { SeededRandom } from '../../config/index.js';
-import { ensureActionImage } from '../../simulator/index.js';
+import { ensureActionImage } from '../../simulator/invoker-emulator/index.js';
 import { type BenchRow, row, within } from '../report.js';
 import { bootstrapInterval, median } from '../statistics.js';
+import { pinSelf } from './activation-recorder.js';
 import { type Cell, measureLimit } from './cell.js';
 import { PROFILES, type ProfileName } from './profiles.js';
 import { type LimitFigures, shapeOf } from './shape.js';
-import { pinSelf } from './witness.js';
 
 const SWEPT = ['sleep', 'prime', 'bloat'] as const satisfies readonly ProfileName[];
 const LIMITS = [10, 30, 70, 110, 150, 190, 250, 310];
@@ -22,9 +22,20 @@ export interface SweepOptions {
   readonly log: (line: string) => void;
 }
 
-/** Schuler's first experiment (simppo-aware.md §5.1): what each limit brings to calls that wait, compute and hold memory. */
+/**
+ * Schuler's first experiment (simppo-aware.md §5.1): what each limit brings to calls that wait,
+ * compute and hold memory.
+ */
 export async function benchConcurrency(options: SweepOptions): Promise<BenchRow[]> {
-  const { rounds, seed, limits = LIMITS, callers = 320, warmUpMs = 1700, windowMs = 2000, log } = options;
+  const {
+    rounds,
+    seed,
+    limits = LIMITS,
+    callers = 320,
+    warmUpMs = 1700,
+    windowMs = 2000,
+    log,
+  } = options;
   const image = await ensureActionImage();
   const random = new SeededRandom(seed);
   const pinned = await pinSelf(CORES.callers);
@@ -52,7 +63,10 @@ export async function benchConcurrency(options: SweepOptions): Promise<BenchRow[
   } finally {
     await pinSelf(null);
   }
-  return [...SWEPT.flatMap((profile) => profileRows(profile, limits, cells)), ...tapRows([...cells.values()].flat())];
+  return [
+    ...SWEPT.flatMap((profile) => profileRows(profile, limits, cells)),
+    ...tapRows([...cells.values()].flat()),
+  ];
 }
 
 const nameOf = (profile: ProfileName, limit: number): string => `concurrency.${profile}.${limit}`;
@@ -77,11 +91,14 @@ function profileRows(
   for (const limit of limits) {
     const name = nameOf(profile, limit);
     const rounds = cells.get(name)!;
-    const of = (key: keyof Cell): number[] => rounds.map((cell) => cell[key]).filter((value) => !Number.isNaN(value));
+    const of = (key: keyof Cell): number[] =>
+      rounds.map((cell) => cell[key]).filter((value) => !Number.isNaN(value));
     const figure = (key: keyof Cell, unit: string, scale = 1): BenchRow => {
       const values = of(key).map((value) => scale * value);
       const { low, high } = bootstrapInterval(values, median, new SeededRandom(1));
-      return row(`${name}.${key}`, median(values), unit, { note: `[${low.toFixed(1)}, ${high.toFixed(1)}]` });
+      return row(`${name}.${key}`, median(values), unit, {
+        note: `[${low.toFixed(1)}, ${high.toFixed(1)}]`,
+      });
     };
     rows.push(
       figure('throughput', '/s'),
@@ -93,7 +110,9 @@ function profileRows(
     figures.push({ limit, throughput: median(of('throughput')), success: median(of('success')) });
   }
   const { holds, rule, seen } = shapeOf(profile, figures);
-  rows.push(row(`concurrency.${profile}.shape`, holds ? 1 : 0, 'holds', { goal: rule, note: seen }));
+  rows.push(
+    row(`concurrency.${profile}.shape`, holds ? 1 : 0, 'holds', { goal: rule, note: seen }),
+  );
   return rows;
 }
 

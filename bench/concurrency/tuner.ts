@@ -1,16 +1,19 @@
-import { gridSize, type LimitGrid, limitAt } from '../../agents/index.js';
+import { gridSize, type LimitGrid, limitAt } from '../../agents/tuning/index.js';
 import { SeededRandom } from '../../config/index.js';
-import { ensureActionImage } from '../../simulator/index.js';
+import { ensureActionImage } from '../../simulator/invoker-emulator/index.js';
 import { atLeast, type BenchRow, row } from '../report.js';
 import { mean, median } from '../statistics.js';
+import { pinSelf } from './activation-recorder.js';
 import { measureLimit } from './cell.js';
 import { PROFILES } from './profiles.js';
 import { bestOf } from './shape.js';
 import { CORES, shuffled } from './sweep.js';
 import { tuneForReal } from './tuning.js';
-import { pinSelf } from './witness.js';
 
-/** Calls that wait and hold memory: the best limit lies inside, as more of them fit until the container is killed. */
+/**
+ * Calls that wait and hold memory: the best limit lies inside, as more of them fit until the
+ * container is killed.
+ */
 const PROFILE = 'mixed';
 const GRID: LimitGrid = { least: 10, most: 130, step: 30 };
 /** Rounds of the sweep before each run. */
@@ -28,7 +31,10 @@ export interface TunerBenchOptions {
   readonly log: (line: string) => void;
 }
 
-/** The tuner on a real container against a sweep of the same five limits made right before: one of each per seed. */
+/**
+ * The tuner on a real container against a sweep of the same five limits made right before: one of
+ * each per seed.
+ */
 export async function benchTuner(options: TunerBenchOptions): Promise<BenchRow[]> {
   const { seed: first, seeds, iterations, grid = GRID, stepMs = 1500, log } = options;
   const image = await ensureActionImage();
@@ -49,12 +55,26 @@ export async function benchTuner(options: TunerBenchOptions): Promise<BenchRow[]
           const { throughput } = await measureLimit({ ...common, ...shape });
           rates.get(limit)!.push(throughput);
         }
-      const figures = limits.map((limit) => ({ limit, throughput: median(rates.get(limit)!), success: 1 }));
+      const figures = limits.map((limit) => ({
+        limit,
+        throughput: median(rates.get(limit)!),
+        success: 1,
+      }));
       const best = bestOf(figures);
-      const swept = figures.map(({ limit, throughput }) => `${limit}: ${throughput.toFixed(0)}`).join(', ');
+      const swept = figures
+        .map(({ limit, throughput }) => `${limit}: ${throughput.toFixed(0)}`)
+        .join(', ');
       log(`seed ${seed}: swept ${swept}`);
       const start = limits[random.below(limits.length)]!;
-      const run = await tuneForReal({ ...common, grid, start, seed, iterations, followed: FOLLOWED, stepMs });
+      const run = await tuneForReal({
+        ...common,
+        grid,
+        start,
+        seed,
+        iterations,
+        followed: FOLLOWED,
+        stepMs,
+      });
       log(`seed ${seed}: ${run.limits.join(' ')}, then ${run.final}`);
       const distance = Math.abs(run.final - best.limit) / grid.step;
       if (distance <= 1) found++;
@@ -64,9 +84,14 @@ export async function benchTuner(options: TunerBenchOptions): Promise<BenchRow[]
           baseline: best.limit,
           note: `from ${start}; swept ${swept} /s; ${run.limits.length} iterations in ${run.seconds.toFixed(0)} s`,
         }),
-        row(`tuner.seed${seed}.kept`, at(run.final) / best.throughput, "of the best limit's throughput", {
-          note: `while exploring ${(mean(run.limits.map(at)) / best.throughput).toFixed(2)}; ${run.states} states; ${run.succeeded} of ${run.calls} calls succeeded`,
-        }),
+        row(
+          `tuner.seed${seed}.kept`,
+          at(run.final) / best.throughput,
+          "of the best limit's throughput",
+          {
+            note: `while exploring ${(mean(run.limits.map(at)) / best.throughput).toFixed(2)}; ${run.states} states; ${run.succeeded} of ${run.calls} calls succeeded`,
+          },
+        ),
         atLeast(
           `tuner.seed${seed}.succeeded`,
           run.succeeded / Math.max(1, run.calls),
@@ -83,6 +108,8 @@ export async function benchTuner(options: TunerBenchOptions): Promise<BenchRow[]
   } finally {
     await pinSelf(null);
   }
-  rows.push(row('tuner.found', found, 'runs', { baseline: seeds, goal: 'all within one step of the best' }));
+  rows.push(
+    row('tuner.found', found, 'runs', { baseline: seeds, goal: 'all within one step of the best' }),
+  );
   return rows;
 }

@@ -7,17 +7,27 @@ import {
   qLearning,
   type TableStore,
   TUNER_DEFAULT,
-} from '../../agents/index.js';
-import { LatencyHistogram, type Observation, silentLogger } from '../../broker/index.js';
-import { type Millis, mebibytes, millicores, SeededRandom, systemClock } from '../../config/index.js';
+} from '../../agents/tuning/index.js';
+import { silentLogger } from '../../broker/index.js';
+import { LatencyHistogram, type Observation } from '../../broker/messages/index.js';
+import {
+  type Millis,
+  mebibytes,
+  millicores,
+  SeededRandom,
+  systemClock,
+} from '../../config/index.js';
 import { figuresOf } from '../farm/figures.js';
 import { syntheticObservation } from '../observation.js';
+import { ActivationRecorder } from './activation-recorder.js';
 import { type Call, Callers } from './callers.js';
 import { emulatorFor, PREFIX, until } from './cell.js';
 import { actionAt, MEMORY_MB, type Payload } from './profiles.js';
-import { ActivationRecorder } from './witness.js';
 
-/** As the user deployed it: the tuner's own changes of the limit raise the action's version, never this. */
+/**
+ * As the user deployed it: the tuner's own changes of the limit raise the action's version, never
+ * this.
+ */
 const REVISION = '0.0.1';
 export interface TuningOptions {
   readonly image: string;
@@ -26,7 +36,9 @@ export interface TuningOptions {
   readonly grid: LimitGrid;
   readonly start: number;
   readonly seed: number;
-  /** Times that the search is asked, exploring as it does; then it is followed without exploring. */
+  /**
+   * Times that the search is asked, exploring as it does; then it is followed without exploring.
+   */
   readonly iterations: number;
   /** Times that the table is followed then. */
   readonly followed: number;
@@ -42,7 +54,10 @@ export interface Tuning {
   readonly final: number;
   /** Rows of the Q-table that was kept. */
   readonly states: number;
-  /** Most activations that the function saw beside each other at any limit; the highest limit that was in force. */
+  /**
+   * Most activations that the function saw beside each other at any limit; the highest limit that
+   * was in force.
+   */
   readonly maxConcurrent: number;
   readonly highest: number;
   readonly succeeded: number;
@@ -67,12 +82,17 @@ class MemoryTableStore implements TableStore {
     // Beside it lies what the guard knows, under a name of its own.
     const [, text] = [...this.tables].find(([name]) => name.startsWith('concurrency.')) ?? [];
     if (text === undefined) return 0;
-    const { learned } = JSON.parse(Buffer.from(text).toString('utf8')) as { learned: { table: object } };
+    const { learned } = JSON.parse(Buffer.from(text).toString('utf8')) as {
+      learned: { table: object };
+    };
     return Object.keys(learned.table).length;
   }
 }
 
-/** The product's tuner on one real container: observations of its calls in, each wish a new revision of the action, and so a new container. */
+/**
+ * The product's tuner on one real container: observations of its calls in, each wish a new revision
+ * of the action, and so a new container.
+ */
 export async function tuneForReal(options: TuningOptions): Promise<Tuning> {
   const { image, name, payload, grid, start, seed, iterations, followed, stepMs, core } = options;
   const emulator = emulatorFor(image);
@@ -133,7 +153,10 @@ export async function tuneForReal(options: TuningOptions): Promise<Tuning> {
       if (await observe(exploring)) limits.push(before);
     }
     // The kept table, with no step at random any more.
-    const following = tunersOf({ ...Q_DEFAULT, epsilon: { until: 0, factor: 1e-9, floor: 0 } }, 'following');
+    const following = tunersOf(
+      { ...Q_DEFAULT, epsilon: { until: 0, factor: 1e-9, floor: 0 } },
+      'following',
+    );
     for (let asked = 0; asked < followed; ) if (await observe(following)) asked++;
     await callers.stop();
     return {
@@ -154,7 +177,8 @@ export async function tuneForReal(options: TuningOptions): Promise<Tuning> {
 
 const cpuMillis = ({ pids }: ActivationRecorder): number =>
   pids.reduce((sum, pid) => sum + (figuresOf(pid)?.cpuMillis ?? 0), 0);
-const rss = ({ pids }: ActivationRecorder): number => Math.max(0, ...pids.map((pid) => figuresOf(pid)?.rss ?? 0));
+const rss = ({ pids }: ActivationRecorder): number =>
+  Math.max(0, ...pids.map((pid) => figuresOf(pid)?.rss ?? 0));
 
 /** What the hook would have said of these calls. */
 function observationOf(

@@ -12,13 +12,18 @@ interface EnginesBench {
   readonly log: (line: string) => void;
 }
 
-/** Every engine in turn, round by round, each in a process of its own. Without one of the TensorFlow.js backends its rows are missing, and said to be. */
+/**
+ * Every engine in turn, round by round, each in a process of its own. Without one of the
+ * TensorFlow.js backends its rows are missing, and said to be.
+ */
 export async function benchEngines({ rounds, millis, log }: EnginesBench): Promise<BenchRow[]> {
   const children = new Map<Subject, ChildProcess>();
   const answers = new Map<Subject, Answer[]>();
   try {
     for (const subject of SUBJECTS) {
-      const child = fork(fileURLToPath(new URL('subject.js', import.meta.url)), [subject], { stdio: 'inherit' });
+      const child = fork(fileURLToPath(new URL('subject.js', import.meta.url)), [subject], {
+        stdio: 'inherit',
+      });
       const [said] = (await once(child, 'message')) as [unknown];
       if (said === 'ready') {
         children.set(subject, child);
@@ -50,8 +55,10 @@ const GOALS = {
 
 /** Medians over rounds, lowest and highest beside them; ratios are of the same run. */
 function rowsOf(answers: ReadonlyMap<Subject, readonly Answer[]>): BenchRow[] {
-  const of = (subject: Subject, key: 'forwardMicros' | 'ppoMillis' | 'thousandMicros'): readonly number[] =>
-    (answers.get(subject) ?? []).map((answer) => answer[key]!);
+  const of = (
+    subject: Subject,
+    key: 'forwardMicros' | 'ppoMillis' | 'thousandMicros',
+  ): readonly number[] => (answers.get(subject) ?? []).map((answer) => answer[key]!);
   const range = (values: readonly number[]): string =>
     `${Math.min(...values).toPrecision(3)} to ${Math.max(...values).toPrecision(3)}`;
   const rows: BenchRow[] = [];
@@ -83,8 +90,18 @@ function rowsOf(answers: ReadonlyMap<Subject, readonly Answer[]>): BenchRow[] {
     }
   }
   const thousand = of('simd', 'thousandMicros');
-  const fewest = Math.min(...(['simd', 'js'] as const).map((subject) => of(subject, 'forwardMicros').length));
-  rows.push(atLeast('engines.rounds', fewest, 1, 'rounds of both own engines', 'one of them has not answered'));
+  const fewest = Math.min(
+    ...(['simd', 'js'] as const).map((subject) => of(subject, 'forwardMicros').length),
+  );
+  rows.push(
+    atLeast(
+      'engines.rounds',
+      fewest,
+      1,
+      'rounds of both own engines',
+      'one of them has not answered',
+    ),
+  );
   rows.push(
     row('engines.thousand.decision', median(thousand), 'us', {
       baseline: median(of('js', 'thousandMicros')),

@@ -10,12 +10,12 @@ import {
   TensorFlowEngine,
   timeEngine,
   timePerCall,
-} from '../../agents/index.js';
+} from '../../agents/nn/index.js';
 import { SeededRandom } from '../../config/index.js';
 
 /**
- * One engine in a process of its own, as TensorFlow.js keeps one backend per process. It measures when it is told to and is idle otherwise, so that
- * engines are measured in turn in one run.
+ * One engine in a process of its own, as TensorFlow.js keeps one backend per process. It measures
+ * when it is told to and is idle otherwise, so that engines are measured in turn in one run.
  */
 export const SUBJECTS = ['simd', 'js', 'tfjs-wasm', 'tfjs-cpu', 'tfjs-node'] as const;
 export type Subject = (typeof SUBJECTS)[number];
@@ -51,7 +51,11 @@ async function load(subject: Subject): Promise<Engine> {
     wasm.setWasmPaths(`${dirname(require.resolve(name))}/`);
     await tf.setBackend('wasm');
     const simd = await tf.env().getAsync('WASM_HAS_SIMD_SUPPORT');
-    return new TensorFlowEngine({ tf, detail: `tfjs ${tf.version_core}, wasm, SIMD ${simd}`, native: false });
+    return new TensorFlowEngine({
+      tf,
+      detail: `tfjs ${tf.version_core}, wasm, SIMD ${simd}`,
+      native: false,
+    });
   }
   await tf.setBackend('cpu');
   return new TensorFlowEngine({ tf, detail: `tfjs ${tf.version_core}, cpu`, native: false });

@@ -1,5 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 
 const ROOT = '/sys/fs/cgroup';
@@ -8,27 +15,43 @@ const SHARES = 128;
 const PERIOD = 100_000;
 
 /** What every container of a farm is given, in the Engine's terms. */
-export const FARM_LIMITS = { CpuShares: SHARES, NanoCpus: 1e9, Memory: 2 ** 28, MemorySwap: 2 ** 28 } as const;
+export const FARM_LIMITS = {
+  CpuShares: SHARES,
+  NanoCpus: 1e9,
+  Memory: 2 ** 28,
+  MemorySwap: 2 ** 28,
+} as const;
 
-/** Sleeps for ever, or wakes ten times a second for some us: so that a container's CPU counter has moved at every sample. */
+/**
+ * Sleeps for ever, or wakes ten times a second for some us: so that a container's CPU counter has
+ * moved at every sample.
+ */
 const PROCESSES = {
   sleeping: ['sleep', 'infinity'],
   waking: ['tail', '---disable-inotify', '-f', '-s', '0.1', '/dev/null'],
 } as const;
 export type FarmProcess = keyof typeof PROCESSES;
 
-/** One container's cgroups with a process in them: real files of the kernel, at the price of a `sleep`. */
+/**
+ * One container's cgroups with a process in them: real files of the kernel, at the price of a
+ * `sleep`.
+ */
 export interface FarmCgroup {
   readonly pid: number;
   /** Ends the process as a container's end does, then takes the folders away. */
   remove(): Promise<void>;
 }
 
-/** Where the cgroups are of a farm's name: each v1 controller's own folder, or one folder of v2. Null: neither hierarchy has what is needed. */
+/**
+ * Where the cgroups are of a farm's name: each v1 controller's own folder, or one folder of v2.
+ * Null: neither hierarchy has what is needed.
+ */
 function folders(farm: string): string[] | null {
   if (existsSync(join(ROOT, 'cgroup.controllers'))) return [join(ROOT, farm)];
   const roots = CONTROLLERS.map((controller) => join(ROOT, controller));
-  return roots.every((root) => existsSync(join(root, 'cgroup.procs'))) ? roots.map((root) => join(root, farm)) : null;
+  return roots.every((root) => existsSync(join(root, 'cgroup.procs')))
+    ? roots.map((root) => join(root, farm))
+    : null;
 }
 
 /** The cgroups of one farm, `<controller>/<name>/<container id>`; needs root. */
@@ -42,12 +65,15 @@ export class FarmCgroups {
     this.#process = inside;
     const found = folders(name);
     if (found === null)
-      throw new Error(`${ROOT} has neither cgroup v2 nor the v1 hierarchies ${CONTROLLERS.join(', ')}`);
+      throw new Error(
+        `${ROOT} has neither cgroup v2 nor the v1 hierarchies ${CONTROLLERS.join(', ')}`,
+      );
     this.#folders = found;
     this.#isV2 = found.length === 1;
     for (const folder of found) mkdirSync(folder, { recursive: true });
     if (!this.#isV2) return;
-    for (const folder of [ROOT, found[0]!]) writeFileSync(join(folder, 'cgroup.subtree_control'), '+cpu +memory');
+    for (const folder of [ROOT, found[0]!])
+      writeFileSync(join(folder, 'cgroup.subtree_control'), '+cpu +memory');
   }
 
   get version(): '1' | '2' {
@@ -87,7 +113,9 @@ export class FarmCgroups {
     for (const folder of this.#folders) {
       for (const entry of readdirSync(folder, { withFileTypes: true })) {
         if (!entry.isDirectory()) continue;
-        for (const pid of readFileSync(join(folder, entry.name, 'cgroup.procs'), 'utf8').split('\n'))
+        for (const pid of readFileSync(join(folder, entry.name, 'cgroup.procs'), 'utf8').split(
+          '\n',
+        ))
           if (pid !== '') process.kill(Number(pid), 'SIGKILL');
         await removeFolder(join(folder, entry.name));
       }

@@ -17,8 +17,9 @@ export interface FarmContainer {
 const NETWORK = 'farm'.padEnd(64, '0');
 
 /**
- * The Engine's side of a farm: the answers of Docker's API that Gleaner reads, in the shape of Docker 20.10 (API 1.41), on a socket of its
- * own. The host it tells of is large enough for every container at once.
+ * The Engine's side of a farm: the answers of Docker's API that Gleaner reads, in the shape of
+ * Docker 20.10 (API 1.41), on a socket of its own. The host it tells of is large enough for every
+ * container at once.
  */
 export class FarmEngine {
   readonly #folder = mkdtempSync(join(tmpdir(), 'gleaner-farm-'));
@@ -26,7 +27,11 @@ export class FarmEngine {
   readonly #containers = new Map<string, FarmContainer>();
   readonly #streams = new Set<ServerResponse>();
   readonly #server: Server;
-  readonly #facts: { readonly bridge: string; readonly gateway: string; readonly cgroupVersion: '1' | '2' };
+  readonly #facts: {
+    readonly bridge: string;
+    readonly gateway: string;
+    readonly cgroupVersion: '1' | '2';
+  };
 
   constructor(facts: { bridge: string; gateway: string; cgroupVersion: '1' | '2' }) {
     this.#facts = facts;
@@ -66,7 +71,12 @@ export class FarmEngine {
 
   #emit(action: string, { id, name }: FarmContainer): void {
     const timeNano = Date.now() * 1e6;
-    const event = { Type: 'container', Action: action, Actor: { ID: id, Attributes: { name } }, timeNano };
+    const event = {
+      Type: 'container',
+      Action: action,
+      Actor: { ID: id, Attributes: { name } },
+      timeNano,
+    };
     for (const stream of this.#streams) stream.write(`${JSON.stringify(event)}\n`);
   }
 
@@ -82,7 +92,8 @@ export class FarmEngine {
     else if (path === '/version') send(response, { ApiVersion: '1.41', MinAPIVersion: '1.12' });
     else if (path === '/info') send(response, this.#info());
     else if (path === '/networks') send(response, this.#networks());
-    else if (path === '/containers/json') send(response, [...this.#containers.values()].map(listed));
+    else if (path === '/containers/json')
+      send(response, [...this.#containers.values()].map(listed));
     else if (one !== undefined) send(response, inspection(one));
     else send(response, { message: `no such thing: ${path}` }, 404);
   }
@@ -106,7 +117,11 @@ function send(response: ServerResponse, value: unknown, status = 200): void {
   response.end(typeof value === 'string' ? value : JSON.stringify(value));
 }
 
-const listed = ({ id, name }: FarmContainer): object => ({ Id: id, Names: [`/${name}`], State: 'running' });
+const listed = ({ id, name }: FarmContainer): object => ({
+  Id: id,
+  Names: [`/${name}`],
+  State: 'running',
+});
 
 const inspection = ({ id, name, pid, startedAt, address }: FarmContainer): object => ({
   Id: id,

@@ -31,7 +31,10 @@ export interface LoadResult {
   readonly failed: number;
   /** Starts for which no container was idle. */
   readonly skipped: number;
-  /** Not answered in time because this process itself was held up meanwhile (stopped, or without a core): says nothing of anybody else. */
+  /**
+   * Not answered in time because this process itself was held up meanwhile (stopped, or without a
+   * core): says nothing of anybody else.
+   */
   readonly delayed: number;
 }
 
@@ -39,8 +42,9 @@ export interface LoadResult {
 const DELAY_MILLIS = 2000;
 
 /**
- * Thousands of containers as the hook sees them, without one real container: cgroups of the kernel with a sleeping process each, the
- * Engine's answers, and real packets on real addresses. Needs root.
+ * Thousands of containers as the hook sees them, without one real container: cgroups of the kernel
+ * with a sleeping process each, the Engine's answers, and real packets on real addresses. Needs
+ * root.
  */
 export class Farm {
   readonly #cgroups: FarmCgroups;
@@ -77,7 +81,10 @@ export class Farm {
     return { engineSocket: this.engine.socketPath, containerPrefix: FARM_PREFIX };
   }
 
-  /** Ends the container in a random place and puts a new one there, as an invoker does; one that is busy is left alone. */
+  /**
+   * Ends the container in a random place and puts a new one there, as an invoker does; one that is
+   * busy is left alone.
+   */
   async replaceOne(): Promise<void> {
     const slot = this.#random.below(this.#containers.length);
     const old = this.#containers[slot]!;
@@ -88,12 +95,18 @@ export class Farm {
     this.#containers[slot] = this.#make(slot);
   }
 
-  /** From here on new containers belong to functions of other names, so that functions come and go, too. */
+  /**
+   * From here on new containers belong to functions of other names, so that functions come and go,
+   * too.
+   */
   renameFunctions(): void {
     this.#generation++;
   }
 
-  /** Open loop at a steady rate on idle containers of random functions, until `signal`; resolves when all have been answered. */
+  /**
+   * Open loop at a steady rate on idle containers of random functions, until `signal`; resolves
+   * when all have been answered.
+   */
   async load(perSecond: number, runMillis: () => number, signal: AbortSignal): Promise<LoadResult> {
     const begun = performance.now();
     const open = new Set<Promise<void>>();
@@ -114,11 +127,17 @@ export class Farm {
           continue;
         }
         this.sent++;
-        const work = this.#call(container, Math.round(runMillis())).then(({ ok, startedMicros }) => {
-          if (!ok && (startedMicros < delayedAt * 1000 || performance.now() - turnAt > DELAY_MILLIS)) delayed++;
-          else if (!ok) failed++;
-          open.delete(work);
-        });
+        const work = this.#call(container, Math.round(runMillis())).then(
+          ({ ok, startedMicros }) => {
+            if (
+              !ok &&
+              (startedMicros < delayedAt * 1000 || performance.now() - turnAt > DELAY_MILLIS)
+            )
+              delayed++;
+            else if (!ok) failed++;
+            open.delete(work);
+          },
+        );
         open.add(work);
       }
       await new Promise((resolve) => setTimeout(resolve, 2));
@@ -136,17 +155,25 @@ export class Farm {
   async #call(container: Container, millis: number): Promise<Call> {
     container.busy = true;
     const { address, action } = container;
-    const request = runRequest(address, action, nextActivationId(), Date.now() + 60_000, { ms: millis });
+    const request = runRequest(address, action, nextActivationId(), Date.now() + 60_000, {
+      ms: millis,
+    });
     const result = await call(address, request);
     container.busy = false;
     return result;
   }
 
-  /** Of a random function the first container that is idle, as an invoker takes the one used last. */
+  /**
+   * Of a random function the first container that is idle, as an invoker takes the one used last.
+   */
   #idle(): Container | null {
     const all = this.#containers;
     for (let tries = 0; tries < 20; tries++) {
-      for (let slot = this.#random.below(this.#functions); slot < all.length; slot += this.#functions)
+      for (
+        let slot = this.#random.below(this.#functions);
+        slot < all.length;
+        slot += this.#functions
+      )
         if (!all[slot]!.busy) return all[slot]!;
     }
     return null;

@@ -14,7 +14,9 @@ export interface ProcessFigures {
 /** Null where it has ended. */
 export function figuresOf(pid: number): ProcessFigures | null {
   try {
-    const kib = Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1] ?? 0);
+    const kib = Number(
+      /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1] ?? 0,
+    );
     const descriptors = readdirSync(`/proc/${pid}/fd`).length;
     const cpuMillis = family(pid).find((each) => each.pid === pid)?.cpuMillis ?? 0;
     return { pid, rss: kib / 1024, descriptors, cpuMillis };
@@ -23,7 +25,10 @@ export function figuresOf(pid: number): ProcessFigures | null {
   }
 }
 
-/** Processes below `root` by the part of Gleaner that they are; a tcpdump of several bridges: the first. */
+/**
+ * Processes below `root` by the part of Gleaner that they are; a tcpdump of several bridges: the
+ * first.
+ */
 export function partsBelow(root: number): Map<string, number> {
   const parts = new Map<string, number>();
   for (const { pid, command } of family(root)) {

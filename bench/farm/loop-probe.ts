@@ -2,13 +2,17 @@ import { appendFileSync, openSync, readSync } from 'node:fs';
 import { PerformanceObserver } from 'node:perf_hooks';
 
 /**
- * Loaded with `--import` into the process whose event loop is watched: the hook's, in a Gleaner started with `GLEANER_LOOP_PROBE=<file>`.
- * Every 10 ms a timer; what it is late by is a sample. Once a second a line of the file, a {@link LoopSecond}.
+ * Loaded with `--import` into the process whose event loop is watched: the hook's, in a Gleaner
+ * started with `GLEANER_LOOP_PROBE=<file>`. Every 10 ms a timer; what it is late by is a sample.
+ * Once a second a line of the file, a {@link LoopSecond}.
  */
 export interface LoopSecond {
   /** us. */
   readonly late: number[];
-  /** For each of `late`: how long of the time since the one before the main thread could have run and had no core, us. */
+  /**
+   * For each of `late`: how long of the time since the one before the main thread could have run
+   * and had no core, us.
+   */
   readonly waited: number[];
   /** Collections of garbage, ms. */
   readonly collections: number[];
@@ -22,7 +26,8 @@ if (file !== undefined && process.argv.includes('hook')) {
   const text = Buffer.alloc(64);
   /** The second of three numbers: time in the run queue, ns. */
   const waitedSoFar = (): number =>
-    Number(text.toString('latin1', 0, readSync(schedstat, text, 0, text.length, 0)).split(' ')[1]) / 1000;
+    Number(text.toString('latin1', 0, readSync(schedstat, text, 0, text.length, 0)).split(' ')[1]) /
+    1000;
   let late: number[] = [];
   let waited: number[] = [];
   let collections: number[] = [];

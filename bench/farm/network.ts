@@ -7,8 +7,9 @@ const responder = fileURLToPath(new URL('./responder.js', import.meta.url));
 const ip = (...args: string[]): Promise<unknown> => run('ip', args);
 
 /**
- * Real packets without containers: a network namespace that answers on every address of a /16 (one route, no interface each), behind a
- * pair of virtual interfaces whose near end tcpdump listens to as to a bridge. Needs root and `ip`.
+ * Real packets without containers: a network namespace that answers on every address of a /16 (one
+ * route, no interface each), behind a pair of virtual interfaces whose near end tcpdump listens to
+ * as to a bridge. Needs root and `ip`.
  */
 export class FarmNetwork {
   readonly #name: string;
@@ -16,11 +17,16 @@ export class FarmNetwork {
   /** Where requests come from. */
   readonly gateway: string;
   readonly #far: string;
-  /** Second byte of the containers' addresses; the pair's own are in another network, so that a route decides and no neighbour is asked for. */
+  /**
+   * Second byte of the containers' addresses; the pair's own are in another network, so that a
+   * route decides and no neighbor is asked for.
+   */
   readonly #net: number;
   #responder: ChildProcess | null = null;
 
-  /** `suffix`: letters and digits, at most 8, different for each farm on a machine; `net`: 0 to 127. */
+  /**
+   * `suffix`: letters and digits, at most 8, different for each farm on a machine; `net`: 0 to 127.
+   */
   constructor(suffix: string, net: number) {
     this.#name = `glnfarm-${suffix}`;
     this.bridge = `glnf${suffix}`;
@@ -53,7 +59,9 @@ export class FarmNetwork {
     await new Promise<void>((resolve, reject) => {
       child.stdout?.once('data', () => resolve());
       child.once('error', reject);
-      child.once('exit', (code) => reject(new Error(`the containers' side of the farm ended with ${code}`)));
+      child.once('exit', (code) =>
+        reject(new Error(`the containers' side of the farm ended with ${code}`)),
+      );
     });
   }
 

@@ -1,8 +1,9 @@
 import { createServer } from 'node:net';
 
 /**
- * Runs in a farm's network namespace and is every container at once: answers a request after the `"ms"` of its value. Ends with its
- * standard input, so that nothing is left behind when the farm is killed.
+ * Runs in a farm's network namespace and is every container at once: answers a request after the
+ * `"ms"` of its value. Ends with its standard input, so that nothing is left behind when the farm
+ * is killed.
  */
 const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}';
 

@@ -1,27 +1,40 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SeededRandom } from '../../config/index.js';
-import { type ActivationRecord, type Arrival, InvokerEmulator, playWorkload } from '../../simulator/index.js';
-import { GleanerProcess } from '../worth/gleaner-process.js';
-import { containersBusyMillis, hostBusyMillis, ownBusyMillis } from '../worth/host-cpu.js';
-import type { Subject } from '../worth/load.js';
-import { warmUp } from '../worth/paired-runs.js';
-import { QueueingInvoker } from '../worth/queueing-invoker.js';
+import {
+  type ActivationRecord,
+  type Arrival,
+  InvokerEmulator,
+  playWorkload,
+} from '../../simulator/invoker-emulator/index.js';
+import { GleanerProcess } from '../benefit/gleaner-process.js';
+import { containersBusyMillis, hostBusyMillis, ownBusyMillis } from '../benefit/host-cpu.js';
+import type { Subject } from '../benefit/load.js';
+import { warmUp } from '../benefit/paired-runs.js';
+import { QueueingInvoker } from '../benefit/queueing-invoker.js';
 import { measureSolo, type SoloProfile } from './profile.js';
 import { type FidelityMode, fidelityArrivals } from './subjects.js';
 
 export type FidelityManager = 'fixed' | 'greedy';
 
-/** Containers of each function, all warm before anything is measured; more calls at once wait at the invoker. */
+/**
+ * Containers of each function, all warm before anything is measured; more calls at once wait at the
+ * invoker.
+ */
 export const CONTAINERS = 4;
 /** OpenWhisk's `user-memory`: what CPU shares are a part of. */
 export const USER_MEMORY_MB = 8192;
-/** Warm-up calls, `CONTAINERS` at once of each function: so short that no peak is learned from them. */
+/**
+ * Warm-up calls, `CONTAINERS` at once of each function: so short that no peak is learned from them.
+ */
 export const WARM_UP_CPU_MS = 1;
 /** From the last warm-up call to the first arrival, ms. */
 export const SETTLE_MS = 3000;
 const SOLO_CALLS = 40;
 
-/** One condition on real containers: what was played, what became of it, and who kept the cores busy meanwhile. */
+/**
+ * One condition on real containers: what was played, what became of it, and who kept the cores busy
+ * meanwhile.
+ */
 export interface Contended {
   readonly mode: FidelityMode;
   readonly manager: FidelityManager;
@@ -30,7 +43,10 @@ export interface Contended {
   readonly busy: BusyCores;
 }
 
-/** Cores busy on average: the functions' containers, Gleaner and the invoker, and whatever else runs on this machine. */
+/**
+ * Cores busy on average: the functions' containers, Gleaner and the invoker, and whatever else runs
+ * on this machine.
+ */
 export interface BusyCores {
   readonly functions: number;
   readonly beside: number;
@@ -44,7 +60,10 @@ interface Options {
 }
 
 /** An invoker of one image; its containers serve every condition of a mode. */
-export async function withInvoker<T>(image: string, use: (emulator: InvokerEmulator) => Promise<T>): Promise<T> {
+export async function withInvoker<T>(
+  image: string,
+  use: (emulator: InvokerEmulator) => Promise<T>,
+): Promise<T> {
   const emulator = new InvokerEmulator({
     image,
     prefix: 'wskglf0',
@@ -84,7 +103,11 @@ export async function soloProfiles(
 /** All functions together for `seconds`, under one manager that knows nothing of them yet. */
 export async function runContended(
   emulator: InvokerEmulator,
-  options: Options & { readonly mode: FidelityMode; readonly manager: FidelityManager; readonly seconds: number },
+  options: Options & {
+    readonly mode: FidelityMode;
+    readonly manager: FidelityManager;
+    readonly seconds: number;
+  },
 ): Promise<Contended> {
   const { subjects, mode, manager, seconds, seed, log } = options;
   const arrivals = fidelityArrivals(subjects, seconds, new SeededRandom(seed));
@@ -93,7 +116,9 @@ export async function runContended(
     await gleaner.setWrites(manager !== 'fixed');
     const warmed = performance.now();
     await warmUp(invoker, subjects, CONTAINERS, { cpuMs: WARM_UP_CPU_MS });
-    log(`${mode}, ${manager}: containers warm after ${((performance.now() - warmed) / 1000).toFixed(1)} s`);
+    log(
+      `${mode}, ${manager}: containers warm after ${((performance.now() - warmed) / 1000).toFixed(1)} s`,
+    );
     await sleep(SETTLE_MS);
     const busySince = watchCores();
     const records = await playWorkload(invoker, arrivals);
@@ -105,15 +130,17 @@ export async function runContended(
 
 /** Who is busy from now on, until the function that it returns is called. */
 function watchCores(): () => BusyCores {
-  const readCounters = (): number[] => [performance.now(), containersBusyMillis(), ownBusyMillis(), hostBusyMillis()];
+  const readCounters = (): number[] => [
+    performance.now(),
+    containersBusyMillis(),
+    ownBusyMillis(),
+    hostBusyMillis(),
+  ];
   const before = readCounters();
   return () => {
-    const [millis, functions, beside, host] = readCounters().map((value, i) => value - before[i]!) as [
-      number,
-      number,
-      number,
-      number,
-    ];
+    const [millis, functions, beside, host] = readCounters().map(
+      (value, i) => value - before[i]!,
+    ) as [number, number, number, number];
     return {
       functions: functions / millis,
       beside: beside / millis,
@@ -125,7 +152,9 @@ function watchCores(): () => BusyCores {
 function logRecords(records: readonly ActivationRecord[], log: (line: string) => void): void {
   const failed = records.filter((record) => !record.ok);
   const late = Math.max(...records.map((record) => record.lateMs));
-  log(`${records.length} calls, ${failed.length} failed; the latest was played ${late.toFixed(0)} ms late`);
+  log(
+    `${records.length} calls, ${failed.length} failed; the latest was played ${late.toFixed(0)} ms late`,
+  );
   const reasons = new Map<string, number>();
   for (const { action, kind, result } of failed) {
     const reason = `${action} ${kind}: ${String(result).slice(0, 100)}`;
@@ -134,7 +163,10 @@ function logRecords(records: readonly ActivationRecord[], log: (line: string) =>
   for (const [reason, count] of reasons) log(`  ${count} x ${reason}`);
 }
 
-async function withGleaner<T>(manager: string, use: (gleaner: GleanerProcess) => Promise<T>): Promise<T> {
+async function withGleaner<T>(
+  manager: string,
+  use: (gleaner: GleanerProcess) => Promise<T>,
+): Promise<T> {
   const gleaner = new GleanerProcess({
     hook: { containerPrefix: 'wskglf0' },
     agents: { manager },

@@ -1,9 +1,15 @@
 import { cpus } from 'node:os';
-import { ensureActionImage } from '../../simulator/index.js';
+import { ensureActionImage } from '../../simulator/invoker-emulator/index.js';
+import type { Subject } from '../benefit/load.js';
 import { type BenchRow, none, row, table } from '../report.js';
 import { median, quantile } from '../statistics.js';
-import type { Subject } from '../worth/load.js';
-import { type Contended, type FidelityManager, runContended, soloProfiles, withInvoker } from './contended.js';
+import {
+  type Contended,
+  type FidelityManager,
+  runContended,
+  soloProfiles,
+  withInvoker,
+} from './contended.js';
 import { predict } from './predict.js';
 import { coresOf } from './profile.js';
 import { type FidelityMode, fidelitySubjects, meanDemandOf } from './subjects.js';
@@ -11,7 +17,10 @@ import { type FidelityMode, fidelitySubjects, meanDemandOf } from './subjects.js
 export const FIDELITY_MODES: readonly FidelityMode[] = ['weight', 'quota'];
 export const FIDELITY_MANAGERS: readonly FidelityManager[] = ['fixed', 'greedy'];
 const QUANTILES = [0.5, 0.9] as const;
-/** Above this share of the cores, all that is beside the functions included, queues say more of the tail of the arrivals than of the model. */
+/**
+ * Above this share of the cores, all that is beside the functions included, queues say more of the
+ * tail of the arrivals than of the model.
+ */
 const HIGHEST_LOAD = 0.8;
 /** Cores used by others: above this a run says more of them than of the model. */
 const QUIET = '<= 0.1';
@@ -30,9 +39,10 @@ export interface FidelityOptions {
 }
 
 /**
- * What the simulator predicts, held against real containers: profiles from solo runs, then every function together on this machine's
- * cores, under each manager and in each mode. The error is |predicted - measured| / measured of a function's p50 and p90. Each condition's
- * figures are logged as it ends.
+ * What the simulator predicts, held against real containers: profiles from solo runs, then every
+ * function together on this machine's cores, under each manager and in each mode. The error is
+ * |predicted - measured| / measured of a function's p50 and p90. Each condition's figures are
+ * logged as it ends.
  */
 export async function benchFidelity(options: FidelityOptions): Promise<BenchRow[]> {
   const { load, calls, seed, log, modes, managers } = options;
@@ -53,7 +63,10 @@ export async function benchFidelity(options: FidelityOptions): Promise<BenchRow[
       goal: `<= ${HIGHEST_LOAD}`,
       note: `${load} by the functions' own work`,
     }),
-    row('fidelity.solo.others', busy.others, 'cores', { goal: QUIET, note: 'busy with neither functions nor Gleaner' }),
+    row('fidelity.solo.others', busy.others, 'cores', {
+      goal: QUIET,
+      note: 'busy with neither functions nor Gleaner',
+    }),
   ];
   log(table(rows));
   const errors: number[] = [];
@@ -82,13 +95,23 @@ function conditionRows(
   const tag = `fidelity.${real.mode}.${real.manager}`;
   const failed = real.records.filter((record) => !record.ok).length;
   return [
-    ...subjects.flatMap((subject) => compare(tag, subject, real, expected.get(subject.name)!, errors)),
-    row(`${tag}.beside`, beside, 'cores', { baseline: real.busy.beside, note: 'busy with the invoker and Gleaner' }),
+    ...subjects.flatMap((subject) =>
+      compare(tag, subject, real, expected.get(subject.name)!, errors),
+    ),
+    row(`${tag}.beside`, beside, 'cores', {
+      baseline: real.busy.beside,
+      note: 'busy with the invoker and Gleaner',
+    }),
     row(`${tag}.others`, real.busy.others, 'cores', {
       goal: QUIET,
       note: `busy with neither; functions ${real.busy.functions.toFixed(2)}`,
     }),
-    none(`${tag}.failed`, failed, `of ${real.records.length} calls`, 'calls that fail are predicted by nothing'),
+    none(
+      `${tag}.failed`,
+      failed,
+      `of ${real.records.length} calls`,
+      'calls that fail are predicted by nothing',
+    ),
   ];
 }
 
@@ -114,7 +137,10 @@ function compare(
 
 function errorRows(errors: readonly number[]): BenchRow[] {
   return [
-    row('fidelity.error.median', median(errors), 'share', { goal: '< 0.15', note: `${errors.length} figures` }),
+    row('fidelity.error.median', median(errors), 'share', {
+      goal: '< 0.15',
+      note: `${errors.length} figures`,
+    }),
     row('fidelity.error.worst', Math.max(...errors), 'share', {}),
   ];
 }

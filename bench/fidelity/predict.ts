@@ -1,15 +1,19 @@
 import { cpus, totalmem } from 'node:os';
 import { type Bytes, MIB, type Millicores, type Random, SeededRandom } from '../../config/index.js';
+import { ActivationLog, ClusterOutcome, simulateCluster } from '../../simulator/engine/index.js';
+import type {
+  ActivationBlock,
+  ActivationStream,
+  StreamedFunction,
+} from '../../simulator/workload/index.js';
+import type { Subject } from '../benefit/load.js';
 import {
-  type ActivationBlock,
-  ActivationLog,
-  type ActivationStream,
-  ClusterOutcome,
-  type StreamedFunction,
-  simulateCluster,
-} from '../../simulator/index.js';
-import type { Subject } from '../worth/load.js';
-import { CONTAINERS, type Contended, SETTLE_MS, USER_MEMORY_MB, WARM_UP_CPU_MS } from './contended.js';
+  CONTAINERS,
+  type Contended,
+  SETTLE_MS,
+  USER_MEMORY_MB,
+  WARM_UP_CPU_MS,
+} from './contended.js';
 import { coresOf, cpuOf, type SoloProfile } from './profile.js';
 import { type FidelityPayload, meanDemandOf } from './subjects.js';
 
@@ -19,8 +23,9 @@ const MADE_MS = 2000;
 const WARM_UP_MS = MADE_MS + SETTLE_MS;
 
 /**
- * Durations of `/run` that the simulator expects of one condition, ms by function: same functions, same arrivals and payloads, same manager;
- * what a payload needs is known from the solo profiles, never from the contended run.
+ * Durations of `/run` that the simulator expects of one condition, ms by function: same functions,
+ * same arrivals and payloads, same manager; what a payload needs is known from the solo profiles,
+ * never from the contended run.
  */
 export function predict(
   subjects: readonly Subject[],
@@ -30,7 +35,8 @@ export function predict(
 ): Map<string, number[]> {
   const log = new ActivationLog();
   const calls = new FidelityStream(subjects, profiles, condition, new SeededRandom(seed));
-  // Processes outside of Docker's group do not share its weight: what they need, containers do not get.
+  // Processes outside of Docker's group do not share its weight: what they need, containers do not
+  // get.
   const { beside } = coresOf(subjects, profiles, meanDemandOf);
   simulateCluster({
     calls,
@@ -46,7 +52,8 @@ export function predict(
     quotaPolicy: 'target',
     weightPolicy: 'target',
     safeguard: condition.manager !== 'fixed',
-    // As a hook is configured by default: caps are the host's size, a target is stale after 30 s (config/schema/decision.ts).
+    // As a hook is configured by default: caps are the host's size, a target is stale after 30 s
+    // (config/schema/decision.ts).
     decision: {
       controlShare: 0,
       cpuCap: (1000 * cpus().length) as Millicores,
@@ -87,7 +94,9 @@ class FidelityStream implements ActivationStream {
     this.#arrivals = [...condition.arrivals].sort((a, b) => a.atMs - b.atMs);
     this.#index = new Map(subjects.map((subject, i) => [subject.name, i]));
     this.#random = random;
-    this.functions = subjects.map((subject) => calledFunction(subject, profiles.get(subject.name)!));
+    this.functions = subjects.map((subject) =>
+      calledFunction(subject, profiles.get(subject.name)!),
+    );
     this.warmUpCalls = subjects.length * CONTAINERS;
     this.expectedActivations = this.warmUpCalls + this.#arrivals.length;
     this.spanMicros = 1000 * (WARM_UP_MS + (this.#arrivals.at(-1)?.atMs ?? 0));
@@ -97,7 +106,8 @@ class FidelityStream implements ActivationStream {
     let count = 0;
     while (count < block.capacity && this.#next < this.expectedActivations) {
       const index = this.#next++;
-      const arrival = index < this.warmUpCalls ? undefined : this.#arrivals[index - this.warmUpCalls]!;
+      const arrival =
+        index < this.warmUpCalls ? undefined : this.#arrivals[index - this.warmUpCalls]!;
       const fn = arrival ? this.#index.get(arrival.action.name)! : index % this.#subjects.length;
       const profile = this.#profiles.get(this.#subjects[fn]!.name)!;
       // What one solo call had beyond its line and what it waited belong together.

@@ -1,13 +1,16 @@
 import type { Random } from '../../config/index.js';
-import type { Invoker } from '../../simulator/index.js';
+import type { Invoker } from '../../simulator/invoker-emulator/index.js';
+import { containersBusyMillis, ownBusyMillis } from '../benefit/host-cpu.js';
+import { actionOf, type Subject } from '../benefit/load.js';
 import { mean } from '../statistics.js';
-import { containersBusyMillis, ownBusyMillis } from '../worth/host-cpu.js';
-import { actionOf, type Subject } from '../worth/load.js';
 import { drawPayload } from './subjects.js';
 
 /** What solo runs in a real container say of a function; all that the simulator is told of it. */
 export interface SoloProfile {
-  /** Cores it keeps busy while it computes: 1, or more where its duration grows by less than its CPU time does. */
+  /**
+   * Cores it keeps busy while it computes: 1, or more where its duration grows by less than its CPU
+   * time does.
+   */
   readonly parallelism: number;
   /** CPU time of its container for each ms that the payload asks for. */
   readonly cpuPerDemand: number;
@@ -19,14 +22,19 @@ export interface SoloProfile {
   readonly besideMs: number;
 }
 
-/** One solo call, ms: what its payload asked for, what its container used, how long its `/run` took. */
+/**
+ * One solo call, ms: what its payload asked for, what its container used, how long its `/run` took.
+ */
 export interface SoloCall {
   readonly demandMs: number;
   readonly cpuMs: number;
   readonly runMs: number;
 }
 
-/** Above this many busy cores a function is taken to be parallel; below, the excess is the proxy's own second thread. */
+/**
+ * Above this many busy cores a function is taken to be parallel; below, the excess is the proxy's
+ * own second thread.
+ */
 const PARALLEL = 1.2;
 
 /** Calls a function alone, one after another, in a container without a quota. */
@@ -45,13 +53,21 @@ export async function measureSolo(
     const payload = drawPayload(subject, random);
     const before = containersBusyMillis();
     const result = await invoker.invoke(action, payload);
-    if (!result.ok) throw new Error(`${subject.name} alone ended as ${result.kind}: ${String(result.result)}`);
-    solo.push({ demandMs: payload.cpuMs, cpuMs: containersBusyMillis() - before, runMs: result.runMs });
+    if (!result.ok)
+      throw new Error(`${subject.name} alone ended as ${result.kind}: ${String(result.result)}`);
+    solo.push({
+      demandMs: payload.cpuMs,
+      cpuMs: containersBusyMillis() - before,
+      runMs: result.runMs,
+    });
   }
   return profileOf(solo, Math.max(0, (ownBusyMillis() - own) / calls));
 }
 
-/** CPU time and duration as straight lines over what was asked for; what a call has beyond its line stays its own. */
+/**
+ * CPU time and duration as straight lines over what was asked for; what a call has beyond its line
+ * stays its own.
+ */
 export function profileOf(solo: readonly SoloCall[], besideMs: number): SoloProfile {
   const demand = solo.map((call) => call.demandMs);
   const cpuPerDemand = slope(
@@ -86,7 +102,10 @@ function slope(x: readonly number[], y: readonly number[]): number {
   return both / square;
 }
 
-/** CPU time of a call that asks for `demandMs`, as solo call number `drawn` would have needed it, ms. */
+/**
+ * CPU time of a call that asks for `demandMs`, as solo call number `drawn` would have needed it,
+ * ms.
+ */
 export function cpuOf(profile: SoloProfile, demandMs: number, drawn: number): number {
   return Math.max(0.1, profile.cpuPerDemand * demandMs + profile.extraMs[drawn]!);
 }
@@ -101,7 +120,8 @@ export function coresOf(
   let beside = 0;
   for (const subject of subjects) {
     const profile = profiles.get(subject.name)!;
-    functions += (subject.rate * (profile.cpuPerDemand * demandOf(subject) + mean(profile.extraMs))) / 1000;
+    functions +=
+      (subject.rate * (profile.cpuPerDemand * demandOf(subject) + mean(profile.extraMs))) / 1000;
     beside += (subject.rate * profile.besideMs) / 1000;
   }
   return { functions, beside };

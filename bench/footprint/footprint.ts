@@ -3,15 +3,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { SeededRandom } from '../../config/index.js';
+import { GleanerProcess } from '../benefit/gleaner-process.js';
 import { Farm, type LoadResult } from '../farm/farm.js';
 import { figuresOf, type ProcessFigures, partsBelow } from '../farm/figures.js';
 import type { LoopSecond } from '../farm/loop-probe.js';
 import { growthOf } from '../growth.js';
 import { type BenchRow, none, precondition, row, within } from '../report.js';
 import { median, quantile, sum } from '../statistics.js';
-import { GleanerProcess } from '../worth/gleaner-process.js';
 
-const probeFile = (name: string): string => fileURLToPath(new URL(`../farm/${name}.js`, import.meta.url));
+const probeFile = (name: string): string =>
+  fileURLToPath(new URL(`../farm/${name}.js`, import.meta.url));
 const NO_METRICS = { hook: null, agents: null, aggregator: null };
 /** Each container is warm, and its function has a history, before anything is measured. */
 const WARM_MILLIS = 20_000;
@@ -26,7 +27,9 @@ export interface FootprintOptions {
   readonly containers: number;
   readonly perSecond: number;
   readonly seconds: number;
-  /** Containers ended and replaced a second, while it is measured; then growth is looked for, too. */
+  /**
+   * Containers ended and replaced a second, while it is measured; then growth is looked for, too.
+   */
   readonly churn: number;
   /** The containers' processes use CPU between any two samples, so that each is read in full. */
   readonly busy: boolean;
@@ -34,7 +37,10 @@ export interface FootprintOptions {
   readonly log: (line: string) => void;
 }
 
-/** The hook of a whole Gleaner beside a farm: what it holds, what it uses, how long its event loop is held up. */
+/**
+ * The hook of a whole Gleaner beside a farm: what it holds, what it uses, how long its event loop
+ * is held up.
+ */
 export async function benchFootprint(options: FootprintOptions): Promise<BenchRow[]> {
   const { functions, containers, perSecond, churn, log } = options;
   const random = new SeededRandom(options.seed);
@@ -53,7 +59,12 @@ export async function benchFootprint(options: FootprintOptions): Promise<BenchRo
     log(`${containers} containers of ${functions} functions`);
     const probes = churn > 0 ? ['loop-probe', 'heap-probe'] : ['loop-probe'];
     gleaner = new GleanerProcess(
-      { mode: 'enforce', hook: farm.hookSettings, dashboard: { listen: null }, metrics: NO_METRICS },
+      {
+        mode: 'enforce',
+        hook: farm.hookSettings,
+        dashboard: { listen: null },
+        metrics: NO_METRICS,
+      },
       {
         NODE_OPTIONS: probes.map((probe) => `--import ${probeFile(probe)}`).join(' '),
         GLEANER_LOOP_PROBE: join(folder, 'lags'),
@@ -69,9 +80,16 @@ export async function benchFootprint(options: FootprintOptions): Promise<BenchRo
     over.abort();
     const { sent, failed, skipped, delayed } = await load;
     if (skipped > 0) log(`${skipped} activations were not sent: no container was idle`);
-    if (delayed > 0) log(`${delayed} activations were not answered in time while the bench itself was held up`);
+    if (delayed > 0)
+      log(`${delayed} activations were not answered in time while the bench itself was held up`);
     const rows = [...rowsOf(measured, options), ...(churn > 0 ? growthRows(measured, churn) : [])];
-    rows.push(row('footprint.failed', failed, 'activations', { goal: '0', note: `of ${sent}`, failed: failed > 0 }));
+    rows.push(
+      row('footprint.failed', failed, 'activations', {
+        goal: '0',
+        note: `of ${sent}`,
+        failed: failed > 0,
+      }),
+    );
     return rows;
   } finally {
     over.abort();
@@ -109,7 +127,9 @@ async function measure(
   const lags = join(folder, 'lags');
   const parts = partsBelow(gleaner.pid);
   const moment = (): Moment => {
-    const [hook, tcpdump] = [parts.get('hook'), parts.get('tcpdump')].map((pid) => figuresOf(pid ?? 0));
+    const [hook, tcpdump] = [parts.get('hook'), parts.get('tcpdump')].map((pid) =>
+      figuresOf(pid ?? 0),
+    );
     if (!hook || !tcpdump) throw new Error(`the hook or its tcpdump has ended:\n${gleaner.output}`);
     const heap = Number(lines(join(folder, 'hook.heap')).at(-1) ?? Number.NaN) / 2 ** 20;
     return { at: performance.now(), hook, tcpdump, heap };
@@ -118,17 +138,22 @@ async function measure(
   const linesBefore = lines(lags).length;
   const moments = [moment()];
   const replacing = setInterval(() => {
-    for (let i = 0; i < churn; i++) void farm.replaceOne().catch((error: unknown) => log(`not replaced: ${error}`));
+    for (let i = 0; i < churn; i++)
+      void farm.replaceOne().catch((error: unknown) => log(`not replaced: ${error}`));
   }, 1000);
   if (churn === 0) clearInterval(replacing);
   try {
     for (const until = performance.now() + seconds * 1000; performance.now() < until; ) {
-      await pause(Math.min(churn > 0 ? LONG_SAMPLE_MILLIS : SAMPLE_MILLIS, until - performance.now()));
+      await pause(
+        Math.min(churn > 0 ? LONG_SAMPLE_MILLIS : SAMPLE_MILLIS, until - performance.now()),
+      );
       moments.push(moment());
       const { at, hook, heap } = moments.at(-1)!;
       const alive = Number.isNaN(heap) ? '' : `, ${heap.toFixed(1)} MiB alive`;
       const second = ((at - moments[0]!.at) / 1000).toFixed(0);
-      log(`${second} s: ${hook.rss.toFixed(1)} MiB${alive}, ${hook.descriptors} files, ${farm.sent} activations`);
+      log(
+        `${second} s: ${hook.rss.toFixed(1)} MiB${alive}, ${hook.descriptors} files, ${farm.sent} activations`,
+      );
     }
   } finally {
     clearInterval(replacing);
@@ -136,16 +161,26 @@ async function measure(
   const loop = lines(lags)
     .slice(linesBefore)
     .map((line) => JSON.parse(line) as LoopSecond);
-  // Of both what came between two answers of the hook; each answer lies a second or so after what was sent is counted.
+  // Of both what came between two answers of the hook; each answer lies a second or so after what
+  // was sent is counted.
   const sent = farm.sent - before.sent;
   const { counters, host } = await gleaner.status();
   const { lagMicros, started, tapDrops } = counters;
   const seen = started - before.started;
-  return { moments, loop, lag: lagMicros ?? noLag, sent, seen, drops: tapDrops, containers: host.containers };
+  return {
+    moments,
+    loop,
+    lag: lagMicros ?? noLag,
+    sent,
+    seen,
+    drops: tapDrops,
+    containers: host.containers,
+  };
 }
 
 const noLag = { p50: Number.NaN, p99: Number.NaN };
-const pause = (millis: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, millis));
+const pause = (millis: number): Promise<void> =>
+  new Promise((resolve) => setTimeout(resolve, millis));
 
 /** None where the file is not there yet. */
 function lines(file: string): string[] {
@@ -158,10 +193,14 @@ function lines(file: string): string[] {
   }
 }
 
-function rowsOf({ moments, loop, ...measured }: Measured, { containers, perSecond }: FootprintOptions): BenchRow[] {
+function rowsOf(
+  { moments, loop, ...measured }: Measured,
+  { containers, perSecond }: FootprintOptions,
+): BenchRow[] {
   const [first, last] = [moments[0]!, moments.at(-1)!];
   const wall = last.at - first.at;
-  const share = (of: 'hook' | 'tcpdump'): number => ((last[of].cpuMillis - first[of].cpuMillis) / wall) * 100;
+  const share = (of: 'hook' | 'tcpdump'): number =>
+    ((last[of].cpuMillis - first[of].cpuMillis) / wall) * 100;
   const rss = moments.map((each) => each.hook.rss);
   return [
     row('footprint.rss', median(rss), 'MiB', {
@@ -198,18 +237,27 @@ function rowsOf({ moments, loop, ...measured }: Measured, { containers, perSecon
       needs: `${perSecond}, -10 %`,
       why: 'this machine was too slow or too busy for the load that the figures are for',
     }),
-    none('footprint.dropped', measured.drops, 'packets', 'packets that the kernel dropped cost the hook nothing'),
+    none(
+      'footprint.dropped',
+      measured.drops,
+      'packets',
+      'packets that the kernel dropped cost the hook nothing',
+    ),
     row('footprint.files', last.hook.descriptors, 'descriptors', {}),
   ];
 }
 
-/** How late the event loop was, and how much of that was no core being free, which is the bench's own machine's doing, and collections. */
+/**
+ * How late the event loop was, and how much of that was no core being free, which is the bench's
+ * own machine's doing, and collections.
+ */
 function loopRows(seconds: readonly LoopSecond[]): BenchRow[] {
   const late = seconds.flatMap((each) => each.late);
   const waited = seconds.flatMap((each) => each.waited);
   const own = late.map((micros, i) => Math.max(0, micros - waited[i]!));
   const collections = seconds.flatMap((each) => each.collections);
-  const millis = (values: readonly number[], q: number): string => (quantile(values, q) / 1000).toFixed(2);
+  const millis = (values: readonly number[], q: number): string =>
+    (quantile(values, q) / 1000).toFixed(2);
   return [
     row('footprint.loop.p99', quantile(late, 0.99) / 1000, 'ms', {
       goal: '< 5',
@@ -234,7 +282,12 @@ function growthRows({ moments }: Measured, churn: number): BenchRow[] {
   return [
     { name: 'rss', unit: 'MiB', slack: 12, values: moments.map(({ hook }) => hook.rss) },
     { name: 'heap', unit: 'MiB', slack: 2, values: held },
-    { name: 'files', unit: 'descriptors', slack: 8, values: moments.map(({ hook }) => hook.descriptors) },
+    {
+      name: 'files',
+      unit: 'descriptors',
+      slack: 8,
+      values: moments.map(({ hook }) => hook.descriptors),
+    },
   ].map((series) => {
     const { quarters, grows } = growthOf(series);
     const [second, third, last] = quarters.map((value) => value.toFixed(1));

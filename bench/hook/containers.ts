@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { ensureActionImage } from '../../simulator/index.js';
+import { ensureActionImage } from '../../simulator/invoker-emulator/index.js';
 import { call } from './http-load.js';
 
 const run = promisify(execFile);
@@ -11,7 +11,10 @@ export interface BenchContainer {
   readonly pid: number;
 }
 
-/** Initialised no-op containers as an invoker makes them, with a quota of two cores, so that a no-op is over-provisioned. Named `wskglb0_…`; `remove` takes them away. */
+/**
+ * Initialized no-op containers as an invoker makes them, with a quota of two cores, so that a no-op
+ * is over-provisioned. Named `wskglb0_…`; `remove` takes them away.
+ */
 export async function noopContainers(
   count: number,
 ): Promise<{ containers: BenchContainer[]; remove: () => Promise<void> }> {
@@ -24,15 +27,36 @@ export async function noopContainers(
     const containers: BenchContainer[] = [];
     for (let i = 0; i < count; i++) {
       const { stdout } = await run('docker', [
-        ...['run', '-d', '--cpu-shares', '128', '--cpus', '2', '--memory', '256m', '--memory-swap', '256m'],
+        ...[
+          'run',
+          '-d',
+          '--cpu-shares',
+          '128',
+          '--cpus',
+          '2',
+          '--memory',
+          '256m',
+          '--memory-swap',
+          '256m',
+        ],
         ...['--network', 'bridge', '--name', `wskglb0_${i + 1}_guest_noop`, '--pids-limit', '1024'],
-        ...['--cap-drop', 'NET_RAW', '--cap-drop', 'NET_ADMIN', '--ulimit', 'nofile=1024:1024', image],
+        ...[
+          '--cap-drop',
+          'NET_RAW',
+          '--cap-drop',
+          'NET_ADMIN',
+          '--ulimit',
+          'nofile=1024:1024',
+          image,
+        ],
       ]);
       const id = stdout.trim();
       ids.push(id);
       const format = '{{.NetworkSettings.IPAddress}} {{.State.Pid}}';
-      const [address, pid] = (await run('docker', ['inspect', '--format', format, id])).stdout.trim().split(' ');
-      await initialise(address!);
+      const [address, pid] = (await run('docker', ['inspect', '--format', format, id])).stdout
+        .trim()
+        .split(' ');
+      await initialize(address!);
       containers.push({ id, address: address!, pid: Number(pid) });
     }
     return { containers, remove };
@@ -42,7 +66,10 @@ export async function noopContainers(
   }
 }
 
-/** Does nothing, unless it is told to compute and then to sleep: so that the hook can learn what it uses from windows that are long enough. */
+/**
+ * Does nothing, unless it is told to compute and then to sleep: so that the hook can learn what it
+ * uses from windows that are long enough.
+ */
 const CODE = `function main({ computeMs = 0, sleepMs = 0 }) {
   if (computeMs + sleepMs === 0) return {};
   const end = process.cpuUsage().user + computeMs * 1000;
@@ -50,7 +77,7 @@ const CODE = `function main({ computeMs = 0, sleepMs = 0 }) {
   return new Promise((resolve) => setTimeout(() => resolve({}), sleepMs));
 }`;
 
-async function initialise(address: string): Promise<void> {
+async function initialize(address: string): Promise<void> {
   const [code, main] = [CODE, 'main'];
   const body = JSON.stringify({ value: { name: 'noop', binary: false, main, code, env: {} } });
   const request = Buffer.from(

@@ -7,7 +7,10 @@ export interface Call {
   readonly ok: boolean;
 }
 
-/** The bytes of a `/run` as the invoker's default client sends it: one connection per call (openwhisk-observed.md §3). */
+/**
+ * The bytes of a `/run` as the invoker's default client sends it: one connection per call
+ * (openwhisk-observed.md §3).
+ */
 export function runRequest(
   address: string,
   action: string,
@@ -37,7 +40,10 @@ export function runRequest(
   return Buffer.from(`${head.join('\r\n')}\r\n\r\n${body}`);
 }
 
-/** One call on a connection of its own: from before connect() to the first byte of the answer; then the client closes. */
+/**
+ * One call on a connection of its own: from before connect() to the first byte of the answer; then
+ * the client closes.
+ */
 export function call(address: string, request: Buffer, timeoutMillis = 10_000): Promise<Call> {
   return new Promise((resolve) => {
     const started = performance.now();
@@ -49,9 +55,13 @@ export function call(address: string, request: Buffer, timeoutMillis = 10_000): 
       socket.destroy();
       resolve({ startedMicros: started * 1000, durationMicros, ok });
     };
-    const socket = connect({ host: address, port: 8080, noDelay: true }, () => socket.write(request));
+    const socket = connect({ host: address, port: 8080, noDelay: true }, () =>
+      socket.write(request),
+    );
     socket.setTimeout(timeoutMillis, () => finish(false));
-    socket.on('data', (chunk) => finish(chunk.subarray(0, 12).toString('latin1') === 'HTTP/1.1 200'));
+    socket.on('data', (chunk) =>
+      finish(chunk.subarray(0, 12).toString('latin1') === 'HTTP/1.1 200'),
+    );
     socket.on('error', () => finish(false));
     socket.on('close', () => finish(false));
   });
@@ -61,8 +71,9 @@ let sequence = 0;
 export const nextActivationId = (): string => (++sequence).toString(16).padStart(32, '0');
 
 /**
- * Calls one after the other, round robin over the containers, `gapMillis` after the last answer: long enough for whatever follows a call
- * (clean-up in the kernel, the end of the activation in the hook) not to run into the next one, with Gleaner or without.
+ * Calls one after the other, round robin over the containers, `gapMillis` after the last answer:
+ * long enough for whatever follows a call (clean-up in the kernel, the end of the activation in the
+ * hook) not to run into the next one, with Gleaner or without.
  */
 export async function serialLoad(
   addresses: readonly string[],
@@ -75,12 +86,20 @@ export async function serialLoad(
   for (let i = 0; i < count; i++) {
     if (gapMillis > 0) await new Promise((resolve) => setTimeout(resolve, gapMillis));
     const address = addresses[i % addresses.length]!;
-    calls.push(await call(address, runRequest(address, action, nextActivationId(), Date.now() + 60_000, value)));
+    calls.push(
+      await call(
+        address,
+        runRequest(address, action, nextActivationId(), Date.now() + 60_000, value),
+      ),
+    );
   }
   return calls;
 }
 
-/** Open loop at a steady rate; bounded by `count`. A container that is still busy is skipped, as the invoker does. */
+/**
+ * Open loop at a steady rate; bounded by `count`. A container that is still busy is skipped, as the
+ * invoker does.
+ */
 export function steadyLoad(
   addresses: readonly string[],
   action: string,
@@ -99,7 +118,10 @@ export function steadyLoad(
         const address = addresses[turn++ % addresses.length]!;
         if (busy.has(address)) continue;
         busy.add(address);
-        void call(address, runRequest(address, action, nextActivationId(), Date.now() + 60_000)).then((result) => {
+        void call(
+          address,
+          runRequest(address, action, nextActivationId(), Date.now() + 60_000),
+        ).then((result) => {
           busy.delete(address);
           calls.push(result);
           if (++finished === count) resolve(calls);

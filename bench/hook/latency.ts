@@ -1,8 +1,8 @@
 import { cpus } from 'node:os';
 import { SeededRandom } from '../../config/index.js';
+import { GleanerProcess } from '../benefit/gleaner-process.js';
 import { atLeast, type BenchRow, none, precondition, row, within } from '../report.js';
 import { bootstrapInterval, median, quantile } from '../statistics.js';
-import { GleanerProcess } from '../worth/gleaner-process.js';
 import { noopContainers } from './containers.js';
 import { serialLoad, steadyLoad } from './http-load.js';
 import { hookCpuMillis } from './processes.js';
@@ -11,13 +11,17 @@ const ACTION = '/guest/noop';
 /** About 250 calls a second. */
 const GAP_MILLIS = 3;
 
-/** What the hook learns a container's peak from: about half a core over a window that counts, of the two cores that its user has. */
+/**
+ * What the hook learns a container's peak from: about half a core over a window that counts, of the
+ * two cores that its user has.
+ */
 const WARM_UP_PAYLOAD = { computeMs: 40, sleepMs: 60 };
 const WARM_UP_CALLS = 4;
 
 /**
- * A limit changes on each activation: its user has two cores and its peak is half of one, so that it is over-provisioned. Its quota is lowered at every
- * start and goes back to the container's own at every end. No control arm, which would leave some alone.
+ * A limit changes on each activation: its user has two cores and its peak is half of one, so that
+ * it is over-provisioned. Its quota is lowered at every start and goes back to the container's own
+ * at every end. No control arm, which would leave some alone.
  */
 const everyActivation = {
   mode: 'enforce',
@@ -30,7 +34,13 @@ async function warmedUpGleaner(addresses: readonly string[]): Promise<GleanerPro
   const gleaner = new GleanerProcess(everyActivation);
   try {
     await gleaner.start();
-    await serialLoad(addresses, ACTION, WARM_UP_CALLS * addresses.length, GAP_MILLIS, WARM_UP_PAYLOAD);
+    await serialLoad(
+      addresses,
+      ACTION,
+      WARM_UP_CALLS * addresses.length,
+      GAP_MILLIS,
+      WARM_UP_PAYLOAD,
+    );
   } catch (error) {
     await gleaner.stop();
     throw error;
@@ -40,7 +50,10 @@ async function warmedUpGleaner(addresses: readonly string[]): Promise<GleanerPro
 
 const WRITES_NOTHING = 'latency and CPU are those of a hook that changes no limit';
 
-/** Real containers, one connection per call, warm no-ops: what Gleaner adds to them, how late its limits are, what it costs. */
+/**
+ * Real containers, one connection per call, warm no-ops: what Gleaner adds to them, how late its
+ * limits are, what it costs.
+ */
 export async function benchLatency(options: {
   readonly rounds: number;
   readonly callsPerRound: number;
@@ -67,8 +80,19 @@ export async function benchLatency(options: {
       // Lowered at its start, restored at its end.
       within('hook.changes', fast.changes, 2, 0.1, 'writes an activation', WRITES_NOTHING),
       within('hook.changes10', slow.changes, 2, 0.1, 'writes an activation', WRITES_NOTHING),
-      atLeast('hook.changes.added', Math.min(...added.changes), 1.8, 'writes an activation', WRITES_NOTHING),
-      none('hook.dropped', fast.drops + slow.drops, 'packets', 'activations that the tap missed cost the hook nothing'),
+      atLeast(
+        'hook.changes.added',
+        Math.min(...added.changes),
+        1.8,
+        'writes an activation',
+        WRITES_NOTHING,
+      ),
+      none(
+        'hook.dropped',
+        fast.drops + slow.drops,
+        'packets',
+        'activations that the tap missed cost the hook nothing',
+      ),
       within(
         'hook.seen',
         (fast.seen + slow.seen) / (fast.sent + slow.sent),
@@ -94,7 +118,10 @@ export async function benchLatency(options: {
   }
 }
 
-/** Rounds without and with Gleaner, in the order off on, on off, off on …: each start of it serves two halves. */
+/**
+ * Rounds without and with Gleaner, in the order off on, on off, off on …: each start of it serves
+ * two halves.
+ */
 async function addedLatency(
   addresses: readonly string[],
   options: { rounds: number; callsPerRound: number; log: (line: string) => void },
@@ -115,9 +142,13 @@ async function addedLatency(
     const before = await gleaner?.status();
     const calls = await serialLoad(addresses, ACTION, options.callsPerRound, GAP_MILLIS);
     const after = await gleaner?.status();
-    if (before && after) changes.push((after.counters.limitsWritten - before.counters.limitsWritten) / calls.length);
+    if (before && after)
+      changes.push((after.counters.limitsWritten - before.counters.limitsWritten) / calls.length);
     const failed = calls.filter((each) => !each.ok).length;
-    if (failed > 0) throw new Error(`${failed} of ${calls.length} calls failed with Gleaner ${on ? 'on' : 'off'}`);
+    if (failed > 0)
+      throw new Error(
+        `${failed} of ${calls.length} calls failed with Gleaner ${on ? 'on' : 'off'}`,
+      );
     return median(calls.map((each) => each.durationMicros));
   };
   try {

@@ -1,18 +1,24 @@
 import { request } from 'node:http';
 import { bytes, micros, millicores } from '../../config/index.js';
-import { CgroupLimitWriter, type ContainerInfo, DockerEngine } from '../../openwhisk-plugin/index.js';
+import { CgroupLimitWriter } from '../../openwhisk-plugin/host/cgroup/index.js';
+import { DockerEngine } from '../../openwhisk-plugin/host/docker/index.js';
+import type { ContainerInfo } from '../../openwhisk-plugin/host/ports/index.js';
 import { type BenchRow, none, row } from '../report.js';
 import { quantile } from '../statistics.js';
 import { type BenchContainer, noopContainers } from './containers.js';
 
-/** A change of a quota by the limit writer (with read-back), against the Engine's update of the same container. */
+/**
+ * A change of a quota by the limit writer (with read-back), against the Engine's update of the same
+ * container.
+ */
 export async function benchLimits(): Promise<BenchRow[]> {
   const { containers, remove } = await noopContainers(1);
   try {
     const [container] = containers as [BenchContainer];
     const { times: ours, refused } = writerTimes(container, await cgroupVersion(), 20_000);
     const engine: number[] = [];
-    for (let i = 0; i < 150; i++) engine.push(await engineUpdate(container.id, i % 2 === 0 ? 0.5 : 0.75));
+    for (let i = 0; i < 150; i++)
+      engine.push(await engineUpdate(container.id, i % 2 === 0 ? 0.5 : 0.75));
     return [
       row('hook.limit.p50', quantile(ours, 0.5), 'us', { baseline: quantile(engine, 0.5) }),
       row('hook.limit.p99', quantile(ours, 0.99), 'us', {
@@ -20,7 +26,12 @@ export async function benchLimits(): Promise<BenchRow[]> {
         goal: '<= 100, <= 0.01x',
         note: `${ours.length} changes; baseline: ${engine.length} Engine updates in the same run`,
       }),
-      none('hook.limit.refused', refused, 'writes', 'a write that the kernel does not take is not a change of a limit'),
+      none(
+        'hook.limit.refused',
+        refused,
+        'writes',
+        'a write that the kernel does not take is not a change of a limit',
+      ),
     ];
   } finally {
     await remove();
@@ -73,7 +84,10 @@ function writerTimes(
   return { times, refused };
 }
 
-/** What `docker update` asks of the Engine. Only the bench does this: the product never writes to the Engine. us */
+/**
+ * What `docker update` asks of the Engine. Only the bench does this: the product never writes to
+ * the Engine. us
+ */
 function engineUpdate(id: string, cores: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const begun = performance.now();

@@ -42,7 +42,8 @@ export function hookCpuMillis(root: number): { hook: number; tcpdump: number } {
   let hook = 0;
   let tcpdump = 0;
   for (const process of family(root)) {
-    if (process.command.startsWith('tcpdump ') || process.command.includes('/tcpdump ')) tcpdump += process.cpuMillis;
+    if (process.command.startsWith('tcpdump ') || process.command.includes('/tcpdump '))
+      tcpdump += process.cpuMillis;
     else if (/main\.js hook\b/.test(process.command)) hook += process.cpuMillis;
   }
   return { hook, tcpdump };

@@ -1,5 +1,13 @@
-import { FEATURE_LAYOUT } from '../../broker/index.js';
-import { bytes, MIB, type Micros, type Millis, millicores, type Random, SeededRandom } from '../../config/index.js';
+import { FEATURE_LAYOUT } from '../../broker/messages/index.js';
+import {
+  bytes,
+  MIB,
+  type Micros,
+  type Millis,
+  millicores,
+  type Random,
+  SeededRandom,
+} from '../../config/index.js';
 import {
   type ActivationPolicy,
   createPolicy,
@@ -11,7 +19,7 @@ import {
   POLICY_WEIGHTS,
   Run,
   type UserLimits,
-} from '../../openwhisk-plugin/index.js';
+} from '../../openwhisk-plugin/decision/index.js';
 import { atLeast, type BenchRow, row } from '../report.js';
 import { quantile } from '../statistics.js';
 
@@ -28,13 +36,19 @@ const capacity: HostCapacity = {
 
 const BATCHES = 2000;
 
-/** us of one decision, by batches, and the share of the timed decisions that chose another quota than the user's. */
+/**
+ * us of one decision, by batches, and the share of the timed decisions that chose another quota
+ * than the user's.
+ */
 interface DecisionTimes {
   readonly times: readonly number[];
   readonly changed: number;
 }
 
-/** us of one decision at the start of an activation (range, choice, pool, loans changed by it), over 1000 functions with a history; by batches. */
+/**
+ * us of one decision at the start of an activation (range, choice, pool, loans changed by it), over
+ * 1000 functions with a history; by batches.
+ */
 function decisionTimes(policy: ActivationPolicy, settings: DecisionSettings): DecisionTimes {
   const user: UserLimits = {
     shares: 128,
@@ -94,7 +108,13 @@ function decisionTimes(policy: ActivationPolicy, settings: DecisionSettings): De
 
 /** Decisions that all leave the user's limit never look at the pool. */
 const changes = (name: string, { changed }: DecisionTimes): BenchRow =>
-  atLeast(name, changed, 0.2, 'of decisions', 'too few decisions chose another quota than the user’s');
+  atLeast(
+    name,
+    changed,
+    0.2,
+    'of decisions',
+    'too few decisions chose another quota than the user’s',
+  );
 
 const spread = (times: readonly number[], what: string): string =>
   `${times.length} batches of ${BATCH} ${what} over ${FUNCTIONS} functions; p99 of batches ${quantile(times, 0.99).toFixed(2)}`;
@@ -103,19 +123,28 @@ export function benchSafeguard(): BenchRow[] {
   const measured = decisionTimes(createPolicy('smallest-in-range'), defaultDecisionSettings);
   const { times } = measured;
   return [
-    row('hook.safeguard.p50', quantile(times, 0.5), 'us', { goal: '<= 5', note: spread(times, 'decisions') }),
+    row('hook.safeguard.p50', quantile(times, 0.5), 'us', {
+      goal: '<= 5',
+      note: spread(times, 'decisions'),
+    }),
     changes('hook.safeguard.changes', measured),
   ];
 }
 
-/** The same decision where FaaSRM's network scores the options: eight of CPU under `guarantee`, 64 where memory is chosen too. */
+/**
+ * The same decision where FaaSRM's network scores the options: eight of CPU under `guarantee`, 64
+ * where memory is chosen too.
+ */
 export function benchFaasrm(): BenchRow[] {
   const random: Random = new SeededRandom(3);
   const weights = Array.from({ length: POLICY_WEIGHTS }, () => random.next() - 0.5);
   return (['guarantee', 'faasrm'] as const).flatMap((memoryPolicy) => {
     const settings = { ...defaultDecisionSettings, memoryPolicy };
     const plain = decisionTimes(createPolicy('smallest-in-range'), settings);
-    const scored = decisionTimes(createPolicy('faasrm', { layout: FEATURE_LAYOUT }, weights), settings);
+    const scored = decisionTimes(
+      createPolicy('faasrm', { layout: FEATURE_LAYOUT }, weights),
+      settings,
+    );
     const name = `hook.faasrm.${memoryPolicy === 'faasrm' ? 64 : 8}`;
     return [
       row(name, quantile(scored.times, 0.5), 'us', {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type AgentReport, type Broker, decodeAgentReport, wildcards } from '../../broker/index.js';
+import { type Broker, wildcards } from '../../broker/index.js';
+import { type AgentReport, decodeAgentReport } from '../../broker/messages/index.js';
 import { type Random, SeededRandom } from '../../config/index.js';
 import {
   type Action,
@@ -7,12 +8,20 @@ import {
   ensureActionImage,
   InvokerEmulator,
   playWorkload,
-} from '../../simulator/index.js';
+} from '../../simulator/invoker-emulator/index.js';
+import { GleanerProcess } from '../benefit/gleaner-process.js';
+import { actionOf, poissonArrivals, type Subject } from '../benefit/load.js';
 import { withNats } from '../nats.js';
 import { atLeast, type BenchRow } from '../report.js';
-import { GleanerProcess } from '../worth/gleaner-process.js';
-import { actionOf, poissonArrivals, type Subject } from '../worth/load.js';
-import { ARMS, type Arm, type ArmRecord, addRound, type CallRecord, type RoundRecord, readRounds } from './records.js';
+import {
+  ARMS,
+  type Arm,
+  type ArmRecord,
+  addRound,
+  type CallRecord,
+  type RoundRecord,
+  readRounds,
+} from './records.js';
 import { learningFigures, newFunctionRows, onlineFigures } from './rounds-rows.js';
 
 const PREFIX = 'wskgln0';
@@ -22,19 +31,60 @@ const USER_MEMORY_MB = 4096;
 const EVERY_MS = 200;
 /** What runs already: quotas that are used in part, in bursts, and a sixth of two cores in all. */
 const RUNNING: readonly Subject[] = [
-  { name: 'short', memoryMb: 128, cpus: 1, body: 'cpu', payload: { cpuMs: 20 }, cpuMs: 20, rate: 4 },
-  { name: 'long', memoryMb: 256, cpus: 1, body: 'cpu', payload: { cpuMs: 400 }, cpuMs: 400, rate: 0.5 },
-  { name: 'waits', memoryMb: 256, cpus: 1, body: 'io', payload: { sleepMs: 150 }, cpuMs: 5, rate: 2 },
+  {
+    name: 'short',
+    memoryMb: 128,
+    cpus: 1,
+    body: 'cpu',
+    payload: { cpuMs: 20 },
+    cpuMs: 20,
+    rate: 4,
+  },
+  {
+    name: 'long',
+    memoryMb: 256,
+    cpus: 1,
+    body: 'cpu',
+    payload: { cpuMs: 400 },
+    cpuMs: 400,
+    rate: 0.5,
+  },
+  {
+    name: 'waits',
+    memoryMb: 256,
+    cpus: 1,
+    body: 'io',
+    payload: { sleepMs: 150 },
+    cpuMs: 5,
+    rate: 2,
+  },
 ];
 /** Without contention, ms. */
-const SOLO_MS: Readonly<Record<string, number>> = { '/guest/short': 20, '/guest/long': 400, '/guest/waits': 150 };
+const SOLO_MS: Readonly<Record<string, number>> = {
+  '/guest/short': 20,
+  '/guest/long': 400,
+  '/guest/waits': 150,
+};
 
-/** A new function's calls: sizes that differ, in the same order in each arm. In odd rounds it has a quota, in even ones none, as on a stock OpenWhisk. */
-const NEW: Omit<Subject, 'name'> = { memoryMb: 256, body: 'cpu', payload: {}, cpuMs: 60, rate: 1000 / EVERY_MS };
+/**
+ * A new function's calls: sizes that differ, in the same order in each arm. In odd rounds it has a
+ * quota, in even ones none, as on a stock OpenWhisk.
+ */
+const NEW: Omit<Subject, 'name'> = {
+  memoryMb: 256,
+  body: 'cpu',
+  payload: {},
+  cpuMs: 60,
+  rate: 1000 / EVERY_MS,
+};
 const SIZES = [40, 60, 80, 50];
 const modeOf = (round: number): RoundRecord['mode'] => (round % 2 === 1 ? 'quota' : 'weight');
 
-/** A decision with each call, and a life cycle so short that a new function is online for most of the time it is looked at: an agent of the shipped one watches for a thousand steps of up to 20 calls. */
+/**
+ * A decision with each call, and a life cycle so short that a new function is online for most of
+ * the time it is looked at: an agent of the shipped one watches for a thousand steps of up to 20
+ * calls.
+ */
 const HOOK = { stepActivations: 1, stepS: 1 };
 const LIFE_CYCLE = { episodeSteps: 10, windowEpisodes: 4 };
 
@@ -50,14 +100,23 @@ export interface NewFunctionOptions {
   readonly log: (line: string) => void;
 }
 
-/** A new function in a system that runs, on real containers: under the fallback, under `aware` while it learns, and under the fallback again. */
+/**
+ * A new function in a system that runs, on real containers: under the fallback, under `aware` while
+ * it learns, and under the fallback again.
+ */
 export async function benchNewFunction(options: NewFunctionOptions): Promise<BenchRow[]> {
   const { rounds: count, first, seconds, seed, records, log } = options;
   let kept = readRounds(records);
   const image = await ensureActionImage();
   return withNats(async (url, connect) => {
     const invoker = new InvokerEmulator({
-      ...{ image, prefix: PREFIX, userMemoryMb: USER_MEMORY_MB, pauseGraceMs: 600_000, logs: 'none' },
+      ...{
+        image,
+        prefix: PREFIX,
+        userMemoryMb: USER_MEMORY_MB,
+        pauseGraceMs: 600_000,
+        logs: 'none',
+      },
     });
     const gleaner = new GleanerProcess({
       mode: 'enforce',
@@ -75,15 +134,31 @@ export async function benchNewFunction(options: NewFunctionOptions): Promise<Ben
       await gleaner.start();
       await warmUp(invoker, RUNNING.map(actionOf));
       // The running system has a history of its own before anything new comes.
-      await playWorkload(invoker, poissonArrivals(RUNNING, 20, new SeededRandom(seed).fork('before')));
+      await playWorkload(
+        invoker,
+        poissonArrivals(RUNNING, 20, new SeededRandom(seed).fork('before')),
+      );
       for (let round = first; round < first + count; round++) {
         const arms: Partial<Record<Arm, ArmRecord>> = {};
         for (const arm of rotated(ARMS, round - 1)) {
           const random = new SeededRandom(seed).fork(`${round}`);
-          arms[arm] = await playArm(invoker, { name: nameOf(arm, round), round, seconds, random, watch, log });
+          arms[arm] = await playArm(invoker, {
+            name: nameOf(arm, round),
+            round,
+            seconds,
+            random,
+            watch,
+            log,
+          });
         }
         const { decisions, moved } = watch.decisionsOf(`/guest/${nameOf('aware', round)}`);
-        const played = { round, mode: modeOf(round), arms: arms as Record<Arm, ArmRecord>, decisions, moved };
+        const played = {
+          round,
+          mode: modeOf(round),
+          arms: arms as Record<Arm, ArmRecord>,
+          decisions,
+          moved,
+        };
         log(textOf(played));
         kept = addRound(records, kept, played);
       }
@@ -100,7 +175,11 @@ export async function benchNewFunction(options: NewFunctionOptions): Promise<Ben
         ),
         atLeast(
           'new.decisions',
-          Math.min(...kept.map(({ decisions }) => Object.values(decisions).reduce((all, one) => all + one, 0))),
+          Math.min(
+            ...kept.map(({ decisions }) =>
+              Object.values(decisions).reduce((all, one) => all + one, 0),
+            ),
+          ),
           1,
           'decisions of manager aware in a round',
           'the manager that is measured decided nothing',
@@ -113,7 +192,10 @@ export async function benchNewFunction(options: NewFunctionOptions): Promise<Ben
   });
 }
 
-/** The first call of each, one after the other: containers that are made all at once keep two cores busy, calls wait and more are made. */
+/**
+ * The first call of each, one after the other: containers that are made all at once keep two cores
+ * busy, calls wait and more are made.
+ */
 async function warmUp(invoker: InvokerEmulator, actions: readonly Action[]): Promise<void> {
   for (const action of actions) await invoker.invoke(action, { cpuMs: SIZES[0], sleepMs: 1 });
 }
@@ -172,8 +254,15 @@ interface NewCall {
   readonly at: number;
 }
 
-/** A client that calls every `EVERY_MS` and waits for each answer: one warm container serves all, also where the host is slow. */
-async function callOneByOne(invoker: InvokerEmulator, action: Action, count: number): Promise<NewCall[]> {
+/**
+ * A client that calls every `EVERY_MS` and waits for each answer: one warm container serves all,
+ * also where the host is slow.
+ */
+async function callOneByOne(
+  invoker: InvokerEmulator,
+  action: Action,
+  count: number,
+): Promise<NewCall[]> {
   const calls: NewCall[] = [];
   const began = performance.now();
   for (let i = 0; i < count; i++) {
@@ -186,13 +275,17 @@ async function callOneByOne(invoker: InvokerEmulator, action: Action, count: num
   return calls;
 }
 
-const failureText = (fn: string, { waitMs, runMs, kind, result, containerName, cold }: ActivationResult): string =>
+const failureText = (
+  fn: string,
+  { waitMs, runMs, kind, result, containerName, cold }: ActivationResult,
+): string =>
   `  ${fn} in ${containerName}${cold ? ', cold' : ''}: ${kind} after ${waitMs.toFixed(0)} + ${runMs.toFixed(0)} ms: ${JSON.stringify(result)}`;
 
 function textOf(round: RoundRecord): string {
   const { p99, above } = learningFigures(round);
   const online = onlineFigures(round);
-  const both = (figures: typeof p99): string => ARMS.map((arm) => `${arm} ${figures[arm].toFixed(3)}`).join(', ');
+  const both = (figures: typeof p99): string =>
+    ARMS.map((arm) => `${arm} ${figures[arm].toFixed(3)}`).join(', ');
   const phases = Object.entries(round.decisions).map(([phase, count]) => `${phase} ${count}`);
   return `round ${round.round} (${round.mode}): p99 ${both(p99)}, above ${above.toFixed(3)}; ${
     online === null
@@ -211,7 +304,8 @@ class AgentWatch {
       if (!decoded.ok) return;
       const { message: report } = decoded;
       const known = this.#reports.get(report.function);
-      if (known === undefined) this.#reports.set(report.function, [{ at: performance.now(), report }]);
+      if (known === undefined)
+        this.#reports.set(report.function, [{ at: performance.now(), report }]);
       else known.push({ at: performance.now(), report });
     });
   }

@@ -22,13 +22,23 @@ const p99Of = (calls: readonly CallRecord[]): number =>
     0.99,
   );
 
-/** Of the calls at the places that `chosen` picks by what `aware` was at when they came: the same calls in all three arms. Null: none. */
-function figuresOf({ arms }: RoundRecord, chosen: (call: CallRecord, place: number) => boolean): RoundFigures | null {
+/**
+ * Of the calls at the places that `chosen` picks by what `aware` was at when they came: the same
+ * calls in all three arms. Null: none.
+ */
+function figuresOf(
+  { arms }: RoundRecord,
+  chosen: (call: CallRecord, place: number) => boolean,
+): RoundFigures | null {
   const places = arms.aware.fresh.map(chosen);
   const of = (arm: Arm): CallRecord[] => arms[arm].fresh.filter((_, place) => places[place]);
   const calls = of('aware').length;
   if (calls === 0) return null;
-  const p99 = { fallback: p99Of(of('fallback')), aware: p99Of(of('aware')), again: p99Of(of('again')) };
+  const p99 = {
+    fallback: p99Of(of('fallback')),
+    aware: p99Of(of('aware')),
+    again: p99Of(of('again')),
+  };
   return { p99, above: p99.aware - Math.max(p99.fallback, p99.again), calls };
 }
 
@@ -52,7 +62,8 @@ export const onlineFigures = (round: RoundRecord): RoundFigures | null => {
   return figuresOf(round, ({ phase }, place) => ONLINE.includes(phase) && place < served);
 };
 
-const text = (values: readonly number[]): string => values.map((value) => value.toFixed(3)).join(' ');
+const text = (values: readonly number[]): string =>
+  values.map((value) => value.toFixed(3)).join(' ');
 
 function aboveRow(name: string, figures: readonly RoundFigures[], what: string): BenchRow[] {
   const above = figures.map((one) => one.above);
@@ -76,15 +87,22 @@ export function newFunctionRows(rounds: readonly RoundRecord[]): BenchRow[] {
   const fresh = (arm: Arm): CallRecord[] => rounds.flatMap(({ arms }) => arms[arm].fresh);
   const running = (arm: Arm): number => mean(rounds.map(({ arms }) => p99Of(arms[arm].running)));
   const failed = (arm: Arm): number =>
-    rounds.flatMap(({ arms }) => [...arms[arm].fresh, ...arms[arm].running]).filter(({ ok }) => !ok).length;
+    rounds.flatMap(({ arms }) => [...arms[arm].fresh, ...arms[arm].running]).filter(({ ok }) => !ok)
+      .length;
   const slowdowns = (arm: Arm): number[] => fresh(arm).map(({ slowdown }) => slowdown);
-  const decisions = (phase: string): number => sum(rounds.map((round) => round.decisions[phase] ?? 0));
+  const decisions = (phase: string): number =>
+    sum(rounds.map((round) => round.decisions[phase] ?? 0));
   return [
     ...aboveRow('new.learning', learning, 'from the first call until it serves'),
     ...(online.length > 0 ? aboveRow('new.online', online, 'calls while its agent decides') : []),
-    row('new.online.share', sum(online.map(({ calls }) => calls)) / fresh('aware').length, 'of calls', {
-      note: `in ${online.length} of ${rounds.length} rounds (${rounds.map(({ mode }) => mode).join(' ')}); decisions: offline ${decisions('offline')}, online ${decisions('online')}, guarded ${decisions('guarded')}, serving ${decisions('serving')}; its agent moved ${sum(rounds.map(({ moved }) => moved))} times`,
-    }),
+    row(
+      'new.online.share',
+      sum(online.map(({ calls }) => calls)) / fresh('aware').length,
+      'of calls',
+      {
+        note: `in ${online.length} of ${rounds.length} rounds (${rounds.map(({ mode }) => mode).join(' ')}); decisions: offline ${decisions('offline')}, online ${decisions('online')}, guarded ${decisions('guarded')}, serving ${decisions('serving')}; its agent moved ${sum(rounds.map(({ moved }) => moved))} times`,
+      },
+    ),
     ...ARMS.map((arm) =>
       row(`new.${arm}.all`, quantile(slowdowns(arm), 0.99), 'x', {
         note: `p99 of all ${slowdowns(arm).length} calls; median ${quantile(slowdowns(arm), 0.5).toFixed(3)}`,
@@ -94,6 +112,8 @@ export function newFunctionRows(rounds: readonly RoundRecord[]): BenchRow[] {
       baseline: running('fallback'),
       note: `of what ran already, mean over rounds; again ${running('again').toFixed(3)}`,
     }),
-    row('new.failed', failed('aware'), 'calls', { note: `fallback ${failed('fallback')} and ${failed('again')}` }),
+    row('new.failed', failed('aware'), 'calls', {
+      note: `fallback ${failed('fallback')} and ${failed('again')}`,
+    }),
   ];
 }

@@ -1,12 +1,20 @@
 import { SeededRandom } from '../../config/index.js';
-import { type Action, actionSource, ensureActionImage, InvokerEmulator } from '../../simulator/index.js';
+import {
+  type Action,
+  actionSource,
+  ensureActionImage,
+  InvokerEmulator,
+} from '../../simulator/invoker-emulator/index.js';
+import { GleanerProcess } from '../benefit/gleaner-process.js';
 import { type BenchRow, row, within } from '../report.js';
-import { GleanerProcess } from '../worth/gleaner-process.js';
 
 const PREFIX = 'wskgloom0';
 const FUNCTIONS = 6;
 const LIMIT_MB = 256;
-/** Most that a call holds beside its runtime (about 50 MB, and what the collector has not given back yet): near the limit, and below it. */
+/**
+ * Most that a call holds beside its runtime (about 50 MB, and what the collector has not given back
+ * yet): near the limit, and below it.
+ */
 const MAX_MB = 90;
 
 const action = (n: number): Action => ({
@@ -20,8 +28,9 @@ const action = (n: number): Action => ({
 });
 
 /**
- * Many short calls on real containers, mode `enforce`, each holding between nothing and nearly all that its user allows: under user limits
- * none is killed. Each function has one call at a time in flight, so that its container is warm.
+ * Many short calls on real containers, mode `enforce`, each holding between nothing and nearly all
+ * that its user allows: under user limits none is killed. Each function has one call at a time in
+ * flight, so that its container is warm.
  */
 export async function oomReal(options: {
   readonly calls: number;
@@ -51,7 +60,11 @@ export async function oomReal(options: {
   const one = async (n: number): Promise<void> => {
     // Hungry now and then, as those are that surprise a safeguard.
     const megabytes = Math.round(random.next() ** 3 * MAX_MB);
-    const { kind } = await invoker.invoke(action(n), { megabytes, megabytesPerSecond: 4000, holdMs: 2 });
+    const { kind } = await invoker.invoke(action(n), {
+      megabytes,
+      megabytesPerSecond: 4000,
+      holdMs: 2,
+    });
     outcomes.set(kind, (outcomes.get(kind) ?? 0) + 1);
   };
   try {
@@ -60,7 +73,8 @@ export async function oomReal(options: {
     await Promise.all(
       Array.from({ length: FUNCTIONS }, async (_, n) => {
         while (sent < calls) {
-          if (++sent % 1000 === 0) log(`${sent} calls, ${((performance.now() - begun) / 1000).toFixed(0)} s`);
+          if (++sent % 1000 === 0)
+            log(`${sent} calls, ${((performance.now() - begun) / 1000).toFixed(0)} s`);
           await one(n);
         }
       }),

@@ -1,22 +1,27 @@
 import {
   type ClusterOptions,
   ClusterOutcome,
+  type SimulatedActivation,
+  simulateCluster,
+} from '../../simulator/engine/index.js';
+import {
   openWorkload,
   quantile,
-  type SimulatedActivation,
   scaled,
   scaleToLoad,
-  simulateCluster,
   type Workload,
   WorkloadStream,
-} from '../../simulator/index.js';
+} from '../../simulator/workload/index.js';
 import { atLeast, type BenchRow, row } from '../report.js';
 
 const HOSTS = 30;
 const CORES = 8;
 const LOAD = 0.7;
 
-/** Highest working set of the hungriest call, as a share of the user's limit; a third of the functions each. */
+/**
+ * Highest working set of the hungriest call, as a share of the user's limit; a third of the
+ * functions each.
+ */
 const MEMORY_FACTORS = [1.05, 0.97, 0.7] as const;
 /** What a call leaves in the warm container, of what it took. */
 const RETAINED = 0.5;
@@ -37,21 +42,28 @@ class Outcomes {
   }
 }
 
-/** The Azure sample, its functions' working sets stretched up to, or beyond, what their users allow. */
+/**
+ * The Azure sample, its functions' working sets stretched up to, or beyond, what their users allow.
+ */
 export function memoryHeavyWorkload(seed: number): Workload {
   const { workload } = openWorkload('azure-sample', { seed });
   const functions = workload.functions.map((fn, i) => {
     const { memory } = fn.profile;
-    const factor = (MEMORY_FACTORS[i % MEMORY_FACTORS.length]! * fn.memoryMiB) / quantile(memory.peakMiB, 1);
+    const factor =
+      (MEMORY_FACTORS[i % MEMORY_FACTORS.length]! * fn.memoryMiB) / quantile(memory.peakMiB, 1);
     const peakMiB = scaled(memory.peakMiB, factor);
-    return { ...fn, profile: { ...fn.profile, memory: { ...memory, peakMiB, retained: RETAINED } } };
+    return {
+      ...fn,
+      profile: { ...fn.profile, memory: { ...memory, peakMiB, retained: RETAINED } },
+    };
   });
   return scaleToLoad({ ...workload, functions }, { load: LOAD, cores: HOSTS * CORES }).workload;
 }
 
 /**
- * The same calls under their users' limits, under the default memory policy and under the published one (`faasrm`), limits enforced. A
- * kill counts against Gleaner where the same call was not killed under its user's limits.
+ * The same calls under their users' limits, under the default memory policy and under the published
+ * one (`faasrm`), limits enforced. A kill counts against Gleaner where the same call was not killed
+ * under its user's limits.
  */
 export function oomSimulated(options: {
   readonly calls: number;
@@ -72,7 +84,9 @@ export function oomSimulated(options: {
       ...extra,
     });
     const seconds = ((performance.now() - begun) / 1000).toFixed(0);
-    log(`${name}: ${outcomes.kills} of ${calls} killed, ${harvest.trips} trips of the safeguard, ${seconds} s`);
+    log(
+      `${name}: ${outcomes.kills} of ${calls} killed, ${harvest.trips} trips of the safeguard, ${seconds} s`,
+    );
     outcomes.harvestedShare = harvest.harvestedShare;
     return outcomes;
   };
@@ -82,13 +96,20 @@ export function oomSimulated(options: {
   const faasrm = run('faasrm', { ...managed, decision: { memoryPolicy: 'faasrm' } });
   const added = (arm: Outcomes): number =>
     arm.of.reduce(
-      (sum, outcome, call) => sum + Number(outcome === ClusterOutcome.outOfMemory && users.of[call] !== outcome),
+      (sum, outcome, call) =>
+        sum + Number(outcome === ClusterOutcome.outOfMemory && users.of[call] !== outcome),
       0,
     );
-  const killed = (arm: Outcomes): string => `${arm.kills} killed in all, ${users.kills} under the users' limits`;
+  const killed = (arm: Outcomes): string =>
+    `${arm.kills} killed in all, ${users.kills} under the users' limits`;
   return [
-    row('oom.simulated.guarantee', added(guarantee), `of ${calls}`, { goal: '0', note: killed(guarantee) }),
-    row('oom.simulated.faasrm', added(faasrm), `of ${calls}`, { note: `opt-in; ${killed(faasrm)}` }),
+    row('oom.simulated.guarantee', added(guarantee), `of ${calls}`, {
+      goal: '0',
+      note: killed(guarantee),
+    }),
+    row('oom.simulated.faasrm', added(faasrm), `of ${calls}`, {
+      note: `opt-in; ${killed(faasrm)}`,
+    }),
     atLeast(
       'oom.simulated.managed',
       Math.min(guarantee.harvestedShare, faasrm.harvestedShare),
@@ -96,6 +117,12 @@ export function oomSimulated(options: {
       'of activations harvested',
       'limits that are never lowered kill nothing',
     ),
-    atLeast('oom.simulated.hungry', users.kills, 1, 'kills under user limits', 'no activation comes near its limit'),
+    atLeast(
+      'oom.simulated.hungry',
+      users.kills,
+      1,
+      'kills under user limits',
+      'no activation comes near its limit',
+    ),
   ];
 }

@@ -1,5 +1,7 @@
-import { type ResourceManager, type RunningAgentHost, runAgentHost } from '../../agents/index.js';
-import { type Broker, decodeTarget, encodeMessage, subjects, wildcards } from '../../broker/index.js';
+import { type RunningAgentHost, runAgentHost } from '../../agents/host/index.js';
+import type { ResourceManager } from '../../agents/index.js';
+import { type Broker, subjects, wildcards } from '../../broker/index.js';
+import { decodeTarget, encodeMessage } from '../../broker/messages/index.js';
 import { millicores, SeededRandom, systemClock, systemTimers } from '../../config/index.js';
 import { syntheticObservation } from '../observation.js';
 import { type BenchRow, row } from '../report.js';
@@ -27,8 +29,13 @@ async function until(what: string, done: () => boolean): Promise<void> {
   }
 }
 
-/** Two agent hosts on a real nats-server with 1000 functions between them: one stops, and the other goes on with its functions and agents. */
-export async function benchHandOver(connect: (name: string) => Promise<Broker>): Promise<BenchRow[]> {
+/**
+ * Two agent hosts on a real nats-server with 1000 functions between them: one stops, and the other
+ * goes on with its functions and agents.
+ */
+export async function benchHandOver(
+  connect: (name: string) => Promise<Broker>,
+): Promise<BenchRow[]> {
   const hook = await connect('hook');
   const targetCpu = new Map<string, number>();
   hook.subscribe(wildcards.targets, ({ data }) => {
@@ -51,7 +58,8 @@ export async function benchHandOver(connect: (name: string) => Promise<Broker>):
   const round = async (): Promise<void> => {
     targetCpu.clear();
     step++;
-    for (const name of names) hook.publish(subjects.observation(name), encodeMessage(syntheticObservation(name, step)));
+    for (const name of names)
+      hook.publish(subjects.observation(name), encodeMessage(syntheticObservation(name, step)));
     await until('an answer for each function', () => targetCpu.size === FUNCTIONS);
   };
   const one = await start('agents-1');
@@ -66,7 +74,9 @@ export async function benchHandOver(connect: (name: string) => Promise<Broker>):
   const answered = performance.now() - begun;
   await stopped;
   // The fourth observation of each: 1000 + 3 where its agent came along.
-  const transferred = [...targetCpu.values()].filter((requestedCpu) => requestedCpu === 1003).length;
+  const transferred = [...targetCpu.values()].filter(
+    (requestedCpu) => requestedCpu === 1003,
+  ).length;
   await two.stop();
   return [
     row('scale.hand_over', shards, 'ms', {
@@ -77,6 +87,9 @@ export async function benchHandOver(connect: (name: string) => Promise<Broker>):
       goal: '< 5000',
       note: 'until each of 1000 observations has its answer',
     }),
-    row('scale.agents_along', transferred, 'of 1000', { goal: '1000', note: 'went on from where they were' }),
+    row('scale.agents_along', transferred, 'of 1000', {
+      goal: '1000',
+      note: 'went on from where they were',
+    }),
   ];
 }

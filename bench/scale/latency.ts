@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type ResourceManager, runAgentHost } from '../../agents/index.js';
+import { runAgentHost } from '../../agents/host/index.js';
+import type { ResourceManager } from '../../agents/index.js';
 import { type Broker, silentLogger } from '../../broker/index.js';
 import {
   type Config,
@@ -13,22 +14,27 @@ import {
   systemClock,
   systemTimers,
 } from '../../config/index.js';
+import { runHook } from '../../openwhisk-plugin/daemon/index.js';
+import {
+  emptySample,
+  type Limits,
+  type WriteResult,
+} from '../../openwhisk-plugin/decision/index.js';
 import {
   addressOf,
   type ContainerInfo,
-  emptySample,
   type LimitHandle,
-  type Limits,
   type Platform,
-  runHook,
   type TapListener,
   type UsageProbe,
-  type WriteResult,
-} from '../../openwhisk-plugin/index.js';
+} from '../../openwhisk-plugin/host/ports/index.js';
 import { atLeast, type BenchRow, row } from '../report.js';
 import { quantile } from '../statistics.js';
 
-/** A container whose limits are numbers in memory: what is measured is the way of a decision, not of a write (`bench -- limits` has that). */
+/**
+ * A container whose limits are numbers in memory: what is measured is the way of a decision, not of
+ * a write (`bench -- limits` has that).
+ */
 class Container implements LimitHandle, UsageProbe {
   readonly info: ContainerInfo = {
     id: 'c'.repeat(64),
@@ -58,8 +64,11 @@ class Container implements LimitHandle, UsageProbe {
   cpu = (): number => this.used;
   workingSet = (): number => mebibytes(40);
   sample = (into: object): boolean =>
-    Object.assign(into, emptySample(), { at: systemClock.monotonic(), cpu: this.used, workingSet: mebibytes(40) }) !==
-    null;
+    Object.assign(into, emptySample(), {
+      at: systemClock.monotonic(),
+      cpu: this.used,
+      workingSet: mebibytes(40),
+    }) !== null;
   resetPeak = (): void => undefined;
   close = (): void => undefined;
 
@@ -70,7 +79,10 @@ class Container implements LimitHandle, UsageProbe {
   }
 }
 
-/** From a manager's decision in the agent host, across a real nats-server, to the first activation that gets it as its limit. */
+/**
+ * From a manager's decision in the agent host, across a real nats-server, to the first activation
+ * that gets it as its limit.
+ */
 export async function benchDecisionLatency(
   connect: (name: string) => Promise<Broker>,
   seconds: number,
@@ -92,7 +104,9 @@ export async function benchDecisionLatency(
         apiVersion: '1.41',
       }),
       start: async (listener) => {
-        listener.bridgesChanged([{ interfaceName: 'docker0', networkName: 'bridge', gateway: '172.17.0.1' }]);
+        listener.bridgesChanged([
+          { interfaceName: 'docker0', networkName: 'bridge', gateway: '172.17.0.1' },
+        ]);
         listener.containerStarted(container.info);
         listener.reconciled();
       },
@@ -133,7 +147,10 @@ export async function benchDecisionLatency(
     decide: () => {
       decided++;
       decidedAt = performance.now();
-      return { state: null, decision: { cpu: millicores(400 + (decided % 400)), actions: [0, 0, 0] } };
+      return {
+        state: null,
+        decision: { cpu: millicores(400 + (decided % 400)), actions: [0, 0, 0] },
+      };
     },
   };
   const agents = runAgentHost({
@@ -173,7 +190,8 @@ export async function benchDecisionLatency(
     let last = 0;
     const stop = performance.now() + seconds * 1000;
     while (performance.now() < stop) {
-      // Some 500 activations a second: as fast as the loop goes, their audit lines would be what is waited for.
+      // Some 500 activations a second: as fast as the loop goes, their audit lines would be what is
+      // waited for.
       await new Promise((resolve) => setTimeout(resolve, 1));
       const call = begin();
       const quota = container.expected.quota;

@@ -10,7 +10,10 @@ export interface ScaleOptions {
   readonly log: (line: string) => void;
 }
 
-/** What a large cluster costs: sums, hand-over, and the way of a decision; the last two on a real nats-server of its own. */
+/**
+ * What a large cluster costs: sums, hand-over, and the way of a decision; the last two on a real
+ * nats-server of its own.
+ */
 export async function benchScale({ seconds, log }: ScaleOptions): Promise<BenchRow[]> {
   log('sums of 100,000 agents');
   const rows = benchSums();

@@ -1,12 +1,11 @@
+import { type ClusterOptions, simulateCluster } from '../../simulator/engine/index.js';
+import { PUBLISHED_EVENTS_PER_SECOND } from '../../simulator/freyr-2021/index.js';
 import {
-  type ClusterOptions,
   openWorkload,
-  PUBLISHED_EVENTS_PER_SECOND,
   scaleToLoad,
-  simulateCluster,
   type Workload,
   WorkloadStream,
-} from '../../simulator/index.js';
+} from '../../simulator/workload/index.js';
 
 /** Hosts and cores as `gleaner simulate` has them, and the load the issue names. */
 const HOSTS = 30;
@@ -31,7 +30,10 @@ export interface RunPlan {
 export interface RunFigures {
   /** Of each timed run: activations over wall-clock seconds. */
   readonly rates: readonly number[];
-  /** CPU seconds of the whole process over wall-clock seconds while it was timed: helper threads of V8 included. */
+  /**
+   * CPU seconds of the whole process over wall-clock seconds while it was timed: helper threads of
+   * V8 included.
+   */
   readonly busy: number;
   /** Highest resident memory of the process, bytes. */
   readonly peakMemory: number;
@@ -42,8 +44,9 @@ export interface RunFigures {
 }
 
 /**
- * `fixed`: weight mode, no hooks. `safeguard`: quota mode, the hook's decider on every host with `smallest-in-range`, mid-run crossings and pools;
- * each control step is observed by an agent of manager `greedy`, in the mean field, and its target comes back.
+ * `fixed`: weight mode, no hooks. `safeguard`: quota mode, the hook's decider on every host with
+ * `smallest-in-range`, mid-run crossings and pools; each control step is observed by an agent of
+ * manager `greedy`, in the mean field, and its target comes back.
  */
 const OPTIONS: Readonly<Record<Subject, Partial<ClusterOptions>>> = {
   fixed: { mode: 'weight', manager: 'fixed' },
@@ -53,15 +56,20 @@ const OPTIONS: Readonly<Record<Subject, Partial<ClusterOptions>>> = {
 /** The published simulator's rate: it has one event per activation at least. */
 export const PUBLISHED_RATE = PUBLISHED_EVENTS_PER_SECOND;
 
-/** The Azure sample with so many of its functions, or with copies of all of them, so that the mix stays; at the load. */
+/**
+ * The Azure sample with so many of its functions, or with copies of all of them, so that the mix
+ * stays; at the load.
+ */
 function sampleOf(functions: number): Workload {
   const { workload } = openWorkload(`azure-sample:${Math.min(functions, SAMPLE)}`, { seed: SEED });
   const copies = Math.ceil(functions / SAMPLE);
   const all = Array.from({ length: copies }, (_, copy) =>
     workload.functions.map((fn) => ({ ...fn, name: `${fn.name}${copy === 0 ? '' : `-${copy}`}` })),
   ).flat();
-  return scaleToLoad({ ...workload, functions: all.slice(0, functions) }, { load: LOAD, cores: HOSTS * CORES })
-    .workload;
+  return scaleToLoad(
+    { ...workload, functions: all.slice(0, functions) },
+    { load: LOAD, cores: HOSTS * CORES },
+  ).workload;
 }
 
 /** Runs a plan in this process. */

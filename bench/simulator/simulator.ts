@@ -24,7 +24,12 @@ export interface SimulatorBench {
   readonly log: (line: string) => void;
 }
 
-export const SIMULATOR_BENCH = { calls: 300_000, rounds: 3, lengths: [100_000, 1_000_000], functions: [100, 10_000] };
+export const SIMULATOR_BENCH = {
+  calls: 300_000,
+  rounds: 3,
+  lengths: [100_000, 1_000_000],
+  functions: [100, 10_000],
+};
 /** With `--long`. */
 export const LONGEST = 10_000_000;
 
@@ -34,10 +39,17 @@ interface Measured {
 }
 
 /**
- * How fast the cluster model is: activations a second on the Azure sample's own mix at load .7, 1000 functions, 30 hosts of eight cores, one thread;
- * cost per activation by number of activations and of functions, as a ratio to the headline figure's (1.1 = 10 % dearer); memory.
+ * How fast the cluster model is: activations a second on the Azure sample's own mix at load .7,
+ * 1000 functions, 30 hosts of eight cores, one thread; cost per activation by number of activations
+ * and of functions, as a ratio to the headline figure's (1.1 = 10 % dearer); memory.
  */
-export function benchSimulator({ calls, rounds, lengths, functions, log }: SimulatorBench): BenchRow[] {
+export function benchSimulator({
+  calls,
+  rounds,
+  lengths,
+  functions,
+  log,
+}: SimulatorBench): BenchRow[] {
   const played = new Map<Subject, number>();
   const rows = SUBJECTS.flatMap((subject) => {
     const name = (what: string): string => `simulator.${subject}.${what}`;
@@ -64,7 +76,9 @@ export function benchSimulator({ calls, rounds, lengths, functions, log }: Simul
         goal: `>= ${GOAL_RATE[subject]}`,
         note: described(subject, figures),
       }),
-      ...byLength.map(({ length, measured }) => cost(`cost.activations-${power(length)}`, measured)),
+      ...byLength.map(({ length, measured }) =>
+        cost(`cost.activations-${power(length)}`, measured),
+      ),
       ...byFunctions.map(({ count, measured }) => cost(`cost.functions-${count}`, measured)),
       row(name('memory'), longest.peakMemory / MIB, 'MiB', {
         goal: `< ${GOAL_MEMORY}`,
@@ -96,13 +110,21 @@ export function benchSimulator({ calls, rounds, lengths, functions, log }: Simul
 
 function inChild(plan: RunPlan): RunFigures {
   // Standard error is ours: a failure of the child is seen.
-  const out = execFileSync(process.execPath, [CHILD, JSON.stringify(plan)], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const out = execFileSync(process.execPath, [CHILD, JSON.stringify(plan)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   return JSON.parse(out.toString()) as RunFigures;
 }
 
-function described(subject: Subject, { rates, busy, activations, trips, observations }: RunFigures): string {
+function described(
+  subject: Subject,
+  { rates, busy, activations, trips, observations }: RunFigures,
+): string {
   const spread = `${rates.length} runs of ${activations}, ${thousands(Math.min(...rates))} to ${thousands(Math.max(...rates))}; ${busy.toFixed(2)} cores busy`;
-  const what = subject === 'safeguard' ? `; ${trips} mid-run restorations, ${observations} observations a run` : '';
+  const what =
+    subject === 'safeguard'
+      ? `; ${trips} mid-run restorations, ${observations} observations a run`
+      : '';
   return `${spread}${what}; baseline: the published simulator's events/s, quoted`;
 }
 

@@ -40,9 +40,10 @@ export interface ToyFunction {
 }
 
 /**
- * The authors' toy environment in closed form, extended as simppo-aware.md §1.10 and §6.4 say: shares matter, arrivals walk. A container serves
- * m = 1.5 c / 1024 x min(1, capacity / all shares) requests a second, and waits as M/M/1: latency = 1 / (m - arrivals / containers). No
- * artefact at the critical load: it counts as saturated.
+ * The authors' toy environment in closed form, extended as simppo-aware.md §1.10 and §6.4 say:
+ * shares matter, arrivals walk. A container serves m = 1.5 c / 1024 x min(1, capacity / all shares)
+ * requests a second, and waits as M/M/1: latency = 1 / (m - arrivals / containers). No artefact at
+ * the critical load: it counts as saturated.
  */
 export class ToyCluster {
   readonly options: ToyOptions;
@@ -139,13 +140,18 @@ export class ToyCluster {
     }
   }
 
-  /** 0.3 utilisation + 0.7 SLO preservation, without penalty and price: what all are compared by. */
+  /**
+   * 0.3 utilization + 0.7 SLO preservation, without penalty and price: what all are compared by.
+   */
   rawReward(index: number): number {
     const { utilization, sloPreservation } = this.functions[index]!;
     return WEIGHT_UTILISATION * utilization + WEIGHT_SLO * sloPreservation;
   }
 
-  /** What an agent learns from: the reversal costs, and so does its share of what is over-committed, where there is a price. */
+  /**
+   * What an agent learns from: the reversal costs, and so does its share of what is over-committed,
+   * where there is a price.
+   */
   reward(index: number, reversed: boolean): number {
     const { containers, shares } = this.functions[index]!;
     const excess = Math.max(0, this.occupancy - 1);
@@ -170,10 +176,18 @@ export function localFeatures(cluster: ToyCluster, index: number, to: Float32Arr
   to[at + 5] = f.arrivals / 10;
 }
 
-/** `mf8` and occupancy: the others' mean features, their mean actions, and how full the cluster is (simppo-aware.md §1.3). */
+/**
+ * `mf8` and occupancy: the others' mean features, their mean actions, and how full the cluster is
+ * (simppo-aware.md §1.3).
+ */
 export const VIRTUAL_FEATURES = 9;
 
-export function virtualFeatures(cluster: ToyCluster, index: number, to: Float32Array, at: number): void {
+export function virtualFeatures(
+  cluster: ToyCluster,
+  index: number,
+  to: Float32Array,
+  at: number,
+): void {
   to.fill(0, at, at + VIRTUAL_FEATURES);
   const others = cluster.functions.length - 1;
   const one = new Float32Array(LOCAL_FEATURES);

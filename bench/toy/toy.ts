@@ -1,20 +1,26 @@
-import { defaultEngine } from '../../agents/index.js';
+import { defaultEngine } from '../../agents/nn/index.js';
 import { type BenchRow, row, within } from '../report.js';
 import { mean } from '../statistics.js';
 import type { ToyOptions } from './cluster.js';
 import { doNothing, hpa, runRule, type ToyResult, type ToyRule, trainToy } from './train.js';
 
-/** Reward of doing nothing on the published cluster of one function: the model is checked by it before anything is learned. */
+/**
+ * Reward of doing nothing on the published cluster of one function: the model is checked by it
+ * before anything is learned.
+ */
 const PUBLISHED_IDLE = 0.83;
 
 /** One function alone: eight cores, arrivals 1..8. */
 export const ONE: ToyOptions = { functions: 1, cores: 8, maxArrivalRate: 8, price: false };
-/** Six functions that must share: fourteen cores, arrivals 1..3, so that their work fits and their wishes do not. */
+/**
+ * Six functions that must share: fourteen cores, arrivals 1..3, so that their work fits and their
+ * wishes do not.
+ */
 export const SIX: ToyOptions = { functions: 6, cores: 14, maxArrivalRate: 3, price: true };
 
 const deviation = (values: readonly number[]): number => {
-  const centre = mean(values);
-  return Math.sqrt(mean(values.map((value) => (value - centre) ** 2)));
+  const center = mean(values);
+  return Math.sqrt(mean(values.map((value) => (value - center) ** 2)));
 };
 
 interface ToyBench {
@@ -22,7 +28,10 @@ interface ToyBench {
   readonly log: (line: string) => void;
 }
 
-/** The extended toy of simppo-aware.md §6.4: seeds 1 to 5; with `quick`, two seeds and half the steps. */
+/**
+ * The extended toy of simppo-aware.md §6.4: seeds 1 to 5; with `quick`, two seeds and half the
+ * steps.
+ */
 export function benchToy({ quick, log }: ToyBench): BenchRow[] {
   const engine = defaultEngine(log);
   const seeds = quick ? [1, 2] : [1, 2, 3, 4, 5];
@@ -30,7 +39,12 @@ export function benchToy({ quick, log }: ToyBench): BenchRow[] {
   const together = quick ? 10_000 : 20_000;
   const rule = (of: ToyRule, options: ToyOptions): number =>
     mean(seeds.map((seed) => runRule(of, options, seed, alone)));
-  const train = (what: string, options: ToyOptions, steps: number, meanField: boolean): ToyResult[] =>
+  const train = (
+    what: string,
+    options: ToyOptions,
+    steps: number,
+    meanField: boolean,
+  ): ToyResult[] =>
     seeds.map((seed) => {
       const result = trainToy({ ...options, engine, seed, steps, meanField });
       log(
@@ -44,7 +58,14 @@ export function benchToy({ quick, log }: ToyBench): BenchRow[] {
   const single = train('one function', ONE, alone, false);
   const training = single.map((result) => result.training);
   const rows: BenchRow[] = [
-    within('toy.one.do-nothing', idle, PUBLISHED_IDLE, 0.1, 'reward', 'the toy cluster is not the published one'),
+    within(
+      'toy.one.do-nothing',
+      idle,
+      PUBLISHED_IDLE,
+      0.1,
+      'reward',
+      'the toy cluster is not the published one',
+    ),
     row('toy.one.hpa', scaled, 'reward', { note: 'published .852' }),
     row('toy.one.ppo', mean(training), 'reward', {
       baseline: scaled,
@@ -65,7 +86,8 @@ export function benchToy({ quick, log }: ToyBench): BenchRow[] {
   for (const [name, price, meanField, note] of variants) {
     const results = train(name, { ...SIX, price }, together, meanField);
     const raw = results.map((result) => result.raw);
-    const of = (key: 'utilization' | 'sloPreservation'): string => mean(results.map((r) => r[key])).toFixed(2);
+    const of = (key: 'utilization' | 'sloPreservation'): string =>
+      mean(results.map((r) => r[key])).toFixed(2);
     rows.push(
       row(name, mean(raw), 'reward', {
         ...(price ? { goal: '>= .87' } : {}),

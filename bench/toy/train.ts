@@ -1,4 +1,10 @@
-import { type Engine, PpoAgent, type PpoMetrics, type PpoSettings, simulatorSettings } from '../../agents/index.js';
+import type { Engine } from '../../agents/nn/index.js';
+import {
+  PpoAgent,
+  type PpoMetrics,
+  type PpoSettings,
+  simulatorSettings,
+} from '../../agents/ppo/index.js';
 import { type Random, SeededRandom } from '../../config/index.js';
 import {
   LOCAL_FEATURES,
@@ -24,7 +30,10 @@ export interface ToyRun extends ToyOptions {
 }
 
 export interface ToyResult {
-  /** Mean reward per step of the last tenth of training, by the policy that explores, penalties and price included. */
+  /**
+   * Mean reward per step of the last tenth of training, by the policy that explores, penalties and
+   * price included.
+   */
   readonly training: number;
   /** Means per step of the last tenth: what runs are compared by. */
   readonly raw: number;
@@ -41,7 +50,11 @@ export function trainToy(run: ToyRun): ToyResult {
   const random = new SeededRandom(run.seed);
   const cluster = new ToyCluster(run, random.fork('cluster'));
   const features = LOCAL_FEATURES + (run.meanField ? VIRTUAL_FEATURES : 0);
-  const settings = { ...simulatorSettings, updates: Math.ceil(run.steps / ROLLOUT), ...run.settings };
+  const settings = {
+    ...simulatorSettings,
+    updates: Math.ceil(run.steps / ROLLOUT),
+    ...run.settings,
+  };
   const agents = cluster.functions.map(
     (_, i) =>
       new PpoAgent({
@@ -63,7 +76,9 @@ export function trainToy(run: ToyRun): ToyResult {
   let metrics: PpoMetrics | undefined;
   for (let step = 0; step < run.steps; step++) {
     if (step % EPISODE === 0) cluster.reset(random.fork(`episode ${step / EPISODE}`));
-    const actions = agents.map((agent, i) => agent.decide(observe(i), cluster.mask(i, masks[i]!)).action ?? 0);
+    const actions = agents.map(
+      (agent, i) => agent.decide(observe(i), cluster.mask(i, masks[i]!)).action ?? 0,
+    );
     const reversed = actions.map((action, i) => cluster.act(i, action));
     cluster.advance();
     const tally = tenths[Math.floor((10 * step) / run.steps)]!;
@@ -76,8 +91,8 @@ export function trainToy(run: ToyRun): ToyResult {
     agents.forEach((agent, i) => {
       agent.cut(observe(i));
       if (!agent.ready) return;
-      const learnt = agent.update();
-      if (i === 0) metrics = learnt;
+      const learned = agent.update();
+      if (i === 0) metrics = learned;
     });
   }
   for (const agent of agents) agent.dispose();
@@ -115,7 +130,10 @@ export type ToyRule = (cluster: ToyCluster, index: number) => void;
 
 export const doNothing: ToyRule = () => {};
 
-/** Kubernetes' rule at a target of 60 % and its tolerance of a tenth: containers x utilisation / target, rounded up. */
+/**
+ * Kubernetes' rule at a target of 60 % and its tolerance of a tenth: containers x utilization /
+ * target, rounded up.
+ */
 export const hpa: ToyRule = (cluster, index) => {
   const { utilization, containers } = cluster.functions[index]!;
   const ratio = utilization / 0.6;

@@ -19,7 +19,10 @@ export interface Connection {
   ending: boolean;
 }
 
-/** Every open connection of a server, at most so many: who waits the longest without a request gives way to who comes. */
+/**
+ * Every open connection of a server, at most so many: who waits the longest without a request gives
+ * way to who comes.
+ */
 export class Connections {
   readonly #maxOpen: number;
   readonly #open = new Map<Socket, Connection>();
@@ -64,8 +67,9 @@ export class Connections {
   }
 
   /**
-   * The connection to give up for a new one: of those that owe a request, then of those that do not take their answer, the one that
-   * has been so the longest; null where each has a request under way or a stream. So a probe is answered beside any number of idle peers.
+   * The connection to give up for a new one: of those that owe a request, then of those that do not
+   * take their answer, the one that has been so the longest; null where each has a request under
+   * way or a stream. So a probe is answered beside any number of idle peers.
    */
   longestIdle(): Connection | null {
     let idle: Connection | null = null;

@@ -21,7 +21,10 @@ export interface HttpRequest {
   /** Name and port that it was sent to. */
   readonly host: string | undefined;
   readonly headers: IncomingHttpHeaders;
-  /** Reads the whole body. Rejects {@link HttpRefusal} 413 beyond the server's limit, 400 where the peer leaves before its end. */
+  /**
+   * Reads the whole body. Rejects {@link HttpRefusal} 413 beyond the server's limit, 400 where the
+   * peer leaves before its end.
+   */
   body(): Promise<Buffer>;
 }
 
@@ -40,7 +43,9 @@ export interface HttpStream {
   readonly follow: (response: ServerResponse) => void;
 }
 
-export type HttpHandler = (request: HttpRequest) => HttpResponse | HttpStream | Promise<HttpResponse | HttpStream>;
+export type HttpHandler = (
+  request: HttpRequest,
+) => HttpResponse | HttpStream | Promise<HttpResponse | HttpStream>;
 
 /** Thrown by a handler: the request is refused with this status. */
 export class HttpRefusal extends Error {
@@ -53,7 +58,10 @@ export class HttpRefusal extends Error {
 
 /** Bounds of each server; milliseconds and bytes. */
 export const HTTP_LIMITS = {
-  /** From the connection, or the previous answer, to the end of the request's head; then the whole request. */
+  /**
+   * From the connection, or the previous answer, to the end of the request's head; then the whole
+   * request.
+   */
   headersMillis: 5000,
   requestMillis: 10_000,
   /** Between two requests of one connection. */
@@ -81,7 +89,10 @@ export interface HttpServerOptions {
   readonly limits?: Partial<{ readonly [key in keyof typeof HTTP_LIMITS]: number }>;
 }
 
-/** Requests of one connection that are not answered, because they were sent ahead or after its last answer. */
+/**
+ * Requests of one connection that are not answered, because they were sent ahead or after its last
+ * answer.
+ */
 const UNANSWERED_MAX = 100;
 const PARSER_STATUS: Readonly<Record<string, number>> = {
   HPE_HEADER_OVERFLOW: 431,
@@ -102,8 +113,9 @@ const plainRefusal = (text: string): Pick<HttpResponse, 'type' | 'body'> => ({
 const ignore = (): void => undefined;
 
 /**
- * The one HTTP server of every part: whatever is sent to its port is answered, refused or closed, within bounds of size, number and
- * time, and counted; nothing that a peer does can end the process or hold up its event loop.
+ * The one HTTP server of every part: whatever is sent to its port is answered, refused or closed,
+ * within bounds of size, number and time, and counted; nothing that a peer does can end the process
+ * or hold up its event loop.
  */
 export class HttpServer {
   readonly #options: HttpServerOptions;
@@ -117,7 +129,10 @@ export class HttpServer {
   };
   #checking: NodeJS.Timeout | undefined;
 
-  /** Listens; requests are answered 503 until {@link serve}. Port 0: any free one. Rejects as `net` does where it cannot listen. */
+  /**
+   * Listens; requests are answered 503 until {@link serve}. Port 0: any free one. Rejects as `net`
+   * does where it cannot listen.
+   */
   static async listen(host: string, port: number, options: HttpServerOptions): Promise<HttpServer> {
     const server = new HttpServer(options);
     await server.#listen(host, port);
@@ -178,7 +193,10 @@ export class HttpServer {
     return this.#connections.size;
   }
 
-  /** Requests by the status they were answered with, and connections by why they were closed without an answer. */
+  /**
+   * Requests by the status they were answered with, and connections by why they were closed without
+   * an answer.
+   */
   get counts(): ReadonlyMap<string, number> {
     return this.#counts;
   }
@@ -198,7 +216,8 @@ export class HttpServer {
         resolve();
       });
     });
-    // For as long as it listens: without descriptors to accept with, the server has an error for each connection.
+    // For as long as it listens: without descriptors to accept with, the server has an error for
+    // each connection.
     this.#server.on('error', (error) => {
       this.#count('accept_failed');
       this.#log.warn(
@@ -228,7 +247,10 @@ export class HttpServer {
     socket.once('close', () => this.#connections.remove(socket));
   }
 
-  /** `expects`: 100 where the peer waits for leave to send its body, 417 where it expects anything else. */
+  /**
+   * `expects`: 100 where the peer waits for leave to send its body, 417 where it expects anything
+   * else.
+   */
   #requested(request: IncomingMessage, response: ServerResponse, expects: 100 | 417 | null): void {
     request.on('error', ignore);
     response.on('error', ignore);
@@ -252,15 +274,24 @@ export class HttpServer {
     this.#answer(request, response, connection, expects);
   }
 
-  /** Answers of one connection are made one by one; a peer that sends more requests meanwhile asks again on another. */
+  /**
+   * Answers of one connection are made one by one; a peer that sends more requests meanwhile asks
+   * again on another.
+   */
   #leaveUnanswered(connection: Connection): void {
     this.#count('sent_ahead');
     const { currentResponse } = connection;
-    if (currentResponse?.headersSent || ++connection.unanswered > UNANSWERED_MAX) this.#close(connection.socket);
+    if (currentResponse?.headersSent || ++connection.unanswered > UNANSWERED_MAX)
+      this.#close(connection.socket);
     else currentResponse?.setHeader('Connection', 'close');
   }
 
-  #answer(request: IncomingMessage, response: ServerResponse, connection: Connection, expects: 100 | 417 | null): void {
+  #answer(
+    request: IncomingMessage,
+    response: ServerResponse,
+    connection: Connection,
+    expects: 100 | 417 | null,
+  ): void {
     const finish = (answer: HttpResponse | HttpStream): void => {
       try {
         if (!response.destroyed && !response.headersSent && !connection.ending)
@@ -278,13 +309,18 @@ export class HttpServer {
       fail(error);
       return;
     }
-    // At once where it can be, so that requests that are sent one behind the other are answered one behind the other.
+    // At once where it can be, so that requests that are sent one behind the other are answered one
+    // behind the other.
     if (answer instanceof Promise) answer.then(finish, fail);
     else finish(answer);
   }
 
   /** The request as the handler gets it; throws {@link HttpRefusal} where it gets none. */
-  #admit(request: IncomingMessage, response: ServerResponse, expects: 100 | 417 | null): HttpRequest {
+  #admit(
+    request: IncomingMessage,
+    response: ServerResponse,
+    expects: 100 | 417 | null,
+  ): HttpRequest {
     const { methods, maxBodyBytes = 0 } = this.#options;
     const { headers, url = '' } = request;
     const method = request.method ?? '';
@@ -293,10 +329,12 @@ export class HttpServer {
     const target = parseTarget(url);
     if (target === null) throw new HttpRefusal(400, 'the target is no path');
     const host = target.authority ?? headers.host;
-    if (host === undefined && request.httpVersion !== '1.0') throw new HttpRefusal(400, 'no Host header');
+    if (host === undefined && request.httpVersion !== '1.0')
+      throw new HttpRefusal(400, 'no Host header');
     if (expects === 417) throw new HttpRefusal(417, 'only 100-continue can be expected');
     const maxRequests = method === 'GET' || method === 'HEAD' ? 0 : maxBodyBytes;
-    const tooLong = (): HttpRefusal => new HttpRefusal(413, `a body of at most ${maxRequests} bytes`);
+    const tooLong = (): HttpRefusal =>
+      new HttpRefusal(413, `a body of at most ${maxRequests} bytes`);
     if (Number(headers['content-length'] ?? 0) > maxRequests) throw tooLong();
     if (maxRequests === 0 && headers['transfer-encoding'] !== undefined) throw tooLong();
     const body = async (): Promise<Buffer> => {
@@ -325,12 +363,18 @@ export class HttpServer {
     return {
       ...formatRefusal(known ? error.message : 'failed; the log has the cause'),
       status: known ? error.status : 500,
-      ...(known && error.status === 405 ? { headers: { Allow: this.#options.methods.join(', ') } } : {}),
+      ...(known && error.status === 405
+        ? { headers: { Allow: this.#options.methods.join(', ') } }
+        : {}),
     };
   }
 
   #failed(request: IncomingMessage, error: unknown): void {
-    const fields = { event: 'http_handler_failed', path: request.url?.slice(0, 200), error: messageOf(error) };
+    const fields = {
+      event: 'http_handler_failed',
+      path: request.url?.slice(0, 200),
+      error: messageOf(error),
+    };
     this.#log.warn('handler', now(), fields, 'a request could not be answered');
   }
 
@@ -349,7 +393,8 @@ export class HttpServer {
     // What is left of a body is not waited for.
     if (!request.complete && hasBody(request)) response.setHeader('Connection', 'close');
     if ('follow' in answer && request.method !== 'HEAD') {
-      // Behind an answer that is not taken yet, Node would not tell of the peer's end, and the stream would have none.
+      // Behind an answer that is not taken yet, Node would not tell of the peer's end, and the
+      // stream would have none.
       if (connection.open > 1) {
         this.#count('sent_ahead');
         this.#close(connection.socket);
@@ -382,16 +427,25 @@ export class HttpServer {
     this.#count(String(status));
     connection.ending = true;
     connection.since = now();
-    socket.write(`HTTP/1.1 ${status} ${REASONS[status]}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+    socket.write(
+      `HTTP/1.1 ${status} ${REASONS[status]}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`,
+    );
     socket.destroySoon();
   }
 
-  /** Once a second: an answer that is not made in time is 503, one that is not taken in time ends. */
+  /**
+   * Once a second: an answer that is not made in time is 503, one that is not taken in time ends.
+   */
   #closeLate(): void {
     const oldest = now() - this.#limits.answerMillis;
     for (const connection of this.#connections.all()) {
       const { currentResponse } = connection;
-      if (connection.since > oldest || connection.streaming || (connection.open === 0 && !connection.ending)) continue;
+      if (
+        connection.since > oldest ||
+        connection.streaming ||
+        (connection.open === 0 && !connection.ending)
+      )
+        continue;
       if (currentResponse === null || currentResponse.headersSent) {
         this.#count('stalled');
         this.#close(connection.socket);

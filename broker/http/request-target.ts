@@ -1,14 +1,22 @@
-/** A request's target, read without ever throwing: the path is compared as sent and never decoded. */
+/**
+ * A request's target, read without ever throwing: the path is compared as sent and never decoded.
+ */
 export interface RequestTarget {
   readonly path: string;
   readonly query: URLSearchParams;
-  /** Host and port of the absolute form, which counts instead of the Host header (RFC 9112 §3.2.2); null otherwise. */
+  /**
+   * Host and port of the absolute form, which counts instead of the Host header (RFC 9112 §3.2.2);
+   * null otherwise.
+   */
   readonly authority: string | null;
 }
 
 const ABSOLUTE = /^https?:\/\/([^/?#]+)(.*)$/is;
 
-/** Null where the target has neither the origin form (`/path?query`) nor the absolute form (`http://host/path?query`). */
+/**
+ * Null where the target has neither the origin form (`/path?query`) nor the absolute form
+ * (`http://host/path?query`).
+ */
 export function parseTarget(target: string): RequestTarget | null {
   const absolute = target.startsWith('/') ? null : ABSOLUTE.exec(target);
   if (absolute === null && !target.startsWith('/')) return null;

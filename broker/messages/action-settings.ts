@@ -5,8 +5,9 @@ import { count, finite, functionField, modeField, text, version, wallClock } fro
 const bound = z.object({ min: finite.positive().optional(), max: finite.positive().optional() });
 
 /**
- * A value of the bucket `gleaner_actions`, key = token: what the owner of an action says by annotations, and what Gleaner changed of it.
- * Written by `gleaner actions follow`; hooks and agent hosts keep to it. A deleted key: nothing is said.
+ * A value of the bucket `gleaner_actions`, key = token: what the owner of an action says by
+ * annotations, and what Gleaner changed of it. Written by `gleaner actions follow`; hooks and agent
+ * hosts keep to it. A deleted key: nothing is said.
  */
 export const actionSettingsSchema = z.object({
   v: version,
@@ -14,8 +15,14 @@ export const actionSettingsSchema = z.object({
   mode: modeField
     .optional()
     .describe('`gleaner.mode`: holds back what the configuration allows, and never allows more.'),
-  sloMs: finite.positive().optional().describe('`gleaner.slo`; an objective in the configuration wins.'),
-  cpuMillicores: finite.positive().optional().describe('`gleaner.cpu`; a value in the configuration wins.'),
+  sloMs: finite
+    .positive()
+    .optional()
+    .describe('`gleaner.slo`; an objective in the configuration wins.'),
+  cpuMillicores: finite
+    .positive()
+    .optional()
+    .describe('`gleaner.cpu`; a value in the configuration wins.'),
   bounds: z
     .object({ cpuMillicores: bound.optional(), memoryMiB: bound.optional() })
     .optional()

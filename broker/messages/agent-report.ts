@@ -16,7 +16,11 @@ export const agentReportSchema = z.object({
   features: z.array(finite).max(STATE_MAX * 3),
   actions: z.array(finite).max(ACTIONS_MAX),
   reward: finite.optional().describe('Absent for a manager without a reward, or before the first.'),
-  target: z.object({ cpu: cpu.optional(), memory: memory.optional(), containers: count.optional() }),
+  target: z.object({
+    cpu: cpu.optional(),
+    memory: memory.optional(),
+    containers: count.optional(),
+  }),
 });
 export type AgentReport = z.infer<typeof agentReportSchema>;
 export const decodeAgentReport = decoder(agentReportSchema);

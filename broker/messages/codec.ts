@@ -19,10 +19,18 @@ export const MESSAGE_BYTES_MAX = 64 * 1024;
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 const encoder = new TextEncoder();
 
-/** JSON in UTF-8. A number that is not finite becomes `null`, which every receiver refuses as `not_finite`. */
-export const encodeMessage = (message: object): Uint8Array => encoder.encode(JSON.stringify(message));
+/**
+ * JSON in UTF-8. A number that is not finite becomes `null`, which every receiver refuses as
+ * `not_finite`.
+ */
+export const encodeMessage = (message: object): Uint8Array =>
+  encoder.encode(JSON.stringify(message));
 
-const refuse = (kind: RefusalKind, detail: string): Refusal => ({ ok: false, kind, detail: detail.slice(0, 200) });
+const refuse = (kind: RefusalKind, detail: string): Refusal => ({
+  ok: false,
+  kind,
+  detail: detail.slice(0, 200),
+});
 
 /** The value at an issue's path, to tell a number that is missing from one that is not finite. */
 function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
@@ -34,16 +42,21 @@ function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
   return at;
 }
 
-/** A decoder of one kind of message. It never throws: what it cannot accept comes back as a refusal. */
+/**
+ * A decoder of one kind of message. It never throws: what it cannot accept comes back as a refusal.
+ */
 export function decoder<T>(schema: z.ZodType<T>, maxBytes = MESSAGE_BYTES_MAX): Decode<T> {
   return (data) => {
-    if (data.byteLength > maxBytes) return refuse('too_large', `${data.byteLength} bytes, at most ${maxBytes}`);
+    if (data.byteLength > maxBytes)
+      return refuse('too_large', `${data.byteLength} bytes, at most ${maxBytes}`);
     let raw: unknown;
     try {
       raw = JSON.parse(utf8.decode(data));
-      if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return refuse('malformed', 'not an object');
+      if (typeof raw !== 'object' || raw === null || Array.isArray(raw))
+        return refuse('malformed', 'not an object');
       const version = (raw as { v?: unknown }).v;
-      if (typeof version === 'number' && version !== MESSAGE_VERSION) return refuse('wrong_version', `v ${version}`);
+      if (typeof version === 'number' && version !== MESSAGE_VERSION)
+        return refuse('wrong_version', `v ${version}`);
       const result = schema.safeParse(raw);
       if (result.success) return { ok: true, message: result.data };
       for (const issue of result.error.issues) {
@@ -54,7 +67,8 @@ export function decoder<T>(schema: z.ZodType<T>, maxBytes = MESSAGE_BYTES_MAX): 
       const first = result.error.issues[0];
       return refuse('malformed', first ? `${first.path.join('.')}: ${first.message}` : 'invalid');
     } catch (error) {
-      // JSON.parse and the text decoder throw on bad input; a very deep document overflows the stack inside them.
+      // JSON.parse and the text decoder throw on bad input; a very deep document overflows the
+      // stack inside them.
       return refuse('malformed', error instanceof Error ? error.message : 'unreadable');
     }
   };

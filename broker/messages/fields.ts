@@ -4,8 +4,8 @@ import { FUNCTION_NAME_MAX, isFunctionName } from '../function-token.js';
 import { isHostName } from '../subjects.js';
 
 /**
- * What messages are made of. Every number is finite; `-0`, which no encoder of ours writes, is refused too (field-notes A3-13).
- * `says` is what docs/reference/nats.md calls the kind of a field.
+ * What messages are made of. Every number is finite; `-0`, which no encoder of ours writes, is
+ * refused too (field-notes A3-13). `says` is what docs/reference/nats.md calls the kind of a field.
  */
 export const finite = z.number().refine((value) => !Object.is(value, -0), 'is -0');
 export const nonNegative = finite.min(0);
@@ -16,7 +16,9 @@ export const count = z
   .refine((value) => !Object.is(value, -0), 'is -0');
 
 /** 1000 = one core; at most 65536 cores. */
-export const cpu = nonNegative.max(65_536_000).meta({ typeLabel: 'millicores' }) as unknown as z.ZodType<Millicores>;
+export const cpu = nonNegative
+  .max(65_536_000)
+  .meta({ typeLabel: 'millicores' }) as unknown as z.ZodType<Millicores>;
 /** Bytes; may be a mean or a sum, so not always an integer; at most 2^53. */
 export const memory = nonNegative
   .max(Number.MAX_SAFE_INTEGER)
@@ -24,7 +26,9 @@ export const memory = nonNegative
 /** A span or a monotonic reading, ms. */
 export const time = nonNegative.meta({ typeLabel: 'ms' }) as unknown as z.ZodType<Millis>;
 /** Wall clock, us since the epoch: for people, never for decisions. */
-export const wallClock = nonNegative.meta({ typeLabel: 'wall clock, us since 1970' }) as unknown as z.ZodType<Micros>;
+export const wallClock = nonNegative.meta({
+  typeLabel: 'wall clock, us since 1970',
+}) as unknown as z.ZodType<Micros>;
 
 export const version = z.literal(1);
 export const functionField = z
@@ -60,8 +64,12 @@ export type Amounts = z.infer<typeof amounts>;
 
 /** Sums of amounts over many functions or hosts: what bounds one host does not bound them. */
 export const totalAmounts = z.object({
-  cpu: nonNegative.max(Number.MAX_SAFE_INTEGER).meta({ typeLabel: 'millicores' }) as unknown as z.ZodType<Millicores>,
-  memory: nonNegative.max(Number.MAX_SAFE_INTEGER).meta({ typeLabel: 'bytes' }) as unknown as z.ZodType<Bytes>,
+  cpu: nonNegative
+    .max(Number.MAX_SAFE_INTEGER)
+    .meta({ typeLabel: 'millicores' }) as unknown as z.ZodType<Millicores>,
+  memory: nonNegative
+    .max(Number.MAX_SAFE_INTEGER)
+    .meta({ typeLabel: 'bytes' }) as unknown as z.ZodType<Bytes>,
 });
 
 const spread = <T>(of: z.ZodType<T>) => z.object({ min: of, mean: of, max: of });

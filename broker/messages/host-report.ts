@@ -2,7 +2,10 @@ import { z } from 'zod';
 import { decoder } from './codec.js';
 import { amounts, count, modeField, sender, version } from './fields.js';
 
-/** What one invoker host has and what is wanted of it (`host.<host>`, hook → aggregator). Millicores and bytes. */
+/**
+ * What one invoker host has and what is wanted of it (`host.<host>`, hook → aggregator). Millicores
+ * and bytes.
+ */
 export const hostReportSchema = z.object({
   v: version,
   ...sender,
@@ -16,7 +19,9 @@ export const hostReportSchema = z.object({
   granted: amounts,
   used: amounts
     .optional()
-    .describe('Cores that were busy in action containers since the last report (mean), and memory in use now.'),
+    .describe(
+      'Cores that were busy in action containers since the last report (mean), and memory in use now.',
+    ),
   functions: count,
   containers: count,
   running: count,

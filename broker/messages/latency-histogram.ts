@@ -4,8 +4,9 @@ import { count, nonNegative } from './fields.js';
 
 /**
  * Latencies in fixed logarithmic buckets, so that histograms of different hosts and steps add up.
- * Bucket i holds (LOWEST x 2^((i-1)/8), LOWEST x 2^(i/8)] ms: 9 % wide, so a quantile is off by at most 4.5 %.
- * Bucket 0 holds all up to 0.1 ms; the last all above 0.1 x 2^(183/8) ms = 12.8 min, past OpenWhisk's longest time limit (10 min).
+ * Bucket i holds (LOWEST x 2^((i-1)/8), LOWEST x 2^(i/8)] ms: 9 % wide, so a quantile is off by at
+ * most 4.5 %. Bucket 0 holds all up to 0.1 ms; the last all above 0.1 x 2^(183/8) ms = 12.8 min,
+ * past OpenWhisk's longest time limit (10 min).
  */
 export const LATENCY_BUCKETS = 185;
 const LOWEST = 0.1;
@@ -38,7 +39,9 @@ export function withoutPart(
   part: LatencyHistogramMessage | undefined,
 ): LatencyHistogramMessage {
   if (part === undefined) return all;
-  const counts = all.counts.map((n, i) => Math.max(0, n - (part.counts[all.first + i - part.first] ?? 0)));
+  const counts = all.counts.map((n, i) =>
+    Math.max(0, n - (part.counts[all.first + i - part.first] ?? 0)),
+  );
   return { ...all, counts, sum: Math.max(0, all.sum - part.sum) };
 }
 
@@ -71,8 +74,8 @@ export class LatencyHistogram {
   }
 
   /**
-   * The latency, ms, that a share q of all do not exceed (nearest rank): the geometric middle of its bucket, never above the
-   * largest seen. 0 when empty.
+   * The latency, ms, that a share q of all do not exceed (nearest rank): the geometric middle of
+   * its bucket, never above the largest seen. 0 when empty.
    */
   quantile(q: number): number {
     if (this.#total === 0) return 0;
@@ -103,6 +106,11 @@ export class LatencyHistogram {
 
   toMessage(): LatencyHistogramMessage {
     if (this.#total === 0) return { first: 0, counts: [], sum: 0, max: 0 };
-    return { first: this.#counts.low, counts: this.#counts.toArray(), sum: this.#sum, max: this.#max };
+    return {
+      first: this.#counts.low,
+      counts: this.#counts.toArray(),
+      sum: this.#sum,
+      max: this.#max,
+    };
   }
 }

@@ -1,7 +1,16 @@
 import { z } from 'zod';
 import { sumsSchema } from './agents-partial.js';
 import { decoder } from './codec.js';
-import { bootField, count, hostField, nonNegative, sender, sequenceField, totalAmounts, version } from './fields.js';
+import {
+  bootField,
+  count,
+  hostField,
+  nonNegative,
+  sender,
+  sequenceField,
+  totalAmounts,
+  version,
+} from './fields.js';
 
 /** Most hosts of either kind in one mean field; 4096 invoker hosts are about 700 KB. */
 export const HOSTS_MAX = 4096;
@@ -9,16 +18,21 @@ export const HOSTS_MAX = 4096;
 const perResource = z.object({ cpu: nonNegative, memory: nonNegative });
 
 /**
- * The mean field (`meanfield`, aggregator → all): grows with hosts, never with functions. `host` is the aggregator's.
- * A price is the clipped excess of occupancy (wanted / available) over 1, per host and resource (design §4).
+ * The mean field (`meanfield`, aggregator → all): grows with hosts, never with functions. `host` is
+ * the aggregator's. A price is the clipped excess of occupancy (wanted / available) over 1, per
+ * host and resource (design §4).
  */
 export const meanFieldSchema = z.object({
   v: version,
   ...sender,
-  epoch: count.describe('Rises with each change of the publishing aggregator; a lower one is obsolete.'),
+  epoch: count.describe(
+    'Rises with each change of the publishing aggregator; a lower one is obsolete.',
+  ),
   totals: sumsSchema,
   capacity: totalAmounts.describe('Sum over the invoker hosts that report.'),
-  hosts: z.array(z.object({ host: hostField, occupancy: perResource, price: perResource })).max(HOSTS_MAX),
+  hosts: z
+    .array(z.object({ host: hostField, occupancy: perResource, price: perResource }))
+    .max(HOSTS_MAX),
   batches: z
     .array(z.object({ host: hostField, boot: bootField, sequence: sequenceField }))
     .max(HOSTS_MAX)

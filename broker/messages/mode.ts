@@ -3,7 +3,10 @@ import { functionToken } from '../function-token.js';
 import { decoder } from './codec.js';
 import { modeField, text, version, wallClock } from './fields.js';
 
-/** A value of the bucket `gleaner_mode`: the kill switch and the mode for all (key {@link MODE_GLOBAL}), or for one function. */
+/**
+ * A value of the bucket `gleaner_mode`: the kill switch and the mode for all (key {@link
+ * MODE_GLOBAL}), or for one function.
+ */
 export const modeSchema = z.object({
   v: version,
   kill: z
@@ -15,7 +18,9 @@ export const modeSchema = z.object({
   paused: z
     .boolean()
     .default(false)
-    .describe('Of one function: user limits stand and nothing is written, whatever its mode. Kept over restarts.'),
+    .describe(
+      'Of one function: user limits stand and nothing is written, whatever its mode. Kept over restarts.',
+    ),
   mode: modeField.optional().describe('Absent: as configured.'),
   author: text.describe('Who set it and why, for the audit log.'),
   reason: text.default(''),

@@ -17,8 +17,9 @@ import {
 import { latencyHistogram } from './latency-histogram.js';
 
 /**
- * One control step of one function on one host (`obs.<fn>`, hook → agents). Spans in ms, cpu in millicores, memory in bytes.
- * It covers the activations that ended in the step; the control arm's are in `control` and nowhere else.
+ * One control step of one function on one host (`obs.<fn>`, hook → agents). Spans in ms, cpu in
+ * millicores, memory in bytes. It covers the activations that ended in the step; the control arm's
+ * are in `control` and nowhere else.
  */
 export const observationSchema = z.object({
   v: version,
@@ -41,13 +42,17 @@ export const observationSchema = z.object({
   oomKills: count,
   running: count.describe("In flight at the step's end."),
   latency: latencyHistogram.describe('Init + run, as the tap sees it.'),
-  coldLatency: latencyHistogram.optional().describe('The part of `latency` of cold starts; absent without any.'),
+  coldLatency: latencyHistogram
+    .optional()
+    .describe('The part of `latency` of cold starts; absent without any.'),
   peak: amounts.describe('Highest and mean use over the activations: busy cores, working set.'),
   used: amounts,
   throttledShare: share.describe('Throttled periods / all periods; 0 where no quota stands.'),
   cpuWait: time
     .optional()
-    .describe('Time runnable without a CPU, mean per activation; absent where the kernel does not tell.'),
+    .describe(
+      'Time runnable without a CPU, mean per activation; absent where the kernel does not tell.',
+    ),
   initTime: time.optional().describe('Init, mean per cold start; absent without one.'),
   user: amounts
     .extend({ shares: nonNegative })
@@ -59,7 +64,9 @@ export const observationSchema = z.object({
     "What the safeguard's range and the target together asked for, before the pool's bound: the price's numerator.",
   ),
   containers: count,
-  concurrency: count.min(1).describe("Activations that one container may run at once (the action's `concurrency`)."),
+  concurrency: count
+    .min(1)
+    .describe("Activations that one container may run at once (the action's `concurrency`)."),
   control: z
     .object({ activations: count, mean: nonNegative, p99: nonNegative })
     .describe('Random activations at user limits (design §3.8).'),

@@ -4,14 +4,17 @@ import { decoder } from './codec.js';
 import { finite, functionField, text, version, word } from './fields.js';
 
 /**
- * A value of the bucket `gleaner_policy`: parameters of an activation policy, for one function or for all.
- * FaaSRM's scoring network has 1,858 weights; the bound leaves room for thirty times as many.
+ * A value of the bucket `gleaner_policy`: parameters of an activation policy, for one function or
+ * for all. FaaSRM's scoring network has 1,858 weights; the bound leaves room for thirty times as
+ * many.
  */
 export const policyParametersSchema = z.object({
   v: version,
   policy: word,
   function: functionField.nullable().describe('Null: for every function without its own.'),
-  parameters: z.record(z.string().max(64), z.union([finite, z.string().max(256), z.boolean()])).default({}),
+  parameters: z
+    .record(z.string().max(64), z.union([finite, z.string().max(256), z.boolean()]))
+    .default({}),
   weights: z.array(finite).max(65_536).default([]),
   source: text.default('').describe("Where they came from: a checkpoint's name, an author."),
 });

@@ -1,10 +1,18 @@
 import { z } from 'zod';
 import { decoder } from './codec.js';
-import { amounts, bootField, functionField, hostField, version, wallClock, word } from './fields.js';
+import {
+  amounts,
+  bootField,
+  functionField,
+  hostField,
+  version,
+  wallClock,
+  word,
+} from './fields.js';
 
 /**
- * A value of the bucket `gleaner_functions`, key = token: a function that some hook has seen, and who manages it. Its agent host takes it
- * away when the function has not been called for long.
+ * A value of the bucket `gleaner_functions`, key = token: a function that some hook has seen, and
+ * who manages it. Its agent host takes it away when the function has not been called for long.
  */
 export const registrationSchema = z.object({
   v: version,
@@ -22,10 +30,16 @@ export const registrationSchema = z.object({
 });
 export type Registration = z.infer<typeof registrationSchema>;
 export const decodeRegistration = decoder(registrationSchema, 8 * 1024);
-/** The same, but nothing beside what an agent host writes: what else is in an entry somebody else has put there. */
+/**
+ * The same, but nothing beside what an agent host writes: what else is in an entry somebody else
+ * has put there.
+ */
 export const decodeOwnRegistration = decoder(registrationSchema.strict(), 8 * 1024);
 
-/** A value of the bucket `gleaner_leases`, key = token (or a service's name): its revision is the owner's epoch. */
+/**
+ * A value of the bucket `gleaner_leases`, key = token (or a service's name): its revision is the
+ * owner's epoch.
+ */
 export const leaseSchema = z.object({
   v: version,
   host: hostField,

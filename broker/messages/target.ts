@@ -14,8 +14,9 @@ import {
 } from './fields.js';
 
 /**
- * What an agent wishes for its function (`target.<fn>`, agent → hooks). Absent members are no wish: user limits, or as they
- * are. The hook clips it to the safeguard's range; a stale one, or one of a lower epoch than seen, is ignored.
+ * What an agent wishes for its function (`target.<fn>`, agent → hooks). Absent members are no wish:
+ * user limits, or as they are. The hook clips it to the safeguard's range; a stale one, or one of a
+ * lower epoch than seen, is ignored.
  */
 export const targetSchema = z.object({
   v: version,

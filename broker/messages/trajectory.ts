@@ -18,8 +18,10 @@ const STATE_WIDTH_MAX = 256;
 const ACTIONS_WIDTH_MAX = 64;
 
 /**
- * One step of one agent on one invoker host (`trajectory.<fn>`, agents → stream `gleaner_trajectories`): what an offline learner, a detector and a
- * meta-learner read (simppo-aware.md §3.1). The action is the one that was executed, also where the safeguard clipped what was wished.
+ * One step of one agent on one invoker host (`trajectory.<fn>`, agents → stream
+ * `gleaner_trajectories`): what an offline learner, a detector and a meta-learner read
+ * (simppo-aware.md §3.1). The action is the one that was executed, also where the safeguard clipped
+ * what was wished.
  */
 export const trajectorySchema = z
   .object({
@@ -31,7 +33,9 @@ export const trajectorySchema = z
       boot: bootField,
       sequence: sequenceField,
       manager: word,
-      policy: z.enum(['own', 'base']).describe('Weights of its own, or those that functions share.'),
+      policy: z
+        .enum(['own', 'base'])
+        .describe('Weights of its own, or those that functions share.'),
       updates: count.describe('Of these weights when the action was chosen.'),
       sampled: z.boolean().describe('Drawn from the policy; false: its best action.'),
     }),
@@ -49,6 +53,9 @@ export const trajectorySchema = z
     discount: share.describe('Of what came after, by the length of the step.'),
     span: nonNegative.meta({ typeLabel: 'ms' }).describe('Length of the step.'),
   })
-  .refine(({ mask, action }) => mask[action] === 1, { path: ['action'], message: 'was not allowed' });
+  .refine(({ mask, action }) => mask[action] === 1, {
+    path: ['action'],
+    message: 'was not allowed',
+  });
 export type Trajectory = z.infer<typeof trajectorySchema>;
 export const decodeTrajectory = decoder(trajectorySchema, 16 * 1024);

@@ -9,17 +9,24 @@ export interface Outgoing {
   readonly options: PublishOptions | undefined;
 }
 
-/** Confirm what was sent whenever this much is unconfirmed: keeps the backlog's figure honest at little cost. */
+/**
+ * Confirm what was sent whenever this much is unconfirmed: keeps the backlog's figure honest at
+ * little cost.
+ */
 const CONFIRM_BYTES = 64 * 1024;
 const MESSAGE_OVERHEAD = 64;
-/** Share of the backlog that may be handed to the socket unconfirmed: what is there cannot be taken back for something newer. */
+/**
+ * Share of the backlog that may be handed to the socket unconfirmed: what is there cannot be taken
+ * back for something newer.
+ */
 const WINDOW = 1 / 8;
 /** A server that has confirmed nothing for so long is not slow. */
 const STALLED_MILLIS = 5000;
 
 /**
- * What is on its way to the server and what waits for it. A client's own buffer has no bound, and nothing in it can be taken back: so little is
- * handed over unconfirmed, and the rest waits here, where the oldest goes when there is too much.
+ * What is on its way to the server and what waits for it. A client's own buffer has no bound, and
+ * nothing in it can be taken back: so little is handed over unconfirmed, and the rest waits here,
+ * where the oldest goes when there is too much.
  */
 export class Backlog {
   readonly #connection: () => NatsConnection | null;
@@ -108,7 +115,10 @@ export class Backlog {
 
   #sendWaiting(): void {
     const connection = this.#connection();
-    for (let size = this.#waiting.nextSize; connection && size !== undefined && this.#fitsWindow(size); ) {
+    for (
+      let size = this.#waiting.nextSize;
+      connection && size !== undefined && this.#fitsWindow(size);
+    ) {
       this.#send(connection, this.#waiting.shift() as Outgoing, size);
       size = this.#waiting.nextSize;
     }
@@ -122,5 +132,8 @@ function publishOptions(options: PublishOptions) {
     headers = newHeaders();
     for (const [name, value] of Object.entries(options.headers)) headers.set(name, value);
   }
-  return { ...(options.reply === undefined ? {} : { reply: options.reply }), ...(headers ? { headers } : {}) };
+  return {
+    ...(options.reply === undefined ? {} : { reply: options.reply }),
+    ...(headers ? { headers } : {}),
+  };
 }

@@ -15,8 +15,15 @@ export interface NatsOptions {
   readonly credentialsFile?: string;
   /** First token of the subjects on which answers come; default `_INBOX`. */
   readonly inboxPrefix?: string;
-  readonly tls?: { readonly caFile?: string; readonly certFile?: string; readonly keyFile?: string };
-  /** What may be on its way to the server, and wait for it, before the oldest telemetry is dropped, bytes. */
+  readonly tls?: {
+    readonly caFile?: string;
+    readonly certFile?: string;
+    readonly keyFile?: string;
+  };
+  /**
+   * What may be on its way to the server, and wait for it, before the oldest telemetry is dropped,
+   * bytes.
+   */
   readonly backlogBytes?: number;
   /** Bound of operations on stores, ms. */
   readonly storeTimeout?: Millis;
@@ -24,7 +31,10 @@ export interface NatsOptions {
   readonly clock?: Clock;
 }
 
-/** Throws `GLN_BROKER_CREDENTIALS` for files that cannot be right; whether the server likes them it says later. */
+/**
+ * Throws `GLN_BROKER_CREDENTIALS` for files that cannot be right; whether the server likes them it
+ * says later.
+ */
 export function natsConnectionOptions(options: NatsOptions): ConnectionOptions {
   for (const file of [options.tls?.caFile, options.tls?.certFile, options.tls?.keyFile]) {
     if (file === undefined) continue;
@@ -49,6 +59,8 @@ export function natsConnectionOptions(options: NatsOptions): ConnectionOptions {
     ...(options.token === undefined ? {} : { token: options.token }),
     ...(options.inboxPrefix === undefined ? {} : { inboxPrefix: options.inboxPrefix }),
     ...(options.tls ? { tls: options.tls } : {}),
-    ...(options.credentialsFile === undefined ? {} : { authenticator: authenticatorFrom(options.credentialsFile) }),
+    ...(options.credentialsFile === undefined
+      ? {}
+      : { authenticator: authenticatorFrom(options.credentialsFile) }),
   };
 }

@@ -14,8 +14,8 @@ function checkSeed(path: string, seed: string): void {
 }
 
 /**
- * Whether others than the owner may read a secret. In the folder of systemd's credentials the group's bits are an access list for
- * the service's own user.
+ * Whether others than the owner may read a secret. In the folder of systemd's credentials the
+ * group's bits are an access list for the service's own user.
  */
 export function isOpenToOthers(path: string): boolean {
   const { CREDENTIALS_DIRECTORY: folder } = process.env;
@@ -29,8 +29,9 @@ export function checkSecrecy(path: string): void {
 }
 
 /**
- * The authenticator of a `.creds` file or an nkey seed file. Both are tried here, because the client hides what an
- * authenticator throws and only times out (field-notes A4-12). Throws `GLN_BROKER_CREDENTIALS`, naming the file.
+ * The authenticator of a `.creds` file or an nkey seed file. Both are tried here, because the
+ * client hides what an authenticator throws and only times out (field-notes A4-12). Throws
+ * `GLN_BROKER_CREDENTIALS`, naming the file.
  */
 export function authenticatorFrom(path: string): Authenticator {
   let content: string;
@@ -47,7 +48,8 @@ export function authenticatorFrom(path: string): Authenticator {
   }
   const blocks = [...content.matchAll(/-{3,}BEGIN[^\n]*-{3,}\s+(\S+)\s+-{3,}\s*END/g)];
   const [jwt, seed] = [blocks[0]?.[1], blocks[1]?.[1]];
-  if (jwt === undefined || seed === undefined) throw new CredentialsError(path, 'it lacks a JWT block or a seed block');
+  if (jwt === undefined || seed === undefined)
+    throw new CredentialsError(path, 'it lacks a JWT block or a seed block');
   checkSeed(path, seed);
   return credsAuthenticator(encoder.encode(content));
 }

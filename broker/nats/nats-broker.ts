@@ -1,4 +1,10 @@
-import { ErrorCode, type Msg, type NatsConnection, type Subscription as NatsSubscription, RequestStrategy } from 'nats';
+import {
+  ErrorCode,
+  type Msg,
+  type NatsConnection,
+  type Subscription as NatsSubscription,
+  RequestStrategy,
+} from 'nats';
 import {
   type Cancel,
   type GleanerError,
@@ -109,7 +115,11 @@ export class NatsBroker implements Broker {
     return this.#backlog.publish(connection, { subject, data, options });
   }
 
-  subscribe(subject: string, handler: (message: BrokerMessage) => void, queue?: string): Subscription {
+  subscribe(
+    subject: string,
+    handler: (message: BrokerMessage) => void,
+    queue?: string,
+  ): Subscription {
     checkSubject(subject, true);
     if (this.#closed) throw new BrokerClosedError(`subscribe ${subject}`);
     const entry: SubscriptionEntry = { subject, queue, handler, live: null };
@@ -130,7 +140,10 @@ export class NatsBroker implements Broker {
       ...(entry.queue === undefined ? {} : { queue: entry.queue }),
       callback: (error, message) => {
         if (error) {
-          this.#tell({ kind: 'error', error: connectionError(`subscribe ${entry.subject}`, error) });
+          this.#tell({
+            kind: 'error',
+            error: connectionError(`subscribe ${entry.subject}`, error),
+          });
           return;
         }
         this.counters.received++;
@@ -161,10 +174,12 @@ export class NatsBroker implements Broker {
     const answers: BrokerMessage[] = [];
     try {
       const options = { strategy: RequestStrategy.Timer, maxWait: wait };
-      for await (const answer of await connection.requestMany(subject, data, options)) answers.push(toMessage(answer));
+      for await (const answer of await connection.requestMany(subject, data, options))
+        answers.push(toMessage(answer));
     } catch (error) {
       const known = requestError(subject, wait, error);
-      if (known instanceof NoRespondersError || known instanceof RequestTimeoutError) return answers;
+      if (known instanceof NoRespondersError || known instanceof RequestTimeoutError)
+        return answers;
       throw known;
     }
     return answers;
@@ -226,7 +241,9 @@ export class NatsBroker implements Broker {
 
   #status(): BrokerStatus {
     const connection = this.#link.connection;
-    return connection ? { kind: 'connected', server: connection.getServer() } : { kind: 'disconnected' };
+    return connection
+      ? { kind: 'connected', server: connection.getServer() }
+      : { kind: 'disconnected' };
   }
 
   #up(connection: NatsConnection, fresh: boolean): void {
@@ -245,7 +262,8 @@ export class NatsBroker implements Broker {
     try {
       listener(status);
     } catch {
-      // The loop that follows the connection is not awaited: an error that left it would end the process.
+      // The loop that follows the connection is not awaited: an error that left it would end the
+      // process.
       this.counters.handlerErrors++;
     }
   }

@@ -25,13 +25,16 @@ const AUTH: readonly string[] = [
 ];
 
 /**
- * What an error of JetStream means here. Only the error code tells: a full store (10023, 10077) has the same HTTP-like status, 503, as an
- * account without JetStream (10039).
+ * What an error of JetStream means here. Only the error code tells: a full store (10023, 10077) has
+ * the same HTTP-like status, 503, as an account without JetStream (10039).
  */
 type ErrorCategory =
   /** There is no JetStream for this account. */
   | 'absent'
-  /** A limit of the server, the account or the stream is reached: writes fail until somebody makes room. */
+  /**
+   * A limit of the server, the account or the stream is reached: writes fail until somebody makes
+   * room.
+   */
   | 'full'
   /** No leader, a server that starts, too many requests: the same request succeeds later. */
   | 'unavailable'
@@ -45,7 +48,10 @@ type ErrorCategory =
   /** One message is larger than the stream allows. */
   | 'too_large';
 
-/** Error codes of nats-server, as its server/errors.json lists them. Every other code is an error without a special meaning. */
+/**
+ * Error codes of nats-server, as its server/errors.json lists them. Every other code is an error
+ * without a special meaning.
+ */
 const CATEGORY_BY_CODE: Readonly<Record<number, ErrorCategory>> = {
   10002: 'full', // resource limits exceeded for account
   10008: 'unavailable', // JetStream system temporarily unavailable
@@ -89,15 +95,20 @@ export const codeOf = (error: unknown): string => (error instanceof NatsError ? 
 /** JetStream's own error code; undefined for an error that does not come from JetStream. */
 export const errorCodeOf = (error: unknown): number | undefined => apiErrorOf(error)?.err_code;
 
-const categoryOf = (error: unknown): ErrorCategory | undefined => CATEGORY_BY_CODE[errorCodeOf(error) ?? 0];
+const categoryOf = (error: unknown): ErrorCategory | undefined =>
+  CATEGORY_BY_CODE[errorCodeOf(error) ?? 0];
 
 /** True if trying again at once cannot help: an operator must fix it. */
 export const isAuthError = (error: unknown): boolean => AUTH.includes(codeOf(error));
 
-/** Node's codes for a certificate that is not trusted, and the client's for a server without TLS. */
-const TLS = /^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|CERT_|ERR_TLS_|ERR_SSL_|TLS$|INVALID_CA|HOSTNAME_MISMATCH)/;
+/**
+ * Node's codes for a certificate that is not trusted, and the client's for a server without TLS.
+ */
+const TLS =
+  /^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|CERT_|ERR_TLS_|ERR_SSL_|TLS$|INVALID_CA|HOSTNAME_MISMATCH)/;
 
-const isTlsError = (error: unknown): boolean => TLS.test(String((error as { code?: unknown } | null)?.code ?? ''));
+const isTlsError = (error: unknown): boolean =>
+  TLS.test(String((error as { code?: unknown } | null)?.code ?? ''));
 
 /** What the client and Node call the failures of a connection attempt, in words. */
 const REASONS: Readonly<Record<string, string>> = {
@@ -128,7 +139,9 @@ function reasonOf(error: unknown): string {
 /** An error of an attempt to connect. */
 export function connectError(servers: readonly string[], error: unknown): GleanerError {
   const known = connectionError('connect', error);
-  return known instanceof BrokerDisconnectedError ? new BrokerUnreachableError(servers, reasonOf(error), error) : known;
+  return known instanceof BrokerDisconnectedError
+    ? new BrokerUnreachableError(servers, reasonOf(error), error)
+    : known;
 }
 
 /** An error of the connection. */
@@ -146,17 +159,26 @@ export function storeError(operation: string, error: unknown, timeoutMillis: num
   if (api !== undefined) return jetStreamError(operation, api, error);
   if (isAuthError(error)) return new BrokerAuthError(messageOf(error), error);
   const code = codeOf(error);
-  // Without an error of JetStream's own it is the server's "no responders": nothing serves the JetStream API.
+  // Without an error of JetStream's own it is the server's "no responders": nothing serves the
+  // JetStream API.
   if (code === ErrorCode.NoResponders) return new NoJetStreamError(operation, error);
   if (code === ErrorCode.Timeout) return new RequestTimeoutError(operation, timeoutMillis);
   if (code === ErrorCode.MaxPayloadExceeded) return new PayloadLimitError(operation, error);
-  if (code === ErrorCode.ConnectionClosed || code === ErrorCode.Disconnect || code === ErrorCode.ConnectionDraining) {
+  if (
+    code === ErrorCode.ConnectionClosed ||
+    code === ErrorCode.Disconnect ||
+    code === ErrorCode.ConnectionDraining
+  ) {
     return new BrokerDisconnectedError(operation, error);
   }
   return new StoreError(operation, messageOf(error), error);
 }
 
-function jetStreamError(operation: string, { err_code, description }: ApiError, error: unknown): GleanerError {
+function jetStreamError(
+  operation: string,
+  { err_code, description }: ApiError,
+  error: unknown,
+): GleanerError {
   const detail = `${description ?? 'unknown error'} (JetStream error ${err_code ?? 'without a code'})`;
   switch (categoryOf(error)) {
     case 'absent':
@@ -184,7 +206,9 @@ export function isMissingStore(error: unknown): boolean {
   return codeOf(error) === ErrorCode.NoResponders || CLIENT_MISSING.test(messageOf(error));
 }
 
-/** True if the message is not there (any more). Reads without the API answer with the status alone. */
+/**
+ * True if the message is not there (any more). Reads without the API answer with the status alone.
+ */
 export const isMissingMessage = (error: unknown): boolean =>
   errorCodeOf(error) === undefined
     ? codeOf(error) === ErrorCode.JetStream404NoMessages

@@ -1,4 +1,10 @@
-import { type JetStreamManager, type KV, type KvEntry, type NatsConnection, StorageType } from 'nats';
+import {
+  type JetStreamManager,
+  type KV,
+  type KvEntry,
+  type NatsConnection,
+  StorageType,
+} from 'nats';
 import type { Cancel, Millis, Timers } from '../../config/index.js';
 import { BrokerDisconnectedError } from '../errors.js';
 import { KeyValueWatchers } from '../key-value-watchers.js';
@@ -9,7 +15,10 @@ import { isChanged, isMissingMessage, isMissingStore, storeError } from './nats-
 import { replicated } from './nats-replicas.js';
 import type { StoreParts } from './nats-stores.js';
 
-/** How often a watched bucket's last revision is compared: a lost notice is found by then at the latest. */
+/**
+ * How often a watched bucket's last revision is compared: a lost notice is found by then at the
+ * latest.
+ */
 const HEARTBEAT = 5000 as Millis;
 const RETRY_MIN = 250;
 const RETRY_MAX = 10_000;
@@ -34,9 +43,10 @@ const toEntry = (entry: KvEntry): KeyValueEntry => ({
 });
 
 /**
- * A bucket on JetStream. Watching uses no JetStream consumer, which come late after reconnects and pile up (field-notes A4-04,
- * A4-05): one plain subscription to the bucket's subjects says *that* a key changed; the key is then read, with its revision.
- * After each connect, and when the heartbeat finds a revision that was not noticed, all keys are read and compared.
+ * A bucket on JetStream. Watching uses no JetStream consumer, which come late after reconnects and
+ * pile up (field-notes A4-04, A4-05): one plain subscription to the bucket's subjects says *that* a
+ * key changed; the key is then read, with its revision. After each connect, and when the heartbeat
+ * finds a revision that was not noticed, all keys are read and compared.
  */
 export class NatsKeyValue implements KeyValue {
   readonly #bucket: string;
@@ -59,7 +69,12 @@ export class NatsKeyValue implements KeyValue {
   #created = '';
   #closed = false;
 
-  constructor(bucket: string, { connection, timeout, health }: StoreParts, timers: Timers, handlerFailed: () => void) {
+  constructor(
+    bucket: string,
+    { connection, timeout, health }: StoreParts,
+    timers: Timers,
+    handlerFailed: () => void,
+  ) {
     this.#bucket = bucket;
     this.#connection = connection;
     this.#timers = timers;
@@ -87,7 +102,9 @@ export class NatsKeyValue implements KeyValue {
   async update(key: string, value: Uint8Array, revision: number): Promise<number | null> {
     checkKey(key);
     if (revision < 1) return null;
-    return this.#run('update', 'write', key, ({ kv }) => nullWhenChanged(kv.update(key, value, revision)));
+    return this.#run('update', 'write', key, ({ kv }) =>
+      nullWhenChanged(kv.update(key, value, revision)),
+    );
   }
 
   async delete(key: string): Promise<void> {
@@ -99,17 +116,24 @@ export class NatsKeyValue implements KeyValue {
     checkKey(key);
     if (revision < 1) return false;
     return this.#run('delete', 'write', key, async ({ kv }) => {
-      const deleted = await nullWhenChanged(kv.delete(key, { previousSeq: revision }).then(() => 0));
+      const deleted = await nullWhenChanged(
+        kv.delete(key, { previousSeq: revision }).then(() => 0),
+      );
       return deleted !== null;
     });
   }
 
   async keys(): Promise<string[]> {
-    const { entries } = await this.#run('keys', 'read', ALL_KEYS, (opened) => this.#readAll(opened));
+    const { entries } = await this.#run('keys', 'read', ALL_KEYS, (opened) =>
+      this.#readAll(opened),
+    );
     return entries.filter((entry) => entry.value !== null).map((entry) => entry.key);
   }
 
-  async sweep(isIncluded: (key: string) => boolean, decide: (entry: KeyValueEntry) => SweepDecision): Promise<number> {
+  async sweep(
+    isIncluded: (key: string) => boolean,
+    decide: (entry: KeyValueEntry) => SweepDecision,
+  ): Promise<number> {
     return this.#run('sweep', 'write', ALL_KEYS, async (opened) => {
       const keys = (await this.#keysOf(opened)).keys.filter(isIncluded);
       let removed = 0;
@@ -162,7 +186,12 @@ export class NatsKeyValue implements KeyValue {
     this.#stopChanges = null;
   }
 
-  async #run<T>(operation: string, kind: StoreOperation, key: string, act: (opened: Opened) => Promise<T>): Promise<T> {
+  async #run<T>(
+    operation: string,
+    kind: StoreOperation,
+    key: string,
+    act: (opened: Opened) => Promise<T>,
+  ): Promise<T> {
     try {
       const result = await this.#attempt(act);
       this.#health.succeeded(this.#bucket, kind, key);
@@ -180,7 +209,8 @@ export class NatsKeyValue implements KeyValue {
     } catch (error) {
       if (!isMissingStore(error)) throw error;
     }
-    // The bucket was deleted since it was opened (a server with an empty store): opening creates it again.
+    // The bucket was deleted since it was opened (a server with an empty store): opening creates it
+    // again.
     this.#opened = null;
     try {
       return await act(await this.#open());
@@ -196,7 +226,8 @@ export class NatsKeyValue implements KeyValue {
     this.#opened ??= (async () => {
       const options = { timeout: this.#timeout };
       const manager = await connection.jetstreamManager(options);
-      // Without direct gets the stream's leader answers: a replica may be behind, and a lease be read that was taken over long ago.
+      // Without direct gets the stream's leader answers: a replica may be behind, and a lease be
+      // read that was taken over long ago.
       const views = connection.jetstream(options).views;
       const kv = await replicated(connection, (replicas) =>
         views.kv(this.#bucket, {
@@ -253,7 +284,10 @@ export class NatsKeyValue implements KeyValue {
     }
   }
 
-  /** A cluster tells of a change before its stream has agreed on it: then the read is tried again, and the heartbeat finds the rest. */
+  /**
+   * A cluster tells of a change before its stream has agreed on it: then the read is tried again,
+   * and the heartbeat finds the rest.
+   */
   async #changed(key: string, attempt = 0): Promise<void> {
     try {
       const entry = await this.#run('get', 'read', key, ({ kv }) => kv.get(key));
@@ -262,7 +296,8 @@ export class NatsKeyValue implements KeyValue {
       void this.#resync();
       return;
     }
-    const wait = this.#connection()?.info?.cluster === undefined ? undefined : REREAD_DELAYS_MILLIS[attempt];
+    const wait =
+      this.#connection()?.info?.cluster === undefined ? undefined : REREAD_DELAYS_MILLIS[attempt];
     if (wait !== undefined && !this.#closed)
       this.#timers.after(wait as Millis, () => void this.#changed(key, attempt + 1));
   }
@@ -273,13 +308,17 @@ export class NatsKeyValue implements KeyValue {
       const info = await this.#run('inspect', 'read', ALL_KEYS, ({ manager }) =>
         manager.streams.info(`KV_${this.#bucket}`),
       );
-      if (info.state.last_seq !== this.#lastRevision || String(info.created) !== this.#created) void this.#resync();
+      if (info.state.last_seq !== this.#lastRevision || String(info.created) !== this.#created)
+        void this.#resync();
     } catch {
       void this.#resync();
     }
   }
 
-  /** Reads all and tells differences; one reading at a time, tried again with back-off while connected. */
+  /**
+   * Reads all and tells differences; one reading at a time, tried again with back-off while
+   * connected.
+   */
   async #resync(): Promise<void> {
     if (this.#closed || !this.#connection()) return;
     if (this.#reading) {
@@ -290,8 +329,11 @@ export class NatsKeyValue implements KeyValue {
     this.#cancelRetry = null;
     this.#reading = true;
     try {
-      const { entries, lastRevision, created } = await this.#run('read', 'read', ALL_KEYS, (opened) =>
-        this.#readAll(opened),
+      const { entries, lastRevision, created } = await this.#run(
+        'read',
+        'read',
+        ALL_KEYS,
+        (opened) => this.#readAll(opened),
       );
       const recreated = this.#created !== '' && created !== this.#created;
       this.#created = created;
@@ -323,7 +365,9 @@ export class NatsKeyValue implements KeyValue {
     const verdict = decide(toEntry(entry));
     if (verdict === 'keep') return false;
     if (verdict === 'delete') {
-      const deleted = await nullWhenChanged(kv.delete(key, { previousSeq: entry.revision }).then(() => 0));
+      const deleted = await nullWhenChanged(
+        kv.delete(key, { previousSeq: entry.revision }).then(() => 0),
+      );
       return deleted !== null;
     }
     try {
@@ -336,18 +380,25 @@ export class NatsKeyValue implements KeyValue {
   }
 
   async #keysOf(opened: Opened) {
-    const info = await opened.manager.streams.info(`KV_${this.#bucket}`, { subjects_filter: `$KV.${this.#bucket}.>` });
+    const info = await opened.manager.streams.info(`KV_${this.#bucket}`, {
+      subjects_filter: `$KV.${this.#bucket}.>`,
+    });
     const prefix = `$KV.${this.#bucket}.`.length;
-    // A message whose subject is no key was not written as an entry, and no client can read it as one.
+    // A message whose subject is no key was not written as an entry, and no client can read it as
+    // one.
     const keys = Object.keys(info.state.subjects ?? {}).map((subject) => subject.slice(prefix));
     return { info, keys: keys.filter(isKey) };
   }
 
-  async #readAll(opened: Opened): Promise<{ entries: KeyValueEntry[]; lastRevision: number; created: string }> {
+  async #readAll(
+    opened: Opened,
+  ): Promise<{ entries: KeyValueEntry[]; lastRevision: number; created: string }> {
     const { info, keys } = await this.#keysOf(opened);
     const entries: KeyValueEntry[] = [];
     for (let i = 0; i < keys.length; i += PARALLEL_READS) {
-      const part = await Promise.all(keys.slice(i, i + PARALLEL_READS).map((key) => opened.kv.get(key)));
+      const part = await Promise.all(
+        keys.slice(i, i + PARALLEL_READS).map((key) => opened.kv.get(key)),
+      );
       for (const entry of part) if (entry) entries.push(toEntry(entry));
     }
     return { entries, lastRevision: info.state.last_seq, created: String(info.created) };

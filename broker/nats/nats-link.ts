@@ -3,7 +3,10 @@ import type { Cancel, GleanerError, Millis, Timers } from '../../config/index.js
 import { connectError, connectionError, isAuthError } from './nats-errors.js';
 
 export interface LinkListener {
-  /** A new connection object (`fresh`), on which nothing is subscribed yet, or the same one, reconnected. */
+  /**
+   * A new connection object (`fresh`), on which nothing is subscribed yet, or the same one,
+   * reconnected.
+   */
   up(connection: NatsConnection, fresh: boolean): void;
   down(): void;
   error(error: GleanerError): void;
@@ -13,9 +16,10 @@ const RETRY_MIN = 250;
 const RETRY_MAX = 5000;
 
 /**
- * One connection for ever. The client's own reconnecting is endless here (its default gives up after 19 s, field-notes A4-03);
- * what makes the client close all the same (refused credentials twice, a first connect that fails) is tried again by this
- * class, with back-off, and told once per change.
+ * One connection for ever. The client's own reconnecting is endless here (its default gives up
+ * after 19 s, field-notes A4-03); what makes the client close all the same (refused credentials
+ * twice, a first connect that fails) is tried again by this class, with back-off, and told once per
+ * change.
  */
 export class NatsLink {
   readonly #options: ConnectionOptions;

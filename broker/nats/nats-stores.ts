@@ -7,7 +7,12 @@ import {
   StorageType,
 } from 'nats';
 import type { Clock, GleanerError, Millis } from '../../config/index.js';
-import { BrokerDisconnectedError, MessageTooLargeError, RequestTimeoutError, StoreError } from '../errors.js';
+import {
+  BrokerDisconnectedError,
+  MessageTooLargeError,
+  RequestTimeoutError,
+  StoreError,
+} from '../errors.js';
 import type { MessageStream, ObjectStore, StreamOptions, StreamRecord } from '../port.js';
 import type { StoreHealth, StoreOperation } from '../store-health.js';
 import { checkSubject } from '../subject-rules.js';
@@ -25,7 +30,10 @@ export interface StoreParts {
   readonly clock: Clock;
 }
 
-/** A store that could not be opened is not asked for again within this time: each record of a busy writer would ask. */
+/**
+ * A store that could not be opened is not asked for again within this time: each record of a busy
+ * writer would ask.
+ */
 const OPEN_AGAIN_MILLIS = 1000;
 
 interface Operation {
@@ -35,16 +43,27 @@ interface Operation {
   readonly key?: string;
 }
 
-/** A store that is opened at its first use, again on each new connection, and again if its stream is gone. */
+/**
+ * A store that is opened at its first use, again on each new connection, and again if its stream is
+ * gone.
+ */
 class LazyStore<Store> {
   readonly #name: string;
   readonly #parts: StoreParts;
   readonly #open: (connection: NatsConnection) => Promise<Store>;
   #held: { readonly of: NatsConnection; readonly store: Promise<Store> } | null = null;
-  #refused: { readonly of: NatsConnection; readonly at: number; readonly error: GleanerError } | null = null;
+  #refused: {
+    readonly of: NatsConnection;
+    readonly at: number;
+    readonly error: GleanerError;
+  } | null = null;
 
   /** `open` rejects with a GleanerError, or as the client does. */
-  constructor(name: string, parts: StoreParts, open: (connection: NatsConnection) => Promise<Store>) {
+  constructor(
+    name: string,
+    parts: StoreParts,
+    open: (connection: NatsConnection) => Promise<Store>,
+  ) {
     this.#name = name;
     this.#parts = parts;
     this.#open = open;
@@ -81,7 +100,8 @@ class LazyStore<Store> {
     if (!now) throw new BrokerDisconnectedError(this.#name);
     if (this.#held?.of === now) return this.#held.store;
     const refused = this.#refused;
-    if (refused?.of === now && clock.monotonic() - refused.at < OPEN_AGAIN_MILLIS) throw refused.error;
+    if (refused?.of === now && clock.monotonic() - refused.at < OPEN_AGAIN_MILLIS)
+      throw refused.error;
     const held = { of: now, store: this.#open(now) };
     this.#held = held;
     try {
@@ -107,15 +127,23 @@ export function natsStream(name: string, options: StreamOptions, parts: StorePar
       if (!isMissingStore(error)) throw error;
       await createStream(nats, manager, name, options, timeout);
     }
-    return { manager, client: nats.jetstream({ timeout }), max: nats.info?.max_payload ?? 1_048_576 };
+    return {
+      manager,
+      client: nats.jetstream({ timeout }),
+      max: nats.info?.max_payload ?? 1_048_576,
+    };
   });
   return {
     append: (subject, data) => {
       checkSubject(subject, false);
-      return lazy.run({ name: `append to stream ${name}`, kind: 'write' }, async ({ client, max }) => {
-        if (data.byteLength > max) throw new MessageTooLargeError(`a record of ${name}`, data.byteLength, max);
-        return (await client.publish(subject, data)).seq;
-      });
+      return lazy.run(
+        { name: `append to stream ${name}`, kind: 'write' },
+        async ({ client, max }) => {
+          if (data.byteLength > max)
+            throw new MessageTooLargeError(`a record of ${name}`, data.byteLength, max);
+          return (await client.publish(subject, data)).seq;
+        },
+      );
     },
     read: (fromSequence, limit) =>
       lazy.run({ name: `read stream ${name}`, kind: 'read' }, ({ manager }) =>
@@ -146,7 +174,11 @@ async function createStream(
     );
   } catch (error) {
     // JetStream reserves what a stream may grow to.
-    throw storeError(`create stream ${name}, which reserves ${Math.ceil(maxBytes / 2 ** 20)} MiB`, error, timeout);
+    throw storeError(
+      `create stream ${name}, which reserves ${Math.ceil(maxBytes / 2 ** 20)} MiB`,
+      error,
+      timeout,
+    );
   }
 }
 
@@ -161,16 +193,24 @@ async function readStream(
   const records: StreamRecord[] = [];
   let next = Math.max(from, state.first_seq);
   while (records.length < limit && next <= state.last_seq) {
-    const until = Math.min(state.last_seq, next + Math.min(PARALLEL_READS, limit - records.length) - 1);
+    const until = Math.min(
+      state.last_seq,
+      next + Math.min(PARALLEL_READS, limit - records.length) - 1,
+    );
     const reads: Promise<StreamRecord | null>[] = [];
-    for (let sequence = next; sequence <= until; sequence++) reads.push(readOne(manager, name, sequence));
+    for (let sequence = next; sequence <= until; sequence++)
+      reads.push(readOne(manager, name, sequence));
     for (const record of await Promise.all(reads)) if (record) records.push(record);
     next = until + 1;
   }
   return records;
 }
 
-async function readOne(manager: JetStreamManager, name: string, sequence: number): Promise<StreamRecord | null> {
+async function readOne(
+  manager: JetStreamManager,
+  name: string,
+  sequence: number,
+): Promise<StreamRecord | null> {
   try {
     const stored = await manager.streams.getMessage(name, { seq: sequence });
     return { sequence: stored.seq, subject: stored.subject, data: stored.data };
@@ -203,17 +243,23 @@ export function natsObjects(store: string, parts: StoreParts): ObjectStore {
         await objects.putBlob({ name }, data);
       }),
     get: (name) =>
-      lazy.run({ name: `get object ${name}`, kind: 'read', key: name }, async ({ objects, manager }) => {
-        if (!(await isWhole(store, name, objects, manager))) return null;
-        return within(timeout, `get object ${name}`, objects.getBlob(name));
-      }),
+      lazy.run(
+        { name: `get object ${name}`, kind: 'read', key: name },
+        async ({ objects, manager }) => {
+          if (!(await isWhole(store, name, objects, manager))) return null;
+          return within(timeout, `get object ${name}`, objects.getBlob(name));
+        },
+      ),
     delete: (name) =>
-      lazy.run({ name: `delete object ${name}`, kind: 'write', key: name }, async ({ objects, manager }) => {
-        if (!(await objects.info(name))) return;
-        await objects.delete(name);
-        // The client leaves a marker for each name that ever was.
-        await manager.streams.purge(stream, { filter: `${meta}${encodedName(name)}` });
-      }),
+      lazy.run(
+        { name: `delete object ${name}`, kind: 'write', key: name },
+        async ({ objects, manager }) => {
+          if (!(await objects.info(name))) return;
+          await objects.delete(name);
+          // The client leaves a marker for each name that ever was.
+          await manager.streams.purge(stream, { filter: `${meta}${encodedName(name)}` });
+        },
+      ),
     names: () =>
       lazy.run({ name: `names of objects in ${store}`, kind: 'read' }, async ({ manager }) => {
         const { state } = await manager.streams.info(stream, { subjects_filter: `${meta}>` });
@@ -225,8 +271,8 @@ export function natsObjects(store: string, parts: StoreParts): ObjectStore {
 }
 
 /**
- * False if there is no such object. Throws if its chunks are not all there: the client would wait for them without an end, and keep a
- * consumer for it.
+ * False if there is no such object. Throws if its chunks are not all there: the client would wait
+ * for them without an end, and keep a consumer for it.
  */
 async function isWhole(
   store: string,
@@ -238,7 +284,8 @@ async function isWhole(
   for (let attempt = 0; attempt < 2; attempt++) {
     const info = await objects.info(name);
     if (info === null || info.deleted) return false;
-    if (info.options?.link) throw new StoreError(`get object ${name}`, 'it is a link, which Gleaner does not write');
+    if (info.options?.link)
+      throw new StoreError(`get object ${name}`, 'it is a link, which Gleaner does not write');
     if (info.size === 0) return true;
     const chunks = `$O.${store}.C.${info.nuid}`;
     const { state } = await manager.streams.info(`OBJ_${store}`, { subjects_filter: chunks });

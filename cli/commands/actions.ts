@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { type Command, Option } from 'commander';
-import { GleanerError } from '../../config/index.js';
+import { EXIT, GleanerError } from '../../config/index.js';
 import {
   type ActionOutcome,
   type Annotations,
@@ -13,13 +13,24 @@ import {
   readAnnotations,
   type WritableLimit,
   writableLimits,
-} from '../../openwhisk-plugin/index.js';
-import { withBroker } from '../connection.js';
-import { EXIT } from '../exit.js';
-import { cores, count, json, milliseconds, plainText, processScreen, table } from '../output.js';
-import { loadSettings, statePaths } from '../settings.js';
-import { connectActions } from '../wiring/actions.js';
-import { allowedLimitRequests, fetchAgents, limitRequestsOf, readLimitRequests } from '../wishes.js';
+} from '../../openwhisk-plugin/openwhisk-api/index.js';
+import {
+  allowedLimitRequests,
+  cores,
+  count,
+  fetchAgents,
+  json,
+  limitRequestsOf,
+  loadSettings,
+  milliseconds,
+  plainText,
+  processScreen,
+  readLimitRequests,
+  statePaths,
+  table,
+  withBroker,
+} from '../../runtime/index.js';
+import { connectActions } from '../../runtime/wiring/index.js';
 import { addOutputOption, checkFunctionName, globalOptions, type OutputOptions } from './common.js';
 import { addFollow, addRecommend } from './right-sizing.js';
 
@@ -51,7 +62,10 @@ const INTERRUPTED = 130;
 const NO_REQUESTS =
   'no agent wishes for another limit: manager `right-size` does, or --requests <file>; `gleaner actions recommend` has sizes from evidence';
 
-const DRY: [string, string] = ['--no-dry-run', 'do it; without this nothing is changed and what would be is told'];
+const DRY: [string, string] = [
+  '--no-dry-run',
+  'do it; without this nothing is changed and what would be is told',
+];
 
 export function addActions(program: Command): void {
   const actions = program
@@ -67,12 +81,16 @@ export function addActions(program: Command): void {
 function addList(actions: Command): void {
   const command = actions
     .command('list')
-    .description("list every action of the keys' namespaces: limits, annotations, and the limits before Gleaner");
+    .description(
+      "list every action of the keys' namespaces: limits, annotations, and the limits before Gleaner",
+    );
   addOutputOption(command).action(async (options: OutputOptions) => {
     const { config } = loadSettings(globalOptions(command));
     const controller = await connectActions(config);
     const open = openChanges(Journal.read(statePaths(config).actions));
-    const rows = (await controller.list()).map((listed) => describe(listed, open.get(listed.function)?.limits));
+    const rows = (await controller.list()).map((listed) =>
+      describe(listed, open.get(listed.function)?.limits),
+    );
     if (options.output === 'json') processScreen.write(json(rows));
     else
       processScreen.write(
@@ -86,7 +104,11 @@ function addList(actions: Command): void {
             { title: 'before Gleaner', value: (row) => valuesText(row.original) },
             { title: 'mode', value: (row) => modeText(row.annotations) },
             { title: 'slo ms', value: (row) => milliseconds(row.annotations.sloMs), right: true },
-            { title: 'cpu cores', value: (row) => cores(row.annotations.cpuMillicores), right: true },
+            {
+              title: 'cpu cores',
+              value: (row) => cores(row.annotations.cpuMillicores),
+              right: true,
+            },
             { title: 'unreadable', value: (row) => row.annotations.unreadable.join(', ') },
           ],
           rows,
@@ -104,10 +126,19 @@ function describe(
   { function: fn, action, ranges }: ListedAction,
   open: ReadonlyMap<WritableLimit, { original: number | null }> | undefined,
 ) {
-  const original = Object.fromEntries([...(open ?? [])].map(([limit, known]) => [limit, known.original]));
+  const original = Object.fromEntries(
+    [...(open ?? [])].map(([limit, known]) => [limit, known.original]),
+  );
   const { memory, concurrency, instances } = action.limits;
   const limits = { memory, concurrency: concurrency ?? null, instances: instances ?? null };
-  return { function: fn, version: action.version, limits, ranges, original, annotations: readAnnotations(action) };
+  return {
+    function: fn,
+    version: action.version,
+    limits,
+    ranges,
+    original,
+    annotations: readAnnotations(action),
+  };
 }
 
 function addApply(actions: Command): void {
@@ -121,9 +152,10 @@ function addApply(actions: Command): void {
       'JSON: [{"function", "memoryMiB", "concurrency", "instances"}]; else the agents are asked',
     )
     .addOption(
-      new Option('--limit <name...>', 'of what agents wish, these limits (memory alone where it is not given)').choices(
-        writableLimits,
-      ),
+      new Option(
+        '--limit <name...>',
+        'of what agents wish, these limits (memory alone where it is not given)',
+      ).choices(writableLimits),
     )
     .option(...DRY);
   addOutputOption(command).action(async (options: ApplyOptions) => {
@@ -133,12 +165,17 @@ function addApply(actions: Command): void {
     const requests =
       options.requests === undefined
         ? await withBroker(config, async (broker) =>
-            allowedLimitRequests(broker, limitRequestsOf(await fetchAgents(broker), options.limit ?? ['memory'])),
+            allowedLimitRequests(
+              broker,
+              limitRequestsOf(await fetchAgents(broker), options.limit ?? ['memory']),
+            ),
           )
         : readLimitRequests(options.requests);
     if (requests.length === 0 && options.output !== 'json')
       process.stderr.write(
-        options.requests === undefined ? `${NO_REQUESTS}\n` : `${options.requests} wishes for nothing\n`,
+        options.requests === undefined
+          ? `${NO_REQUESTS}\n`
+          : `${options.requests} wishes for nothing\n`,
       );
     const fromAgents = options.requests === undefined;
     await interruptible(requests.length, { ...options, fromAgents }, async (signal, each) => {
@@ -153,7 +190,9 @@ function addApply(actions: Command): void {
 function addUndo(actions: Command): void {
   const command = actions
     .command('undo')
-    .description('restore the limits that the user of each action set; later changes by others stay')
+    .description(
+      'restore the limits that the user of each action set; later changes by others stay',
+    )
     .argument('[function...]', 'these alone: /namespace/package/action or /namespace/action')
     .option(...DRY);
   addOutputOption(command).action(async (functions: string[], options: ApplyOptions) => {
@@ -162,7 +201,9 @@ function addUndo(actions: Command): void {
     const path = statePaths(config).actions;
     const stands = openOf(Journal.read(path), functions);
     if (stands.size === 0 && options.output !== 'json')
-      process.stderr.write(`nothing that Gleaner changed stands${functions.length > 0 ? ' there' : ''}\n`);
+      process.stderr.write(
+        `nothing that Gleaner changed stands${functions.length > 0 ? ' there' : ''}\n`,
+      );
     await interruptible(stands.size, options, async (signal, each) => {
       const controller = await connectActions(config, { signal });
       return await withJournal(path, options.dryRun, (journal) =>
@@ -172,7 +213,11 @@ function addUndo(actions: Command): void {
   });
 }
 
-async function withJournal<T>(path: string, dryRun: boolean, act: (journal: Journal | null) => Promise<T>): Promise<T> {
+async function withJournal<T>(
+  path: string,
+  dryRun: boolean,
+  act: (journal: Journal | null) => Promise<T>,
+): Promise<T> {
   const journal = dryRun ? null : Journal.open(path);
   try {
     return await act(journal);
@@ -182,13 +227,20 @@ async function withJournal<T>(path: string, dryRun: boolean, act: (journal: Jour
 }
 
 /** What stands of these functions, or of all. */
-function openOf(entries: readonly JournalEntry[], functions: readonly string[]): Map<string, OpenChange> {
+function openOf(
+  entries: readonly JournalEntry[],
+  functions: readonly string[],
+): Map<string, OpenChange> {
   const open = openChanges(entries);
-  for (const fn of [...open.keys()]) if (functions.length > 0 && !functions.includes(fn)) open.delete(fn);
+  for (const fn of [...open.keys()])
+    if (functions.length > 0 && !functions.includes(fn)) open.delete(fn);
   return open;
 }
 
-/** What a person is told and may end with Ctrl-C: the change under way ends first, and what was done is reported. */
+/**
+ * What a person is told and may end with Ctrl-C: the change under way ends first, and what was done
+ * is reported.
+ */
 async function interruptible(
   all: number,
   options: ReportOptions,
@@ -202,14 +254,18 @@ async function interruptible(
     await act(stopping.signal, (outcome) => {
       done.push(outcome);
       if (all > 1 && !options.dryRun)
-        process.stderr.write(`${done.length} of ${all}: ${plainText(outcome.function)} ${outcome.result}\n`);
+        process.stderr.write(
+          `${done.length} of ${all}: ${plainText(outcome.function)} ${outcome.result}\n`,
+        );
       if (done.length < all) stopping.signal.throwIfAborted();
     });
     report(done, options);
   } catch (error) {
     if (!stopping.signal.aborted) throw error;
     report(done, options);
-    process.stderr.write(`interrupted after ${done.length} of ${all}; \`gleaner actions undo\` tells what stands\n`);
+    process.stderr.write(
+      `interrupted after ${done.length} of ${all}; \`gleaner actions undo\` tells what stands\n`,
+    );
     process.exitCode = INTERRUPTED;
   } finally {
     process.off('SIGINT', stop);
@@ -221,7 +277,10 @@ const valuesText = (values: LimitValues | Record<string, number | null>): string
     .map(([limit, value]) => `${limit} ${value ?? 'none'}`)
     .join(', ') || '-';
 
-function report(outcomes: readonly ActionOutcome[], { output, dryRun, fromAgents = false }: ReportOptions): void {
+function report(
+  outcomes: readonly ActionOutcome[],
+  { output, dryRun, fromAgents = false }: ReportOptions,
+): void {
   if (output === 'json') processScreen.write(json({ dryRun, outcomes }));
   else {
     processScreen.write(
@@ -231,7 +290,10 @@ function report(outcomes: readonly ActionOutcome[], { output, dryRun, fromAgents
           { title: 'result', value: (row) => row.result },
           { title: 'from', value: (row) => valuesText(row.from) },
           { title: 'to', value: (row) => valuesText(row.to) },
-          { title: 'note', value: (row) => plainText([row.note, ...leftText(row)].filter(Boolean).join('; ')) },
+          {
+            title: 'note',
+            value: (row) => plainText([row.note, ...leftText(row)].filter(Boolean).join('; ')),
+          },
         ],
         outcomes,
       ),

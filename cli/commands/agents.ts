@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { FEATURES } from '../../agents/index.js';
+import { services } from '../../broker/index.js';
 import {
   type AgentDecision,
   type AgentsList,
@@ -7,13 +8,18 @@ import {
   callEveryInstance,
   featureText,
   requestedCpu,
-  services,
-} from '../../broker/index.js';
-import { messageOf } from '../../config/index.js';
-import { withBroker } from '../connection.js';
-import { EXIT, reportProblem } from '../exit.js';
-import { count, json, mebibytesText, plainText, processScreen, table } from '../output.js';
-import { loadSettings } from '../settings.js';
+} from '../../broker/services/index.js';
+import { EXIT, messageOf, reportProblem } from '../../config/index.js';
+import {
+  count,
+  json,
+  loadSettings,
+  mebibytesText,
+  plainText,
+  processScreen,
+  table,
+  withBroker,
+} from '../../runtime/index.js';
 import { addOutputOption, checkFunctionName, globalOptions, type OutputOptions } from './common.js';
 
 const reportNoAgents = (): void =>
@@ -22,7 +28,11 @@ const reportNoAgents = (): void =>
     'start `gleaner up` or `gleaner agents` on these NATS servers, or ask others: --nats, --config',
   );
 
-const targetText = ({ cpu, memory, weightFactor }: NonNullable<AgentDecision['decision']>): string => {
+const targetText = ({
+  cpu,
+  memory,
+  weightFactor,
+}: NonNullable<AgentDecision['decision']>): string => {
   const parts = [];
   if (cpu !== undefined) parts.push(requestedCpu(cpu));
   if (weightFactor !== undefined) parts.push(`weight x${Number(weightFactor.toFixed(2))}`);
@@ -34,7 +44,9 @@ type Row = AgentsList['functions'][number] & { readonly host: string };
 
 /** `gleaner agents` runs an agent host; below it stands what is asked of those that run. */
 export function addAgentCommands(agents: Command): void {
-  const list = agents.command('list').description('list every agent: manager, life-cycle phase, newest decision');
+  const list = agents
+    .command('list')
+    .description('list every agent: manager, life-cycle phase, newest decision');
   addOutputOption(list).action(async (options: OutputOptions) => {
     const { config } = loadSettings(globalOptions(list));
     const answers = await withBroker(config, (broker) =>
@@ -45,7 +57,9 @@ export function addAgentCommands(agents: Command): void {
       const checked = agentsService.list.answer.safeParse(answer);
       if (checked.success) hosts.push(checked.data);
     }
-    const rows: Row[] = hosts.flatMap(({ host, functions }) => functions.map((row) => ({ host, ...row })));
+    const rows: Row[] = hosts.flatMap(({ host, functions }) =>
+      functions.map((row) => ({ host, ...row })),
+    );
     if (options.output === 'json') processScreen.write(json(hosts));
     else
       processScreen.write(
@@ -73,7 +87,11 @@ export function addAgentCommands(agents: Command): void {
     checkFunctionName(name);
     const { config } = loadSettings(globalOptions(explain));
     const answers = await withBroker(config, (broker) =>
-      callEveryInstance(broker, { service: services.agents, endpoint: 'explain', request: { function: name } }),
+      callEveryInstance(broker, {
+        service: services.agents,
+        endpoint: 'explain',
+        request: { function: name },
+      }),
     );
     const hosts: { host: string; decisions: AgentDecision[] }[] = [];
     for (const [host, answer] of answers) {
@@ -96,7 +114,10 @@ export function addAgentCommands(agents: Command): void {
                 value: ({ features }: AgentDecision) => features[i]?.toFixed(2) ?? '-',
                 right: true,
               })),
-              { title: 'requested', value: (row) => (row.decision ? targetText(row.decision) : '-') },
+              {
+                title: 'requested',
+                value: (row) => (row.decision ? targetText(row.decision) : '-'),
+              },
               { title: 'sent', value: (row) => (row.sent ? 'yes' : 'no') },
             ],
             decisions,
@@ -106,7 +127,10 @@ export function addAgentCommands(agents: Command): void {
     else if (hosts.length === 0)
       for (const answer of answers.values())
         if (answer instanceof Error)
-          reportProblem(messageOf(answer), '`gleaner agents list` shows the functions that have an agent');
+          reportProblem(
+            messageOf(answer),
+            '`gleaner agents list` shows the functions that have an agent',
+          );
     process.exitCode = hosts.length > 0 ? EXIT.ok : EXIT.failed;
   });
 }

@@ -1,10 +1,24 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import type { Command } from 'commander';
-import { GleanerError, messageOf } from '../../config/index.js';
-import { EXIT } from '../exit.js';
-import { cores, json, localTime, mebibytesText, plainText, processScreen, table } from '../output.js';
-import { loadSettings, statePaths } from '../settings.js';
-import { addOutputOption, checkFunctionName, globalOptions, type OutputOptions, wholeCount } from './common.js';
+import { EXIT, GleanerError, messageOf } from '../../config/index.js';
+import {
+  cores,
+  json,
+  loadSettings,
+  localTime,
+  mebibytesText,
+  plainText,
+  processScreen,
+  statePaths,
+  table,
+} from '../../runtime/index.js';
+import {
+  addOutputOption,
+  checkFunctionName,
+  globalOptions,
+  type OutputOptions,
+  wholeCount,
+} from './common.js';
 
 interface AuditOptions extends OutputOptions {
   readonly last: number;
@@ -27,15 +41,25 @@ interface AuditLine {
 export class AuditMissingError extends GleanerError {
   readonly code = 'GLN_AUDIT_MISSING';
   constructor(path: string, cause?: unknown) {
-    super(`no audit log can be read at ${path}${cause === undefined ? '' : `: ${messageOf(cause)}`}`, {
-      cause,
-      hint: 'run it on the invoker host, as the user of the hook and with its configuration (hook.stateDir, hook.auditPath)',
-    });
+    super(
+      `no audit log can be read at ${path}${cause === undefined ? '' : `: ${messageOf(cause)}`}`,
+      {
+        cause,
+        hint: 'run it on the invoker host, as the user of the hook and with its configuration (hook.stateDir, hook.auditPath)',
+      },
+    );
   }
 }
 
-/** Lines of the log and its rotated files that pass, youngest last; reads backwards until there are enough. */
-export function readAudit(path: string, most: number, passes: (line: AuditLine) => boolean): AuditLine[] {
+/**
+ * Lines of the log and its rotated files that pass, youngest last; reads backwards until there are
+ * enough.
+ */
+export function readAudit(
+  path: string,
+  most: number,
+  passes: (line: AuditLine) => boolean,
+): AuditLine[] {
   const files = [path];
   while (existsSync(`${path}.${files.length}`)) files.push(`${path}.${files.length}`);
   if (!existsSync(path) && files.length === 1) throw new AuditMissingError(path);
@@ -74,7 +98,10 @@ export function addAudit(program: Command): void {
     .description('show the limits that were written on this host and why, from its audit log')
     .option('-n, --last <count>', 'how many lines', wholeCount, 20)
     .option('--function <name>', 'only of this function')
-    .option('--who <text>', 'only where the author begins with this: safeguard, policy, agent, operator, drift, boost');
+    .option(
+      '--who <text>',
+      'only where the author begins with this: safeguard, policy, agent, operator, drift, boost',
+    );
   addOutputOption(command).action((options: AuditOptions) => {
     checkFunctionName(options.function);
     const { config } = loadSettings(globalOptions(command));
@@ -93,7 +120,8 @@ export function addAudit(program: Command): void {
             { title: 'at', value: (row) => localTime(Date.parse(String(row.at ?? '')) * 1000) },
             { title: 'who', value: (row) => plainText(row.who ?? '-') },
             { title: 'why', value: (row) => plainText(row.why ?? '-') },
-            // What is restored without a hook is of a container, whose function only the hook knows.
+            // What is restored without a hook is of a container, whose function only the hook
+            // knows.
             { title: 'function', value: (row) => plainText(row.action ?? row.name ?? '-') },
             { title: 'resource', value: (row) => plainText(row.resource ?? '-') },
             { title: 'old', value: (row) => amount(row, row.old), right: true },

@@ -1,12 +1,21 @@
 import type { Command } from 'commander';
-import { agentsService, callEveryInstance, services } from '../../broker/index.js';
-import { messageOf } from '../../config/index.js';
-import { withBroker } from '../connection.js';
-import { EXIT, reportProblem } from '../exit.js';
-import { changeEverywhere, modeOutcomeJson, reportModeOutcome, storeForOption } from '../mode-change.js';
-import { json, plainText, processScreen } from '../output.js';
-import { loadSettings } from '../settings.js';
-import { addOutputOption, author, checkFunctionName, globalOptions, type OutputOptions } from './common.js';
+import { services } from '../../broker/index.js';
+import { agentsService, callEveryInstance } from '../../broker/services/index.js';
+import { EXIT, messageOf, reportProblem } from '../../config/index.js';
+import { json, loadSettings, plainText, processScreen, withBroker } from '../../runtime/index.js';
+import {
+  changeEverywhere,
+  modeOutcomeJson,
+  reportModeOutcome,
+  storeForOption,
+} from '../mode-change.js';
+import {
+  addOutputOption,
+  author,
+  checkFunctionName,
+  globalOptions,
+  type OutputOptions,
+} from './common.js';
 
 interface ReasonOptions extends OutputOptions {
   readonly reason: string;
@@ -38,14 +47,22 @@ function addPause(program: Command, name: 'pause' | 'resume', description: strin
     const outcome = await withBroker(config, (broker) =>
       changeEverywhere(broker, fn, { paused }, who, options.storeFor),
     );
-    if (options.output === 'json') processScreen.write(json({ function: fn, paused, ...modeOutcomeJson(outcome) }));
-    else processScreen.write(`${fn}: ${paused ? 'paused, user limits stand on every host' : 'managed again'}\n`);
+    if (options.output === 'json')
+      processScreen.write(json({ function: fn, paused, ...modeOutcomeJson(outcome) }));
+    else
+      processScreen.write(
+        `${fn}: ${paused ? 'paused, user limits stand on every host' : 'managed again'}\n`,
+      );
     process.exitCode = reportModeOutcome(outcome) ? EXIT.ok : EXIT.failed;
   });
 }
 
 export function addChanges(program: Command): void {
-  addPause(program, 'pause', 'keep one function at its user limits on every host until `resume`, also over restarts');
+  addPause(
+    program,
+    'pause',
+    'keep one function at its user limits on every host until `resume`, also over restarts',
+  );
   addPause(program, 'resume', 'manage a paused function again, as its mode says');
   const retrain = program
     .command('retrain')
@@ -57,10 +74,15 @@ export function addChanges(program: Command): void {
     checkFunctionName(fn);
     const { config } = loadSettings(globalOptions(retrain));
     const answers = await withBroker(config, (broker) =>
-      callEveryInstance(broker, { service: services.agents, endpoint: 'retrain', request: { function: fn } }),
+      callEveryInstance(broker, {
+        service: services.agents,
+        endpoint: 'retrain',
+        request: { function: fn },
+      }),
     );
     const hosts = [...answers].map(([host, answer]) => {
-      if (answer instanceof Error) return { host, ok: false, error: messageOf(answer), phase: null };
+      if (answer instanceof Error)
+        return { host, ok: false, error: messageOf(answer), phase: null };
       const agent = agentsService.retrain.answer.safeParse(answer);
       return { host, ok: true, error: null, phase: agent.success ? agent.data.phase : null };
     });
@@ -72,9 +94,14 @@ export function addChanges(program: Command): void {
         processScreen.write(
           `${fn}: phase ${plainText(phase ?? 'unknown')} on ${plainText(host)}${LEARNS[phase ?? ''] ?? ''}\n`,
         );
-    else for (const { host, error } of hosts) processScreen.write(`${plainText(host)}: ${plainText(error ?? '')}\n`);
+    else
+      for (const { host, error } of hosts)
+        processScreen.write(`${plainText(host)}: ${plainText(error ?? '')}\n`);
     if (hosts.length === 0)
-      reportProblem('no agent host answers', 'start `gleaner up` or `gleaner agents` on these NATS servers');
+      reportProblem(
+        'no agent host answers',
+        'start `gleaner up` or `gleaner agents` on these NATS servers',
+      );
     process.exitCode = done.length > 0 ? EXIT.ok : EXIT.failed;
   });
 }

@@ -1,9 +1,8 @@
 import { userInfo } from 'node:os';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { isFunctionName } from '../../broker/index.js';
-import { reportProblem, UsageError } from '../exit.js';
-import type { OutputFormat } from '../output.js';
-import type { GlobalOptions } from '../settings.js';
+import { reportProblem, UsageError } from '../../config/index.js';
+import type { GlobalOptions, OutputFormat } from '../../runtime/index.js';
 
 export interface OutputOptions {
   readonly output: OutputFormat;
@@ -41,7 +40,8 @@ export function seconds(text: string): number {
 /** An option's whole number above 0. */
 export function wholeCount(text: string): number {
   const value = Number(text);
-  if (!Number.isInteger(value) || value < 1) throw new InvalidArgumentError('must be a whole number above 0');
+  if (!Number.isInteger(value) || value < 1)
+    throw new InvalidArgumentError('must be a whole number above 0');
   return value;
 }
 
@@ -66,7 +66,10 @@ export function noHookAnswers(): void {
 /** Says on stderr which hooks answered what cannot be read. */
 export function warnUnreadable(lines: readonly string[]): void {
   for (const line of lines)
-    reportProblem(line, 'upgrade the older of the two: `gleaner status` shows the version of each part');
+    reportProblem(
+      line,
+      'upgrade the older of the two: `gleaner status` shows the version of each part',
+    );
 }
 
 /** Throws a UsageError where a name is given that no action can have. */

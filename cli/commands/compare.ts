@@ -2,27 +2,34 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
+import { EXIT, packageVersion } from '../../config/index.js';
 import {
-  type ClusterMode,
   type Comparison,
   type ComparisonRequest,
+  type ComparisonWithVerdicts,
+  changeText,
   compareRuns,
+  comparisonReport,
   configuredContender,
+  figure,
+  percentage,
   placeOf,
   planJobs,
   planSections,
+  RANKED_BY,
+  ranking,
   runJobs,
   runsCsv,
-} from '../../simulator/index.js';
-import { changeText, figure, percentage } from '../compare/figures.js';
-import { comparisonReport } from '../compare/report.js';
-import { type ComparisonWithVerdicts, RANKED_BY, ranking, withVerdicts } from '../compare/verdict.js';
-import { EXIT } from '../exit.js';
-import { compactJson, json, processScreen, table } from '../output.js';
-import { stderrProgress } from '../progress.js';
-import type { GlobalOptions } from '../settings.js';
-import { type SimulationSettings, simulationSettings, warnIgnored } from '../simulation-settings.js';
-import { packageVersion } from '../version.js';
+  withVerdicts,
+} from '../../experiments/compare/index.js';
+import type { GlobalOptions } from '../../runtime/index.js';
+import { compactJson, json, processScreen, stderrProgress, table } from '../../runtime/index.js';
+import type { ClusterMode } from '../../simulator/engine/index.js';
+import {
+  type SimulationSettings,
+  simulationSettings,
+  warnIgnored,
+} from '../simulation-settings.js';
 import { addOutputOption, globalOptions, type OutputOptions } from './common.js';
 import {
   addHostOptions,
@@ -60,7 +67,9 @@ const DENSITY_MIB = [4096, 6144, 8192, 16_384, 32_768];
 export function addCompare(program: Command): void {
   const command = program
     .command('compare')
-    .description('compare managers and policies on the same calls; write report.html, runs.csv and comparison.json')
+    .description(
+      'compare managers and policies on the same calls; write report.html, runs.csv and comparison.json',
+    )
     .option('--managers <names>', `all, or by commas ${MANAGERS_HINT}`, listOf(String), ['all'])
     .option('--seeds <n>', 'so many seeds', wholeNumber, 5)
     .option('--first-seed <n>', 'and the first of them', wholeNumber, 1)
@@ -70,27 +79,51 @@ export function addCompare(program: Command): void {
       listOf(String),
       WORKLOADS,
     )
-    .option('--functions <n>', 'only so many functions of each workload, from the first on', wholeNumber)
-    .option('--calls <n>', 'repeat or cut each workload so that a run has so many calls', wholeNumber)
+    .option(
+      '--functions <n>',
+      'only so many functions of each workload, from the first on',
+      wholeNumber,
+    )
+    .option(
+      '--calls <n>',
+      'repeat or cut each workload so that a run has so many calls',
+      wholeNumber,
+    )
     .option(
       '--loads <list>',
       'offered loads that gaps between calls are stretched or compressed to',
       listOf(offeredLoad),
       LOADS,
     )
-    .option('--modes <list>', 'weight: stock containers; quota: with a CPU quota each', listOf(clusterMode), MODES)
-    .option('--density <MiB list>', 'user memories per host for the density section', listOf(wholeNumber), DENSITY_MIB)
+    .option(
+      '--modes <list>',
+      'weight: stock containers; quota: with a CPU quota each',
+      listOf(clusterMode),
+      MODES,
+    )
+    .option(
+      '--density <MiB list>',
+      'user memories per host for the density section',
+      listOf(wholeNumber),
+      DENSITY_MIB,
+    )
     .option('--no-density', 'no density section');
-  // Ample memory, so that CPU is what contenders differ by; the density section looks at memory. (With too little of it a host that falls
-  // behind evicts what it needs next, pays for cold starts with the CPU it lacks, and never recovers.)
+  // Ample memory, so that CPU is what contenders differ by; the density section looks at memory.
+  // (With too little of it a host that falls behind evicts what it needs next, pays for cold starts
+  // with the CPU it lacks, and never recovers.)
   addHostOptions(command, LARGE_HOSTS)
-    .option('--workers <n>', 'threads; changes nothing but the time (default: one a core)', wholeNumber)
+    .option(
+      '--workers <n>',
+      'threads; changes nothing but the time (default: one a core)',
+      wholeNumber,
+    )
     .option('--out <folder>', 'where the files go', 'gleaner-comparison');
   addOutputOption(command).action(async (own: CompareOptions, self: Command) => {
     const options = { ...own, ...globalOptions(self) };
     const settings = simulationSettings(options);
     warnIgnored(settings.ignored);
-    for (const workload of options.workloads) hostsOf(placeOf(workload).workload, options, LARGE_HOSTS);
+    for (const workload of options.workloads)
+      hostsOf(placeOf(workload).workload, options, LARGE_HOSTS);
     for (const name of options.managers) if (name !== 'all') namedContender(name);
     const comparison = withVerdicts(await compare(options, settings));
     mkdirSync(options.out, { recursive: true });
@@ -101,21 +134,30 @@ export function addCompare(program: Command): void {
     ];
     for (const [name, text] of files) writeFileSync(join(options.out, name), text);
     if (options.output === 'json') processScreen.write(json(comparison));
-    else processScreen.write(`${overview(comparison)}\n${files.map(([name]) => join(options.out, name)).join('\n')}\n`);
+    else
+      processScreen.write(
+        `${overview(comparison)}\n${files.map(([name]) => join(options.out, name)).join('\n')}\n`,
+      );
     for (const warning of comparison.warnings) process.stderr.write(`gleaner: ${warning}\n`);
     const ahead = comparison.sections.flatMap(({ beatOracle }) => beatOracle);
     if (ahead.length > 0)
-      process.stderr.write(`gleaner: ahead of the oracle, which is an error of the model: ${ahead.join(', ')}\n`);
+      process.stderr.write(
+        `gleaner: ahead of the oracle, which is an error of the model: ${ahead.join(', ')}\n`,
+      );
     process.exitCode = ahead.length > 0 ? EXIT.failed : EXIT.ok;
   });
 }
 
 function clusterMode(text: string): ClusterMode {
-  if (text !== 'weight' && text !== 'quota') throw new InvalidArgumentError('must be weight or quota');
+  if (text !== 'weight' && text !== 'quota')
+    throw new InvalidArgumentError('must be weight or quota');
   return text;
 }
 
-async function compare(options: CompareOptions, { settings, configured }: SimulationSettings): Promise<Comparison> {
+async function compare(
+  options: CompareOptions,
+  { settings, configured }: SimulationSettings,
+): Promise<Comparison> {
   const seeds = Array.from({ length: options.seeds }, (_, i) => options.firstSeed + i);
   const request: ComparisonRequest = {
     contenders: options.managers,
@@ -139,13 +181,20 @@ async function compare(options: CompareOptions, { settings, configured }: Simula
       workers: options.workers ?? availableParallelism(),
       onDone: (done) => progress.update(done / jobs.length, `${done} of ${jobs.length} runs`),
     });
-    return compareRuns(sections, jobs, results, { command: commandOf(options), gleaner: packageVersion(), seeds });
+    return compareRuns(sections, jobs, results, {
+      command: commandOf(options),
+      gleaner: packageVersion(),
+      seeds,
+    });
   } finally {
     progress.end();
   }
 }
 
-/** What makes the same comparison again; where it was written and by how many workers is no part of it. */
+/**
+ * What makes the same comparison again; where it was written and by how many workers is no part of
+ * it.
+ */
 function commandOf(options: CompareOptions): string {
   const configuration = [
     ...(options.config === undefined ? [] : [`--config ${options.config}`]),
@@ -180,16 +229,37 @@ function overview({ sections }: ComparisonWithVerdicts): string {
       const body = table(
         [
           { title: 'contender', value: ({ name }) => name },
-          { title: 'slowdown', value: ({ figures }) => figure(figures[RANKED_BY]!.mean), right: true },
           {
-            title: 'against fixed (95 %)',
-            value: ({ paired }) => (paired === undefined ? '-' : changeText(paired[RANKED_BY]!, { unit: '' })),
+            title: 'slowdown',
+            value: ({ figures }) => figure(figures[RANKED_BY]!.mean),
             right: true,
           },
-          { title: 'response ms', value: ({ figures }) => figure(figures['response.mean']!.mean), right: true },
-          { title: 'cold', value: ({ figures }) => percentage(figures['cold.share']!.mean), right: true },
-          { title: 'saved s', value: ({ figures }) => figure(figures['saved.seconds']!.mean), right: true },
-          { title: 'slowed down', value: ({ victims }) => `${victims.slowedDown}/${victims.judged}`, right: true },
+          {
+            title: 'against fixed (95 %)',
+            value: ({ paired }) =>
+              paired === undefined ? '-' : changeText(paired[RANKED_BY]!, { unit: '' }),
+            right: true,
+          },
+          {
+            title: 'response ms',
+            value: ({ figures }) => figure(figures['response.mean']!.mean),
+            right: true,
+          },
+          {
+            title: 'cold',
+            value: ({ figures }) => percentage(figures['cold.share']!.mean),
+            right: true,
+          },
+          {
+            title: 'saved s',
+            value: ({ figures }) => figure(figures['saved.seconds']!.mean),
+            right: true,
+          },
+          {
+            title: 'slowed down',
+            value: ({ victims }) => `${victims.slowedDown}/${victims.judged}`,
+            right: true,
+          },
         ],
         rows,
       );

@@ -1,6 +1,6 @@
 import { Argument, type Command } from 'commander';
+import { processScreen } from '../../runtime/index.js';
 import { completionScript, SHELLS, type Shell } from '../completion.js';
-import { processScreen } from '../output.js';
 
 export function addCompletion(program: Command): void {
   program

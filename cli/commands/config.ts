@@ -2,16 +2,21 @@ import type { Command } from 'commander';
 import {
   ConfigError,
   type ConfigProblem,
+  EXIT,
   formatProblem,
   isManagerModule,
   type LoadedConfig,
   messageOf,
   printConfig,
 } from '../../config/index.js';
-import { checkCredentials } from '../credentials.js';
-import { EXIT } from '../exit.js';
-import { json, processScreen } from '../output.js';
-import { configFolder, configPath, loadSettings } from '../settings.js';
+import {
+  checkCredentials,
+  configFolder,
+  configPath,
+  json,
+  loadSettings,
+  processScreen,
+} from '../../runtime/index.js';
 import { addOutputOption, globalOptions, type OutputOptions } from './common.js';
 
 export function addConfig(program: Command): void {
@@ -22,32 +27,50 @@ export function addConfig(program: Command): void {
   addOutputOption(check).action(async (options: OutputOptions) => {
     const settings = globalOptions(check);
     const file = configPath(settings) ?? null;
-    let problems: readonly { path: string; message: string; source: string; line?: number; value?: unknown }[] = [];
+    let problems: readonly {
+      path: string;
+      message: string;
+      source: string;
+      line?: number;
+      value?: unknown;
+    }[] = [];
     try {
       const loaded = loadSettings(settings);
-      problems = [...checkCredentials(loaded.config.nats), ...(await moduleProblems(loaded, configFolder(settings)))];
+      problems = [
+        ...checkCredentials(loaded.config.nats),
+        ...(await moduleProblems(loaded, configFolder(settings))),
+      ];
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
       problems = error.problems;
     }
-    if (options.output === 'json') processScreen.write(json({ file, valid: problems.length === 0, problems }));
-    else if (problems.length === 0) processScreen.write(`${file ?? 'defaults and environment'}: valid\n`);
+    if (options.output === 'json')
+      processScreen.write(json({ file, valid: problems.length === 0, problems }));
+    else if (problems.length === 0)
+      processScreen.write(`${file ?? 'defaults and environment'}: valid\n`);
     else for (const problem of problems) processScreen.write(`${formatProblem(problem)}\n`);
     process.exitCode = problems.length === 0 ? EXIT.ok : EXIT.usage;
   });
-  const print = config.command('print').description('print the configuration in force and where each key comes from');
+  const print = config
+    .command('print')
+    .description('print the configuration in force and where each key comes from');
   addOutputOption(print).action((options: OutputOptions) => {
     const loaded = loadSettings(globalOptions(print));
     if (options.output === 'json') {
       // Hides what the text form hides.
-      const config: unknown = JSON.parse(JSON.stringify(loaded.config).replace(/(\w+:\/\/)[^/@\s"]+@/g, '$1***@'));
+      const config: unknown = JSON.parse(
+        JSON.stringify(loaded.config).replace(/(\w+:\/\/)[^/@\s"]+@/g, '$1***@'),
+      );
       processScreen.write(json({ config, sources: Object.fromEntries(loaded.sources) }));
     } else processScreen.write(printConfig(loaded));
   });
 }
 
 /** Managers of one's own whose file is not there. They are not run: a check changes nothing. */
-async function moduleProblems({ config, sources }: LoadedConfig, folder: string): Promise<ConfigProblem[]> {
+async function moduleProblems(
+  { config, sources }: LoadedConfig,
+  folder: string,
+): Promise<ConfigProblem[]> {
   const named = [
     { path: 'agents.manager', key: 'agents.manager', manager: config.agents.manager },
     ...config.functions.overrides.map(({ manager }, i) => ({
@@ -60,11 +83,16 @@ async function moduleProblems({ config, sources }: LoadedConfig, folder: string)
   for (const { path, key, manager } of named) {
     if (manager === undefined || !isManagerModule(manager)) continue;
     // The learners need not be loaded where no module is named.
-    const { managerFile } = await import('../../agents/index.js');
+    const { managerFile } = await import('../../agents/managers/index.js');
     try {
       managerFile(manager, folder);
     } catch (error) {
-      problems.push({ path, message: messageOf(error), value: manager, source: sources.get(key) ?? key });
+      problems.push({
+        path,
+        message: messageOf(error),
+        value: manager,
+        source: sources.get(key) ?? key,
+      });
     }
   }
   return problems;

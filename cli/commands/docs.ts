@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { natsReference } from '../../broker/index.js';
 import { configExample, configReference } from '../../config/index.js';
+import { processScreen } from '../../runtime/index.js';
+import { metricsReference } from '../../runtime/metrics/index.js';
 import { errorsReference } from '../errors-reference.js';
-import { metricsReference } from '../metrics/index.js';
-import { processScreen } from '../output.js';
 import { commandReference } from '../reference.js';
 
 /** The generated pages, by path below the project; its sources are read for the errors. */
@@ -23,7 +23,9 @@ export function generatedDocs(program: Command, project = '.'): ReadonlyMap<stri
 export function addDocs(program: Command): void {
   program
     .command('docs')
-    .description('write the generated reference pages (for developers; run it in the project folder)')
+    .description(
+      'write the generated reference pages (for developers; run it in the project folder)',
+    )
     .option('--folder <path>', 'project folder', '.')
     .action((options: { folder: string }) => {
       for (const [path, text] of generatedDocs(program, options.folder)) {

@@ -1,9 +1,15 @@
 import type { Command } from 'commander';
+import { EXIT } from '../../config/index.js';
+import {
+  colorsFor,
+  json,
+  loadSettings,
+  plainText,
+  processScreen,
+  table,
+} from '../../runtime/index.js';
 import { surveyConfigured } from '../doctor/configured.js';
 import { findings, isManageable } from '../doctor/findings.js';
-import { EXIT } from '../exit.js';
-import { coloursFor, json, plainText, processScreen, table } from '../output.js';
-import { loadSettings } from '../settings.js';
 import { addOutputOption, globalOptions, type OutputOptions } from './common.js';
 
 export function addDoctor(program: Command): void {
@@ -16,8 +22,8 @@ export function addDoctor(program: Command): void {
     const manageable = isManageable(list);
     if (options.output === 'json') processScreen.write(json({ manageable, findings: list }));
     else {
-      const colours = coloursFor(processScreen, process.env);
-      const paint = { ok: colours.green, warn: colours.yellow, fail: colours.red };
+      const colors = colorsFor(processScreen, process.env);
+      const paint = { ok: colors.green, warn: colors.yellow, fail: colors.red };
       processScreen.write(
         table(
           [
@@ -31,8 +37,12 @@ export function addDoctor(program: Command): void {
       const advised = list.filter((row) => row.advice !== '');
       if (advised.length > 0) processScreen.write('\n');
       for (const row of advised)
-        processScreen.write(`${paint[row.level](row.level)} ${plainText(row.check)}: ${row.advice}\n`);
-      processScreen.write(manageable ? '\nThis host can be managed.\n' : '\nThis host cannot be managed as it is.\n');
+        processScreen.write(
+          `${paint[row.level](row.level)} ${plainText(row.check)}: ${row.advice}\n`,
+        );
+      processScreen.write(
+        manageable ? '\nThis host can be managed.\n' : '\nThis host cannot be managed as it is.\n',
+      );
     }
     process.exitCode = manageable ? EXIT.ok : EXIT.failed;
   });

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { type EngineSpeed, engineSpeeds } from '../../agents/index.js';
-import { EXIT } from '../exit.js';
-import { json, plainText, processScreen, table } from '../output.js';
+import { type EngineSpeed, engineSpeeds } from '../../agents/nn/index.js';
+import { EXIT } from '../../config/index.js';
+import { json, plainText, processScreen, table } from '../../runtime/index.js';
 import { addOutputOption, type OutputOptions } from './common.js';
 
 const figure = (value: number | null): string => (value === null ? '-' : value.toPrecision(3));
@@ -21,7 +21,9 @@ export function enginesText(speeds: readonly EngineSpeed[]): string {
 
 export function addEngines(program: Command): void {
   addOutputOption(program.command('engines'))
-    .description('measure which engines of neural networks run here, and how fast (about two seconds)')
+    .description(
+      'measure which engines of neural networks run here, and how fast (about two seconds)',
+    )
     .action(async ({ output }: OutputOptions) => {
       const speeds = await engineSpeeds((text) => process.stderr.write(`gleaner: ${text}\n`));
       processScreen.write(output === 'json' ? json(speeds) : enginesText(speeds));

@@ -1,18 +1,20 @@
 import { type Command, Option } from 'commander';
-import { decodeEvent, EVENT_KINDS, type GleanerEvent, reasonText, wildcards } from '../../broker/index.js';
-import { withBroker } from '../connection.js';
-import { EXIT, reportProblem } from '../exit.js';
+import { EVENT_KINDS, wildcards } from '../../broker/index.js';
+import { decodeEvent, type GleanerEvent } from '../../broker/messages/index.js';
+import { reasonText } from '../../broker/services/index.js';
+import { EXIT, reportProblem } from '../../config/index.js';
 import {
-  type Colours,
-  coloursFor,
+  type Colors,
+  colorsFor,
   cores,
+  loadSettings,
   localTime,
   mebibytesText,
   type OutputFormat,
   plainText,
   processScreen,
-} from '../output.js';
-import { loadSettings } from '../settings.js';
+  withBroker,
+} from '../../runtime/index.js';
 import { checkFunctionName, globalOptions, seconds, untilStopped } from './common.js';
 
 interface EventOptions {
@@ -24,22 +26,29 @@ interface EventOptions {
 }
 
 const amount = ({ resource }: GleanerEvent, value: number): string =>
-  resource === 'cpu' ? `${cores(value)} cores` : resource === 'memory' ? `${mebibytesText(value)} MiB` : String(value);
+  resource === 'cpu'
+    ? `${cores(value)} cores`
+    : resource === 'memory'
+      ? `${mebibytesText(value)} MiB`
+      : String(value);
 
-function paint(kind: GleanerEvent['kind'], colours: Colours): (text: string) => string {
-  if (kind === 'oom' || kind === 'drift') return colours.red;
-  if (kind === 'safeguard') return colours.yellow;
-  if (kind === 'harvest' || kind === 'release') return colours.green;
-  return kind === 'loan' ? colours.cyan : colours.bold;
+function paint(kind: GleanerEvent['kind'], colors: Colors): (text: string) => string {
+  if (kind === 'oom' || kind === 'drift') return colors.red;
+  if (kind === 'safeguard') return colors.yellow;
+  if (kind === 'harvest' || kind === 'release') return colors.green;
+  return kind === 'loan' ? colors.cyan : colors.bold;
 }
 
 /** One line: time, kind, function, host, what changed and why. */
-export function eventText(event: GleanerEvent, colours: Colours): string {
+export function eventText(event: GleanerEvent, colors: Colors): string {
   const time = localTime(event.at, 'time');
-  const [before, after] = [event.before, event.after].map((value) => (value === undefined ? '' : amount(event, value)));
+  const [before, after] = [event.before, event.after].map((value) =>
+    value === undefined ? '' : amount(event, value),
+  );
   // A limit that is the user's again: what it was changes with each activation and is not told.
-  const change = before === '' || after === '' ? '' : before === after ? `  ${after}` : `  ${before} → ${after}`;
-  const kind = paint(event.kind, colours)(event.kind.padEnd(9));
+  const change =
+    before === '' || after === '' ? '' : before === after ? `  ${after}` : `  ${before} → ${after}`;
+  const kind = paint(event.kind, colors)(event.kind.padEnd(9));
   return `${time}  ${kind}  ${plainText(event.function ?? '-')}  ${plainText(event.host)}${change}  ${plainText(reasonText(event.reason))}`;
 }
 
@@ -59,7 +68,7 @@ export function addEvents(program: Command): void {
   command.action(async (options: EventOptions) => {
     checkFunctionName(options.function);
     const { config } = loadSettings(globalOptions(command));
-    const colours = coloursFor(processScreen, process.env);
+    const colors = colorsFor(processScreen, process.env);
     let received = 0;
     await withBroker(config, async (broker) => {
       broker.subscribe(wildcards.events, ({ data }) => {
@@ -70,13 +79,18 @@ export function addEvents(program: Command): void {
         if (options.function !== undefined && message.function !== options.function) return;
         received++;
         processScreen.write(
-          options.output === 'json' ? `${JSON.stringify(message)}\n` : `${eventText(message, colours)}\n`,
+          options.output === 'json'
+            ? `${JSON.stringify(message)}\n`
+            : `${eventText(message, colors)}\n`,
         );
       });
       await untilStopped(options.follow ? undefined : options.for);
     });
     if (received === 0 && !options.follow)
-      reportProblem(`no such event within ${options.for} s`, 'listen longer: --for SECONDS, or --follow');
+      reportProblem(
+        `no such event within ${options.for} s`,
+        'listen longer: --for SECONDS, or --follow',
+      );
     process.exitCode = EXIT.ok;
   });
 }

@@ -1,13 +1,12 @@
-import { unsafeLimitText } from '../../agents/index.js';
+import { unsafeLimitText } from '../../agents/tuning/index.js';
+import { type Broker, services } from '../../broker/index.js';
 import {
   type AgentSummary,
   agentsService,
-  type Broker,
   callEveryInstance,
-  services,
   type TunedConcurrency,
-} from '../../broker/index.js';
-import { count, localTime, plainText } from '../output.js';
+} from '../../broker/services/index.js';
+import { count, localTime, plainText } from '../../runtime/index.js';
 
 /** A function's agent on one agent host: who decides, and what is tuned. */
 export interface ExplainedAgent {
@@ -30,8 +29,16 @@ export async function fetchAgent(broker: Broker, fn: string): Promise<ExplainedA
     const agent = agentsService.inspect.answer.safeParse(answer);
     if (!agent.success) continue;
     const limits = agentsService.concurrency.answer.safeParse(tuned.get(host));
-    const concurrency = limits.success ? (limits.data.functions.find((one) => one.function === fn) ?? null) : null;
-    const { features: _features, state: _state, hosts: _hosts, observation: _observation, ...summary } = agent.data;
+    const concurrency = limits.success
+      ? (limits.data.functions.find((one) => one.function === fn) ?? null)
+      : null;
+    const {
+      features: _features,
+      state: _state,
+      hosts: _hosts,
+      observation: _observation,
+      ...summary
+    } = agent.data;
     explained.push({ host, agent: summary, concurrency });
   }
   return explained;
@@ -39,7 +46,7 @@ export async function fetchAgent(broker: Broker, fn: string): Promise<ExplainedA
 
 /** What each reason of a tuner means to who reads it. */
 const REASONS: Readonly<Record<string, string>> = {
-  loading: 'what was learnt is being read',
+  loading: 'what was learned is being read',
   frozen: 'held while the agent learns or is paused',
   settling: 'just changed',
   holding: 'held until enough is seen',

@@ -1,12 +1,26 @@
 import type { Command } from 'commander';
-import { callEveryInstance, type FailedInitsView, grantReason, reasonText, services } from '../../broker/index.js';
-import { messageOf } from '../../config/index.js';
-import type { ExplainedGrant, Explanation } from '../../openwhisk-plugin/index.js';
-import { withBroker } from '../connection.js';
-import { EXIT } from '../exit.js';
-import { inspectHooks } from '../hook-client.js';
-import { cores, json, localTime, mebibytesText, plainText, processScreen, span, table } from '../output.js';
-import { loadSettings } from '../settings.js';
+import { services } from '../../broker/index.js';
+import {
+  callEveryInstance,
+  type FailedInitsView,
+  grantReason,
+  reasonText,
+} from '../../broker/services/index.js';
+import { EXIT, messageOf } from '../../config/index.js';
+import type { ExplainedGrant, Explanation } from '../../openwhisk-plugin/daemon/index.js';
+import {
+  cores,
+  inspectHooks,
+  json,
+  loadSettings,
+  localTime,
+  mebibytesText,
+  plainText,
+  processScreen,
+  span,
+  table,
+  withBroker,
+} from '../../runtime/index.js';
 import { comparisonText, functionComparison } from '../verdict.js';
 import {
   addOutputOption,
@@ -22,13 +36,20 @@ interface ExplainOptions extends OutputOptions {
   readonly last: number;
 }
 
-/** `0.35, allowed 0.3 to 1, user 1: uses less than its limit; as the policy chose`, or `1, the user's: …`. */
+/**
+ * `0.35, allowed 0.3 to 1, user 1: uses less than its limit; as the policy chose`, or `1, the
+ * user's: …`.
+ */
 export function grantText(grant: ExplainedGrant, unit: (value: number) => string): string {
-  const [granted, user, lower, upper] = [grant.granted, grant.user, grant.lower, grant.upper].map(unit);
+  const [granted, user, lower, upper] = [grant.granted, grant.user, grant.lower, grant.upper].map(
+    unit,
+  );
   const why = plainText(grantReason(grant.rangeReason, grant.choice));
   if (granted === user && lower === user && upper === user) return `${granted}, the user's: ${why}`;
   const demand =
-    Number.isFinite(grant.demand) && unit(grant.demand) !== granted ? `, requested ${unit(grant.demand)}` : '';
+    Number.isFinite(grant.demand) && unit(grant.demand) !== granted
+      ? `, requested ${unit(grant.demand)}`
+      : '';
   return `${granted}, allowed ${lower} to ${upper}, user ${user}${demand}: ${why}`;
 }
 
@@ -43,12 +64,14 @@ export function outcomeText(entry: Explanation): string {
   if (entry.control) parts.push('control arm: user limits');
   else if (!entry.enforced) parts.push('not enforced');
   if (entry.harvested > 0) parts.push(`kept ${span(entry.harvested)} of CPU free`);
-  if (entry.accelerated > 0) parts.push(`used ${span(entry.accelerated)} of CPU above the user's limit`);
+  if (entry.accelerated > 0)
+    parts.push(`used ${span(entry.accelerated)} of CPU above the user's limit`);
   if (entry.saved > 0) parts.push(`saved about ${span(entry.saved)}`);
   if (entry.loan > 0) parts.push(`memory loan ${mebibytesText(entry.loan)} MiB`);
   if (entry.trippedCpu) parts.push('CPU safeguard tripped');
   if (entry.trippedMemory) parts.push('memory safeguard tripped');
-  if (entry.ended === 'init_failed') parts.push(`initialization failed (${statusText(entry.status)})`);
+  if (entry.ended === 'init_failed')
+    parts.push(`initialization failed (${statusText(entry.status)})`);
   else if (entry.ended !== 'answer') parts.push(reasonText(entry.ended));
   return parts.join('; ') || 'nothing to gain';
 }
@@ -60,7 +83,8 @@ export function explainText(entries: readonly Explanation[]): string {
       { title: 'activation', value: (row) => plainText(row.activation).slice(0, 12) },
       {
         title: 'took',
-        value: (row) => `${span(row.durationMillis)}${row.cold ? ` + ${span(row.initMillis)} init` : ''}`,
+        value: (row) =>
+          `${span(row.durationMillis)}${row.cold ? ` + ${span(row.initMillis)} init` : ''}`,
         right: true,
       },
       { title: 'peak cores', value: (row) => peakText(row.cpu, cores), right: true },
@@ -79,7 +103,9 @@ export function explainText(entries: readonly Explanation[]): string {
   );
 }
 
-/** The heap of these is fixed when the process starts: a memory loan does not reach it (design §3). */
+/**
+ * The heap of these is fixed when the process starts: a memory loan does not reach it (design §3).
+ */
 const HEAP_NOTE =
   'A memory loan helps what grows after start (buffers, native memory, page cache, Python); V8 and the JVM fix their heap at process start.';
 
@@ -97,28 +123,42 @@ export function addExplain(program: Command): void {
     const { config } = loadSettings(globalOptions(command));
     const [answers, agents, { hooks }] = await withBroker(config, (broker) =>
       Promise.all([
-        callEveryInstance(broker, { service: services.hook, endpoint: 'explain', request: { function: name } }),
+        callEveryInstance(broker, {
+          service: services.hook,
+          endpoint: 'explain',
+          request: { function: name },
+        }),
         fetchAgent(broker, name),
         inspectHooks(broker, { function: name, containers: 0 }),
       ]),
     );
     const hosts = [...answers].map(([host, answer]) => ({ host, ...explained(answer, last) }));
     const comparison = functionComparison(hooks.flatMap(({ functions }) => functions));
-    if (options.output === 'json') processScreen.write(json({ function: name, comparison, hosts, agents }));
+    if (options.output === 'json')
+      processScreen.write(json({ function: name, comparison, hosts, agents }));
     else {
       if (hooks.some(({ functions }) => functions.length > 0))
-        processScreen.write(`response time compared with the control arm: ${comparisonText(comparison)}\n`);
+        processScreen.write(
+          `response time compared with the control arm: ${comparisonText(comparison)}\n`,
+        );
       for (const { host, activations, failedInits, error } of hosts) {
-        processScreen.write(`${name} on ${plainText(host)}${error ? `: ${plainText(error)}` : ''}\n`);
+        processScreen.write(
+          `${name} on ${plainText(host)}${error ? `: ${plainText(error)}` : ''}\n`,
+        );
         if (failedInits !== null) processScreen.write(failedInitsText(failedInits));
-        if (activations.length > 0) processScreen.write(`${explainText(activations)}${HEAP_NOTE}\n`);
+        if (activations.length > 0)
+          processScreen.write(`${explainText(activations)}${HEAP_NOTE}\n`);
         else if (!error && failedInits === null)
-          processScreen.write('no activation seen; `gleaner functions` lists those that are known\n');
+          processScreen.write(
+            'no activation seen; `gleaner functions` lists those that are known\n',
+          );
       }
       for (const agent of agents) processScreen.write(agentText(agent));
     }
     if (hosts.length === 0) noHookAnswers();
-    process.exitCode = hosts.some(({ activations, failedInits }) => activations.length > 0 || failedInits !== null)
+    process.exitCode = hosts.some(
+      ({ activations, failedInits }) => activations.length > 0 || failedInits !== null,
+    )
       ? EXIT.ok
       : EXIT.failed;
   });
@@ -131,7 +171,8 @@ interface Explained {
 }
 
 function explained(answer: unknown, last: number): Explained {
-  if (answer instanceof Error) return { activations: [], failedInits: null, error: messageOf(answer) };
+  if (answer instanceof Error)
+    return { activations: [], failedInits: null, error: messageOf(answer) };
   const { activations, failedInits } = (answer ?? {}) as {
     activations?: unknown;
     failedInits?: FailedInitsView | null;

@@ -1,7 +1,17 @@
 import { type Command, Option } from 'commander';
 import type { Broker } from '../../broker/index.js';
-import { withBroker } from '../connection.js';
-import { EXIT } from '../exit.js';
+import { EXIT } from '../../config/index.js';
+import {
+  colorsFor,
+  compactJson,
+  type HookAnswers,
+  inspectHooks,
+  json,
+  loadSettings,
+  plainText,
+  processScreen,
+  withBroker,
+} from '../../runtime/index.js';
 import {
   type FunctionRow,
   functionJson,
@@ -10,9 +20,6 @@ import {
   NARROW,
   type TableShape,
 } from '../function-table.js';
-import { type HookAnswers, inspectHooks } from '../hook-client.js';
-import { coloursFor, compactJson, json, plainText, processScreen } from '../output.js';
-import { loadSettings } from '../settings.js';
 import { globalOptions, noHookAnswers, seconds, untilStopped, warnUnreadable } from './common.js';
 
 interface FunctionsOptions {
@@ -25,16 +32,24 @@ const REFRESH_MILLIS = 2000;
 
 const rowsOf = ({ hooks }: HookAnswers): FunctionRow[] =>
   hooks
-    .flatMap(({ host, functions }) => functions.map((row) => ({ host: host.host, killed: host.killed, ...row })))
+    .flatMap(({ host, functions }) =>
+      functions.map((row) => ({ host: host.host, killed: host.killed, ...row })),
+    )
     .sort((a, b) => a.name.localeCompare(b.name) || a.host.localeCompare(b.host));
 
 export function addFunctions(program: Command): void {
   const command = program
     .command('functions')
     .description('list functions: limits, what was harvested and borrowed, latency and objective')
-    .argument('[name]', 'this function alone: /namespace/package/action, or the end of it if only one function ends so')
+    .argument(
+      '[name]',
+      'this function alone: /namespace/package/action, or the end of it if only one function ends so',
+    )
     .addOption(
-      new Option('-o, --output <format>', `table (at most ${NARROW} columns), wide (every figure), json for programs`)
+      new Option(
+        '-o, --output <format>',
+        `table (at most ${NARROW} columns), wide (every figure), json for programs`,
+      )
         .choices(['table', 'wide', 'json'])
         .default('table'),
     )
@@ -52,17 +67,22 @@ export function addFunctions(program: Command): void {
               name,
               rows.map((row) => row.name),
             );
-      const pick = (all: readonly FunctionRow[]) => all.filter((row) => named === undefined || row.name === named);
+      const pick = (all: readonly FunctionRow[]) =>
+        all.filter((row) => named === undefined || row.name === named);
       rows = pick(rows);
       const shape: TableShape = {
         wide: options.output === 'wide',
         width: processScreen.isTerminal ? processScreen.columns : NARROW,
-        colours: coloursFor(processScreen, process.env),
+        colors: colorsFor(processScreen, process.env),
       };
       warnUnreadable(answers.unread);
       if (answers.hooks.length + answers.unread.length === 0) noHookAnswers();
       if (options.watch)
-        await watch(broker, rows, pick, { ...shape, json: options.output === 'json', for: options.for });
+        await watch(broker, rows, pick, {
+          ...shape,
+          json: options.output === 'json',
+          for: options.for,
+        });
       else if (options.output === 'json') processScreen.write(json(rows.map(functionJson)));
       else processScreen.write(functionTable(rows, shape).text);
       process.exitCode = answers.hooks.length > 0 ? EXIT.ok : EXIT.failed;
@@ -100,7 +120,8 @@ async function watch(
     try {
       print(pick(rowsOf(await inspectHooks(broker))), false);
     } catch {
-      // NATS is away for the moment: what was printed stands, and the next look tells what has changed.
+      // NATS is away for the moment: what was printed stands, and the next look tells what has
+      // changed.
     } finally {
       isRefreshing = false;
     }

@@ -2,8 +2,19 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { Config } from '../../config/index.js';
-import { EngineLock, Journal, openChanges } from '../../openwhisk-plugin/index.js';
-import { EXIT } from '../exit.js';
+import { EXIT } from '../../config/index.js';
+import { EngineLock } from '../../openwhisk-plugin/host/lock/index.js';
+import { Journal, openChanges } from '../../openwhisk-plugin/openwhisk-api/index.js';
+import {
+  ACTIONS_JOURNAL,
+  colorsFor,
+  json,
+  loadSettings,
+  plainText,
+  processScreen,
+  table,
+} from '../../runtime/index.js';
+import { authorOfRestore, restoreHost } from '../../runtime/wiring/index.js';
 import {
   checkInstallation,
   install,
@@ -15,9 +26,6 @@ import {
   type ServicePart,
   serviceManagerOf,
 } from '../install/index.js';
-import { coloursFor, json, plainText, processScreen, table } from '../output.js';
-import { ACTIONS_JOURNAL, loadSettings } from '../settings.js';
-import { authorOfRestore, restoreHost } from '../wiring/restore.js';
 import { addOutputOption, author, globalOptions, type OutputOptions } from './common.js';
 
 interface RootOptions extends OutputOptions {
@@ -40,7 +48,10 @@ export function addInstall(program: Command): void {
         .choices(SERVICE_PARTS)
         .argParser(part),
     )
-    .option('--node <path>', 'node as the services call it; the one that runs this where it is not given')
+    .option(
+      '--node <path>',
+      'node as the services call it; the one that runs this where it is not given',
+    )
     .option('--rollback', 'go back to the release before')
     .option(...ROOT);
   addOutputOption(command).action(
@@ -57,7 +68,9 @@ export function addInstall(program: Command): void {
         for (const path of done.changed) processScreen.write(`changed ${plainText(path)}\n`);
         for (const unit of done.restarted) processScreen.write(`started ${unit}\n`);
         const what = done.changed.length === 0 ? 'was there already' : 'is in place';
-        processScreen.write(`release ${done.release} ${what}; its configuration: ${layout.config}\n`);
+        processScreen.write(
+          `release ${done.release} ${what}; its configuration: ${layout.config}\n`,
+        );
         if (services === null) processScreen.write('no systemd was asked: nothing is started\n');
       }
     },
@@ -80,11 +93,11 @@ export function addCheck(program: Command): void {
     const ok = rows.every((row) => row.ok);
     if (options.output === 'json') processScreen.write(json({ ok, checks: rows }));
     else {
-      const colours = coloursFor(processScreen, process.env);
+      const colors = colorsFor(processScreen, process.env);
       processScreen.write(
         table(
           [
-            { title: '', value: (row) => (row.ok ? colours.green('ok') : colours.red('fail')) },
+            { title: '', value: (row) => (row.ok ? colors.green('ok') : colors.red('fail')) },
             { title: 'check', value: (row) => plainText(row.check) },
             { title: 'found', value: (row) => plainText(row.found) },
           ],
@@ -108,29 +121,33 @@ export function addRemove(program: Command): void {
       "go, though limits of actions in OpenWhisk are not their user's (`gleaner actions undo`)",
     )
     .option(...ROOT);
-  addOutputOption(command).action(async (options: RootOptions & { keepConfig?: boolean; leaveActions?: boolean }) => {
-    const layout = layoutOf(resolve(options.root));
-    const own = layout.at(layout.config);
-    const global = globalOptions(command);
-    const { config } = loadSettings(existsSync(own) ? { config: own, ...global } : global);
-    const removed = await remove({
-      layout,
-      services: serviceManagerOf(layout.root),
-      keepConfig: options.keepConfig === true,
-      changedActions:
-        options.leaveActions === true
-          ? null
-          : () => [...openChanges(Journal.read(layout.at(join(layout.state, ACTIONS_JOURNAL)))).keys()],
-      restore: () => restoreWhereDockerIs(config),
-    });
-    if (options.output === 'json') processScreen.write(json({ removed }));
-    else for (const path of removed) processScreen.write(`removed ${plainText(path)}\n`);
-  });
+  addOutputOption(command).action(
+    async (options: RootOptions & { keepConfig?: boolean; leaveActions?: boolean }) => {
+      const layout = layoutOf(resolve(options.root));
+      const own = layout.at(layout.config);
+      const global = globalOptions(command);
+      const { config } = loadSettings(existsSync(own) ? { config: own, ...global } : global);
+      const removed = await remove({
+        layout,
+        services: serviceManagerOf(layout.root),
+        keepConfig: options.keepConfig === true,
+        changedActions:
+          options.leaveActions === true
+            ? null
+            : () => [
+                ...openChanges(Journal.read(layout.at(join(layout.state, ACTIONS_JOURNAL)))).keys(),
+              ],
+        restore: () => restoreWhereDockerIs(config),
+      });
+      if (options.output === 'json') processScreen.write(json({ removed }));
+      else for (const path of removed) processScreen.write(`removed ${plainText(path)}\n`);
+    },
+  );
 }
 
 /**
- * Without a socket there is no Docker, and so no container whose limits could be others than its user's. Rejects `GLN_HOOK_LOCKED`
- * while a hook runs, which would change them again.
+ * Without a socket there is no Docker, and so no container whose limits could be others than its
+ * user's. Rejects `GLN_HOOK_LOCKED` while a hook runs, which would change them again.
  */
 async function restoreWhereDockerIs(config: Config): Promise<{ failed: number }> {
   const { engineSocket } = config.hook;

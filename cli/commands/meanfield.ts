@@ -1,10 +1,20 @@
 import type { Command } from 'commander';
 import type { z } from 'zod';
-import { aggregatorService, callEveryInstance, type MeanField, services } from '../../broker/index.js';
-import { withBroker } from '../connection.js';
-import { EXIT, reportProblem } from '../exit.js';
-import { cores, json, mebibytesText, percent, plainText, processScreen, table } from '../output.js';
-import { loadSettings } from '../settings.js';
+import { services } from '../../broker/index.js';
+import type { MeanField } from '../../broker/messages/index.js';
+import { aggregatorService, callEveryInstance } from '../../broker/services/index.js';
+import { EXIT, reportProblem } from '../../config/index.js';
+import {
+  cores,
+  json,
+  loadSettings,
+  mebibytesText,
+  percent,
+  plainText,
+  processScreen,
+  table,
+  withBroker,
+} from '../../runtime/index.js';
 import { addOutputOption, globalOptions, type OutputOptions } from './common.js';
 
 type Explained = z.output<typeof aggregatorService.explain.answer>;
@@ -27,11 +37,27 @@ function text(field: MeanField | null, { agents, invokers }: Explained): string 
         { title: 'invoker host', value: (row) => plainText(row.host) },
         { title: 'demand cores', value: (row) => cores(row.report.demand.cpu), right: true },
         { title: 'available cores', value: (row) => cores(row.report.available.cpu), right: true },
-        { title: 'occupied CPU %', value: (row) => percent(row.occupancy.cpu).replace('%', ''), right: true },
+        {
+          title: 'occupied CPU %',
+          value: (row) => percent(row.occupancy.cpu).replace('%', ''),
+          right: true,
+        },
         { title: 'price cpu', value: (row) => row.price.cpu.toFixed(2), right: true },
-        { title: 'demand MiB', value: (row) => mebibytesText(row.report.demand.memory), right: true },
-        { title: 'available MiB', value: (row) => mebibytesText(row.report.available.memory), right: true },
-        { title: 'occupied memory %', value: (row) => percent(row.occupancy.memory).replace('%', ''), right: true },
+        {
+          title: 'demand MiB',
+          value: (row) => mebibytesText(row.report.demand.memory),
+          right: true,
+        },
+        {
+          title: 'available MiB',
+          value: (row) => mebibytesText(row.report.available.memory),
+          right: true,
+        },
+        {
+          title: 'occupied memory %',
+          value: (row) => percent(row.occupancy.memory).replace('%', ''),
+          right: true,
+        },
         { title: 'price memory', value: (row) => row.price.memory.toFixed(2), right: true },
         { title: 'age s', value: (row) => (row.age / 1000).toFixed(1), right: true },
       ],
@@ -54,16 +80,20 @@ function text(field: MeanField | null, { agents, invokers }: Explained): string 
 export function addMeanField(program: Command): void {
   const command = program
     .command('meanfield')
-    .description('show the mean field: totals over all agents, and the price on each invoker host and how it was made');
+    .description(
+      'show the mean field: totals over all agents, and the price on each invoker host and how it was made',
+    );
   addOutputOption(command).action(async (options: OutputOptions) => {
     const { config } = loadSettings(globalOptions(command));
     const { states, explained } = await withBroker(config, async (broker) => {
-      const ask = (endpoint: string) => callEveryInstance(broker, { service: services.aggregator, endpoint });
+      const ask = (endpoint: string) =>
+        callEveryInstance(broker, { service: services.aggregator, endpoint });
       const [inspected, made] = await Promise.all([ask('inspect'), ask('explain')]);
       return { states: inspected, explained: made };
     });
     // Of several the one that publishes; else any.
-    let best: { state: z.output<typeof aggregatorService.inspect.answer>; made: Explained } | null = null;
+    let best: { state: z.output<typeof aggregatorService.inspect.answer>; made: Explained } | null =
+      null;
     for (const [host, answer] of states) {
       const state = aggregatorService.inspect.answer.safeParse(answer);
       const made = aggregatorService.explain.answer.safeParse(explained.get(host));

@@ -1,12 +1,21 @@
 import { Argument, type Command } from 'commander';
-import type { Mode } from '../../broker/index.js';
-import { modes } from '../../config/index.js';
-import { withBroker } from '../connection.js';
-import { EXIT } from '../exit.js';
-import { inspectHooks } from '../hook-client.js';
-import { changeEverywhere, modeOutcomeJson, reportModeOutcome, storeForOption } from '../mode-change.js';
-import { json, plainText, processScreen, table } from '../output.js';
-import { loadSettings } from '../settings.js';
+import type { Mode } from '../../broker/messages/index.js';
+import { EXIT, modes } from '../../config/index.js';
+import {
+  inspectHooks,
+  json,
+  loadSettings,
+  plainText,
+  processScreen,
+  table,
+  withBroker,
+} from '../../runtime/index.js';
+import {
+  changeEverywhere,
+  modeOutcomeJson,
+  reportModeOutcome,
+  storeForOption,
+} from '../mode-change.js';
 import {
   addOutputOption,
   author,
@@ -38,10 +47,20 @@ export function addMode(program: Command): void {
       if (mode === undefined) return { outcome: null, ...(await inspectHooks(broker)) };
       const who = { author: author(), reason: options.reason };
       const change = { mode: mode === 'default' ? null : (mode as Mode) };
-      const done = await changeEverywhere(broker, options.function ?? null, change, who, options.storeFor);
+      const done = await changeEverywhere(
+        broker,
+        options.function ?? null,
+        change,
+        who,
+        options.storeFor,
+      );
       return { outcome: done, ...(await inspectHooks(broker)) };
     });
-    const rows = hooks.map(({ host }) => ({ host: host.host, mode: host.mode, killed: host.killed }));
+    const rows = hooks.map(({ host }) => ({
+      host: host.host,
+      mode: host.mode,
+      killed: host.killed,
+    }));
     if (options.output === 'json')
       processScreen.write(
         json({
@@ -52,13 +71,18 @@ export function addMode(program: Command): void {
         }),
       );
     else {
-      if (mode !== undefined) processScreen.write(`${options.function ?? 'all functions'}: ${mode}\n`);
+      if (mode !== undefined)
+        processScreen.write(`${options.function ?? 'all functions'}: ${mode}\n`);
       else
         processScreen.write(
           table(
             [
               { title: 'host', value: (row) => plainText(row.host) },
-              { title: 'mode', value: (row) => (row.killed ? `${row.mode} (stopped by the kill switch)` : row.mode) },
+              {
+                title: 'mode',
+                value: (row) =>
+                  row.killed ? `${row.mode} (stopped by the kill switch)` : row.mode,
+              },
             ],
             rows,
           ),

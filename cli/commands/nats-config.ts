@@ -1,10 +1,10 @@
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import { UsageError } from '../exit.js';
+import { UsageError } from '../../config/index.js';
+import { json, plainText, processScreen, table } from '../../runtime/index.js';
 import type { CertificateFiles } from '../nats-config/certificate.js';
 import { writeNatsConfig } from '../nats-config/index.js';
-import { json, plainText, processScreen, table } from '../output.js';
 import { addOutputOption, type OutputOptions } from './common.js';
 
 interface NatsConfigOptions extends OutputOptions {
@@ -25,7 +25,9 @@ const collect = (value: string, all: string[] = []): string[] => [...all, value]
 function certificatesOf({ tlsCert, tlsKey, tlsCa }: NatsConfigOptions): CertificateFiles | null {
   if (tlsCert === undefined && tlsKey === undefined && tlsCa === undefined) return null;
   if (tlsCert === undefined || tlsKey === undefined || tlsCa === undefined)
-    throw new UsageError('--tls-cert, --tls-key and --tls-ca go together', { hint: 'or leave all out: they are made' });
+    throw new UsageError('--tls-cert, --tls-key and --tls-ca go together', {
+      hint: 'or leave all out: they are made',
+    });
   return { certificate: resolve(tlsCert), key: resolve(tlsKey), ca: resolve(tlsCa) };
 }
 

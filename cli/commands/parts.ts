@@ -2,18 +2,32 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Command } from 'commander';
 import { hostNameFrom } from '../../broker/index.js';
-import { type Config, messageOf, reloadConfig, systemClock, systemTimers } from '../../config/index.js';
-import { runAsProcess } from '../child.js';
-import { makeLogger } from '../logger.js';
-import { type MetricPart, Operating } from '../metrics/index.js';
-import { SystemdNotifier } from '../notify.js';
-import { processFaults } from '../process-faults.js';
-import { configFolder, loadSettings } from '../settings.js';
-import type { Part } from '../wiring/part.js';
+import {
+  type Config,
+  messageOf,
+  reloadConfig,
+  systemClock,
+  systemTimers,
+} from '../../config/index.js';
+import {
+  configFolder,
+  loadSettings,
+  makeLogger,
+  parts,
+  playDockerWorkload,
+  processFaults,
+  runAsProcess,
+  SystemdNotifier,
+} from '../../runtime/index.js';
+import { type MetricPart, Operating } from '../../runtime/metrics/index.js';
+import type { Part } from '../../runtime/wiring/index.js';
 import { addAgentCommands } from './agents.js';
 import { globalOptions } from './common.js';
 
-/** The long-running parts, one command each; `gleaner up` runs the same commands. Each loads what it needs and nothing of the others. */
+/**
+ * The long-running parts, one command each; `gleaner up` runs the same commands. Each loads what it
+ * needs and nothing of the others.
+ */
 export function addParts(program: Command): void {
   addPart(
     program,
@@ -22,7 +36,7 @@ export function addParts(program: Command): void {
     (config) => config.hook.hostName,
     // What the sampler's heartbeat is, whatever the sampling interval.
     () => 1000,
-    async (inputs) => (await import('../wiring/hook.js')).runHookPart(inputs),
+    parts.hook,
   );
   const agents = addPart(
     program,
@@ -30,7 +44,7 @@ export function addParts(program: Command): void {
     'run an agent host: one resource manager per function; `agents list` asks those that run',
     (config) => config.agents.hostName,
     (config) => config.agents.intervalMs,
-    async (inputs) => (await import('../wiring/agents.js')).runAgentsPart(inputs),
+    parts.agents,
   );
   addPart(
     program,
@@ -38,17 +52,18 @@ export function addParts(program: Command): void {
     'run the mean-field aggregator',
     (config) => config.agents.hostName,
     (config) => config.aggregator.intervalMs,
-    async (inputs) => (await import('../wiring/aggregator.js')).runAggregatorPart(inputs),
+    parts.aggregator,
   );
   addAgentCommands(agents);
-  const workload = program.command('workload', { hidden: true }).description('play the workload on real containers');
+  const workload = program
+    .command('workload', { hidden: true })
+    .description('play the workload on real containers');
   workload.action(() =>
     runAsProcess(async () => {
       const { config } = loadSettings(globalOptions(workload));
       const logger = makeLogger(config.log.level, 'workload');
       processFaults.logTo(logger);
-      const { runDockerWorkload } = await import('../wiring/docker-workload.js');
-      return runDockerWorkload(config.simulator, (text) => logger.info(text));
+      return playDockerWorkload(config.simulator, (text) => logger.info(text));
     }),
   );
 }
@@ -89,8 +104,10 @@ function addPart(
         },
         reload: () => {
           const { config: next, applied, needRestart, error } = reloadConfig(config, load);
-          if (error !== null) logger.error(`the configuration stays as it was: ${messageOf(error)}`);
-          for (const { path, before, after } of applied) logger.info({ path, before, after }, 'configuration changed');
+          if (error !== null)
+            logger.error(`the configuration stays as it was: ${messageOf(error)}`);
+          for (const { path, before, after } of applied)
+            logger.info({ path, before, after }, 'configuration changed');
           for (const { path } of needRestart) logger.warn(`${path} changes at the next restart`);
           if (applied.length === 0) return;
           config = next;

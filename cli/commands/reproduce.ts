@@ -2,26 +2,42 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
+import { EXIT } from '../../config/index.js';
+import { reproduceAware } from '../../experiments/aware/index.js';
 import {
+  concurrencyReport,
   concurrencyStudy,
+  studyVerdicts,
+} from '../../experiments/concurrency/index.js';
+import {
+  FAASRM_QUICK_SEEDS,
+  FAASRM_SEEDS,
+  faasrmMisses,
+  faasrmReport,
+  runFaasrm,
+} from '../../experiments/faasrm/index.js';
+import {
+  newFunctionMissed,
+  newFunctionReport,
   newFunctionStudy,
   newFunctionTables,
+} from '../../experiments/new-function/index.js';
+import {
   PAYLOAD_CASES,
+  payloadMissed,
+  payloadReport,
   payloadStudy,
-  sizingStudy,
-  studyVerdicts,
-} from '../../simulator/index.js';
-import { EXIT } from '../exit.js';
-import { json, processScreen } from '../output.js';
-import { stderrProgress } from '../progress.js';
-import { reproduceAware } from '../reproduce/aware-study.js';
-import { concurrencyReport } from '../reproduce/concurrency.js';
-import { faasrmMisses, faasrmReport } from '../reproduce/faasrm.js';
-import { FAASRM_QUICK_SEEDS, FAASRM_SEEDS, runFaasrm } from '../reproduce/faasrm-run.js';
-import { newFunctionMissed, newFunctionReport } from '../reproduce/new-function.js';
-import { payloadMissed, payloadReport } from '../reproduce/payload.js';
-import { sizingMissed, sizingReport } from '../reproduce/right-sizing.js';
-import { FULL, QUICK, runStudy, simppoFigures, simppoMissed, simppoReport } from '../reproduce/simppo/index.js';
+} from '../../experiments/payload/index.js';
+import { sizingMissed, sizingReport, sizingStudy } from '../../experiments/right-sizing/index.js';
+import {
+  FULL,
+  QUICK,
+  runStudy,
+  simppoFigures,
+  simppoMissed,
+  simppoReport,
+} from '../../experiments/simppo/index.js';
+import { json, processScreen, stderrProgress } from '../../runtime/index.js';
 import { addOutputOption, type OutputOptions } from './common.js';
 import { wholeNumber } from './simulation-options.js';
 
@@ -39,7 +55,11 @@ interface Reproduction {
 }
 
 /** Prints a reproduction and keeps `<name>.md`. Each of `gleaner reproduce` ends here. */
-function deliver(name: string, { markdown, figures, missed }: Reproduction, { out, output }: ReproduceOptions): void {
+function deliver(
+  name: string,
+  { markdown, figures, missed }: Reproduction,
+  { out, output }: ReproduceOptions,
+): void {
   mkdirSync(out, { recursive: true });
   writeFileSync(join(out, `${name}.md`), markdown);
   processScreen.write(output === 'json' ? json(figures) : markdown);
@@ -61,7 +81,11 @@ const STARTS = [100, 310];
 const SEEDS = 20;
 const QUICK_SEEDS = 5;
 
-function reproduceConcurrency(seeds: readonly number[], starts: readonly number[], command: string): Reproduction {
+function reproduceConcurrency(
+  seeds: readonly number[],
+  starts: readonly number[],
+  command: string,
+): Reproduction {
   const rows = concurrencyStudy({ seeds, starts });
   const verdicts = studyVerdicts(rows);
   return {
@@ -74,13 +98,26 @@ function reproduceConcurrency(seeds: readonly number[], starts: readonly number[
   };
 }
 
-/** Thirty hosts of eight cores, from scarce to nearly ample; `quick`: a fifth of it. Load .25 is that of the sample as recorded. */
-const SIZING = { hosts: 30, cores: 8, memoryMiB: 131_072, userMemoryMiB: [4096, 6144, 8192], load: 0.25 } as const;
+/**
+ * Thirty hosts of eight cores, from scarce to nearly ample; `quick`: a fifth of it. Load .25 is
+ * that of the sample as recorded.
+ */
+const SIZING = {
+  hosts: 30,
+  cores: 8,
+  memoryMiB: 131_072,
+  userMemoryMiB: [4096, 6144, 8192],
+  load: 0.25,
+} as const;
 const SIZING_QUICK = { ...SIZING, hosts: 6, functions: 200, userMemoryMiB: [6144] } as const;
 const SIZING_SEEDS = 5;
 const SIZING_QUICK_SEEDS = 2;
 
-function reproduceRightSizing(seeds: readonly number[], quick: boolean, command: string): Reproduction {
+function reproduceRightSizing(
+  seeds: readonly number[],
+  quick: boolean,
+  command: string,
+): Reproduction {
   const progress = stderrProgress();
   const shape = quick ? SIZING_QUICK : SIZING;
   try {
@@ -90,7 +127,12 @@ function reproduceRightSizing(seeds: readonly number[], quick: boolean, command:
       onRun: (done, all) => progress.update(done / all, `${done} of ${all} runs`),
     });
     return {
-      markdown: sizingReport(rows, { command, seeds: seeds.length, hosts: shape.hosts, load: shape.load }),
+      markdown: sizingReport(rows, {
+        command,
+        seeds: seeds.length,
+        hosts: shape.hosts,
+        load: shape.load,
+      }),
       figures: { rows },
       missed: sizingMissed(rows),
     };
@@ -102,9 +144,15 @@ function reproduceRightSizing(seeds: readonly number[], quick: boolean, command:
 function reproduceFaasrm(quick: boolean, seeds: readonly number[], command: string): Reproduction {
   const progress = stderrProgress();
   try {
-    const figures = runFaasrm(quick, seeds, (done, all) => progress.update(done / all, `${done} of ${all} runs`));
+    const figures = runFaasrm(quick, seeds, (done, all) =>
+      progress.update(done / all, `${done} of ${all} runs`),
+    );
     const { published, corrected } = figures;
-    return { markdown: faasrmReport(published, corrected, command), figures, missed: faasrmMisses(corrected) };
+    return {
+      markdown: faasrmReport(published, corrected, command),
+      figures,
+      missed: faasrmMisses(corrected),
+    };
   } finally {
     progress.end();
   }
@@ -120,7 +168,10 @@ interface SimppoOptions extends ReproduceOptions {
 function reproduceSimppo(options: SimppoOptions, command: string): Reproduction {
   const { quick, seeds, out, only, minutes } = options;
   const whole = quick ? QUICK : FULL;
-  const size = seeds === undefined ? whole : { ...whole, seeds: Array.from({ length: seeds }, (_, i) => i + 1) };
+  const size =
+    seeds === undefined
+      ? whole
+      : { ...whole, seeds: Array.from({ length: seeds }, (_, i) => i + 1) };
   const progress = stderrProgress();
   try {
     const folder = join(out, quick ? 'simppo-quick' : 'simppo');
@@ -153,7 +204,8 @@ function reproducePayload(seeds: readonly number[], quick: boolean, command: str
   const progress = stderrProgress();
   const plan = quick ? PAYLOAD_QUICK : PAYLOAD;
   try {
-    const onRun = (done: number, all: number): void => progress.update(done / all, `${done} of ${all} pairs`);
+    const onRun = (done: number, all: number): void =>
+      progress.update(done / all, `${done} of ${all} pairs`);
     const rows = payloadStudy({ ...plan, seeds, onRun });
     return {
       markdown: payloadReport(rows, { command, seeds, calls: plan.calls }),
@@ -165,17 +217,36 @@ function reproducePayload(seeds: readonly number[], quick: boolean, command: str
   }
 }
 
-/** One host, for as long as agents of functions that are called every second or so need to serve. */
-const NEW_FUNCTION = { modes: ['weight', 'quota'], before: 20, after: 240, load: 0.7, repeats: 2 } as const;
+/**
+ * One host, for as long as agents of functions that are called every second or so need to serve.
+ */
+const NEW_FUNCTION = {
+  modes: ['weight', 'quota'],
+  before: 20,
+  after: 240,
+  load: 0.7,
+  repeats: 2,
+} as const;
 /** As far as agents are watching still. */
-const NEW_FUNCTION_QUICK = { ...NEW_FUNCTION, modes: ['quota'], before: 5, after: 30, repeats: 2 } as const;
+const NEW_FUNCTION_QUICK = {
+  ...NEW_FUNCTION,
+  modes: ['quota'],
+  before: 5,
+  after: 30,
+  repeats: 2,
+} as const;
 const NEW_FUNCTION_SEEDS = 5;
 
-function reproduceNewFunction(seeds: readonly number[], quick: boolean, command: string): Reproduction {
+function reproduceNewFunction(
+  seeds: readonly number[],
+  quick: boolean,
+  command: string,
+): Reproduction {
   const progress = stderrProgress();
   const request = { ...(quick ? NEW_FUNCTION_QUICK : NEW_FUNCTION), seeds };
   try {
-    const onRun = (done: number, all: number): void => progress.update(done / all, `${done} of ${all} runs`);
+    const onRun = (done: number, all: number): void =>
+      progress.update(done / all, `${done} of ${all} runs`);
     const runs = newFunctionStudy({ ...request, onRun });
     return {
       markdown: newFunctionReport(runs, request, command),
@@ -193,7 +264,11 @@ interface SeededStudy {
   readonly firstSeed?: number;
   readonly seeds: number;
   readonly quickSeeds: number;
-  run(options: { readonly seeds: readonly number[]; readonly quick: boolean; readonly command: string }): Reproduction;
+  run(options: {
+    readonly seeds: readonly number[];
+    readonly quick: boolean;
+    readonly command: string;
+  }): Reproduction;
 }
 
 const STUDIES: readonly SeededStudy[] = [
@@ -203,7 +278,8 @@ const STUDIES: readonly SeededStudy[] = [
       "Schuler's Q-learning of the concurrency limit on response surfaces, beside a constant limit and hill climbing (a quarter of a minute)",
     seeds: SEEDS,
     quickSeeds: QUICK_SEEDS,
-    run: ({ seeds, quick, command }) => reproduceConcurrency(seeds, quick ? STARTS.slice(0, 1) : STARTS, command),
+    run: ({ seeds, quick, command }) =>
+      reproduceConcurrency(seeds, quick ? STARTS.slice(0, 1) : STARTS, command),
   },
   {
     name: 'right-sizing',
@@ -246,14 +322,29 @@ export function addReproduce(program: Command): void {
     .description('run the studies behind published results again: ours beside theirs');
   for (const { name, description, firstSeed = 1, seeds: most, quickSeeds, run } of STUDIES)
     addStudy(reproduce, name, `${description}; exits with 1 where a goal is missed`)
-      .option('--seeds <n>', `so many seeds (default ${most}; with --quick ${quickSeeds})`, wholeNumber)
+      .option(
+        '--seeds <n>',
+        `so many seeds (default ${most}; with --quick ${quickSeeds})`,
+        wholeNumber,
+      )
       .option('--first-seed <n>', `the first of them (default ${firstSeed})`, wholeNumber)
-      .action((options: ReproduceOptions & { readonly seeds?: number; readonly firstSeed?: number }) => {
-        const { quick, seeds: count = quick ? quickSeeds : most, firstSeed: first = firstSeed } = options;
-        const said = (option: string, value: number | undefined): string => (value ? ` --${option} ${value}` : '');
-        const command = `gleaner reproduce ${name}${quick ? ' --quick' : ''}${said('seeds', options.seeds)}${said('first-seed', options.firstSeed)}`;
-        deliver(name, run({ seeds: Array.from({ length: count }, (_, i) => first + i), quick, command }), options);
-      });
+      .action(
+        (options: ReproduceOptions & { readonly seeds?: number; readonly firstSeed?: number }) => {
+          const {
+            quick,
+            seeds: count = quick ? quickSeeds : most,
+            firstSeed: first = firstSeed,
+          } = options;
+          const said = (option: string, value: number | undefined): string =>
+            value ? ` --${option} ${value}` : '';
+          const command = `gleaner reproduce ${name}${quick ? ' --quick' : ''}${said('seeds', options.seeds)}${said('first-seed', options.firstSeed)}`;
+          deliver(
+            name,
+            run({ seeds: Array.from({ length: count }, (_, i) => first + i), quick, command }),
+            options,
+          );
+        },
+      );
   addStudy(
     reproduce,
     'simppo',
@@ -274,13 +365,23 @@ export function addReproduce(program: Command): void {
   addStudy(
     reproduce,
     'aware',
-    "AWARE's life cycle and meta-learner on the held-out applications, beside TL, TL+, HPA+VPA, KPA and behaviour cloning (half an hour of two cores; --quick: a minute); goes on where it was stopped; exits with 1 where a goal is missed",
+    "AWARE's life cycle and meta-learner on the held-out applications, beside TL, TL+, HPA+VPA, KPA and behavior cloning (half an hour of two cores; --quick: a minute); goes on where it was stopped; exits with 1 where a goal is missed",
   )
     .option('--meta <folder>', 'another meta-learner than the shipped one')
-    .option('--workers <n>', 'threads; changes nothing but the time (default: one a core)', wholeNumber)
-    .action(async (options: ReproduceOptions & { readonly meta?: string; readonly workers?: number }) => {
-      const { quick, meta, out, workers = availableParallelism() } = options;
-      const command = `gleaner reproduce aware${quick ? ' --quick' : ''}${meta === undefined ? '' : ` --meta ${meta}`}`;
-      deliver('aware', await reproduceAware({ quick, meta, workers, folder: out, command }), options);
-    });
+    .option(
+      '--workers <n>',
+      'threads; changes nothing but the time (default: one a core)',
+      wholeNumber,
+    )
+    .action(
+      async (options: ReproduceOptions & { readonly meta?: string; readonly workers?: number }) => {
+        const { quick, meta, out, workers = availableParallelism() } = options;
+        const command = `gleaner reproduce aware${quick ? ' --quick' : ''}${meta === undefined ? '' : ` --meta ${meta}`}`;
+        deliver(
+          'aware',
+          await reproduceAware({ quick, meta, workers, folder: out, command }),
+          options,
+        );
+      },
+    );
 }

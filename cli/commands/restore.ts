@@ -1,15 +1,34 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Command } from 'commander';
-import { callEveryInstance, callService, type ModeOutcome, services } from '../../broker/index.js';
-import { type Config, messageOf } from '../../config/index.js';
-import { withBroker } from '../connection.js';
-import { EXIT, UsageError } from '../exit.js';
-import { changeEverywhere, modeOutcomeJson, reportModeOutcome, storeForOption } from '../mode-change.js';
-import { json, plainText, processScreen, table } from '../output.js';
-import { configPath, loadSettings, makeFolder, statePaths } from '../settings.js';
-import { authorOfRestore, restoreHost } from '../wiring/restore.js';
-import { addOutputOption, author, globalOptions, noHookAnswers, type OutputOptions } from './common.js';
+import { type ModeOutcome, services } from '../../broker/index.js';
+import { callEveryInstance, callService } from '../../broker/services/index.js';
+import { type Config, EXIT, messageOf, UsageError } from '../../config/index.js';
+import {
+  configPath,
+  json,
+  loadSettings,
+  makeFolder,
+  plainText,
+  processScreen,
+  statePaths,
+  table,
+  withBroker,
+} from '../../runtime/index.js';
+import { authorOfRestore, restoreHost } from '../../runtime/wiring/index.js';
+import {
+  changeEverywhere,
+  modeOutcomeJson,
+  reportModeOutcome,
+  storeForOption,
+} from '../mode-change.js';
+import {
+  addOutputOption,
+  author,
+  globalOptions,
+  noHookAnswers,
+  type OutputOptions,
+} from './common.js';
 
 interface RestoreOptions extends OutputOptions {
   readonly all?: boolean;
@@ -34,7 +53,8 @@ const SWITCH_RESULTS = {
   hold: 'kill switch set: user limits stand until --release --all',
   release: 'kill switch released',
 };
-const HELD_BY_HOOK = 'kill switch set: user limits stand until --release --host, or until this hook restarts';
+const HELD_BY_HOOK =
+  'kill switch set: user limits stand until --release --host, or until this hook restarts';
 
 function describe(answer: unknown): { result: string; ok: boolean } {
   if (answer instanceof Error) return { result: messageOf(answer), ok: false };
@@ -43,13 +63,21 @@ function describe(answer: unknown): { result: string; ok: boolean } {
   >;
   if (typeof restored !== 'number') return { result: 'restored', ok: true };
   const bad = typeof failed === 'number' ? failed : 0;
-  if (restored === 0 && bad === 0) return { result: '0 limits restored: every user limit was in force', ok: true };
+  if (restored === 0 && bad === 0)
+    return { result: '0 limits restored: every user limit was in force', ok: true };
   // The hook keeps its own count of what its log could not take.
-  const auditErrorText = typeof auditError === 'string' ? `; not in the audit log: ${auditError}` : '';
-  return { result: `${restored} limits restored${bad > 0 ? `, ${bad} failed` : ''}${auditErrorText}`, ok: bad === 0 };
+  const auditErrorText =
+    typeof auditError === 'string' ? `; not in the audit log: ${auditError}` : '';
+  return {
+    result: `${restored} limits restored${bad > 0 ? `, ${bad} failed` : ''}${auditErrorText}`,
+    ok: bad === 0,
+  };
 }
 
-/** What a hook that was told to hold or to release the kill switch did: it can hold it and yet have limits that it cannot restore. */
+/**
+ * What a hook that was told to hold or to release the kill switch did: it can hold it and yet have
+ * limits that it cannot restore.
+ */
 export function switchedBy(host: string, done: string, answer: unknown): RestoredHost {
   const { result, ok } = describe(answer);
   return { host, result: ok ? done : `${done}; ${result}`, ok };
@@ -61,7 +89,10 @@ export function addRestore(program: Command): void {
     .description('restore the user limits of every container')
     .option('--all', 'on every host whose hook answers (default)')
     .option('--host <name>', 'on this host only')
-    .option('--local', 'on this host, without NATS and without the hook: from the engine and the cgroups alone')
+    .option(
+      '--local',
+      'on this host, without NATS and without the hook: from the engine and the cgroups alone',
+    )
     .option(
       '--hold',
       'also set the kill switch: user limits stand until --release. On this host by a file, which needs no NATS; with --all or --host over NATS',
@@ -74,16 +105,21 @@ export function addRestore(program: Command): void {
         hint: 'release first or hold, not both',
       });
     if (options.all && (options.host !== undefined || options.local))
-      throw new UsageError('--all cannot be used with --host or --local', { hint: 'all hosts, or one' });
+      throw new UsageError('--all cannot be used with --host or --local', {
+        hint: 'all hosts, or one',
+      });
     if (options.host !== undefined && options.local)
       throw new UsageError('--host cannot be used with --local', { hint: '--local is this host' });
     const globals = globalOptions(command);
     const { config } = loadSettings(globals);
     const simulated = config.platform === 'simulated';
     if (options.local && simulated)
-      throw new UsageError('--local cannot restore a simulated host: its containers exist in its hook alone', {
-        hint: '`gleaner restore` asks the hook over NATS; `gleaner restore --hold` sets the kill switch that it watches',
-      });
+      throw new UsageError(
+        '--local cannot restore a simulated host: its containers exist in its hook alone',
+        {
+          hint: '`gleaner restore` asks the hook over NATS; `gleaner restore --hold` sets the kill switch that it watches',
+        },
+      );
     const file = statePaths(config).killSwitch;
     let hosts: RestoredHost[] = [];
     let outcome: ModeOutcome | null = null;
@@ -93,7 +129,11 @@ export function addRestore(program: Command): void {
       outcome = await withBroker(config, (broker) =>
         changeEverywhere(broker, null, { kill }, { author: author() }, options.storeFor),
       );
-      hosts = outcome.hosts.map((host) => ({ host, result: SWITCH_RESULTS[kill ? 'hold' : 'release'], ok: true }));
+      hosts = outcome.hosts.map((host) => ({
+        host,
+        result: SWITCH_RESULTS[kill ? 'hold' : 'release'],
+        ok: true,
+      }));
     } else if (switched && options.host !== undefined) {
       const { host } = options;
       const request = { ...(options.hold ? { hold: true } : { release: true }), author: author() };
@@ -110,7 +150,11 @@ export function addRestore(program: Command): void {
         const { result, ok } = await locally(() =>
           restoreHost(config, authorOfRestore(author(), 'asked', process.env)),
         );
-        hosts.push({ host: 'local', result: `${result} (${placeOf(config)}; ${sourceOf(configPath(globals))})`, ok });
+        hosts.push({
+          host: 'local',
+          result: `${result} (${placeOf(config)}; ${sourceOf(configPath(globals))})`,
+          ok,
+        });
       } else if (!options.hold) {
         const call = { service: services.hook, endpoint: 'restore', request: { author: author() } };
         const answers = await withBroker(config, async (broker) =>
@@ -125,7 +169,10 @@ export function addRestore(program: Command): void {
       processScreen.write(
         json(
           outcome === null
-            ? { held: options.hold === true && (options.host !== undefined || existsSync(file)), hosts }
+            ? {
+                held: options.hold === true && (options.host !== undefined || existsSync(file)),
+                hosts,
+              }
             : { held: options.hold === true, hosts, ...modeOutcomeJson(outcome) },
         ),
       );
@@ -141,21 +188,30 @@ export function addRestore(program: Command): void {
       );
     if (hosts.length === 0) noHookAnswers();
     const reported = outcome === null || reportModeOutcome(outcome);
-    process.exitCode = reported && hosts.length > 0 && hosts.every((row) => row.ok) ? EXIT.ok : EXIT.failed;
+    process.exitCode =
+      reported && hosts.length > 0 && hosts.every((row) => row.ok) ? EXIT.ok : EXIT.failed;
   });
 }
 
 /**
- * Sets the kill switch; the hook watches the file and restores by itself, what comes after holds where no hook runs. @returns
- * what became of it; where it failed limits are restored all the same
+ * Sets the kill switch; the hook watches the file and restores by itself, what comes after holds
+ * where no hook runs. @returns what became of it; where it failed limits are restored all the same
  */
 function hold(file: string): RestoredHost[] {
   try {
     makeFolder(dirname(file));
     writeFileSync(file, `${new Date().toISOString()} gleaner restore --hold\n`, { mode: 0o600 });
-    return [{ host: 'local', result: `kill switch set (${file}): user limits stand until --release`, ok: true }];
+    return [
+      {
+        host: 'local',
+        result: `kill switch set (${file}): user limits stand until --release`,
+        ok: true,
+      },
+    ];
   } catch (error) {
-    return [{ host: 'local', result: `the kill switch is not set: ${messageOf(error)}`, ok: false }];
+    return [
+      { host: 'local', result: `the kill switch is not set: ${messageOf(error)}`, ok: false },
+    ];
   }
 }
 

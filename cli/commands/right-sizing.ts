@@ -1,18 +1,36 @@
 import { type Command, Option } from 'commander';
-import { GleanerError, systemClock } from '../../config/index.js';
-import { Journal, type JudgedSize, killedSizes, openChanges, recommendSizes } from '../../openwhisk-plugin/index.js';
-import { runAsProcess } from '../child.js';
-import { serversOf, withBroker } from '../connection.js';
-import { EXIT } from '../exit.js';
-import { makeLogger } from '../logger.js';
-import { SystemdNotifier } from '../notify.js';
-import { json, mebibytesText, plainText, processScreen, table } from '../output.js';
-import { processFaults } from '../process-faults.js';
-import { loadSettings, statePaths } from '../settings.js';
-import { connectActions } from '../wiring/actions.js';
-import { connectPart } from '../wiring/broker.js';
-import { FOLLOW_STOP, followSizes, rightSizingOf, sizingRules } from '../wiring/right-sizing.js';
-import { fetchSizeEvidence } from '../wishes.js';
+import { EXIT, GleanerError, systemClock } from '../../config/index.js';
+import {
+  Journal,
+  type JudgedSize,
+  killedSizes,
+  openChanges,
+  recommendSizes,
+} from '../../openwhisk-plugin/openwhisk-api/index.js';
+import {
+  connectPart,
+  fetchSizeEvidence,
+  json,
+  loadSettings,
+  makeLogger,
+  mebibytesText,
+  plainText,
+  processFaults,
+  processScreen,
+  runAsProcess,
+  SystemdNotifier,
+  serversOf,
+  statePaths,
+  table,
+  withBroker,
+} from '../../runtime/index.js';
+import {
+  connectActions,
+  FOLLOW_STOP,
+  followSizes,
+  rightSizingOf,
+  sizingRules,
+} from '../../runtime/wiring/index.js';
 import { addOutputOption, globalOptions, type OutputOptions } from './common.js';
 
 export class NoEvidenceError extends GleanerError {
@@ -39,9 +57,16 @@ export function addRecommend(actions: Command): void {
       const inputs = { open: openChanges(entries), killed: killedSizes(entries), now: Date.now() };
       const rules = sizingRules(config);
       const heldBy = 'openwhisk.apiHost is not set';
-      sizes = recommendSizes({ ...evidence, ...inputs, rules }).map((one) => ({ ...one, heldBy, rangeLimit: '' }));
+      sizes = recommendSizes({ ...evidence, ...inputs, rules }).map((one) => ({
+        ...one,
+        heldBy,
+        rangeLimit: '',
+      }));
     } else {
-      sizes = await rightSizingOf(config, await connectActions(config), null).recommend(evidence, entries);
+      sizes = await rightSizingOf(config, await connectActions(config), null).recommend(
+        evidence,
+        entries,
+      );
     }
     const shown = options.all ? sizes : sizes.filter(({ verdict }) => !verdict.startsWith('too '));
     processScreen.write(options.output === 'json' ? json(shown) : sizesText(shown, sizes.length));
@@ -64,7 +89,11 @@ function sizesText(sizes: readonly JudgedSize[], all: number): string {
       { title: 'doubt %', value: (row) => (100 * row.uncertainty).toFixed(1), right: true },
       { title: 'frees MiB', value: (row) => mebibytesText(row.frees), right: true },
       { title: 'costs starts', value: (row) => String(row.costs), right: true },
-      { title: 'saves starts/h', value: (row) => (row.saves === null ? '-' : row.saves.toFixed(1)), right: true },
+      {
+        title: 'saves starts/h',
+        value: (row) => (row.saves === null ? '-' : row.saves.toFixed(1)),
+        right: true,
+      },
       { title: 'verdict', value: (row) => row.verdict },
       { title: 'held by', value: (row) => plainText(row.heldBy || row.rangeLimit || '-') },
     ],
@@ -89,7 +118,8 @@ export function addFollow(actions: Command): void {
       processFaults.logTo(logger);
       const starting = new AbortController();
       const stop = (): void => starting.abort();
-      // What is not running yet need not be stopped in order: a person does not wait for an API that is away.
+      // What is not running yet need not be stopped in order: a person does not wait for an API
+      // that is away.
       for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop);
       const controller = await connectActions(config, {
         waiting: (error, wait) => logger.warn({ error, wait }, 'OpenWhisk is away'),
@@ -98,7 +128,11 @@ export function addFollow(actions: Command): void {
       });
       for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, stop);
       logger.info({ everyS: config.openwhisk.rightSizing.everyS }, "follows OpenWhisk's actions");
-      const broker = await connectPart({ ...config.nats, servers: [...serversOf(config)] }, 'actions', logger);
+      const broker = await connectPart(
+        { ...config.nats, servers: [...serversOf(config)] },
+        'actions',
+        logger,
+      );
       const following = followSizes({ config, controller, broker, logger });
       void following.turn();
       return {

@@ -1,27 +1,29 @@
 import { type Command, Option } from 'commander';
+import { UsageError } from '../../config/index.js';
+import { configuredContender, runTable } from '../../experiments/compare/index.js';
+import type { GlobalOptions } from '../../runtime/index.js';
+import { json, processScreen, stderrProgress, table } from '../../runtime/index.js';
 import {
-  activationStream,
-  configuredContender,
-  dataIssues,
-  type LoadedWorkload,
   limitingResource,
-  openWorkload,
+  type RunSummary,
+  simulateCluster,
+  simulatedOptions,
+} from '../../simulator/engine/index.js';
+import {
   type PublishedManagerName,
   type PublishedSummary,
   playPublished,
   publishedManagerNames,
-  type RunSummary,
   readPublishedSample,
-  simulateCluster,
-  simulatedOptions,
   summarizePublished,
-} from '../../simulator/index.js';
+} from '../../simulator/freyr-2021/index.js';
+import {
+  activationStream,
+  dataIssues,
+  type LoadedWorkload,
+  openWorkload,
+} from '../../simulator/workload/index.js';
 import { ActivationExport } from '../activation-export.js';
-import { runTable } from '../compare/run-table.js';
-import { UsageError } from '../exit.js';
-import { json, processScreen, table } from '../output.js';
-import { stderrProgress } from '../progress.js';
-import type { GlobalOptions } from '../settings.js';
 import { simulationSettings, warnIgnored } from '../simulation-settings.js';
 import { addOutputOption, globalOptions, type OutputOptions } from './common.js';
 import {
@@ -58,15 +60,26 @@ export function addSimulate(program: Command): void {
         .choices(['weight', 'quota', 'freyr-2021'])
         .default('weight'),
     )
-    .option('--workload <name or path>', 'a workload by name, its file, or a folder of trace tables', 'azure-sample')
+    .option(
+      '--workload <name or path>',
+      'a workload by name, its file, or a folder of trace tables',
+      'azure-sample',
+    )
     .option('--functions <n>', 'only so many functions, from the first on', wholeNumber)
-    .option('--load <x>', 'offered load that gaps between calls are stretched or compressed to', offeredLoad)
+    .option(
+      '--load <x>',
+      'offered load that gaps between calls are stretched or compressed to',
+      offeredLoad,
+    )
     .option('--calls <n>', 'repeat the workload until there are so many calls', wholeNumber)
     .option('--manager <name>', `${MANAGERS_HINT} (default: the configuration's, else fixed)`)
     .option('--seed <n>', 'one seed, one run', wholeNumber, 1);
   addHostOptions(command)
     .option('--strict', 'whatever is odd in a trace is an error')
-    .option('--export <file>', 'write a row per activation to FILE.csv or FILE.jsonl (columns: docs/simulate.md)');
+    .option(
+      '--export <file>',
+      'write a row per activation to FILE.csv or FILE.jsonl (columns: docs/simulate.md)',
+    );
   addOutputOption(command).action((own: SimulateOptions, self: Command) => {
     const options = { ...own, ...globalOptions(self) };
     if (options.mode === 'freyr-2021') {
@@ -99,7 +112,9 @@ function simulate(
       ? configuredContender('configured', configured)
       : namedContender(options.manager ?? 'fixed');
   if (!modes.includes(mode))
-    process.stderr.write(`gleaner: ${name} decides in ${modes.join()} mode only; in ${mode} mode CPU stays as it is\n`);
+    process.stderr.write(
+      `gleaner: ${name} decides in ${modes.join()} mode only; in ${mode} mode CPU stays as it is\n`,
+    );
   const shape = hostsOf(workload, options);
   const loaded = openWorkload(workload, {
     functions: options.functions,
@@ -108,7 +123,8 @@ function simulate(
     load: load === undefined ? undefined : { load, cores: shape.hosts * shape.cores },
   });
   const calls = activationStream(loaded, { seed, calls: options.calls });
-  const rows = options.export === undefined ? null : ActivationExport.to(options.export, calls.functions);
+  const rows =
+    options.export === undefined ? null : ActivationExport.to(options.export, calls.functions);
   const progress = stderrProgress();
   try {
     const run = simulateCluster({
@@ -134,7 +150,12 @@ function simulate(
 /** As many functions as the published runs had at least. */
 const PUBLISHED_FUNCTIONS = 10;
 
-function simulatePublished({ workload, functions, manager = 'fixed', seed }: SimulateOptions): PublishedSummary {
+function simulatePublished({
+  workload,
+  functions,
+  manager = 'fixed',
+  seed,
+}: SimulateOptions): PublishedSummary {
   if (!isPublishedManager(manager))
     throw new UsageError(`the published simulator has no manager '${manager}'`, {
       hint: `one of: ${publishedManagerNames.join(', ')}`,

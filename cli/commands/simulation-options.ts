@@ -1,23 +1,24 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import { UsageError } from '../../config/index.js';
 import {
   type Contender,
   contender,
   contenderNames,
-  DEFAULT_CLUSTER,
-  type HostShape,
-  resolveHosts,
   UnknownContenderError,
-} from '../../simulator/index.js';
-import { UsageError } from '../exit.js';
+} from '../../experiments/compare/index.js';
+import { DEFAULT_CLUSTER } from '../../simulator/engine/index.js';
+import { type HostShape, resolveHosts } from '../../simulator/workload/index.js';
 
 export function wholeNumber(text: string): number {
-  if (!/^\d{1,9}$/.test(text) || Number(text) < 1) throw new InvalidArgumentError('must be a whole number from 1 on');
+  if (!/^\d{1,9}$/.test(text) || Number(text) < 1)
+    throw new InvalidArgumentError('must be a whole number from 1 on');
   return Number(text);
 }
 
 export function offeredLoad(text: string): number {
   const value = Number(text);
-  if (text.trim() === '' || !(value > 0 && value <= 4)) throw new InvalidArgumentError('must be above 0 and at most 4');
+  if (text.trim() === '' || !(value > 0 && value <= 4))
+    throw new InvalidArgumentError('must be above 0 and at most 4');
   return value;
 }
 
@@ -36,7 +37,11 @@ export const DEFAULT_HOSTS: HostShape = {
 };
 
 /** With so much memory CPU is what is scarce. */
-export const LARGE_HOSTS: HostShape = { ...DEFAULT_HOSTS, memoryMiB: 131_072, userMemoryMiB: 98_304 };
+export const LARGE_HOSTS: HostShape = {
+  ...DEFAULT_HOSTS,
+  memoryMiB: 131_072,
+  userMemoryMiB: 98_304,
+};
 
 export interface HostOptions {
   readonly hosts?: number;
@@ -45,7 +50,10 @@ export interface HostOptions {
   readonly userMemory?: number;
 }
 
-/** The options of {@link HostOptions}; `defaults` count for workloads that name no hosts of their own. */
+/**
+ * The options of {@link HostOptions}; `defaults` count for workloads that name no hosts of their
+ * own.
+ */
 export function addHostOptions(command: Command, defaults: HostShape = DEFAULT_HOSTS): Command {
   const otherwise = (value: number): string => `(default: the workload's own, else ${value})`;
   return command
@@ -60,7 +68,12 @@ export function addHostOptions(command: Command, defaults: HostShape = DEFAULT_H
 }
 
 /** What the command line says of hosts. */
-export const hostOptions = ({ hosts, cores, memory, userMemory }: HostOptions): Partial<HostShape> => ({
+export const hostOptions = ({
+  hosts,
+  cores,
+  memory,
+  userMemory,
+}: HostOptions): Partial<HostShape> => ({
   hosts,
   cores,
   memoryMiB: memory,
@@ -68,12 +81,19 @@ export const hostOptions = ({ hosts, cores, memory, userMemory }: HostOptions): 
 });
 
 /** Hosts of a run of `workload`. @throws UsageError */
-export function hostsOf(workload: string, options: HostOptions, defaults: HostShape = DEFAULT_HOSTS): HostShape {
+export function hostsOf(
+  workload: string,
+  options: HostOptions,
+  defaults: HostShape = DEFAULT_HOSTS,
+): HostShape {
   const shape = resolveHosts(workload, hostOptions(options), defaults);
   if (shape.userMemoryMiB <= shape.memoryMiB) return shape;
-  throw new UsageError(`user memory of ${shape.userMemoryMiB} MiB is more than the ${shape.memoryMiB} MiB of a host`, {
-    hint: 'user memory is the part of a host that OpenWhisk gives to containers: --user-memory, --memory',
-  });
+  throw new UsageError(
+    `user memory of ${shape.userMemoryMiB} MiB is more than the ${shape.memoryMiB} MiB of a host`,
+    {
+      hint: 'user memory is the part of a host that OpenWhisk gives to containers: --user-memory, --memory',
+    },
+  );
 }
 
 export const MANAGERS_HINT = `a manager or policy by name: ${contenderNames().join(', ')}; joined by + a manager, a policy for ranges and one for weights`;
@@ -83,7 +103,8 @@ export function namedContender(name: string): Contender {
   try {
     return contender(name);
   } catch (error) {
-    if (error instanceof UnknownContenderError) throw new UsageError(error.message, { hint: error.hint });
+    if (error instanceof UnknownContenderError)
+      throw new UsageError(error.message, { hint: error.hint });
     throw error;
   }
 }

@@ -1,14 +1,34 @@
 import type { Command } from 'commander';
-import { type Broker, findServices, type HostView, type ServiceInstance, tapText } from '../../broker/index.js';
-import { millis } from '../../config/index.js';
-import { withBroker } from '../connection.js';
-import { EXIT } from '../exit.js';
-import { type HookAnswer, inspectHooks } from '../hook-client.js';
-import { cores, count, json, mebibytesText, plainText, processScreen, table } from '../output.js';
-import { loadSettings } from '../settings.js';
+import type { Broker } from '../../broker/index.js';
+import {
+  findServices,
+  type HostView,
+  type ServiceInstance,
+  tapText,
+} from '../../broker/services/index.js';
+import { EXIT, millis } from '../../config/index.js';
+import {
+  cores,
+  count,
+  type HookAnswer,
+  inspectHooks,
+  json,
+  loadSettings,
+  mebibytesText,
+  plainText,
+  processScreen,
+  table,
+  withBroker,
+} from '../../runtime/index.js';
 import { failingStores, storesOf } from '../store-lines.js';
 import { verdictLines } from '../verdict.js';
-import { addOutputOption, globalOptions, noHookAnswers, type OutputOptions, warnUnreadable } from './common.js';
+import {
+  addOutputOption,
+  globalOptions,
+  noHookAnswers,
+  type OutputOptions,
+  warnUnreadable,
+} from './common.js';
 
 interface ServiceLine {
   readonly service: string;
@@ -39,7 +59,9 @@ const lostTapsOf = ({ tap }: HostView) => tap.filter(({ state }) => state !== 'l
 /** A line for each interface on which a hook's tap does not listen. */
 export function tapLines(hosts: readonly { readonly host: HostView }[]): string {
   return hosts
-    .flatMap(({ host }) => lostTapsOf(host).map((tap) => `${plainText(host.host)}: ${plainText(tapText(tap))}\n`))
+    .flatMap(({ host }) =>
+      lostTapsOf(host).map((tap) => `${plainText(host.host)}: ${plainText(tapText(tap))}\n`),
+    )
     .join('');
 }
 
@@ -61,11 +83,16 @@ function hostTable(hosts: readonly HookAnswer[]): string {
 }
 
 export function addStatus(program: Command): void {
-  const command = program.command('status').description('show which parts run, and the capacity of each invoker host');
+  const command = program
+    .command('status')
+    .description('show which parts run, and the capacity of each invoker host');
   addOutputOption(command).action(async (options: OutputOptions) => {
     const { config } = loadSettings(globalOptions(command));
     const { seen, hooks, unread } = await withBroker(config, async (broker) => {
-      const [seen, { hooks, unread }] = await Promise.all([servicesSeen(broker), inspectHooks(broker)]);
+      const [seen, { hooks, unread }] = await Promise.all([
+        servicesSeen(broker),
+        inspectHooks(broker),
+      ]);
       return { seen, hooks, unread };
     });
     const services = serviceLines(seen);

@@ -1,27 +1,31 @@
 import { writeFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import type { Command } from 'commander';
-import { EXIT } from '../exit.js';
-import { processScreen } from '../output.js';
-import { stderrProgress } from '../progress.js';
-import { loadSettings } from '../settings.js';
+import { EXIT } from '../../config/index.js';
+import { loadSettings, processScreen, stderrProgress } from '../../runtime/index.js';
 import { bundleText, collectBundle } from '../support/bundle.js';
 import { globalOptions } from './common.js';
 
 export function addSupportBundle(program: Command): void {
   const command = program
     .command('support-bundle')
-    .description('collect versions, configuration, doctor, state, logs and audit into one file; secrets are taken out')
+    .description(
+      'collect versions, configuration, doctor, state, logs and audit into one file; secrets are taken out',
+    )
     .argument('[file]', 'where to; `-`: as JSON to the standard output', 'gleaner-support.json.gz');
   command.action(async (file: string) => {
     const bar = stderrProgress();
-    const bundle = await collectBundle(loadSettings(globalOptions(command)), (part, share) => bar.update(share, part));
+    const bundle = await collectBundle(loadSettings(globalOptions(command)), (part, share) =>
+      bar.update(share, part),
+    );
     bar.end();
     const text = bundleText(bundle);
     if (file === '-') processScreen.write(text);
     else {
       writeFileSync(file, file.endsWith('.gz') ? gzipSync(text) : text, { mode: 0o600 });
-      processScreen.write(`${file}: look through it before you pass it on; it names functions and hosts\n`);
+      processScreen.write(
+        `${file}: look through it before you pass it on; it names functions and hosts\n`,
+      );
     }
     process.exitCode = EXIT.ok;
   });

@@ -1,12 +1,16 @@
 import type { Command } from 'commander';
-import { serversOf } from '../connection.js';
-import { EXIT } from '../exit.js';
+import { EXIT } from '../../config/index.js';
+import { colorsFor, json, loadSettings, processScreen, serversOf } from '../../runtime/index.js';
 import type { LiveModel } from '../live-model.js';
 import { LiveScreen, renderPlain } from '../live-view.js';
-import { coloursFor, json, processScreen } from '../output.js';
-import { loadSettings } from '../settings.js';
 import { LiveFeed } from '../up/live-feed.js';
-import { addOutputOption, globalOptions, type OutputOptions, seconds, untilStopped } from './common.js';
+import {
+  addOutputOption,
+  globalOptions,
+  type OutputOptions,
+  seconds,
+  untilStopped,
+} from './common.js';
 
 interface TopOptions extends OutputOptions {
   readonly for?: number;
@@ -27,7 +31,7 @@ export function addTop(program: Command): void {
   addOutputOption(command).action(async (options: TopOptions) => {
     const { config } = loadSettings(globalOptions(command));
     const feed = new LiveFeed(config, serversOf(config));
-    const screen = new LiveScreen(processScreen, coloursFor(processScreen, process.env));
+    const screen = new LiveScreen(processScreen, colorsFor(processScreen, process.env));
     const model = (): LiveModel => ({
       ...feed.model(),
       platform: feed.platform,
@@ -46,10 +50,16 @@ export function addTop(program: Command): void {
     };
     const stopped = untilStopped(options.for);
     try {
-      await Promise.race([feed.answered, stopped, new Promise((resolve) => setTimeout(resolve, FIRST_ANSWER_MILLIS))]);
+      await Promise.race([
+        feed.answered,
+        stopped,
+        new Promise((resolve) => setTimeout(resolve, FIRST_ANSWER_MILLIS)),
+      ]);
       process.exitCode = model().hosts.length > 0 ? EXIT.ok : EXIT.failed;
       if (options.once) {
-        processScreen.write(options.output === 'json' ? json(model()) : `${renderPlain(model())}\n`);
+        processScreen.write(
+          options.output === 'json' ? json(model()) : `${renderPlain(model())}\n`,
+        );
         return;
       }
       draw();

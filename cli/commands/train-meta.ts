@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
-import { metaTraining, trainInThread } from '../../simulator/index.js';
-import { processScreen } from '../output.js';
-import { stderrProgress } from '../progress.js';
+import { metaTraining, trainInThread } from '../../experiments/aware/index.js';
+import { processScreen, stderrProgress } from '../../runtime/index.js';
 import { wholeNumber } from './simulation-options.js';
 
 interface TrainMetaOptions {
@@ -21,7 +20,12 @@ export function addTrainMeta(program: Command): void {
       "train AWARE's meta-learner with its base-learner on the 800 composed applications that are not held out (some 8 minutes on one core)",
     )
     .option('--rounds <n>', 'rounds of both', wholeNumber, metaTraining.rounds)
-    .option('--base-rounds <n>', 'rounds of the base-learner after them', wholeNumber, metaTraining.baseRounds)
+    .option(
+      '--base-rounds <n>',
+      'rounds of the base-learner after them',
+      wholeNumber,
+      metaTraining.baseRounds,
+    )
     .option('--seed <n>', 'of weights and draws', wholeNumber, metaTraining.seed)
     .option('--out <folder>', 'where meta.json and the weights go', 'gleaner-meta')
     .action(async ({ rounds, baseRounds, seed, out }: TrainMetaOptions) => {
@@ -33,6 +37,8 @@ export function addTrainMeta(program: Command): void {
         progress.update((round + 1) / (rounds + baseRounds), `reward a step ${earned.toFixed(3)}`);
       });
       progress.end();
-      processScreen.write(`${out}: ${rounds} + ${baseRounds} rounds, reward a step ${earned.toFixed(3)}\n`);
+      processScreen.write(
+        `${out}: ${rounds} + ${baseRounds} rounds, reward a step ${earned.toFixed(3)}\n`,
+      );
     });
 }

@@ -1,32 +1,39 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { expectedFaasrm, faasrmCheckpoint, faasrmState } from '../../agents/faasrm/index.js';
 import {
   type Checkpoint,
   type Expected,
-  expectedFaasrm,
-  expectedPolicy,
-  faasrmCheckpoint,
-  faasrmState,
-  type LearnerState,
   loadCheckpoint,
+  saveCheckpoint,
+} from '../../agents/nn/index.js';
+import type { LearnerState } from '../../agents/ppo/index.js';
+import {
+  expectedPolicy,
   policyCheckpoint,
   policyState,
   SIMPPO_NAMES,
   type SimppoName,
   type SimppoSettings,
-  saveCheckpoint,
   settingsOf,
   widenPolicy,
-} from '../../agents/index.js';
-import { type ClusterMode, placeOf } from '../../simulator/index.js';
-import { UsageError } from '../exit.js';
-import { processScreen } from '../output.js';
-import { stderrProgress } from '../progress.js';
-import type { GlobalOptions } from '../settings.js';
+} from '../../agents/simppo/index.js';
+import { UsageError } from '../../config/index.js';
+import { placeOf } from '../../experiments/compare/index.js';
+import {
+  type EpisodeResult,
+  type FaasrmPlan,
+  faasrmTrainingSettings,
+  type Place,
+  train,
+  trainFaasrm,
+  trainingSettings,
+} from '../../experiments/training/index.js';
+import type { GlobalOptions } from '../../runtime/index.js';
+import { processScreen, stderrProgress } from '../../runtime/index.js';
+import type { ClusterMode } from '../../simulator/engine/index.js';
 import { simulationSettings, warnIgnored } from '../simulation-settings.js';
-import { type FaasrmPlan, faasrmTrainingSettings, trainFaasrm } from '../train/faasrm.js';
-import { type EpisodeResult, type Place, train, trainingSettings } from '../train/training.js';
 import { globalOptions } from './common.js';
 import {
   addHostOptions,
@@ -82,7 +89,9 @@ const place =
 export function addTrain(program: Command): void {
   const command = program
     .command('train')
-    .description('train a base policy on the simulated cluster, on the part `train` of each workload')
+    .description(
+      'train a base policy on the simulated cluster, on the part `train` of each workload',
+    )
     .addOption(
       new Option('--manager <name>', 'who learns: a manager, or the policy faasrm')
         .choices([...SIMPPO_NAMES, FAASRM])
@@ -126,7 +135,9 @@ interface TrainingRun {
   begin(): Promise<LearnerState | null>;
   state(where: string, checkpoint: Checkpoint): LearnerState;
   checkpoint(state: LearnerState): Checkpoint;
-  run(resume: Resume | null): Iterable<{ readonly result: EpisodeResult; readonly state: LearnerState }>;
+  run(
+    resume: Resume | null,
+  ): Iterable<{ readonly result: EpisodeResult; readonly state: LearnerState }>;
 }
 
 interface Resume {
@@ -137,7 +148,8 @@ interface Resume {
 function trainingRunOf(options: TrainOptions): TrainingRun {
   const { manager, episodes, seed, loads } = options;
   const places =
-    options.workloads ?? (manager === FAASRM ? [PROFILES] : [PROFILES, { ...PROFILES, workload: 'profiles-12-slos' }]);
+    options.workloads ??
+    (manager === FAASRM ? [PROFILES] : [PROFILES, { ...PROFILES, workload: 'profiles-12-slos' }]);
   const { settings: simulated, configured, ignored } = simulationSettings(options);
   warnIgnored(configured === undefined ? ignored : [...ignored, 'agents.manager, decision.policy']);
   for (const { workload } of places) hostsOf(workload, options, LARGE_HOSTS);
@@ -146,7 +158,9 @@ function trainingRunOf(options: TrainOptions): TrainingRun {
   if (manager === FAASRM) {
     const [mode = 'quota', ...others] = options.modes ?? [];
     if (mode === 'weight' || others.length > 0)
-      throw new UsageError('faasrm learns in one mode', { hint: `--modes quota, or --modes ${PUBLISHED}` });
+      throw new UsageError('faasrm learns in one mode', {
+        hint: `--modes quota, or --modes ${PUBLISHED}`,
+      });
     const training: FaasrmPlan['training'] =
       mode === PUBLISHED
         ? { on: PUBLISHED, workload: places[0]!.workload }
@@ -162,7 +176,9 @@ function trainingRunOf(options: TrainOptions): TrainingRun {
   }
   const modes = (options.modes ?? ['weight']).map((mode): ClusterMode => {
     if (mode === PUBLISHED)
-      throw new UsageError(`${manager} does not learn in mode ${PUBLISHED}`, { hint: '--modes weight,quota' });
+      throw new UsageError(`${manager} does not learn in mode ${PUBLISHED}`, {
+        hint: '--modes weight,quota',
+      });
     return mode;
   });
   const refines = options.initialCheckpoint !== undefined;
@@ -172,7 +188,8 @@ function trainingRunOf(options: TrainOptions): TrainingRun {
     begin: () => begun(options, settings),
     state: policyState,
     checkpoint: (state) => policyCheckpoint(state, settings, seed),
-    run: (resume) => train({ manager, places, modes, loads, episodes, seed, refines, resume, ...place }),
+    run: (resume) =>
+      train({ manager, places, modes, loads, episodes, seed, refines, resume, ...place }),
   };
 }
 
@@ -180,13 +197,18 @@ async function run(options: TrainOptions): Promise<void> {
   const { episodes, out } = options;
   const trainingRun = trainingRunOf(options);
   mkdirSync(out, { recursive: true });
-  const resume = (options.resume === true ? await resumed(out, trainingRun) : null) ?? (await fresh(trainingRun));
+  const resume =
+    (options.resume === true ? await resumed(out, trainingRun) : null) ??
+    (await fresh(trainingRun));
   const curve = join(out, CURVE);
   if ((resume?.episode ?? 0) === 0) writeFileSync(curve, `${COLUMNS.join(',')}\n`);
   const progress = stderrProgress();
   const save = async (state: LearnerState, episode: number): Promise<void> => {
     const checkpoint = trainingRun.checkpoint(state);
-    await saveCheckpoint(out, { ...checkpoint, counters: { ...checkpoint.counters, episodes: episode } });
+    await saveCheckpoint(out, {
+      ...checkpoint,
+      counters: { ...checkpoint.counters, episodes: episode },
+    });
   };
   const recent: EpisodeResult[] = [];
   try {
@@ -196,7 +218,10 @@ async function run(options: TrainOptions): Promise<void> {
       if (recent.length > SAVED_EVERY) recent.shift();
       const done = result.episode + 1;
       const reward = recent.reduce((sum, one) => sum + one.reward, 0) / recent.length;
-      progress.update(done / episodes, `${done} of ${episodes} episodes, reward ${reward.toFixed(3)}`);
+      progress.update(
+        done / episodes,
+        `${done} of ${episodes} episodes, reward ${reward.toFixed(3)}`,
+      );
       if (done % SAVED_EVERY === 0 || done === episodes) await save(state, done);
     }
   } finally {

@@ -1,17 +1,23 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import { type Config, modes, systemClock } from '../../config/index.js';
-import { EXIT } from '../exit.js';
+import { type Config, EXIT, modes, systemClock } from '../../config/index.js';
+import {
+  boundedScreen,
+  colorsFor,
+  configPath,
+  flagsOf,
+  loadSettings,
+  processFaults,
+  processScreen,
+  statePaths,
+} from '../../runtime/index.js';
+import { HOOK_ENDED, restoreHost } from '../../runtime/wiring/index.js';
 import type { LiveModel } from '../live-model.js';
 import { LiveScreen, renderPlain } from '../live-view.js';
-import { boundedScreen, coloursFor, processScreen } from '../output.js';
-import { processFaults } from '../process-faults.js';
-import { configPath, flagsOf, loadSettings, statePaths } from '../settings.js';
 import { announcement } from '../up/announcement.js';
 import { LiveFeed } from '../up/live-feed.js';
 import { UpSession } from '../up/session.js';
-import { HOOK_ENDED, restoreHost } from '../wiring/restore.js';
 import { globalOptions, seconds } from './common.js';
 
 interface UpOptions {
@@ -31,8 +37,16 @@ const FLUSH_MILLIS = 1000;
 export function addUp(program: Command): void {
   const command = program
     .command('up')
-    .description('run every part on this machine with a live view; Ctrl-C restores every limit and stops')
-    .addOption(new Option('--platform <name>', 'where activations come from').choices(['simulated', 'docker', 'host']))
+    .description(
+      'run every part on this machine with a live view; Ctrl-C restores every limit and stops',
+    )
+    .addOption(
+      new Option('--platform <name>', 'where activations come from').choices([
+        'simulated',
+        'docker',
+        'host',
+      ]),
+    )
     .option('--workload <name>', 'workload to play, by name or path (simulated, docker)')
     .option('--speed <factor>', 'multiple of real time (simulated)')
     .addOption(new Option('--mode <mode>', 'mode for all functions').choices([...modes]))
@@ -44,7 +58,9 @@ export function addUp(program: Command): void {
       platform: options.platform,
       mode: options.mode,
       'simulator.workload':
-        options.workload && existsSync(options.workload) ? resolve(options.workload) : options.workload,
+        options.workload && existsSync(options.workload)
+          ? resolve(options.workload)
+          : options.workload,
       'simulator.speed': options.speed,
     };
     const { config } = loadSettings(globals, shorthands);
@@ -77,8 +93,8 @@ async function restoreAfterHook(config: Config): Promise<void> {
 
 async function up(config: Config, run: Run): Promise<void> {
   const out = boundedScreen();
-  const colours = coloursFor(out, process.env);
-  const screen = new LiveScreen(out, colours);
+  const colors = colorsFor(out, process.env);
+  const screen = new LiveScreen(out, colors);
   const say = (text: string): void => {
     if (!screen.isOpen) out.write(`${text}\n`);
   };
@@ -112,7 +128,10 @@ async function up(config: Config, run: Run): Promise<void> {
     started.catch(() => undefined);
     if (session.dashboard !== null) say(`dashboard ${session.dashboard}`);
     if (session.servers.length > 0) feed = new LiveFeed(config, session.servers);
-    const model = (): LiveModel => ({ ...feed!.model(), ...session.frame(startedAt, systemClock.monotonic()) });
+    const model = (): LiveModel => ({
+      ...feed!.model(),
+      ...session.frame(startedAt, systemClock.monotonic()),
+    });
     const draw = setInterval(
       () => {
         if (feed === null) return;
@@ -148,7 +167,8 @@ function stopAsked(session: UpSession, seconds: number | undefined): Promise<voi
     process.on('disconnect', () => resolve());
     // So is whoever read what it says.
     process.stdout.on('error', () => resolve());
-    // From a terminal it means that the terminal is gone, else that the configuration is to be read again.
+    // From a terminal it means that the terminal is gone, else that the configuration is to be read
+    // again.
     process.on('SIGHUP', () => (process.stdin.isTTY ? resolve() : session.signal('SIGHUP')));
     process.on('SIGUSR2', () => session.signal('SIGUSR2'));
     if (seconds !== undefined) setTimeout(resolve, seconds * 1000).unref();

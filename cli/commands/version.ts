@@ -1,12 +1,16 @@
 import type { Command } from 'commander';
-import { json, processScreen } from '../output.js';
-import { MIN_DOCKER_API, packageVersion, versionText } from '../version.js';
+import { MIN_DOCKER_API, packageVersion, versionText } from '../../config/index.js';
+import { json, processScreen } from '../../runtime/index.js';
 import { addOutputOption, type OutputOptions } from './common.js';
 
 export function addVersion(program: Command): void {
   const command = program.command('version').description('print the versions of Gleaner and Node');
   addOutputOption(command).action(({ output }: OutputOptions) => {
-    const versions = { gleaner: packageVersion(), node: process.versions.node, minEngineApi: MIN_DOCKER_API };
+    const versions = {
+      gleaner: packageVersion(),
+      node: process.versions.node,
+      minEngineApi: MIN_DOCKER_API,
+    };
     processScreen.write(output === 'json' ? json(versions) : `${versionText()}\n`);
   });
 }

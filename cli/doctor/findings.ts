@@ -1,4 +1,4 @@
-import { MIN_DOCKER_API } from '../version.js';
+import { MIN_DOCKER_API } from '../../config/index.js';
 import type { EngineSurvey, Survey } from './survey.js';
 
 export type FindingLevel = 'ok' | 'warn' | 'fail';
@@ -14,8 +14,18 @@ export interface Finding {
 const CAP_NET_RAW = 13n;
 
 const ok = (check: string, found: string): Finding => ({ check, level: 'ok', found, advice: '' });
-const warn = (check: string, found: string, advice: string): Finding => ({ check, level: 'warn', found, advice });
-const fail = (check: string, found: string, advice: string): Finding => ({ check, level: 'fail', found, advice });
+const warn = (check: string, found: string, advice: string): Finding => ({
+  check,
+  level: 'warn',
+  found,
+  advice,
+});
+const fail = (check: string, found: string, advice: string): Finding => ({
+  check,
+  level: 'fail',
+  found,
+  advice,
+});
 
 /** Compares `1.9` and `1.41` as versions. */
 export function atLeastVersion(have: string, least: string): boolean {
@@ -29,7 +39,11 @@ export function findings(survey: Survey): Finding[] {
   const out: Finding[] = [];
   if (survey.platform !== 'linux')
     out.push(
-      fail('platform', survey.platform, 'a real invoker host needs Linux; the simulated platform runs everywhere'),
+      fail(
+        'platform',
+        survey.platform,
+        'a real invoker host needs Linux; the simulated platform runs everywhere',
+      ),
     );
   else out.push(ok('platform', `Linux ${survey.kernel}, ${survey.cores} cores`));
   if ('error' in survey.engine) out.push(engineDown(survey, survey.engine));
@@ -57,7 +71,8 @@ function engineDown(survey: Survey, { error, code }: { error: string; code: stri
 function* engineFindings(engine: EngineSurvey): Generator<Finding> {
   const { version, info } = engine;
   const range = `${version.MinAPIVersion ?? '?'}..${version.ApiVersion}`;
-  if (atLeastVersion(version.ApiVersion, MIN_DOCKER_API)) yield ok('engine', `Docker ${version.Version}, API ${range}`);
+  if (atLeastVersion(version.ApiVersion, MIN_DOCKER_API))
+    yield ok('engine', `Docker ${version.Version}, API ${range}`);
   else
     yield fail(
       'engine',
@@ -104,7 +119,9 @@ function* networkFindings({ networks, containers }: EngineSurvey): Generator<Fin
     const actions = used.get(network.Name) ?? 0;
     const subnets = (network.IPAM?.Config ?? []).map((config) => config.Subnet ?? '');
     const onlySix =
-      network.Driver === 'bridge' && subnets.length > 0 && subnets.every((subnet) => subnet.includes(':'));
+      network.Driver === 'bridge' &&
+      subnets.length > 0 &&
+      subnets.every((subnet) => subnet.includes(':'));
     const reason = onlySix ? 'an IPv6-only bridge' : unseen[network.Driver];
     if (!reason) {
       if (network.Driver === 'bridge') bridges.push(network.Name);
@@ -116,11 +133,26 @@ function* networkFindings({ networks, containers }: EngineSurvey): Generator<Fin
         `${reason}, and holds ${actions} action containers`,
         "set the invoker's container network to an IPv4 bridge",
       );
-    else if (onlySix || network.Driver === 'macvlan' || network.Driver === 'ipvlan' || network.Driver === 'overlay')
-      yield warn(`network ${network.Name}`, reason, 'the tap cannot see it: keep action containers off it');
+    else if (
+      onlySix ||
+      network.Driver === 'macvlan' ||
+      network.Driver === 'ipvlan' ||
+      network.Driver === 'overlay'
+    )
+      yield warn(
+        `network ${network.Name}`,
+        reason,
+        'the tap cannot see it: keep action containers off it',
+      );
   }
-  if (bridges.length > 0) yield ok('bridges', `${bridges.join(', ')}; ${containers.length} action containers run`);
-  else yield fail('bridges', 'no IPv4 bridge network', 'action containers must hang on a Docker bridge');
+  if (bridges.length > 0)
+    yield ok('bridges', `${bridges.join(', ')}; ${containers.length} action containers run`);
+  else
+    yield fail(
+      'bridges',
+      'no IPv4 bridge network',
+      'action containers must hang on a Docker bridge',
+    );
 }
 
 function* cgroupFindings({ cgroup, engine }: Survey): Generator<Finding> {
@@ -152,9 +184,16 @@ function* cgroupFindings({ cgroup, engine }: Survey): Generator<Finding> {
       'weights are set and CPU is not harvested; use a kernel with CONFIG_CFS_BANDWIDTH=y for quotas',
     );
   if (!cgroup.writable)
-    yield fail('cgroup rights', 'limits cannot be written', 'run as root with /sys/fs/cgroup mounted read-write');
+    yield fail(
+      'cgroup rights',
+      'limits cannot be written',
+      'run as root with /sys/fs/cgroup mounted read-write',
+    );
   if (driver === 'systemd')
-    yield ok('cgroup owner', 'systemd: what a daemon-reload could undo is set on the scopes, drift is repaired');
+    yield ok(
+      'cgroup owner',
+      'systemd: what a daemon-reload could undo is set on the scopes, drift is repaired',
+    );
   if (cgroup.unmounted.length > 0)
     yield warn(
       'cgroup hierarchies',
@@ -170,12 +209,20 @@ function* cgroupFindings({ cgroup, engine }: Survey): Generator<Finding> {
         : "the waiting time of functions is unknown: boot with psi=1, or give the hook's unit the group of gid= (SupplementaryGroups=)",
     );
   if (!cgroup.pressure)
-    yield warn('kernel', 'no pressure information (PSI)', 'boot with psi=1 to have the waiting time of functions');
+    yield warn(
+      'kernel',
+      'no pressure information (PSI)',
+      'boot with psi=1 to have the waiting time of functions',
+    );
 }
 
 function* tapFindings({ tcpdump, uid, capabilities }: Survey): Generator<Finding> {
   if (tcpdump.path === null) {
-    yield fail('tcpdump', 'not found', 'install it (Debian, Ubuntu: apt-get install tcpdump) or set hook.tcpdump');
+    yield fail(
+      'tcpdump',
+      'not found',
+      'install it (Debian, Ubuntu: apt-get install tcpdump) or set hook.tcpdump',
+    );
     return;
   }
   if (tcpdump.refusal === null) {
@@ -186,7 +233,9 @@ function* tapFindings({ tcpdump, uid, capabilities }: Survey): Generator<Finding
   yield fail(
     'tcpdump',
     `may not listen: ${tcpdump.refusal}`,
-    allowed ? "a security module may forbid it: see the system's log" : 'run as root or give it CAP_NET_RAW',
+    allowed
+      ? "a security module may forbid it: see the system's log"
+      : 'run as root or give it CAP_NET_RAW',
   );
 }
 
@@ -205,7 +254,8 @@ function* rightsFindings(survey: Survey): Generator<Finding> {
     );
   if (!survey.stateDirWritable)
     yield fail('state folder', 'cannot be written', 'set hook.stateDir to a folder of this user');
-  if (survey.ownHook !== null) yield ok('hook', `runs with this configuration (process ${survey.ownHook})`);
+  if (survey.ownHook !== null)
+    yield ok('hook', `runs with this configuration (process ${survey.ownHook})`);
   else if (survey.engineManaged)
     yield warn(
       'two hooks',
@@ -220,7 +270,10 @@ function* rightsFindings(survey: Survey): Generator<Finding> {
       'see nats.servers and the credentials; meanwhile user limits and local policies stand',
     );
   else if (survey.natsServers.length > 0)
-    yield ok('NATS', survey.natsServers.map((url) => url.replace(/\/\/[^@/]*@/, '//***@')).join(', '));
+    yield ok(
+      'NATS',
+      survey.natsServers.map((url) => url.replace(/\/\/[^@/]*@/, '//***@')).join(', '),
+    );
   else if (survey.natsServer !== null) yield ok('NATS', `embedded, ${survey.natsServer}`);
   else
     yield warn(
@@ -230,7 +283,10 @@ function* rightsFindings(survey: Survey): Generator<Finding> {
     );
 }
 
-/** Kept open per container as long as it lives; those of its samples, up to six more, are open while there is room. */
+/**
+ * Kept open per container as long as it lives; those of its samples, up to six more, are open while
+ * there is room.
+ */
 const FILES_PER_CONTAINER = 7;
 const FILES_OWN = 512;
 
@@ -251,4 +307,5 @@ function* fileFindings({ openFiles }: Survey): Generator<Finding> {
     );
 }
 
-export const isManageable = (list: readonly Finding[]): boolean => list.every((finding) => finding.level !== 'fail');
+export const isManageable = (list: readonly Finding[]): boolean =>
+  list.every((finding) => finding.level !== 'fail');

@@ -4,13 +4,9 @@ import { request } from 'node:http';
 import { availableParallelism, platform, release } from 'node:os';
 import { delimiter, join } from 'node:path';
 import type { HookConfig } from '../../config/index.js';
-import {
-  availableControllers,
-  EngineLock,
-  HookLock,
-  managedByPrefix,
-  readMounts,
-} from '../../openwhisk-plugin/index.js';
+import { availableControllers, readMounts } from '../../openwhisk-plugin/host/cgroup/index.js';
+import { managedByPrefix } from '../../openwhisk-plugin/host/docker/index.js';
+import { EngineLock, HookLock } from '../../openwhisk-plugin/host/lock/index.js';
 
 export interface EngineNetwork {
   readonly Name: string;
@@ -23,7 +19,9 @@ export interface EngineContainer {
   readonly Id: string;
   readonly Names: readonly string[];
   readonly HostConfig?: { readonly NetworkMode?: string };
-  readonly NetworkSettings?: { readonly Networks?: Readonly<Record<string, { readonly IPAddress?: string }>> };
+  readonly NetworkSettings?: {
+    readonly Networks?: Readonly<Record<string, { readonly IPAddress?: string }>>;
+  };
 }
 
 export interface EngineInfo {
@@ -61,7 +59,9 @@ export interface Survey {
     readonly unified: boolean;
     /** Of `cpu` and `memory` those that a mounted hierarchy has. */
     readonly controllers: readonly string[];
-    /** Groups have quotas of CPU; false without CONFIG_CFS_BANDWIDTH, where weights alone are there. */
+    /**
+     * Groups have quotas of CPU; false without CONFIG_CFS_BANDWIDTH, where weights alone are there.
+     */
     readonly quotas: boolean;
     /** The engine's folder of containers, or the root where it has none yet. */
     readonly writable: boolean;
@@ -70,10 +70,17 @@ export interface Survey {
     readonly pressure: boolean;
     /** /proc shows this process no other's files (hidepid). */
     readonly processesHidden: boolean;
-    /** v1 controllers that processes are in and no mount shows: the engine's OOM events fail for them. */
+    /**
+     * v1 controllers that processes are in and no mount shows: the engine's OOM events fail for
+     * them.
+     */
     readonly unmounted: readonly string[];
   };
-  readonly tcpdump: { readonly path: string | null; readonly version: string; readonly refusal: string | null };
+  readonly tcpdump: {
+    readonly path: string | null;
+    readonly version: string;
+    readonly refusal: string | null;
+  };
   readonly swapTotalKiB: number;
   readonly stateDirWritable: boolean;
   /** Process of the hook that runs with this configuration's state folder; null: none. */
@@ -122,26 +129,32 @@ export function findProgram(name: string, extra: readonly string[] = []): string
 /** One bounded `GET` at the engine's socket. */
 export function engineGet<T>(socketPath: string, path: string, timeout: number): Promise<T> {
   return new Promise((resolve, reject) => {
-    const call = request({ socketPath, path, method: 'GET', timeout, headers: { Host: 'docker' } }, (answer) => {
-      let text = '';
-      answer.setEncoding('utf8');
-      answer.on('data', (chunk: string) => {
-        text += chunk;
-      });
-      answer.on('end', () => {
-        if (answer.statusCode !== 200) reject(new Error(`${path}: status ${answer.statusCode}: ${text.slice(0, 200)}`));
-        else {
-          try {
-            resolve(JSON.parse(text) as T);
-          } catch (error) {
-            reject(error);
+    const call = request(
+      { socketPath, path, method: 'GET', timeout, headers: { Host: 'docker' } },
+      (answer) => {
+        let text = '';
+        answer.setEncoding('utf8');
+        answer.on('data', (chunk: string) => {
+          text += chunk;
+        });
+        answer.on('end', () => {
+          if (answer.statusCode !== 200)
+            reject(new Error(`${path}: status ${answer.statusCode}: ${text.slice(0, 200)}`));
+          else {
+            try {
+              resolve(JSON.parse(text) as T);
+            } catch (error) {
+              reject(error);
+            }
           }
-        }
-      });
-      answer.on('error', reject);
-    });
+        });
+        answer.on('error', reject);
+      },
+    );
     call.on('timeout', () =>
-      call.destroy(Object.assign(new Error(`no answer within ${timeout} ms`), { code: 'ETIMEDOUT' })),
+      call.destroy(
+        Object.assign(new Error(`no answer within ${timeout} ms`), { code: 'ETIMEDOUT' }),
+      ),
     );
     call.on('error', reject);
     call.end();
@@ -149,7 +162,8 @@ export function engineGet<T>(socketPath: string, path: string, timeout: number):
 }
 
 async function surveyEngine(hook: HookConfig): Promise<Survey['engine']> {
-  const get = <T>(path: string): Promise<T> => engineGet<T>(hook.engineSocket, path, hook.engineTimeoutMs);
+  const get = <T>(path: string): Promise<T> =>
+    engineGet<T>(hook.engineSocket, path, hook.engineTimeoutMs);
   const filters = encodeURIComponent(JSON.stringify({ name: [hook.containerPrefix] }));
   try {
     const version = await get<EngineVersion>('/version');
@@ -158,9 +172,12 @@ async function surveyEngine(hook: HookConfig): Promise<Survey['engine']> {
       get<EngineNetwork[]>('/networks'),
       get<EngineContainer[]>(`/containers/json?filters=${filters}`),
     ]);
-    // The engine's filter matches anywhere in a name; which of them the hook manages is the hook's own rule.
+    // The engine's filter matches anywhere in a name; which of them the hook manages is the hook's
+    // own rule.
     const isManaged = managedByPrefix(hook.containerPrefix);
-    const ours = containers.filter(({ Names }) => Names.some((name) => isManaged(name.replace(/^\//, ''))));
+    const ours = containers.filter(({ Names }) =>
+      Names.some((name) => isManaged(name.replace(/^\//, ''))),
+    );
     return { version, info, networks, containers: ours };
   } catch (error) {
     const { message, code } = error as NodeJS.ErrnoException;
@@ -173,7 +190,8 @@ function surveyCgroup(): Survey['cgroup'] {
   const unified = existsSync(`${root}/cgroup.controllers`);
   const own = readText('/proc/self/cgroup');
   const cpu = unified ? root : `${root}/cpu`;
-  const folder = [`${cpu}/system.slice`, `${cpu}/docker`, cpu].find((path) => existsSync(path)) ?? root;
+  const folder =
+    [`${cpu}/system.slice`, `${cpu}/docker`, cpu].find((path) => existsSync(path)) ?? root;
   return {
     unified,
     controllers: availableControllers(),
@@ -181,14 +199,20 @@ function surveyCgroup(): Survey['cgroup'] {
     quotas: folder === root || existsSync(`${folder}/${unified ? 'cpu.max' : 'cpu.cfs_quota_us'}`),
     writable: may(folder, constants.W_OK),
     privateNamespace:
-      unified && own.trim() === '0::/' && !existsSync(`${root}/init.scope`) && !existsSync(`${root}/system.slice`),
+      unified &&
+      own.trim() === '0::/' &&
+      !existsSync(`${root}/init.scope`) &&
+      !existsSync(`${root}/system.slice`),
     pressure: existsSync('/proc/pressure/cpu'),
     processesHidden: readMounts('/').processesHidden,
     unmounted: unmountedControllers(own, readText('/proc/self/mounts')),
   };
 }
 
-/** Of v1 hierarchies in /proc/<pid>/cgroup those that /proc/<pid>/mounts does not have, e.g. left behind by a systemd in a container. */
+/**
+ * Of v1 hierarchies in /proc/<pid>/cgroup those that /proc/<pid>/mounts does not have, e.g. left
+ * behind by a systemd in a container.
+ */
 export function unmountedControllers(own: string, mounts: string): string[] {
   const mounted = new Set<string>();
   for (const line of mounts.split('\n')) {
@@ -199,7 +223,10 @@ export function unmountedControllers(own: string, mounts: string): string[] {
     .split('\n')
     .map((line) => line.split(':')[1] ?? '')
     .filter(
-      (names) => names !== '' && !names.startsWith('name=') && !names.split(',').every((name) => mounted.has(name)),
+      (names) =>
+        names !== '' &&
+        !names.startsWith('name=') &&
+        !names.split(',').every((name) => mounted.has(name)),
     );
 }
 
@@ -208,13 +235,18 @@ function surveyTcpdump(program: string): Survey['tcpdump'] {
   if (path === null) return { path, version: '', refusal: null };
   const shown = spawnSync(path, ['--version'], { encoding: 'utf8', timeout: 5000 });
   const version = /tcpdump version (\S+)/.exec(`${shown.stdout}${shown.stderr}`)?.[1] ?? '';
-  // Compiling a filter for a device opens it, which needs the same rights as listening, and ends by itself.
+  // Compiling a filter for a device opens it, which needs the same rights as listening, and ends by
+  // itself.
   const tried = spawnSync(path, ['-i', 'lo', '-d', 'tcp'], { encoding: 'utf8', timeout: 5000 });
-  const refusal = tried.status === 0 ? null : (tried.stderr ?? '').trim().split('\n').at(-1) || 'did not run';
+  const refusal =
+    tried.status === 0 ? null : (tried.stderr ?? '').trim().split('\n').at(-1) || 'did not run';
   return { path, version, refusal };
 }
 
-/** Some hook, with whatever state folder, manages the engine: its lock is a socket without a file, whose name older versions of Node pad. */
+/**
+ * Some hook, with whatever state folder, manages the engine: its lock is a socket without a file,
+ * whose name older versions of Node pad.
+ */
 export const managesEngine = (unixSockets: string, engineSocket: string): boolean =>
   unixSockets.split('\n').some((line) => line.includes(` @${EngineLock.nameOf(engineSocket)}`));
 
@@ -252,9 +284,12 @@ export async function surveyHost(
 }
 
 function surveyOpenFiles(): Survey['openFiles'] {
-  const found = /^Max open files\s+(\d+|unlimited)\s+(\d+|unlimited)/m.exec(readText('/proc/self/limits'));
+  const found = /^Max open files\s+(\d+|unlimited)\s+(\d+|unlimited)/m.exec(
+    readText('/proc/self/limits'),
+  );
   if (!found) return null;
-  const number = (text: string): number => (text === 'unlimited' ? Number.POSITIVE_INFINITY : Number(text));
+  const number = (text: string): number =>
+    text === 'unlimited' ? Number.POSITIVE_INFINITY : Number(text);
   return { soft: number(found[1]!), hard: number(found[2]!) };
 }
 

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadConfig, messageOf } from '../../config/index.js';
-import { checkCredentials } from '../credentials.js';
+import { checkCredentials } from '../../runtime/index.js';
 import { type Layout, unitOf } from './layout.js';
 import { hashOf, type Manifest, requireManifest } from './manifest.js';
 import type { ServiceManager } from './service-manager.js';
@@ -48,7 +48,11 @@ function configuration(layout: Layout): CheckRow {
     const path = layout.at(layout.config);
     const { config } = loadConfig({ path, readFile: (name) => readFileSync(name, 'utf8') });
     const [problem] = checkCredentials(config.nats);
-    return { check, ok: problem === undefined, found: problem ? `${problem.path}: ${problem.message}` : 'valid' };
+    return {
+      check,
+      ok: problem === undefined,
+      found: problem ? `${problem.path}: ${problem.message}` : 'valid',
+    };
   } catch (error) {
     return { check, ok: false, found: messageOf(error).replaceAll('\n', ' ') };
   }

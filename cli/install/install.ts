@@ -11,10 +11,16 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { inboxPrefixOf } from '../../broker/index.js';
-import { configExample } from '../../config/index.js';
-import { UsageError } from '../exit.js';
+import { configExample, UsageError } from '../../config/index.js';
 import { type Layout, roleOf, type ServicePart, unitOf } from './layout.js';
-import { hashOf, type Manifest, NotInstalledError, readManifest, requireManifest, writeManifest } from './manifest.js';
+import {
+  hashOf,
+  type Manifest,
+  NotInstalledError,
+  readManifest,
+  requireManifest,
+  writeManifest,
+} from './manifest.js';
 import { placeProgram } from './program.js';
 import type { ServiceManager } from './service-manager.js';
 
@@ -40,7 +46,10 @@ export interface Installed {
 /** As the shipped units name it. */
 const NODE_IN_UNITS = '/usr/bin/node';
 
-/** Replaces a symbolic link in one step, so that a start in between finds the old or the new one. True where it changed. */
+/**
+ * Replaces a symbolic link in one step, so that a start in between finds the old or the new one.
+ * True where it changed.
+ */
 function pointLink(link: string, to: string): boolean {
   try {
     if (readlinkSync(link) === to) return false;
@@ -55,11 +64,16 @@ function pointLink(link: string, to: string): boolean {
   return true;
 }
 
-/** The seed for a part on this host, as `gleaner nats-config` names it by its role; null where there is none. */
+/**
+ * The seed for a part on this host, as `gleaner nats-config` names it by its role; null where there
+ * is none.
+ */
 function seedOf(layout: Layout, part: ServicePart): string | null {
   const folder = layout.at(layout.nats);
   if (!existsSync(folder)) return null;
-  const found = readdirSync(folder).filter((name) => new RegExp(`^${roleOf(part)}(-[\\w-]+)?\\.nk$`).test(name));
+  const found = readdirSync(folder).filter((name) =>
+    new RegExp(`^${roleOf(part)}(-[\\w-]+)?\\.nk$`).test(name),
+  );
   if (found.length > 1)
     throw new UsageError(`${layout.nats} has several seeds for ${part}: ${found.join(', ')}`, {
       hint: 'leave only the one of this host there',
@@ -67,11 +81,17 @@ function seedOf(layout: Layout, part: ServicePart): string | null {
   return found[0] === undefined ? null : join(layout.nats, found[0]);
 }
 
-/** How a part comes to its seed: the hook reads root's file, the others, which are no root, get a copy of systemd. */
+/**
+ * How a part comes to its seed: the hook reads root's file, the others, which are no root, get a
+ * copy of systemd.
+ */
 function dropIn(part: ServicePart, seed: string): string {
   const environment = (path: string): string =>
     `Environment=GLEANER_NATS_NKEYSEEDFILE=${path} GLEANER_NATS_INBOXPREFIX=${inboxPrefixOf(roleOf(part))}\n`;
-  const lines = part === 'hook' ? environment(seed) : `LoadCredential=nats.nk:${seed}\n${environment('%d/nats.nk')}`;
+  const lines =
+    part === 'hook'
+      ? environment(seed)
+      : `LoadCredential=nats.nk:${seed}\n${environment('%d/nats.nk')}`;
   return `# Written by \`gleaner install\`, since ${seed} is there.\n[Service]\n${lines}`;
 }
 
@@ -85,29 +105,44 @@ function expectedFiles(
   const files = new Map<string, string>();
   for (const part of parts) {
     const shipped = layout.at(join(layout.releases, release, 'deploy/systemd', unitOf(part)));
-    files.set(join(layout.units, unitOf(part)), readFileSync(shipped, 'utf8').replaceAll(NODE_IN_UNITS, node));
+    files.set(
+      join(layout.units, unitOf(part)),
+      readFileSync(shipped, 'utf8').replaceAll(NODE_IN_UNITS, node),
+    );
     const seed = seedOf(layout, part);
-    if (seed !== null) files.set(join(layout.units, `${unitOf(part)}.d`, 'nats.conf'), dropIn(part, seed));
+    if (seed !== null)
+      files.set(join(layout.units, `${unitOf(part)}.d`, 'nats.conf'), dropIn(part, seed));
   }
   return files;
 }
 
 /**
- * Puts Gleaner on a host, or a newer release in the place of the one that is there. What is as wished is not touched, so a second run
- * changes nothing. The configuration is an example where there is none, and never overwritten.
+ * Puts Gleaner on a host, or a newer release in the place of the one that is there. What is as
+ * wished is not touched, so a second run changes nothing. The configuration is an example where
+ * there is none, and never overwritten.
  */
 export function install({ layout, from, parts, node, services }: InstallOptions): Installed {
   const before = readManifest(layout);
   const { name, placed } = placeProgram(from, layout.at(layout.releases));
   const changed: string[] = placed ? [join(layout.releases, name)] : [];
-  return finish(layout, before, name, [...new Set([...(before?.parts ?? []), ...parts])], node, services, changed);
+  return finish(
+    layout,
+    before,
+    name,
+    [...new Set([...(before?.parts ?? []), ...parts])],
+    node,
+    services,
+    changed,
+  );
 }
 
 /** Goes back to the release before. */
 export function rollback(layout: Layout, services: ServiceManager | null): Installed {
   const before = requireManifest(layout);
   if (before.previous === null || !existsSync(layout.at(join(layout.releases, before.previous))))
-    throw new NotInstalledError('there is no release to go back to', { hint: 'install the one you want' });
+    throw new NotInstalledError('there is no release to go back to', {
+      hint: 'install the one you want',
+    });
   return finish(layout, before, before.previous, before.parts, before.node, services, []);
 }
 
@@ -123,7 +158,8 @@ function finish(
   const { at } = layout;
   const switched = pointLink(at(layout.current), join('releases', release));
   if (switched) changed.push(layout.current);
-  if (pointLink(at(layout.command), join(layout.current, 'dist/cli/main.js'))) changed.push(layout.command);
+  if (pointLink(at(layout.command), join(layout.current, 'dist/cli/main.js')))
+    changed.push(layout.command);
   if (!existsSync(at(layout.config))) {
     mkdirSync(dirname(at(layout.config)), { recursive: true });
     writeFileSync(at(layout.config), configExample());
@@ -143,13 +179,16 @@ function finish(
     rmSync(at(path), { force: true });
     changed.push(path);
   }
-  const previous = before === null || before.release === release ? (before?.previous ?? null) : before.release;
+  const previous =
+    before === null || before.release === release ? (before?.previous ?? null) : before.release;
   const hashes = Object.fromEntries([...files].map(([path, text]) => [path, hashOf(text)]));
   const manifest: Manifest = { release, previous, parts: [...parts], node, files: hashes };
   if (JSON.stringify(manifest) !== JSON.stringify(before)) writeManifest(layout, manifest);
   prune(layout, manifest);
   const all = parts.map(unitOf);
-  const restarted = switched ? all : all.filter((unit) => units.has(unit) || services?.isActive(unit) === false);
+  const restarted = switched
+    ? all
+    : all.filter((unit) => units.has(unit) || services?.isActive(unit) === false);
   if (services !== null && (units.size > 0 || restarted.length > 0)) {
     services.reload();
     services.enable(all);
@@ -162,5 +201,6 @@ function finish(
 function prune(layout: Layout, { release, previous }: Manifest): void {
   const folder = layout.at(layout.releases);
   for (const name of readdirSync(folder))
-    if (name !== release && name !== previous) rmSync(join(folder, name), { recursive: true, force: true });
+    if (name !== release && name !== previous)
+      rmSync(join(folder, name), { recursive: true, force: true });
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Role } from '../../broker/index.js';
-import { SYSTEM_CONFIG } from '../settings.js';
+import { SYSTEM_CONFIG } from '../../runtime/index.js';
 
 /** The parts that run as services. */
 export const SERVICE_PARTS = ['hook', 'agents', 'aggregator', 'actions'] as const;
@@ -11,7 +11,9 @@ export const roleOf = (part: ServicePart): Role => (part === 'actions' ? 'operat
 
 export const unitOf = (part: ServicePart): string => `gleaner-${part}.service`;
 
-/** Where things are on a host, below a root that is `/` unless a test or an image says otherwise. */
+/**
+ * Where things are on a host, below a root that is `/` unless a test or an image says otherwise.
+ */
 export function layoutOf(root: string) {
   const at = (path: string): string => join(root, path);
   return {

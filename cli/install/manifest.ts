@@ -21,9 +21,12 @@ const manifestSchema = z.object({
 /** What an installation has put where: what `check` compares and `remove` takes away. */
 export type Manifest = z.infer<typeof manifestSchema>;
 
-export const hashOf = (text: string | Uint8Array): string => createHash('sha256').update(text).digest('hex');
+export const hashOf = (text: string | Uint8Array): string =>
+  createHash('sha256').update(text).digest('hex');
 
-/** Null where nothing is installed. Throws `GLN_NOT_INSTALLED` where the manifest cannot be read. */
+/**
+ * Null where nothing is installed. Throws `GLN_NOT_INSTALLED` where the manifest cannot be read.
+ */
 export function readManifest(layout: Layout): Manifest | null {
   const file = layout.at(layout.manifest);
   if (!existsSync(file)) return null;
@@ -40,7 +43,9 @@ export function readManifest(layout: Layout): Manifest | null {
 export function requireManifest(layout: Layout): Manifest {
   const manifest = readManifest(layout);
   if (manifest !== null) return manifest;
-  throw new NotInstalledError(`no Gleaner is installed below ${layout.root}`, { hint: 'gleaner install' });
+  throw new NotInstalledError(`no Gleaner is installed below ${layout.root}`, {
+    hint: 'gleaner install',
+  });
 }
 
 export function writeManifest(layout: Layout, manifest: Manifest): void {

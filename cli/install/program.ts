@@ -1,10 +1,20 @@
 import { createHash } from 'node:crypto';
-import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** The folder of the program that runs now: the one with package.json. */
-export const programFolder = (): string => resolve(dirname(fileURLToPath(import.meta.url)), '../../..');
+export const programFolder = (): string =>
+  resolve(dirname(fileURLToPath(import.meta.url)), '../../..');
 
 interface LockEntry {
   readonly dev?: boolean;
@@ -18,13 +28,19 @@ function packagesOf(folder: string): string[] {
     packages: Readonly<Record<string, LockEntry>>;
   };
   return Object.entries(packages)
-    .filter(([path, { dev, optional, devOptional }]) => path !== '' && !dev && !optional && !devOptional)
+    .filter(
+      ([path, { dev, optional, devOptional }]) => path !== '' && !dev && !optional && !devOptional,
+    )
     .map(([path]) => path);
 }
 
-/** What of the program's folder is installed: what package.json publishes, and what it needs to run. */
+/**
+ * What of the program's folder is installed: what package.json publishes, and what it needs to run.
+ */
 function contentsOf(folder: string): string[] {
-  const { files } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { files: string[] };
+  const { files } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+    files: string[];
+  };
   const published = files.flatMap((path) => (path.includes('*') ? matching(folder, path) : [path]));
   const all = [...published, 'package.json', 'package-lock.json', ...packagesOf(folder)];
   return all.filter((path) => existsSync(join(folder, path)));
@@ -46,7 +62,9 @@ const isInstalled = (folder: string, path: string): boolean =>
   !path.endsWith('.map');
 
 function* filesOf(path: string): Generator<string> {
-  const entries = readdirSync(path, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
+  const entries = readdirSync(path, { withFileTypes: true }).sort((a, b) =>
+    a.name < b.name ? -1 : 1,
+  );
   for (const entry of entries) {
     const child = join(path, entry.name);
     if (entry.isDirectory()) yield* filesOf(child);
@@ -56,16 +74,19 @@ function* filesOf(path: string): Generator<string> {
 
 /** `0.1.0-3f2a9c1b`: two builds of one version are two releases. */
 function releaseName(folder: string): string {
-  const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string };
+  const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+    version: string;
+  };
   const hash = createHash('sha256').update(readFileSync(join(folder, 'package-lock.json')));
   for (const file of filesOf(join(folder, 'dist')))
-    if (isInstalled(folder, file)) hash.update(file.slice(folder.length)).update(readFileSync(file));
+    if (isInstalled(folder, file))
+      hash.update(file.slice(folder.length)).update(readFileSync(file));
   return `${version}-${hash.digest('hex').slice(0, 8)}`;
 }
 
 /**
- * Brings the program under `releases` and returns the release's name. A program that lies there already (unpacked from an archive)
- * is taken as it is; a copy appears whole or not at all.
+ * Brings the program under `releases` and returns the release's name. A program that lies there
+ * already (unpacked from an archive) is taken as it is; a copy appears whole or not at all.
  */
 export function placeProgram(from: string, releases: string): { name: string; placed: boolean } {
   if (dirname(from) === resolve(releases)) return { name: basename(from), placed: false };
@@ -80,7 +101,8 @@ export function placeProgram(from: string, releases: string): { name: string; pl
         recursive: true,
         dereference: true,
         filter: (source) =>
-          isInstalled(from, source) && !(path.startsWith('node_modules') && nested(from, path, source)),
+          isInstalled(from, source) &&
+          !(path.startsWith('node_modules') && nested(from, path, source)),
       });
     chmodSync(join(making, 'dist/cli/main.js'), 0o755);
     renameSync(making, to);

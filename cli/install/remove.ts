@@ -10,7 +10,10 @@ export class LimitsNotRestoredError extends GleanerError {
   readonly code = 'GLN_LIMITS_NOT_RESTORED';
 }
 
-/** What Gleaner changed of actions stands in OpenWhisk, and only its journal here knows what was before. */
+/**
+ * What Gleaner changed of actions stands in OpenWhisk, and only its journal here knows what was
+ * before.
+ */
 export class ActionsNotUndoneError extends GleanerError {
   readonly code = 'GLN_ACTIONS_NOT_UNDONE';
   constructor(actions: readonly string[]) {
@@ -29,15 +32,19 @@ export interface RemoveOptions {
   readonly services: ServiceManager | null;
   /** Leaves configuration, seeds and certificates. */
   readonly keepConfig: boolean;
-  /** Actions that Gleaner changed in OpenWhisk and has not undone; rejects where that cannot be known. Null: they stay as they are. */
+  /**
+   * Actions that Gleaner changed in OpenWhisk and has not undone; rejects where that cannot be
+   * known. Null: they stay as they are.
+   */
   readonly changedActions: (() => readonly string[]) | null;
   /** Gives every container its user limits back; returns how many could not be. */
   readonly restore: () => Promise<{ readonly failed: number }>;
 }
 
 /**
- * Takes Gleaner off a host: services first, then every limit as its user set it, and only then what was installed. Rejects with
- * `GLN_LIMITS_NOT_RESTORED` or `GLN_ACTIONS_NOT_UNDONE` before anything is deleted, so that it can be tried again. Returns what was deleted, by path.
+ * Takes Gleaner off a host: services first, then every limit as its user set it, and only then what
+ * was installed. Rejects with `GLN_LIMITS_NOT_RESTORED` or `GLN_ACTIONS_NOT_UNDONE` before anything
+ * is deleted, so that it can be tried again. Returns what was deleted, by path.
  */
 export async function remove({
   layout,
@@ -52,17 +59,27 @@ export async function remove({
   if (manifest.parts.includes('hook')) {
     const { failed } = await restore();
     if (failed > 0)
-      throw new LimitsNotRestoredError(`the limits of ${failed} containers are not their user's yet`, {
-        hint: 'memory that is in use cannot be taken back: try again when they are idle, or remove the containers',
-      });
+      throw new LimitsNotRestoredError(
+        `the limits of ${failed} containers are not their user's yet`,
+        {
+          hint: 'memory that is in use cannot be taken back: try again when they are idle, or remove the containers',
+        },
+      );
   }
   const changed = changedActions?.() ?? [];
   if (changed.length > 0) throw new ActionsNotUndoneError(changed);
   const units = Object.keys(manifest.files);
-  const removed = [...units, layout.command, layout.state, ...(keepConfig ? [] : [layout.configFolder]), layout.home];
+  const removed = [
+    ...units,
+    layout.command,
+    layout.state,
+    ...(keepConfig ? [] : [layout.configFolder]),
+    layout.home,
+  ];
   const there = removed.filter((path) => existsSync(at(path)) || path === layout.command);
   for (const path of there) rmSync(at(path), { recursive: true, force: true });
-  for (const folder of new Set(units.map((path) => at(dirname(path))))) removeEmpty(folder, at(layout.units));
+  for (const folder of new Set(units.map((path) => at(dirname(path)))))
+    removeEmpty(folder, at(layout.units));
   services?.reload();
   return there;
 }
@@ -76,7 +93,12 @@ function removeEmpty(folder: string, except: string): void {
 /** What of Gleaner is still below a root: nothing after `remove`. */
 export function remainsOf(layout: Layout): string[] {
   const { at } = layout;
-  const fixed = [layout.home, layout.command, layout.state, layout.configFolder].filter((path) => existsSync(at(path)));
+  const fixed = [layout.home, layout.command, layout.state, layout.configFolder].filter((path) =>
+    existsSync(at(path)),
+  );
   const units = existsSync(at(layout.units)) ? readdirSync(at(layout.units)) : [];
-  return [...fixed, ...units.filter((name) => name.startsWith('gleaner-')).map((name) => join(layout.units, name))];
+  return [
+    ...fixed,
+    ...units.filter((name) => name.startsWith('gleaner-')).map((name) => join(layout.units, name)),
+  ];
 }

@@ -18,7 +18,10 @@ export interface ServiceManager {
   isActive(unit: string): boolean;
 }
 
-/** The longest that a stop may take: TimeoutStopSec of the hook's unit twice, for the stop and for the restore after it, and a margin. */
+/**
+ * The longest that a stop may take: TimeoutStopSec of the hook's unit twice, for the stop and for
+ * the restore after it, and a margin.
+ */
 export const SYSTEMCTL_TIMEOUT_MILLIS = 200_000;
 
 const run = (args: readonly string[]) =>

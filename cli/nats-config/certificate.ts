@@ -20,14 +20,23 @@ const SERVER_DAYS = '825';
 const NEW_KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
 
 /**
- * A certificate authority of our own and a server certificate for `hosts`, made by openssl where they are missing; keys mode 0600.
- * Delete `server.pem` to have it made anew.
+ * A certificate authority of our own and a server certificate for `hosts`, made by openssl where
+ * they are missing; keys mode 0600. Delete `server.pem` to have it made anew.
  */
 export function makeCertificates(folder: string, hosts: readonly string[]): CertificateFiles {
   const at = (name: string): string => join(folder, name);
   const files = { ca: at('ca.pem'), certificate: at('server.pem'), key: at('server-key.pem') };
   if (!existsSync(files.ca)) {
-    const ends = ['-keyout', at('ca-key.pem'), '-out', files.ca, '-days', CA_DAYS, '-subj', '/CN=Gleaner NATS CA'];
+    const ends = [
+      '-keyout',
+      at('ca-key.pem'),
+      '-out',
+      files.ca,
+      '-days',
+      CA_DAYS,
+      '-subj',
+      '/CN=Gleaner NATS CA',
+    ];
     const uses = ['-addext', 'keyUsage=critical,keyCertSign,cRLSign'];
     openssl(['req', '-x509', ...NEW_KEY, ...ends, ...uses]);
     chmodSync(files.ca, 0o644);
@@ -38,8 +47,13 @@ export function makeCertificates(folder: string, hosts: readonly string[]): Cert
     const request = join(scratch, 'server.csr');
     const extensions = join(scratch, 'extensions');
     // Over TLS, the client checks a server given by its address against the name `localhost`.
-    const names = [...new Set([...hosts, 'localhost'])].map((host) => `${isIP(host) ? 'IP' : 'DNS'}:${host}`).join(',');
-    writeFileSync(extensions, `subjectAltName=${names}\nextendedKeyUsage=serverAuth\nbasicConstraints=CA:FALSE\n`);
+    const names = [...new Set([...hosts, 'localhost'])]
+      .map((host) => `${isIP(host) ? 'IP' : 'DNS'}:${host}`)
+      .join(',');
+    writeFileSync(
+      extensions,
+      `subjectAltName=${names}\nextendedKeyUsage=serverAuth\nbasicConstraints=CA:FALSE\n`,
+    );
     openssl(['req', ...NEW_KEY, '-keyout', files.key, '-out', request, '-subj', `/CN=${hosts[0]}`]);
     const signed = [
       '-CA',
@@ -78,9 +92,12 @@ function openssl(args: readonly string[]): void {
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     if (status === 0) return;
-    throw new CertificateError(`openssl ${args[0]}: ${error?.message ?? stderr.trim().split('\n').at(-1)}`, {
-      hint: 'install openssl, or give --tls-cert, --tls-key and --tls-ca of certificates you have',
-    });
+    throw new CertificateError(
+      `openssl ${args[0]}: ${error?.message ?? stderr.trim().split('\n').at(-1)}`,
+      {
+        hint: 'install openssl, or give --tls-cert, --tls-key and --tls-ca of certificates you have',
+      },
+    );
   } finally {
     process.umask(before);
   }

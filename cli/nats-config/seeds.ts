@@ -5,7 +5,10 @@ import { CredentialsError } from '../../broker/index.js';
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 
-/** The public key of the seed in a file, which is made, mode 0600, where it is missing or `anew`. Secrets are never returned. */
+/**
+ * The public key of the seed in a file, which is made, mode 0600, where it is missing or `anew`.
+ * Secrets are never returned.
+ */
 export function publicKeyOf(file: string, replace: boolean): string {
   if (replace || !existsSync(file)) {
     const pair = nkeys.createUser();

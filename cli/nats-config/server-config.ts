@@ -23,11 +23,23 @@ const quote = (text: string): string => JSON.stringify(text);
 const list = (subjects: readonly string[]): string =>
   `[\n${subjects.map((s) => `            ${quote(s)}`).join('\n')}\n          ]`;
 
-/** Largest store of JetStream: mode and leases are small, policies some 25 KB each, trajectories bounded by their stream. */
+/**
+ * Largest store of JetStream: mode and leases are small, policies some 25 KB each, trajectories
+ * bounded by their stream.
+ */
 const MAX_STORE = '4GB';
 
-/** A configuration of nats-server 2.9 and newer: TLS, one NKey per identity, everything denied that is not listed. */
-export function serverConfig({ listen, storeFolder, certificate, key, identities }: ServerSettings): string {
+/**
+ * A configuration of nats-server 2.9 and newer: TLS, one NKey per identity, everything denied that
+ * is not listed.
+ */
+export function serverConfig({
+  listen,
+  storeFolder,
+  certificate,
+  key,
+  identities,
+}: ServerSettings): string {
   const users = identities.map(({ name, role, host, publicKey }) => {
     const { publish, subscribe } = permissionsOf(role, host ?? undefined);
     return [

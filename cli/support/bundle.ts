@@ -1,14 +1,19 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { arch, release, totalmem, uptime } from 'node:os';
 import { join } from 'node:path';
-import { type Broker, callEveryInstance, findServices, services } from '../../broker/index.js';
-import { type Config, type LoadedConfig, messageOf, millis } from '../../config/index.js';
+import { type Broker, services } from '../../broker/index.js';
+import { callEveryInstance, findServices } from '../../broker/services/index.js';
+import {
+  type Config,
+  type LoadedConfig,
+  messageOf,
+  millis,
+  packageVersion,
+} from '../../config/index.js';
+import { statePaths, withBroker } from '../../runtime/index.js';
 import { readAudit } from '../commands/audit.js';
-import { withBroker } from '../connection.js';
 import { surveyConfigured } from '../doctor/configured.js';
 import { findings } from '../doctor/findings.js';
-import { statePaths } from '../settings.js';
-import { packageVersion } from '../version.js';
 import { redacted, redactedValue } from './redact.js';
 
 const LOG_LINES = 400;
@@ -25,7 +30,10 @@ async function attempt(make: () => unknown | Promise<unknown>): Promise<unknown>
   }
 }
 
-/** The end of each log. A key that spans lines is known as a whole only, so secrets go before the lines are cut. */
+/**
+ * The end of each log. A key that spans lines is known as a whole only, so secrets go before the
+ * lines are cut.
+ */
 function logs(folder: string): Record<string, string[]> {
   const found: Record<string, string[]> = {};
   for (const name of readdirSync(folder))
@@ -39,12 +47,21 @@ function logs(folder: string): Record<string, string[]> {
 
 const plain = (answers: ReadonlyMap<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(
-    [...answers].map(([host, answer]) => [host, answer instanceof Error ? { missing: messageOf(answer) } : answer]),
+    [...answers].map(([host, answer]) => [
+      host,
+      answer instanceof Error ? { missing: messageOf(answer) } : answer,
+    ]),
   );
 
 async function overNats(broker: Broker): Promise<object> {
   const every = async (service: string, endpoint: string, request?: object): Promise<unknown> =>
-    plain(await callEveryInstance(broker, { service, endpoint, ...(request === undefined ? {} : { request }) }));
+    plain(
+      await callEveryInstance(broker, {
+        service,
+        endpoint,
+        ...(request === undefined ? {} : { request }),
+      }),
+    );
   return {
     counters: broker.counters,
     services: await findServices(broker, null, millis(300)),
@@ -54,7 +71,10 @@ async function overNats(broker: Broker): Promise<object> {
   };
 }
 
-/** Everything that helps to find out what is wrong, without secrets. `told` is called as each part is begun. */
+/**
+ * Everything that helps to find out what is wrong, without secrets. `told` is called as each part
+ * is begun.
+ */
 export async function collectBundle(
   loaded: LoadedConfig,
   onProgress: (part: string, share: number) => void,

@@ -1,6 +1,7 @@
 /**
- * Secrets by their shape, wherever they stand: a bundle is read by people who may not have them. Names of functions and hosts
- * are no secrets here; nothing that Gleaner keeps holds a payload, a result or a key of a user's function.
+ * Secrets by their shape, wherever they stand: a bundle is read by people who may not have them.
+ * Names of functions and hosts are no secrets here; nothing that Gleaner keeps holds a payload, a
+ * result or a key of a user's function.
  */
 const SHAPES: readonly (readonly [RegExp, string])[] = [
   // -----BEGIN … PRIVATE KEY-----, NKEY SEED, USER JWT: with all that stands inside.
@@ -15,7 +16,10 @@ const SHAPES: readonly (readonly [RegExp, string])[] = [
   // OpenWhisk's own: uuid:key.
   [/\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}:[A-Za-z0-9]{20,}/gi, '***'],
   // A key that says what it is, in JSON, YAML or an environment.
-  [/((?:password|passwd|secret|token|api[_-]?key|auth)["']?\s*[:=]\s*)("[^"]+"|'[^']+'|[^\s,}"']+)/gi, '$1"***"'],
+  [
+    /((?:password|passwd|secret|token|api[_-]?key|auth)["']?\s*[:=]\s*)("[^"]+"|'[^']+'|[^\s,}"']+)/gi,
+    '$1"***"',
+  ],
 ];
 
 export function redacted(text: string): string {
@@ -24,7 +28,10 @@ export function redacted(text: string): string {
   return out;
 }
 
-/** The same for every text inside a value; keys that name a secret lose their value whatever it is. Paths of key files stay. */
+/**
+ * The same for every text inside a value; keys that name a secret lose their value whatever it is.
+ * Paths of key files stay.
+ */
 export function redactedValue(value: unknown): unknown {
   if (typeof value === 'string') return redacted(value);
   if (Array.isArray(value)) return value.map(redactedValue);

@@ -1,13 +1,22 @@
-import type { FunctionView } from '../../broker/index.js';
-import type { HookAnswer } from '../hook-client.js';
+import type { FunctionView } from '../../broker/services/index.js';
+import type { HookAnswer } from '../../runtime/index.js';
 
-/** Functions asked for at once: a thousand would be a message of 800 KiB, and hold up for 10 ms a hook that has limits to set. */
+/**
+ * Functions asked for at once: a thousand would be a message of 800 KiB, and hold up for 10 ms a
+ * hook that has limits to set.
+ */
 const PAGE = 100;
 
-/** What hooks tell of their functions, page by page by name, round after round. What was told last stands until its turn comes again. */
+/**
+ * What hooks tell of their functions, page by page by name, round after round. What was told last
+ * stands until its turn comes again.
+ */
 export class FunctionPages {
   readonly #page: number;
-  /** By host and name: this round's so far, and the round before. What that one alone has is forgotten at the round's end. */
+  /**
+   * By host and name: this round's so far, and the round before. What that one alone has is
+   * forgotten at the round's end.
+   */
   #round = new Map<string, FunctionView>();
   #before = new Map<string, FunctionView>();
   #offset = 0;

@@ -1,13 +1,16 @@
-import type { Broker, HostView } from '../../broker/index.js';
+import type { Broker } from '../../broker/index.js';
+import type { HostView } from '../../broker/services/index.js';
 import type { Config } from '../../config/index.js';
-import { inspectHooks } from '../hook-client.js';
+import { connectBroker, inspectHooks } from '../../runtime/index.js';
 import type { LiveModel } from '../live-model.js';
-import { connectBroker } from '../wiring/broker.js';
 import { FunctionPages } from './function-pages.js';
 
 const POLL_MILLIS = 1000;
 
-/** Keeps the newest of what the hooks tell over NATS. One question at a time; an old answer stays until a new one comes. */
+/**
+ * Keeps the newest of what the hooks tell over NATS. One question at a time; an old answer stays
+ * until a new one comes.
+ */
 export class LiveFeed {
   readonly #config: Config;
   readonly #broker: Broker;
@@ -46,7 +49,9 @@ export class LiveFeed {
     const { functions } = this.#pages;
     return {
       hosts: this.#hosts,
-      functions: functions.sort((a, b) => b.activations - a.activations || a.name.localeCompare(b.name)),
+      functions: functions.sort(
+        (a, b) => b.activations - a.activations || a.name.localeCompare(b.name),
+      ),
       manager: this.#config.agents.manager,
       nats: this.#broker.connected ? 'connected' : 'away',
     };

@@ -1,18 +1,18 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
-import { ERROR_PREFIX } from '../exit.js';
-import { FileLines } from '../line-output.js';
-import { plainText } from '../output.js';
+import { ERROR_PREFIX } from '../../config/index.js';
+import { FileLines, plainText } from '../../runtime/index.js';
 
 const MAX_BYTES = 32 * 1024 * 1024;
 const WARN = 40;
 
 /**
- * A child's line as a person reads it, null where it is below a warning. Pino's lines are JSON; why a part cannot start is a plain
- * line of `reportError`.
+ * A child's line as a person reads it, null where it is below a warning. Pino's lines are JSON; why
+ * a part cannot start is a plain line of `reportError`.
  */
 export function errorLineOf(child: string, line: string): string | null {
-  if (line.startsWith(ERROR_PREFIX)) return `${child}: ${plainText(line.slice(ERROR_PREFIX.length)).slice(0, 300)}`;
+  if (line.startsWith(ERROR_PREFIX))
+    return `${child}: ${plainText(line.slice(ERROR_PREFIX.length)).slice(0, 300)}`;
   if (!line.startsWith('{')) return null;
   try {
     const { level, msg } = JSON.parse(line) as { level?: unknown; msg?: unknown };
@@ -29,8 +29,8 @@ interface LogFile {
 }
 
 /**
- * One log file per child in the state folder, begun anew at each start and bounded. A folder that cannot be written or is full costs
- * lines, which are counted, and never the supervisor.
+ * One log file per child in the state folder, begun anew at each start and bounded. A folder that
+ * cannot be written or is full costs lines, which are counted, and never the supervisor.
  */
 export class LogFiles {
   readonly #folder: string;
@@ -66,7 +66,10 @@ export class LogFiles {
     let file = this.#files.get(child);
     if (file === undefined) {
       const descriptor = openSync(join(this.#folder, `${child}.log`), 'w', 0o600);
-      file = { descriptor, lines: new FileLines(descriptor, (dropped) => `--- ${dropped} lines are missing here\n`) };
+      file = {
+        descriptor,
+        lines: new FileLines(descriptor, (dropped) => `--- ${dropped} lines are missing here\n`),
+      };
       this.#files.set(child, file);
     }
     return file;

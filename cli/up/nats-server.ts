@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { createServer, connect as open } from 'node:net';
 import { GleanerError } from '../../config/index.js';
-import type { ChildSpec } from '../supervisor.js';
+import type { ChildSpec } from '../../runtime/index.js';
 
 export class NatsServerMissingError extends GleanerError {
   readonly code = 'GLN_NATS_SERVER_MISSING';
@@ -42,12 +42,26 @@ async function waitForPort(port: number): Promise<void> {
 }
 
 /**
- * The embedded nats-server: loopback only, JetStream in the state folder. Where the machine has `setpriv`, the kernel ends it
- * with the supervisor, even one killed with -9: it has no channel by which it could notice.
+ * The embedded nats-server: loopback only, JetStream in the state folder. Where the machine has
+ * `setpriv`, the kernel ends it with the supervisor, even one killed with -9: it has no channel by
+ * which it could notice.
  */
-export function natsServerSpec(binary: string, port: number, folder: string, setpriv: string | null): ChildSpec {
+export function natsServerSpec(
+  binary: string,
+  port: number,
+  folder: string,
+  setpriv: string | null,
+): ChildSpec {
   mkdirSync(folder, { recursive: true });
-  const args = ['--addr', '127.0.0.1', '--port', String(port), '--jetstream', '--store_dir', folder];
+  const args = [
+    '--addr',
+    '127.0.0.1',
+    '--port',
+    String(port),
+    '--jetstream',
+    '--store_dir',
+    folder,
+  ];
   return {
     name: 'nats-server',
     command: setpriv ?? binary,

@@ -1,9 +1,15 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { type Config, GleanerError, type Millis, messageOf, millis, systemTimers } from '../../config/index.js';
+import {
+  type Config,
+  GleanerError,
+  type Millis,
+  messageOf,
+  millis,
+  systemTimers,
+} from '../../config/index.js';
+import { type ChildState, makeFolder, Supervisor, type statePaths } from '../../runtime/index.js';
 import { findProgram } from '../doctor/survey.js';
 import type { LiveModel } from '../live-model.js';
-import { makeFolder, type statePaths } from '../settings.js';
-import { type ChildState, Supervisor } from '../supervisor.js';
 import { partSpecs, passedArguments } from './children.js';
 import { errorLineOf, LogFiles } from './log-files.js';
 import { freePort, NatsServerMissingError, natsServerSpec } from './nats-server.js';
@@ -57,7 +63,8 @@ export class UpSession {
     const listener = { log: this.#log, changed: this.#changed };
     this.servers = config.nats.servers;
     if (this.servers.length === 0) {
-      const binary = config.nats.embedded.binary ?? findProgram('nats-server', ['.nats-server/bin']);
+      const binary =
+        config.nats.embedded.binary ?? findProgram('nats-server', ['.nats-server/bin']);
       if (binary === null) throw new NatsServerMissingError();
       const port = config.nats.embedded.port || (await freePort());
       const spec = natsServerSpec(binary, port, paths.nats, findProgram('setpriv'));
@@ -66,9 +73,17 @@ export class UpSession {
       if (this.#stopping) return;
       this.servers = [`nats://127.0.0.1:${port}`];
     }
-    writeFileSync(paths.running, `${JSON.stringify({ pid: process.pid, servers: this.servers })}\n`, { mode: 0o600 });
+    writeFileSync(
+      paths.running,
+      `${JSON.stringify({ pid: process.pid, servers: this.servers })}\n`,
+      { mode: 0o600 },
+    );
     const passed = passedArguments(path, flags, this.servers);
-    this.#parts = new Supervisor(partSpecs(config, passed, this.#inputs.restore), listener, systemTimers);
+    this.#parts = new Supervisor(
+      partSpecs(config, passed, this.#inputs.restore),
+      listener,
+      systemTimers,
+    );
     await this.#parts.start(START_TIMEOUT);
   }
 

@@ -5,7 +5,9 @@ export const natsSchema = section(
   'The message bus. Without servers, `gleaner up` starts a nats-server of its own on loopback.',
   {
     servers: key(
-      z.array(z.string().regex(/^(nats|tls|ws|wss):\/\/\S+$/, 'must be a URL like nats://host:4222')),
+      z.array(
+        z.string().regex(/^(nats|tls|ws|wss):\/\/\S+$/, 'must be a URL like nats://host:4222'),
+      ),
       [],
       'NATS servers to connect to; empty: the embedded server of `gleaner up`.',
     ),
@@ -16,9 +18,14 @@ export const natsSchema = section(
       'File with user JWT and NKey (`.creds`), readable by its owner only; null: none.',
       { path: 'file' },
     ),
-    nkeySeedFile: key(optionalText(), null, 'File with an NKey seed, readable by its owner only; null: none.', {
-      path: 'file',
-    }),
+    nkeySeedFile: key(
+      optionalText(),
+      null,
+      'File with an NKey seed, readable by its owner only; null: none.',
+      {
+        path: 'file',
+      },
+    ),
     inboxPrefix: key(
       z
         .string()
@@ -27,14 +34,28 @@ export const natsSchema = section(
       null,
       'Where answers come to, as the user’s permissions have it (`gleaner nats-config` says it); null: `_INBOX`.',
     ),
-    caFile: key(optionalText(), null, "CA certificate to check the server against; null: the system's.", {
+    caFile: key(
+      optionalText(),
+      null,
+      "CA certificate to check the server against; null: the system's.",
+      {
+        path: 'file',
+      },
+    ),
+    certFile: key(optionalText(), null, 'Client certificate (with `keyFile`); null: none.', {
       path: 'file',
     }),
-    certFile: key(optionalText(), null, 'Client certificate (with `keyFile`); null: none.', { path: 'file' }),
-    keyFile: key(optionalText(), null, 'Key of the client certificate; null: none.', { path: 'file' }),
-    requestTimeoutMs: key(z.int().min(50).max(60_000), 2000, 'How long CLI and services wait for an answer.', {
-      unit: 'ms',
+    keyFile: key(optionalText(), null, 'Key of the client certificate; null: none.', {
+      path: 'file',
     }),
+    requestTimeoutMs: key(
+      z.int().min(50).max(60_000),
+      2000,
+      'How long CLI and services wait for an answer.',
+      {
+        unit: 'ms',
+      },
+    ),
     embedded: section('The nats-server that `gleaner up` starts where no servers are configured.', {
       port: key(z.int().min(0).max(65_535), 0, 'Port on 127.0.0.1; 0: any free one.'),
       binary: key(

@@ -16,7 +16,11 @@ export const dashboardSchema = section(
       { path: 'file' },
     ),
     hosts: key(
-      z.array(z.string().regex(/^[A-Za-z0-9.-]+(:\d{1,5})?$/, 'must be a host name, with or without a port')),
+      z.array(
+        z
+          .string()
+          .regex(/^[A-Za-z0-9.-]+(:\d{1,5})?$/, 'must be a host name, with or without a port'),
+      ),
       [],
       'Further names the dashboard is asked for by, of a proxy or a tunnel; any other is refused.',
     ),

@@ -19,34 +19,47 @@ const bound = (unit: string) =>
         .optional()
         .meta({ description: `Largest limit, ${unit}.` }),
     })
-    .refine((value) => value.min === undefined || value.max === undefined || value.min <= value.max, {
-      error: 'min is above max',
-    });
+    .refine(
+      (value) => value.min === undefined || value.max === undefined || value.min <= value.max,
+      {
+        error: 'min is above max',
+      },
+    );
 
 /** One entry of `functions.overrides`. */
 export const overrideSchema = z.strictObject({
-  match: z
-    .string()
-    .regex(/^\/\S/, 'must be a pattern like /guest/thumbs-* or /team/**')
-    .meta({ description: 'Fully qualified name; `*` stands for anything within a part, `**` for anything.' }),
+  match: z.string().regex(/^\/\S/, 'must be a pattern like /guest/thumbs-* or /team/**').meta({
+    description: 'Fully qualified name; `*` stands for anything within a part, `**` for anything.',
+  }),
   mode: z.enum(modes).optional().meta({ description: 'Mode of these functions.' }),
-  cpuMillicores: z
+  cpuMillicores: z.number().positive().optional().meta({
+    description: 'What the user is owed of CPU, millicores; puts the function into quota mode.',
+  }),
+  sloMs: z
     .number()
     .positive()
     .optional()
-    .meta({ description: 'What the user is owed of CPU, millicores; puts the function into quota mode.' }),
-  sloMs: z.number().positive().optional().meta({ description: 'Latency objective (init + run), ms.' }),
+    .meta({ description: 'Latency objective (init + run), ms.' }),
   bounds: z
-    .strictObject({ cpuMillicores: bound('millicores').optional(), memoryMiB: bound('MiB').optional() })
+    .strictObject({
+      cpuMillicores: bound('millicores').optional(),
+      memoryMiB: bound('MiB').optional(),
+    })
     .optional()
-    .meta({ description: 'Limits stay inside: `cpuMillicores: {min, max}`, `memoryMiB: {min, max}`.' }),
-  memoryPolicy: z.enum(['guarantee', 'faasrm']).optional().meta({ description: 'Memory policy of these functions.' }),
+    .meta({
+      description: 'Limits stay inside: `cpuMillicores: {min, max}`, `memoryMiB: {min, max}`.',
+    }),
+  memoryPolicy: z
+    .enum(['guarantee', 'faasrm'])
+    .optional()
+    .meta({ description: 'Memory policy of these functions.' }),
   policy: z
     .enum([...new Set([...quotaPolicies, ...weightPolicies])])
     .optional()
     .meta({ description: 'Activation policy of these functions, by name.' }),
   manager: managerName().optional().meta({
-    description: 'Resource manager of these functions, by name or module; changes when the agent host starts anew.',
+    description:
+      'Resource manager of these functions, by name or module; changes when the agent host starts anew.',
   }),
   holdOffline: z.boolean().optional().meta({
     description:
@@ -63,9 +76,14 @@ export const functionsSchema = section('Which functions are managed, and what di
       reload: true,
     },
   ),
-  overrides: key(z.array(overrideSchema), [], 'Entries apply in order; a later one wins, field by field.', {
-    reload: true,
-  }),
+  overrides: key(
+    z.array(overrideSchema),
+    [],
+    'Entries apply in order; a later one wins, field by field.',
+    {
+      reload: true,
+    },
+  ),
 });
 
 export type Mode = (typeof modes)[number];

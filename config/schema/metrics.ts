@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { key, listen, section } from '../keys.js';
 
-const LISTEN_DESCRIPTION = 'Address and port of `/metrics`, `/livez` and `/readyz`; port 0: any free one; null: none';
+const LISTEN_DESCRIPTION =
+  'Address and port of `/metrics`, `/livez` and `/readyz`; port 0: any free one; null: none';
 
 export const metricsSchema = section(
   'Metrics and health over HTTP. Nobody is asked who they are: keep it on loopback, or on a network of operators.',

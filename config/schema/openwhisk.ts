@@ -7,7 +7,10 @@ export const openwhiskSchema = section(
     apiHost: key(
       z
         .string()
-        .regex(/^https?:\/\/[^/@\s]+\/?$/, 'must be a URL like https://openwhisk.example, without user or path')
+        .regex(
+          /^https?:\/\/[^/@\s]+\/?$/,
+          'must be a URL like https://openwhisk.example, without user or path',
+        )
         .nullable(),
       null,
       'Where the API is; null: none, and no action is ever changed.',
@@ -18,9 +21,20 @@ export const openwhiskSchema = section(
       'File with one key (`uuid:key`) per namespace and line, readable by its owner only.',
       { path: 'file' },
     ),
-    caFile: key(optionalText(), null, "CA certificate to check the API against; null: the system's.", { path: 'file' }),
-    timeoutMs: key(z.int().min(100).max(600_000), 10_000, 'How long one answer may take.', { unit: 'ms' }),
-    changesPerMinute: key(positive(600), 6, 'Most changes a minute: each makes a new version, and so cold starts.'),
+    caFile: key(
+      optionalText(),
+      null,
+      "CA certificate to check the API against; null: the system's.",
+      { path: 'file' },
+    ),
+    timeoutMs: key(z.int().min(100).max(600_000), 10_000, 'How long one answer may take.', {
+      unit: 'ms',
+    }),
+    changesPerMinute: key(
+      positive(600),
+      6,
+      'Most changes a minute: each makes a new version, and so cold starts.',
+    ),
     holdS: key(
       z.number().min(0).max(86_400),
       600,
@@ -30,7 +44,12 @@ export const openwhiskSchema = section(
     rightSizing: section(
       '`gleaner actions follow`: which sizes are written, how many at once, and what is waited for.',
       {
-        everyS: key(z.number().min(1).max(86_400), 60, 'Time between two looks at what calls say.', { unit: 's' }),
+        everyS: key(
+          z.number().min(1).max(86_400),
+          60,
+          'Time between two looks at what calls say.',
+          { unit: 's' },
+        ),
         leastCalls: key(
           z.int().min(1).max(1_000_000),
           200,
@@ -47,10 +66,19 @@ export const openwhiskSchema = section(
           3,
           'Actions that are changed and watched first; each that is found good lets one more be watched, an OOM kill begins anew.',
         ),
-        watchS: key(z.number().min(0).max(86_400), 1800, 'A changed action is watched for at least so long ...', {
-          unit: 's',
-        }),
-        watchCalls: key(z.int().min(0).max(1_000_000), 50, '... and over so many calls at its new size.'),
+        watchS: key(
+          z.number().min(0).max(86_400),
+          1800,
+          'A changed action is watched for at least so long ...',
+          {
+            unit: 's',
+          },
+        ),
+        watchCalls: key(
+          z.int().min(0).max(1_000_000),
+          50,
+          '... and over so many calls at its new size.',
+        ),
         payBackHours: key(
           positive(8760).nullable(),
           24,

@@ -2,7 +2,10 @@ import { z } from 'zod';
 import { hostNameText, key, optionalText, section } from '../keys.js';
 import { suggest } from '../suggest.js';
 
-/** Names of the resource managers that come with Gleaner: agents/managers/registry.ts has one for each. */
+/**
+ * Names of the resource managers that come with Gleaner: agents/managers/registry.ts has one for
+ * each.
+ */
 export const managers = [
   'fixed',
   'greedy',
@@ -24,7 +27,8 @@ const PACKAGE = /^package:(@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/
 const MODULE_PATH = /^(\.{0,2}\/).*\.(mjs|js)$/;
 
 /** A manager that is no part of Gleaner: `./my-manager.mjs`, or `package:my-manager`. */
-export const isManagerModule = (name: string): boolean => MODULE_PATH.test(name) || PACKAGE.test(name);
+export const isManagerModule = (name: string): boolean =>
+  MODULE_PATH.test(name) || PACKAGE.test(name);
 
 export const managerName = () =>
   z
@@ -35,7 +39,9 @@ export const managerName = () =>
         return `must be one of ${managers.join(', ')}, the path of a module (./my-manager.mjs) or package:NAME${near === undefined ? '' : `; did you mean ${near}?`}`;
       },
     })
-    .meta({ range: `${managers.map((name) => `\`${name}\``).join(', ')}, \`./FILE.mjs\` or \`package:NAME\`` });
+    .meta({
+      range: `${managers.map((name) => `\`${name}\``).join(', ')}, \`./FILE.mjs\` or \`package:NAME\``,
+    });
 
 export const agentsSchema = section('The agent host: one resource manager per function.', {
   manager: key(
@@ -50,9 +56,22 @@ export const agentsSchema = section('The agent host: one resource manager per fu
     'Where activation policy `faasrm` is used: give hooks the weights there are, or learn on from what they draw inside the range.',
   ),
   hostName: key(hostNameText(), null, 'Name of this agent host in messages; null: the host name.'),
-  intervalMs: key(z.int().min(100).max(600_000), 10_000, 'Length of a mean-field step on this side.', { unit: 'ms' }),
-  resident: key(z.int().min(1).max(10_000_000), 1000, 'Agents kept in memory; the others rest as checkpoints.'),
-  trajectories: key(z.boolean(), true, 'Record the steps of agents that learn in stream `gleaner_trajectories`.'),
+  intervalMs: key(
+    z.int().min(100).max(600_000),
+    10_000,
+    'Length of a mean-field step on this side.',
+    { unit: 'ms' },
+  ),
+  resident: key(
+    z.int().min(1).max(10_000_000),
+    1000,
+    'Agents kept in memory; the others rest as checkpoints.',
+  ),
+  trajectories: key(
+    z.boolean(),
+    true,
+    'Record the steps of agents that learn in stream `gleaner_trajectories`.',
+  ),
   trajectoriesMiB: key(
     z.int().min(1).max(1_000_000),
     128,
@@ -88,7 +107,11 @@ export const agentsSchema = section('The agent host: one resource manager per fu
         false,
         'Let the shipped meta-learner tell agents which function they have, and new ones which serving agent to begin like.',
       ),
-      episodeSteps: key(z.int().min(1).max(10_000), 100, 'Control steps with calls of one episode.'),
+      episodeSteps: key(
+        z.int().min(1).max(10_000),
+        100,
+        'Control steps with calls of one episode.',
+      ),
       windowEpisodes: key(
         z.int().min(2).max(1000),
         10,
@@ -105,9 +128,15 @@ export const agentsSchema = section('The agent host: one resource manager per fu
         'How a limit is searched; `off`: none is tuned. `q-learning` explores for ever: a tenth of its steps is at random.',
       ),
       least: key(z.int().min(1).max(500), 10, 'Lowest limit that is tried ...'),
-      most: key(z.int().min(1).max(500), 310, '... and highest; a whole number of steps above the lowest.'),
+      most: key(
+        z.int().min(1).max(500),
+        310,
+        '... and highest; a whole number of steps above the lowest.',
+      ),
       step: key(z.int().min(1).max(500), 20, 'Between two limits.'),
-      holdS: key(z.number().min(1).max(86_400), 30, 'Each limit is held for at least so long ...', { unit: 's' }),
+      holdS: key(z.number().min(1).max(86_400), 30, 'Each limit is held for at least so long ...', {
+        unit: 's',
+      }),
       holdActivations: key(z.int().min(1).max(1_000_000), 100, '... and so many activations.'),
       guard: key(
         z.boolean(),
@@ -119,24 +148,46 @@ export const agentsSchema = section('The agent host: one resource manager per fu
 });
 
 export const aggregatorSchema = section('The mean-field aggregator.', {
-  intervalMs: key(z.int().min(100).max(600_000), 10_000, 'How often totals and prices are published.', { unit: 'ms' }),
-  silentSteps: key(z.number().min(1).max(100), 1.5, 'Steps after which a silent agent host leaves the totals.'),
+  intervalMs: key(
+    z.int().min(100).max(600_000),
+    10_000,
+    'How often totals and prices are published.',
+    { unit: 'ms' },
+  ),
+  silentSteps: key(
+    z.number().min(1).max(100),
+    1.5,
+    'Steps after which a silent agent host leaves the totals.',
+  ),
 });
 
 export const simulatorSchema = section(
   'The simulated invoker host and the shipped workload (`--platform simulated | docker`).',
   {
-    workload: key(optionalText(), null, "Workload by name or path: Gleaner's format, or a trace; null: azure-ten.", {
-      path: 'name',
-    }),
+    workload: key(
+      optionalText(),
+      null,
+      "Workload by name or path: Gleaner's format, or a trace; null: azure-ten.",
+      {
+        path: 'name',
+      },
+    ),
     speed: key(
       z.number().positive().max(1000),
       1,
       'Multiple of real time of the simulated host; real containers run in real time.',
     ),
     repeat: key(z.boolean(), true, 'Begin the workload again when it is over.'),
-    seed: key(z.int().min(0).max(4_294_967_295).nullable(), null, "Seed of everything random; null: the workload's."),
-    cores: key(z.number().positive().max(1024).nullable(), null, "Cores of the simulated host; null: the workload's."),
+    seed: key(
+      z.int().min(0).max(4_294_967_295).nullable(),
+      null,
+      "Seed of everything random; null: the workload's.",
+    ),
+    cores: key(
+      z.number().positive().max(1024).nullable(),
+      null,
+      "Cores of the simulated host; null: the workload's.",
+    ),
     prefix: key(
       z.string().regex(/^wsk[a-z]+\d+$/, 'must be like wskdemo0'),
       'wskgleaner0',
@@ -146,7 +197,12 @@ export const simulatorSchema = section(
 );
 
 export const logSchema = section('Logging: one JSON object per line on stderr.', {
-  level: key(z.enum(['debug', 'info', 'warn', 'error', 'silent']), 'info', 'Least level that is written.', {
-    reload: true,
-  }),
+  level: key(
+    z.enum(['debug', 'info', 'warn', 'error', 'silent']),
+    'info',
+    'Least level that is written.',
+    {
+      reload: true,
+    },
+  ),
 });

@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import {
   type Broker,
-  callEveryInstance,
   failureOf,
   isFunctionName,
   ModeNotStoredError,
   type ModeOutcome,
-  modeField,
   services,
   switchMode,
 } from '../../broker/index.js';
+import { modeField } from '../../broker/messages/index.js';
+import { callEveryInstance } from '../../broker/services/index.js';
 import type { ActionResponse } from '../wire.js';
 
 const fn = z.string().refine(isFunctionName, 'is not the name of an action');
@@ -19,13 +19,20 @@ export const actionSchema = z.discriminatedUnion('action', [
   z.object({ action: z.literal('resume'), function: fn }),
   z.object({ action: z.literal('retrain'), function: fn }),
   z.object({ action: z.literal('restore') }),
-  z.object({ action: z.literal('mode'), function: fn.optional(), mode: z.union([modeField, z.literal('default')]) }),
+  z.object({
+    action: z.literal('mode'),
+    function: fn.optional(),
+    mode: z.union([modeField, z.literal('default')]),
+  }),
 ]);
 export type Action = z.output<typeof actionSchema>;
 
 const AUTHOR = 'dashboard';
 
-/** Does what somebody with the token asks, by the same ways as the command line. Rejects as NATS does. */
+/**
+ * Does what somebody with the token asks, by the same ways as the command line. Rejects as NATS
+ * does.
+ */
 export async function act(broker: Broker, action: Action): Promise<ActionResponse> {
   const who = { author: AUTHOR };
   switch (action.action) {
@@ -61,21 +68,38 @@ export async function act(broker: Broker, action: Action): Promise<ActionRespons
       });
       // One agent host has the function: what the others say matters only where none does.
       const done = [...answers].filter(([, answer]) => !(answer instanceof Error));
-      return summary(done.length > 0 ? done : [...answers], `${action.function} learns anew`, 'no agent host answers');
+      return summary(
+        done.length > 0 ? done : [...answers],
+        `${action.function} learns anew`,
+        'no agent host answers',
+      );
     }
   }
 }
 
-/** A change that is in force and not stored is lost with the hooks that have it: whoever made it must know. */
+/**
+ * A change that is in force and not stored is lost with the hooks that have it: whoever made it
+ * must know.
+ */
 function switched({ hosts, failed, notStored }: ModeOutcome, done: string): ActionResponse {
   if (notStored !== null)
-    return { ok: false, text: `${done}: ${new ModeNotStoredError(hosts.length, notStored).message}` };
+    return {
+      ok: false,
+      text: `${done}: ${new ModeNotStoredError(hosts.length, notStored).message}`,
+    };
   if (failed.size > 0)
-    return { ok: false, text: [...failed].map(([host, why]) => `not in force on ${host}: ${why}`).join('; ') };
+    return {
+      ok: false,
+      text: [...failed].map(([host, why]) => `not in force on ${host}: ${why}`).join('; '),
+    };
   return { ok: true, text: done };
 }
 
-function summary(answers: readonly (readonly [string, unknown])[], done: string, nobody: string): ActionResponse {
+function summary(
+  answers: readonly (readonly [string, unknown])[],
+  done: string,
+  nobody: string,
+): ActionResponse {
   if (answers.length === 0) return { ok: false, text: nobody };
   const failures = answers.flatMap(([host, answer]) => {
     const failure = failureOf(answer);

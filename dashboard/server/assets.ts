@@ -24,8 +24,9 @@ const assetOf = (path: string): Asset => ({
 });
 
 /**
- * Every file the page may load, by its path: read once, so that no request ever names a file. Scripts come from dist, where tsc
- * puts them, everything else from the source; uPlot from its package.
+ * Every file the page may load, by its path: read once, so that no request ever names a file.
+ * Scripts come from dist, where tsc puts them, everything else from the source; uPlot from its
+ * package.
  */
 export function readAssets(): ReadonlyMap<string, Asset> {
   const assets = new Map<string, Asset>();
@@ -35,8 +36,11 @@ export function readAssets(): ReadonlyMap<string, Asset> {
     else if (/\.(css|svg)$/.test(name)) assets.set(`/app/${name}`, assetOf(join(pages, name)));
   }
   const scripts = join(root, 'dist', 'dashboard', 'web');
-  for (const path of existsSync(scripts) ? readdirSync(scripts, { recursive: true, encoding: 'utf8' }) : [])
-    if (path.endsWith('.js')) assets.set(`/app/${path.replaceAll('\\', '/')}`, assetOf(join(scripts, path)));
+  for (const path of existsSync(scripts)
+    ? readdirSync(scripts, { recursive: true, encoding: 'utf8' })
+    : [])
+    if (path.endsWith('.js'))
+      assets.set(`/app/${path.replaceAll('\\', '/')}`, assetOf(join(scripts, path)));
   // The one module that server and page share.
   assets.set('/wire.js', assetOf(join(root, 'dist', 'dashboard', 'wire.js')));
   const plot = dirname(createRequire(import.meta.url).resolve('uplot'));

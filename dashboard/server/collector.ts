@@ -1,33 +1,32 @@
+import { type Broker, services, subjects, wildcards } from '../../broker/index.js';
 import {
   type AgentReport,
-  agentsService,
-  type Broker,
-  callEveryInstance,
-  callService,
   decodeAgentReport,
   decodeEvent,
   decodeHostReport,
   decodeMeanField,
   decodeObservation,
   decodeTarget,
-  featureText,
   type GleanerEvent,
-  hookService,
   type Observation,
-  reasonText,
-  services,
-  subjects,
-  wildcards,
   withoutPart,
-} from '../../broker/index.js';
+} from '../../broker/messages/index.js';
+import {
+  agentsService,
+  callEveryInstance,
+  callService,
+  featureText,
+  hookService,
+  reasonText,
+} from '../../broker/services/index.js';
 import { type Cancel, type Clock, messageOf, millis, type Timers } from '../../config/index.js';
 import type { ContentionView, EventRow, NatsState, ServiceRow, Totals } from '../wire.js';
-import { FunctionRegistry } from './function-board.js';
-import { HostRegistry } from './host-board.js';
-import { MeanFieldHistory } from './mean-field-board.js';
+import { ContentionWindow } from './contention-window.js';
+import { FunctionRegistry } from './function-registry.js';
+import { HostRegistry } from './host-registry.js';
+import { MeanFieldHistory } from './mean-field-history.js';
 import { Overview } from './overview.js';
-import { queryServices } from './services-seen.js';
-import { ContentionWindow } from './waiting.js';
+import { queryServices } from './service-query.js';
 
 export interface CollectorOptions {
   readonly broker: Broker;
@@ -48,7 +47,10 @@ const DISCOVER_SECONDS = 5;
 const MINUTE = 60_000;
 const WAITING_SHOWN = 14;
 
-/** Listens to everything on NATS that a dashboard shows, and asks the services for the rest. Writes nothing. */
+/**
+ * Listens to everything on NATS that a dashboard shows, and asks the services for the rest. Writes
+ * nothing.
+ */
 export class Collector {
   readonly functions: FunctionRegistry;
   readonly hosts = new HostRegistry();
@@ -105,7 +107,9 @@ export class Collector {
       const entry = this.functions.get(name);
       if (entry !== undefined) entry.manager = author.manager;
     });
-    listen(subjects.meanField, decodeMeanField, (message) => this.meanField.take(message, this.#now() / SECOND));
+    listen(subjects.meanField, decodeMeanField, (message) =>
+      this.meanField.take(message, this.#now() / SECOND),
+    );
     listen(wildcards.events, decodeEvent, (message) => this.#event(message));
     this.#cancels.push(
       broker.onStatus((status) => {
@@ -127,7 +131,9 @@ export class Collector {
 
   waiting(): ContentionView[] {
     const now = this.#now();
-    return [...this.#waiting].map(([host, contention]) => contention.view(host, now, WAITING_SHOWN));
+    return [...this.#waiting].map(([host, contention]) =>
+      contention.view(host, now, WAITING_SHOWN),
+    );
   }
 
   totals(): Totals {
@@ -157,7 +163,8 @@ export class Collector {
     const fn = this.functions.called(name);
     fn.observe(observation, now);
     const { objective = 'learning', slo = null } = fn.views.get(host) ?? {};
-    if (slo !== null && objective !== 'learning') this.overview.judge(now, withoutPart(latency, coldLatency), slo);
+    if (slo !== null && objective !== 'learning')
+      this.overview.judge(now, withoutPart(latency, coldLatency), slo);
     let contention = this.#waiting.get(host);
     if (contention === undefined) {
       contention = new ContentionWindow(MINUTE);
@@ -213,7 +220,8 @@ export class Collector {
         this.#asking = false;
       }
     }
-    for (const [host, contention] of this.#waiting) this.hosts.entry(host).waitShare = contention.share(this.#now());
+    for (const [host, contention] of this.#waiting)
+      this.hosts.entry(host).waitShare = contention.share(this.#now());
     if (this.#nats.connected) this.overview.record(this.#now());
   }
 
@@ -225,7 +233,11 @@ export class Collector {
     const { broker } = this.#options;
     const [seen, agents] = await Promise.all([
       queryServices(broker),
-      callEveryInstance(broker, { service: services.agents, endpoint: 'list', request: { offset: 0, limit: 0 } }),
+      callEveryInstance(broker, {
+        service: services.agents,
+        endpoint: 'list',
+        request: { offset: 0, limit: 0 },
+      }),
     ]);
     this.services = seen;
     const phases: Record<string, number> = {};
@@ -233,7 +245,8 @@ export class Collector {
     for (const answer of agents.values()) {
       const checked = agentsService.list.answer.safeParse(answer);
       if (!checked.success) continue;
-      for (const [phase, count] of Object.entries(checked.data.phases)) phases[phase] = (phases[phase] ?? 0) + count;
+      for (const [phase, count] of Object.entries(checked.data.phases))
+        phases[phase] = (phases[phase] ?? 0) + count;
       for (const [manager, count] of Object.entries(checked.data.managers))
         managers[manager] = (managers[manager] ?? 0) + count;
       this.meanField.featureNames = checked.data.features.map(featureText);
@@ -246,9 +259,12 @@ export class Collector {
     const { broker, page = PAGE } = this.#options;
     const offset = this.#offsets.get(host) ?? 0;
     const request = { offset, limit: page, containers: 0 };
-    const answer = await callService(broker, { service: services.hook, endpoint: 'inspect', host, request }).catch(
-      messageOf,
-    );
+    const answer = await callService(broker, {
+      service: services.hook,
+      endpoint: 'inspect',
+      host,
+      request,
+    }).catch(messageOf);
     const checked = hookService.inspect.answer.safeParse(answer);
     if (!checked.success) return;
     const { host: view, functions, total, events } = checked.data;

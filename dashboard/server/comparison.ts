@@ -32,13 +32,22 @@ export function comparisonView(all: Iterable<ComparisonSums>): ComparisonView {
   };
 }
 
-/** `upSeconds`: of the hook that has run for longest; undefined: unknown. `enforced`: limits are written somewhere. */
-export function verdictOf(all: readonly ComparisonSums[], upSeconds: number | undefined, enforced: boolean): Verdict {
+/**
+ * `upSeconds`: of the hook that has run for longest; undefined: unknown. `enforced`: limits are
+ * written somewhere.
+ */
+export function verdictOf(
+  all: readonly ComparisonSums[],
+  upSeconds: number | undefined,
+  enforced: boolean,
+): Verdict {
   const view = comparisonView(all);
   return {
     ...view,
     text: verdictText(comparisonOf(addComparisons(all)), upSeconds, enforced),
     expectedSeconds:
-      view.ratio === null && enforced ? secondsUntilKnown(view.controlSamples, view.needed, upSeconds) : null,
+      view.ratio === null && enforced
+        ? secondsUntilKnown(view.controlSamples, view.needed, upSeconds)
+        : null,
   };
 }

@@ -1,14 +1,11 @@
 import {
-  type Broker,
   type HttpRequest,
   type HttpResponse,
   HttpServer,
   type HttpStream,
   httpAddress,
-  isFunctionName,
-  type Logger,
-  silentLogger,
-} from '../../broker/index.js';
+} from '../../broker/http/index.js';
+import { type Broker, isFunctionName, type Logger, silentLogger } from '../../broker/index.js';
 import { type Clock, GleanerError, messageOf, millis, type Timers } from '../../config/index.js';
 import { act, actionSchema } from './actions.js';
 import { readAssets } from './assets.js';
@@ -73,7 +70,17 @@ const HEADERS: Readonly<Record<string, string>> = {
 
 /** Serves the dashboard until stopped. Rejects `GLN_DASHBOARD_PORT`. */
 export async function runDashboard(options: DashboardOptions): Promise<RunningDashboard> {
-  const { broker, clock, timers, host, port, token, maxFunctions, version, logger = silentLogger } = options;
+  const {
+    broker,
+    clock,
+    timers,
+    host,
+    port,
+    token,
+    maxFunctions,
+    version,
+    logger = silentLogger,
+  } = options;
   const assets = readAssets();
   const collector = new Collector({ broker, clock, timers, maxFunctions });
   const stream = new Stream(collector, clock, { version, writable: token !== null });
@@ -87,8 +94,10 @@ export async function runDashboard(options: DashboardOptions): Promise<RunningDa
   });
 
   function handle(request: HttpRequest): HttpResponse | HttpStream | Promise<HttpResponse> {
-    // A page of somebody else's whose name was made to point here would send its own name (DNS rebinding).
-    if (!guard.allows(request.host)) return json(421, { ok: false, text: 'not the name of this dashboard' });
+    // A page of somebody else's whose name was made to point here would send its own name (DNS
+    // rebinding).
+    if (!guard.allows(request.host))
+      return json(421, { ok: false, text: 'not the name of this dashboard' });
     const { path, query } = request;
     if (request.method === 'POST') return change(request);
     const asset = assets.get(path);
@@ -105,7 +114,8 @@ export async function runDashboard(options: DashboardOptions): Promise<RunningDa
   }
 
   function follow(): HttpResponse | HttpStream {
-    if (stream.pages.open >= WATCHERS_MAX) return json(429, { ok: false, text: 'too many pages are open' });
+    if (stream.pages.open >= WATCHERS_MAX)
+      return json(429, { ok: false, text: 'too many pages are open' });
     return {
       type: 'text/event-stream',
       headers: { 'X-Accel-Buffering': 'no' },
@@ -115,11 +125,13 @@ export async function runDashboard(options: DashboardOptions): Promise<RunningDa
 
   async function change(request: HttpRequest): Promise<HttpResponse> {
     const { path, headers } = request;
-    const refuse = (status: number, text: string): HttpResponse => json(status, { ok: false, text });
+    const refuse = (status: number, text: string): HttpResponse =>
+      json(status, { ok: false, text });
     if (path !== '/api/act' && path !== '/api/token') return refuse(404, 'no such page');
     if (token === null) return refuse(403, 'read-only: set dashboard.tokenFile to allow changes');
     if (!guard.sameOrigin(headers)) return refuse(403, 'only from the dashboard itself');
-    if (refusals >= LOGGED_REFUSALS_MAX) return refuse(429, 'too many wrong tokens; try again in a second');
+    if (refusals >= LOGGED_REFUSALS_MAX)
+      return refuse(429, 'too many wrong tokens; try again in a second');
     if (!token.allows(headers.authorization)) {
       refusals++;
       return refuse(401, 'this is not the token');
@@ -127,7 +139,10 @@ export async function runDashboard(options: DashboardOptions): Promise<RunningDa
     if (path === '/api/token') return json(200, { ok: true, text: 'the token is right' });
     const checked = actionSchema.safeParse(parsed(await request.body()));
     if (!checked.success)
-      return refuse(400, `${checked.error.issues[0]?.path.join('.')}: ${checked.error.issues[0]?.message}`);
+      return refuse(
+        400,
+        `${checked.error.issues[0]?.path.join('.')}: ${checked.error.issues[0]?.message}`,
+      );
     logger.info({ ...checked.data }, 'asked by the dashboard');
     try {
       const answer = await act(broker, checked.data);

@@ -1,16 +1,14 @@
+import { type Broker, ServiceError, services } from '../../broker/index.js';
 import {
   type AgentDecision,
   agentsService,
-  type Broker,
   callEveryInstance,
   type ExplanationView,
   grantReason,
   hookService,
   reasonText,
   requestedCpu,
-  ServiceError,
-  services,
-} from '../../broker/index.js';
+} from '../../broker/services/index.js';
 import { messageOf } from '../../config/index.js';
 import type { ActivationView, AgentStep, FunctionDetail, GrantView } from '../wire.js';
 import type { Collector } from './collector.js';
@@ -85,7 +83,8 @@ export async function functionDetail(
   const activations: ActivationView[] = [];
   for (const [host, answer] of hooks) {
     const checked = hookService.explain.answer.safeParse(answer);
-    if (checked.success) activations.push(...checked.data.activations.map((one) => activationView(host, one)));
+    if (checked.success)
+      activations.push(...checked.data.activations.map((one) => activationView(host, one)));
     else if (answer instanceof Error) problems.push(`${host}: ${messageOf(answer)}`);
   }
   const steps: AgentStep[] = [];
@@ -93,7 +92,8 @@ export async function functionDetail(
     const checked = agentsService.explain.answer.safeParse(answer);
     if (checked.success) steps.push(...checked.data.decisions.map(stepView));
     // Of several agent hosts one has it.
-    else if (answer instanceof Error && !(answer instanceof ServiceError)) problems.push(messageOf(answer));
+    else if (answer instanceof Error && !(answer instanceof ServiceError))
+      problems.push(messageOf(answer));
   }
   return {
     name,

@@ -2,7 +2,10 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]'];
 
-/** Which names the dashboard goes by. Anything else is a page of somebody else's that was made to point here. */
+/**
+ * Which names the dashboard goes by. Anything else is a page of somebody else's that was made to
+ * point here.
+ */
 export class HostGuard {
   readonly #allowed: ReadonlySet<string>;
 
@@ -11,7 +14,9 @@ export class HostGuard {
     const own = address.includes(':') ? `[${address}]` : address;
     const here = [...LOOPBACK, own].map((name) => `${name}:${port}`);
     this.#allowed = new Set(
-      [...here, ...names.flatMap((name) => [name, `${name}:${port}`])].map((name) => name.toLowerCase()),
+      [...here, ...names.flatMap((name) => [name, `${name}:${port}`])].map((name) =>
+        name.toLowerCase(),
+      ),
     );
   }
 

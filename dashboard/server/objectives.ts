@@ -1,4 +1,4 @@
-import { bucketBound, type LatencyHistogramMessage } from '../../broker/index.js';
+import { bucketBound, type LatencyHistogramMessage } from '../../broker/messages/index.js';
 
 interface StepObjective {
   readonly at: number;
@@ -6,7 +6,10 @@ interface StepObjective {
   readonly calls: number;
 }
 
-/** Calls of a step that stayed within the objective; the bucket that the objective cuts counts by its share below it. */
+/**
+ * Calls of a step that stayed within the objective; the bucket that the objective cuts counts by
+ * its share below it.
+ */
 export function keptCalls({ first, counts }: LatencyHistogramMessage, slo: number): number {
   let kept = 0;
   for (const [i, n] of counts.entries()) {
@@ -33,7 +36,8 @@ export class ObjectiveWindow {
   }
 
   view(now: number): { share: number | null; calls: number } {
-    while (this.#steps.length > 0 && this.#steps[0]!.at < now - this.#windowMillis) this.#steps.shift();
+    while (this.#steps.length > 0 && this.#steps[0]!.at < now - this.#windowMillis)
+      this.#steps.shift();
     let kept = 0;
     let calls = 0;
     for (const step of this.#steps) {

@@ -1,7 +1,8 @@
-import type { FunctionView, LatencyHistogramMessage } from '../../broker/index.js';
+import type { LatencyHistogramMessage } from '../../broker/messages/index.js';
+import type { FunctionView } from '../../broker/services/index.js';
 import { OVERVIEW_COLUMNS, type OverviewColumn, type Totals } from '../wire.js';
-import type { FunctionRegistry } from './function-board.js';
-import type { HostRegistry } from './host-board.js';
+import type { FunctionRegistry } from './function-registry.js';
+import type { HostRegistry } from './host-registry.js';
 import { ObjectiveWindow } from './objectives.js';
 import { RateWindow } from './rates.js';
 import { Series } from './series.js';
@@ -41,7 +42,10 @@ export class Overview {
     this.#safeguards.push(at);
   }
 
-  /** After each answer of a hook, its functions being on the board already. `safeguards`: since that hook's start. */
+  /**
+   * After each answer of a hook, its functions being on the board already. `safeguards`: since that
+   * hook's start.
+   */
   host(host: string, at: number, activations: number, safeguards: number): void {
     this.#safeguardTotals.set(host, safeguards);
     const rate = this.#hosts.rateOf(host);
@@ -64,7 +68,8 @@ export class Overview {
 
   totals(now: number): Totals {
     const slo = this.#objectives.view(now);
-    while (this.#safeguards.length > 0 && this.#safeguards[0]! < now - MINUTE) this.#safeguards.shift();
+    while (this.#safeguards.length > 0 && this.#safeguards[0]! < now - MINUTE)
+      this.#safeguards.shift();
     let safeguardTotal = 0;
     for (const total of this.#safeguardTotals.values()) safeguardTotal += total;
     return {
@@ -92,7 +97,9 @@ export class Overview {
       at: now / SECOND,
       capacity: sum(({ cpu }) => cpu) / 1000,
       granted: sum(({ grantedCpu }) => grantedCpu) / 1000,
-      used: hosts.every(({ usedCpu }) => usedCpu === null) ? null : sum(({ usedCpu }) => usedCpu ?? 0) / 1000,
+      used: hosts.every(({ usedCpu }) => usedCpu === null)
+        ? null
+        : sum(({ usedCpu }) => usedCpu ?? 0) / 1000,
       harvested: totals.harvestedCores,
       lent: totals.lentCores,
       sloKept: totals.sloKept,
@@ -116,7 +123,8 @@ export class Overview {
       sums.lentTotal += lent;
       sums.savedTotal += saved;
     }
-    for (const { views } of this.#functions.all()) for (const view of views.values()) add(sums, view);
+    for (const { views } of this.#functions.all())
+      for (const view of views.values()) add(sums, view);
     return sums;
   }
 }

@@ -22,7 +22,8 @@ export class RateWindow {
     // A total that falls began anew.
     if ((entry.samples.at(-1)?.total ?? 0) > total) entry.samples.length = 0;
     entry.samples.push({ at, total });
-    while (entry.samples.length > 2 && entry.samples[0]!.at < at - this.#windowMillis) entry.samples.shift();
+    while (entry.samples.length > 2 && entry.samples[0]!.at < at - this.#windowMillis)
+      entry.samples.shift();
   }
 
   forget(host: string): void {

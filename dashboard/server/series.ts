@@ -3,7 +3,10 @@ import type { Columns } from '../wire.js';
 /** Rows that a series begins with room for. */
 const INITIAL_ROWS = 8;
 
-/** Rows of numbers in a ring that grows up to a fixed size (most functions are called a few times and never again), the first the time in seconds; what is unknown is NaN inside and null outside. */
+/**
+ * Rows of numbers in a ring that grows up to a fixed size (most functions are called a few times
+ * and never again), the first the time in seconds; what is unknown is NaN inside and null outside.
+ */
 export class Series<K extends string> {
   readonly #columns: readonly K[];
   #values: Float64Array;
@@ -26,7 +29,8 @@ export class Series<K extends string> {
 
   push(row: Readonly<Partial<Record<K, number | null | undefined>>>): void {
     const width = this.#columns.length;
-    if (this.#length === this.#allocatedRows && this.#allocatedRows < this.#capacity) this.#grow(width);
+    if (this.#length === this.#allocatedRows && this.#allocatedRows < this.#capacity)
+      this.#grow(width);
     const start = this.#next * width;
     for (let i = 0; i < width; i++) this.#values[start + i] = row[this.#columns[i]!] ?? Number.NaN;
     this.#next = (this.#next + 1) % this.#allocatedRows;
@@ -42,7 +46,10 @@ export class Series<K extends string> {
   }
 
   #row(age: number): number {
-    return ((this.#next - 1 - age + 2 * this.#allocatedRows) % this.#allocatedRows) * this.#columns.length;
+    return (
+      ((this.#next - 1 - age + 2 * this.#allocatedRows) % this.#allocatedRows) *
+      this.#columns.length
+    );
   }
 
   /** The newest row; null: none. */
@@ -57,7 +64,8 @@ export class Series<K extends string> {
     const out = {} as Record<K, (number | null)[]>;
     for (const [i, name] of this.#columns.entries()) {
       const values: (number | null)[] = [];
-      for (let age = this.#length - 1; age >= 0; age--) values.push(shown(this.#values[this.#row(age) + i]!, i));
+      for (let age = this.#length - 1; age >= 0; age--)
+        values.push(shown(this.#values[this.#row(age) + i]!, i));
       out[name] = values;
     }
     return out;

@@ -3,21 +3,32 @@ import type { Clock } from '../../config/index.js';
 import type { FunctionRow, Pages, Snapshot, Tick } from '../wire.js';
 import type { Collector } from './collector.js';
 
-/** What a page that reads slowly may be behind, bytes; it misses ticks beyond, and gets everything anew then. */
+/**
+ * What a page that reads slowly may be behind, bytes; it misses ticks beyond, and gets everything
+ * anew then.
+ */
 const BACKLOG_MAX = 4 * 1024 * 1024;
 export const WATCHERS_MAX = 32;
-/** One that has taken nothing of what waits for it for so long is dead, and not slow: its browser is gone, or asleep, and asks anew when it is back. */
+/**
+ * One that has taken nothing of what waits for it for so long is dead, and not slow: its browser is
+ * gone, or asleep, and asks anew when it is back.
+ */
 const DEAD_MILLIS = 120_000;
 
 interface Watcher {
   readonly response: ServerResponse;
   behind: boolean;
-  /** What its connection had taken at the last tick, bytes, and since when it has taken nothing of what waits. */
+  /**
+   * What its connection had taken at the last tick, bytes, and since when it has taken nothing of
+   * what waits.
+   */
   taken: number;
   stalledSince: number;
 }
 
-/** Server-sent events: a snapshot to each page that connects, then what has changed, once a second. */
+/**
+ * Server-sent events: a snapshot to each page that connects, then what has changed, once a second.
+ */
 export class Stream {
   readonly #collector: Collector;
   readonly #clock: Clock;
@@ -33,7 +44,11 @@ export class Stream {
   #services = '';
   #waiting = '';
 
-  constructor(collector: Collector, clock: Clock, facts: { readonly version: string; readonly writable: boolean }) {
+  constructor(
+    collector: Collector,
+    clock: Clock,
+    facts: { readonly version: string; readonly writable: boolean },
+  ) {
     this.#collector = collector;
     this.#clock = clock;
     this.#facts = facts;
@@ -44,7 +59,12 @@ export class Stream {
   }
 
   add(response: ServerResponse): void {
-    const watcher: Watcher = { response, behind: false, taken: 0, stalledSince: this.#clock.monotonic() };
+    const watcher: Watcher = {
+      response,
+      behind: false,
+      taken: 0,
+      stalledSince: this.#clock.monotonic(),
+    };
     this.#watchers.add(watcher);
     this.#collector.watchers = this.#watchers.size;
     response.on('close', () => {
@@ -78,7 +98,10 @@ export class Stream {
     }
   }
 
-  /** Something waits for it, and no piece of that (4 MiB or a tick at most) was taken for two minutes; a slow one takes some. */
+  /**
+   * Something waits for it, and no piece of that (4 MiB or a tick at most) was taken for two
+   * minutes; a slow one takes some.
+   */
   #isDead(watcher: Watcher): boolean {
     const now = this.#clock.monotonic();
     const { writableLength, socket } = watcher.response;
@@ -103,7 +126,10 @@ export class Stream {
       ...(collector.meanField.latest === null ? {} : { meanField: collector.meanField.latest }),
       waiting: collector.waiting(),
       services: collector.services,
-      history: { overview: collector.overview.series.columns(), field: collector.meanField.series.columns() },
+      history: {
+        overview: collector.overview.series.columns(),
+        field: collector.meanField.series.columns(),
+      },
     };
   }
 
@@ -152,11 +178,14 @@ export class Stream {
       ...(removed.length > 0 ? { removed } : {}),
       ...(events.length > 0 ? { events } : {}),
       ...(newOverview ? { overview } : {}),
-      ...(newField && collector.meanField.latest !== null ? { field, meanField: collector.meanField.latest } : {}),
+      ...(newField && collector.meanField.latest !== null
+        ? { field, meanField: collector.meanField.latest }
+        : {}),
       ...(newServices ? { services: collector.services } : {}),
       ...(newWaiting ? { waiting: contention } : {}),
     };
   }
 }
 
-const message = (event: string, data: object): string => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+const message = (event: string, data: object): string =>
+  `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;

@@ -14,7 +14,10 @@ export class DashboardTokenError extends GleanerError {
 const MIN_LENGTH = 16;
 const digest = (text: string): Buffer => createHash('sha256').update(text, 'utf8').digest();
 
-/** Who may change something: whoever has the token. Compared in constant time, and never kept or shown. */
+/**
+ * Who may change something: whoever has the token. Compared in constant time, and never kept or
+ * shown.
+ */
 export class Token {
   readonly #digest: Buffer;
 
@@ -22,17 +25,22 @@ export class Token {
     this.#digest = digest(token);
   }
 
-  /** Throws `GLN_DASHBOARD_TOKEN` for a file that others may read, or that holds less than 16 characters. */
+  /**
+   * Throws `GLN_DASHBOARD_TOKEN` for a file that others may read, or that holds less than 16
+   * characters.
+   */
   static read(path: string): Token {
     let text: string;
     try {
-      if ((statSync(path).mode & 0o077) !== 0) throw new DashboardTokenError(path, 'may be read by others: chmod 600');
+      if ((statSync(path).mode & 0o077) !== 0)
+        throw new DashboardTokenError(path, 'may be read by others: chmod 600');
       text = readFileSync(path, 'utf8').trim();
     } catch (error) {
       if (error instanceof GleanerError) throw error;
       throw new DashboardTokenError(path, `cannot be read: ${messageOf(error)}`);
     }
-    if (text.length < MIN_LENGTH) throw new DashboardTokenError(path, `holds less than ${MIN_LENGTH} characters`);
+    if (text.length < MIN_LENGTH)
+      throw new DashboardTokenError(path, `holds less than ${MIN_LENGTH} characters`);
     return new Token(text);
   }
 

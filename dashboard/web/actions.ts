@@ -13,7 +13,11 @@ export function toast(text: string): void {
   toastTimer = window.setTimeout(() => element.classList.remove('shown'), 4000);
 }
 
-async function post(path: string, token: string, body: object): Promise<{ status: number; answer: ActionResponse }> {
+async function post(
+  path: string,
+  token: string,
+  body: object,
+): Promise<{ status: number; answer: ActionResponse }> {
   const response = await fetch(path, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
@@ -30,9 +34,13 @@ function requestText({ action, function: name, mode }: ActionRequest): string {
 }
 
 /** An answer for another page than the one that asked would be given to the wrong question. */
-window.addEventListener('hashchange', () => document.querySelector<HTMLDialogElement>('#dialog')!.close());
+window.addEventListener('hashchange', () =>
+  document.querySelector<HTMLDialogElement>('#dialog')!.close(),
+);
 
-/** Asks for the token until it is right; null where that is given up. It lives as long as the tab. */
+/**
+ * Asks for the token until it is right; null where that is given up. It lives as long as the tab.
+ */
 function promptForToken(request: ActionRequest): Promise<string | null> {
   const dialog = document.querySelector<HTMLDialogElement>('#dialog')!;
   const input = h('input', { type: 'password', autocomplete: 'off', 'aria-label': 'Token' });
@@ -43,7 +51,11 @@ function promptForToken(request: ActionRequest): Promise<string | null> {
     'form',
     {},
     h('h2', {}, `Token needed to ${requestText(request)}`),
-    h('p', { class: 'note' }, 'It is in the file that dashboard.tokenFile names. It is kept in this tab only.'),
+    h(
+      'p',
+      { class: 'note' },
+      'It is in the file that dashboard.tokenFile names. It is kept in this tab only.',
+    ),
     input,
     problem,
     h('div', { class: 'row' }, cancel, go),

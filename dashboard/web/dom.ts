@@ -47,5 +47,6 @@ export function setClass(element: Element, name: string): void {
 
 /** The only way styles are set: the policy of the page forbids style attributes. */
 export function setStyle(element: HTMLElement | SVGElement, property: string, value: string): void {
-  if (element.style.getPropertyValue(property) !== value) element.style.setProperty(property, value);
+  if (element.style.getPropertyValue(property) !== value)
+    element.style.setProperty(property, value);
 }

@@ -3,7 +3,8 @@ import type { ComparisonView } from '../wire.js';
 /** Numbers as people read them. Unknown is `–`. */
 export const NONE = '–';
 
-const real = (value: number | null | undefined): value is number => typeof value === 'number' && Number.isFinite(value);
+const real = (value: number | null | undefined): value is number =>
+  typeof value === 'number' && Number.isFinite(value);
 
 /** Millicores as cores: `0.25`, `2`. */
 export const cores = (millicores: number | null | undefined): string =>
@@ -25,7 +26,9 @@ const trim = (text: string): string => (text.includes('.') ? text.replace(/\.?0+
 export function memory(bytes: number | null | undefined): string {
   if (!real(bytes)) return NONE;
   const mebibytes = bytes / 1_048_576;
-  return mebibytes >= 1024 ? `${trim((mebibytes / 1024).toFixed(1))} GiB` : `${Math.round(mebibytes)} MiB`;
+  return mebibytes >= 1024
+    ? `${trim((mebibytes / 1024).toFixed(1))} GiB`
+    : `${Math.round(mebibytes)} MiB`;
 }
 
 /** A span of ms in the unit that reads best. */
@@ -54,10 +57,12 @@ export function change(ratio: number | null | undefined): string {
 }
 
 /** `1 container`, `2 containers`. */
-export const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
+export const counted = (count: number, what: string): string =>
+  `${count} ${what}${count === 1 ? '' : 's'}`;
 
 /** `14:03:07`, in the reader's own time. */
-export const clock = (seconds: number): string => new Date(seconds * 1000).toTimeString().slice(0, 8);
+export const clock = (seconds: number): string =>
+  new Date(seconds * 1000).toTimeString().slice(0, 8);
 
 export function ago(seconds: number): string {
   if (seconds < 2) return 'now';
@@ -73,8 +78,18 @@ export function nameParts(name: string): readonly [string, string] {
   return [name.slice(0, slash + 1), name.slice(slash + 1)];
 }
 
-/** What a comparison with the control arm rests on: its interval and samples, or how many samples there are. */
-export function comparisonBasis({ ratio, low, high, activations, controlSamples, needed }: ComparisonView): string {
+/**
+ * What a comparison with the control arm rests on: its interval and samples, or how many samples
+ * there are.
+ */
+export function comparisonBasis({
+  ratio,
+  low,
+  high,
+  activations,
+  controlSamples,
+  needed,
+}: ComparisonView): string {
   if (ratio === null) return `${controlSamples} of ${needed} control samples`;
   return `${change(low)} to ${change(high)}, n ${number(activations)} / ${number(controlSamples)}`;
 }

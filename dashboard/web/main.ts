@@ -22,10 +22,22 @@ interface Place {
 
 const places: readonly Place[] = [
   { hash: '#/', name: 'Overview', key: 'o', open: overviewPage },
-  { hash: '#/functions', name: 'Functions', key: 'f', open: functionsPage, count: (state) => state.functions.size },
+  {
+    hash: '#/functions',
+    name: 'Functions',
+    key: 'f',
+    open: functionsPage,
+    count: (state) => state.functions.size,
+  },
   { hash: '#/contention', name: 'Contention', key: 'c', open: contentionPage },
   { hash: '#/mean-field', name: 'Mean field', key: 'm', open: meanFieldPage },
-  { hash: '#/hosts', name: 'Hosts', key: 'h', open: hostsPage, count: (state) => state.hosts.length },
+  {
+    hash: '#/hosts',
+    name: 'Hosts',
+    key: 'h',
+    open: hostsPage,
+    count: (state) => state.hosts.length,
+  },
   { hash: '#/events', name: 'Events', key: 'e', open: eventsPage },
 ];
 const FUNCTION = '#/function/';
@@ -114,7 +126,11 @@ function showLink(): void {
       !isReceiving ? 'No dashboard' : nats.connected ? 'Live' : 'NATS away',
     ),
     h('small', {}, nats.server),
-    h('small', {}, state.version === '' ? '' : `Gleaner ${state.version}${state.writable ? '' : ', read-only'}`),
+    h(
+      'small',
+      {},
+      state.version === '' ? '' : `Gleaner ${state.version}${state.writable ? '' : ', read-only'}`,
+    ),
   );
   const banner = find('banner');
   banner.hidden = good;
@@ -143,14 +159,18 @@ function help(): void {
   close.addEventListener('click', () => dialog.close());
   const list = h('dl');
   for (const [key, what] of keys)
-    list.append(h('dt', {}, ...key.split(' ').flatMap((one) => [h('kbd', {}, one), ' '])), h('dd', {}, what));
+    list.append(
+      h('dt', {}, ...key.split(' ').flatMap((one) => [h('kbd', {}, one), ' '])),
+      h('dd', {}, what),
+    );
   dialog.replaceChildren(h('h2', {}, 'Keys'), list, h('div', { class: 'row' }, close));
   dialog.showModal();
 }
 
 let isNavigating = false;
 document.addEventListener('keydown', (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]')) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]'))
+    return;
   const target = event.target as HTMLElement;
   if (target.matches('input, select, textarea')) return;
   const { key } = event;

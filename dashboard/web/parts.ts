@@ -3,7 +3,10 @@ import { h, setClass, setStyle, setText, svg } from './dom.js';
 import { change, comparisonBasis, nameParts } from './format.js';
 import type { Tone } from './plot.js';
 
-/** Share of the time that runnable activations waited for a CPU from which a host is called contended: measured, never from demand. */
+/**
+ * Share of the time that runnable activations waited for a CPU from which a host is called
+ * contended: measured, never from demand.
+ */
 export const CONTENDED = 0.1;
 
 /** A figure with its recent past. */
@@ -22,7 +25,12 @@ export class Kpi {
       h('div', { class: 'label' }, label),
       h('div', { class: 'value' }, this.#value, ' ', this.#unit),
       this.#note,
-      svg('svg', { viewBox: '0 0 100 30', preserveAspectRatio: 'none', 'aria-hidden': 'true' }, this.#fill, this.#line),
+      svg(
+        'svg',
+        { viewBox: '0 0 100 30', preserveAspectRatio: 'none', 'aria-hidden': 'true' },
+        this.#fill,
+        this.#line,
+      ),
     );
   }
 
@@ -32,7 +40,10 @@ export class Kpi {
     setText(this.#note, note);
     const line = sparkPath(past.slice(-180));
     this.#line.setAttribute('d', line);
-    this.#fill.setAttribute('d', line === '' ? '' : `${line}V30H${line.slice(1, line.indexOf(' '))}Z`);
+    this.#fill.setAttribute(
+      'd',
+      line === '' ? '' : `${line}V30H${line.slice(1, line.indexOf(' '))}Z`,
+    );
   }
 }
 
@@ -61,7 +72,10 @@ export const modeTone = (mode: string): Tone | '' =>
 export function functionChips(row: FunctionRow): HTMLElement[] {
   const chips = [chip(row.mode, modeTone(row.mode))];
   if (row.paused) chips.push(chip('paused', 'amber', 'user limits stand until it is resumed'));
-  if (row.alarm) chips.push(chip('slower than without', 'red', 'slower than its own control arm, beyond chance'));
+  if (row.alarm)
+    chips.push(
+      chip('slower than without', 'red', 'slower than its own control arm, beyond chance'),
+    );
   if (isMissingObjective(row)) chips.push(chip('misses its objective', 'red'));
   return chips;
 }
@@ -72,7 +86,12 @@ export const functionHref = (name: string): string => `#/function${encodeURI(nam
 
 export function functionLink(name: string): HTMLAnchorElement {
   const [space, last] = nameParts(name);
-  return h('a', { class: 'name', href: functionHref(name), title: name }, h('span', { class: 'ns' }, space), last);
+  return h(
+    'a',
+    { class: 'name', href: functionHref(name), title: name },
+    h('span', { class: 'ns' }, space),
+    last,
+  );
 }
 
 /** What is in force against what the user asked for, and what is used. */
@@ -100,13 +119,19 @@ export class LimitBar {
     setStyle(this.#user, 'left', `calc(${at(user)} - 1px)`);
     setStyle(this.#used, 'width', used === null ? '0' : at(used));
     const near = Math.abs(limit - user) <= user * 0.005;
-    setClass(this.element, `limit ${near ? 'tone-muted' : limit < user ? 'tone-green' : 'tone-blue'}`);
+    setClass(
+      this.element,
+      `limit ${near ? 'tone-muted' : limit < user ? 'tone-green' : 'tone-blue'}`,
+    );
     setText(this.#text, text);
     if (this.element.title !== title) this.element.title = title;
   }
 }
 
-/** A decision's range as a picture: what was allowed, what was granted, the user's limit, the peak that was seen. */
+/**
+ * A decision's range as a picture: what was allowed, what was granted, the user's limit, the peak
+ * that was seen.
+ */
 export function rangeMark(grant: GrantView, unit: (value: number) => string): HTMLElement {
   const { lower, upper, granted, user, peak } = grant;
   const most = Math.max(upper ?? 0, granted ?? 0, user ?? 0, peak ?? 0) * 1.05 || 1;
@@ -116,7 +141,12 @@ export function rangeMark(grant: GrantView, unit: (value: number) => string): HT
     for (const [property, value] of Object.entries(styles)) setStyle(element, property, value);
     return element;
   };
-  const tone = granted === null || user === null || granted === user ? 'muted' : granted < user ? 'green' : 'blue';
+  const tone =
+    granted === null || user === null || granted === user
+      ? 'muted'
+      : granted < user
+        ? 'green'
+        : 'blue';
   const tooltip = [
     `allowed ${unit(lower ?? Number.NaN)} to ${unit(upper ?? Number.NaN)}`,
     `granted ${unit(granted ?? Number.NaN)} (${grant.why})`,
@@ -125,16 +155,26 @@ export function rangeMark(grant: GrantView, unit: (value: number) => string): HT
   ].join(', ');
   const marks = [place('axis', {})];
   if (lower !== null && upper !== null)
-    marks.push(place('allowed', { left: at(lower), width: `max(4px, ${at(Math.max(0, upper - lower))})` }));
+    marks.push(
+      place('allowed', { left: at(lower), width: `max(4px, ${at(Math.max(0, upper - lower))})` }),
+    );
   if (user !== null) marks.push(place('user', { left: at(user) }));
   if (peak !== null) marks.push(place('peak', { left: at(peak) }));
   if (granted !== null) marks.push(place('granted', { left: at(granted) }));
-  return h('span', { class: `range tone-${tone}`, role: 'img', 'aria-label': tooltip, title: tooltip }, ...marks);
+  return h(
+    'span',
+    { class: `range tone-${tone}`, role: 'img', 'aria-label': tooltip, title: tooltip },
+    ...marks,
+  );
 }
 
 /** Named amounts as one bar with a legend. */
 export function stacked(
-  parts: readonly { readonly name: string; readonly value: number; readonly tone: Tone | 'muted' }[],
+  parts: readonly {
+    readonly name: string;
+    readonly value: number;
+    readonly tone: Tone | 'muted';
+  }[],
 ): HTMLElement {
   const bar = h('div', { class: 'stack', 'aria-hidden': 'true' });
   const legend = h('div', { class: 'legend' });
@@ -142,7 +182,9 @@ export function stacked(
     const piece = h('i', { class: `tone-${tone}` });
     setStyle(piece, 'flex', String(value));
     bar.append(piece);
-    legend.append(h('span', { class: `tone-${tone}` }, h('i'), `${name} `, h('b', {}, String(value))));
+    legend.append(
+      h('span', { class: `tone-${tone}` }, h('i'), `${name} `, h('b', {}, String(value))),
+    );
   }
   return h('div', {}, bar, legend);
 }
@@ -160,7 +202,12 @@ export const EVENT_TONES: Readonly<Record<string, Tone | ''>> = {
 };
 
 /** A card with a heading; `after` stands at its right. */
-export function card(wide: string, title: string, note: string, ...children: readonly (Node | null)[]): HTMLElement {
+export function card(
+  wide: string,
+  title: string,
+  note: string,
+  ...children: readonly (Node | null)[]
+): HTMLElement {
   return h(
     'section',
     { class: `card ${wide}` },
@@ -190,7 +237,8 @@ export function comparisonMark(comparison: ComparisonView): HTMLElement {
     'span',
     {
       class: 'two-lines',
-      title: 'response time compared with the control arm, 95 % interval, n activations / control samples',
+      title:
+        'response time compared with the control arm, 95 % interval, n activations / control samples',
     },
     h('b', { class: comparisonTone(comparison) }, change(comparison.ratio)),
     h('small', {}, comparisonBasis(comparison)),
@@ -205,7 +253,10 @@ export interface Heading {
   readonly right?: boolean;
 }
 
-/** A table without sorting. On a narrow screen each row becomes a block with its headings beside the values. */
+/**
+ * A table without sorting. On a narrow screen each row becomes a block with its headings beside the
+ * values.
+ */
 export class PlainTable {
   readonly element: HTMLElement;
   readonly #headings: readonly Heading[];
@@ -242,7 +293,11 @@ export class PlainTable {
   set(rows: readonly (readonly HTMLElement[])[]): void {
     if (rows.length === 0) {
       this.#body.replaceChildren(
-        h('tr', { class: 'none' }, h('td', { colspan: this.#headings.length, class: 'empty' }, this.#empty)),
+        h(
+          'tr',
+          { class: 'none' },
+          h('td', { colspan: this.#headings.length, class: 'empty' }, this.#empty),
+        ),
       );
       return;
     }

@@ -21,7 +21,11 @@ export interface Line {
 export interface PlotOptions {
   readonly lines: readonly Line[];
   /** Bands between two lines, by their index. */
-  readonly bands?: readonly { readonly upper: number; readonly lower: number; readonly tone: Tone }[];
+  readonly bands?: readonly {
+    readonly upper: number;
+    readonly lower: number;
+    readonly tone: Tone;
+  }[];
   readonly unit: (value: number) => string;
   readonly height?: number;
   readonly minSpan?: number;
@@ -44,13 +48,15 @@ const styleOf = (): ((name: string) => string) => {
 /** 1 MiB to 1 TiB. */
 const POWERS = Array.from({ length: 21 }, (_, i) => 2 ** (20 + i));
 
-/** Takes a colour apart for a translucent fill. */
-const translucent = (colour: string, share: number): string => {
-  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16));
+/** Takes a color apart for a translucent fill. */
+const translucent = (color: string, share: number): string => {
+  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) =>
+    Number.parseInt(color.slice(at, at + 2), 16),
+  );
   return `rgb(${red} ${green} ${blue} / ${share})`;
 };
 
-/** One uPlot with Gleaner's colours, as wide as its place, drawn anew when the theme changes. */
+/** One uPlot with Gleaner's colors, as wide as its place, drawn anew when the theme changes. */
 export class Plot {
   readonly element: HTMLDivElement;
   readonly legend: HTMLDivElement;
@@ -70,7 +76,10 @@ export class Plot {
     for (const line of options.lines) {
       const value = h('b');
       this.#values.push(value);
-      if (!line.quiet) this.legend.append(h('span', { class: `tone-${line.tone}` }, h('i'), `${line.label} `, value));
+      if (!line.quiet)
+        this.legend.append(
+          h('span', { class: `tone-${line.tone}` }, h('i'), `${line.label} `, value),
+        );
     }
     this.#observer = new ResizeObserver(() => this.#resize());
     this.#observer.observe(this.element);
@@ -111,13 +120,28 @@ export class Plot {
   #make(theme: string): void {
     this.#plot?.destroy();
     this.#theme = theme;
-    const colour = styleOf();
-    const { lines, bands = [], unit, height = 190, minSpan = 0, top = 0, sync, plainX, binary } = this.#options;
-    const font = `11px ${colour('sans')}`;
-    const axis = { stroke: colour('muted'), font, ticks: { show: false }, grid: { stroke: colour('grid'), width: 1 } };
+    const color = styleOf();
+    const {
+      lines,
+      bands = [],
+      unit,
+      height = 190,
+      minSpan = 0,
+      top = 0,
+      sync,
+      plainX,
+      binary,
+    } = this.#options;
+    const font = `11px ${color('sans')}`;
+    const axis = {
+      stroke: color('muted'),
+      font,
+      ticks: { show: false },
+      grid: { stroke: color('grid'), width: 1 },
+    };
     const stepped = uPlot.paths.stepped?.({ align: 1 });
     const series: uPlot.Series[] = lines.map((line) => {
-      const stroke = colour(line.tone);
+      const stroke = color(line.tone);
       return {
         label: line.label,
         stroke,
@@ -143,12 +167,17 @@ export class Plot {
         },
         scales: {
           x: { time: !plainX },
-          y: { range: (_plot, low, high) => [Math.min(minSpan, low), Math.max(top, high * 1.08, minSpan + 1e-6)] },
+          y: {
+            range: (_plot, low, high) => [
+              Math.min(minSpan, low),
+              Math.max(top, high * 1.08, minSpan + 1e-6),
+            ],
+          },
         },
         series: [{}, ...series],
         bands: bands.map(({ upper, lower, tone }) => ({
           series: [upper + 1, lower + 1],
-          fill: translucent(colour(tone), 0.18),
+          fill: translucent(color(tone), 0.18),
         })),
         axes: [
           { ...axis, size: 26, space: 70, ...(plainX ? {} : { values: clockLabels }) },
@@ -172,7 +201,8 @@ export class Plot {
     for (const [i, element] of this.#values.entries()) {
       const column = this.#data[i + 1] ?? [];
       let value = index === null ? null : column[index];
-      for (let at = column.length - 1; index === null && value == null && at >= 0; at--) value = column[at];
+      for (let at = column.length - 1; index === null && value == null && at >= 0; at--)
+        value = column[at];
       const text = value == null ? NONE : this.#options.unit(value);
       if (element.textContent !== text) element.textContent = text;
     }

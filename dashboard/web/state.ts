@@ -62,7 +62,8 @@ export class State {
     if (tick.meanField !== undefined) this.meanField = tick.meanField;
     if (tick.waiting !== undefined) this.waiting = tick.waiting;
     if (tick.services !== undefined) this.services = tick.services;
-    if (tick.overview !== undefined) append(this.overview, OVERVIEW_COLUMNS, tick.overview, OVERVIEW_POINTS);
+    if (tick.overview !== undefined)
+      append(this.overview, OVERVIEW_COLUMNS, tick.overview, OVERVIEW_POINTS);
     if (tick.field !== undefined) append(this.field, MEAN_FIELD_COLUMNS, tick.field, FIELD_POINTS);
   }
 }
@@ -75,7 +76,9 @@ function copyHistory<K extends string>(
   columns: readonly K[],
   from: Readonly<Record<K, readonly (number | null)[]>>,
 ): History<K> {
-  return Object.fromEntries(columns.map((name) => [name, [...from[name]]])) as unknown as History<K>;
+  return Object.fromEntries(
+    columns.map((name) => [name, [...from[name]]]),
+  ) as unknown as History<K>;
 }
 
 function append<K extends string>(

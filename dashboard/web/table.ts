@@ -153,7 +153,9 @@ export class Table<Row> {
     const width = this.element.clientWidth - 32;
     if (width <= 0) return;
     const isNarrow = width < NARROW;
-    const columns = this.#options.columns.filter(({ narrow }) => narrow === undefined || narrow === isNarrow);
+    const columns = this.#options.columns.filter(
+      ({ narrow }) => narrow === undefined || narrow === isNarrow,
+    );
     const need = (kept: readonly Column<Row>[]): number =>
       kept.reduce((sum, column) => sum + minColumnWidth(column, isNarrow) + GAP, -GAP);
     let kept: readonly Column<Row>[] = columns;
@@ -262,13 +264,15 @@ export class Table<Row> {
       place.element.classList.toggle('at', index === this.#at);
       if (place.row === shown) continue;
       place.row = shown;
-      if (this.#options.href !== undefined) place.element.setAttribute('href', this.#options.href(shown));
+      if (this.#options.href !== undefined)
+        place.element.setAttribute('href', this.#options.href(shown));
       for (const fill of place.fill) fill(shown);
     }
   }
 
   #place(): RowSlot<Row> {
-    const element = this.#options.href === undefined ? h('div', { role: 'row' }) : h('a', { role: 'row' });
+    const element =
+      this.#options.href === undefined ? h('div', { role: 'row' }) : h('a', { role: 'row' });
     const fill = this.#columns.map((column) => {
       const cell = h('span', { role: 'cell', class: column.right ? 'right' : null });
       element.append(cell);

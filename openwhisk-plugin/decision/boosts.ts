@@ -1,14 +1,15 @@
 import type { Millicores, Millis } from '../../config/index.js';
-import { NO_LIMIT } from '../ports/limits.js';
 import type { ContainerState } from './container-state.js';
+import { NO_LIMIT } from './limits.js';
 import { removeAt } from './remove-at.js';
 import type { DecisionSettings } from './settings.js';
 import { scaleShares } from './weights.js';
 
 /**
- * Cold-start boosts of one host: weight and quota from a container's start until `/init` is answered (design §3). The first of those that
- * start at once gets the whole factor, the second half of it, the n-th an n-th (docs/decisions/0007): a burst of starts with the whole
- * factor each would starve the warm calls, which then need more containers.
+ * Cold-start boosts of one host: weight and quota from a container's start until `/init` is
+ * answered (design §3). The first of those that start at once gets the whole factor, the second
+ * half of it, the n-th an n-th (docs/decisions/0007): a burst of starts with the whole factor each
+ * would starve the warm calls, which then need more containers.
  */
 export class Boosts {
   readonly #starting: ContainerState[] = [];
@@ -28,10 +29,14 @@ export class Boosts {
   }
 
   /**
-   * Sets `container.shares` and `boostUntil`. Returns the quota to write where the container has one: the host's cores; {@link NO_LIMIT}
-   * in weight mode.
+   * Sets `container.shares` and `boostUntil`. Returns the quota to write where the container has
+   * one: the host's cores; {@link NO_LIMIT} in weight mode.
    */
-  begin(container: ContainerState, { boostFactor, boostTime }: DecisionSettings, now: Millis): Millicores {
+  begin(
+    container: ContainerState,
+    { boostFactor, boostTime }: DecisionSettings,
+    now: Millis,
+  ): Millicores {
     if (container.boostUntil > 0) this.end(container);
     const factor = boostFactor / (this.starting(now) + 1);
     container.shares = Math.max(container.user.shares, scaleShares(container.user.shares, factor));
@@ -40,7 +45,10 @@ export class Boosts {
     return container.userQuota > NO_LIMIT ? this.#cpu : (NO_LIMIT as Millicores);
   }
 
-  /** `/init` was answered, the time is over, or the container has ended: `container.shares` are the user's again. */
+  /**
+   * `/init` was answered, the time is over, or the container has ended: `container.shares` are the
+   * user's again.
+   */
   end(container: ContainerState): void {
     container.boostUntil = 0;
     container.shares = container.user.shares;

@@ -1,5 +1,5 @@
 import type { Bytes } from '../../config/index.js';
-import type { ActivationPolicy, PolicyContext } from '../policies/activation-policy.js';
+import type { ActivationPolicy, PolicyContext } from './policies/activation-policy.js';
 import { shortRunQuota } from './quota.js';
 import type { Grant, Run } from './run.js';
 import { cpuRange, memoryRange, userRange } from './safeguard.js';
@@ -8,8 +8,16 @@ import { scaleShares } from './weights.js';
 /** Share of a weight within which it is left alone. */
 const DEAD_BAND = 0.05;
 
-/** Fills `run.cpu` in quota mode: range, then choice, then the rules that only raise. Nothing is taken from a pool yet. */
-export function chooseCpu(run: Run, policy: ActivationPolicy, context: PolicyContext, now: number): void {
+/**
+ * Fills `run.cpu` in quota mode: range, then choice, then the rules that only raise. Nothing is
+ * taken from a pool yet.
+ */
+export function chooseCpu(
+  run: Run,
+  policy: ActivationPolicy,
+  context: PolicyContext,
+  now: number,
+): void {
   const grant = run.cpu;
   const settings = context.settings;
   if (run.control) userRange(grant, 'control');
@@ -18,7 +26,12 @@ export function chooseCpu(run: Run, policy: ActivationPolicy, context: PolicyCon
   chooseInRange(run, grant, policy, context);
   if (grant.granted >= grant.user || settings.preset !== 'default') return;
   const fn = run.fn;
-  const least = shortRunQuota(fn.p95CpuTime, fn.duration.mean, grant.user, run.container.user.periodMicros);
+  const least = shortRunQuota(
+    fn.p95CpuTime,
+    fn.duration.mean,
+    grant.user,
+    run.container.user.periodMicros,
+  );
   if (least > grant.granted) {
     grant.granted = least;
     grant.choice = 'short_run';
@@ -26,8 +39,8 @@ export function chooseCpu(run: Run, policy: ActivationPolicy, context: PolicyCon
 }
 
 /**
- * Fills `run.cpu` in weight mode: no limit is taken away, so nothing is harvested. Wanted is what the function uses at its peak, whatever its
- * weight: a weight orders, and wishes for no amount.
+ * Fills `run.cpu` in weight mode: no limit is taken away, so nothing is harvested. Wanted is what
+ * the function uses at its peak, whatever its weight: a weight orders, and wishes for no amount.
  */
 export function chooseUserCpu(run: Run, { settings }: PolicyContext, now: number): void {
   const { cpu: grant, fn } = run;
@@ -36,11 +49,13 @@ export function chooseUserCpu(run: Run, { settings }: PolicyContext, now: number
 }
 
 /**
- * Fills `run.shares`, beside a quota too: under contention it is weights that decide who waits (docs/decisions/0009). A policy for ranges has
- * nothing to say here, the published presets know no weights.
+ * Fills `run.shares`, beside a quota too: under contention it is weights that decide who waits
+ * (docs/decisions/0009). A policy for ranges has nothing to say here, the published presets know no
+ * weights.
  */
 export function chooseWeight(run: Run, policy: ActivationPolicy, context: PolicyContext): void {
-  const says = policy.kind === 'weight' || (policy.kind === 'both' && run.container.mode === 'weight');
+  const says =
+    policy.kind === 'weight' || (policy.kind === 'both' && run.container.mode === 'weight');
   const factor = run.control || !says ? 1 : policy.choose(run, run.cpu, context);
   if (context.settings.preset !== 'default') return;
   if (run.control) run.shares = scaleShares(run.container.user.shares, run.fn.rightSizeFactor);
@@ -57,7 +72,10 @@ export function takeWeight(run: Run, factor: number): void {
   run.fn.weightFactor = run.shares / (user.shares * rightSizeFactor);
 }
 
-/** A range from recent peaks says nothing to a policy that knows more of this very run; what guards it mid-run stays. */
+/**
+ * A range from recent peaks says nothing to a policy that knows more of this very run; what guards
+ * it mid-run stays.
+ */
 function widen(grant: Grant, floor: number, cap: number): void {
   if (grant.reason !== 'over_provisioned' && grant.reason !== 'under_provisioned') return;
   grant.lower = Math.min(grant.user, floor);
@@ -65,7 +83,12 @@ function widen(grant: Grant, floor: number, cap: number): void {
 }
 
 /** Fills `run.memory`. */
-export function chooseMemory(run: Run, policy: ActivationPolicy, context: PolicyContext, now: number): void {
+export function chooseMemory(
+  run: Run,
+  policy: ActivationPolicy,
+  context: PolicyContext,
+  now: number,
+): void {
   const grant = run.memory;
   const settings = context.settings;
   if (!(grant.user > 0)) {
@@ -81,12 +104,16 @@ export function chooseMemory(run: Run, policy: ActivationPolicy, context: Policy
   }
   if (run.control) userRange(grant, 'control');
   else memoryRange(grant, run.fn, settings, now);
-  if (policy.predicts === true && settings.midRun) widen(grant, settings.memoryFloor, settings.memoryCap);
+  if (policy.predicts === true && settings.midRun)
+    widen(grant, settings.memoryFloor, settings.memoryCap);
   chooseInRange(run, grant, policy, context);
   grant.granted = Math.ceil(grant.granted);
 }
 
-/** Policy `guarantee`: the user's limit and the container's loan, which may come while a run is in it. */
+/**
+ * Policy `guarantee`: the user's limit and the container's loan, which may come while a run is in
+ * it.
+ */
 export function holdLoan(run: Run): void {
   const grant = run.memory;
   const loan = run.container.memoryLoan;
@@ -97,8 +124,16 @@ export function holdLoan(run: Run): void {
   run.memoryLimit = grant.granted as Bytes;
 }
 
-/** The policy's wish, clipped. Not finite, not positive (or -0): the user's limit, whatever the range. */
-function chooseInRange(run: Run, grant: Grant, policy: ActivationPolicy, context: PolicyContext): void {
+/**
+ * The policy's wish, clipped. Not finite, not positive (or -0): the user's limit, whatever the
+ * range.
+ */
+function chooseInRange(
+  run: Run,
+  grant: Grant,
+  policy: ActivationPolicy,
+  context: PolicyContext,
+): void {
   const requested = policy.kind === 'weight' ? Number.NaN : policy.choose(run, grant, context);
   if (!(requested > 0) || !Number.isFinite(requested)) {
     grant.demand = grant.user;

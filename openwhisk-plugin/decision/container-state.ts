@@ -1,18 +1,21 @@
 import type { Bytes, Millicores } from '../../config/index.js';
-import { NO_LIMIT, type UserLimits } from '../ports/limits.js';
-import { emptySample, type UsageSample } from '../ports/usage-monitor.js';
-import { Allocation } from './claim.js';
+import { Allocation } from './allocation.js';
 import type { FunctionState } from './function-state.js';
+import { NO_LIMIT, type UserLimits } from './limits.js';
 import type { Run } from './run.js';
 import type { CpuMode, HostCapacity } from './settings.js';
+import { emptySample, type UsageSample } from './usage-sample.js';
 
 /**
- * What belongs to a container and not to one activation: its user limits, the activations in it, its place in the pools and
- * its memory loan. One object a container, made when it starts.
+ * What belongs to a container and not to one activation: its user limits, the activations in it,
+ * its place in the pools and its memory loan. One object a container, made when it starts.
  */
 export class ContainerState {
   readonly user: UserLimits;
-  /** CPU the user has a right to: configuration, else quota, else what the shares guarantee on a full host (design §3). */
+  /**
+   * CPU the user has a right to: configuration, else quota, else what the shares guarantee on a
+   * full host (design §3).
+   */
   userCpu: Millicores;
   mode: CpuMode;
   /** The function it serves; null until its first `/run`. */
@@ -21,7 +24,9 @@ export class ContainerState {
   readonly runs: Run[] = [];
   /** More than one activation was in it at once: no memory loans any more. */
   concurrent = false;
-  /** What the container holds of the host's CPU and (policy `faasrm`) memory while activations run. */
+  /**
+   * What the container holds of the host's CPU and (policy `faasrm`) memory while activations run.
+   */
   readonly cpu = new Allocation(this);
   readonly memory = new Allocation(this);
   /** Memory above the user's limit, lent for the container's life (policy `guarantee`). */
@@ -42,7 +47,10 @@ export class ContainerState {
     this.mode = user.quota > NO_LIMIT ? 'quota' : 'weight';
   }
 
-  /** A container learns its function at its first `/run`; configuration may give that function a quota. */
+  /**
+   * A container learns its function at its first `/run`; configuration may give that function a
+   * quota.
+   */
   assignFunction(fn: FunctionState, capacity: HostCapacity): void {
     this.fn = fn;
     this.userCpu = userCpu(this.user, fn.configuredCpu, capacity);
@@ -59,7 +67,10 @@ export class ContainerState {
   }
 }
 
-/** The user's CPU: `configured` (annotation or configuration, NaN = none), else the quota, else the guarantee of the shares. */
+/**
+ * The user's CPU: `configured` (annotation or configuration, NaN = none), else the quota, else the
+ * guarantee of the shares.
+ */
 export function userCpu(user: UserLimits, configured: number, capacity: HostCapacity): Millicores {
   if (configured > 0 && Number.isFinite(configured)) return configured as Millicores;
   if (user.quota > NO_LIMIT) return user.quota;

@@ -14,14 +14,23 @@ const CLASS_SAMPLES = 20;
 export const JUDGED_ACTIVATIONS = 100;
 /** Histograms begin at .1: ratios are kept in thousandths. */
 const RATIO_SCALE = 1000;
-/** Share of the base share by which the arm is larger while it has no samples. Its runs are the slow ones: a larger arm would set the p99. */
+/**
+ * Share of the base share by which the arm is larger while it has no samples. Its runs are the slow
+ * ones: a larger arm would set the p99.
+ */
 const EXTRA_SHARE = 1;
-/** Samples of each arm before an alarm, the difference that matters, and the standard errors it must be away. */
+/**
+ * Samples of each arm before an alarm, the difference that matters, and the standard errors it must
+ * be away.
+ */
 const ALARM_SAMPLES = 30;
 const ALARM_LOG_RATIO = Math.log(1.05);
 const ALARM_ERRORS = 3;
 
-/** Share of a function's activations in its control arm: `controlShare`, up to twice that while samples are few (design §6). */
+/**
+ * Share of a function's activations in its control arm: `controlShare`, up to twice that while
+ * samples are few (design §6).
+ */
 export function controlShare(fn: FunctionState, settings: DecisionSettings): number {
   if (!fn.controlArm) return 0;
   const missing = Math.max(0, 1 - fn.control.count / settings.controlSamples);
@@ -33,7 +42,10 @@ export type ObjectiveVerdict = 'learning' | 'kept' | 'missed';
 
 /** Shapes of the control arms' durations by class, and the objectives derived from them. */
 export class Objectives {
-  readonly #classes: DecayingHistogram[] = Array.from({ length: CLASSES }, () => new DecayingHistogram());
+  readonly #classes: DecayingHistogram[] = Array.from(
+    { length: CLASSES },
+    () => new DecayingHistogram(),
+  );
 
   /** A control run's duration, ms; the function's arm has it already. */
   learn(fn: FunctionState, duration: number, now: number, halfLife: number): void {
@@ -41,14 +53,22 @@ export class Objectives {
     if (mean > 0) this.#classOf(mean).add((RATIO_SCALE * duration) / mean, now, halfLife);
   }
 
-  /** Objective of a warm activation, ms: configured, else `sloFactor` x p99 of the control arm's warm activations. NaN: not known yet. */
+  /**
+   * Objective of a warm activation, ms: configured, else `sloFactor` x p99 of the control arm's
+   * warm activations. NaN: not known yet.
+   */
   slo(fn: FunctionState, settings: DecisionSettings): number {
     if (fn.configuredSlo > 0) return fn.configuredSlo;
     const { warm } = fn.control;
-    return warm.count >= settings.controlSamples ? settings.sloFactor * warm.percentile(0.99) : Number.NaN;
+    return warm.count >= settings.controlSamples
+      ? settings.sloFactor * warm.percentile(0.99)
+      : Number.NaN;
   }
 
-  /** The same for agents, which cannot wait: with few samples a guess from a p95 shrunk towards the function's class. NaN: no sample. */
+  /**
+   * The same for agents, which cannot wait: with few samples a guess from a p95 shrunk towards the
+   * function's class. NaN: no sample.
+   */
   provisionalSlo(fn: FunctionState, settings: DecisionSettings): number {
     const known = this.slo(fn, settings);
     if (known > 0) return known;
@@ -56,13 +76,24 @@ export class Objectives {
     const { warm } = arm;
     if (warm.count === 0) return Number.NaN;
     const shape = this.#classOf(arm.mean);
-    const ratio = shape.count >= CLASS_SAMPLES ? shape.percentile(0.95) / RATIO_SCALE : UNKNOWN_RATIO;
-    const shrunk = (warm.count * warm.percentile(0.95) + SHRINKAGE * ratio * arm.mean) / (warm.count + SHRINKAGE);
+    const ratio =
+      shape.count >= CLASS_SAMPLES ? shape.percentile(0.95) / RATIO_SCALE : UNKNOWN_RATIO;
+    const shrunk =
+      (warm.count * warm.percentile(0.95) + SHRINKAGE * ratio * arm.mean) /
+      (warm.count + SHRINKAGE);
     return settings.sloFactor * shrunk;
   }
 
-  /** Whether `p99`, ms, of so many warm activations keeps the objective. The slowest of a few activations says nothing yet. */
-  verdict(fn: FunctionState, settings: DecisionSettings, p99: number, activations: number): ObjectiveVerdict {
+  /**
+   * Whether `p99`, ms, of so many warm activations keeps the objective. The slowest of a few
+   * activations says nothing yet.
+   */
+  verdict(
+    fn: FunctionState,
+    settings: DecisionSettings,
+    p99: number,
+    activations: number,
+  ): ObjectiveVerdict {
     const slo = this.slo(fn, settings);
     if (activations < JUDGED_ACTIVATIONS || Number.isNaN(slo)) return 'learning';
     return p99 <= slo ? 'kept' : 'missed';
@@ -74,7 +105,10 @@ export class Objectives {
   }
 }
 
-/** Alarm of one function: its managed activations are slower than its control arm, by more than 5 % and beyond chance. */
+/**
+ * Alarm of one function: its managed activations are slower than its control arm, by more than 5 %
+ * and beyond chance.
+ */
 export function slowerThanControl(fn: FunctionState): boolean {
   return isAlarming([fn]);
 }
@@ -92,5 +126,6 @@ function isAlarming(functions: Iterable<FunctionState>): boolean {
 }
 
 function* withEnoughSamples(functions: Iterable<FunctionState>): IterableIterator<FunctionState> {
-  for (const fn of functions) if (fn.managed.weight >= ALARM_SAMPLES && fn.control.weight >= ALARM_SAMPLES) yield fn;
+  for (const fn of functions)
+    if (fn.managed.weight >= ALARM_SAMPLES && fn.control.weight >= ALARM_SAMPLES) yield fn;
 }

@@ -1,8 +1,4 @@
 import type { Bytes, Millicores, Millis, Random } from '../../config/index.js';
-import { type ActivationPolicy, noOracle, type Oracle, type PolicyContext } from '../policies/activation-policy.js';
-import type { ExperienceListener } from '../policies/faasrm/lesson.js';
-import { NO_LIMIT, type UserLimits } from '../ports/limits.js';
-import type { UsageSample } from '../ports/usage-monitor.js';
 import { Boosts } from './boosts.js';
 import { chooseCpu, chooseMemory, chooseUserCpu, chooseWeight, takeWeight } from './choice.js';
 import { ContainerState } from './container-state.js';
@@ -11,28 +7,41 @@ import { FunctionState, FunctionTable } from './function-state.js';
 import { type GrantChange, HostGrants, settle } from './grants.js';
 import { HarvestPool } from './harvest-pool.js';
 import { MemoryHeadroom } from './headroom.js';
-import { fillHostSnapshot } from './host-sight.js';
+import { fillHostSnapshot } from './host-snapshot.js';
 import { learnFailure, learnOom, learnSuccess } from './learning.js';
+import { NO_LIMIT, type UserLimits } from './limits.js';
 import { MemoryLoans } from './memory-loans.js';
+import {
+  type ActivationPolicy,
+  noOracle,
+  type Oracle,
+  type PolicyContext,
+} from './policies/activation-policy.js';
+import type { ExperienceListener } from './policies/faasrm/experience.js';
 import { type Policies, policyOf, weightPolicyOf } from './policies-in-use.js';
 import { removeAt } from './remove-at.js';
 import type { Grant, Run } from './run.js';
 import type { DecisionSettings, HostCapacity } from './settings.js';
+import type { UsageSample } from './usage-sample.js';
 import { closeWindow, copySample, openWindow, watchMemory } from './usage-window.js';
 import { HostReference } from './weights.js';
 
 /** How an activation ended. `unknown`: nobody saw its end; it teaches nothing. */
 export type Outcome = 'success' | 'failure' | 'unknown' | 'oom';
 
-/** What the mid-run safeguard asks for: the user's limit, at once. The run's outputs are set already. */
+/**
+ * What the mid-run safeguard asks for: the user's limit, at once. The run's outputs are set
+ * already.
+ */
 export type SampleAction = 'none' | 'restore_cpu' | 'restore_memory' | 'restore_both';
 
 /** Expected length of a run of a function never seen, ms. */
 const UNKNOWN_DURATION = 1000;
 
 /**
- * Every decision about activations on one host. Pure: state and `now` in, decision out; no clock, no I/O, no allocation per activation.
- * Times are readings of one monotonic clock, ms. After `start`, `sample`, `finish`, `refused` and `userLimits` ask `takeChanged`.
+ * Every decision about activations on one host. Pure: state and `now` in, decision out; no clock,
+ * no I/O, no allocation per activation. Times are readings of one monotonic clock, ms. After
+ * `start`, `sample`, `finish`, `refused` and `userLimits` ask `takeChanged`.
  */
 export class Decider {
   readonly capacity: HostCapacity;
@@ -55,7 +64,11 @@ export class Decider {
     capacity: HostCapacity,
     policies: Policies,
     random: Random,
-    headroom = new MemoryHeadroom(capacity.memory, settings.memoryReserve, capacity.allocatableMemory),
+    headroom = new MemoryHeadroom(
+      capacity.memory,
+      settings.memoryReserve,
+      capacity.allocatableMemory,
+    ),
   ) {
     this.capacity = capacity;
     this.policies = policies;
@@ -105,7 +118,13 @@ export class Decider {
   functionState(action: string, version: string, user: UserLimits, now: Millis): FunctionState {
     const known = this.functions.get(action, version, user);
     if (known) return known;
-    const fn = new FunctionState(action, version, user, this.settings.memoryPolicy, this.settings.alpha);
+    const fn = new FunctionState(
+      action,
+      version,
+      user,
+      this.settings.memoryPolicy,
+      this.settings.alpha,
+    );
     fn.lastStart = now;
     this.functions.put(fn);
     return fn;
@@ -127,12 +146,16 @@ export class Decider {
     this.memoryPool.end(container.memory);
   }
 
-  /** Fills the run's decision and takes from the pools. Inputs: `fn`, `container`, targets, `enforced`, `startCpu`. */
+  /**
+   * Fills the run's decision and takes from the pools. Inputs: `fn`, `container`, targets,
+   * `enforced`, `startCpu`.
+   */
   start(run: Run, now: Millis): void {
     const { fn, container } = run;
     const settings = this.settings;
     // Alone in it, also to take over what a reload has changed of the function.
-    if (container.fn !== fn || container.runs.length === 0) container.assignFunction(fn, this.capacity);
+    if (container.fn !== fn || container.runs.length === 0)
+      container.assignFunction(fn, this.capacity);
     if (container.boostUntil > 0) this.boostEnded(container);
     run.cpu.reset(container.userCpu);
     run.memory.reset(container.user.memory);
@@ -166,8 +189,9 @@ export class Decider {
   }
 
   /**
-   * A weight policy's second thoughts. `used`: CPU-ms of the run so far. True: `run.shares` is another weight, to be written.
-   * Where several activations share a container the start's choice stands.
+   * A weight policy's second thoughts. `used`: CPU-ms of the run so far. True: `run.shares` is
+   * another weight, to be written. Where several activations share a container the start's choice
+   * stands.
    */
   revise(run: Run, used: number): boolean {
     const policy = this.#reviser(run);
@@ -183,7 +207,10 @@ export class Decider {
     return this.#reviser(run)?.revisesAt?.(run, used, this.#context) ?? Number.POSITIVE_INFINITY;
   }
 
-  /** What the function has used on another host, bytes: memory peaks are shared as a maximum (design §3.2). The published rules know one host. */
+  /**
+   * What the function has used on another host, bytes: memory peaks are shared as a maximum (design
+   * §3.2). The published rules know one host.
+   */
   sharedMemoryPeak(fn: FunctionState, peak: number, now: Millis): void {
     if (this.settings.preset === 'default') fn.memoryPeak.raise(peak, now, this.settings.halfLife);
   }
@@ -206,7 +233,8 @@ export class Decider {
     const hits = known ? Math.max(0, usage.limitHits - last.limitHits) : 0;
     run.limitHits += hits;
     const { cpu, memory } = run;
-    // A throttled period has used all that the limit gives; which of the limits since the last reading it was, nobody knows.
+    // A throttled period has used all that the limit gives; which of the limits since the last
+    // reading it was, nobody knows.
     if (throttled && container.mode === 'quota' && run.enforced && cpu.peak < run.minCpuLimit)
       cpu.peak = run.minCpuLimit;
     run.minCpuLimit = cpu.granted;
@@ -217,7 +245,9 @@ export class Decider {
       cpu.reduced &&
       (throttled || busy >= settings.thetaSpike * cpu.granted);
     const tripMemory =
-      hasSafeguard && memory.reduced && (hits > 0 || usage.workingSet >= settings.thetaSpike * memory.granted);
+      hasSafeguard &&
+      memory.reduced &&
+      (hits > 0 || usage.workingSet >= settings.thetaSpike * memory.granted);
     this.#keep(run, usage);
     if (!tripCpu && !tripMemory) return 'none';
     if (tripCpu) this.#grants.restoreCpu(container, now, true);
@@ -227,8 +257,9 @@ export class Decider {
   }
 
   /**
-   * The activation ended (`clean`: by its answer, with nothing lost), or it was given up (`unknown`).
-   * `durationMs` from the kernel's stamps, NaN = unknown. Frees the grant: call it only when the container stops working for it.
+   * The activation ended (`clean`: by its answer, with nothing lost), or it was given up
+   * (`unknown`). `durationMs` from the kernel's stamps, NaN = unknown. Frees the grant: call it
+   * only when the container stops working for it.
    */
   finish(run: Run, outcome: Outcome, durationMs: number, clean: boolean, now: Millis): void {
     const { fn, container } = run;
@@ -258,16 +289,23 @@ export class Decider {
       const known = run.startCpu >= 0 && run.endCpu >= run.startCpu;
       const cpuTime = known ? (run.endCpu - run.startCpu) / 1000 / run.concurrency : Number.NaN;
       learnSuccess(run, durationMs, cpuTime, settings, this.reference, this.objectives, now);
-      if (run.concurrency === 1) policyOf(run, this.policies).learn?.(run, durationMs, this.#context, now);
+      if (run.concurrency === 1)
+        policyOf(run, this.policies).learn?.(run, durationMs, this.#context, now);
     }
   }
 
-  /** An OOM kill, with the limit that was in force. May come late, or without a run (field-notes A3-02, A3-04). */
+  /**
+   * An OOM kill, with the limit that was in force. May come late, or without a run (field-notes
+   * A3-02, A3-04).
+   */
   oom(fn: FunctionState, limitAtKill: Bytes, now: Millis): void {
     learnOom(fn, limitAtKill, this.settings, now);
   }
 
-  /** Cold start: weight and quota until `/init` is answered, as {@link Boosts.begin} has them. Returns the quota to write. */
+  /**
+   * Cold start: weight and quota until `/init` is answered, as {@link Boosts.begin} has them.
+   * Returns the quota to write.
+   */
   boost(container: ContainerState, now: Millis): Millicores {
     return this.#boosts.begin(container, this.settings, now);
   }
@@ -277,19 +315,33 @@ export class Decider {
     this.#boosts.end(container);
   }
 
-  /** Memory lent above the user's limit for the container's life (policy `guarantee`), after asking for more where the function needs it; 0 = none. */
-  memoryLoan(container: ContainerState, fn: FunctionState, _now: Millis, ceiling?: () => Bytes): Bytes {
+  /**
+   * Memory lent above the user's limit for the container's life (policy `guarantee`), after asking
+   * for more where the function needs it; 0 = none.
+   */
+  memoryLoan(
+    container: ContainerState,
+    fn: FunctionState,
+    _now: Millis,
+    ceiling?: () => Bytes,
+  ): Bytes {
     return this.#loans.lend(container, fn, this.settings, ceiling);
   }
 
-  /** The write of a lowered limit was refused or could not be made: the user's limit stands, and the pool knows. */
+  /**
+   * The write of a lowered limit was refused or could not be made: the user's limit stands, and the
+   * pool knows.
+   */
   refused(run: Run, resource: 'cpu' | 'memory', now: Millis): void {
     if (resource === 'cpu') {
       if (run.cpu.reduced) this.#grants.restoreCpu(run.container, now, false);
     } else if (run.memory.reduced) this.#grants.restoreMemory(run.container, now, false);
   }
 
-  /** The hook has put a container back to its user's limits (kill switch, mode, a request of nobody known). */
+  /**
+   * The hook has put a container back to its user's limits (kill switch, mode, a request of nobody
+   * known).
+   */
   userLimits(container: ContainerState, now: Millis): void {
     this.#grants.userLimits(container, now);
   }
@@ -299,13 +351,19 @@ export class Decider {
     this.#loans.found(container, amount);
   }
 
-  /** Lends what has become free to those already running, and tells of containers whose loans others changed: write the limits of their runs. */
+  /**
+   * Lends what has become free to those already running, and tells of containers whose loans others
+   * changed: write the limits of their runs.
+   */
   takeChanged(visit: (container: ContainerState, why: GrantChange) => void): void {
     // The published presets act only between runs.
     this.#grants.takeChanged(this.settings.midRun, visit);
   }
 
-  /** The function's objective as agents are told it, ms: a guess while control samples are few; NaN = not known yet. */
+  /**
+   * The function's objective as agents are told it, ms: a guess while control samples are few; NaN
+   * = not known yet.
+   */
   slo(fn: FunctionState): number {
     return this.objectives.provisionalSlo(fn, this.settings);
   }
@@ -313,18 +371,24 @@ export class Decider {
   /** The policy of a run whose weight may change while it goes on; null: it may not. */
   #reviser(run: Run): ActivationPolicy | null {
     const { container } = run;
-    if (run.control || !run.enforced || container.runs.length !== 1 || container.boostUntil > 0) return null;
+    if (run.control || !run.enforced || container.runs.length !== 1 || container.boostUntil > 0)
+      return null;
     return this.settings.preset === 'default' ? weightPolicyOf(run, this.policies) : null;
   }
 
-  /** What the invokers hand out is all that policy `faasrm` lends; nothing while that is unknown. */
+  /**
+   * What the invokers hand out is all that policy `faasrm` lends; nothing while that is unknown.
+   */
   #sizeMemoryPool(): void {
     const known = this.headroom.userMemory;
     const allocatable = known > 0 ? Math.min(known, this.capacity.allocatableMemory) : 0;
     this.memoryPool.resize(allocatable, this.settings.memoryReserve);
   }
 
-  /** Another run is in the container already: limits are the container's (field-notes A1-20), and nobody's control. */
+  /**
+   * Another run is in the container already: limits are the container's (field-notes A1-20), and
+   * nobody's control.
+   */
   #join(run: Run): void {
     const container = run.container;
     container.concurrent = true;
@@ -341,7 +405,8 @@ export class Decider {
     const { fn, container } = run;
     if (run.enforced) container.shares = run.shares;
     run.quota = (container.mode === 'weight' ? NO_LIMIT : run.cpu.granted) as Millicores;
-    // The first reading may count a throttled period of the container's run before, which had no more than the user's limit for sure.
+    // The first reading may count a throttled period of the container's run before, which had no
+    // more than the user's limit for sure.
     run.minCpuLimit = Math.min(run.cpu.granted, run.cpu.user);
     run.memoryLimit = Math.floor(run.memory.granted) as Bytes;
     fn.started++;

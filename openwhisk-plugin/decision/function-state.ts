@@ -1,16 +1,17 @@
 import { LRUCache } from 'lru-cache';
 import type { Bytes, Millicores, Millis } from '../../config/index.js';
-import type { ActivationPolicy } from '../policies/activation-policy.js';
-import type { UserLimits } from '../ports/limits.js';
 import { ControlStatistics, DurationStatistics } from './arm-statistics.js';
+import type { UserLimits } from './limits.js';
 import { PayloadEstimate } from './payload-estimate.js';
+import type { ActivationPolicy } from './policies/activation-policy.js';
 import type { MemoryPolicy } from './settings.js';
 import { DecayingHistogram, DecayingMean, DecayingPeak } from './statistics.js';
 import { UNPROVEN_MIN_FACTOR } from './weights.js';
 
 /**
- * History of one function on this host: action, version and user limits (a re-created action starts anew: field-notes A1-16).
- * It belongs to the function and not to its containers or its agent (A3-05, A3-08).
+ * History of one function on this host: action, version and user limits (a re-created action starts
+ * anew: field-notes A1-16). It belongs to the function and not to its containers or its agent
+ * (A3-05, A3-08).
  */
 export class FunctionState {
   readonly action: string;
@@ -24,8 +25,8 @@ export class FunctionState {
   /** Objective for init + run, ms; NaN = from the control arm. */
   configuredSlo: number = Number.NaN;
   /**
-   * Where Gleaner made the action smaller: its user's own size / this one, else 1. OpenWhisk's shares follow memory; what was paid for
-   * in CPU stays. Set by the hook.
+   * Where Gleaner made the action smaller: its user's own size / this one, else 1. OpenWhisk's
+   * shares follow memory; what was paid for in CPU stays. Set by the hook.
    */
   rightSizeFactor = 1;
   memoryPolicy: MemoryPolicy;
@@ -36,9 +37,15 @@ export class FunctionState {
 
   readonly cpuPeak = new DecayingPeak();
   readonly memoryPeak = new DecayingPeak();
-  /** Working sets alone, without the page cache that the kernel's own peak counts: what may ask for more. */
+  /**
+   * Working sets alone, without the page cache that the kernel's own peak counts: what may ask for
+   * more.
+   */
   readonly workingPeak = new DecayingPeak();
-  /** Peaks of the newest clean run; NaN = none. What the rules compare; `cpuPeak`, `memoryPeak` are the recent peaks. */
+  /**
+   * Peaks of the newest clean run; NaN = none. What the rules compare; `cpuPeak`, `memoryPeak` are
+   * the recent peaks.
+   */
   lastCpuPeak = Number.NaN;
   lastMemoryPeak = Number.NaN;
   /** What that run was granted. */
@@ -49,7 +56,9 @@ export class FunctionState {
   readonly expectedCpu = new DecayingMean();
   /** CPU time by the size of the call's body, where that says more than the mean. */
   readonly cpuByPayload = new PayloadEstimate();
-  /** Logarithm of the expected CPU time, as the host's reference has counted it; NaN = not counted. */
+  /**
+   * Logarithm of the expected CPU time, as the host's reference has counted it; NaN = not counted.
+   */
   loggedCpu = Number.NaN;
   loggedWeight = 0;
   loggedEpoch = 0;
@@ -78,7 +87,9 @@ export class FunctionState {
   /** Exponent of `short-first` now. */
   alpha: number;
 
-  /** Least weight factor: lower only where the control arm has shown that this function bears it. */
+  /**
+   * Least weight factor: lower only where the control arm has shown that this function bears it.
+   */
   minWeightFactor = UNPROVEN_MIN_FACTOR;
   /** Treated durations since `alpha` last changed. */
   readonly sinceAlpha = new DurationStatistics();
@@ -99,7 +110,13 @@ export class FunctionState {
   saved = 0;
   lastStart: Millis = 0 as Millis;
 
-  constructor(action: string, version: string, user: UserLimits, memoryPolicy: MemoryPolicy, alpha: number) {
+  constructor(
+    action: string,
+    version: string,
+    user: UserLimits,
+    memoryPolicy: MemoryPolicy,
+    alpha: number,
+  ) {
     this.action = action;
     this.version = version;
     this.userMemory = user.memory;
@@ -110,7 +127,10 @@ export class FunctionState {
   }
 }
 
-/** The functions this host knows, bounded; the least recently used is forgotten. At most two versions of an action at once. */
+/**
+ * The functions this host knows, bounded; the least recently used is forgotten. At most two
+ * versions of an action at once.
+ */
 export class FunctionTable {
   readonly #versions: LRUCache<string, FunctionState[]>;
   readonly #forgotten: (fn: FunctionState) => void;
@@ -130,7 +150,8 @@ export class FunctionTable {
     if (states === undefined) return undefined;
     for (let i = 0; i < states.length; i++) {
       const fn = states[i] as FunctionState;
-      if (fn.version === version && fn.userMemory === user.memory && fn.userQuota === user.quota) return fn;
+      if (fn.version === version && fn.userMemory === user.memory && fn.userQuota === user.quota)
+        return fn;
     }
     return undefined;
   }

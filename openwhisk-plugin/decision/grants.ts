@@ -1,5 +1,5 @@
 import { type Bytes, MIB, type Millicores, type Millis } from '../../config/index.js';
-import type { Allocation } from './claim.js';
+import type { Allocation } from './allocation.js';
 import type { ContainerState } from './container-state.js';
 import { EPSILON, type HarvestPool } from './harvest-pool.js';
 import type { ChoiceReason, Grant, Run } from './run.js';
@@ -7,7 +7,10 @@ import type { ChoiceReason, Grant, Run } from './run.js';
 /** What others did to a container's share while it runs. */
 export type GrantChange = Extract<ChoiceReason, 'revoked' | 'lent_later'>;
 
-/** Between the runs' decisions and the pools: limits belong to containers, and what a container holds is what its runs were granted. */
+/**
+ * Between the runs' decisions and the pools: limits belong to containers, and what a container
+ * holds is what its runs were granted.
+ */
 export class HostGrants {
   readonly #cpu: HarvestPool;
   readonly #memory: HarvestPool;
@@ -17,14 +20,18 @@ export class HostGrants {
     this.#memory = memory;
   }
 
-  /** Takes `run.cpu.granted` as chosen from the pool; `step`: share of the user's CPU a container with several runs falls by. */
+  /**
+   * Takes `run.cpu.granted` as chosen from the pool; `step`: share of the user's CPU a container
+   * with several runs falls by.
+   */
   takeCpu(run: Run, joined: boolean, end: number, step: number): void {
     const { container, cpu } = run;
     const allocation = container.cpu;
     const requested = cpu.granted;
     if (container.mode === 'weight' || !run.enforced) {
       if (!joined) this.#cpu.begin(allocation, cpu.user, cpu.user, end);
-      // Nobody guards this run: nothing that was lowered for another stays, and nothing more is lent.
+      // Nobody guards this run: nothing that was lowered for another stays, and nothing more is
+      // lent.
       else if (allocation.active && allocation.demand !== allocation.user) {
         for (const other of container.runs) settle(other, run.startedAt);
         this.#cpu.change(allocation, allocation.user, end);
@@ -44,7 +51,8 @@ export class HostGrants {
         }
         if (least > requested) cpu.choice = 'step';
         this.#cpu.change(allocation, Math.max(requested, least), end);
-        for (const other of container.runs) if (other !== run) hold(other, other.cpu, allocation, other.cpu.choice);
+        for (const other of container.runs)
+          if (other !== run) hold(other, other.cpu, allocation, other.cpu.choice);
       }
       if (allocation.granted < requested - EPSILON && requested > cpu.user) cpu.choice = 'pool';
       hold(run, cpu, allocation, cpu.choice);
@@ -58,7 +66,8 @@ export class HostGrants {
     const requested = memory.granted;
     if (run.fn.memoryPolicy !== 'faasrm' || !(memory.user > 0) || !allocation.active) return;
     if (!run.enforced) {
-      if (joined && allocation.own < allocation.user) this.restoreMemory(container, run.startedAt, false);
+      if (joined && allocation.own < allocation.user)
+        this.restoreMemory(container, run.startedAt, false);
       return;
     }
     // Several activations: it only rises, and nothing is borrowed.
@@ -67,8 +76,10 @@ export class HostGrants {
       joined ? Math.max(allocation.own, Math.min(requested, memory.user)) : requested,
       end,
     );
-    if (allocation.granted < requested - EPSILON && requested > memory.user) memory.choice = joined ? 'step' : 'pool';
-    for (const other of container.runs) if (other !== run) hold(other, other.memory, allocation, other.memory.choice);
+    if (allocation.granted < requested - EPSILON && requested > memory.user)
+      memory.choice = joined ? 'step' : 'pool';
+    for (const other of container.runs)
+      if (other !== run) hold(other, other.memory, allocation, other.memory.choice);
     hold(run, memory, allocation, memory.choice);
   }
 
@@ -95,7 +106,9 @@ export class HostGrants {
     }
   }
 
-  /** The container is back at its user's limits, by whatever hand: it holds neither less nor more. */
+  /**
+   * The container is back at its user's limits, by whatever hand: it holds neither less nor more.
+   */
   userLimits(container: ContainerState, now: Millis): void {
     for (const run of container.runs) settle(run, now);
     const { cpu, memory } = container;
@@ -104,24 +117,37 @@ export class HostGrants {
     for (const run of container.runs) {
       if (!run.enforced) continue;
       if (container.mode === 'quota') hold(run, run.cpu, cpu, 'restored');
-      if (run.fn.memoryPolicy === 'faasrm' && run.memory.user > 0) hold(run, run.memory, memory, 'restored');
+      if (run.fn.memoryPolicy === 'faasrm' && run.memory.user > 0)
+        hold(run, run.memory, memory, 'restored');
     }
   }
 
   /**
-   * Tells of containers whose share others have changed. `serve`: what is free is lent to those first that got less than they wanted.
-   * CPU only: memory that a running activation has begun to use cannot be taken back without killing.
+   * Tells of containers whose share others have changed. `serve`: what is free is lent to those
+   * first that got less than they wanted. CPU only: memory that a running activation has begun to
+   * use cannot be taken back without killing.
    */
-  takeChanged(lendFree: boolean, visit: (container: ContainerState, why: GrantChange) => void): void {
+  takeChanged(
+    lendFree: boolean,
+    visit: (container: ContainerState, why: GrantChange) => void,
+  ): void {
     if (lendFree) this.#cpu.lendFree();
-    for (let allocation = this.#cpu.nextChanged(); allocation !== null; allocation = this.#cpu.nextChanged()) {
+    for (
+      let allocation = this.#cpu.nextChanged();
+      allocation !== null;
+      allocation = this.#cpu.nextChanged()
+    ) {
       const container = allocation.owner;
       if (container === null) continue;
       const why = allocation.granted > allocation.known ? 'lent_later' : 'revoked';
       for (const run of container.runs) hold(run, run.cpu, allocation, why);
       visit(container, why);
     }
-    for (let allocation = this.#memory.nextChanged(); allocation !== null; allocation = this.#memory.nextChanged()) {
+    for (
+      let allocation = this.#memory.nextChanged();
+      allocation !== null;
+      allocation = this.#memory.nextChanged()
+    ) {
       const container = allocation.owner;
       if (container === null) continue;
       for (const run of container.runs) hold(run, run.memory, allocation, 'revoked');
@@ -130,14 +156,18 @@ export class HostGrants {
   }
 }
 
-/** Counts what a lowered limit kept free until now. The limits are the container's, so its oldest run counts for all. */
+/**
+ * Counts what a lowered limit kept free until now. The limits are the container's, so its oldest
+ * run counts for all.
+ */
 export function settle(run: Run, now: Millis): void {
   const span = now - run.countedTo;
   run.countedTo = now;
   if (!run.enforced || span <= 0 || run.container.runs[0] !== run) return;
   if (run.container.mode === 'quota' && run.cpu.reduced)
     run.harvested += ((run.cpu.user - run.cpu.granted) * span) / 1000;
-  if (run.memory.reduced) run.harvestedMemory += ((run.memory.user - run.memory.granted) * span) / MIB;
+  if (run.memory.reduced)
+    run.harvestedMemory += ((run.memory.user - run.memory.granted) * span) / MIB;
 }
 
 /** Brings a run's outputs to what its container holds. */

@@ -1,7 +1,10 @@
-import type { Allocation } from './claim.js';
+import type { Allocation } from './allocation.js';
 import { removeAt } from './remove-at.js';
 
-/** A part of one claim's `borrowed`, from a lender's unused share or (lender null) from capacity nobody has a claim on. */
+/**
+ * A part of one claim's `borrowed`, from a lender's unused share or (lender null) from capacity
+ * nobody has a claim on.
+ */
 interface Loan {
   lender: Allocation | null;
   borrower: Allocation;
@@ -17,10 +20,11 @@ export const EPSILON = 1e-6;
 const MIN_RAISE = 0.05;
 
 /**
- * What one host can lend of one resource (design §3.4): allocatable capacity less a reserve, less what running activations were granted.
- * Within its user limit a claim is always granted; everything above is a loan, and loans give way: the sum of grants stays within
- * the capacity as long as the user limits alone do. An idle container has no claim. A wish that the pool could not meet is
- * remembered; `serve` meets it from what others have given back since.
+ * What one host can lend of one resource (design §3.4): allocatable capacity less a reserve, less
+ * what running activations were granted. Within its user limit a claim is always granted;
+ * everything above is a loan, and loans give way: the sum of grants stays within the capacity as
+ * long as the user limits alone do. An idle container has no claim. A wish that the pool could not
+ * meet is remembered; `serve` meets it from what others have given back since.
  */
 export class HarvestPool {
   #allocatable: number;
@@ -76,7 +80,10 @@ export class HarvestPool {
     this.#settle();
   }
 
-  /** Something starts to run: `wanted` up to `user` is granted, the rest borrowed as far as the pool goes. */
+  /**
+   * Something starts to run: `wanted` up to `user` is granted, the rest borrowed as far as the pool
+   * goes.
+   */
   begin(allocation: Allocation, user: number, demand: number, expectedEnd: number): void {
     if (allocation.index >= 0) this.end(allocation);
     allocation.index = this.#allocations.push(allocation) - 1;
@@ -112,7 +119,9 @@ export class HarvestPool {
     allocation.changed = false;
   }
 
-  /** The lender trips or wants its share: the whole user limit at once, and what it lent comes back. */
+  /**
+   * The lender trips or wants its share: the whole user limit at once, and what it lent comes back.
+   */
   restore(allocation: Allocation): void {
     if (allocation.index < 0) return;
     this.#setDemand(allocation, Math.max(allocation.user, allocation.demand));
@@ -147,8 +156,9 @@ export class HarvestPool {
   }
 
   /**
-   * Lends what is free to those who run already and got less than they wanted, the one expected to end first before all others: it
-   * passes the loan on soonest, and loans are cut in the opposite order, so none is given only to be the first one cut.
+   * Lends what is free to those who run already and got less than they wanted, the one expected to
+   * end first before all others: it passes the loan on soonest, and loans are cut in the opposite
+   * order, so none is given only to be the first one cut.
    */
   lendFree(): void {
     while (this.#borrowers > 0 && this.free > EPSILON) {
@@ -166,7 +176,10 @@ export class HarvestPool {
     }
   }
 
-  /** One that others have left with less or more than its holder knows of, and which now counts as told; null = no more. */
+  /**
+   * One that others have left with less or more than its holder knows of, and which now counts as
+   * told; null = no more.
+   */
   nextChanged(): Allocation | null {
     while (this.#changed.length > 0) {
       const allocation = this.#changed.shift() as Allocation;

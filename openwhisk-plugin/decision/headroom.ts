@@ -1,8 +1,10 @@
 import type { Bytes } from '../../config/index.js';
-import { NO_LIMIT, type UserLimits } from '../ports/limits.js';
+import { NO_LIMIT, type UserLimits } from './limits.js';
 import { MIN_SHARES } from './weights.js';
 
-/** What the shares of one invoker's containers say about its user-memory: it lies in [low, high). */
+/**
+ * What the shares of one invoker's containers say about its user-memory: it lies in [low, high).
+ */
 interface Invoker {
   low: number;
   high: number;
@@ -10,8 +12,9 @@ interface Invoker {
 }
 
 /**
- * Physical memory that no lender can miss (design §3, Memory): host memory - the invokers' user-memory - what is in use beyond
- * their containers - reserve - loans given. Anything unknown makes it zero. All in bytes.
+ * Physical memory that no lender can miss (design §3, Memory): host memory - the invokers'
+ * user-memory - what is in use beyond their containers - reserve - loans given. Anything unknown
+ * makes it zero. All in bytes.
  */
 export class MemoryHeadroom {
   readonly #host: number;
@@ -30,8 +33,9 @@ export class MemoryHeadroom {
   }
 
   /**
-   * A container of `invoker` (any stable name of it) was seen. OpenWhisk gives shares = max(2, floor(1024 / floor(user-memory / memory)))
-   * (field-notes A1-03, A1-04), so each container bounds user-memory from both sides, and all must agree.
+   * A container of `invoker` (any stable name of it) was seen. OpenWhisk gives shares = max(2,
+   * floor(1024 / floor(user-memory / memory))) (field-notes A1-03, A1-04), so each container bounds
+   * user-memory from both sides, and all must agree.
    */
   seen(invoker: string, user: UserLimits): void {
     // At the clamp, and where none were set, the shares say nothing.
@@ -54,12 +58,18 @@ export class MemoryHeadroom {
     this.#invokers.delete(invoker);
   }
 
-  /** Memory in use on the host (less what the kernel can drop), and the action containers' part of it. */
+  /**
+   * Memory in use on the host (less what the kernel can drop), and the action containers' part of
+   * it.
+   */
   update(hostInUse: Bytes, containersInUse: Bytes): void {
     this.#beyond = Math.max(0, hostInUse - containersInUse);
   }
 
-  /** Sum of the invokers' user-memory, at the upper end of what is possible; NaN = unknown or contradictory. */
+  /**
+   * Sum of the invokers' user-memory, at the upper end of what is possible; NaN = unknown or
+   * contradictory.
+   */
   get userMemory(): number {
     let low = 0;
     let high = 0;

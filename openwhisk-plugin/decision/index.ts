@@ -1,21 +1,34 @@
-export * from './arm-statistics.js';
-export * from './boosts.js';
-export * from './claim.js';
-export * from './container-state.js';
-export * from './control-arm.js';
-export * from './decider.js';
-export * from './function-state.js';
+export { ContainerState } from './container-state.js';
+export { hostSlowerThanControl, JUDGED_ACTIVATIONS, slowerThanControl } from './control-arm.js';
+export { Decider, type Outcome, type SampleAction } from './decider.js';
+export { FunctionState } from './function-state.js';
 export type { GrantChange } from './grants.js';
-export * from './harvest-pool.js';
-export * from './headroom.js';
-export type { HostSnapshot } from './host-sight.js';
-export { PayloadEstimate } from './payload-estimate.js';
+export { MemoryHeadroom } from './headroom.js';
+export { type Limits, NO_LIMIT, type UserLimits, type WriteResult } from './limits.js';
+export type {
+  ActivationPolicy,
+  Oracle,
+  PolicyContext,
+  PolicyKind,
+} from './policies/activation-policy.js';
+export { Choice, type ExperienceListener, experienceOf } from './policies/faasrm/experience.js';
+export {
+  amountFeature,
+  durationFeature,
+  rateFeature,
+  shareFeature,
+} from './policies/faasrm/features.js';
+export { OptionScorer } from './policies/faasrm/scorer.js';
+export { ACTOR_WEIGHTS, POLICY_WEIGHTS } from './policies/faasrm/weights.js';
+export { createPolicy, policyNames } from './policies/registry.js';
 export type { Policies } from './policies-in-use.js';
-export { PowerFit } from './power-fit.js';
-export * from './quota.js';
-export * from './run.js';
-export * from './safeguard.js';
-export * from './settings.js';
-export * from './statistics.js';
-export * from './usage-window.js';
-export * from './weights.js';
+export { type ChoiceReason, Grant, type RangeReason, Run } from './run.js';
+export {
+  type CpuMode,
+  type DecisionSettings,
+  decisionSettings,
+  defaultDecisionSettings,
+  type HostCapacity,
+} from './settings.js';
+export { emptySample, type UsageSample } from './usage-sample.js';
+export { closeWindow } from './usage-window.js';

@@ -68,8 +68,16 @@ export function learnFailure(run: Run, settings: DecisionSettings, now: number):
   fn.workingPeak.raise(run.workingPeak, now, settings.halfLife);
 }
 
-/** An OOM kill is a sample of its own, whether or not any other was taken (field-notes A3-01, -02, -03). */
-export function learnOom(fn: FunctionState, limitAtKill: Bytes, settings: DecisionSettings, now: number): void {
+/**
+ * An OOM kill is a sample of its own, whether or not any other was taken (field-notes A3-01, -02,
+ * -03).
+ */
+export function learnOom(
+  fn: FunctionState,
+  limitAtKill: Bytes,
+  settings: DecisionSettings,
+  now: number,
+): void {
   fn.runsSinceOom = 0;
   fn.lastFailed = true;
   if (limitAtKill < fn.userMemory) {
@@ -105,7 +113,11 @@ function learnPeaks(run: Run, settings: DecisionSettings, now: number): void {
   fn.growth.add(run.growth, now, halfLife);
   fn.lastMemoryPeak = run.memory.peak;
   fn.lastMemoryGrant = run.memory.granted;
-  if (run.memory.user > 0 && run.workingPeak >= settings.thetaUser * run.memory.user && run.limitHits > 0)
+  if (
+    run.memory.user > 0 &&
+    run.workingPeak >= settings.thetaUser * run.memory.user &&
+    run.limitHits > 0
+  )
     fn.hitUserLimit = true;
 }
 

@@ -6,7 +6,10 @@ import type { MemoryHeadroom } from './headroom.js';
 import { raiseForOom } from './learning.js';
 import type { DecisionSettings } from './settings.js';
 
-/** Memory above the user's limit, lent from physical headroom for a container's life (policy `guarantee`); kept in `container.memoryLoan`. */
+/**
+ * Memory above the user's limit, lent from physical headroom for a container's life (policy
+ * `guarantee`); kept in `container.memoryLoan`.
+ */
 export class MemoryLoans {
   readonly #headroom: MemoryHeadroom;
 
@@ -15,9 +18,11 @@ export class MemoryLoans {
   }
 
   /**
-   * Asks for more where the function needs it. Returns all that is lent to the container, bytes; 0 = none.
+   * Asks for more where the function needs it. Returns all that is lent to the container, bytes; 0
+   * = none.
    *
-   * @param ceiling largest limit that the groups over the container leave it; asked only if there is memory to lend
+   * @param ceiling largest limit that the groups over the container leave it; asked only if there
+   * is memory to lend
    */
   lend(
     container: ContainerState,
@@ -29,8 +34,10 @@ export class MemoryLoans {
     if (fn.memoryPolicy !== 'guarantee' || !(user > 0) || container.concurrent || !fn.hitUserLimit)
       return container.memoryLoan;
     const cap = Math.max(settings.memoryCap, user);
-    const asked = Math.min(cap, Math.max(fn.memoryAfterOom, raiseForOom(user))) - user - container.memoryLoan;
-    // The ceiling is read from files of the groups: not while an activation waits and there is nothing to lend anyway.
+    const asked =
+      Math.min(cap, Math.max(fn.memoryAfterOom, raiseForOom(user))) - user - container.memoryLoan;
+    // The ceiling is read from files of the groups: not while an activation waits and there is
+    // nothing to lend anyway.
     const isPossible = asked > 0 && this.#headroom.free > 0;
     const demand = isPossible ? Math.min(asked, ceiling() - user - container.memoryLoan) : 0;
     if (demand > 0) {

@@ -7,10 +7,11 @@ const USED_BELOW = 0.9;
 const LEFT_ABOVE = 1;
 
 /**
- * What the size of a call's body says about how much it needs: a power of the size, fitted to the calls as they end. Each call is
- * predicted before it is learnt from, so the error is one on calls not seen before; it is an absolute difference of logarithms (0.7: within a factor of
- * two), as weights follow ratios. The estimate is given only where that error is below those of the function's own mean and median;
- * else NaN. Nothing is allocated per call.
+ * What the size of a call's body says about how much it needs: a power of the size, fitted to the
+ * calls as they end. Each call is predicted before it is learned from, so the error is one on calls
+ * not seen before; it is an absolute difference of logarithms (0.7: within a factor of two), as
+ * weights follow ratios. The estimate is given only where that error is below those of the
+ * function's own mean and median; else NaN. Nothing is allocated per call.
  */
 export class PayloadEstimate {
   readonly #fit = new PowerFit();
@@ -44,7 +45,10 @@ export class PayloadEstimate {
     if (size > this.#largest) this.#largest = size;
   }
 
-  /** The mean to be expected of a call of this size; NaN: the size says nothing, or not enough is known. Sizes never seen count as the nearest. */
+  /**
+   * The mean to be expected of a call of this size; NaN: the size says nothing, or not enough is
+   * known. Sizes never seen count as the nearest.
+   */
   predict(size: number): number {
     if (!this.#used || !(size > 0)) return Number.NaN;
     const known = Math.min(this.#largest, Math.max(this.#smallest, size));
@@ -63,7 +67,9 @@ export class PayloadEstimate {
 
   /** The same of the better of the function's own mean and median. */
   get ownError(): number {
-    return this.#triedWeight > 0 ? Math.min(this.#meanError, this.#medianError) / this.#triedWeight : Number.NaN;
+    return this.#triedWeight > 0
+      ? Math.min(this.#meanError, this.#medianError) / this.#triedWeight
+      : Number.NaN;
   }
 
   #judge(log: number, guess: number): void {
@@ -73,7 +79,8 @@ export class PayloadEstimate {
     this.#meanError = this.#meanError * FORGET + Math.abs(log - Math.log(this.#sum / this.#weight));
     this.#medianError = this.#medianError * FORGET + Math.abs(log - this.#logSum / this.#weight);
     this.#excess = this.#excess * FORGET + Math.exp(log - guess);
-    const bound = (this.#used ? LEFT_ABOVE : USED_BELOW) * Math.min(this.#meanError, this.#medianError);
+    const bound =
+      (this.#used ? LEFT_ABOVE : USED_BELOW) * Math.min(this.#meanError, this.#medianError);
     this.#used = this.#tried >= MIN_TRIED && this.#fitError < bound;
   }
 }

@@ -1,7 +1,10 @@
-import type { ActivationPolicy } from '../policies/activation-policy.js';
+import type { ActivationPolicy } from './policies/activation-policy.js';
 import type { Run } from './run.js';
 
-/** The policies in use: one for quotas (and for memory), one for weights. A function may have one of its own instead. */
+/**
+ * The policies in use: one for quotas (and for memory), one for weights. A function may have one of
+ * its own instead.
+ */
 export interface Policies {
   readonly quota: ActivationPolicy;
   readonly weight: ActivationPolicy;
@@ -13,6 +16,7 @@ export function policyOf({ fn, container }: Run, policies: Policies): Activation
 }
 
 export function weightPolicyOf({ fn, container }: Run, policies: Policies): ActivationPolicy {
-  if (fn.policy === null || (container.mode === 'quota' && fn.policy.kind !== 'weight')) return policies.weight;
+  if (fn.policy === null || (container.mode === 'quota' && fn.policy.kind !== 'weight'))
+    return policies.weight;
   return fn.policy;
 }

@@ -1,7 +1,10 @@
 /** A call counts half after so many more. */
 export const FORGET = 0.5 ** (1 / 200);
 
-/** Least squares of ln y on ln x, newer samples heavier. Demand that grows with a power of the size is a line there. */
+/**
+ * Least squares of ln y on ln x, newer samples heavier. Demand that grows with a power of the size
+ * is a line there.
+ */
 export class PowerFit {
   #n = 0;
   #x = 0;

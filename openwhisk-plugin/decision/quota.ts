@@ -1,11 +1,19 @@
 /**
- * The least quota that never cuts a short activation (design §3, quota mode): quota x period covers its p95 CPU time where that fits in
- * one period. It does where the user's own quota would not cut it, and it is one core's work at most, or the whole run (several threads)
- * is over within the period. 0 where it does not fit: longer runs show their peaks, and the mid-run safeguard sees them in time.
+ * The least quota that never cuts a short activation (design §3, quota mode): quota x period covers
+ * its p95 CPU time where that fits in one period. It does where the user's own quota would not cut
+ * it, and it is one core's work at most, or the whole run (several threads) is over within the
+ * period. 0 where it does not fit: longer runs show their peaks, and the mid-run safeguard sees
+ * them in time.
  *
- * @param p95CpuTime CPU-ms, NaN = unknown. @param duration expected, ms. @param user millicores. @param period us. Returns millicores.
+ * @param p95CpuTime CPU-ms, NaN = unknown. @param duration expected, ms. @param user millicores.
+ * @param period us. Returns millicores.
  */
-export function shortRunQuota(p95CpuTime: number, duration: number, user: number, period: number): number {
+export function shortRunQuota(
+  p95CpuTime: number,
+  duration: number,
+  user: number,
+  period: number,
+): number {
   if (!(p95CpuTime > 0) || !(period > 0)) return 0;
   const periodMillis = period / 1000;
   if (p95CpuTime > periodMillis && !(duration <= periodMillis)) return 0;

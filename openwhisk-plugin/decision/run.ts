@@ -1,4 +1,10 @@
-import { type Bytes, type Micros, type Millicores, type Millis, micros } from '../../config/index.js';
+import {
+  type Bytes,
+  type Micros,
+  type Millicores,
+  type Millis,
+  micros,
+} from '../../config/index.js';
 import type { ContainerState } from './container-state.js';
 import type { FunctionState } from './function-state.js';
 
@@ -20,7 +26,10 @@ export type RangeReason =
   | 'after_oom'
   /** It grows faster than a limit could be raised again (field-notes A2-28). */
   | 'grows_too_fast'
-  /** Memory policy `guarantee`: never below the user's limit; above it only by a loan for the container's life. */
+  /**
+   * Memory policy `guarantee`: never below the user's limit; above it only by a loan for the
+   * container's life.
+   */
   | 'guarantee'
   /** No quota to manage: the weight is all there is. */
   | 'weight'
@@ -47,7 +56,9 @@ export type ChoiceReason =
   | 'restored'
   /** A loan was taken back by its lender. */
   | 'revoked'
-  /** The pool had less at the start; what others gave back meanwhile was lent to it while it ran. */
+  /**
+   * The pool had less at the start; what others gave back meanwhile was lent to it while it ran.
+   */
   | 'lent_later'
   /** A loan of memory for the container's life. */
   | 'loan';
@@ -62,7 +73,9 @@ export class Grant {
   borrowed = 0;
   reason: RangeReason = 'first_call';
   choice: ChoiceReason = 'user';
-  /** Highest use seen in a window that counts, at least what a throttled period proves; -1 = none. */
+  /**
+   * Highest use seen in a window that counts, at least what a throttled period proves; -1 = none.
+   */
   peak = -1;
 
   reset(user: number): void {
@@ -83,20 +96,30 @@ export class Grant {
 }
 
 /**
- * One activation: inputs set by the hook, outputs filled by the decider. Reused; `reset` begins a new activation.
- * What the hook has to bring into force: `shares`, `quota` ({@link NO_LIMIT} = none), `memoryLimit`.
+ * One activation: inputs set by the hook, outputs filled by the decider. Reused; `reset` begins a
+ * new activation. What the hook has to bring into force: `shares`, `quota` ({@link NO_LIMIT} =
+ * none), `memoryLimit`.
  */
 export class Run {
   fn: FunctionState;
   container: ContainerState;
-  /** The agent's target; NaN = none, stale or refused. In weight mode cpu / user cpu, clamped to 1/2..2, multiplies the weight. */
+  /**
+   * The agent's target; NaN = none, stale or refused. In weight mode cpu / user cpu, clamped to
+   * 1/2..2, multiplies the weight.
+   */
   targetCpu: Millicores = Number.NaN as Millicores;
   targetMemory: Bytes = Number.NaN as Bytes;
   /** Size of the call's body, as its head says; -1 = unknown. */
   payload: Bytes = -1 as Bytes;
-  /** CPU time to be expected of this very call, ms, by the size of its body; NaN: the function's own mean is all that is known. Set by the decider. */
+  /**
+   * CPU time to be expected of this very call, ms, by the size of its body; NaN: the function's own
+   * mean is all that is known. Set by the decider.
+   */
   expectedCpu = Number.NaN;
-  /** False (modes observe and recommend): the decision is filled, but nothing is taken from pools and nothing counts. */
+  /**
+   * False (modes observe and recommend): the decision is filled, but nothing is taken from pools
+   * and nothing counts.
+   */
   enforced = true;
 
   readonly cpu = new Grant();
@@ -120,7 +143,10 @@ export class Run {
   trippedCpu = false;
   trippedMemory = false;
   limitHits = 0;
-  /** CPU-ms below the user's limit that a quota in force kept free, and CPU-ms used above the user's limit. */
+  /**
+   * CPU-ms below the user's limit that a quota in force kept free, and CPU-ms used above the user's
+   * limit.
+   */
   harvested = 0;
   accelerated = 0;
   /** MiB-ms below the user's memory limit (policy `faasrm`). */
@@ -131,7 +157,10 @@ export class Run {
   /** Where the CPU window being measured began: monotonic ms, and counter in us (-1 = unknown). */
   windowAt: Millis = 0 as Millis;
   windowCpu = -1;
-  /** Highest working set seen, bytes; -1 = none. `memory.peak` may count page cache too (the kernel's own peak does). */
+  /**
+   * Highest working set seen, bytes; -1 = none. `memory.peak` may count page cache too (the
+   * kernel's own peak does).
+   */
   workingPeak = -1;
   /** Fastest growth of the working set between two samples, bytes/ms. */
   growth = 0;

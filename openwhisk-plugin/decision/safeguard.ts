@@ -3,10 +3,15 @@ import type { Grant, RangeReason } from './run.js';
 import type { DecisionSettings } from './settings.js';
 
 /**
- * The range an activation's CPU may lie in (design §3.2), written into `grant`. `grant.user` is set.
- * Amounts in millicores.
+ * The range an activation's CPU may lie in (design §3.2), written into `grant`. `grant.user` is
+ * set. Amounts in millicores.
  */
-export function cpuRange(grant: Grant, fn: FunctionState, settings: DecisionSettings, now: number): void {
+export function cpuRange(
+  grant: Grant,
+  fn: FunctionState,
+  settings: DecisionSettings,
+  now: number,
+): void {
   const peak = fn.cpuPeak.read(now, settings.halfLife);
   if (settings.preset === 'default') {
     const why = userOnly(fn, fn.cpuPeak.count, fn.cpuSpiked);
@@ -15,14 +20,36 @@ export function cpuRange(grant: Grant, fn: FunctionState, settings: DecisionSett
       return;
     }
     const unit = cpuUnitOf(grant.user, settings);
-    range(grant, peak, peak <= settings.thetaUser * grant.user, unit, settings.cpuFloor, settings.cpuCap, settings);
+    range(
+      grant,
+      peak,
+      peak <= settings.thetaUser * grant.user,
+      unit,
+      settings.cpuFloor,
+      settings.cpuCap,
+      settings,
+    );
     return;
   }
-  publishedRange(grant, fn, peak, fn.lastCpuPeak, fn.lastCpuGrant, settings.cpuUnit, settings.cpuCap, settings);
+  publishedRange(
+    grant,
+    fn,
+    peak,
+    fn.lastCpuPeak,
+    fn.lastCpuGrant,
+    settings.cpuUnit,
+    settings.cpuCap,
+    settings,
+  );
 }
 
 /** The same for memory under policy `faasrm`, in bytes. */
-export function memoryRange(grant: Grant, fn: FunctionState, settings: DecisionSettings, now: number): void {
+export function memoryRange(
+  grant: Grant,
+  fn: FunctionState,
+  settings: DecisionSettings,
+  now: number,
+): void {
   const peak = fn.memoryPeak.read(now, settings.halfLife);
   if (fn.oomHold > 0) {
     userRange(grant, 'after_oom');
@@ -34,10 +61,19 @@ export function memoryRange(grant: Grant, fn: FunctionState, settings: DecisionS
       userRange(grant, why);
       return;
     }
-    // Page cache may fill any limit: only a working set asks for more than the user's (field-notes A2-30).
+    // Page cache may fill any limit: only a working set asks for more than the user's (field-notes
+    // A2-30).
     const working = fn.workingPeak.read(now, settings.halfLife);
     const over = Math.min(peak, working) <= settings.thetaUser * grant.user;
-    range(grant, peak, over, settings.memoryUnit, settings.memoryFloor, settings.memoryCap, settings);
+    range(
+      grant,
+      peak,
+      over,
+      settings.memoryUnit,
+      settings.memoryFloor,
+      settings.memoryCap,
+      settings,
+    );
     // Nothing may outgrow a lowered limit before it can be raised (A2-28).
     const growth = fn.growth.read(now, settings.halfLife) * settings.reactionTime;
     if (grant.lower < grant.user && peak + growth > grant.lower) {
@@ -68,8 +104,9 @@ export function cpuUnitOf(user: number, settings: DecisionSettings): number {
 }
 
 /**
- * The least limit that a peak may be given: a unit more, and so much that the peak stays below thetaSpike of the limit, so that a steady
- * function never trips itself. The published presets have whole units.
+ * The least limit that a peak may be given: a unit more, and so much that the peak stays below
+ * thetaSpike of the limit, so that a steady function never trips itself. The published presets have
+ * whole units.
  */
 export function limitAbovePeak(
   peak: number,
@@ -116,7 +153,10 @@ function range(
   }
 }
 
-/** FaaSRM as published: whole units, the newest run decides, no memory of spikes (faasrm.md §1.1 text, §1.2 program). */
+/**
+ * FaaSRM as published: whole units, the newest run decides, no memory of spikes (faasrm.md §1.1
+ * text, §1.2 program).
+ */
 function publishedRange(
   grant: Grant,
   fn: FunctionState,

@@ -9,23 +9,38 @@ import {
   millis,
 } from '../../config/index.js';
 
-/** How a container's CPU is managed: by its CFS quota, or (no quota, stock OpenWhisk) by its weight only. */
+/**
+ * How a container's CPU is managed: by its CFS quota, or (no quota, stock OpenWhisk) by its weight
+ * only.
+ */
 export type CpuMode = 'quota' | 'weight';
 
-/** `guarantee`: never below the user's limit, loans from physical headroom. `faasrm`: the published rule, opt-in. */
+/**
+ * `guarantee`: never below the user's limit, loans from physical headroom. `faasrm`: the published
+ * rule, opt-in.
+ */
 export type MemoryPolicy = 'guarantee' | 'faasrm';
 
-/** `freyr-code` is the published program (threshold .9 twice), `freyr-paper` the published text (.8): faasrm.md §1.1, §1.2. */
+/**
+ * `freyr-code` is the published program (threshold .9 twice), `freyr-paper` the published text
+ * (.8): faasrm.md §1.1, §1.2.
+ */
 export type Preset = 'default' | 'freyr-code' | 'freyr-paper';
 
-/** Every constant of the decision. Plain numbers, one hidden class; validated where the configuration is read. */
+/**
+ * Every constant of the decision. Plain numbers, one hidden class; validated where the
+ * configuration is read.
+ */
 export interface DecisionSettings {
   readonly preset: Preset;
   /** Peak at or below this share of the user's limit: over-provisioned. */
   readonly thetaUser: number;
   /** Peak at or above this share of a *reduced* limit: spike. */
   readonly thetaSpike: number;
-  /** The lower bound keeps the expected peak this much below `thetaSpike`, so that it never trips itself. */
+  /**
+   * The lower bound keeps the expected peak this much below `thetaSpike`, so that it never trips
+   * itself.
+   */
   readonly spikeMargin: number;
   /** Smallest step above a peak; the larger of this and `cpuUnitShare` x user counts. */
   readonly cpuUnit: Millicores;
@@ -42,7 +57,10 @@ export interface DecisionSettings {
   readonly minimumWindow: Millis;
   /** Share of activations that run at user limits whatever anyone says; 0 = off. */
   readonly controlShare: number;
-  /** Control samples from which the arm's own p99 is trusted; below, the share rises and the p95 is shrunk. */
+  /**
+   * Control samples from which the arm's own p99 is trusted; below, the share rises and the p95 is
+   * shrunk.
+   */
   readonly controlSamples: number;
   /** Objective = this x the control arm's percentile, where nothing is configured. */
   readonly sloFactor: number;
@@ -66,7 +84,10 @@ export interface DecisionSettings {
   readonly oomHoldRuns: number;
   /** Sampling period plus the time a raise takes: memory must not outgrow its limit within it. */
   readonly reactionTime: Millis;
-  /** With several activations in a container, its CPU falls by at most this share of the user's a start. */
+  /**
+   * With several activations in a container, its CPU falls by at most this share of the user's a
+   * start.
+   */
   readonly concurrentStep: number;
   /** Off in the published presets only: Freyr never acts during an execution (faasrm.md §1.1). */
   readonly midRun: boolean;
@@ -74,7 +95,10 @@ export interface DecisionSettings {
   readonly maxFunctions: number;
 }
 
-/** Largest container where nothing is configured and no host is known: eight of FaaSRM's units, as in {@link freyrSettings}. */
+/**
+ * Largest container where nothing is configured and no host is known: eight of FaaSRM's units, as
+ * in {@link freyrSettings}.
+ */
 const CAP_WITHOUT_HOST = { cpu: 8000 as Millicores, memory: mebibytes(2048) };
 
 /** The decision's constants as configured; the host's size is the cap where none is set. */
@@ -121,14 +145,18 @@ export function decisionSettings(
   };
 }
 
-/** The configuration's own defaults: config/schema/decision.ts is the only place where they stand. */
+/**
+ * The configuration's own defaults: config/schema/decision.ts is the only place where they stand.
+ */
 export const defaultDecisionSettings = decisionSettings(
   defaultConfig.decision,
   defaultConfig.hook.sampleMs,
   CAP_WITHOUT_HOST,
 );
 
-/** The published rules exactly: whole cores, 64 MB units, caps of eight units (faasrm.md §1, units). */
+/**
+ * The published rules exactly: whole cores, 64 MB units, caps of eight units (faasrm.md §1, units).
+ */
 export function freyrSettings(
   preset: 'freyr-code' | 'freyr-paper',
   memoryUnit: Bytes = mebibytes(64),

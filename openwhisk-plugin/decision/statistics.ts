@@ -1,12 +1,16 @@
 import { BucketRow } from '../../config/index.js';
 
-/** Running statistics that forget by half-life. Times are monotonic ms. Histograms grow with the span of their samples; nothing else allocates. */
+/**
+ * Running statistics that forget by half-life. Times are monotonic ms. Histograms grow with the
+ * span of their samples; nothing else allocates.
+ */
 
 const RECENT = 8;
 
 /**
- * A maximum that decays, but never below what the newest runs showed: a function that is called once a day must not find its
- * peak decayed to nothing (the longer and the shorter window, whichever is higher: field-notes A3-15).
+ * A maximum that decays, but never below what the newest runs showed: a function that is called
+ * once a day must not find its peak decayed to nothing (the longer and the shorter window,
+ * whichever is higher: field-notes A3-15).
  */
 export class DecayingPeak {
   #value = 0;
@@ -23,7 +27,9 @@ export class DecayingPeak {
     this.#lift(sample, now, halfLife);
   }
 
-  /** Counts a lower bound of the demand (a failed run, another host's peak) only where it is higher. */
+  /**
+   * Counts a lower bound of the demand (a failed run, another host's peak) only where it is higher.
+   */
   raise(sample: number, now: number, halfLife: number): void {
     if (!(sample >= 0) || !Number.isFinite(sample)) return;
     this.#lift(sample, now, halfLife);
@@ -83,12 +89,15 @@ const BUCKETS = 384;
 const SMALLEST = 0.1;
 const GROWTH = 1.05;
 const LOG_GROWTH = Math.log(GROWTH);
-/** Past this exponent the reference time moves, so that weights stay far from the largest double. */
+/**
+ * Past this exponent the reference time moves, so that weights stay far from the largest double.
+ */
 const MAX_EXPONENT = 100;
 
 /**
- * Histogram with buckets that grow by 5 % from 0.1 ms (to 0.1 x 1.05^383 = 1.3e7 ms, 3.6 h) and weights that double per half-life,
- * so that older samples count less (style.md §1.1). A percentile is the upper edge of its bucket: at most 5 % too high.
+ * Histogram with buckets that grow by 5 % from 0.1 ms (to 0.1 x 1.05^383 = 1.3e7 ms, 3.6 h) and
+ * weights that double per half-life, so that older samples count less (style.md §1.1). A percentile
+ * is the upper edge of its bucket: at most 5 % too high.
  */
 export class DecayingHistogram {
   readonly #buckets = new BucketRow();
@@ -96,7 +105,10 @@ export class DecayingHistogram {
   #total = 0;
   /** Samples ever. */
   count = 0;
-  /** What was asked for last, since the last sample: objectives ask for one share again and again. NaN: nothing. */
+  /**
+   * What was asked for last, since the last sample: objectives ask for one share again and again.
+   * NaN: nothing.
+   */
   #share = Number.NaN;
   #known = Number.NaN;
 
@@ -115,7 +127,9 @@ export class DecayingHistogram {
     }
     const weight = 2 ** exponent;
     const index =
-      sample <= SMALLEST ? 0 : Math.min(BUCKETS - 1, Math.ceil(Math.log(sample / SMALLEST) / LOG_GROWTH - 1e-9));
+      sample <= SMALLEST
+        ? 0
+        : Math.min(BUCKETS - 1, Math.ceil(Math.log(sample / SMALLEST) / LOG_GROWTH - 1e-9));
     this.#buckets.add(index, weight);
     this.#total += weight;
     this.count++;
@@ -138,7 +152,10 @@ let decayedSpan = 0;
 let decayedHalfLife = 1;
 let decayed = 1;
 
-/** Share of a weight that is left after so long. Statistics of one function are mostly of one age: the last answer is kept. */
+/**
+ * Share of a weight that is left after so long. Statistics of one function are mostly of one age:
+ * the last answer is kept.
+ */
 export function decay(span: number, halfLife: number): number {
   if (!(span > 0)) return 1;
   if (span !== decayedSpan || halfLife !== decayedHalfLife) {

@@ -1,15 +1,19 @@
-import type { UsageSample } from '../ports/usage-monitor.js';
 import type { Run } from './run.js';
+import type { UsageSample } from './usage-sample.js';
 
-/** Begins the window over which busy cores are measured. `cpu` = the container's counter, us; -1 = unknown. */
+/**
+ * Begins the window over which busy cores are measured. `cpu` = the container's counter, us; -1 =
+ * unknown.
+ */
 export function openWindow(run: Run, cpu: number, at: number): void {
   run.windowCpu = cpu;
   run.windowAt = at as typeof run.windowAt;
 }
 
 /**
- * Busy millicores since the window began, and begins the next; -1 where the window is too short to count (it goes on) or has no beginning.
- * CPU used above the user's limit is accelerated: there the user's limit would have bound.
+ * Busy millicores since the window began, and begins the next; -1 where the window is too short to
+ * count (it goes on) or has no beginning. CPU used above the user's limit is accelerated: there the
+ * user's limit would have bound.
  */
 export function closeWindow(run: Run, cpu: number, at: number, minimum: number): number {
   if (!(cpu >= 0)) return -1;

@@ -14,15 +14,18 @@ const CONTROL_NEEDED = 10;
 const ALPHA_FALL = 0.75;
 const ALPHA_RISE = 0.05;
 /**
- * A payer keeps at least this share of its weight until its control arm has shown that it bears less. Modelled (weighted max-min sharing,
- * 9 functions of 15 ms to 3 s with equal work, 128-512 MB, 2 cores, load .8, five seeds), against OpenWhisk's weights: a clamp of 1/16 from
- * the start gives a mean slowdown of .31x and makes the longest function 1.39x slower; 1/8 gives .32x and 1.23x; 1/4 gives .33x and 1.11x.
+ * A payer keeps at least this share of its weight until its control arm has shown that it bears
+ * less. Modeled (weighted max-min sharing, 9 functions of 15 ms to 3 s with equal work, 128-512
+ * MB, 2 cores, load .8, five seeds), against OpenWhisk's weights: a clamp of 1/16 from the start
+ * gives a mean slowdown of .31x and makes the longest function 1.39x slower; 1/8 gives .32x and
+ * 1.23x; 1/4 gives .33x and 1.11x.
  */
 export const UNPROVEN_MIN_FACTOR = 1 / 8;
 
 /**
- * T_ref of `short-first`: the geometric mean of the functions' expected CPU times. Each function counts once, with a weight that halves
- * per half-life since it was last called, so that one busy function does not push all others into the clamp.
+ * T_ref of `short-first`: the geometric mean of the functions' expected CPU times. Each function
+ * counts once, with a weight that halves per half-life since it was last called, so that one busy
+ * function does not push all others into the clamp.
  */
 export class HostReference {
   #sum = 0;
@@ -77,22 +80,28 @@ export function shortFirstFactor(
   return Math.min(high, Math.max(low, factor));
 }
 
-/** The agent's factor: its CPU target against the user's CPU, within x1/2..x2; 1 without a target. */
+/**
+ * The agent's factor: its CPU target against the user's CPU, within x1/2..x2; 1 without a target.
+ */
 export function targetFactor(target: number, user: number): number {
   const factor = target / user;
   if (!(target > 0) || !Number.isFinite(target) || !(factor > 0)) return 1;
   return Math.min(TARGET_FACTOR, Math.max(1 / TARGET_FACTOR, factor));
 }
 
-/** The container's own shares x factor, as a weight that the kernel takes. Not finite or not positive: its own shares. */
+/**
+ * The container's own shares x factor, as a weight that the kernel takes. Not finite or not
+ * positive: its own shares.
+ */
 export function scaleShares(own: number, factor: number): number {
   if (!(factor > 0) || !Number.isFinite(factor)) return own;
   return Math.min(MAX_SHARES, Math.max(MIN_SHARES, Math.round(own * factor)));
 }
 
 /**
- * Payers are watched: where a function with a lowered weight is slower than `slowdownBound` x its control arm, its alpha falls by a quarter;
- * well within the bound it recovers by .05 and may pay more. Each step is judged by runs after it alone.
+ * Payers are watched: where a function with a lowered weight is slower than `slowdownBound` x its
+ * control arm, its alpha falls by a quarter; well within the bound it recovers by .05 and may pay
+ * more. Each step is judged by runs after it alone.
  */
 export function adjustWeightExponent(fn: FunctionState, settings: DecisionSettings): void {
   if (fn.alpha > settings.alpha) fn.alpha = settings.alpha;

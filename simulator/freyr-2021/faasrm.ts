@@ -1,4 +1,4 @@
-import { LEVELS } from '../../broker/index.js';
+import { LEVELS } from '../../broker/messages/index.js';
 import type { Random } from '../../config/index.js';
 import {
   amountFeature,
@@ -7,7 +7,7 @@ import {
   OptionScorer,
   rateFeature,
   shareFeature,
-} from '../../openwhisk-plugin/index.js';
+} from '../../openwhisk-plugin/decision/index.js';
 import type { FunctionHistory } from './function-history.js';
 import type { PublishedManager } from './managers.js';
 import type { Request } from './request.js';
@@ -20,7 +20,11 @@ const CLUSTER_CPU = RULES.servers * RULES.serverCpu;
 const CLUSTER_MEMORY = RULES.servers * RULES.serverMemory;
 
 /** What came of a choice, told when its own request has ended well. */
-export type PublishedExperienceListener = (choice: Readonly<Choice>, rfet: number, fn: number) => void;
+export type PublishedExperienceListener = (
+  choice: Readonly<Choice>,
+  rfet: number,
+  fn: number,
+) => void;
 
 export interface PublishedLearner {
   /** 929 weights of the actor. */
@@ -80,8 +84,9 @@ export interface PublishedSnapshot {
 }
 
 /**
- * FaaSRM by these rules, learner's mistakes repaired (faasrm.md §7): inputs normalised, one choice and its own outcome, no draw at evaluation. What is
- * odd in the rules stays: a choice takes effect at the function's next request.
+ * FaaSRM by these rules, learner's mistakes repaired (faasrm.md §7): inputs normalized, one choice
+ * and its own outcome, no draw at evaluation. What is odd in the rules stays: a choice takes effect
+ * at the function's next request.
  */
 export class PublishedFaasrm {
   readonly #scorer: OptionScorer;
@@ -115,7 +120,8 @@ export class PublishedFaasrm {
     means.fill(choice.state, history, second);
     const { user } = history.fn;
     for (let i = 0; i < choice.cpus; i++) choice.cpu[i] = amountFeature(cpu.lower + i, user.cpu);
-    for (let i = 0; i < choice.memories; i++) choice.memory[i] = amountFeature(memory.lower + i, user.memory);
+    for (let i = 0; i < choice.memories; i++)
+      choice.memory[i] = amountFeature(memory.lower + i, user.memory);
     choice.option = this.#choose(choice);
     const allocation = {
       cpu: cpu.lower + Math.floor(choice.option / choice.memories),
@@ -131,7 +137,8 @@ export class PublishedFaasrm {
     this.#meansOf(fn.index).ended(peak, request.coldTicks + progress);
     const { experiences } = this.#learner;
     const choice = this.#choices.get(allocation);
-    if (experiences === null || choice === undefined || choice.options < 2 || outcome !== 'success') return;
+    if (experiences === null || choice === undefined || choice.options < 2 || outcome !== 'success')
+      return;
     experiences(choice, progress / durationOf(fn, fn.user), fn.index);
   }
 
@@ -144,7 +151,9 @@ export class PublishedFaasrm {
     scorer.memory.set(choice.memory);
     scorer.score(choice.cpus, choice.memories);
     const option =
-      this.#learner.experiences === null ? scorer.best(options) : scorer.sample(options, this.#random.next());
+      this.#learner.experiences === null
+        ? scorer.best(options)
+        : scorer.sample(options, this.#random.next());
     if (option < 0) throw new RangeError('a score is not finite');
     choice.logProbability = scorer.logProbability(options, option);
     return option;

@@ -13,7 +13,10 @@ export interface PastInvocation {
 /** How many of the newest invocations ensure looks at (faasrm.md §4.3). */
 const NEWEST = 3;
 
-/** What is known of one function: all that ever ended, never forgotten (faasrm.md §1.2: the simulator's peaks never reset). */
+/**
+ * What is known of one function: all that ever ended, never forgotten (faasrm.md §1.2: the
+ * simulator's peaks never reset).
+ */
 export class FunctionHistory {
   readonly fn: PublishedFunction;
   /** In force for the function's next request. */

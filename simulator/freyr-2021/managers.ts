@@ -4,7 +4,10 @@ import { type Allocation, RULES } from './rules.js';
 import { safeguardRange, type UnitRange } from './safeguard-range.js';
 
 /** Answers what the function shall have from its next request on; null: what it has. */
-export type PublishedManager = (history: FunctionHistory, freeClusterCpu: number) => Allocation | null;
+export type PublishedManager = (
+  history: FunctionHistory,
+  freeClusterCpu: number,
+) => Allocation | null;
 
 /** faasrm.md §4.1. */
 const fixed: PublishedManager = ({ fn }) => fn.user;
@@ -34,8 +37,8 @@ const ENSURE = {
 } as const;
 
 /**
- * As coded, mistakes included (faasrm.md §4.3, §7.19): one counter for all functions, and while it counts, the last action is
- * reused for whatever function comes next. CPU only.
+ * As coded, mistakes included (faasrm.md §4.3, §7.19): one counter for all functions, and while it
+ * counts, the last action is reused for whatever function comes next. CPU only.
  */
 function ensure(): PublishedManager {
   let counter = 0;
@@ -44,12 +47,16 @@ function ensure(): PublishedManager {
     const [last] = history.newest;
     if (last === undefined) return null;
     if (freeCpu <= step) return Math.max(last.allocation.cpu - step, 1);
-    const sum = history.newest.reduce((total: number, past: PastInvocation) => total + past.completion, 0);
+    const sum = history.newest.reduce(
+      (total: number, past: PastInvocation) => total + past.completion,
+      0,
+    );
     const slow = sum / ENSURE.window / history.fn.minDuration >= ENSURE.latencyThreshold;
     return slow ? Math.min(last.allocation.cpu + step, RULES.cap) : null;
   };
   return (history, freeCpu) => {
-    const { updates, step } = history.meanCompletion > ENSURE.longAbove ? ENSURE.long : ENSURE.short;
+    const { updates, step } =
+      history.meanCompletion > ENSURE.longAbove ? ENSURE.long : ENSURE.short;
     if (counter < updates) counter++;
     else {
       counter = 0;
@@ -73,9 +80,13 @@ const makers = {
   ensure: () => ensure(),
   'smallest-in-range': () => inRange(({ lower }) => lower),
   'largest-in-range': () => inRange(({ upper }) => upper),
-  'random-in-range': (random) => inRange(({ lower, upper }) => lower + random.below(upper - lower + 1)),
+  'random-in-range': (random) =>
+    inRange(({ lower, upper }) => lower + random.below(upper - lower + 1)),
   /** Anywhere among the 64 options, without the safeguard (faasrm.md §8: "no mask"). */
-  'random-unguarded': (random) => () => ({ cpu: 1 + random.below(RULES.cap), memory: 1 + random.below(RULES.cap) }),
+  'random-unguarded': (random) => () => ({
+    cpu: 1 + random.below(RULES.cap),
+    memory: 1 + random.below(RULES.cap),
+  }),
 } as const satisfies Record<string, (random: Random) => PublishedManager>;
 
 export type PublishedManagerName = keyof typeof makers;

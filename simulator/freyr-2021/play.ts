@@ -27,10 +27,13 @@ export interface PublishedRun {
 }
 
 /**
- * Plays a sample by the published rules (faasrm.md §3.3), oddities included: the clock ticks with every event, a decision takes
- * effect one invocation late, the last event is never submitted.
+ * Plays a sample by the published rules (faasrm.md §3.3), oddities included: the clock ticks with
+ * every event, a decision takes effect one invocation late, the last event is never submitted.
  */
-export function playPublished(sample: PublishedSample, { manager, seed }: PublishedRun): PublishedOutcome[] {
+export function playPublished(
+  sample: PublishedSample,
+  { manager, seed }: PublishedRun,
+): PublishedOutcome[] {
   const random = new SeededRandom(seed);
   const histories = sample.functions.map((fn) => new FunctionHistory(fn));
   const outcomes: PublishedOutcome[] = [];
@@ -40,12 +43,14 @@ export function playPublished(sample: PublishedSample, { manager, seed }: Publis
     outcomes.push(outcomeOf(request));
   });
   const policy = random.fork('policy');
-  const learned = typeof manager === 'string' ? null : new PublishedFaasrm(manager, () => cluster, policy);
+  const learned =
+    typeof manager === 'string' ? null : new PublishedFaasrm(manager, () => cluster, policy);
   const decide = typeof manager === 'string' ? publishedManager(manager, policy) : learned!.decide;
   const last = sample.calls.length - 1;
   for (let event = 0; event < last; event++) {
     const history = histories[sample.calls[event]!]!;
-    // Decided on what the event before has left behind; the seconds between pass afterwards. Nobody is asked before the first.
+    // Decided on what the event before has left behind; the seconds between pass afterwards. Nobody
+    // is asked before the first.
     const next = event === 0 ? null : decide(history, cluster.freeCpu);
     while (cluster.second < sample.seconds[event]!) cluster.advance();
     cluster.place(new Request(event, history.fn, history.allocation));

@@ -37,8 +37,8 @@ export class Request {
   }
 
   /**
-   * A tick in a queue is a tick of work, only without a cold start (§3.3). There it may time out, but not leave with success:
-   * that waits for a place, and one more tick.
+   * A tick in a queue is a tick of work, only without a cold start (§3.3). There it may time out,
+   * but not leave with success: that waits for a place, and one more tick.
    */
   tickQueued(): boolean {
     this.progress++;

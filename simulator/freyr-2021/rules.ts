@@ -1,6 +1,7 @@
 /**
- * Constants and laws of the published FaaSRM simulator as of 2021 (reference: faasrm.md §3.1, §3.2; §1.2 for the threshold).
- * Amounts are whole units: one core, 64 MB. They hold in this folder only: nothing here is how Gleaner itself models a host.
+ * Constants and laws of the published FaaSRM simulator as of 2021 (reference: faasrm.md §3.1, §3.2;
+ * §1.2 for the threshold). Amounts are whole units: one core, 64 MB. They hold in this folder only:
+ * nothing here is how Gleaner itself models a host.
  */
 export const RULES = {
   servers: 30,
@@ -24,8 +25,8 @@ export const RULES = {
 } as const;
 
 /**
- * Speed of the published simulator, quoted and not measured here: 7 to 9 ms per event, in Python on one thread of a machine like
- * ours (faasrm.md §8).
+ * Speed of the published simulator, quoted and not measured here: 7 to 9 ms per event, in Python on
+ * one thread of a machine like ours (faasrm.md §8).
  */
 export const PUBLISHED_EVENTS_PER_SECOND = 120;
 
@@ -35,7 +36,10 @@ export interface Allocation {
   readonly memory: number;
 }
 
-/** A function as the simulator sees it; `ideal*` and durations are hidden from every manager but ensure. */
+/**
+ * A function as the simulator sees it; `ideal*` and durations are hidden from every manager but
+ * ensure.
+ */
 export interface PublishedFunction {
   readonly index: number;
   readonly user: Allocation;
@@ -52,14 +56,16 @@ export interface PublishedFunction {
 }
 
 /**
- * Ticks of work under an allocation (faasrm.md §3.2): the shortest duration with the ideal amounts, the longest with one unit
- * of each, linear between, CPU counting twice. Added up in the published order: where the exact sum is whole, rounding in
- * another order gives another tick (1 + 4 x 2/3 x 1/2 + 4 x 1/3 x 1/2 is 2.9999999999999996), and that moves the mean of ten functions by 0.004.
+ * Ticks of work under an allocation (faasrm.md §3.2): the shortest duration with the ideal amounts,
+ * the longest with one unit of each, linear between, CPU counting twice. Added up in the published
+ * order: where the exact sum is whole, rounding in another order gives another tick (1 + 4 x 2/3 x
+ * 1/2 + 4 x 1/3 x 1/2 is 2.9999999999999996), and that moves the mean of ten functions by 0.004.
  */
 export function durationOf(fn: PublishedFunction, { cpu, memory }: Allocation): number {
   const megabytes = memory * RULES.memoryUnitMb;
   const cpuLack = cpu >= fn.idealCpu ? 0 : (fn.idealCpu - cpu) / (fn.idealCpu - 1);
-  const memoryLack = megabytes >= fn.idealMb ? 0 : (fn.idealMb - megabytes) / (fn.idealMb - RULES.memoryUnitMb);
+  const memoryLack =
+    megabytes >= fn.idealMb ? 0 : (fn.idealMb - megabytes) / (fn.idealMb - RULES.memoryUnitMb);
   const spread = fn.maxDuration - fn.minDuration;
   const forCpu = ((spread * RULES.cpuWeight) / (RULES.cpuWeight + 1)) * cpuLack;
   const forMemory = (spread / (RULES.cpuWeight + 1)) * memoryLack;

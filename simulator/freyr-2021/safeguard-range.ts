@@ -6,14 +6,19 @@ export interface UnitRange {
   readonly upper: number;
 }
 
-/** What the published safeguard's mask leaves of the 8 x 8 options, per resource (faasrm.md §1.2). */
+/**
+ * What the published safeguard's mask leaves of the 8 x 8 options, per resource (faasrm.md §1.2).
+ */
 export function safeguardRange(history: FunctionHistory, resource: 'cpu' | 'memory'): UnitRange {
   const user = history.fn.user[resource];
   const last = history.newest[0];
   if (last === undefined) return { lower: user, upper: user };
   const peak = last.peak[resource];
   const upper = peak / user <= RULES.threshold ? user : RULES.cap;
-  const spike = upper === user && peak / user <= RULES.threshold && peak / last.allocation[resource] >= RULES.threshold;
+  const spike =
+    upper === user &&
+    peak / user <= RULES.threshold &&
+    peak / last.allocation[resource] >= RULES.threshold;
   if (spike) return { lower: user, upper: user };
   return { lower: Math.min(Math.floor(history.recentPeak[resource]) + 1, upper), upper };
 }

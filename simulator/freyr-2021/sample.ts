@@ -5,7 +5,10 @@ import { messageOf } from '../../config/index.js';
 import { Table, TraceError } from '../workload/index.js';
 import { type PublishedFunction, RULES } from './rules.js';
 
-/** The sample as the published simulator plays it: functions, and whose call each event is, second by second. */
+/**
+ * The sample as the published simulator plays it: functions, and whose call each event is, second
+ * by second.
+ */
 export interface PublishedSample {
   readonly functions: readonly PublishedFunction[];
   /** Index of the function called, per event, in order. */
@@ -16,12 +19,17 @@ export interface PublishedSample {
 
 /** The sample that comes with the product, beside the sources: the same folder seen from dist/. */
 const SHIPPED = 'azure-sample';
-const SHIPPED_FOLDER = fileURLToPath(new URL('../../../simulator/workload/shipped/azure-sample/', import.meta.url));
+const SHIPPED_FOLDER = fileURLToPath(
+  new URL('../../../simulator/workload/shipped/azure-sample/', import.meta.url),
+);
 const KIND = 'invocation_traces';
 const HINT =
   'name a folder with *invocation_traces*.csv, *memory_traces*.csv (with its column Ideal) and *duration_traces*.csv, or the first of these files';
 
-/** The three tables of the sample at `path`: a folder, or the file of invocations. @throws TraceError */
+/**
+ * The three tables of the sample at `path`: a folder, or the file of invocations. @throws
+ * TraceError
+ */
 function readTables(path: string): { invocations: Table; memory: Table; durations: Table } {
   const candidates = isFolder(path)
     ? readdirSync(path)
@@ -38,7 +46,8 @@ function readTables(path: string): { invocations: Table; memory: Table; duration
     }))
     .filter(({ memory }) => readable(memory) && table(memory).has('Ideal'));
   const [files, ...others] = found;
-  if (files === undefined) throw new TraceError(path, 0, 'no sample of the published simulator is there', HINT);
+  if (files === undefined)
+    throw new TraceError(path, 0, 'no sample of the published simulator is there', HINT);
   if (others.length > 0)
     throw new TraceError(
       path,
@@ -46,10 +55,15 @@ function readTables(path: string): { invocations: Table; memory: Table; duration
       `${found.length} samples are there`,
       `name one: ${found.map((one) => one.invocations).join(', ')}`,
     );
-  return { invocations: table(files.invocations), memory: table(files.memory), durations: table(files.durations) };
+  return {
+    invocations: table(files.invocations),
+    memory: table(files.memory),
+    durations: table(files.durations),
+  };
 }
 
-const sibling = (file: string, kind: string): string => join(dirname(file), basename(file).replace(KIND, kind));
+const sibling = (file: string, kind: string): string =>
+  join(dirname(file), basename(file).replace(KIND, kind));
 
 function isFolder(path: string): boolean {
   try {
@@ -59,7 +73,8 @@ function isFolder(path: string): boolean {
   }
 }
 
-const readable = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+const readable = (path: string): boolean =>
+  statSync(path, { throwIfNoEntry: false })?.isFile() === true;
 
 function table(path: string): Table {
   try {
@@ -72,8 +87,10 @@ function table(path: string): Table {
 const clip = (value: number, high: number): number => Math.min(high, Math.max(1, value));
 
 /**
- * Reads `count` rows of a sample from row `from` on (its folder, its file of invocations, or `azure-sample`) by the rules of faasrm.md §3.2: user CPU and user memory both come from the average
- * memory, what the function can really use from the column Ideal. Row `from` + i of each table is function i.
+ * Reads `count` rows of a sample from row `from` on (its folder, its file of invocations, or
+ * `azure-sample`) by the rules of faasrm.md §3.2: user CPU and user memory both come from the
+ * average memory, what the function can really use from the column Ideal. Row `from` + i of each
+ * table is function i.
  *
  * @throws TraceError with file and line
  */
@@ -88,7 +105,11 @@ export function readPublishedSample(path: string, count: number, from = 0): Publ
       );
   }
   if (from + count > invocations.rows.length)
-    throw new TraceError(invocations.file, 0, `has ${invocations.rows.length} functions, not ${from + count}`);
+    throw new TraceError(
+      invocations.file,
+      0,
+      `has ${invocations.rows.length} functions, not ${from + count}`,
+    );
   const trigger = invocations.column('Trigger');
   const average = memory.column('AverageAllocatedMb');
   const ideal = memory.column('Ideal');

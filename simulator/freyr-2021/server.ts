@@ -1,7 +1,10 @@
 import type { Request } from './request.js';
 import { RULES } from './rules.js';
 
-/** One server: running requests, a queue, and finished requests standing for their warm containers (faasrm.md §3.3). */
+/**
+ * One server: running requests, a queue, and finished requests standing for their warm containers
+ * (faasrm.md §3.3).
+ */
 export class Server {
   freeCpu: number = RULES.serverCpu;
   freeMemory: number = RULES.serverMemory;
@@ -70,10 +73,13 @@ export class Server {
 
   #start(request: Request): void {
     const { allocation, fn } = request;
-    // Strictly more of both: as good as never where every call of a function asks for the same (§7.17).
+    // Strictly more of both: as good as never where every call of a function asks for the same
+    // (§7.17).
     const warm = this.#cached.findIndex(
       (cached) =>
-        cached.fn === fn && cached.allocation.cpu > allocation.cpu && cached.allocation.memory > allocation.memory,
+        cached.fn === fn &&
+        cached.allocation.cpu > allocation.cpu &&
+        cached.allocation.memory > allocation.memory,
     );
     if (warm >= 0) this.#uncache(warm);
     else {
@@ -90,7 +96,8 @@ export class Server {
   #evictForMemory({ allocation }: Request): void {
     while (
       this.#cached.length > 0 &&
-      (allocation.cpu + this.#cachedCpu > this.freeCpu || allocation.memory + this.#cachedMemory > this.freeMemory)
+      (allocation.cpu + this.#cachedCpu > this.freeCpu ||
+        allocation.memory + this.#cachedMemory > this.freeMemory)
     )
       this.#uncache(this.#cached.length - 1);
   }

@@ -31,8 +31,10 @@ export function summarizePublished(outcomes: readonly PublishedOutcome[]): Publi
   const successes = outcomes.filter(({ success }) => success);
   const rfet = sorted(successes.map((outcome) => outcome.rfet));
   const ticks = sorted(successes.map((outcome) => outcome.ticks));
-  const share = (all: readonly PublishedOutcome[], which: (outcome: PublishedOutcome) => boolean): number =>
-    all.length === 0 ? 0 : all.filter(which).length / all.length;
+  const share = (
+    all: readonly PublishedOutcome[],
+    which: (outcome: PublishedOutcome) => boolean,
+  ): number => (all.length === 0 ? 0 : all.filter(which).length / all.length);
   const lessCpu = (o: PublishedOutcome): boolean => o.allocation.cpu < o.user.cpu;
   const moreCpu = (o: PublishedOutcome): boolean => o.allocation.cpu > o.user.cpu;
   const lessMemory = (o: PublishedOutcome): boolean => o.allocation.memory < o.user.memory;

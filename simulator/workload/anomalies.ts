@@ -1,16 +1,20 @@
 import { TraceError } from './trace-error.js';
 
-/** What an importer may meet in a trace and goes on from, with the rule it follows (field-notes A6). */
+/**
+ * What an importer may meet in a trace and goes on from, with the rule it follows (field-notes A6).
+ */
 export const ANOMALIES = {
   bom: 'files that begin with a byte order mark: skipped',
   crlf: 'lines that end in CR LF: accepted',
   blank: 'empty lines: skipped',
   duplicates: 'rows of a function that was there already: counts added',
   repeated: 'further rows of memory or durations for the same key, with the same values: ignored',
-  differing: 'further rows of memory or durations for the same key, with other values: the first is used',
+  differing:
+    'further rows of memory or durations for the same key, with other values: the first is used',
   negative: 'rows with a negative number: skipped',
   unreadable: 'rows with a field that is no number, or a fraction of a call: skipped',
-  contradictory: 'rows whose Average lies outside of Minimum to Maximum: the nearer of both is used',
+  contradictory:
+    'rows whose Average lies outside of Minimum to Maximum: the nearer of both is used',
   triggerChanged: 'rows with another trigger than the function had before: the first is used',
   unused: 'rows of memory or durations for an application or function without invocations: ignored',
   withoutMemory: 'functions whose application has no memory: dropped',
@@ -19,12 +23,15 @@ export const ANOMALIES = {
   floored: 'durations below 1 ms: set to 1 ms',
   unordered: 'percentiles that fall, or lie above the maximum: made to rise',
   incomplete: 'empty Minimum or Maximum: the outer percentiles stand in',
-  negativeStarts: 'calls that began before the recording: everything shifted so that the first begins at 0',
+  negativeStarts:
+    'calls that began before the recording: everything shifted so that the first begins at 0',
 } as const;
 
 export type Anomaly = keyof typeof ANOMALIES;
 
-/** Counts anomalies and remembers where each was met first; with `strict` the first one is an error. */
+/**
+ * Counts anomalies and remembers where each was met first; with `strict` the first one is an error.
+ */
 export class AnomalyLog {
   readonly met: Record<Anomaly, number>;
   readonly first: Partial<Record<Anomaly, string>> = {};
@@ -32,20 +39,28 @@ export class AnomalyLog {
 
   constructor(strict = false) {
     this.#strict = strict;
-    this.met = Object.fromEntries(Object.keys(ANOMALIES).map((kind) => [kind, 0])) as Record<Anomaly, number>;
+    this.met = Object.fromEntries(Object.keys(ANOMALIES).map((kind) => [kind, 0])) as Record<
+      Anomaly,
+      number
+    >;
   }
 
   /** @throws TraceError where nothing is let pass */
   note(kind: Anomaly, file: string, line: number, what: string): void {
-    if (this.#strict) throw new TraceError(file, line, what, `without --strict: ${ANOMALIES[kind]}`);
+    if (this.#strict)
+      throw new TraceError(file, line, what, `without --strict: ${ANOMALIES[kind]}`);
     if (this.met[kind]++ === 0) this.first[kind] = line > 0 ? `${file}: line ${line}` : file;
   }
 }
 
 /** The error of a trace of which no function is left, with what was odd in it. */
 export function nothingLeft(file: string, message: string, log: AnomalyLog): TraceError {
-  const reasons = dataIssues(log).map(({ count, rule, first }) => `${count} ${rule} (first: ${first})`);
-  return reasons.length === 0 ? new TraceError(file, 0, message) : new TraceError(file, 0, message, reasons.join('; '));
+  const reasons = dataIssues(log).map(
+    ({ count, rule, first }) => `${count} ${rule} (first: ${first})`,
+  );
+  return reasons.length === 0
+    ? new TraceError(file, 0, message)
+    : new TraceError(file, 0, message, reasons.join('; '));
 }
 
 /** What an importer did. `met` counts functions, rows or (2021) calls, as `ANOMALIES` says. */
@@ -60,7 +75,10 @@ export interface ImportSummary {
   /** Functions beyond the number asked for. */
   beyond: number;
   readonly triggers: Record<string, number>;
-  /** Work of the calls kept as recorded: 2019 average x calls, 2021 the sum; after floor, before the time limit; s. */
+  /**
+   * Work of the calls kept as recorded: 2019 average x calls, 2021 the sum; after floor, before the
+   * time limit; s.
+   */
   recordedSeconds: number;
   readonly met: Readonly<Record<Anomaly, number>>;
   /** Where each was met first. */
@@ -80,7 +98,8 @@ export function summaryLines(summary: ImportSummary): string[] {
   ];
   if (silent > 0) lines.push(`${silent} functions without a call in the part taken: left out`);
   if (beyond > 0) lines.push(`${beyond} functions beyond the number asked for: left out`);
-  for (const { count, rule, first } of dataIssues(summary)) lines.push(`${count} ${rule} (first: ${first})`);
+  for (const { count, rule, first } of dataIssues(summary))
+    lines.push(`${count} ${rule} (first: ${first})`);
   return lines;
 }
 

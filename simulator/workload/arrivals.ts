@@ -2,10 +2,12 @@ import type { Random } from '../../config/index.js';
 import { type Arrivals, arrivalSpanMs } from './workload.js';
 
 /**
- * Bursts inside a minute: a call starts a new burst with probability 1 / `calls`, else it follows the one before it after an exponential gap.
- * So burst sizes are geometric with that mean, bursts begin anywhere in the minute, and the minute's count stays what was recorded; a call
- * beyond the minute's end goes round to its beginning. Over spans longer than a burst the variance of counts is up to
- * 2 x `calls` - 1 times the mean. **Assumption**: no trace shows what happens inside its minutes.
+ * Bursts inside a minute: a call starts a new burst with probability 1 / `calls`, else it follows
+ * the one before it after an exponential gap. So burst sizes are geometric with that mean, bursts
+ * begin anywhere in the minute, and the minute's count stays what was recorded; a call beyond the
+ * minute's end goes round to its beginning. Over spans longer than a burst the variance of counts
+ * is up to 2 x `calls` - 1 times the mean. **Assumption**: no trace shows what happens inside its
+ * minutes.
  */
 export const BURST = { calls: 8, gapMs: 100 } as const;
 
@@ -44,15 +46,24 @@ export function drawArrivals(arrivals: Arrivals, random: Random): number[] {
 
 /** Calls of one function in order, round after round. */
 export interface ArrivalSource {
-  /** Time of the next call, ms of recorded time from the start of the first round; Infinity where there is none any more. */
+  /**
+   * Time of the next call, ms of recorded time from the start of the first round; Infinity where
+   * there is none any more.
+   */
   next(): number;
 }
 
 /**
- * The arrivals of a function as a source that makes them while they are asked for: distributed as `drawArrivals` draws them, in order.
+ * The arrivals of a function as a source that makes them while they are asked for: distributed as
+ * `drawArrivals` draws them, in order.
  * @param spanMs length of a round, of the whole workload
  */
-export function arrivalSource(arrivals: Arrivals, spanMs: number, rounds: number, random: Random): ArrivalSource {
+export function arrivalSource(
+  arrivals: Arrivals,
+  spanMs: number,
+  rounds: number,
+  random: Random,
+): ArrivalSource {
   if ('atMs' in arrivals) return new ListedArrivals(arrivals.atMs, spanMs, rounds);
   if ('ratePerSecond' in arrivals) return new RateArrivals(arrivals, spanMs, rounds, random);
   return new MinuteArrivals(arrivals, spanMs, rounds, random);
@@ -122,7 +133,8 @@ class MinuteArrivals implements ArrivalSource {
         this.#left = left - 1;
         return (this.#counts[this.#slice]! - left + 0.5) / this.#counts[this.#slice]!;
       default: {
-        // The least of `left` uniform draws above the last one: order statistics one after the other, without a list to sort.
+        // The least of `left` uniform draws above the last one: order statistics one after the
+        // other, without a list to sort.
         const u = this.#random.next();
         const least = left === 1 ? u : 1 - (1 - u) ** (1 / left);
         this.#at = Math.min(this.#at + (1 - this.#at) * least, ALMOST_ONE);

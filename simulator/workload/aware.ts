@@ -1,29 +1,47 @@
 import { readFileSync } from 'node:fs';
 import { type Random, SeededRandom } from '../../config/index.js';
-import { elasticity, grownTo, INPUTS, type InputKind, SEGMENT_NAMES, SEGMENTS, type SegmentName } from './segments.js';
+import {
+  elasticity,
+  grownTo,
+  INPUTS,
+  type InputKind,
+  SEGMENT_NAMES,
+  SEGMENTS,
+  type SegmentName,
+} from './segments.js';
 import { checkWorkload, type Workload, WorkloadError, type WorkloadInput } from './workload.js';
 
-/** A synthetic application: one to three segments run one after the other (simppo-aware.md §1.11, §3.8). */
+/**
+ * A synthetic application: one to three segments run one after the other (simppo-aware.md §1.11,
+ * §3.8).
+ */
 export interface AwareApp {
   readonly id: number;
   readonly segments: readonly SegmentName[];
-  /** Its inputs' size against the sizes before a change: the three printed sizes are in the ratio 1 : 2 : 3. */
+  /**
+   * Its inputs' size against the sizes before a change: the three printed sizes are in the ratio 1
+   * : 2 : 3.
+   */
   readonly size: number;
   readonly callsPerDay: number;
 }
 
 export const AWARE_APPS = 1000;
-/** Sizes of the parts: 800 to train the meta-learner, a fifth of them held out for validation (§3.5), and 200 to test. */
+/**
+ * Sizes of the parts: 800 to train the meta-learner, a fifth of them held out for validation
+ * (§3.5), and 200 to test.
+ */
 export const AWARE_PARTS = { train: 640, validation: 160, test: 200 } as const;
 
 export type AwareParts = Readonly<Record<keyof typeof AWARE_PARTS, readonly number[]>>;
 
 /**
- * Composes the applications: the number of segments is drawn first, then each with replacement; calls a day run from 10^3 to 3 x 10^5,
- * evenly by their logarithm ("high" load is above 10^5).
+ * Composes the applications: the number of segments is drawn first, then each with replacement;
+ * calls a day run from 10^3 to 3 x 10^5, evenly by their logarithm ("high" load is above 10^5).
  *
- * The split is by composition: there are only 968 different ones and short ones come often, so applications with the same segments stay in
- * one part. No test application has been trained on under another name.
+ * The split is by composition: there are only 968 different ones and short ones come often, so
+ * applications with the same segments stay in one part. No test application has been trained on
+ * under another name.
  */
 export function composeAware(seed: number): { apps: readonly AwareApp[]; parts: AwareParts } {
   const root = new SeededRandom(seed);
@@ -46,8 +64,11 @@ function splitByComposition(apps: readonly AwareApp[], random: Random): AwarePar
     groups.set(composition, [...(groups.get(composition) ?? []), id]);
   }
   const parts: Record<keyof typeof AWARE_PARTS, number[]> = { train: [], validation: [], test: [] };
-  // In random order, each into the first of test, validation and train that has room: compositions that came once fill the rest.
-  const shuffled = [...groups.values()].map((ids) => ({ ids, at: random.next() })).sort((a, b) => a.at - b.at);
+  // In random order, each into the first of test, validation and train that has room: compositions
+  // that came once fill the rest.
+  const shuffled = [...groups.values()]
+    .map((ids) => ({ ids, at: random.next() }))
+    .sort((a, b) => a.at - b.at);
   const often = shuffled.filter(({ ids }) => ids.length > 1);
   for (const { ids } of [...often, ...shuffled.filter((group) => group.ids.length === 1)]) {
     const part = (['test', 'validation', 'train'] as const).find(
@@ -68,7 +89,10 @@ export function awareLine({ segments, size, callsPerDay }: AwareApp): string {
 function parseLine(line: string, id: number): AwareApp {
   const match = /^([\w+]+) x([\d.]+) (\d+)\/day$/.exec(line);
   const segments = (match?.[1] ?? '').split('+');
-  if (match === null || !segments.every((name): name is SegmentName => Object.hasOwn(SEGMENTS, name))) {
+  if (
+    match === null ||
+    !segments.every((name): name is SegmentName => Object.hasOwn(SEGMENTS, name))
+  ) {
     throw new WorkloadError('aware-apps.json', [`application ${id}: '${line}' is none`]);
   }
   return { id, segments, size: Number(match[2]), callsPerDay: Number(match[3]) };
@@ -86,7 +110,10 @@ export function awareApps(): readonly AwareApp[] {
   return shipped;
 }
 
-/** As wide as the three printed sizes of an input: 0.5, 1 and 1.5 have logarithms with a deviation of .45. */
+/**
+ * As wide as the three printed sizes of an input: 0.5, 1 and 1.5 have logarithms with a deviation
+ * of .45.
+ */
 const PAYLOAD_SIGMA = 0.45;
 /** Idle Node.js with the function loaded, MiB. */
 const RUNTIME_MIB = 45;
@@ -98,13 +125,18 @@ export function awareName({ id }: Pick<AwareApp, 'id'>): string {
 }
 
 /**
- * The application as a function. What grows with the input is a sum of powers; around its size it is taken for one power, whose
- * exponent is the sum's elasticity. The payload's size is in units of the size before a change.
+ * The application as a function. What grows with the input is a sum of powers; around its size it
+ * is taken for one power, whose exponent is the sum's elasticity. The payload's size is in units of
+ * the size before a change.
  * @param grown kinds of input that a change scenario has made larger
  */
 export function awareFunction(
   app: AwareApp,
-  options: { readonly grown?: ReadonlySet<InputKind>; readonly callsPerDay?: number; readonly minutes?: number } = {},
+  options: {
+    readonly grown?: ReadonlySet<InputKind>;
+    readonly callsPerDay?: number;
+    readonly minutes?: number;
+  } = {},
 ): WorkloadInput['functions'][number] {
   const { grown = new Set<InputKind>(), minutes = 60 } = options;
   const parts = app.segments.map((name) => {
@@ -115,7 +147,10 @@ export function awareFunction(
   const median = Math.max(app.size, ...parts.map(({ ratio }) => ratio));
   const power = (part: 'cpu' | 'io') => {
     const value = parts.reduce((sum, { segment, ratio }) => sum + grownTo(segment[part], ratio), 0);
-    const slope = parts.reduce((sum, { segment, ratio }) => sum + elasticity(segment[part], ratio), 0);
+    const slope = parts.reduce(
+      (sum, { segment, ratio }) => sum + elasticity(segment[part], ratio),
+      0,
+    );
     const exponent = value > 0 ? round(slope / value) : 0;
     return { exponent, atOne: round(value / median ** exponent) };
   };
@@ -133,17 +168,32 @@ export function awareFunction(
     name: `/aware/${awareName(app)}`,
     kind: app.segments.join('+'),
     userCpuMillicores: 1000,
-    memoryMiB: MEMORY_SIZES.find((size) => size >= RUNTIME_MIB + most) ?? Math.ceil(RUNTIME_MIB + most),
+    memoryMiB:
+      MEMORY_SIZES.find((size) => size >= RUNTIME_MIB + most) ?? Math.ceil(RUNTIME_MIB + most),
     profile: {
       // Files and stores are waited for in between; computing keeps a core busy.
       parallelism: 1,
       cpuMs: { lognormal: { median: cpu.atOne, sigma: 0.1 } },
       ioMs: io.atOne > 0 ? { lognormal: { median: io.atOne, sigma: 0.3 } } : 0,
-      memory: { baseMiB: RUNTIME_MIB, peakMiB: round(RUNTIME_MIB + above), growth: 0.5, retained: 0.2 },
-      payload: { median: round(median), sigma: PAYLOAD_SIGMA, cpu: cpu.exponent, io: io.exponent, memory: 0 },
+      memory: {
+        baseMiB: RUNTIME_MIB,
+        peakMiB: round(RUNTIME_MIB + above),
+        growth: 0.5,
+        retained: 0.2,
+      },
+      payload: {
+        median: round(median),
+        sigma: PAYLOAD_SIGMA,
+        cpu: cpu.exponent,
+        io: io.exponent,
+        memory: 0,
+      },
       initMs: 80,
     },
-    arrivals: { ratePerSecond: (options.callsPerDay ?? app.callsPerDay) / 86_400, seconds: minutes * 60 },
+    arrivals: {
+      ratePerSecond: (options.callsPerDay ?? app.callsPerDay) / 86_400,
+      seconds: minutes * 60,
+    },
   };
 }
 

@@ -21,17 +21,26 @@ export interface TraceFiles {
 
 const PERCENTILES = [0, 1, 25, 50, 75, 99, 100] as const;
 const MEMORY_PERCENTILES = [1, 5, 25, 50, 75, 95, 99, 100] as const;
-const DURATION_COLUMNS = ['Average', 'Minimum', 'Maximum', ...PERCENTILES.map((p) => `percentile_Average_${p}`)];
+const DURATION_COLUMNS = [
+  'Average',
+  'Minimum',
+  'Maximum',
+  ...PERCENTILES.map((p) => `percentile_Average_${p}`),
+];
 const MEMORY_COLUMNS = MEMORY_PERCENTILES.map((p) => `AverageAllocatedMb_pct${p}`);
 
-/** Counts held at most, functions x minutes: about 800 MB while the workload is checked. A whole day of all functions has 60 million. */
+/**
+ * Counts held at most, functions x minutes: about 800 MB while the workload is checked. A whole day
+ * of all functions has 60 million.
+ */
 const MOST_COUNTS = 20_000_000;
 
 /**
- * Makes a workload from days of Azure's trace of 2019, or from a sample of it, by the rules of field-notes A6. Functions are keyed by owner,
- * application and function where the columns are there (A6-03), memory by application where it has no function column. Minutes of
- * several days follow each other; of memory and durations the first day that has them stands. Invocations, the large table, pass
- * row by row: what is held is the part taken of the functions kept.
+ * Makes a workload from days of Azure's trace of 2019, or from a sample of it, by the rules of
+ * field-notes A6. Functions are keyed by owner, application and function where the columns are
+ * there (A6-03), memory by application where it has no function column. Minutes of several days
+ * follow each other; of memory and durations the first day that has them stands. Invocations, the
+ * large table, pass row by row: what is held is the part taken of the functions kept.
  *
  * @throws TraceError with file and line
  */
@@ -58,8 +67,18 @@ export function importAzure2019(
   for (const entry of found.entries()) {
     const recorded = durationsOf(entry.durations, options.timeoutMs ?? MOST_DURATION_MS, log);
     const memoryMiB = memoryOf(entry.memory, log);
-    const arrivals = { perMinute: entry.counts, sliceMs: 60_000, within: options.within ?? 'uniform' };
-    functions.push(workloadFunction({ ...entry, arrivals, durationMs: recorded.points, memoryMiB }, options, root));
+    const arrivals = {
+      perMinute: entry.counts,
+      sliceMs: 60_000,
+      within: options.within ?? 'uniform',
+    };
+    functions.push(
+      workloadFunction(
+        { ...entry, arrivals, durationMs: recorded.points, memoryMiB },
+        options,
+        root,
+      ),
+    );
     const calls = entry.counts.reduce((sum, count) => sum + count, 0);
     summary.kept++;
     summary.activations += calls;
@@ -69,7 +88,11 @@ export function importAzure2019(
   summary.silent = found.silent;
   summary.beyond = found.beyond;
   if (functions.length === 0) {
-    throw nothingLeft(days[0]!.invocations.name, 'no function is left that has calls, memory and durations', log);
+    throw nothingLeft(
+      days[0]!.invocations.name,
+      'no function is left that has calls, memory and durations',
+      log,
+    );
   }
   const origin = {
     assumed: 'CPU demand is assumed by class',
@@ -106,7 +129,9 @@ class RecordedRows {
     this.#keys = keyColumns(reader);
     const keyAt = this.#keys.map((name) => reader.column(name));
     const at = this.#columns.map((name) => reader.column(name));
-    const empty = this.#columns.map((name) => (this.#mayBeEmpty.includes(name) ? Number.NaN : undefined));
+    const empty = this.#columns.map((name) =>
+      this.#mayBeEmpty.includes(name) ? Number.NaN : undefined,
+    );
     const mayBeEmpty = empty.map((value) => value !== undefined);
     const seen = new Map<string, Float64Array>();
     while (reader.next()) {
@@ -117,15 +142,23 @@ class RecordedRows {
       if (earlier === undefined) seen.set(key, values);
       else if (earlier.every((value, i) => Object.is(value, values[i])))
         log.note('repeated', reader.file, reader.line, `'${key}' is there already`);
-      else log.note('differing', reader.file, reader.line, `'${key}' is there already, with other values`);
-      if (!this.#rows.has(key)) this.#rows.set(key, { file: reader.file, line: reader.line, values, isUsed: false });
+      else
+        log.note(
+          'differing',
+          reader.file,
+          reader.line,
+          `'${key}' is there already, with other values`,
+        );
+      if (!this.#rows.has(key))
+        this.#rows.set(key, { file: reader.file, line: reader.line, values, isUsed: false });
     }
   }
 
   /** Notes the rows that no row of invocations belongs to. */
   noteUnused(what: string, log: AnomalyLog): void {
     for (const [key, { isUsed, file, line }] of this.#rows)
-      if (!isUsed) log.note('unused', file, line, `${what} of '${key}', of which there are no invocations`);
+      if (!isUsed)
+        log.note('unused', file, line, `${what} of '${key}', of which there are no invocations`);
   }
 
   /** @param part what a row of invocations has in a column */
@@ -134,7 +167,10 @@ class RecordedRows {
   }
 }
 
-/** Columns that name a row: down to the function where there is such a column, else the application (A6-03). */
+/**
+ * Columns that name a row: down to the function where there is such a column, else the application
+ * (A6-03).
+ */
 function keyColumns(reader: TraceReader): string[] {
   if (!reader.has('HashFunction')) reader.column('HashApp');
   return ['HashOwner', 'HashApp', 'HashFunction'].filter((name) => reader.has(name));
@@ -166,7 +202,12 @@ class Invocations {
   #minutes = 0;
   #file = '';
 
-  constructor(options: ImportOptions, log: AnomalyLog, memory: RecordedRows, durations: RecordedRows) {
+  constructor(
+    options: ImportOptions,
+    log: AnomalyLog,
+    memory: RecordedRows,
+    durations: RecordedRows,
+  ) {
     this.#options = options;
     this.#log = log;
     this.#memory = memory;
@@ -191,7 +232,13 @@ class Invocations {
         counts[i] = reader.count(column);
       });
       const key = keys.map((name) => reader.text(reader.column(name))).join('/');
-      if (seen.has(key)) this.#log.note('duplicates', reader.file, reader.line, `function '${key}' is there already`);
+      if (seen.has(key))
+        this.#log.note(
+          'duplicates',
+          reader.file,
+          reader.line,
+          `function '${key}' is there already`,
+        );
       seen.add(key);
       this.#take(reader, key, counts);
     }
@@ -204,7 +251,12 @@ class Invocations {
     const asked = this.#options.minutes;
     if (asked !== undefined && asked.from + asked.count > this.#minutes) {
       const part = `minutes ${asked.from} to ${asked.from + asked.count - 1} are asked for`;
-      throw new TraceError(this.#file, 0, `${part}, but there are ${this.#minutes}`, 'take fewer minutes or more days');
+      throw new TraceError(
+        this.#file,
+        0,
+        `${part}, but there are ${this.#minutes}`,
+        'take fewer minutes or more days',
+      );
     }
     return this.#minutes;
   }
@@ -227,7 +279,12 @@ class Invocations {
     if (known !== undefined) {
       const trigger = reader.has('Trigger') ? reader.text(reader.column('Trigger')) : 'unknown';
       if (trigger !== known.trigger)
-        this.#log.note('triggerChanged', reader.file, reader.line, `trigger '${trigger}', before '${known.trigger}'`);
+        this.#log.note(
+          'triggerChanged',
+          reader.file,
+          reader.line,
+          `trigger '${trigger}', before '${known.trigger}'`,
+        );
       add(known.counts, this.#minutes + first - from, part);
       return;
     }
@@ -247,7 +304,8 @@ class Invocations {
     }
     const memory = this.#memory.of(text);
     const durations = this.#durations.of(text);
-    if (memory === undefined) this.#log.note('withoutMemory', reader.file, reader.line, `no memory of '${key}'`);
+    if (memory === undefined)
+      this.#log.note('withoutMemory', reader.file, reader.line, `no memory of '${key}'`);
     if (durations === undefined)
       this.#log.note('withoutDuration', reader.file, reader.line, `no durations of '${key}'`);
     if (memory === undefined || durations === undefined) {
@@ -259,10 +317,22 @@ class Invocations {
       const [, taken] = this.#overlap(this.#minutes + counts.length);
       if ((this.#entries.size + 1) * taken > MOST_COUNTS) {
         const held = `more than ${MOST_COUNTS / 1e6} million counts (functions x minutes)`;
-        throw new TraceError(reader.file, reader.line, held, 'take fewer functions or fewer minutes');
+        throw new TraceError(
+          reader.file,
+          reader.line,
+          held,
+          'take fewer functions or fewer minutes',
+        );
       }
       const trigger = reader.has('Trigger') ? text('Trigger') : 'unknown';
-      const entry: Entry = { key, name: this.#names.take(hash), trigger, memory, durations, counts: [] };
+      const entry: Entry = {
+        key,
+        name: this.#names.take(hash),
+        trigger,
+        memory,
+        durations,
+        counts: [],
+      };
       add(entry.counts, this.#minutes + first - from, part);
       this.#entries.set(key, entry);
     }
@@ -271,11 +341,18 @@ class Invocations {
 
 /** @throws TraceError */
 function minuteColumns(reader: TraceReader): number[] {
-  const minutes = reader.header.map((name, at) => ({ name, at })).filter(({ name }) => /^\d+$/.test(name));
-  if (minutes.length === 0) throw new TraceError(reader.file, 1, "there are no minute columns '1', '2', ...");
+  const minutes = reader.header
+    .map((name, at) => ({ name, at }))
+    .filter(({ name }) => /^\d+$/.test(name));
+  if (minutes.length === 0)
+    throw new TraceError(reader.file, 1, "there are no minute columns '1', '2', ...");
   minutes.forEach(({ name }, i) => {
     if (Number(name) !== i + 1)
-      throw new TraceError(reader.file, 1, `minute column '${name}' stands where '${i + 1}' belongs`);
+      throw new TraceError(
+        reader.file,
+        1,
+        `minute column '${name}' stands where '${i + 1}' belongs`,
+      );
   });
   return minutes.map(({ at }) => at);
 }
@@ -299,14 +376,22 @@ function durationsOf({ file, line, values }: Row, timeoutMs: number, log: Anomal
     log.note('incomplete', file, line, 'Minimum or Maximum is empty');
   }
   if (averageMs < minimum || averageMs > maximum) {
-    log.note('contradictory', file, line, `Average ${averageMs} lies outside of ${minimum} to ${maximum}`);
+    log.note(
+      'contradictory',
+      file,
+      line,
+      `Average ${averageMs} lies outside of ${minimum} to ${maximum}`,
+    );
     averageMs = averageMs < minimum ? minimum : maximum;
   }
-  // Percentiles are of half-minute averages, so the ends are the recorded extremes, not percentiles 0 and 100 (A6-06).
+  // Percentiles are of half-minute averages, so the ends are the recorded extremes, not percentiles
+  // 0 and 100 (A6-06).
   if (!Number.isNaN(minimum)) recorded[0] = minimum;
   if (!Number.isNaN(maximum)) recorded[recorded.length - 1] = maximum;
-  if (rise(recorded)) log.note('unordered', file, line, 'percentiles fall, or lie above the maximum');
-  if (recorded.at(-1)! > timeoutMs) log.note('clamped', file, line, `durations above ${timeoutMs} ms`);
+  if (rise(recorded))
+    log.note('unordered', file, line, 'percentiles fall, or lie above the maximum');
+  if (recorded.at(-1)! > timeoutMs)
+    log.note('clamped', file, line, `durations above ${timeoutMs} ms`);
   if (averageMs < 1 || recorded[0]! < 1) log.note('floored', file, line, 'durations below 1 ms');
   const points = PERCENTILES.map((percent, i): [number, number] => [
     percent / 100,
@@ -318,7 +403,10 @@ function durationsOf({ file, line, values }: Row, timeoutMs: number, log: Anomal
 function memoryOf({ file, line, values }: Row, log: AnomalyLog): Points {
   const recorded = [...values];
   if (rise(recorded)) log.note('unordered', file, line, 'percentiles fall');
-  const points = MEMORY_PERCENTILES.map((percent, i): [number, number] => [percent / 100, Math.max(1, recorded[i]!)]);
+  const points = MEMORY_PERCENTILES.map((percent, i): [number, number] => [
+    percent / 100,
+    Math.max(1, recorded[i]!),
+  ]);
   return [[0, points[0]![1]], ...points];
 }
 

@@ -20,8 +20,8 @@ export const COLUMNS_2021 = ['app', 'func', 'end_timestamp', 'duration'] as cons
 const PERCENTILES = [0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1] as const;
 
 /**
- * **Assumption**: the trace of 2021 has no memory. An application's median is drawn from those of the thousand functions of the
- * 2019 sample (AverageAllocatedMb_pct50, MiB) ...
+ * **Assumption**: the trace of 2021 has no memory. An application's median is drawn from those of
+ * the thousand functions of the 2019 sample (AverageAllocatedMb_pct50, MiB) ...
  */
 const MEMORY_MEDIANS: Points = [
   [0, 71],
@@ -45,9 +45,11 @@ const MEMORY_SHAPE: Points = [
 ];
 
 /**
- * Makes a workload from Azure's trace of 2021: a row per call, with its end and duration. Calls begin at end - duration; where
- * some began before the recording everything is shifted so that the first begins at 0 (A6-09). Functions are keyed by application and function: ids are
- * unique only within one. Calls keep their times to the microsecond; durations are kept as percentiles and drawn anew.
+ * Makes a workload from Azure's trace of 2021: a row per call, with its end and duration. Calls
+ * begin at end - duration; where some began before the recording everything is shifted so that the
+ * first begins at 0 (A6-09). Functions are keyed by application and function: ids are unique only
+ * within one. Calls keep their times to the microsecond; durations are kept as percentiles and
+ * drawn anew.
  *
  * @throws TraceError with file and line
  */
@@ -58,19 +60,27 @@ export function importAzure2021(
   const log = new AnomalyLog(options.strict);
   const summary = emptySummary('azure-2021', log);
   const timeoutMs = options.timeoutMs ?? MOST_DURATION_MS;
-  const { calls, shiftMs, spanMs } = readTable(source, log, (reader) => readCalls(reader, log, timeoutMs));
+  const { calls, shiftMs, spanMs } = readTable(source, log, (reader) =>
+    readCalls(reader, log, timeoutMs),
+  );
   const from = (options.minutes?.from ?? 0) * 60_000;
   const length = options.minutes === undefined ? spanMs : options.minutes.count * 60_000;
   if (from + length > Math.ceil(spanMs / 60_000) * 60_000) {
     const there = `there are ${Math.ceil(spanMs / 60_000)}`;
-    throw new TraceError(source.name, 0, `minutes up to ${(from + length) / 60_000} are asked for, but ${there}`);
+    throw new TraceError(
+      source.name,
+      0,
+      `minutes up to ${(from + length) / 60_000} are asked for, but ${there}`,
+    );
   }
   const root = new SeededRandom(options.seed ?? 1);
   const names = new ActionNames();
   const functions: WorkloadInput['functions'] = [];
   for (const [key, { app, func, starts, durations }] of calls) {
     const inside = starts.map((start) => start + shiftMs - from);
-    const kept = inside.map((at, i) => ({ at, ms: durations[i]! })).filter(({ at }) => at >= 0 && at < length);
+    const kept = inside
+      .map((at, i) => ({ at, ms: durations[i]! }))
+      .filter(({ at }) => at >= 0 && at < length);
     if (kept.length === 0) {
       summary.silent++;
       continue;
@@ -92,7 +102,8 @@ export function importAzure2021(
     summary.activations += kept.length;
     summary.recordedSeconds += kept.reduce((sum, { ms }) => sum + ms, 0) / 1000;
   }
-  if (functions.length === 0) throw nothingLeft(source.name, 'no function has a call in the part taken', log);
+  if (functions.length === 0)
+    throw nothingLeft(source.name, 'no function has a call in the part taken', log);
   const origin = {
     assumed: 'CPU demand and memory are assumed',
     source: 'Azure Functions invocation trace 2021 (Microsoft, CC-BY 4.0)',
@@ -117,14 +128,21 @@ function readCalls(reader: TraceReader, log: AnomalyLog, timeoutMs: number) {
   while (reader.next()) {
     if (!reader.isReadable(numbers, false)) continue;
     const [app, func] = [reader.text(appAt!), reader.text(funcAt!)];
-    if (!ActionNames.canBe(func)) throw new TraceError(reader.file, reader.line, `'${func}' cannot name a function`);
+    if (!ActionNames.canBe(func))
+      throw new TraceError(reader.file, reader.line, `'${func}' cannot name a function`);
     const endMs = reader.number(endAt!) * 1000;
     const durationMs = reader.number(durationAt!) * 1000;
     const startMs = endMs - durationMs;
     if (startMs < 0)
-      log.note('negativeStarts', reader.file, reader.line, `began ${-startMs / 1000} s before the recording`);
+      log.note(
+        'negativeStarts',
+        reader.file,
+        reader.line,
+        `began ${-startMs / 1000} s before the recording`,
+      );
     if (durationMs < 1) log.note('floored', reader.file, reader.line, `took ${durationMs} ms`);
-    if (durationMs > timeoutMs) log.note('clamped', reader.file, reader.line, `took ${durationMs} ms`);
+    if (durationMs > timeoutMs)
+      log.note('clamped', reader.file, reader.line, `took ${durationMs} ms`);
     least = Math.min(least, startMs);
     last = Math.max(last, startMs);
     const key = `${app}/${func}`;

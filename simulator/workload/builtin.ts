@@ -6,7 +6,7 @@ import { importAzure2019 } from './azure-2019.js';
 import { profiles12, profiles12Apart } from './profiles-12.js';
 import { CHANGE_SCENARIOS, type ChangeScenario, scenarioPhases } from './scenarios.js';
 import { shippedWorkload } from './shipped.js';
-import { recogniseFolder } from './trace-files.js';
+import { recognizeFolder } from './trace-files.js';
 import { type Workload, WorkloadError } from './workload.js';
 
 /** What a named workload is before anything is taken from it; `phases` where its demand changes. */
@@ -32,7 +32,9 @@ interface Builtin {
   make(argument: string | undefined, options: BuiltinOptions): NamedWorkload;
 }
 
-const SAMPLE = fileURLToPath(new URL('../../../simulator/workload/shipped/azure-sample/', import.meta.url));
+const SAMPLE = fileURLToPath(
+  new URL('../../../simulator/workload/shipped/azure-sample/', import.meta.url),
+);
 
 /** Workloads with a name. */
 export const builtinWorkloads: readonly Builtin[] = [
@@ -45,7 +47,8 @@ export const builtinWorkloads: readonly Builtin[] = [
   {
     name: 'azure-sample',
     argument: 'functions',
-    description: '1000 functions of the Azure trace of 2019, an hour; azure-sample:50 has the first 50',
+    description:
+      '1000 functions of the Azure trace of 2019, an hour; azure-sample:50 has the first 50',
     make: (_, options) => sample(options),
   },
   {
@@ -63,7 +66,8 @@ export const builtinWorkloads: readonly Builtin[] = [
   {
     name: 'aware',
     argument: 'functions',
-    description: '1000 synthetic applications of one to three segments, an hour; aware:20 has the first 20',
+    description:
+      '1000 synthetic applications of one to three segments, an hour; aware:20 has the first 20',
     make: () => ({ workload: awareWorkload(awareApps(), 'aware') }),
   },
   {
@@ -72,7 +76,8 @@ export const builtinWorkloads: readonly Builtin[] = [
     description: 'one of those applications: aware-app:0 to aware-app:999',
     make: (argument) => {
       const app = argument === undefined ? undefined : awareApps()[Number(argument)];
-      if (app === undefined) throw new WorkloadError(`aware-app:${argument ?? ''}`, ['ids run from 0 to 999']);
+      if (app === undefined)
+        throw new WorkloadError(`aware-app:${argument ?? ''}`, ['ids run from 0 to 999']);
       return { workload: awareWorkload([app], `aware-app:${app.id}`) };
     },
   },
@@ -85,7 +90,9 @@ export const builtinWorkloads: readonly Builtin[] = [
     make: (argument) => {
       if (argument === undefined || !Object.hasOwn(CHANGE_SCENARIOS, argument)) {
         const names = Object.keys(CHANGE_SCENARIOS).join(', ');
-        throw new WorkloadError(`change:${argument ?? ''}`, [`there is no such scenario; there are ${names}`]);
+        throw new WorkloadError(`change:${argument ?? ''}`, [
+          `there is no such scenario; there are ${names}`,
+        ]);
       }
       const phases = scenarioPhases(argument as ChangeScenario);
       return { workload: phases[0]!, phases };
@@ -93,14 +100,18 @@ export const builtinWorkloads: readonly Builtin[] = [
   },
 ];
 
-/** The workload of a name as `builtinWorkloads` has it, with how many functions the name itself asks for. @throws WorkloadError */
+/**
+ * The workload of a name as `builtinWorkloads` has it, with how many functions the name itself asks
+ * for. @throws WorkloadError
+ */
 export function findBuiltin(
   nameAndArgument: string,
   options: BuiltinOptions = {},
 ): NamedWorkload & { readonly base: string; readonly functions?: number } {
   const [base = '', argument] = nameAndArgument.split(':');
   const found = builtinWorkloads.find(({ name }) => name === base);
-  if (found === undefined) throw new WorkloadError(nameAndArgument, [`is no workload${meant(base)}`]);
+  if (found === undefined)
+    throw new WorkloadError(nameAndArgument, [`is no workload${meant(base)}`]);
   const counted = found.argument === 'functions' && argument !== undefined;
   if ((counted || (found.argument === 'id' && argument !== undefined)) && !/^\d+$/.test(argument)) {
     throw new WorkloadError(nameAndArgument, [`'${argument}' is no number`]);
@@ -128,7 +139,7 @@ export function meant(word: string): string {
 }
 
 function sample({ seed, functions }: BuiltinOptions): NamedWorkload {
-  const recognised = recogniseFolder(SAMPLE);
-  if (recognised.kind !== '2019') throw new WorkloadError(SAMPLE, ['is not the sample']);
-  return importAzure2019(recognised.files, { name: 'azure-sample', seed, functions });
+  const recognized = recognizeFolder(SAMPLE);
+  if (recognized.kind !== '2019') throw new WorkloadError(SAMPLE, ['is not the sample']);
+  return importAzure2019(recognized.files, { name: 'azure-sample', seed, functions });
 }

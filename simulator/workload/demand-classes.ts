@@ -1,10 +1,11 @@
 import type { Random } from '../../config/index.js';
 
 /**
- * What Azure's traces do not say: how much CPU a call needs. **Assumption**, by class of function; README.md has it as a
- * table. A recorded duration D is read as the duration alone at the user's CPU, of which the share `busy` computes:
- * CPU work = busy x D x min(parallelism, user CPU), wait = (1 - busy) x D. So a function that could use more cores than its user
- * gave becomes faster with more, and one with fewer busy cores than its user CPU loses nothing by less.
+ * What Azure's traces do not say: how much CPU a call needs. **Assumption**, by class of function;
+ * README.md has it as a table. A recorded duration D is read as the duration alone at the user's
+ * CPU, of which the share `busy` computes: CPU work = busy x D x min(parallelism, user CPU), wait =
+ * (1 - busy) x D. So a function that could use more cores than its user gave becomes faster with
+ * more, and one with fewer busy cores than its user CPU loses nothing by less.
  */
 export interface DemandClass {
   readonly kind: string;
@@ -21,9 +22,11 @@ const compute = { kind: 'compute', busy: 1, initMs: 60, retained: 0 };
 const waits = { kind: 'io', busy: 0.6, initMs: 60, retained: 0 };
 
 /**
- * The ten functions of the published FaaSRM evaluation (faasrm.md §3.4). Their user CPU is half a core for each core of the published
- * configuration (dh 2, eg 1, ip 2, vp 2, ir 2, knn 2, alu 1, ms 1, gd 1, dv 2), so that the set means something on two cores too.
- * alu, gd and ip want more than that; the others less: the same balance as published (accelerated: alu, gd, ip ...; harvested: the rest).
+ * The ten functions of the published FaaSRM evaluation (faasrm.md §3.4). Their user CPU is half a
+ * core for each core of the published configuration (dh 2, eg 1, ip 2, vp 2, ir 2, knn 2, alu 1, ms
+ * 1, gd 1, dv 2), so that the set means something on two cores too. alu, gd and ip want more than
+ * that; the others less: the same balance as published (accelerated: alu, gd, ip ...; harvested:
+ * the rest).
  */
 export const TEN: Readonly<Record<string, DemandClass>> = {
   // dynamic html: fills templates, waits for its store
@@ -35,8 +38,15 @@ export const TEN: Readonly<Record<string, DemandClass>> = {
   // video processing: reads, encodes on one thread
   vp: { ...waits, busy: 0.8, parallelism: 0.7, userCpuMillicores: 1000 },
   // image recognition
-  ir: { ...compute, busy: 0.9, parallelism: 0.6, userCpuMillicores: 1000, retained: 0.5, initMs: 200 },
-  // k nearest neighbours
+  ir: {
+    ...compute,
+    busy: 0.9,
+    parallelism: 0.6,
+    userCpuMillicores: 1000,
+    retained: 0.5,
+    initMs: 200,
+  },
+  // k nearest neighbors
   knn: { ...compute, parallelism: 0.6, userCpuMillicores: 1000 },
   // arithmetic, one thread a core
   alu: { ...compute, parallelism: 2, userCpuMillicores: 500 },
@@ -48,12 +58,31 @@ export const TEN: Readonly<Record<string, DemandClass>> = {
   dv: { ...waits, busy: 0.5, parallelism: 0.5, userCpuMillicores: 1000 },
 };
 
-/** Shares of classes among functions nobody described, by what triggers them: queues and timers compute, requests wait. */
-const CLASSES: readonly { readonly share: number; readonly waiting: number; readonly of: DemandClass }[] = [
-  { share: 0.45, waiting: 0.3, of: { ...compute, busy: 0.95, parallelism: 1, userCpuMillicores: 1000 } },
-  { share: 0.3, waiting: 0.55, of: { ...waits, busy: 0.7, parallelism: 0.4, userCpuMillicores: 1000 } },
+/**
+ * Shares of classes among functions nobody described, by what triggers them: queues and timers
+ * compute, requests wait.
+ */
+const CLASSES: readonly {
+  readonly share: number;
+  readonly waiting: number;
+  readonly of: DemandClass;
+}[] = [
+  {
+    share: 0.45,
+    waiting: 0.3,
+    of: { ...compute, busy: 0.95, parallelism: 1, userCpuMillicores: 1000 },
+  },
+  {
+    share: 0.3,
+    waiting: 0.55,
+    of: { ...waits, busy: 0.7, parallelism: 0.4, userCpuMillicores: 1000 },
+  },
   { share: 0.15, waiting: 0.1, of: { ...compute, parallelism: 2, userCpuMillicores: 1000 } },
-  { share: 0.1, waiting: 0.05, of: { ...compute, kind: 'parallel', parallelism: 4, userCpuMillicores: 2000 } },
+  {
+    share: 0.1,
+    waiting: 0.05,
+    of: { ...compute, kind: 'parallel', parallelism: 4, userCpuMillicores: 2000 },
+  },
 ];
 
 /** Triggers whose functions wait for others more than they compute. */

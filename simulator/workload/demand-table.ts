@@ -1,6 +1,6 @@
 import { MIB, type Random } from '../../config/index.js';
+import type { ActivationBlock } from './activation-stream.js';
 import { expectedActivations } from './arrivals.js';
-import type { ActivationBlock } from './call-stream.js';
 import { normalQuantile } from './distribution.js';
 import { DistributionTable } from './distribution-table.js';
 import { compressionOf, sameShape, soloMs } from './plan.js';
@@ -16,16 +16,25 @@ const PAYLOAD = 3;
 
 /** Numbers of a function's row. */
 const ROW = 6;
-/** Handles of a function's row: its three distributions, and whether waits take the draw of the CPU work. */
+/**
+ * Handles of a function's row: its three distributions, and whether waits take the draw of the CPU
+ * work.
+ */
 const HANDLES = 4;
 
-/** Draws what calls need, for all functions of a workload: distributed as `planWorkload` draws them, nothing allocated per call. */
+/**
+ * Draws what calls need, for all functions of a workload: distributed as `planWorkload` draws them,
+ * nothing allocated per call.
+ */
 export class DemandTable {
   readonly #functions: readonly WorkloadFunction[];
   readonly #compression: Compression | undefined;
   readonly #distributions = new DistributionTable();
   readonly #probabilities: ProbabilityTable;
-  /** Base memory, MiB; logarithm of the payload's median; its sigma; exponents for CPU, waits and memory. */
+  /**
+   * Base memory, MiB; logarithm of the payload's median; its sigma; exponents for CPU, waits and
+   * memory.
+   */
   readonly #numbers: Float64Array;
   readonly #handles: Int32Array;
 
@@ -39,10 +48,20 @@ export class DemandTable {
     functions.forEach((fn, index) => {
       const { cpuMs, ioMs, memory, payload } = fn.profile;
       const add = this.#distributions.add.bind(this.#distributions);
-      this.#handles.set([add(cpuMs), add(ioMs), add(memory.peakMiB), sameShape(fn) ? 1 : 0], index * HANDLES);
-      const size = [Math.log(payload.median), payload.sigma, payload.cpu, payload.io, payload.memory];
+      this.#handles.set(
+        [add(cpuMs), add(ioMs), add(memory.peakMiB), sameShape(fn) ? 1 : 0],
+        index * HANDLES,
+      );
+      const size = [
+        Math.log(payload.median),
+        payload.sigma,
+        payload.cpu,
+        payload.io,
+        payload.memory,
+      ];
       this.#numbers.set([memory.baseMiB, ...size], index * ROW);
-      const strata = draws === 'stratified' ? Math.max(1, Math.round(expectedActivations(fn.arrivals))) : 0;
+      const strata =
+        draws === 'stratified' ? Math.max(1, Math.round(expectedActivations(fn.arrivals))) : 0;
       const streams = STREAMS.map((name) => randoms[index]!.fork(name));
       this.#probabilities.seed(index, streams, strata);
     });

@@ -6,10 +6,12 @@ const LOGNORMAL = 2;
 const EXPONENTIAL = 3;
 
 /**
- * Distributions made ready for many draws: `at(add(distribution), u)` is `quantile(distribution, u)`. All of them lie in one column,
- * because a thousand functions' worth of small objects would miss the caches at every draw:
- * constant and exponential `[kind, value]`, lognormal `[kind, median, sigma]`, quantiles `[kind, n, n upper ends, n pairs (a, b)]` with
- * exp(a + b u) inside a piece, a where b is 0, and b x (u - lower end) where a is -Infinity (a piece that begins at 0 is straight).
+ * Distributions made ready for many draws: `at(add(distribution), u)` is `quantile(distribution,
+ * u)`. All of them lie in one column, because a thousand functions' worth of small objects would
+ * miss the caches at every draw: constant and exponential `[kind, value]`, lognormal `[kind,
+ * median, sigma]`, quantiles `[kind, n, n upper ends, n pairs (a, b)]` with exp(a + b u) inside a
+ * piece, a where b is 0, and b x (u - lower end) where a is -Infinity (a piece that begins at 0 is
+ * straight).
  */
 export class DistributionTable {
   readonly #growing: number[] = [];
@@ -19,7 +21,8 @@ export class DistributionTable {
   add(distribution: Distribution): number {
     const handle = this.#growing.length;
     if (typeof distribution === 'number') this.#growing.push(CONSTANT, distribution);
-    else if ('exponential' in distribution) this.#growing.push(EXPONENTIAL, distribution.exponential.mean);
+    else if ('exponential' in distribution)
+      this.#growing.push(EXPONENTIAL, distribution.exponential.mean);
     else if ('lognormal' in distribution) {
       const { median, sigma } = distribution.lognormal;
       if (sigma === 0) this.#growing.push(CONSTANT, median);

@@ -14,11 +14,17 @@ import {
 /** How a workload is brought to a stated offered load; durations stay as they are in every case. */
 export type LoadScaling = 'time' | 'thin' | 'cores';
 
-/** A workload at a stated load, with what was done to it: print `describeScaling` beside every figure. */
+/**
+ * A workload at a stated load, with what was done to it: print `describeScaling` beside every
+ * figure.
+ */
 export interface ScaledWorkload {
   readonly workload: Workload;
   readonly by: LoadScaling;
-  /** `time`: what gaps are multiplied by; `thin`: share of calls kept; `cores`: cores over the cores asked for. */
+  /**
+   * `time`: what gaps are multiplied by; `thin`: share of calls kept; `cores`: cores over the cores
+   * asked for.
+   */
   readonly factor: number;
   readonly cores: number;
   /** Offered load on the cores asked for, before and after. */
@@ -32,8 +38,8 @@ export function spanMicros(workload: Workload): number {
 }
 
 /**
- * Offered load: calls x CPU work of a call, in the mean, over cores x span. By the distributions, not by one draw; cold starts
- * come on top.
+ * Offered load: calls x CPU work of a call, in the mean, over cores x span. By the distributions,
+ * not by one draw; cold starts come on top.
  */
 export function expectedLoad(workload: Workload, cores: number): number {
   let workMs = 0;
@@ -49,7 +55,9 @@ export function meanCpuMs(fn: WorkloadFunction, compression: Compression): numbe
   const { cpuMs, payload } = fn.profile;
   if (compression.duration === 1) {
     // s is lognormal: E[s^k] = median^k exp((k sigma)^2 / 2).
-    return mean(cpuMs) * payload.median ** payload.cpu * Math.exp((payload.cpu * payload.sigma) ** 2 / 2);
+    return (
+      mean(cpuMs) * payload.median ** payload.cpu * Math.exp((payload.cpu * payload.sigma) ** 2 / 2)
+    );
   }
   return compressedMeanMs(fn, compression);
 }
@@ -58,8 +66,9 @@ export function meanCpuMs(fn: WorkloadFunction, compression: Compression): numbe
 const POINTS = 2048;
 
 /**
- * Long durations are shortened call by call, so the mean is an integral over the draws: by the midpoints of the CPU's probability,
- * with payload and wait taken along two additive sequences (Kronecker), which cover the cube evenly.
+ * Long durations are shortened call by call, so the mean is an integral over the draws: by the
+ * midpoints of the CPU's probability, with payload and wait taken along two additive sequences
+ * (Kronecker), which cover the cube evenly.
  */
 function compressedMeanMs(fn: WorkloadFunction, compression: Compression): number {
   const { cpuMs, ioMs, payload } = fn.profile;
@@ -67,30 +76,41 @@ function compressedMeanMs(fn: WorkloadFunction, compression: Compression): numbe
   let sum = 0;
   for (let i = 0; i < POINTS; i++) {
     const u = (i + 0.5) / POINTS;
-    // The fractional parts of i/g and i/g^2, g^3 = g + 1: the plane's counterpart of the golden ratio.
-    const size = payload.median * Math.exp(payload.sigma * normalQuantile((0.5 + i * 0.7548776662466927) % 1));
+    // The fractional parts of i/g and i/g^2, g^3 = g + 1: the plane's counterpart of the golden
+    // ratio.
+    const size =
+      payload.median * Math.exp(payload.sigma * normalQuantile((0.5 + i * 0.7548776662466927) % 1));
     const cpu = quantile(cpuMs, u) * size ** payload.cpu;
-    const io = quantile(ioMs, together ? u : (0.5 + i * 0.5698402909980532) % 1) * size ** payload.io;
+    const io =
+      quantile(ioMs, together ? u : (0.5 + i * 0.5698402909980532) % 1) * size ** payload.io;
     sum += cpu * compressionOf(soloMs(fn, cpu, io), compression);
   }
   return sum / POINTS;
 }
 
 /**
- * Brings a workload to an offered load on so many cores. `time` (default) stretches or compresses the gaps between calls, so
- * bursts keep their shape; `thin` keeps a random share of the calls (only downwards), so clock time keeps its meaning; `cores`
- * leaves the calls alone and says how many whole cores it takes, in `workload.host.cores` too. Durations are never touched.
+ * Brings a workload to an offered load on so many cores. `time` (default) stretches or compresses
+ * the gaps between calls, so bursts keep their shape; `thin` keeps a random share of the calls
+ * (only downwards), so clock time keeps its meaning; `cores` leaves the calls alone and says how
+ * many whole cores it takes, in `workload.host.cores` too. Durations are never touched.
  *
  * @throws WorkloadError where it cannot be done
  */
 export function scaleToLoad(
   workload: Workload,
-  options: { readonly load: number; readonly cores: number; readonly by?: LoadScaling; readonly seed?: number },
+  options: {
+    readonly load: number;
+    readonly cores: number;
+    readonly by?: LoadScaling;
+    readonly seed?: number;
+  },
 ): ScaledWorkload {
   const { load, cores, by = 'time' } = options;
   const before = expectedLoad(workload, cores);
   if (!(load > 0 && cores > 0 && before > 0)) {
-    throw new WorkloadError(workload.name, [`cannot be brought from load ${before} to ${load} on ${cores} cores`]);
+    throw new WorkloadError(workload.name, [
+      `cannot be brought from load ${before} to ${load} on ${cores} cores`,
+    ]);
   }
   const factor = before / load;
   if (by === 'time') {
@@ -102,7 +122,14 @@ export function scaleToLoad(
     const needed = Math.max(1, Math.round(cores * factor));
     const host = { ...workload.host, cores: needed };
     const after = expectedLoad(workload, needed);
-    return { workload: checkWorkload({ ...workload, host }), by, factor: needed / cores, cores: needed, before, after };
+    return {
+      workload: checkWorkload({ ...workload, host }),
+      by,
+      factor: needed / cores,
+      cores: needed,
+      before,
+      after,
+    };
   }
   if (factor < 1) {
     throw new WorkloadError(workload.name, [
@@ -114,9 +141,17 @@ export function scaleToLoad(
     const arrivals = thinned(fn.arrivals, 1 / factor, root.fork(fn.name).fork('thin'));
     return arrivals === undefined ? [] : [{ ...fn, arrivals }];
   });
-  if (functions.length === 0) throw new WorkloadError(workload.name, [`no call is left at load ${load}`]);
+  if (functions.length === 0)
+    throw new WorkloadError(workload.name, [`no call is left at load ${load}`]);
   const thin = checkWorkload({ ...workload, functions }, workload.name);
-  return { workload: thin, by, factor: 1 / factor, cores, before, after: expectedLoad(thin, cores) };
+  return {
+    workload: thin,
+    by,
+    factor: 1 / factor,
+    cores,
+    before,
+    after: expectedLoad(thin, cores),
+  };
 }
 
 /** One line for people: what the load is and how it came about. */
@@ -130,7 +165,8 @@ export function describeScaling({ by, factor, cores, before, after }: ScaledWork
 }
 
 function thinned(arrivals: Arrivals, share: number, random: Random): Arrivals | undefined {
-  if ('ratePerSecond' in arrivals) return { ...arrivals, ratePerSecond: arrivals.ratePerSecond * share };
+  if ('ratePerSecond' in arrivals)
+    return { ...arrivals, ratePerSecond: arrivals.ratePerSecond * share };
   const kept = (count: number) => {
     let left = 0;
     for (let i = 0; i < count; i++) if (random.next() < share) left++;

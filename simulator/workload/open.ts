@@ -1,13 +1,13 @@
 import { existsSync, statSync } from 'node:fs';
+import type { ActivationStream } from './activation-stream.js';
 import type { ImportSummary } from './anomalies.js';
 import { importAzure2019 } from './azure-2019.js';
 import { importAzure2021 } from './azure-2021.js';
 import { findBuiltin, isBuiltin, meant } from './builtin.js';
-import type { ActivationStream } from './call-stream.js';
 import { type LoadScaling, type ScaledWorkload, scaleToLoad } from './offered-load.js';
 import { loadWorkload } from './shipped.js';
 import { type Part, shippedSplit, takePart } from './splits.js';
-import { recogniseFile, recogniseFolder } from './trace-files.js';
+import { recognizeFile, recognizeFolder } from './trace-files.js';
 import { checkWorkload, takeMinutes, type Workload, WorkloadError } from './workload.js';
 import { PhasedStream, WorkloadStream } from './workload-stream.js';
 
@@ -21,7 +21,9 @@ export interface WorkloadOptions {
   readonly minutes?: { readonly from: number; readonly count: number };
   /** Days of the traces of 2019, from 1 on. */
   readonly days?: readonly number[];
-  /** A part of a named workload, by functions (default) or by time, as shipped/splits.json fixes it. */
+  /**
+   * A part of a named workload, by functions (default) or by time, as shipped/splits.json fixes it.
+   */
   readonly part?: Part;
   readonly partBy?: 'function' | 'time';
   /** Offered load on so many cores to bring it to. */
@@ -33,9 +35,15 @@ export interface WorkloadOptions {
 /** A workload ready to run, with what is to be printed about it. */
 export interface LoadedWorkload {
   readonly workload: Workload;
-  /** What is played one after the other: the workload alone, or, for a change scenario, before and after. */
+  /**
+   * What is played one after the other: the workload alone, or, for a change scenario, before and
+   * after.
+   */
   readonly phases: readonly Workload[];
-  /** What an importer kept, merged, clamped and dropped (`summaryLines`); undefined where nothing was imported. */
+  /**
+   * What an importer kept, merged, clamped and dropped (`summaryLines`); undefined where nothing
+   * was imported.
+   */
   readonly summary?: ImportSummary;
   /** How it was brought to the load asked for; print `describeScaling` of it. */
   readonly scaling?: ScaledWorkload;
@@ -56,7 +64,8 @@ export function builtinWorkload(name: string, options: WorkloadOptions = {}): Lo
     functions: options.functions,
     whole: part !== undefined,
   });
-  const taken = part === undefined ? workload : takePart(workload, shippedSplit(base), part, partBy);
+  const taken =
+    part === undefined ? workload : takePart(workload, shippedSplit(base), part, partBy);
   const narrowing = { ...options, functions: options.functions ?? functions };
   if (phases === undefined) return ready([narrowed(taken, narrowing)], options, summary);
   return ready(
@@ -66,25 +75,29 @@ export function builtinWorkload(name: string, options: WorkloadOptions = {}): Lo
 }
 
 /**
- * The workload in a file or folder: the product's own format (YAML, JSON), or Azure's traces, recognised by their files' names
- * and headers. @throws WorkloadError, TraceError
+ * The workload in a file or folder: the product's own format (YAML, JSON), or Azure's traces,
+ * recognized by their files' names and headers. @throws WorkloadError, TraceError
  */
 export function loadWorkloadPath(path: string, options: WorkloadOptions = {}): LoadedWorkload {
-  if (options.part !== undefined) throw new WorkloadError(path, ['only named workloads have parts']);
-  const recognised = statSync(path).isDirectory()
-    ? recogniseFolder(path, options.days)
-    : recogniseFile(path, options.days);
-  if (recognised.kind === 'product') return ready([narrowed(loadWorkload(path), options)], options);
+  if (options.part !== undefined)
+    throw new WorkloadError(path, ['only named workloads have parts']);
+  const recognized = statSync(path).isDirectory()
+    ? recognizeFolder(path, options.days)
+    : recognizeFile(path, options.days);
+  if (recognized.kind === 'product') return ready([narrowed(loadWorkload(path), options)], options);
   const { functions, minutes, seed, strict } = options;
-  const importOptions = { name: recognised.name, functions, minutes, seed, strict };
+  const importOptions = { name: recognized.name, functions, minutes, seed, strict };
   const { workload, summary } =
-    recognised.kind === '2019'
-      ? importAzure2019(recognised.files, importOptions)
-      : importAzure2021(recognised.source, importOptions);
+    recognized.kind === '2019'
+      ? importAzure2019(recognized.files, importOptions)
+      : importAzure2021(recognized.source, importOptions);
   return ready([workload], options, summary);
 }
 
-/** The calls of a loaded workload, in order; with `calls`, repeated until there are so many (shared by its phases). */
+/**
+ * The calls of a loaded workload, in order; with `calls`, repeated until there are so many (shared
+ * by its phases).
+ */
 export function activationStream(
   { phases }: LoadedWorkload,
   options: { readonly seed?: number; readonly calls?: number } = {},
@@ -96,13 +109,21 @@ export function activationStream(
 
 function narrowed(workload: Workload, { functions, minutes }: WorkloadOptions): Workload {
   if (functions === undefined && minutes === undefined) return workload;
-  const first = functions === undefined ? workload.functions : workload.functions.slice(0, functions);
+  const first =
+    functions === undefined ? workload.functions : workload.functions.slice(0, functions);
   const narrow = checkWorkload({ ...workload, functions: first }, workload.name);
   return minutes === undefined ? narrow : takeMinutes(narrow, minutes.from, minutes.count);
 }
 
-/** Brings the phases to the load asked for: all by what the first one needs, so that the change stays one. */
-function ready(phases: readonly Workload[], options: WorkloadOptions, summary?: ImportSummary): LoadedWorkload {
+/**
+ * Brings the phases to the load asked for: all by what the first one needs, so that the change
+ * stays one.
+ */
+function ready(
+  phases: readonly Workload[],
+  options: WorkloadOptions,
+  summary?: ImportSummary,
+): LoadedWorkload {
   if (options.load === undefined) return { workload: phases[0]!, phases, summary };
   const scaling = scaleToLoad(phases[0]!, { ...options.load, seed: options.seed });
   const time = scaling.workload.compression.time;
@@ -110,7 +131,10 @@ function ready(phases: readonly Workload[], options: WorkloadOptions, summary?: 
     if (options.load?.by === 'thin')
       throw new WorkloadError(phase.name, ['a change scenario is scaled by time or cores']);
     const host = { ...phase.host, cores: scaling.workload.host.cores };
-    return checkWorkload({ ...phase, host, compression: { ...phase.compression, time } }, phase.name);
+    return checkWorkload(
+      { ...phase, host, compression: { ...phase.compression, time } },
+      phase.name,
+    );
   });
   return { workload: scaling.workload, phases: [scaling.workload, ...later], summary, scaling };
 }

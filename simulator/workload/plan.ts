@@ -1,11 +1,17 @@
 import { MIB, SeededRandom } from '../../config/index.js';
 import { drawArrivals } from './arrivals.js';
 import { normalQuantile, probabilities, quantile } from './distribution.js';
-import { arrivalSpanMs, type Compression, type Workload, type WorkloadFunction } from './workload.js';
+import {
+  arrivalSpanMs,
+  type Compression,
+  type Workload,
+  type WorkloadFunction,
+} from './workload.js';
 
 /**
- * Every call of a workload with its demand, drawn before anything runs: so no manager, no placement and no other function changes
- * what a call needs, and runs can be compared call by call. Columns, ordered by arrival.
+ * Every call of a workload with its demand, drawn before anything runs: so no manager, no placement
+ * and no other function changes what a call needs, and runs can be compared call by call. Columns,
+ * ordered by arrival.
  */
 export interface Plan {
   readonly workload: Workload;
@@ -27,13 +33,21 @@ export interface Plan {
 }
 
 /**
- * Draws the calls. Random streams are apart (arrivals, demand, payload, one of each per function, by name), so a function added
- * or removed changes no other.
+ * Draws the calls. Random streams are apart (arrivals, demand, payload, one of each per function,
+ * by name), so a function added or removed changes no other.
  */
 export function planWorkload(workload: Workload, seed = workload.seed): Plan {
   const root = new SeededRandom(seed);
   const stratified = workload.draws === 'stratified';
-  const calls: { at: number; fn: number; order: number; cpu: number; io: number; peak: number; payload: number }[] = [];
+  const calls: {
+    at: number;
+    fn: number;
+    order: number;
+    cpu: number;
+    io: number;
+    peak: number;
+    payload: number;
+  }[] = [];
   let spanMs = 0;
   workload.functions.forEach((fn, index) => {
     const random = root.fork(fn.name);
@@ -47,8 +61,11 @@ export function planWorkload(workload: Workload, seed = workload.seed): Plan {
       const size = fn.profile.payload;
       const payload = size.median * Math.exp(size.sigma * normalQuantile(payloadAt[order]!));
       const cpuMs = quantile(fn.profile.cpuMs, cpuAt[order]!) * payload ** size.cpu;
-      // A call that waits longer also computes longer: both come from the same recorded duration, so from the same draw.
-      const ioMs = quantile(fn.profile.ioMs, sameShape(fn) ? cpuAt[order]! : ioAt[order]!) * payload ** size.io;
+      // A call that waits longer also computes longer: both come from the same recorded duration,
+      // so from the same draw.
+      const ioMs =
+        quantile(fn.profile.ioMs, sameShape(fn) ? cpuAt[order]! : ioAt[order]!) *
+        payload ** size.io;
       const shrink = compressionOf(soloMs(fn, cpuMs, ioMs), workload.compression);
       const base = fn.profile.memory.baseMiB;
       const above = Math.max(0, quantile(fn.profile.memory.peakMiB, peakAt[order]!) - base);
@@ -77,7 +94,10 @@ export function planWorkload(workload: Workload, seed = workload.seed): Plan {
   };
 }
 
-/** Duration of a call alone on its host at the user's CPU, ms; by a fluid quota, as a trace's durations are known no finer. */
+/**
+ * Duration of a call alone on its host at the user's CPU, ms; by a fluid quota, as a trace's
+ * durations are known no finer.
+ */
 export function soloMs(fn: WorkloadFunction, cpuMs: number, ioMs: number): number {
   const user = fn.userCpuMillicores === null ? fn.profile.parallelism : fn.userCpuMillicores / 1000;
   return cpuMs / Math.min(fn.profile.parallelism, user) + ioMs;
@@ -90,8 +110,8 @@ export function compressionOf(durationMs: number, compression: Compression): num
 }
 
 /**
- * CPU work asked for, as a share of the host's cores, over the span of the arrivals: the offered load (state it with every figure).
- * Cold starts come on top.
+ * CPU work asked for, as a share of the host's cores, over the span of the arrivals: the offered
+ * load (state it with every figure). Cold starts come on top.
  */
 export function offeredLoad(plan: Plan, cores = plan.workload.host.cores): number {
   let work = 0;
@@ -102,5 +122,10 @@ export function offeredLoad(plan: Plan, cores = plan.workload.host.cores): numbe
 /** Whether waits follow the CPU work: both come from one recorded duration. */
 export function sameShape(fn: WorkloadFunction): boolean {
   const { cpuMs, ioMs } = fn.profile;
-  return typeof cpuMs === 'object' && typeof ioMs === 'object' && 'quantiles' in cpuMs && 'quantiles' in ioMs;
+  return (
+    typeof cpuMs === 'object' &&
+    typeof ioMs === 'object' &&
+    'quantiles' in cpuMs &&
+    'quantiles' in ioMs
+  );
 }

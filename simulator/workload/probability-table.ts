@@ -9,11 +9,12 @@ const PLACE = KEYS + STREAMS;
 const ROW = 32;
 
 /**
- * Probabilities for the demand of many functions: four streams a function (CPU, waits, memory, payload), apart from each other, in
- * one typed array; sfc32 as in `SeededRandom`, seeded from it.
+ * Probabilities for the demand of many functions: four streams a function (CPU, waits, memory,
+ * payload), apart from each other, in one typed array; sfc32 as in `SeededRandom`, seeded from it.
  *
- * With strata, each run of so many calls of a function has exactly one draw in each of as many equal slices, in random order (as
- * `probabilities` with `stratified` has it), by a permutation that is computed call by call and not stored.
+ * With strata, each run of so many calls of a function has exactly one draw in each of as many
+ * equal slices, in random order (as `probabilities` with `stratified` has it), by a permutation
+ * that is computed call by call and not stored.
  */
 export class ProbabilityTable {
   readonly #state: Int32Array;
@@ -56,7 +57,9 @@ export class ProbabilityTable {
     const u = (this.#draw(row + stream * WORDS) >>> 0) / 4294967296;
     const strata = this.#strata[fn]!;
     if (strata === 0) return u;
-    return (permuted(this.#state[row + PLACE]!, strata, this.#state[row + KEYS + stream]!) + u) / strata;
+    return (
+      (permuted(this.#state[row + PLACE]!, strata, this.#state[row + KEYS + stream]!) + u) / strata
+    );
   }
 
   #draw(at: number): number {
@@ -74,8 +77,9 @@ export class ProbabilityTable {
 }
 
 /**
- * A permutation of 0 to `count` - 1 chosen by the key. Each step (sum, odd factor, shifted exclusive or) can be undone within
- * the next power of two, so the whole is one to one there; what falls beyond `count` is permuted on until it does not.
+ * A permutation of 0 to `count` - 1 chosen by the key. Each step (sum, odd factor, shifted
+ * exclusive or) can be undone within the next power of two, so the whole is one to one there; what
+ * falls beyond `count` is permuted on until it does not.
  */
 export function permuted(index: number, count: number, key: number): number {
   if (count === 1) return 0;

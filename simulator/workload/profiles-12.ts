@@ -9,7 +9,12 @@ interface BenchmarkProfile {
   readonly baseMiB: number;
   readonly peakMiB: number;
   /** Exponents of CPU work, waits and memory; deviation of the size's logarithm. */
-  readonly payload: { readonly sigma: number; readonly cpu: number; readonly io: number; readonly memory: number };
+  readonly payload: {
+    readonly sigma: number;
+    readonly cpu: number;
+    readonly io: number;
+    readonly memory: number;
+  };
   readonly initMs: number;
   /** What its user asked for. */
   readonly userMillicores: number;
@@ -18,11 +23,13 @@ interface BenchmarkProfile {
 }
 
 /**
- * The 12 function profiles of simppo-aware.md §1.11: S10's five (base64, primes, markdown2html, sentiment, image-resize), AWARE's json and
- * segments, an HTTP endpoint. **Assumption**: none of the sources prints demands; these are of the size such code has in Node.js or Python
- * on a 3 GHz core. They span CPU-, memory- and I/O-bound; four want more CPU than their user gave (primes, matMul, floatOperations,
- * compress), the I/O-bound ones never use theirs. Exponents: text, pixels and bytes are worked through once (1); a sieve up to n takes n log log n; n
- * rows of a matrix take n^3, memory n^2.
+ * The 12 function profiles of simppo-aware.md §1.11: S10's five (base64, primes, markdown2html,
+ * sentiment, image-resize), AWARE's json and segments, an HTTP endpoint. **Assumption**: none of
+ * the sources prints demands; these are of the size such code has in Node.js or Python on a 3 GHz
+ * core. They span CPU-, memory- and I/O-bound; four want more CPU than their user gave (primes,
+ * matMul, floatOperations, compress), the I/O-bound ones never use theirs. Exponents: text, pixels
+ * and bytes are worked through once (1); a sieve up to n takes n log log n; n rows of a matrix take
+ * n^3, memory n^2.
  */
 const PROFILES: Readonly<Record<string, BenchmarkProfile>> = {
   // encode and decode a string of a few MB
@@ -192,10 +199,16 @@ const PROFILES: Readonly<Record<string, BenchmarkProfile>> = {
   },
 };
 
-/** Replicas of a function (simppo-aware.md §1.5, the Kubernetes controller). Without a cap a burst of cold starts at high load never ends: it makes the next. */
+/**
+ * Replicas of a function (simppo-aware.md §1.5, the Kubernetes controller). Without a cap a burst
+ * of cold starts at high load never ends: it makes the next.
+ */
 const CONTAINERS_MAX = 20;
 
-/** A patient user's objective, and an urgent one's, as multiples of what 99 % of the calls stay below alone at the user's limits. */
+/**
+ * A patient user's objective, and an urgent one's, as multiples of what 99 % of the calls stay
+ * below alone at the user's limits.
+ */
 const RELAXED_SLO_FACTOR = 6;
 const STRICT_SLO_FACTOR = 1.2;
 /** z of the 99th percentile. */
@@ -203,20 +216,27 @@ const P99 = 2.326;
 
 /** Init apart, ms: CPU work and waits are lognormal and follow the payload together. */
 function p99Alone({ cores, cpuMs, ioMs, payload, userMillicores }: BenchmarkProfile): number {
-  const above = (exponent: number, own: number): number => Math.exp(P99 * Math.hypot(exponent * payload.sigma, own));
-  return (cpuMs / Math.min(cores, userMillicores / 1000)) * above(payload.cpu, 0.1) + ioMs * above(payload.io, 0.3);
+  const above = (exponent: number, own: number): number =>
+    Math.exp(P99 * Math.hypot(exponent * payload.sigma, own));
+  return (
+    (cpuMs / Math.min(cores, userMillicores / 1000)) * above(payload.cpu, 0.1) +
+    ioMs * above(payload.io, 0.3)
+  );
 }
 
 /**
- * Objectives that users set apart: by CPU work every second function's is urgent and the others' are patient, so that an objective says nothing of
- * a function's length. Two significant digits, as a user would write them.
+ * Objectives that users set apart: by CPU work every second function's is urgent and the others'
+ * are patient, so that an objective says nothing of a function's length. Two significant digits, as
+ * a user would write them.
  */
 function objectives(): Map<string, number> {
   const byWork = Object.entries(PROFILES).sort(([, a], [, b]) => a.cpuMs - b.cpuMs);
   return new Map(
     byWork.map(([name, of], rank) => [
       name,
-      Number(((rank % 2 === 1 ? STRICT_SLO_FACTOR : RELAXED_SLO_FACTOR) * p99Alone(of)).toPrecision(2)),
+      Number(
+        ((rank % 2 === 1 ? STRICT_SLO_FACTOR : RELAXED_SLO_FACTOR) * p99Alone(of)).toPrecision(2),
+      ),
     ]),
   );
 }
@@ -225,11 +245,17 @@ function objectives(): Map<string, number> {
 export function profiles12Apart(): Workload {
   const workload = profiles12();
   const of = objectives();
-  const functions = workload.functions.map((fn) => ({ ...fn, sloMs: of.get(fn.name.slice('/guest/'.length))! }));
+  const functions = workload.functions.map((fn) => ({
+    ...fn,
+    sloMs: of.get(fn.name.slice('/guest/'.length))!,
+  }));
   return checkWorkload({ ...workload, name: 'profiles-12-slos', functions });
 }
 
-/** One host with memory for every container that the functions may have, so that CPU is what is scarce. */
+/**
+ * One host with memory for every container that the functions may have, so that CPU is what is
+ * scarce.
+ */
 const HOST = { cores: 8, memoryMiB: 131_072, userMemoryMiB: 98_304 } as const;
 
 /** The twelve profiles called by Poisson arrivals (as S10's load generator does) for an hour. */

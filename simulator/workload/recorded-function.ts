@@ -2,7 +2,13 @@ import type { SeededRandom } from '../../config/index.js';
 import type { ImportSummary } from './anomalies.js';
 import { type DemandClass, demandClass } from './demand-classes.js';
 import { scaled } from './distribution.js';
-import { type Arrivals, type Compression, checkWorkload, type Workload, type WorkloadInput } from './workload.js';
+import {
+  type Arrivals,
+  type Compression,
+  checkWorkload,
+  type Workload,
+  type WorkloadInput,
+} from './workload.js';
 
 /** What all importers are told. */
 export interface ImportOptions {
@@ -11,7 +17,10 @@ export interface ImportOptions {
   readonly namespace?: string;
   /** Where calls lie inside their minute (2019). */
   readonly within?: 'uniform' | 'poisson' | 'bursty' | 'even';
-  /** The first so many functions, in the order of the file, that have calls in the part taken and are complete. */
+  /**
+   * The first so many functions, in the order of the file, that have calls in the part taken and
+   * are complete.
+   */
   readonly functions?: number;
   /** The part taken, in minutes from the start of the first day. */
   readonly minutes?: { readonly from: number; readonly count: number };
@@ -74,7 +83,10 @@ export function workloadFunction(
   };
 }
 
-/** The workload of all functions that an importer has kept. `assumed`: what the trace does not say. @throws WorkloadError */
+/**
+ * The workload of all functions that an importer has kept. `assumed`: what the trace does not say.
+ * @throws WorkloadError
+ */
 export function importedWorkload(
   functions: WorkloadInput['functions'],
   { kept, activations, recordedSeconds }: ImportSummary,
@@ -96,7 +108,8 @@ export function importedWorkload(
 
 function memoryOf(memoryMiB: Points, demand: DemandClass) {
   return {
-    // The lowest percentile includes the activation; the runtime alone is taken for four fifths of it.
+    // The lowest percentile includes the activation; the runtime alone is taken for four fifths of
+    // it.
     baseMiB: Math.max(1, Math.round(memoryMiB[0]![1] * 0.8)),
     peakMiB: { quantiles: memoryMiB },
     growth: 0.5,

@@ -3,8 +3,9 @@ import { type InputKind, SEGMENT_NAMES, SEGMENTS, type SegmentName } from './seg
 import { checkWorkload, type Workload, WorkloadError } from './workload.js';
 
 /**
- * The seven instability scenarios of AWARE's evaluation (simppo-aware.md §3.8): what an input becomes larger, or, for `load`,
- * calls that fall from high (above 10^5 a day) to low and rise again.
+ * The seven instability scenarios of AWARE's evaluation (simppo-aware.md §3.8): what an input
+ * becomes larger, or, for `load`, calls that fall from high (above 10^5 a day) to low and rise
+ * again.
  */
 export const CHANGE_SCENARIOS = {
   'file-size': 'file',
@@ -22,7 +23,8 @@ export type ChangeScenario = keyof typeof CHANGE_SCENARIOS;
 const CALLS_PER_DAY = { high: 200_000, low: 10_000 } as const;
 
 /**
- * The workloads of a scenario, to be played one after the other: the same functions, changed demand.
+ * The workloads of a scenario, to be played one after the other: the same functions, changed
+ * demand.
  * @param apps default: one application for each segment that the scenario changes
  * @param minutes length of a phase
  * @throws WorkloadError where the scenario changes none of the applications
@@ -42,17 +44,27 @@ export function scenarioPhases(
     checkWorkload({
       version: 1,
       name: `${scenario}: ${name}`,
-      description: 'a change scenario after AWARE; demand is assumed (simulator/workload/README.md)',
+      description:
+        'a change scenario after AWARE; demand is assumed (simulator/workload/README.md)',
       functions: played.map((app) => awareFunction(app, { minutes, ...options })),
     });
   if (input === undefined) {
     const high = { callsPerDay: CALLS_PER_DAY.high };
-    return [phase('high', high), phase('low', { callsPerDay: CALLS_PER_DAY.low }), phase('high', high)];
+    return [
+      phase('high', high),
+      phase('low', { callsPerDay: CALLS_PER_DAY.low }),
+      phase('high', high),
+    ];
   }
   return [phase('before', {}), phase('after', { grown: new Set<InputKind>([input]) })];
 }
 
 /** Ids beyond those of the shipped applications, so that names stay apart. */
 function ofSegment(name: SegmentName): AwareApp {
-  return { id: 1000 + SEGMENT_NAMES.indexOf(name), segments: [name], size: 1, callsPerDay: CALLS_PER_DAY.high };
+  return {
+    id: 1000 + SEGMENT_NAMES.indexOf(name),
+    segments: [name],
+    size: 1,
+    callsPerDay: CALLS_PER_DAY.high,
+  };
 }

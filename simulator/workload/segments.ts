@@ -2,9 +2,10 @@
 export type InputKind = 'file' | 'table' | 'operations' | 'image' | 'document' | 'matrix' | 'none';
 
 /**
- * The printed sizes of the change scenarios (simppo-aware.md §3.8): medians before and after, and the unit demand grows with.
- * File {128, 256, 384} → {512, 768, 1024} KB; table 1024 → 10240 items; 10^8 → 2 x 10^8 operations; image 40x40 → 160x160 pixels; JSON
- * {250, 500, 1000} B → {2, 3, 5} KB; matrix 50 → 150 rows.
+ * The printed sizes of the change scenarios (simppo-aware.md §3.8): medians before and after, and
+ * the unit demand grows with. File {128, 256, 384} → {512, 768, 1024} KB; table 1024 → 10240 items;
+ * 10^8 → 2 x 10^8 operations; image 40x40 → 160x160 pixels; JSON {250, 500, 1000} B → {2, 3, 5} KB;
+ * matrix 50 → 150 rows.
  */
 export const INPUTS: Readonly<
   Record<InputKind, { readonly unit: string; readonly before: number; readonly after: number }>
@@ -38,8 +39,9 @@ export interface Segment {
 const grows = (fixed: number, variable = 0, growth = 1): Grows => ({ fixed, variable, growth });
 
 /**
- * The 16 segments of AWARE's generator (simppo-aware.md §1.11). Their names are published, their demand is not: **assumption**, of the size
- * such work has in Node.js or Python on a 3 GHz core and against a store in the same zone.
+ * The 16 segments of AWARE's generator (simppo-aware.md §1.11). Their names are published, their
+ * demand is not: **assumption**, of the size such work has in Node.js or Python on a 3 GHz core and
+ * against a store in the same zone.
  */
 export const SEGMENTS = {
   compress: { input: 'file', cpu: grows(1, 12), io: grows(0), memory: grows(2, 3) },
@@ -70,7 +72,9 @@ export function grownTo({ fixed, variable, growth }: Grows, ratio: number): numb
   return fixed + variable * ratio ** growth;
 }
 
-/** Exponent by which a growing part follows small changes of the size at `ratio`: its elasticity. */
+/**
+ * Exponent by which a growing part follows small changes of the size at `ratio`: its elasticity.
+ */
 export function elasticity({ variable, growth }: Grows, ratio: number): number {
   return growth * variable * ratio ** growth;
 }

@@ -14,12 +14,18 @@ export interface Split {
 }
 
 /** An hour in three parts that follow each other: a manager is tested on what comes later. */
-export const SPLIT_MINUTES: Split['minutes'] = { train: [0, 36], validation: [36, 48], test: [48, 60] };
+export const SPLIT_MINUTES: Split['minutes'] = {
+  train: [0, 36],
+  validation: [36, 48],
+  test: [48, 60],
+};
 
 /** Divides names at random: three fifths, a fifth, a fifth, each in their old order. */
 export function splitNames(names: readonly string[], seed: number): Split['functions'] {
   const random = new SeededRandom(seed).fork('split');
-  const order = names.map((name, index) => ({ name, index, at: random.next() })).sort((a, b) => a.at - b.at);
+  const order = names
+    .map((name, index) => ({ name, index, at: random.next() }))
+    .sort((a, b) => a.at - b.at);
   const fifth = Math.max(1, Math.round(names.length / 5));
   const part = (from: number, to?: number) =>
     order
@@ -34,17 +40,28 @@ export function shippedSplit(name: string): Split {
   const path = new URL('../../../simulator/workload/shipped/splits.json', import.meta.url);
   const splits = JSON.parse(readFileSync(path, 'utf8')) as Record<string, Split>;
   const split = Object.hasOwn(splits, name) ? splits[name] : undefined;
-  if (split === undefined) throw new WorkloadError(name, [`has no parts; ${Object.keys(splits).join(', ')} have`]);
+  if (split === undefined)
+    throw new WorkloadError(name, [`has no parts; ${Object.keys(splits).join(', ')} have`]);
   return split;
 }
 
 /** One part of a workload. @throws WorkloadError where nothing is left */
-export function takePart(workload: Workload, split: Split, part: Part, by: 'function' | 'time' = 'function'): Workload {
+export function takePart(
+  workload: Workload,
+  split: Split,
+  part: Part,
+  by: 'function' | 'time' = 'function',
+): Workload {
   if (by === 'time') {
     const [from, to] = split.minutes[part];
     return { ...takeMinutes(workload, from, to - from), name: `${workload.name} ${part}` };
   }
   const names = new Set(split.functions[part]);
-  const functions = workload.functions.filter((fn) => names.has(fn.name.slice(fn.name.lastIndexOf('/') + 1)));
-  return checkWorkload({ ...workload, name: `${workload.name} ${part}`, functions }, `${workload.name} ${part}`);
+  const functions = workload.functions.filter((fn) =>
+    names.has(fn.name.slice(fn.name.lastIndexOf('/') + 1)),
+  );
+  return checkWorkload(
+    { ...workload, name: `${workload.name} ${part}`, functions },
+    `${workload.name} ${part}`,
+  );
 }

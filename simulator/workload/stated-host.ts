@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { findBuiltin, isBuiltin } from './builtin.js';
 import { loadWorkload } from './shipped.js';
-import { recogniseFile } from './trace-files.js';
+import { recognizeFile } from './trace-files.js';
 
 /** Invoker hosts of a simulated cluster, all alike. */
 export interface HostShape {
@@ -12,14 +12,17 @@ export interface HostShape {
 }
 
 /**
- * The hosts that a workload itself names: a file in the product's format has them (`host`), a recorded trace does not.
+ * The hosts that a workload itself names: a file in the product's format has them (`host`), a
+ * recorded trace does not.
  *
  * @throws WorkloadError
  */
 export function declaredHosts(nameOrPath: string): HostShape | undefined {
   const workload = isBuiltin(nameOrPath)
     ? hostedBuiltin(nameOrPath)
-    : existsSync(nameOrPath) && !statSync(nameOrPath).isDirectory() && recogniseFile(nameOrPath).kind === 'product'
+    : existsSync(nameOrPath) &&
+        !statSync(nameOrPath).isDirectory() &&
+        recognizeFile(nameOrPath).kind === 'product'
       ? loadWorkload(nameOrPath)
       : undefined;
   if (workload === undefined) return undefined;
@@ -33,8 +36,14 @@ const HOSTED: readonly string[] = ['azure-ten', 'profiles-12', 'profiles-12-slos
 const hostedBuiltin = (name: string) =>
   HOSTED.includes(name.split(':')[0]!) ? findBuiltin(name, { whole: true }).workload : undefined;
 
-/** Where hosts come from: what a command line says, else what the workload says, else `defaults`. */
-export function resolveHosts(nameOrPath: string, overrides: Partial<HostShape>, defaults: HostShape): HostShape {
+/**
+ * Where hosts come from: what a command line says, else what the workload says, else `defaults`.
+ */
+export function resolveHosts(
+  nameOrPath: string,
+  overrides: Partial<HostShape>,
+  defaults: HostShape,
+): HostShape {
   const stated = declaredHosts(nameOrPath);
   const base = stated ?? defaults;
   return {

@@ -2,7 +2,10 @@ import { AnomalyLog } from './anomalies.js';
 import { TraceError } from './trace-error.js';
 import { notANumber, numberIn, readTable } from './trace-reader.js';
 
-/** A small table held in memory whole, for those who look at its rows in any order; read by the rules of `TraceReader`. */
+/**
+ * A small table held in memory whole, for those who look at its rows in any order; read by the
+ * rules of `TraceReader`.
+ */
 export class Table {
   readonly file: string;
   readonly header: readonly string[];

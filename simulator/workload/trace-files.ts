@@ -6,7 +6,7 @@ import { TraceError } from './trace-error.js';
 import { refusePacked, type TraceSource } from './trace-reader.js';
 
 /** What a path turned out to be. */
-export type Recognised =
+export type Recognized =
   | { readonly kind: 'product' }
   | { readonly kind: '2019'; readonly name: string; readonly files: readonly TraceFiles[] }
   | { readonly kind: '2021'; readonly name: string; readonly source: TraceSource };
@@ -14,17 +14,20 @@ export type Recognised =
 /** A table of the full traces of 2019: what it is called, to day. */
 const FULL =
   /^(invocations_per_function_md|app_memory_percentiles|function_durations_percentiles)\.anon\.d(\d\d)\.csv$/;
-/** A table of a sample: `<set>_<table>_traces_<number>.csv`, also without a set's name of its own (`sampled_...`). */
+/**
+ * A table of a sample: `<set>_<table>_traces_<number>.csv`, also without a set's name of its own
+ * (`sampled_...`).
+ */
 const SAMPLE = /^(.+)_(invocation|memory|duration)_traces_(\d+)\.csv$/;
 
 /** Azure recorded memory for the first twelve of fourteen days (A6-02). */
 const LAST_DAY_WITH_MEMORY = 12;
 
 /**
- * Recognises a file by its name and head. A table of 2019 brings its two companions along.
+ * Recognizes a file by its name and head. A table of 2019 brings its two companions along.
  * @throws TraceError for packed files, tables nobody knows and sets with a table missing
  */
-export function recogniseFile(path: string, days?: readonly number[]): Recognised {
+export function recognizeFile(path: string, days?: readonly number[]): Recognized {
   const name = basename(path);
   const folder = dirname(path);
   const head = headOf(path);
@@ -32,9 +35,11 @@ export function recogniseFile(path: string, days?: readonly number[]): Recognise
   const full = FULL.exec(name);
   if (full !== null) return fullDays(folder, readdirSync(folder), days ?? [Number(full[2])]);
   const sample = SAMPLE.exec(name);
-  if (sample !== null) return sampleSet(folder, readdirSync(folder), `${sample[1]}`, Number(sample[3]));
+  if (sample !== null)
+    return sampleSet(folder, readdirSync(folder), `${sample[1]}`, Number(sample[3]));
   const firstLine = firstLineOf(head);
-  if (is2021(firstLine)) return { kind: '2021', name: name.replace(/\.[^.]*$/, ''), source: { name, path } };
+  if (is2021(firstLine))
+    return { kind: '2021', name: name.replace(/\.[^.]*$/, ''), source: { name, path } };
   if (!/\.(csv|txt)$/i.test(name)) return { kind: 'product' };
   if (head.length === 0) throw new TraceError(name, 1, 'is empty: there is no header');
   if (/\bHash(Function|App)\b/.test(firstLine)) {
@@ -44,15 +49,17 @@ export function recogniseFile(path: string, days?: readonly number[]): Recognise
   throw new TraceError(name, 1, `is no table of a known trace: '${firstLine.slice(0, 60)}'`);
 }
 
-/** Recognises what lies in a folder. @throws TraceError */
-export function recogniseFolder(path: string, days?: readonly number[]): Recognised {
+/** Recognizes what lies in a folder. @throws TraceError */
+export function recognizeFolder(path: string, days?: readonly number[]): Recognized {
   const entries = readdirSync(path).sort();
   const table = entries.find((entry) => FULL.test(entry));
   if (table !== undefined) {
     const there = entries.map((entry) => Number(FULL.exec(entry)?.[2])).filter((day) => day > 0);
     return fullDays(path, entries, days ?? [Math.min(...there)]);
   }
-  const sets = [...new Set(entries.map((entry) => SAMPLE.exec(entry)?.[1]).filter((set) => set !== undefined))];
+  const sets = [
+    ...new Set(entries.map((entry) => SAMPLE.exec(entry)?.[1]).filter((set) => set !== undefined)),
+  ];
   if (sets.length > 0) {
     // The sample's authors ship two sets in one folder: exp_sim is the one that a simulator plays.
     const set = sets.length === 1 ? sets[0]! : sets.find((name) => name === 'exp_sim');
@@ -68,7 +75,7 @@ export function recogniseFolder(path: string, days?: readonly number[]): Recogni
     return sampleSet(path, entries, set, Number(first![3]));
   }
   for (const entry of entries.filter((name) => /\.(csv|txt)$/i.test(name))) {
-    if (is2021(firstLineOf(headOf(join(path, entry))))) return recogniseFile(join(path, entry));
+    if (is2021(firstLineOf(headOf(join(path, entry))))) return recognizeFile(join(path, entry));
   }
   for (const entry of entries) refusePacked(entry, new Uint8Array());
   throw new TraceError(path, 0, 'holds no table of a known trace');
@@ -84,7 +91,12 @@ function is2021(firstLine: string): boolean {
   return COLUMNS_2021.every((column) => columns.includes(column));
 }
 
-function sampleSet(folder: string, entries: readonly string[], set: string, number: number): Recognised {
+function sampleSet(
+  folder: string,
+  entries: readonly string[],
+  set: string,
+  number: number,
+): Recognized {
   const find = (table: string) => {
     const name = `${set}_${table}_traces_${number}.csv`;
     return sourceIn(folder, entries, name, `the set '${set}' has no ${table} table`);
@@ -92,16 +104,21 @@ function sampleSet(folder: string, entries: readonly string[], set: string, numb
   return {
     kind: '2019',
     name: set,
-    files: [{ invocations: find('invocation'), memory: find('memory'), durations: find('duration') }],
+    files: [
+      { invocations: find('invocation'), memory: find('memory'), durations: find('duration') },
+    ],
   };
 }
 
-function fullDays(folder: string, entries: readonly string[], days: readonly number[]): Recognised {
+function fullDays(folder: string, entries: readonly string[], days: readonly number[]): Recognized {
   const files = days.map((day): TraceFiles => {
     const number = String(day).padStart(2, '0');
     const find = (table: string) =>
       sourceIn(folder, entries, `${table}.anon.d${number}.csv`, `day ${day} has no ${table}`);
-    if (day > LAST_DAY_WITH_MEMORY && !entries.includes(`app_memory_percentiles.anon.d${number}.csv`)) {
+    if (
+      day > LAST_DAY_WITH_MEMORY &&
+      !entries.includes(`app_memory_percentiles.anon.d${number}.csv`)
+    ) {
       const message = `day ${day} has no memory: Azure recorded it until day ${LAST_DAY_WITH_MEMORY}`;
       throw new TraceError(folder, 0, message, `take days 1 to ${LAST_DAY_WITH_MEMORY}`);
     }
@@ -111,10 +128,19 @@ function fullDays(folder: string, entries: readonly string[], days: readonly num
       durations: find('function_durations_percentiles'),
     };
   });
-  return { kind: '2019', name: `azure-2019-d${days.map((day) => String(day).padStart(2, '0')).join('-')}`, files };
+  return {
+    kind: '2019',
+    name: `azure-2019-d${days.map((day) => String(day).padStart(2, '0')).join('-')}`,
+    files,
+  };
 }
 
-function sourceIn(folder: string, entries: readonly string[], name: string, missing: string): TraceSource {
+function sourceIn(
+  folder: string,
+  entries: readonly string[],
+  name: string,
+  missing: string,
+): TraceSource {
   if (entries.includes(name)) return { name, path: join(folder, name) };
   for (const entry of entries) if (entry.startsWith(name)) refusePacked(entry, new Uint8Array());
   throw new TraceError(folder, 0, missing, `there is no ${name}`);

@@ -10,13 +10,19 @@ export interface TraceSource {
   readonly content?: string | Uint8Array;
 }
 
-/** More than any published trace has (1440 minutes and a few); a file beyond it is not one, and would fill the memory. */
+/**
+ * More than any published trace has (1440 minutes and a few); a file beyond it is not one, and
+ * would fill the memory.
+ */
 const MOST_COLUMNS = 4096;
 /** A line is held in memory whole; 1440 counts take 10 KiB at most. */
 const LONGEST_LINE = 1 << 18;
 const CHUNK = 1 << 16;
 
-/** Packed files, which the published sets come as, by first bytes or name. They are refused: nothing is unpacked here. */
+/**
+ * Packed files, which the published sets come as, by first bytes or name. They are refused: nothing
+ * is unpacked here.
+ */
 const PACKED: readonly {
   readonly kind: string;
   readonly magic: readonly number[];
@@ -24,8 +30,18 @@ const PACKED: readonly {
   readonly hint: string;
 }[] = [
   { kind: 'gzip', magic: [0x1f, 0x8b], name: /\.t?gz$/i, hint: 'gunzip' },
-  { kind: 'RAR', magic: [0x52, 0x61, 0x72, 0x21], name: /\.rar$/i, hint: 'the trace of 2021 comes as RAR: unrar x' },
-  { kind: 'xz', magic: [0xfd, 0x37, 0x7a, 0x58], name: /\.xz$/i, hint: 'the traces of 2019 come as tar.xz: tar xJf' },
+  {
+    kind: 'RAR',
+    magic: [0x52, 0x61, 0x72, 0x21],
+    name: /\.rar$/i,
+    hint: 'the trace of 2021 comes as RAR: unrar x',
+  },
+  {
+    kind: 'xz',
+    magic: [0xfd, 0x37, 0x7a, 0x58],
+    name: /\.xz$/i,
+    hint: 'the traces of 2019 come as tar.xz: tar xJf',
+  },
   { kind: 'zip', magic: [0x50, 0x4b, 3, 4], name: /\.zip$/i, hint: 'unzip' },
   { kind: '7z', magic: [0x37, 0x7a, 0xbc, 0xaf], name: /\.7z$/i, hint: '7z x' },
   { kind: 'zstd', magic: [0x28, 0xb5, 0x2f, 0xfd], name: /\.zst$/i, hint: 'unzstd' },
@@ -34,15 +50,18 @@ const PACKED: readonly {
 
 /** @throws TraceError where the file is packed */
 export function refusePacked(name: string, head: Uint8Array): void {
-  const packed = PACKED.find((kind) => kind.name.test(name) || kind.magic.every((byte, i) => head[i] === byte));
+  const packed = PACKED.find(
+    (kind) => kind.name.test(name) || kind.magic.every((byte, i) => head[i] === byte),
+  );
   if (packed === undefined) return;
   throw new TraceError(name, 0, `is packed (${packed.kind})`, `unpack it first (${packed.hint})`);
 }
 
 /**
- * A plain CSV table as the Azure traces use it: a header, no quoting, every row as wide as the header. Rules: a byte order mark, CR LF
- * and empty lines are accepted and noted, everything else that differs is an error with its line. Rows pass one at a time;
- * memory is that of the longest line.
+ * A plain CSV table as the Azure traces use it: a header, no quoting, every row as wide as the
+ * header. Rules: a byte order mark, CR LF and empty lines are accepted and noted, everything else
+ * that differs is an error with its line. Rows pass one at a time; memory is that of the longest
+ * line.
  */
 export class TraceReader {
   readonly file: string;
@@ -77,7 +96,8 @@ export class TraceReader {
     if (width === 0) throw new TraceError(this.file, 1, 'is empty: there is no header');
     this.header = Array.from({ length: width }, (_, column) => this.text(column));
     this.header.forEach((name, index) => {
-      if (this.#columns.has(name)) throw new TraceError(this.file, this.line, `column '${name}' is there twice`);
+      if (this.#columns.has(name))
+        throw new TraceError(this.file, this.line, `column '${name}' is there twice`);
       this.#columns.set(name, index);
     });
   }
@@ -90,7 +110,11 @@ export class TraceReader {
       return false;
     }
     if (width !== this.header.length) {
-      throw new TraceError(this.file, this.line, `${width} columns, but the header has ${this.header.length}`);
+      throw new TraceError(
+        this.file,
+        this.line,
+        `${width} columns, but the header has ${this.header.length}`,
+      );
     }
     this.#rows++;
     return true;
@@ -113,10 +137,14 @@ export class TraceReader {
   }
 
   text(column: number): string {
-    return this.#decoder.decode(this.#buffer.subarray(this.#starts[column]!, this.#starts[column + 1]! - 1)).trim();
+    return this.#decoder
+      .decode(this.#buffer.subarray(this.#starts[column]!, this.#starts[column + 1]! - 1))
+      .trim();
   }
 
-  /** The kind of what keeps a field from being a number >= 0, whole if asked for; null: it is one. */
+  /**
+   * The kind of what keeps a field from being a number >= 0, whole if asked for; null: it is one.
+   */
   oddity(column: number, isWhole: boolean): 'negative' | 'unreadable' | null {
     if (this.#digits(column) >= 0) return null;
     const text = this.text(column);
@@ -126,10 +154,15 @@ export class TraceReader {
   }
 
   /**
-   * Whether all fields of the row are numbers >= 0. If not, the row is noted, to be skipped: one of a million rows must not keep the others
-   * from being read. `mayBeEmpty`: by column. @throws TraceError where nothing is let pass
+   * Whether all fields of the row are numbers >= 0. If not, the row is noted, to be skipped: one of
+   * a million rows must not keep the others from being read. `mayBeEmpty`: by column. @throws
+   * TraceError where nothing is let pass
    */
-  isReadable(columns: readonly number[], isWhole: boolean, mayBeEmpty?: readonly boolean[]): boolean {
+  isReadable(
+    columns: readonly number[],
+    isWhole: boolean,
+    mayBeEmpty?: readonly boolean[],
+  ): boolean {
     for (let i = 0; i < columns.length; i++) {
       const column = columns[i]!;
       const kind = this.oddity(column, isWhole);
@@ -137,14 +170,19 @@ export class TraceReader {
       const text = this.text(column);
       const isFraction = Number.isFinite(numberIn(text));
       const name = this.header[column]!;
-      const what = isFraction ? `column '${name}' is ${text}, not a whole number of calls` : notANumber(name, text);
+      const what = isFraction
+        ? `column '${name}' is ${text}, not a whole number of calls`
+        : notANumber(name, text);
       this.#log.note(kind, this.file, this.line, what);
       return false;
     }
     return true;
   }
 
-  /** A finite number >= 0; an empty field is `empty` where that is given, else an error. @throws TraceError */
+  /**
+   * A finite number >= 0; an empty field is `empty` where that is given, else an error. @throws
+   * TraceError
+   */
   number(column: number, empty?: number): number {
     const whole = this.#digits(column);
     if (whole >= 0) return whole;
@@ -162,7 +200,11 @@ export class TraceReader {
     const value = this.number(column);
     if (Number.isInteger(value)) return value;
     const name = this.header[column];
-    throw new TraceError(this.file, this.line, `column '${name}' is ${value}, not a whole number of calls`);
+    throw new TraceError(
+      this.file,
+      this.line,
+      `column '${name}' is ${value}, not a whole number of calls`,
+    );
   }
 
   /** Value of a field of one to nine digits, which nearly all are; else -1. */
@@ -183,7 +225,8 @@ export class TraceReader {
   #advance(): number {
     for (;;) {
       let end = this.#buffer.subarray(0, this.#to).indexOf(0x0a, this.#from);
-      while (end < 0 && this.#more()) end = this.#buffer.subarray(0, this.#to).indexOf(0x0a, this.#from);
+      while (end < 0 && this.#more())
+        end = this.#buffer.subarray(0, this.#to).indexOf(0x0a, this.#from);
       if (end < 0) {
         if (this.#from === this.#to) return 0;
         end = this.#to;
@@ -209,7 +252,8 @@ export class TraceReader {
       const byte = at === stop ? 0x2c : this.#buffer[at]!;
       if (byte >= 0x80) ascii = false;
       if (byte !== 0x2c) continue;
-      if (width === MOST_COLUMNS) throw new TraceError(this.file, this.line, `more than ${MOST_COLUMNS} columns`);
+      if (width === MOST_COLUMNS)
+        throw new TraceError(this.file, this.line, `more than ${MOST_COLUMNS} columns`);
       this.#starts[++width] = at + 1;
     }
     if (!ascii) this.#checkText(width);
@@ -264,7 +308,11 @@ export function notANumber(column: string, text: string): string {
 }
 
 /** Reads a table from first to last row. @throws TraceError */
-export function readTable<T>(source: TraceSource, log: AnomalyLog, use: (reader: TraceReader) => T): T {
+export function readTable<T>(
+  source: TraceSource,
+  log: AnomalyLog,
+  use: (reader: TraceReader) => T,
+): T {
   const reader = new TraceReader(source, log);
   try {
     return use(reader);
@@ -275,7 +323,10 @@ export function readTable<T>(source: TraceSource, log: AnomalyLog, use: (reader:
 
 function* chunksOf({ name, path, content }: TraceSource): Generator<Uint8Array, void> {
   if (path === undefined) {
-    const bytes = typeof content === 'string' ? new TextEncoder().encode(content) : (content ?? new Uint8Array());
+    const bytes =
+      typeof content === 'string'
+        ? new TextEncoder().encode(content)
+        : (content ?? new Uint8Array());
     for (let at = 0; at < bytes.length; at += CHUNK) yield bytes.subarray(at, at + CHUNK);
     return;
   }
@@ -287,7 +338,8 @@ function* chunksOf({ name, path, content }: TraceSource): Generator<Uint8Array, 
   }
   try {
     const chunk = new Uint8Array(CHUNK);
-    for (let count = readSync(file, chunk); count > 0; count = readSync(file, chunk)) yield chunk.subarray(0, count);
+    for (let count = readSync(file, chunk); count > 0; count = readSync(file, chunk))
+      yield chunk.subarray(0, count);
   } finally {
     closeSync(file);
   }

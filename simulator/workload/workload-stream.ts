@@ -1,10 +1,13 @@
 import { SeededRandom } from '../../config/index.js';
+import type { ActivationBlock, ActivationStream, StreamedFunction } from './activation-stream.js';
 import { type ArrivalSource, arrivalSource, expectedActivations, roundSpanMs } from './arrivals.js';
-import type { ActivationBlock, ActivationStream, StreamedFunction } from './call-stream.js';
 import { DemandTable } from './demand-table.js';
 import type { Workload } from './workload.js';
 
-/** How long a stream is: so many rounds of the workload (default 1), or so many calls, round after round. */
+/**
+ * How long a stream is: so many rounds of the workload (default 1), or so many calls, round after
+ * round.
+ */
 export interface StreamOptions {
   readonly seed?: number;
   readonly rounds?: number;
@@ -12,12 +15,13 @@ export interface StreamOptions {
 }
 
 /**
- * A workload's calls made while they are asked for: distributed as `planWorkload` draws them (the same random streams, forked by
- * function and purpose; not the same numbers), in order of arrival, ties in the order of the functions. Memory and the cost of a call do not
- * depend on how many there are.
+ * A workload's calls made while they are asked for: distributed as `planWorkload` draws them (the
+ * same random streams, forked by function and purpose; not the same numbers), in order of arrival,
+ * ties in the order of the functions. Memory and the cost of a call do not depend on how many there
+ * are.
  *
- * The next call of each function waits in a heap of four children a node, kept as columns; taking a call puts that function's next
- * one in its place. Rounds differ: each draws anew.
+ * The next call of each function waits in a heap of four children a node, kept as columns; taking a
+ * call puts that function's next one in its place. Rounds differ: each draws anew.
  */
 export class WorkloadStream implements ActivationStream {
   readonly functions: readonly StreamedFunction[];
@@ -42,14 +46,19 @@ export class WorkloadStream implements ActivationStream {
     this.#microsPerMs = 1000 / compression.time;
     this.#left = perRound === 0 ? 0 : calls;
     this.expectedActivations = Math.round(expected);
-    this.spanMicros = Math.ceil(spanMs * this.#microsPerMs * (perRound === 0 ? 1 : expected / perRound));
+    this.spanMicros = Math.ceil(
+      spanMs * this.#microsPerMs * (perRound === 0 ? 1 : expected / perRound),
+    );
     const root = new SeededRandom(options.seed ?? workload.seed);
     const randoms = functions.map((fn) => root.fork(fn.name));
-    this.#sources = functions.map((fn, i) => arrivalSource(fn.arrivals, spanMs, rounds, randoms[i]!.fork('arrivals')));
+    this.#sources = functions.map((fn, i) =>
+      arrivalSource(fn.arrivals, spanMs, rounds, randoms[i]!.fork('arrivals')),
+    );
     this.#demand = new DemandTable(workload, randoms);
     this.#at = Float64Array.from(this.#sources, (source) => this.#next(source));
     this.#fn = Uint32Array.from(functions, (_, index) => index);
-    for (let i = (functions.length - 2) >> 2; i >= 0; i--) this.#sink(i, this.#at[i]!, this.#fn[i]!);
+    for (let i = (functions.length - 2) >> 2; i >= 0; i--)
+      this.#sink(i, this.#at[i]!, this.#fn[i]!);
   }
 
   fill(block: ActivationBlock): number {
@@ -102,8 +111,9 @@ export class WorkloadStream implements ActivationStream {
 }
 
 /**
- * Streams played one after the other: the same functions by name, changed demand (a change scenario). The functions are the first
- * stream's: what a container is made with does not change, what its calls need does.
+ * Streams played one after the other: the same functions by name, changed demand (a change
+ * scenario). The functions are the first stream's: what a container is made with does not change,
+ * what its calls need does.
  */
 export class PhasedStream implements ActivationStream {
   readonly functions: readonly StreamedFunction[];

@@ -7,7 +7,10 @@ export const WORKLOAD_VERSION = 1;
 
 /** What an activation of the function really does; no manager ever sees it (design §6b). */
 export const profileSchema = z.strictObject({
-  /** Cores it can keep busy. A fraction stands for a thread that waits often and shortly, so that even short windows see it. */
+  /**
+   * Cores it can keep busy. A fraction stands for a thread that waits often and shortly, so that
+   * even short windows see it.
+   */
   parallelism: z.number().positive().max(1024),
   /** CPU time of one activation, core-milliseconds. */
   cpuMs: distributionSchema,
@@ -24,8 +27,8 @@ export const profileSchema = z.strictObject({
     retained: z.number().min(0).max(1).default(0),
   }),
   /**
-   * An activation's payload has a size s, lognormal: CPU work x s^cpu, waits x s^io, memory above the base x s^memory. The other
-   * numbers of the profile are for s = 1.
+   * An activation's payload has a size s, lognormal: CPU work x s^cpu, waits x s^io, memory above
+   * the base x s^memory. The other numbers of the profile are for s = 1.
    */
   payload: z
     .strictObject({
@@ -53,7 +56,10 @@ export const arrivalsSchema = z.union([
     /** Calls in each minute (or slice of `sliceMs`). */
     perMinute: z.array(z.number().int().min(0).max(1_000_000)).min(1),
     sliceMs: z.number().positive().default(60_000),
-    /** `uniform`: just so many, anywhere; `poisson`: the count is drawn too, with that mean; `bursty`: just so many, in bursts; `even`: equal gaps. */
+    /**
+     * `uniform`: just so many, anywhere; `poisson`: the count is drawn too, with that mean;
+     * `bursty`: just so many, in bursts; `even`: equal gaps.
+     */
     within,
   }),
   z.strictObject({
@@ -70,7 +76,9 @@ export const arrivalsSchema = z.union([
 
 export const functionSchema = z.strictObject({
   /** Fully qualified: `/namespace/action` or `/namespace/package/action`. */
-  name: z.string().regex(/^\/[^/]+(\/[^/]+){1,2}$/, 'must be /namespace/action or /namespace/package/action'),
+  name: z
+    .string()
+    .regex(/^\/[^/]+(\/[^/]+){1,2}$/, 'must be /namespace/action or /namespace/package/action'),
   version: z.string().min(1).default('0.0.1'),
   /** What the function is and does, for people and for choosing an image. */
   kind: z.string().default('compute'),
@@ -78,7 +86,10 @@ export const functionSchema = z.strictObject({
   userCpuMillicores: z.number().positive().nullable().default(null),
   memoryMiB: z.number().int().min(1),
   timeoutMs: z.number().int().min(100).default(60_000),
-  /** Most containers of it, the action's `limits.instances`; absent: as many as fit. Kept by the cluster model. */
+  /**
+   * Most containers of it, the action's `limits.instances`; absent: as many as fit. Kept by the
+   * cluster model.
+   */
   maxContainers: z.number().int().min(1).optional(),
   /** Its user's objective for init + run; absent: derived. Kept by the cluster model. */
   sloMs: z.number().positive().optional(),
@@ -86,11 +97,17 @@ export const functionSchema = z.strictObject({
   arrivals: arrivalsSchema,
 });
 
-/** Stated compression of recorded time, applied when the calls are drawn (design §7: numbers are honest). */
+/**
+ * Stated compression of recorded time, applied when the calls are drawn (design §7: numbers are
+ * honest).
+ */
 export const compressionSchema = z.strictObject({
   /** Gaps between calls are divided by it; below 1 stretches them. */
   time: z.number().positive().default(1),
-  /** Durations above `aboveMs` (alone, at user limits) are divided by it, CPU work and waits alike ... */
+  /**
+   * Durations above `aboveMs` (alone, at user limits) are divided by it, CPU work and waits alike
+   * ...
+   */
   duration: z.number().min(1).default(1),
   aboveMs: z.number().nonnegative().default(1000),
   /** ... but never below this. */
@@ -102,18 +119,26 @@ export const workloadSchema = z
     version: z.literal(WORKLOAD_VERSION),
     name: z.string().min(1),
     description: z.string().default(''),
-    /** Source and licence of what it was made from. */
+    /** Source and license of what it was made from. */
     source: z.string().default(''),
     seed: z.number().int().min(0).max(0xffffffff).default(1),
-    /** `stratified`: the calls of each function cover its distributions evenly, whatever the seed; else drawn independently. */
+    /**
+     * `stratified`: the calls of each function cover its distributions evenly, whatever the seed;
+     * else drawn independently.
+     */
     draws: z.enum(['independent', 'stratified']).default('independent'),
     host: z
       .strictObject({
-        /** Hosts alike. Only the cluster model (`gleaner simulate`, `compare`) has more than one. */
+        /**
+         * Hosts alike. Only the cluster model (`gleaner simulate`, `compare`) has more than one.
+         */
         count: z.number().int().min(1).max(10_000).default(1),
         cores: z.number().positive().max(4096).default(4),
         memoryMiB: z.number().int().positive().default(8192),
-        /** OpenWhisk's `container-pool.user-memory`: what is admitted against, and what CPU shares are a part of. */
+        /**
+         * OpenWhisk's `container-pool.user-memory`: what is admitted against, and what CPU shares
+         * are a part of.
+         */
         userMemoryMiB: z.number().int().positive().default(4096),
       })
       .prefault({}),
@@ -153,17 +178,23 @@ export type Workload = z.infer<typeof workloadSchema>;
 /** A workload as one writes it: what has a default may be left out. */
 export type WorkloadInput = z.input<typeof workloadSchema>;
 
-/** Problems that an error's message lists, and characters of each: it may name a key of any length. */
+/**
+ * Problems that an error's message lists, and characters of each: it may name a key of any length.
+ */
 const MAX_PROBLEMS = 20;
 const MAX_PROBLEM_LENGTH = 200;
 
-/** A workload file that does not say what it must; `problems` has one line each, with line and path where known. */
+/**
+ * A workload file that does not say what it must; `problems` has one line each, with line and path
+ * where known.
+ */
 export class WorkloadError extends GleanerError {
   readonly code = 'GLN_WORKLOAD_INVALID';
   readonly problems: readonly string[];
 
   constructor(where: string, problems: readonly string[]) {
-    const more = problems.length > MAX_PROBLEMS ? `; and ${problems.length - MAX_PROBLEMS} more` : '';
+    const more =
+      problems.length > MAX_PROBLEMS ? `; and ${problems.length - MAX_PROBLEMS} more` : '';
     super(`${where}: ${problems.slice(0, MAX_PROBLEMS).map(shortened).join('; ')}${more}`, {
       hint: 'the format is described in simulator/workload/README.md',
     });
@@ -184,7 +215,9 @@ export function parseWorkload(text: string, where = 'workload'): Workload {
   if (problems.length > 0)
     throw new WorkloadError(
       where,
-      problems.map(({ message, line }) => `${line === undefined ? '' : `line ${line}: `}${message}`),
+      problems.map(
+        ({ message, line }) => `${line === undefined ? '' : `line ${line}: `}${message}`,
+      ),
     );
   return checkWorkload(content, where, lineOf);
 }
@@ -214,35 +247,61 @@ export function arrivalSpanMs(arrivals: Arrivals): number {
   return arrivals.spanMs ?? arrivals.atMs.reduce((latest, at) => Math.max(latest, at), 0) + 1;
 }
 
-/** A part of a workload: minutes `from` to `from + count` of every function, those without a call there included. */
+/**
+ * A part of a workload: minutes `from` to `from + count` of every function, those without a call
+ * there included.
+ */
 export function takeMinutes(workload: Workload, from: number, count: number): Workload {
-  const functions = workload.functions.map((fn) => ({ ...fn, arrivals: arrivalsWithin(fn.arrivals, from, count) }));
-  return checkWorkload({ ...workload, name: `${workload.name}[${from}..${from + count})`, functions }, workload.name);
+  const functions = workload.functions.map((fn) => ({
+    ...fn,
+    arrivals: arrivalsWithin(fn.arrivals, from, count),
+  }));
+  return checkWorkload(
+    { ...workload, name: `${workload.name}[${from}..${from + count})`, functions },
+    workload.name,
+  );
 }
 
 function arrivalsWithin(arrivals: Arrivals, from: number, count: number): Arrivals {
-  const silence = { perMinute: new Array<number>(count).fill(0), sliceMs: 60_000, within: 'uniform' as const };
-  if ('perMinute' in arrivals) return { ...arrivals, perMinute: arrivals.perMinute.slice(from, from + count) };
+  const silence = {
+    perMinute: new Array<number>(count).fill(0),
+    sliceMs: 60_000,
+    within: 'uniform' as const,
+  };
+  if ('perMinute' in arrivals)
+    return { ...arrivals, perMinute: arrivals.perMinute.slice(from, from + count) };
   if ('ratePerSecond' in arrivals) {
     const seconds = Math.min(arrivals.seconds - from * 60, count * 60);
     return seconds > 0 ? { ...arrivals, seconds } : silence;
   }
   const start = from * 60_000;
   const spanMs = count * 60_000;
-  const atMs = arrivals.atMs.filter((at) => at >= start && at < start + spanMs).map((at) => at - start);
+  const atMs = arrivals.atMs
+    .filter((at) => at >= start && at < start + spanMs)
+    .map((at) => at - start);
   return atMs.length > 0 ? { atMs, spanMs } : silence;
 }
 
 /**
- * A workload for real containers: gaps between calls divided by `timeFactor`, durations above 1 s divided by `factor` but never
- * below 300 ms, all shorter ones as recorded. Stated in the workload itself (`compression`), and applied call by call by
- * `planWorkload`: a call's CPU work and waits shrink alike, its memory stays.
+ * A workload for real containers: gaps between calls divided by `timeFactor`, durations above 1 s
+ * divided by `factor` but never below 300 ms, all shorter ones as recorded. Stated in the workload
+ * itself (`compression`), and applied call by call by `planWorkload`: a call's CPU work and waits
+ * shrink alike, its memory stays.
  *
- * The ten-function trace (60 minutes, 2447 s of work) takes 6 minutes with 10 and 10; its first 14 minutes 84 s.
+ * The ten-function trace (60 minutes, 2447 s of work) takes 6 minutes with 10 and 10; its first 14
+ * minutes 84 s.
  */
-export function compressForDocker(workload: Workload, options: { factor: number; timeFactor: number }): Workload {
+export function compressForDocker(
+  workload: Workload,
+  options: { factor: number; timeFactor: number },
+): Workload {
   return checkWorkload({
     ...workload,
-    compression: { time: options.timeFactor, duration: options.factor, aboveMs: 1000, floorMs: 300 },
+    compression: {
+      time: options.timeFactor,
+      duration: options.factor,
+      aboveMs: 1000,
+      floorMs: 300,
+    },
   });
 }

@@ -1,14 +1,19 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { localFeatures, sloPreservation } from '../../agents/index.js';
+import { localFeatures, sloPreservation } from '../../agents/features.js';
 import type { Millis } from '../../config/index.js';
-import { amounts, granted, observation } from './observations.js';
+import { amounts, granted, observation } from '../support/observations.js';
 
 test('the six features follow their definitions', (t) => {
-  const seen = observation({ used: amounts(250, 100), granted: granted(500, 128), slo: 50 as Millis });
+  const seen = observation({
+    used: amounts(250, 100),
+    granted: granted(500, 128),
+    slo: 50 as Millis,
+  });
   const [util, slo, cpu, others, containers, rate] = localFeatures(seen, null, null);
   t.is(util, 0.5);
-  // All 20 calls took 100 ms; the histogram gives that to within half a bucket, a factor of 1.0443: 50 / 100.
+  // All 20 calls took 100 ms; the histogram gives that to within half a bucket, a factor of 1.0443:
+  // 50 / 100.
   t.true(slo! > 0.5 / 1.0444 && slo! < 0.5 * 1.0444);
   // 500 millicores x 2 containers / 20000 where no capacity is known.
   t.is(cpu, 0.05);
@@ -27,16 +32,23 @@ test('an objective is kept without calls, lost where calls wait without a contai
 test('every feature stays in [0, 1], whatever is observed', (t) => {
   const amount = fc.double({ min: 0, max: 1e6, noNaN: true });
   fc.assert(
-    fc.property(amount, amount, amount, fc.nat(1000), fc.nat(1000), (used, limit, span, containers, activations) => {
-      const seen = observation({
-        used: amounts(used, 1),
-        granted: granted(limit, 1),
-        span: span as Millis,
-        containers,
-        activations,
-      });
-      return localFeatures(seen, null, null).every((value) => value >= 0 && value <= 1);
-    }),
+    fc.property(
+      amount,
+      amount,
+      amount,
+      fc.nat(1000),
+      fc.nat(1000),
+      (used, limit, span, containers, activations) => {
+        const seen = observation({
+          used: amounts(used, 1),
+          granted: granted(limit, 1),
+          span: span as Millis,
+          containers,
+          activations,
+        });
+        return localFeatures(seen, null, null).every((value) => value >= 0 && value <= 1);
+      },
+    ),
   );
   t.pass();
 });

@@ -14,7 +14,8 @@ import {
 } from '../../bench/report.js';
 import { SUITES } from '../../bench/suites.js';
 
-const bench = (...args: string[]) => spawnSync(process.execPath, ['dist/bench/main.js', ...args], { encoding: 'utf8' });
+const bench = (...args: string[]) =>
+  spawnSync(process.execPath, ['dist/bench/main.js', ...args], { encoding: 'utf8' });
 const helpText = (...args: string[]): string => {
   const command = parseBench(args, SUITES);
   if (!('help' in command)) throw new Error('no help');
@@ -26,14 +27,19 @@ for (const [name, { describes, options }] of Object.entries(SUITES))
     const text = helpText(name, '--help');
     t.true(text.startsWith(`usage: npm run bench -- ${name} [options]`));
     t.true(text.includes(describes) && /\nNeeds: .+\.\n/.test(text));
-    for (const option of Object.keys(options)) t.regex(text, new RegExp(`^ {2}--${option}\\b`, 'm'));
+    for (const option of Object.keys(options))
+      t.regex(text, new RegExp(`^ {2}--${option}\\b`, 'm'));
     t.deepEqual(helpText('--help', name), text, 'wherever it stands');
   });
 
 test('bench --help lists every suite with one line each', (t) => {
   const lines = helpText('--help').split('\n');
   for (const [name, { describes }] of Object.entries(SUITES))
-    t.is(lines.filter((line) => line.trim() === `${name.padEnd(12)}  ${describes}`).length, 1, name);
+    t.is(
+      lines.filter((line) => line.trim() === `${name.padEnd(12)}  ${describes}`).length,
+      1,
+      name,
+    );
 });
 
 test('options have the defaults of their suite, and take values in both forms', (t) => {
@@ -41,7 +47,10 @@ test('options have the defaults of their suite, and take values in both forms', 
   if ('help' in command) return t.fail();
   const values = command.valuesOf('hook');
   t.deepEqual([command.suites, command.output], [['hook'], 'json']);
-  t.deepEqual([values.number('rounds'), values.number('calls'), values.number('seconds')], [3, 50, 20]);
+  t.deepEqual(
+    [values.number('rounds'), values.number('calls'), values.number('seconds')],
+    [3, 50, 20],
+  );
   const fidelity = parseBench(['fidelity', '--modes', 'weight'], SUITES);
   if ('help' in fidelity) return t.fail();
   t.deepEqual(fidelity.valuesOf('fidelity').list('modes'), ['weight']);
@@ -54,7 +63,10 @@ test('suites that run one after the other have their own defaults, and what is g
   if ('help' in command) return t.fail();
   const [hook, weight] = [command.valuesOf('hook'), command.valuesOf('weight')];
   t.deepEqual([hook.number('seconds'), hook.number('rounds')], [20, 30]);
-  t.deepEqual([weight.number('seconds'), weight.number('rounds'), weight.number('seed')], [60, 5, 7]);
+  t.deepEqual(
+    [weight.number('seconds'), weight.number('rounds'), weight.number('seed')],
+    [60, 5, 7],
+  );
 });
 
 for (const [args, message] of [

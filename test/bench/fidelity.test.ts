@@ -1,5 +1,6 @@
 import test from 'ava';
-import { cpuOf, predictFidelity, profileOf } from '../../bench/index.js';
+import { predict as predictFidelity } from '../../bench/fidelity/predict.js';
+import { cpuOf, profileOf } from '../../bench/fidelity/profile.js';
 
 const near = (actual: number, expected: number): boolean => Math.abs(actual - expected) < 1e-6;
 
@@ -26,21 +27,48 @@ test('a profile tells what the payload asks for from what a call needs besides, 
 });
 
 test('a prediction counts the calls that arrived, not those that made the containers', (t) => {
-  // One thread of 100 ms alone every second, beside nothing: each lasts 100 ms of work and 5 of waiting.
-  const subject = { name: 'f', memoryMb: 128, body: 'cpu', payload: {}, cpuMs: 100, rate: 1 } as const;
+  // One thread of 100 ms alone every second, beside nothing: each lasts 100 ms of work and 5 of
+  // waiting.
+  const subject = {
+    name: 'f',
+    memoryMb: 128,
+    body: 'cpu',
+    payload: {},
+    cpuMs: 100,
+    rate: 1,
+  } as const;
   const profile = { parallelism: 1, cpuPerDemand: 1, extraMs: [0], ioMs: [5], besideMs: 0 };
   const action = { namespace: 'guest', name: 'f', version: '0.0.1', code: '', main: 'main' };
   const arrivals = [0, 1000, 2000].map((atMs) => ({ atMs, action, payload: { cpuMs: 100 } }));
   const condition = { mode: 'weight', manager: 'fixed', arrivals } as const;
-  t.deepEqual(predictFidelity([subject], new Map([['f', profile]]), condition, 1).get('f'), [105, 105, 105]);
+  t.deepEqual(
+    predictFidelity([subject], new Map([['f', profile]]), condition, 1).get('f'),
+    [105, 105, 105],
+  );
 });
 
 test('in quota mode a prediction is throttled as the kernel throttles', (t) => {
-  // Half a core is 50 ms in each period of 100 ms. With r of a period left: r >= 50 is 50 ms of work, a wait of r - 50 and 50 ms of work, so
-  // 50 + r in all; r < 50 is r of work, 50 of work and 50 of waiting, then 50 - r of work: 150. Between 100 and 150 in either case.
-  const subject = { name: 'f', memoryMb: 128, cpus: 0.5, body: 'cpu', payload: {}, cpuMs: 100, rate: 1 } as const;
+  // Half a core is 50 ms in each period of 100 ms. With r of a period left: r >= 50 is 50 ms of
+  // work, a wait of r - 50 and 50 ms of work, so 50 + r in all; r < 50 is r of work, 50 of work and
+  // 50 of waiting, then 50 - r of work: 150. Between 100 and 150 in either case.
+  const subject = {
+    name: 'f',
+    memoryMb: 128,
+    cpus: 0.5,
+    body: 'cpu',
+    payload: {},
+    cpuMs: 100,
+    rate: 1,
+  } as const;
   const profile = { parallelism: 1, cpuPerDemand: 1, extraMs: [0], ioMs: [0], besideMs: 0 };
-  const action = { namespace: 'guest', name: 'f', version: '0.0.1', code: '', main: 'main', cpus: 0.5 };
+  const action = {
+    namespace: 'guest',
+    name: 'f',
+    version: '0.0.1',
+    code: '',
+    main: 'main',
+    cpus: 0.5,
+  };
   const arrivals = [0, 1000].map((atMs) => ({ atMs, action, payload: { cpuMs: 100 } }));
   const condition = { mode: 'quota', manager: 'fixed', arrivals } as const;
   for (const run of predictFidelity([subject], new Map([['f', profile]]), condition, 1).get('f')!)

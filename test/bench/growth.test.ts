@@ -6,7 +6,10 @@ const series = (values: number[], slack = 2) => ({ name: 'x', unit: 'MiB', slack
 test('what rises in every quarter by more than its slack grows, and what has found its level does not', (t) => {
   // Quarters of three: 10, 20, 30 against a slack of 2 and 5 % of 10.
   t.true(growthOf(series([1, 1, 1, 10, 10, 10, 20, 20, 20, 30, 30, 30])).grows);
-  t.deepEqual(growthOf(series([1, 1, 1, 10, 10, 10, 20, 20, 20, 30, 30, 30])).quarters, [10, 20, 30]);
+  t.deepEqual(
+    growthOf(series([1, 1, 1, 10, 10, 10, 20, 20, 20, 30, 30, 30])).quarters,
+    [10, 20, 30],
+  );
   // A warm-up, then a level.
   t.false(growthOf(series([1, 1, 1, 30, 30, 30, 30, 30, 30, 30, 31, 30])).grows);
   // It rises, but by less than slack and share: 100 -> 104 -> 106.9 against 2 + 5.

@@ -1,9 +1,18 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
-import { type ArmRecord, addRound, type RoundRecord, readRounds } from '../../bench/new-function/records.js';
-import { learningFigures, newFunctionRows, onlineFigures } from '../../bench/new-function/rounds-rows.js';
-import { temporaryFolder } from '../temporary-folder.js';
+import {
+  type ArmRecord,
+  addRound,
+  type RoundRecord,
+  readRounds,
+} from '../../bench/new-function/records.js';
+import {
+  learningFigures,
+  newFunctionRows,
+  onlineFigures,
+} from '../../bench/new-function/rounds-rows.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 
 const arm = (slowdowns: readonly number[], phases: readonly string[] = []): ArmRecord => ({
   fresh: slowdowns.map((slowdown, i) => ({ slowdown, ok: true, phase: phases[i] ?? 'managing' })),
@@ -27,7 +36,8 @@ const near = (a: number, b: number): boolean => Math.abs(a - b) < 1e-9;
 test('a new function is judged by the calls before it serves, the same ones in each arm, against the higher of the fallback’s two', (t) => {
   const { p99, above, calls } = learningFigures(ROUND);
   t.is(calls, 3);
-  // p99 of three values lies .98 of the way from the second to the third: 1.1 to 1.2, 1.3 to 1.5, 1 to 1.4.
+  // p99 of three values lies .98 of the way from the second to the third: 1.1 to 1.2, 1.3 to 1.5, 1
+  // to 1.4.
   t.true(near(p99.fallback, 1.198) && near(p99.aware, 1.496) && near(p99.again, 1.392));
   t.true(near(above, 1.496 - 1.392));
 });
@@ -36,7 +46,11 @@ test('what its agent decides is judged apart, the steps of its guard with it', (
   const figures = onlineFigures(ROUND);
   t.is(figures!.calls, 2);
   // Of two values .99 of the way: 1.1 to 1.2, 1.3 to 1.5, 1 to 1.4.
-  t.true(near(figures!.p99.fallback, 1.199) && near(figures!.p99.aware, 1.498) && near(figures!.p99.again, 1.396));
+  t.true(
+    near(figures!.p99.fallback, 1.199) &&
+      near(figures!.p99.aware, 1.498) &&
+      near(figures!.p99.again, 1.396),
+  );
   const never = { ...ROUND, arms: { ...ROUND.arms, aware: arm([1, 1, 1, 1]) } };
   t.is(onlineFigures(never), null);
 });

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { oomSimulated } from '../../bench/index.js';
+import { oomSimulated } from '../../bench/oom/simulated.js';
 
 test('five thousand simulated calls of memory-hungry functions: none is killed that its user’s limit would not have killed', (t) => {
   const lines: string[] = [];

@@ -1,6 +1,6 @@
 import test from 'ava';
+import { type ArmRun, PairedTally } from '../../bench/benefit/paired-tally.js';
 import { brokenPreconditions } from '../../bench/report.js';
-import { type ArmRun, PairedTally } from '../../bench/worth/paired-tally.js';
 
 const off: ArmRun = { on: false, calls: 100, failed: 0, written: 0, functions: 0.5, others: 0.05 };
 const on: ArmRun = { ...off, on: true, written: 40 };
@@ -19,5 +19,9 @@ test('paired runs stand on calls, writes in one arm alone, the load and a quiet 
   t.deepEqual(broken([off, { ...on, calls: 29 }]), ['w.calls']);
   t.deepEqual(broken([off, on], 0.9), ['w.load']);
   t.deepEqual(broken([off, { ...on, others: 0.3 }]), ['w.others']);
-  t.deepEqual(new PairedTally().rows('w', 0.5), [], 'where nothing was played nothing is said to hold');
+  t.deepEqual(
+    new PairedTally().rows('w', 0.5),
+    [],
+    'where nothing was played nothing is said to hold',
+  );
 });

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { benchSimulator } from '../../bench/index.js';
+import { benchSimulator } from '../../bench/simulator/simulator.js';
 
 test('the simulator’s bench gives its rows, each from a run in a process of its own in which something happens', (t) => {
   const lines: string[] = [];
@@ -23,7 +23,9 @@ test('the simulator’s bench gives its rows, each from a run in a process of it
   // Two subjects x (headline, one length, one number of functions).
   t.is(lines.length, 6);
   t.deepEqual(
-    rows.filter(({ precondition }) => precondition !== undefined).map(({ name, failed }) => [name, failed]),
+    rows
+      .filter(({ precondition }) => precondition !== undefined)
+      .map(({ name, failed }) => [name, failed]),
     [
       ['simulator.uneven', false],
       ['simulator.fixed.activations', false],

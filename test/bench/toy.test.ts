@@ -1,6 +1,8 @@
 import test from 'ava';
-import { JsEngine, SimdEngine } from '../../agents/index.js';
-import { doNothing, hpa, ONE, runRule, SIX, ToyCluster, trainToy } from '../../bench/index.js';
+import { JsEngine, SimdEngine } from '../../agents/nn/index.js';
+import { ToyCluster } from '../../bench/toy/cluster.js';
+import { ONE, SIX } from '../../bench/toy/toy.js';
+import { doNothing, hpa, runRule, trainToy } from '../../bench/toy/train.js';
 import { SeededRandom } from '../../config/index.js';
 
 function at(arrivals: number, containers: number, shares = 1024) {
@@ -11,7 +13,8 @@ function at(arrivals: number, containers: number, shares = 1024) {
 }
 
 test('the toy’s spot values are those of simppo-aware.md §7.5', (t) => {
-  const near = (value: number, expected: number): boolean => t.true(Math.abs(value - expected) < 5e-5, `${value}`);
+  const near = (value: number, expected: number): boolean =>
+    t.true(Math.abs(value - expected) < 5e-5, `${value}`);
   for (const [arrivals, containers, utilization, latency] of [
     [4, 3, 0.8889, 6],
     [4, 4, 0.6667, 2],
@@ -26,7 +29,8 @@ test('the toy’s spot values are those of simppo-aware.md §7.5', (t) => {
   near(at(7, 5).sloPreservation, 0.9);
   // Critical load counts as saturated, without the table's artefact.
   t.is(at(3, 2).sloPreservation, 0);
-  // Shares matter: two containers of 2048 serve 3 each. Ten of them want 20 of 8 cores: 3 x .4 = 1.2, of which .8 is used.
+  // Shares matter: two containers of 2048 serve 3 each. Ten of them want 20 of 8 cores: 3 x .4 =
+  // 1.2, of which .8 is used.
   near(at(4, 2, 2048).latency, 1);
   near(at(8, 10, 2048).latency, 2.5);
 });
@@ -65,7 +69,7 @@ test('six agents on 14 cores earn at least .87 with a price, and arm against eac
   const priced = trainToy({ ...SIX, engine, seed: 1, steps: 15_000, meanField: true });
   const free = trainToy({ ...SIX, price: false, engine, seed: 1, steps: 10_000, meanField: false });
   t.log(
-    `price ${priced.raw.toFixed(3)}, none ${free.raw.toFixed(3)} at a utilisation of ${free.utilization.toFixed(2)}`,
+    `price ${priced.raw.toFixed(3)}, none ${free.raw.toFixed(3)} at a utilization of ${free.utilization.toFixed(2)}`,
   );
   t.true(priced.raw >= 0.87, `${priced.raw}`);
   t.true(free.raw < 0.75 && free.utilization < 0.2, `${free.raw}`);

@@ -1,6 +1,6 @@
 import test from 'ava';
-import { benchTrace } from '../../bench/index.js';
-import { missing, realParts } from '../real-parts.js';
+import { benchTrace } from '../../bench/benefit/trace.js';
+import { missing, realParts } from '../support/real-parts.js';
 
 test.serial(
   'the first minutes of the trace on real containers end as they do without Gleaner, all seen, all read back',
@@ -14,7 +14,8 @@ test.serial(
       t.true(figure(name).value > 0, name);
       t.is(figure(name).ratio, 1, name);
     }
-    // The wide function wants four times its user CPU, and the greedy manager raises it from its second step on.
+    // The wide function wants four times its user CPU, and the greedy manager raises it from its
+    // second step on.
     t.true(figure('accelerated').value > 0);
   },
 );

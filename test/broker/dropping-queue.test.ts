@@ -40,7 +40,8 @@ test('a million that come and go keep their order and no memory', (t) => {
       last = taken;
     }
   }
-  // Every third of a million was taken (333,334), 100 wait or one less, all the others were dropped.
+  // Every third of a million was taken (333,334), 100 wait or one less, all the others were
+  // dropped.
   t.is(dropped + 333_334 + queue.length, 1_000_000);
   t.true(queue.length <= 100 && queue.length >= 99);
 });

@@ -1,6 +1,7 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { FunctionNameError, functionName, functionToken, subjects } from '../../broker/index.js';
+import { FunctionNameError } from '../../broker/function-token.js';
+import { functionName, functionToken, subjects } from '../../broker/index.js';
 
 const WORD = 'abzAZ019_';
 const MIDDLE = `${WORD}@ .&-`;
@@ -13,7 +14,9 @@ const segment = fc.oneof(
     .tuple(charOf(WORD), fc.array(charOf(MIDDLE), { maxLength: 254 }), charOf(LAST))
     .map(([first, middle, last]) => first + middle.join('') + last),
 );
-const name = fc.array(segment, { minLength: 2, maxLength: 3 }).map((parts) => `/${parts.join('/')}`);
+const name = fc
+  .array(segment, { minLength: 2, maxLength: 3 })
+  .map((parts) => `/${parts.join('/')}`);
 
 test('a name with spaces, @, . and & becomes the one token that field-notes A4-01 gives', (t) => {
   const token = functionToken('/guest/my pkg/hello.v2@1 & co');
@@ -33,7 +36,10 @@ test('every name that OpenWhisk allows becomes one token of subject characters a
 
 test('a name at full length is allowed, one character more is not', (t) => {
   const longest = 'a'.repeat(256);
-  t.is(functionName(functionToken(`/${longest}/${longest}/${longest}`)), `/${longest}/${longest}/${longest}`);
+  t.is(
+    functionName(functionToken(`/${longest}/${longest}/${longest}`)),
+    `/${longest}/${longest}/${longest}`,
+  );
   t.throws(() => functionToken(`/${longest}a/b/c`), { instanceOf: FunctionNameError });
 });
 
@@ -59,7 +65,8 @@ test('what OpenWhisk would not allow is refused and never becomes a subject', (t
 test('a token that was not made from a name is no name', (t) => {
   for (const bad of ['', '_', 'L', '*', '>', 'L2d1ZXN0', 'a.b', 'L2d1ZXN0L2F=', 'bm90IGEgbmFtZQ'])
     t.is(functionName(bad), null, bad);
-  // '/a/bc' encodes to L2EvYmM; its last character has two unused bits: N would decode to the same bytes.
+  // '/a/bc' encodes to L2EvYmM; its last character has two unused bits: N would decode to the same
+  // bytes.
   t.is(String(functionToken('/a/bc')), 'L2EvYmM');
   t.is(functionName('L2EvYmN'), null);
 });

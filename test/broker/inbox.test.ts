@@ -1,5 +1,7 @@
 import test from 'ava';
-import { type Decode, Inbox, SequenceGuard } from '../../broker/index.js';
+import { SequenceGuard } from '../../broker/inbox.js';
+import { Inbox } from '../../broker/index.js';
+import type { Decode } from '../../broker/messages/index.js';
 import { millis } from '../../config/index.js';
 
 test('a sender forgotten for lack of room is the one that was silent for longest', (t) => {
@@ -15,7 +17,9 @@ test('a sender forgotten for lack of room is the one that was silent for longest
 test('an inbox counts by kind and tells each kind once a minute', (t) => {
   const told: string[] = [];
   const decode: Decode<{ n: number }> = (data) =>
-    data.byteLength === 0 ? { ok: false, kind: 'malformed', detail: 'empty' } : { ok: true, message: { n: data[0]! } };
+    data.byteLength === 0
+      ? { ok: false, kind: 'malformed', detail: 'empty' }
+      : { ok: true, message: { n: data[0]! } };
   const inbox = new Inbox({
     decode,
     stamp: ({ n }) => ({ sender: 's', boot: 'b', sequence: n }),

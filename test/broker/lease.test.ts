@@ -1,11 +1,17 @@
 import test from 'ava';
-import { Lease, MemoryBus, NoJetStreamError, StoreFullError } from '../../broker/index.js';
+import { NoJetStreamError, StoreFullError } from '../../broker/errors.js';
+import { Lease } from '../../broker/index.js';
+import { ManualTime } from '../../config/clock.js';
 import type { GleanerError } from '../../config/index.js';
-import { ManualTime, millis } from '../../config/index.js';
+import { millis } from '../../config/index.js';
+import { MemoryBus } from '../support/memory-broker/memory-bus.js';
 
 const DURATION = 3000;
 const noJetStream = new NoJetStreamError('get in bucket leases');
-const full = new StoreFullError('update in bucket leases', 'insufficient resources (JetStream error 10023)');
+const full = new StoreFullError(
+  'update in bucket leases',
+  'insufficient resources (JetStream error 10023)',
+);
 
 function setup() {
   const time = new ManualTime();
@@ -45,7 +51,11 @@ test('a lease whose renewals a full store refuses ends by two thirds of its dura
   await pass((DURATION * 2) / 3 + 1000);
   t.is(held.epoch, null);
   await pass(60_000);
-  t.is(held.epoch, null, 'a full store is not a server without JetStream: it never counts as alone');
+  t.is(
+    held.epoch,
+    null,
+    'a full store is not a server without JetStream: it never counts as alone',
+  );
   t.false(held.alone);
   refuse(null);
   await pass(DURATION);

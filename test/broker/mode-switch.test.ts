@@ -1,18 +1,16 @@
 import test from 'ava';
-import {
-  MemoryBus,
-  NoJetStreamError,
-  StoreFullError,
-  serve,
-  services,
-  storeLater,
-  switchMode,
-} from '../../broker/index.js';
+import { NoJetStreamError, StoreFullError } from '../../broker/errors.js';
+import { services, storeLater, switchMode } from '../../broker/index.js';
+import { serve } from '../../broker/services/index.js';
 import { millis } from '../../config/index.js';
 import { act } from '../../dashboard/server/actions.js';
-import { HookRig } from '../openwhisk-plugin/hook/hook-rig.js';
+import { HookRig } from '../openwhisk-plugin/daemon/hook-rig.js';
+import { MemoryBus } from '../support/memory-broker/memory-bus.js';
 
-const full = new StoreFullError('put in bucket gleaner_mode', 'maximum messages per subject exceeded');
+const full = new StoreFullError(
+  'put in bucket gleaner_mode',
+  'maximum messages per subject exceeded',
+);
 const who = { author: 'test' };
 const FN = '/guest/hello';
 
@@ -41,7 +39,9 @@ test('a mode, a pause and the kill switch that cannot be stored are in force on 
   await change(FN, { mode: 'recommend' });
   const container = rig.container({ quota: 1000 });
   container.call(20, 300);
-  const { functions } = rig.hook.inspect({} as never) as { functions: { paused: boolean; mode: string }[] };
+  const { functions } = rig.hook.inspect({} as never) as {
+    functions: { paused: boolean; mode: string }[];
+  };
   t.like(functions[0], { paused: true, mode: 'recommend' });
 });
 
@@ -57,21 +57,31 @@ test('a kill switch that leaves limits behind is a failure of its host, and not 
   });
   t.teardown(() => service.stop());
   const held = await switchMode(bus.connect(), null, { kill: true }, who, millis(50));
-  t.deepEqual([held.hosts, [...held.failed]], [[], [['host-a', 'user limits of 2 containers cannot be restored']]]);
+  t.deepEqual(
+    [held.hosts, [...held.failed]],
+    [[], [['host-a', 'user limits of 2 containers cannot be restored']]],
+  );
   t.deepEqual(await act(bus.connect(), { action: 'restore' }), {
     ok: false,
     text: 'host-a: user limits of 2 containers cannot be restored',
   });
   answers.failed = 0;
-  t.like(await switchMode(bus.connect(), null, { kill: true }, who, millis(50)), { hosts: ['host-a'] });
+  t.like(await switchMode(bus.connect(), null, { kill: true }, who, millis(50)), {
+    hosts: ['host-a'],
+  });
 });
 
 test('a change that no hook hears and no store takes is an error', async (t) => {
   const bus = new MemoryBus();
   bus.refusal = () => new NoJetStreamError('get in bucket gleaner_mode');
-  await t.throwsAsync(switchMode(bus.connect(), null, { mode: 'observe' }, who), { code: 'GLN_BROKER_NO_JETSTREAM' });
+  await t.throwsAsync(switchMode(bus.connect(), null, { mode: 'observe' }, who), {
+    code: 'GLN_BROKER_NO_JETSTREAM',
+  });
   bus.refusal = () => null;
-  t.like(await switchMode(bus.connect(), null, { mode: 'observe' }, who), { hosts: [], notStored: null });
+  t.like(await switchMode(bus.connect(), null, { mode: 'observe' }, who), {
+    hosts: [],
+    notStored: null,
+  });
 });
 
 test('a change is stored later, once the store takes it; what another try cannot help is not tried again', async (t) => {
@@ -83,14 +93,24 @@ test('a change is stored later, once the store takes it; what another try cannot
   t.is(await storeLater(broker, null, { mode: 'observe' }, who, { first: full, ...times }), null);
   t.is(tries, 3);
   bus.refusal = () => full;
-  t.is(await storeLater(broker, null, { mode: 'observe' }, who, { first: full, during: 50, every: 10 }), full);
+  t.is(
+    await storeLater(broker, null, { mode: 'observe' }, who, {
+      first: full,
+      during: 50,
+      every: 10,
+    }),
+    full,
+  );
   let asked = 0;
   bus.refusal = () => {
     asked++;
     return null;
   };
   const conflict = Object.assign(new StoreFullError('', ''), { code: 'GLN_MODE_CONFLICT' });
-  t.is(await storeLater(broker, null, { mode: 'observe' }, who, { first: conflict, ...times }), conflict);
+  t.is(
+    await storeLater(broker, null, { mode: 'observe' }, who, { first: conflict, ...times }),
+    conflict,
+  );
   t.is(asked, 0);
 });
 

@@ -8,7 +8,10 @@ import {
   storeError,
 } from '../../broker/nats/nats-errors.js';
 
-/** As the client makes it of an answer of the JetStream API: its own code is the status, and 503 stands for several causes. */
+/**
+ * As the client makes it of an answer of the JetStream API: its own code is the status, and 503
+ * stands for several causes.
+ */
 function apiError(code: number, err_code: number, description: string): NatsError {
   const error =
     code === 503
@@ -17,7 +20,10 @@ function apiError(code: number, err_code: number, description: string): NatsErro
   return Object.assign(error, { api_error: { code, err_code, description } });
 }
 
-/** Status, error code and description as nats-server's server/errors.json has them, and the class of error that they are here. */
+/**
+ * Status, error code and description as nats-server's server/errors.json has them, and the class of
+ * error that they are here.
+ */
 const KNOWN: readonly (readonly [number, number, string, string])[] = [
   [503, 10076, 'JetStream not enabled', 'NO_JETSTREAM'],
   [503, 10039, 'JetStream not enabled for account', 'NO_JETSTREAM'],
@@ -45,21 +51,28 @@ test('an error of JetStream is told by its error code, whatever its status', (t)
   for (const [status, code, description, kind] of KNOWN) {
     const error = storeError('put in bucket b', apiError(status, code, description), 5000);
     t.is(error.code, `GLN_BROKER_${kind}`, `${code} ${description}`);
-    t.true(error.message.includes('put in bucket b') && error.message.includes(description), error.message);
+    t.true(
+      error.message.includes('put in bucket b') && error.message.includes(description),
+      error.message,
+    );
     t.true(error.message.includes(String(code)), error.message);
   }
 });
 
 test('only a missing stream is created again, only another writer makes a conditional write fail', (t) => {
   t.true(isMissingStore(apiError(404, 10059, 'stream not found')));
-  t.true(isMissingStore(NatsError.errorForCode(ErrorCode.NoResponders)), 'a message to a stream that is gone');
+  t.true(
+    isMissingStore(NatsError.errorForCode(ErrorCode.NoResponders)),
+    'a message to a stream that is gone',
+  );
   t.true(isMissingStore(new Error('no stream matches subject')));
   for (const [status, code, description] of KNOWN)
     t.false(isMissingStore(apiError(status, code, description)), description);
   t.true(isChanged(apiError(400, 10071, 'wrong last sequence: 5')));
   t.true(isChanged(apiError(400, 10164, 'wrong last sequence')));
   t.false(isChanged(apiError(503, 10077, 'maximum messages per subject exceeded')));
-  for (const code of [10037, 10043, 10057]) t.true(isMissingMessage(apiError(404, code, 'no message found')));
+  for (const code of [10037, 10043, 10057])
+    t.true(isMissingMessage(apiError(404, code, 'no message found')));
   t.true(isMissingMessage(new NatsError('message not found', ErrorCode.JetStream404NoMessages)));
   t.false(isMissingMessage(apiError(404, 10059, 'stream not found')));
 });
@@ -89,5 +102,8 @@ test('a server that cannot be reached is named with the cause, and without its p
     t.is(error.code, 'GLN_BROKER_UNREACHABLE');
     t.is(error.message, `cannot reach nats://one:4222, nats://two:4222: ${reason}`);
   }
-  t.is(connectError(['nats://one'], wrapped(ErrorCode.AuthorizationViolation)).code, 'GLN_BROKER_AUTH');
+  t.is(
+    connectError(['nats://one'], wrapped(ErrorCode.AuthorizationViolation)).code,
+    'GLN_BROKER_AUTH',
+  );
 });

@@ -3,9 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import { connect, nkeys } from 'nats';
-import { type BrokerStatus, launchNatsServer, NatsBroker, runAggregator, subjects } from '../../broker/index.js';
+import { launchNatsServer, subjects } from '../../broker/index.js';
+import { runAggregator } from '../../broker/mean-field/index.js';
+import { NatsBroker } from '../../broker/nats/index.js';
+import type { BrokerStatus } from '../../broker/port.js';
+import { ManualTime } from '../../config/clock.js';
 import type { GleanerError } from '../../config/index.js';
-import { ManualTime, millis, systemClock, systemTimers } from '../../config/index.js';
+import { millis, systemClock, systemTimers } from '../../config/index.js';
 import { bytes, textOf, until } from './contract/harness.js';
 import { natsServerHere, RealServer } from './contract/server.js';
 
@@ -21,10 +25,14 @@ test('a missing binary is named, with what to install', async (t) => {
 test('credentials that cannot be right are refused at once, naming the file', (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'gleaner-creds-'));
   const file = join(directory, 'agent.seed');
-  const make = () => new NatsBroker({ servers: ['nats://127.0.0.1:1'], name: 'x', credentialsFile: file });
+  const make = () =>
+    new NatsBroker({ servers: ['nats://127.0.0.1:1'], name: 'x', credentialsFile: file });
   t.throws(make, { code: 'GLN_BROKER_CREDENTIALS', message: /agent\.seed.*ENOENT/ });
   writeFileSync(file, 'SUBAD');
-  t.throws(make, { code: 'GLN_BROKER_CREDENTIALS', message: /agent\.seed: others may read it: chmod 600/ });
+  t.throws(make, {
+    code: 'GLN_BROKER_CREDENTIALS',
+    message: /agent\.seed: others may read it: chmod 600/,
+  });
   chmodSync(file, 0o600);
   t.throws(make, { code: 'GLN_BROKER_CREDENTIALS', message: /agent\.seed/ });
   writeFileSync(file, '-----BEGIN NATS USER JWT-----\neyJ0\n------END NATS USER JWT------\n');
@@ -33,30 +41,33 @@ test('credentials that cannot be right are refused at once, naming the file', (t
 });
 
 if (natsServerHere()) {
-  test.serial('a broker made before its server is usable at once, and works when the server comes', async (t) => {
-    const server = new RealServer();
-    t.teardown(() => server.remove());
-    await server.up();
-    await server.down();
-    const errors: string[] = [];
-    const broker = new NatsBroker({ servers: [server.url], name: 'early' });
-    broker.onStatus((status) => {
-      if (status.kind === 'error') errors.push(status.error.code);
-    });
-    const seen: string[] = [];
-    broker.subscribe('early.>', (message) => seen.push(textOf(message.data)));
-    const entries: string[] = [];
-    broker.keyValue('early').watch((entry) => entries.push(textOf(entry.value)));
-    t.false(broker.publish('early.x', bytes('lost')));
-    await until(() => errors.length > 0, 'the failure is told');
-    await server.up();
-    await until(() => broker.connected, 'connected');
-    await broker.keyValue('early').put('k', bytes('v'));
-    broker.publish('early.x', bytes('now'));
-    await until(() => seen.length === 1 && entries.length === 1, 'both arrive');
-    t.deepEqual([seen, entries, errors], [['now'], ['v'], ['GLN_BROKER_UNREACHABLE']]);
-    await broker.close();
-  });
+  test.serial(
+    'a broker made before its server is usable at once, and works when the server comes',
+    async (t) => {
+      const server = new RealServer();
+      t.teardown(() => server.remove());
+      await server.up();
+      await server.down();
+      const errors: string[] = [];
+      const broker = new NatsBroker({ servers: [server.url], name: 'early' });
+      broker.onStatus((status) => {
+        if (status.kind === 'error') errors.push(status.error.code);
+      });
+      const seen: string[] = [];
+      broker.subscribe('early.>', (message) => seen.push(textOf(message.data)));
+      const entries: string[] = [];
+      broker.keyValue('early').watch((entry) => entries.push(textOf(entry.value)));
+      t.false(broker.publish('early.x', bytes('lost')));
+      await until(() => errors.length > 0, 'the failure is told');
+      await server.up();
+      await until(() => broker.connected, 'connected');
+      await broker.keyValue('early').put('k', bytes('v'));
+      broker.publish('early.x', bytes('now'));
+      await until(() => seen.length === 1 && entries.length === 1, 'both arrive');
+      t.deepEqual([seen, entries, errors], [['now'], ['v'], ['GLN_BROKER_UNREACHABLE']]);
+      await broker.close();
+    },
+  );
 
   test.serial(
     'an outage longer than the ten attempts after which the client would give up ends in a reconnect',
@@ -75,27 +86,30 @@ if (natsServerHere()) {
     },
   );
 
-  test.serial('twenty lost connections leave no consumer behind, and the watch still works', async (t) => {
-    const server = new RealServer();
-    t.teardown(() => server.remove());
-    await server.up();
-    const broker = await server.connect('watcher');
-    const seen: string[] = [];
-    await broker.keyValue('mode').watch((entry) => seen.push(textOf(entry.value))).ready;
-    for (let i = 0; i < 20; i++) {
-      const before = broker.counters.connects;
-      await server.down();
+  test.serial(
+    'twenty lost connections leave no consumer behind, and the watch still works',
+    async (t) => {
+      const server = new RealServer();
+      t.teardown(() => server.remove());
       await server.up();
-      await until(() => broker.counters.connects > before && broker.connected, `reconnect ${i}`);
-    }
-    await broker.keyValue('mode').put('global', bytes('off'));
-    await until(() => seen.includes('off'), 'the change is seen');
-    const admin = await connect({ servers: server.url });
-    const info = await (await admin.jetstreamManager()).streams.info('KV_mode');
-    t.is(info.state.consumer_count, 0);
-    await admin.close();
-    await broker.close();
-  });
+      const broker = await server.connect('watcher');
+      const seen: string[] = [];
+      await broker.keyValue('mode').watch((entry) => seen.push(textOf(entry.value))).ready;
+      for (let i = 0; i < 20; i++) {
+        const before = broker.counters.connects;
+        await server.down();
+        await server.up();
+        await until(() => broker.counters.connects > before && broker.connected, `reconnect ${i}`);
+      }
+      await broker.keyValue('mode').put('global', bytes('off'));
+      await until(() => seen.includes('off'), 'the change is seen');
+      const admin = await connect({ servers: server.url });
+      const info = await (await admin.jetstreamManager()).streams.info('KV_mode');
+      t.is(info.state.consumer_count, 0);
+      await admin.close();
+      await broker.close();
+    },
+  );
 
   test.serial(
     'a server that comes back with an empty store gets its buckets again, and old values are deleted',
@@ -127,7 +141,11 @@ if (natsServerHere()) {
       const server = new RealServer();
       t.teardown(() => server.remove());
       await server.up();
-      const broker = new NatsBroker({ servers: [server.url], name: 'backlog', backlogBytes: 1_000_000 });
+      const broker = new NatsBroker({
+        servers: [server.url],
+        name: 'backlog',
+        backlogBytes: 1_000_000,
+      });
       await until(() => broker.connected, 'connected');
       const listener = await server.connect('listener');
       const received: number[] = [];
@@ -137,13 +155,17 @@ if (natsServerHere()) {
       t.teardown(() => process.kill(server.pid, 'SIGCONT'));
       const numbered = (i: number): Uint8Array => bytes(String(i).padStart(1000, '0'));
       for (let i = 0; i < 20_000; i++) t.true(broker.publish('flood', numbered(i)));
-      // 1064 bytes count for each message. An eighth of the backlog is on its way: 125,000 / 1064, 117; in the rest 822 wait.
+      // 1064 bytes count for each message. An eighth of the backlog is on its way: 125,000 / 1064,
+      // 117; in the rest 822 wait.
       t.is(broker.counters.published, 117);
       t.is(broker.counters.droppedBacklog + broker.counters.droppedStalled, 20_000 - 117 - 822);
       t.is(broker.counters.droppedStalled, 0, 'it was not away for long');
       process.kill(server.pid, 'SIGCONT');
       await until(() => received.at(-1) === 19_999, 'the newest has come');
-      t.deepEqual(received, [...Array(117).keys(), ...Array.from({ length: 822 }, (_, i) => 20_000 - 822 + i)]);
+      t.deepEqual(received, [
+        ...Array(117).keys(),
+        ...Array.from({ length: 822 }, (_, i) => 20_000 - 822 + i),
+      ]);
       await broker.close();
     },
   );
@@ -155,7 +177,12 @@ if (natsServerHere()) {
       t.teardown(() => server.remove());
       await server.up();
       const clock = new ManualTime();
-      const broker = new NatsBroker({ servers: [server.url], name: 'stalled', backlogBytes: 80_000, clock });
+      const broker = new NatsBroker({
+        servers: [server.url],
+        name: 'stalled',
+        backlogBytes: 80_000,
+        clock,
+      });
       t.teardown(() => broker.close());
       await until(() => broker.connected, 'connected');
       const listener = await server.connect('listener');
@@ -165,7 +192,8 @@ if (natsServerHere()) {
       process.kill(server.pid, 'SIGSTOP');
       t.teardown(() => process.kill(server.pid, 'SIGCONT'));
       const flood = (from: number, count: number): void => {
-        for (let i = from; i < from + count; i++) broker.publish('flood', bytes(String(i).padEnd(936)));
+        for (let i = from; i < from + count; i++)
+          broker.publish('flood', bytes(String(i).padEnd(936)));
       };
       // 1000 bytes count for each: 10 are on their way, 70 wait, 20 are dropped.
       flood(0, 100);
@@ -187,68 +215,87 @@ if (natsServerHere()) {
     },
   );
 
-  test.serial('a refused client is told apart from a missing server, and a forbidden subject is named', async (t) => {
-    const server = new RealServer();
-    t.teardown(() => server.remove());
-    const config = join(server.directory, 'auth.conf');
-    const pair = nkeys.createUser();
-    writeFileSync(
-      config,
-      `authorization { users = [
+  test.serial(
+    'a refused client is told apart from a missing server, and a forbidden subject is named',
+    async (t) => {
+      const server = new RealServer();
+      t.teardown(() => server.remove());
+      const config = join(server.directory, 'auth.conf');
+      const pair = nkeys.createUser();
+      writeFileSync(
+        config,
+        `authorization { users = [
         { user: reader, password: secret, permissions: { publish: ["_INBOX.>", "$JS.API.>"], subscribe: [">"] } }
         { nkey: ${pair.getPublicKey()} }
       ] }`,
-    );
-    await server.up(['-c', config]);
-    const codesOf = (broker: NatsBroker): string[] => {
-      const codes: string[] = [];
-      broker.onStatus((status: BrokerStatus) => {
-        if (status.kind === 'error') codes.push(`${status.error.code} ${status.error.message}`);
+      );
+      await server.up(['-c', config]);
+      const codesOf = (broker: NatsBroker): string[] => {
+        const codes: string[] = [];
+        broker.onStatus((status: BrokerStatus) => {
+          if (status.kind === 'error') codes.push(`${status.error.code} ${status.error.message}`);
+        });
+        return codes;
+      };
+      const wrongPasswordClient = new NatsBroker({
+        servers: [server.url],
+        name: 's',
+        user: 'reader',
+        password: 'wrong',
       });
-      return codes;
-    };
-    const wrongPasswordClient = new NatsBroker({ servers: [server.url], name: 's', user: 'reader', password: 'wrong' });
-    const refused = codesOf(wrongPasswordClient);
-    await until(() => refused.length > 0, 'refusal');
-    t.regex(refused[0]!, /^GLN_BROKER_AUTH /);
-    await wrongPasswordClient.close();
+      const refused = codesOf(wrongPasswordClient);
+      await until(() => refused.length > 0, 'refusal');
+      t.regex(refused[0]!, /^GLN_BROKER_AUTH /);
+      await wrongPasswordClient.close();
 
-    const reader = new NatsBroker({ servers: [server.url], name: 'r', user: 'reader', password: 'secret' });
-    const forbidden = codesOf(reader);
-    await until(() => reader.connected, 'connected');
-    reader.publish(subjects.meanField, bytes('{}'));
-    await until(() => forbidden.length > 0, 'violation');
-    t.regex(forbidden[0]!, /^GLN_BROKER_AUTH .*gleaner\.v1\.meanfield/);
-    await reader.close();
+      const reader = new NatsBroker({
+        servers: [server.url],
+        name: 'r',
+        user: 'reader',
+        password: 'secret',
+      });
+      const forbidden = codesOf(reader);
+      await until(() => reader.connected, 'connected');
+      reader.publish(subjects.meanField, bytes('{}'));
+      await until(() => forbidden.length > 0, 'violation');
+      t.regex(forbidden[0]!, /^GLN_BROKER_AUTH .*gleaner\.v1\.meanfield/);
+      await reader.close();
 
-    const seedFile = join(server.directory, 'user.seed');
-    writeFileSync(seedFile, new TextDecoder().decode(pair.getSeed()), { mode: 0o600 });
-    const right = new NatsBroker({ servers: [server.url], name: 'n', credentialsFile: seedFile });
-    await until(() => right.connected, 'nkey accepted');
-    await right.close();
-  });
+      const seedFile = join(server.directory, 'user.seed');
+      writeFileSync(seedFile, new TextDecoder().decode(pair.getSeed()), { mode: 0o600 });
+      const right = new NatsBroker({ servers: [server.url], name: 'n', credentialsFile: seedFile });
+      await until(() => right.connected, 'nkey accepted');
+      await right.close();
+    },
+  );
 
-  test.serial('without JetStream stores say so, and an aggregator publishes all the same', async (t) => {
-    const server = new RealServer();
-    t.teardown(() => server.remove());
-    const config = join(server.directory, 'nojs.conf');
-    writeFileSync(config, 'accounts { A { users = [ { user: a, password: a } ] } }\nno_auth_user: a\n');
-    await server.up(['-c', config]);
-    const broker = await server.connect();
-    await t.throwsAsync(broker.keyValue('x').get('y'), { code: 'GLN_BROKER_NO_JETSTREAM' });
-    let fields = 0;
-    broker.subscribe(subjects.meanField, () => fields++);
-    const aggregator = runAggregator({
-      broker,
-      clock: systemClock,
-      timers: systemTimers,
-      intervalMs: 50,
-      host: 'one',
-      boot: 'boot',
-    });
-    await until(() => fields >= 2, 'two mean fields');
-    await aggregator.stop();
-    t.pass();
-    await broker.close();
-  });
+  test.serial(
+    'without JetStream stores say so, and an aggregator publishes all the same',
+    async (t) => {
+      const server = new RealServer();
+      t.teardown(() => server.remove());
+      const config = join(server.directory, 'nojs.conf');
+      writeFileSync(
+        config,
+        'accounts { A { users = [ { user: a, password: a } ] } }\nno_auth_user: a\n',
+      );
+      await server.up(['-c', config]);
+      const broker = await server.connect();
+      await t.throwsAsync(broker.keyValue('x').get('y'), { code: 'GLN_BROKER_NO_JETSTREAM' });
+      let fields = 0;
+      broker.subscribe(subjects.meanField, () => fields++);
+      const aggregator = runAggregator({
+        broker,
+        clock: systemClock,
+        timers: systemTimers,
+        intervalMs: 50,
+        host: 'one',
+        boot: 'boot',
+      });
+      await until(() => fields >= 2, 'two mean fields');
+      await aggregator.stop();
+      t.pass();
+      await broker.close();
+    },
+  );
 }

@@ -1,5 +1,7 @@
 import test from 'ava';
-import { callService, MemoryBus, ServiceError, serve } from '../../broker/index.js';
+import { ServiceError } from '../../broker/index.js';
+import { callService, serve } from '../../broker/services/index.js';
+import { MemoryBus } from '../support/memory-broker/memory-bus.js';
 
 test('a request for what does not exist is an error of the convention and no failure of the service', async (t) => {
   const bus = new MemoryBus();
@@ -25,5 +27,9 @@ test('a request for what does not exist is an error of the convention and no fai
   const [figures] = service.stats().endpoints;
   t.like(figures, { num_requests: 1, num_errors: 1, data: { failures: 0, last_failure: '' } });
   await t.throwsAsync(ask({ broken: true }));
-  t.like(figures, { num_requests: 2, num_errors: 2, data: { failures: 1, last_failure: 'x is not a function' } });
+  t.like(figures, {
+    num_requests: 2,
+    num_errors: 2,
+    data: { failures: 1, last_failure: 'x is not a function' },
+  });
 });

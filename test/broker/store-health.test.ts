@@ -1,16 +1,13 @@
 import test from 'ava';
 import fc from 'fast-check';
-import {
-  BrokerDisconnectedError,
-  type Logger,
-  logStores,
-  type StoreEpisode,
-  StoreFullError,
-  StoreHealth,
-} from '../../broker/index.js';
-import { ManualTime, millis } from '../../config/index.js';
+import { BrokerDisconnectedError, StoreFullError } from '../../broker/errors.js';
+import { type Logger, logStores } from '../../broker/index.js';
+import { type StoreEpisode, StoreHealth } from '../../broker/store-health.js';
+import { ManualTime } from '../../config/clock.js';
+import { millis } from '../../config/index.js';
 
-const full = (): StoreFullError => new StoreFullError('put in bucket b', 'insufficient storage resources available');
+const full = (): StoreFullError =>
+  new StoreFullError('put in bucket b', 'insufficient storage resources available');
 
 test('900 refused writes are one line of the log, one episode and a count, and a line when it is over', (t) => {
   const time = new ManualTime();
@@ -20,7 +17,12 @@ test('900 refused writes are one line of the log, one episode and a count, and a
     (level: string) =>
     (fields: object, message: string): void =>
       void lines.push([level, fields, message]);
-  const logger: Logger = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+  const logger: Logger = {
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+  };
   logStores(health, logger);
   for (let i = 0; i < 900; i++) {
     time.advance(millis(10));
@@ -69,7 +71,11 @@ test('a key that nobody writes again does not keep an episode open for ever', (t
 });
 
 test('episodes alternate between begin and end, and their counts are all failures', (t) => {
-  const step = fc.record({ key: fc.constantFrom('a', 'b', 'c'), ok: fc.boolean(), wait: fc.nat(30_000) });
+  const step = fc.record({
+    key: fc.constantFrom('a', 'b', 'c'),
+    ok: fc.boolean(),
+    wait: fc.nat(30_000),
+  });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
       const time = new ManualTime();
@@ -83,7 +89,10 @@ test('episodes alternate between begin and end, and their counts are all failure
       }
       const [state] = health.states();
       const ended = episodes.filter(({ error }) => error === null);
-      const counted = ended.reduce((sum, { failure }) => sum + failure.count, state?.failure?.count ?? 0);
+      const counted = ended.reduce(
+        (sum, { failure }) => sum + failure.count,
+        state?.failure?.count ?? 0,
+      );
       return (
         episodes.every(({ error }, i) => (error === null) === (i % 2 === 1)) &&
         counted === steps.filter(({ ok }) => !ok).length &&

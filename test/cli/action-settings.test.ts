@@ -1,11 +1,17 @@
 import test from 'ava';
-import { buckets, decodeActionSettings, encodeMessage, functionToken, MemoryBus } from '../../broker/index.js';
-import { publishActionSettings } from '../../cli/wiring/action-settings.js';
-import { rig } from '../openwhisk-plugin/controller/rig.js';
+import { buckets, functionToken } from '../../broker/index.js';
+import { decodeActionSettings, encodeMessage } from '../../broker/messages/index.js';
+import { publishActionSettings } from '../../runtime/wiring/action-settings.js';
+import { rig } from '../openwhisk-plugin/openwhisk-api/rig.js';
+import { MemoryBus } from '../support/memory-broker/memory-bus.js';
 
 test('annotations become the bucket: written once, renewed where they change, and gone with them; other namespaces stay', async (t) => {
   const { fakeOpenWhisk, controller } = await rig(t, '2.0.0');
-  fakeOpenWhisk.add('guest/thumbs', {}, { 'gleaner.slo': 750, 'gleaner.bounds': { memoryMiB: { min: 128 } } });
+  fakeOpenWhisk.add(
+    'guest/thumbs',
+    {},
+    { 'gleaner.slo': 750, 'gleaner.bounds': { memoryMiB: { min: 128 } } },
+  );
   fakeOpenWhisk.add('guest/typo', {}, { 'gleaner.slow': 750 });
   fakeOpenWhisk.add('guest/plain');
   const broker = new MemoryBus().connect();

@@ -1,11 +1,20 @@
 import test from 'ava';
-import { createManager, runAgentHost } from '../../agents/index.js';
-import { encodeMessage, MemoryBus, subjects } from '../../broker/index.js';
-import { fetchAgents, limitRequestsOf } from '../../cli/wishes.js';
-import { type Millicores, mebibytes, SeededRandom, systemClock, systemTimers } from '../../config/index.js';
-import { observation } from '../agents/observations.js';
-import { rig } from '../openwhisk-plugin/controller/rig.js';
-import { until } from './gleaner.js';
+import { runAgentHost } from '../../agents/host/index.js';
+import { createManager } from '../../agents/managers/index.js';
+import { subjects } from '../../broker/index.js';
+import { encodeMessage } from '../../broker/messages/index.js';
+import {
+  type Millicores,
+  mebibytes,
+  SeededRandom,
+  systemClock,
+  systemTimers,
+} from '../../config/index.js';
+import { fetchAgents, limitRequestsOf } from '../../runtime/limit-requests.js';
+import { rig } from '../openwhisk-plugin/openwhisk-api/rig.js';
+import { until } from '../support/gleaner.js';
+import { MemoryBus } from '../support/memory-broker/memory-bus.js';
+import { observation } from '../support/observations.js';
 
 const FN = '/guest/thumbs';
 const limit = (mib: number) => ({ cpu: 1000 as Millicores, memory: mebibytes(mib), shares: 256 });
@@ -20,7 +29,9 @@ test('right-size recommends, its size is written, an OOM kill takes it back', as
     clock: systemClock,
     timers: systemTimers,
     random: new SeededRandom(1),
-    manager: createManager('right-size', { cap: { cpu: 4000 as Millicores, memory: mebibytes(1024) } }),
+    manager: createManager('right-size', {
+      cap: { cpu: 4000 as Millicores, memory: mebibytes(1024) },
+    }),
     intervalMs: 1000,
     host: 'agents-1',
   });
@@ -31,7 +42,11 @@ test('right-size recommends, its size is written, an OOM kill takes it back', as
     const peak = { cpu: 500 as Millicores, memory: mebibytes(128) };
     const seen = observation({ function: FN, step, oomKills, peak, user: limit(mib) });
     hook.publish(subjects.observation(FN), encodeMessage(seen));
-    await until(async () => (await fetchAgents(cli)).some(({ steps }) => steps === step), 10_000, `step ${step}`);
+    await until(
+      async () => (await fetchAgents(cli)).some(({ steps }) => steps === step),
+      10_000,
+      `step ${step}`,
+    );
   };
   const requests = async () => limitRequestsOf(await fetchAgents(cli), ['memory']);
 
@@ -41,13 +56,17 @@ test('right-size recommends, its size is written, an OOM kill takes it back', as
   await decide(5, 512, 0);
   // 128 MiB and a margin of 32, in steps of 64 from 128 on.
   t.deepEqual(await requests(), [{ function: FN, memory: mebibytes(192) }]);
-  t.like(await apply(...(await requests())), [{ result: 'changed', from: { memory: 512 }, to: { memory: 192 } }]);
+  t.like(await apply(...(await requests())), [
+    { result: 'changed', from: { memory: 512 }, to: { memory: 192 } },
+  ]);
   // Nothing new is wished: nothing is sent.
   await decide(6, 192, 0);
   t.like(await apply(...(await requests())), [{ result: 'unchanged' }]);
 
   await decide(7, 192, 1);
-  t.like(await apply(...(await requests())), [{ result: 'changed', from: { memory: 192 }, to: { memory: 512 } }]);
+  t.like(await apply(...(await requests())), [
+    { result: 'changed', from: { memory: 192 }, to: { memory: 512 } },
+  ]);
   t.is(fakeOpenWhisk.puts().length, 2);
   t.like(await undo(), [{ result: 'unchanged' }]);
   t.is(fakeOpenWhisk.actions.get('guest/thumbs')!.limits.memory, 512);

@@ -5,12 +5,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { stringify } from 'yaml';
-import { callService, changeMode, MemoryBus, services } from '../../broker/index.js';
-import { allowedLimitRequests, limitRequestsOf } from '../../cli/wishes.js';
+import { services } from '../../broker/index.js';
+import { changeMode } from '../../broker/mode-store.js';
+import { callService } from '../../broker/services/index.js';
 import { type Bytes, mebibytes } from '../../config/index.js';
-import { FakeOpenWhiskRest, KEY } from '../openwhisk-plugin/controller/rest-double.js';
-import { HookRig } from '../openwhisk-plugin/hook/hook-rig.js';
-import { gleaner } from './gleaner.js';
+import { allowedLimitRequests, limitRequestsOf } from '../../runtime/limit-requests.js';
+import { HookRig } from '../openwhisk-plugin/daemon/hook-rig.js';
+import { FakeOpenWhiskRest, KEY } from '../openwhisk-plugin/openwhisk-api/fake-openwhisk-rest.js';
+import { gleaner } from '../support/gleaner.js';
+import { MemoryBus } from '../support/memory-broker/memory-bus.js';
 
 async function setUp(t: ExecutionContext, mode = 'enforce') {
   const fakeOpenWhisk = await FakeOpenWhiskRest.start('2.0.0');
@@ -21,7 +24,10 @@ async function setUp(t: ExecutionContext, mode = 'enforce') {
   });
   const at = (name: string): string => join(folder, name);
   writeFileSync(at('keys'), `# guest\n${KEY}\n`, { mode: 0o600 });
-  writeFileSync(at('requests.json'), JSON.stringify([{ function: '/guest/pkg/thumbs', memoryMiB: 192 }]));
+  writeFileSync(
+    at('requests.json'),
+    JSON.stringify([{ function: '/guest/pkg/thumbs', memoryMiB: 192 }]),
+  );
   const config = {
     mode,
     hook: { stateDir: at('state') },
@@ -65,7 +71,15 @@ test('Ctrl-C midway: the change that was made is told and undone, the next is no
   for (const name of ['a', 'b']) fakeOpenWhisk.add(`guest/${name}`, { memory: 512 });
   const requests = ['/guest/a', '/guest/b'].map((fn) => ({ function: fn, memoryMiB: 256 }));
   writeFileSync(at('requests.json'), JSON.stringify(requests));
-  const args = ['--config', at('gleaner.yaml'), 'actions', 'apply', '--requests', at('requests.json'), '--no-dry-run'];
+  const args = [
+    '--config',
+    at('gleaner.yaml'),
+    'actions',
+    'apply',
+    '--requests',
+    at('requests.json'),
+    '--no-dry-run',
+  ];
   const child = spawn(process.execPath, ['dist/cli/main.js', ...args]);
   t.teardown(() => child.kill('SIGKILL'));
   let [out, err] = ['', ''];
@@ -109,10 +123,17 @@ test('list shows a mode as its owner wrote it', async (t) => {
 
 test('apply tells whose bounds keep a limit as it is', async (t) => {
   const { fakeOpenWhisk, at, run } = await setUp(t);
-  fakeOpenWhisk.add('guest/pkg/thumbs', { memory: 384 }, { 'gleaner.bounds': { memoryMiB: { min: 384, max: 512 } } });
+  fakeOpenWhisk.add(
+    'guest/pkg/thumbs',
+    { memory: 384 },
+    { 'gleaner.bounds': { memoryMiB: { min: 384, max: 512 } } },
+  );
   const { out, code } = await run('apply', '--requests', at('requests.json'), '--no-dry-run');
   t.is(code, 0);
-  t.regex(out, /unchanged .*memory: at the edge of what is allowed; memory: at least 384 MB \(gleaner\.bounds\)/);
+  t.regex(
+    out,
+    /unchanged .*memory: at the edge of what is allowed; memory: at least 384 MB \(gleaner\.bounds\)/,
+  );
   t.is(fakeOpenWhisk.puts().length, 0);
 });
 
@@ -150,8 +171,11 @@ test('with the kill switch set nothing is written, and undo works', async (t) =>
 test('what the bucket of modes pauses or holds back is no wish; it allows nothing more', async (t) => {
   const broker = new MemoryBus().connect();
   t.teardown(() => broker.close());
-  const requests = ['/g/a', '/g/paused', '/g/observed', '/g/enforced'].map((fn) => ({ function: fn }));
-  const names = async () => (await allowedLimitRequests(broker, requests)).map((limitRequest) => limitRequest.function);
+  const requests = ['/g/a', '/g/paused', '/g/observed', '/g/enforced'].map((fn) => ({
+    function: fn,
+  }));
+  const names = async () =>
+    (await allowedLimitRequests(broker, requests)).map((limitRequest) => limitRequest.function);
   const who = { author: 'test' };
   await changeMode(broker, '/g/paused', { paused: true }, who);
   await changeMode(broker, '/g/observed', { mode: 'observe' }, who);
@@ -172,9 +196,17 @@ test('a kill switch and a pause that a hook has are held to, stored or not', asy
   const names = async () =>
     (await allowedLimitRequests(rig.other, requests)).map((limitRequest) => limitRequest.function);
   t.deepEqual(await names(), ['/guest/hello', '/guest/other']);
-  await callService(rig.other, { service: services.hook, endpoint: 'pause', request: { function: '/guest/hello' } });
+  await callService(rig.other, {
+    service: services.hook,
+    endpoint: 'pause',
+    request: { function: '/guest/hello' },
+  });
   t.deepEqual(await names(), ['/guest/other']);
-  await callService(rig.other, { service: services.hook, endpoint: 'restore', request: { hold: true } });
+  await callService(rig.other, {
+    service: services.hook,
+    endpoint: 'restore',
+    request: { hold: true },
+  });
   t.deepEqual(await names(), []);
 });
 
@@ -220,7 +252,9 @@ test("of agents' decisions only the limits asked for become wishes, and nothing 
     { ...agent, function: '/guest/young', decision: null },
     { ...agent, function: '/guest/none', decision: { actions: [0, 0, 0] } },
   ];
-  t.deepEqual(limitRequestsOf(agents as never, ['memory']), [{ function: '/guest/a', memory: mebibytes(192) }]);
+  t.deepEqual(limitRequestsOf(agents as never, ['memory']), [
+    { function: '/guest/a', memory: mebibytes(192) },
+  ]);
   t.deepEqual(limitRequestsOf(agents as never, ['concurrency', 'instances']), [
     { function: '/guest/a', concurrency: 4, instances: 1 },
   ]);

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
-import { gleaner } from './gleaner.js';
+import { gleaner } from '../support/gleaner.js';
 
 const line = (n: number, action: string, who = 'policy:short-first'): string =>
   `${JSON.stringify({ at: `2026-01-01T00:00:0${n}.000Z`, who, why: 'start', resource: 'cpu.quota', action, old: 1000, new: 500 + n })}\n`;
@@ -10,7 +10,8 @@ const line = (n: number, action: string, who = 'policy:short-first'): string =>
 test('the audit log is read over its rotated files, youngest last, filtered; a missing one says what to do', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'gleaner-audit-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
-  const audit = (...args: string[]) => gleaner(['--set', `hook.stateDir=${folder}`, 'audit', ...args]);
+  const audit = (...args: string[]) =>
+    gleaner(['--set', `hook.stateDir=${folder}`, 'audit', ...args]);
   const missing = await audit();
   t.is(missing.code, 1);
   t.regex(missing.err, /GLN_AUDIT_MISSING.*\n.*hook\.stateDir/);
@@ -19,7 +20,9 @@ test('the audit log is read over its rotated files, youngest last, filtered; a m
   writeFileSync(join(folder, 'audit.jsonl.1'), line(3, '/guest/a'));
   writeFileSync(join(folder, 'audit.jsonl'), `${line(4, '/guest/a', 'safeguard')}{"at":"2026`);
   const news = async (...args: string[]): Promise<number[]> =>
-    (JSON.parse((await audit('-o', 'json', ...args)).out) as { new: number }[]).map((one) => one.new);
+    (JSON.parse((await audit('-o', 'json', ...args)).out) as { new: number }[]).map(
+      (one) => one.new,
+    );
   t.deepEqual(await news(), [501, 502, 503, 504]);
   t.deepEqual(await news('-n', '2'), [503, 504]);
   t.deepEqual(await news('--function', '/guest/a', '-n', '2'), [503, 504]);

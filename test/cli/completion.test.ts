@@ -34,11 +34,24 @@ test('bash completes commands, sub-commands, options and their values', (t) => {
 
 test('every command that help shows is there, in every shell', (t) => {
   const names = wordsOf(program).map(({ path }) => path);
-  for (const name of ['top', 'functions', 'explain', 'agents list', 'meanfield', 'events', 'audit', 'pause', 'resume'])
+  for (const name of [
+    'top',
+    'functions',
+    'explain',
+    'agents list',
+    'meanfield',
+    'events',
+    'audit',
+    'pause',
+    'resume',
+  ])
     t.true(names.includes(name), name);
   for (const name of ['retrain', 'mode', 'restore', 'doctor', 'support-bundle', 'completion'])
     t.true(names.includes(name), name);
   t.false(names.includes('workload'), 'hidden');
   t.regex(completionScript(program, 'zsh'), /^#compdef gleaner/);
-  t.regex(completionScript(program, 'fish'), /-n 'not __fish_seen_subcommand_from up .*' -a 'top' -d 'watch hosts/);
+  t.regex(
+    completionScript(program, 'fish'),
+    /-n 'not __fish_seen_subcommand_from up .*' -a 'top' -d 'watch hosts/,
+  );
 });

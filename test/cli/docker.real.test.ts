@@ -3,14 +3,17 @@ import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
-import { cgroupWriter, dockerEngine } from '../../cli/index.js';
 import { type Bytes, loadConfig, type Millicores } from '../../config/index.js';
-import { CgroupNotFoundError } from '../../openwhisk-plugin/index.js';
-import { gleaner, processesWith, startUp, until } from './gleaner.js';
+import { CgroupNotFoundError } from '../../openwhisk-plugin/host/cgroup/cgroup-errors.js';
+import { cgroupWriter, dockerEngine } from '../../runtime/wiring/host-platform.js';
+import { gleaner, processesWith, startUp, until } from '../support/gleaner.js';
 
 const PREFIX = 'wskclitest0';
 
-/** A call computes for 300 ms on a fifth of a core: it is over-provisioned with one, and runs for a second and a half. */
+/**
+ * A call computes for 300 ms on a fifth of a core: it is over-provisioned with one, and runs for a
+ * second and a half.
+ */
 const workload = {
   version: 1,
   name: 'idle',
@@ -23,65 +26,79 @@ const workload = {
       userCpuMillicores: 1000,
       memoryMiB: 128,
       timeoutMs: 60_000,
-      profile: { parallelism: 0.2, cpuMs: 300, memory: { baseMiB: 60, peakMiB: 70 }, initMs: 20, coldStartMs: 300 },
+      profile: {
+        parallelism: 0.2,
+        cpuMs: 300,
+        memory: { baseMiB: 60, peakMiB: 70 },
+        initMs: 20,
+        coldStartMs: 300,
+      },
       arrivals: { ratePerSecond: 1, seconds: 60 },
     },
   ],
 };
 
-test.serial('kill -9 of the hook: the supervisor gives every user limit back within a second', async (t) => {
-  if (spawnSync('docker', ['version'], { stdio: 'ignore' }).status !== 0 || process.getuid?.() !== 0) {
-    if (process.env.CI) throw new Error('docker as root is missing');
-    console.warn('SKIPPED: docker as root is missing');
-    return t.pass();
-  }
-  const file = join(tmpdir(), `gleaner-idle-${process.pid}.json`);
-  writeFileSync(file, JSON.stringify(workload));
-  const up = startUp({
-    mode: 'enforce',
-    platform: 'docker',
-    decision: { controlShare: 0 },
-    simulator: { workload: file, prefix: PREFIX },
-  });
-  t.teardown(up.clean);
-  const { hook } = loadConfig({ flags: { 'hook.containerPrefix': PREFIX } }).config;
-  const engine = dockerEngine(hook);
-  const writer = cgroupWriter(await engine.facts(), 0.25);
-  t.teardown(async () => {
-    await writer.close();
-    await engine.stop();
-  });
-  const into = { shares: 0, quota: 0 as Millicores, memory: 0 as Bytes };
-  let handles: { user: number; handle: ReturnType<typeof writer.open> }[] = [];
-  const quotas = (): { user: number; now: number }[] =>
-    handles.flatMap(({ user, handle }) => (handle.read(into) ? [{ user, now: into.quota }] : []));
-  const lowered = async (): Promise<boolean> => {
-    for (const { handle } of handles) handle.close();
-    handles = (await engine.snapshot()).flatMap((container) => {
-      try {
-        return [{ user: container.user.quota, handle: writer.open(container) }];
-      } catch (error) {
-        // It may end between the engine's answer and now.
-        if (error instanceof CgroupNotFoundError) return [];
-        throw error;
-      }
+test.serial(
+  'kill -9 of the hook: the supervisor gives every user limit back within a second',
+  async (t) => {
+    if (
+      spawnSync('docker', ['version'], { stdio: 'ignore' }).status !== 0 ||
+      process.getuid?.() !== 0
+    ) {
+      if (process.env.CI) throw new Error('docker as root is missing');
+      console.warn('SKIPPED: docker as root is missing');
+      return t.pass();
+    }
+    const file = join(tmpdir(), `gleaner-idle-${process.pid}.json`);
+    writeFileSync(file, JSON.stringify(workload));
+    const up = startUp({
+      mode: 'enforce',
+      platform: 'docker',
+      decision: { controlShare: 0 },
+      simulator: { workload: file, prefix: PREFIX },
     });
-    return quotas().some(({ user, now }) => now > 0 && now < user);
-  };
-  await until(lowered, 90_000, 'a lowered quota');
+    t.teardown(up.clean);
+    const { hook } = loadConfig({ flags: { 'hook.containerPrefix': PREFIX } }).config;
+    const engine = dockerEngine(hook);
+    const writer = cgroupWriter(await engine.facts(), 0.25);
+    t.teardown(async () => {
+      await writer.close();
+      await engine.stop();
+    });
+    const into = { shares: 0, quota: 0 as Millicores, memory: 0 as Bytes };
+    let handles: { user: number; handle: ReturnType<typeof writer.open> }[] = [];
+    const quotas = (): { user: number; now: number }[] =>
+      handles.flatMap(({ user, handle }) => (handle.read(into) ? [{ user, now: into.quota }] : []));
+    const lowered = async (): Promise<boolean> => {
+      for (const { handle } of handles) handle.close();
+      handles = (await engine.snapshot()).flatMap((container) => {
+        try {
+          return [{ user: container.user.quota, handle: writer.open(container) }];
+        } catch (error) {
+          // It may end between the engine's answer and now.
+          if (error instanceof CgroupNotFoundError) return [];
+          throw error;
+        }
+      });
+      return quotas().some(({ user, now }) => now > 0 && now < user);
+    };
+    await until(lowered, 90_000, 'a lowered quota');
 
-  const { pid } = processesWith(up.folder).find(({ args }) => args.includes('main.js hook'))!;
-  const killed = performance.now();
-  process.kill(pid, 'SIGKILL');
-  await until(() => quotas().every(({ user, now }) => now === user), 1000, 'user limits');
-  t.log(`user limits ${Math.round(performance.now() - killed)} ms after kill -9`);
+    const { pid } = processesWith(up.folder).find(({ args }) => args.includes('main.js hook'))!;
+    const killed = performance.now();
+    process.kill(pid, 'SIGKILL');
+    await until(() => quotas().every(({ user, now }) => now === user), 1000, 'user limits');
+    t.log(`user limits ${Math.round(performance.now() - killed)} ms after kill -9`);
 
-  const local = await gleaner(['--config', up.config, 'restore', '--hold', '-o', 'json']);
-  t.is(local.code, 0, local.out + local.err);
-  await gleaner(['--config', up.config, 'restore', '--release']);
-  up.child.kill('SIGTERM');
-  t.is(await up.ended, 0, up.output());
-  t.deepEqual(processesWith(up.folder), []);
-  const left = spawnSync('docker', ['ps', '-aq', '--filter', `name=${PREFIX}_`], { encoding: 'utf8' }).stdout;
-  t.is(left, '');
-});
+    const local = await gleaner(['--config', up.config, 'restore', '--hold', '-o', 'json']);
+    t.is(local.code, 0, local.out + local.err);
+    await gleaner(['--config', up.config, 'restore', '--release']);
+    up.child.kill('SIGTERM');
+    t.is(await up.ended, 0, up.output());
+    t.deepEqual(processesWith(up.folder), []);
+    const left = spawnSync('docker', ['ps', '-aq', '--filter', `name=${PREFIX}_`], {
+      encoding: 'utf8',
+    }).stdout;
+    t.is(left, '');
+  },
+);

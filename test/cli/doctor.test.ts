@@ -9,9 +9,9 @@ import {
   unmountedControllers,
 } from '../../cli/doctor/survey.js';
 import { configSchema } from '../../config/index.js';
-import { EngineLock } from '../../openwhisk-plugin/index.js';
-import { json, stubEngine, VERSION } from '../openwhisk-plugin/engine/stub-engine.js';
-import { temporaryFolder } from '../temporary-folder.js';
+import { EngineLock } from '../../openwhisk-plugin/host/lock/index.js';
+import { json, stubEngine, VERSION } from '../openwhisk-plugin/host/docker/stub-engine.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 
 const engine: EngineSurvey = {
   version: { Version: '20.10.24', ApiVersion: '1.41', MinAPIVersion: '1.12' },
@@ -48,7 +48,11 @@ const good: Survey = {
   openFiles: { soft: 65_536, hard: 65_536 },
 };
 
-const on = (name: string) => ({ Id: 'a', Names: ['/wsk0_1_guest_a'], NetworkSettings: { Networks: { [name]: {} } } });
+const on = (name: string) => ({
+  Id: 'a',
+  Names: ['/wsk0_1_guest_a'],
+  NetworkSettings: { Networks: { [name]: {} } },
+});
 const failed = (survey: Survey): string[] =>
   findings(survey)
     .filter(({ level }) => level === 'fail')
@@ -60,7 +64,13 @@ test('a good host has only good findings', (t) => {
 });
 
 test('containers are counted by the rule by which the hook manages them', async (t) => {
-  const names = ['wsk1_5_guest_a', 'wskhost_a.b-0_3_prewarm_nodejs20', 'wsk10_1_guest_a', 'wsk_admin', 'my-wsk1_5_x_y'];
+  const names = [
+    'wsk1_5_guest_a',
+    'wskhost_a.b-0_3_prewarm_nodejs20',
+    'wsk10_1_guest_a',
+    'wsk_admin',
+    'my-wsk1_5_x_y',
+  ];
   const stub = await stubEngine((url, response) => {
     if (url.startsWith('/version')) return json(response, VERSION);
     if (url.startsWith('/networks')) return json(response, []);
@@ -74,7 +84,9 @@ test('containers are counted by the rule by which the hook manages them', async 
     const hook = { ...configSchema.parse({}).hook, engineSocket: stub.socketPath, containerPrefix };
     const nats = { servers: [], binary: null, refusal: async () => null };
     const survey = await surveyHost(hook, nats, `${temporaryFolder('doctor')}/hook.lock`);
-    return 'error' in survey.engine ? [survey.engine.error] : survey.engine.containers.map(({ Id }) => Id);
+    return 'error' in survey.engine
+      ? [survey.engine.error]
+      : survey.engine.containers.map(({ Id }) => Id);
   };
   t.deepEqual(await counted('wsk'), [names[0], names[1], names[2]]);
   t.deepEqual(await counted('wsk1'), [names[0]]);
@@ -93,24 +105,35 @@ test('each finding that is not good says what to do', (t) => {
     engineManaged: true,
     natsServer: null,
   };
-  for (const finding of findings(bad)) t.is(finding.level === 'ok', finding.advice === '', finding.check);
+  for (const finding of findings(bad))
+    t.is(finding.level === 'ok', finding.advice === '', finding.check);
   t.deepEqual(failed(bad), ['engine', 'cgroup', 'cgroup rights', 'tcpdump', 'state folder']);
 });
 
 test('a kernel without quotas and a /proc that hides processes are told, and neither keeps the hook from running', (t) => {
-  const limited: Survey = { ...good, cgroup: { ...good.cgroup, quotas: false, processesHidden: true } };
+  const limited: Survey = {
+    ...good,
+    cgroup: { ...good.cgroup, quotas: false, processesHidden: true },
+  };
   const results = [...findings(limited)]
     .filter(({ level }) => level === 'warn')
     .map(({ check, advice }) => [check, advice]);
   t.deepEqual(results, [
-    ['cgroup quotas', 'weights are set and CPU is not harvested; use a kernel with CONFIG_CFS_BANDWIDTH=y for quotas'],
-    ['processes', 'nothing to do; with hidepid=0, or the group of gid= for the hook, they are found faster'],
+    [
+      'cgroup quotas',
+      'weights are set and CPU is not harvested; use a kernel with CONFIG_CFS_BANDWIDTH=y for quotas',
+    ],
+    [
+      'processes',
+      'nothing to do; with hidepid=0, or the group of gid= for the hook, they are found faster',
+    ],
   ]);
   t.deepEqual(failed(limited), []);
 });
 
 test('hierarchies that are in use and not mounted are named: with them Docker 20.10 told of no OOM kill', (t) => {
-  // A host's own lines after a systemd had run in a container: three hierarchies are left, one of them of two controllers.
+  // A host's own lines after a systemd had run in a container: three hierarchies are left, one of
+  // them of two controllers.
   const own =
     '17:net_cls,net_prio:/\n15:hugetlb:/\n9:name=systemd:/docker/a\n4:memory:/docker/a\n2:cpu,cpuacct:/docker/a\n0::/docker/a\n';
   const mounts = [
@@ -122,7 +145,10 @@ test('hierarchies that are in use and not mounted are named: with them Docker 20
   ].join('\n');
   const unmounted = unmountedControllers(own, mounts);
   t.deepEqual(unmounted, ['net_cls,net_prio', 'hugetlb']);
-  t.deepEqual(unmountedControllers('0::/system.slice/a\n', 'cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n'), []);
+  t.deepEqual(
+    unmountedControllers('0::/system.slice/a\n', 'cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n'),
+    [],
+  );
   const results = findings({ ...good, cgroup: { ...good.cgroup, unmounted } });
   t.deepEqual(
     results.filter(({ level }) => level !== 'ok').map(({ check, level }) => [check, level]),
@@ -170,7 +196,9 @@ test('what the tap cannot see is refused by name where action containers are on 
 
 test('an engine that may not be read, hangs, or is none at all gets its own advice', (t) => {
   const advice = (code: string, inKubernetes = false) =>
-    findings({ ...good, inKubernetes, engine: { error: 'x', code } }).find(({ check }) => check === 'engine')?.advice;
+    findings({ ...good, inKubernetes, engine: { error: 'x', code } }).find(
+      ({ check }) => check === 'engine',
+    )?.advice;
   t.regex(advice('EACCES') ?? '', /group/);
   t.regex(advice('ETIMEDOUT') ?? '', /hangs/);
   t.regex(advice('ENOENT', true) ?? '', /Kubernetes/);
@@ -178,13 +206,18 @@ test('an engine that may not be read, hangs, or is none at all gets its own advi
 
 test('a cgroup namespace of its own is named with its cure (field-notes A2-22)', (t) => {
   const survey = { ...good, cgroup: { ...good.cgroup, unified: true, privateNamespace: true } };
-  t.regex(findings(survey).find(({ check }) => check === 'cgroup')?.advice ?? '', /--cgroupns=host/);
+  t.regex(
+    findings(survey).find(({ check }) => check === 'cgroup')?.advice ?? '',
+    /--cgroupns=host/,
+  );
   t.false(isManageable(findings(survey)));
 });
 
 test('a missing controller is named, and where there is none the mount is the cure (field-notes A2-23)', (t) => {
   const cgroup = (controllers: string[]) =>
-    findings({ ...good, cgroup: { ...good.cgroup, controllers } }).find(({ check }) => check === 'cgroup');
+    findings({ ...good, cgroup: { ...good.cgroup, controllers } }).find(
+      ({ check }) => check === 'cgroup',
+    );
   t.is(cgroup(['memory'])?.found, 'v1, no controller cpu');
   t.regex(cgroup(['memory'])?.advice ?? '', /subtree_control/);
   t.is(cgroup([])?.found, 'v1, no controller cpu, memory');
@@ -206,7 +239,9 @@ test('API versions compare as versions', (t) => {
 
 test('the hook of this very configuration is no second hook; one with another state folder is', async (t) => {
   const results = (changes: Partial<Survey>) =>
-    findings({ ...good, ...changes }).filter(({ check }) => check === 'hook' || check === 'two hooks');
+    findings({ ...good, ...changes }).filter(
+      ({ check }) => check === 'hook' || check === 'two hooks',
+    );
   t.deepEqual(results({}), []);
   t.deepEqual(
     results({ ownHook: 77, engineManaged: true }).map(({ check, level }) => [check, level]),

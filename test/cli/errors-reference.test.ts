@@ -1,14 +1,27 @@
 import { execFileSync } from 'node:child_process';
 import test from 'ava';
-import { BrokerTlsError, NoRespondersError } from '../../broker/index.js';
+import { BrokerTlsError } from '../../broker/errors.js';
+import { NoRespondersError } from '../../broker/index.js';
 import { errorRows } from '../../cli/errors-reference.js';
 import type { GleanerError } from '../../config/index.js';
 
 test('every code in the sources is in the reference, with what it says and what to do', (t) => {
-  const folders = ['agents', 'broker', 'cli', 'config', 'dashboard', 'openwhisk-plugin', 'simulator'];
-  const found = execFileSync('grep', ['-rhoE', "code = 'GLN_[A-Z_]+'", '--include=*.ts', ...folders], {
-    encoding: 'utf8',
-  });
+  const folders = [
+    'agents',
+    'broker',
+    'cli',
+    'config',
+    'dashboard',
+    'openwhisk-plugin',
+    'simulator',
+  ];
+  const found = execFileSync(
+    'grep',
+    ['-rhoE', "code = 'GLN_[A-Z_]+'", '--include=*.ts', ...folders],
+    {
+      encoding: 'utf8',
+    },
+  );
   const codes = new Set(
     found
       .trim()

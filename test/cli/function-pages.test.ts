@@ -4,7 +4,11 @@ import { FunctionPages } from '../../cli/up/function-pages.js';
 const NAMES = ['a', 'b', 'c', 'd', 'e'];
 
 /** What hooks with these functions answer: one page each. */
-function answers(pages: FunctionPages, hosts: Record<string, readonly string[]>, activations: number) {
+function answers(
+  pages: FunctionPages,
+  hosts: Record<string, readonly string[]>,
+  activations: number,
+) {
   const { offset, limit } = pages.request;
   return Object.entries(hosts).map(([host, names]) => ({
     host: { host } as never,

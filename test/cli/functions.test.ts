@@ -1,5 +1,5 @@
 import test from 'ava';
-import { functionViewSchema } from '../../broker/index.js';
+import { functionViewSchema } from '../../broker/services/index.js';
 import {
   AmbiguousFunctionError,
   FUNCTION_KEYS,
@@ -10,9 +10,9 @@ import {
   NARROW,
   UnknownFunctionError,
 } from '../../cli/function-table.js';
-import { coloursFor, fits, visibleLength } from '../../cli/output.js';
+import { colorsFor, fits, visibleLength } from '../../runtime/output.js';
 
-const plain = coloursFor({ isTerminal: false }, {});
+const plain = colorsFor({ isTerminal: false }, {});
 const row: FunctionRow = {
   name: '/guest/image-thumbnail',
   host: 'invoker-rack3-host17',
@@ -44,7 +44,7 @@ const row: FunctionRow = {
   ooms: { harvest: 0, user: 0 },
   concurrent: false,
 };
-const narrow = { wide: false, width: NARROW, colours: plain };
+const narrow = { wide: false, width: NARROW, colors: plain };
 
 test('the default table fits 100 columns, also with both kinds of CPU limits and several hosts', (t) => {
   const one = functionTable([row], narrow);
@@ -56,7 +56,10 @@ test('the default table fits 100 columns, also with both kinds of CPU limits and
       '',
     ].join('\n'),
   );
-  const mixed = functionTable([row, { ...row, name: '/a/b', host: 'second', cpuMode: 'weight', shares: 16 }], narrow);
+  const mixed = functionTable(
+    [row, { ...row, name: '/a/b', host: 'second', cpuMode: 'weight', shares: 16 }],
+    narrow,
+  );
   t.true(fits(mixed, NARROW), mixed.text);
   t.regex(mixed.text, /HOST .*CORES NOW\/USER .*WEIGHT NOW\/USER/);
   t.regex(mixed.lines[1]!, / 16\/256 /);
@@ -68,7 +71,15 @@ test('the default table fits 100 columns, also with both kinds of CPU limits and
 
 test('the wide table has every figure, each column with one unit in its heading and none in its cells', (t) => {
   const { heading, lines } = functionTable([row], { ...narrow, wide: true });
-  for (const title of ['HARVESTED CORE-S', 'BORROWED CORE-S', 'SAVED S', 'P99 MS', 'SLO MS', 'USER MIB', 'NOW CORES'])
+  for (const title of [
+    'HARVESTED CORE-S',
+    'BORROWED CORE-S',
+    'SAVED S',
+    'P99 MS',
+    'SLO MS',
+    'USER MIB',
+    'NOW CORES',
+  ])
     t.true(heading.includes(title), title);
   t.notRegex(lines[0]!, /\d(ms|s|min|%)\b/);
 });
@@ -76,12 +87,18 @@ test('the wide table has every figure, each column with one unit in its heading 
 test('JSON has the same keys in the same order for every function, and every figure that hooks tell', (t) => {
   t.deepEqual(Object.keys(functionJson(row)), [...FUNCTION_KEYS]);
   t.is(functionJson(row).payload, null, 'absent in the answer');
-  t.deepEqual([...FUNCTION_KEYS].sort(), [...Object.keys(functionViewSchema.shape), 'host', 'killed'].sort());
+  t.deepEqual(
+    [...FUNCTION_KEYS].sort(),
+    [...Object.keys(functionViewSchema.shape), 'host', 'killed'].sort(),
+  );
 });
 
 test('rows that follow stand below the headings of the first table', (t) => {
   const first = functionTable([row], narrow);
-  const [later] = functionTable([{ ...row, cpu: 100, activations: 7 }], { ...narrow, like: first }).lines;
+  const [later] = functionTable([{ ...row, cpu: 100, activations: 7 }], {
+    ...narrow,
+    like: first,
+  }).lines;
   t.is(later!.indexOf('recommend'), first.lines[0]!.indexOf('recommend'));
   t.is(later!.length, first.lines[0]!.length);
 });
@@ -91,9 +108,13 @@ test('a function is named by the end of its name where only one function ends so
   t.is(functionNamed('/guest/dh', known), '/guest/dh');
   t.is(functionNamed('dh', known), '/guest/dh', 'a part, not a suffix of letters');
   t.is(functionNamed('pkg/thumb', known), '/guest/pkg/thumb');
-  const ambiguous = t.throws(() => functionNamed('thumb', known), { instanceOf: AmbiguousFunctionError });
+  const ambiguous = t.throws(() => functionNamed('thumb', known), {
+    instanceOf: AmbiguousFunctionError,
+  });
   t.regex(ambiguous.hint, /\/guest\/pkg\/thumb, \/team\/thumb/);
-  const misspelt = t.throws(() => functionNamed('thumm', known), { instanceOf: UnknownFunctionError });
+  const misspelt = t.throws(() => functionNamed('thumm', known), {
+    instanceOf: UnknownFunctionError,
+  });
   t.regex(misspelt.hint, /did you mean `thumb`\?/);
   t.throws(() => functionNamed('/_/', known), { instanceOf: UnknownFunctionError });
 });

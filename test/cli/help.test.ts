@@ -1,18 +1,21 @@
 import test from 'ava';
 import type { Command } from 'commander';
-import { reportError, UsageError } from '../../cli/exit.js';
 import { commandsFor } from '../../cli/gleaner-command.js';
 import { gleanerProgram } from '../../cli/program.js';
 import { announcement } from '../../cli/up/announcement.js';
+import { reportError, UsageError } from '../../config/exit.js';
 import { defaultConfig } from '../../config/index.js';
-import { gleaner } from './gleaner.js';
+import { gleaner } from '../support/gleaner.js';
 
 const program = await gleanerProgram();
-const all = (command: Command): Command[] => command.commands.flatMap((child) => [child, ...all(child)]);
+const all = (command: Command): Command[] =>
+  command.commands.flatMap((child) => [child, ...all(child)]);
 
 /** The error of a command line that nothing runs for, as it is told. */
 async function errorText(...words: string[]): Promise<string> {
-  const error: unknown = await (await gleanerProgram()).parseAsync(words, { from: 'user' }).catch((thrown) => thrown);
+  const error: unknown = await (await gleanerProgram())
+    .parseAsync(words, { from: 'user' })
+    .catch((thrown) => thrown);
   let text = '';
   reportError(error, (part) => {
     text += part;
@@ -48,7 +51,8 @@ test('a short flag means one thing in every command', (t) => {
       if (!optionDescriptions.has(short)) optionDescriptions.set(short, new Set());
       optionDescriptions.get(short)!.add(long!);
     }
-  for (const [short, long] of optionDescriptions) t.is(long.size, 1, `${short}: ${[...long].join(', ')}`);
+  for (const [short, long] of optionDescriptions)
+    t.is(long.size, 1, `${short}: ${[...long].join(', ')}`);
   t.deepEqual([...optionDescriptions.get('-f')!], ['--follow']);
 });
 
@@ -58,7 +62,10 @@ test('a command of another program’s leads to ours, a misspelt one to what was
     for (const suggestion of commandsFor(word)) {
       const [first = '', second = ''] = suggestion.split(' ');
       t.true(names.has(first), suggestion);
-      t.true(second === '' || second.startsWith('--') || names.has(second) || second === 'observe', suggestion);
+      t.true(
+        second === '' || second.startsWith('--') || names.has(second) || second === 'observe',
+        suggestion,
+      );
     }
   t.regex(
     await errorText('get', 'functions'),
@@ -117,12 +124,19 @@ test('`gleaner up` says on what it runs, whether it writes limits, and how to tr
     { match: '/team/**', mode: 'enforce' as const },
     { match: '/x/**', sloMs: 5 },
   ];
-  const demo = announcement({ ...defaultConfig, platform: 'simulated', functions: { exclude: [], overrides } });
+  const demo = announcement({
+    ...defaultConfig,
+    platform: 'simulated',
+    functions: { exclude: [], overrides },
+  });
   t.deepEqual(demo, [
     'platform simulated: plays a workload on a simulated host; touches no container of this machine',
     'mode recommend: decides and publishes, writes no limit',
     'except /team/**: enforce (functions.overrides)',
   ]);
   t.regex(announcement({ ...defaultConfig, mode: 'enforce' })[1]!, /writes CPU and memory limits/);
-  t.regex(announcement({ ...defaultConfig, platform: 'simulated', mode: 'enforce' })[1]!, /simulated containers alone/);
+  t.regex(
+    announcement({ ...defaultConfig, platform: 'simulated', mode: 'enforce' })[1]!,
+    /simulated containers alone/,
+  );
 });

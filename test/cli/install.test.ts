@@ -23,7 +23,7 @@ import {
   type ServicePart,
 } from '../../cli/install/index.js';
 import { SYSTEMCTL_TIMEOUT_MILLIS } from '../../cli/install/service-manager.js';
-import { gleaner } from './gleaner.js';
+import { gleaner } from '../support/gleaner.js';
 
 /** Notes what systemd was asked for, in order. */
 class RecordingServiceManager implements ServiceManager {
@@ -77,7 +77,8 @@ function program(folder: string, release: string): string {
     'node_modules/either': { devOptional: true },
   };
   write('package-lock.json', JSON.stringify({ packages }));
-  for (const path of Object.keys(packages)) if (path !== '') write(`${path}/index.js`, `// ${path}`);
+  for (const path of Object.keys(packages))
+    if (path !== '') write(`${path}/index.js`, `// ${path}`);
   write('dist/cli/main.js', `// ${release}`);
   write('dist/cli/main.js.map', '{}');
   write('web/page.css', 'p {}');
@@ -93,8 +94,11 @@ function installFixture(t: ExecutionContext) {
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   const layout = layoutOf(join(folder, 'root'));
   const serviceManager = new RecordingServiceManager();
-  const put = (release: string, parts: ServicePart[] = ['hook'], services: ServiceManager | null = serviceManager) =>
-    install({ layout, from: program(folder, release), parts, node: process.execPath, services });
+  const put = (
+    release: string,
+    parts: ServicePart[] = ['hook'],
+    services: ServiceManager | null = serviceManager,
+  ) => install({ layout, from: program(folder, release), parts, node: process.execPath, services });
   const read = (path: string): string => readFileSync(layout.at(path), 'utf8');
   return { folder, layout, serviceManager, put, read };
 }
@@ -114,8 +118,14 @@ test('what runs is installed, and neither tests nor development packages; a seco
   const { layout, serviceManager, put, read } = installFixture(t);
   const first = put('1.0.0');
   t.regex(first.release, /^1\.0\.0-[0-9a-f]{8}$/);
-  t.deepEqual(serviceManager.take(), ['reload', 'enable gleaner-hook.service', 'restart gleaner-hook.service']);
-  const files = [...times(layout.at(layout.releases)).keys()].map((path) => path.slice(first.release.length + 1));
+  t.deepEqual(serviceManager.take(), [
+    'reload',
+    'enable gleaner-hook.service',
+    'restart gleaner-hook.service',
+  ]);
+  const files = [...times(layout.at(layout.releases)).keys()].map((path) =>
+    path.slice(first.release.length + 1),
+  );
   t.deepEqual(files.filter((path) => !path.startsWith('deploy/')).sort(), [
     'dist/cli/main.js',
     'node_modules/needed/index.js',
@@ -125,9 +135,16 @@ test('what runs is installed, and neither tests nor development packages; a seco
     'web/page.css',
   ]);
   t.is(readlinkSync(layout.at(layout.current)), `releases/${first.release}`);
-  t.is(statSync(layout.at(join(layout.releases, first.release, 'dist/cli/main.js'))).mode & 0o111, 0o111);
+  t.is(
+    statSync(layout.at(join(layout.releases, first.release, 'dist/cli/main.js'))).mode & 0o111,
+    0o111,
+  );
   const unit = read(UNIT);
-  t.true(unit.includes(`ExecStart=${process.execPath} --max-semi-space-size=4 /opt/gleaner/current/dist/cli/main.js`));
+  t.true(
+    unit.includes(
+      `ExecStart=${process.execPath} --max-semi-space-size=4 /opt/gleaner/current/dist/cli/main.js`,
+    ),
+  );
   t.true(unit.includes(`ExecStopPost=${process.execPath} /opt/gleaner/current/dist/cli/main.js`));
 
   const before = times(layout.root);
@@ -159,7 +176,10 @@ test('nothing to go back to is said', (t) => {
   const { layout, serviceManager, put } = installFixture(t);
   t.throws(() => rollback(layout, serviceManager), { code: 'GLN_NOT_INSTALLED' });
   put('1.0.0');
-  t.throws(() => rollback(layout, serviceManager), { code: 'GLN_NOT_INSTALLED', message: /no release to go back to/ });
+  t.throws(() => rollback(layout, serviceManager), {
+    code: 'GLN_NOT_INSTALLED',
+    message: /no release to go back to/,
+  });
 });
 
 test('check tells what is not as it was installed', (t) => {
@@ -248,7 +268,13 @@ test('remove: while limits of actions are not their user’s in OpenWhisk nothin
   const journal = layout.at(join(layout.state, 'actions.journal'));
   mkdirSync(layout.at(layout.state), { recursive: true });
   const line = { v: 1, function: '/guest/thumbs', at: 1 };
-  const intent = { ...line, kind: 'intent', version: '0.0.1', original: { memory: 512 }, to: { memory: 256 } };
+  const intent = {
+    ...line,
+    kind: 'intent',
+    version: '0.0.1',
+    original: { memory: 512 },
+    to: { memory: 256 },
+  };
   const done = { ...line, kind: 'done', version: '0.0.2' };
   const lines = (...entries: object[]): void =>
     writeFileSync(journal, entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
@@ -291,7 +317,8 @@ test('remove --keep-config leaves configuration and seeds; agents alone have no 
 test('restoring user limits after the end of the hook has the time that systemd gives any stop, and install waits for it', (t) => {
   const unit = readFileSync('deploy/systemd/gleaner-hook.service', 'utf8');
   const seconds = Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1]);
-  // systemd-system.conf(5): DefaultTimeoutStopSec is 90 s. Each phase of a stop has this time; ExecStopPost is the second.
+  // systemd-system.conf(5): DefaultTimeoutStopSec is 90 s. Each phase of a stop has this time;
+  // ExecStopPost is the second.
   t.true(seconds >= 90, `${seconds}`);
   t.regex(unit, /^ExecStopPost=.* restore --local$/m);
   t.true(SYSTEMCTL_TIMEOUT_MILLIS >= 2 * seconds * 1000);

@@ -1,7 +1,7 @@
 import test from 'ava';
 import type { FunctionLine, LiveModel } from '../../cli/live-model.js';
 import { LiveScreen, renderLive, renderPlain } from '../../cli/live-view.js';
-import { coloursFor, visibleLength } from '../../cli/output.js';
+import { colorsFor, visibleLength } from '../../runtime/output.js';
 
 const row: FunctionLine = {
   name: '/guest/thumb',
@@ -62,13 +62,16 @@ const model: LiveModel = {
   dashboard: null,
   notes: [],
 };
-const plain = coloursFor({ isTerminal: false }, {});
-const coloured = coloursFor({ isTerminal: true }, {});
+const plain = colorsFor({ isTerminal: false }, {});
+const colored = colorsFor({ isTerminal: true }, {});
 
 test('the header names platform, manager, NATS, host, mode and pool', (t) => {
   const [first, second] = renderLive(model, plain, 200).split('\n');
   t.is(first, 'gleaner  platform simulated  manager greedy  NATS  up 9 s');
-  t.is(second, 'host invoker0  mode enforce  4 cores 8192 MiB  pool 2.5 cores 1024 MiB  calls 12  running 1');
+  t.is(
+    second,
+    'host invoker0  mode enforce  4 cores 8192 MiB  pool 2.5 cores 1024 MiB  calls 12  running 1',
+  );
 });
 
 test('a line has user and current limits, in cores or as a weight, and what was harvested and borrowed', (t) => {
@@ -108,19 +111,24 @@ test('a line has user and current limits, in cores or as a weight, and what was 
   ]);
 });
 
-test('no line is wider than the screen, whatever its colours, and what does not fit is counted', (t) => {
+test('no line is wider than the screen, whatever its colors, and what does not fit is counted', (t) => {
   for (const width of [20, 60, 100])
-    for (const line of renderLive(model, coloured, width).split('\n')) t.true(visibleLength(line) <= width);
-  const many = { ...model, functions: Array.from({ length: 50 }, (_, i) => ({ ...row, name: `/guest/f${i}` })) };
+    for (const line of renderLive(model, colored, width).split('\n'))
+      t.true(visibleLength(line) <= width);
+  const many = {
+    ...model,
+    functions: Array.from({ length: 50 }, (_, i) => ({ ...row, name: `/guest/f${i}` })),
+  };
   const lines = renderLive(many, plain, 200, 20).split('\n');
   t.true(lines.length <= 20);
   t.true(lines.some((line) => /^… \d+ more$/.test(line)));
 });
 
 test('a narrow screen loses whole columns, and keeps latency, objective, harvested and borrowed', (t) => {
-  const lines = renderLive(model, coloured, 80).split('\n');
+  const lines = renderLive(model, colored, 80).split('\n');
   const head = lines.find((line) => line.startsWith('FUNCTION')) ?? '';
-  for (const title of ['NOW', 'HARVESTED', 'BORROWED', 'P99', 'SLO']) t.true(head.includes(title), head);
+  for (const title of ['NOW', 'HARVESTED', 'BORROWED', 'P99', 'SLO'])
+    t.true(head.includes(title), head);
   t.false(head.includes('LENT'));
   t.true(lines.some((line) => line.includes('running 1')));
   t.true(lines.some((line) => line.includes('Ctrl-C')));
@@ -146,15 +154,15 @@ test('without a terminal it is one line of sums', (t) => {
   );
 });
 
-test('a p99 of a few calls, or an objective of a few control runs, is no failure: what is learnt is not counted', (t) => {
+test('a p99 of a few calls, or an objective of a few control runs, is no failure: what is learned is not counted', (t) => {
   const learning = { ...model.functions[1]!, objective: 'learning' as const };
   t.regex(renderPlain({ ...model, functions: [row, learning] }), /SLO kept 1\/1 /);
   t.regex(renderPlain({ ...model, functions: [learning] }), /SLO learning /);
   // Over its objective, and not red.
-  const line = renderLive({ ...model, functions: [learning] }, coloured, 200)
+  const line = renderLive({ ...model, functions: [learning] }, colored, 200)
     .split('\n')
     .find((each) => each.includes('900ms'))!;
-  t.false(line.includes(coloured.red('900ms')), line);
+  t.false(line.includes(colored.red('900ms')), line);
 });
 
 test('the verdict stands above the functions: change, interval and samples, with those that gained and slowed most', (t) => {
@@ -210,7 +218,7 @@ test('the screen that was there before comes back', (t) => {
 });
 
 test('who only looks is not told that leaving stops anything', (t) => {
-  const plain = coloursFor({ isTerminal: false }, {});
+  const plain = colorsFor({ isTerminal: false }, {});
   t.regex(renderLive(model, plain, 120), /Ctrl-C restores and stops/);
   const viewOnly = renderLive({ ...model, upSeconds: null }, plain, 120);
   t.notRegex(viewOnly, /restores|stops/);

@@ -1,13 +1,18 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { buckets, decodeMode, NatsBroker } from '../../broker/index.js';
+import { buckets } from '../../broker/index.js';
+import { decodeMode } from '../../broker/messages/index.js';
+import { NatsBroker } from '../../broker/nats/index.js';
 import { natsServerHere, RealServer } from '../broker/contract/server.js';
-import { Admin, startWithStore } from '../broker/small-store.js';
-import { HookRig } from '../openwhisk-plugin/hook/hook-rig.js';
-import { gleaner, until } from './gleaner.js';
+import { HookRig } from '../openwhisk-plugin/daemon/hook-rig.js';
+import { gleaner, until } from '../support/gleaner.js';
+import { Admin, startWithStore } from '../support/small-store.js';
 
-/** A hook on a fake host, connected to a real nats-server, with a container whose limits Gleaner changes. */
+/**
+ * A hook on a fake host, connected to a real nats-server, with a container whose limits Gleaner
+ * changes.
+ */
 async function hookOn(t: ExecutionContext, server: RealServer) {
   const rig = new HookRig();
   const broker = new NatsBroker({ servers: [server.url], name: 'hook' });
@@ -23,14 +28,24 @@ async function hookOn(t: ExecutionContext, server: RealServer) {
   return { rig, broker, host, cli };
 }
 
-/** Mode, pause and kill switch take effect, and each command says that it is not stored, why, and what to do, and fails. */
-async function actsWithoutStoring(t: ExecutionContext, server: RealServer, cause: RegExp): Promise<void> {
+/**
+ * Mode, pause and kill switch take effect, and each command says that it is not stored, why, and
+ * what to do, and fails.
+ */
+async function actsWithoutStoring(
+  t: ExecutionContext,
+  server: RealServer,
+  cause: RegExp,
+): Promise<void> {
   const { rig, host, cli } = await hookOn(t, server);
   t.is(host().mode, 'enforce');
   const mode = await cli('mode', 'observe', '--store-for', '0');
   t.is(host().mode, 'observe', mode.err);
   t.is(mode.code, 1);
-  t.regex(mode.err, /gleaner: in force on 1 host and not stored: .* \[GLN_MODE_NOT_STORED\]\n {2}hooks that restart/);
+  t.regex(
+    mode.err,
+    /gleaner: in force on 1 host and not stored: .* \[GLN_MODE_NOT_STORED\]\n {2}hooks that restart/,
+  );
   t.regex(mode.err, cause);
 
   const held = await cli('restore', '--hold', '--all', '--store-for', '0', '--output', 'json');
@@ -51,7 +66,9 @@ async function actsWithoutStoring(t: ExecutionContext, server: RealServer, cause
   const paused = await cli('pause', '/guest/hello', '--store-for', '0');
   t.is(paused.code, 1);
   t.regex(paused.err, /in force on 1 host and not stored/);
-  const { functions } = rig.hook.inspect({ containers: 0 } as never) as { functions: { paused: boolean }[] };
+  const { functions } = rig.hook.inspect({ containers: 0 } as never) as {
+    functions: { paused: boolean }[];
+  };
   t.true(functions[0]?.paused);
 }
 
@@ -72,14 +89,20 @@ if (natsServerHere()) {
     },
   );
 
-  test.serial('mode, pause and kill switch work without JetStream, and say that they are not stored', async (t) => {
-    const server = new RealServer();
-    t.teardown(() => server.remove());
-    const file = join(server.directory, 'nojs.conf');
-    writeFileSync(file, 'accounts { A { users = [ { user: a, password: a } ] } }\nno_auth_user: a\n');
-    await server.up(['-c', file]);
-    await actsWithoutStoring(t, server, /JetStream is not enabled for this account/);
-  });
+  test.serial(
+    'mode, pause and kill switch work without JetStream, and say that they are not stored',
+    async (t) => {
+      const server = new RealServer();
+      t.teardown(() => server.remove());
+      const file = join(server.directory, 'nojs.conf');
+      writeFileSync(
+        file,
+        'accounts { A { users = [ { user: a, password: a } ] } }\nno_auth_user: a\n',
+      );
+      await server.up(['-c', file]);
+      await actsWithoutStoring(t, server, /JetStream is not enabled for this account/);
+    },
+  );
 
   test.serial(
     'a bucket that refuses changes of its keys: the mode is in force at once, and stored when it can be',

@@ -1,50 +1,57 @@
 import { spawn } from 'node:child_process';
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { connect, type NatsConnection, nkeyAuthenticator } from 'nats';
-import {
-  BrokerOwnPolicyStore,
-  createManager,
-  JsEngine,
-  type LearnerState,
-  newWeights,
-  PolicyStore,
-  runAgentHost,
-  settingsOf,
-} from '../../agents/index.js';
+import { runAgentHost } from '../../agents/host/index.js';
+import { createManager } from '../../agents/managers/index.js';
+import { JsEngine, PolicyStore } from '../../agents/nn/index.js';
+import type { LearnerState } from '../../agents/ppo/index.js';
+import { newWeights } from '../../agents/simppo/base-policy.js';
+import { settingsOf } from '../../agents/simppo/index.js';
+import { BrokerOwnPolicyStore } from '../../agents/simppo/own-policy-store.js';
 import {
   type Broker,
-  callEveryInstance,
-  callService,
   functionToken,
   inboxPrefixOf,
   launchNatsServer,
   permissionsOf,
   ROLES,
   type Role,
-  runAggregator,
   services,
-  subjectMatches,
 } from '../../broker/index.js';
+import { runAggregator } from '../../broker/mean-field/index.js';
+import { callEveryInstance, callService } from '../../broker/services/index.js';
+import { subjectMatches } from '../../broker/subject-rules.js';
 import { makeCertificates } from '../../cli/nats-config/certificate.js';
 import { writeNatsConfig } from '../../cli/nats-config/index.js';
-import { connectBroker } from '../../cli/wiring/broker.js';
 import { loadConfig, millis, SeededRandom, systemClock, systemTimers } from '../../config/index.js';
 import { runDashboard, Token } from '../../dashboard/index.js';
 import type { FunctionDetail, Snapshot } from '../../dashboard/wire.js';
+import { connectBroker } from '../../runtime/broker.js';
 import { until } from '../broker/contract/harness.js';
 import { NATS_BINARY } from '../broker/contract/server.js';
-import { HookRig } from '../openwhisk-plugin/hook/hook-rig.js';
-import { missing } from '../real-parts.js';
-import { until as eventually, gleaner } from './gleaner.js';
+import { HookRig } from '../openwhisk-plugin/daemon/hook-rig.js';
+import { until as eventually, gleaner } from '../support/gleaner.js';
+import { missing } from '../support/real-parts.js';
 
 const FN = functionToken('/guest/hello');
 const requesters: Role[] = ['viewer', 'operator'];
 const responders: Role[] = ['hook', 'agents', 'aggregator'];
 const perEndpoint = (service: string, endpoint: string, roles: Role[]): [string, Role[]][] =>
-  ['', '.host-a', '.@all'].map((suffix) => [`gleaner.v1.svc.${service}.${endpoint}${suffix}`, roles]);
+  ['', '.host-a', '.@all'].map((suffix) => [
+    `gleaner.v1.svc.${service}.${endpoint}${suffix}`,
+    roles,
+  ]);
 
 const SWEPT: Readonly<Record<string, Role[]>> = {
   KV_gleaner_functions: ['agents'],
@@ -52,7 +59,10 @@ const SWEPT: Readonly<Record<string, Role[]>> = {
   KV_gleaner_actions: ['operator'],
 };
 
-/** Who may publish what, written by hand from design §5: each role what its part sends, and nothing else. */
+/**
+ * Who may publish what, written by hand from design §5: each role what its part sends, and nothing
+ * else.
+ */
 const PUBLISH: [string, Role[]][] = [
   [`gleaner.v1.obs.${FN}`, ['hook']],
   ['gleaner.v1.host.host-a', ['hook']],
@@ -65,10 +75,9 @@ const PUBLISH: [string, Role[]][] = [
   ['gleaner.v1.meanfield', ['aggregator']],
   [`gleaner.v1.target.${FN}`, ['agents']],
   [`gleaner.v1.trajectory.${FN}`, ['agents']],
-  ...(['safeguard', 'harvest', 'loan', 'release', 'oom', 'drift', 'mode'] as const).map((kind): [string, Role[]] => [
-    `gleaner.v1.event.${kind}._`,
-    ['hook'],
-  ]),
+  ...(['safeguard', 'harvest', 'loan', 'release', 'oom', 'drift', 'mode'] as const).map(
+    (kind): [string, Role[]] => [`gleaner.v1.event.${kind}._`, ['hook']],
+  ),
   [`gleaner.v1.event.lifecycle.${FN}`, ['hook', 'agents']],
   [`gleaner.v1.event.concurrency.${FN}`, ['agents']],
   [`gleaner.v1.event.action.${FN}`, ['operator']],
@@ -130,7 +139,10 @@ const PUBLISH: [string, Role[]][] = [
   ['$JS.API.STREAM.NAMES', ['agents']],
   ['$JS.API.ACCOUNT.PURGE.GLEANER', []],
   // Answers go to those who ask, and to nobody else.
-  ...ROLES.map((role): [string, Role[]] => [`_INBOX_gleaner_${role}.x.y`, requesters.includes(role) ? responders : []]),
+  ...ROLES.map((role): [string, Role[]] => [
+    `_INBOX_gleaner_${role}.x.y`,
+    requesters.includes(role) ? responders : [],
+  ]),
   ['_INBOX.x', []],
   ['$SYS.REQ.SERVER.PING', []],
   ['gleaner.v2.target.x', []],
@@ -151,15 +163,17 @@ const SUBSCRIBE: [string, Role[]][] = [
   ['gleaner.v1.event.>', requesters],
   ['gleaner.v1.trajectory.*', []],
   ['gleaner.v1.svc.>', []],
-  ...Object.entries({ 'gleaner-hook': 'hook', 'gleaner-agents': 'agents', 'gleaner-aggregator': 'aggregator' }).flatMap(
-    ([service, role]): [string, Role[]][] => [
-      [`gleaner.v1.svc.${service}.restore`, [role as Role]],
-      [`gleaner.v1.svc.${service}.restore.host-a`, [role as Role]],
-      [`gleaner.v1.svc.${service}.restore.@all`, [role as Role]],
-      // Only the aggregator has one user for all its hosts.
-      [`gleaner.v1.svc.${service}.restore.host-b`, role === 'hook' ? [] : [role as Role]],
-    ],
-  ),
+  ...Object.entries({
+    'gleaner-hook': 'hook',
+    'gleaner-agents': 'agents',
+    'gleaner-aggregator': 'aggregator',
+  }).flatMap(([service, role]): [string, Role[]][] => [
+    [`gleaner.v1.svc.${service}.restore`, [role as Role]],
+    [`gleaner.v1.svc.${service}.restore.host-a`, [role as Role]],
+    [`gleaner.v1.svc.${service}.restore.@all`, [role as Role]],
+    // Only the aggregator has one user for all its hosts.
+    [`gleaner.v1.svc.${service}.restore.host-b`, role === 'hook' ? [] : [role as Role]],
+  ]),
   ['$SRV.>', []],
   ...['PING', 'INFO', 'STATS'].flatMap((verb): [string, Role[]][] => [
     [`$SRV.${verb}`, responders],
@@ -187,7 +201,10 @@ interface NatsFixture {
 
 const nameOf = (role: Role): string => (role === 'hook' ? 'hook-host-a' : role);
 
-/** A real nats-server with the configuration that `gleaner nats-config` writes: TLS, NKeys, permissions. */
+/**
+ * A real nats-server with the configuration that `gleaner nats-config` writes: TLS, NKeys,
+ * permissions.
+ */
 async function natsFixture(t: ExecutionContext): Promise<NatsFixture> {
   const folder = mkdtempSync(join(tmpdir(), 'gleaner-nats-config-'));
   const options = {
@@ -251,44 +268,55 @@ test('the table of this test names every permission that a role has', (t) => {
     const covered = (pattern: string, rows: [string, Role[]][]): boolean =>
       rows.some(
         ([subject, roles]) =>
-          roles.includes(role) && (subject === pattern || subjectMatches(pattern.split('.'), subject.split('.'))),
+          roles.includes(role) &&
+          (subject === pattern || subjectMatches(pattern.split('.'), subject.split('.'))),
       );
-    for (const pattern of publish) t.true(covered(pattern, PUBLISH), `${role} publishes ${pattern}`);
-    for (const pattern of subscribe) t.true(covered(pattern, SUBSCRIBE), `${role} subscribes ${pattern}`);
+    for (const pattern of publish)
+      t.true(covered(pattern, PUBLISH), `${role} publishes ${pattern}`);
+    for (const pattern of subscribe)
+      t.true(covered(pattern, SUBSCRIBE), `${role} subscribes ${pattern}`);
   }
 });
 
-test.serial('each role is denied every subject that is not its own, by a real server', async (t) => {
-  if (
-    missing(t, [
-      ['nats-server', '--version'],
-      ['openssl', 'version'],
-    ])
-  )
-    return;
-  const { raw } = await natsFixture(t);
-  let denied = 0;
-  for (const role of ROLES) {
-    const nats = await raw(role);
-    const refused = { publish: new Set<string>(), subscription: new Set<string>() };
-    void (async () => {
-      for await (const { permissionContext: context } of nats.status()) {
-        if (context) refused[context.operation as keyof typeof refused].add(context.subject);
-      }
-    })();
-    for (const [subject] of PUBLISH) nats.publish(subject, 'x', { reply: `${inboxPrefixOf(role)}.none` });
-    for (const [subject] of SUBSCRIBE) nats.subscribe(subject, { callback: () => undefined });
-    await nats.flush();
-    await nats.flush();
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    const forbidden = (rows: [string, Role[]][]): string[] =>
-      rows.filter(([, roles]) => !roles.includes(role)).map(([subject]) => subject);
-    t.deepEqual([...refused.publish].sort(), forbidden(PUBLISH).sort(), `${role} publishes`);
-    t.deepEqual([...refused.subscription].sort(), forbidden(SUBSCRIBE).sort(), `${role} subscribes`);
-    denied += refused.publish.size + refused.subscription.size;
-  }
-  t.true(denied > 500);
-});
+test.serial(
+  'each role is denied every subject that is not its own, by a real server',
+  async (t) => {
+    if (
+      missing(t, [
+        ['nats-server', '--version'],
+        ['openssl', 'version'],
+      ])
+    )
+      return;
+    const { raw } = await natsFixture(t);
+    let denied = 0;
+    for (const role of ROLES) {
+      const nats = await raw(role);
+      const refused = { publish: new Set<string>(), subscription: new Set<string>() };
+      void (async () => {
+        for await (const { permissionContext: context } of nats.status()) {
+          if (context) refused[context.operation as keyof typeof refused].add(context.subject);
+        }
+      })();
+      for (const [subject] of PUBLISH)
+        nats.publish(subject, 'x', { reply: `${inboxPrefixOf(role)}.none` });
+      for (const [subject] of SUBSCRIBE) nats.subscribe(subject, { callback: () => undefined });
+      await nats.flush();
+      await nats.flush();
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      const forbidden = (rows: [string, Role[]][]): string[] =>
+        rows.filter(([, roles]) => !roles.includes(role)).map(([subject]) => subject);
+      t.deepEqual([...refused.publish].sort(), forbidden(PUBLISH).sort(), `${role} publishes`);
+      t.deepEqual(
+        [...refused.subscription].sort(),
+        forbidden(SUBSCRIBE).sort(),
+        `${role} subscribes`,
+      );
+      denied += refused.publish.size + refused.subscription.size;
+    }
+    t.true(denied > 500);
+  },
+);
 
 test.serial(
   'with these permissions everything works: targets, mean field, views, switches; and a viewer changes nothing',
@@ -306,7 +334,10 @@ test.serial(
     await until(() => all.every(({ broker }) => broker.connected), 'everybody is connected');
     const run = { clock: systemClock, timers: systemTimers, intervalMs: 200 };
     const running = runAggregator({ ...run, broker: aggregator!.broker, host: 'host-a' });
-    const settings = { cap: { cpu: millis(4000) as never, memory: (1 << 30) as never }, preset: 'default' as const };
+    const settings = {
+      cap: { cpu: millis(4000) as never, memory: (1 << 30) as never },
+      preset: 'default' as const,
+    };
     const host = runAgentHost({
       ...run,
       broker: agents!.broker,
@@ -327,7 +358,9 @@ test.serial(
       version: '0.0.0',
     });
     t.teardown(() => dashboard.stop());
-    const rig = await new HookRig((config) => Object.assign(config.hook, { stepActivations: 1 })).start(hook!.broker);
+    const rig = await new HookRig((config) =>
+      Object.assign(config.hook, { stepActivations: 1 }),
+    ).start(hook!.broker);
     const container = rig.container({ quota: 1000 });
     await until(() => host.ownedShards > 0 && running.publishing, 'leases are taken', 20_000);
     await until(
@@ -339,7 +372,11 @@ test.serial(
       'a target is taken',
       20_000,
     );
-    await until(() => running.latest !== null && host.meanFieldAge >= 0, 'the mean field goes round', 20_000);
+    await until(
+      () => running.latest !== null && host.meanFieldAge >= 0,
+      'the mean field goes round',
+      20_000,
+    );
 
     // Policies are kept as objects, trajectories in a stream; both by agent hosts.
     const objects = agents!.broker.objects('gleaner_policies');
@@ -356,7 +393,9 @@ test.serial(
     const weights = newWeights({ engine: new JsEngine(), settings: learning, seed: 5 });
     t.true(policies.save('/guest/hello', weights));
     await until(() => policies.counts.kept === 1, 'weights are put by');
-    const found = await new Promise<LearnerState | null>((resolve) => policies.load('/guest/hello', resolve));
+    const found = await new Promise<LearnerState | null>((resolve) =>
+      policies.load('/guest/hello', resolve),
+    );
     t.deepEqual([found?.actor, found?.counters], [weights.actor, weights.counters]);
     const stream = agents!.broker.stream('gleaner_trajectories', {
       subjects: ['gleaner.v1.trajectory.*'],
@@ -366,13 +405,24 @@ test.serial(
     t.is((await stream.read(1, 10)).length, 1);
 
     for (const { broker } of [viewer!, operator!]) {
-      const views = await callEveryInstance(broker, { service: services.hook, endpoint: 'inspect' });
+      const views = await callEveryInstance(broker, {
+        service: services.hook,
+        endpoint: 'inspect',
+      });
       t.is((views.get('host-a') as { functions: unknown[] }).functions.length, 1);
-      t.is((await callEveryInstance(broker, { service: services.agents, endpoint: 'list' })).size, 1);
-      t.is((await callEveryInstance(broker, { service: services.aggregator, endpoint: 'inspect' })).size, 1);
+      t.is(
+        (await callEveryInstance(broker, { service: services.agents, endpoint: 'list' })).size,
+        1,
+      );
+      t.is(
+        (await callEveryInstance(broker, { service: services.aggregator, endpoint: 'inspect' }))
+          .size,
+        1,
+      );
     }
     // All that it shows arrives, and nothing it asks is denied.
-    const page = async (path: string): Promise<unknown> => (await fetch(`${dashboard.address}${path}`)).json();
+    const page = async (path: string): Promise<unknown> =>
+      (await fetch(`${dashboard.address}${path}`)).json();
     await eventually(
       async () => {
         container.call(100, 300);
@@ -421,15 +471,26 @@ test.serial(
     const request = { function: '/guest/hello' };
     const paused = (): boolean => rig.hook.figures().functions[0]!.paused;
     const pause = (broker: Broker) =>
-      callService(broker, { service: services.hook, endpoint: 'pause', host: 'host-a', request, timeout: millis(500) });
+      callService(broker, {
+        service: services.hook,
+        endpoint: 'pause',
+        host: 'host-a',
+        request,
+        timeout: millis(500),
+      });
     await t.throwsAsync(pause(viewer!.broker));
     t.regex(viewer!.errors.join(), /publish.*pause/i);
     t.false(paused());
     await t.throwsAsync(viewer!.broker.keyValue('gleaner_mode').put('global', new Uint8Array(1)));
 
-    // A viewer asks for what it may ask for, and has the answer sent to what it may not ask: no answer may be taken for a request.
+    // A viewer asks for what it may ask for, and has the answer sent to what it may not ask: no
+    // answer may be taken for a request.
     const served = async (): Promise<Record<string, number>> => {
-      const answer = await viewer!.broker.request('$SRV.STATS.gleaner-hook', new Uint8Array(0), millis(1000));
+      const answer = await viewer!.broker.request(
+        '$SRV.STATS.gleaner-hook',
+        new Uint8Array(0),
+        millis(1000),
+      );
       const { endpoints } = JSON.parse(new TextDecoder().decode(answer.data)) as {
         endpoints: { name: string; num_requests: number }[];
       };
@@ -438,11 +499,16 @@ test.serial(
     const before = await served();
     const forgedReplyViewer = await raw('viewer');
     const body = JSON.stringify(request);
-    for (const target of ['pause', 'restore'].map((endpoint) => `gleaner.v1.svc.gleaner-hook.${endpoint}.host-a`)) {
-      forgedReplyViewer.publish('gleaner.v1.svc.gleaner-hook.explain.host-a', body, { reply: target });
+    for (const target of ['pause', 'restore'].map(
+      (endpoint) => `gleaner.v1.svc.gleaner-hook.${endpoint}.host-a`,
+    )) {
+      forgedReplyViewer.publish('gleaner.v1.svc.gleaner-hook.explain.host-a', body, {
+        reply: target,
+      });
       forgedReplyViewer.publish('$SRV.PING.gleaner-hook', '', { reply: target });
     }
-    // Nor through JetStream, whose answers come from the server itself and so pass every permission.
+    // Nor through JetStream, whose answers come from the server itself and so pass every
+    // permission.
     const forgedReplyHook = await raw('hook');
     forgedReplyHook.publish('$JS.API.STREAM.INFO.KV_gleaner_mode', '', {
       reply: 'gleaner.v1.svc.gleaner-hook.restore.host-a',
@@ -450,7 +516,8 @@ test.serial(
     await Promise.all([forgedReplyViewer.flush(), forgedReplyHook.flush()]);
     await new Promise((resolve) => setTimeout(resolve, 200));
     t.false(paused());
-    // Not one request more than were asked for by name: two of `explain`, whose answers went nowhere.
+    // Not one request more than were asked for by name: two of `explain`, whose answers went
+    // nowhere.
     t.deepEqual(await served(), { ...before, explain: before.explain! + 2 });
 
     await pause(operator!.broker);
@@ -491,7 +558,10 @@ test.serial('wrong credentials are named as such within a second, and no time-ou
     agents: [],
     rotate: [],
   };
-  writeNatsConfig({ ...options, certificates: { ca: join(folder, 'ca.pem'), certificate: '/x', key: '/x' } });
+  writeNatsConfig({
+    ...options,
+    certificates: { ca: join(folder, 'ca.pem'), certificate: '/x', key: '/x' },
+  });
   const begun = performance.now();
   const refused = await gleaner(['--config', join(stranger, 'viewer.yaml'), 'status']);
   const took = performance.now() - begun;
@@ -551,10 +621,17 @@ test.serial('a part that logs all it can tells nobody its seed', async (t) => {
     return;
   const { folder } = await natsFixture(t);
   const set = ['log.level=debug', 'metrics.aggregator=null'].flatMap((each) => ['--set', each]);
-  const args = ['dist/cli/main.js', '--config', join(folder, 'aggregator.yaml'), ...set, 'aggregator'];
+  const args = [
+    'dist/cli/main.js',
+    '--config',
+    join(folder, 'aggregator.yaml'),
+    ...set,
+    'aggregator',
+  ];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk));
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => (output += chunk));
   await until(() => output.includes('publishing the mean field'), 'it works', 20_000);
   const ended = new Promise((resolve) => child.on('exit', resolve));
   child.kill('SIGTERM');
@@ -566,38 +643,47 @@ test.serial('a part that logs all it can tells nobody its seed', async (t) => {
   for (const text of [output, printed.out, printed.err]) t.false(text.includes(seed));
 });
 
-test.serial('run again it keeps every secret, adds a host, and renews only what is asked for', (t) => {
-  if (missing(t, [['openssl', 'version']])) return;
-  const folder = mkdtempSync(join(tmpdir(), 'gleaner-nats-again-'));
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
-  const options = {
-    folder,
-    listen: '0.0.0.0:4222',
-    hosts: ['nats.example'],
-    storeFolder: '/x',
-    agents: [],
-    rotate: [],
-    certificates: null,
-  };
-  const contents = (): Map<string, string> =>
-    new Map(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
-  const { identities } = writeNatsConfig({ ...options, hooks: ['a'] });
-  const first = contents();
-  for (const name of first.keys()) {
-    const secret = /\.nk$|-key\.pem$/.test(name);
-    if (secret) t.is(statSync(join(folder, name)).mode & 0o777, 0o600, name);
-    else t.notRegex(first.get(name)!, /SU[A-Z2-7]{56}|PRIVATE KEY/, name);
-  }
-  writeNatsConfig({ ...options, hooks: ['a'] });
-  t.deepEqual(contents(), first);
-  const added = writeNatsConfig({ ...options, hooks: ['a', 'b'], rotate: ['viewer'] });
-  const keyOf = (list: typeof identities, name: string) => list.find((each) => each.name === name)?.publicKey;
-  t.is(keyOf(added.identities, 'hook-a'), keyOf(identities, 'hook-a'));
-  t.not(keyOf(added.identities, 'viewer'), keyOf(identities, 'viewer'));
-  t.truthy(keyOf(added.identities, 'hook-b'));
-  t.is(contents().get('server.pem'), first.get('server.pem'));
-  t.throws(() => writeNatsConfig({ ...options, hooks: ['a b'] }), { code: 'GLN_USAGE' });
-  t.throws(() => writeNatsConfig({ ...options, hooks: [], rotate: ['nobody'] }), { code: 'GLN_USAGE' });
-  writeFileSync(join(folder, 'viewer.nk'), 'SUBAD');
-  t.throws(() => writeNatsConfig({ ...options, hooks: [] }), { code: 'GLN_BROKER_CREDENTIALS', message: /viewer\.nk/ });
-});
+test.serial(
+  'run again it keeps every secret, adds a host, and renews only what is asked for',
+  (t) => {
+    if (missing(t, [['openssl', 'version']])) return;
+    const folder = mkdtempSync(join(tmpdir(), 'gleaner-nats-again-'));
+    t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+    const options = {
+      folder,
+      listen: '0.0.0.0:4222',
+      hosts: ['nats.example'],
+      storeFolder: '/x',
+      agents: [],
+      rotate: [],
+      certificates: null,
+    };
+    const contents = (): Map<string, string> =>
+      new Map(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
+    const { identities } = writeNatsConfig({ ...options, hooks: ['a'] });
+    const first = contents();
+    for (const name of first.keys()) {
+      const secret = /\.nk$|-key\.pem$/.test(name);
+      if (secret) t.is(statSync(join(folder, name)).mode & 0o777, 0o600, name);
+      else t.notRegex(first.get(name)!, /SU[A-Z2-7]{56}|PRIVATE KEY/, name);
+    }
+    writeNatsConfig({ ...options, hooks: ['a'] });
+    t.deepEqual(contents(), first);
+    const added = writeNatsConfig({ ...options, hooks: ['a', 'b'], rotate: ['viewer'] });
+    const keyOf = (list: typeof identities, name: string) =>
+      list.find((each) => each.name === name)?.publicKey;
+    t.is(keyOf(added.identities, 'hook-a'), keyOf(identities, 'hook-a'));
+    t.not(keyOf(added.identities, 'viewer'), keyOf(identities, 'viewer'));
+    t.truthy(keyOf(added.identities, 'hook-b'));
+    t.is(contents().get('server.pem'), first.get('server.pem'));
+    t.throws(() => writeNatsConfig({ ...options, hooks: ['a b'] }), { code: 'GLN_USAGE' });
+    t.throws(() => writeNatsConfig({ ...options, hooks: [], rotate: ['nobody'] }), {
+      code: 'GLN_USAGE',
+    });
+    writeFileSync(join(folder, 'viewer.nk'), 'SUBAD');
+    t.throws(() => writeNatsConfig({ ...options, hooks: [] }), {
+      code: 'GLN_BROKER_CREDENTIALS',
+      message: /viewer\.nk/,
+    });
+  },
+);

@@ -4,5 +4,6 @@ import { generatedDocs } from '../../cli/commands/docs.js';
 import { gleanerProgram } from '../../cli/program.js';
 
 test('the generated pages are what commands and schema say (else: npm run build && npm run docs)', async (t) => {
-  for (const [path, text] of generatedDocs(await gleanerProgram())) t.is(readFileSync(path, 'utf8'), text, path);
+  for (const [path, text] of generatedDocs(await gleanerProgram()))
+    t.is(readFileSync(path, 'utf8'), text, path);
 });

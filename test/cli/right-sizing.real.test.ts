@@ -2,12 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
-import { createManager, runAgentHost } from '../../agents/index.js';
-import { decodeEvent, MemoryBus, silentLogger, wildcards } from '../../broker/index.js';
-import { statePaths } from '../../cli/settings.js';
-import { connectActions } from '../../cli/wiring/actions.js';
-import { followSizes, rightSizingOf } from '../../cli/wiring/right-sizing.js';
-import { fetchSizeEvidence } from '../../cli/wishes.js';
+import { runAgentHost } from '../../agents/host/index.js';
+import { createManager } from '../../agents/managers/index.js';
+import { silentLogger, wildcards } from '../../broker/index.js';
+import { decodeEvent } from '../../broker/messages/index.js';
 import {
   type Config,
   type Millicores,
@@ -16,12 +14,21 @@ import {
   systemClock,
   systemTimers,
 } from '../../config/index.js';
-import { Journal } from '../../openwhisk-plugin/index.js';
-import { actionSource, ensureActionImage, InvokerEmulator } from '../../simulator/docker-platform/index.js';
-import { FakeOpenWhiskRest, KEY } from '../openwhisk-plugin/controller/rest-double.js';
-import { realHookConfig, startRealHook } from '../openwhisk-plugin/hook/real-hook.js';
-import { dockerAndTap, missing } from '../real-parts.js';
-import { until } from './gleaner.js';
+import { Journal } from '../../openwhisk-plugin/openwhisk-api/index.js';
+import { fetchSizeEvidence } from '../../runtime/limit-requests.js';
+import { statePaths } from '../../runtime/settings.js';
+import { connectActions } from '../../runtime/wiring/actions.js';
+import { followSizes, rightSizingOf } from '../../runtime/wiring/right-sizing.js';
+import {
+  actionSource,
+  ensureActionImage,
+  InvokerEmulator,
+} from '../../simulator/invoker-emulator/index.js';
+import { realHookConfig, startRealHook } from '../openwhisk-plugin/daemon/real-hook.js';
+import { FakeOpenWhiskRest, KEY } from '../openwhisk-plugin/openwhisk-api/fake-openwhisk-rest.js';
+import { until } from '../support/gleaner.js';
+import { MemoryBus } from '../support/memory-broker/memory-bus.js';
+import { dockerAndTap, missing } from '../support/real-parts.js';
 
 const PREFIX = 'wskglrsa0';
 const FN = '/guest/memory';
@@ -86,37 +93,63 @@ test('on real containers: recommended from what calls used, written, a call is k
   /** As the invoker would: the action as OpenWhisk has it now. */
   const invoke = async (megabytes: number) => {
     const { limits, version } = rest.actions.get('guest/memory')!;
-    const action = { namespace: 'guest', name: 'memory', version, ...actionSource('memory'), memoryMb: limits.memory };
+    const action = {
+      namespace: 'guest',
+      name: 'memory',
+      version,
+      ...actionSource('memory'),
+      memoryMb: limits.memory,
+    };
     return await invoker.invoke(action, { megabytes });
   };
   const size = (): number => rest.actions.get('guest/memory')!.limits.memory;
-  const callsSeen = async (): Promise<number> => (await fetchSizeEvidence(broker)).advice[0]?.calls ?? 0;
+  const callsSeen = async (): Promise<number> =>
+    (await fetchSizeEvidence(broker)).advice[0]?.calls ?? 0;
 
   for (let i = 0; i < 12; i++) t.true((await invoke(30)).ok);
   await until(async () => (await callsSeen()) >= 12, LONG, 'the agents have heard of the calls');
-  const [recommended] = await rightSizingOf(config, controller, null).recommend(await fetchSizeEvidence(broker), []);
+  const [recommended] = await rightSizingOf(config, controller, null).recommend(
+    await fetchSizeEvidence(broker),
+    [],
+  );
   t.like(recommended, { function: FN, from: mebibytes(512), verdict: 'ready', heldBy: '' });
   const { highest } = recommended!.evidence;
-  t.log(`peak ${Math.round(highest / mebibytes(1))} MiB, recommended ${recommended!.to / mebibytes(1)} MiB`);
+  t.log(
+    `peak ${Math.round(highest / mebibytes(1))} MiB, recommended ${recommended!.to / mebibytes(1)} MiB`,
+  );
   // The node process and 30 MB, with a margin of 25 %, in steps of 64 from 128 on.
-  t.true(highest > mebibytes(30) && recommended!.to >= 1.25 * highest && recommended!.to < mebibytes(512));
+  t.true(
+    highest > mebibytes(30) &&
+      recommended!.to >= 1.25 * highest &&
+      recommended!.to < mebibytes(512),
+  );
 
   await following.turn();
   const smaller = recommended!.to / mebibytes(1);
   t.is(size(), smaller);
   const after = await invoke(30);
   t.true(after.ok && after.cold);
-  const inspected = execFileSync('docker', ['inspect', '--format', '{{.HostConfig.Memory}}', after.containerName!]);
+  const inspected = execFileSync('docker', [
+    'inspect',
+    '--format',
+    '{{.HostConfig.Memory}}',
+    after.containerName!,
+  ]);
   t.is(Number(inspected), recommended!.to);
 
-  // By whatever name: on a busy machine the engine may tell of the kill later than the invoker asks (openwhisk-observed.md §4).
+  // By whatever name: on a busy machine the engine may tell of the kill later than the invoker asks
+  // (openwhisk-observed.md §4).
   t.false((await invoke(smaller + 64)).ok);
   await until(() => size() === 512, LONG, 'the user has the size back');
   t.true((await invoke(smaller + 64)).ok);
   await until(() => reasons.length >= 2, LONG, 'both changes were told of');
   t.regex(reasons[0]!, /^right-sized to/);
   t.regex(reasons[1]!, /^undone: a call was killed/);
-  t.true(Journal.read(statePaths(config).actions).some((entry) => entry.kind === 'killed' && entry.memory === smaller));
+  t.true(
+    Journal.read(statePaths(config).actions).some(
+      (entry) => entry.kind === 'killed' && entry.memory === smaller,
+    ),
+  );
   // And it is not tried again.
   await following.turn();
   t.is(size(), 512);

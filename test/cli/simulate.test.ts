@@ -1,16 +1,24 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
-import type { RunSummary } from '../../simulator/index.js';
-import { temporaryFolder } from '../temporary-folder.js';
-import { gleaner } from './gleaner.js';
+import type { RunSummary } from '../../simulator/engine/index.js';
+import { gleaner } from '../support/gleaner.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 
 const SAMPLE = 'test/data/azure-2019-sample';
 const published = ['simulate', '--mode', 'freyr-2021', '--workload', SAMPLE];
 const small = ['simulate', '--functions', '20', '--load', '0.7', '--hosts', '2', '--cores', '2'];
 
 test("the published simulator's figures come out as JSON", async (t) => {
-  const { code, out } = await gleaner([...published, '--functions', '10', '--manager', 'greedy', '--output', 'json']);
+  const { code, out } = await gleaner([
+    ...published,
+    '--functions',
+    '10',
+    '--manager',
+    'greedy',
+    '--output',
+    'json',
+  ]);
   t.is(code, 0);
   const summary = JSON.parse(out) as Record<string, number>;
   t.is(summary.activations, 420);
@@ -31,7 +39,10 @@ test('one run, twice the same bytes', async (t) => {
   t.is(one.code, 0, one.err);
   t.is(one.out, two.out);
   const run = JSON.parse(one.out) as RunSummary;
-  t.deepEqual([run.weightPolicy, run.mode, run.hosts, run.functions], ['short-first', 'weight', 2, 20]);
+  t.deepEqual(
+    [run.weightPolicy, run.mode, run.hosts, run.functions],
+    ['short-first', 'weight', 2, 20],
+  );
   t.is(
     run.activations,
     Object.values(run.outcomes).reduce((sum, count) => sum + count, 0),
@@ -52,7 +63,15 @@ test('a summary for people says what was played, how it went and who paid', asyn
 });
 
 test('a policy that cannot act in a mode is said to', async (t) => {
-  const { code, err } = await gleaner([...small, '--mode', 'weight', '--manager', 'largest-in-range', '-o', 'json']);
+  const { code, err } = await gleaner([
+    ...small,
+    '--mode',
+    'weight',
+    '--manager',
+    'largest-in-range',
+    '-o',
+    'json',
+  ]);
   t.is(code, 0);
   t.regex(err, /largest-in-range decides in quota mode only/);
 });
@@ -72,7 +91,10 @@ test('wrong usage ends with 2, a missing trace with 1', async (t) => {
     t.is((await gleaner(['simulate', '--mode', mode, '--workload', 'no/such/folder'])).code, 1);
 });
 
-/** A workload of its own with its own host; a call takes 100 ms of one core, 10 a second: load .5 on two cores. */
+/**
+ * A workload of its own with its own host; a call takes 100 ms of one core, 10 a second: load .5 on
+ * two cores.
+ */
 const OWN = {
   version: 1,
   name: 'own',
@@ -82,7 +104,13 @@ const OWN = {
       name: '/guest/own',
       userCpuMillicores: 1000,
       memoryMiB: 128,
-      profile: { parallelism: 1, cpuMs: 100, memory: { baseMiB: 40, peakMiB: 60 }, initMs: 10, coldStartMs: 100 },
+      profile: {
+        parallelism: 1,
+        cpuMs: 100,
+        memory: { baseMiB: 40, peakMiB: 60 },
+        initMs: 10,
+        coldStartMs: 100,
+      },
       arrivals: { ratePerSecond: 10, seconds: 60 },
     },
   ],
@@ -101,25 +129,46 @@ test("a workload's own host is the one that is simulated, unless the command lin
   t.deepEqual([run.hosts, run.cores, run.userMemoryMiB], [1, 2, 2048]);
   // 10 calls a second of 100 ms on 2 cores; the arrivals are Poisson, 600 of them: sd 4 %.
   t.true(Math.abs(run.offeredLoad - 0.5) < 0.1, `offered load ${run.offeredLoad}`);
-  const other = await gleaner(['simulate', '--workload', ownWorkload(), '--hosts', '3', '--cores', '1', '-o', 'json']);
+  const other = await gleaner([
+    'simulate',
+    '--workload',
+    ownWorkload(),
+    '--hosts',
+    '3',
+    '--cores',
+    '1',
+    '-o',
+    'json',
+  ]);
   const said = JSON.parse(other.out) as RunSummary;
   t.deepEqual([said.hosts, said.cores, said.userMemoryMiB], [3, 1, 2048]);
   const several = ownWorkload({ host: { ...OWN.host, count: 2 } });
-  const two = JSON.parse((await gleaner(['simulate', '--workload', several, '-o', 'json'])).out) as RunSummary;
+  const two = JSON.parse(
+    (await gleaner(['simulate', '--workload', several, '-o', 'json'])).out,
+  ) as RunSummary;
   t.deepEqual([two.hosts, two.cores], [2, 2]);
 });
 
 test('the configuration is honored, and what does not apply is refused or named', async (t) => {
   // Four tenths of a core of a user's one: a limit can be lowered, as far as the floor lets it.
-  const lowParallelism = { ...OWN.functions[0]!, profile: { ...OWN.functions[0]!.profile, parallelism: 0.4 } };
+  const lowParallelism = {
+    ...OWN.functions[0]!,
+    profile: { ...OWN.functions[0]!.profile, parallelism: 0.4 },
+  };
   const workload = ownWorkload({ functions: [lowParallelism] });
   const run = async (...before: string[]) =>
     gleaner([...before, 'simulate', '--workload', workload, '--mode', 'quota', '-o', 'json']);
-  const plain = ['--set', 'agents.manager=fixed', '--set', 'decision.policy.quota=smallest-in-range'];
+  const plain = [
+    '--set',
+    'agents.manager=fixed',
+    '--set',
+    'decision.policy.quota=smallest-in-range',
+  ];
   const base = await run(...plain);
   const floor = await run(...plain, '--set', 'decision.cpuFloorMillicores=1000');
   t.is(floor.code, 0, floor.err);
-  const harvested = ({ out }: { out: string }): number => (JSON.parse(out) as RunSummary).harvest.harvestedCoreSeconds;
+  const harvested = ({ out }: { out: string }): number =>
+    (JSON.parse(out) as RunSummary).harvest.harvestedCoreSeconds;
   t.true(harvested(base) > 0);
   t.is(harvested(floor), 0, 'no limit goes below the floor of one core, which is the user’s');
   t.is((JSON.parse(base.out) as RunSummary).quotaPolicy, 'smallest-in-range');
@@ -130,7 +179,10 @@ test('the configuration is honored, and what does not apply is refused or named'
   t.is(foreign.code, 2);
   t.regex(foreign.err, /hook\.sampleMs: does not apply to a simulation/);
   const file = join(temporaryFolder('simulate'), 'gleaner.yaml');
-  writeFileSync(file, 'hook:\n  sampleMs: 50\ndecision:\n  controlShare: 1\n  policy:\n    quota: largest-in-range\n');
+  writeFileSync(
+    file,
+    'hook:\n  sampleMs: 50\ndecision:\n  controlShare: 1\n  policy:\n    quota: largest-in-range\n',
+  );
   const filed = await run('--config', file);
   t.is(filed.code, 0, filed.err);
   t.regex(filed.err, /does not use hook\.sampleMs/);
@@ -141,9 +193,16 @@ test('the configuration is honored, and what does not apply is refused or named'
 });
 
 test('a run that is bound by memory or by CPU says so, and what to change', async (t) => {
-  // Room for one container of 128 MiB where ten calls a second of 300 ms of waiting need three at once.
-  const io = { ...OWN.functions[0]!, profile: { ...OWN.functions[0]!.profile, cpuMs: 5, ioMs: 300 } };
-  const memory = ownWorkload({ host: { cores: 2, memoryMiB: 4096, userMemoryMiB: 128 }, functions: [io] });
+  // Room for one container of 128 MiB where ten calls a second of 300 ms of waiting need three at
+  // once.
+  const io = {
+    ...OWN.functions[0]!,
+    profile: { ...OWN.functions[0]!.profile, cpuMs: 5, ioMs: 300 },
+  };
+  const memory = ownWorkload({
+    host: { cores: 2, memoryMiB: 4096, userMemoryMiB: 128 },
+    functions: [io],
+  });
   const short = await gleaner(['simulate', '--workload', memory]);
   t.regex(short.out, /LIMITED BY MEMORY: .* waited for room .*\n.*--user-memory/);
   const json = await gleaner(['simulate', '--workload', memory, '-o', 'json']);
@@ -154,7 +213,15 @@ test('a run that is bound by memory or by CPU says so, and what to change', asyn
 });
 
 test('shipped workloads come with hosts that fit them', async (t) => {
-  const { out } = await gleaner(['simulate', '--workload', 'profiles-12-slos', '--load', '0.9', '--calls', '3000']);
+  const { out } = await gleaner([
+    'simulate',
+    '--workload',
+    'profiles-12-slos',
+    '--load',
+    '0.9',
+    '--calls',
+    '3000',
+  ]);
   t.regex(out, /on 1 hosts of 8 cores and 98304 MiB/);
   t.notRegex(out, /LIMITED BY MEMORY/);
 });
@@ -164,7 +231,15 @@ test('a row per activation is exported as CSV and JSON lines, with units in the 
   const csv = join(folder, 'run.csv');
   const lines = join(folder, 'run.jsonl');
   const workload = ownWorkload({ functions: [{ ...OWN.functions[0]!, name: '/guest/a,b' }] });
-  const { code, out, err } = await gleaner(['simulate', '--workload', workload, '--export', csv, '-o', 'json']);
+  const { code, out, err } = await gleaner([
+    'simulate',
+    '--workload',
+    workload,
+    '--export',
+    csv,
+    '-o',
+    'json',
+  ]);
   t.is(code, 0, err);
   const run = JSON.parse(out) as RunSummary;
   const [header, ...rows] = readFileSync(csv, 'utf8').trimEnd().split('\n');
@@ -188,18 +263,29 @@ test('a row per activation is exported as CSV and JSON lines, with units in the 
   }
   const refused = await gleaner(['simulate', '--workload', workload, '--export', 'run.xlsx']);
   t.is(refused.code, 2);
-  t.is((await gleaner(['simulate', '--workload', workload, '--export', '/nowhere/run.csv'])).code, 2);
+  t.is(
+    (await gleaner(['simulate', '--workload', workload, '--export', '/nowhere/run.csv'])).code,
+    2,
+  );
 });
 
 test('odd rows of a trace are in the table and in JSON, and an error with --strict only', async (t) => {
   const folder = temporaryFolder('odd-rows');
   const path = join(folder, 'calls.csv');
-  writeFileSync(path, 'app,func,end_timestamp,duration\na,f,1,0.3\na,f,2,-0.3\na,f,3,x\na,f,4,-1\n');
+  writeFileSync(
+    path,
+    'app,func,end_timestamp,duration\na,f,1,0.3\na,f,2,-0.3\na,f,3,x\na,f,4,-1\n',
+  );
   const args = ['simulate', '--workload', path, '--hosts', '1', '--cores', '2'];
   const shown = await gleaner(args);
   t.is(shown.code, 0, shown.err);
-  t.regex(shown.out, /\ndata: 2 rows with a negative number: skipped \(first: calls\.csv: line 3\)\n/);
-  const { data } = JSON.parse((await gleaner([...args, '--output', 'json'])).out) as { data: unknown };
+  t.regex(
+    shown.out,
+    /\ndata: 2 rows with a negative number: skipped \(first: calls\.csv: line 3\)\n/,
+  );
+  const { data } = JSON.parse((await gleaner([...args, '--output', 'json'])).out) as {
+    data: unknown;
+  };
   t.like(data, [
     { kind: 'negative', count: 2, first: 'calls.csv: line 3' },
     { kind: 'unreadable', count: 1, first: 'calls.csv: line 4' },

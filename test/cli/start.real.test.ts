@@ -3,13 +3,17 @@ import { readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
-import { collected, processesWith, until } from './gleaner.js';
+import { collected, processesWith, until } from '../support/gleaner.js';
 
 function start(stateDir: string) {
-  const child = spawn(process.execPath, ['scripts/start.mjs', '--set', `hook.stateDir=${stateDir}`, '--plain'], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    detached: true,
-  });
+  const child = spawn(
+    process.execPath,
+    ['scripts/start.mjs', '--set', `hook.stateDir=${stateDir}`, '--plain'],
+    {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    },
+  );
   return { child, ...collected(child) };
 }
 

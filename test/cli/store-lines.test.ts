@@ -1,17 +1,24 @@
 import test from 'ava';
-import { findServices, MemoryBus, StoreFullError, serve } from '../../broker/index.js';
-import { Operating } from '../../cli/metrics/index.js';
+import { StoreFullError } from '../../broker/errors.js';
+import { findServices, serve } from '../../broker/services/index.js';
 import { failingStores, storesOf } from '../../cli/store-lines.js';
-import { ManualTime, millis } from '../../config/index.js';
-import { seriesOf } from './metrics/exposition.js';
+import { ManualTime } from '../../config/clock.js';
+import { millis } from '../../config/index.js';
+import { Operating } from '../../runtime/metrics/index.js';
+import { seriesOf } from '../runtime/metrics/exposition.js';
+import { MemoryBus } from '../support/memory-broker/memory-bus.js';
 
-const full = new StoreFullError('update in bucket gleaner_leases', 'maximum messages per subject exceeded');
+const full = new StoreFullError(
+  'update in bucket gleaner_leases',
+  'maximum messages per subject exceeded',
+);
 
 /** A part whose leases are refused while all else is stored. */
 async function partWithFullStore() {
   const bus = new MemoryBus();
   const broker = bus.connect();
-  bus.refusal = (store, operation) => (store === 'gleaner_leases' && operation === 'write' ? full : null);
+  bus.refusal = (store, operation) =>
+    store === 'gleaner_leases' && operation === 'write' ? full : null;
   for (let i = 0; i < 3; i++)
     await broker
       .keyValue('gleaner_leases')
@@ -28,7 +35,13 @@ test('status shows which stores fail in which part, what that means and what to 
   serve(bus.connect(), { name: 'gleaner-hook', host: 'h2', ...definition });
   const stores = storesOf(await findServices(bus.connect(), null, millis(50), 'STATS'));
   t.deepEqual(
-    stores.map(({ service, host, store, operation, failed }) => [service, host, store, operation, failed]),
+    stores.map(({ service, host, store, operation, failed }) => [
+      service,
+      host,
+      store,
+      operation,
+      failed,
+    ]),
     [
       ['gleaner-agents', 'h1', 'gleaner_functions', 'write', 0],
       ['gleaner-agents', 'h1', 'gleaner_leases', 'write', 3],
@@ -39,16 +52,26 @@ test('status shows which stores fail in which part, what that means and what to 
     text,
     /FAILING STORE +OPERATION +SERVICE +HOST +FAILURES +FOR S\ngleaner_leases +write +gleaner-agents +h1 +3 +0\n/,
   );
-  t.regex(text, /the store is full: maximum messages per subject exceeded \[GLN_BROKER_STORE_FULL\]/);
+  t.regex(
+    text,
+    /the store is full: maximum messages per subject exceeded \[GLN_BROKER_STORE_FULL\]/,
+  );
   t.regex(text, /no targets and no mean field are sent, and user limits and local policies apply/);
   t.regex(text, /max_file_store/);
-  t.is(failingStores(stores.filter(({ failure }) => failure === null)), '', 'nothing is said while all is well');
+  t.is(
+    failingStores(stores.filter(({ failure }) => failure === null)),
+    '',
+    'nothing is said while all is well',
+  );
 });
 
 test('a part of another version, or one that lies, tells of no stores', (t) => {
   const instance = { name: 'gleaner-hook', id: 'x', version: '1.0.0', metadata: { host: 'h' } };
   for (const stores of [undefined, 'no', [{ store: 1 }], [null]])
-    t.deepEqual(storesOf([{ ...instance, ...(stores === undefined ? {} : { stores: stores as never }) }]), []);
+    t.deepEqual(
+      storesOf([{ ...instance, ...(stores === undefined ? {} : { stores: stores as never }) }]),
+      [],
+    );
 });
 
 test('a store that fails degrades readiness and is a metric, until it answers again', async (t) => {

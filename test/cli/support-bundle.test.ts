@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import test from 'ava';
 import { redacted, redactedValue } from '../../cli/support/redact.js';
-import { gleaner } from './gleaner.js';
+import { gleaner } from '../support/gleaner.js';
 
 /** One of each kind, made up; none of them may be found in a bundle. */
 const secrets = {
@@ -33,7 +33,8 @@ const held = (text: string): string[] =>
 
 test('secrets are known by their shape, one by one, and what is none stays', (t) => {
   for (const line of lines) t.deepEqual(held(redacted(line)), [], line);
-  const kept = 'function /guest/hello on host invoker-1: 128 MiB, reason over_provisioned, id 3f2a9c10d4';
+  const kept =
+    'function /guest/hello on host invoker-1: 128 MiB, reason over_provisioned, id 3f2a9c10d4';
   t.is(redacted(kept), kept);
   t.deepEqual(redactedValue({ a: [lines[0], 3, null], token: 'x', tokens: 4 }), {
     a: ['connecting to nats://***@host:4222', 3, null],
@@ -47,7 +48,10 @@ test('a bundle has every part, nobody else may read it, and no secret of configu
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   mkdirSync(join(folder, 'logs'));
   writeFileSync(join(folder, 'logs', 'hook.log'), `${lines.join('\n')}\nkeep this line\n`);
-  writeFileSync(join(folder, 'audit.jsonl'), `${JSON.stringify({ who: 'operator:me', why: lines[0] })}\n`);
+  writeFileSync(
+    join(folder, 'audit.jsonl'),
+    `${JSON.stringify({ who: 'operator:me', why: lines[0] })}\n`,
+  );
   const file = join(folder, 'bundle.json.gz');
   const nats = `nats://user:${secrets.url}@127.0.0.1:1`;
   const set = ['--set', `hook.stateDir=${folder}`, '--set', 'nats.requestTimeoutMs=100'];

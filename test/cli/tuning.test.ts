@@ -2,40 +2,43 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import {
-  fixedManager,
-  hillClimbing,
-  type LimitSearch,
-  type ResourceManager,
-  runAgentHost,
-  tableName,
-} from '../../agents/index.js';
-import {
-  decodeEvent,
-  encodeMessage,
-  LatencyHistogram,
-  MemoryBus,
-  objectStores,
-  silentLogger,
-  subjects,
-  wildcards,
-} from '../../broker/index.js';
+import { runAgentHost } from '../../agents/host/index.js';
+import type { ResourceManager } from '../../agents/index.js';
+import { fixedManager } from '../../agents/managers/index.js';
+import { tableName } from '../../agents/tuning/concurrency/table.js';
+import { hillClimbing, type LimitSearch } from '../../agents/tuning/index.js';
+import { objectStores, silentLogger, subjects, wildcards } from '../../broker/index.js';
+import { decodeEvent, encodeMessage, LatencyHistogram } from '../../broker/messages/index.js';
 import { agentText, type ExplainedAgent, fetchAgent } from '../../cli/commands/explain-agent.js';
-import { statePaths } from '../../cli/settings.js';
-import { connectActions } from '../../cli/wiring/actions.js';
-import { followSizes } from '../../cli/wiring/right-sizing.js';
-import { type Config, configSchema, ManualTime, millis, SeededRandom, systemTimers } from '../../config/index.js';
-import { Journal, openChanges } from '../../openwhisk-plugin/index.js';
-import { observation } from '../agents/observations.js';
-import { FakeOpenWhiskRest, KEY } from '../openwhisk-plugin/controller/rest-double.js';
-import { until } from './gleaner.js';
+import { ManualTime } from '../../config/clock.js';
+import {
+  type Config,
+  configSchema,
+  millis,
+  SeededRandom,
+  systemTimers,
+} from '../../config/index.js';
+import { Journal, openChanges } from '../../openwhisk-plugin/openwhisk-api/index.js';
+import { statePaths } from '../../runtime/settings.js';
+import { connectActions } from '../../runtime/wiring/actions.js';
+import { followSizes } from '../../runtime/wiring/right-sizing.js';
+import { FakeOpenWhiskRest, KEY } from '../openwhisk-plugin/openwhisk-api/fake-openwhisk-rest.js';
+import { until } from '../support/gleaner.js';
+import { MemoryBus } from '../support/memory-broker/memory-bus.js';
+import { observation } from '../support/observations.js';
 
 const FN = '/guest/thumbs';
 const LONG = 30_000;
-/** Length of a step, ms: so short that leases of shards, which last for 1.5 s of the same clock, are renewed in time. */
+/**
+ * Length of a step, ms: so short that leases of shards, which last for 1.5 s of the same clock, are
+ * renewed in time.
+ */
 const SPAN = 50;
 
-/** OpenWhisk's double with a range of concurrency, `gleaner actions follow`, and an agent host that tunes 10, 20, ..., 50. */
+/**
+ * OpenWhisk's double with a range of concurrency, `gleaner actions follow`, and an agent host that
+ * tunes 10, 20, ..., 50.
+ */
 async function stage(t: ExecutionContext, manager: ResourceManager = fixedManager()) {
   const folder = mkdtempSync(join(tmpdir(), 'gleaner-tuning-'));
   const rest = await FakeOpenWhiskRest.start('2.0.0');
@@ -79,11 +82,19 @@ async function stage(t: ExecutionContext, manager: ResourceManager = fixedManage
   t.teardown(() => agents.stop());
   await until(() => agents.ownedShards > 0, LONG, 'the agent host owns its shards');
   const controller = await connectActions(config);
-  const following = followSizes({ config, controller, broker: bus.connect(), logger: silentLogger });
+  const following = followSizes({
+    config,
+    controller,
+    broker: bus.connect(),
+    logger: silentLogger,
+  });
   t.teardown(() => following.stop());
   const limit = (): number => rest.actions.get('guest/thumbs')!.limits.concurrency;
   let step = 0;
-  /** Three steps under a load that fills the limit: throughput rises to limit 30 and falls again. `killed`: the limits from which on containers are. */
+  /**
+   * Three steps under a load that fills the limit: throughput rises to limit 30 and falls again.
+   * `killed`: the limits from which on containers are.
+   */
   const serve = async (killed = Number.POSITIVE_INFINITY): Promise<void> => {
     for (let i = 0; i < 3; i++) {
       const activations = 100 - 2 * Math.abs(limit() - 30);
@@ -91,10 +102,19 @@ async function stage(t: ExecutionContext, manager: ResourceManager = fixedManage
       // One container, all of its places busy all the time.
       for (let call = 0; call < activations; call++) latency.record((SPAN * limit()) / activations);
       const oomKills = limit() >= killed ? 1 : 0;
-      const seen = { activations, oomKills, containers: 1, span: millis(SPAN), latency: latency.toMessage() };
+      const seen = {
+        activations,
+        oomKills,
+        containers: 1,
+        span: millis(SPAN),
+        latency: latency.toMessage(),
+      };
       time.advance(millis(SPAN));
       const before = agents.counts.observations;
-      hook.publish(subjects.observation(FN), encodeMessage(observation({ function: FN, step: ++step, ...seen })));
+      hook.publish(
+        subjects.observation(FN),
+        encodeMessage(observation({ function: FN, step: ++step, ...seen })),
+      );
       await until(() => agents.counts.observations > before, LONG, 'the observation was taken');
     }
   };
@@ -118,14 +138,15 @@ test('the tuner climbs to the limit that brings most, through the controller, an
     await following.turn();
     await serve();
     if (limits.at(-1) !== limit()) limits.push(limit());
-    // In the middle of it the agent host starts anew and finds what was learnt.
+    // In the middle of it the agent host starts anew and finds what was learned.
     if (limits.length === 3) {
       t.not(await table(), null);
       await restart();
     }
   }
   // A step at a time, inside of the grid.
-  for (let i = 1; i < limits.length; i++) t.is(Math.abs(limits[i]! - limits[i - 1]!), 10, limits.join(' '));
+  for (let i = 1; i < limits.length; i++)
+    t.is(Math.abs(limits[i]! - limits[i - 1]!), 10, limits.join(' '));
   // Hill climbing never rests: once there it goes to and fro about the top.
   t.true(
     limits.slice(3).every((one) => Math.abs(one - 30) <= 20),
@@ -137,7 +158,10 @@ test('the tuner climbs to the limit that brings most, through the controller, an
 });
 
 test('while the function’s agent learns nothing is tried', async (t) => {
-  const { following, limit, serve, table } = await stage(t, { ...fixedManager(), phase: () => 'online' });
+  const { following, limit, serve, table } = await stage(t, {
+    ...fixedManager(),
+    phase: () => 'online',
+  });
   for (let i = 0; i < 5; i++) {
     await following.turn();
     await serve();
@@ -182,7 +206,11 @@ test('a limit at which containers are killed is left before the next turn, and n
   let known: ExplainedAgent | undefined;
   const limits = new Set<number>();
   // Until what was kept is read again, and a step was tried.
-  for (let i = 0; i < 12 && !(known?.concurrency?.unsafeLimit && known.concurrency.searchSteps > 0); i++) {
+  for (
+    let i = 0;
+    i < 12 && !(known?.concurrency?.unsafeLimit && known.concurrency.searchSteps > 0);
+    i++
+  ) {
     await serve();
     await following.turn();
     limits.add(limit());

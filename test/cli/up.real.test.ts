@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import test from 'ava';
 import { findProgram } from '../../cli/doctor/survey.js';
-import { gleaner, processesWith, startUp, until } from './gleaner.js';
+import { gleaner, processesWith, startUp, until } from '../support/gleaner.js';
 
 /** False (and loud) where a real part is missing; in CI that is a failure. */
 function has(program: string): boolean {
@@ -27,200 +27,253 @@ interface Listed {
   readonly acceleratedCpuSeconds: number;
 }
 
-test.serial('gleaner up runs the whole loop, answers questions, and leaves nothing behind', async (t) => {
-  if (!has('nats-server')) return t.pass();
-  const up = startUp(demo);
-  t.teardown(up.clean);
-  const ask = (...args: string[]) => gleaner(['--config', up.config, ...args]);
-  const functions = async (): Promise<Listed[]> => {
-    const { code, out } = await ask('functions', '--output', 'json');
-    return code === 0 ? (JSON.parse(out) as Listed[]) : [];
-  };
-  let seen: Listed[] = [];
-  await until(
-    async () => {
-      seen = await functions();
-      return seen.some((row) => row.harvestedCpuSeconds > 0) && seen.some((row) => row.acceleratedCpuSeconds > 0);
-    },
-    60_000,
-    'a function harvested and another accelerated',
-  );
+test.serial(
+  'gleaner up runs the whole loop, answers questions, and leaves nothing behind',
+  async (t) => {
+    if (!has('nats-server')) return t.pass();
+    const up = startUp(demo);
+    t.teardown(up.clean);
+    const ask = (...args: string[]) => gleaner(['--config', up.config, ...args]);
+    const functions = async (): Promise<Listed[]> => {
+      const { code, out } = await ask('functions', '--output', 'json');
+      return code === 0 ? (JSON.parse(out) as Listed[]) : [];
+    };
+    let seen: Listed[] = [];
+    await until(
+      async () => {
+        seen = await functions();
+        return (
+          seen.some((row) => row.harvestedCpuSeconds > 0) &&
+          seen.some((row) => row.acceleratedCpuSeconds > 0)
+        );
+      },
+      60_000,
+      'a function harvested and another accelerated',
+    );
 
-  // On a busy machine one of them may answer too late to be listed; then it is the next time.
-  await until(
-    async () => {
-      const { code, out } = await ask('status', '-o', 'json');
-      if (code !== 0) return false;
-      const { services, hosts } = JSON.parse(out) as { services: { service: string }[]; hosts: unknown[] };
-      const names = new Set(services.map(({ service }) => service));
-      return [...names].join() === 'gleaner-agents,gleaner-aggregator,gleaner-hook' && hosts.length === 1;
-    },
-    20_000,
-    'all three services in the status',
-  );
-  t.regex((await ask('status')).out, /^SERVICE +HOST +VERSION/);
-  t.regex((await ask('functions')).out, /^FUNCTION +MODE +CALLS/);
+    // On a busy machine one of them may answer too late to be listed; then it is the next time.
+    await until(
+      async () => {
+        const { code, out } = await ask('status', '-o', 'json');
+        if (code !== 0) return false;
+        const { services, hosts } = JSON.parse(out) as {
+          services: { service: string }[];
+          hosts: unknown[];
+        };
+        const names = new Set(services.map(({ service }) => service));
+        return (
+          [...names].join() === 'gleaner-agents,gleaner-aggregator,gleaner-hook' &&
+          hosts.length === 1
+        );
+      },
+      20_000,
+      'all three services in the status',
+    );
+    t.regex((await ask('status')).out, /^SERVICE +HOST +VERSION/);
+    t.regex((await ask('functions')).out, /^FUNCTION +MODE +CALLS/);
 
-  // Another one in the same folder would take the first one's address away from the command line.
-  const second = await ask('up', '--plain', '--for', '1');
-  t.is(second.code, 1);
-  t.regex(second.err, new RegExp(`runs already .*process ${up.child.pid}.*GLN_ALREADY_UP`));
-  t.is((await ask('status')).code, 0);
+    // Another one in the same folder would take the first one's address away from the command line.
+    const second = await ask('up', '--plain', '--for', '1');
+    t.is(second.code, 1);
+    t.regex(second.err, new RegExp(`runs already .*process ${up.child.pid}.*GLN_ALREADY_UP`));
+    t.is((await ask('status')).code, 0);
 
-  const busiest = seen.reduce((a, b) => (a.activations > b.activations ? a : b)).name;
-  const explained = await ask('explain', busiest);
-  t.is(explained.code, 0, explained.err);
-  t.regex(explained.out, /ACTIVATION +TOOK +PEAK CORES +GRANTED CORES/);
-  t.is((await ask('explain', '/guest/no-such')).code, 1);
-  t.is((await ask('explain', 'nonsense')).code, 2);
-  t.is((await ask('explain', busiest, '--last', 'x')).code, 2);
+    const busiest = seen.reduce((a, b) => (a.activations > b.activations ? a : b)).name;
+    const explained = await ask('explain', busiest);
+    t.is(explained.code, 0, explained.err);
+    t.regex(explained.out, /ACTIVATION +TOOK +PEAK CORES +GRANTED CORES/);
+    t.is((await ask('explain', '/guest/no-such')).code, 1);
+    t.is((await ask('explain', 'nonsense')).code, 2);
+    t.is((await ask('explain', busiest, '--last', 'x')).code, 2);
 
-  t.is((await ask('mode', 'observe', '--reason', 'a test')).code, 0);
-  await until(async () => (await ask('mode')).out.includes('observe'), 10_000, 'mode observe');
-  t.is((await ask('mode', 'enforce', '--function', busiest)).code, 0);
-  t.is((await ask('mode', 'default')).code, 0);
-  await until(async () => (await ask('mode')).out.includes('enforce'), 10_000, 'mode as configured');
+    t.is((await ask('mode', 'observe', '--reason', 'a test')).code, 0);
+    await until(async () => (await ask('mode')).out.includes('observe'), 10_000, 'mode observe');
+    t.is((await ask('mode', 'enforce', '--function', busiest)).code, 0);
+    t.is((await ask('mode', 'default')).code, 0);
+    await until(
+      async () => (await ask('mode')).out.includes('enforce'),
+      10_000,
+      'mode as configured',
+    );
 
-  // One function is paused on every host, and stays so while the mode changes.
-  const paused = async (name: string): Promise<boolean | undefined> => {
-    const { code, out } = await ask('functions', '-o', 'json');
-    if (code !== 0) return undefined;
-    return (JSON.parse(out) as { name: string; paused: boolean }[]).find((row) => row.name === name)?.paused;
-  };
-  t.is((await ask('pause', busiest, '--reason', 'a test')).code, 0);
-  await until(async () => (await paused(busiest)) === true, 5000, 'paused');
-  t.is((await ask('mode', 'recommend', '--function', busiest)).code, 0);
-  t.is((await ask('mode', 'default', '--function', busiest)).code, 0);
-  await until(async () => (await paused(busiest)) === true, 5000, 'paused still');
-  t.is((await ask('resume', busiest, '-o', 'json')).code, 0);
-  await until(async () => (await paused(busiest)) === false, 5000, 'managed again');
-  t.is((await ask('pause', 'nonsense')).code, 2);
+    // One function is paused on every host, and stays so while the mode changes.
+    const paused = async (name: string): Promise<boolean | undefined> => {
+      const { code, out } = await ask('functions', '-o', 'json');
+      if (code !== 0) return undefined;
+      return (JSON.parse(out) as { name: string; paused: boolean }[]).find(
+        (row) => row.name === name,
+      )?.paused;
+    };
+    t.is((await ask('pause', busiest, '--reason', 'a test')).code, 0);
+    await until(async () => (await paused(busiest)) === true, 5000, 'paused');
+    t.is((await ask('mode', 'recommend', '--function', busiest)).code, 0);
+    t.is((await ask('mode', 'default', '--function', busiest)).code, 0);
+    await until(async () => (await paused(busiest)) === true, 5000, 'paused still');
+    t.is((await ask('resume', busiest, '-o', 'json')).code, 0);
+    await until(async () => (await paused(busiest)) === false, 5000, 'managed again');
+    t.is((await ask('pause', 'nonsense')).code, 2);
 
-  const agents = await ask('agents', 'list', '-o', 'json');
-  t.is(agents.code, 0, agents.err);
-  t.is((JSON.parse(agents.out) as { functions: { manager: string }[] }[])[0]?.functions[0]?.manager, 'simppo');
-  t.regex((await ask('agents', 'list')).out, /^FUNCTION +AGENT HOST +MANAGER +PHASE/);
-  t.regex((await ask('agents', 'explain', busiest)).out, /STEP +PHASE +SEEN ON/);
-  t.is((await ask('agents', 'explain', '/guest/no-such')).code, 1);
-  const retrained = await ask('retrain', busiest);
-  t.is(retrained.code, 0, retrained.out);
-  t.regex((await ask('meanfield')).out, /INVOKER HOST +WANTED CORES +AVAILABLE CORES +OCCUPIED CPU % +PRICE CPU/);
-  t.is((await ask('meanfield', '-o', 'json')).code, 0);
-  const top = await ask('top', '--once', '-o', 'json');
-  t.is(top.code, 0, top.err);
-  t.is((JSON.parse(top.out) as { platform: string }).platform, 'simulated');
-  // On a busy machine the first line may come too late for one short look.
-  await until(
-    async () => /^mode enforce {2}functions/.test((await ask('top', '--for', '2')).out),
-    30_000,
-    'a line of top',
-  );
-  const events = await ask('events', '--for', '3', '-o', 'json');
-  t.is(events.code, 0, events.err);
-  const eventMessages = events.out
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line) as { kind: string; v: number });
-  t.true(eventMessages.length > 0 && eventMessages.every(({ v }) => v === 1));
-  t.is((await ask('events', '--kind', 'nonsense')).code, 2);
-  t.regex((await ask('audit', '-n', '3')).out, /^AT +WHO +WHY +FUNCTION/);
+    const agents = await ask('agents', 'list', '-o', 'json');
+    t.is(agents.code, 0, agents.err);
+    t.is(
+      (JSON.parse(agents.out) as { functions: { manager: string }[] }[])[0]?.functions[0]?.manager,
+      'simppo',
+    );
+    t.regex((await ask('agents', 'list')).out, /^FUNCTION +AGENT HOST +MANAGER +PHASE/);
+    t.regex((await ask('agents', 'explain', busiest)).out, /STEP +PHASE +SEEN ON/);
+    t.is((await ask('agents', 'explain', '/guest/no-such')).code, 1);
+    const retrained = await ask('retrain', busiest);
+    t.is(retrained.code, 0, retrained.out);
+    t.regex(
+      (await ask('meanfield')).out,
+      /INVOKER HOST +WANTED CORES +AVAILABLE CORES +OCCUPIED CPU % +PRICE CPU/,
+    );
+    t.is((await ask('meanfield', '-o', 'json')).code, 0);
+    const top = await ask('top', '--once', '-o', 'json');
+    t.is(top.code, 0, top.err);
+    t.is((JSON.parse(top.out) as { platform: string }).platform, 'simulated');
+    // On a busy machine the first line may come too late for one short look.
+    await until(
+      async () => /^mode enforce {2}functions/.test((await ask('top', '--for', '2')).out),
+      30_000,
+      'a line of top',
+    );
+    const events = await ask('events', '--for', '3', '-o', 'json');
+    t.is(events.code, 0, events.err);
+    const eventMessages = events.out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { kind: string; v: number });
+    t.true(eventMessages.length > 0 && eventMessages.every(({ v }) => v === 1));
+    t.is((await ask('events', '--kind', 'nonsense')).code, 2);
+    t.regex((await ask('audit', '-n', '3')).out, /^AT +WHO +WHY +FUNCTION/);
 
-  const restored = await ask('restore', '--all');
-  t.is(restored.code, 0, restored.err);
-  t.regex(restored.out, /limits restored/);
-  const held = await ask('restore', '--hold');
-  t.regex(held.out, /kill switch set \(.*\): user limits stand until --release/);
-  await until(async () => /\bstopped\b/.test((await ask('functions')).out), 10_000, 'functions say that it is stopped');
-  const release = await ask('restore', '--release');
-  t.is(release.code, 0);
-  t.is((await ask('restore', '--release', '--hold')).code, 2);
-  t.is((await ask('restore', '--all', '--local')).code, 2);
-  t.is((await ask('restore', '--host', 'no-such')).code, 1);
+    const restored = await ask('restore', '--all');
+    t.is(restored.code, 0, restored.err);
+    t.regex(restored.out, /limits restored/);
+    const held = await ask('restore', '--hold');
+    t.regex(held.out, /kill switch set \(.*\): user limits stand until --release/);
+    await until(
+      async () => /\bstopped\b/.test((await ask('functions')).out),
+      10_000,
+      'functions say that it is stopped',
+    );
+    const release = await ask('restore', '--release');
+    t.is(release.code, 0);
+    t.is((await ask('restore', '--release', '--hold')).code, 2);
+    t.is((await ask('restore', '--all', '--local')).code, 2);
+    t.is((await ask('restore', '--host', 'no-such')).code, 1);
 
-  up.child.kill('SIGHUP');
-  up.child.kill('SIGINT');
-  // A second wish, as npm and a terminal both send one, changes nothing.
-  up.child.kill('SIGTERM');
-  t.is(await up.ended, 0, up.output());
-  t.regex(up.output(), /harvested .* borrowed .* saved .*SLO (kept|learning)/);
-  t.regex(up.output(), /every limit is the user's again/);
-  t.deepEqual(processesWith(up.folder), []);
-  const away = await ask('status');
-  t.is(away.code, 1);
-  t.regex(away.err, /GLN_NATS_UNKNOWN/);
-});
+    up.child.kill('SIGHUP');
+    up.child.kill('SIGINT');
+    // A second wish, as npm and a terminal both send one, changes nothing.
+    up.child.kill('SIGTERM');
+    t.is(await up.ended, 0, up.output());
+    t.regex(up.output(), /harvested .* borrowed .* saved .*SLO (kept|learning)/);
+    t.regex(up.output(), /every limit is the user's again/);
+    t.deepEqual(processesWith(up.folder), []);
+    const away = await ask('status');
+    t.is(away.code, 1);
+    t.regex(away.err, /GLN_NATS_UNKNOWN/);
+  },
+);
 
-test.serial('parts that are killed come back, and a killed supervisor takes all of them along', async (t) => {
-  if (!has('nats-server')) return t.pass();
-  const up = startUp(demo);
-  t.teardown(up.clean);
-  const part = (name: string) => processesWith(up.folder).find(({ args }) => args.includes(name))?.pid;
-  await until(() => up.output().includes('calls'), 20_000, 'a first line');
-  for (const name of ['main.js hook', 'main.js agents', 'main.js aggregator', 'nats-server']) {
-    const pid = part(name);
-    t.truthy(pid, name);
-    process.kill(pid!, 'SIGKILL');
-    await until(() => part(name) !== undefined && part(name) !== pid, 5000, `${name} again`);
-  }
-  await until(
-    async () => (await gleaner(['--config', up.config, 'status'])).out.includes('gleaner-hook'),
-    15_000,
-    'the hook answers',
-  );
-  process.kill(up.child.pid!, 'SIGKILL');
-  await up.ended;
-  await until(() => processesWith(up.folder).length === 0, 5000, 'no process is left');
-  t.pass();
-});
+test.serial(
+  'parts that are killed come back, and a killed supervisor takes all of them along',
+  async (t) => {
+    if (!has('nats-server')) return t.pass();
+    const up = startUp(demo);
+    t.teardown(up.clean);
+    const part = (name: string) =>
+      processesWith(up.folder).find(({ args }) => args.includes(name))?.pid;
+    await until(() => up.output().includes('calls'), 20_000, 'a first line');
+    for (const name of ['main.js hook', 'main.js agents', 'main.js aggregator', 'nats-server']) {
+      const pid = part(name);
+      t.truthy(pid, name);
+      process.kill(pid!, 'SIGKILL');
+      await until(() => part(name) !== undefined && part(name) !== pid, 5000, `${name} again`);
+    }
+    await until(
+      async () => (await gleaner(['--config', up.config, 'status'])).out.includes('gleaner-hook'),
+      15_000,
+      'the hook answers',
+    );
+    process.kill(up.child.pid!, 'SIGKILL');
+    await up.ended;
+    await until(() => processesWith(up.folder).length === 0, 5000, 'no process is left');
+    t.pass();
+  },
+);
 
-test.serial('the kill switch holds with NATS down, and SIGHUP changes the mode but never to a wrong one', async (t) => {
-  if (!has('nats-server')) return t.pass();
-  const up = startUp(demo);
-  t.teardown(up.clean);
-  const ask = (...args: string[]) => gleaner(['--config', up.config, ...args]);
-  const host = async (): Promise<{ mode: string; killed: boolean } | undefined> => {
-    const { code, out } = await ask('mode', '-o', 'json');
-    return code === 0 ? (JSON.parse(out) as { hosts: { mode: string; killed: boolean }[] }).hosts[0] : undefined;
-  };
-  await until(async () => (await host())?.mode === 'enforce', 20_000, 'the hook answers');
-  const before = readFileSync(up.config, 'utf8');
-  writeFileSync(up.config, before.replace('mode: enforce', 'mode: nonsense'));
-  up.child.kill('SIGHUP');
-  await until(() => up.output().includes('the configuration stays as it was'), 5000, 'the error is told');
-  writeFileSync(up.config, before.replace('mode: enforce', 'mode: observe'));
-  up.child.kill('SIGHUP');
-  await until(async () => (await host())?.mode === 'observe', 10_000, 'mode observe');
+test.serial(
+  'the kill switch holds with NATS down, and SIGHUP changes the mode but never to a wrong one',
+  async (t) => {
+    if (!has('nats-server')) return t.pass();
+    const up = startUp(demo);
+    t.teardown(up.clean);
+    const ask = (...args: string[]) => gleaner(['--config', up.config, ...args]);
+    const host = async (): Promise<{ mode: string; killed: boolean } | undefined> => {
+      const { code, out } = await ask('mode', '-o', 'json');
+      return code === 0
+        ? (JSON.parse(out) as { hosts: { mode: string; killed: boolean }[] }).hosts[0]
+        : undefined;
+    };
+    await until(async () => (await host())?.mode === 'enforce', 20_000, 'the hook answers');
+    const before = readFileSync(up.config, 'utf8');
+    writeFileSync(up.config, before.replace('mode: enforce', 'mode: nonsense'));
+    up.child.kill('SIGHUP');
+    await until(
+      () => up.output().includes('the configuration stays as it was'),
+      5000,
+      'the error is told',
+    );
+    writeFileSync(up.config, before.replace('mode: enforce', 'mode: observe'));
+    up.child.kill('SIGHUP');
+    await until(async () => (await host())?.mode === 'observe', 10_000, 'mode observe');
 
-  const nats = processesWith(up.folder).find(({ args }) => args.includes('nats-server'))!;
-  process.kill(nats.pid, 'SIGSTOP');
-  const held = await ask('restore', '--hold');
-  t.is(held.code, 0, held.err);
-  await until(() => up.output().includes('kill switch: every user limit is restored'), 2000, 'the switch is seen');
-  process.kill(nats.pid, 'SIGCONT');
-  await until(async () => (await host())?.killed === true, 15_000, 'the hook says so');
-  t.is((await ask('restore', '--release')).code, 0);
-  await until(async () => (await host())?.killed === false, 5000, 'it goes on');
-  up.child.kill('SIGTERM');
-  t.is(await up.ended, 0, up.output());
-});
+    const nats = processesWith(up.folder).find(({ args }) => args.includes('nats-server'))!;
+    process.kill(nats.pid, 'SIGSTOP');
+    const held = await ask('restore', '--hold');
+    t.is(held.code, 0, held.err);
+    await until(
+      () => up.output().includes('kill switch: every user limit is restored'),
+      2000,
+      'the switch is seen',
+    );
+    process.kill(nats.pid, 'SIGCONT');
+    await until(async () => (await host())?.killed === true, 15_000, 'the hook says so');
+    t.is((await ask('restore', '--release')).code, 0);
+    await until(async () => (await host())?.killed === false, 5000, 'it goes on');
+    up.child.kill('SIGTERM');
+    t.is(await up.ended, 0, up.output());
+  },
+);
 
-test.serial('a wrong configuration is one answer with every problem, and exit code 2', async (t) => {
-  const up = startUp({ ...demo, simulator: { speed: -1, sped: 2 } });
-  t.teardown(up.clean);
-  t.is(await up.ended, 2);
-  t.regex(up.output(), /simulator\.speed: must be above 0/);
-  t.regex(up.output(), /simulator\.sped: no such key; did you mean speed\?/);
-  const check = await gleaner(['--config', up.config, 'config', 'check', '-o', 'json']);
-  t.is(check.code, 2);
-  t.is((JSON.parse(check.out) as { problems: unknown[] }).problems.length, 2);
-});
+test.serial(
+  'a wrong configuration is one answer with every problem, and exit code 2',
+  async (t) => {
+    const up = startUp({ ...demo, simulator: { speed: -1, sped: 2 } });
+    t.teardown(up.clean);
+    t.is(await up.ended, 2);
+    t.regex(up.output(), /simulator\.speed: must be above 0/);
+    t.regex(up.output(), /simulator\.sped: no such key; did you mean speed\?/);
+    const check = await gleaner(['--config', up.config, 'config', 'check', '-o', 'json']);
+    t.is(check.code, 2);
+    t.is((JSON.parse(check.out) as { problems: unknown[] }).problems.length, 2);
+  },
+);
 
 test.serial('config, doctor and help answer without anything running', async (t) => {
   t.is((await gleaner(['config', 'check'])).code, 0);
-  const printed = await gleaner(['--set', 'hook.sampleMs=50', 'config', 'print'], { GLEANER_MODE: 'observe' });
+  const printed = await gleaner(['--set', 'hook.sampleMs=50', 'config', 'print'], {
+    GLEANER_MODE: 'observe',
+  });
   t.regex(printed.out, /# mode: GLEANER_MODE\n# hook\.sampleMs: flag hook\.sampleMs\n/);
   const json = await gleaner(['--set', 'hook.sampleMs=50', 'config', 'print', '-o', 'json']);
-  t.is((JSON.parse(json.out) as { config: { hook: { sampleMs: number } } }).config.hook.sampleMs, 50);
+  t.is(
+    (JSON.parse(json.out) as { config: { hook: { sampleMs: number } } }).config.hook.sampleMs,
+    50,
+  );
   const docker = spawnSync('docker', ['version'], { stdio: 'ignore' }).status === 0;
   const doctor = await gleaner(['doctor', '-o', 'json']);
   const { findings } = JSON.parse(doctor.out) as { findings: { check: string; level: string }[] };

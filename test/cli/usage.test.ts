@@ -6,8 +6,8 @@ import test from 'ava';
 import { commandAsked } from '../../cli/bare-program.js';
 import { switchedBy } from '../../cli/commands/restore.js';
 import { commandModules, gleanerProgram } from '../../cli/program.js';
-import { temporaryFolder } from '../temporary-folder.js';
-import { gleaner } from './gleaner.js';
+import { gleaner } from '../support/gleaner.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 
 const nowhere = ['--set', `hook.stateDir=${join(tmpdir(), 'gleaner-nowhere')}`];
 
@@ -49,7 +49,10 @@ test('the state folder is found by the configuration file from any directory', a
     [elsewhere, ['--config', file]],
     [folder, ['--config', 'config/g.yaml']],
   ] as const) {
-    const { stderr } = spawnSync(process.execPath, [main, ...args, 'status'], { cwd, encoding: 'utf8' });
+    const { stderr } = spawnSync(process.execPath, [main, ...args, 'status'], {
+      cwd,
+      encoding: 'utf8',
+    });
     t.true(
       stderr.includes(`state folder ${join(folder, 'state')}\n`) ||
         stderr.includes(`state folder ${join(folder, 'state')} `),
@@ -86,7 +89,11 @@ test('a kill switch that cannot be set is said', async (t) => {
 });
 
 test('a start that fails ends, also where a parent keeps a channel to it, as npm start does', async (t) => {
-  const child = fork('dist/cli/main.js', ['--set', 'hook.stateDir=package.json', 'up', '--for', '1'], { silent: true });
+  const child = fork(
+    'dist/cli/main.js',
+    ['--set', 'hook.stateDir=package.json', 'up', '--for', '1'],
+    { silent: true },
+  );
   t.teardown(() => child.kill('SIGKILL'));
   t.is(await new Promise((resolve) => child.on('exit', resolve)), 1);
 });
@@ -107,8 +114,14 @@ test('each module brings the commands that it is asked for by, so that one of th
   );
   for (const { names } of commandModules)
     for (const name of names) {
-      const alone = (await gleanerProgram(name)).commands.find((command) => command.name() === name);
-      t.is(alone?.helpInformation(), all.commands.find((command) => command.name() === name)!.helpInformation(), name);
+      const alone = (await gleanerProgram(name)).commands.find(
+        (command) => command.name() === name,
+      );
+      t.is(
+        alone?.helpInformation(),
+        all.commands.find((command) => command.name() === name)!.helpInformation(),
+        name,
+      );
     }
   // Commands that speak of all are not alone, nor is one that nobody knows: what was meant is told.
   for (const name of ['completion', 'docs', 'stauts', undefined])
@@ -129,19 +142,32 @@ test('restore --hold --host fails where the hook holds the kill switch and canno
 });
 
 test('restore --local says what it looks at, and refuses a simulated host, which lives in its hook alone', async (t) => {
-  const simulated = await gleaner([...nowhere, '--set', 'platform=simulated', 'restore', '--local']);
+  const simulated = await gleaner([
+    ...nowhere,
+    '--set',
+    'platform=simulated',
+    'restore',
+    '--local',
+  ]);
   t.is(simulated.code, 2);
   t.is(simulated.out, '');
   t.regex(simulated.err, /simulated host[\s\S]*`gleaner restore` asks the hook/);
   // No engine there: a failure, and on which.
   const absent = ['--set', 'hook.engineSocket=/nonexistent/docker.sock'];
-  const { code, out } = await gleaner([...nowhere, ...absent, 'restore', '--local'], { GLEANER_CONFIG: '' });
+  const { code, out } = await gleaner([...nowhere, ...absent, 'restore', '--local'], {
+    GLEANER_CONFIG: '',
+  });
   t.is(code, 1);
   t.regex(out, /\(platform host, containers wsk… on \/nonexistent\/docker\.sock; /);
 });
 
 test('a server that cannot be reached is named, with the cause and what to do, and without a password', async (t) => {
-  const { code, err } = await gleaner([...nowhere, '--nats', 'nats://me:secret@127.0.0.1:1', 'status']);
+  const { code, err } = await gleaner([
+    ...nowhere,
+    '--nats',
+    'nats://me:secret@127.0.0.1:1',
+    'status',
+  ]);
   t.is(code, 1);
   const [first, second] = err.split('\n');
   t.is(first, 'gleaner: cannot reach nats://127.0.0.1:1: connection refused [GLN_NATS_AWAY]');

@@ -19,7 +19,10 @@ const steps = fc.array(
   fc.oneof(
     {
       weight: 8,
-      arbitrary: fc.record({ bucket: fc.integer({ min: 0, max: 399 }), amount: fc.integer({ min: 1, max: 9 }) }),
+      arbitrary: fc.record({
+        bucket: fc.integer({ min: 0, max: 399 }),
+        amount: fc.integer({ min: 1, max: 9 }),
+      }),
     },
     { weight: 1, arbitrary: fc.constant('clear' as const) },
     { weight: 1, arbitrary: fc.constant('halve' as const) },

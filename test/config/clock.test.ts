@@ -1,5 +1,6 @@
 import test from 'ava';
-import { ManualTime, millis, SeededRandom, wallClock } from '../../config/index.js';
+import { ManualTime, wallClock } from '../../config/clock.js';
+import { millis, SeededRandom } from '../../config/index.js';
 
 test('manual time fires due timers in order of time, each at its own time', (t) => {
   const time = new ManualTime();

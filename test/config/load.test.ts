@@ -1,8 +1,10 @@
 import { resolve } from 'node:path';
 import test from 'ava';
-import { ConfigError, type ConfigInputs, loadConfig } from '../../config/index.js';
+import { ConfigError, loadConfig } from '../../config/index.js';
+import type { ConfigInputs } from '../../config/load.js';
 
-const from = (text: string, rest: ConfigInputs = {}) => loadConfig({ path: 'g.yaml', readFile: () => text, ...rest });
+const from = (text: string, rest: ConfigInputs = {}) =>
+  loadConfig({ path: 'g.yaml', readFile: () => text, ...rest });
 
 function problemsOf(run: () => unknown): string[] {
   try {
@@ -88,7 +90,9 @@ test('all problems come at once, each with line, key and value', (t) => {
 test('a margin that leaves the safeguard no divisor is refused at the key to change, with the range that is left', (t) => {
   t.deepEqual(
     problemsOf(() => from('decision:\n  thetaSpike: 0.1\n  spikeMargin: 1\n')),
-    ['g.yaml:3: decision.spikeMargin: must be 0..0.09, at least 0.01 below decision.thetaSpike, which is 0.1 (got 1)'],
+    [
+      'g.yaml:3: decision.spikeMargin: must be 0..0.09, at least 0.01 below decision.thetaSpike, which is 0.1 (got 1)',
+    ],
   );
   // Where only one of them is written it is that one: the default margin is .05.
   t.deepEqual(
@@ -97,17 +101,26 @@ test('a margin that leaves the safeguard no divisor is refused at the key to cha
       'flag decision.spikeMargin: decision.spikeMargin: must be 0..0.79, at least 0.01 below decision.thetaSpike, which is 0.8 (got 0.8)',
     ],
   );
-  t.is(from('decision: { thetaSpike: 0.1, spikeMargin: 0.09 }\n').config.decision.spikeMargin, 0.09);
+  t.is(
+    from('decision: { thetaSpike: 0.1, spikeMargin: 0.09 }\n').config.decision.spikeMargin,
+    0.09,
+  );
 });
 
 test('one port for two parts is refused, also where one of them has it by default or listens on every address', (t) => {
   t.deepEqual(
-    problemsOf(() => from('dashboard:\n  listen: 127.0.0.1:9990\nmetrics:\n  hook: 127.0.0.1:9990\n')),
-    ['g.yaml:4: metrics.hook: has the port of dashboard.listen, 127.0.0.1:9990 (got "127.0.0.1:9990")'],
+    problemsOf(() =>
+      from('dashboard:\n  listen: 127.0.0.1:9990\nmetrics:\n  hook: 127.0.0.1:9990\n'),
+    ),
+    [
+      'g.yaml:4: metrics.hook: has the port of dashboard.listen, 127.0.0.1:9990 (got "127.0.0.1:9990")',
+    ],
   );
   t.deepEqual(
     problemsOf(() => from('dashboard: { listen: "0.0.0.0:9782" }\n')),
-    ['g.yaml:1: dashboard.listen: has the port of metrics.agents, 127.0.0.1:9782 (got "0.0.0.0:9782")'],
+    [
+      'g.yaml:1: dashboard.listen: has the port of metrics.agents, 127.0.0.1:9782 (got "0.0.0.0:9782")',
+    ],
   );
   t.deepEqual(
     problemsOf(() => from('nats: { embedded: { port: 9781 } }\n')),
@@ -122,7 +135,9 @@ test('one port for two parts is refused, also where one of them has it by defaul
 test('floors, caps and steps that contradict each other are refused at the key that is written', (t) => {
   t.deepEqual(
     problemsOf(() =>
-      from('decision: { memoryCapMiB: 32 }\nagents: { concurrency: { least: 1, most: 10, step: 5 } }\n'),
+      from(
+        'decision: { memoryCapMiB: 32 }\nagents: { concurrency: { least: 1, most: 10, step: 5 } }\n',
+      ),
     ),
     [
       'g.yaml:1: decision.memoryCapMiB: is below decision.memoryFloorMiB, which is 64 (got 32)',
@@ -150,13 +165,21 @@ test('problems are told in the order of the lines they stand on, then those of t
 });
 
 test('rules between keys hold whatever else is wrong', (t) => {
-  const problems = problemsOf(() => from('mode: x\nnats:\n  certFile: a\n  credentialsFile: b\n  nkeySeedFile: c\n'));
+  const problems = problemsOf(() =>
+    from('mode: x\nnats:\n  certFile: a\n  credentialsFile: b\n  nkeySeedFile: c\n'),
+  );
   t.is(problems.length, 3);
   t.true(
-    problems[1]?.includes('nats.keyFile: needs nats.certFile too') || problems[1]?.includes('certFile'),
+    problems[1]?.includes('nats.keyFile: needs nats.certFile too') ||
+      problems[1]?.includes('certFile'),
     problems[1],
   );
-  t.true(problems[2]?.startsWith('g.yaml:4: nats.credentialsFile: cannot be used with nats.nkeySeedFile'), problems[2]);
+  t.true(
+    problems[2]?.startsWith(
+      'g.yaml:4: nats.credentialsFile: cannot be used with nats.nkeySeedFile',
+    ),
+    problems[2],
+  );
 });
 
 test('YAML errors and repeated keys are named by line', (t) => {
@@ -183,7 +206,11 @@ test('an alias of nothing, or of what it is part of, is named by line; so is a k
     problemsOf(() => from('mode: observe\n? {a: 1}\n: 2\n')),
     ['g.yaml:1: { a: 1 }: no such key'],
   );
-  t.is(from('hook:\n  sampleMs: &n 200\n  driftS: *n\n').config.hook.driftS, 200, 'others are as good as any');
+  t.is(
+    from('hook:\n  sampleMs: &n 200\n  driftS: *n\n').config.hook.driftS,
+    200,
+    'others are as good as any',
+  );
 });
 
 test('a missing file is one problem with its name', (t) => {
@@ -226,7 +253,9 @@ test('an unknown variable of a known section is an error with a suggestion, any 
   const problems = problemsOf(() =>
     loadConfig({ env: { GLEANER_HOOK_CONTAINERPOT: '1', GLEANER_TEST_REAL: '1', GLEANERS: 'x' } }),
   );
-  t.deepEqual(problems, ['GLEANER_HOOK_CONTAINERPOT: no such key; did you mean GLEANER_HOOK_CONTAINERPORT?']);
+  t.deepEqual(problems, [
+    'GLEANER_HOOK_CONTAINERPOT: no such key; did you mean GLEANER_HOOK_CONTAINERPORT?',
+  ]);
   t.deepEqual(
     problemsOf(() => loadConfig({ flags: { 'hook.containerPrt': 1 } })),
     ['flag hook.containerPrt: no such key; did you mean hook.containerPort?'],
@@ -247,7 +276,8 @@ test('paths in a file are relative to the file, those of variables and flags to 
     'nats: { caFile: ca.pem, embedded: { binary: nats-server } }',
     'simulator: { workload: azure-ten }',
   ].join('\n');
-  const load = (path: string, rest: ConfigInputs = {}) => loadConfig({ path, readFile: () => text, ...rest }).config;
+  const load = (path: string, rest: ConfigInputs = {}) =>
+    loadConfig({ path, readFile: () => text, ...rest }).config;
   const { hook, nats, simulator } = load('/etc/gleaner/g.yaml');
   t.is(hook.stateDir, '/etc/gleaner/state');
   t.is(hook.killSwitchFile, '/etc/stop');

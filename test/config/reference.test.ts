@@ -21,8 +21,15 @@ test('the example loads as it is, and with every key uncommented, to the default
 });
 
 test('the shipped demo configuration is valid and asks for enforce on the simulated host', (t) => {
-  const { config } = loadConfig({ path: 'config/demo.yaml', readFile: (path) => readFileSync(path, 'utf8') });
+  const { config } = loadConfig({
+    path: 'config/demo.yaml',
+    readFile: (path) => readFileSync(path, 'utf8'),
+  });
   t.is(config.mode, 'enforce');
   t.is(config.platform, 'simulated');
-  t.is(config.hook.stateDir, resolve('.gleaner'), 'in the checkout, whatever the working directory');
+  t.is(
+    config.hook.stateDir,
+    resolve('.gleaner'),
+    'in the checkout, whatever the working directory',
+  );
 });

@@ -1,11 +1,15 @@
 import test from 'ava';
-import { diffConfig, isExcluded, loadConfig, matchesPattern, overrideFor, reloadConfig } from '../../config/index.js';
+import { isExcluded, loadConfig, overrideFor, reloadConfig } from '../../config/index.js';
+import { matchesPattern } from '../../config/patterns.js';
+import { diffConfig } from '../../config/reload.js';
 
 const base = loadConfig().config;
 
 test('only safe keys change at a reload, the others are named for the next restart', (t) => {
   const load = () =>
-    loadConfig({ flags: { mode: 'enforce', 'decision.weight.alpha': 0.5, 'hook.containerPort': 9000 } }).config;
+    loadConfig({
+      flags: { mode: 'enforce', 'decision.weight.alpha': 0.5, 'hook.containerPort': 9000 },
+    }).config;
   const { config, applied, needRestart, error } = reloadConfig(base, load);
   t.is(error, null);
   t.is(config.mode, 'enforce');
@@ -15,12 +19,17 @@ test('only safe keys change at a reload, the others are named for the next resta
     applied.map((change) => change.path),
     ['mode', 'decision.weight.alpha'],
   );
-  t.deepEqual(needRestart, [{ path: 'hook.containerPort', before: 8080, after: 9000, reloadable: false }]);
+  t.deepEqual(needRestart, [
+    { path: 'hook.containerPort', before: 8080, after: 9000, reloadable: false },
+  ]);
   t.is(base.mode, 'recommend');
 });
 
 test('an error keeps the old configuration', (t) => {
-  const { config, error, applied } = reloadConfig(base, () => loadConfig({ flags: { mode: 'nonsense' } }).config);
+  const { config, error, applied } = reloadConfig(
+    base,
+    () => loadConfig({ flags: { mode: 'nonsense' } }).config,
+  );
   t.is(config, base);
   t.true(error instanceof Error);
   t.is(applied.length, 0);

@@ -22,11 +22,15 @@ testProp(
   },
 );
 
-testProp('any text is a configuration or a list of problems, never a crash', [fc.string()], (t, text) => {
-  try {
-    read(text);
-  } catch (error) {
-    t.true(error instanceof ConfigError, String(error));
-  }
-  t.pass();
-});
+testProp(
+  'any text is a configuration or a list of problems, never a crash',
+  [fc.string()],
+  (t, text) => {
+    try {
+      read(text);
+    } catch (error) {
+      t.true(error instanceof ConfigError, String(error));
+    }
+    t.pass();
+  },
+);

@@ -1,7 +1,8 @@
 /** The page in a real Chromium, on a real nats-server. */
 import test, { type ExecutionContext } from 'ava';
 import { type Browser, chromium, type Page } from 'playwright-core';
-import { callService, services } from '../../broker/index.js';
+import { services } from '../../broker/index.js';
+import { callService } from '../../broker/services/index.js';
 import { findProgram } from '../../cli/doctor/survey.js';
 import { systemClock, systemTimers } from '../../config/index.js';
 import { type RunningDashboard, runDashboard, Token } from '../../dashboard/index.js';
@@ -25,7 +26,10 @@ async function chromiumHere(t: ExecutionContext): Promise<Browser | null> {
     t.pass();
     return null;
   }
-  browser ??= await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+  browser ??= await chromium.launch({
+    executablePath,
+    args: ['--no-sandbox', '--disable-dev-shm-usage'],
+  });
   return browser;
 }
 
@@ -80,7 +84,8 @@ async function stage(
 }
 
 /** In the page's own words: this file knows no browser's types. */
-const go = (page: Page, hash: string): Promise<unknown> => page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
+const go = (page: Page, hash: string): Promise<unknown> =>
+  page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
 const overflow = (page: Page): Promise<number> =>
   page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
 
@@ -92,7 +97,8 @@ test.serial('every page shows what came over NATS, by mouse and by keyboard', as
   const { page, gleaner, pageErrors } = made;
   const name = gleaner.names[1]!;
 
-  // Overview: figures, phases, what needs a look (function 1 misses its objective, the host is crowded).
+  // Overview: figures, phases, what needs a look (function 1 misses its objective, the host is
+  // crowded).
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
   await page
     .locator('.kpi', { hasText: 'Harvested' })
@@ -122,7 +128,10 @@ test.serial('every page shows what came over NATS, by mouse and by keyboard', as
   await page.getByText('kept 18 ms of CPU free').first().waitFor();
   await page.getByText('0.7 cores').first().waitFor();
   await page.waitForFunction("document.querySelectorAll('.u-over').length === 5");
-  t.regex((await page.locator('.range').first().getAttribute('aria-label')) ?? '', /allowed 0\.65 to 1, granted 0\.7/);
+  t.regex(
+    (await page.locator('.range').first().getAttribute('aria-label')) ?? '',
+    /allowed 0\.65 to 1, granted 0\.7/,
+  );
 
   await page.keyboard.press('g');
   await page.keyboard.press('c');
@@ -219,7 +228,10 @@ test.serial(
   },
 );
 
-/** Texts that do not fit where they stand, hidden or behind a scroll bar, sideways or below an edge that hides them. */
+/**
+ * Texts that do not fit where they stand, hidden or behind a scroll bar, sideways or below an edge
+ * that hides them.
+ */
 const CLIPPED = `(() => {
   const clipped = [];
   for (const element of document.querySelectorAll('#page, #page *, .side, .side *')) {
@@ -241,30 +253,39 @@ for (const [width, dark] of [
   [1280, false],
   [1920, false],
 ] as const)
-  test.serial(`${width} px: no text of any page is clipped, and no page is wider than the screen`, async (t) => {
-    const made = await stage(t, 30, { width, height: 860, dark });
-    if (made === null) return;
-    const { page, gleaner, pageErrors } = made;
-    t.is(await page.evaluate('document.documentElement.dataset.theme'), dark ? 'dark' : 'light');
-    gleaner.event('drift', gleaner.names[3]!, 'changed_outside');
-    for (const hash of [...PAGES, `#/function${gleaner.names[0]!}`, '#/function/guest/none', '#/nonsense']) {
-      await go(page, hash);
-      await page.locator('h1').waitFor();
-      await page.waitForTimeout(1500);
-      t.true((await overflow(page)) <= 0, `${hash} is wider than the screen`);
-      t.deepEqual(await page.evaluate(CLIPPED), [], `${hash} at ${width} px`);
-    }
-    // What was lost on narrow screens: the reason of a decision, the action of an event, the comparison of a function.
-    await go(page, `#/function${gleaner.names[0]!}`);
-    await page.getByText('uses less than its limit; target').first().waitFor();
-    await go(page, '#/events');
-    await page.getByText(gleaner.names[3]!).filter({ visible: true }).first().waitFor();
-    await go(page, '#/contention');
-    await page.getByText('−10 %', { exact: true }).filter({ visible: true }).first().waitFor();
-    await page.getByRole('button', { name: 'Theme' }).click();
-    t.is(await page.evaluate('document.documentElement.dataset.theme'), dark ? 'light' : 'dark');
-    t.deepEqual(pageErrors, []);
-  });
+  test.serial(
+    `${width} px: no text of any page is clipped, and no page is wider than the screen`,
+    async (t) => {
+      const made = await stage(t, 30, { width, height: 860, dark });
+      if (made === null) return;
+      const { page, gleaner, pageErrors } = made;
+      t.is(await page.evaluate('document.documentElement.dataset.theme'), dark ? 'dark' : 'light');
+      gleaner.event('drift', gleaner.names[3]!, 'changed_outside');
+      for (const hash of [
+        ...PAGES,
+        `#/function${gleaner.names[0]!}`,
+        '#/function/guest/none',
+        '#/nonsense',
+      ]) {
+        await go(page, hash);
+        await page.locator('h1').waitFor();
+        await page.waitForTimeout(1500);
+        t.true((await overflow(page)) <= 0, `${hash} is wider than the screen`);
+        t.deepEqual(await page.evaluate(CLIPPED), [], `${hash} at ${width} px`);
+      }
+      // What was lost on narrow screens: the reason of a decision, the action of an event, the
+      // comparison of a function.
+      await go(page, `#/function${gleaner.names[0]!}`);
+      await page.getByText('uses less than its limit; target').first().waitFor();
+      await go(page, '#/events');
+      await page.getByText(gleaner.names[3]!).filter({ visible: true }).first().waitFor();
+      await go(page, '#/contention');
+      await page.getByText('−10 %', { exact: true }).filter({ visible: true }).first().waitFor();
+      await page.getByRole('button', { name: 'Theme' }).click();
+      t.is(await page.evaluate('document.documentElement.dataset.theme'), dark ? 'light' : 'dark');
+      t.deepEqual(pageErrors, []);
+    },
+  );
 
 test.serial(
   'the overview says what Gleaner changes with interval and samples, what gained and what slowed; or what is missing',
@@ -278,11 +299,19 @@ test.serial(
         'compared with the control arm: −20 % response time [95 % interval −20 % to −20 %, 60 activations and 60 control samples]',
       )
       .waitFor();
-    await page.locator('.card', { hasText: 'Gained most' }).getByText('−10 % to −10 %, n 40 / 40').waitFor();
-    await page.locator('.card', { hasText: 'Slowed most' }).getByText('+10 %', { exact: true }).waitFor();
+    await page
+      .locator('.card', { hasText: 'Gained most' })
+      .getByText('−10 % to −10 %, n 40 / 40')
+      .waitFor();
+    await page
+      .locator('.card', { hasText: 'Slowed most' })
+      .getByText('+10 %', { exact: true })
+      .waitFor();
     // 7 in 14 s: 13 more in 26 s. No figure.
     gleaner.controlSamples = 7;
-    await verdict.getByText('not enough control samples yet: 7 of 20, expected in about 26 s').waitFor();
+    await verdict
+      .getByText('not enough control samples yet: 7 of 20, expected in about 26 s')
+      .waitFor();
     await verdict.getByText('–', { exact: true }).waitFor();
     await go(page, '#/functions');
     // The third function has 12 samples: how many are missing stands where the figure would.
@@ -291,44 +320,52 @@ test.serial(
   },
 );
 
-test.serial('what is not there is said: no match of a filter, an unknown function, no such page', async (t) => {
-  const made = await stage(t, 5, { width: 1280, height: 860 });
-  if (made === null) return;
-  const { page, pageErrors } = made;
-  await go(page, '#/functions');
-  await page.getByLabel('Filter by name').fill('zzz');
-  await page.getByText('no function matches “zzz”').waitFor();
-  await go(page, '#/function/guest/none');
-  await page.getByText('No host knows /guest/none.').waitFor();
-  t.false(await page.locator('.plot').first().isVisible());
-  await go(page, '#/nonsense');
-  await page.getByRole('heading', { name: 'No such page' }).waitFor();
-  await go(page, '#/function/%E0%A4%A');
-  await page.locator('h1').waitFor();
-  t.deepEqual(pageErrors, []);
-});
+test.serial(
+  'what is not there is said: no match of a filter, an unknown function, no such page',
+  async (t) => {
+    const made = await stage(t, 5, { width: 1280, height: 860 });
+    if (made === null) return;
+    const { page, pageErrors } = made;
+    await go(page, '#/functions');
+    await page.getByLabel('Filter by name').fill('zzz');
+    await page.getByText('no function matches “zzz”').waitFor();
+    await go(page, '#/function/guest/none');
+    await page.getByText('No host knows /guest/none.').waitFor();
+    t.false(await page.locator('.plot').first().isVisible());
+    await go(page, '#/nonsense');
+    await page.getByRole('heading', { name: 'No such page' }).waitFor();
+    await go(page, '#/function/%E0%A4%A');
+    await page.locator('h1').waitFor();
+    t.deepEqual(pageErrors, []);
+  },
+);
 
-test.serial('a lookup of what does not exist is no incident; a failure of the service is', async (t) => {
-  const made = await stage(t, 5, { width: 1280, height: 860 });
-  if (made === null) return;
-  const { page, server, pageErrors } = made;
-  const broker = await server.connect('curious');
-  const ask = (request: unknown) =>
-    callService(broker, { service: services.hook, endpoint: 'explain', request }).catch(
-      (error: Error) => error.message,
-    );
-  await ask({ function: 'nonsense' });
-  await go(page, '#/hosts');
-  const refused = page.locator('tr', { hasText: 'gleaner-hook' }).locator('td[data-label="Refused"]');
-  await refused.getByText('1', { exact: true }).waitFor({ timeout: 15_000 });
-  await go(page, '#/');
-  const attention = page.locator('.card', { hasText: 'Needs attention' });
-  await attention.getByText('objective').waitFor();
-  t.is(await attention.getByText('errors').count(), 0);
-  await ask({ function: '/guest/failing' });
-  await attention.getByText('cannot read the history').waitFor({ timeout: 15_000 });
-  t.deepEqual(pageErrors, []);
-});
+test.serial(
+  'a lookup of what does not exist is no incident; a failure of the service is',
+  async (t) => {
+    const made = await stage(t, 5, { width: 1280, height: 860 });
+    if (made === null) return;
+    const { page, server, pageErrors } = made;
+    const broker = await server.connect('curious');
+    const ask = (request: unknown) =>
+      callService(broker, { service: services.hook, endpoint: 'explain', request }).catch(
+        (error: Error) => error.message,
+      );
+    await ask({ function: 'nonsense' });
+    await go(page, '#/hosts');
+    const refused = page
+      .locator('tr', { hasText: 'gleaner-hook' })
+      .locator('td[data-label="Refused"]');
+    await refused.getByText('1', { exact: true }).waitFor({ timeout: 15_000 });
+    await go(page, '#/');
+    const attention = page.locator('.card', { hasText: 'Needs attention' });
+    await attention.getByText('objective').waitFor();
+    t.is(await attention.getByText('errors').count(), 0);
+    await ask({ function: '/guest/failing' });
+    await attention.getByText('cannot read the history').waitFor({ timeout: 15_000 });
+    t.deepEqual(pageErrors, []);
+  },
+);
 
 test.serial('1000 functions at 1 Hz use less than a third of a core in the page', async (t) => {
   const made = await stage(t, 1000, { width: 1440, height: 900 });
@@ -350,7 +387,9 @@ test.serial('1000 functions at 1 Hz use less than a third of a core in the page'
   const system = await browser!.newBrowserCDPSession();
   const used = async (): Promise<number> => {
     const { processInfo } = await system.send('SystemInfo.getProcessInfo');
-    return processInfo.filter(({ type }) => type === 'renderer').reduce((sum, { cpuTime }) => sum + cpuTime, 0);
+    return processInfo
+      .filter(({ type }) => type === 'renderer')
+      .reduce((sum, { cpuTime }) => sum + cpuTime, 0);
   };
   // Only rows in sight exist.
   t.true((await page.locator('.t-body [role="row"]').count()) < 60);

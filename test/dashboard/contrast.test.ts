@@ -11,7 +11,10 @@ function variables(selector: string): Record<string, string> {
   );
 }
 
-/** Relative luminance and contrast as WCAG 2.2 defines them (https://www.w3.org/TR/WCAG22/#dfn-contrast-ratio). */
+/**
+ * Relative luminance and contrast as WCAG 2.2 defines them
+ * (https://www.w3.org/TR/WCAG22/#dfn-contrast-ratio).
+ */
 function luminance(color: string): number {
   const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
     const channel = Number.parseInt(color.slice(at, at + 2), 16) / 255;
@@ -31,14 +34,21 @@ const TEXTS = ['text', 'muted', 'faint', 'accent', 'green', 'blue', 'amber', 're
 for (const [theme, color] of Object.entries(themes)) {
   test(`every text color has a contrast of at least 4.5:1 on what it stands on, ${theme}`, (t) => {
     const pairs = [
-      ...TEXTS.flatMap((text) => ['bg', 'panel', 'panel-2'].map((background) => [text, background] as const)),
+      ...TEXTS.flatMap((text) =>
+        ['bg', 'panel', 'panel-2'].map((background) => [text, background] as const),
+      ),
       ...['green', 'blue', 'amber', 'red', 'accent'].map((tone) => [tone, `${tone}-soft`] as const),
       ['panel', 'accent'] as const,
     ];
     for (const [text, background] of pairs) {
       const [one, other] = [color[text], color[background]];
-      if (one === undefined || other === undefined) t.fail(`--${text} or --${background} is no six-digit color`);
-      else t.true(contrast(one, other) >= 4.5, `--${text} on --${background}: ${contrast(one, other).toFixed(2)}`);
+      if (one === undefined || other === undefined)
+        t.fail(`--${text} or --${background} is no six-digit color`);
+      else
+        t.true(
+          contrast(one, other) >= 4.5,
+          `--${text} on --${background}: ${contrast(one, other).toFixed(2)}`,
+        );
     }
   });
 }

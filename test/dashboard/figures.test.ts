@@ -2,13 +2,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
-import { LatencyHistogram } from '../../broker/index.js';
+import { LatencyHistogram } from '../../broker/messages/index.js';
+import { ContentionWindow } from '../../dashboard/server/contention-window.js';
 import { HostGuard } from '../../dashboard/server/host-guard.js';
 import { keptCalls, ObjectiveWindow } from '../../dashboard/server/objectives.js';
 import { RateWindow } from '../../dashboard/server/rates.js';
 import { rounded, Series } from '../../dashboard/server/series.js';
 import { Token } from '../../dashboard/server/token.js';
-import { ContentionWindow } from '../../dashboard/server/waiting.js';
 
 test('a wait is charged to those who ran meanwhile, each by the CPU it used, and never to oneself beside others', (t) => {
   const contention = new ContentionWindow(60_000);
@@ -33,7 +33,14 @@ test('a wait is charged to those who ran meanwhile, each by the CPU it used, and
 test('what waited is charged in full, whatever is shown of it', (t) => {
   const contention = new ContentionWindow(60_000);
   for (let i = 0; i < 5; i++)
-    contention.take({ at: 0, function: `f${i}`, waited: 10 * i, ran: 1 + i, throttled: 0, span: 1000 });
+    contention.take({
+      at: 0,
+      function: `f${i}`,
+      waited: 10 * i,
+      ran: 1 + i,
+      throttled: 0,
+      span: 1000,
+    });
   const { matrix, waited } = contention.view('host', 1000, 5);
   for (const [i, row] of matrix.entries())
     t.true(Math.abs(row.reduce((sum, value) => sum + value, 0) - waited[i]!) < 1e-9);
@@ -69,10 +76,17 @@ test('calls within the objective: whole buckets below it, and the share below it
 test('a series keeps the newest rows, tells what is unknown as null, and its time with all digits', (t) => {
   const series = new Series(['at', 'value'] as const, 3);
   t.is(series.last(), null);
-  for (let i = 0; i < 5; i++) series.push({ at: 1_795_852_700 + i, ...(i === 3 ? {} : { value: i }) });
-  t.deepEqual(series.columns(), { at: [1_795_852_702, 1_795_852_703, 1_795_852_704], value: [2, null, 4] });
+  for (let i = 0; i < 5; i++)
+    series.push({ at: 1_795_852_700 + i, ...(i === 3 ? {} : { value: i }) });
+  t.deepEqual(series.columns(), {
+    at: [1_795_852_702, 1_795_852_703, 1_795_852_704],
+    value: [2, null, 4],
+  });
   t.deepEqual(series.last(), [1_795_852_704, 4]);
-  t.deepEqual([123_456, 1.234_56, 0.000_123_456, 0, -12.344].map(rounded), [123_456, 1.235, 0.000_123_5, 0, -12.34]);
+  t.deepEqual(
+    [123_456, 1.234_56, 0.000_123_456, 0, -12.344].map(rounded),
+    [123_456, 1.235, 0.000_123_5, 0, -12.34],
+  );
 });
 
 test('only its own names are answered: a name made to point here is not one of them (DNS rebinding)', (t) => {
@@ -129,7 +143,10 @@ test('a token is right or wrong as a whole; a file that others may read, or a sh
     code: 'GLN_DASHBOARD_TOKEN',
     message: /less than 16/,
   });
-  t.throws(() => Token.read(join(folder, 'none')), { code: 'GLN_DASHBOARD_TOKEN', message: /cannot be read/ });
+  t.throws(() => Token.read(join(folder, 'none')), {
+    code: 'GLN_DASHBOARD_TOKEN',
+    message: /cannot be read/,
+  });
 });
 
 test('contention is the measured share of the time that activations waited for a CPU, in the last minute', (t) => {
@@ -137,7 +154,8 @@ test('contention is the measured share of the time that activations waited for a
   t.is(contention.share(0), null, 'nothing ran');
   const step = (at: number, waited: number | null, ran: number): void =>
     contention.take({ at, function: 'a', waited, ran, throttled: 500, span: 1000 });
-  // Throttling by its own quota is no contention; what a kernel without these counters tells is left out.
+  // Throttling by its own quota is no contention; what a kernel without these counters tells is
+  // left out.
   step(1000, 30, 70);
   step(2000, 10, 90);
   step(2000, null, 1000);

@@ -1,10 +1,12 @@
 import { request } from 'node:http';
 import test, { type ExecutionContext } from 'ava';
-import { buckets, decodeMode, MemoryBus, modeKey } from '../../broker/index.js';
+import { buckets } from '../../broker/index.js';
+import { decodeMode, modeKey } from '../../broker/messages/index.js';
 import { systemClock, systemTimers } from '../../config/index.js';
 import { type RunningDashboard, runDashboard, Token } from '../../dashboard/index.js';
 import type { FunctionDetail, Snapshot, Tick } from '../../dashboard/wire.js';
-import { until } from '../cli/gleaner.js';
+import { until } from '../support/gleaner.js';
+import { MemoryBus } from '../support/memory-broker/memory-bus.js';
 import { HOST, SyntheticGleaner } from './synthetic.js';
 
 const TOKEN = 'a token of some length';
@@ -51,7 +53,9 @@ function ask(
         let text = '';
         answer.setEncoding('utf8');
         answer.on('data', (chunk) => (text += chunk));
-        answer.on('end', () => resolve({ status: answer.statusCode ?? 0, headers: answer.headers, text }));
+        answer.on('end', () =>
+          resolve({ status: answer.statusCode ?? 0, headers: answer.headers, text }),
+        );
       },
     );
     call.on('error', reject);
@@ -59,7 +63,11 @@ function ask(
   });
 }
 
-const act = (dashboard: RunningDashboard, body: object, headers: Record<string, string> = {}): Promise<Answer> =>
+const act = (
+  dashboard: RunningDashboard,
+  body: object,
+  headers: Record<string, string> = {},
+): Promise<Answer> =>
   ask(dashboard, '/api/act', {
     method: 'POST',
     headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', ...headers },
@@ -67,7 +75,10 @@ const act = (dashboard: RunningDashboard, body: object, headers: Record<string, 
   });
 
 /** The first events of the stream, until `enough`. */
-async function follow(dashboard: RunningDashboard, enough: (events: { kind: string; data: Tick }[]) => boolean) {
+async function follow(
+  dashboard: RunningDashboard,
+  enough: (events: { kind: string; data: Tick }[]) => boolean,
+) {
   const controller = new AbortController();
   const response = await fetch(`${dashboard.address}/api/stream`, { signal: controller.signal });
   const events: { kind: string; data: Tick }[] = [];
@@ -98,7 +109,13 @@ test('the page and its parts are served with a policy that lets nothing else in,
   for (const [, path] of page.text.matchAll(/(?:src|href)="(\/[^"]*)"/g))
     t.is((await ask(dashboard, path!)).status, 200, path);
   t.notRegex(page.text, /<style|style="|<script>|onclick/);
-  for (const path of ['/../package.json', '/app/../../package.json', '/app/%2e%2e/main.js', '/etc/passwd', '/app/'])
+  for (const path of [
+    '/../package.json',
+    '/app/../../package.json',
+    '/app/%2e%2e/main.js',
+    '/etc/passwd',
+    '/app/',
+  ])
     t.is((await ask(dashboard, path)).status, 404, path);
   t.is((await ask(dashboard, '/', { headers: { host: 'evil.example' } })).status, 421);
   t.is((await ask(dashboard, '/api/state', { headers: { host: 'evil.example' } })).status, 421);
@@ -110,9 +127,12 @@ test('the stream begins with everything and goes on with what has changed', asyn
   const { dashboard, gleaner } = await stage(t, 450);
   // Pages of 200 functions a second: three seconds for 450.
   const events = await follow(dashboard, (seen) => {
-    const names = new Set(seen.flatMap(({ data }) => (data.functions ?? []).map(({ name }) => name)));
+    const names = new Set(
+      seen.flatMap(({ data }) => (data.functions ?? []).map(({ name }) => name)),
+    );
     return (
-      names.size === 450 && seen.some(({ data }) => data.meanField !== undefined && (data.services?.length ?? 0) > 0)
+      names.size === 450 &&
+      seen.some(({ data }) => data.meanField !== undefined && (data.services?.length ?? 0) > 0)
     );
   });
   t.is(events[0]?.kind, 'snapshot');
@@ -121,7 +141,9 @@ test('the stream begins with everything and goes on with what has changed', asyn
   t.is(snapshot.version, '1.2.3');
   t.deepEqual(snapshot.pages, { open: 1, missedTicks: 0, dead: 0 });
   const all = events.map(({ data }) => data);
-  const rows = new Map(all.flatMap(({ functions }) => functions ?? []).map((row) => [row.name, row]));
+  const rows = new Map(
+    all.flatMap(({ functions }) => functions ?? []).map((row) => [row.name, row]),
+  );
   t.like(rows.get(gleaner.names[0]!), {
     userCpu: 1000,
     cpu: 700,
@@ -156,7 +178,11 @@ test('a function’s page has its past, its activations and its agent’s decisi
   const { dashboard, gleaner } = await stage(t, 2);
   const name = gleaner.names[0]!;
   const path = `/api/function?name=${encodeURIComponent(name)}`;
-  await until(async () => (await ask(dashboard, path)).status === 200, 5000, 'the function is known');
+  await until(
+    async () => (await ask(dashboard, path)).status === 200,
+    5000,
+    'the function is known',
+  );
   const detail = JSON.parse((await ask(dashboard, path)).text) as FunctionDetail;
   t.is(detail.history.userCpu[0], 1000);
   t.is(detail.history.cpu[0], 700);
@@ -196,7 +222,10 @@ test('whoever has the token may pause, resume, restore, retrain and change modes
   t.like(await kept(), { paused: false, mode: 'observe' });
   t.is((await act(dashboard, { action: 'restore' })).status, 200);
   t.is(gleaner.restored, 1);
-  t.regex((await act(dashboard, { action: 'retrain', function: name })).text, /learns anew on agents0/);
+  t.regex(
+    (await act(dashboard, { action: 'retrain', function: name })).text,
+    /learns anew on agents0/,
+  );
   for (const wrong of [
     { action: 'kill' },
     { action: 'pause' },
@@ -205,16 +234,30 @@ test('whoever has the token may pause, resume, restore, retrain and change modes
   ])
     t.is((await act(dashboard, wrong)).status, 400, JSON.stringify(wrong));
   t.is(
-    (await ask(dashboard, '/api/act', { method: 'POST', headers: { authorization: `Bearer ${TOKEN}` }, body: '{' }))
-      .status,
+    (
+      await ask(dashboard, '/api/act', {
+        method: 'POST',
+        headers: { authorization: `Bearer ${TOKEN}` },
+        body: '{',
+      })
+    ).status,
     400,
   );
-  // Not from another page, and not without the token; five wrong ones a second and nobody is let in for the rest of it.
-  t.is((await act(dashboard, { action: 'restore' }, { origin: 'http://evil.example' })).status, 403);
-  t.is((await act(dashboard, { action: 'restore' }, { 'sec-fetch-site': 'cross-site' })).status, 403);
+  // Not from another page, and not without the token; five wrong ones a second and nobody is let in
+  // for the rest of it.
+  t.is(
+    (await act(dashboard, { action: 'restore' }, { origin: 'http://evil.example' })).status,
+    403,
+  );
+  t.is(
+    (await act(dashboard, { action: 'restore' }, { 'sec-fetch-site': 'cross-site' })).status,
+    403,
+  );
   const statuses: number[] = [];
   for (let i = 0; i < 12; i++)
-    statuses.push((await act(dashboard, { action: 'restore' }, { authorization: 'Bearer wrong' })).status);
+    statuses.push(
+      (await act(dashboard, { action: 'restore' }, { authorization: 'Bearer wrong' })).status,
+    );
   t.true(statuses.includes(401) && statuses.includes(429));
   t.is(gleaner.restored, 1);
 });

@@ -1,12 +1,13 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import test from 'ava';
-import { MemoryBus } from '../../broker/index.js';
-import { ManualTime, millis } from '../../config/index.js';
+import { ManualTime } from '../../config/clock.js';
+import { millis } from '../../config/index.js';
 import { Collector } from '../../dashboard/server/collector.js';
+import { ContentionWindow } from '../../dashboard/server/contention-window.js';
 import { Stream } from '../../dashboard/server/stream.js';
-import { ContentionWindow } from '../../dashboard/server/waiting.js';
 import { until } from '../broker/contract/harness.js';
+import { MemoryBus } from '../support/memory-broker/memory-bus.js';
 
 /** More than the kernel takes for a peer that reads nothing, and than a page may be behind. */
 const LARGE = 16 * 1024 * 1024;
@@ -14,10 +15,14 @@ const LARGE = 16 * 1024 * 1024;
 test('a page that reads slowly misses ticks and stays; one that reads nothing for two minutes is dead and closed', async (t) => {
   const time = new ManualTime();
   const broker = new MemoryBus(time).connect();
-  const stream = new Stream(new Collector({ broker, clock: time, timers: time, maxFunctions: 5000 }), time, {
-    version: '1.2.3',
-    writable: false,
-  });
+  const stream = new Stream(
+    new Collector({ broker, clock: time, timers: time, maxFunctions: 5000 }),
+    time,
+    {
+      version: '1.2.3',
+      writable: false,
+    },
+  );
   const responses: ServerResponse[] = [];
   const server = createServer((_, response) => {
     responses.push(response);
@@ -35,7 +40,9 @@ test('a page that reads slowly misses ticks and stays; one that reads nothing fo
   const clients: Socket[] = [];
   t.teardown(() => clients.forEach((client) => void client.destroy()));
   const client = (): Socket => {
-    const socket = connect({ port, host: '127.0.0.1' }, () => socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'));
+    const socket = connect({ port, host: '127.0.0.1' }, () =>
+      socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'),
+    );
     socket.on('error', () => undefined);
     clients.push(socket);
     return socket;
@@ -56,7 +63,10 @@ test('a page that reads slowly misses ticks and stays; one that reads nothing fo
     // It takes a minute for what the other never takes.
     if (seconds !== 60) continue;
     await read(LARGE);
-    await until(() => responses.some(({ writableLength }) => writableLength === 0), 'all of it is taken');
+    await until(
+      () => responses.some(({ writableLength }) => writableLength === 0),
+      'all of it is taken',
+    );
   }
   t.is(stream.pages.open, 2, 'two minutes are not over');
   t.true(stream.pages.missedTicks > 0, 'ticks that they have missed');
@@ -71,7 +81,14 @@ test('a page that reads slowly misses ticks and stays; one that reads nothing fo
 
 test('turns of the last minute are kept whether anybody looks or not', (t) => {
   const contention = new ContentionWindow(60_000);
-  const step = (i: number) => ({ at: i * 1000, function: `/guest/f${i}`, waited: 1, ran: 1, throttled: 0, span: 1 });
+  const step = (i: number) => ({
+    at: i * 1000,
+    function: `/guest/f${i}`,
+    waited: 1,
+    ran: 1,
+    throttled: 0,
+    span: 1,
+  });
   for (let i = 0; i < 100_000; i++) contention.take(step(i));
   // At second 99,999 those since second 99,939: 61 of them.
   t.is(contention.view('h', 99_999_000, 1000).names.length, 61);

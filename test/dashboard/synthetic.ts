@@ -1,19 +1,15 @@
+import { type Broker, type EventKind, services, subjects } from '../../broker/index.js';
+import { encodeMessage, LatencyHistogram } from '../../broker/messages/index.js';
 import {
   agentsService,
-  type Broker,
   contractedEndpoints,
-  type EventKind,
   type ExplanationView,
-  encodeMessage,
   type FunctionView,
   type HostView,
   hookService,
-  LatencyHistogram,
   type RunningService,
   serve,
-  services,
-  subjects,
-} from '../../broker/index.js';
+} from '../../broker/services/index.js';
 
 const MIB = 1024 * 1024;
 export const HOST = 'invoker0';
@@ -30,8 +26,8 @@ const comparisonOf = (samples: number, ratio: number) => ({
 });
 
 /**
- * A Gleaner of any size, made of messages alone: what hooks, agents and aggregator would say. It obeys pauses, as a hook does,
- * and counts what it was asked.
+ * A Gleaner of any size, made of messages alone: what hooks, agents and aggregator would say. It
+ * obeys pauses, as a hook does, and counts what it was asked.
  */
 export class SyntheticGleaner {
   readonly names: readonly string[];
@@ -49,7 +45,10 @@ export class SyntheticGleaner {
   constructor(broker: Broker, functions: number, rewards = true) {
     this.#broker = broker;
     this.#rewards = rewards;
-    this.names = Array.from({ length: functions }, (_, i) => `/guest/shop/fn-${String(i).padStart(4, '0')}`);
+    this.names = Array.from(
+      { length: functions },
+      (_, i) => `/guest/shop/fn-${String(i).padStart(4, '0')}`,
+    );
   }
 
   start(): void {
@@ -58,8 +57,8 @@ export class SyntheticGleaner {
       inspect: ({ offset = 0, limit, function: one }) => ({
         host: this.#host(),
         total: this.names.length,
-        functions: (one === undefined ? this.names.slice(offset, offset + limit) : [one]).map((name) =>
-          this.view(name),
+        functions: (one === undefined ? this.names.slice(offset, offset + limit) : [one]).map(
+          (name) => this.view(name),
         ),
         containers: [],
         unmanaged: [],
@@ -139,8 +138,12 @@ export class SyntheticGleaner {
       retrain: ({ function: name }) => described(name),
     });
     const common = { version: '1.2.3', description: 'a synthetic one' };
-    this.#running.push(serve(this.#broker, { ...common, name: services.hook, host: HOST, endpoints: hook }));
-    this.#running.push(serve(this.#broker, { ...common, name: services.agents, host: 'agents0', endpoints: agents }));
+    this.#running.push(
+      serve(this.#broker, { ...common, name: services.hook, host: HOST, endpoints: hook }),
+    );
+    this.#running.push(
+      serve(this.#broker, { ...common, name: services.agents, host: 'agents0', endpoints: agents }),
+    );
     this.#timer = setInterval(() => this.tick(), 1000);
     this.tick();
   }
@@ -150,11 +153,15 @@ export class SyntheticGleaner {
     for (const service of this.#running) service.stop();
   }
 
-  /** A second of every function: half of what each is given is used, and it waits as long as it runs. */
+  /**
+   * A second of every function: half of what each is given is used, and it waits as long as it
+   * runs.
+   */
   tick(): void {
     this.second++;
     const { second } = this;
-    const send = (subject: string, message: object): void => void this.#broker.publish(subject, encodeMessage(message));
+    const send = (subject: string, message: object): void =>
+      void this.#broker.publish(subject, encodeMessage(message));
     for (const [i, name] of this.names.entries()) {
       const latency = new LatencyHistogram();
       for (let call = 0; call < 10; call++) latency.record(40 + ((i + second * 7) % 40) + call);
@@ -164,7 +171,8 @@ export class SyntheticGleaner {
         host: HOST,
         boot: BOOT,
         step: second,
-        // A real host's clock: counted seconds fall behind where ticks come late, and would be a simulated one's.
+        // A real host's clock: counted seconds fall behind where ticks come late, and would be a
+        // simulated one's.
         observedAt: performance.now(),
         span: 1000,
         mode: this.mode,
@@ -288,7 +296,9 @@ export class SyntheticGleaner {
     };
   }
 
-  /** Each function keeps half a core free, and every third uses a quarter of one above its limit. */
+  /**
+   * Each function keeps half a core free, and every third uses a quarter of one above its limit.
+   */
   view(name: string): FunctionView {
     const i = this.names.indexOf(name);
     return {
@@ -314,9 +324,15 @@ export class SyntheticGleaner {
       slo: i === 1 ? 100 : 200,
       objective: i === 1 ? 'missed' : 'kept',
       slowdown: null,
-      // The first two gained and lost a tenth, the third has too few samples to say, all others are unchanged.
+      // The first two gained and lost a tenth, the third has too few samples to say, all others are
+      // unchanged.
       comparison: comparisonOf(i === 2 ? 12 : 40, [0.9, 1.1][i] ?? 1),
-      learning: { activations: 500, activationsNeeded: 100, controlSamples: 240, controlSamplesNeeded: 200 },
+      learning: {
+        activations: 500,
+        activationsNeeded: 100,
+        controlSamples: 240,
+        controlSamplesNeeded: 200,
+      },
       coldStarts: 3,
       initTime: 340,
       slowerThanControl: false,

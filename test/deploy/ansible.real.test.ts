@@ -6,8 +6,8 @@ import test, { type ExecutionContext } from 'ava';
 import { parse } from 'yaml';
 import { layoutOf, remainsOf } from '../../cli/install/index.js';
 import { writeNatsConfig } from '../../cli/nats-config/index.js';
-import { gleaner } from '../cli/gleaner.js';
-import { missing } from '../real-parts.js';
+import { gleaner } from '../support/gleaner.js';
+import { missing } from '../support/real-parts.js';
 
 const programs: [string, ...string[]][] = [
   ['ansible-playbook', '--version'],
@@ -23,14 +23,19 @@ const play = (t: ExecutionContext, ...args: string[]): string => {
     ANSIBLE_LOCALHOST_WARNING: 'False',
     LC_ALL: 'C.UTF-8',
   };
-  const { status, stdout, stderr } = spawnSync('ansible-playbook', args, { encoding: 'utf8', env, timeout: 120_000 });
+  const { status, stdout, stderr } = spawnSync('ansible-playbook', args, {
+    encoding: 'utf8',
+    env,
+    timeout: 120_000,
+  });
   t.is(status, 0, `${stdout}\n${stderr}`);
   return stdout;
 };
 
 test.serial('the playbooks pass a syntax check', (t) => {
   if (missing(t, programs)) return;
-  for (const name of ['gleaner.yml', 'remove.yml']) play(t, '-i', 'localhost,', '--syntax-check', join(FOLDER, name));
+  for (const name of ['gleaner.yml', 'remove.yml'])
+    play(t, '-i', 'localhost,', '--syntax-check', join(FOLDER, name));
 });
 
 /** As OpenWhisk's invoker role includes its plugins. */
@@ -53,10 +58,18 @@ test.serial(
     const folder = mkdtempSync(join(tmpdir(), 'gleaner-ansible-'));
     t.teardown(() => rmSync(folder, { recursive: true, force: true }));
     const root = join(folder, 'host');
-    const packed = spawnSync(process.execPath, ['scripts/package.mjs', folder], { encoding: 'utf8' });
+    const packed = spawnSync(process.execPath, ['scripts/package.mjs', folder], {
+      encoding: 'utf8',
+    });
     t.is(packed.status, 0, packed.stderr);
     const nats = join(folder, 'nats');
-    const hosts = { hosts: ['127.0.0.1'], hooks: ['invoker0', 'invoker1'], agents: [], rotate: [], certificates: null };
+    const hosts = {
+      hosts: ['127.0.0.1'],
+      hooks: ['invoker0', 'invoker1'],
+      agents: [],
+      rotate: [],
+      certificates: null,
+    };
     writeNatsConfig({ folder: nats, listen: '127.0.0.1:4222', storeFolder: folder, ...hosts });
     const variables = {
       invoker_plugins: [join(FOLDER, 'invoker-plugin')],
@@ -70,7 +83,10 @@ test.serial(
       gleaner_openwhisk_keys: join(folder, 'keys'),
       gleaner_nats_folder: nats,
       gleaner_nats_host: 'invoker0',
-      gleaner_config: { mode: 'observe', hook: { hostName: 'invoker0', engineSocket: join(folder, 'no-docker.sock') } },
+      gleaner_config: {
+        mode: 'observe',
+        hook: { hostName: 'invoker0', engineSocket: join(folder, 'no-docker.sock') },
+      },
     };
     writeFileSync(join(folder, 'variables.json'), JSON.stringify(variables));
     writeFileSync(join(folder, 'invoker.yml'), INVOKER);
@@ -87,19 +103,32 @@ test.serial(
     t.notRegex(deploy(), /changed=0/);
     const { at } = layoutOf(root);
     t.like(parse(readFileSync(at('/etc/gleaner/gleaner.yaml'), 'utf8')), { mode: 'observe' });
-    t.is(readFileSync(at('/etc/gleaner/nats/hook.nk'), 'utf8'), readFileSync(join(nats, 'hook-invoker0.nk'), 'utf8'));
+    t.is(
+      readFileSync(at('/etc/gleaner/nats/hook.nk'), 'utf8'),
+      readFileSync(join(nats, 'hook-invoker0.nk'), 'utf8'),
+    );
     t.is(statSync(at('/etc/gleaner/nats/hook.nk')).mode & 0o777, 0o600);
     t.false(existsSync(at('/etc/gleaner/nats/viewer.nk')));
-    t.regex(readFileSync(at('/etc/systemd/system/gleaner-hook.service.d/nats.conf'), 'utf8'), /nats\/hook\.nk/);
-    // This host follows OpenWhisk's actions, too: the operator's seed and the keys, for their owner alone.
+    t.regex(
+      readFileSync(at('/etc/systemd/system/gleaner-hook.service.d/nats.conf'), 'utf8'),
+      /nats\/hook\.nk/,
+    );
+    // This host follows OpenWhisk's actions, too: the operator's seed and the keys, for their owner
+    // alone.
     t.is(readFileSync(at('/etc/gleaner/openwhisk.keys'), 'utf8'), 'uuid:key\n');
     t.is(statSync(at('/etc/gleaner/openwhisk.keys')).mode & 0o777, 0o600);
     t.true(existsSync(at('/etc/systemd/system/gleaner-actions.service')));
-    t.is(readFileSync(at('/etc/gleaner/nats/operator.nk'), 'utf8'), readFileSync(join(nats, 'operator.nk'), 'utf8'));
+    t.is(
+      readFileSync(at('/etc/gleaner/nats/operator.nk'), 'utf8'),
+      readFileSync(join(nats, 'operator.nk'), 'utf8'),
+    );
     t.is((await gleaner(['check', '--root', root])).code, 0);
     t.regex(deploy(), /changed=0 /);
     // A configuration that is not valid never gets there.
-    writeFileSync(join(folder, 'variables.json'), JSON.stringify({ ...variables, gleaner_config: { moed: 'x' } }));
+    writeFileSync(
+      join(folder, 'variables.json'),
+      JSON.stringify({ ...variables, gleaner_config: { moed: 'x' } }),
+    );
     t.not(spawnSync('ansible-playbook', args, { timeout: 120_000 }).status, 0);
     t.like(parse(readFileSync(at('/etc/gleaner/gleaner.yaml'), 'utf8')), { mode: 'observe' });
 

@@ -13,25 +13,39 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import { stringify } from 'yaml';
-import { until } from '../cli/gleaner.js';
-import { runContainer } from '../openwhisk-plugin/cgroup/real-containers.js';
-import { docker, dockerAndTap, missing } from '../real-parts.js';
+import { runContainer } from '../openwhisk-plugin/host/cgroup/real-containers.js';
+import { until } from '../support/gleaner.js';
+import { docker, dockerAndTap, missing } from '../support/real-parts.js';
 
-const run = (program: string, ...args: string[]): string => execFileSync(program, args, { encoding: 'utf8' }).trim();
+const run = (program: string, ...args: string[]): string =>
+  execFileSync(program, args, { encoding: 'utf8' }).trim();
 const IMAGE = 'gleaner-recipe-test';
 
-/** An image of this host's own programs, where no registry of images is: what the recipe needs of any base. */
+/**
+ * An image of this host's own programs, where no registry of images is: what the recipe needs of
+ * any base.
+ */
 async function baseImage(): Promise<string> {
-  const found = ['node', 'ln', 'ls', 'env', 'tcpdump', 'setpriv'].map((name) => run('sh', '-c', `command -v ${name}`));
+  const found = ['node', 'ln', 'ls', 'env', 'tcpdump', 'setpriv'].map((name) =>
+    run('sh', '-c', `command -v ${name}`),
+  );
   const programs = ['/bin/sh', ...found];
-  const libraries = [...run('ldd', ...programs).matchAll(/(\/[^\s():]+)/g)].map((match) => match[1]!);
+  const libraries = [...run('ldd', ...programs).matchAll(/(\/[^\s():]+)/g)].map(
+    (match) => match[1]!,
+  );
   const files = [...new Set([...programs, ...libraries])].map((path) => path.slice(1));
   const folders = ['usr/local/bin', 'tmp'];
   const more = ['etc/passwd', 'etc/group', '--no-recursion', ...folders];
   await new Promise<void>((resolve, reject) => {
-    const tar = spawn('tar', ['-C', '/', '-chf', '-', ...files, ...more], { stdio: ['ignore', 'pipe', 'inherit'] });
-    const load = spawn('docker', ['import', '-', `${IMAGE}-base`], { stdio: [tar.stdout, 'ignore', 'inherit'] });
-    load.on('exit', (code) => (code === 0 ? resolve() : reject(new Error(`docker import ended with ${code}`))));
+    const tar = spawn('tar', ['-C', '/', '-chf', '-', ...files, ...more], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const load = spawn('docker', ['import', '-', `${IMAGE}-base`], {
+      stdio: [tar.stdout, 'ignore', 'inherit'],
+    });
+    load.on('exit', (code) =>
+      code === 0 ? resolve() : reject(new Error(`docker import ended with ${code}`)),
+    );
   });
   return `${IMAGE}-base`;
 }
@@ -53,17 +67,26 @@ test.serial(
     for (const each of [etc, state]) mkdirSync(each);
     writeFileSync(
       join(etc, 'gleaner.yaml'),
-      stringify({ mode: 'enforce', hook: { containerPrefix: 'wskglimage0' }, metrics: { hook: null } }),
+      stringify({
+        mode: 'enforce',
+        hook: { containerPrefix: 'wskglimage0' },
+        metrics: { hook: null },
+      }),
     );
     const env = { ...process.env, GLEANER_ETC: etc, GLEANER_STATE: state };
-    const child = spawn('sh', ['deploy/container/run.sh', IMAGE], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn('sh', ['deploy/container/run.sh', IMAGE], {
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     let log = '';
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (log += chunk));
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk: Buffer) => (log += chunk));
     const ended = new Promise((resolve) => child.on('exit', resolve));
     t.teardown(() => {
       child.kill('SIGKILL');
       // Killing the client leaves the container, and with it the lock of the engine.
-      if (docker('ps', '-aq', '--filter', 'name=^gleaner-hook$') !== '') docker('rm', '-f', 'gleaner-hook');
+      if (docker('ps', '-aq', '--filter', 'name=^gleaner-hook$') !== '')
+        docker('rm', '-f', 'gleaner-hook');
     });
     try {
       await until(() => log.includes('containers adopted'), 30_000, 'it starts');
@@ -81,7 +104,8 @@ test.serial(
       return join('/sys/fs/cgroup', group, 'cpu.weight');
     };
     const weight = existsSync(v1) ? v1 : path();
-    // 128 shares are a weight of 5 or 21 (field-notes A2-14); a container that starts gets sixteen times as many.
+    // 128 shares are a weight of 5 or 21 (field-notes A2-14); a container that starts gets sixteen
+    // times as many.
     const user = weight === v1 ? [128] : [5, 21];
     const read = (): number => Number(readFileSync(weight, 'utf8'));
     await until(() => read() > 2 * Math.max(...user), 10_000, `boosted: ${log}`);

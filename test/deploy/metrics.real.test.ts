@@ -5,14 +5,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import { stringify } from 'yaml';
-import { METRIC_PARTS, METRICS, type MetricPart, PROCESS_METRICS } from '../../cli/metrics/index.js';
-import { startUp, until } from '../cli/gleaner.js';
-import { familiesOf, seriesOf } from '../cli/metrics/exposition.js';
-import { missing } from '../real-parts.js';
+import type { MetricPart } from '../../runtime/metrics/index.js';
+import { METRIC_PARTS, METRICS, PROCESS_METRICS } from '../../runtime/metrics/table.js';
+import { familiesOf, seriesOf } from '../runtime/metrics/exposition.js';
+import { startUp, until } from '../support/gleaner.js';
+import { missing } from '../support/real-parts.js';
 
 const promtool: [string, ...string[]][] = [['promtool', '--version']];
 const run = (args: readonly string[], input = ''): { status: number | null; text: string } => {
-  const { status, stdout, stderr } = spawnSync('promtool', args, { input, encoding: 'utf8', cwd: 'deploy/prometheus' });
+  const { status, stdout, stderr } = spawnSync('promtool', args, {
+    input,
+    encoding: 'utf8',
+    cwd: 'deploy/prometheus',
+  });
   return { status, text: `${stdout}${stderr}` };
 };
 
@@ -35,10 +40,14 @@ test.serial('alert rules are right and fire as their unit tests say', (t) => {
 
 test.serial('every expression of the dashboard is PromQL', (t) => {
   if (missing(t, promtool)) return;
-  const { panels } = JSON.parse(readFileSync('deploy/prometheus/grafana-dashboard.json', 'utf8')) as {
+  const { panels } = JSON.parse(
+    readFileSync('deploy/prometheus/grafana-dashboard.json', 'utf8'),
+  ) as {
     panels: { targets?: { expr: string }[] }[];
   };
-  const exprs = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr.replaceAll('$host', '.*')));
+  const exprs = panels.flatMap(({ targets = [] }) =>
+    targets.map(({ expr }) => expr.replaceAll('$host', '.*')),
+  );
   t.true(exprs.length > 30);
   const folder = mkdtempSync(join(tmpdir(), 'gleaner-rules-'));
   t.teardown(() => rmSync(folder, { recursive: true }));
@@ -53,7 +62,11 @@ test.serial(
   'every part of a running Gleaner serves metrics that promtool finds no fault with, and all of the table',
   async (t) => {
     if (missing(t, [...promtool, ['nats-server', '--version']])) return;
-    const ports = { hook: await freePort(), agents: await freePort(), aggregator: await freePort() };
+    const ports = {
+      hook: await freePort(),
+      agents: await freePort(),
+      aggregator: await freePort(),
+    };
     const address = (part: MetricPart): string => `127.0.0.1:${ports[part]}`;
     const up = startUp({
       mode: 'enforce',
@@ -78,21 +91,36 @@ test.serial(
         if (key === name || key.startsWith(`${name}{`)) sum = (Number.isNaN(sum) ? 0 : sum) + one;
       return sum;
     };
-    await until(async () => (await value('hook', 'gleaner_harvested_cpu_seconds_total')) > 0, 60_000, 'CPU harvested');
+    await until(
+      async () => (await value('hook', 'gleaner_harvested_cpu_seconds_total')) > 0,
+      60_000,
+      'CPU harvested',
+    );
     await until(
       async () => (await value('agents', 'gleaner_meanfield_staleness_seconds')) >= 0,
       20_000,
       'a mean field',
     );
-    await until(async () => (await value('aggregator', 'gleaner_aggregator_publishing')) === 1, 20_000, 'a publisher');
-    await until(async () => (await value('aggregator', 'gleaner_meanfield_price_ratio')) >= 0, 20_000, 'prices');
+    await until(
+      async () => (await value('aggregator', 'gleaner_aggregator_publishing')) === 1,
+      20_000,
+      'a publisher',
+    );
+    await until(
+      async () => (await value('aggregator', 'gleaner_meanfield_price_ratio')) >= 0,
+      20_000,
+      'prices',
+    );
     t.true((await value('agents', 'gleaner_agents_targets_total')) > 0);
     for (const [part, step] of [
       ['hook', 'sample'],
       ['agents', 'observe'],
       ['aggregator', 'publish'],
     ] as const)
-      t.true((await value(part, `gleaner_loop_step_duration_seconds_count{step="${step}"}`)) > 0, `${part} ${step}`);
+      t.true(
+        (await value(part, `gleaner_loop_step_duration_seconds_count{step="${step}"}`)) > 0,
+        `${part} ${step}`,
+      );
     for (const part of METRIC_PARTS) {
       const text = await page(part, '/metrics');
       const { status, text: said } = run(['check', 'metrics'], text);
@@ -103,7 +131,8 @@ test.serial(
         const here = (row.parts as readonly string[]).includes(part);
         t.is(families.get(name), here ? row.type : undefined, `${part}: ${name}`);
       }
-      for (const name of families.keys()) t.true(name in METRICS || PROCESS_METRICS.includes(name), `${part}: ${name}`);
+      for (const name of families.keys())
+        t.true(name in METRICS || PROCESS_METRICS.includes(name), `${part}: ${name}`);
       t.is(await page(part, '/livez'), 'ok\n');
       t.is(await page(part, '/readyz'), 'ok\n');
     }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import test from 'ava';
 import { parse } from 'yaml';
-import { METRICS, type MetricName, PROCESS_METRICS } from '../../cli/metrics/index.js';
+import { METRICS, type MetricName, PROCESS_METRICS } from '../../runtime/metrics/table.js';
 
 interface Rule {
   readonly alert: string;
@@ -10,9 +10,9 @@ interface Rule {
 }
 
 const folder = 'deploy/prometheus';
-const rules = (parse(readFileSync(`${folder}/alerts.yml`, 'utf8')) as { groups: { rules: Rule[] }[] }).groups.flatMap(
-  (group) => group.rules,
-);
+const rules = (
+  parse(readFileSync(`${folder}/alerts.yml`, 'utf8')) as { groups: { rules: Rule[] }[] }
+).groups.flatMap((group) => group.rules);
 
 interface Panel {
   readonly title: string;
@@ -28,7 +28,8 @@ const dashboard = JSON.parse(readFileSync(`${folder}/grafana-dashboard.json`, 'u
 function exposed(): ReadonlySet<string> {
   const names = new Set<string>(['up', ...PROCESS_METRICS]);
   for (const [name, { type }] of Object.entries(METRICS)) {
-    if (type === 'histogram') for (const suffix of ['_bucket', '_sum', '_count']) names.add(name + suffix);
+    if (type === 'histogram')
+      for (const suffix of ['_bucket', '_sum', '_count']) names.add(name + suffix);
     else names.add(name);
   }
   return names;
@@ -36,7 +37,9 @@ function exposed(): ReadonlySet<string> {
 
 const expressions = [
   ...rules.map(({ alert, expr }) => ({ where: alert, expr })),
-  ...dashboard.panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => ({ where: title, expr }))),
+  ...dashboard.panels.flatMap(({ title, targets = [] }) =>
+    targets.map(({ expr }) => ({ where: title, expr })),
+  ),
   ...dashboard.templating.list
     .filter(({ query }) => query?.startsWith('label_values'))
     .map(({ name, query }) => ({ where: name, expr: query! })),
@@ -46,7 +49,9 @@ test('dashboard and alerts use only metrics that exist', (t) => {
   const known = exposed();
   let used = 0;
   for (const { where, expr } of expressions) {
-    for (const [name] of expr.matchAll(/\b(gleaner_\w+|process_\w+|nodejs_\w+|up)\b(?=\s*[{[)<>=,]|$)/g)) {
+    for (const [name] of expr.matchAll(
+      /\b(gleaner_\w+|process_\w+|nodejs_\w+|up)\b(?=\s*[{[)<>=,]|$)/g,
+    )) {
       used++;
       t.true(known.has(name), `${where}: ${name}`);
     }
@@ -56,7 +61,9 @@ test('dashboard and alerts use only metrics that exist', (t) => {
 
 test('dashboard and alerts select and group by labels that the metric has', (t) => {
   for (const { where, expr } of expressions) {
-    for (const [, name, selector] of expr.matchAll(/\b(gleaner_\w+?)(?:_bucket|_sum|_count)?\{([^}]*)\}/g)) {
+    for (const [, name, selector] of expr.matchAll(
+      /\b(gleaner_\w+?)(?:_bucket|_sum|_count)?\{([^}]*)\}/g,
+    )) {
       const labels: readonly string[] = METRICS[name as MetricName]?.labels ?? [];
       for (const [, label] of selector!.matchAll(/(\w+)\s*(?:=~|!~|!=|=)/g))
         t.true(label === 'instance' || labels.includes(label!), `${where}: ${name}{${label}}`);
@@ -77,14 +84,17 @@ test('each alert has its section in the runbooks, and each section its alert', (
   const text = readFileSync('docs/runbooks.md', 'utf8');
   const sections = [...text.matchAll(/^## (\w+)$/gm)].map((match) => match[1]!);
   t.deepEqual([...sections].sort(), rules.map(({ alert }) => alert).sort());
-  for (const { alert, annotations } of rules) t.is(annotations.runbook, `docs/runbooks.md#${alert.toLowerCase()}`);
+  for (const { alert, annotations } of rules)
+    t.is(annotations.runbook, `docs/runbooks.md#${alert.toLowerCase()}`);
 });
 
 test('each alert has a case in promtool’s unit tests in which it fires', (t) => {
   const { tests } = parse(readFileSync(`${folder}/alerts.test.yml`, 'utf8')) as {
     tests: { alert_rule_test: { alertname: string; exp_alerts: unknown[] }[] }[];
   };
-  const fired = tests.flatMap((each) => each.alert_rule_test).filter((each) => each.exp_alerts.length > 0);
+  const fired = tests
+    .flatMap((each) => each.alert_rule_test)
+    .filter((each) => each.exp_alerts.length > 0);
   t.deepEqual(fired.map((each) => each.alertname).sort(), rules.map(({ alert }) => alert).sort());
 });
 

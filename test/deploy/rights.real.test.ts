@@ -5,14 +5,16 @@ import { join } from 'node:path';
 import test from 'ava';
 import { stringify } from 'yaml';
 import { install, layoutOf, remainsOf } from '../../cli/install/index.js';
-import { gleaner, processesWith, until } from '../cli/gleaner.js';
-import { runContainer } from '../openwhisk-plugin/cgroup/real-containers.js';
-import { docker, dockerAndTap, missing } from '../real-parts.js';
+import { runContainer } from '../openwhisk-plugin/host/cgroup/real-containers.js';
+import { gleaner, processesWith, until } from '../support/gleaner.js';
+import { docker, dockerAndTap, missing } from '../support/real-parts.js';
 
 /** As the unit has it, beside what it is root for. */
 const KEPT = ['kill', 'net_raw', 'setuid', 'setgid', 'setpcap'];
 
-/** File of a container's weight or memory limit in the kernel, whichever version of cgroups this is. */
+/**
+ * File of a container's weight or memory limit in the kernel, whichever version of cgroups this is.
+ */
 function kernelFile(id: string, v1: [string, string], v2: string): string {
   const old = `/sys/fs/cgroup/${v1[0]}/docker/${id}/${v1[1]}`;
   if (existsSync(old)) return old;
@@ -24,7 +26,9 @@ const read = (file: string): number => Number(readFileSync(file, 'utf8'));
 const weightOf = (id: string): string => kernelFile(id, ['cpu', 'cpu.shares'], 'cpu.weight');
 
 const status = (pid: number, key: string): string =>
-  new RegExp(`^${key}:\\s*(.*)$`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]?.trim() ?? '';
+  new RegExp(`^${key}:\\s*(.*)$`, 'm')
+    .exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
+    ?.trim() ?? '';
 
 test.serial(
   'with the capabilities of its unit and no other the hook listens, writes limits and gives them back; tcpdump has NET_RAW alone',
@@ -46,7 +50,10 @@ test.serial(
     t.teardown(() => child.kill('SIGKILL'));
     await until(() => log.includes('containers adopted'), 20_000, `started: ${log}`);
     // CAP_KILL 5, CAP_SETGID 6, CAP_SETUID 7, CAP_SETPCAP 8, CAP_NET_RAW 13.
-    t.is(Number.parseInt(status(child.pid!, 'CapEff'), 16), (1 << 5) | (1 << 6) | (1 << 7) | (1 << 8) | (1 << 13));
+    t.is(
+      Number.parseInt(status(child.pid!, 'CapEff'), 16),
+      (1 << 5) | (1 << 6) | (1 << 7) | (1 << 8) | (1 << 13),
+    );
 
     const name = `wskglrights0_1_guest_hello`;
     const id = await runContainer(name, 'setInterval(() => {}, 1000)');
@@ -56,12 +63,17 @@ test.serial(
     const user = weight.endsWith('cpu.shares') ? 128 : 21;
     await until(() => read(weight) > user * 2, 10_000, `boosted: ${log}`);
     const sniffers = () => processesWith('tcpdump -i').filter(({ pid }) => pid !== child.pid);
-    await until(() => sniffers().some(({ pid }) => parentOf(pid) === child.pid), 10_000, 'tcpdump listens');
+    await until(
+      () => sniffers().some(({ pid }) => parentOf(pid) === child.pid),
+      10_000,
+      'tcpdump listens',
+    );
     const sniffer = sniffers().find(({ pid }) => parentOf(pid) === child.pid)!;
     t.is(Number.parseInt(status(sniffer.pid, 'CapEff'), 16), 1 << 13);
     t.notRegex(status(sniffer.pid, 'Uid'), /^0\b/);
     t.is(status(sniffer.pid, 'NoNewPrivs'), '1');
-    // It signals tcpdump, another user's process, for its counters every few seconds: it must be allowed to.
+    // It signals tcpdump, another user's process, for its counters every few seconds: it must be
+    // allowed to.
     await new Promise((resolve) => setTimeout(resolve, 5500));
     t.is(child.exitCode, null, log);
     t.true(existsSync(`/proc/${sniffer.pid}`));
@@ -88,7 +100,13 @@ test.serial(
     const folder = mkdtempSync(join(tmpdir(), 'gleaner-remove-'));
     t.teardown(() => rmSync(folder, { recursive: true, force: true }));
     const layout = layoutOf(join(folder, 'root'));
-    install({ layout, from: process.cwd(), parts: ['hook'], node: process.execPath, services: null });
+    install({
+      layout,
+      from: process.cwd(),
+      parts: ['hook'],
+      node: process.execPath,
+      services: null,
+    });
     writeFileSync(
       layout.at(layout.config),
       stringify({ mode: 'enforce', hook: { stateDir: folder, containerPrefix: 'wskglremove0' } }),

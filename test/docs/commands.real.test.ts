@@ -1,14 +1,23 @@
 /**
- * The commands of the pages, run as printed, page after page, in one folder with one running Gleaner (the demo of `npm start`). A block that is not to be run
- * says why in a comment before it; see pages.ts. A new block is run, and fails this test where it fails.
+ * The commands of the pages, run as printed, page after page, in one folder with one running
+ * Gleaner (the demo of `npm start`). A block that is not to be run says why in a comment before it;
+ * see pages.ts. A new block is run, and fails this test where it fails.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import test from 'ava';
-import { gleaner, until } from '../cli/gleaner.js';
-import { missing } from '../real-parts.js';
+import { gleaner, until } from '../support/gleaner.js';
+import { missing } from '../support/real-parts.js';
 import { blocksOf, commandPages } from './pages.js';
 
 /** What a command may use of the checkout; what it writes is the folder's own. */
@@ -42,7 +51,10 @@ class Workspace {
     mkdirSync(programs);
     for (const name of LINKED) symlinkSync(resolve(name), join(this.folder, name));
     const command = (name: string, script: string): void => {
-      writeFileSync(join(programs, name), `#!/bin/sh\nexec '${process.execPath}' '${resolve(script)}' "$@"\n`);
+      writeFileSync(
+        join(programs, name),
+        `#!/bin/sh\nexec '${process.execPath}' '${resolve(script)}' "$@"\n`,
+      );
       chmodSync(join(programs, name), 0o755);
     };
     command('gleaner', 'dist/cli/main.js');
@@ -67,7 +79,11 @@ class Workspace {
     this.#environment.NATS_URL = url;
   }
 
-  start(command: string, args: readonly string[], options: { detached?: boolean } = {}): ChildProcess {
+  start(
+    command: string,
+    args: readonly string[],
+    options: { detached?: boolean } = {},
+  ): ChildProcess {
     const child = spawn(command, args, {
       ...options,
       cwd: this.folder,
@@ -79,7 +95,10 @@ class Workspace {
     return child;
   }
 
-  /** By bash, which ends at the first command that fails; all of it gets a Ctrl-C once it says `end`. */
+  /**
+   * By bash, which ends at the first command that fails; all of it gets a Ctrl-C once it says
+   * `end`.
+   */
   run(script: string, end: string | null): Promise<Ran> {
     return new Promise((done) => {
       const child = this.start('bash', ['-e', '-o', 'pipefail', '-c', script], { detached: true });
@@ -147,7 +166,9 @@ test.serial('every command of the pages does what is printed', async (t) => {
     return rows.some(({ name, activations }) => name === '/guest/dh' && activations > 0);
   };
   await until(knows, 90_000, `/guest/dh has been called: ${said}`);
-  const { servers } = JSON.parse(readFileSync(join(workspace.folder, '.gleaner/up.json'), 'utf8')) as {
+  const { servers } = JSON.parse(
+    readFileSync(join(workspace.folder, '.gleaner/up.json'), 'utf8'),
+  ) as {
     servers: string[];
   };
   workspace.natsUrl = servers[0]!;
@@ -162,17 +183,24 @@ test.serial('every command of the pages does what is printed', async (t) => {
       continue;
     }
     const begun = performance.now();
-    const { code, output } = await workspace.run(text, marking.kind === 'interrupt' ? marking.at : null);
+    const { code, output } = await workspace.run(
+      text,
+      marking.kind === 'interrupt' ? marking.at : null,
+    );
     ran++;
     t.log(`${where}: ${((performance.now() - begun) / 1000).toFixed(1)} s`);
     const fine = code === 0 || (marking.kind === 'exit 0 or 1' && code === 1);
     if (!fine) wrong.push(`${where} ended with ${code}:\n${text}\n${output.slice(-2000)}`);
-    if (up.exitCode !== null) wrong.push(`${where}: Gleaner itself has ended: ${said.slice(-2000)}`);
+    if (up.exitCode !== null)
+      wrong.push(`${where}: Gleaner itself has ended: ${said.slice(-2000)}`);
   }
   t.deepEqual(wrong, []);
   t.true(ran > 15);
   // And by npx itself, once.
   const { PATH = '' } = process.env;
-  const { code, output } = await workspace.run(`PATH='${PATH}' npx --offline -- gleaner status`, null);
+  const { code, output } = await workspace.run(
+    `PATH='${PATH}' npx --offline -- gleaner status`,
+    null,
+  );
   t.is(code, 0, output);
 });

@@ -15,7 +15,11 @@ function linksOf(page: string): Link[] {
   return proseOf(readFileSync(page, 'utf8'))
     .split('\n')
     .flatMap((line, i) =>
-      [...line.replaceAll(/`[^`]*`/g, '').matchAll(LINK)].map(([, to]) => ({ page, line: i + 1, to: to! })),
+      [...line.replaceAll(/`[^`]*`/g, '').matchAll(LINK)].map(([, to]) => ({
+        page,
+        line: i + 1,
+        to: to!,
+      })),
     );
 }
 
@@ -55,12 +59,15 @@ test('every page for operators is reached from the README', (t) => {
     }
   }
   t.deepEqual(
-    pages.filter((page) => page.startsWith('docs/') && !page.startsWith('docs/results/') && !reached.has(page)),
+    pages.filter(
+      (page) => page.startsWith('docs/') && !page.startsWith('docs/results/') && !reached.has(page),
+    ),
     [],
   );
 });
 
 test('headings become anchors as GitHub makes them', (t) => {
-  const text = '# A `code`, and *more*: 1.5 x\n\n## Twice\n\n## Twice\n\n```sh\n# no heading\n```\n';
+  const text =
+    '# A `code`, and *more*: 1.5 x\n\n## Twice\n\n## Twice\n\n```sh\n# no heading\n```\n';
   t.deepEqual([...anchorsOf(text)], ['a-code-and-more-15-x', 'twice', 'twice-1']);
 });

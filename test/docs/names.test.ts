@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import { buckets, objectStores, streams } from '../../broker/index.js';
-import { METRICS } from '../../cli/metrics/table.js';
+import { METRICS } from '../../runtime/metrics/table.js';
 import { commandPages, pagesBelow } from './pages.js';
 
 function* sourcesBelow(folder: string, ending = '.ts'): Generator<string> {
@@ -14,24 +14,34 @@ function* sourcesBelow(folder: string, ending = '.ts'): Generator<string> {
   }
 }
 
-/** Headings of all tables of the command line: titles of columns, in capitals as they are printed. */
+/**
+ * Headings of all tables of the command line: titles of columns, in capitals as they are printed.
+ */
 const headings = new Set(
   [...sourcesBelow('cli')].flatMap((path) =>
-    [...readFileSync(path, 'utf8').matchAll(/\btitle: '([^']+)'/g)].map(([, title]) => title!.toUpperCase()),
+    [...readFileSync(path, 'utf8').matchAll(/\btitle: '([^']+)'/g)].map(([, title]) =>
+      title!.toUpperCase(),
+    ),
   ),
 );
 
 /** Columns of the files that `gleaner simulate` writes. */
 const fileColumns = new Set(
-  [...readFileSync('cli/activation-export.ts', 'utf8').matchAll(/^ {2}\['(\w+)', \(/gm)].map(([, name]) => name!),
+  [...readFileSync('cli/activation-export.ts', 'utf8').matchAll(/^ {2}\['(\w+)', \(/gm)].map(
+    ([, name]) => name!,
+  ),
 );
 
-/** Columns that a text names: `column `X``, `columns `X`, `Y``, and the first cells of a table whose first heading is `column`. */
+/**
+ * Columns that a text names: `column `X``, `columns `X`, `Y``, and the first cells of a table whose
+ * first heading is `column`.
+ */
 function columnsNamed(text: string): string[] {
-  const codes = (part: string): string[] => [...part.matchAll(/`([^`]+)`/g)].map(([, code]) => code!);
-  const inText = [...text.matchAll(/\bcolumns? (`[^`]+`(?:(?:, | and | or )`[A-Z][^`]*`)*)/g)].flatMap(([, list]) =>
-    codes(list!),
-  );
+  const codes = (part: string): string[] =>
+    [...part.matchAll(/`([^`]+)`/g)].map(([, code]) => code!);
+  const inText = [
+    ...text.matchAll(/\bcolumns? (`[^`]+`(?:(?:, | and | or )`[A-Z][^`]*`)*)/g),
+  ].flatMap(([, list]) => codes(list!));
   const inTables: string[] = [];
   let within = false;
   for (const line of text.split('\n')) {
@@ -49,30 +59,46 @@ test('every column that a page names is a heading of a table of the command line
   for (const page of commandPages().filter((each) => !each.startsWith('docs/results/')))
     for (const column of columnsNamed(readFileSync(page, 'utf8'))) {
       named++;
-      t.true(headings.has(column) || fileColumns.has(column), `${page}: there is no column ${column}`);
+      t.true(
+        headings.has(column) || fileColumns.has(column),
+        `${page}: there is no column ${column}`,
+      );
     }
   t.true(named > 15, `${named}`);
 });
 
 test('a column that does not exist is found, in a sentence and in a table', (t) => {
   t.deepEqual(columnsNamed('see columns `A`, `B C` and `D`; the `E`'), ['A', 'B C', 'D']);
-  t.deepEqual(columnsNamed('| column | what |\n|---|---|\n| `A`, `B` | `c` |\n\n| `D` | |'), ['A', 'B']);
+  t.deepEqual(columnsNamed('| column | what |\n|---|---|\n| `A`, `B` | `c` |\n\n| `D` | |'), [
+    'A',
+    'B',
+  ]);
   for (const gone of ['WANTED', 'OF LATE']) t.false(headings.has(gone));
 });
 
 test('every `gleaner_…` of a page is a metric, a store or stream on NATS, or a name of the Ansible role', (t) => {
   const known = new Set<string>([
     ...Object.keys(METRICS),
-    ...[buckets, objectStores, streams].flatMap((names) => Object.values(names as Record<string, string>)),
+    ...[buckets, objectStores, streams].flatMap((names) =>
+      Object.values(names as Record<string, string>),
+    ),
   ]);
   let named = 0;
   for (const path of sourcesBelow('deploy/ansible', '.yml'))
     for (const [name] of readFileSync(path, 'utf8').matchAll(/\bgleaner_\w+/g)) known.add(name);
-  const pages = [...commandPages(), ...[...pagesBelow()].filter((page) => page.endsWith('README.md'))];
+  const pages = [
+    ...commandPages(),
+    ...[...pagesBelow()].filter((page) => page.endsWith('README.md')),
+  ];
   for (const page of new Set(pages))
-    for (const [name] of readFileSync(page, 'utf8').matchAll(/\bgleaner_[a-z0-9_]*[a-z0-9]\b(?!\*|_\*)/g)) {
+    for (const [name] of readFileSync(page, 'utf8').matchAll(
+      /\bgleaner_[a-z0-9_]*[a-z0-9]\b(?!\*|_\*)/g,
+    )) {
       named++;
-      t.true(known.has(name.replace(/_(bucket|sum|count)$/, '')) || known.has(name), `${page}: ${name}`);
+      t.true(
+        known.has(name.replace(/_(bucket|sum|count)$/, '')) || known.has(name),
+        `${page}: ${name}`,
+      );
     }
   t.true(named > 30, `${named}`);
 });

@@ -1,6 +1,7 @@
 /**
- * The lines of docs/nats.md, done with the stock client of the package `nats`, where the command `nats` itself is no package of the
- * distribution: the commands and flags that the page uses, and an error for every other. Imports nothing of ours.
+ * The lines of docs/nats.md, done with the stock client of the package `nats`, where the command
+ * `nats` itself is no package of the distribution: the commands and flags that the page uses, and
+ * an error for every other. Imports nothing of ours.
  *
  *   nats micro ls | info NAME | stats NAME
  *   nats req SUBJECT BODY [--replies N]
@@ -20,7 +21,11 @@ function fail(text: string): never {
   process.exit(1);
 }
 
-async function micro(nats: NatsConnection, verb: string | undefined, name: string | undefined): Promise<void> {
+async function micro(
+  nats: NatsConnection,
+  verb: string | undefined,
+  name: string | undefined,
+): Promise<void> {
   const monitor = nats.services.client({ strategy: RequestStrategy.JitterTimer, maxWait: WAIT });
   const asked = {
     ls: monitor.ping.bind(monitor),
@@ -84,12 +89,17 @@ async function keyValue(
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { replies: { type: 'string' }, count: { type: 'string' }, force: { type: 'boolean', default: false } },
+  options: {
+    replies: { type: 'string' },
+    count: { type: 'string' },
+    force: { type: 'boolean', default: false },
+  },
 });
 const [command, ...rest] = positionals;
 const nats = await connect({ servers: process.env.NATS_URL ?? fail('NATS_URL is not set') });
 if (command === 'micro') await micro(nats, rest[0], rest[1]);
-else if (command === 'req' && rest.length === 2) await request(nats, rest[0]!, rest[1]!, values.replies);
+else if (command === 'req' && rest.length === 2)
+  await request(nats, rest[0]!, rest[1]!, values.replies);
 else if (command === 'sub' && rest.length === 1) await listen(nats, rest[0]!);
 else if (command === 'kv') await keyValue(nats, rest, values.force);
 else fail(`no such command: ${positionals.join(' ')}`);

@@ -90,7 +90,9 @@ export function blocksOf(page: string, text = readFileSync(page, 'utf8')): Block
   return blocks;
 }
 
-/** A page without its fenced blocks and comments: what is read as text. Lines keep their numbers. */
+/**
+ * A page without its fenced blocks and comments: what is read as text. Lines keep their numbers.
+ */
 export function proseOf(text: string): string {
   let inside = false;
   return text

@@ -1,4 +1,7 @@
-/** Commands that stand in the text of the pages: they are not run, but each word of them must be one that the program takes. */
+/**
+ * Commands that stand in the text of the pages: they are not run, but each word of them must be one
+ * that the program takes.
+ */
 import { readFileSync } from 'node:fs';
 import test from 'ava';
 import type { Command } from 'commander';
@@ -25,7 +28,10 @@ function typed(page: string, name: string): Typed[] {
   );
 }
 
-/** Null where the program takes it, else what is wrong. `a | b` names two commands; what stands in for something is `…`, `<x>` or in capitals. */
+/**
+ * Null where the program takes it, else what is wrong. `a | b` names two commands; what stands in
+ * for something is `…`, `<x>` or in capitals.
+ */
 function problemOf(program: Command, words: readonly string[]): string | null {
   let command = program;
   let values = 0;
@@ -52,7 +58,8 @@ function problemOf(program: Command, words: readonly string[]): string | null {
     values++;
     if (command === program) return `there is no command ${word}`;
     const taken = command.registeredArguments;
-    if (taken.length < values && taken.at(-1)?.variadic !== true) return `${command.name()} takes no ${word}`;
+    if (taken.length < values && taken.at(-1)?.variadic !== true)
+      return `${command.name()} takes no ${word}`;
     const choices = taken[values - 1]?.argChoices;
     if (choices !== undefined && !choices.includes(word) && !/[<…]/.test(word))
       return `${command.name()} knows no ${word}`;
@@ -74,7 +81,9 @@ test('every `gleaner …` in the text of a page names a command, its options and
 });
 
 test('every `npm run …` in the text is a script, and every bench one that there is', (t) => {
-  const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };
+  const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+    scripts: Record<string, string>;
+  };
   const benches = readFileSync('bench/suites.ts', 'utf8');
   const all = commandPages().flatMap((page) => typed(page, 'npm run'));
   t.true(all.length > 10, `${all.length}`);
@@ -88,7 +97,13 @@ test('every `npm run …` in the text is a script, and every bench one that ther
 });
 
 test('a wrong word is found', (t) => {
-  for (const wrong of ['explode', 'explain /a/b --lastt 3', 'mode faster', 'restore now', 'agents lists'])
+  for (const wrong of [
+    'explode',
+    'explain /a/b --lastt 3',
+    'mode faster',
+    'restore now',
+    'agents lists',
+  ])
     t.not(problemOf(program, wordsOf(wrong)), null, wrong);
   for (const right of [
     'explain /a/b --last 3',

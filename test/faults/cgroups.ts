@@ -9,7 +9,10 @@ export interface KernelLimits {
   readonly memory: number;
 }
 
-/** A container as Docker and the kernel know it; read here by means of our own and not by the hook's. */
+/**
+ * A container as Docker and the kernel know it; read here by means of our own and not by the
+ * hook's.
+ */
 export class WatchedContainer {
   readonly id: string;
   /** What inspect says. */
@@ -25,11 +28,16 @@ export class WatchedContainer {
     const paths = readFileSync(`/proc/${pid}/cgroup`, 'utf8').trim().split('\n');
     this.#v1 = existsSync('/sys/fs/cgroup/cpu');
     this.#folder = (controller) => {
-      const line = paths.find((each) => (this.#v1 ? each.split(':')[1]?.split(',').includes(controller) : true));
+      const line = paths.find((each) =>
+        this.#v1 ? each.split(':')[1]?.split(',').includes(controller) : true,
+      );
       const path = line?.split(':').at(-1) ?? '';
       return this.#v1 ? join('/sys/fs/cgroup', controller, path) : join('/sys/fs/cgroup', path);
     };
-    this.#quota = openSync(join(this.#folder('cpu'), this.#v1 ? 'cpu.cfs_quota_us' : 'cpu.max'), 'r');
+    this.#quota = openSync(
+      join(this.#folder('cpu'), this.#v1 ? 'cpu.cfs_quota_us' : 'cpu.max'),
+      'r',
+    );
   }
 
   /** Quota in force now, millicores; 0 = none. Throws where the cgroup is gone. */
@@ -45,14 +53,19 @@ export class WatchedContainer {
     return quota > 0 && quota < this.user.quota;
   }
 
-  /** All limits as the kernel has them. On cgroup v2 weights are not compared: they have another scale. */
+  /**
+   * All limits as the kernel has them. On cgroup v2 weights are not compared: they have another
+   * scale.
+   */
   limits(): KernelLimits {
     const read = (controller: string, file: string): string =>
       readFileSync(join(this.#folder(controller), file), 'utf8').trim();
     return {
       quota: this.quota(),
       shares: this.#v1 ? Number(read('cpu', 'cpu.shares')) : this.user.shares,
-      memory: Number(this.#v1 ? read('memory', 'memory.limit_in_bytes') : read('memory', 'memory.max')),
+      memory: Number(
+        this.#v1 ? read('memory', 'memory.limit_in_bytes') : read('memory', 'memory.max'),
+      ),
     };
   }
 
@@ -73,19 +86,35 @@ interface Inspected {
 }
 
 /** Every running container whose name begins with the prefix. */
-export function watchContainers(prefix: string, env: NodeJS.ProcessEnv = process.env): WatchedContainer[] {
-  const docker = (...args: string[]): string => execFileSync('docker', args, { encoding: 'utf8', env });
-  const ids = docker('ps', '--quiet', '--no-trunc', '--filter', `name=^${prefix}`).split('\n').filter(Boolean);
+export function watchContainers(
+  prefix: string,
+  env: NodeJS.ProcessEnv = process.env,
+): WatchedContainer[] {
+  const docker = (...args: string[]): string =>
+    execFileSync('docker', args, { encoding: 'utf8', env });
+  const ids = docker('ps', '--quiet', '--no-trunc', '--filter', `name=^${prefix}`)
+    .split('\n')
+    .filter(Boolean);
   if (ids.length === 0) return [];
   const all = JSON.parse(docker('inspect', ...ids)) as Inspected[];
   return all.map(({ Id, State, HostConfig }) => {
-    const quota = HostConfig.NanoCpus > 0 ? HostConfig.NanoCpus / 1e6 : Math.max(0, HostConfig.CpuQuota) / 100;
-    return new WatchedContainer(Id, State.Pid, { shares: HostConfig.CpuShares, quota, memory: HostConfig.Memory });
+    const quota =
+      HostConfig.NanoCpus > 0 ? HostConfig.NanoCpus / 1e6 : Math.max(0, HostConfig.CpuQuota) / 100;
+    return new WatchedContainer(Id, State.Pid, {
+      shares: HostConfig.CpuShares,
+      quota,
+      memory: HostConfig.Memory,
+    });
   });
 }
 
 /** Polls until `done`; ms it took. Throws with `what` after `most` ms. */
-export async function until(what: string, most: number, done: () => boolean, everyMillis = 5): Promise<number> {
+export async function until(
+  what: string,
+  most: number,
+  done: () => boolean,
+  everyMillis = 5,
+): Promise<number> {
   const begun = performance.now();
   while (!done()) {
     if (performance.now() - begun > most) throw new Error(`${what}: not within ${most} ms`);

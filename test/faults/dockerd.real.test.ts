@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 import test from 'ava';
-import { GleanerProcess } from '../../bench/worth/gleaner-process.js';
+import { GleanerProcess } from '../../bench/benefit/gleaner-process.js';
 import {
   type Action,
   type ActivationResult,
   actionSource,
   ensureActionImage,
   InvokerEmulator,
-} from '../../simulator/index.js';
-import { missing, realParts } from '../real-parts.js';
+} from '../../simulator/invoker-emulator/index.js';
+import { missing, realParts } from '../support/real-parts.js';
 import { type WatchedContainer, watchContainers } from './cgroups.js';
 import { PrivateDockerd } from './private-dockerd.js';
 
@@ -26,7 +26,10 @@ interface Containers {
   readonly containers: readonly { readonly id: string }[];
 }
 
-/** Smallest quota that any of the containers has while calls are made, one after the other; stops at the first that is lowered. */
+/**
+ * Smallest quota that any of the containers has while calls are made, one after the other; stops at
+ * the first that is lowered.
+ */
 async function lowest(
   invoke: () => Promise<ActivationResult>,
   containers: () => readonly WatchedContainer[],
@@ -87,7 +90,8 @@ test.serial(
     await dockerd.kill();
     await new Promise((resolve) => setTimeout(resolve, 1000));
     await dockerd.start();
-    // An invoker that starts removes what it finds; this one's containers were ended by the new dockerd.
+    // An invoker that starts removes what it finds; this one's containers were ended by the new
+    // dockerd.
     const next = emulator();
     t.teardown(() => next.stop());
     await next.start();

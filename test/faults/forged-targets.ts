@@ -1,7 +1,12 @@
-import type { Observation, Target } from '../../broker/index.js';
+import type { Observation, Target } from '../../broker/messages/index.js';
 
 /** A good target for what was observed, as an agent of ours would write it. */
-export function targetFor(observation: Observation, cpu: number, epoch: number, sequence = 1): Target {
+export function targetFor(
+  observation: Observation,
+  cpu: number,
+  epoch: number,
+  sequence = 1,
+): Target {
   return {
     v: 1,
     function: observation.function,
@@ -23,7 +28,8 @@ export function badTargets(observation: Observation, staleMillis: number): Forge
   const good = targetFor(observation, 400, 1_000_000);
   const { echo } = good;
   const changed = (change: object): string => JSON.stringify({ ...good, ...change });
-  const withCpu = (cpu: string): string => JSON.stringify(good).replace('"cpu":400', `"cpu":${cpu}`);
+  const withCpu = (cpu: string): string =>
+    JSON.stringify(good).replace('"cpu":400', `"cpu":${cpu}`);
   const at = (observedAt: number): object => ({ echo: { ...echo, observedAt } });
   return [
     { kind: 'malformed', text: 'no JSON at all' },

@@ -6,14 +6,15 @@ import { stringify } from 'yaml';
 import { silentLogger } from '../../broker/index.js';
 import { LogFiles } from '../../cli/up/log-files.js';
 import { freePort } from '../../cli/up/nats-server.js';
-import { ManualTime, micros } from '../../config/index.js';
-import { Journal } from '../../openwhisk-plugin/controller/journal.js';
-import { FileAuditLog } from '../../openwhisk-plugin/hook/audit.js';
-import { appendToAudit } from '../../openwhisk-plugin/index.js';
-import { collected, until } from '../cli/gleaner.js';
-import { seriesOf } from '../cli/metrics/exposition.js';
-import { fill, makeRoom, smallDisk } from '../small-disk.js';
-import { temporaryFolder } from '../temporary-folder.js';
+import { ManualTime } from '../../config/clock.js';
+import { micros } from '../../config/index.js';
+import { FileAuditLog } from '../../openwhisk-plugin/daemon/audit.js';
+import { appendToAudit } from '../../openwhisk-plugin/daemon/index.js';
+import { Journal } from '../../openwhisk-plugin/openwhisk-api/journal.js';
+import { seriesOf } from '../runtime/metrics/exposition.js';
+import { collected, until } from '../support/gleaner.js';
+import { fill, makeRoom, smallDisk } from '../support/small-disk.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 
 const CAPACITY = 80;
 
@@ -40,10 +41,15 @@ test.serial(
       info: (_: object, message: string) => void infos.push(message),
     };
     const path = join(folder, 'audit.jsonl');
-    const log = new FileAuditLog({ path, rotateBytes: 1e9, files: 1, capacity: CAPACITY }, new ManualTime(), logger);
+    const log = new FileAuditLog(
+      { path, rotateBytes: 1e9, files: 1, capacity: CAPACITY },
+      new ManualTime(),
+      logger,
+    );
     let made = 0;
     const batch = async (lines: number): Promise<void> => {
-      for (let i = 0; i < lines; i++) log.next(micros(0)).activation = `a${made++} ${'x'.repeat(150)}`;
+      for (let i = 0; i < lines; i++)
+        log.next(micros(0)).activation = `a${made++} ${'x'.repeat(150)}`;
       await log.flush();
     };
     // Some 210 bytes each: 24 KiB hold 117 at most.
@@ -63,7 +69,9 @@ test.serial(
     writeFileSync(path, '');
     await batch(10);
     t.deepEqual(infos, ['the audit log is written again']);
-    const lines = linesOf(path).map((line) => JSON.parse(line) as { activation?: string; droppedLines?: number });
+    const lines = linesOf(path).map(
+      (line) => JSON.parse(line) as { activation?: string; droppedLines?: number },
+    );
     const names = lines.flatMap(({ activation }) =>
       activation === undefined ? [] : [Number(activation.slice(1).split(' ')[0])],
     );
@@ -85,7 +93,11 @@ test.serial(
     const folder = smallDisk(t, 24);
     if (folder === null) return;
     const path = join(folder, 'audit.jsonl');
-    const log = new FileAuditLog({ path, rotateBytes: 1e9, files: 1 }, new ManualTime(), silentLogger);
+    const log = new FileAuditLog(
+      { path, rotateBytes: 1e9, files: 1 },
+      new ManualTime(),
+      silentLogger,
+    );
     const batch = async (lines: number): Promise<void> => {
       for (let i = 0; i < lines; i++) log.next(micros(0)).activation = 'x'.repeat(150);
       await log.flush();
@@ -130,26 +142,29 @@ test.serial(
   },
 );
 
-test.serial('a change that the full disk cannot note is refused and leaves no part of a line in the journal', (t) => {
-  const folder = smallDisk(t, 24);
-  if (folder === null) return;
-  const path = join(folder, 'actions.journal');
-  const journal = Journal.open(path);
-  const entry = (i: number) => ({
-    at: new Date(0).toISOString(),
-    id: `${i}-${'x'.repeat(400)}`,
-    kind: 'done' as const,
-  });
-  let written = 0;
-  const error = t.throws(() => {
-    for (; written < 1000; written++) journal.append(entry(written) as never);
-  });
-  t.is((error as { code?: string }).code, 'GLN_ACTIONS_JOURNAL');
-  t.true(written > 0);
-  t.is(linesOf(path).length, written);
-  t.is(readFileSync(path, 'utf8').at(-1), '\n');
-  journal.close();
-});
+test.serial(
+  'a change that the full disk cannot note is refused and leaves no part of a line in the journal',
+  (t) => {
+    const folder = smallDisk(t, 24);
+    if (folder === null) return;
+    const path = join(folder, 'actions.journal');
+    const journal = Journal.open(path);
+    const entry = (i: number) => ({
+      at: new Date(0).toISOString(),
+      id: `${i}-${'x'.repeat(400)}`,
+      kind: 'done' as const,
+    });
+    let written = 0;
+    const error = t.throws(() => {
+      for (; written < 1000; written++) journal.append(entry(written) as never);
+    });
+    t.is((error as { code?: string }).code, 'GLN_ACTIONS_JOURNAL');
+    t.true(written > 0);
+    t.is(linesOf(path).length, written);
+    t.is(readFileSync(path, 'utf8').at(-1), '\n');
+    journal.close();
+  },
+);
 
 test.serial(
   'a hook starts and goes on while its state folder is full, answers, counts what its audit log lacks, says so once, and writes it once there is room',
@@ -185,7 +200,11 @@ test.serial(
     const failed = (): number => output().split('audit_log_failed').length - 1;
     await until(() => failed() > 0, 60_000, 'the disk is full');
     const before = (await series()).get('gleaner_requests_total')!;
-    await until(async () => ((await series()).get('gleaner_requests_total') ?? 0) > before + 20, 30_000, 'it goes on');
+    await until(
+      async () => ((await series()).get('gleaner_requests_total') ?? 0) > before + 20,
+      30_000,
+      'it goes on',
+    );
     t.is((await get('/livez')).status, 200);
     t.is(failed(), 1);
     const page = await series();

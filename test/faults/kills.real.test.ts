@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import { median } from '../../bench/statistics.js';
-import { ensureActionImage } from '../../simulator/index.js';
-import { missing, realParts } from '../real-parts.js';
+import { ensureActionImage } from '../../simulator/invoker-emulator/index.js';
+import { missing, realParts } from '../support/real-parts.js';
 import { PARTS } from './processes.js';
 import { Rig } from './rig.js';
 import { playRounds, RESTORE_BOUND, ratioOf, STALE_SLACK, table } from './rounds.js';
@@ -17,7 +17,11 @@ test.serial(
   async (t) => {
     if (missing(t, realParts)) return;
     t.timeout(230_000);
-    const rig = new Rig({ prefix: 'wskglfk', image: await ensureActionImage(), staleMillis: STALE });
+    const rig = new Rig({
+      prefix: 'wskglfk',
+      image: await ensureActionImage(),
+      staleMillis: STALE,
+    });
     t.teardown(() => rig.stop());
     await rig.start();
     const results = await playRounds(rig, {
@@ -27,17 +31,23 @@ test.serial(
       log: (line) => t.log(line),
     });
     t.log(`\n${table(results)}`);
-    // Who restores when the hook is dead is its supervisor: each limit that it changed is in the hook's own log.
+    // Who restores when the hook is dead is its supervisor: each limit that it changed is in the
+    // hook's own log.
     const audited = readFileSync(join(rig.gleaner.folder, 'state', 'audit.jsonl'), 'utf8')
       .split('\n')
       .filter((line) => line.includes('"why":"hook_ended"'))
       .map((line) => JSON.parse(line) as { container: string; resource: string; result: string });
-    const quotas = audited.filter(({ resource, result }) => resource === 'cpu.quota' && result === 'written');
-    t.log(`${audited.length} limits restored after the hook's death, ${quotas.length} of them quotas`);
+    const quotas = audited.filter(
+      ({ resource, result }) => resource === 'cpu.quota' && result === 'written',
+    );
+    t.log(
+      `${audited.length} limits restored after the hook's death, ${quotas.length} of them quotas`,
+    );
     t.true(new Set(quotas.map(({ container }) => container)).size >= rig.enough / 2);
     const inFlight = median(results.flatMap(({ durations }) => durations));
     const atUserLimits = median(results.flatMap(({ baseline }) => baseline));
-    // A machine that does other things as well says little about 5 %: that bound is held by hand, on a quiet one (`npm run faults`).
+    // A machine that does other things as well says little about 5 %: that bound is held by hand,
+    // on a quiet one (`npm run faults`).
     t.true(inFlight <= TOLERANCE * atUserLimits, `${inFlight} ms against ${atUserLimits} ms`);
     for (const result of results) {
       const { part, failed, problems, restores } = result;
@@ -45,7 +55,8 @@ test.serial(
       t.deepEqual(problems, [], part);
       t.true(ratioOf(result, results) <= TOLERANCE, `${part}: ${ratioOf(result, results)}`);
       const bound = part === 'hook' || part === 'tcpdump' ? RESTORE_BOUND : STALE + STALE_SLACK;
-      for (const millis of restores) t.true(millis <= bound, `${part}: user limits after ${millis} ms`);
+      for (const millis of restores)
+        t.true(millis <= bound, `${part}: user limits after ${millis} ms`);
       // The aggregator's absence changes no limit.
       if (part !== 'aggregator') t.true(restores.length > 0, part);
     }

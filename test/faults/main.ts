@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { ensureActionImage } from '../../simulator/index.js';
+import { ensureActionImage } from '../../simulator/invoker-emulator/index.js';
 import { NatsCluster } from './nats-cluster.js';
 import { natsOutage } from './outage.js';
 import { PARTS, type Part } from './processes.js';
@@ -9,10 +9,10 @@ import { playRounds, RESTORE_BOUND, ratioOf, STALE_SLACK, table } from './rounds
 import { playSchedule } from './world/schedule.js';
 
 /**
- * By hand (README.md), exit code 1 where a promise was broken:
- * `npm run faults -- --rounds 20 [--part hook …] [--away 60]`: every part killed with -9 so often, then NATS away for so many seconds;
- * `npm run faults -- --schedules 1000 [--seed 1]`: so many seeded schedules in virtual time;
- * `npm run faults -- --cluster`: every node of a NATS cluster killed, then a rolling restart.
+ * By hand (README.md), exit code 1 where a promise was broken: `npm run faults -- --rounds 20
+ * [--part hook …] [--away 60]`: every part killed with -9 so often, then NATS away for so many
+ * seconds; `npm run faults -- --schedules 1000 [--seed 1]`: so many seeded schedules in virtual
+ * time; `npm run faults -- --cluster`: every node of a NATS cluster killed, then a rolling restart.
  */
 const { values } = parseArgs({
   options: {
@@ -36,11 +36,20 @@ async function playSchedules(count: number, first: number): Promise<boolean> {
     sums.targets += targets;
     if (problems.length > 0) {
       broken++;
-      console.log([`seed ${seed}`, ...faults, ...problems.slice(0, 10).map((problem) => `  ! ${problem}`)].join('\n'));
+      console.log(
+        [
+          `seed ${seed}`,
+          ...faults,
+          ...problems.slice(0, 10).map((problem) => `  ! ${problem}`),
+        ].join('\n'),
+      );
     }
-    if ((seed - first) % 50 === 49) console.error(`${seed - first + 1} schedules, ${broken} with violations`);
+    if ((seed - first) % 50 === 49)
+      console.error(`${seed - first + 1} schedules, ${broken} with violations`);
   }
-  console.log(`${count} schedules from seed ${first}: ${broken} with violations; ${JSON.stringify(sums)}`);
+  console.log(
+    `${count} schedules from seed ${first}: ${broken} with violations; ${JSON.stringify(sums)}`,
+  );
   return broken > 0;
 }
 
@@ -48,9 +57,16 @@ async function playCluster(): Promise<boolean> {
   const cluster = new NatsCluster();
   try {
     await cluster.start();
-    const { resumed, activations, lowered, problems } = await playRolling(cluster, ['leader', 0, 1, 2], [0, 1, 2]);
-    for (const { what, after } of resumed) console.log(`${what}: decisions again after ${(after / 1000).toFixed(1)} s`);
-    console.log(`${activations} activations, ${lowered} with lowered limits, ${problems.length} problems`);
+    const { resumed, activations, lowered, problems } = await playRolling(
+      cluster,
+      ['leader', 0, 1, 2],
+      [0, 1, 2],
+    );
+    for (const { what, after } of resumed)
+      console.log(`${what}: decisions again after ${(after / 1000).toFixed(1)} s`);
+    console.log(
+      `${activations} activations, ${lowered} with lowered limits, ${problems.length} problems`,
+    );
     for (const problem of problems) console.log(problem);
     return problems.length > 0 || resumed.some(({ after }) => after > 3 * INTERVAL);
   } finally {
@@ -59,12 +75,19 @@ async function playCluster(): Promise<boolean> {
 }
 
 if (values.schedules !== undefined || values.cluster) {
-  let broken = values.schedules !== undefined && (await playSchedules(Number(values.schedules), Number(values.seed)));
+  let broken =
+    values.schedules !== undefined &&
+    (await playSchedules(Number(values.schedules), Number(values.seed)));
   if (values.cluster) broken = (await playCluster()) || broken;
   process.exit(broken ? 1 : 0);
 }
-const [rounds, away, staleMillis] = [Number(values.rounds), Number(values.away), Number(values.stale)];
-const parts = values.part === undefined ? PARTS : PARTS.filter((part: Part) => values.part?.includes(part));
+const [rounds, away, staleMillis] = [
+  Number(values.rounds),
+  Number(values.away),
+  Number(values.stale),
+];
+const parts =
+  values.part === undefined ? PARTS : PARTS.filter((part: Part) => values.part?.includes(part));
 const rig = new Rig({ prefix: 'wskglfm', image: await ensureActionImage(), staleMillis });
 try {
   await rig.start();
@@ -77,7 +100,9 @@ try {
       result.problems.length > 0 ||
       ratioOf(result, results) > 1.05 ||
       result.restores.some((ms) =>
-        result.part === 'hook' || result.part === 'tcpdump' ? ms > RESTORE_BOUND : ms > staleMillis + STALE_SLACK,
+        result.part === 'hook' || result.part === 'tcpdump'
+          ? ms > RESTORE_BOUND
+          : ms > staleMillis + STALE_SLACK,
       ),
   );
   if (away > 0) {

@@ -3,7 +3,9 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from 'nats';
-import { type Broker, type LaunchedServer, launchNatsServer, NatsBroker } from '../../broker/index.js';
+import { type Broker, launchNatsServer } from '../../broker/index.js';
+import type { LaunchedServer } from '../../broker/launcher.js';
+import { NatsBroker } from '../../broker/nats/index.js';
 import { NATS_BINARY } from '../broker/contract/server.js';
 import type { Net } from './world/world.js';
 
@@ -26,7 +28,10 @@ interface Node {
   server: LaunchedServer | null;
 }
 
-/** Three nats-servers on loopback that form one cluster with JetStream, each to be killed and started again on its own. */
+/**
+ * Three nats-servers on loopback that form one cluster with JetStream, each to be killed and
+ * started again on its own.
+ */
 export class NatsCluster implements Net {
   readonly directory = mkdtempSync(join(tmpdir(), 'gleaner-nats-cluster-'));
   readonly #brokers: Broker[] = [];
@@ -42,7 +47,9 @@ export class NatsCluster implements Net {
 
   async up(index: number): Promise<void> {
     const node = this.nodes[index]!;
-    const others = this.nodes.filter((other) => other !== node).map(({ routes }) => `nats://127.0.0.1:${routes}`);
+    const others = this.nodes
+      .filter((other) => other !== node)
+      .map(({ routes }) => `nats://127.0.0.1:${routes}`);
     node.server = await launchNatsServer({
       binary: NATS_BINARY,
       storeDirectory: join(this.directory, node.name),
@@ -114,7 +121,10 @@ export class NatsCluster implements Net {
   }
 
   connect(): Broker {
-    const broker = new NatsBroker({ servers: this.servers, name: `faults-${this.#brokers.length}` });
+    const broker = new NatsBroker({
+      servers: this.servers,
+      name: `faults-${this.#brokers.length}`,
+    });
     this.#brokers.push(broker);
     return broker;
   }

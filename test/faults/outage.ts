@@ -14,7 +14,9 @@ export interface OutageResult {
   readonly unavailableLogLines: number;
 }
 
-/** NATS killed and kept away (its supervisor is held), with activations all the time; then let back. */
+/**
+ * NATS killed and kept away (its supervisor is held), with activations all the time; then let back.
+ */
 export async function natsOutage(rig: Rig, seconds: number): Promise<OutageResult> {
   const up = rig.gleaner.pid;
   await rig.untilLowered(30_000);
@@ -50,4 +52,5 @@ export async function natsOutage(rig: Rig, seconds: number): Promise<OutageResul
 }
 
 const unavailableLogLines = (rig: Rig): number =>
-  rig.log('hook').filter(({ msg }) => typeof msg === 'string' && msg.startsWith('NATS is away')).length;
+  rig.log('hook').filter(({ msg }) => typeof msg === 'string' && msg.startsWith('NATS is away'))
+    .length;

@@ -7,8 +7,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const ip = (...args: string[]): void => void execFileSync('ip', args, { stdio: 'pipe' });
 
 /**
- * A dockerd of a test's own, with a bridge, a containerd and folders of its own: it may be killed. The containerd is no child of
- * the dockerd's, as on Debian: containers outlive a dockerd that is killed, and the next one ends them.
+ * A dockerd of a test's own, with a bridge, a containerd and folders of its own: it may be killed.
+ * The containerd is no child of the dockerd's, as on Debian: containers outlive a dockerd that is
+ * killed, and the next one ends them.
  */
 export class PrivateDockerd {
   readonly folder = mkdtempSync(join(tmpdir(), 'gln-dockerd-'));
@@ -46,15 +47,32 @@ export class PrivateDockerd {
       ]);
       for (let i = 0; !existsSync(containerd) && i < 300; i++) await sleep(100);
     }
-    const args = ['--host', this.host, '--data-root', this.dataRoot, '--exec-root', at('exec'), '--pidfile', at('pid')];
+    const args = [
+      '--host',
+      this.host,
+      '--data-root',
+      this.dataRoot,
+      '--exec-root',
+      at('exec'),
+      '--pidfile',
+      at('pid'),
+    ];
     args.push('--containerd', containerd, '--bridge', this.#bridge);
-    const child = this.#spawn('dockerd', [...args, '--iptables=false', '--ip6tables=false', '--ip-masq=false']);
+    const child = this.#spawn('dockerd', [
+      ...args,
+      '--iptables=false',
+      '--ip6tables=false',
+      '--ip-masq=false',
+    ]);
     this.#dockerd = child;
     for (let i = 0; i < 300 && child.exitCode === null; i++) {
-      if (spawnSync('docker', ['--host', this.host, 'version'], { timeout: 5000 }).status === 0) return;
+      if (spawnSync('docker', ['--host', this.host, 'version'], { timeout: 5000 }).status === 0)
+        return;
       await sleep(100);
     }
-    throw new Error(`dockerd does not answer:\n${readFileSync(at('dockerd.log'), 'utf8').slice(-4000)}`);
+    throw new Error(
+      `dockerd does not answer:\n${readFileSync(at('dockerd.log'), 'utf8').slice(-4000)}`,
+    );
   }
 
   /** Kills dockerd alone, with -9. */
@@ -66,7 +84,8 @@ export class PrivateDockerd {
   /** Ends it and removes all that was its own. */
   async remove(): Promise<void> {
     const docker = (...args: string[]): string =>
-      spawnSync('docker', ['--host', this.host, ...args], { encoding: 'utf8', timeout: 20_000 }).stdout;
+      spawnSync('docker', ['--host', this.host, ...args], { encoding: 'utf8', timeout: 20_000 })
+        .stdout;
     const left = docker('ps', '--all', '--quiet').split('\n').filter(Boolean);
     if (left.length > 0) docker('rm', '--force', ...left);
     await end(this.#dockerd, 'SIGTERM');

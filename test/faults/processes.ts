@@ -33,15 +33,22 @@ export type Part = 'hook' | 'tcpdump' | 'agents' | 'aggregator' | 'nats-server';
 
 export const PARTS: readonly Part[] = ['hook', 'agents', 'aggregator', 'nats-server', 'tcpdump'];
 
-/** Processes of one part of the `gleaner up` whose process id is given: one, or a tcpdump per bridge. */
+/**
+ * Processes of one part of the `gleaner up` whose process id is given: one, or a tcpdump per
+ * bridge.
+ */
 export function pidsOf(part: Part, up: number): number[] {
   const all = processes().filter(({ state }) => state !== 'Z');
   const children = all.filter((each) => each.parent === up);
-  const command = (each: Process): boolean => each.args.some((arg, i) => arg === part && i > 0 && i < 5);
-  if (part === 'nats-server') return children.filter((each) => each.name === part).map((each) => each.pid);
+  const command = (each: Process): boolean =>
+    each.args.some((arg, i) => arg === part && i > 0 && i < 5);
+  if (part === 'nats-server')
+    return children.filter((each) => each.name === part).map((each) => each.pid);
   if (part !== 'tcpdump') return children.filter(command).map((each) => each.pid);
   const hook = pidsOf('hook', up);
-  return all.filter((each) => each.name === 'tcpdump' && hook.includes(each.parent)).map((each) => each.pid);
+  return all
+    .filter((each) => each.name === 'tcpdump' && hook.includes(each.parent))
+    .map((each) => each.pid);
 }
 
 export function isAlive(pid: number): boolean {

@@ -1,16 +1,26 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { GleanerProcess } from '../../bench/worth/gleaner-process.js';
-import { type Broker, callEveryInstance, NatsBroker, services } from '../../broker/index.js';
+import { GleanerProcess } from '../../bench/benefit/gleaner-process.js';
+import { type Broker, services } from '../../broker/index.js';
+import { NatsBroker } from '../../broker/nats/index.js';
+import { callEveryInstance } from '../../broker/services/index.js';
 import { millis } from '../../config/index.js';
-import { type Action, type ActivationResult, actionSource, InvokerEmulator } from '../../simulator/index.js';
+import {
+  type Action,
+  type ActivationResult,
+  actionSource,
+  InvokerEmulator,
+} from '../../simulator/invoker-emulator/index.js';
 import { until, type WatchedContainer, watchContainers } from './cgroups.js';
 
 /** Functions, and containers of each: 20 activations in flight. */
 const FUNCTIONS = 4;
 const EACH = 5;
 const MEMORY_MB = 128;
-/** Waits most of the time, so that durations say something on two cores; 12 ms of CPU in 0.9 s, of a whole core. */
+/**
+ * Waits most of the time, so that durations say something on two cores; 12 ms of CPU in 0.9 s, of a
+ * whole core.
+ */
 const PAYLOAD = { rounds: 4, sleepMs: 900, cpuMs: 12 };
 
 export interface RigOptions {
@@ -24,15 +34,21 @@ export interface RigOptions {
 /** What `inspect` of the hook says, as far as it is looked at here. */
 export interface HookInspection {
   readonly host: { readonly boot: string; readonly host: string };
-  readonly functions: readonly { readonly name: string; readonly target: { readonly fresh: boolean } | null }[];
+  readonly functions: readonly {
+    readonly name: string;
+    readonly target: { readonly fresh: boolean } | null;
+  }[];
   readonly containers: readonly { readonly id: string }[];
   readonly counters: Readonly<Record<string, number>>;
-  readonly targets: { readonly accepted: number; readonly refused: Readonly<Record<string, number>> };
+  readonly targets: {
+    readonly accepted: number;
+    readonly refused: Readonly<Record<string, number>>;
+  };
 }
 
 /**
- * A whole Gleaner beside 20 warm containers with a quota. Each function has an invoker of its own whose memory is full, so that a
- * call waits for a container rather than starts one more.
+ * A whole Gleaner beside 20 warm containers with a quota. Each function has an invoker of its own
+ * whose memory is full, so that a call waits for a container rather than starts one more.
  */
 export class Rig {
   readonly gleaner: GleanerProcess;
@@ -47,14 +63,20 @@ export class Rig {
     this.gleaner = new GleanerProcess({
       mode: 'enforce',
       agents: { manager: 'greedy' },
-      // On a calm machine a container's first call peaks at its whole core, which is asked for again until it is half forgotten.
+      // On a calm machine a container's first call peaks at its whole core, which is asked for
+      // again until it is half forgotten.
       decision: {
         controlShare: 0,
         peakHalfLifeS: 5,
         targetStaleMs: options.staleMillis,
         policy: { quota: 'target' },
       },
-      hook: { containerPrefix: options.prefix, hostName: 'faults', stepActivations: EACH, stepS: 1 },
+      hook: {
+        containerPrefix: options.prefix,
+        hostName: 'faults',
+        stepActivations: EACH,
+        stepS: 1,
+      },
     });
     this.#invokers = Array.from(
       { length: options.functions ?? FUNCTIONS },
@@ -75,16 +97,22 @@ export class Rig {
   async start(): Promise<void> {
     await Promise.all(this.#invokers.map((invoker) => invoker.start()));
     await this.gleaner.start();
-    const { servers } = JSON.parse(readFileSync(join(this.gleaner.folder, 'state', 'up.json'), 'utf8'));
+    const { servers } = JSON.parse(
+      readFileSync(join(this.gleaner.folder, 'state', 'up.json'), 'utf8'),
+    );
     this.#broker = new NatsBroker({ servers, name: 'faults' });
     // All at once, and holding on to theirs: as many containers as calls.
     for (let i = 0; i < this.#invokers.length; i++) {
       const failed = (await Promise.all(this.#calls(i, { sleepMs: 2500 }))).find(({ ok }) => !ok);
-      if (failed) throw new Error(`a container cannot be warmed up: ${failed.kind} ${JSON.stringify(failed.result)}`);
+      if (failed)
+        throw new Error(
+          `a container cannot be warmed up: ${failed.kind} ${JSON.stringify(failed.result)}`,
+        );
     }
     this.containers = watchContainers(this.#options.prefix);
     const count = this.#invokers.length * EACH;
-    if (this.containers.length !== count) throw new Error(`${this.containers.length} containers instead of ${count}`);
+    if (this.containers.length !== count)
+      throw new Error(`${this.containers.length} containers instead of ${count}`);
   }
 
   get broker(): Broker {
@@ -123,12 +151,17 @@ export class Rig {
       const seen = await this.lowestQuota(this.batch());
       if (seen.most >= this.enough) return performance.now() - begun;
       if (performance.now() - begun > most) {
-        throw new Error(`limits are not lowered within ${most} ms (${seen.most} are):\n${this.gleaner.output}`);
+        throw new Error(
+          `limits are not lowered within ${most} ms (${seen.most} are):\n${this.gleaner.output}`,
+        );
       }
     }
   }
 
-  /** So many lowered at once mean "with lowered limits": one start in five may be late on a busy machine. */
+  /**
+   * So many lowered at once mean "with lowered limits": one start in five may be late on a busy
+   * machine.
+   */
   get enough(): number {
     return Math.floor(this.containers.length * 0.8);
   }
@@ -165,7 +198,8 @@ export class Rig {
       } catch {
         // NATS is on its way back.
       }
-      if (performance.now() > end) throw new Error(`the hook does not answer:\n${this.gleaner.output}`);
+      if (performance.now() > end)
+        throw new Error(`the hook does not answer:\n${this.gleaner.output}`);
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
   }
@@ -183,7 +217,8 @@ export class Rig {
   }
 
   async stop(): Promise<void> {
-    // Where an assertion fails midway, whoever still watches the containers must not read what is closed here.
+    // Where an assertion fails midway, whoever still watches the containers must not read what is
+    // closed here.
     this.#stopped = true;
     for (const container of this.containers) container.close();
     await this.#broker?.close();

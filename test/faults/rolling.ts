@@ -3,7 +3,10 @@ import type { NatsCluster } from './nats-cluster.js';
 import { acceptedBy, World } from './world/world.js';
 
 export interface RollingResult {
-  /** From the loss of a node until every hook had taken a target that answers what it observed since; ms. */
+  /**
+   * From the loss of a node until every hook had taken a target that answers what it observed
+   * since; ms.
+   */
   readonly resumed: { readonly what: string; readonly after: number }[];
   readonly activations: number;
   readonly lowered: number;
@@ -21,14 +24,16 @@ async function resumed(world: World, most: number): Promise<number> {
   await world.pass(300);
   const base = world.hosts.map(acceptedBy);
   while (world.hosts.some((host, i) => acceptedBy(host) <= base[i]!)) {
-    if (performance.now() - begun > most) throw new Error(`no decisions for ${most} ms (${before} -> ${base})`);
+    if (performance.now() - begun > most)
+      throw new Error(`no decisions for ${most} ms (${before} -> ${base})`);
     await world.pass(50);
   }
   return performance.now() - begun;
 }
 
 /**
- * Kills each of `kills` in turn and starts it again (`leader`: whichever leads the leases, the worst to lose), then restarts every node one after the other in good order, while two invoker
+ * Kills each of `kills` in turn and starts it again (`leader`: whichever leads the leases, the
+ * worst to lose), then restarts every node one after the other in good order, while two invoker
  * hosts are called all the time.
  */
 export async function playRolling(
@@ -55,7 +60,8 @@ export async function playRolling(
       await Promise.all([cluster.whole(), world.pass(500)]);
     }
     for (const host of world.hosts) host.calling = false;
-    for (let i = 0; i < 20 && world.hosts.some((host) => host.running > 0); i++) await world.pass(500);
+    for (let i = 0; i < 20 && world.hosts.some((host) => host.running > 0); i++)
+      await world.pass(500);
     const problems = [...world.problems, ...world.hosts.flatMap((host) => host.problems)];
     const activations = world.hosts.reduce((sum, { calls }) => sum + calls, 0);
     const lowered = world.hosts.reduce((sum, host) => sum + host.lowered, 0);

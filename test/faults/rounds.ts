@@ -13,7 +13,10 @@ export interface PartResult {
   /** Of the activations in flight at the kill, and of the same ones with writes off. */
   readonly durations: number[];
   readonly baseline: number[];
-  /** From the kill until every limit was the user's: in flight (hook, tcpdump), or of activations begun since (agents, NATS). */
+  /**
+   * From the kill until every limit was the user's: in flight (hook, tcpdump), or of activations
+   * begun since (agents, NATS).
+   */
   readonly restores: number[];
   /** From the kill (or the end of the outage) until limits are lowered again. */
   readonly resumes: number[];
@@ -27,18 +30,23 @@ export interface RoundOptions {
   readonly log: (line: string) => void;
 }
 
-/** A container's limits are the user's again so long after its hook or its tap is gone (design §3). */
+/**
+ * A container's limits are the user's again so long after its hook or its tap is gone (design §3).
+ */
 export const RESTORE_BOUND = 1000;
 /** Batches are asked one after the other; a target that goes stale is noticed at the next batch. */
 export const STALE_SLACK = 2500;
 
-/** Against the baselines of all parts, which are alike: calls with writes off and nothing killed. */
+/**
+ * Against the baselines of all parts, which are alike: calls with writes off and nothing killed.
+ */
 export const ratioOf = (result: PartResult, all: readonly PartResult[]): number =>
   median(result.durations) / median(all.flatMap(({ baseline }) => baseline));
 
 /**
- * Kills each part in turn, so that a part has lived for a while when its turn comes again (a part that dies young waits longer
- * for its restart, as it should). Every third round of agents, aggregator and NATS holds the supervisor: the part stays away.
+ * Kills each part in turn, so that a part has lived for a while when its turn comes again (a part
+ * that dies young waits longer for its restart, as it should). Every third round of agents,
+ * aggregator and NATS holds the supervisor: the part stays away.
  */
 export async function playRounds(rig: Rig, options: RoundOptions): Promise<PartResult[]> {
   const results = PARTS.filter((part) => options.parts.includes(part)).map(
@@ -69,7 +77,12 @@ export async function playRounds(rig: Rig, options: RoundOptions): Promise<PartR
   return results;
 }
 
-async function playRound(rig: Rig, result: PartResult, third: boolean, options: RoundOptions): Promise<void> {
+async function playRound(
+  rig: Rig,
+  result: PartResult,
+  third: boolean,
+  options: RoundOptions,
+): Promise<void> {
   const { part } = result;
   const up = rig.gleaner.pid;
   const direct = part === 'hook' || part === 'tcpdump';
@@ -110,8 +123,14 @@ async function playRound(rig: Rig, result: PartResult, third: boolean, options: 
   result.rounds++;
 }
 
-/** Activations under way with lowered limits. A start that reaches the hook late sets none: then they are begun once more. */
-async function inFlight(rig: Rig, result: PartResult): Promise<{ calls: ReturnType<Rig['batch']> }> {
+/**
+ * Activations under way with lowered limits. A start that reaches the hook late sets none: then
+ * they are begun once more.
+ */
+async function inFlight(
+  rig: Rig,
+  result: PartResult,
+): Promise<{ calls: ReturnType<Rig['batch']> }> {
   for (let attempt = 0; ; attempt++) {
     const calls = rig.batch();
     try {
@@ -124,8 +143,16 @@ async function inFlight(rig: Rig, result: PartResult): Promise<{ calls: ReturnTy
   }
 }
 
-/** While the part is away: without targets new activations get user limits; without an aggregator nothing changes. */
-async function outage(rig: Rig, result: PartResult, killedAt: number, staleMillis: number): Promise<void> {
+/**
+ * While the part is away: without targets new activations get user limits; without an aggregator
+ * nothing changes.
+ */
+async function outage(
+  rig: Rig,
+  result: PartResult,
+  killedAt: number,
+  staleMillis: number,
+): Promise<void> {
   for (;;) {
     const beganAt = performance.now();
     const { result: activations, most } = await rig.lowestQuota(rig.batch());
@@ -133,7 +160,8 @@ async function outage(rig: Rig, result: PartResult, killedAt: number, staleMilli
     result.failed.push(...activations.filter(({ ok }) => !ok).map(({ kind }) => kind));
     const away = beganAt - killedAt;
     if (result.part === 'aggregator') {
-      if (most < rig.enough) result.problems.push(`only ${most} limits are lowered without the aggregator`);
+      if (most < rig.enough)
+        result.problems.push(`only ${most} limits are lowered without the aggregator`);
       if (away > staleMillis) return;
     } else if (most === 0) {
       result.restores.push(away);
@@ -145,18 +173,27 @@ async function outage(rig: Rig, result: PartResult, killedAt: number, staleMilli
   }
 }
 
-/** The new hook knows every container, and each has its user's limits until decisions begin again. */
+/**
+ * The new hook knows every container, and each has its user's limits until decisions begin again.
+ */
 async function adopted(rig: Rig, result: PartResult): Promise<void> {
   const { containers } = await rig.inspect();
   const known = new Set(containers.map(({ id }) => id));
   const missing = rig.containers.filter(({ id }) => !known.has(id));
-  if (missing.length > 0) result.problems.push(`${missing.length} containers are unknown to the new hook`);
+  if (missing.length > 0)
+    result.problems.push(`${missing.length} containers are unknown to the new hook`);
   const containersBelowUserLimits = rig.containersBelowUserLimits();
   if (containersBelowUserLimits.length > 0)
-    result.problems.push(`not the user's after the restart: ${containersBelowUserLimits.join(', ')}`);
+    result.problems.push(
+      `not the user's after the restart: ${containersBelowUserLimits.join(', ')}`,
+    );
 }
 
-function note(result: PartResult, activations: Awaited<ReturnType<Rig['batch']>>, durations: number[]): void {
+function note(
+  result: PartResult,
+  activations: Awaited<ReturnType<Rig['batch']>>,
+  durations: number[],
+): void {
   result.activations += activations.length;
   for (const { ok, kind, runMs } of activations) {
     if (ok) durations.push(runMs);
@@ -175,6 +212,14 @@ export function table(results: readonly PartResult[]): string {
     Math.max(...result.resumes).toFixed(0),
     result.problems.join('; '),
   ]);
-  const head = ['part', 'rounds', 'failed', 'median ratio', 'slowest restore ms', 'slowest resume ms', 'problems'];
+  const head = [
+    'part',
+    'rounds',
+    'failed',
+    'median ratio',
+    'slowest restore ms',
+    'slowest resume ms',
+    'problems',
+  ];
   return aligned([head, ...rows]);
 }

@@ -16,6 +16,7 @@ test(`${SCHEDULES} schedules of faults over two hooks, two agent hosts, two aggr
     targets += result.targets;
   }
   t.log(`${activations} activations, ${lowered} with lowered limits, ${targets} targets`);
-  // Or nothing was tried: about 500 activations and 140 targets a schedule, and limits below the user's in many of them.
+  // Or nothing was tried: about 500 activations and 140 targets a schedule, and limits below the
+  // user's in many of them.
   t.true(activations > 300 * SCHEDULES && targets > 50 * SCHEDULES && lowered > activations / 10);
 });

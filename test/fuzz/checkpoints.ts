@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { packCheckpoint, unpackCheckpoint } from '../../agents/index.js';
+import { packCheckpoint, unpackCheckpoint } from '../../agents/nn/checkpoint/store.js';
 import { GleanerError } from '../../config/index.js';
 import { type FuzzTarget, must } from './fuzz.js';
 import type { Json, Mutator } from './mutator.js';
@@ -17,14 +17,20 @@ const packed = packCheckpoint({
     critic: {
       shape,
       parameters: new Float32Array(PARAMETERS),
-      moments: { first: new Float32Array(PARAMETERS), second: new Float32Array(PARAMETERS), steps: 17 },
+      moments: {
+        first: new Float32Array(PARAMETERS),
+        second: new Float32Array(PARAMETERS),
+        steps: 17,
+      },
     },
   },
 });
 /** Magic of 8, length of model.json as 32 bits. */
 const HEAD = 12;
 const length = Buffer.from(packed).readUInt32LE(8);
-const model = JSON.parse(Buffer.from(packed.subarray(HEAD, HEAD + length)).toString('utf8')) as Model;
+const model = JSON.parse(
+  Buffer.from(packed.subarray(HEAD, HEAD + length)).toString('utf8'),
+) as Model;
 const weights = packed.subarray(HEAD + length);
 
 interface Model {
@@ -38,7 +44,9 @@ function signed(changed: Model, bytes: Uint8Array): string {
   try {
     const { digest: _, ...metadata } = changed.userDefinedMetadata.gleaner;
     changed.userDefinedMetadata.gleaner.digest = createHash('sha256')
-      .update(JSON.stringify([metadata, changed.modelTopology, changed.weightsManifest[0]!.weights]))
+      .update(
+        JSON.stringify([metadata, changed.modelTopology, changed.weightsManifest[0]!.weights]),
+      )
       .update(bytes)
       .digest('hex');
   } catch {
@@ -53,14 +61,21 @@ function pack(text: Uint8Array, bytes: Uint8Array): Uint8Array {
   return Uint8Array.from(Buffer.concat([head, text, bytes]));
 }
 
-/** A packed checkpoint: damaged bytes, another model.json, another one that is signed, weights that are no numbers. */
+/**
+ * A packed checkpoint: damaged bytes, another model.json, another one that is signed, weights that
+ * are no numbers.
+ */
 export const checkpoints: FuzzTarget = {
   name: 'checkpoint',
   make(m: Mutator) {
     if (m.chance(0.3)) return m.bytes(packed);
     const bytes = m.chance(0.2) ? m.bytes(weights) : weights;
-    const changed = m.chance(0.1) ? structuredClone(model) : (m.json(model as unknown as Json) as unknown as Model);
-    const text = m.chance(0.7) ? Buffer.from(signed(changed, bytes)) : m.jsonBytes(changed as unknown as Json);
+    const changed = m.chance(0.1)
+      ? structuredClone(model)
+      : (m.json(model as unknown as Json) as unknown as Model);
+    const text = m.chance(0.7)
+      ? Buffer.from(signed(changed, bytes))
+      : m.jsonBytes(changed as unknown as Json);
     return pack(text, bytes);
   },
   check(input) {
@@ -77,7 +92,10 @@ export const checkpoints: FuzzTarget = {
     } catch (error) {
       if (!(error instanceof GleanerError)) throw error;
       must(error.message.includes("checkpoint 'x'"), `it names the checkpoint: ${error.message}`);
-      must(error.message.length < 20_000, `an error of bounded length, not ${error.message.length}`);
+      must(
+        error.message.length < 20_000,
+        `an error of bounded length, not ${error.message.length}`,
+      );
       return error.code;
     }
   },

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
-import { bridgesOf, containerInfo } from '../../openwhisk-plugin/engine/container-info.js';
-import { negotiate, parse } from '../../openwhisk-plugin/engine/docker-client.js';
+import { NO_LIMIT } from '../../openwhisk-plugin/decision/index.js';
+import { bridgesOf, containerInfo } from '../../openwhisk-plugin/host/docker/container-info.js';
+import { negotiate, parse } from '../../openwhisk-plugin/host/docker/docker-client.js';
 import {
   anyList,
   eventSchema,
@@ -11,10 +12,12 @@ import {
   networkSchema,
   readable,
   versionSchema,
-} from '../../openwhisk-plugin/engine/docker-schemas.js';
-import { EngineResponseError, EngineUnsupportedError } from '../../openwhisk-plugin/engine/engine-errors.js';
-import { NO_LIMIT } from '../../openwhisk-plugin/index.js';
-import { idOf, inspectOf, NETWORKS, VERSION } from '../openwhisk-plugin/engine/stub-engine.js';
+} from '../../openwhisk-plugin/host/docker/docker-schemas.js';
+import {
+  EngineResponseError,
+  EngineUnsupportedError,
+} from '../../openwhisk-plugin/host/docker/engine-errors.js';
+import { idOf, inspectOf, NETWORKS, VERSION } from '../openwhisk-plugin/host/docker/stub-engine.js';
 import { type FuzzTarget, must } from './fuzz.js';
 import type { Json } from './mutator.js';
 
@@ -28,11 +31,18 @@ interface Answer {
 }
 
 const answers: readonly Answer[] = [
-  { path: '/containers/x/json', schema: inspectSchema, example: inspectOf({ ...container, host: { NanoCpus: 5e8 } }) },
+  {
+    path: '/containers/x/json',
+    schema: inspectSchema,
+    example: inspectOf({ ...container, host: { NanoCpus: 5e8 } }),
+  },
   {
     path: '/containers/y/json',
     schema: inspectSchema,
-    example: inspectOf({ ...container, host: { CpuQuota: 50_000, CpuPeriod: 100_000, MemorySwap: -1 } }),
+    example: inspectOf({
+      ...container,
+      host: { CpuQuota: 50_000, CpuPeriod: 100_000, MemorySwap: -1 },
+    }),
   },
   {
     path: '/containers/json',
@@ -58,7 +68,10 @@ const answers: readonly Answer[] = [
   },
 ];
 
-/** Answers of the Engine API as the client reads them; what inspect says becomes user limits, the network bridges. */
+/**
+ * Answers of the Engine API as the client reads them; what inspect says becomes user limits, the
+ * network bridges.
+ */
 export const engine: FuzzTarget = {
   name: 'engine',
   make(m) {
@@ -73,8 +86,14 @@ export const engine: FuzzTarget = {
       if (path === '/networks') bridgesOf(readable(value as unknown[], networkSchema).items);
       if (path === '/containers/json') readable(value as unknown[], listedSchema);
       if (path === '/version') {
-        const { ApiVersion, MinAPIVersion } = value as { ApiVersion?: string; MinAPIVersion?: string };
-        must(/^1\.\d+$/.test(negotiate(ApiVersion ?? '', MinAPIVersion ?? '1.24')), 'the version spoken is one');
+        const { ApiVersion, MinAPIVersion } = value as {
+          ApiVersion?: string;
+          MinAPIVersion?: string;
+        };
+        must(
+          /^1\.\d+$/.test(negotiate(ApiVersion ?? '', MinAPIVersion ?? '1.24')),
+          'the version spoken is one',
+        );
       }
       if (schema === inspectSchema) userLimitsHold(value as Inspect);
       return 'accepted';
@@ -94,7 +113,13 @@ function userLimitsHold(inspect: Inspect): void {
   must(Number.isFinite(user.shares) && user.shares > 0, `shares ${user.shares}`);
   must(Number.isFinite(user.periodMicros) && user.periodMicros > 0, `period ${user.periodMicros}`);
   for (const name of ['quota', 'memory', 'memoryAndSwap'] as const)
-    must(user[name] === NO_LIMIT || (Number.isFinite(user[name]) && user[name] > 0), `${name} ${user[name]}`);
-  must(user.memoryAndSwap === NO_LIMIT || user.memoryAndSwap >= user.memory, 'memory with swap holds the memory');
+    must(
+      user[name] === NO_LIMIT || (Number.isFinite(user[name]) && user[name] > 0),
+      `${name} ${user[name]}`,
+    );
+  must(
+    user.memoryAndSwap === NO_LIMIT || user.memoryAndSwap >= user.memory,
+    'memory with swap holds the memory',
+  );
   must(Number.isFinite(startedAt), `started at ${startedAt}`);
 }

@@ -1,10 +1,15 @@
 import type { Mutator } from './mutator.js';
 
-/** What is sent over one connection, and how it goes on then. Bytes are characters of one byte each. */
+/**
+ * What is sent over one connection, and how it goes on then. Bytes are characters of one byte each.
+ */
 export interface Exchange {
   readonly pieces: readonly string[];
   readonly pauseMillis: number;
-  /** `answer`: leaves at the first answer, half closes where none comes; `wait`: waits for the server's own end. */
+  /**
+   * `answer`: leaves at the first answer, half closes where none comes; `wait`: waits for the
+   * server's own end.
+   */
   readonly end: 'answer' | 'half_close' | 'reset' | 'wait';
 }
 
@@ -140,7 +145,10 @@ const LARGE: readonly string[] = [
   Array.from({ length: 3000 }, (_, i) => `H${i}:`).join('\r\n'),
 ];
 
-/** A request, most of the time nearly a valid one. `own`: host and port of the server, which some ask for by name. */
+/**
+ * A request, most of the time nearly a valid one. `own`: host and port of the server, which some
+ * ask for by name.
+ */
 function request(m: Mutator, own: string, bearer: string | null): string {
   const method = m.chance(0.6) ? 'GET' : m.pick(METHODS);
   const target = m.chance(0.4) ? m.pick(TARGETS.slice(0, 3)) : m.pick(TARGETS);
@@ -149,19 +157,25 @@ function request(m: Mutator, own: string, bearer: string | null): string {
   const lines = [`${method} ${target} ${version}`];
   if (m.chance(0.95)) lines.push(`Host: ${own}`);
   if (bearer !== null && m.chance(0.3)) lines.push(`Authorization: Bearer ${bearer}`);
-  for (let i = m.chance(0.4) ? 0 : 1 + m.random.below(4); i > 0; i--) lines.push(m.pick(HEADERS)(m));
+  for (let i = m.chance(0.4) ? 0 : 1 + m.random.below(4); i > 0; i--)
+    lines.push(m.pick(HEADERS)(m));
   if (m.chance(0.01)) lines.push(m.pick(LARGE));
   let body = '';
   if (m.chance(0.3)) {
     body = m.chance(0.5) ? m.pick(JSON_BODIES) : m.pick(CHUNKED);
     if (m.chance(0.7))
-      lines.push(body.startsWith('{') ? `Content-Length: ${body.length}` : 'Transfer-Encoding: chunked');
+      lines.push(
+        body.startsWith('{') ? `Content-Length: ${body.length}` : 'Transfer-Encoding: chunked',
+      );
     if (m.chance(0.005)) body += 'x'.repeat(200_000);
   }
   return lines.join(end) + end + end + body;
 }
 
-/** Valid ones, which keep the connection and so bring what follows before a server in the middle of its work. */
+/**
+ * Valid ones, which keep the connection and so bring what follows before a server in the middle of
+ * its work.
+ */
 function before(m: Mutator, own: string): string {
   if (m.chance(0.5)) return '';
   const paths = [
@@ -173,11 +187,15 @@ function before(m: Mutator, own: string): string {
     '//',
     ...(m.chance(0.2) ? ['/metrics'] : []),
   ];
-  const one = (): string => `${m.pick(['GET', 'HEAD'])} ${m.pick(paths)} HTTP/1.1\r\nHost: ${own}\r\n\r\n`;
+  const one = (): string =>
+    `${m.pick(['GET', 'HEAD'])} ${m.pick(paths)} HTTP/1.1\r\nHost: ${own}\r\n\r\n`;
   return Array.from({ length: 1 + m.random.below(m.pick([3, 40, 110])) }, one).join('');
 }
 
-/** What one peer sends: one request or several, whole, damaged, cut off, in pieces, at once or slowly. */
+/**
+ * What one peer sends: one request or several, whole, damaged, cut off, in pieces, at once or
+ * slowly.
+ */
 export function makeExchange(m: Mutator, own: string, bearer: string | null): Exchange {
   const one = request(m, own, bearer);
   const ahead = m.chance(0.08) ? m.pick([1, 2, 5, 30, 150]) : 0;
@@ -186,7 +204,9 @@ export function makeExchange(m: Mutator, own: string, bearer: string | null): Ex
   if (m.chance(0.25)) text = Buffer.from(m.bytes(Buffer.from(text, 'latin1'))).toString('latin1');
   if (m.chance(0.05)) text = text.slice(0, m.random.below(text.length + 1));
   if (m.chance(0.01))
-    text = Buffer.from(Array.from({ length: 1 + m.random.below(300) }, () => m.random.below(256))).toString('latin1');
+    text = Buffer.from(
+      Array.from({ length: 1 + m.random.below(300) }, () => m.random.below(256)),
+    ).toString('latin1');
   text = before(m, own) + text;
   const pieces: string[] = [];
   let from = 0;

@@ -57,7 +57,8 @@ function object(schema: Schema, m: Mutator): Json {
     if (schema.required?.includes(key) || m.chance(0.6)) result[key] = valid(of, m);
   }
   const more = schema.additionalProperties;
-  if (typeof more === 'object') for (const key of ['net0', 'b']) if (m.chance(0.5)) result[key] = valid(more, m);
+  if (typeof more === 'object')
+    for (const key of ['net0', 'b']) if (m.chance(0.5)) result[key] = valid(more, m);
   return result;
 }
 
@@ -68,7 +69,8 @@ function number({ minimum = -1000, maximum = 1e6, exclusiveMinimum }: Schema, m:
 }
 
 function text({ typeLabel, pattern, minLength = 0, maxLength = 64 }: Schema, m: Mutator): string {
-  if (typeLabel === 'name of a function') return m.pick(['/guest/hello', '/guest/pkg/f', '/_/my action@1']);
+  if (typeLabel === 'name of a function')
+    return m.pick(['/guest/hello', '/guest/pkg/f', '/_/my action@1']);
   if (typeLabel === 'name of a host') return m.pick(['host-a', 'h1']);
   if (pattern !== undefined) return m.pick(['boot', 'abcd1', 'simppo']);
   return 'word'.repeat(100).slice(0, Math.max(minLength, Math.min(maxLength, m.random.below(20))));

@@ -11,10 +11,17 @@ for (const target of fuzzTargets()) {
       // Another seed each day finds what one seed does not; a failure says which it was.
       const seed = Math.floor(Date.now() / 86_400_000);
       t.teardown(async () => target.close?.());
-      const { inputs, outcomes, grown } = await fuzz(target, { seed, inputs: 1_000_000, millis: MILLIS });
-      t.log(`${inputs} inputs, ${grown.toFixed(1)} MiB grown, ${JSON.stringify(Object.fromEntries(outcomes))}`);
+      const { inputs, outcomes, grown } = await fuzz(target, {
+        seed,
+        inputs: 1_000_000,
+        millis: MILLIS,
+      });
+      t.log(
+        `${inputs} inputs, ${grown.toFixed(1)} MiB grown, ${JSON.stringify(Object.fromEntries(outcomes))}`,
+      );
       t.true(grown < 32, `${grown} MiB`);
-      // Of any that are fed some are valid still, and some are refused: neither half of the edge is left out.
+      // Of any that are fed some are valid still, and some are refused: neither half of the edge is
+      // left out.
       t.true(inputs < 200 || (outcomes.get('accepted') ?? 0) > 0);
       t.true(inputs < 200 || outcomes.size > 1);
     },

@@ -8,7 +8,10 @@ export interface FuzzTarget {
   readonly name: string;
   /** The next input: a valid one, changed. */
   make(mutator: Mutator): Uint8Array;
-  /** Feeds it; throws where an invariant does not hold. Returns what became of it, `accepted` or the kind of refusal. */
+  /**
+   * Feeds it; throws where an invariant does not hold. Returns what became of it, `accepted` or the
+   * kind of refusal.
+   */
   check(input: Uint8Array): string | Promise<string>;
   /** Before the first input; for an edge of another process. */
   open?(): Promise<void>;
@@ -27,7 +30,10 @@ export interface FuzzResult {
   readonly inputs: number;
   readonly seconds: number;
   readonly outcomes: ReadonlyMap<string, number>;
-  /** Alive after a full collection, or what the target says, MiB: after the first tenth, and at the end. */
+  /**
+   * Alive after a full collection, or what the target says, MiB: after the first tenth, and at the
+   * end.
+   */
   readonly early: number;
   readonly late: number;
   readonly grown: number;
@@ -38,9 +44,12 @@ export interface FuzzResult {
 export class FuzzFailure extends Error {
   constructor(target: string, seed: number, index: number, input: Uint8Array, cause: unknown) {
     const text = JSON.stringify(Buffer.from(input).toString('latin1').slice(0, 2000));
-    super(`${target}: seed ${seed}, input ${index}: ${cause instanceof Error ? cause.stack : String(cause)}\n${text}`, {
-      cause,
-    });
+    super(
+      `${target}: seed ${seed}, input ${index}: ${cause instanceof Error ? cause.stack : String(cause)}\n${text}`,
+      {
+        cause,
+      },
+    );
   }
 }
 
@@ -53,10 +62,18 @@ function alive(): number {
   return (heapUsed + external) / 2 ** 20;
 }
 
-/** So many inputs, or as many as the time allows. Each is made from the seed and its number alone. Throws {@link FuzzFailure}. */
+/**
+ * So many inputs, or as many as the time allows. Each is made from the seed and its number alone.
+ * Throws {@link FuzzFailure}.
+ */
 export async function fuzz(
   target: FuzzTarget,
-  options: { readonly seed: number; readonly inputs: number; readonly millis?: number; readonly first?: number },
+  options: {
+    readonly seed: number;
+    readonly inputs: number;
+    readonly millis?: number;
+    readonly first?: number;
+  },
 ): Promise<FuzzResult> {
   const { seed, inputs, millis = Number.POSITIVE_INFINITY, first = 0 } = options;
   const root = new SeededRandom(seed).fork(target.name);
@@ -80,7 +97,10 @@ export async function fuzz(
         return;
       }
       outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
-      if (Number.isNaN(early) && (index - first >= inputs / 10 || performance.now() - begun > millis / 10))
+      if (
+        Number.isNaN(early) &&
+        (index - first >= inputs / 10 || performance.now() - begun > millis / 10)
+      )
         early = memory();
     }
   };
@@ -108,7 +128,8 @@ export function must(condition: boolean, what: string): asserts condition {
 
 /** Every number in it is finite and none is -0, whatever was sent. */
 export function mustBeFinite(value: unknown, where = ''): void {
-  if (typeof value === 'number') must(Number.isFinite(value) && !Object.is(value, -0), `${where} is ${value}`);
+  if (typeof value === 'number')
+    must(Number.isFinite(value) && !Object.is(value, -0), `${where} is ${value}`);
   else if (typeof value === 'object' && value !== null)
     for (const [key, each] of Object.entries(value)) mustBeFinite(each, `${where}.${key}`);
 }

@@ -1,4 +1,10 @@
-import { answerOf, headOf, runBody, runRequest, Wire } from '../openwhisk-plugin/tap/packets.js';
+import {
+  answerOf,
+  headOf,
+  runBody,
+  runRequest,
+  Wire,
+} from '../openwhisk-plugin/host/tap/packets.js';
 import { type FuzzTarget, must } from './fuzz.js';
 import type { Mutator } from './mutator.js';
 
@@ -20,7 +26,10 @@ const VALUES = [
   '{}',
 ];
 
-/** `honest`: only the value is the attacker's; else anything may be damaged. A line of sizes follows: where the stream is cut. */
+/**
+ * `honest`: only the value is the attacker's; else anything may be damaged. A line of sizes
+ * follows: where the stream is cut.
+ */
 interface Call {
   readonly honest: boolean;
   readonly action: string;
@@ -43,9 +52,17 @@ function call(m: Mutator): Call {
       : Math.max(0, text.indexOf(m.pick(['POST', '{"ac', '\r\n\r\n', 'HTTP/1.1 2']), 1)),
   );
   const answers = Array.from({ length: m.random.below(3) }, () =>
-    m.chance(0.6) ? answerOf(m.pick([200, 100, 204, 502])) : latin(m.bytes(Buffer.from(answerOf()))),
+    m.chance(0.6)
+      ? answerOf(m.pick([200, 100, 204, 502]))
+      : latin(m.bytes(Buffer.from(answerOf()))),
   );
-  return { honest, action, text: honest ? text : latin(m.bytes(Buffer.from(text), 3)), cuts, answers };
+  return {
+    honest,
+    action,
+    text: honest ? text : latin(m.bytes(Buffer.from(text), 3)),
+    cuts,
+    answers,
+  };
 }
 
 /** Every name that a text gives to `action_name`, as JSON says it: `"a\/b"` is a/b. */
@@ -64,10 +81,14 @@ function namesIn(text: string): Set<string> {
 /** UTF-8 bytes as text of one character each: inputs are written down as JSON. */
 const latin = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8');
 
-/** `/init` and `/run` as they pass the tap, one to three calls on connections of a few ports, cut anywhere. */
+/**
+ * `/init` and `/run` as they pass the tap, one to three calls on connections of a few ports, cut
+ * anywhere.
+ */
 export const http: FuzzTarget = {
   name: 'http',
-  make: (m) => Buffer.from(JSON.stringify(Array.from({ length: 1 + m.random.below(3) }, () => call(m)))),
+  make: (m) =>
+    Buffer.from(JSON.stringify(Array.from({ length: 1 + m.random.below(3) }, () => call(m)))),
   check(input) {
     const calls = JSON.parse(Buffer.from(input).toString('utf8')) as Call[];
     const wire = new Wire({ capacity: 3 });
@@ -89,7 +110,10 @@ export const http: FuzzTarget = {
       if (identity === null) continue;
       known++;
       must(/^(\/[^/]{1,256}){2,3}$/u.test(identity.action), `'${identity.action}' is a name`);
-      must(Number.isFinite(identity.deadline) && identity.deadline >= 0, `its deadline is ${identity.deadline}`);
+      must(
+        Number.isFinite(identity.deadline) && identity.deadline >= 0,
+        `its deadline is ${identity.deadline}`,
+      );
       if (honest)
         must(
           calls.some(({ action }) => action === identity.action),

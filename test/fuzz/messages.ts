@@ -1,3 +1,9 @@
+import { actionSettingsSchema } from '../../broker/messages/action-settings.js';
+import { agentReportSchema } from '../../broker/messages/agent-report.js';
+import { agentsPartialSchema } from '../../broker/messages/agents-partial.js';
+import { eventSchema } from '../../broker/messages/event.js';
+import { experiencesSchema } from '../../broker/messages/experiences.js';
+import { hostReportSchema } from '../../broker/messages/host-report.js';
 import {
   type Decode,
   decodeActionSettings,
@@ -11,25 +17,22 @@ import {
   decodeMode,
   decodeObservation,
   decodePolicyParameters,
-  decodeRegistration,
   decodeTarget,
   decodeTrajectory,
-} from '../../broker/index.js';
-import { actionSettingsSchema } from '../../broker/messages/action-settings.js';
-import { agentReportSchema } from '../../broker/messages/agent-report.js';
-import { agentsPartialSchema } from '../../broker/messages/agents-partial.js';
-import { eventSchema } from '../../broker/messages/event.js';
-import { hostReportSchema } from '../../broker/messages/host-report.js';
-import { experiencesSchema } from '../../broker/messages/lessons.js';
+} from '../../broker/messages/index.js';
 import { meanFieldSchema } from '../../broker/messages/mean-field.js';
 import { modeSchema } from '../../broker/messages/mode.js';
 import { observationSchema } from '../../broker/messages/observation.js';
 import { policyParametersSchema } from '../../broker/messages/policy-parameters.js';
-import { leaseSchema, registrationSchema } from '../../broker/messages/registration.js';
+import {
+  decodeRegistration,
+  leaseSchema,
+  registrationSchema,
+} from '../../broker/messages/registration.js';
 import { targetSchema } from '../../broker/messages/target.js';
 import { trajectorySchema } from '../../broker/messages/trajectory.js';
 import { GleanerError } from '../../config/index.js';
-import { createPolicy } from '../../openwhisk-plugin/index.js';
+import { createPolicy } from '../../openwhisk-plugin/decision/index.js';
 import { schemaOf, valid } from './from-schema.js';
 import { type FuzzTarget, must, mustBeFinite } from './fuzz.js';
 
@@ -44,7 +47,11 @@ const kind = (schema: Parameters<typeof schemaOf>[0], decode: Decode<unknown>): 
 });
 
 /** The first byte of an input says of which kind it is; the rest is the message. */
-function decodes(name: string, kinds: readonly Kind[], use: (message: unknown, which: number) => void): FuzzTarget {
+function decodes(
+  name: string,
+  kinds: readonly Kind[],
+  use: (message: unknown, which: number) => void,
+): FuzzTarget {
   return {
     name,
     make(m) {
@@ -57,7 +64,10 @@ function decodes(name: string, kinds: readonly Kind[], use: (message: unknown, w
       const which = input[0]! % kinds.length;
       const decoded = kinds[which]!.decode(input.subarray(1));
       if (!decoded.ok) {
-        must(decoded.detail.length > 0 && decoded.detail.length <= 200, `a refusal says where: '${decoded.detail}'`);
+        must(
+          decoded.detail.length > 0 && decoded.detail.length <= 200,
+          `a refusal says where: '${decoded.detail}'`,
+        );
         return decoded.kind;
       }
       mustBeFinite(decoded.message, 'message');
@@ -90,7 +100,16 @@ const values = [
   kind(policyParametersSchema, decodePolicyParameters),
 ];
 const POLICY_PARAMETERS = values.length - 1;
-const POLICIES = ['short-first', 'smallest-in-range', 'target', 'faasrm', 'libra', 'alps', 'sfs', 'nobody'];
+const POLICIES = [
+  'short-first',
+  'smallest-in-range',
+  'target',
+  'faasrm',
+  'libra',
+  'alps',
+  'sfs',
+  'nobody',
+];
 
 /** Every value of a key-value bucket; accepted policy parameters go on to the policies. */
 export const keyValues = decodes('kv', values, (message, which) => {

@@ -32,9 +32,29 @@ const TEXTS = [
   '9'.repeat(40),
   '\ud800',
 ];
-const NUMBERS = [0, -0, 1, -1, 0.5, 255, 256, 65_535, 2 ** 31, 2 ** 32, 2 ** 53, 2 ** 62, 1e21, 1e300, 5e-324, 1e-9];
+const NUMBERS = [
+  0,
+  -0,
+  1,
+  -1,
+  0.5,
+  255,
+  256,
+  65_535,
+  2 ** 31,
+  2 ** 32,
+  2 ** 53,
+  2 ** 62,
+  1e21,
+  1e300,
+  5e-324,
+  1e-9,
+];
 
-/** Seeded changes of valid inputs: to values and keys where the structure is known, to bytes where it is not. */
+/**
+ * Seeded changes of valid inputs: to values and keys where the structure is known, to bytes where
+ * it is not.
+ */
 export class Mutator {
   readonly random: Random;
 
@@ -51,7 +71,9 @@ export class Mutator {
   }
 
   number(): number {
-    return this.chance(0.5) ? this.pick(NUMBERS) : (this.random.next() - 0.3) * 10 ** this.random.below(16);
+    return this.chance(0.5)
+      ? this.pick(NUMBERS)
+      : (this.random.next() - 0.3) * 10 ** this.random.below(16);
   }
 
   /** A copy in which a few places hold something else; null is one of the things. */
@@ -61,7 +83,10 @@ export class Mutator {
     return changed;
   }
 
-  /** JSON text of a value, in which some literals are such as only another writer would produce, or whose bytes are damaged. */
+  /**
+   * JSON text of a value, in which some literals are such as only another writer would produce, or
+   * whose bytes are damaged.
+   */
   jsonBytes(value: Json): Uint8Array {
     let text = JSON.stringify(value);
     if (this.chance(0.15)) text = text.replace(/-?\d+(\.\d+)?/, () => this.pick(LITERALS));
@@ -92,13 +117,21 @@ export class Mutator {
           break;
         default:
           if (this.chance(0.3)) changed = changed.slice(0, at);
-          else changed = joined(changed.subarray(0, at), Buffer.from(this.pick(TEXTS)), changed.subarray(at));
+          else
+            changed = joined(
+              changed.subarray(0, at),
+              Buffer.from(this.pick(TEXTS)),
+              changed.subarray(at),
+            );
       }
     }
     return changed;
   }
 
-  /** Lines and the words in them put elsewhere, doubled, taken away or replaced by one of `words`; some bytes damaged after all. */
+  /**
+   * Lines and the words in them put elsewhere, doubled, taken away or replaced by one of `words`;
+   * some bytes damaged after all.
+   */
   text(text: string, words: readonly string[]): string {
     const lines = text.split('\n');
     for (let i = 1 + this.random.below(4); i > 0 && lines.length > 0; i--) {
@@ -118,7 +151,9 @@ export class Mutator {
       }
     }
     const changed = lines.join(this.chance(0.05) ? '\r\n' : '\n');
-    return this.chance(0.15) ? Buffer.from(this.bytes(Buffer.from(changed), 2)).toString('latin1') : changed;
+    return this.chance(0.15)
+      ? Buffer.from(this.bytes(Buffer.from(changed), 2)).toString('latin1')
+      : changed;
   }
 
   #word(line: string, words: readonly string[]): string {
@@ -146,7 +181,9 @@ export class Mutator {
     }
     if (typeof value === 'number' && this.chance(0.7)) return this.number();
     if (typeof value === 'string' && this.chance(0.6))
-      return this.chance(0.5) ? this.pick(TEXTS) : Buffer.from(this.bytes(Buffer.from(value), 1)).toString('utf8');
+      return this.chance(0.5)
+        ? this.pick(TEXTS)
+        : Buffer.from(this.bytes(Buffer.from(value), 1)).toString('utf8');
     return this.pick<() => Json>([
       () => null,
       () => this.number(),

@@ -11,7 +11,11 @@ test('some seconds of raw bytes on every listening port: each is answered or clo
     portTargets().map(async (target) => {
       await target.open();
       try {
-        const { inputs, outcomes, early, late } = await fuzz(target, { seed, inputs: 1_000_000, millis: MILLIS });
+        const { inputs, outcomes, early, late } = await fuzz(target, {
+          seed,
+          inputs: 1_000_000,
+          millis: MILLIS,
+        });
         t.log(
           `${target.name}: ${inputs} inputs, ${early.toFixed(0)} to ${late.toFixed(0)} MiB, ${JSON.stringify(Object.fromEntries(outcomes))}`,
         );

@@ -4,9 +4,9 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { freePort } from '../../cli/up/nats-server.js';
-import { until } from '../cli/gleaner.js';
-import { rawExchange, rawGet, statusesOf } from '../raw-http.js';
-import { temporaryFolder } from '../temporary-folder.js';
+import { until } from '../support/gleaner.js';
+import { rawExchange, rawGet, statusesOf } from '../support/raw-http.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 import { type Exchange, makeExchange } from './exchange.js';
 import { type FuzzTarget, must } from './fuzz.js';
 import type { Mutator } from './mutator.js';
@@ -17,7 +17,10 @@ type PortPart = (typeof PORT_PARTS)[number];
 
 /** A probe in between, that many inputs apart. */
 const PROBE_EVERY = 5000;
-/** Of a peer that gets no answer: how long until it half closes. The server's own limits would be seconds for each. */
+/**
+ * Of a peer that gets no answer: how long until it half closes. The server's own limits would be
+ * seconds for each.
+ */
 const QUIET_MILLIS = 50;
 /** And of one that has an answer: how long until it leaves. */
 const ANSWERED_MILLIS = 10;
@@ -29,7 +32,9 @@ const BEARER = 'the token of a fuzzed dashboard';
 /** A part as a process of its own, without NATS, and bytes on its port. */
 export class PortTarget implements FuzzTarget {
   readonly name: string;
-  /** Below the 32 connections of a metrics port: beyond them a peer may be closed for another one. */
+  /**
+   * Below the 32 connections of a metrics port: beyond them a peer may be closed for another one.
+   */
   readonly parallel = 28;
   readonly #part: PortPart;
   #child: ChildProcess | null = null;
@@ -77,7 +82,9 @@ export class PortTarget implements FuzzTarget {
 
   make(m: Mutator): Uint8Array {
     const own = `localhost:${this.#port}`;
-    return Buffer.from(JSON.stringify(makeExchange(m, own, this.#part === 'dashboard' ? BEARER : null)));
+    return Buffer.from(
+      JSON.stringify(makeExchange(m, own, this.#part === 'dashboard' ? BEARER : null)),
+    );
   }
 
   async check(input: Uint8Array): Promise<string> {
@@ -86,7 +93,10 @@ export class PortTarget implements FuzzTarget {
     this.#checkAlive();
     const statuses = statusesOf(text);
     for (const status of statuses) must(status < 500, `no answer is ${status}`);
-    must(exchange.end !== 'wait' || closed || statuses.length > 0, 'what is not answered is closed');
+    must(
+      exchange.end !== 'wait' || closed || statuses.length > 0,
+      'what is not answered is closed',
+    );
     if (++this.#fed % PROBE_EVERY === 0) must(await this.#probe(), 'it answers in between');
     const last = statuses.at(-1);
     this.#answers += statuses.length;
@@ -110,7 +120,9 @@ export class PortTarget implements FuzzTarget {
     const child = this.#child;
     if (child === null) return;
     this.#child = null;
-    const ended = new Promise<number | null>((resolve) => child.on('exit', (code) => resolve(code)));
+    const ended = new Promise<number | null>((resolve) =>
+      child.on('exit', (code) => resolve(code)),
+    );
     try {
       if (child.exitCode !== null || child.signalCode !== null) return;
       must(await this.#probe(), 'it answers at the end');
@@ -124,7 +136,10 @@ export class PortTarget implements FuzzTarget {
 
   #checkAlive(): void {
     const { exitCode, signalCode } = this.#child!;
-    must(exitCode === null && signalCode === null, `the process lives: ${exitCode ?? signalCode}\n${this.#output}`);
+    must(
+      exitCode === null && signalCode === null,
+      `the process lives: ${exitCode ?? signalCode}\n${this.#output}`,
+    );
   }
 
   async #probe(path = this.#part === 'dashboard' ? '/' : '/livez'): Promise<boolean> {
@@ -134,8 +149,14 @@ export class PortTarget implements FuzzTarget {
   }
 }
 
-/** As {@link rawExchange}, and quick: it leaves at the first answer, or half closes after some silence. */
-function talk(port: number, { pieces, pauseMillis, end }: Exchange): Promise<{ text: string; closed: boolean }> {
+/**
+ * As {@link rawExchange}, and quick: it leaves at the first answer, or half closes after some
+ * silence.
+ */
+function talk(
+  port: number,
+  { pieces, pauseMillis, end }: Exchange,
+): Promise<{ text: string; closed: boolean }> {
   return new Promise((resolve) => {
     let text = '';
     let quiet: NodeJS.Timeout | undefined;
@@ -168,9 +189,11 @@ function talk(port: number, { pieces, pauseMillis, end }: Exchange): Promise<{ t
       }
       if (end === 'reset') setImmediate(() => finish(false));
       else if (end === 'half_close') socket.end();
-      else if (end === 'answer' && text === '') quiet = setTimeout(() => socket.end(), QUIET_MILLIS);
+      else if (end === 'answer' && text === '')
+        quiet = setTimeout(() => socket.end(), QUIET_MILLIS);
     });
   });
 }
 
-export const portTargets = (): readonly PortTarget[] => PORT_PARTS.map((part) => new PortTarget(part));
+export const portTargets = (): readonly PortTarget[] =>
+  PORT_PARTS.map((part) => new PortTarget(part));

@@ -1,25 +1,37 @@
-import { createManager, type RunningAgentHost, runAgentHost } from '../../agents/index.js';
+import { type RunningAgentHost, runAgentHost } from '../../agents/host/index.js';
+import { createManager } from '../../agents/managers/index.js';
+import { type BrokerMessage, services } from '../../broker/index.js';
+import { type RunningAggregator, runAggregator } from '../../broker/mean-field/index.js';
 import {
   agentsService,
   aggregatorService,
-  type BrokerMessage,
   endpointSubject,
   hookService,
-  type RunningAggregator,
-  runAggregator,
-  services,
-} from '../../broker/index.js';
-import { ManualTime, type Millicores, mebibytes, SeededRandom } from '../../config/index.js';
-import { HookRig } from '../openwhisk-plugin/hook/hook-rig.js';
-import { removeTemporaryFolder } from '../temporary-folder.js';
+} from '../../broker/services/index.js';
+import { ManualTime } from '../../config/clock.js';
+import { type Millicores, mebibytes, SeededRandom } from '../../config/index.js';
+import { HookRig } from '../openwhisk-plugin/daemon/hook-rig.js';
+import { removeTemporaryFolder } from '../support/temporary-folder.js';
 import { schemaOf, valid } from './from-schema.js';
 import { type FuzzTarget, must } from './fuzz.js';
 import type { Mutator } from './mutator.js';
 
 const ENDPOINTS = [
-  ...Object.entries(hookService).map(([name, { request }]) => ({ service: services.hook, name, request })),
-  ...Object.entries(agentsService).map(([name, { request }]) => ({ service: services.agents, name, request })),
-  ...Object.entries(aggregatorService).map(([name, { request }]) => ({ service: services.aggregator, name, request })),
+  ...Object.entries(hookService).map(([name, { request }]) => ({
+    service: services.hook,
+    name,
+    request,
+  })),
+  ...Object.entries(agentsService).map(([name, { request }]) => ({
+    service: services.agents,
+    name,
+    request,
+  })),
+  ...Object.entries(aggregatorService).map(([name, { request }]) => ({
+    service: services.aggregator,
+    name,
+    request,
+  })),
 ].map((endpoint) => ({ ...endpoint, schema: schemaOf(endpoint.request) }));
 const DISCOVERY = ['PING', 'INFO', 'STATS'].map((verb) => `$SRV.${verb}`);
 const INBOX = 'inbox.fuzz';
@@ -35,22 +47,28 @@ interface Stage {
 }
 
 /**
- * Requests to every endpoint of every service, with any reply subject: each that can be answered is answered, with JSON or with an error that says
- * something, whatever came before it.
+ * Requests to every endpoint of every service, with any reply subject: each that can be answered is
+ * answered, with JSON or with an error that says something, whatever came before it.
  */
 export class ServicesTarget implements FuzzTarget {
   readonly name = 'services';
   #stage: Stage | null = null;
   #fed = 0;
 
-  /** The first byte says which endpoint, the second which reply subject; the rest is the request. */
+  /**
+   * The first byte says which endpoint, the second which reply subject; the rest is the request.
+   */
   make(m: Mutator): Uint8Array {
     const which = m.random.below(ENDPOINTS.length + 1);
     const endpoint = ENDPOINTS[which];
     const value = endpoint === undefined ? null : valid(endpoint.schema, m);
     const bytes = m.jsonBytes(m.chance(0.4) ? value : m.json(value));
     const huge = m.chance(0.01) ? Buffer.alloc(300_000, '[') : bytes;
-    return Uint8Array.from([which, m.random.below(REPLIES.length), ...(m.chance(0.1) ? m.bytes(bytes) : huge)]);
+    return Uint8Array.from([
+      which,
+      m.random.below(REPLIES.length),
+      ...(m.chance(0.1) ? m.bytes(bytes) : huge),
+    ]);
   }
 
   async check(input: Uint8Array): Promise<string> {
@@ -63,7 +81,12 @@ export class ServicesTarget implements FuzzTarget {
         : endpointSubject(endpoint.service, endpoint.name);
     answers.length = 0;
     // Past the broker, which would refuse what is no subject.
-    const delivery = { subject, data: input.slice(2), reply: reply === '' ? undefined : reply, headers: undefined };
+    const delivery = {
+      subject,
+      data: input.slice(2),
+      reply: reply === '' ? undefined : reply,
+      headers: undefined,
+    };
     must(rig.bus.route(delivery) > 0, `${subject} is served`);
     if (reply !== INBOX) {
       await turn();
@@ -102,9 +125,17 @@ export class ServicesTarget implements FuzzTarget {
     for (let i = 0; i < 3; i++) rig.container({ quota: 1000 }).call(20, 300);
     const time = new ManualTime();
     const parts = { clock: time, timers: time, intervalMs: 1000 };
-    const manager = createManager('greedy', { cap: { cpu: 4000 as Millicores, memory: mebibytes(1024) } });
+    const manager = createManager('greedy', {
+      cap: { cpu: 4000 as Millicores, memory: mebibytes(1024) },
+    });
     const random = new SeededRandom(1);
-    const agents = runAgentHost({ broker: rig.bus.connect(), ...parts, random, manager, host: 'agents-a' });
+    const agents = runAgentHost({
+      broker: rig.bus.connect(),
+      ...parts,
+      random,
+      manager,
+      host: 'agents-a',
+    });
     const aggregator = runAggregator({ broker: rig.bus.connect(), ...parts, host: 'aggregator-a' });
     const answers: BrokerMessage[] = [];
     rig.other.subscribe(INBOX, (message) => answers.push(message));

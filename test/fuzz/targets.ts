@@ -1,9 +1,10 @@
-import { encodeMessage, subjects } from '../../broker/index.js';
+import { subjects } from '../../broker/index.js';
+import { encodeMessage } from '../../broker/messages/index.js';
 import { targetSchema } from '../../broker/messages/target.js';
 import { mebibytes } from '../../config/index.js';
-import { NO_LIMIT } from '../../openwhisk-plugin/index.js';
-import { type FakeContainer, HookRig } from '../openwhisk-plugin/hook/hook-rig.js';
-import { removeTemporaryFolder } from '../temporary-folder.js';
+import { NO_LIMIT } from '../../openwhisk-plugin/decision/index.js';
+import { type FakeContainer, HookRig } from '../openwhisk-plugin/daemon/hook-rig.js';
+import { removeTemporaryFolder } from '../support/temporary-folder.js';
 import { schemaOf, valid } from './from-schema.js';
 import { type FuzzTarget, must } from './fuzz.js';
 import type { Json, Mutator } from './mutator.js';
@@ -28,8 +29,9 @@ const OWN = [`"boot":"boot-a","sequence":${SEQUENCE},`, `"epoch":${EPOCH}`];
 const PLAIN = JSON.stringify({ v: 1, function: ACTION, ...SENDER });
 
 /**
- * Targets, most of them such that the hook takes them, and an activation after each: whatever an agent wishes, limits are the user's or
- * lie between the floor and what the host has, memory is never below the user's, and all of it is the user's again at the end.
+ * Targets, most of them such that the hook takes them, and an activation after each: whatever an
+ * agent wishes, limits are the user's or lie between the floor and what the host has, memory is
+ * never below the user's, and all of it is the user's again at the end.
  */
 export class TargetsTarget implements FuzzTarget {
   readonly name = 'targets';
@@ -41,7 +43,8 @@ export class TargetsTarget implements FuzzTarget {
   make(m: Mutator): Uint8Array {
     const message = valid(schema, m) as { [key: string]: Json };
     message.function = ACTION;
-    // What only the receiver knows is put in when it is fed: its clock, and a sequence and an epoch that rise.
+    // What only the receiver knows is put in when it is fed: its clock, and a sequence and an epoch
+    // that rise.
     Object.assign(message, structuredClone(SENDER));
     const changed = m.chance(0.4) ? message : m.json(message);
     return m.chance(0.85) ? Buffer.from(JSON.stringify(changed)) : m.jsonBytes(changed);
@@ -59,15 +62,20 @@ export class TargetsTarget implements FuzzTarget {
         Number.isFinite(quota) && Number.isFinite(memory) && Number.isFinite(shares),
         `${quota} ${memory} ${shares}`,
       );
-      must(user.quota === NO_LIMIT ? quota === NO_LIMIT : quota >= FLOOR && quota <= HOST_CPU, `a quota of ${quota}`);
+      must(
+        user.quota === NO_LIMIT ? quota === NO_LIMIT : quota >= FLOOR && quota <= HOST_CPU,
+        `a quota of ${quota}`,
+      );
       must(memory >= user.memory, `memory ${memory} below the user's ${user.memory}`);
       must(shares >= 2 && shares <= 262_144, `${shares} shares`);
       container.work(20, 300);
       container.answer(connection);
       must(container.cgroup.inForce.quota === user.quota, 'the quota is the user’s again');
     }
-    // Another epoch, owner or sequence than the next input's may have been believed, and would have all that follows refused.
-    if (!OWN.every((part) => text.includes(part)) && !(await this.#send(rig, PLAIN))) await this.close();
+    // Another epoch, owner or sequence than the next input's may have been believed, and would have
+    // all that follows refused.
+    if (!OWN.every((part) => text.includes(part)) && !(await this.#send(rig, PLAIN)))
+      await this.close();
     return taken ? 'accepted' : 'refused';
   }
 

@@ -1,14 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { stringify } from 'yaml';
 import { ConfigError, loadConfig } from '../../config/index.js';
-import {
-  importAzure2019,
-  importAzure2021,
-  parseWorkload,
-  TraceError,
-  type Workload,
-  WorkloadError,
-} from '../../simulator/index.js';
+import { importAzure2019 } from '../../simulator/workload/azure-2019.js';
+import { importAzure2021 } from '../../simulator/workload/azure-2021.js';
+import { TraceError, type Workload } from '../../simulator/workload/index.js';
+import { parseWorkload, WorkloadError } from '../../simulator/workload/workload.js';
 import { type FuzzTarget, must, mustBeFinite } from './fuzz.js';
 import type { Mutator } from './mutator.js';
 
@@ -17,7 +13,9 @@ const example = readFileSync('config/gleaner.example.yaml', 'utf8');
 const SECTIONS = example
   .replace(/^#.*\n/gm, '')
   .split(/\n(?=[a-zA-Z]+:)/)
-  .map((section) => section.split('\n').filter((line) => line.trim() !== '' && !line.trim().startsWith('#')));
+  .map((section) =>
+    section.split('\n').filter((line) => line.trim() !== '' && !line.trim().startsWith('#')),
+  );
 const WORDS = [
   '&a',
   '*a',
@@ -94,8 +92,13 @@ const DAY = (table: string): string =>
     .slice(0, 4)
     .map((line) => (table === 'invocation' ? line.split(',').slice(0, 12).join(',') : line))
     .join('\n');
-const tables = { invocations: DAY('invocation'), memory: DAY('memory'), durations: DAY('duration') };
-const CALLS = 'app,func,end_timestamp,duration\na,f,10.5,0.25\na,g,11,2\nb,f,70.125,60\na,f,71,0.001\n';
+const tables = {
+  invocations: DAY('invocation'),
+  memory: DAY('memory'),
+  durations: DAY('duration'),
+};
+const CALLS =
+  'app,func,end_timestamp,duration\na,f,10.5,0.25\na,g,11,2\nb,f,70.125,60\na,f,71,0.001\n';
 const CELLS = [
   '',
   '-1',
@@ -120,16 +123,26 @@ const { workload: imported } = importAzure2021({ name: 'calls', content: CALLS }
 const WORKLOAD = JSON.stringify(imported);
 const WORKLOAD_YAML = stringify(imported);
 
-const inputOf = (which: number, content: Uint8Array): Uint8Array => Buffer.concat([Uint8Array.of(which), content]);
+const inputOf = (which: number, content: Uint8Array): Uint8Array =>
+  Buffer.concat([Uint8Array.of(which), content]);
 
-/** Calls, memory and durations of one day of 2019, one table of 2021, or Gleaner's own format, as JSON and as YAML; by the first byte. */
+/**
+ * Calls, memory and durations of one day of 2019, one table of 2021, or Gleaner's own format, as
+ * JSON and as YAML; by the first byte.
+ */
 export const csv: FuzzTarget = {
   name: 'csv',
   make(m) {
     const which = m.random.below(5);
-    if (which === 4 && m.chance(0.5)) return inputOf(which, m.jsonBytes(m.json(JSON.parse(WORKLOAD))));
-    const text = [tables.invocations, tables.memory, tables.durations, CALLS, WORKLOAD_YAML][which]!;
-    return inputOf(which, Buffer.from(m.chance(0.1) ? text : m.text(text, which === 4 ? WORDS : CELLS)));
+    if (which === 4 && m.chance(0.5))
+      return inputOf(which, m.jsonBytes(m.json(JSON.parse(WORKLOAD))));
+    const text = [tables.invocations, tables.memory, tables.durations, CALLS, WORKLOAD_YAML][
+      which
+    ]!;
+    return inputOf(
+      which,
+      Buffer.from(m.chance(0.1) ? text : m.text(text, which === 4 ? WORDS : CELLS)),
+    );
   },
   check(input) {
     const which = input[0]! % 5;
@@ -141,7 +154,8 @@ export const csv: FuzzTarget = {
     try {
       let workload: Workload;
       if (which === 4) workload = parseWorkload(Buffer.from(content).toString('utf8'));
-      else if (which === 3) ({ workload } = importAzure2021({ name: 'calls', content }, { name: 'w' }));
+      else if (which === 3)
+        ({ workload } = importAzure2021({ name: 'calls', content }, { name: 'w' }));
       else {
         const files = {
           invocations: table(0, 'invocations'),
@@ -160,7 +174,10 @@ export const csv: FuzzTarget = {
         `an error of bounded length, not ${error.message.length}`,
       );
       if (error instanceof TraceError)
-        must(/^(invocations|memory|durations|calls)\b/.test(error.message), `it names the file: ${error.message}`);
+        must(
+          /^(invocations|memory|durations|calls)\b/.test(error.message),
+          `it names the file: ${error.message}`,
+        );
       return error.code;
     }
   },

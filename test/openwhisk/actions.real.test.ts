@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { collected, gleaner as run, until } from '../cli/gleaner.js';
-import { temporaryFolder } from '../temporary-folder.js';
+import { collected, gleaner as run, until } from '../support/gleaner.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 import type { OpenWhiskApi } from './api.js';
-import { GleanerFixture } from './beside.js';
+import { GleanerFixture } from './gleaner-fixture.js';
 import { onlyWithAllCases, openWhiskMissing, Standalone } from './standalone.js';
 
 const LONG = 180_000;
@@ -20,7 +20,8 @@ const GROW = `async function main({ megabytes }) {
   for (const { buffer } of keep) port1.postMessage(buffer, [buffer]);
   return { megabytes };
 }`;
-const SLEEP = 'async function main() { await new Promise((resolve) => setTimeout(resolve, 100)); return {} }';
+const SLEEP =
+  'async function main() { await new Promise((resolve) => setTimeout(resolve, 100)); return {} }';
 
 interface Outcome {
   readonly function: string;
@@ -29,7 +30,9 @@ interface Outcome {
 }
 
 /** A real OpenWhisk and what `gleaner` reads of it. */
-async function setUp(t: ExecutionContext): Promise<{ openWhisk: Standalone; api: OpenWhiskApi; keysFile: string }> {
+async function setUp(
+  t: ExecutionContext,
+): Promise<{ openWhisk: Standalone; api: OpenWhiskApi; keysFile: string }> {
   const openWhisk = new Standalone();
   t.teardown(() => openWhisk.stop());
   await openWhisk.start();
@@ -47,8 +50,12 @@ test.serial(
     const folder = temporaryFolder('openwhisk-actions');
     const config = join(folder, 'gleaner.json');
     const openwhisk = { apiHost: api.host, keysFile, changesPerMinute: 600, holdS: 0 };
-    writeFileSync(config, JSON.stringify({ mode: 'enforce', hook: { stateDir: join(folder, 'state') }, openwhisk }));
-    const actions = (...args: string[]) => run(['--config', config, 'actions', ...args, '-o', 'json']);
+    writeFileSync(
+      config,
+      JSON.stringify({ mode: 'enforce', hook: { stateDir: join(folder, 'state') }, openwhisk }),
+    );
+    const actions = (...args: string[]) =>
+      run(['--config', config, 'actions', ...args, '-o', 'json']);
     const outcomes = async (...args: string[]): Promise<Outcome[]> => {
       const { out, err } = await actions(...args, '--no-dry-run');
       t.is(err.includes('GLN_'), false, err);
@@ -58,26 +65,39 @@ test.serial(
       const file = join(folder, 'wishes.json');
       writeFileSync(
         file,
-        JSON.stringify(requests.map(([name, memoryMiB]) => ({ function: `/guest/${name}`, memoryMiB }))),
+        JSON.stringify(
+          requests.map(([name, memoryMiB]) => ({ function: `/guest/${name}`, memoryMiB })),
+        ),
       );
       return outcomes('apply', '--requests', file);
     };
-    const memoryOf = async (name: string): Promise<number> => (await api.action(name)).limits.memory;
+    const memoryOf = async (name: string): Promise<number> =>
+      (await api.action(name)).limits.memory;
 
     await api.put('packages/pkg', {});
     const bounds = { key: 'gleaner.bounds', value: { memoryMiB: { min: 384, max: 512 } } };
     const off = { key: 'gleaner.mode', value: 'off' };
-    await api.putAction('pkg/with space', ECHO, { memory: 512 }, { parameters: [{ key: 'bound', value: 'kept' }] });
+    await api.putAction(
+      'pkg/with space',
+      ECHO,
+      { memory: 512 },
+      { parameters: [{ key: 'bound', value: 'kept' }] },
+    );
     await api.putAction('bounded', ECHO, { memory: 512 }, { annotations: [bounds] });
     await api.putAction('off', ECHO, { memory: 512 }, { annotations: [off] });
     await api.putAction('changed', ECHO, { memory: 512 });
     await api.putAction('deleted', ECHO, { memory: 512 });
     await api.put('actions/chain', { exec: { kind: 'sequence', components: ['/guest/changed'] } });
 
-    const listed = JSON.parse((await actions('list')).out) as { function: string; ranges: { memory: unknown } }[];
+    const listed = JSON.parse((await actions('list')).out) as {
+      function: string;
+      ranges: { memory: unknown };
+    }[];
     t.deepEqual(
       listed.map(({ function: fn }) => fn).sort(),
-      ['bounded', 'chain', 'changed', 'deleted', 'off', 'pkg/with space'].map((name) => `/guest/${name}`),
+      ['bounded', 'chain', 'changed', 'deleted', 'off', 'pkg/with space'].map(
+        (name) => `/guest/${name}`,
+      ),
     );
     t.deepEqual(listed[0]?.ranges.memory, { min: 128, max: 512 });
 
@@ -95,9 +115,14 @@ test.serial(
       ['changed', 'changed', 'unchanged', 'changed', 'changed', 'unchanged', 'failed'],
       JSON.stringify(done),
     );
-    t.deepEqual(await Promise.all(['pkg/with space', 'bounded', 'off'].map(memoryOf)), [192, 384, 512]);
+    t.deepEqual(
+      await Promise.all(['pkg/with space', 'bounded', 'off'].map(memoryOf)),
+      [192, 384, 512],
+    );
     // Code and parameters are what its user deployed.
-    t.deepEqual((await api.invoke('pkg/with space', { x: 1 })).response.result, { args: { bound: 'kept', x: 1 } });
+    t.deepEqual((await api.invoke('pkg/with space', { x: 1 })).response.result, {
+      args: { bound: 'kept', x: 1 },
+    });
 
     // Meanwhile the owners change one and delete another: theirs stands.
     await api.putAction('changed', ECHO, { memory: 256 });
@@ -112,7 +137,10 @@ test.serial(
         ['/guest/deleted', 'unchanged'],
       ]),
     );
-    t.deepEqual(await Promise.all(['pkg/with space', 'bounded', 'changed'].map(memoryOf)), [512, 512, 256]);
+    t.deepEqual(
+      await Promise.all(['pkg/with space', 'bounded', 'changed'].map(memoryOf)),
+      [512, 512, 256],
+    );
 
     writeFileSync(keysFile, 'someone:wrong\n', { mode: 0o600 });
     t.regex((await actions('list')).err, /HTTP 401.*GLN_OPENWHISK_AUTH/);
@@ -141,7 +169,14 @@ test.serial(
     const gleaner = new GleanerFixture({
       agents: {
         manager: 'greedy',
-        concurrency: { search: 'hill-climbing', least: 10, most: 50, step: 10, holdS: 1, holdActivations: 10 },
+        concurrency: {
+          search: 'hill-climbing',
+          least: 10,
+          most: 50,
+          step: 10,
+          holdS: 1,
+          holdActivations: 10,
+        },
       },
       hook: { stepActivations: 4, stepS: 1 },
       openwhisk: { apiHost: api.host, keysFile, changesPerMinute: 600, holdS: 0, rightSizing },
@@ -151,16 +186,24 @@ test.serial(
     const asIs = { key: 'gleaner.bounds', value: { memoryMiB: { min: 256, max: 256 } } };
     await api.putAction('grows', GROW, { memory: 512 });
     await api.putAction('crowd', SLEEP, { memory: 256, concurrency: 10 }, { annotations: [asIs] });
-    const child = spawn(process.execPath, ['dist/cli/main.js', '--config', gleaner.configFile, 'actions', 'follow'], {
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
+    const child = spawn(
+      process.execPath,
+      ['dist/cli/main.js', '--config', gleaner.configFile, 'actions', 'follow'],
+      {
+        stdio: ['ignore', 'pipe', 'pipe'],
+      },
+    );
     t.teardown(() => child.kill('SIGKILL'));
     const follow = collected(child);
     const size = async (): Promise<number> => (await api.action('grows')).limits.memory;
     const concurrency = async (): Promise<number> => (await api.action('crowd')).limits.concurrency;
 
     /** Invokes until something holds. */
-    const invokeUntil = async (what: string, condition: () => Promise<boolean>, invoke: () => Promise<unknown>) => {
+    const invokeUntil = async (
+      what: string,
+      condition: () => Promise<boolean>,
+      invoke: () => Promise<unknown>,
+    ) => {
       const end = Date.now() + LONG;
       while (!(await condition())) {
         if (Date.now() > end) throw new Error(`${what}\n${follow.output()}`);
@@ -182,7 +225,8 @@ test.serial(
     await until(async () => (await size()) === 512, LONG, 'the size is its user’s again');
     t.true((await api.invoke('grows', { megabytes: smaller + 64 })).response.success);
 
-    const concurrentCalls = () => Promise.all(Array.from({ length: 20 }, () => api.invoke('crowd')));
+    const concurrentCalls = () =>
+      Promise.all(Array.from({ length: 20 }, () => api.invoke('crowd')));
     await invokeUntil(
       'the limit of crowd was not tried',
       async () => (await concurrency()) !== 10,

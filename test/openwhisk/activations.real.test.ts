@@ -1,8 +1,8 @@
 import test, { type ExecutionContext } from 'ava';
-import { until } from '../cli/gleaner.js';
+import { until } from '../support/gleaner.js';
 import { type ActivationRecord, functionOf } from './api.js';
-import { GleanerFixture } from './beside.js';
 import { brokenAndLong, createAll, runAll } from './functions.js';
+import { GleanerFixture } from './gleaner-fixture.js';
 import { openWhiskMissing, Standalone, type StandaloneOptions } from './standalone.js';
 
 const LONG = 120_000;
@@ -37,15 +37,20 @@ async function besideOpenWhisk(t: ExecutionContext, options: StandaloneOptions):
   await until(async () => (await gleaner.inspect()).host.running === 0, LONG, 'the hook is ready');
 
   logPhase('Gleaner ready');
-  // New versions, and so new containers and connections: one that was open before Gleaner started is not trusted for 11 minutes
-  // (docs/limitations.md), and Akka's client keeps them.
+  // New versions, and so new containers and connections: one that was open before Gleaner started
+  // is not trusted for 11 minutes (docs/limitations.md), and Akka's client keeps them.
   await createAll(api);
   const since = Date.now();
   const beside = await runAll(api);
   logPhase('beside Gleaner');
-  for (const [name, outcomes] of Object.entries(without)) t.deepEqual(beside[name], outcomes, name.slice(0, 30));
+  for (const [name, outcomes] of Object.entries(without))
+    t.deepEqual(beside[name], outcomes, name.slice(0, 30));
 
-  await until(async () => (await gleaner.inspect()).host.running === 0, LONG, 'every activation has ended');
+  await until(
+    async () => (await gleaner.inspect()).host.running === 0,
+    LONG,
+    'every activation has ended',
+  );
   const records = await settled(t, api, since);
   logPhase('records');
   const { counters } = await gleaner.inspect();
@@ -61,17 +66,27 @@ async function besideOpenWhisk(t: ExecutionContext, options: StandaloneOptions):
     }
     t.deepEqual(sorted(activations.map(({ activation }) => activation)), sorted(ids), fn);
     for (const { activation, ended, durationMillis } of activations) {
-      const { response, duration = 0, annotations } = records.find(({ activationId }) => activationId === activation)!;
+      const {
+        response,
+        duration = 0,
+        annotations,
+      } = records.find(({ activationId }) => activationId === activation)!;
       const init = Number(annotations.find(({ key }) => key === 'initTime')?.value ?? 0);
       if (response.success) t.is(ended, 'answer', `${fn} ${activation}`);
       // One over its time limit, where removing its container takes longer than a second.
       else if (fn !== '/guest/slow') t.not(ended, 'deadline', `${fn} ${activation}`);
       // OpenWhisk's duration has /init in it, and both clients' own time.
       if (fn === '/guest/concurrent')
-        t.true(durationMillis >= 299 && durationMillis <= duration - init + 2, `${durationMillis} ms`);
+        t.true(
+          durationMillis >= 299 && durationMillis <= duration - init + 2,
+          `${durationMillis} ms`,
+        );
     }
   }
-  t.true((await gleaner.inspect()).functions.find(({ name }) => name === '/guest/concurrent')?.concurrent);
+  t.true(
+    (await gleaner.inspect()).functions.find(({ name }) => name === '/guest/concurrent')
+      ?.concurrent,
+  );
 }
 
 /** Logs how long each phase took. */
@@ -84,7 +99,11 @@ function phaseTimer(t: ExecutionContext): (phase: string) => void {
 }
 
 /** OpenWhisk writes a record after it has answered: all are there once two looks agree. */
-async function settled(t: ExecutionContext, api: Standalone['api'], since: number): Promise<ActivationRecord[]> {
+async function settled(
+  t: ExecutionContext,
+  api: Standalone['api'],
+  since: number,
+): Promise<ActivationRecord[]> {
   let before: ActivationRecord[] = [];
   await until(
     async () => {

@@ -8,7 +8,11 @@ export interface ActivationRecord {
   readonly start: number;
   readonly duration?: number;
   readonly annotations: readonly { readonly key: string; readonly value: unknown }[];
-  readonly response: { readonly status: string; readonly success: boolean; readonly result?: unknown };
+  readonly response: {
+    readonly status: string;
+    readonly success: boolean;
+    readonly result?: unknown;
+  };
 }
 
 export interface ActionLimits {
@@ -22,7 +26,9 @@ export interface Reply {
   readonly body: unknown;
 }
 
-/** OpenWhisk's REST API, as a user of the namespace `guest` calls it; nothing of Gleaner's client. */
+/**
+ * OpenWhisk's REST API, as a user of the namespace `guest` calls it; nothing of Gleaner's client.
+ */
 export class OpenWhiskApi {
   readonly host: string;
   readonly key: string;
@@ -52,19 +58,36 @@ export class OpenWhiskApi {
   }
 
   async put(path: string, body: unknown): Promise<void> {
-    const { status, body: answer } = await this.request('PUT', `namespaces/_/${path}?overwrite=true`, body);
+    const { status, body: answer } = await this.request(
+      'PUT',
+      `namespaces/_/${path}?overwrite=true`,
+      body,
+    );
     if (status !== 200) throw new Error(`PUT ${path}: ${status} ${JSON.stringify(answer)}`);
   }
 
-  async putAction(name: string, code: string, limits: ActionLimits = {}, more: object = {}): Promise<void> {
-    await this.put(`actions/${encoded(name)}`, { exec: { kind: 'nodejs:20', code }, limits, ...more });
+  async putAction(
+    name: string,
+    code: string,
+    limits: ActionLimits = {},
+    more: object = {},
+  ): Promise<void> {
+    await this.put(`actions/${encoded(name)}`, {
+      exec: { kind: 'nodejs:20', code },
+      limits,
+      ...more,
+    });
   }
 
   async action(name: string): Promise<{ version: string; limits: Required<ActionLimits> }> {
-    return (await this.request('GET', `namespaces/_/actions/${encoded(name)}?code=false`)).body as never;
+    return (await this.request('GET', `namespaces/_/actions/${encoded(name)}?code=false`))
+      .body as never;
   }
 
-  /** The record of a blocking invocation; where OpenWhisk answers with the id alone (202), it is waited for. */
+  /**
+   * The record of a blocking invocation; where OpenWhisk answers with the id alone (202), it is
+   * waited for.
+   */
   async invoke(name: string, parameters: unknown = {}): Promise<ActivationRecord> {
     const { status, body } = await this.request(
       'POST',
@@ -72,7 +95,8 @@ export class OpenWhiskApi {
       parameters,
     );
     const record = body as ActivationRecord;
-    if (record?.activationId === undefined) throw new Error(`${name}: ${status} ${JSON.stringify(body)}`);
+    if (record?.activationId === undefined)
+      throw new Error(`${name}: ${status} ${JSON.stringify(body)}`);
     return status === 202 ? await this.activation(record.activationId) : record;
   }
 
@@ -85,7 +109,10 @@ export class OpenWhiskApi {
     throw new Error(`no record of activation ${id}`);
   }
 
-  /** Every activation since a moment (ms since 1970) that ran in a container: no sequences, triggers or rules. */
+  /**
+   * Every activation since a moment (ms since 1970) that ran in a container: no sequences, triggers
+   * or rules.
+   */
   async ranInContainers(since: number): Promise<ActivationRecord[]> {
     const found: ActivationRecord[] = [];
     for (let skip = 0; ; skip += 100) {

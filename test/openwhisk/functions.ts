@@ -1,6 +1,9 @@
 import type { ActionLimits, ActivationRecord, OpenWhiskApi } from './api.js';
 
-/** One action and what is sent to it, at once; results must not depend on anything but the arguments. */
+/**
+ * One action and what is sent to it, at once; results must not depend on anything but the
+ * arguments.
+ */
 interface Case {
   readonly name: string;
   readonly code: string;
@@ -9,13 +12,16 @@ interface Case {
 }
 
 const echo = 'function main(args) { return { args } }';
-const sleepingAction = 'async function main({ ms }) { await new Promise((r) => setTimeout(r, ms)); return { ms } }';
+const sleepingAction =
+  'async function main({ ms }) { await new Promise((r) => setTimeout(r, ms)); return { ms } }';
 const growingAction = `async function main({ megabytes }) {
   const keep = [];
   for (let i = 0; i < megabytes; i++) keep.push(Buffer.allocUnsafeSlow(1048576).fill(1));
   return { megabytes: keep.length };
 }`;
-/** Longer than what the tap captures of a packet: what stands behind it in \`/init\` is not seen. */
+/**
+ * Longer than what the tap captures of a packet: what stands behind it in \`/init\` is not seen.
+ */
 const MUCH_CODE = `// ${'x'.repeat(20_000)}\n`;
 const HEAD = 'POST /run HTTP/1.1\\r\\nContent-Length: 10\\r\\n\\r\\n{"action_name":"/guest/other"}';
 const text = (length: number): string => 'aé"\\\\\\n'.repeat(length / 5).slice(0, length);
@@ -31,7 +37,11 @@ export const cases: readonly Case[] = [
   { name: 'pkg/inside', code: echo, arguments: [{ x: 1 }] },
   { name: 'm512', code: growingAction, limits: { memory: 512 }, arguments: [{ megabytes: 300 }] },
   { name: 'throws', code: 'function main() { throw new Error("thrown") }', arguments: [{}] },
-  { name: 'rejects', code: 'async function main() { throw new Error("rejected") }', arguments: [{}] },
+  {
+    name: 'rejects',
+    code: 'async function main() { throw new Error("rejected") }',
+    arguments: [{}],
+  },
   { name: 'error', code: 'function main() { return { error: "an own error" } }', arguments: [{}] },
   { name: 'nothing', code: 'function main() {}', arguments: [{}] },
   { name: 'text', code: 'function main() { return "no object" }', arguments: [{}] },
@@ -54,7 +64,11 @@ export const cases: readonly Case[] = [
     code: 'function main({ n }) { return { t: "aé\\\\n".repeat(n / 4) } }',
     arguments: [{ n: 700_000 }],
   },
-  { name: 'bytes', code: echo, arguments: [{ b: Buffer.from([...Array(256).keys()]).toString('latin1') }] },
+  {
+    name: 'bytes',
+    code: echo,
+    arguments: [{ b: Buffer.from([...Array(256).keys()]).toString('latin1') }],
+  },
   {
     name: 'forged',
     code: echo,
@@ -63,9 +77,22 @@ export const cases: readonly Case[] = [
       { a: `${'x'.repeat(1448)}${HEAD}`.repeat(20) },
     ],
   },
-  { name: 'broken', code: 'function main() { return {} } this is no JavaScript', arguments: [{}, {}] },
-  { name: 'stuck', code: 'for (;;); function main() {}', limits: { timeout: 1000 }, arguments: [{}] },
-  { name: 'increments', code: 'function main({ n }) { return { n: n + 1 } }', arguments: [{ n: 1 }] },
+  {
+    name: 'broken',
+    code: 'function main() { return {} } this is no JavaScript',
+    arguments: [{}, {}],
+  },
+  {
+    name: 'stuck',
+    code: 'for (;;); function main() {}',
+    limits: { timeout: 1000 },
+    arguments: [{}],
+  },
+  {
+    name: 'increments',
+    code: 'function main({ n }) { return { n: n + 1 } }',
+    arguments: [{ n: 1 }],
+  },
   {
     name: 'page',
     code: 'function main({ n }) { return { statusCode: 201, body: { n: Number(n) } } }',
@@ -96,18 +123,29 @@ export async function createAll(api: OpenWhiskApi): Promise<void> {
       name === 'page' ? { annotations: [{ key: 'web-export', value: true }] } : {},
     );
   const increments = '/guest/increments';
-  await api.put('actions/thrice', { exec: { kind: 'sequence', components: [increments, increments, increments] } });
+  await api.put('actions/thrice', {
+    exec: { kind: 'sequence', components: [increments, increments, increments] },
+  });
   await api.put('triggers/fired', {});
-  await api.put('rules/on-fired', { trigger: '/guest/fired', action: '/guest/plain', status: 'active' });
+  await api.put('rules/on-fired', {
+    trigger: '/guest/fired',
+    action: '/guest/plain',
+    status: 'active',
+  });
 }
 
-/** Runs every case, all at once as users do; the outcomes by case, in the order of the arguments. */
+/**
+ * Runs every case, all at once as users do; the outcomes by case, in the order of the arguments.
+ */
 export async function runAll(api: OpenWhiskApi): Promise<Record<string, SeenOutcome[]>> {
   const outcome = ({ response: { status, result } }: ActivationRecord): SeenOutcome => ({
     status,
     // On a busy host the time limit is reached during /init as well as after it.
     result: JSON.parse(
-      JSON.stringify(result ?? null).replace(/ milliseconds( during initialization)?\./, ' milliseconds.'),
+      JSON.stringify(result ?? null).replace(
+        / milliseconds( during initialization)?\./,
+        ' milliseconds.',
+      ),
     ),
   });
   const since = Date.now();
@@ -120,7 +158,8 @@ export async function runAll(api: OpenWhiskApi): Promise<Record<string, SeenOutc
   const sequence = await api.invoke('thrice', { n: 1 });
   const web = await fetch(`${api.host}/api/v1/web/guest/default/page?n=7`);
   const page = { status: String(web.status), result: await web.json() };
-  const fired = (await api.request('POST', 'namespaces/_/triggers/fired', { by: 'a trigger' })).status;
+  const fired = (await api.request('POST', 'namespaces/_/triggers/fired', { by: 'a trigger' }))
+    .status;
   const byRule = await recordedWhere(api, since, ({ response: { result } }) =>
     JSON.stringify(result ?? null).includes('a trigger'),
   );

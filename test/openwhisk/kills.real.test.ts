@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
-import { until } from '../cli/gleaner.js';
 import { type WatchedContainer, watchContainers } from '../faults/cgroups.js';
 import { PARTS, pidsOf } from '../faults/processes.js';
+import { until } from '../support/gleaner.js';
 import type { ActivationRecord, OpenWhiskApi } from './api.js';
-import { GleanerFixture } from './beside.js';
+import { GleanerFixture } from './gleaner-fixture.js';
 import { allCases, onlyWithAllCases, openWhiskMissing, PREFIX, Standalone } from './standalone.js';
 
 /** A container's limits are the user's again so long after its hook or its tap is gone. */
@@ -25,7 +25,10 @@ const WORK = `async function main({ ms }) {
 
 const name = (i: number): string => `work${i}`;
 
-/** Users that invoke one after the other until they are stopped; every record that was not a success. */
+/**
+ * Users that invoke one after the other until they are stopped; every record that was not a
+ * success.
+ */
 class Users {
   readonly #running: Promise<void>[];
   #stopped = false;
@@ -59,7 +62,8 @@ const isUsers = (container: WatchedContainer): boolean => {
 };
 
 /**
- * Ms until each container was seen with its user's quota and weight. A limit may be lowered again as soon as its hook has a tap: each counts by itself.
+ * Ms until each container was seen with its user's quota and weight. A limit may be lowered again
+ * as soon as its hook has a tap: each counts by itself.
  */
 async function restored(containers: readonly WatchedContainer[]): Promise<number> {
   const begun = performance.now();
@@ -121,12 +125,17 @@ for (const [what, userCpus] of [
         slowest.set(part, Math.max(took, slowest.get(part) ?? 0));
       }
       for (const each of containers) each.close();
-      await until(() => pidsOf(part, up).some((pid) => !before.includes(pid)), LONG, `${part} again`);
+      await until(
+        () => pidsOf(part, up).some((pid) => !before.includes(pid)),
+        LONG,
+        `${part} again`,
+      );
       await gleaner.inspect();
     }
     await users.stop();
     t.log(`${KILLS} kills, ${users.invoked} activations, ${users.failed.length} failed`);
-    for (const [part, took] of slowest) t.log(`${part}: user limits after ${took.toFixed(0)} ms at most`);
+    for (const [part, took] of slowest)
+      t.log(`${part}: user limits after ${took.toFixed(0)} ms at most`);
     t.deepEqual(users.failed, []);
     t.true(users.invoked > KILLS);
   });

@@ -3,17 +3,26 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { stringify } from 'yaml';
 import { install, layoutOf, remainsOf } from '../../cli/install/index.js';
-import { gleaner as run, until } from '../cli/gleaner.js';
 import { watchContainers } from '../faults/cgroups.js';
 import { isAlive, PARTS, pidsOf } from '../faults/processes.js';
-import { temporaryFolder } from '../temporary-folder.js';
+import { gleaner as run, until } from '../support/gleaner.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 import type { OpenWhiskApi } from './api.js';
-import { GleanerFixture } from './beside.js';
-import { containerNames, onlyWithAllCases, openWhiskMissing, PREFIX, Standalone } from './standalone.js';
+import { GleanerFixture } from './gleaner-fixture.js';
+import {
+  containerNames,
+  onlyWithAllCases,
+  openWhiskMissing,
+  PREFIX,
+  Standalone,
+} from './standalone.js';
 
 const LONG = 120_000;
 const PREWARMED = 2;
-/** Uses a whole core for a while, and then little: after the first activation its quota is worth lowering. */
+/**
+ * Uses a whole core for a while, and then little: after the first activation its quota is worth
+ * lowering.
+ */
 const WORK = `async function main({ ms }) {
   const begin = process.cpuUsage();
   for (;;) {
@@ -32,18 +41,29 @@ function containersBelowUserLimits(): string[] {
     const { user } = container;
     const now = container.limits();
     container.close();
-    const same = now.quota === user.quota && now.shares === user.shares && now.memory === user.memory;
+    const same =
+      now.quota === user.quota && now.shares === user.shares && now.memory === user.memory;
     return same ? [] : [`${container.id} ${JSON.stringify({ now, user })}`];
   });
 }
 
 /** Invokes, and tells whether the hook saw that very activation end by its answer. */
-async function isSeen(api: OpenWhiskApi, gleaner: GleanerFixture, action: string): Promise<boolean> {
+async function isSeen(
+  api: OpenWhiskApi,
+  gleaner: GleanerFixture,
+  action: string,
+): Promise<boolean> {
   const { activationId, response } = await api.invoke(action, { ms: 100 });
   if (!response.success) throw new Error(`${action}: ${JSON.stringify(response)}`);
   const seen = async () =>
-    (await gleaner.explain(`/guest/${action}`)).activations.filter(({ activation }) => activation === activationId);
-  await until(async () => (await seen()).length > 0, LONG, `activation ${activationId} is explained`);
+    (await gleaner.explain(`/guest/${action}`)).activations.filter(
+      ({ activation }) => activation === activationId,
+    );
+  await until(
+    async () => (await seen()).length > 0,
+    LONG,
+    `activation ${activationId} is explained`,
+  );
   const [one, ...more] = await seen();
   return one?.ended === 'answer' && more.length === 0;
 }
@@ -56,7 +76,10 @@ test.serial(
     const openWhisk = new Standalone({
       userCpus: 32,
       prewarmed: PREWARMED,
-      settings: ['whisk.container-proxy.timeouts.pause-grace=2s', 'whisk.container-proxy.timeouts.idle-container=8s'],
+      settings: [
+        'whisk.container-proxy.timeouts.pause-grace=2s',
+        'whisk.container-proxy.timeouts.idle-container=8s',
+      ],
     });
     t.teardown(() => openWhisk.stop());
     await openWhisk.start();
@@ -64,7 +87,8 @@ test.serial(
     t.teardown(() => gleaner.stop());
     await gleaner.start();
     const { api } = openWhisk;
-    const managed = async (): Promise<string[]> => (await gleaner.inspect()).containers.map(({ name }) => name).sort();
+    const managed = async (): Promise<string[]> =>
+      (await gleaner.inspect()).containers.map(({ name }) => name).sort();
     const known = async (): Promise<boolean> =>
       JSON.stringify(await managed()) === JSON.stringify(containerNames().sort());
     const create = (): Promise<void> => api.putAction('work', WORK);
@@ -76,7 +100,9 @@ test.serial(
     await create();
     t.true(await isSeen(api, gleaner, 'work'));
     // The one that took the activation's place starts beside the running hook.
-    const used = (await gleaner.inspect()).containers.find((one) => one.function === '/guest/work')?.name;
+    const used = (await gleaner.inspect()).containers.find(
+      (one) => one.function === '/guest/work',
+    )?.name;
     const idle = () => prewarmed().filter((each) => each !== used);
     await until(() => idle().length === PREWARMED, LONG, 'another one is prewarmed');
     await until(known, LONG, 'the hook knows it');
@@ -85,7 +111,10 @@ test.serial(
     // Paused after two seconds: at the user's quota, and seen again once it is resumed.
     const paused = (): string[] => containerNames('status=paused');
     await until(() => paused().length === 1, LONG, 'the idle container is paused');
-    for (const { quota, user } of watchContainers(PREFIX).map((each) => ({ quota: each.quota(), user: each.user })))
+    for (const { quota, user } of watchContainers(PREFIX).map((each) => ({
+      quota: each.quota(),
+      user: each.user,
+    })))
       t.is(quota, user.quota);
     t.true(await isSeen(api, gleaner, 'work'));
     t.is((await gleaner.inspect()).counters.unknownContainer, 0);
@@ -95,7 +124,8 @@ test.serial(
     await until(known, LONG, 'the hook has forgotten it');
     t.is((await gleaner.inspect()).counters.containerEnd, 0);
 
-    // Restarted in order, and after a crash that leaves its containers: names and addresses are used again.
+    // Restarted in order, and after a crash that leaves its containers: names and addresses are
+    // used again.
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
       await openWhisk.stop(signal);
       await openWhisk.start();
@@ -109,11 +139,21 @@ test.serial(
 
     // Everything is killed in the middle of an activation, and then removed.
     const layout = layoutOf(temporaryFolder('openwhisk-root'));
-    install({ layout, from: process.cwd(), parts: ['hook'], node: process.execPath, services: null });
+    install({
+      layout,
+      from: process.cwd(),
+      parts: ['hook'],
+      node: process.execPath,
+      services: null,
+    });
     const hook = { stateDir: temporaryFolder('openwhisk-state'), containerPrefix: 'wsk0' };
     writeFileSync(layout.at(layout.config), stringify({ mode: 'enforce', hook }));
     const running = api.invoke('work', { ms: 20_000 });
-    await until(() => containersBelowUserLimits().length > 0, LONG, 'a limit that is not the user’s');
+    await until(
+      () => containersBelowUserLimits().length > 0,
+      LONG,
+      'a limit that is not the user’s',
+    );
     const up = gleaner.process.pid;
     const pids = [up, ...PARTS.flatMap((part) => pidsOf(part, up))];
     for (const pid of pids) process.kill(pid, 'SIGKILL');

@@ -4,9 +4,9 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
-import { ensureActionImage } from '../../simulator/index.js';
-import { docker, missing, realParts } from '../real-parts.js';
-import { temporaryFolder } from '../temporary-folder.js';
+import { ensureActionImage } from '../../simulator/invoker-emulator/index.js';
+import { docker, missing, realParts } from '../support/real-parts.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 import { OpenWhiskApi } from './api.js';
 
 /** How the names of the standalone server's containers begin: its only invoker has number 0. */
@@ -16,9 +16,15 @@ const USER_MEMORY_MB = 8192;
 const READY_MILLIS = 300_000;
 
 export interface StandaloneOptions {
-  /** The invoker's HTTP client: Apache's, which opens a connection for each request, or Akka's, which keeps them. */
+  /**
+   * The invoker's HTTP client: Apache's, which opens a connection for each request, or Akka's,
+   * which keeps them.
+   */
   readonly client?: 'apache' | 'akka';
-  /** CPU for all containers together, each by its share of memory: they have quotas then. Absent: weights alone, as by default. */
+  /**
+   * CPU for all containers together, each by its share of memory: they have quotas then. Absent:
+   * weights alone, as by default.
+   */
   readonly userCpus?: number;
   /** Containers of 256 MB that are started ahead of any activation. */
   readonly prewarmed?: number;
@@ -26,16 +32,22 @@ export interface StandaloneOptions {
   readonly settings?: readonly string[];
 }
 
-/** True where a real OpenWhisk or what it runs with is missing: the test has failed in CI, and passed with a loud line elsewhere. */
+/**
+ * True where a real OpenWhisk or what it runs with is missing: the test has failed in CI, and
+ * passed with a loud line elsewhere.
+ */
 export function openWhiskMissing(t: ExecutionContext): boolean {
   if (missing(t, [...realParts, ['java', '-version'], ['xz', '--version']])) return true;
   const place = process.env.GLEANER_OPENWHISK ?? '';
   if (place !== '' && existsSync(place)) return false;
-  const found = place === '' ? 'GLEANER_OPENWHISK is not set' : `GLEANER_OPENWHISK: ${place} does not exist`;
+  const found =
+    place === '' ? 'GLEANER_OPENWHISK is not set' : `GLEANER_OPENWHISK: ${place} does not exist`;
   if (process.env.CI) t.fail(`needs a standalone OpenWhisk: ${found}`);
   else {
     t.log(`NOT RUN: needs a standalone OpenWhisk: ${found}`);
-    t.log('  a jar: `./gradlew :core:standalone:build` in github.com/apache/openwhisk (core/standalone/README.md)');
+    t.log(
+      '  a jar: `./gradlew :core:standalone:build` in github.com/apache/openwhisk (core/standalone/README.md)',
+    );
     t.log(
       '  then set GLEANER_OPENWHISK to bin/openwhisk-standalone.jar, to an unpacked server or to an archive of one',
     );
@@ -64,12 +76,17 @@ function serverPlace(): string {
   if (unpacked === null) {
     const folder = temporaryFolder('openwhisk');
     execFileSync('tar', ['-xf', place, '-C', folder]);
-    unpacked = existsSync(join(folder, 'openwhisk.jar')) ? folder : join(folder, readdirSync(folder)[0]!);
+    unpacked = existsSync(join(folder, 'openwhisk.jar'))
+      ? folder
+      : join(folder, readdirSync(folder)[0]!);
   }
   return unpacked;
 }
 
-/** As an operator's own server, without pulling images or opening a browser, and with limits that bear load. */
+/**
+ * As an operator's own server, without pulling images or opening a browser, and with limits that
+ * bear load.
+ */
 function javaArguments(place: string): string[] {
   const opens = ['java.nio', 'sun.nio.ch', 'java.lang', 'java.util'].map(
     (name) => `--add-opens=java.base/${name}=ALL-UNNAMED`,
@@ -79,17 +96,23 @@ function javaArguments(place: string): string[] {
     : [
         '-cp',
         [
-          ...['standalone', 'controller', 'invoker', 'scheduler', 'common'].map((part) => join(place, 'res', part)),
+          ...['standalone', 'controller', 'invoker', 'scheduler', 'common'].map((part) =>
+            join(place, 'res', part),
+          ),
           join(place, 'openwhisk.jar'),
           `${place}/lib/*`,
         ].join(':'),
         'org.apache.openwhisk.standalone.StandaloneOpenWhisk',
       ];
-  // It lives for a minute and shares few cores with its containers: code that starts quickly is worth more than code that runs fast.
+  // It lives for a minute and shares few cores with its containers: code that starts quickly is
+  // worth more than code that runs fast.
   return ['-Xmx768m', '-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', ...opens, ...start];
 }
 
-/** A real, unmodified OpenWhisk: controller and invoker in one process, on a free port, its containers on this host's Docker. */
+/**
+ * A real, unmodified OpenWhisk: controller and invoker in one process, on a free port, its
+ * containers on this host's Docker.
+ */
 export class Standalone {
   readonly #options: StandaloneOptions;
   readonly #folder = temporaryFolder('openwhisk-data');
@@ -111,13 +134,21 @@ export class Standalone {
     return this.#output;
   }
 
-  /** Also after {@link stop}: on the same port, as an operator's restart. Actions are forgotten: their store is in memory. */
+  /**
+   * Also after {@link stop}: on the same port, as an operator's restart. Actions are forgotten:
+   * their store is in memory.
+   */
   async start(): Promise<void> {
     const place = serverPlace();
     this.port ||= await freePort();
-    const gateway = docker('network', 'inspect', 'bridge', '-f', '{{(index .IPAM.Config 0).Gateway}}') || '172.17.0.1';
+    const gateway =
+      docker('network', 'inspect', 'bridge', '-f', '{{(index .IPAM.Config 0).Gateway}}') ||
+      '172.17.0.1';
     const runtimes = join(this.#folder, 'runtimes.json');
-    writeFileSync(runtimes, JSON.stringify(manifest(await ensureActionImage(), this.#options.prewarmed ?? 0)));
+    writeFileSync(
+      runtimes,
+      JSON.stringify(manifest(await ensureActionImage(), this.#options.prewarmed ?? 0)),
+    );
     const { client, userCpus, settings = [] } = this.#options;
     const all = [
       'whisk.standalone.host.name=127.0.0.1',
@@ -138,7 +169,15 @@ export class Standalone {
       ...settings,
     ];
     const [options, main] = split(javaArguments(place));
-    const flags = ['-p', String(this.port), '-m', runtimes, '--no-ui', '--no-browser', '--dev-mode'];
+    const flags = [
+      '-p',
+      String(this.port),
+      '-m',
+      runtimes,
+      '--no-ui',
+      '--no-browser',
+      '--dev-mode',
+    ];
     const args = [...options, ...all.map((setting) => `-D${setting}`), ...main];
     const child = spawn(
       'java',
@@ -155,7 +194,8 @@ export class Standalone {
     this.#api = new OpenWhiskApi(`http://127.0.0.1:${this.port}`, guestKey(place));
     const end = Date.now() + READY_MILLIS;
     while (!(await this.#api.answers())) {
-      if (child.exitCode !== null) throw new Error(`OpenWhisk ended with ${child.exitCode}:\n${this.#output}`);
+      if (child.exitCode !== null)
+        throw new Error(`OpenWhisk ended with ${child.exitCode}:\n${this.#output}`);
       if (Date.now() > end) throw new Error(`OpenWhisk does not answer:\n${this.#output}`);
       await sleep(200);
     }
@@ -208,10 +248,13 @@ function manifest(image: string, prewarmed: number): object {
 /** The key that OpenWhisk's own configuration gives to the namespace `guest`. */
 function guestKey(place: string): string {
   const conf = place.endsWith('.jar')
-    ? execFileSync('unzip', ['-p', place, 'BOOT-INF/classes/standalone.conf', 'standalone.conf'], { encoding: 'utf8' })
+    ? execFileSync('unzip', ['-p', place, 'BOOT-INF/classes/standalone.conf', 'standalone.conf'], {
+        encoding: 'utf8',
+      })
     : readFileSync(join(place, 'res', 'standalone', 'standalone.conf'), 'utf8');
   const key = /guest\s*=\s*"([^"]+)"/.exec(conf)?.[1];
-  if (key === undefined) throw new Error(`no key of the namespace guest in standalone.conf of ${place}`);
+  if (key === undefined)
+    throw new Error(`no key of the namespace guest in standalone.conf of ${place}`);
   return key;
 }
 
@@ -227,7 +270,9 @@ function freePort(): Promise<number> {
     server.on('error', reject);
     server.listen(0, '127.0.0.1', () => {
       const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
+      server.close(() =>
+        resolve(typeof address === 'object' && address !== null ? address.port : 0),
+      );
     });
   });
 }

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import test from 'ava';
-import { temporaryFolder } from '../temporary-folder.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 
 const probe = `--require "${resolve('test/faults-probe.cjs')}"`;
 
@@ -12,7 +12,10 @@ function ran(text: string): { status: number | null; faults: { kind: string; tex
   const env = { ...process.env, NODE_OPTIONS: probe, GLEANER_TEST_FAULTS: file };
   const { status } = spawnSync(process.execPath, ['-e', text], { env, stdio: 'ignore' });
   const lines = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
-  return { status, faults: lines.map((line) => JSON.parse(line) as { kind: string; text: string }) };
+  return {
+    status,
+    faults: lines.map((line) => JSON.parse(line) as { kind: string; text: string }),
+  };
 }
 
 test('a fault that nothing caught is written down, whether the process lives on or not, and the process does as it would', (t) => {
@@ -24,10 +27,14 @@ test('a fault that nothing caught is written down, whether the process lives on 
     ['unhandledRejection'],
   );
   t.regex(ended.faults[0]!.text, /Error: a/);
-  const survived = ran('process.on("unhandledRejection", () => undefined); Promise.reject(new Error("b"))');
+  const survived = ran(
+    'process.on("unhandledRejection", () => undefined); Promise.reject(new Error("b"))',
+  );
   t.is(survived.status, 0);
   t.regex(survived.faults[0]!.text, /Error: b/);
-  const handled = ran('process.on("uncaughtException", () => process.exit(7)); throw new Error("c")');
+  const handled = ran(
+    'process.on("uncaughtException", () => process.exit(7)); throw new Error("c")',
+  );
   t.is(handled.status, 7);
   t.deepEqual(
     handled.faults.map(({ kind }) => kind),

@@ -66,11 +66,16 @@ test('a second run takes the place of a failed first one; what fails twice, or s
     [UP, { passed: 2, failed: 1 }],
     [MESSAGES, { passed: 1, failed: 2 }],
   ]);
-  const counts = (file: string, passed: number, failed: number) => new Map([[file, { passed, failed }]]);
+  const counts = (file: string, passed: number, failed: number) =>
+    new Map([[file, { passed, failed }]]);
   t.deepEqual(merged(first, counts(UP, 3, 0)), { passed: 4, failed: 2, flaky: [UP] });
   t.deepEqual(merged(first, counts(UP, 2, 1)), { passed: 3, failed: 3, flaky: [] });
   t.deepEqual(merged(first, counts(UP, 0, 0)), { passed: 3, failed: 3, flaky: [] });
-  t.deepEqual(merged(new Map([[UP, { passed: 3, failed: 0 }]]), new Map()), { passed: 3, failed: 0, flaky: [] });
+  t.deepEqual(merged(new Map([[UP, { passed: 3, failed: 0 }]]), new Map()), {
+    passed: 3,
+    failed: 0,
+    flaky: [],
+  });
 });
 
 test('of files that ran one after the other each took what lies between its last line and the one before it', (t) => {

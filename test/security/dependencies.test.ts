@@ -12,14 +12,20 @@ const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as {
 };
 
 test('docs/dependencies.md gives a reason for each runtime dependency, and lists no other', (t) => {
-  const listed = [...readFileSync('docs/dependencies.md', 'utf8').matchAll(/^\| `([^`]+)` \| (.+) \|$/gm)];
+  const listed = [
+    ...readFileSync('docs/dependencies.md', 'utf8').matchAll(/^\| `([^`]+)` \| (.+) \|$/gm),
+  ];
   const runtime = { ...manifest.dependencies, ...manifest.optionalDependencies };
   t.deepEqual(listed.map((row) => row[1]).sort(), Object.keys(runtime).sort());
   for (const [, name, reason] of listed) t.true(reason!.length > 20, name);
 });
 
 test('every version is exact, and the lock file names no registry', (t) => {
-  const all = { ...manifest.dependencies, ...manifest.optionalDependencies, ...manifest.devDependencies };
+  const all = {
+    ...manifest.dependencies,
+    ...manifest.optionalDependencies,
+    ...manifest.devDependencies,
+  };
   for (const [name, version] of Object.entries(all)) t.regex(version, /^\d+\.\d+\.\d+$/, name);
   t.notRegex(readFileSync('package-lock.json', 'utf8'), /"resolved": "http/);
 });
@@ -54,7 +60,9 @@ test('the audit fails from severity high on, and says so where nobody answers', 
 });
 
 test('the bill of materials names each runtime package with its version and checksum, and no development package', (t) => {
-  const { status, stdout, stderr } = spawnSync(process.execPath, ['scripts/sbom.mjs'], { encoding: 'utf8' });
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['scripts/sbom.mjs'], {
+    encoding: 'utf8',
+  });
   t.is(status, 0, stderr);
   const sbom = JSON.parse(stdout) as {
     bomFormat: string;
@@ -63,13 +71,15 @@ test('the bill of materials names each runtime package with its version and chec
   t.is(sbom.bomFormat, 'CycloneDX');
   const named = new Set(sbom.components.map(({ name, version }) => `${name} ${version}`));
   const names = new Set(sbom.components.map(({ name }) => name));
-  for (const [name, version] of Object.entries(manifest.dependencies)) t.true(named.has(`${name} ${version}`), name);
+  for (const [name, version] of Object.entries(manifest.dependencies))
+    t.true(named.has(`${name} ${version}`), name);
   for (const name of ['ava', 'typescript', '@biomejs/biome']) t.false(names.has(name), name);
   // Every package of the lock file that is not for development alone, once for each version.
   const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {
     packages: Record<string, { version: string; dev?: boolean }>;
   };
   for (const [path, { version, dev }] of Object.entries(packages))
-    if (path !== '' && !dev) t.true(named.has(`${path.replace(/.*node_modules\//, '')} ${version}`), path);
+    if (path !== '' && !dev)
+      t.true(named.has(`${path.replace(/.*node_modules\//, '')} ${version}`), path);
   for (const { name, hashes } of sbom.components) t.truthy(hashes?.length, name);
 });

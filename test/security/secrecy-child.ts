@@ -1,20 +1,25 @@
 /**
- * A hook that is told of recorded packets. Run by secrecy.test.ts as a process of its own, so that no text of the test is in its heap:
- * `argv`: file of frames (base64, one a line), file for what the hook says, file for the heap.
+ * A hook that is told of recorded packets. Run by secrecy.test.ts as a process of its own, so that
+ * no text of the test is in its heap: `argv`: file of frames (base64, one a line), file for what
+ * the hook says, file for the heap.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeHeapSnapshot } from 'node:v8';
 import type { Micros } from '../../config/index.js';
-import { Connections } from '../../openwhisk-plugin/tap/connections.js';
-import { readTcp, TcpPacket } from '../../openwhisk-plugin/tap/packet.js';
-import { HookRig } from '../openwhisk-plugin/hook/hook-rig.js';
-import { CONTAINER, INVOKER, OPTIONS } from '../openwhisk-plugin/tap/packets.js';
+import { Connections } from '../../openwhisk-plugin/host/tap/connections.js';
+import { readTcp, TcpPacket } from '../../openwhisk-plugin/host/tap/packet.js';
+import { HookRig } from '../openwhisk-plugin/daemon/hook-rig.js';
+import { CONTAINER, INVOKER, OPTIONS } from '../openwhisk-plugin/host/tap/packets.js';
 
 const [, , frames, said, heap] = process.argv;
-const rig = await new HookRig((config) => Object.assign(config.hook, { stepActivations: 1 })).start();
+const rig = await new HookRig((config) =>
+  Object.assign(config.hook, { stepActivations: 1 }),
+).start();
 const messages: string[] = [];
-rig.other.subscribe('>', (message) => messages.push(`${message.subject} ${new TextDecoder().decode(message.data)}`));
+rig.other.subscribe('>', (message) =>
+  messages.push(`${message.subject} ${new TextDecoder().decode(message.data)}`),
+);
 const connections = new Connections(rig.platform.packets, OPTIONS);
 connections.sources.setGateways([INVOKER]);
 rig.container({}, false);
@@ -31,7 +36,12 @@ for (const line of readFileSync(frames!, 'latin1').split('\n')) {
 }
 rig.advance(11_000);
 await new Promise((resolve) => setTimeout(resolve, 50));
-const views = JSON.stringify([rig.hook.inspect(), rig.hook.explain('/guest/plain'), rig.hook.figures(), rig.lines]);
+const views = JSON.stringify([
+  rig.hook.inspect(),
+  rig.hook.explain('/guest/plain'),
+  rig.hook.figures(),
+  rig.lines,
+]);
 await rig.hook.stop();
 const audit = readFileSync(join(rig.folder, 'audit.jsonl'), 'utf8');
 writeFileSync(said!, [views, ...messages, audit].join('\n'));

@@ -4,8 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
-import { ACK, SYN } from '../../openwhisk-plugin/tap/packet.js';
-import { answerOf, CONTAINER, frame, headOf, INVOKER, runBody } from '../openwhisk-plugin/tap/packets.js';
+import { ACK, SYN } from '../../openwhisk-plugin/host/tap/packet.js';
+import {
+  answerOf,
+  CONTAINER,
+  frame,
+  headOf,
+  INVOKER,
+  runBody,
+} from '../openwhisk-plugin/host/tap/packets.js';
 
 /** Stands in everything that is the user's: argument, key, result, header. */
 const SECRET = 'zq-swordfish-9417';
@@ -19,14 +26,30 @@ test('of a call nothing stays but who was called: no argument, no key, no result
   let answered = 5001;
   const client = (text: string): void => {
     const payload = Buffer.from(text);
-    const ends = { source: INVOKER, destination: CONTAINER, sourcePort: 40000, destinationPort: 8080 };
-    frames.push(frame({ ...ends, sequence: sent, acknowledged: answered, flags: ACK, payload }).toString('base64'));
+    const ends = {
+      source: INVOKER,
+      destination: CONTAINER,
+      sourcePort: 40000,
+      destinationPort: 8080,
+    };
+    frames.push(
+      frame({ ...ends, sequence: sent, acknowledged: answered, flags: ACK, payload }).toString(
+        'base64',
+      ),
+    );
     sent += payload.length;
   };
   const server = (text: string, flags = ACK): void => {
     const payload = Buffer.from(text);
-    const ends = { source: CONTAINER, destination: INVOKER, sourcePort: 8080, destinationPort: 40000 };
-    frames.push(frame({ ...ends, sequence: answered, acknowledged: sent, flags, payload }).toString('base64'));
+    const ends = {
+      source: CONTAINER,
+      destination: INVOKER,
+      sourcePort: 8080,
+      destinationPort: 40000,
+    };
+    frames.push(
+      frame({ ...ends, sequence: answered, acknowledged: sent, flags, payload }).toString('base64'),
+    );
     answered += payload.length;
   };
   answered = 5000;
@@ -36,7 +59,10 @@ test('of a call nothing stays but who was called: no argument, no key, no result
   client(headOf('/init', init, `Authorization: Basic ${SECRET}\r\n`) + init);
   server(answerOf(200, `{"${SECRET}":1}`));
   for (let i = 0; i < 20; i++) {
-    const body = runBody({ value: `{"card":"${SECRET}"}`, extra: `"api_key":"${SECRET}:${SECRET}",` });
+    const body = runBody({
+      value: `{"card":"${SECRET}"}`,
+      extra: `"api_key":"${SECRET}:${SECRET}",`,
+    });
     const head = headOf('/run', body, `Authorization: Basic ${SECRET}\r\n`);
     // Head and body in one packet, and in two.
     if (i % 2 === 0) client(head + body);
@@ -49,14 +75,18 @@ test('of a call nothing stays but who was called: no argument, no key, no result
   writeFileSync(at('frames'), frames.join('\n'));
   const child = fileURLToPath(new URL('secrecy-child.js', import.meta.url));
   const args = [child, at('frames'), at('said'), at('heap')];
-  const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', timeout: 60_000 });
+  const { status, stderr } = spawnSync(process.execPath, args, {
+    encoding: 'utf8',
+    timeout: 60_000,
+  });
   t.is(status, 0, stderr);
 
   const said = readFileSync(at('said'), 'utf8');
   t.regex(said, /gleaner\.v1\.obs\./);
   t.regex(said, /"activations":20/);
   t.false(said.includes(SECRET));
-  // The heap holds every text of the process: the function's name is there, so that a missing secret means something.
+  // The heap holds every text of the process: the function's name is there, so that a missing
+  // secret means something.
   const heap = readFileSync(at('heap'), 'utf8');
   t.true(heap.includes('/guest/plain'));
   t.false(heap.includes(SECRET));

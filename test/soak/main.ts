@@ -2,7 +2,10 @@ import { parseArgs } from 'node:util';
 import { growthTable } from '../../bench/growth.js';
 import { soak } from './soak.js';
 
-/** `npm run soak -- [--minutes 60] [--seed 1] [--manager simppo]`: exit code 1 where something grows, or a part ended by itself. */
+/**
+ * `npm run soak -- [--minutes 60] [--seed 1] [--manager simppo]`: exit code 1 where something
+ * grows, or a part ended by itself.
+ */
 const { values } = parseArgs({
   options: {
     minutes: { type: 'string', default: '60' },

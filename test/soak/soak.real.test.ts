@@ -1,12 +1,16 @@
 import test from 'ava';
-import { missing, realParts } from '../real-parts.js';
+import { missing, realParts } from '../support/real-parts.js';
 import { soak } from './soak.js';
 
-/** 60 containers of 17 files each (openwhisk-plugin/cgroup/file-budget.ts), and what the process has besides. */
+/**
+ * 60 containers of 17 files each (openwhisk-plugin/host/cgroup/file-budget.ts), and what the
+ * process has besides.
+ */
 const HOOK_DESCRIPTORS = 60 * 17 + 200;
 /**
- * In so short a time everything is still warming up, so that growth says nothing: what is counted stays below what a leak of one for each
- * container, function or visit would soon pass. An hour of it by hand looks for growth (README.md).
+ * In so short a time everything is still warming up, so that growth says nothing: what is counted
+ * stays below what a leak of one for each container, function or visit would soon pass. An hour of
+ * it by hand looks for growth (README.md).
  */
 const MOST: Readonly<Record<string, number>> = {
   'hook descriptors': HOOK_DESCRIPTORS,
@@ -20,7 +24,12 @@ const MOST: Readonly<Record<string, number>> = {
 
 test('six seconds of the soak: containers and functions change, and no descriptor, consumer or file is left', async (t) => {
   if (missing(t, [...realParts, ['ip', '-V']])) return;
-  const result = await soak({ minutes: 0.1, seed: 1, manager: 'simppo', log: (line) => t.log(line) });
+  const result = await soak({
+    minutes: 0.1,
+    seed: 1,
+    manager: 'simppo',
+    log: (line) => t.log(line),
+  });
   t.deepEqual(result.restarted, []);
   t.is(result.failed, 0);
   t.true(result.sent > 0);

@@ -2,20 +2,26 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { GleanerProcess } from '../../bench/benefit/gleaner-process.js';
 import { Farm } from '../../bench/farm/farm.js';
 import { partsBelow } from '../../bench/farm/figures.js';
 import { type Growth, growthOf } from '../../bench/growth.js';
-import { GleanerProcess } from '../../bench/worth/gleaner-process.js';
 import { freePort } from '../../cli/up/nats-server.js';
 import { SeededRandom } from '../../config/index.js';
-import { ProcessSampler } from './watch.js';
+import { ProcessSampler } from './process-sampler.js';
 
 const PROBE = fileURLToPath(new URL('../../bench/farm/heap-probe.js', import.meta.url));
 const CONTAINERS = 60;
 const FUNCTIONS = 30;
 const PER_SECOND = 20;
 /** What a day brings; an hour of the soak brings as much, a shorter run its share. */
-const A_DAY = { containers: 3600, functions: 60, reconnects: 24, engineBreaks: 24, dashboardVisits: 96 };
+const A_DAY = {
+  containers: 3600,
+  functions: 60,
+  reconnects: 24,
+  engineBreaks: 24,
+  dashboardVisits: 96,
+};
 const DAY_MINUTES = 60;
 
 export interface SoakOptions {
@@ -36,13 +42,18 @@ export interface SoakResult {
 }
 
 /**
- * A whole Gleaner beside a farm whose containers and functions come and go, whose NATS server and Engine break off and whose dashboard is
- * visited, at many times the pace of a day; steps, tests of retraining and rotation are as much faster.
+ * A whole Gleaner beside a farm whose containers and functions come and go, whose NATS server and
+ * Engine break off and whose dashboard is visited, at many times the pace of a day; steps, tests of
+ * retraining and rotation are as much faster.
  */
 export async function soak({ minutes, seed, manager, log }: SoakOptions): Promise<SoakResult> {
   const random = new SeededRandom(seed);
   const probes = mkdtempSync(join(tmpdir(), 'gleaner-soak-'));
-  const farm = new Farm({ functions: FUNCTIONS, containers: CONTAINERS, random: random.fork('farm') });
+  const farm = new Farm({
+    functions: FUNCTIONS,
+    containers: CONTAINERS,
+    random: random.fork('farm'),
+  });
   const over = new AbortController();
   const cancels: (() => void)[] = [];
   let gleaner: GleanerProcess | null = null;
@@ -79,7 +90,14 @@ export async function soak({ minutes, seed, manager, log }: SoakOptions): Promis
     }
     over.abort();
     const { sent, failed, delayed } = await load;
-    return { growth: sampler.series.map(growthOf), restarted: sampler.restarted, sent, failed, delayed, samples };
+    return {
+      growth: sampler.series.map(growthOf),
+      restarted: sampler.restarted,
+      sent,
+      failed,
+      delayed,
+      samples,
+    };
   } finally {
     over.abort();
     for (const cancel of cancels) cancel();
@@ -94,11 +112,25 @@ export async function soak({ minutes, seed, manager, log }: SoakOptions): Promis
 function settings(farm: Farm, port: number, manager: string): Record<string, unknown> {
   return {
     mode: 'enforce',
-    hook: { ...farm.hookSettings, stepActivations: 5, stepS: 1, reconcileS: 10, auditRotateMiB: 1, auditFiles: 3 },
-    // Smaller than the functions that come in a day, so that what is forgotten is forgotten everywhere.
+    hook: {
+      ...farm.hookSettings,
+      stepActivations: 5,
+      stepS: 1,
+      reconcileS: 10,
+      auditRotateMiB: 1,
+      auditFiles: 3,
+    },
+    // Smaller than the functions that come in a day, so that what is forgotten is forgotten
+    // everywhere.
     decision: { maxFunctions: 100, targetStaleMs: 5000, peakHalfLifeS: 60 },
     // A function lives for a minute or so here; of one that is gone nothing is kept.
-    agents: { manager, intervalMs: 1000, resident: 40, registry: { forgetAfterS: 120 }, trajectoriesMiB: 1 },
+    agents: {
+      manager,
+      intervalMs: 1000,
+      resident: 40,
+      registry: { forgetAfterS: 120 },
+      trajectoriesMiB: 1,
+    },
     aggregator: { intervalMs: 1000 },
     dashboard: { listen: `127.0.0.1:${port}`, maxFunctions: 100 },
     metrics: { hook: null, agents: null, aggregator: null },
@@ -113,7 +145,9 @@ function end(pid: number | undefined): void {
 /** A page that follows the stream for a few seconds and leaves. */
 async function visit(port: number): Promise<void> {
   try {
-    const response = await fetch(`http://127.0.0.1:${port}/api/stream`, { signal: AbortSignal.timeout(5000) });
+    const response = await fetch(`http://127.0.0.1:${port}/api/stream`, {
+      signal: AbortSignal.timeout(5000),
+    });
     for await (const _ of response.body ?? []) {
       // Read as a page does.
     }

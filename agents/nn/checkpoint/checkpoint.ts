@@ -2,7 +2,13 @@ import type { Moments } from '../engine.js';
 import { CheckpointForeignError } from '../errors.js';
 import { expectLength, type NetworkShape, parameterCount, sameShape } from '../shape.js';
 
-export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+export type Json =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly Json[]
+  | { readonly [key: string]: Json };
 
 export interface CheckpointNetwork {
   readonly shape: NetworkShape;
@@ -29,9 +35,17 @@ export interface Expected {
   readonly shapes: Readonly<Record<string, NetworkShape>>;
 }
 
-/** Throws `GLN_CHECKPOINT_FOREIGN` where the checkpoint is of another kind, or of networks of another shape. */
-export function expectCheckpoint(where: string, checkpoint: Checkpoint, { kind, shapes }: Expected): void {
-  if (checkpoint.kind !== kind) throw new CheckpointForeignError(where, `it is of '${checkpoint.kind}', not '${kind}'`);
+/**
+ * Throws `GLN_CHECKPOINT_FOREIGN` where the checkpoint is of another kind, or of networks of
+ * another shape.
+ */
+export function expectCheckpoint(
+  where: string,
+  checkpoint: Checkpoint,
+  { kind, shapes }: Expected,
+): void {
+  if (checkpoint.kind !== kind)
+    throw new CheckpointForeignError(where, `it is of '${checkpoint.kind}', not '${kind}'`);
   for (const [name, shape] of Object.entries(shapes)) {
     const found = checkpoint.networks[name]?.shape;
     if (!found) throw new CheckpointForeignError(where, `it has no network '${name}'`);

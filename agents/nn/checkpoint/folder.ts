@@ -7,8 +7,9 @@ import { decodeCheckpoint, encodeCheckpoint, readModel } from './layers-format.j
 const MODEL = 'model.json';
 
 /**
- * Writes a checkpoint into a folder of its own. The weights get a new name each time and model.json is renamed into place last: whoever reads, and
- * whenever the power goes, finds the old checkpoint or the new one and never a mixture.
+ * Writes a checkpoint into a folder of its own. The weights get a new name each time and model.json
+ * is renamed into place last: whoever reads, and whenever the power goes, finds the old checkpoint
+ * or the new one and never a mixture.
  */
 export async function saveCheckpoint(folder: string, checkpoint: Checkpoint): Promise<void> {
   const { model, weightsFile, weights } = encodeCheckpoint(checkpoint);
@@ -16,7 +17,8 @@ export async function saveCheckpoint(folder: string, checkpoint: Checkpoint): Pr
   await writeDurably(join(folder, weightsFile), weights);
   await writeDurably(join(folder, MODEL), model);
   for (const file of await readdir(folder))
-    if (/^weights-.*\.bin$/.test(file) && file !== weightsFile) await rm(join(folder, file), { force: true });
+    if (/^weights-.*\.bin$/.test(file) && file !== weightsFile)
+      await rm(join(folder, file), { force: true });
 }
 
 /** Under another name, flushed to the disk, then renamed. */
@@ -42,7 +44,8 @@ async function writeDurably(path: string, data: string | Uint8Array): Promise<vo
 export async function loadCheckpoint(folder: string, expected?: Expected): Promise<Checkpoint> {
   const path = join(folder, MODEL);
   let failure: unknown;
-  // A writer may replace both files between our two reads: then the second attempt finds the new ones.
+  // A writer may replace both files between our two reads: then the second attempt finds the new
+  // ones.
   for (let attempt = 0; attempt < 2; attempt++) {
     const text = await readFile(path, 'utf8').catch((error: unknown) => {
       throw new CheckpointMissingError(folder, error);

@@ -14,13 +14,17 @@ import {
 export const CHECKPOINT_VERSION = 1;
 
 /**
- * TensorFlow.js' layers format: a functional model of dense layers, one chain per network, so that `tf.loadLayersModel` and other tools open it. Ours
- * stands under `userDefinedMetadata.gleaner`; Adam's moments are weights of the group `optimizer`, which the model does not need.
+ * TensorFlow.js' layers format: a functional model of dense layers, one chain per network, so that
+ * `tf.loadLayersModel` and other tools open it. Ours stands under `userDefinedMetadata.gleaner`;
+ * Adam's moments are weights of the group `optimizer`, which the model does not need.
  */
 export interface LayersFormat {
   /** model.json. */
   readonly model: string;
-  /** Name that model.json has for the weights: it carries their digest, so that no half of one checkpoint meets half of another. */
+  /**
+   * Name that model.json has for the weights: it carries their digest, so that no half of one
+   * checkpoint meets half of another.
+   */
   readonly weightsFile: string;
   readonly weights: Uint8Array;
 }
@@ -43,14 +47,19 @@ const metadataSchema = z.object({
   seed: z.number(),
   counters: z.record(z.string(), z.number()),
   configuration: z.record(z.string(), z.json()),
-  networks: z.record(z.string(), z.object({ shape: shapeSchema, adamSteps: z.int().min(0).nullable() })),
+  networks: z.record(
+    z.string(),
+    z.object({ shape: shapeSchema, adamSteps: z.int().min(0).nullable() }),
+  ),
   digest: z.string(),
 });
 
 /** As much of model.json as is read; the rest is covered by the digest. */
 const modelSchema = z.object({
   modelTopology: z.unknown(),
-  weightsManifest: z.tuple([z.object({ paths: z.tuple([z.string()]), weights: z.array(z.unknown()) })]),
+  weightsManifest: z.tuple([
+    z.object({ paths: z.tuple([z.string()]), weights: z.array(z.unknown()) }),
+  ]),
   userDefinedMetadata: z.object({ gleaner: metadataSchema }),
 });
 
@@ -77,7 +86,10 @@ export function encodeCheckpoint(checkpoint: Checkpoint): LayersFormat {
     counters: checkpoint.counters,
     configuration: checkpoint.configuration,
     networks: Object.fromEntries(
-      networks.map(([name, { shape, moments }]) => [name, { shape, adamSteps: moments?.steps ?? null }]),
+      networks.map(([name, { shape, moments }]) => [
+        name,
+        { shape, adamSteps: moments?.steps ?? null },
+      ]),
     ),
   };
   const modelTopology = topology(checkpoint.kind, networks);
@@ -95,15 +107,18 @@ export function encodeCheckpoint(checkpoint: Checkpoint): LayersFormat {
 }
 
 /** Name of the weights file that a model.json asks for; checks who wrote it, and when. */
-export function readModel(where: string, text: string): { model: z.infer<typeof modelSchema>; weightsFile: string } {
+export function readModel(
+  where: string,
+  text: string,
+): { model: z.infer<typeof modelSchema>; weightsFile: string } {
   let raw: unknown;
   try {
     raw = JSON.parse(text);
   } catch (error) {
     throw new CheckpointDamagedError(where, 'model.json is not JSON', error);
   }
-  const own = (raw as { userDefinedMetadata?: { gleaner?: { version?: unknown } } } | null)?.userDefinedMetadata
-    ?.gleaner;
+  const own = (raw as { userDefinedMetadata?: { gleaner?: { version?: unknown } } } | null)
+    ?.userDefinedMetadata?.gleaner;
   if (own === undefined) throw new CheckpointForeignError(where, 'Gleaner has not written it');
   if (typeof own?.version === 'number' && own.version > CHECKPOINT_VERSION)
     throw new CheckpointNewerError(where, own.version, CHECKPOINT_VERSION);
@@ -112,12 +127,20 @@ export function readModel(where: string, text: string): { model: z.infer<typeof 
   const weightsFile = parsed.data.weightsManifest[0].paths[0];
   // A name, never a path: model.json may come from somebody else.
   if (!/^weights-[0-9a-f]{16}\.bin$/.test(weightsFile))
-    throw new CheckpointDamagedError(where, `'${weightsFile.slice(0, 80)}' is no weights file of ours`);
+    throw new CheckpointDamagedError(
+      where,
+      `'${weightsFile.slice(0, 80)}' is no weights file of ours`,
+    );
   return { model: parsed.data, weightsFile };
 }
 
 /** Throws `GLN_CHECKPOINT_DAMAGED`, `_FOREIGN` or `_NEWER`; `where` names it to people. */
-export function decodeCheckpoint(where: string, text: string, weights: Uint8Array, expected?: Expected): Checkpoint {
+export function decodeCheckpoint(
+  where: string,
+  text: string,
+  weights: Uint8Array,
+  expected?: Expected,
+): Checkpoint {
   const { model } = readModel(where, text);
   const { digest, ...metadata } = model.userDefinedMetadata.gleaner;
   const { version: _, networks: described, ...rest } = metadata;
@@ -126,12 +149,17 @@ export function decodeCheckpoint(where: string, text: string, weights: Uint8Arra
     0,
   );
   if (weights.byteLength !== 4 * floats)
-    throw new CheckpointDamagedError(where, `${weights.byteLength} bytes of weights where ${4 * floats} belong`);
+    throw new CheckpointDamagedError(
+      where,
+      `${weights.byteLength} bytes of weights where ${4 * floats} belong`,
+    );
   if (digestOf(metadata, model.modelTopology, model.weightsManifest[0].weights, weights) !== digest)
     throw new CheckpointDamagedError(where, 'its digest does not fit its contents');
-  // A copy that begins at 0: `slice` of a Buffer, as NATS gives it, is a view into what came with it.
+  // A copy that begins at 0: `slice` of a Buffer, as NATS gives it, is a view into what came with
+  // it.
   const data = new Float32Array(new Uint8Array(weights).buffer);
-  if (!data.every(Number.isFinite)) throw new CheckpointDamagedError(where, 'a weight is not finite');
+  if (!data.every(Number.isFinite))
+    throw new CheckpointDamagedError(where, 'a weight is not finite');
   let at = 0;
   const take = (length: number): Float32Array => {
     at += length;
@@ -141,7 +169,8 @@ export function decodeCheckpoint(where: string, text: string, weights: Uint8Arra
   for (const [name, { shape, adamSteps }] of Object.entries(described)) {
     const length = parameterCount(shape);
     const parameters = take(length);
-    const moments = adamSteps === null ? null : { first: take(length), second: take(length), steps: adamSteps };
+    const moments =
+      adamSteps === null ? null : { first: take(length), second: take(length), steps: adamSteps };
     networks[name] = { shape, parameters, moments };
   }
   const checkpoint: Checkpoint = { ...rest, networks };
@@ -149,7 +178,12 @@ export function decodeCheckpoint(where: string, text: string, weights: Uint8Arra
   return checkpoint;
 }
 
-function digestOf(metadata: object, modelTopology: unknown, specs: readonly unknown[], weights: Uint8Array): string {
+function digestOf(
+  metadata: object,
+  modelTopology: unknown,
+  specs: readonly unknown[],
+  weights: Uint8Array,
+): string {
   return createHash('sha256')
     .update(JSON.stringify([metadata, modelTopology, specs]))
     .update(weights)
@@ -173,12 +207,20 @@ const momentSpecs = (network: string, shape: NetworkShape): WeightSpec[] =>
     group: 'optimizer',
   }));
 
-function topology(kind: string, networks: readonly (readonly [string, CheckpointNetwork])[]): object {
+function topology(
+  kind: string,
+  networks: readonly (readonly [string, CheckpointNetwork])[],
+): object {
   const chain = (name: string, shape: NetworkShape): object[] => [
     {
       class_name: 'InputLayer',
       name: `${name}_input`,
-      config: { batch_input_shape: [null, shape.widths[0]], dtype: 'float32', sparse: false, name: `${name}_input` },
+      config: {
+        batch_input_shape: [null, shape.widths[0]],
+        dtype: 'float32',
+        sparse: false,
+        name: `${name}_input`,
+      },
       inbound_nodes: [],
     },
     ...layersOf(shape).map(({ outputs }, i, all) => ({
@@ -205,7 +247,11 @@ function topology(kind: string, networks: readonly (readonly [string, Checkpoint
         trainable: true,
         layers: networks.flatMap(([name, { shape }]) => chain(name, shape)),
         input_layers: networks.map(([name]) => [`${name}_input`, 0, 0]),
-        output_layers: networks.map(([name, { shape }]) => [layerName(name, shape.widths.length - 2), 0, 0]),
+        output_layers: networks.map(([name, { shape }]) => [
+          layerName(name, shape.widths.length - 2),
+          0,
+          0,
+        ]),
       },
     },
   };

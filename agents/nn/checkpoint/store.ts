@@ -20,17 +20,27 @@ export function packCheckpoint(checkpoint: Checkpoint): Uint8Array {
 }
 
 /** Throws `GLN_CHECKPOINT_DAMAGED`, `_FOREIGN` or `_NEWER`. */
-export function unpackCheckpoint(where: string, packed: Uint8Array, expected?: Expected): Checkpoint {
+export function unpackCheckpoint(
+  where: string,
+  packed: Uint8Array,
+  expected?: Expected,
+): Checkpoint {
   if (new TextDecoder().decode(packed.subarray(0, MAGIC.length)) !== MAGIC)
     throw new CheckpointForeignError(where, 'Gleaner has not written it');
   const length =
-    packed.length < HEAD ? -1 : new DataView(packed.buffer, packed.byteOffset).getUint32(MAGIC.length, true);
-  if (length < 0 || packed.length < HEAD + length) throw new CheckpointDamagedError(where, 'it ends too early');
+    packed.length < HEAD
+      ? -1
+      : new DataView(packed.buffer, packed.byteOffset).getUint32(MAGIC.length, true);
+  if (length < 0 || packed.length < HEAD + length)
+    throw new CheckpointDamagedError(where, 'it ends too early');
   const text = new TextDecoder().decode(packed.subarray(HEAD, HEAD + length));
   return decodeCheckpoint(where, text, packed.subarray(HEAD + length), expected);
 }
 
-/** Checkpoints of policies in the broker's object store, by name. Rejects with the broker's errors, too. */
+/**
+ * Checkpoints of policies in the broker's object store, by name. Rejects with the broker's errors,
+ * too.
+ */
 export class PolicyStore {
   readonly #objects: ObjectStore;
 

@@ -1,5 +1,11 @@
 import { checkActorCritic, checkBatch } from '../batch.js';
-import type { ActorCritic, InputGradients, PpoBatch, PpoStepResult, PpoStepSettings } from '../engine.js';
+import type {
+  ActorCritic,
+  InputGradients,
+  PpoBatch,
+  PpoStepResult,
+  PpoStepSettings,
+} from '../engine.js';
 import { type NetworkShape, outputsOf } from '../shape.js';
 import { clipScale, sumOfSquares } from './adam.js';
 import { policyGradient, valueGradientOf } from './loss.js';
@@ -15,7 +21,11 @@ export class JsActorCritic implements ActorCritic {
     this.critic = new JsNetwork(critic);
   }
 
-  ppoStep(batch: PpoBatch, settings: PpoStepSettings, inputGradients?: InputGradients): PpoStepResult {
+  ppoStep(
+    batch: PpoBatch,
+    settings: PpoStepSettings,
+    inputGradients?: InputGradients,
+  ): PpoStepResult {
     checkBatch(batch, this.actor.shape, this.critic.shape, inputGradients);
     const { rows } = batch;
     const logits = this.actor.activate(batch.actorInputs, rows);

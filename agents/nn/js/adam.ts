@@ -7,9 +7,13 @@ export function sumOfSquares(gradient: Float32Array): number {
 }
 
 /** The factor that brings a gradient of this norm down to the largest allowed. */
-export const clipScale = (norm: number, maxGradNorm: number): number => (norm > maxGradNorm ? maxGradNorm / norm : 1);
+export const clipScale = (norm: number, maxGradNorm: number): number =>
+  norm > maxGradNorm ? maxGradNorm / norm : 1;
 
-/** Adam with bias correction (Kingma, Ba 2015, algorithm 1), on the scaled gradient. `steps` counts this one. */
+/**
+ * Adam with bias correction (Kingma, Ba 2015, algorithm 1), on the scaled gradient. `steps` counts
+ * this one.
+ */
 export function adamStep(
   parameters: Float32Array,
   gradient: Float32Array,
@@ -25,6 +29,7 @@ export function adamStep(
     const g = gradient[i]! * scale;
     first[i] = beta1 * first[i]! + (1 - beta1) * g;
     second[i] = beta2 * second[i]! + (1 - beta2) * g * g;
-    parameters[i]! -= (learningRate * (first[i]! / correct1)) / (Math.sqrt(second[i]! / correct2) + epsilon);
+    parameters[i]! -=
+      (learningRate * (first[i]! / correct1)) / (Math.sqrt(second[i]! / correct2) + epsilon);
   }
 }

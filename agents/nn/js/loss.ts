@@ -1,8 +1,16 @@
-import { type PpoBatch, type PpoStepResult, type PpoStepSettings, WIDEST_LOG_RATIO } from '../engine.js';
+import {
+  type PpoBatch,
+  type PpoStepResult,
+  type PpoStepSettings,
+  WIDEST_LOG_RATIO,
+} from '../engine.js';
 
 type PolicyMeans = Pick<PpoStepResult, 'policyLoss' | 'entropy' | 'approxKl' | 'clipFraction'>;
 
-/** Writes dL/d logits of a batch, [rows][actions] as the logits and masks are; returns the means over its rows. */
+/**
+ * Writes dL/d logits of a batch, [rows][actions] as the logits and masks are; returns the means
+ * over its rows.
+ */
 export function policyGradient(
   batch: PpoBatch,
   logits: Float32Array,
@@ -11,7 +19,8 @@ export function policyGradient(
 ): PolicyMeans {
   const { rows } = batch;
   const sums = { policyLoss: 0, entropy: 0, approxKl: 0, clipFraction: 0 };
-  for (let row = 0; row < rows; row++) policyRow(batch, row, logits.length / rows, logits, settings, gradient, sums);
+  for (let row = 0; row < rows; row++)
+    policyRow(batch, row, logits.length / rows, logits, settings, gradient, sums);
   return {
     policyLoss: sums.policyLoss / rows,
     entropy: sums.entropy / rows,
@@ -37,8 +46,9 @@ export function valueGradientOf(
 }
 
 /**
- * dL/d logits of one row. With p = softmax of the allowed logits, H its entropy, r the ratio and A the advantage:
- * d(-r A)/d z_j = -A r (1{j = a} - p_j) while the row is not clipped, and d(-c H)/d z_j = c p_j (ln p_j + H). By log-softmax only (A5-04).
+ * dL/d logits of one row. With p = softmax of the allowed logits, H its entropy, r the ratio and A
+ * the advantage: d(-r A)/d z_j = -A r (1{j = a} - p_j) while the row is not clipped, and d(-c H)/d
+ * z_j = c p_j (ln p_j + H). By log-softmax only (A5-04).
  */
 function policyRow(
   batch: PpoBatch,

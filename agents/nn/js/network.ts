@@ -11,13 +11,18 @@ import {
 } from '../shape.js';
 import { adamStep, clipScale, sumOfSquares } from './adam.js';
 
-/** The reference: loops over typed arrays, sums in double precision, Math.tanh. Slow and plain, so that it can be read against a textbook. */
+/**
+ * The reference: loops over typed arrays, sums in double precision, Math.tanh. Slow and plain, so
+ * that it can be read against a textbook.
+ */
 export class JsNetwork implements Network {
   readonly shape: NetworkShape;
   readonly parameters: Float32Array;
   readonly gradient: Float32Array;
   readonly #layers: readonly Layer[];
-  /** Activations per layer, for the number of rows of the last pass; [0] is a copy of the inputs. */
+  /**
+   * Activations per layer, for the number of rows of the last pass; [0] is a copy of the inputs.
+   */
   #activations: Float32Array[] = [];
   #first: Float32Array | null = null;
   #second: Float32Array | null = null;
@@ -34,7 +39,9 @@ export class JsNetwork implements Network {
     this.parameters = new Float32Array(parameterCount(shape));
     this.gradient = new Float32Array(this.parameters.length);
     this.#one = shape.widths.map((width) => new Float32Array(width));
-    this.#sums = new Float64Array(Math.max(...this.#layers.map(({ inputs, outputs }) => (inputs + 1) * outputs)));
+    this.#sums = new Float64Array(
+      Math.max(...this.#layers.map(({ inputs, outputs }) => (inputs + 1) * outputs)),
+    );
   }
 
   forward(input: Float32Array, output: Float32Array): void {
@@ -50,7 +57,10 @@ export class JsNetwork implements Network {
     outputs.set(this.activate(inputs, rows));
   }
 
-  /** Runs the batch, keeps every layer's activations for `backward`, and returns the outputs: valid until the next call. */
+  /**
+   * Runs the batch, keeps every layer's activations for `backward`, and returns the outputs: valid
+   * until the next call.
+   */
   activate(inputs: Float32Array, rows: number): Float32Array {
     if (this.#rows !== rows) {
       this.#activations = this.shape.widths.map((width) => new Float32Array(rows * width));
@@ -109,7 +119,8 @@ export class JsNetwork implements Network {
       for (let row = 0; row < rows; row++)
         for (let i = 0; i < inputs; i++) {
           let sum = 0;
-          for (let o = 0; o < outputs; o++) sum += delta[row * outputs + o]! * parameters[kernel + i * outputs + o]!;
+          for (let o = 0; o < outputs; o++)
+            sum += delta[row * outputs + o]! * parameters[kernel + i * outputs + o]!;
           const h = x[row * inputs + i]!;
           below[row * inputs + i] = l === 0 ? sum : relu ? (h > 0 ? sum : 0) : sum * (1 - h * h);
         }
@@ -152,7 +163,15 @@ export class JsNetwork implements Network {
     this.#first ??= new Float32Array(this.parameters.length);
     this.#second ??= new Float32Array(this.parameters.length);
     this.#steps++;
-    adamStep(this.parameters, this.gradient, this.#first, this.#second, this.#steps, settings, scale);
+    adamStep(
+      this.parameters,
+      this.gradient,
+      this.#first,
+      this.#second,
+      this.#steps,
+      settings,
+      scale,
+    );
   }
 
   export(): Float32Array {
@@ -166,7 +185,11 @@ export class JsNetwork implements Network {
 
   exportMoments(): Moments {
     const none = (): Float32Array => new Float32Array(this.parameters.length);
-    return { first: this.#first?.slice() ?? none(), second: this.#second?.slice() ?? none(), steps: this.#steps };
+    return {
+      first: this.#first?.slice() ?? none(),
+      second: this.#second?.slice() ?? none(),
+      steps: this.#steps,
+    };
   }
 
   importMoments({ first, second, steps }: Moments): void {

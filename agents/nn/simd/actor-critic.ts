@@ -1,5 +1,11 @@
 import { checkActorCritic, checkBatch } from '../batch.js';
-import type { ActorCritic, InputGradients, PpoBatch, PpoStepResult, PpoStepSettings } from '../engine.js';
+import type {
+  ActorCritic,
+  InputGradients,
+  PpoBatch,
+  PpoStepResult,
+  PpoStepSettings,
+} from '../engine.js';
 import { inputsOf, type NetworkShape } from '../shape.js';
 import { SimdNetwork } from './network.js';
 import { padded, type Workspace } from './workspace.js';
@@ -47,7 +53,11 @@ export class SimdActorCritic implements ActorCritic {
     this.critic = new SimdNetwork(critic, workspace);
   }
 
-  ppoStep(batch: PpoBatch, settings: PpoStepSettings, inputGradients?: InputGradients): PpoStepResult {
+  ppoStep(
+    batch: PpoBatch,
+    settings: PpoStepSettings,
+    inputGradients?: InputGradients,
+  ): PpoStepResult {
     checkBatch(batch, this.actor.shape, this.critic.shape, inputGradients);
     const { actor, critic } = this;
     const { kernels, arena } = this.#work;
@@ -58,7 +68,13 @@ export class SimdActorCritic implements ActorCritic {
     const bytes = (array: { readonly byteLength: number }): number => (array.byteLength + 15) & ~15;
     const actorGradientBytes = inputGradients ? 4 * rows * padded(inputsOf(actor.shape)) : 0;
     const criticGradientBytes = inputGradients ? 4 * rows * padded(inputsOf(critic.shape)) : 0;
-    const parts = [batch.actions, batch.masks, batch.logProbabilities, batch.advantages, batch.returns] as const;
+    const parts = [
+      batch.actions,
+      batch.masks,
+      batch.logProbabilities,
+      batch.advantages,
+      batch.returns,
+    ] as const;
     const total =
       ((JOB_BYTES + 15) & ~15) +
       bytes(batch.actorInputs) +
@@ -89,7 +105,9 @@ export class SimdActorCritic implements ActorCritic {
     i32[word + JOB.actor] = actor.at;
     i32[word + JOB.critic] = critic.at;
     i32[word + JOB.actorInputs] = place(batch.actorInputs);
-    i32[word + JOB.criticInputs] = shared ? i32[word + JOB.actorInputs]! : place(batch.criticInputs);
+    i32[word + JOB.criticInputs] = shared
+      ? i32[word + JOB.actorInputs]!
+      : place(batch.criticInputs);
     i32[word + JOB.actions] = place(batch.actions);
     i32[word + JOB.masks] = place(batch.masks);
     i32[word + JOB.logProbabilities] = place(batch.logProbabilities);

@@ -1,12 +1,13 @@
 import type { Kernels, Memory } from './kernels.js';
 
 const PAGE = 65_536;
-/** 1 GiB: 10,000 agents of 100 KB with their optimisers. */
+/** 1 GiB: 10,000 agents of 100 KB with their optimizers. */
 const LARGEST_PAGES = 16_384;
 
 /**
- * The kernels' memory, shared out. Blocks are 16-byte aligned and zeroed; freed ones are kept by size, as networks come in few shapes. Growing moves
- * the buffer, so views are read from here each time and never kept.
+ * The kernels' memory, shared out. Blocks are 16-byte aligned and zeroed; freed ones are kept by
+ * size, as networks come in few shapes. Growing moves the buffer, so views are read from here each
+ * time and never kept.
  */
 export class Arena {
   readonly #memory: Memory;
@@ -70,7 +71,9 @@ export class Arena {
     const have = this.#memory.buffer.byteLength / PAGE;
     const need = Math.ceil(end / PAGE);
     if (need > LARGEST_PAGES)
-      throw new RangeError(`networks need ${need} pages of memory, at most ${LARGEST_PAGES} are allowed`);
+      throw new RangeError(
+        `networks need ${need} pages of memory, at most ${LARGEST_PAGES} are allowed`,
+      );
     this.#memory.grow(Math.min(Math.max(need, have * 2), LARGEST_PAGES) - have);
     const { buffer } = this.#memory;
     this.#f32 = new Float32Array(buffer);

@@ -47,7 +47,10 @@ export class SimdNetwork implements Network {
     this.#inputs = inputsOf(shape);
     this.#outputs = outputsOf(shape);
     ({ activations: this.activations, widest: this.widest } = extent(shape));
-    this.size = layersOf(shape).reduce((sum, { inputs, outputs }) => sum + (inputs + 1) * padded(outputs), 0);
+    this.size = layersOf(shape).reduce(
+      (sum, { inputs, outputs }) => sum + (inputs + 1) * padded(outputs),
+      0,
+    );
     const { arena } = workspace;
     this.#parameters = arena.allocate(4 * this.size);
     this.at = arena.allocate(this.#descriptionBytes);
@@ -70,7 +73,8 @@ export class SimdNetwork implements Network {
     const { kernels, arena, input: x, output: y, scratch } = this.#work;
     const inputs = this.#inputs;
     const outputs = this.#outputs;
-    if (input.length !== inputs || output.length !== outputs) checkRows(this.shape, input, 1, output);
+    if (input.length !== inputs || output.length !== outputs)
+      checkRows(this.shape, input, 1, output);
     const { f32 } = arena;
     // Loops beat set() and subarray() at this length, and allocate nothing.
     for (let i = 0, at = x >> 2; i < inputs; i++) f32[at + i] = input[i]!;
@@ -135,7 +139,12 @@ export class SimdNetwork implements Network {
     return { norm, applied: true };
   }
 
-  #gradients(inputs: Float32Array, rows: number, outputGradient: Float32Array, inputGradient?: Float32Array): void {
+  #gradients(
+    inputs: Float32Array,
+    rows: number,
+    outputGradient: Float32Array,
+    inputGradient?: Float32Array,
+  ): void {
     const { kernels, arena } = this.#work;
     const outputWidth = padded(this.#outputs);
     const inputWidth = padded(this.#inputs);
@@ -148,8 +157,18 @@ export class SimdNetwork implements Network {
     f32.set(inputs, x >> 2);
     for (let row = 0; row < rows; row++)
       for (let o = 0; o < outputWidth; o++)
-        f32[(deltas >> 2) + row * outputWidth + o] = o < this.#outputs ? outputGradient[row * this.#outputs + o]! : 0;
-    kernels.gradients(this.at, x, rows, deltas, inputGradient ? dx : 0, work, this.activations, this.widest);
+        f32[(deltas >> 2) + row * outputWidth + o] =
+          o < this.#outputs ? outputGradient[row * this.#outputs + o]! : 0;
+    kernels.gradients(
+      this.at,
+      x,
+      rows,
+      deltas,
+      inputGradient ? dx : 0,
+      work,
+      this.activations,
+      this.widest,
+    );
     if (inputGradient) this.readInputGradient(dx, rows, inputGradient);
   }
 
@@ -183,7 +202,8 @@ export class SimdNetwork implements Network {
     const { f32 } = this.#work.arena;
     const width = padded(this.#inputs);
     for (let row = 0; row < rows; row++)
-      for (let i = 0; i < this.#inputs; i++) to[row * this.#inputs + i] = f32[(from >> 2) + row * width + i]!;
+      for (let i = 0; i < this.#inputs; i++)
+        to[row * this.#inputs + i] = f32[(from >> 2) + row * width + i]!;
   }
 
   export(): Float32Array {

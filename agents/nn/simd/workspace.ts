@@ -7,7 +7,10 @@ export const padded = (width: number): number => (width + 3) & ~3;
 /** Floats of the activations of one chunk of rows, and the widest padded layer. */
 export function extent(shape: NetworkShape): { activations: number; widest: number } {
   const widths = shape.widths.map(padded);
-  return { activations: CHUNK * widths.slice(1).reduce((sum, width) => sum + width, 0), widest: Math.max(...widths) };
+  return {
+    activations: CHUNK * widths.slice(1).reduce((sum, width) => sum + width, 0),
+    widest: Math.max(...widths),
+  };
 }
 
 /** A block that grows to the largest size asked for and is then used again and again. */
@@ -31,7 +34,10 @@ class Pad {
   }
 }
 
-/** What all networks of one engine use in turn: kernels, memory, room for batches. Calls are synchronous, so one of each is enough. */
+/**
+ * What all networks of one engine use in turn: kernels, memory, room for batches. Calls are
+ * synchronous, so one of each is enough.
+ */
 export class Workspace {
   readonly kernels: Kernels;
   readonly arena: Arena;
@@ -54,7 +60,10 @@ export class Workspace {
     this.#gradients = [new Pad(arena), new Pad(arena)];
   }
 
-  /** Room for activations, two blocks of deltas and a turned kernel (assembly/network.ts, backwardRows). */
+  /**
+   * Room for activations, two blocks of deltas and a turned kernel (assembly/network.ts,
+   * backwardRows).
+   */
   work(activations: number, widest: number): number {
     return this.#work.reserve(4 * (activations + 2 * CHUNK * widest + widest * widest));
   }

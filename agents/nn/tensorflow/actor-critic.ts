@@ -13,10 +13,16 @@ import { inputsOf, type NetworkShape, outputsOf } from '../shape.js';
 import type { TensorFlow } from './load.js';
 import { TensorFlowNetwork } from './network.js';
 
-/** Added to masked logits: their probability is 0, and nothing becomes NaN as it would with -Infinity. */
+/**
+ * Added to masked logits: their probability is 0, and nothing becomes NaN as it would with
+ * -Infinity.
+ */
 const MASKED = -1e30;
 
-/** The loss is written down, TensorFlow.js finds its gradient: the oracle of the engines whose gradients are by hand. */
+/**
+ * The loss is written down, TensorFlow.js finds its gradient: the oracle of the engines whose
+ * gradients are by hand.
+ */
 export class TensorFlowActorCritic implements ActorCritic {
   readonly actor: TensorFlowNetwork;
   readonly critic: TensorFlowNetwork;
@@ -29,7 +35,11 @@ export class TensorFlowActorCritic implements ActorCritic {
     this.critic = new TensorFlowNetwork(critic, tf);
   }
 
-  ppoStep(batch: PpoBatch, settings: PpoStepSettings, inputGradients?: InputGradients): PpoStepResult {
+  ppoStep(
+    batch: PpoBatch,
+    settings: PpoStepSettings,
+    inputGradients?: InputGradients,
+  ): PpoStepResult {
     const { actor, critic } = this;
     checkBatch(batch, actor.shape, critic.shape, inputGradients);
     const tf = this.#tf;
@@ -85,7 +95,8 @@ export class TensorFlowActorCritic implements ActorCritic {
   #data(batch: PpoBatch): Data {
     const tf = this.#tf;
     const actions = outputsOf(this.actor.shape);
-    // `gather` has no gradient on the WebAssembly backend: the taken action is a one-hot row (libraries.md §3.2).
+    // `gather` has no gradient on the WebAssembly backend: the taken action is a one-hot row
+    // (libraries.md §3.2).
     const taken = new Float32Array(batch.rows * actions);
     for (let row = 0; row < batch.rows; row++) taken[row * actions + batch.actions[row]!] = 1;
     const masked = Float32Array.from(batch.masks, (allowed) => (allowed === 1 ? 0 : MASKED));
@@ -107,7 +118,11 @@ export class TensorFlowActorCritic implements ActorCritic {
   ): readonly Scalar[] {
     const tf = this.#tf;
     const logProbabilities = tf.logSoftmax(logits.add(masked));
-    const logRatio = logProbabilities.mul(taken).sum(1).sub(before).clipByValue(-WIDEST_LOG_RATIO, WIDEST_LOG_RATIO);
+    const logRatio = logProbabilities
+      .mul(taken)
+      .sum(1)
+      .sub(before)
+      .clipByValue(-WIDEST_LOG_RATIO, WIDEST_LOG_RATIO);
     const ratio = logRatio.exp();
     const free = ratio.mul(advantages);
     const bound = ratio.clipByValue(1 - clip, 1 + clip).mul(advantages);
@@ -116,7 +131,9 @@ export class TensorFlowActorCritic implements ActorCritic {
     const entropy = logProbabilities.mul(logProbabilities.exp()).sum(1).mean().neg() as Scalar;
     const approxKl = ratio.sub(1).sub(logRatio).mean() as Scalar;
     const clipFraction = ratio.sub(1).abs().greater(clip).mean() as Scalar;
-    const loss = policyLoss.add(valueLoss.mul(valueCoefficient)).sub(entropy.mul(entropyCoefficient)) as Scalar;
+    const loss = policyLoss
+      .add(valueLoss.mul(valueCoefficient))
+      .sub(entropy.mul(entropyCoefficient)) as Scalar;
     return [loss, policyLoss, valueLoss, entropy, approxKl, clipFraction];
   }
 

@@ -12,11 +12,17 @@ export interface LoadedTensorFlow {
 
 /** Where a package is looked for; a test gives its own. */
 export interface Packages {
-  /** Throws or rejects for whatever reason: no package, no native library, a Node that it does not know. */
+  /**
+   * Throws or rejects for whatever reason: no package, no native library, a Node that it does not
+   * know.
+   */
   load(name: '@tensorflow/tfjs-node' | '@tensorflow/tfjs'): Promise<TensorFlow> | TensorFlow;
 }
 
-/** `npm run tensorflow:install` puts the native package here, below the project. From dist/agents/nn/tensorflow. */
+/**
+ * `npm run tensorflow:install` puts the native package here, below the project. From
+ * dist/agents/nn/tensorflow.
+ */
 const installed = new URL('../../../../.tensorflow/', import.meta.url);
 
 /** The project's own packages first, then what `tensorflow:install` brought. */
@@ -40,8 +46,9 @@ export const projectPackages: Packages = {
 const firstLine = (error: unknown): string => messageOf(error).split('\n')[0]!;
 
 /**
- * tfjs-node where its native library loads *and computes*: on Node 23 and later it loads and its kernels throw (field-notes A5-02). Otherwise the
- * package without native code, with one warning. Rejects where neither is there.
+ * tfjs-node where its native library loads *and computes*: on Node 23 and later it loads and its
+ * kernels throw (field-notes A5-02). Otherwise the package without native code, with one warning.
+ * Rejects where neither is there.
  */
 export async function loadTensorFlow(
   warn: (text: string) => void,
@@ -51,7 +58,8 @@ export async function loadTensorFlow(
     const tf = await packages.load('@tensorflow/tfjs-node');
     selfTest(tf);
     if (tf.getBackend() !== 'tensorflow') throw new Error(`its backend is '${tf.getBackend()}'`);
-    const library = (tf as { version?: { 'tfjs-node'?: string } }).version?.['tfjs-node'] ?? tf.version_core;
+    const library =
+      (tf as { version?: { 'tfjs-node'?: string } }).version?.['tfjs-node'] ?? tf.version_core;
     return { tf, detail: `tfjs-node ${library}, native library`, native: true };
   } catch (error) {
     const tf = await packages.load('@tensorflow/tfjs');
@@ -60,8 +68,14 @@ export async function loadTensorFlow(
     // The package has no other backend that runs in Node.
     await tf.setBackend('cpu');
     selfTest(tf);
-    warn(`tfjs-node does not run here (${firstLine(error)}), using @tensorflow/tfjs; see npm run tensorflow:install`);
-    return { tf, detail: `tfjs ${tf.version_core}, backend ${tf.getBackend()}, no native library`, native: false };
+    warn(
+      `tfjs-node does not run here (${firstLine(error)}), using @tensorflow/tfjs; see npm run tensorflow:install`,
+    );
+    return {
+      tf,
+      detail: `tfjs ${tf.version_core}, backend ${tf.getBackend()}, no native library`,
+      native: false,
+    };
   }
 }
 

@@ -14,8 +14,9 @@ import {
 import type { TensorFlow } from './load.js';
 
 /**
- * The same network in TensorFlow.js' own operations and gradients. Everything runs in `tidy`: the number of tensors is constant (field-notes A5-03).
- * Adam runs once over all parameters laid end to end, as each operation costs more than its arithmetic here.
+ * The same network in TensorFlow.js' own operations and gradients. Everything runs in `tidy`: the
+ * number of tensors is constant (field-notes A5-03). Adam runs once over all parameters laid end to
+ * end, as each operation costs more than its arithmetic here.
  */
 export class TensorFlowNetwork implements Network {
   readonly shape: NetworkShape;
@@ -95,7 +96,12 @@ export class TensorFlowNetwork implements Network {
   }
 
   /** Inside `tidy`: dL/d parameters end to end, for L = sum of outputs x outputGradient. */
-  #gradient(inputs: Float32Array, rows: number, outputGradient: Float32Array, inputGradient?: Float32Array): Tensor1D {
+  #gradient(
+    inputs: Float32Array,
+    rows: number,
+    outputGradient: Float32Array,
+    inputGradient?: Float32Array,
+  ): Tensor1D {
     const tf = this.#tf;
     const delta = tf.tensor2d(outputGradient, [rows, outputsOf(this.shape)]);
     const loss = (x: Tensor, ...variables: Tensor[]): Tensor =>
@@ -113,7 +119,11 @@ export class TensorFlowNetwork implements Network {
   }
 
   /** Inside `tidy`: one step of Adam on a gradient end to end. */
-  step(gradient: Tensor1D, { learningRate, beta1, beta2, epsilon }: AdamSettings, scale: number): void {
+  step(
+    gradient: Tensor1D,
+    { learningRate, beta1, beta2, epsilon }: AdamSettings,
+    scale: number,
+  ): void {
     const tf = this.#tf;
     const steps = ++this.#steps;
     const zeros = (): Tensor1D => tf.zeros([parameterCount(this.shape)]);
@@ -157,7 +167,9 @@ export class TensorFlowNetwork implements Network {
 
   exportMoments(): Moments {
     const read = (tensor: Tensor1D | null): Float32Array =>
-      tensor ? (tensor.dataSync().slice() as Float32Array) : new Float32Array(parameterCount(this.shape));
+      tensor
+        ? (tensor.dataSync().slice() as Float32Array)
+        : new Float32Array(parameterCount(this.shape));
     return { first: read(this.#first), second: read(this.#second), steps: this.#steps };
   }
 

@@ -14,11 +14,21 @@ export function contentionPage(): Page {
   const functions = new PlainTable(
     [
       { title: 'Function' },
-      { title: 'Weight', unit: '× its own', hint: 'its containers’ weight against their own', right: true },
+      {
+        title: 'Weight',
+        unit: '× its own',
+        hint: 'its containers’ weight against their own',
+        right: true,
+      },
       { title: 'Waited', unit: '% of its time', hint: 'runnable without a CPU', right: true },
       { title: 'Throttled', hint: 'held back by its own quota', right: true },
       { title: 'Ran', unit: 'CPU time', right: true },
-      { title: 'Change', unit: 'of response time', hint: 'against the control arm, with 95 % interval', right: true },
+      {
+        title: 'Change',
+        unit: 'of response time',
+        hint: 'against the control arm, with 95 % interval',
+        right: true,
+      },
     ],
     'nothing ran in the last minute',
   );
@@ -26,7 +36,14 @@ export function contentionPage(): Page {
   const element = h(
     'div',
     {},
-    h('div', { class: 'head' }, h('h1', {}, 'Contention'), summary, h('span', { class: 'space' }), select),
+    h(
+      'div',
+      { class: 'head' },
+      h('h1', {}, 'Contention'),
+      summary,
+      h('span', { class: 'space' }),
+      select,
+    ),
     h(
       'div',
       { class: 'grid' },
@@ -63,7 +80,9 @@ export function contentionPage(): Page {
     const names = state.waiting.map(({ host }) => host);
     if (!names.includes(chosen)) chosen = names[0] ?? '';
     if (select.childElementCount !== names.length)
-      select.replaceChildren(...names.map((name) => h('option', { value: name, selected: name === chosen }, name)));
+      select.replaceChildren(
+        ...names.map((name) => h('option', { value: name, selected: name === chosen }, name)),
+      );
     select.hidden = names.length < 2;
     const waiting = state.waiting.find(({ host }) => host === chosen);
     const host = state.hosts.find((one) => one.host === chosen);
@@ -72,7 +91,11 @@ export function contentionPage(): Page {
         ? []
         : [
             host.waitShare === null
-              ? chip('CPU wait is not measured here', '', 'the kernel does not tell, or nothing ran in the last minute')
+              ? chip(
+                  'CPU wait is not measured here',
+                  '',
+                  'the kernel does not tell, or nothing ran in the last minute',
+                )
               : chip(
                   `${percent(host.waitShare, 1)} of the time waiting for a CPU`,
                   host.waitShare >= CONTENDED ? 'amber' : 'green',
@@ -88,16 +111,26 @@ export function contentionPage(): Page {
     if (text === shown) return;
     shown = text;
     const none = waiting === undefined || waiting.names.length === 0;
-    matrix.replaceChildren(none ? h('div', { class: 'empty' }, 'nothing ran in the last minute') : matrixOf(waiting));
-    functions.set(none ? [] : waiting.names.map((name, i) => cellsOf(name, i, waiting, state.functions.get(name))));
+    matrix.replaceChildren(
+      none ? h('div', { class: 'empty' }, 'nothing ran in the last minute') : matrixOf(waiting),
+    );
+    functions.set(
+      none
+        ? []
+        : waiting.names.map((name, i) => cellsOf(name, i, waiting, state.functions.get(name))),
+    );
   }
   return { title: 'Contention', element, update, destroy: () => undefined };
 }
 
 function matrixOf(waiting: ContentionView): HTMLElement {
-  const waiters = waiting.names.flatMap((name, i) => (waiting.waited[i]! > SHOWN_MIN ? [{ name, i }] : []));
+  const waiters = waiting.names.flatMap((name, i) =>
+    waiting.waited[i]! > SHOWN_MIN ? [{ name, i }] : [],
+  );
   if (waiters.length === 0) return h('div', { class: 'empty' }, 'no function waited for a CPU');
-  const runners = waiting.names.flatMap((name, j) => (waiting.ran[j]! > SHOWN_MIN ? [{ name, j }] : []));
+  const runners = waiting.names.flatMap((name, j) =>
+    waiting.ran[j]! > SHOWN_MIN ? [{ name, j }] : [],
+  );
   const label = (name: string): HTMLElement => h('span', { title: name }, nameParts(name)[1]);
   const table = h(
     'table',
@@ -122,13 +155,17 @@ function matrixOf(waiting: ContentionView): HTMLElement {
           h('th', {}, functionLink(name)),
           ...runners.map(({ name: runner, j }) => {
             const value = waiting.matrix[i]![j]!;
-            // Coloured by the share of its time: a quarter of it spent waiting for one other is as bad as it gets.
+            // Colored by the share of its time: a quarter of it spent waiting for one other is as
+            // bad as it gets.
             const own = waiting.waited[i]! + waiting.ran[i]!;
             const share = own > 0 ? Math.min(1, value / own / FULL_SHARE) : 0;
             const tooltip = `${name} waited ${span(value)} while ${runner} ran`;
             const cell = h(
               'td',
-              { class: i === j && value === 0 ? 'self' : share > 0.6 ? 'strong' : null, title: tooltip },
+              {
+                class: i === j && value === 0 ? 'self' : share > 0.6 ? 'strong' : null,
+                title: tooltip,
+              },
               i === j && value === 0 ? '·' : value > SHOWN_MIN ? short(value) : '',
             );
             setStyle(cell, '--share', share.toFixed(3));
@@ -142,7 +179,11 @@ function matrixOf(waiting: ContentionView): HTMLElement {
     'div',
     {},
     table,
-    h('ul', { class: 'list matrix-list' }, ...waiters.map(({ name, i }) => waiterLine(name, i, waiting))),
+    h(
+      'ul',
+      { class: 'list matrix-list' },
+      ...waiters.map(({ name, i }) => waiterLine(name, i, waiting)),
+    ),
   );
 }
 
@@ -157,14 +198,25 @@ function waiterLine(name: string, i: number, waiting: ContentionView): HTMLEleme
   return h(
     'li',
     {},
-    h('span', { class: 'grow' }, functionLink(name), h('small', { class: 'block' }, `for ${most.join(', ')}`)),
+    h(
+      'span',
+      { class: 'grow' },
+      functionLink(name),
+      h('small', { class: 'block' }, `for ${most.join(', ')}`),
+    ),
     h('span', {}, span(waiting.waited[i]!)),
   );
 }
 
-const short = (millis: number): string => (millis < 1000 ? `${Math.round(millis)}` : `${(millis / 1000).toFixed(1)}s`);
+const short = (millis: number): string =>
+  millis < 1000 ? `${Math.round(millis)}` : `${(millis / 1000).toFixed(1)}s`;
 
-function cellsOf(name: string, i: number, waiting: ContentionView, row: FunctionRow | undefined): HTMLElement[] {
+function cellsOf(
+  name: string,
+  i: number,
+  waiting: ContentionView,
+  row: FunctionRow | undefined,
+): HTMLElement[] {
   const waited = waiting.waited[i]!;
   const ran = waiting.ran[i]!;
   const throttled = waiting.throttled[i]!;
@@ -175,7 +227,14 @@ function cellsOf(name: string, i: number, waiting: ContentionView, row: Function
     h('td', {}, functionLink(name)),
     h(
       'td',
-      { class: quota || factor === null || Math.abs(factor - 1) < 0.01 ? 'dim' : factor > 1 ? 'lent' : 'warn' },
+      {
+        class:
+          quota || factor === null || Math.abs(factor - 1) < 0.01
+            ? 'dim'
+            : factor > 1
+              ? 'lent'
+              : 'warn',
+      },
       quota ? 'quota' : times(factor),
     ),
     h('td', { title: span(waited) }, all > 0 ? percent(waited / all, 1) : NONE),

@@ -39,7 +39,8 @@ const columns: readonly Column<EventRow>[] = [
     width: '92px',
     narrow: false,
     hidePriority: 0,
-    cell: (element) => (row) => element.replaceChildren(chip(row.kind, EVENT_TONES[row.kind] ?? '')),
+    cell: (element) => (row) =>
+      element.replaceChildren(chip(row.kind, EVENT_TONES[row.kind] ?? '')),
   },
   {
     title: 'Time and kind',
@@ -85,8 +86,20 @@ const columns: readonly Column<EventRow>[] = [
       };
     },
   },
-  { title: 'Host', width: '110px', narrow: false, hidePriority: 3, cell: textCell(({ host }) => host) },
-  { title: 'What', width: '70px', narrow: false, hidePriority: 2, cell: textCell(({ resource }) => resource ?? '') },
+  {
+    title: 'Host',
+    width: '110px',
+    narrow: false,
+    hidePriority: 3,
+    cell: textCell(({ host }) => host),
+  },
+  {
+    title: 'What',
+    width: '70px',
+    narrow: false,
+    hidePriority: 2,
+    cell: textCell(({ resource }) => resource ?? ''),
+  },
   { title: 'Change', width: '150px', narrow: false, hidePriority: 1, cell: textCell(changed) },
   {
     title: 'Reason',
@@ -125,13 +138,18 @@ export function eventsPage(): Page {
       rows.filter(
         (row) =>
           !off.has(row.kind) &&
-          (text === '' || `${row.function ?? ''} ${row.reason} ${row.host}`.toLowerCase().includes(text)),
+          (text === '' ||
+            `${row.function ?? ''} ${row.reason} ${row.host}`.toLowerCase().includes(text)),
       ),
       rows.length > 0 ? 'no event matches' : undefined,
     );
   };
   for (const [kind, tone] of Object.entries(EVENT_TONES)) {
-    const button = h('button', { type: 'button', class: `chip ${tone}`, 'aria-pressed': 'true' }, kind);
+    const button = h(
+      'button',
+      { type: 'button', class: `chip ${tone}`, 'aria-pressed': 'true' },
+      kind,
+    );
     button.addEventListener('click', () => {
       if (!off.delete(kind)) off.add(kind);
       button.setAttribute('aria-pressed', String(!off.has(kind)));

@@ -113,7 +113,12 @@ export function functionPage(name: string): Page {
   const features = h('p', { class: 'note feature-names' });
   const problems = h('p', { class: 'note' });
   const note = h('p', { class: 'note' }, HEAP_NOTE);
-  const learningCard = plotCard('w12', 'Reward of its agent', 'per control step, at most 1.8', learning);
+  const learningCard = plotCard(
+    'w12',
+    'Reward of its agent',
+    'per control step, at most 1.8',
+    learning,
+  );
   const element = h(
     'div',
     {},
@@ -140,7 +145,11 @@ export function functionPage(name: string): Page {
           'h2',
           {},
           'Decisions',
-          h('small', {}, 'what each of the last activations was allowed, granted and used, and what that brought'),
+          h(
+            'small',
+            {},
+            'what each of the last activations was allowed, granted and used, and what that brought',
+          ),
         ),
         h('div', { class: 'scroll' }, activations.element),
       ),
@@ -164,7 +173,15 @@ export function functionPage(name: string): Page {
     const { history } = detail;
     featureNames = detail.featureNames;
     const at = history.at as readonly (number | null)[];
-    cpu.set([at, history.cpuMax, history.cpuMin, history.cpu, history.userCpu, history.usedCpu, history.peakCpu]);
+    cpu.set([
+      at,
+      history.cpuMax,
+      history.cpuMin,
+      history.cpu,
+      history.userCpu,
+      history.usedCpu,
+      history.peakCpu,
+    ]);
     mem.set([
       at,
       history.memoryMax,
@@ -175,14 +192,20 @@ export function functionPage(name: string): Page {
       history.peakMemory,
     ]);
     latency.set([at, history.p99, history.mean, history.slo, history.control, history.cold]);
-    slowdown.set([at, history.slowdown, row?.cpuMode === 'weight' ? history.weight : history.weight.map(() => null)]);
+    slowdown.set([
+      at,
+      history.slowdown,
+      row?.cpuMode === 'weight' ? history.weight : history.weight.map(() => null),
+    ]);
     const { step, reward } = detail.learning;
     learning.set([step, reward, runningMean(reward, 20)]);
     activations.set(detail.activations.map(activationCells));
     steps.set(detail.steps.map((one) => stepCells(one, featureNames)));
     setText(
       features,
-      featureNames.length === 0 ? '' : `Features, from left to right: ${featureNames.map(words).join(', ')}.`,
+      featureNames.length === 0
+        ? ''
+        : `Features, from left to right: ${featureNames.map(words).join(', ')}.`,
     );
     setText(problems, detail.problems.join('; '));
   };
@@ -220,7 +243,13 @@ export function functionPage(name: string): Page {
       if (row === null) return;
       const more: HTMLElement[] = [];
       if (row.phase !== '')
-        more.push(chip(row.phase, row.phase === 'serving' ? 'green' : 'blue', 'life-cycle phase of its agent'));
+        more.push(
+          chip(
+            row.phase,
+            row.phase === 'serving' ? 'green' : 'blue',
+            'life-cycle phase of its agent',
+          ),
+        );
       if (row.manager !== '') more.push(chip(`manager ${row.manager}`));
       chips.replaceChildren(...functionChips(row), ...more);
       setText(
@@ -238,7 +267,10 @@ export function functionPage(name: string): Page {
       mode = `${row.paused}`;
       const paused = row.paused;
       buttons.replaceChildren(
-        actionButton(paused ? 'Resume' : 'Pause', () => ({ action: paused ? 'resume' : 'pause', function: name })),
+        actionButton(paused ? 'Resume' : 'Pause', () => ({
+          action: paused ? 'resume' : 'pause',
+          function: name,
+        })),
         actionButton('Retrain', () => ({ action: 'retrain', function: name }), {
           confirmed: `Let ${name} learn anew?`,
         }),
@@ -255,7 +287,9 @@ export function functionPage(name: string): Page {
 function objectiveText({ p99, slo, learning }: FunctionRow): string {
   const { activations, activationsNeeded, controlSamples, controlSamplesNeeded } = learning;
   const tail =
-    p99 === null ? `p99 after ${activationsNeeded} warm activations (${activations} so far)` : `p99 ${span(p99)}`;
+    p99 === null
+      ? `p99 after ${activationsNeeded} warm activations (${activations} so far)`
+      : `p99 ${span(p99)}`;
   if (slo !== null) return `${tail} of an objective of ${span(slo)}`;
   return `${tail}, objective learned from ${controlSamplesNeeded} control samples (${controlSamples} so far)`;
 }
@@ -275,7 +309,8 @@ function activationCells(one: ActivationView): HTMLElement[] {
   const marks = h('span', { class: 'chips' });
   if (one.cold) marks.append(chip('cold start', 'blue', `init ${span(one.init)}`));
   if (one.control) marks.append(chip('control arm', '', 'ran at user limits, to compare with'));
-  if (one.tripped) marks.append(chip('safeguard', 'amber', 'the user’s limit was restored while it ran'));
+  if (one.tripped)
+    marks.append(chip('safeguard', 'amber', 'the user’s limit was restored while it ran'));
   if (one.endedBy !== '') marks.append(chip(one.endedBy, 'red', 'how it ended'));
   const usesWeights = one.cpuMode === 'weight';
   const factor = (one.shares ?? 0) / (one.userShares || 1);
@@ -286,11 +321,19 @@ function activationCells(one: ActivationView): HTMLElement[] {
       'td',
       {},
       usesWeights
-        ? h('span', { class: factor > 1.01 ? 'lent' : factor < 0.99 ? 'good' : '' }, `weight ${times(factor)}`)
+        ? h(
+            'span',
+            { class: factor > 1.01 ? 'lent' : factor < 0.99 ? 'good' : '' },
+            `weight ${times(factor)}`,
+          )
         : rangeMark(one.cpu, cores),
       usesWeights ? '' : ` ${cores(one.cpu.granted)}`,
     ),
-    h('td', { class: 'wrap dim' }, usesWeights ? 'no quota: weight by its expected length' : one.cpu.why),
+    h(
+      'td',
+      { class: 'wrap dim' },
+      usesWeights ? 'no quota: weight by its expected length' : one.cpu.why,
+    ),
     h('td', {}, rangeMark(one.memory, memory), ` ${memory(one.memory.granted)}`),
     h('td', { class: 'wrap dim' }, one.memory.why),
     h('td', { class: 'wrap' }, marks, ` ${brought(one)}`),

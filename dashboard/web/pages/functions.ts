@@ -1,12 +1,25 @@
 import type { FunctionRow } from '../../wire.js';
 import { h, setClass, setText } from '../dom.js';
-import { change, comparisonBasis, cores, mebibytes, memory, NONE, nameParts, number, span, times } from '../format.js';
+import {
+  change,
+  comparisonBasis,
+  cores,
+  mebibytes,
+  memory,
+  NONE,
+  nameParts,
+  number,
+  span,
+  times,
+} from '../format.js';
 import type { Page } from '../page.js';
 import { comparisonTone, functionChips, functionHref, LimitBar } from '../parts.js';
 import { type Column, Table, textCell } from '../table.js';
 
-const limitOf = (row: FunctionRow): string => (row.cpuMode === 'quota' ? cores(row.cpu) : times(weight(row)));
-const weight = ({ shares, userShares }: FunctionRow): number => (userShares > 0 ? shares / userShares : 1);
+const limitOf = (row: FunctionRow): string =>
+  row.cpuMode === 'quota' ? cores(row.cpu) : times(weight(row));
+const weight = ({ shares, userShares }: FunctionRow): number =>
+  userShares > 0 ? shares / userShares : 1;
 
 const columns: readonly Column<FunctionRow>[] = [
   {
@@ -80,7 +93,13 @@ const columns: readonly Column<FunctionRow>[] = [
         const tooltip = quota
           ? `${cores(row.cpu)} of the user’s ${cores(row.userCpu)} cores in force, ${cores(row.usedCpu)} used`
           : `weight ${number(row.shares)}, the user’s ${number(row.userShares)}`;
-        bar.set(quota ? row.cpu : row.shares, quota ? row.userCpu : row.userShares, used, limitOf(row), tooltip);
+        bar.set(
+          quota ? row.cpu : row.shares,
+          quota ? row.userCpu : row.userShares,
+          used,
+          limitOf(row),
+          tooltip,
+        );
       };
     },
   },
@@ -142,7 +161,8 @@ const columns: readonly Column<FunctionRow>[] = [
         setText(inner, span(row.p99));
         setClass(inner, { learning: '', kept: 'good', missed: 'bad' }[row.objective]);
         const { activations, activationsNeeded } = row.learning;
-        element.title = row.p99 === null ? `${activations} of ${activationsNeeded} warm activations` : '';
+        element.title =
+          row.p99 === null ? `${activations} of ${activationsNeeded} warm activations` : '';
       };
     },
   },
@@ -160,7 +180,8 @@ const columns: readonly Column<FunctionRow>[] = [
         setText(inner, row.slo === null ? 'learning' : span(row.slo));
         setClass(inner, row.slo === null ? 'dim' : '');
         const { controlSamples, controlSamplesNeeded } = row.learning;
-        element.title = row.slo === null ? `${controlSamples} of ${controlSamplesNeeded} control samples` : '';
+        element.title =
+          row.slo === null ? `${controlSamples} of ${controlSamplesNeeded} control samples` : '';
       };
     },
   },
@@ -217,14 +238,24 @@ export function functionsPage(): Page {
   const element = h(
     'div',
     {},
-    h('div', { class: 'head' }, h('h1', {}, 'Functions'), count, h('span', { class: 'space' }), search),
+    h(
+      'div',
+      { class: 'head' },
+      h('h1', {}, 'Functions'),
+      count,
+      h('span', { class: 'space' }),
+      search,
+    ),
     h('section', { class: 'card flush' }, table.element),
   );
   let rows: readonly FunctionRow[] = [];
   const show = (): void => {
     const text = search.value.trim().toLowerCase();
     const shown = text === '' ? rows : rows.filter(({ name }) => name.toLowerCase().includes(text));
-    setText(count, shown.length === rows.length ? `${rows.length}` : `${shown.length} of ${rows.length}`);
+    setText(
+      count,
+      shown.length === rows.length ? `${rows.length}` : `${shown.length} of ${rows.length}`,
+    );
     table.set(shown, rows.length > 0 ? `no function matches “${search.value.trim()}”` : undefined);
   };
   search.addEventListener('input', show);

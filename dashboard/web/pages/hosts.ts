@@ -16,7 +16,11 @@ export function hostsPage(): Page {
       { title: 'Version' },
       { title: 'Started' },
       { title: 'Requests', right: true },
-      { title: 'Refused', hint: 'answered with an error: for what does not exist, or malformed', right: true },
+      {
+        title: 'Refused',
+        hint: 'answered with an error: for what does not exist, or malformed',
+        right: true,
+      },
       { title: 'Failures', hint: 'on which the service itself failed', right: true },
       { title: 'Takes', unit: 'mean', right: true },
     ],
@@ -28,7 +32,14 @@ export function hostsPage(): Page {
   const element = h(
     'div',
     {},
-    h('div', { class: 'head' }, h('h1', {}, 'Hosts'), count, h('span', { class: 'space' }), buttons),
+    h(
+      'div',
+      { class: 'head' },
+      h('h1', {}, 'Hosts'),
+      count,
+      h('span', { class: 'space' }),
+      buttons,
+    ),
     hosts,
     h(
       'section',
@@ -44,7 +55,11 @@ export function hostsPage(): Page {
     update(state) {
       if (state.writable && !made) {
         made = true;
-        const mode = h('select', { 'aria-label': 'Mode of all functions' }, h('option', { value: '' }, 'Mode…'));
+        const mode = h(
+          'select',
+          { 'aria-label': 'Mode of all functions' },
+          h('option', { value: '' }, 'Mode…'),
+        );
         for (const name of ['observe', 'recommend', 'enforce', 'default'])
           mode.append(h('option', { value: name }, name));
         const set = actionButton('Set', () => ({ action: 'mode', mode: mode.value || 'default' }), {
@@ -56,14 +71,19 @@ export function hostsPage(): Page {
         });
         buttons.replaceChildren(mode, set, restore);
       }
-      count.textContent = state.hosts.length > SHOWN ? `${SHOWN} of ${state.hosts.length}` : `${state.hosts.length}`;
+      count.textContent =
+        state.hosts.length > SHOWN ? `${SHOWN} of ${state.hosts.length}` : `${state.hosts.length}`;
       hosts.replaceChildren(
         ...(state.hosts.length === 0
           ? [
               h(
                 'section',
                 { class: 'card' },
-                h('div', { class: 'empty' }, 'no hook is heard: run `gleaner hook` beside the invoker'),
+                h(
+                  'div',
+                  { class: 'empty' },
+                  'no hook is heard: run `gleaner hook` beside the invoker',
+                ),
               ),
             ]
           : state.hosts.slice(0, SHOWN).map((host) => hostCard(host, state.now))),
@@ -78,7 +98,11 @@ export function hostsPage(): Page {
           h('td', {}, ago(state.now - Date.parse(row.started) / 1000)),
           h('td', {}, number(row.requests)),
           h('td', { class: 'dim' }, String(row.refused)),
-          h('td', { class: row.failures > 0 ? 'bad' : 'dim', title: row.lastFailure || null }, String(row.failures)),
+          h(
+            'td',
+            { class: row.failures > 0 ? 'bad' : 'dim', title: row.lastFailure || null },
+            String(row.failures),
+          ),
           h('td', {}, span(row.micros / 1000)),
         ]),
       );
@@ -103,7 +127,15 @@ function hostCard(host: HostRow, now: number): HTMLElement {
     { class: 'card w6' },
     h('h2', {}, host.host, chips),
     meter('CPU', host.usedCpu, host.grantedCpu, host.allocatableCpu, host.poolCpu, cores, ' cores'),
-    meter('Memory', host.usedMemory, host.grantedMemory, host.allocatableMemory, host.poolMemory, memory, ''),
+    meter(
+      'Memory',
+      host.usedMemory,
+      host.grantedMemory,
+      host.allocatableMemory,
+      host.poolMemory,
+      memory,
+      '',
+    ),
     h(
       'p',
       { class: 'note' },
@@ -141,7 +173,13 @@ function meter(
       'div',
       { class: 'legend' },
       h('b', {}, name),
-      h('span', { class: 'tone-violet' }, h('i'), 'used ', h('b', {}, used === null ? NONE : text(used))),
+      h(
+        'span',
+        { class: 'tone-violet' },
+        h('i'),
+        'used ',
+        h('b', {}, used === null ? NONE : text(used)),
+      ),
       h('span', { class: 'tone-green' }, h('i'), 'granted ', h('b', {}, text(granted))),
       h('span', {}, 'of ', h('b', {}, `${text(allocatable)}${unit}`)),
       h('span', {}, 'free to lend ', h('b', {}, text(pool))),

@@ -83,7 +83,8 @@ export function meanFieldPage(): Page {
         return;
       }
       const { hosts: rows } = meanField;
-      const highest = (of: (row: (typeof rows)[number]) => number): number => Math.max(0, ...rows.map(of));
+      const highest = (of: (row: (typeof rows)[number]) => number): number =>
+        Math.max(0, ...rows.map(of));
       chips.replaceChildren(
         chip(`published by ${meanField.publisher}`, 'green'),
         chip(`epoch ${meanField.epoch}`),
@@ -136,7 +137,15 @@ export function meanFieldPage(): Page {
   };
 }
 
-function featureRow({ name, mean, deviation }: { name: string; mean: number; deviation: number }): HTMLElement {
+function featureRow({
+  name,
+  mean,
+  deviation,
+}: {
+  name: string;
+  mean: number;
+  deviation: number;
+}): HTMLElement {
   const allowed = h('span', { class: 'allowed' });
   const low = Math.max(0, mean - deviation);
   const high = Math.min(1, mean + deviation);

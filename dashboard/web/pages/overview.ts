@@ -27,14 +27,22 @@ const PHASE_TONES: Readonly<Record<string, Tone | 'muted'>> = {
 const SHOWN = 7;
 
 export function overviewPage(): Page {
-  const harvested = new Kpi('Harvested', 'green', 'CPU kept free below user limits while functions ran');
+  const harvested = new Kpi(
+    'Harvested',
+    'green',
+    'CPU kept free below user limits while functions ran',
+  );
   const lent = new Kpi('Lent', 'blue', 'CPU used above user limits, from what others left free');
   const slo = new Kpi(
     'Within objective',
     'violet',
     'Share of warm activations of the last five minutes within their function’s latency objective',
   );
-  const safeguard = new Kpi('Safeguard', 'amber', 'Activations during which the user’s limit was restored');
+  const safeguard = new Kpi(
+    'Safeguard',
+    'amber',
+    'Activations during which the user’s limit was restored',
+  );
   const verdict = new VerdictCard();
   const plot = new Plot({
     lines: [
@@ -53,7 +61,12 @@ export function overviewPage(): Page {
   const slowed = h('ul', { class: 'list' });
   const attention = h('ul', { class: 'list' });
   const events = h('ul', { class: 'list' });
-  const head = h('div', { class: 'head' }, h('h1', {}, 'Overview'), h('div', { class: 'chips', id: 'modes' }));
+  const head = h(
+    'div',
+    { class: 'head' },
+    h('h1', {}, 'Overview'),
+    h('div', { class: 'chips', id: 'modes' }),
+  );
   const element = h(
     'div',
     {},
@@ -66,7 +79,12 @@ export function overviewPage(): Page {
       lent.element,
       slo.element,
       safeguard.element,
-      plotCard('w8', 'Cores', 'all hosts; used: mean since the last report, granted: at the moment', plot),
+      plotCard(
+        'w8',
+        'Cores',
+        'all hosts; used: mean since the last report, granted: at the moment',
+        plot,
+      ),
       h(
         'section',
         { class: 'card w4' },
@@ -83,7 +101,13 @@ export function overviewPage(): Page {
   );
 
   const item = (left: Node | string, middle: Node | string, right: Node | string): HTMLElement =>
-    h('li', {}, left === '' ? null : h('span', {}, left), h('span', { class: 'grow' }, middle), h('span', {}, right));
+    h(
+      'li',
+      {},
+      left === '' ? null : h('span', {}, left),
+      h('span', { class: 'grow' }, middle),
+      h('span', {}, right),
+    );
   const empty = (text: string): HTMLElement => h('li', {}, h('span', { class: 'grow dim' }, text));
 
   return {
@@ -101,7 +125,12 @@ export function overviewPage(): Page {
         `${number(totals.harvestedTotal)} core-seconds so far`,
         overview.harvested,
       );
-      lent.set(number(totals.lentCores), 'cores', `${number(totals.lentTotal)} core-seconds so far`, overview.lent);
+      lent.set(
+        number(totals.lentCores),
+        'cores',
+        `${number(totals.lentTotal)} core-seconds so far`,
+        overview.lent,
+      );
       slo.set(
         percent(totals.sloKept, 1),
         totals.sloCalls > 0 ? `of ${number(totals.sloCalls)} activations` : '',
@@ -116,17 +145,26 @@ export function overviewPage(): Page {
         `${number(totals.safeguardTotal)} so far`,
         overview.safeguard,
       );
-      plot.set([overview.at, overview.used, overview.granted, overview.harvested, overview.lent, overview.capacity] as (
-        | number
-        | null
-      )[][]);
+      plot.set([
+        overview.at,
+        overview.used,
+        overview.granted,
+        overview.harvested,
+        overview.lent,
+        overview.capacity,
+      ] as (number | null)[][]);
       const entries = Object.entries(totals.phases);
       phases.replaceChildren(
         entries.length === 0
           ? h('p', { class: 'note' }, 'no agent host answers: local policies and user limits')
-          : stacked(entries.map(([name, value]) => ({ name, value, tone: PHASE_TONES[name] ?? 'muted' }))),
+          : stacked(
+              entries.map(([name, value]) => ({ name, value, tone: PHASE_TONES[name] ?? 'muted' })),
+            ),
       );
-      const fact = (name: string, value: string): HTMLElement[] => [h('dt', {}, name), h('dd', {}, value)];
+      const fact = (name: string, value: string): HTMLElement[] => [
+        h('dt', {}, name),
+        h('dd', {}, value),
+      ];
       facts.replaceChildren(
         ...fact('Functions', `${functions.length}`),
         ...fact('Activations per second', number(totals.callRate)),
@@ -136,11 +174,17 @@ export function overviewPage(): Page {
       );
       const compared = functions.filter(({ comparison }) => comparison.ratio !== null);
       const ranked = (rows: readonly FunctionRow[]): HTMLElement[] =>
-        rows.slice(0, SHOWN).map((row) => item('', functionLink(row.name), comparisonMark(row.comparison)));
+        rows
+          .slice(0, SHOWN)
+          .map((row) => item('', functionLink(row.name), comparisonMark(row.comparison)));
       const ratioOf = ({ comparison }: FunctionRow): number => comparison.ratio ?? 1;
       const none = empty(noneCompared(functions, compared.length));
-      const faster = compared.filter((row) => ratioOf(row) < 1).sort((a, b) => ratioOf(a) - ratioOf(b));
-      const slower = compared.filter((row) => ratioOf(row) > 1).sort((a, b) => ratioOf(b) - ratioOf(a));
+      const faster = compared
+        .filter((row) => ratioOf(row) < 1)
+        .sort((a, b) => ratioOf(a) - ratioOf(b));
+      const slower = compared
+        .filter((row) => ratioOf(row) > 1)
+        .sort((a, b) => ratioOf(b) - ratioOf(a));
       mostImproved.replaceChildren(...(faster.length === 0 ? [none] : ranked(faster)));
       slowed.replaceChildren(...(slower.length === 0 ? [none.cloneNode(true)] : ranked(slower)));
       const problems = attentionItems(state, functions);
@@ -170,7 +214,9 @@ export function overviewPage(): Page {
 /** Why a side of the comparison is empty. */
 function noneCompared(functions: readonly FunctionRow[], compared: number): string {
   if (compared > 0) return 'none';
-  const [most] = [...functions].sort((a, b) => b.comparison.controlSamples - a.comparison.controlSamples);
+  const [most] = [...functions].sort(
+    (a, b) => b.comparison.controlSamples - a.comparison.controlSamples,
+  );
   return most === undefined
     ? 'no function yet'
     : `no function has enough control samples yet: ${comparisonBasis(most.comparison)}`;
@@ -211,27 +257,63 @@ function modeChips({ hosts }: State): HTMLElement[] {
     counts.set(name, (counts.get(name) ?? 0) + 1);
   }
   for (const [mode, count] of counts) {
-    const tone = mode === 'stopped' ? 'red' : mode === 'enforce' ? 'green' : mode === 'recommend' ? 'blue' : '';
-    chips.push(chip(hosts.length === 1 ? `mode ${mode}` : `${mode} on ${count} of ${hosts.length} hosts`, tone));
+    const tone =
+      mode === 'stopped'
+        ? 'red'
+        : mode === 'enforce'
+          ? 'green'
+          : mode === 'recommend'
+            ? 'blue'
+            : '';
+    chips.push(
+      chip(
+        hosts.length === 1 ? `mode ${mode}` : `${mode} on ${count} of ${hosts.length} hosts`,
+        tone,
+      ),
+    );
   }
   const fast = hosts.find(({ clockRate }) => clockRate !== 1);
   if (fast !== undefined)
-    chips.push(chip(`simulated, time ${times(fast.clockRate)}`, 'amber', 'rates are per second of the simulated host'));
+    chips.push(
+      chip(
+        `simulated, time ${times(fast.clockRate)}`,
+        'amber',
+        'rates are per second of the simulated host',
+      ),
+    );
   return chips;
 }
 
 type Item = readonly [Node | string, Node | string, Node | string];
 
-function attentionItems({ hosts, nats, services }: State, functions: readonly FunctionRow[]): Item[] {
+function attentionItems(
+  { hosts, nats, services }: State,
+  functions: readonly FunctionRow[],
+): Item[] {
   const items: Item[] = [];
-  if (!nats.connected) items.push([chip('NATS', 'red'), 'away: user limits and local policies stand', '']);
+  if (!nats.connected)
+    items.push([chip('NATS', 'red'), 'away: user limits and local policies stand', '']);
   for (const host of hosts) {
     if (host.killed)
-      items.push([chip('stopped', 'red'), h('a', { href: '#/hosts' }, host.host), host.killedBy.join(', ')]);
-    for (const text of host.tapLost) items.push([chip('tap', 'red'), h('a', { href: '#/hosts' }, host.host), text]);
+      items.push([
+        chip('stopped', 'red'),
+        h('a', { href: '#/hosts' }, host.host),
+        host.killedBy.join(', '),
+      ]);
+    for (const text of host.tapLost)
+      items.push([chip('tap', 'red'), h('a', { href: '#/hosts' }, host.host), text]);
     if (!host.isEngineReachable)
-      items.push([chip('engine', 'red'), h('a', { href: '#/hosts' }, host.host), 'does not answer']);
-    if (host.alarm) items.push([chip('slower', 'red'), h('a', { href: '#/hosts' }, host.host), 'than its control arm']);
+      items.push([
+        chip('engine', 'red'),
+        h('a', { href: '#/hosts' }, host.host),
+        'does not answer',
+      ]);
+    if (host.alarm)
+      items.push([
+        chip('slower', 'red'),
+        h('a', { href: '#/hosts' }, host.host),
+        'than its control arm',
+      ]);
     if (host.waitShare !== null && host.waitShare >= CONTENDED)
       items.push([
         chip('contended', 'amber'),
@@ -240,13 +322,22 @@ function attentionItems({ hosts, nats, services }: State, functions: readonly Fu
       ]);
   }
   for (const row of functions) {
-    if (row.alarm) items.push([chip('slower', 'red'), functionLink(row.name), change(row.comparison.ratio)]);
+    if (row.alarm)
+      items.push([chip('slower', 'red'), functionLink(row.name), change(row.comparison.ratio)]);
     else if (isMissingObjective(row))
-      items.push([chip('objective', 'red'), functionLink(row.name), `${span(row.p99)} of ${span(row.slo)}`]);
+      items.push([
+        chip('objective', 'red'),
+        functionLink(row.name),
+        `${span(row.p99)} of ${span(row.slo)}`,
+      ]);
     if (row.paused) items.push([chip('paused', 'amber'), functionLink(row.name), '']);
   }
   for (const { service, host, failures, lastFailure } of services)
     if (failures > 0)
-      items.push([chip('errors', 'amber'), `${service} on ${host}: ${lastFailure}`, counted(failures, 'failure')]);
+      items.push([
+        chip('errors', 'amber'),
+        `${service} on ${host}: ${lastFailure}`,
+        counted(failures, 'failure'),
+      ]);
   return items;
 }

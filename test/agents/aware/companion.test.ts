@@ -1,27 +1,20 @@
 import test from 'ava';
 import { beginFromMostSimilar, companionOf } from '../../../agents/aware/companion.js';
 import { FunctionEmbedding } from '../../../agents/aware/function-embedding.js';
-import {
-  FirmLifeCycleLearner,
-  firmSettings,
-  JsEngine,
-  metaFeatures,
-  metaReward,
-  offlineSettings,
-  settingsOf,
-  shippedMeta,
-} from '../../../agents/index.js';
-import { LatencyHistogram, type Observation } from '../../../broker/index.js';
-import {
-  AwareSystem,
-  appsOf,
-  awareFeatures,
-  awareReward,
-  demandOf,
-  INITIAL,
-  observationOf,
-} from '../../../simulator/index.js';
-import { observation } from '../observations.js';
+import { offlineSettings, shippedMeta } from '../../../agents/aware/index.js';
+import { FirmLifeCycleLearner } from '../../../agents/aware/life-cycle/firm-learner.js';
+import { metaFeatures, metaReward } from '../../../agents/aware/meta-learner/live-features.js';
+import { firmSettings } from '../../../agents/ddpg/index.js';
+import { JsEngine } from '../../../agents/nn/index.js';
+import { settingsOf } from '../../../agents/simppo/index.js';
+import { LatencyHistogram, type Observation } from '../../../broker/messages/index.js';
+import { INITIAL } from '../../../experiments/aware/allocation.js';
+import { demandOf } from '../../../experiments/aware/demand.js';
+import { awareFeatures } from '../../../experiments/aware/features.js';
+import { observationOf } from '../../../experiments/aware/rule-based.js';
+import { AwareSystem, awareReward } from '../../../experiments/aware/system.js';
+import { appsOf } from '../../../experiments/aware/training-thread.js';
+import { observation } from '../../support/observations.js';
 
 const engine = new JsEngine();
 
@@ -38,8 +31,19 @@ test('a live step has the features that the meta-learner was taught: those of th
     { ...observationOf(sight, 1, 1), latency: latency.toMessage() },
     { usual: first.rate, last: first.rate },
   );
-  const names = ['cpu', 'memory', 'preservation', 'room', 'size', 'MiB', 'containers', 'load', 'change'];
-  // An observation tells whole calls, whole millicores, and a tail by a bucket of 5 % in whole ms: nothing here is finer.
+  const names = [
+    'cpu',
+    'memory',
+    'preservation',
+    'room',
+    'size',
+    'MiB',
+    'containers',
+    'load',
+    'change',
+  ];
+  // An observation tells whole calls, whole millicores, and a tail by a bucket of 5 % in whole ms:
+  // nothing here is finer.
   names.forEach((name, i) => {
     t.true(Math.abs(live[i]! - taught[i]!) < 0.05, `${name}: ${live[i]} for ${taught[i]}`);
   });
@@ -50,12 +54,13 @@ test('a live step has the features that the meta-learner was taught: those of th
 
 test('an embedding is of one host, and none before an episode is over', (t) => {
   const embedding = new FunctionEmbedding(shippedMeta().encoder, 7);
-  const see = (host: string, seen: Partial<Observation> = {}): void => embedding.see(observation({ ...seen, host }), 0);
+  const see = (host: string, seen: Partial<Observation> = {}): void =>
+    embedding.see(observation({ ...seen, host }), 0);
   for (let i = 0; i < 5; i++) see('a');
   t.true(embedding.value.every((one) => one === 0));
   embedding.close();
   t.is(embedding.episodes, 1);
-  // EMBEDDING_LENGTH of agents/meta/encoder.ts.
+  // EMBEDDING_LENGTH of agents/aware/meta-learner/encoder.ts.
   t.true(Math.abs(Math.hypot(...embedding.value) - 4) < 1e-4);
   const alone = embedding.value.slice();
   const beside = new FunctionEmbedding(shippedMeta().encoder, 7);
@@ -74,7 +79,10 @@ test('a new agent begins like the serving one whose function is most alike, and 
     const one = companionOf({ base: 'simppo', engine, settings, encoder, seed, mode, start: null });
     const cpu = usedMillicores as Observation['used']['cpu'];
     for (let i = 0; i < 9; i++)
-      one.embedding!.see(observation({ used: { ...observation({}).used, cpu }, activations: 20 + i }), 0);
+      one.embedding!.see(
+        observation({ used: { ...observation({}).used, cpu }, activations: 20 + i }),
+        0,
+      );
     one.embedding!.close();
     t.teardown(() => one.learner.dispose());
     return one;
@@ -113,7 +121,8 @@ test('FIRM under the life cycle: offline it comes to do what the fallback did, a
   }
   t.is(firm.decide(input(1), mask, false), 1);
   t.is(firm.decide(input(0), mask, false), 2);
-  // It does in every step what the fallback did: by replay in the same surrogate nothing is left between them.
+  // It does in every step what the fallback did: by replay in the same surrogate nothing is left
+  // between them.
   t.true(Math.abs(ahead!) < 1e-9, `${ahead}`);
   // A masked action is never taken.
   t.not(firm.decide(input(1), Uint8Array.from([1, 0, 1, 0]), true), 1);

@@ -1,23 +1,14 @@
 import test from 'ava';
-import {
-  type AwareBase,
-  AwareManager,
-  type AwareState,
-  createManager,
-  defaultEngine,
-  type Encoder,
-  HPA_VPA_DEFAULT,
-  hpaVpaManager,
-  lifeCycleSettings,
-  type PhaseChange,
-  type ResourceManager,
-  settingsOf,
-  shippedMeta,
-  type View,
-} from '../../../agents/index.js';
-import type { Observation } from '../../../broker/index.js';
+import type { AwareBase } from '../../../agents/aware/companion.js';
+import { type Encoder, lifeCycleSettings, shippedMeta } from '../../../agents/aware/index.js';
+import { AwareManager, type AwareState } from '../../../agents/aware/manager.js';
+import type { PhaseChange, ResourceManager, View } from '../../../agents/index.js';
+import { createManager, HPA_VPA_DEFAULT, hpaVpaManager } from '../../../agents/managers/index.js';
+import { defaultEngine } from '../../../agents/nn/index.js';
+import { settingsOf } from '../../../agents/simppo/index.js';
+import type { Observation } from '../../../broker/messages/index.js';
 import { type Millicores, type Millis, mebibytes, SeededRandom } from '../../../config/index.js';
-import { amounts, granted, observation } from '../observations.js';
+import { amounts, granted, observation } from '../../support/observations.js';
 
 const cap = { cpu: 4000 as Millicores, memory: mebibytes(1024) };
 /** A fallback that always wishes for 700 millicores. */
@@ -53,12 +44,19 @@ function manager(
   });
 }
 
-/** Until a phase changes: one observation every 10 s, what was wished being in force; SLO kept as `good` says. */
+/**
+ * Until a phase changes: one observation every 10 s, what was wished being in force; SLO kept as
+ * `good` says.
+ */
 function play(
   under: AwareManager,
   from: AwareState,
   steps: number,
-  { good = true, activations = 20, start = 0 }: { good?: boolean; activations?: number; start?: number } = {},
+  {
+    good = true,
+    activations = 20,
+    start = 0,
+  }: { good?: boolean; activations?: number; start?: number } = {},
 ) {
   const random = new SeededRandom(1);
   let state = from;
@@ -80,7 +78,11 @@ function play(
       price: null,
       random,
     };
-    const { state: next, decision, transitions = [] } = under.decide(state, view, ((start + i) * 10_000) as Millis);
+    const {
+      state: next,
+      decision,
+      transitions = [],
+    } = under.decide(state, view, ((start + i) * 10_000) as Millis);
     state = next;
     cpu = decision.cpu ?? cpu;
     decided.push(cpu);
@@ -123,7 +125,12 @@ test('what the agent does not decide stays with the fallback while the agent act
     ...steady,
     decide: () => ({
       state: null,
-      decision: { cpu: 700 as Millicores, containers: ++containers, memory: mebibytes(300), actions: [1, 0, 0] },
+      decision: {
+        cpu: 700 as Millicores,
+        containers: ++containers,
+        memory: mebibytes(300),
+        actions: [1, 0, 0],
+      },
     }),
   };
   const under = manager({
@@ -159,8 +166,18 @@ test('by weight an agent goes on from what the fallback’s CPU wish comes to at
   };
   const under = manager({ fallback: fallback as ResourceManager });
   const random = new SeededRandom(1);
-  const seen = observation({ cpuMode: 'weight', slo: 200 as Millis, user: { ...amounts(1000, 256), shares: 256 } });
-  const view: View = { observation: seen, features: [0.4, 1, 0.1, 0, 0.1, 0.2], others: null, price: null, random };
+  const seen = observation({
+    cpuMode: 'weight',
+    slo: 200 as Millis,
+    user: { ...amounts(1000, 256), shares: 256 },
+  });
+  const view: View = {
+    observation: seen,
+    features: [0.4, 1, 0.1, 0, 0.1, 0.2],
+    others: null,
+    price: null,
+    random,
+  };
   const offline = under.decide(under.initialState('/_/f'), view, 10_000 as Millis);
   t.is(under.phase(offline.state), 'offline');
   const { lifeCycleRun } = offline.state;
@@ -169,15 +186,19 @@ test('by weight an agent goes on from what the fallback’s CPU wish comes to at
     lifeCycleRun: { ...lifeCycleRun, life: { ...lifeCycleRun.life, phase: 'online' as const } },
   };
   const { decision } = under.decide(online, view, 20_000 as Millis);
-  // Hooks multiply the weight by 1700 of the user's 1000 millicores. One step of the square root of 2 from there, or none, and at most 2.
-  const near = [1.7 / Math.SQRT2, 1.7, 2].some((factor) => Math.abs(decision.weightFactor! - factor) < 1e-9);
+  // Hooks multiply the weight by 1700 of the user's 1000 millicores. One step of the square root of
+  // 2 from there, or none, and at most 2.
+  const near = [1.7 / Math.SQRT2, 1.7, 2].some(
+    (factor) => Math.abs(decision.weightFactor! - factor) < 1e-9,
+  );
   t.true(near, `${decision.weightFactor}`);
 });
 
 test('offline to online: once the estimate over a window is as good, told with its figures', (t) => {
   const under = manager();
   const { state, changes } = play(under, under.initialState('/_/f'), 400);
-  // Everything earns the same here, so the estimate comes to what the fallback earns; when is the surrogate's affair.
+  // Everything earns the same here, so the estimate comes to what the fallback earns; when is the
+  // surrogate's affair.
   t.true(changes.length > 0, under.phase(state));
   t.is(changes[0]!.from, 'offline');
   t.is(changes[0]!.to, 'online');
@@ -226,9 +247,19 @@ for (const base of ['simppo', 'firm'] as const)
     const { state, changes } = play(under, under.initialState('/_/f'), 400);
     t.is(changes[0]?.to, 'online', under.phase(state));
     const saved = JSON.parse(JSON.stringify(under.saveState(state)));
-    t.deepEqual(manager(options).loadState('/_/f', saved)?.lifeCycleRun.life, state.lifeCycleRun.life);
-    t.is(manager({ base }).loadState('/_/f', saved), null, 'without the embedding its networks are narrower');
-    t.is(manager({ ...options, base: base === 'firm' ? 'simppo' : 'firm' }).loadState('/_/f', saved), null);
+    t.deepEqual(
+      manager(options).loadState('/_/f', saved)?.lifeCycleRun.life,
+      state.lifeCycleRun.life,
+    );
+    t.is(
+      manager({ base }).loadState('/_/f', saved),
+      null,
+      'without the embedding its networks are narrower',
+    );
+    t.is(
+      manager({ ...options, base: base === 'firm' ? 'simppo' : 'firm' }).loadState('/_/f', saved),
+      null,
+    );
   });
 
 test('told to retrain, it goes online from serving and stays where it is otherwise', (t) => {
@@ -237,7 +268,10 @@ test('told to retrain, it goes online from serving and stays where it is otherwi
   t.is(under.phase(under.retrain(initial)), 'offline');
   const serving = {
     ...initial,
-    lifeCycleRun: { ...initial.lifeCycleRun, life: { ...initial.lifeCycleRun.life, phase: 'serving' as const } },
+    lifeCycleRun: {
+      ...initial.lifeCycleRun,
+      life: { ...initial.lifeCycleRun.life, phase: 'serving' as const },
+    },
   };
   const told = under.retrain(serving);
   t.is(under.phase(told), 'online');
@@ -262,7 +296,10 @@ test('a function begins with an event, and says where it stands', (t) => {
   const { state } = play(under, initial, 3);
   t.deepEqual(state.unreported, []);
   t.regex(under.about(state), /^0 episodes judged, 0 in this phase, \d+ of \d+ steps of the next$/);
-  t.regex(manager({ target: { bootstrap: true, heldOffline: true } }).about(state), /held offline by the operator$/);
+  t.regex(
+    manager({ target: { bootstrap: true, heldOffline: true } }).about(state),
+    /held offline by the operator$/,
+  );
 });
 
 test('held offline since it was at rest: it wakes offline at once, not at the end of an episode', (t) => {

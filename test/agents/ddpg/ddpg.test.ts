@@ -1,29 +1,28 @@
 import test from 'ava';
-import {
-  DdpgAgent,
-  DdpgLearner,
-  type DdpgSettings,
-  DdpgSettingsError,
-  ddpgCheckpoint,
-  ddpgState,
-  type Engine,
-  expectedDdpg,
-  firmSettings,
-  JsEngine,
-  OrnsteinUhlenbeck,
-  packCheckpoint,
-  ReplayMemory,
-  ShapeError,
-  SimdEngine,
-  unpackCheckpoint,
-} from '../../../agents/index.js';
+import { ddpgCheckpoint, ddpgState, expectedDdpg } from '../../../agents/ddpg/checkpoint.js';
+import { DdpgAgent, type DdpgSettings, firmSettings } from '../../../agents/ddpg/index.js';
+import { DdpgLearner } from '../../../agents/ddpg/learner.js';
+import { OrnsteinUhlenbeck } from '../../../agents/ddpg/noise.js';
+import { ReplayMemory } from '../../../agents/ddpg/replay.js';
+import { DdpgSettingsError } from '../../../agents/ddpg/settings.js';
+import { packCheckpoint, unpackCheckpoint } from '../../../agents/nn/checkpoint/store.js';
+import { type Engine, JsEngine, ShapeError, SimdEngine } from '../../../agents/nn/index.js';
 import { SeededRandom } from '../../../config/index.js';
 
 const engines: readonly Engine[] = [new SimdEngine(), new JsEngine()];
 const shape = { features: 2, actions: 2 };
-const fast: DdpgSettings = { ...firmSettings, gamma: 0.5, actorLearningRate: 1e-3, tau: 0.02, replay: 2000 };
+const fast: DdpgSettings = {
+  ...firmSettings,
+  gamma: 0.5,
+  actorLearningRate: 1e-3,
+  tau: 0.02,
+  replay: 2000,
+};
 
-/** One step of a task without memory: the reward falls with the distance of each action from half its feature. */
+/**
+ * One step of a task without memory: the reward falls with the distance of each action from half
+ * its feature.
+ */
 function play(agent: DdpgAgent, steps: number, seed: number, explore = true): number {
   const random = new SeededRandom(seed);
   const look = (): Float32Array => Float32Array.of(2 * random.next() - 1, 2 * random.next() - 1);
@@ -54,8 +53,20 @@ test('an agent learns continuous actions', (t) => {
 });
 
 test('the first critic step is towards r + d Q’, and the target follows by tau', (t) => {
-  const settings: DdpgSettings = { ...firmSettings, batch: 1, warmUp: 1, replay: 1, tau: 0.25, hidden: [4] };
-  const learner = new DdpgLearner(engines[1]!, { features: 1, actions: 1 }, settings, new SeededRandom(1));
+  const settings: DdpgSettings = {
+    ...firmSettings,
+    batch: 1,
+    warmUp: 1,
+    replay: 1,
+    tau: 0.25,
+    hidden: [4],
+  };
+  const learner = new DdpgLearner(
+    engines[1]!,
+    { features: 1, actions: 1 },
+    settings,
+    new SeededRandom(1),
+  );
   const state = learner.export();
   // Kernels 0, last bias 3: Q is 3 of everything, and so is Q'.
   const flat = new Float32Array(state.critic.length);
@@ -91,7 +102,8 @@ test('noise returns to 0 and is as wide as its settings say', (t) => {
     sum += noise.values[0]!;
     squares += noise.values[0]! ** 2;
   }
-  // Stationary variance of x' = (1 - theta dt) x + sigma sqrt(dt) N: sigma^2 dt / (1 - (1 - theta dt)^2).
+  // Stationary variance of x' = (1 - theta dt) x + sigma sqrt(dt) N: sigma^2 dt / (1 - (1 - theta
+  // dt)^2).
   const variance = (sigma ** 2 * step) / (1 - (1 - theta * step) ** 2);
   t.true(Math.abs(sum / draws) < 0.05, `${sum / draws}`);
   t.true(Math.abs(squares / draws / variance - 1) < 0.1, `${squares / draws} of ${variance}`);
@@ -117,15 +129,20 @@ test('a memory keeps the newest steps, gives what was put in, and takes nothing 
   t.true(new Set(states).size > 200);
   t.false(memory.add({ ...step(1), reward: Number.NaN }));
   t.false(memory.add({ ...step(1), next: Float32Array.of(Number.POSITIVE_INFINITY) }));
-  t.throws(() => memory.add({ ...step(1), state: new Float32Array(2) }), { instanceOf: ShapeError });
+  t.throws(() => memory.add({ ...step(1), state: new Float32Array(2) }), {
+    instanceOf: ShapeError,
+  });
 });
 
-test('nothing is learnt before the warm-up; a broken actor decides on nothing', (t) => {
+test('nothing is learned before the warm-up; a broken actor decides on nothing', (t) => {
   const agent = new DdpgAgent(engines[0]!, shape, fast, new SeededRandom(1));
   t.is(agent.update(), null);
   const state = agent.export();
   agent.import({ ...state, actor: state.actor.map(() => Number.NaN) });
-  t.deepEqual({ ...agent.decide(new Float32Array(2), false) }, { action: null, fault: 'not-finite' });
+  t.deepEqual(
+    { ...agent.decide(new Float32Array(2), false) },
+    { action: null, fault: 'not-finite' },
+  );
   t.is(agent.counters['not-finite'], 1);
 });
 
@@ -146,7 +163,8 @@ test('the same seed gives the same weights, and a checkpoint brings them back', 
 test('actions stay in [-1, 1] whatever the noise', (t) => {
   const wild = { ...fast, noise: { ...fast.noise, sigma: 5 } };
   const agent = new DdpgAgent(engines[0]!, shape, wild, new SeededRandom(5));
-  for (let i = 0; i < 200; i++) t.true(agent.decide(new Float32Array(2), true).action!.every((a) => a >= -1 && a <= 1));
+  for (let i = 0; i < 200; i++)
+    t.true(agent.decide(new Float32Array(2), true).action!.every((a) => a >= -1 && a <= 1));
 });
 
 test('settings that make no sense are refused by name', (t) => {
@@ -162,7 +180,10 @@ test('settings that make no sense are refused by name', (t) => {
     { noise: { ...fast.noise, sigma: -1 } },
   ];
   for (const wrong of bad)
-    t.throws(() => new DdpgLearner(engines[0]!, shape, { ...fast, ...wrong }, new SeededRandom(1)), {
-      instanceOf: DdpgSettingsError,
-    });
+    t.throws(
+      () => new DdpgLearner(engines[0]!, shape, { ...fast, ...wrong }, new SeededRandom(1)),
+      {
+        instanceOf: DdpgSettingsError,
+      },
+    );
 });

@@ -1,7 +1,5 @@
 import test from 'ava';
 import {
-  defaultEngine,
-  experienceReward,
   FaasrmLearner,
   type FaasrmSettings,
   faasrmCheckpoint,
@@ -9,17 +7,16 @@ import {
   faasrmSettings,
   faasrmState,
   faasrmWeights,
-  InlineTrainer,
-  JsEngine,
-  newOptionScorer,
-  type PpoBatch,
-  packCheckpoint,
   shippedFaasrm,
-  unpackCheckpoint,
-} from '../../../agents/index.js';
-import { type FaasrmExperience, LEVELS, STATE_FEATURES } from '../../../broker/index.js';
+} from '../../../agents/faasrm/index.js';
+import { experienceReward } from '../../../agents/faasrm/reward.js';
+import { packCheckpoint, unpackCheckpoint } from '../../../agents/nn/checkpoint/store.js';
+import { defaultEngine, JsEngine, type PpoBatch } from '../../../agents/nn/index.js';
+import { newOptionScorer } from '../../../agents/nn/option-scoring.js';
+import { InlineTrainer } from '../../../agents/ppo/index.js';
+import { type FaasrmExperience, LEVELS, STATE_FEATURES } from '../../../broker/messages/index.js';
 import { SeededRandom } from '../../../config/index.js';
-import { createPolicy, OptionScorer } from '../../../openwhisk-plugin/index.js';
+import { createPolicy, OptionScorer } from '../../../openwhisk-plugin/decision/index.js';
 
 const levels = Array.from({ length: LEVELS }, (_, i) => -1 + (2 * i) / (LEVELS - 1));
 const settings: FaasrmSettings = {
@@ -33,7 +30,10 @@ const settings: FaasrmSettings = {
 const trainer = new InlineTrainer(defaultEngine(() => undefined));
 const update = (learner: FaasrmLearner): void => learner.update(() => undefined);
 /** The weights of a learner change with its updates only. */
-const scorers = new WeakMap<FaasrmLearner, { readonly version: number; readonly scorer: OptionScorer }>();
+const scorers = new WeakMap<
+  FaasrmLearner,
+  { readonly version: number; readonly scorer: OptionScorer }
+>();
 
 function scorerOf(learner: FaasrmLearner): OptionScorer {
   const known = scorers.get(learner);
@@ -81,14 +81,19 @@ function best(learner: FaasrmLearner, state: number): number {
 }
 
 test('repaired: each state is paired with its own action: opposite states learn opposite options', (t) => {
-  // The first option is best in one state, the last in the other. Ratios of all states with all actions (T x T) see one mean of both, in which all
-  // options are alike: no such update could tell the two states apart.
+  // The first option is best in one state, the last in the other. Ratios of all states with all
+  // actions (T x T) see one mean of both, in which all options are alike: no such update could tell
+  // the two states apart.
   const learner = new FaasrmLearner({ settings, seed: 1, trainer });
   const random = new SeededRandom(2);
   for (let i = 0; i < 15; i++) {
     while (!learner.ready)
       learner.take(
-        drawn(learner, random, (state, option) => (state < 0 ? option : LEVELS - 1 - option) / LEVELS + 0.5),
+        drawn(
+          learner,
+          random,
+          (state, option) => (state < 0 ? option : LEVELS - 1 - option) / LEVELS + 0.5,
+        ),
       );
     update(learner);
   }
@@ -100,7 +105,8 @@ test('repaired: a batch’s gradient is the mean of its rows’, so that no row�
   const rows = 3;
   const width = LEVELS * 11;
   const random = new SeededRandom(3);
-  const draw = (count: number): Float32Array => Float32Array.from({ length: count }, () => 2 * random.next() - 1);
+  const draw = (count: number): Float32Array =>
+    Float32Array.from({ length: count }, () => 2 * random.next() - 1);
   const inputs = draw(rows * width);
   const actions = Int32Array.of(1, 4, 6);
   const advantages = Float32Array.of(1, -2, 0.5);
@@ -138,18 +144,20 @@ test('repaired: a batch’s gradient is the mean of its rows’, so that no row�
   }
 });
 
-test('repaired: advantages are normalised: rewards a thousand times as large or shifted teach the same', (t) => {
+test('repaired: advantages are normalized: rewards a thousand times as large or shifted teach the same', (t) => {
   const actor = (scale: number, shift: number): Float32Array => {
     const only = { ...settings, ppo: { ...settings.ppo, epochs: 1, miniBatch: settings.rollout } };
     const learner = new FaasrmLearner({ settings: only, seed: 1, trainer });
     const random = new SeededRandom(5);
-    while (!learner.ready) learner.take(drawn(learner, random, (_, option) => 1 + scale * (option / LEVELS) + shift));
+    while (!learner.ready)
+      learner.take(drawn(learner, random, (_, option) => 1 + scale * (option / LEVELS) + shift));
     update(learner);
     return learner.state.actor;
   };
   const one = actor(0.1, 0);
   const other = actor(0.3, 0.5);
-  // Values are subtracted before: they are of the order of the untrained critic's output, so not to the last digit.
+  // Values are subtracted before: they are of the order of the untrained critic's output, so not to
+  // the last digit.
   const moved = (weights: Float32Array): number => Math.hypot(...weights);
   t.true(Math.abs(moved(one) / moved(other) - 1) < 0.02);
   const alike = one.reduce((sum, w, i) => sum + w * other[i]!, 0) / (moved(one) * moved(other));
@@ -157,7 +165,8 @@ test('repaired: advantages are normalised: rewards a thousand times as large or 
 });
 
 test('repaired: a lesson is a task of its own: what others earn next to it changes nothing for it', (t) => {
-  // Rewards that follow a good choice are bad and the other way round: with a discounted sum over the sequence the credit would cancel.
+  // Rewards that follow a good choice are bad and the other way round: with a discounted sum over
+  // the sequence the credit would cancel.
   const learner = new FaasrmLearner({ settings, seed: 1, trainer });
   const random = new SeededRandom(6);
   for (let i = 0; i < 15; i++) {
@@ -205,7 +214,8 @@ test('lessons of weights long gone, or with more options than there is room for,
 });
 
 test('weights go to the hook and to a checkpoint and come back; the same lessons then teach the same', (t) => {
-  const make = (state?: ReturnType<typeof faasrmState>) => new FaasrmLearner({ settings, seed: 1, trainer, state });
+  const make = (state?: ReturnType<typeof faasrmState>) =>
+    new FaasrmLearner({ settings, seed: 1, trainer, state });
   const first = make();
   const teach = (learner: FaasrmLearner, seed: number): void => {
     const random = new SeededRandom(seed);
@@ -219,7 +229,9 @@ test('weights go to the hook and to a checkpoint and come back; the same lessons
   teach(first, 2);
   teach(second, 2);
   t.deepEqual(second.state.actor, first.state.actor);
-  t.notThrows(() => createPolicy('faasrm', faasrmParameters(first.version, true), faasrmWeights(first.state)));
+  t.notThrows(() =>
+    createPolicy('faasrm', faasrmParameters(first.version, true), faasrmWeights(first.state)),
+  );
   const foreign = { ...faasrmCheckpoint(first.state, settings, 1), configuration: { layout: 99 } };
   t.throws(() => faasrmState('there', foreign), { code: 'GLN_CHECKPOINT_FOREIGN' });
 });

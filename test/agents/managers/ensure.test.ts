@@ -1,11 +1,17 @@
 import test from 'ava';
-import { ENSURE_DEFAULT, ENSURE_PUBLISHED, ensureManager } from '../../../agents/index.js';
+import {
+  ENSURE_DEFAULT,
+  ENSURE_PUBLISHED,
+  ensureManager,
+} from '../../../agents/managers/ensure.js';
 import { latencies, play } from './play.js';
 
-const cpus = (...input: Parameters<typeof play>): (number | undefined)[] => play(...input).decisions.map((d) => d.cpu);
+const cpus = (...input: Parameters<typeof play>): (number | undefined)[] =>
+  play(...input).decisions.map((d) => d.cpu);
 
 test('cpu rises where the mean latency is 1.1 x the best look, and not below', (t) => {
-  // Reference 100. 109 / 100 < 1.1; 110 / 100 = 1.1: short function, step 2 x max(250, 10 % of 1000) = 500.
+  // Reference 100. 109 / 100 < 1.1; 110 / 100 = 1.1: short function, step 2 x max(250, 10 % of
+  // 1000) = 500.
   const steps = [latencies(20, 100), latencies(20, 109), latencies(20, 110)];
   t.deepEqual(cpus(ensureManager(ENSURE_DEFAULT), steps), [1000, 1000, 1500]);
   // As published a short function gets two cores more.

@@ -1,14 +1,26 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { loadExternalManager, ManagerModuleError, managerFile } from '../../../agents/index.js';
-import { type Bytes, type Millicores, type Millis, mebibytes, millis, SeededRandom } from '../../../config/index.js';
+import { loadExternalManager, managerFile } from '../../../agents/managers/index.js';
+import { ManagerModuleError } from '../../../agents/managers/module-path.js';
+import {
+  type Bytes,
+  type Millicores,
+  type Millis,
+  mebibytes,
+  millis,
+  SeededRandom,
+} from '../../../config/index.js';
 import { blocksOf } from '../../docs/pages.js';
-import { temporaryFolder } from '../../temporary-folder.js';
-import { observation } from '../observations.js';
+import { observation } from '../../support/observations.js';
+import { temporaryFolder } from '../../support/temporary-folder.js';
 
 const folder = temporaryFolder('manager');
-const settings = { cap: { cpu: 4000 as Millicores, memory: mebibytes(1024) }, preset: 'default' as const, seed: 1 };
+const settings = {
+  cap: { cpu: 4000 as Millicores, memory: mebibytes(1024) },
+  preset: 'default' as const,
+  seed: 1,
+};
 const now = 1000 as Millis;
 let files = 0;
 
@@ -18,8 +30,14 @@ function written(text: string): string {
   return file;
 }
 
-/** On a busy machine an answer takes as long as it takes, where it is not the time that is tried. */
-async function loaded(t: ExecutionContext, text: string, { answer = 60_000, restart = 60_000 } = {}) {
+/**
+ * On a busy machine an answer takes as long as it takes, where it is not the time that is tried.
+ */
+async function loaded(
+  t: ExecutionContext,
+  text: string,
+  { answer = 60_000, restart = 60_000 } = {},
+) {
   const times = { answer: millis(answer), restart: millis(restart) };
   const { manager, close } = await loadExternalManager(written(text), settings, undefined, times);
   t.teardown(close);
@@ -32,7 +50,9 @@ const module = (members: string): string =>
      decide: (state) => ({ state, decision: { actions: [0, 0, 0] } }), ${members} });`;
 
 const view = () => ({
-  observation: observation({ user: { cpu: 1000 as Millicores, memory: mebibytes(256), shares: 256 } }),
+  observation: observation({
+    user: { cpu: 1000 as Millicores, memory: mebibytes(256), shares: 256 },
+  }),
   features: [0, 0, 0, 0, 0, 0],
   others: null,
   price: null,
@@ -62,27 +82,30 @@ test.serial(
   },
 );
 
-test.serial('state goes from step to step, to another host and back; randomness is the host’s', async (t) => {
-  const text = module(`
+test.serial(
+  'state goes from step to step, to another host and back; randomness is the host’s',
+  async (t) => {
+    const text = module(`
     decide: ({ n }, { random }) => ({ state: { n: n + 1 }, decision: { weightFactor: 1 + random.next(), actions: [0, 0, 1] }, reward: n }),
     about: ({ n }) => 'step ' + n,
     saveState: ({ n }) => ({ n }), loadState: (fn, rested) => rested.n > 0 ? rested : null, retrain: () => ({ n: 0 }),`);
-  const manager = await loaded(t, text);
-  const step = (state: unknown) => manager.decide(state, view(), now);
-  const two = step(step(manager.initialState('/a/b')).state);
-  t.is(two.reward, 1);
-  t.is(manager.about?.(two.state), 'step 2');
-  const saved = manager.saveState?.(two.state, now);
-  t.deepEqual(saved, { n: 2 });
-  t.is(manager.about?.(manager.loadState?.('/a/b', saved, now)), 'step 2');
-  t.is(manager.loadState?.('/a/b', { n: 0 }, now), null);
-  t.is(manager.loadState?.('/a/b', null, now), null, 'it throws there');
-  t.is(manager.about?.(manager.retrain?.(two.state)), 'step 0');
-  t.is(
-    step(manager.initialState('/a/b')).decision.weightFactor,
-    step(manager.initialState('/a/c')).decision.weightFactor,
-  );
-});
+    const manager = await loaded(t, text);
+    const step = (state: unknown) => manager.decide(state, view(), now);
+    const two = step(step(manager.initialState('/a/b')).state);
+    t.is(two.reward, 1);
+    t.is(manager.about?.(two.state), 'step 2');
+    const saved = manager.saveState?.(two.state, now);
+    t.deepEqual(saved, { n: 2 });
+    t.is(manager.about?.(manager.loadState?.('/a/b', saved, now)), 'step 2');
+    t.is(manager.loadState?.('/a/b', { n: 0 }, now), null);
+    t.is(manager.loadState?.('/a/b', null, now), null, 'it throws there');
+    t.is(manager.about?.(manager.retrain?.(two.state)), 'step 0');
+    t.is(
+      step(manager.initialState('/a/b')).decision.weightFactor,
+      step(manager.initialState('/a/c')).decision.weightFactor,
+    );
+  },
+);
 
 for (const [what, text, said] of [
   ['does not parse', 'export default {', /Unexpected|Invalid/],
@@ -90,17 +113,30 @@ for (const [what, text, said] of [
   ['ends the process', 'process.exit(0)', /its thread ended/],
   ['exports nothing', 'export const manager = 1;', /no default export that is a function/],
   ['returns nothing', 'export default () => null;', /returns no manager object/],
-  ['has a name of ours', module("name: 'greedy'"), /'greedy' is that of a manager of Gleaner's own/],
+  [
+    'has a name of ours',
+    module("name: 'greedy'"),
+    /'greedy' is that of a manager of Gleaner's own/,
+  ],
   ['has no name', module("name: 'Bad Name'"), /`name` must be/],
   ['cannot decide', module('decide: 5'), /`decide` must be a function/],
-  ['has half of a pair', module('saveState: () => null'), /`saveState` and `loadState` need each other/],
+  [
+    'has half of a pair',
+    module('saveState: () => null'),
+    /`saveState` and `loadState` need each other/,
+  ],
 ] as const)
-  test.serial(`a module that ${what} is refused at the start, with its file and the reason`, async (t) => {
-    const file = written(text);
-    const error = await t.throwsAsync(loadExternalManager(file, settings), { instanceOf: ManagerModuleError });
-    t.true(error.message.includes(file), error.message);
-    t.regex(error.message, said);
-  });
+  test.serial(
+    `a module that ${what} is refused at the start, with its file and the reason`,
+    async (t) => {
+      const file = written(text);
+      const error = await t.throwsAsync(loadExternalManager(file, settings), {
+        instanceOf: ManagerModuleError,
+      });
+      t.true(error.message.includes(file), error.message);
+      t.regex(error.message, said);
+    },
+  );
 
 for (const [what, members, said] of [
   ['throws', 'decide: () => { throw new Error("no luck") }', /no luck/],
@@ -112,7 +148,11 @@ for (const [what, members, said] of [
     "decide: (state) => ({ state, decision: { cpu: 'all', actions: [0, 0, 0] } })",
     /decided\.decision\.cpu/,
   ],
-  ['answers what nobody knows', 'decide: (state) => ({ state, decision: { cpus: 1, actions: [0, 0, 0] } })', /cpus/],
+  [
+    'answers what nobody knows',
+    'decide: (state) => ({ state, decision: { cpus: 1, actions: [0, 0, 0] } })',
+    /cpus/,
+  ],
   [
     'keeps what cannot be copied',
     'decide: () => ({ state: () => 1, decision: { actions: [0, 0, 0] } })',
@@ -124,67 +164,97 @@ for (const [what, members, said] of [
     /no answer within 500 ms|no answer/,
   ],
 ] as const)
-  test.serial(`a module that ${what} costs a decision, and neither ends nor stops the host`, async (t) => {
-    const manager = await loaded(t, module(members), /500/.test(said.source) ? { answer: 500 } : {});
+  test.serial(
+    `a module that ${what} costs a decision, and neither ends nor stops the host`,
+    async (t) => {
+      const manager = await loaded(
+        t,
+        module(members),
+        /500/.test(said.source) ? { answer: 500 } : {},
+      );
+      const state = manager.initialState('/guest/a');
+      const error = t.throws(() => manager.decide(state, view(), now), {
+        instanceOf: ManagerModuleError,
+      });
+      t.regex(error.message, said);
+      t.is(manager.phase(state), 'managing');
+    },
+  );
+
+test.serial(
+  'a module that fails between two decisions is started again, and decides on',
+  async (t) => {
+    const text = `setTimeout(() => Promise.reject(new Error('later')), 50);\n${module('')}`;
+    const manager = await loaded(t, text, { answer: 500, restart: 1 });
     const state = manager.initialState('/guest/a');
-    const error = t.throws(() => manager.decide(state, view(), now), { instanceOf: ManagerModuleError });
-    t.regex(error.message, said);
-    t.is(manager.phase(state), 'managing');
-  });
-
-test.serial('a module that fails between two decisions is started again, and decides on', async (t) => {
-  const text = `setTimeout(() => Promise.reject(new Error('later')), 50);\n${module('')}`;
-  const manager = await loaded(t, text, { answer: 500, restart: 1 });
-  const state = manager.initialState('/guest/a');
-  const answers = new Set<string>();
-  const until = performance.now() + 20_000;
-  // It decides, its thread ends, it fails, and a new thread decides.
-  for (const wanted of ['decided', 'failed', 'decided']) {
-    for (answers.clear(); !answers.has(wanted) && performance.now() < until; ) {
-      try {
-        manager.decide(state, view(), now);
-        answers.add('decided');
-      } catch {
-        answers.add('failed');
+    const answers = new Set<string>();
+    const until = performance.now() + 20_000;
+    // It decides, its thread ends, it fails, and a new thread decides.
+    for (const wanted of ['decided', 'failed', 'decided']) {
+      for (answers.clear(); !answers.has(wanted) && performance.now() < until; ) {
+        try {
+          manager.decide(state, view(), now);
+          answers.add('decided');
+        } catch {
+          answers.add('failed');
+        }
+        await new Promise((resolve) => setTimeout(resolve, 5));
       }
-      await new Promise((resolve) => setTimeout(resolve, 5));
+      t.true(answers.has(wanted), wanted);
     }
-    t.true(answers.has(wanted), wanted);
-  }
-});
+  },
+);
 
-test.serial('decisions stay within the cap, and nonsense that is observed never reaches the module', async (t) => {
-  const manager = await loaded(t, module('decide: (state) => ({ state, decision: { cpu: 1e9, actions: [0, 1, 0] } })'));
-  const state = manager.initialState('/guest/a');
-  t.is(Number(manager.decide(state, view(), now).decision.cpu), 4000);
-  t.deepEqual(manager.decide(state, view(), Number.NaN as Millis).decision, { actions: [0, 0, 0] });
-});
+test.serial(
+  'decisions stay within the cap, and nonsense that is observed never reaches the module',
+  async (t) => {
+    const manager = await loaded(
+      t,
+      module('decide: (state) => ({ state, decision: { cpu: 1e9, actions: [0, 1, 0] } })'),
+    );
+    const state = manager.initialState('/guest/a');
+    t.is(Number(manager.decide(state, view(), now).decision.cpu), 4000);
+    t.deepEqual(manager.decide(state, view(), Number.NaN as Millis).decision, {
+      actions: [0, 0, 0],
+    });
+  },
+);
 
-test.serial('a module is found by its path from the configuration, or as a package from there upwards', (t) => {
-  const project = temporaryFolder('managers');
-  const deep = join(project, 'etc', 'gleaner');
-  const files: Record<string, string> = {
-    'etc/gleaner/own.mjs': '',
-    'node_modules/plain/index.js': '',
-    'node_modules/plain/package.json': '{}',
-    'node_modules/@team/one/dist/main.mjs': '',
-    'node_modules/@team/one/package.json': '{"exports": {".": {"types": "./x.d.ts", "import": "./dist/main.mjs"}}}',
-    'node_modules/broken/package.json': '{',
-    'node_modules/empty/package.json': '{"main": "gone.js"}',
-  };
-  for (const [path, text] of Object.entries(files)) {
-    mkdirSync(join(project, path, '..'), { recursive: true });
-    writeFileSync(join(project, path), text);
-  }
-  t.is(managerFile('./own.mjs', deep), join(deep, 'own.mjs'));
-  t.is(managerFile('package:plain', deep), join(project, 'node_modules/plain/index.js'));
-  t.is(managerFile('package:@team/one', deep), join(project, 'node_modules/@team/one/dist/main.mjs'));
-  for (const [wrong, said] of [
-    ['./gone.mjs', /gone\.mjs cannot be used: no such file/],
-    ['package:nobody-has-this', /nobody-has-this cannot be used: no such package in node_modules of .*etc\/gleaner/],
-    ['package:broken', /its package\.json cannot be read/],
-    ['package:empty', /gone\.js cannot be used: no such file/],
-    ['plain', /neither a path nor package:NAME/],
-  ] as const)
-    t.throws(() => managerFile(wrong, deep), { instanceOf: ManagerModuleError, message: said });
-});
+test.serial(
+  'a module is found by its path from the configuration, or as a package from there upwards',
+  (t) => {
+    const project = temporaryFolder('managers');
+    const deep = join(project, 'etc', 'gleaner');
+    const files: Record<string, string> = {
+      'etc/gleaner/own.mjs': '',
+      'node_modules/plain/index.js': '',
+      'node_modules/plain/package.json': '{}',
+      'node_modules/@team/one/dist/main.mjs': '',
+      'node_modules/@team/one/package.json':
+        '{"exports": {".": {"types": "./x.d.ts", "import": "./dist/main.mjs"}}}',
+      'node_modules/broken/package.json': '{',
+      'node_modules/empty/package.json': '{"main": "gone.js"}',
+    };
+    for (const [path, text] of Object.entries(files)) {
+      mkdirSync(join(project, path, '..'), { recursive: true });
+      writeFileSync(join(project, path), text);
+    }
+    t.is(managerFile('./own.mjs', deep), join(deep, 'own.mjs'));
+    t.is(managerFile('package:plain', deep), join(project, 'node_modules/plain/index.js'));
+    t.is(
+      managerFile('package:@team/one', deep),
+      join(project, 'node_modules/@team/one/dist/main.mjs'),
+    );
+    for (const [wrong, said] of [
+      ['./gone.mjs', /gone\.mjs cannot be used: no such file/],
+      [
+        'package:nobody-has-this',
+        /nobody-has-this cannot be used: no such package in node_modules of .*etc\/gleaner/,
+      ],
+      ['package:broken', /its package\.json cannot be read/],
+      ['package:empty', /gone\.js cannot be used: no such file/],
+      ['plain', /neither a path nor package:NAME/],
+    ] as const)
+      t.throws(() => managerFile(wrong, deep), { instanceOf: ManagerModuleError, message: said });
+  },
+);

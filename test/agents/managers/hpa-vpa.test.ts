@@ -1,17 +1,11 @@
 import test from 'ava';
-import {
-  actuate,
-  fresh,
-  HPA_VPA_DEFAULT,
-  hpaVpaManager,
-  NOTHING_IN_FORCE,
-  type Recommendation,
-  recommendBoth,
-  stored,
-  VPA_DEFAULT,
-} from '../../../agents/index.js';
+import { actuate, NOTHING_IN_FORCE } from '../../../agents/managers/actuator.js';
+import { fresh, type Recommendation, stored } from '../../../agents/managers/decision-store.js';
+import { recommendBoth } from '../../../agents/managers/hpa-vpa.js';
+import { HPA_VPA_DEFAULT, hpaVpaManager } from '../../../agents/managers/index.js';
+import { VPA_DEFAULT } from '../../../agents/managers/vpa.js';
 import type { Millis } from '../../../config/index.js';
-import { amounts, observation } from '../observations.js';
+import { amounts, observation } from '../../support/observations.js';
 import { latencies, play } from './play.js';
 
 const at = (ms: number): Millis => ms as Millis;
@@ -22,8 +16,8 @@ const says = (recommendation: Partial<Recommendation>, now = 0) =>
   stored(null, { urgent: false, ...recommendation }, 'hpa-vpa', at(now), 1e9);
 
 test('vertical first: the number of containers is computed for the size just recommended', (t) => {
-  // 20 calls of 900 ms in 10 s at 100 millicores: 180 busy over 2 containers. At the user's 1000 that is 9 % and means 1;
-  // at the recommended 127 it is 70.9 %: ceil(2 x .709 / .6) = 3.
+  // 20 calls of 900 ms in 10 s at 100 millicores: 180 busy over 2 containers. At the user's 1000
+  // that is 9 % and means 1; at the recommended 127 it is 70.9 %: ceil(2 x .709 / .6) = 3.
   const seen = observation({ ...latencies(20, 900), used: amounts(100, 100) });
   const initial = hpaVpaManager(HPA_VPA_DEFAULT).initialState('/guest/hello').recommender;
   const { recommendation } = recommendBoth(initial, seen, HPA_VPA_DEFAULT, at(0));
@@ -42,15 +36,33 @@ test('the store keeps the newest of each member, until it expires', (t) => {
 });
 
 test('the actuator does the same thing once, and pauses between two changes', (t) => {
-  const act = (before: typeof NOTHING_IN_FORCE, cpu: number, containers: number, now: number, urgent = false) =>
-    actuate(before, says({ cpu: exact(cpu), containers, urgent }), user, at(0), actuator, VPA_DEFAULT, at(now));
+  const act = (
+    before: typeof NOTHING_IN_FORCE,
+    cpu: number,
+    containers: number,
+    now: number,
+    urgent = false,
+  ) =>
+    actuate(
+      before,
+      says({ cpu: exact(cpu), containers, urgent }),
+      user,
+      at(0),
+      actuator,
+      VPA_DEFAULT,
+      at(now),
+    );
   const first = act(NOTHING_IN_FORCE, 500, 3, 0);
   t.like(first.decision, { cpu: 500, memory: 256, containers: 3, actions: [0, -1, 0] });
   const again = act(first.inForce, 500, 3, 20_000);
   t.deepEqual(again.inForce, first.inForce, 'nothing changed, so no pause begins anew');
   t.deepEqual(again.decision.actions, [0, 0, 0]);
   t.like(act(first.inForce, 600, 4, 9_999).decision, { cpu: 500, containers: 3 });
-  t.like(act(first.inForce, 600, 4, 10_000).decision, { cpu: 600, containers: 4, actions: [1, 1, 0] });
+  t.like(act(first.inForce, 600, 4, 10_000).decision, {
+    cpu: 600,
+    containers: 4,
+    actions: [1, 1, 0],
+  });
   t.like(
     act(first.inForce, 600, 4, 9_999, true).decision,
     { cpu: 600, containers: 3 },
@@ -60,8 +72,14 @@ test('the actuator does the same thing once, and pauses between two changes', (t
 
 test('small changes are kept back, and a dry run wishes for nothing', (t) => {
   const wide = says({ cpu: { lower: 100, target: 500, upper: 2000 } });
-  t.is(actuate(NOTHING_IN_FORCE, wide, user, at(0), actuator, VPA_DEFAULT, at(299_999)).inForce.cpu, null);
-  t.is(actuate(NOTHING_IN_FORCE, wide, user, at(0), actuator, VPA_DEFAULT, at(300_000)).inForce.cpu, 500);
+  t.is(
+    actuate(NOTHING_IN_FORCE, wide, user, at(0), actuator, VPA_DEFAULT, at(299_999)).inForce.cpu,
+    null,
+  );
+  t.is(
+    actuate(NOTHING_IN_FORCE, wide, user, at(0), actuator, VPA_DEFAULT, at(300_000)).inForce.cpu,
+    500,
+  );
   const dry = actuate(
     NOTHING_IN_FORCE,
     says({ cpu: exact(500) }),
@@ -82,8 +100,13 @@ test('all together: number and size follow the load, an OOM kill is answered at 
     { ...busy, now: 10_000 },
     { ...busy, now: 20_000, oomKills: 1 },
   ]);
-  // The sizes' bounds are wide still (vpa.test.ts): the user's. The OOM kill at 256 MiB brings memory as in vpa, and CPU along.
+  // The sizes' bounds are wide still (vpa.test.ts): the user's. The OOM kill at 256 MiB brings
+  // memory as in vpa, and CPU along.
   t.like(decisions[0], { cpu: 1000, memory: 268435456, containers: 3 });
   t.like(decisions[1], { cpu: 1000, memory: 268435456, containers: 3 });
-  t.like(decisions[2], { cpu: 127, memory: Math.ceil(((1e7 * (1.05 ** 22 - 1)) / 0.05) * 1.15), containers: 3 });
+  t.like(decisions[2], {
+    cpu: 127,
+    memory: Math.ceil(((1e7 * (1.05 ** 22 - 1)) / 0.05) * 1.15),
+    containers: 3,
+  });
 });

@@ -1,5 +1,11 @@
 import test from 'ava';
-import { desiredContainers, HPA_INITIAL, HPA_PUBLISHED, hpaManager, hpaStep } from '../../../agents/index.js';
+import {
+  desiredContainers,
+  HPA_INITIAL,
+  HPA_PUBLISHED,
+  hpaManager,
+  hpaStep,
+} from '../../../agents/managers/hpa.js';
 import type { Millis } from '../../../config/index.js';
 import { latencies, play, type Step } from './play.js';
 
@@ -35,7 +41,8 @@ test('a fall takes the highest recommendation of 300 s', (t) => {
 });
 
 test('use counts idle containers, over all hosts', (t) => {
-  // 20 calls of 900 ms in 10 s, 1000 millicores each: 1.8 cores busy on each host's 2 containers, use .9 of 4 on both.
+  // 20 calls of 900 ms in 10 s, 1000 millicores each: 1.8 cores busy on each host's 2 containers,
+  // use .9 of 4 on both.
   const busy: Step = { ...latencies(20, 900), used: { cpu: 1000, memory: 1 } as never };
   const steps = [
     { ...busy, host: 'a' },

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { KPA_PUBLISHED, kpaManager } from '../../../agents/index.js';
+import { KPA_PUBLISHED, kpaManager } from '../../../agents/managers/index.js';
 import { latencies, play, type Step } from './play.js';
 
 /** Ten seconds with a mean concurrency of `c`: 20 calls of c x 500 ms. */
@@ -32,7 +32,12 @@ test('a fall is to half of what is ready at most, and to one at least', (t) => {
 test('twice what is ready is a panic, in which the number never falls, for a whole stable window', (t) => {
   // 2.8 over 2 containers: 4 / 2 = 2: panic at 10 s.
   const calm = (now: number) => load(0.7, 4, { now });
-  const steps = [load(2.8, 2), ...[20, 30, 40, 50, 60, 69].map((s) => calm(s * 1000)), calm(70_000), calm(80_000)];
+  const steps = [
+    load(2.8, 2),
+    ...[20, 30, 40, 50, 60, 69].map((s) => calm(s * 1000)),
+    calm(70_000),
+    calm(80_000),
+  ];
   // Until 70 s the 4 stand. Then .7 / .7 = 1, but not below floor(4 / 2) = 2.
   t.deepEqual(numbers(...steps), [4, 4, 4, 4, 4, 4, 4, 2, 2]);
   // Just below: ceil(1.4 / .7) = 2 over 1... 2 is a panic; over 2 it is none.
@@ -46,7 +51,10 @@ test('a panic goes by the short window: a burst is not averaged away', (t) => {
 });
 
 test('the concurrency of several hosts adds up', (t) => {
-  const steps = [load(1.4, 2, { host: 'a', now: 10_000 }), load(1.4, 2, { host: 'b', now: 10_000 })];
+  const steps = [
+    load(1.4, 2, { host: 'a', now: 10_000 }),
+    load(1.4, 2, { host: 'b', now: 10_000 }),
+  ];
   // 2.8 / .7 = 4 over 4 ready.
   t.deepEqual(numbers(...steps), [2, 4]);
 });

@@ -1,17 +1,28 @@
 import test from 'ava';
-import { createManager, type ResourceManager, UnknownManagerError } from '../../../agents/index.js';
-import type { Observation } from '../../../broker/index.js';
+import type { ResourceManager } from '../../../agents/index.js';
+import { createManager } from '../../../agents/managers/index.js';
+import { UnknownManagerError } from '../../../agents/managers/registry.js';
+import type { Observation } from '../../../broker/messages/index.js';
 import { MIB, type Millicores, mebibytes, millis, SeededRandom } from '../../../config/index.js';
-import { amounts, granted, observation } from '../observations.js';
+import { amounts, granted, observation } from '../../support/observations.js';
 
 const cap = { cpu: 4000 as Millicores, memory: mebibytes(1024) };
 
 /** Plays observations through a manager; gives each decision as [millicores, MiB]. */
-function play(manager: ResourceManager, steps: readonly Partial<Observation>[]): [number, number][] {
+function play(
+  manager: ResourceManager,
+  steps: readonly Partial<Observation>[],
+): [number, number][] {
   let state = manager.initialState('/guest/hello');
   return steps.map((changes) => {
     const seen = observation(changes);
-    const view = { observation: seen, features: [], others: null, price: null, random: new SeededRandom(1) };
+    const view = {
+      observation: seen,
+      features: [],
+      others: null,
+      price: null,
+      random: new SeededRandom(1),
+    };
     const result = manager.decide(state, view, millis(0));
     state = result.state;
     return [result.decision.cpu!, result.decision.memory! / MIB];
@@ -54,7 +65,14 @@ test('greedy goes by what was granted, not by what it wished, where limits are i
 test('greedy walks on from its own wishes where nothing is enforced', (t) => {
   const manager = createManager('greedy', { cap });
   const recommend: Partial<Observation> = { mode: 'recommend', peak: amounts(10, 10) };
-  const decisions = play(manager, [recommend, recommend, recommend, recommend, recommend, recommend]);
+  const decisions = play(manager, [
+    recommend,
+    recommend,
+    recommend,
+    recommend,
+    recommend,
+    recommend,
+  ]);
   // CPU least: max(50, 5 % of 1000) = 50; memory least: 64 MiB.
   t.deepEqual(decisions, [
     [1000, 256],
@@ -67,7 +85,9 @@ test('greedy walks on from its own wishes where nothing is enforced', (t) => {
 });
 
 test('greedy stops at the cap, and a user limit above the cap stands', (t) => {
-  const manager = createManager('greedy', { cap: { cpu: 1100 as Millicores, memory: mebibytes(128) } });
+  const manager = createManager('greedy', {
+    cap: { cpu: 1100 as Millicores, memory: mebibytes(128) },
+  });
   const busy = { peak: amounts(1000, 256) };
   t.deepEqual(play(manager, [busy, busy]), [
     [1000, 256],
@@ -103,7 +123,9 @@ test('the freyr preset moves by whole cores between 1 and 8', (t) => {
 });
 
 test('an unknown manager is named, with those that there are', (t) => {
-  const error = t.throws(() => createManager('constructor', { cap }), { instanceOf: UnknownManagerError });
+  const error = t.throws(() => createManager('constructor', { cap }), {
+    instanceOf: UnknownManagerError,
+  });
   t.is(error.code, 'GLN_MANAGER_UNKNOWN');
   t.regex(error.hint, /fixed, greedy/);
 });

@@ -1,7 +1,7 @@
 import type { Decision, ResourceManager } from '../../../agents/index.js';
-import type { Observation, PerResource } from '../../../broker/index.js';
+import type { Observation, PerResource } from '../../../broker/messages/index.js';
 import { type Millis, SeededRandom } from '../../../config/index.js';
-import { observation } from '../observations.js';
+import { observation } from '../../support/observations.js';
 
 export interface Step extends Partial<Observation> {
   readonly now?: number;
@@ -32,7 +32,10 @@ export function play<State>(
 }
 
 /** `calls` activations of `each` ms; managers look at the sum. */
-export const latencies = (calls: number, each: number): Pick<Observation, 'activations' | 'latency'> => ({
+export const latencies = (
+  calls: number,
+  each: number,
+): Pick<Observation, 'activations' | 'latency'> => ({
   activations: calls,
   latency: { first: 1, counts: [calls], sum: calls * each, max: each },
 });

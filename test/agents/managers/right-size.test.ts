@@ -1,8 +1,9 @@
 import { fc, testProp } from '@fast-check/ava';
 import test from 'ava';
-import { nominalSize, RIGHT_SIZE_DEFAULT, rightSizeManager } from '../../../agents/index.js';
+import { nominalSize, RIGHT_SIZE_DEFAULT } from '../../../agents/managers/index.js';
+import { rightSizeManager } from '../../../agents/managers/right-size.js';
 import { MIB } from '../../../config/index.js';
-import { amounts } from '../observations.js';
+import { amounts } from '../../support/observations.js';
 import { play, type Step } from './play.js';
 
 const manager = rightSizeManager(RIGHT_SIZE_DEFAULT);
@@ -13,7 +14,8 @@ const sizes = (steps: Step[]): (number | undefined)[] =>
 const times = (count: number, step: Step): Step[] => new Array<Step>(count).fill(step);
 
 test('sizes are 128, 192 … 512 MiB and the user’s own', (t) => {
-  const size = (mib: number, user: number) => nominalSize(mib * MIB, user * MIB, RIGHT_SIZE_DEFAULT) / MIB;
+  const size = (mib: number, user: number) =>
+    nominalSize(mib * MIB, user * MIB, RIGHT_SIZE_DEFAULT) / MIB;
   t.deepEqual(
     [1, 128, 128.1, 192, 200, 500, 900].map((mib) => size(mib, 256)),
     [128, 128, 192, 192, 256, 512, 512],
@@ -24,19 +26,24 @@ test('sizes are 128, 192 … 512 MiB and the user’s own', (t) => {
 });
 
 test('it falls after 100 calls, to peak + margin rounded up', (t) => {
-  // 20 calls a step. 100 MiB + max(25, 32) = 132: 192. 150 + 37.5 = 187.5: 192. 160 + 40 = 200: 256, the user's.
+  // 20 calls a step. 100 MiB + max(25, 32) = 132: 192. 150 + 37.5 = 187.5: 192. 160 + 40 = 200:
+  // 256, the user's.
   t.deepEqual(sizes(times(6, peaks(100))), [256, 256, 256, 256, 192, 192]);
   t.deepEqual(sizes(times(5, peaks(150))).at(-1), 192);
   t.deepEqual(sizes(times(5, peaks(160))).at(-1), 256);
   t.deepEqual(sizes(times(5, peaks(40))).at(-1), 128);
-  t.deepEqual(sizes(times(30, { activations: 0, peak: amounts(0, 0) })).at(-1), 256, 'nothing is known of it');
+  t.deepEqual(
+    sizes(times(30, { activations: 0, peak: amounts(0, 0) })).at(-1),
+    256,
+    'nothing is known of it',
+  );
 });
 
 test('it rises at once and waits 30 s and 100 calls before it falls again', (t) => {
   const steps = [...times(5, peaks(100)), peaks(170), ...times(13, peaks(100))];
   const all = sizes(steps);
-  // 170 + 42.5 = 212.5: 256. It counts whole for the 8 newest steps: the 8 from it on, then decays by 2^(-10 s / 1 h) a step:
-  // 170 x 2^(-90/3600) = 167.1 + 41.8 = 208.9 still means 256.
+  // 170 + 42.5 = 212.5: 256. It counts whole for the 8 newest steps: the 8 from it on, then decays
+  // by 2^(-10 s / 1 h) a step: 170 x 2^(-90/3600) = 167.1 + 41.8 = 208.9 still means 256.
   t.deepEqual(all.slice(4, 6), [192, 256]);
   t.true(all.slice(6).every((size) => size === 256));
   // An hour and a half later it is 60.1, and the newest steps' 100 count.
@@ -70,7 +77,11 @@ test('a size of ours that comes back is not taken for the user’s, another one 
   const applied = peaks(100, { user: asks(192) });
   const { state } = play(manager, [...times(5, peaks(100)), applied, applied]);
   t.is(state.user, 256 * MIB);
-  const changed = play(manager, [...times(5, peaks(100)), applied, peaks(100, { user: asks(512) })]);
+  const changed = play(manager, [
+    ...times(5, peaks(100)),
+    applied,
+    peaks(100, { user: asks(512) }),
+  ]);
   t.is(changed.state.user, 512 * MIB);
   t.is(changed.state.calls, 20, 'its history begins anew');
 });
@@ -83,7 +94,11 @@ testProp(
   'the size always holds the highest of the newest eight peaks, and is within the range or the user’s',
   [
     fc.array(
-      fc.record({ peak: fc.integer({ min: 1, max: 800 }), oom: fc.nat(8), gap: fc.integer({ min: 1, max: 1e6 }) }),
+      fc.record({
+        peak: fc.integer({ min: 1, max: 800 }),
+        oom: fc.nat(8),
+        gap: fc.integer({ min: 1, max: 1e6 }),
+      }),
       {
         minLength: 1,
         maxLength: 40,

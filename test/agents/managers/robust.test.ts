@@ -1,15 +1,23 @@
 import { fc, testProp } from '@fast-check/ava';
 import test from 'ava';
-import { createManager, isValidObservation, managerNames } from '../../../agents/index.js';
-import type { Observation } from '../../../broker/index.js';
-import { type Bytes, type Millicores, type Millis, mebibytes, SeededRandom } from '../../../config/index.js';
-import { observation } from '../observations.js';
+import { createManager, isValidObservation } from '../../../agents/managers/index.js';
+import type { Observation } from '../../../broker/messages/index.js';
+import {
+  type Bytes,
+  type Millicores,
+  type Millis,
+  managerNames,
+  mebibytes,
+  SeededRandom,
+} from '../../../config/index.js';
+import { observation } from '../../support/observations.js';
 
 const cap = { cpu: 4000 as Millicores, memory: mebibytes(1024) };
 
 const amount = (max: number) => fc.double({ min: 0, max, noNaN: true });
 const resources = fc.record({ cpu: amount(16_000), memory: amount(2 ** 32) });
-const spread = (max: number) => fc.record({ min: amount(max), mean: amount(max), max: amount(max) });
+const spread = (max: number) =>
+  fc.record({ min: amount(max), mean: amount(max), max: amount(max) });
 const sound = fc.record({
   host: fc.constantFrom('a', 'b', 'c'),
   span: amount(20_000),
@@ -19,7 +27,12 @@ const sound = fc.record({
   coldStarts: fc.nat(5),
   oomKills: fc.nat(1),
   running: fc.nat(5),
-  latency: fc.record({ first: fc.constant(0), counts: fc.constant([]), sum: amount(1e6), max: amount(1e5) }),
+  latency: fc.record({
+    first: fc.constant(0),
+    counts: fc.constant([]),
+    sum: amount(1e6),
+    max: amount(1e5),
+  }),
   peak: resources,
   used: resources,
   user: fc.record({
@@ -35,8 +48,15 @@ const sound = fc.record({
 const garbage = fc.oneof(
   fc.record({ span: fc.constantFrom(Number.NaN, Number.POSITIVE_INFINITY, -1) }),
   fc.record({ used: fc.record({ cpu: fc.constantFrom(Number.NaN, -5), memory: amount(1) }) }),
-  fc.record({ peak: fc.record({ cpu: amount(1), memory: fc.constantFrom(Number.NaN, Number.POSITIVE_INFINITY) }) }),
-  fc.record({ user: fc.record({ cpu: fc.constantFrom(Number.NaN, 0), memory: amount(1), shares: amount(1) }) }),
+  fc.record({
+    peak: fc.record({
+      cpu: amount(1),
+      memory: fc.constantFrom(Number.NaN, Number.POSITIVE_INFINITY),
+    }),
+  }),
+  fc.record({
+    user: fc.record({ cpu: fc.constantFrom(Number.NaN, 0), memory: amount(1), shares: amount(1) }),
+  }),
   fc.record({ activations: fc.constantFrom(Number.NaN, -1) }),
   fc.record({ containers: fc.constantFrom(Number.NaN, Number.NEGATIVE_INFINITY) }),
 );
@@ -84,21 +104,36 @@ for (const name of managerNames) {
           continue;
         }
         t.true(finite(result.decision) && finite(result.state), JSON.stringify(result));
-        t.deepEqual(JSON.parse(JSON.stringify(result.state)), result.state, 'the state can rest as JSON');
+        t.deepEqual(
+          JSON.parse(JSON.stringify(result.state)),
+          result.state,
+          'the state can rest as JSON',
+        );
         const { user } = input;
         if (cpu !== undefined) t.true(cpu > 0 && cpu <= Math.max(cap.cpu, user.cpu));
         for (const target of [memory, nominalMemory]) {
           if (target !== undefined)
-            t.true(target > 0 && target <= Math.max(cap.memory, user.memory) && Number.isInteger(target));
+            t.true(
+              target > 0 && target <= Math.max(cap.memory, user.memory) && Number.isInteger(target),
+            );
           if (user.memory === 0) t.is(target, undefined);
         }
-        if (containers !== undefined) t.true(containers >= 1 && containers <= 20 && Number.isInteger(containers));
+        if (containers !== undefined)
+          t.true(containers >= 1 && containers <= 20 && Number.isInteger(containers));
         if (weightFactor !== undefined) t.true(weightFactor >= 1 / 64 && weightFactor <= 64);
         t.true(actions.every((a) => [-1, 0, 1].includes(a)));
-        t.deepEqual(manager.decide(state, view, now as Millis), result, 'the same input gives the same answer');
+        t.deepEqual(
+          manager.decide(state, view, now as Millis),
+          result,
+          'the same input gives the same answer',
+        );
         state = frozen(result.state);
       }
-      const phases: Record<string, string> = { simppo: 'serving', 'single-agent': 'serving', aware: 'offline' };
+      const phases: Record<string, string> = {
+        simppo: 'serving',
+        'single-agent': 'serving',
+        aware: 'offline',
+      };
       const learns = Object.hasOwn(phases, name);
       t.is(manager.phase(state), phases[name] ?? 'managing');
       t.is(manager.retrain !== undefined, learns);
@@ -109,7 +144,13 @@ for (const name of managerNames) {
 
 test('a clock that is no number is nonsense too', (t) => {
   const manager = createManager('fixed', { cap });
-  const view = { observation: observation(), features: [], others: null, price: null, random: new SeededRandom(1) };
+  const view = {
+    observation: observation(),
+    features: [],
+    others: null,
+    price: null,
+    random: new SeededRandom(1),
+  };
   t.deepEqual(manager.decide(null, view, Number.NaN as Millis).decision, { actions: [0, 0, 0] });
   const noMemory = {
     ...view,

@@ -1,20 +1,22 @@
 import test from 'ava';
 import {
-  boundsOf,
   CPU_BUCKETS,
   EMPTY_HISTOGRAM,
   MEMORY_BUCKETS,
-  needsUpdate,
   percentileOf,
+  withSample,
+} from '../../../agents/managers/usage-histogram.js';
+import {
+  boundsOf,
+  needsUpdate,
   VPA_DEFAULT,
   VPA_INITIAL,
   VPA_PUBLISHED,
   vpaManager,
   vpaObserve,
-  withSample,
-} from '../../../agents/index.js';
+} from '../../../agents/managers/vpa.js';
 import type { Millis } from '../../../config/index.js';
-import { amounts, observation } from '../observations.js';
+import { amounts, observation } from '../../support/observations.js';
 import { play } from './play.js';
 
 const DAY = 24 * 3_600_000;
@@ -23,18 +25,27 @@ const end = (first: number, b: number): number => (first * (1.05 ** (b + 1) - 1)
 const close = (a: number, b: number): boolean => Math.abs(a - b) <= 1e-9 * Math.abs(b);
 
 test('there are 176 buckets for either resource, the last one open', (t) => {
-  // 1000 cores: floor(ln(1e6 x .05 / 10 + 1) / ln 1.05) = floor(174.57) = 174, one more for what is above; memory alike.
+  // 1000 cores: floor(ln(1e6 x .05 / 10 + 1) / ln 1.05) = floor(174.57) = 174, one more for what is
+  // above; memory alike.
   t.is(CPU_BUCKETS.buckets, 176);
   t.is(MEMORY_BUCKETS.buckets, 176);
 });
 
 test('a percentile is the end of its bucket', (t) => {
-  // 100 millicores: ln(100 x .05 / 10 + 1) / ln 1.05 = ln 1.5 / ln 1.05 = 8.31: bucket 8, which ends at 110.27.
+  // 100 millicores: ln(100 x .05 / 10 + 1) / ln 1.05 = ln 1.5 / ln 1.05 = 8.31: bucket 8, which
+  // ends at 110.27.
   const one = withSample(EMPTY_HISTOGRAM, CPU_BUCKETS, 100, 0.1, 0 as Millis, DAY as Millis);
   t.true(close(percentileOf(one, CPU_BUCKETS, 0.9), end(10, 8)));
   t.true(Math.abs(end(10, 8) - 110.266) < 1e-3);
   t.is(percentileOf(EMPTY_HISTOGRAM, CPU_BUCKETS, 0.9), Number.NaN);
-  t.is(percentileOf(withSample(one, CPU_BUCKETS, 100, -0.1, 0 as Millis, DAY as Millis), CPU_BUCKETS, 0.9), Number.NaN);
+  t.is(
+    percentileOf(
+      withSample(one, CPU_BUCKETS, 100, -0.1, 0 as Millis, DAY as Millis),
+      CPU_BUCKETS,
+      0.9,
+    ),
+    Number.NaN,
+  );
 });
 
 test('a sample counts half after a half-life, also across a move of the reference time', (t) => {
@@ -59,7 +70,8 @@ test('bounds: percentiles x 1.15, the wider the shorter the history', (t) => {
       VPA_PUBLISHED,
       (days * DAY) as Millis,
     );
-  // All percentiles 110.266 x 1.15 = 126.805. One day, 1440 samples: c = 1: lower x 1.001^-2 = 126.55, upper x 2 = 253.61.
+  // All percentiles 110.266 x 1.15 = 126.805. One day, 1440 samples: c = 1: lower x 1.001^-2 =
+  // 126.55, upper x 2 = 253.61.
   t.deepEqual(at(1, 1440), { lower: 127, target: 127, upper: 254 });
   // Half the samples: c = .5: lower x 1.002^-2 = 126.30, upper x 3 = 380.4.
   t.deepEqual(at(1, 720), { lower: 127, target: 127, upper: 381 });
@@ -77,8 +89,9 @@ test('an update is worth it outside the bounds, or for a tenth after a while', (
 });
 
 test('the sizes change at the first moment that the bounds allow', (t) => {
-  // 100 millicores and 128 MiB against 1000 and 256. Upper = 126.805 x (1 + 1 / c), c = min(age / 600 s, samples / 60).
-  // 80 s, 9 samples: c = .133, upper 1077.8: within. 90 s, 10 samples: c = .15, upper 972.2: outside, and memory goes along.
+  // 100 millicores and 128 MiB against 1000 and 256. Upper = 126.805 x (1 + 1 / c), c = min(age /
+  // 600 s, samples / 60). 80 s, 9 samples: c = .133, upper 1077.8: within. 90 s, 10 samples: c =
+  // .15, upper 972.2: outside, and memory goes along.
   const steady = { used: amounts(100, 100), peak: amounts(500, 128) };
   const steps = Array.from({ length: 10 }, (_, i) => ({ ...steady, now: i * 10_000 }));
   const { decisions } = play(vpaManager(VPA_DEFAULT), steps);
@@ -101,14 +114,20 @@ test('one memory sample an interval: a higher peak takes the lower one’s place
   ]) {
     state = vpaObserve(state, observation({ peak: amounts(1, mib!) }), VPA_DEFAULT, at as Millis);
   }
-  // 200 MiB: ln(209715200 x .05 / 1e7 + 1) / ln 1.05 = ln 2.048576 / ln 1.05 = 14.70: bucket 14 holds all the weight.
+  // 200 MiB: ln(209715200 x .05 / 1e7 + 1) / ln 1.05 = ln 2.048576 / ln 1.05 = 14.70: bucket 14
+  // holds all the weight.
   t.true(close(percentileOf(state.memory, MEMORY_BUCKETS, 0.01), end(1e7, 14)));
   t.is(state.samples, 3);
 });
 
 test('an OOM kill is a sample of its own and is answered at once', (t) => {
-  // max(1.2 x 256 MiB, 256 MiB + 100 MB) = 368435456: ln 2.84217728 / ln 1.05 = 21.41: bucket 21. Ten kills are no more than one.
+  // max(1.2 x 256 MiB, 256 MiB + 100 MB) = 368435456: ln 2.84217728 / ln 1.05 = 21.41: bucket 21.
+  // Ten kills are no more than one.
   const oom = { oomKills: 1, activations: 0, peak: amounts(0, 0) };
-  const { decisions } = play(vpaManager(VPA_DEFAULT), [{ peak: amounts(500, 64) }, ...new Array(10).fill(oom)]);
-  for (const decision of decisions.slice(1)) t.is(decision.memory, Math.ceil(end(1e7, 21) * 1.15) as never);
+  const { decisions } = play(vpaManager(VPA_DEFAULT), [
+    { peak: amounts(500, 64) },
+    ...new Array(10).fill(oom),
+  ]);
+  for (const decision of decisions.slice(1))
+    t.is(decision.memory, Math.ceil(end(1e7, 21) * 1.15) as never);
 });

@@ -3,32 +3,36 @@ import { join } from 'node:path';
 import test from 'ava';
 import {
   CHECKPOINT_VERSION,
+  encodeCheckpoint,
+} from '../../../agents/nn/checkpoint/layers-format.js';
+import { packCheckpoint, unpackCheckpoint } from '../../../agents/nn/checkpoint/store.js';
+import {
   type Checkpoint,
   CheckpointDamagedError,
   CheckpointForeignError,
   CheckpointMissingError,
   CheckpointNewerError,
   decodeCheckpoint,
-  encodeCheckpoint,
-  expectedPpo,
   JsEngine,
   loadCheckpoint,
   orthogonal,
   PolicyStore,
-  PpoAgent,
-  packCheckpoint,
-  ppoCheckpoint,
-  ppoState,
   projectPackages,
   ShapeError,
   SimdEngine,
   saveCheckpoint,
+} from '../../../agents/nn/index.js';
+import {
+  expectedPpo,
+  PpoAgent,
+  ppoCheckpoint,
+  ppoState,
   simulatorSettings,
-  unpackCheckpoint,
-} from '../../../agents/index.js';
-import { MemoryBus, objectStores } from '../../../broker/index.js';
+} from '../../../agents/ppo/index.js';
+import { objectStores } from '../../../broker/index.js';
 import { SeededRandom } from '../../../config/index.js';
-import { temporaryFolder } from '../../temporary-folder.js';
+import { MemoryBus } from '../../support/memory-broker/memory-bus.js';
+import { temporaryFolder } from '../../support/temporary-folder.js';
 import { actorShape, criticShape, draws, largestDifference, scoreShape } from './fixtures.js';
 
 function checkpoint(seed = 1): Checkpoint {
@@ -36,7 +40,11 @@ function checkpoint(seed = 1): Checkpoint {
   const network = (shape: typeof actorShape) => {
     const parameters = orthogonal(shape, 1, random.fork(shape.widths.join()));
     const first = draws(parameters.length, random);
-    return { shape, parameters, moments: { first, second: draws(parameters.length, random), steps: 17 } };
+    return {
+      shape,
+      parameters,
+      moments: { first, second: draws(parameters.length, random), steps: 17 },
+    };
   };
   return {
     kind: 'ppo',
@@ -106,15 +114,33 @@ test('a checkpoint with any byte changed, cut short, or with its weights gone is
   const flipped = weights.slice();
   flipped[1234]! ^= 1;
   t.throws(() => decodeCheckpoint('it', model, flipped), { ...damaged, message: /digest/ });
-  t.throws(() => decodeCheckpoint('it', model, weights.subarray(4)), { ...damaged, message: /bytes of weights/ });
-  t.throws(() => decodeCheckpoint('it', model.slice(0, -5), weights), { ...damaged, message: /not JSON/ });
-  t.throws(() => decodeCheckpoint('it', model.replace('"steps":1500', '"steps":1501'), weights), damaged);
-  t.throws(() => decodeCheckpoint('it', model.replace('"units":64', '"units":65'), weights), damaged);
-  t.throws(() => decodeCheckpoint('it', model.replace('"seed":42', '"seed":"x"'), weights), damaged);
-  t.throws(() => decodeCheckpoint('it', model.replace(/weights-\w+\.bin/, '../../etc/passwd'), weights), {
+  t.throws(() => decodeCheckpoint('it', model, weights.subarray(4)), {
     ...damaged,
-    message: /no weights file of ours/,
+    message: /bytes of weights/,
   });
+  t.throws(() => decodeCheckpoint('it', model.slice(0, -5), weights), {
+    ...damaged,
+    message: /not JSON/,
+  });
+  t.throws(
+    () => decodeCheckpoint('it', model.replace('"steps":1500', '"steps":1501'), weights),
+    damaged,
+  );
+  t.throws(
+    () => decodeCheckpoint('it', model.replace('"units":64', '"units":65'), weights),
+    damaged,
+  );
+  t.throws(
+    () => decodeCheckpoint('it', model.replace('"seed":42', '"seed":"x"'), weights),
+    damaged,
+  );
+  t.throws(
+    () => decodeCheckpoint('it', model.replace(/weights-\w+\.bin/, '../../etc/passwd'), weights),
+    {
+      ...damaged,
+      message: /no weights file of ours/,
+    },
+  );
   const packed = packCheckpoint(checkpoint());
   t.throws(() => unpackCheckpoint('it', packed.subarray(0, 500)), damaged);
   t.throws(() => unpackCheckpoint('it', packed.subarray(0, 10)), damaged);
@@ -138,7 +164,10 @@ test('A5-05: a weight that is not finite is refused as damaged, before any decis
   const corrupted = checkpoint();
   corrupted.networks.actor!.parameters[7] = Number.NaN;
   const { model, weights } = encodeCheckpoint(corrupted);
-  t.throws(() => decodeCheckpoint('it', model, weights), { instanceOf: CheckpointDamagedError, message: /not finite/ });
+  t.throws(() => decodeCheckpoint('it', model, weights), {
+    instanceOf: CheckpointDamagedError,
+    message: /not finite/,
+  });
 });
 
 test('somebody else’s model, another kind and another shape are foreign', (t) => {
@@ -149,12 +178,21 @@ test('somebody else’s model, another kind and another shape are foreign', (t) 
   t.throws(() => decodeCheckpoint('it', 'null', weights), foreign);
   t.throws(() => unpackCheckpoint('it', new TextEncoder().encode('a picture, perhaps')), foreign);
   const shapes = { actor: actorShape, critic: criticShape };
-  t.throws(() => decodeCheckpoint('it', model, weights, { kind: 'ddpg', shapes }), { ...foreign, message: /'ppo'/ });
-  t.throws(() => decodeCheckpoint('it', model, weights, { kind: 'ppo', shapes: { actor: criticShape } }), {
+  t.throws(() => decodeCheckpoint('it', model, weights, { kind: 'ddpg', shapes }), {
     ...foreign,
-    message: /20-64-64-10 tanh, not 20-64-64-1 tanh/,
+    message: /'ppo'/,
   });
-  t.throws(() => decodeCheckpoint('it', model, weights, { kind: 'ppo', shapes: { score: scoreShape } }), foreign);
+  t.throws(
+    () => decodeCheckpoint('it', model, weights, { kind: 'ppo', shapes: { actor: criticShape } }),
+    {
+      ...foreign,
+      message: /20-64-64-10 tanh, not 20-64-64-1 tanh/,
+    },
+  );
+  t.throws(
+    () => decodeCheckpoint('it', model, weights, { kind: 'ppo', shapes: { score: scoreShape } }),
+    foreign,
+  );
   t.notThrows(() => decodeCheckpoint('it', model, weights, { kind: 'ppo', shapes }));
 });
 
@@ -202,10 +240,19 @@ test('an agent goes through the broker’s object store and learns on with the s
   const shape = { features: 2, actions: 3 };
   const settings = { ...simulatorSettings, hidden: [8] };
   const make = () =>
-    new PpoAgent({ engine: new SimdEngine(), shape, settings, rollout: 20, random: new SeededRandom(5) });
+    new PpoAgent({
+      engine: new SimdEngine(),
+      shape,
+      settings,
+      rollout: 20,
+      random: new SeededRandom(5),
+    });
   const learn = (agent: PpoAgent): void => {
     while (!agent.rollout.full) {
-      const { action } = agent.decide(Float32Array.of(agent.rollout.rows / 20, 1), Uint8Array.of(1, 1, 1));
+      const { action } = agent.decide(
+        Float32Array.of(agent.rollout.rows / 20, 1),
+        Uint8Array.of(1, 1, 1),
+      );
       agent.executed(action!, action === 1 ? 1 : 0);
     }
     agent.cut(new Float32Array(2));

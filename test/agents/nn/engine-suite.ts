@@ -1,4 +1,5 @@
 import test from 'ava';
+import type { PpoStepSettings } from '../../../agents/nn/engine.js';
 import {
   type Engine,
   inputsOf,
@@ -6,12 +7,11 @@ import {
   type NetworkShape,
   orthogonal,
   outputsOf,
-  type PpoStepSettings,
   parameterCount,
   ShapeError,
   SimdEngine,
   type TensorFlowEngine,
-} from '../../../agents/index.js';
+} from '../../../agents/nn/index.js';
 import { SeededRandom } from '../../../config/index.js';
 import {
   actorShape,
@@ -41,7 +41,10 @@ const shapes: readonly NetworkShape[] = [
 /** With beta1 = 0 the first moment after one step is the gradient itself. */
 const bare: PpoStepSettings = { ...stepSettings, beta1: 0, maxGradNorm: Number.MAX_VALUE };
 
-/** What every engine must do, and do alike. AVA runs each test file in a process of its own: one TensorFlow.js per file. */
+/**
+ * What every engine must do, and do alike. AVA runs each test file in a process of its own: one
+ * TensorFlow.js per file.
+ */
 export function engineSuite(load: () => Promise<TensorFlowEngine>): void {
   const js = new JsEngine();
   const simd = new SimdEngine();
@@ -74,7 +77,10 @@ export function engineSuite(load: () => Promise<TensorFlowEngine>): void {
         network.import(parameters);
         const outputs = new Float32Array(rows * width);
         network.forwardBatch(inputs, rows, outputs);
-        t.true(largestDifference(outputs, expected) < 1e-4, `${engine.name} ${shape.widths}, ${rows} rows`);
+        t.true(
+          largestDifference(outputs, expected) < 1e-4,
+          `${engine.name} ${shape.widths}, ${rows} rows`,
+        );
         const one = new Float32Array(width);
         network.forward(inputs.slice(inputsOf(shape), 2 * inputsOf(shape)), one);
         t.true(
@@ -112,7 +118,10 @@ export function engineSuite(load: () => Promise<TensorFlowEngine>): void {
       const gradient = (engine: Engine): { parameters: Float32Array; inputs: Float32Array } => {
         const network = engine.network(shape);
         network.import(parameters);
-        const result = { parameters: new Float32Array(parameters.length), inputs: new Float32Array(inputs.length) };
+        const result = {
+          parameters: new Float32Array(parameters.length),
+          inputs: new Float32Array(inputs.length),
+        };
         network.gradients(inputs, rows, delta, result.parameters, result.inputs);
         network.dispose();
         return result;
@@ -121,7 +130,10 @@ export function engineSuite(load: () => Promise<TensorFlowEngine>): void {
       for (const engine of [js, simd]) {
         const found = gradient(engine);
         gradientsAgree(t, shape, found.parameters, oracle.parameters, 1e-5);
-        t.true(relativeDifference(found.inputs, oracle.inputs) < 1e-5, `${engine.name}: dL/d inputs`);
+        t.true(
+          relativeDifference(found.inputs, oracle.inputs) < 1e-5,
+          `${engine.name}: dL/d inputs`,
+        );
       }
     }
   });
@@ -143,7 +155,11 @@ export function engineSuite(load: () => Promise<TensorFlowEngine>): void {
           critic: new Float32Array(batch.criticInputs.length),
         };
         t.true(pair.ppoStep(batch, bare, inputs).applied);
-        const result = { actor: pair.actor.exportMoments().first, critic: pair.critic.exportMoments().first, inputs };
+        const result = {
+          actor: pair.actor.exportMoments().first,
+          critic: pair.critic.exportMoments().first,
+          inputs,
+        };
         pair.dispose();
         return result;
       };
@@ -152,10 +168,15 @@ export function engineSuite(load: () => Promise<TensorFlowEngine>): void {
       const actorAt = Float64Array.from(before.actor.export());
       const criticAt = Float64Array.from(before.critic.export());
       const random = new SeededRandom(4);
-      const some = (length: number): number[] => Array.from({ length: 60 }, () => random.below(length));
+      const some = (length: number): number[] =>
+        Array.from({ length: 60 }, () => random.below(length));
       const actorIndices = some(actorAt.length);
       const criticIndices = some(criticAt.length);
-      const actorSlopes = differences((p) => naiveLoss(actor, critic, p, criticAt, batch, bare), actorAt, actorIndices);
+      const actorSlopes = differences(
+        (p) => naiveLoss(actor, critic, p, criticAt, batch, bare),
+        actorAt,
+        actorIndices,
+      );
       const criticSlopes = differences(
         (p) => naiveLoss(actor, critic, actorAt, p, batch, bare),
         criticAt,
@@ -167,10 +188,22 @@ export function engineSuite(load: () => Promise<TensorFlowEngine>): void {
         const found = gradient(engine);
         gradientsAgree(t, actor, found.actor, oracle.actor, 1e-5);
         gradientsAgree(t, critic, found.critic, oracle.critic, 1e-5);
-        t.true(relativeDifference(found.inputs.actor, oracle.inputs.actor) < 1e-5, `${engine.name}: actor inputs`);
-        t.true(relativeDifference(found.inputs.critic, oracle.inputs.critic) < 1e-5, `${engine.name}: critic inputs`);
-        t.true(relativeDifference(pick(found.actor, actorIndices), Float32Array.from(actorSlopes)) < 1e-3);
-        t.true(relativeDifference(pick(found.critic, criticIndices), Float32Array.from(criticSlopes)) < 1e-3);
+        t.true(
+          relativeDifference(found.inputs.actor, oracle.inputs.actor) < 1e-5,
+          `${engine.name}: actor inputs`,
+        );
+        t.true(
+          relativeDifference(found.inputs.critic, oracle.inputs.critic) < 1e-5,
+          `${engine.name}: critic inputs`,
+        );
+        t.true(
+          relativeDifference(pick(found.actor, actorIndices), Float32Array.from(actorSlopes)) <
+            1e-3,
+        );
+        t.true(
+          relativeDifference(pick(found.critic, criticIndices), Float32Array.from(criticSlopes)) <
+            1e-3,
+        );
       }
     }
   });
@@ -211,11 +244,17 @@ export function engineSuite(load: () => Promise<TensorFlowEngine>): void {
       t.is(network.exportMoments().steps, 100);
       return network.export();
     });
-    for (const parameters of trained.slice(1)) t.true(largestDifference(parameters, trained[0]!) < 1e-3);
+    for (const parameters of trained.slice(1))
+      t.true(largestDifference(parameters, trained[0]!) < 1e-3);
   });
 
   test('parameters and moments go out and in as they are, and training goes on where it was', (t) => {
-    const batch = batchOf(20, oddShape, { widths: [7, 1], activation: 'relu' }, new SeededRandom(8));
+    const batch = batchOf(
+      20,
+      oddShape,
+      { widths: [7, 1], activation: 'relu' },
+      new SeededRandom(8),
+    );
     for (const engine of engines) {
       const shape: NetworkShape = { widths: [7, 1], activation: 'relu' };
       const pair = seeded(engine, oddShape, shape);
@@ -311,7 +350,9 @@ export function engineSuite(load: () => Promise<TensorFlowEngine>): void {
       t.true(pair.actor.export().every(Number.isFinite));
       t.true(pair.critic.export().every(Number.isFinite));
       // Adam's first step is at most its rate.
-      t.true(largestDifference(pair.critic.export(), before[1]!) <= 1.01 * stepSettings.learningRate);
+      t.true(
+        largestDifference(pair.critic.export(), before[1]!) <= 1.01 * stepSettings.learningRate,
+      );
     }
   });
 
@@ -319,9 +360,13 @@ export function engineSuite(load: () => Promise<TensorFlowEngine>): void {
     const batch = batchOf(4, actorShape, criticShape, new SeededRandom(10));
     for (const engine of engines) {
       const network = engine.network(scoreShape);
-      t.throws(() => network.forward(new Float32Array(10), new Float32Array(1)), { instanceOf: ShapeError });
+      t.throws(() => network.forward(new Float32Array(10), new Float32Array(1)), {
+        instanceOf: ShapeError,
+      });
       t.throws(() => network.import(new Float32Array(3)), { instanceOf: ShapeError });
-      t.throws(() => network.forwardBatch(new Float32Array(22), 3, new Float32Array(3)), { instanceOf: ShapeError });
+      t.throws(() => network.forwardBatch(new Float32Array(22), 3, new Float32Array(3)), {
+        instanceOf: ShapeError,
+      });
       const pair = seeded(engine, actorShape, criticShape);
       t.throws(() => pair.ppoStep({ ...batch, returns: new Float32Array(3) }, stepSettings), {
         instanceOf: ShapeError,
@@ -343,8 +388,10 @@ export function engineSuite(load: () => Promise<TensorFlowEngine>): void {
     const parameters = orthogonal(shape, 0.01, new SeededRandom(1));
     t.deepEqual(parameters, orthogonal(shape, 0.01, new SeededRandom(1)));
     t.notDeepEqual(parameters, orthogonal(shape, 0.01, new SeededRandom(2)));
-    const column = (o: number): number[] => Array.from({ length: 64 }, (_, i) => parameters[i * 64 + o]!);
-    const dot = (a: number[], b: number[]): number => a.reduce((sum, value, i) => sum + value * b[i]!, 0);
+    const column = (o: number): number[] =>
+      Array.from({ length: 64 }, (_, i) => parameters[i * 64 + o]!);
+    const dot = (a: number[], b: number[]): number =>
+      a.reduce((sum, value, i) => sum + value * b[i]!, 0);
     t.true(Math.abs(dot(column(0), column(0)) - 2) < 1e-5);
     t.true(Math.abs(dot(column(0), column(1))) < 1e-5);
     t.true(parameters.subarray(64 * 64, 64 * 64 + 64).every((bias) => bias === 0));

@@ -1,8 +1,14 @@
 import { join } from 'node:path';
 import test from 'ava';
-import { orthogonal, projectPackages, saveCheckpoint, scoreShape, TensorFlowEngine } from '../../../agents/index.js';
+import {
+  orthogonal,
+  projectPackages,
+  saveCheckpoint,
+  scoreShape,
+  TensorFlowEngine,
+} from '../../../agents/nn/index.js';
 import { SeededRandom } from '../../../config/index.js';
-import { temporaryFolder } from '../../temporary-folder.js';
+import { temporaryFolder } from '../../support/temporary-folder.js';
 import { engineSuite } from './engine-suite.js';
 import { draws, silent } from './fixtures.js';
 import { naiveOutputs } from './naive.js';
@@ -31,11 +37,19 @@ if (native) {
     const folder = temporaryFolder('checkpoint');
     const parameters = orthogonal(scoreShape, 1, new SeededRandom(1));
     const networks = { score: { shape: scoreShape, parameters, moments: null } };
-    await saveCheckpoint(folder, { kind: 'faasrm', seed: 1, counters: {}, configuration: {}, networks });
+    await saveCheckpoint(folder, {
+      kind: 'faasrm',
+      seed: 1,
+      counters: {},
+      configuration: {},
+      networks,
+    });
     const tf = await projectPackages.load('@tensorflow/tfjs-node');
     const model = await tf.loadLayersModel(`file://${join(folder, 'model.json')}`);
     const x = draws(11, new SeededRandom(2));
-    const score = (model.predict(tf.tensor2d(x, [1, 11])) as import('@tensorflow/tfjs').Tensor).dataSync()[0]!;
+    const score = (
+      model.predict(tf.tensor2d(x, [1, 11])) as import('@tensorflow/tfjs').Tensor
+    ).dataSync()[0]!;
     t.true(Math.abs(score - naiveOutputs(scoreShape, Float64Array.from(parameters), x)[0]!) < 1e-5);
   });
 

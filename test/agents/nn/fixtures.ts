@@ -1,4 +1,5 @@
 import type { ExecutionContext } from 'ava';
+import type { PpoStepSettings } from '../../../agents/nn/engine.js';
 import {
   type ActorCritic,
   adamDefaults,
@@ -9,16 +10,15 @@ import {
   orthogonal,
   outputsOf,
   type PpoBatch,
-  type PpoStepSettings,
   projectPackages,
   TensorFlowEngine,
-} from '../../../agents/index.js';
+} from '../../../agents/nn/index.js';
 import { type Random, SeededRandom } from '../../../config/index.js';
 
 /** The shapes that the design names, and one whose every width needs padding. */
 export const actorShape: NetworkShape = { widths: [20, 64, 64, 10], activation: 'tanh' };
 export const criticShape: NetworkShape = { widths: [20, 64, 64, 1], activation: 'tanh' };
-export { scoreShape } from '../../../agents/index.js';
+export { scoreShape } from '../../../agents/nn/index.js';
 export const oddShape: NetworkShape = { widths: [7, 13, 5, 3], activation: 'relu' };
 
 export const silent = (): void => {};
@@ -43,22 +43,32 @@ export const stepSettings: PpoStepSettings = {
   valueCoefficient: 0.5,
 };
 
-/** A batch as a policy near the uniform one would have made it, with a fifth of the actions masked. */
-export function batchOf(rows: number, actor: NetworkShape, critic: NetworkShape, random: Random): PpoBatch {
+/**
+ * A batch as a policy near the uniform one would have made it, with a fifth of the actions masked.
+ */
+export function batchOf(
+  rows: number,
+  actor: NetworkShape,
+  critic: NetworkShape,
+  random: Random,
+): PpoBatch {
   const count = outputsOf(actor);
   const masks = Uint8Array.from({ length: rows * count }, () => (random.next() < 0.8 ? 1 : 0));
   const actions = Int32Array.from({ length: rows }, () => random.below(count));
   const logProbabilities = new Float32Array(rows);
   for (let row = 0; row < rows; row++) {
     masks[row * count + actions[row]!] = 1;
-    const allowed = masks.subarray(row * count, (row + 1) * count).reduce((sum, one) => sum + one, 0);
+    const allowed = masks
+      .subarray(row * count, (row + 1) * count)
+      .reduce((sum, one) => sum + one, 0);
     logProbabilities[row] = -Math.log(allowed) + 0.3 * (random.next() - 0.5);
   }
   const actorInputs = draws(rows * inputsOf(actor), random);
   return {
     rows,
     actorInputs,
-    criticInputs: inputsOf(actor) === inputsOf(critic) ? actorInputs : draws(rows * inputsOf(critic), random),
+    criticInputs:
+      inputsOf(actor) === inputsOf(critic) ? actorInputs : draws(rows * inputsOf(critic), random),
     actions,
     masks,
     logProbabilities,
@@ -68,7 +78,12 @@ export function batchOf(rows: number, actor: NetworkShape, critic: NetworkShape,
 }
 
 /** An actor and a critic with the same weights in every engine. */
-export function seeded(engine: Engine, actor: NetworkShape, critic: NetworkShape, seed = 1): ActorCritic {
+export function seeded(
+  engine: Engine,
+  actor: NetworkShape,
+  critic: NetworkShape,
+  seed = 1,
+): ActorCritic {
   const random = new SeededRandom(seed);
   const pair = engine.actorCritic(actor, critic);
   pair.actor.import(orthogonal(actor, 0.5, random.fork('actor')));

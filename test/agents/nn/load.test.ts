@@ -1,14 +1,8 @@
 import test from 'ava';
-import {
-  defaultEngine,
-  EngineUnavailableError,
-  findEngines,
-  loadEngine,
-  type Packages,
-  projectPackages,
-  type TensorFlow,
-  TensorFlowEngine,
-} from '../../../agents/index.js';
+import { findEngines, loadEngine } from '../../../agents/nn/engines.js';
+import { EngineUnavailableError } from '../../../agents/nn/errors.js';
+import { defaultEngine, projectPackages, TensorFlowEngine } from '../../../agents/nn/index.js';
+import type { Packages, TensorFlow } from '../../../agents/nn/tensorflow/load.js';
 import { SeededRandom } from '../../../config/index.js';
 import { batchOf, scoreShape, seeded, silent, stepSettings } from './fixtures.js';
 
@@ -18,19 +12,29 @@ const packages = (node: () => TensorFlow): Packages => ({
 });
 
 const notInstalled = (): never => {
-  throw Object.assign(new Error("Cannot find module '@tensorflow/tfjs-node'"), { code: 'MODULE_NOT_FOUND' });
+  throw Object.assign(new Error("Cannot find module '@tensorflow/tfjs-node'"), {
+    code: 'MODULE_NOT_FOUND',
+  });
 };
 
-test.serial('A5-01: without tfjs-node TensorFlow.js itself runs, with one warning, and an agent trains', async (t) => {
-  const warnings: string[] = [];
-  const engine = await TensorFlowEngine.load((text) => warnings.push(text), packages(notInstalled));
-  t.is(warnings.length, 1);
-  t.regex(warnings[0]!, /tfjs-node does not run here .*tensorflow:install/);
-  t.false(engine.native);
-  t.regex(engine.detail, /^tfjs 4\.22\.0, backend cpu/);
-  const pair = seeded(engine, scoreShape, scoreShape);
-  t.true(pair.ppoStep(batchOf(4, scoreShape, scoreShape, new SeededRandom(1)), stepSettings).applied);
-});
+test.serial(
+  'A5-01: without tfjs-node TensorFlow.js itself runs, with one warning, and an agent trains',
+  async (t) => {
+    const warnings: string[] = [];
+    const engine = await TensorFlowEngine.load(
+      (text) => warnings.push(text),
+      packages(notInstalled),
+    );
+    t.is(warnings.length, 1);
+    t.regex(warnings[0]!, /tfjs-node does not run here .*tensorflow:install/);
+    t.false(engine.native);
+    t.regex(engine.detail, /^tfjs 4\.22\.0, backend cpu/);
+    const pair = seeded(engine, scoreShape, scoreShape);
+    t.true(
+      pair.ppoStep(batchOf(4, scoreShape, scoreShape, new SeededRandom(1)), stepSettings).applied,
+    );
+  },
+);
 
 test.serial(
   'A5-02: a tfjs-node that loads and whose kernels throw, as on Node 24, is left aside with one warning',
@@ -58,7 +62,8 @@ test.serial(
 test.serial('a package that loads and computes something else is not believed', async (t) => {
   const tf = await projectPackages.load('@tensorflow/tfjs');
   const wrong = new Proxy(tf, {
-    get: (target, name) => (name === 'matMul' ? () => target.tensor([12]) : Reflect.get(target, name)),
+    get: (target, name) =>
+      name === 'matMul' ? () => target.tensor([12]) : Reflect.get(target, name),
   });
   const warnings: string[] = [];
   t.false(
@@ -72,27 +77,32 @@ test.serial('a package that loads and computes something else is not believed', 
   t.regex(warnings[0]!, /12 where 11 is right/);
 });
 
-test.serial('engines are found by name; without WebAssembly the reference takes over with one warning', async (t) => {
-  t.is((await loadEngine('js', silent)).name, 'js');
-  t.is((await loadEngine('simd', silent)).name, 'simd');
-  await t.throwsAsync(loadEngine('abacus' as 'js', silent), { instanceOf: EngineUnavailableError });
-  const found = await findEngines(silent);
-  t.deepEqual(
-    found.map(({ name, engine }) => [name, engine?.name]),
-    [
-      ['simd', 'simd'],
-      ['js', 'js'],
-      ['tensorflow', 'tensorflow'],
-    ],
-  );
-  t.is(defaultEngine(() => t.fail()).name, 'simd');
-  const warnings: string[] = [];
-  const engine = defaultEngine(
-    (text) => warnings.push(text),
-    () => {
-      throw new Error('no SIMD');
-    },
-  );
-  t.is(engine.name, 'js');
-  t.is(warnings.length, 1);
-});
+test.serial(
+  'engines are found by name; without WebAssembly the reference takes over with one warning',
+  async (t) => {
+    t.is((await loadEngine('js', silent)).name, 'js');
+    t.is((await loadEngine('simd', silent)).name, 'simd');
+    await t.throwsAsync(loadEngine('abacus' as 'js', silent), {
+      instanceOf: EngineUnavailableError,
+    });
+    const found = await findEngines(silent);
+    t.deepEqual(
+      found.map(({ name, engine }) => [name, engine?.name]),
+      [
+        ['simd', 'simd'],
+        ['js', 'js'],
+        ['tensorflow', 'tensorflow'],
+      ],
+    );
+    t.is(defaultEngine(() => t.fail()).name, 'simd');
+    const warnings: string[] = [];
+    const engine = defaultEngine(
+      (text) => warnings.push(text),
+      () => {
+        throw new Error('no SIMD');
+      },
+    );
+    t.is(engine.name, 'js');
+    t.is(warnings.length, 1);
+  },
+);

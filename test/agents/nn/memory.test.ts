@@ -1,7 +1,13 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import test from 'ava';
-import { type ActorCritic, type Engine, JsEngine, orthogonal, SimdEngine } from '../../../agents/index.js';
+import {
+  type ActorCritic,
+  type Engine,
+  JsEngine,
+  orthogonal,
+  SimdEngine,
+} from '../../../agents/nn/index.js';
 import { SeededRandom } from '../../../config/index.js';
 import {
   actorShape,

@@ -1,7 +1,15 @@
-import { layersOf, type NetworkShape, type PpoBatch, type PpoStepSettings } from '../../../agents/index.js';
+import type { PpoStepSettings } from '../../../agents/nn/engine.js';
+import { layersOf, type NetworkShape, type PpoBatch } from '../../../agents/nn/index.js';
 
-/** The loss once more, in doubles and straight from its definition (agents/nn/engine.ts): what finite differences are taken of. */
-export function naiveOutputs(shape: NetworkShape, parameters: Float64Array, x: ArrayLike<number>): number[] {
+/**
+ * The loss once more, in doubles and straight from its definition (agents/nn/engine.ts): what
+ * finite differences are taken of.
+ */
+export function naiveOutputs(
+  shape: NetworkShape,
+  parameters: Float64Array,
+  x: ArrayLike<number>,
+): number[] {
   const layers = layersOf(shape);
   let h = Array.from(x);
   layers.forEach(({ inputs, outputs, kernel, bias }, index) => {
@@ -26,7 +34,8 @@ export function naiveLoss(
   const count = actor.widths.at(-1)!;
   let total = 0;
   for (let row = 0; row < batch.rows; row++) {
-    const slice = (array: Float32Array, width: number): Float32Array => array.subarray(row * width, (row + 1) * width);
+    const slice = (array: Float32Array, width: number): Float32Array =>
+      array.subarray(row * width, (row + 1) * width);
     const logits = naiveOutputs(actor, actorParameters, slice(batch.actorInputs, actor.widths[0]!));
     const weights = logits.map((z, j) => (batch.masks[row * count + j] === 1 ? Math.exp(z) : 0));
     const sum = weights.reduce((a, b) => a + b, 0);
@@ -35,7 +44,11 @@ export function naiveLoss(
     const ratio = p[batch.actions[row]!]! / Math.exp(batch.logProbabilities[row]!);
     const clipped = Math.min(Math.max(ratio, 1 - clip), 1 + clip);
     const advantage = batch.advantages[row]!;
-    const [value] = naiveOutputs(critic, criticParameters, slice(batch.criticInputs, critic.widths[0]!));
+    const [value] = naiveOutputs(
+      critic,
+      criticParameters,
+      slice(batch.criticInputs, critic.widths[0]!),
+    );
     total += -Math.min(ratio * advantage, clipped * advantage) - entropyCoefficient * entropy;
     total += valueCoefficient * 0.5 * (value! - batch.returns[row]!) ** 2;
   }

@@ -1,16 +1,14 @@
 import test from 'ava';
 import {
   JsEngine,
-  newOptionScorer,
   OptionActorCritic,
-  optionFeatures,
-  PpoAgent,
   type PpoBatch,
   ShapeError,
   SimdEngine,
   scoreShape,
-  simulatorSettings,
-} from '../../../agents/index.js';
+} from '../../../agents/nn/index.js';
+import { newOptionScorer, optionFeatures } from '../../../agents/nn/option-scoring.js';
+import { PpoAgent, simulatorSettings } from '../../../agents/ppo/index.js';
 import { SeededRandom } from '../../../config/index.js';
 import { draws, relativeDifference, stepSettings } from './fixtures.js';
 import { differences, naiveOutputs } from './naive.js';
@@ -69,7 +67,9 @@ test('the gradient through shared weights is that of finite differences, within 
     let total = 0;
     for (let row = 0; row < rows; row++) {
       const weights = Array.from({ length: options }, (_, j) =>
-        masks[row * options + j] === 1 ? Math.exp(naiveOutputs(scoreShape, parameters, option(row, j))[0]!) : 0,
+        masks[row * options + j] === 1
+          ? Math.exp(naiveOutputs(scoreShape, parameters, option(row, j))[0]!)
+          : 0,
       );
       const sum = weights.reduce((a, b) => a + b, 0);
       const p = weights.map((w) => w / sum);
@@ -77,7 +77,8 @@ test('the gradient through shared weights is that of finite differences, within 
       const bound = Math.min(Math.max(ratio, 0.8), 1.2);
       const advantage = batch.advantages[row]!;
       const entropy = -p.reduce((a, q) => a + (q > 0 ? q * Math.log(q) : 0), 0);
-      total -= Math.min(ratio * advantage, bound * advantage) + settings.entropyCoefficient * entropy;
+      total -=
+        Math.min(ratio * advantage, bound * advantage) + settings.entropyCoefficient * entropy;
     }
     return total / rows;
   };
@@ -85,7 +86,8 @@ test('the gradient through shared weights is that of finite differences, within 
     let total = 0;
     for (let row = 0; row < rows; row++) {
       let value = 0;
-      for (let j = 0; j < options; j++) value += naiveOutputs(scoreShape, parameters, option(row, j))[0]! / options;
+      for (let j = 0; j < options; j++)
+        value += naiveOutputs(scoreShape, parameters, option(row, j))[0]! / options;
       total += settings.valueCoefficient * 0.5 * (value - batch.returns[row]!) ** 2;
     }
     return total / rows;
@@ -102,15 +104,19 @@ test('the gradient through shared weights is that of finite differences, within 
     ] as const) {
       const { first } = network.exportMoments();
       const found = Float32Array.from(indices, (i) => first[i]!);
-      t.true(relativeDifference(found, Float32Array.from(differences(loss, at, indices))) < 1e-3, engine.name);
+      t.true(
+        relativeDifference(found, Float32Array.from(differences(loss, at, indices))) < 1e-3,
+        engine.name,
+      );
     }
   }
 });
 
-test('PPO learns to choose among options, and what it has learnt holds for another number of them', (t) => {
+test('PPO learns to choose among options, and what it has learned holds for another number of them', (t) => {
   const engine = engines[0]!;
   const random = new SeededRandom(4);
-  const features = (options: number): Float32Array => Float32Array.from({ length: 11 * options }, () => random.next());
+  const features = (options: number): Float32Array =>
+    Float32Array.from({ length: 11 * options }, () => random.next());
   const best = (input: Float32Array, mask: Uint8Array): number => {
     let index = -1;
     for (let j = 0; j < mask.length; j++)
@@ -170,8 +176,11 @@ test('what is not finite changes nothing, and shapes that are no scores are refu
   );
   t.false(result.applied);
   t.deepEqual([pair.actor.export(), pair.critic.export()], before);
-  t.throws(() => new OptionActorCritic(engines[0]!, { widths: [11, 4, 2], activation: 'tanh' }, 3), {
-    instanceOf: ShapeError,
-  });
+  t.throws(
+    () => new OptionActorCritic(engines[0]!, { widths: [11, 4, 2], activation: 'tanh' }, 3),
+    {
+      instanceOf: ShapeError,
+    },
+  );
   t.throws(() => newOptionScorer(engines[0]!, 0, new SeededRandom(1)), { instanceOf: ShapeError });
 });

@@ -1,8 +1,11 @@
 import test from 'ava';
-import { generalizedAdvantages } from '../../../agents/index.js';
+import { generalizedAdvantages } from '../../../agents/ppo/gae.js';
 import { SeededRandom } from '../../../config/index.js';
 
-/** By the definition: A_t is the sum of all later deltas, each by the discounts and lambdas on the way. */
+/**
+ * By the definition: A_t is the sum of all later deltas, each by the discounts and lambdas on the
+ * way.
+ */
 function naive(
   rewards: readonly number[],
   values: readonly number[],
@@ -10,7 +13,9 @@ function naive(
   lambda: number,
   bootstrap: number,
 ): number[] {
-  const deltas = rewards.map((r, t) => r + discounts[t]! * (values[t + 1] ?? bootstrap) - values[t]!);
+  const deltas = rewards.map(
+    (r, t) => r + discounts[t]! * (values[t + 1] ?? bootstrap) - values[t]!,
+  );
   return rewards.map((_, t) => {
     let sum = 0;
     for (let k = t; k < rewards.length; k++) {
@@ -24,7 +29,8 @@ function naive(
 
 test('two steps by hand', (t) => {
   const advantages = new Float32Array(2);
-  // delta_1 = 1 + .9 x 2 - .25 = 2.55; delta_0 = 1 + .9 x .25 - .5 = .725; with lambda 1: A_0 = .725 + .9 x 2.55 = 3.02.
+  // delta_1 = 1 + .9 x 2 - .25 = 2.55; delta_0 = 1 + .9 x .25 - .5 = .725; with lambda 1: A_0 =
+  // .725 + .9 x 2.55 = 3.02.
   generalizedAdvantages([1, 1], [0.5, 0.25], [0.9, 0.9], 1, 0, 2, 2, advantages);
   t.true(Math.abs(advantages[1]! - 2.55) < 1e-6 && Math.abs(advantages[0]! - 3.02) < 1e-6);
   // With lambda 0 nothing but the own delta; at a real end nothing follows: delta_1 = 1 - .25.
@@ -43,7 +49,16 @@ test('estimates equal the naive double loop, for discounts that differ by row, a
     const expected = naive(rewards, values, discounts, 0.95, bootstrap);
     const pad = (of: readonly number[]): number[] => [7, ...of, 7];
     const advantages = new Float32Array(length + 2).fill(9);
-    generalizedAdvantages(pad(rewards), pad(values), pad(discounts), 0.95, 1, length + 1, bootstrap, advantages);
+    generalizedAdvantages(
+      pad(rewards),
+      pad(values),
+      pad(discounts),
+      0.95,
+      1,
+      length + 1,
+      bootstrap,
+      advantages,
+    );
     expected.forEach((a, i) => {
       t.true(Math.abs(advantages[i + 1]! - a) < 1e-5);
     });

@@ -1,5 +1,6 @@
 import test from 'ava';
-import { EntropyWatch, promotion } from '../../../agents/index.js';
+import { promotion } from '../../../agents/ppo/health.js';
+import { EntropyWatch } from '../../../agents/ppo/index.js';
 
 test('A5-09: an entropy below .01 for 100 updates is a collapse, and such an agent is not promoted', (t) => {
   const watch = new EntropyWatch(5);
@@ -14,7 +15,7 @@ test('A5-09: an entropy below .01 for 100 updates is a collapse, and such an age
   t.is(watch.record(0.5), 'learning');
 });
 
-test('A5-09: an entropy that stays at its largest for 100 updates means that nothing is learnt', (t) => {
+test('A5-09: an entropy that stays at its largest for 100 updates means that nothing is learned', (t) => {
   const watch = new EntropyWatch(5);
   // .95 ln 5 = 1.529
   for (let i = 0; i < 99; i++) watch.record(1.6);

@@ -1,23 +1,24 @@
 import test from 'ava';
+import type { PpoStepSettings } from '../../../agents/nn/engine.js';
 import {
   type ActorCritic,
   type Engine,
   JsEngine,
-  newActorCritic,
-  normalize,
-  PpoAgent,
   type PpoBatch,
-  PpoLearner,
-  type PpoSettings,
-  PpoSettingsError,
   type PpoStepResult,
-  type PpoStepSettings,
-  Rollout,
-  RolloutError,
   ShapeError,
   SimdEngine,
+} from '../../../agents/nn/index.js';
+import {
+  newActorCritic,
+  PpoAgent,
+  PpoLearner,
+  type PpoSettings,
+  Rollout,
   simulatorSettings,
-} from '../../../agents/index.js';
+} from '../../../agents/ppo/index.js';
+import { normalize, RolloutError } from '../../../agents/ppo/learner.js';
+import { PpoSettingsError } from '../../../agents/ppo/settings.js';
 import { SeededRandom } from '../../../config/index.js';
 
 const engines: readonly Engine[] = [new SimdEngine(), new JsEngine()];
@@ -51,7 +52,10 @@ class Watched implements ActorCritic {
   }
 }
 
-/** Episodes of 25 steps: the reward is 1 for the action that the first feature names, and action 3 is masked half of the time. */
+/**
+ * Episodes of 25 steps: the reward is 1 for the action that the first feature names, and action 3
+ * is masked half of the time.
+ */
 function play(agent: PpoAgent, seed: number): number {
   const random = new SeededRandom(seed);
   const features = (): Float32Array => Float32Array.of(random.below(3), random.next(), 1);
@@ -74,7 +78,11 @@ const agentOf = (engine: Engine, seed: number, settings = small): PpoAgent =>
 
 test('an agent learns which action its features name, in either engine', (t) => {
   for (const engine of engines) {
-    const agent = agentOf(engine, 1, { ...small, updates: 60, learningRate: { first: 3e-3, last: 1e-4 } });
+    const agent = agentOf(engine, 1, {
+      ...small,
+      updates: 60,
+      learningRate: { first: 3e-3, last: 1e-4 },
+    });
     let last = 0;
     for (let i = 0; i < 60; i++) {
       last = play(agent, i);
@@ -104,7 +112,7 @@ function shapesOf(engine: Engine) {
   return [pair.actor.shape, pair.critic.shape] as const;
 }
 
-test('every epoch sees every row once, in another order, advantages normalised by mini-batch', (t) => {
+test('every epoch sees every row once, in another order, advantages normalized by mini-batch', (t) => {
   const agent = agentOf(engines[0]!, 4);
   play(agent, 2);
   const pair = new Watched(engines[0]!.actorCritic(...shapesOf(engines[0]!)));
@@ -123,7 +131,9 @@ test('every epoch sees every row once, in another order, advantages normalised b
       .flatMap(({ rows, actorInputs }) =>
         Array.from({ length: rows }, (_, row) => actorInputs.subarray(3 * row, 3 * row + 3).join()),
       );
-  const rows = Array.from({ length: 100 }, (_, row) => agent.rollout.actorInputs.subarray(3 * row, 3 * row + 3).join());
+  const rows = Array.from({ length: 100 }, (_, row) =>
+    agent.rollout.actorInputs.subarray(3 * row, 3 * row + 3).join(),
+  );
   t.deepEqual(seen(0).toSorted(), rows.toSorted());
   t.deepEqual(seen(7).toSorted(), rows.toSorted());
   t.notDeepEqual(seen(0), seen(7));
@@ -180,7 +190,7 @@ test('the same seed gives bit-identical weights, also when the run is exported a
   }
 });
 
-test('what is learnt from is the executed action, with its mask and its own log-probability', (t) => {
+test('what is learned from is the executed action, with its mask and its own log-probability', (t) => {
   const agent = agentOf(engines[0]!, 9);
   const mask = Uint8Array.of(1, 1, 0, 1);
   const features = Float32Array.of(0, 0.5, 1);
@@ -228,7 +238,13 @@ test('the critic’s value of the state behind a cut is what follows it; behind 
 test('A5-07: a rollout of one row leaves every weight finite', (t) => {
   t.deepEqual([...normalize(Float32Array.of(5))], [0]);
   for (const engine of engines) {
-    const agent = new PpoAgent({ engine, shape, settings: small, rollout: 1, random: new SeededRandom(1) });
+    const agent = new PpoAgent({
+      engine,
+      shape,
+      settings: small,
+      rollout: 1,
+      random: new SeededRandom(1),
+    });
     const { action } = agent.decide(new Float32Array(3), Uint8Array.of(1, 1, 1, 1));
     agent.executed(action!, 1);
     agent.cut(new Float32Array(3));
@@ -245,13 +261,16 @@ test('A5-08: a reward of 1e9, or one that is not a number, leaves every weight f
       play(agent, 1);
       agent.rollout.rewards[50] = reward;
       const metrics = agent.update();
-      t.true([...agent.export().actor, ...agent.export().critic].every(Number.isFinite), `${reward}`);
+      t.true(
+        [...agent.export().actor, ...agent.export().critic].every(Number.isFinite),
+        `${reward}`,
+      );
       if (!Number.isFinite(reward)) t.true(metrics.skipped > 0);
     }
   }
 });
 
-test('rollouts that cannot be learnt from and settings that make no sense are refused by name', (t) => {
+test('rollouts that cannot be learned from and settings that make no sense are refused by name', (t) => {
   const agent = agentOf(engines[0]!, 1);
   t.throws(() => agent.update(), { instanceOf: RolloutError });
   const { action } = agent.decide(new Float32Array(3), Uint8Array.of(1, 1, 1, 1));
@@ -272,5 +291,7 @@ test('rollouts that cannot be learnt from and settings that make no sense are re
     { updates: 0 },
   ];
   for (const wrong of bad)
-    t.throws(() => agentOf(engines[0]!, 1, { ...small, ...wrong }), { instanceOf: PpoSettingsError });
+    t.throws(() => agentOf(engines[0]!, 1, { ...small, ...wrong }), {
+      instanceOf: PpoSettingsError,
+    });
 });

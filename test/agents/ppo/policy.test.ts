@@ -1,6 +1,8 @@
 import test from 'ava';
-import { JsEngine, MaskedCategorical, type Network, Policy } from '../../../agents/index.js';
-import { ManualTime, millis, SeededRandom, systemClock } from '../../../config/index.js';
+import { JsEngine, type Network } from '../../../agents/nn/index.js';
+import { MaskedCategorical, Policy } from '../../../agents/ppo/index.js';
+import { ManualTime } from '../../../config/clock.js';
+import { millis, SeededRandom, systemClock } from '../../../config/index.js';
 
 const all = Uint8Array.of(1, 1, 1);
 const patient = { clock: systemClock, deadline: millis(Number.POSITIVE_INFINITY) };
@@ -47,7 +49,10 @@ test('A5-05: a weight that is not a number decides on nothing, and is counted', 
 
 test('A5-06: an empty mask decides on nothing, and is counted', (t) => {
   const policy = new Policy(actor([0, 1, 0]), patient);
-  t.deepEqual({ ...policy.decide(new Float32Array(2), new Uint8Array(3)) }, { action: null, fault: 'nothing-allowed' });
+  t.deepEqual(
+    { ...policy.decide(new Float32Array(2), new Uint8Array(3)) },
+    { action: null, fault: 'nothing-allowed' },
+  );
   t.is(policy.counters['nothing-allowed'], 1);
   t.is(policy.counters.decisions, 1);
 });

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { TrainingQueue } from '../../../agents/index.js';
+import { TrainingQueue } from '../../../agents/ppo/index.js';
 import { silentLogger } from '../../../broker/index.js';
 
 /** A thread that doubles numbers; 13 fails and 0 ends it. */
@@ -13,13 +13,19 @@ const script = new URL(
   `)}`,
 );
 
-test('jobs are learnt in turn; one that fails and one whose thread ends are null, counted, and told once', async (t) => {
+test('jobs are learned in turn; one that fails and one whose thread ends are null, counted, and told once', async (t) => {
   const warnings: unknown[] = [];
   const logger = { ...silentLogger, warn: (...about: unknown[]) => void warnings.push(about) };
   const queue = new TrainingQueue<number, number>({ script, owner: 'pupils', logger });
   t.teardown(() => queue.close());
-  t.deepEqual(await Promise.all([1, 13, 2, 0, 3].map((job) => queue.learn(job))), [2, null, 4, null, 6]);
-  t.deepEqual(queue.counts, { learnt: 3, dropped: 0, failures: 2 });
+  t.deepEqual(await Promise.all([1, 13, 2, 0, 3].map((job) => queue.learn(job))), [
+    2,
+    null,
+    4,
+    null,
+    6,
+  ]);
+  t.deepEqual(queue.counts, { learned: 3, dropped: 0, failures: 2 });
   t.deepEqual(warnings, [[{ error: 'training failed: thirteen' }, 'pupils could not learn']]);
 });
 
@@ -28,10 +34,10 @@ test('of more than one in the thread and 64 that wait the rest is dropped and co
   t.teardown(() => queue.close());
   const results = await Promise.all(Array.from({ length: 70 }, () => queue.learn(1)));
   t.is(results.filter((result) => result === null).length, 5);
-  t.deepEqual(queue.counts, { learnt: 65, dropped: 5, failures: 0 });
+  t.deepEqual(queue.counts, { learned: 65, dropped: 5, failures: 0 });
 });
 
-test('what waits when it is closed is not learnt, and nobody waits for ever', async (t) => {
+test('what waits when it is closed is not learned, and nobody waits for ever', async (t) => {
   const queue = new TrainingQueue<number, number>({ script });
   const waiting = [queue.learn(1), queue.learn(2)];
   await queue.close();

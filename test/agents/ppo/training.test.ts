@@ -1,14 +1,13 @@
 import test from 'ava';
+import { SimdEngine } from '../../../agents/nn/index.js';
 import {
   PpoAgent,
   type PpoSettings,
   Rollout,
-  SimdEngine,
   simulatorSettings,
-  TrainingError,
   type TrainingJob,
-  TrainingThreads,
-} from '../../../agents/index.js';
+} from '../../../agents/ppo/index.js';
+import { TrainingError, TrainingThreads } from '../../../agents/ppo/training-threads.js';
 import { SeededRandom } from '../../../config/index.js';
 
 const shape = { features: 3, actions: 4 };
@@ -17,7 +16,13 @@ const engine = new SimdEngine();
 
 /** An agent with a full rollout, and the job that updates it. */
 function ready(seed: number): { agent: PpoAgent; job: TrainingJob } {
-  const agent = new PpoAgent({ engine, shape, settings, rollout: 60, random: new SeededRandom(seed) });
+  const agent = new PpoAgent({
+    engine,
+    shape,
+    settings,
+    rollout: 60,
+    random: new SeededRandom(seed),
+  });
   const random = new SeededRandom(seed + 100);
   while (!agent.ready) {
     const features = Float32Array.from({ length: 3 }, () => random.next());
@@ -25,7 +30,10 @@ function ready(seed: number): { agent: PpoAgent; job: TrainingJob } {
     agent.executed(action!, random.next());
     if (agent.rollout.rows % 20 === 0) agent.cut(features);
   }
-  return { agent, job: { shape, settings, seed, state: agent.export(), rollout: agent.rollout.export() } };
+  return {
+    agent,
+    job: { shape, settings, seed, state: agent.export(), rollout: agent.rollout.export() },
+  };
 }
 
 test('an update in a thread gives the weights and metrics of one without, to the bit, many at once', async (t) => {
@@ -47,7 +55,7 @@ test('a rollout goes out and in as it is', (t) => {
   t.true(back.full && back.open === 0);
 });
 
-test('a job that cannot be learnt from fails by name, and the next one is done', async (t) => {
+test('a job that cannot be learned from fails by name, and the next one is done', async (t) => {
   const threads = new TrainingThreads(1);
   const { job } = ready(2);
   const bad = threads.train({ ...job, rollout: { ...job.rollout, segments: [] } });
@@ -68,7 +76,8 @@ test('a thread that dies fails its own job and is replaced', async (t) => {
   const { job } = ready(3);
   const jobs = [threads.train(job), threads.train(job)];
   t.is(threads.backlog, 1);
-  for (const one of jobs) await t.throwsAsync(one, { instanceOf: TrainingError, message: /thread ended/ });
+  for (const one of jobs)
+    await t.throwsAsync(one, { instanceOf: TrainingError, message: /thread ended/ });
   await threads.close();
 });
 

@@ -1,25 +1,50 @@
 import test from 'ava';
-import { apply, executed, granted, maskOf, SIMPPO_ACTIONS, simppoSettings } from '../../../agents/index.js';
-import { boundsOf, cpuTarget } from '../../../agents/simppo/actions.js';
+import { boundsOf, cpuTarget, granted } from '../../../agents/simppo/actions.js';
+import {
+  apply,
+  executed,
+  maskOf,
+  SIMPPO_ACTIONS,
+  simppoSettings,
+} from '../../../agents/simppo/index.js';
 import { MIB } from '../../../config/index.js';
-import { amounts, granted as inForce, observation } from '../observations.js';
+import { amounts, granted as inForce, observation } from '../../support/observations.js';
 import { cap } from './scene.js';
 
 const settings = simppoSettings.actions;
 const all = { ...settings, dimensions: { cpu: true, memory: true, containers: true } };
 const mask = (
-  ...args: [Parameters<typeof maskOf>[0], Parameters<typeof maskOf>[1], Parameters<typeof maskOf>[2], typeof settings]
+  ...args: [
+    Parameters<typeof maskOf>[0],
+    Parameters<typeof maskOf>[1],
+    Parameters<typeof maskOf>[2],
+    typeof settings,
+  ]
 ) => [...maskOf(...args, new Uint8Array(SIMPPO_ACTIONS.length))];
-const held = (cpu: number, memory = 256, containers = 2) => ({ cpu, memory: memory * MIB, containers });
+const held = (cpu: number, memory = 256, containers = 2) => ({
+  cpu,
+  memory: memory * MIB,
+  containers,
+});
 
 test("the safeguard's range: what is over-provisioned lies between its peak's room and the user's, the rest goes to the cap", (t) => {
   const seen = observation();
   // Peak 300 of 1000: max(300 + 50, 300 / .75) = 400.
-  t.deepEqual(boundsOf(seen, { cpu: 300, memory: 0 }, cap, settings).cpu, { lower: 400, upper: 1000 });
+  t.deepEqual(boundsOf(seen, { cpu: 300, memory: 0 }, cap, settings).cpu, {
+    lower: 400,
+    upper: 1000,
+  });
   // Peak 950 > .9 x 1000: 950 / .75, up to the cap.
-  t.deepEqual(boundsOf(seen, { cpu: 950, memory: 0 }, cap, settings).cpu, { lower: 950 / 0.75, upper: 4000 });
+  t.deepEqual(boundsOf(seen, { cpu: 950, memory: 0 }, cap, settings).cpu, {
+    lower: 950 / 0.75,
+    upper: 4000,
+  });
   t.is(boundsOf(seen, { cpu: 0, memory: 0 }, cap, settings).cpu, null, 'no peak: user limits');
-  t.is(boundsOf(seen, { cpu: 300, memory: 1 }, cap, settings).memory, null, 'memory is not managed here');
+  t.is(
+    boundsOf(seen, { cpu: 300, memory: 1 }, cap, settings).memory,
+    null,
+    'memory is not managed here',
+  );
 });
 
 test('at the bottom of its range an agent wishes for as little as the safeguard allows, elsewhere for what it holds', (t) => {
@@ -36,10 +61,18 @@ test('masked: what the platform cannot do, what the cap forbids, and what the ra
   const seen = observation();
   const bounds = boundsOf(seen, { cpu: 300, memory: 100 * MIB }, cap, all);
   const cpuAlone = boundsOf(seen, { cpu: 300, memory: 100 * MIB }, cap, settings);
-  t.deepEqual(mask(held(1000), cpuAlone, seen, settings), [1, 0, 1, 0, 0, 0, 0], 'at the user’s limit, CPU alone');
+  t.deepEqual(
+    mask(held(1000), cpuAlone, seen, settings),
+    [1, 0, 1, 0, 0, 0, 0],
+    'at the user’s limit, CPU alone',
+  );
   t.deepEqual(mask(held(400), cpuAlone, seen, settings), [1, 1, 0, 0, 0, 0, 0], 'at the least');
   t.deepEqual(mask(held(700, 256), bounds, seen, all), [1, 1, 1, 0, 1, 1, 1]);
-  t.deepEqual(mask(held(700, 150, 20), bounds, seen, all), [1, 1, 1, 1, 1, 0, 1], 'twenty containers at most');
+  t.deepEqual(
+    mask(held(700, 150, 20), bounds, seen, all),
+    [1, 1, 1, 1, 1, 0, 1],
+    'twenty containers at most',
+  );
   t.deepEqual(mask(held(700, 150, 1), bounds, seen, all).at(-1), 0, 'one is the least');
   t.deepEqual(mask(held(1000), { cpu: null, memory: null }, seen, settings), [1, 0, 0, 0, 0, 0, 0]);
   const weight = observation({ cpuMode: 'weight' });
@@ -50,8 +83,12 @@ test('masked: what the platform cannot do, what the cap forbids, and what the ra
 
 test('a step: .1 core, 32 MiB, a container, or a factor of the weight; never out of bounds', (t) => {
   const seen = observation();
-  const bounds = { cpu: { lower: 400, upper: 1000 }, memory: { lower: 128 * MIB, upper: 256 * MIB } };
-  const after = (action: number, from = held(700, 200)) => apply(action, from, bounds, seen, settings);
+  const bounds = {
+    cpu: { lower: 400, upper: 1000 },
+    memory: { lower: 128 * MIB, upper: 256 * MIB },
+  };
+  const after = (action: number, from = held(700, 200)) =>
+    apply(action, from, bounds, seen, settings);
   t.deepEqual(after(0), held(700, 200));
   t.is(after(1).cpu, 800);
   t.is(after(2).cpu, 600);
@@ -61,23 +98,42 @@ test('a step: .1 core, 32 MiB, a container, or a factor of the weight; never out
   t.is(after(5).containers, 3);
   t.is(after(6).containers, 1);
   const weight = observation({ cpuMode: 'weight' });
-  const up = apply(1, held(1), { cpu: { lower: 0.5, upper: 2 }, memory: null }, weight, { ...settings, weightStep: 2 });
+  const up = apply(1, held(1), { cpu: { lower: 0.5, upper: 2 }, memory: null }, weight, {
+    ...settings,
+    weightStep: 2,
+  });
   t.is(up.cpu, 2);
 });
 
 test('what was clipped was not executed: the next observation says what was granted', (t) => {
   const before = held(700);
-  const seen = (cpu: number, changes = {}) => observation({ granted: inForce(cpu, 256), ...changes });
+  const seen = (cpu: number, changes = {}) =>
+    observation({ granted: inForce(cpu, 256), ...changes });
   const target = held(600);
   t.is(granted(target, seen(700)).cpu, 700);
   t.is(executed(2, before, granted(target, seen(700)), seen(700), settings), 0, 'clipped: stay');
   t.is(executed(2, before, granted(target, seen(600)), seen(600), settings), 2);
-  t.is(executed(2, before, granted(target, seen(650)), seen(650), settings), 2, 'half a step is one');
-  t.is(executed(2, before, granted(target, seen(1000)), seen(1000), settings), 0, 'the safeguard had it back');
-  t.is(executed(0, before, granted(before, seen(1000)), seen(1000), settings), 0);
-  t.is(granted(target, seen(1000, { mode: 'recommend' })).cpu, 600, 'nothing is enforced: the wish stands');
   t.is(
-    granted({ ...target, cpu: 2 }, seen(1000, { cpuMode: 'weight', user: { ...amounts(1000, 256), shares: 256 } })).cpu,
+    executed(2, before, granted(target, seen(650)), seen(650), settings),
+    2,
+    'half a step is one',
+  );
+  t.is(
+    executed(2, before, granted(target, seen(1000)), seen(1000), settings),
+    0,
+    'the safeguard had it back',
+  );
+  t.is(executed(0, before, granted(before, seen(1000)), seen(1000), settings), 0);
+  t.is(
+    granted(target, seen(1000, { mode: 'recommend' })).cpu,
+    600,
+    'nothing is enforced: the wish stands',
+  );
+  t.is(
+    granted(
+      { ...target, cpu: 2 },
+      seen(1000, { cpuMode: 'weight', user: { ...amounts(1000, 256), shares: 256 } }),
+    ).cpu,
     2,
   );
 });

@@ -1,7 +1,9 @@
 import test from 'ava';
-import { chargeOf, featuresOf, inputOf, rewardOf, simppoSettings } from '../../../agents/index.js';
+import { featuresOf } from '../../../agents/simppo/features.js';
+import { inputOf, rewardOf, simppoSettings } from '../../../agents/simppo/index.js';
+import { chargeOf } from '../../../agents/simppo/reward.js';
 import type { Bytes, Millicores, Millis } from '../../../config/index.js';
-import { amounts } from '../observations.js';
+import { amounts } from '../../support/observations.js';
 import { calls, others, view } from './scene.js';
 
 const remembered = {
@@ -28,7 +30,8 @@ test('the width of the input is that of its virtual agent, however many others t
 test('an agent sees its own function first', (t) => {
   const input = near(inputOf(view(), remembered, bounds, 'none'));
   t.deepEqual(input.slice(0, 6), [0.4, 1, 0.1, 0.3, 0.1, 0.2]);
-  // 3 / 2 of 2; 800 of 2 x 1000; 1 - 400 / 800; (.5 + 1) / 2; no objective; no throttling; 100 of 256 MiB; quota mode.
+  // 3 / 2 of 2; 800 of 2 x 1000; 1 - 400 / 800; (.5 + 1) / 2; no objective; no throttling; 100 of
+  // 256 MiB; quota mode.
   t.deepEqual(input.slice(6), [0.75, 0.4, 0.5, 0.75, 0, 0, 0.390625, 0]);
 });
 
@@ -39,12 +42,14 @@ test('mf8: the others’ means and mean actions, occupancy and price', (t) => {
   t.deepEqual(input.slice(14), [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.75, 0.25, 0.2, 0.25]);
 });
 
-test('g4: the others’ share of the capacity, mean step, SLO preservation and utilisation; alone: zeros', (t) => {
+test('g4: the others’ share of the capacity, mean step, SLO preservation and utilization; alone: zeros', (t) => {
   t.deepEqual(
     near(inputOf(view({}, { others: others() }), remembered, bounds, 'g4')).slice(14, 18),
     [0.3, 0.25, 0.2, 0.1],
   );
-  const alone = near(inputOf(view({}, { others: others({ members: 0 }) }), remembered, bounds, 'g4'));
+  const alone = near(
+    inputOf(view({}, { others: others({ members: 0 }) }), remembered, bounds, 'g4'),
+  );
   t.deepEqual(alone.slice(14, 18), [0, 0, 0, 0]);
 });
 
@@ -54,7 +59,10 @@ test('the reward: kept objective, use of what was granted, slowdown, reversal', 
   // 400 of 1000 millicores used, no objective: preserved.
   t.true(Math.abs(rewardOf(view(), 0, false, weights) - (0.7 + 0.3 * 0.4)) < 1e-9);
   t.true(Math.abs(rewardOf(view(), 0.2, true, weights) - (0.82 - 0.1 - 0.1)) < 1e-9);
-  t.true(Math.abs(rewardOf(view(), -0.2, false, weights) - 0.92) < 1e-9, 'faster than the control arm pays');
+  t.true(
+    Math.abs(rewardOf(view(), -0.2, false, weights) - 0.92) < 1e-9,
+    'faster than the control arm pays',
+  );
   const late = view({ ...calls(20, 200), slo: 100 as never, cpuMode: 'weight' });
   // 100 / 200 within the histogram's 4.5 %; a weight is no amount.
   t.true(Math.abs(rewardOf(late, 0, false, weights) - 0.35) < 0.02);
@@ -62,7 +70,9 @@ test('the reward: kept objective, use of what was granted, slowdown, reversal', 
 
 test('how much of the objective is used is seen below it too, where preservation is 1', (t) => {
   const used = (slo: number, each: number) =>
-    near(inputOf(view({ slo: slo as Millis, ...calls(20, each) }), remembered, bounds, 'none'))[10]!;
+    near(
+      inputOf(view({ slo: slo as Millis, ...calls(20, each) }), remembered, bounds, 'none'),
+    )[10]!;
   // 50 of 200 ms, within a histogram's bucket; past the objective it is all used.
   t.true(Math.abs(used(200, 50) - 0.25) < 0.01);
   t.is(used(200, 900), 1);

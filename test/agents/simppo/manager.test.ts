@@ -1,20 +1,22 @@
 import test from 'ava';
+import { JsEngine } from '../../../agents/nn/index.js';
 import {
-  createSimppo,
   InlineTrainer,
-  JsEngine,
-  newWeights,
-  SimppoManager,
-  type SimppoSettings,
-  simppoSettings,
   ThreadTrainer,
   type TrainingJob,
   type TrainingResult,
-  threadEngine,
   train,
-} from '../../../agents/index.js';
+} from '../../../agents/ppo/index.js';
+import { newWeights } from '../../../agents/simppo/base-policy.js';
+import {
+  createSimppo,
+  SimppoManager,
+  type SimppoSettings,
+  simppoSettings,
+  threadEngine,
+} from '../../../agents/simppo/index.js';
 import type { Millis } from '../../../config/index.js';
-import { granted } from '../observations.js';
+import { granted } from '../../support/observations.js';
 import { calls, cap, online, view } from './scene.js';
 
 const engine = new JsEngine();
@@ -34,10 +36,15 @@ function manager(settings: SimppoSettings = online, seed = 1): SimppoManager {
 }
 
 /**
- * One function that needs more than its user gave: calls take 100 ms with all of the cap's 4 cores and 100 x 4000 / CPU with less; the control arm has them at
- * 400 ms. `clip`: what a hook makes of a wish. CPU held per step.
+ * One function that needs more than its user gave: calls take 100 ms with all of the cap's 4 cores
+ * and 100 x 4000 / CPU with less; the control arm has them at 400 ms. `clip`: what a hook makes of
+ * a wish. CPU held per step.
  */
-function play(agent: SimppoManager, steps: number, clip = (target: number) => Math.max(950 / 0.75, target)): number[] {
+function play(
+  agent: SimppoManager,
+  steps: number,
+  clip = (target: number) => Math.max(950 / 0.75, target),
+): number[] {
   let state = agent.initialState('/guest/f');
   let cpu = 1000;
   return Array.from({ length: steps }, (_, i) => {
@@ -54,16 +61,22 @@ function play(agent: SimppoManager, steps: number, clip = (target: number) => Ma
   });
 }
 
-test.serial('agents learn: who needs more CPU gets to the cap, which a random walk does not', (t) => {
-  // Reward .7 + .5 ln(CPU / 1000): the more the better, cut at 2718 millicores.
-  const settings = { ...online, reward: { ...online.reward, utilization: 0 } };
-  const held = play(
-    manager({ ...settings, ppo: { ...settings.ppo, learningRate: { first: 3e-3, last: 3e-3 } } }),
-    2500,
-  );
-  const late = held.slice(-500);
-  t.true(late.filter((cpu) => cpu > 2300).length > 400, `${late.filter((cpu) => cpu > 2300).length} of 500`);
-});
+test.serial(
+  'agents learn: who needs more CPU gets to the cap, which a random walk does not',
+  (t) => {
+    // Reward .7 + .5 ln(CPU / 1000): the more the better, cut at 2718 millicores.
+    const settings = { ...online, reward: { ...online.reward, utilization: 0 } };
+    const held = play(
+      manager({ ...settings, ppo: { ...settings.ppo, learningRate: { first: 3e-3, last: 3e-3 } } }),
+      2500,
+    );
+    const late = held.slice(-500);
+    t.true(
+      late.filter((cpu) => cpu > 2300).length > 400,
+      `${late.filter((cpu) => cpu > 2300).length} of 500`,
+    );
+  },
+);
 
 test.serial('the same seed, the same decisions; another seed, others', (t) => {
   const once = play(manager(), 300);
@@ -97,7 +110,9 @@ test.serial('steps are discounted by the time they took, and a stale wish teache
   }
   const [job] = jobs;
   // Gamma .9 a step of 10 s: one, two, half a one; 65 s is past the hooks' 60 s.
-  const rounded = [...(job?.rollout.discounts ?? [])].map((discount) => Number(discount.toFixed(6)));
+  const rounded = [...(job?.rollout.discounts ?? [])].map((discount) =>
+    Number(discount.toFixed(6)),
+  );
   t.deepEqual(rounded, [0.9, 0.81, Number((0.9 ** 0.5).toFixed(6))]);
   t.deepEqual(
     job?.rollout.segments.map(({ from, to }) => [from, to]),
@@ -119,43 +134,51 @@ test.serial('a step with control runs alone is no step: the wish stands', (t) =>
   t.is(state.hosts['invoker-1']?.control.mean, 5);
 });
 
-test.serial('an agent serves until it is told to retrain, and serves again after its updates', (t) => {
-  const agent = manager({ ...online, begin: 'serving', batch: 8, retrainUpdates: 2 });
-  let state = agent.initialState('/guest/f');
-  const phases: string[] = [];
-  for (let i = 0; i < 40; i++) {
-    if (i === 10) state = agent.retrain(state);
-    state = agent.decide(state, view(), (10_000 * i) as Millis).state;
-    phases.push(agent.phase(state));
-  }
-  t.true(phases.slice(0, 10).every((phase) => phase === 'serving'));
-  t.is(phases[10], 'online');
-  // Two updates of eight steps each, begun with the step at 10.
-  t.is(phases.indexOf('serving', 10), 27);
-});
+test.serial(
+  'an agent serves until it is told to retrain, and serves again after its updates',
+  (t) => {
+    const agent = manager({ ...online, begin: 'serving', batch: 8, retrainUpdates: 2 });
+    let state = agent.initialState('/guest/f');
+    const phases: string[] = [];
+    for (let i = 0; i < 40; i++) {
+      if (i === 10) state = agent.retrain(state);
+      state = agent.decide(state, view(), (10_000 * i) as Millis).state;
+      phases.push(agent.phase(state));
+    }
+    t.true(phases.slice(0, 10).every((phase) => phase === 'serving'));
+    t.is(phases[10], 'online');
+    // Two updates of eight steps each, begun with the step at 10.
+    t.is(phases.indexOf('serving', 10), 27);
+  },
+);
 
-test.serial('few calls teach too: an update once the oldest of enough rows has waited for its time', (t) => {
-  jobs.length = 0;
-  const agent = manager({ ...online, minBatch: 4, batchMs: 100_000 as Millis });
-  let state = agent.initialState('/guest/f');
-  const rows: number[] = [];
-  // A step every 10 s. The first row is decided at 0 s and ten wait at 100 s; a batch of 64 would take 640 s.
-  for (let i = 0; i <= 21; i++) {
-    state = agent.decide(state, view(calls(1, 100)), (10_000 * i) as Millis).state;
-    rows.push(jobs.length);
-  }
-  t.deepEqual([rows[9], rows[10], rows[19], rows[20]], [0, 1, 1, 2]);
-  t.deepEqual(
-    jobs.map(({ rollout }) => rollout.rows),
-    [10, 10],
-  );
-  // Every 40 s: three rows have waited for their time at 120 s, four are enough.
-  for (let i = 1; i <= 5; i++) state = agent.decide(state, view(calls(1, 100)), (210_000 + 40_000 * i) as Millis).state;
-  t.deepEqual(
-    jobs.slice(2).map(({ rollout }) => rollout.rows),
-    [4],
-  );
-});
+test.serial(
+  'few calls teach too: an update once the oldest of enough rows has waited for its time',
+  (t) => {
+    jobs.length = 0;
+    const agent = manager({ ...online, minBatch: 4, batchMs: 100_000 as Millis });
+    let state = agent.initialState('/guest/f');
+    const rows: number[] = [];
+    // A step every 10 s. The first row is decided at 0 s and ten wait at 100 s; a batch of 64 would
+    // take 640 s.
+    for (let i = 0; i <= 21; i++) {
+      state = agent.decide(state, view(calls(1, 100)), (10_000 * i) as Millis).state;
+      rows.push(jobs.length);
+    }
+    t.deepEqual([rows[9], rows[10], rows[19], rows[20]], [0, 1, 1, 2]);
+    t.deepEqual(
+      jobs.map(({ rollout }) => rollout.rows),
+      [10, 10],
+    );
+    // Every 40 s: three rows have waited for their time at 120 s, four are enough.
+    for (let i = 1; i <= 5; i++)
+      state = agent.decide(state, view(calls(1, 100)), (210_000 + 40_000 * i) as Millis).state;
+    t.deepEqual(
+      jobs.slice(2).map(({ rollout }) => rollout.rows),
+      [4],
+    );
+  },
+);
 
 test.serial(
   'the shipped policies learn on: a function with a call every few seconds changes their weights within minutes',
@@ -180,32 +203,41 @@ test.serial(
   },
 );
 
-test.serial('a rate counts calls over the time between steps, whatever a step is long, on all hosts together', (t) => {
-  const agent = manager();
-  const rateAfter = (everyMs: number, spanMs: number, hosts: string[]): number => {
-    let state = agent.initialState('/guest/f');
-    for (let i = 1; i <= 2000; i++)
-      state = agent.decide(
-        state,
-        view({
-          ...calls(1, 100),
-          host: hosts[i % hosts.length]!,
-          span: spanMs as Millis,
-          control: { activations: 0, mean: 0, p99: 0 },
-        }),
-        (everyMs * i) as Millis,
-      ).state;
-    return state.rate;
-  };
-  // A call every 12 s, in steps that are closed 1 s after it: 1 / 12 a second, not one.
-  t.true(Math.abs(rateAfter(12_000, 1000, ['invoker-1']) - 1 / 12) < 0.001);
-  // A call a second on each of two hosts: two a second.
-  t.true(Math.abs(rateAfter(500, 1000, ['invoker-1', 'invoker-2']) - 2) < 0.01);
-});
+test.serial(
+  'a rate counts calls over the time between steps, whatever a step is long, on all hosts together',
+  (t) => {
+    const agent = manager();
+    const rateAfter = (everyMs: number, spanMs: number, hosts: string[]): number => {
+      let state = agent.initialState('/guest/f');
+      for (let i = 1; i <= 2000; i++)
+        state = agent.decide(
+          state,
+          view({
+            ...calls(1, 100),
+            host: hosts[i % hosts.length]!,
+            span: spanMs as Millis,
+            control: { activations: 0, mean: 0, p99: 0 },
+          }),
+          (everyMs * i) as Millis,
+        ).state;
+      return state.rate;
+    };
+    // A call every 12 s, in steps that are closed 1 s after it: 1 / 12 a second, not one.
+    t.true(Math.abs(rateAfter(12_000, 1000, ['invoker-1']) - 1 / 12) < 0.001);
+    // A call a second on each of two hosts: two a second.
+    t.true(Math.abs(rateAfter(500, 1000, ['invoker-1', 'invoker-2']) - 2) < 0.01);
+  },
+);
 
 test.serial('updates until an agent serves are counted on the weights that it learns by', (t) => {
   const agent = manager({ ...online, begin: 'serving', ownRate: 1, batch: 8, retrainUpdates: 2 });
-  const play = (fn: string, count: number, steps: number, state = agent.initialState(fn), from = 0) => {
+  const play = (
+    fn: string,
+    count: number,
+    steps: number,
+    state = agent.initialState(fn),
+    from = 0,
+  ) => {
     for (let i = 0; i < steps; i++)
       state = agent.decide(state, view(calls(count, 100)), (from + 10_000 * i) as Millis).state;
     return state;
@@ -216,43 +248,51 @@ test.serial('updates until an agent serves are counted on the weights that it le
   // Twenty calls a step: after seven steps it has weights of its own, which have had no update.
   let state = agent.retrain(agent.initialState('/guest/f'));
   let steps = 0;
-  for (; state.phase === 'online' && steps < 200; steps++) state = play('/guest/f', 20, 1, state, 10_000 * steps);
+  for (; state.phase === 'online' && steps < 200; steps++)
+    state = play('/guest/f', 20, 1, state, 10_000 * steps);
   t.is(state.phase, 'serving');
   // Two updates of eight rows each on either side of the change: not seven of its own.
   t.true(steps >= 18 && steps <= 30, `${steps}`);
 });
 
-test.serial('a function called often has weights of its own, the others share the base policy', (t) => {
-  const agent = manager({ ...online, ownRate: 1, batch: 16 });
-  const before = agent.base.state;
-  let often = agent.initialState('/guest/often');
-  for (let i = 0; i < 60; i++) {
-    // 20 calls in 10 s are two a second.
-    often = agent.decide(often, view(), (10_000 * i) as Millis).state;
-  }
-  t.is(agent.base.state, before, 'seven steps until its rate is known are no batch');
-  let seldom = agent.initialState('/guest/seldom');
-  for (let i = 0; i < 60; i++) seldom = agent.decide(seldom, view(calls(1, 100)), (10_000 * i) as Millis).state;
-  t.not(agent.base.state, before);
-});
+test.serial(
+  'a function called often has weights of its own, the others share the base policy',
+  (t) => {
+    const agent = manager({ ...online, ownRate: 1, batch: 16 });
+    const before = agent.base.state;
+    let often = agent.initialState('/guest/often');
+    for (let i = 0; i < 60; i++) {
+      // 20 calls in 10 s are two a second.
+      often = agent.decide(often, view(), (10_000 * i) as Millis).state;
+    }
+    t.is(agent.base.state, before, 'seven steps until its rate is known are no batch');
+    let seldom = agent.initialState('/guest/seldom');
+    for (let i = 0; i < 60; i++)
+      seldom = agent.decide(seldom, view(calls(1, 100)), (10_000 * i) as Millis).state;
+    t.not(agent.base.state, before);
+  },
+);
 
-test.serial('a worker thread learns the same, to the bit, and decisions do not wait for it', async (t) => {
-  jobs.length = 0;
-  play(manager(), 70);
-  const [job] = jobs as [TrainingJob];
-  const trainer = new ThreadTrainer();
-  let answered = false;
-  const there = new Promise<TrainingResult | null>((resolve) =>
-    trainer.train(job, (result) => {
-      answered = true;
-      resolve(result);
-    }),
-  );
-  t.false(answered);
-  const result = await there;
-  t.deepEqual(result?.state, train(threadEngine(), job).state);
-  await trainer.close();
-});
+test.serial(
+  'a worker thread learns the same, to the bit, and decisions do not wait for it',
+  async (t) => {
+    jobs.length = 0;
+    play(manager(), 70);
+    const [job] = jobs as [TrainingJob];
+    const trainer = new ThreadTrainer();
+    let answered = false;
+    const there = new Promise<TrainingResult | null>((resolve) =>
+      trainer.train(job, (result) => {
+        answered = true;
+        resolve(result);
+      }),
+    );
+    t.false(answered);
+    const result = await there;
+    t.deepEqual(result?.state, train(threadEngine(), job).state);
+    await trainer.close();
+  },
+);
 
 test.serial('the shipped policies load and serve; they differ in what they see', (t) => {
   for (const name of ['simppo', 'single-agent'] as const) {

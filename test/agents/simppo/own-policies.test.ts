@@ -1,23 +1,19 @@
 import test from 'ava';
+import { JsEngine, PolicyStore } from '../../../agents/nn/index.js';
+import { InlineTrainer, type LearnerState } from '../../../agents/ppo/index.js';
+import { newWeights } from '../../../agents/simppo/base-policy.js';
+import { SimppoManager, type TrajectoryStep } from '../../../agents/simppo/index.js';
+import type { LearningPolicy } from '../../../agents/simppo/learning-policy.js';
+import type { SimppoOptions } from '../../../agents/simppo/manager.js';
+import { OwnPolicies } from '../../../agents/simppo/own-policies.js';
 import {
   BrokerOwnPolicyStore,
-  InlineTrainer,
-  JsEngine,
-  type LearnerState,
-  MarkTrigger,
-  nearest,
-  newWeights,
   type OwnPolicyStore,
-  PolicyStore,
-  profileOf,
-  SimppoManager,
-  type SimppoOptions,
-  type TrajectoryStep,
-} from '../../../agents/index.js';
-import type { LearningPolicy } from '../../../agents/simppo/learning-policy.js';
-import { OwnPolicies } from '../../../agents/simppo/own-policies.js';
-import { MemoryBus } from '../../../broker/index.js';
+} from '../../../agents/simppo/own-policy-store.js';
+import { MarkTrigger } from '../../../agents/simppo/retrain-trigger.js';
+import { nearest, profileOf } from '../../../agents/simppo/similarity.js';
 import { MIB, type Millis } from '../../../config/index.js';
+import { MemoryBus } from '../../support/memory-broker/memory-bus.js';
 import { calls, cap, online, view } from './scene.js';
 
 const engine = new JsEngine();
@@ -25,15 +21,38 @@ const settings = { ...online, ownRate: 1, batch: 8, begin: 'serving' as const };
 
 function manager(changes: Partial<SimppoOptions> = {}): SimppoManager {
   const trainer = new InlineTrainer(engine);
-  return new SimppoManager({ name: 'simppo', settings, engine, trainer, base: null, seed: 1, cap, ...changes });
+  return new SimppoManager({
+    name: 'simppo',
+    settings,
+    engine,
+    trainer,
+    base: null,
+    seed: 1,
+    cap,
+    ...changes,
+  });
 }
 
-/** Twenty calls in ten seconds a step, so it is called often; each takes so many ms. Marked: it learns from the first step on. */
-function play(agent: SimppoManager, fn: string, steps: number, each = 100, from = 0, learns = true): void {
+/**
+ * Twenty calls in ten seconds a step, so it is called often; each takes so many ms. Marked: it
+ * learns from the first step on.
+ */
+function play(
+  agent: SimppoManager,
+  fn: string,
+  steps: number,
+  each = 100,
+  from = 0,
+  learns = true,
+): void {
   let state = agent.initialState(fn);
   if (learns) state = agent.retrain(state);
   for (let i = 0; i < steps; i++)
-    state = agent.decide(state, view({ function: fn, ...calls(20, each) }), (from + 10_000 * i) as Millis).state;
+    state = agent.decide(
+      state,
+      view({ function: fn, ...calls(20, each) }),
+      (from + 10_000 * i) as Millis,
+    ).state;
 }
 
 /** A shelf that answers at once and remembers what it was asked. */
@@ -54,25 +73,31 @@ class FakePolicyStore implements OwnPolicyStore {
   }
 }
 
-test.serial('weights of a function go to the shelf with each update, and those that it had no room for later', (t) => {
-  const ownPolicyStore = new FakePolicyStore();
-  const agent = manager({ ownPolicyStore, resident: 1 });
-  play(agent, '/guest/a', 60);
-  const updates = ownPolicyStore.kept.get('/guest/a')!.counters.updates;
-  // Seven steps on the base policy until its rate is known, then batches of eight.
-  t.is(updates, 6);
-  ownPolicyStore.full = true;
-  play(agent, '/guest/a', 20, 100, 1e6);
-  t.is(ownPolicyStore.kept.get('/guest/a')!.counters.updates, updates);
-  ownPolicyStore.full = false;
-  play(agent, '/guest/b', 60, 100, 2e6);
-  t.true(ownPolicyStore.kept.get('/guest/a')!.counters.updates > updates, 'when it had to leave memory');
-  // Another host has gone on with it: what this one lets go of is older and already there.
-  const elsewhere = newWeights({ engine, settings, seed: 9 });
-  ownPolicyStore.kept.set('/guest/b', elsewhere);
-  play(agent, '/guest/c', 60, 100, 3e6);
-  t.is(ownPolicyStore.kept.get('/guest/b'), elsewhere);
-});
+test.serial(
+  'weights of a function go to the shelf with each update, and those that it had no room for later',
+  (t) => {
+    const ownPolicyStore = new FakePolicyStore();
+    const agent = manager({ ownPolicyStore, resident: 1 });
+    play(agent, '/guest/a', 60);
+    const updates = ownPolicyStore.kept.get('/guest/a')!.counters.updates;
+    // Seven steps on the base policy until its rate is known, then batches of eight.
+    t.is(updates, 6);
+    ownPolicyStore.full = true;
+    play(agent, '/guest/a', 20, 100, 1e6);
+    t.is(ownPolicyStore.kept.get('/guest/a')!.counters.updates, updates);
+    ownPolicyStore.full = false;
+    play(agent, '/guest/b', 60, 100, 2e6);
+    t.true(
+      ownPolicyStore.kept.get('/guest/a')!.counters.updates > updates,
+      'when it had to leave memory',
+    );
+    // Another host has gone on with it: what this one lets go of is older and already there.
+    const elsewhere = newWeights({ engine, settings, seed: 9 });
+    ownPolicyStore.kept.set('/guest/b', elsewhere);
+    play(agent, '/guest/c', 60, 100, 3e6);
+    t.is(ownPolicyStore.kept.get('/guest/b'), elsewhere);
+  },
+);
 
 test.serial(
   'weights of the function not called for longest leave memory, and come back from the shelf with its next calls',
@@ -93,18 +118,19 @@ test.serial(
   },
 );
 
-/** A policy that has learnt so often. */
+/** A policy that has learned so often. */
 const fake = (state: LearnerState, updates: number): LearningPolicy =>
   ({ state, updates, import: () => {}, dispose: () => {} }) as unknown as LearningPolicy;
 
-test('a function that begins to learn starts from the most similar one that has learnt, else from the base policy', (t) => {
-  const [base, fast, slow, fresh] = [0, 1, 2, 3].map((seed) => newWeights({ engine, settings, seed })) as [
-    LearnerState,
-    LearnerState,
-    LearnerState,
-    LearnerState,
-  ];
-  const given: Record<string, [LearnerState, number]> = { fast: [fast, 5], slow: [slow, 5], fresh: [fresh, 0] };
+test('a function that begins to learn starts from the most similar one that has learned, else from the base policy', (t) => {
+  const [base, fast, slow, fresh] = [0, 1, 2, 3].map((seed) =>
+    newWeights({ engine, settings, seed }),
+  ) as [LearnerState, LearnerState, LearnerState, LearnerState];
+  const given: Record<string, [LearnerState, number]> = {
+    fast: [fast, 5],
+    slow: [slow, 5],
+    fresh: [fresh, 0],
+  };
   const own = new OwnPolicies({
     resident: 10,
     ownPolicyStore: undefined,
@@ -114,7 +140,7 @@ test('a function that begins to learn starts from the most similar one that has 
   for (const [fn, each] of Object.entries({ fast: 10, slow: 100_000, fresh: 12, twin: 11 }))
     own.see(view({ function: fn, ...calls(20, each) }).observation);
   for (const fn of Object.keys(given)) own.begin(fn);
-  t.is(own.begin('twin').state, fast, 'fresh is nearer still and has learnt nothing');
+  t.is(own.begin('twin').state, fast, 'fresh is nearer still and has learned nothing');
   t.is(own.begin('unknown').state, base, 'nothing is known of it');
 });
 
@@ -135,54 +161,65 @@ test('similar is what is within .15 of the scales, root mean square', (t) => {
 test('a step in which nothing ended says nothing of what a function is like', (t) => {
   t.is(profileOf(view({ ...calls(0, 1), activations: 0 }).observation), null);
   const [length, , memory, size] = profileOf(
-    view({ ...calls(20, 1000), user: { cpu: 1000 as never, memory: (256 * MIB) as never, shares: 256 } }).observation,
+    view({
+      ...calls(20, 1000),
+      user: { cpu: 1000 as never, memory: (256 * MIB) as never, shares: 256 },
+    }).observation,
   )!;
   // 1000 ms: 3 / 6, within a histogram's bucket. 256 MiB is two octaves above 64: 2 / 5.
   t.true(Math.abs(length! - 0.5) < 0.02 && memory! >= 0);
   t.is(size, 0.4);
 });
 
-test.serial('a trigger makes an agent learn, and both serving and learning agents tell their steps', (t) => {
-  const trigger = new MarkTrigger();
-  const steps: TrajectoryStep[] = [];
-  const agent = manager({ trigger, onStep: (step) => steps.push(step) });
-  let state = agent.initialState('/guest/f');
-  const play = (from: number, count: number): void => {
-    for (let i = from; i < from + count; i++)
-      state = agent.decide(state, view({ function: '/guest/f', ...calls(1, 100) }), (10_000 * i) as Millis).state;
-  };
-  play(0, 5);
-  // The first decision has no outcome before the second observation.
-  t.deepEqual(
-    steps.map(({ sampled, policy, episode, step }) => [sampled, policy, episode, step]),
-    [0, 1, 2, 3].map((step) => [false, 'base', 0, step]),
-  );
-  trigger.mark('/guest/f');
-  play(5, 4);
-  t.is(agent.phase(state), 'online');
-  t.deepEqual(
-    steps.map(({ sampled }) => sampled),
-    [false, false, false, false, false, true, true, true],
-  );
-  t.true(
-    steps.every(
-      ({ mask, action, logProbability, state: input }) =>
-        mask[action] === 1 && logProbability <= 0 && input.length === 24,
-    ),
-  );
-  // 65 s of silence: what comes then follows from nothing.
-  play(15, 2);
-  t.deepEqual(
-    steps.slice(-1).map(({ episode, step }) => [episode, step]),
-    [[1, 0]],
-  );
-});
+test.serial(
+  'a trigger makes an agent learn, and both serving and learning agents tell their steps',
+  (t) => {
+    const trigger = new MarkTrigger();
+    const steps: TrajectoryStep[] = [];
+    const agent = manager({ trigger, onStep: (step) => steps.push(step) });
+    let state = agent.initialState('/guest/f');
+    const play = (from: number, count: number): void => {
+      for (let i = from; i < from + count; i++)
+        state = agent.decide(
+          state,
+          view({ function: '/guest/f', ...calls(1, 100) }),
+          (10_000 * i) as Millis,
+        ).state;
+    };
+    play(0, 5);
+    // The first decision has no outcome before the second observation.
+    t.deepEqual(
+      steps.map(({ sampled, policy, episode, step }) => [sampled, policy, episode, step]),
+      [0, 1, 2, 3].map((step) => [false, 'base', 0, step]),
+    );
+    trigger.mark('/guest/f');
+    play(5, 4);
+    t.is(agent.phase(state), 'online');
+    t.deepEqual(
+      steps.map(({ sampled }) => sampled),
+      [false, false, false, false, false, true, true, true],
+    );
+    t.true(
+      steps.every(
+        ({ mask, action, logProbability, state: input }) =>
+          mask[action] === 1 && logProbability <= 0 && input.length === 24,
+      ),
+    );
+    // 65 s of silence: what comes then follows from nothing.
+    play(15, 2);
+    t.deepEqual(
+      steps.slice(-1).map(({ episode, step }) => [episode, step]),
+      [[1, 0]],
+    );
+  },
+);
 
 test('an episode has 200 steps', (t) => {
   const steps: TrajectoryStep[] = [];
   const agent = manager({ onStep: (step) => steps.push(step) });
   let state = agent.initialState('/guest/f');
-  for (let i = 0; i < 203; i++) state = agent.decide(state, view(calls(1, 100)), (10_000 * i) as Millis).state;
+  for (let i = 0; i < 203; i++)
+    state = agent.decide(state, view(calls(1, 100)), (10_000 * i) as Millis).state;
   t.deepEqual(
     steps.slice(-3).map(({ episode, step }) => [episode, step]),
     [
@@ -197,12 +234,16 @@ test('stored policies: found again with the moments; nothing there, or something
   const broker = new MemoryBus().connect();
   const store = new PolicyStore(broker.objects('gleaner_policies'));
   const ownPolicyStore = new BrokerOwnPolicyStore(store, { manager: 'simppo', settings, seed: 1 });
-  const load = (fn: string): Promise<LearnerState | null> => new Promise((resolve) => ownPolicyStore.load(fn, resolve));
+  const load = (fn: string): Promise<LearnerState | null> =>
+    new Promise((resolve) => ownPolicyStore.load(fn, resolve));
   const state = newWeights({ engine, settings, seed: 5 });
   ownPolicyStore.save('/guest/f', state);
   await new Promise((resolve) => setImmediate(resolve));
   const found = await load('/guest/f');
-  t.deepEqual([found?.actor, found?.critic, found?.counters], [state.actor, state.critic, state.counters]);
+  t.deepEqual(
+    [found?.actor, found?.critic, found?.counters],
+    [state.actor, state.critic, state.counters],
+  );
   t.is(await load('/guest/g'), null);
   const other = new BrokerOwnPolicyStore(store, {
     manager: 'simppo',
@@ -210,5 +251,8 @@ test('stored policies: found again with the moments; nothing there, or something
     seed: 1,
   });
   t.is(await new Promise((resolve) => other.load('/guest/f', resolve)), null, 'of another width');
-  t.deepEqual([ownPolicyStore.counts.kept, ownPolicyStore.counts.found, other.counts.failures], [1, 1, 1]);
+  t.deepEqual(
+    [ownPolicyStore.counts.kept, ownPolicyStore.counts.found, other.counts.failures],
+    [1, 1, 1],
+  );
 });

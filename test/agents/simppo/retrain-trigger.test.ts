@@ -1,6 +1,7 @@
 import test from 'ava';
-import { anyOf, MarkTrigger, RevisionTrigger } from '../../../agents/index.js';
-import { observation } from '../observations.js';
+import { RevisionTrigger } from '../../../agents/simppo/index.js';
+import { anyOf, MarkTrigger } from '../../../agents/simppo/retrain-trigger.js';
+import { observation } from '../../support/observations.js';
 
 const of = (fn: string, revision?: string) =>
   observation({ function: fn, ...(revision === undefined ? {} : { revision }) });
@@ -27,7 +28,11 @@ test('a mark trips once, for its function alone', (t) => {
   const trigger = new MarkTrigger();
   trigger.mark('/g/f');
   t.deepEqual(
-    [trigger.shouldRetrain(of('/g/e')), trigger.shouldRetrain(of('/g/f')), trigger.shouldRetrain(of('/g/f'))],
+    [
+      trigger.shouldRetrain(of('/g/e')),
+      trigger.shouldRetrain(of('/g/f')),
+      trigger.shouldRetrain(of('/g/f')),
+    ],
     [false, true, false],
   );
 });

@@ -1,7 +1,9 @@
-import { type SimppoSettings, simppoSettings, type View } from '../../../agents/index.js';
-import { LatencyHistogram, type Observation, type Others } from '../../../broker/index.js';
+import type { View } from '../../../agents/index.js';
+import { type SimppoSettings, simppoSettings } from '../../../agents/simppo/index.js';
+import type { Others } from '../../../broker/mean-field/index.js';
+import { LatencyHistogram, type Observation } from '../../../broker/messages/index.js';
 import { type Bytes, type Millicores, mebibytes, SeededRandom } from '../../../config/index.js';
-import { observation } from '../observations.js';
+import { observation } from '../../support/observations.js';
 
 export const cap = { cpu: 4000 as Millicores, memory: mebibytes(1024) };
 

@@ -1,68 +1,75 @@
 import type { TestFn } from 'ava';
+import { functionToken, type KeyValueEntry } from '../../../broker/index.js';
+import type { BrokerStatus } from '../../../broker/port.js';
 import {
   ALL_HOSTS,
-  type BrokerStatus,
   callEveryInstance,
   callService,
   endpointSubject,
   findServices,
-  functionToken,
-  type KeyValueEntry,
   serve,
-} from '../../../broker/index.js';
+} from '../../../broker/services/index.js';
 import { millis } from '../../../config/index.js';
 import { bytes, fresh, type Harness, textOf, until } from './harness.js';
 
 /** One suite for every broker: what holds for one must hold for the other. */
 export function brokerContract(test: TestFn, harness: () => Harness): void {
-  test.serial('messages reach every subscriber, in order, by exact subject and by wildcard', async (t) => {
-    const [a, b] = [await harness().connect(), await harness().connect()];
-    const root = fresh('sub');
-    const seen: string[] = [];
-    b.subscribe(`${root}.x`, (m) => seen.push(`exact ${textOf(m.data)}`));
-    b.subscribe(`${root}.*`, (m) => seen.push(`star ${m.subject.slice(root.length)} ${textOf(m.data)}`));
-    b.subscribe(`${root}.>`, (m) => seen.push(`rest ${textOf(m.data)}`));
-    await b.flush();
-    t.true(a.publish(`${root}.x`, bytes('1')));
-    t.true(a.publish(`${root}.x`, bytes('2')));
-    t.true(a.publish(`${root}.y.z`, bytes('3')));
-    await a.flush();
-    await until(() => seen.length >= 7, 'seven deliveries');
-    t.deepEqual(
-      seen.filter((s) => s.startsWith('exact')),
-      ['exact 1', 'exact 2'],
-    );
-    t.deepEqual(
-      seen.filter((s) => s.startsWith('star')),
-      ['star .x 1', 'star .x 2'],
-    );
-    t.deepEqual(
-      seen.filter((s) => s.startsWith('rest')),
-      ['rest 1', 'rest 2', 'rest 3'],
-    );
-    t.is(a.counters.published, 3);
-    t.is(b.counters.received, 7);
-    await Promise.all([a.close(), b.close()]);
-  });
+  test.serial(
+    'messages reach every subscriber, in order, by exact subject and by wildcard',
+    async (t) => {
+      const [a, b] = [await harness().connect(), await harness().connect()];
+      const root = fresh('sub');
+      const seen: string[] = [];
+      b.subscribe(`${root}.x`, (m) => seen.push(`exact ${textOf(m.data)}`));
+      b.subscribe(`${root}.*`, (m) =>
+        seen.push(`star ${m.subject.slice(root.length)} ${textOf(m.data)}`),
+      );
+      b.subscribe(`${root}.>`, (m) => seen.push(`rest ${textOf(m.data)}`));
+      await b.flush();
+      t.true(a.publish(`${root}.x`, bytes('1')));
+      t.true(a.publish(`${root}.x`, bytes('2')));
+      t.true(a.publish(`${root}.y.z`, bytes('3')));
+      await a.flush();
+      await until(() => seen.length >= 7, 'seven deliveries');
+      t.deepEqual(
+        seen.filter((s) => s.startsWith('exact')),
+        ['exact 1', 'exact 2'],
+      );
+      t.deepEqual(
+        seen.filter((s) => s.startsWith('star')),
+        ['star .x 1', 'star .x 2'],
+      );
+      t.deepEqual(
+        seen.filter((s) => s.startsWith('rest')),
+        ['rest 1', 'rest 2', 'rest 3'],
+      );
+      t.is(a.counters.published, 3);
+      t.is(b.counters.received, 7);
+      await Promise.all([a.close(), b.close()]);
+    },
+  );
 
-  test.serial('one member of a queue group gets each message, and none after it has left', async (t) => {
-    const [a, b] = [await harness().connect(), await harness().connect()];
-    const subject = fresh('queue');
-    let first = 0;
-    let second = 0;
-    const leaving = a.subscribe(subject, () => first++, 'q');
-    b.subscribe(subject, () => second++, 'q');
-    await Promise.all([a.flush(), b.flush()]);
-    for (let i = 0; i < 50; i++) a.publish(subject, bytes('x'));
-    await until(() => first + second === 50, 'fifty in all');
-    leaving.unsubscribe();
-    await a.flush();
-    const before = first;
-    for (let i = 0; i < 10; i++) a.publish(subject, bytes('x'));
-    await until(() => first + second === 60, 'sixty in all');
-    t.is(first, before);
-    await Promise.all([a.close(), b.close()]);
-  });
+  test.serial(
+    'one member of a queue group gets each message, and none after it has left',
+    async (t) => {
+      const [a, b] = [await harness().connect(), await harness().connect()];
+      const subject = fresh('queue');
+      let first = 0;
+      let second = 0;
+      const leaving = a.subscribe(subject, () => first++, 'q');
+      b.subscribe(subject, () => second++, 'q');
+      await Promise.all([a.flush(), b.flush()]);
+      for (let i = 0; i < 50; i++) a.publish(subject, bytes('x'));
+      await until(() => first + second === 50, 'fifty in all');
+      leaving.unsubscribe();
+      await a.flush();
+      const before = first;
+      for (let i = 0; i < 10; i++) a.publish(subject, bytes('x'));
+      await until(() => first + second === 60, 'sixty in all');
+      t.is(first, before);
+      await Promise.all([a.close(), b.close()]);
+    },
+  );
 
   test.serial('a handler that throws is counted and harms nobody else', async (t) => {
     const a = await harness().connect();
@@ -96,17 +103,24 @@ export function brokerContract(test: TestFn, harness: () => Harness): void {
     async (t) => {
       const [a, b] = [await harness().connect(), await harness().connect()];
       const subject = fresh('request');
-      await t.throwsAsync(a.request(subject, bytes('?'), millis(2000)), { code: 'GLN_BROKER_NO_RESPONDERS' });
+      await t.throwsAsync(a.request(subject, bytes('?'), millis(2000)), {
+        code: 'GLN_BROKER_NO_RESPONDERS',
+      });
       b.subscribe(subject, (m) => {
         if (textOf(m.data) === 'silence') return;
-        t.is(b.publish(m.reply!, bytes(`re ${textOf(m.data)}`), { headers: { Kind: 'answer' } }), true);
+        t.is(
+          b.publish(m.reply!, bytes(`re ${textOf(m.data)}`), { headers: { Kind: 'answer' } }),
+          true,
+        );
       });
       await b.flush();
       const answer = await a.request(subject, bytes('hello'), millis(2000));
       t.is(textOf(answer.data), 're hello');
       t.is(answer.header('Kind'), 'answer');
       t.is(answer.header('Other'), undefined);
-      await t.throwsAsync(a.request(subject, bytes('silence'), millis(30)), { code: 'GLN_BROKER_TIMEOUT' });
+      await t.throwsAsync(a.request(subject, bytes('silence'), millis(30)), {
+        code: 'GLN_BROKER_TIMEOUT',
+      });
       await Promise.all([a.close(), b.close()]);
     },
   );
@@ -143,13 +157,22 @@ export function brokerContract(test: TestFn, harness: () => Harness): void {
       await Promise.all([a.flush(), b.flush()]);
       const found = await findServices(a, name, millis(200));
       t.deepEqual(found.map((instance) => instance.metadata.host).sort(), ['one', 'two']);
-      t.deepEqual(await callService(b, { service: name, endpoint: 'where', host: 'one' }), { host: 'one' });
-      t.deepEqual([...(await callEveryInstance(b, { service: name, endpoint: 'where' })).keys()].sort(), [
-        'one',
-        'two',
+      t.deepEqual(await callService(b, { service: name, endpoint: 'where', host: 'one' }), {
+        host: 'one',
+      });
+      t.deepEqual(
+        [...(await callEveryInstance(b, { service: name, endpoint: 'where' })).keys()].sort(),
+        ['one', 'two'],
+      );
+      const everyone = await b.requestMany(
+        endpointSubject(name, 'where', ALL_HOSTS),
+        bytes(''),
+        millis(200),
+      );
+      t.deepEqual(everyone.map((answer) => textOf(answer.data)).sort(), [
+        '{"host":"one"}',
+        '{"host":"two"}',
       ]);
-      const everyone = await b.requestMany(endpointSubject(name, 'where', ALL_HOSTS), bytes(''), millis(200));
-      t.deepEqual(everyone.map((answer) => textOf(answer.data)).sort(), ['{"host":"one"}', '{"host":"two"}']);
       await callService(b, { service: name, endpoint: 'slow', host: 'one' });
       await t.throwsAsync(callService(b, { service: name, endpoint: 'fails', host: 'one' }), {
         code: 'GLN_SERVICE',
@@ -196,9 +219,12 @@ export function brokerContract(test: TestFn, harness: () => Harness): void {
       });
       await a.flush();
       const quick = endpointSubject(name, 'quick');
-      for (const reply of ['a..b', 'a.>', '*', 'x'.repeat(3000)]) await harness().rawRequest(quick, reply);
+      for (const reply of ['a..b', 'a.>', '*', 'x'.repeat(3000)])
+        await harness().rawRequest(quick, reply);
       await harness().rawRequest(`$SRV.PING.${name}`, 'a..b');
-      await t.throwsAsync(callService(b, { service: name, endpoint: 'large' }), { message: /more than a message may/ });
+      await t.throwsAsync(callService(b, { service: name, endpoint: 'large' }), {
+        message: /more than a message may/,
+      });
 
       const waiting = callService(b, { service: name, endpoint: 'slow', timeout: millis(10_000) });
       let refused = 0;
@@ -210,9 +236,14 @@ export function brokerContract(test: TestFn, harness: () => Harness): void {
       const FLOOD = 3000;
       for (let i = 0; i < FLOOD; i++) b.publish(quick, bytes('{}'), { reply });
       await b.flush();
-      t.like(await callService(b, { service: name, endpoint: 'slow', timeout: millis(20) }).catch((e) => e), {
-        code: 'GLN_BROKER_TIMEOUT',
-      });
+      t.like(
+        await callService(b, { service: name, endpoint: 'slow', timeout: millis(20) }).catch(
+          (e) => e,
+        ),
+        {
+          code: 'GLN_BROKER_TIMEOUT',
+        },
+      );
       // More than wait are refused, some of them with an answer; then it serves as before.
       t.true(handled > before && handled < before + FLOOD, `${handled - before} of ${FLOOD}`);
       const stats = () => service.stats().endpoints.find((endpoint) => endpoint.name === 'quick')!;
@@ -230,8 +261,11 @@ export function brokerContract(test: TestFn, harness: () => Harness): void {
     async (t) => {
       const [a, b] = [await harness().connect(), await harness().connect()];
       const name = fresh('svc');
-      const answer = bytes(JSON.stringify({ name, id: 'one', version: '1.0.0', metadata: { host: 'one' } }));
-      // 150 ms, three times what is waited for at first and half of the six times of the second question.
+      const answer = bytes(
+        JSON.stringify({ name, id: 'one', version: '1.0.0', metadata: { host: 'one' } }),
+      );
+      // 150 ms, three times what is waited for at first and half of the six times of the second
+      // question.
       b.subscribe(`$SRV.PING.${name}`, ({ reply }) => {
         setTimeout(() => reply !== undefined && b.publish(reply, answer), 150);
       });
@@ -334,40 +368,51 @@ export function brokerContract(test: TestFn, harness: () => Harness): void {
   test.serial('every function name serves as a key by its token', async (t) => {
     const a = await harness().connect();
     const kv = a.keyValue(fresh('names'));
-    const names = ['/guest/a b', '/guest/x@1', '/guest/a&b', '/guest/a..b', `/guest/${'n'.repeat(256)}`];
+    const names = [
+      '/guest/a b',
+      '/guest/x@1',
+      '/guest/a&b',
+      '/guest/a..b',
+      `/guest/${'n'.repeat(256)}`,
+    ];
     for (const name of names) await kv.put(functionToken(name), bytes(name));
-    const stored = await Promise.all((await kv.keys()).map(async (key) => textOf((await kv.get(key))?.value)));
+    const stored = await Promise.all(
+      (await kv.keys()).map(async (key) => textOf((await kv.get(key))?.value)),
+    );
     t.deepEqual(stored.sort(), names.sort());
     await a.close();
   });
 
-  test.serial('a watch gives what is there, then each change once; an empty bucket is ready too', async (t) => {
-    const [a, b] = [await harness().connect(), await harness().connect()];
-    const bucket = fresh('watch');
-    const seen: string[] = [];
-    const watch = b.keyValue(bucket).watch((e) => seen.push(`${e.key}=${textOf(e.value)}`));
-    await watch.ready;
-    t.deepEqual(seen, []);
-    const kv = a.keyValue(bucket);
-    await kv.put('x', bytes('1'));
-    await until(() => seen.includes('x=1'), 'x=1');
-    await kv.put('x', bytes('2'));
-    await until(() => seen.includes('x=2'), 'x=2');
-    await kv.delete('x');
-    await until(() => seen.includes('x=null'), 'x deleted');
-    await kv.put('y', bytes('3'));
-    await until(() => seen.includes('y=3'), 'y=3');
-    t.deepEqual(seen, ['x=1', 'x=2', 'x=null', 'y=3']);
-    const late: string[] = [];
-    const second = b.keyValue(bucket).watch((e) => late.push(`${e.key}=${textOf(e.value)}`));
-    await second.ready;
-    t.deepEqual(late, ['y=3']);
-    second.stop();
-    await kv.put('y', bytes('4'));
-    await until(() => seen.includes('y=4'), 'y=4');
-    t.deepEqual(late, ['y=3']);
-    await Promise.all([a.close(), b.close()]);
-  });
+  test.serial(
+    'a watch gives what is there, then each change once; an empty bucket is ready too',
+    async (t) => {
+      const [a, b] = [await harness().connect(), await harness().connect()];
+      const bucket = fresh('watch');
+      const seen: string[] = [];
+      const watch = b.keyValue(bucket).watch((e) => seen.push(`${e.key}=${textOf(e.value)}`));
+      await watch.ready;
+      t.deepEqual(seen, []);
+      const kv = a.keyValue(bucket);
+      await kv.put('x', bytes('1'));
+      await until(() => seen.includes('x=1'), 'x=1');
+      await kv.put('x', bytes('2'));
+      await until(() => seen.includes('x=2'), 'x=2');
+      await kv.delete('x');
+      await until(() => seen.includes('x=null'), 'x deleted');
+      await kv.put('y', bytes('3'));
+      await until(() => seen.includes('y=3'), 'y=3');
+      t.deepEqual(seen, ['x=1', 'x=2', 'x=null', 'y=3']);
+      const late: string[] = [];
+      const second = b.keyValue(bucket).watch((e) => late.push(`${e.key}=${textOf(e.value)}`));
+      await second.ready;
+      t.deepEqual(late, ['y=3']);
+      second.stop();
+      await kv.put('y', bytes('4'));
+      await until(() => seen.includes('y=4'), 'y=4');
+      t.deepEqual(late, ['y=3']);
+      await Promise.all([a.close(), b.close()]);
+    },
+  );
 
   test.serial(
     'a stream gives back what was appended, from any sequence on, and forgets the oldest when full',
@@ -394,32 +439,43 @@ export function brokerContract(test: TestFn, harness: () => Harness): void {
     },
   );
 
-  test.serial('an object of 3 MiB, larger than any message, is stored and loaded whole', async (t) => {
-    const a = await harness().connect();
-    const objects = a.objects(fresh('objects'));
-    t.is(await objects.get('model'), null);
-    const model = new Uint8Array(3 * 1024 * 1024).map((_, i) => (i * 31) & 255);
-    t.deepEqual(await objects.names(), []);
-    await objects.put('model', model);
-    await objects.put('concurrency.L2d1ZXN0L2Y_.MC4wLjE', new Uint8Array(3));
-    t.deepEqual((await objects.names()).sort(), ['concurrency.L2d1ZXN0L2Y_.MC4wLjE', 'model']);
-    await objects.delete('concurrency.L2d1ZXN0L2Y_.MC4wLjE');
-    t.deepEqual(Buffer.compare(Buffer.from((await objects.get('model'))!), Buffer.from(model)), 0);
-    await objects.delete('model');
-    await objects.delete('model');
-    t.is(await objects.get('model'), null);
-    t.deepEqual(await objects.names(), []);
-    await a.close();
-  });
+  test.serial(
+    'an object of 3 MiB, larger than any message, is stored and loaded whole',
+    async (t) => {
+      const a = await harness().connect();
+      const objects = a.objects(fresh('objects'));
+      t.is(await objects.get('model'), null);
+      const model = new Uint8Array(3 * 1024 * 1024).map((_, i) => (i * 31) & 255);
+      t.deepEqual(await objects.names(), []);
+      await objects.put('model', model);
+      await objects.put('concurrency.L2d1ZXN0L2Y_.MC4wLjE', new Uint8Array(3));
+      t.deepEqual((await objects.names()).sort(), ['concurrency.L2d1ZXN0L2Y_.MC4wLjE', 'model']);
+      await objects.delete('concurrency.L2d1ZXN0L2Y_.MC4wLjE');
+      t.deepEqual(
+        Buffer.compare(Buffer.from((await objects.get('model'))!), Buffer.from(model)),
+        0,
+      );
+      await objects.delete('model');
+      await objects.delete('model');
+      t.is(await objects.get('model'), null);
+      t.deepEqual(await objects.names(), []);
+      await a.close();
+    },
+  );
 
-  test.serial('a message above the largest payload is dropped and counted, a request with one refused', async (t) => {
-    const a = await harness().connect();
-    const large = new Uint8Array(1_048_577);
-    t.false(a.publish(fresh('large'), large));
-    t.is(a.counters.droppedTooLarge, 1);
-    await t.throwsAsync(a.request(fresh('large'), large, millis(100)), { code: 'GLN_BROKER_TOO_LARGE' });
-    await a.close();
-  });
+  test.serial(
+    'a message above the largest payload is dropped and counted, a request with one refused',
+    async (t) => {
+      const a = await harness().connect();
+      const large = new Uint8Array(1_048_577);
+      t.false(a.publish(fresh('large'), large));
+      t.is(a.counters.droppedTooLarge, 1);
+      await t.throwsAsync(a.request(fresh('large'), large, millis(100)), {
+        code: 'GLN_BROKER_TOO_LARGE',
+      });
+      await a.close();
+    },
+  );
 
   test.serial(
     'while the server is away messages are dropped and counted, stores say so, and all is back by itself',
@@ -441,16 +497,20 @@ export function brokerContract(test: TestFn, harness: () => Harness): void {
       t.false(a.publish(subject, bytes('lost')));
       t.is(a.counters.droppedDisconnected, 1);
       await t.throwsAsync(a.keyValue(bucket).get('mode'), { code: 'GLN_BROKER_DISCONNECTED' });
-      await t.throwsAsync(a.request(subject, bytes(''), millis(100)), { code: 'GLN_BROKER_DISCONNECTED' });
+      await t.throwsAsync(a.request(subject, bytes(''), millis(100)), {
+        code: 'GLN_BROKER_DISCONNECTED',
+      });
       await t.throwsAsync(a.flush(), { code: 'GLN_BROKER_DISCONNECTED' });
       await harness().bringUp();
       await until(() => a.connected && b.connected, 'both reconnect');
       const back = performance.now();
       await a.keyValue(bucket).put('mode', bytes('off'));
       await a.keyValue(bucket).delete('gone');
-      const last = (key: string): string => textOf(entries.filter((e) => e.key === key).at(-1)?.value);
+      const last = (key: string): string =>
+        textOf(entries.filter((e) => e.key === key).at(-1)?.value);
       await until(() => last('mode') === 'off' && last('gone') === 'null', 'the change seen');
-      // Field-notes A4-04: in force within 1 s of the reconnect; a plain watch of this client took up to 6.8 s.
+      // Field-notes A4-04: in force within 1 s of the reconnect; a plain watch of this client took
+      // up to 6.8 s.
       t.true(performance.now() - back < 1000);
       await b.flush();
       a.publish(subject, bytes('after'));

@@ -1,6 +1,9 @@
 import type { Broker } from '../../../broker/index.js';
 
-/** What the contract needs of a server: clients of it, and to be taken down and up with its stores kept. */
+/**
+ * What the contract needs of a server: clients of it, and to be taken down and up with its stores
+ * kept.
+ */
 export interface Harness {
   connect(): Promise<Broker>;
   takeDown(): Promise<void>;
@@ -10,9 +13,14 @@ export interface Harness {
 }
 
 export const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
-export const textOf = (data: Uint8Array | null | undefined): string => (data ? new TextDecoder().decode(data) : 'null');
+export const textOf = (data: Uint8Array | null | undefined): string =>
+  data ? new TextDecoder().decode(data) : 'null';
 
-export async function until(condition: () => boolean, what: string, timeout = 10_000): Promise<void> {
+export async function until(
+  condition: () => boolean,
+  what: string,
+  timeout = 10_000,
+): Promise<void> {
   const deadline = performance.now() + timeout;
   while (!condition()) {
     if (performance.now() > deadline) throw new Error(`not within ${timeout} ms: ${what}`);

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { MemoryBus } from '../../../broker/index.js';
+import { MemoryBus } from '../../support/memory-broker/memory-bus.js';
 import { brokerContract } from './contract.js';
 
 const bus = new MemoryBus();

@@ -2,12 +2,17 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Broker, type LaunchedServer, launchNatsServer, NatsBroker } from '../../../broker/index.js';
+import { type Broker, launchNatsServer } from '../../../broker/index.js';
+import type { LaunchedServer } from '../../../broker/launcher.js';
+import { NatsBroker } from '../../../broker/nats/index.js';
 import { until } from './harness.js';
 
 export const NATS_BINARY = process.env.GLEANER_NATS_SERVER ?? 'nats-server';
 
-/** Whether a nats-server is here. CI must have one; elsewhere its absence is said loudly and the test passes. */
+/**
+ * Whether a nats-server is here. CI must have one; elsewhere its absence is said loudly and the
+ * test passes.
+ */
 export function natsServerHere(): boolean {
   if (spawnSync(NATS_BINARY, ['--version']).status === 0) return true;
   if (process.env.CI) throw new Error('nats-server is missing, and this is CI');
@@ -15,7 +20,10 @@ export function natsServerHere(): boolean {
   return false;
 }
 
-/** A real nats-server for a test file, which can be taken down and up on the same port with the same store. */
+/**
+ * A real nats-server for a test file, which can be taken down and up on the same port with the same
+ * store.
+ */
 export class RealServer {
   readonly directory = mkdtempSync(join(tmpdir(), 'gleaner-test-nats-'));
   #server: LaunchedServer | null = null;

@@ -1,6 +1,11 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { bucketBound, bucketOf, LATENCY_BUCKETS, LatencyHistogram } from '../../../broker/index.js';
+import {
+  bucketBound,
+  bucketOf,
+  LATENCY_BUCKETS,
+  LatencyHistogram,
+} from '../../../broker/messages/index.js';
 
 test('a bucket holds its upper bound and not its lower one', (t) => {
   for (let i = 0; i < LATENCY_BUCKETS - 1; i++) {
@@ -12,12 +17,17 @@ test('a bucket holds its upper bound and not its lower one', (t) => {
 test('a quantile is within half a bucket of the exact nearest-rank one', (t) => {
   fc.assert(
     fc.property(
-      fc.array(fc.double({ min: 0.2, max: 600_000, noNaN: true }), { minLength: 1, maxLength: 200 }),
+      fc.array(fc.double({ min: 0.2, max: 600_000, noNaN: true }), {
+        minLength: 1,
+        maxLength: 200,
+      }),
       fc.constantFrom(0.5, 0.9, 0.99, 1),
       (values, q) => {
         const histogram = new LatencyHistogram();
         for (const value of values) histogram.record(value);
-        const exact = values.toSorted((a, b) => a - b)[Math.max(1, Math.ceil(q * values.length - 1e-9)) - 1]!;
+        const exact = values.toSorted((a, b) => a - b)[
+          Math.max(1, Math.ceil(q * values.length - 1e-9)) - 1
+        ]!;
         // Half a bucket: a factor of 2^(1/16) = 1.0443.
         const ratio = histogram.quantile(q) / exact;
         return ratio < 1.0444 && ratio > 1 / 1.0444;

@@ -7,7 +7,7 @@ import {
   decodeTarget,
   encodeMessage,
   type Target,
-} from '../../../broker/index.js';
+} from '../../../broker/messages/index.js';
 import type { Bytes, Millicores, Millis } from '../../../config/index.js';
 
 const target: Target = {

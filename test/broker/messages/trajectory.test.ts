@@ -1,5 +1,6 @@
 import test from 'ava';
-import { decodeTrajectory, encodeMessage, type Trajectory } from '../../../broker/index.js';
+import { decodeTrajectory, encodeMessage } from '../../../broker/messages/index.js';
+import type { Trajectory } from '../../../broker/messages/trajectory.js';
 import type { Millis } from '../../../config/index.js';
 
 const step: Trajectory = {

@@ -4,7 +4,10 @@ import { join } from 'node:path';
 /** Values written to limits: by container and resource (`id cpu.quota`), in order. */
 export type Writes = ReadonlyMap<string, readonly number[]>;
 
-/** The audit log of an invoker host, as somebody reads it who asks what happened, and the faults of its disk. */
+/**
+ * The audit log of an invoker host, as somebody reads it who asks what happened, and the faults of
+ * its disk.
+ */
 export class AuditTrail {
   readonly #folder: string;
   /** It cannot be written: its place is taken by a folder. */
@@ -28,7 +31,8 @@ export class AuditTrail {
 
   /** What a crash in the middle of a write leaves: a line without its end. */
   leaveHalfLine(): void {
-    if (!this.#broken) writeFileSync(join(this.#folder, 'audit.jsonl'), '{"at":"2026-', { flag: 'a' });
+    if (!this.#broken)
+      writeFileSync(join(this.#folder, 'audit.jsonl'), '{"at":"2026-', { flag: 'a' });
   }
 
   /** Writes that it does not explain: each must be in it, in order. */
@@ -51,7 +55,12 @@ export class AuditTrail {
     for (const file of files.sort().reverse()) {
       for (const line of readFileSync(join(this.#folder, file), 'utf8').split('\n')) {
         try {
-          const { container, resource, result, new: value } = JSON.parse(line) as Record<string, unknown>;
+          const {
+            container,
+            resource,
+            result,
+            new: value,
+          } = JSON.parse(line) as Record<string, unknown>;
           if (result !== 'written') continue;
           const key = `${container} ${resource}`;
           const known = values.get(key);

@@ -10,17 +10,17 @@ import {
   millicores,
   type Random,
 } from '../../../config/index.js';
+import { runHook } from '../../../openwhisk-plugin/daemon/index.js';
+import type { RunningHook } from '../../../openwhisk-plugin/daemon/run-hook.js';
+import { NO_LIMIT } from '../../../openwhisk-plugin/decision/index.js';
 import {
   addressOf,
   type Bridge,
   type ContainerEngineListener,
   type ContainerInfo,
-  NO_LIMIT,
   type Platform,
-  type RunningHook,
-  runHook,
   type TapListener,
-} from '../../../openwhisk-plugin/index.js';
+} from '../../../openwhisk-plugin/host/ports/index.js';
 import { AuditTrail } from './audit-trail.js';
 import { KernelCgroup, KernelHandle } from './kernel.js';
 import type { FlakyBroker, Machine } from './machine.js';
@@ -32,7 +32,10 @@ const DEMANDS = [150, 300, 500, 1500] as const;
 const FUNCTIONS = DEMANDS.length;
 const CONTAINERS = 2;
 const LIMIT_MS = 8000;
-/** The supervisor gives the user limits back so long after a hook's death (design §3: within a second). */
+/**
+ * The supervisor gives the user limits back so long after a hook's death (design §3: within a
+ * second).
+ */
 const RESTORE_MS = 500;
 
 type EngineEvent = (listener: ContainerEngineListener, reportedContainers: Set<string>) => void;
@@ -77,8 +80,8 @@ interface Life {
 }
 
 /**
- * An invoker's machine: its kernel, its containers with calls as OpenWhisk sends them, and the real hook, which may be killed, held and
- * started again. Time is the world's.
+ * An invoker's machine: its kernel, its containers with calls as OpenWhisk sends them, and the real
+ * hook, which may be killed, held and started again. Time is the world's.
  */
 export class InvokerHost {
   readonly name: string;
@@ -87,7 +90,10 @@ export class InvokerHost {
   readonly problems: string[] = [];
   readonly #world: World;
   readonly #random: Random;
-  readonly #waiting = new Map<Life, { readonly go: () => void; readonly end: (error: Error) => void }>();
+  readonly #waiting = new Map<
+    Life,
+    { readonly go: () => void; readonly end: (error: Error) => void }
+  >();
   #life: Life | null = null;
   /** Resolves when the last life has let go of its lock. */
   #over: Promise<unknown> = Promise.resolve();
@@ -183,11 +189,15 @@ export class InvokerHost {
       if (machine.dead) await hook.stop();
       else life.hook = hook;
     } catch (error) {
-      if (!machine.dead) this.problems.push(`${this.name}: the hook did not start: ${String(error)}`);
+      if (!machine.dead)
+        this.problems.push(`${this.name}: the hook did not start: ${String(error)}`);
     }
   }
 
-  /** As `kill -9` does; the supervisor then gives every limit back, from the engine alone, unless a new hook is there first. */
+  /**
+   * As `kill -9` does; the supervisor then gives every limit back, from the engine alone, unless a
+   * new hook is there first.
+   */
   kill(): void {
     const life = this.#life;
     if (!life) return;
@@ -248,7 +258,10 @@ export class InvokerHost {
     this.#audit.break(broken);
   }
 
-  /** What a crash in the middle of a write leaves: a lock without its number, a line without its end. */
+  /**
+   * What a crash in the middle of a write leaves: a lock without its number, a line without its
+   * end.
+   */
   leaveHalfFiles(): void {
     writeFileSync(join(this.folder, 'hook.lock'), '');
     this.#audit.leaveHalfLine();
@@ -280,14 +293,15 @@ export class InvokerHost {
 
   #begin(container: Container, now: number): void {
     const random = this.#random;
-    // Nearly always about the same, so that it is harvested; now and then all of what the user gives and for long: with what is usual
-    // it would not be done in time.
+    // Nearly always about the same, so that it is harvested; now and then all of what the user
+    // gives and for long: with what is usual it would not be done in time.
     const usual = DEMANDS[Number(container.action.at(-1))]! * (0.9 + 0.2 * random.next());
     const spike = random.next() < 0.05;
     const demand = spike ? 1000 : usual;
     const atMost = (spike ? 2000 : 60) + random.below(900);
     const { user } = container.cgroup.info;
-    // Most need less than they asked for, some just about it, and one in fifty more memory than the user gives: his own affair.
+    // Most need less than they asked for, some just about it, and one in fifty more memory than the
+    // user gives: his own affair.
     const share = random.next() < 0.02 ? 1.2 : 0.1 + 0.85 * random.next();
     const cpu = atMost * (user.quota === NO_LIMIT ? demand : Math.min(demand, user.quota));
     const memory = share * user.memory;
@@ -313,7 +327,14 @@ export class InvokerHost {
       deadline: (at + LIMIT_MS * 1000) as Micros,
     };
     this.#packet((tap) =>
-      tap.request({ connection, address: this.#address(container), kind: 'run', identity, at, contentLength: 100 }),
+      tap.request({
+        connection,
+        address: this.#address(container),
+        kind: 'run',
+        identity,
+        at,
+        contentLength: 100,
+      }),
     );
   }
 
@@ -327,14 +348,19 @@ export class InvokerHost {
     }
     // Grows over the first half of its work.
     const grown = Math.min(1, 2 * (1 - call.cpuLeft / call.cpu));
-    cgroup.usage.workingSet = Math.max(cgroup.usage.workingSet * 0.99, call.memory * grown, mebibytes(20)) as Bytes;
+    cgroup.usage.workingSet = Math.max(
+      cgroup.usage.workingSet * 0.99,
+      call.memory * grown,
+      mebibytes(20),
+    ) as Bytes;
     if (cgroup.usage.workingSet > cgroup.inForce.memory) {
       if (call.isValid) this.#fail(call, `killed at a memory limit of ${cgroup.inForce.memory}`);
       this.#end(container, true);
       return;
     }
     if (now - call.beganAt > LIMIT_MS) {
-      if (call.isValid) this.#fail(call, `not done within ${LIMIT_MS} ms at a quota of ${cgroup.inForce.quota}`);
+      if (call.isValid)
+        this.#fail(call, `not done within ${LIMIT_MS} ms at a quota of ${cgroup.inForce.quota}`);
       this.#end(container, false);
       return;
     }
@@ -352,13 +378,16 @@ export class InvokerHost {
   }
 
   /**
-   * A limit below the user's stands only while something runs. Where nothing has happened to this host for a while it is given back at
-   * once; else an end may have been missed, which is found at the deadline and a second, or by the next look at idle containers.
+   * A limit below the user's stands only while something runs. Where nothing has happened to this
+   * host for a while it is given back at once; else an end may have been missed, which is found at
+   * the deadline and a second, or by the next look at idle containers.
    */
   #watch(container: Container, now: number): void {
     const { cgroup } = container;
-    if (this.hook === null || this.machine?.held || this.#hung || this.engineDelay > 0) this.#disturbedAt = now;
-    const loweredWhileIdle = container.call === null && cgroup.inForce.quota < cgroup.info.user.quota;
+    if (this.hook === null || this.machine?.held || this.#hung || this.engineDelay > 0)
+      this.#disturbedAt = now;
+    const loweredWhileIdle =
+      container.call === null && cgroup.inForce.quota < cgroup.info.user.quota;
     if (!loweredWhileIdle || this.#disturbedAt === now) {
       container.loweredIdleSince = Number.NaN;
       return;
@@ -419,7 +448,8 @@ export class InvokerHost {
     cgroup.gone = true;
     container.call = null;
     this.containers.delete(id);
-    if (call) this.#packet((tap) => tap.closed(call.connection, this.#address(container), true, at));
+    if (call)
+      this.#packet((tap) => tap.closed(call.connection, this.#address(container), true, at));
     this.#emit((listener, reportedContainers) => {
       if (reportedContainers.delete(id)) listener.containerEnded(id);
     });
@@ -514,7 +544,12 @@ export class InvokerHost {
   #config(): Config {
     const config = structuredClone(configSchema.parse({})) as Config;
     Object.assign(config, { mode: 'enforce' });
-    Object.assign(config.hook, { stateDir: this.folder, hostName: this.name, stepActivations: 5, stepS: 1 });
+    Object.assign(config.hook, {
+      stateDir: this.folder,
+      hostName: this.name,
+      stepActivations: 5,
+      stepS: 1,
+    });
     Object.assign(config.decision, { controlShare: 0, targetStaleMs: 3000 });
     Object.assign(config.decision.policy, { quota: 'target' });
     return config;
@@ -529,4 +564,8 @@ export class InvokerHost {
 
 const RESOURCES = { shares: 'cpu.shares', quota: 'cpu.quota', memory: 'memory' } as const;
 
-const limitsOf = ({ user: { shares, quota, memory } }: ContainerInfo) => ({ shares, quota, memory });
+const limitsOf = ({ user: { shares, quota, memory } }: ContainerInfo) => ({
+  shares,
+  quota,
+  memory,
+});

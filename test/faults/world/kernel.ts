@@ -1,14 +1,16 @@
 import type { Bytes, Clock, Micros, Millicores, Millis } from '../../../config/index.js';
 import {
-  type ContainerInfo,
   emptySample,
-  type LimitHandle,
   type Limits,
   NO_LIMIT,
-  type UsageProbe,
   type UsageSample,
   type WriteResult,
-} from '../../../openwhisk-plugin/index.js';
+} from '../../../openwhisk-plugin/decision/index.js';
+import type {
+  ContainerInfo,
+  LimitHandle,
+  UsageProbe,
+} from '../../../openwhisk-plugin/host/ports/index.js';
 import type { Machine } from './machine.js';
 
 /** How much above the use a memory limit must stay that the kernel is asked to lower to. */
@@ -38,7 +40,10 @@ export class KernelCgroup {
     if (quota !== NO_LIMIT) {
       this.usage.periods += byMillis / 100;
       if (got < demand)
-        this.usage.throttledPeriods += Math.max(byMillis / 100, Math.floor(this.usage.cpu / 100_000) - before);
+        this.usage.throttledPeriods += Math.max(
+          byMillis / 100,
+          Math.floor(this.usage.cpu / 100_000) - before,
+        );
     }
     return got;
   }
@@ -58,7 +63,11 @@ export class KernelHandle implements LimitHandle, UsageProbe {
   readonly #machine: Machine;
   readonly #written: (name: keyof Limits, value: number) => void;
 
-  constructor(cgroup: KernelCgroup, machine: Machine, written: (name: keyof Limits, value: number) => void) {
+  constructor(
+    cgroup: KernelCgroup,
+    machine: Machine,
+    written: (name: keyof Limits, value: number) => void,
+  ) {
     this.#written = written;
     this.#cgroup = cgroup;
     this.#machine = machine;

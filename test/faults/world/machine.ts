@@ -1,18 +1,18 @@
-import {
-  type Broker,
-  BrokerDisconnectedError,
-  type BrokerMessage,
-  type BrokerStatus,
-  type KeyValue,
-  type KeyValueEntry,
-  type ObjectStore,
-  RequestTimeoutError,
+import { BrokerDisconnectedError, RequestTimeoutError } from '../../../broker/errors.js';
+import type {
+  Broker,
+  BrokerMessage,
+  KeyValue,
+  KeyValueEntry,
+  ObjectStore,
 } from '../../../broker/index.js';
+import type { BrokerStatus } from '../../../broker/port.js';
 import type { Cancel, Clock, Micros, Millis, Random, Timers } from '../../../config/index.js';
 
 /**
- * A process on a machine with a clock of its own. It can be held as SIGSTOP does (its timers and what it would hear wait until it
- * goes on) and killed as SIGKILL does (nothing of it runs any more).
+ * A process on a machine with a clock of its own. It can be held as SIGSTOP does (its timers and
+ * what it would hear wait until it goes on) and killed as SIGKILL does (nothing of it runs any
+ * more).
  */
 export class Machine implements Clock, Timers {
   readonly #time: Clock & Timers;
@@ -71,8 +71,9 @@ export interface Flakiness {
 const STORE_TIMEOUT = 500 as Millis;
 
 /**
- * A broker as one process on a machine sees it: messages late but in order, requests to stores late and sometimes without an answer,
- * whatever has been written; nothing at all while its connection is cut.
+ * A broker as one process on a machine sees it: messages late but in order, requests to stores late
+ * and sometimes without an answer, whatever has been written; nothing at all while its connection
+ * is cut.
  */
 export class FlakyBroker implements Broker {
   readonly kind = 'memory';
@@ -88,7 +89,13 @@ export class FlakyBroker implements Broker {
   #sent = 0;
   #heard = 0;
 
-  constructor(inner: Broker, machine: Machine, time: Clock & Timers, random: Random, flakiness: () => Flakiness) {
+  constructor(
+    inner: Broker,
+    machine: Machine,
+    time: Clock & Timers,
+    random: Random,
+    flakiness: () => Flakiness,
+  ) {
     this.#inner = inner;
     this.#machine = machine;
     this.#time = time;
@@ -135,7 +142,9 @@ export class FlakyBroker implements Broker {
   }
 
   request(...args: Parameters<Broker['request']>): ReturnType<Broker['request']> {
-    return this.#cut ? Promise.reject(new BrokerDisconnectedError(`request ${args[0]}`)) : this.#inner.request(...args);
+    return this.#cut
+      ? Promise.reject(new BrokerDisconnectedError(`request ${args[0]}`))
+      : this.#inner.request(...args);
   }
 
   requestMany(...args: Parameters<Broker['requestMany']>): ReturnType<Broker['requestMany']> {
@@ -201,7 +210,10 @@ export class FlakyBroker implements Broker {
     return at;
   }
 
-  /** A change that is missed while the connection is cut is told when it is back, as after any reconnect. */
+  /**
+   * A change that is missed while the connection is cut is told when it is back, as after any
+   * reconnect.
+   */
   #watch(kv: KeyValue, listener: (entry: KeyValueEntry) => void) {
     const missed = new Map<string, KeyValueEntry>();
     let due = 0;
@@ -232,7 +244,9 @@ export class FlakyBroker implements Broker {
       const { delay, lost } = this.#flakiness();
       const way = (): Millis => (delay * this.#random.next()) as Millis;
       const lose = (): void =>
-        void this.#machine.after(STORE_TIMEOUT, () => reject(new RequestTimeoutError('a store', STORE_TIMEOUT)));
+        void this.#machine.after(STORE_TIMEOUT, () =>
+          reject(new RequestTimeoutError('a store', STORE_TIMEOUT)),
+        );
       if (this.#random.next() < lost) {
         lose();
         return;

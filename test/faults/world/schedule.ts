@@ -1,6 +1,7 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
-import { shardObject } from '../../../agents/sharing/index.js';
-import { buckets, encodeMessage, objectStores, subjects } from '../../../broker/index.js';
+import { shardObject } from '../../../agents/host/sharing/index.js';
+import { buckets, objectStores, subjects } from '../../../broker/index.js';
+import { encodeMessage } from '../../../broker/messages/index.js';
 import type { Random } from '../../../config/index.js';
 import type { InvokerHost } from './invoker-host.js';
 import { CALM, type Part, World } from './world.js';
@@ -223,7 +224,10 @@ export interface ScheduleResult {
   readonly problems: readonly string[];
 }
 
-/** One schedule: so many faults, some of them at the same time, each for up to some seconds; then calm, and what was promised is looked at. */
+/**
+ * One schedule: so many faults, some of them at the same time, each for up to some seconds; then
+ * calm, and what was promised is looked at.
+ */
 export async function playSchedule(seed: number, count = 10): Promise<ScheduleResult> {
   const world = new World(seed);
   const random = world.random.fork('faults');
@@ -244,7 +248,8 @@ export async function playSchedule(seed: number, count = 10): Promise<ScheduleRe
       const now = world.time.monotonic();
       const undo = fault.begin(world, random);
       faults.push(`${now} ${fault.name}`);
-      if (undo) open.push({ until: now + (random.next() < 0.7 ? 1500 : 6000) * random.next(), undo });
+      if (undo)
+        open.push({ until: now + (random.next() < 0.7 ? 1500 : 6000) * random.next(), undo });
       const end = now + 200 + random.below(1300);
       while (world.time.monotonic() < end) {
         await world.pass(100);

@@ -1,20 +1,17 @@
-import { createManager, type RunningAgentHost, runAgentHost } from '../../../agents/index.js';
-import { SHARDS } from '../../../agents/sharing/index.js';
+import { type RunningAgentHost, runAgentHost } from '../../../agents/host/index.js';
+import { SHARDS } from '../../../agents/host/sharing/index.js';
+import { createManager } from '../../../agents/managers/index.js';
+import { type Broker, subjects, wildcards } from '../../../broker/index.js';
+import { type RunningAggregator, runAggregator } from '../../../broker/mean-field/index.js';
 import {
-  type Broker,
   decodeMeanField,
   decodeTarget,
   type MeanField,
-  MemoryBus,
-  type RunningAggregator,
-  runAggregator,
-  subjects,
   type Target,
-  wildcards,
-} from '../../../broker/index.js';
+} from '../../../broker/messages/index.js';
+import { ManualTime } from '../../../config/clock.js';
 import {
   type Clock,
-  ManualTime,
   type Millicores,
   mebibytes,
   millis,
@@ -24,6 +21,7 @@ import {
   systemTimers,
   type Timers,
 } from '../../../config/index.js';
+import { MemoryBus } from '../../support/memory-broker/memory-bus.js';
 import { InvokerHost } from './invoker-host.js';
 import { type Flakiness, FlakyBroker, Machine } from './machine.js';
 
@@ -41,9 +39,14 @@ export class Part<T extends Running = Running> {
   readonly #world: World;
   readonly #start: (machine: Machine, broker: FlakyBroker, life: number) => T;
   #bootCount = 0;
-  now: { readonly machine: Machine; readonly broker: FlakyBroker; readonly process: T } | null = null;
+  now: { readonly machine: Machine; readonly broker: FlakyBroker; readonly process: T } | null =
+    null;
 
-  constructor(name: string, world: World, start: (machine: Machine, broker: FlakyBroker, life: number) => T) {
+  constructor(
+    name: string,
+    world: World,
+    start: (machine: Machine, broker: FlakyBroker, life: number) => T,
+  ) {
     this.name = name;
     this.#world = world;
     this.#start = start;
@@ -78,8 +81,9 @@ export interface RealNet {
 }
 
 /**
- * Two invoker hosts with the real hook, two agent hosts, two aggregators, on one broker in memory and in virtual time, in one process.
- * Everything but the kernel, Docker, the tap and NATS is the product's own code.
+ * Two invoker hosts with the real hook, two agent hosts, two aggregators, on one broker in memory
+ * and in virtual time, in one process. Everything but the kernel, Docker, the tap and NATS is the
+ * product's own code.
  */
 export class World {
   readonly time: Clock & Timers;
@@ -158,7 +162,13 @@ export class World {
   }
 
   connect(machine: Machine): FlakyBroker {
-    return new FlakyBroker(this.net.connect(), machine, this.time, this.random, () => this.flakiness);
+    return new FlakyBroker(
+      this.net.connect(),
+      machine,
+      this.time,
+      this.random,
+      () => this.flakiness,
+    );
   }
 
   connection(): number {
@@ -244,13 +254,15 @@ export class World {
     const found = this.problems;
     for (const [i, host] of this.hosts.entries()) {
       const now = acceptedBy(host);
-      if (!(now > accepted[i]!)) found.push(`${host.name}: no decision in three intervals (${accepted[i]} -> ${now})`);
+      if (!(now > accepted[i]!))
+        found.push(`${host.name}: no decision in three intervals (${accepted[i]} -> ${now})`);
     }
     for (const [question, count] of this.answers) {
       if (count > 1) found.push(`${count} answers to the observation ${question}`);
     }
     const owned = this.agents.map((part) => part.now!.process.ownedShards);
-    if (owned.reduce((sum, n) => sum + n, 0) !== SHARDS) found.push(`shards owned: ${owned.join(' + ')}`);
+    if (owned.reduce((sum, n) => sum + n, 0) !== SHARDS)
+      found.push(`shards owned: ${owned.join(' + ')}`);
     const publishing = this.aggregators.filter((part) => part.now!.process.publishing).length;
     if (publishing !== 1) found.push(`${publishing} aggregators publish`);
     if (this.field?.batches.length !== 2 || this.field.hosts.length !== 2)
@@ -258,7 +270,8 @@ export class World {
         `the mean field has ${this.field?.batches.length} agent hosts and ${this.field?.hosts.length} invokers`,
       );
     for (const host of this.hosts) host.calling = false;
-    for (let i = 0; i < 20 && this.hosts.some((host) => host.running > 0); i++) await this.pass(500);
+    for (let i = 0; i < 20 && this.hosts.some((host) => host.running > 0); i++)
+      await this.pass(500);
     // A cold-start boost lasts ten seconds at most.
     await this.pass(11_000);
     // Files take real time, more of it on a busy machine.
@@ -277,7 +290,8 @@ export class World {
     await this.pass(500);
     for (const host of this.hosts) {
       for (const { cgroup } of host.containers.values()) {
-        if (cgroup.loweredWhileIdle.length > 0) found.push(`${host.name}, kill switch: ${cgroup.loweredWhileIdle}`);
+        if (cgroup.loweredWhileIdle.length > 0)
+          found.push(`${host.name}, kill switch: ${cgroup.loweredWhileIdle}`);
       }
     }
     return found;

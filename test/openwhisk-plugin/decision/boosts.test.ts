@@ -1,11 +1,13 @@
 import { fc, testProp } from '@fast-check/ava';
 import test from 'ava';
 import type { Millicores, Millis } from '../../../config/index.js';
-import { Boosts, ContainerState } from '../../../openwhisk-plugin/index.js';
+import { Boosts } from '../../../openwhisk-plugin/decision/boosts.js';
+import { ContainerState } from '../../../openwhisk-plugin/decision/index.js';
 import { host, limits, plain } from './helpers.js';
 
 const boosts = (cores = 8): Boosts => new Boosts((1000 * cores) as Millicores);
-const container = (memory = 256, quota = 0): ContainerState => new ContainerState(limits(memory, quota), host());
+const container = (memory = 256, quota = 0): ContainerState =>
+  new ContainerState(limits(memory, quota), host());
 const at = (ms: number): Millis => ms as Millis;
 
 test('of those that start at once the first gets 16 times its weight, the second 8, the n-th 16 / n', (t) => {
@@ -58,7 +60,12 @@ test('the quota is the host, however many start; without a quota there is none t
 
 testProp(
   'whoever starts and ends in whatever order: nobody is below its own weight or above 16 times it, and the n-th at once gets an n-th',
-  [fc.array(fc.tuple(fc.boolean(), fc.nat(30), fc.integer({ min: 0, max: 3000 })), { minLength: 1, maxLength: 80 })],
+  [
+    fc.array(fc.tuple(fc.boolean(), fc.nat(30), fc.integer({ min: 0, max: 3000 })), {
+      minLength: 1,
+      maxLength: 80,
+    }),
+  ],
   (t, steps) => {
     const all = boosts();
     const alive: { one: ContainerState; until: number }[] = [];
@@ -72,7 +79,8 @@ testProp(
         continue;
       }
       const one = container(128 * (1 + (which % 4)));
-      // The reference counts by hand: those that began less than ten seconds ago and have not ended.
+      // The reference counts by hand: those that began less than ten seconds ago and have not
+      // ended.
       const others = alive.filter(({ until }) => until > now).length;
       all.begin(one, plain, at(now));
       alive.push({ one, until: now + 10_000 });

@@ -1,6 +1,16 @@
 import test from 'ava';
-import { type Bytes, MIB, type Micros, type Millicores, type Millis } from '../../../config/index.js';
-import { type ContainerState, type Decider, Run } from '../../../openwhisk-plugin/index.js';
+import {
+  type Bytes,
+  MIB,
+  type Micros,
+  type Millicores,
+  type Millis,
+} from '../../../config/index.js';
+import {
+  type ContainerState,
+  type Decider,
+  Run,
+} from '../../../openwhisk-plugin/decision/index.js';
 import { decider, host, limits, Player } from './helpers.js';
 
 test('a first throttled period gives the user limit back at once, and the next run keeps it', (t) => {
@@ -54,13 +64,15 @@ test('30 throttled of 50 periods trip, whatever the mean (field-notes A2-29)', (
 
 test('a quota never cuts a short activation', (t) => {
   const player = new Player(decider(), limits(256, 2));
-  // 60 CPU-ms in 400 ms: a peak of .6 core in one window of 100 ms would not be seen in longer ones.
+  // 60 CPU-ms in 400 ms: a peak of .6 core in one window of 100 ms would not be seen in longer
+  // ones.
   for (let i = 0; i < 3; i++) {
     player.start(player.now + 10);
     player.sample(400, 0.15);
     player.finish();
   }
-  // Lower bound: .15 + .1 = 250 millicores; but its 60 CPU-ms fit in one period of 100 ms: >= 600, at most 5 % above (histogram).
+  // Lower bound: .15 + .1 = 250 millicores; but its 60 CPU-ms fit in one period of 100 ms: >= 600,
+  // at most 5 % above (histogram).
   const run = player.start(player.now + 10);
   t.is(run.cpu.choice, 'short_run');
   t.true(run.cpu.granted >= 600 && run.cpu.granted <= 630);
@@ -95,8 +107,15 @@ test('harvested CPU is lent to a function that wants more, and recalled when the
   t.true(Math.abs(borrower.fn.saved - 30) < 1e-6);
 });
 
-/** A host of two cores on which two that want more than their one core meet: `first` has taken what the pool had. */
-function twoBorrowers(settings: Parameters<typeof decider>[0] = {}): { one: Decider; first: Player; second: Player } {
+/**
+ * A host of two cores on which two that want more than their one core meet: `first` has taken what
+ * the pool had.
+ */
+function twoBorrowers(settings: Parameters<typeof decider>[0] = {}): {
+  one: Decider;
+  first: Player;
+  second: Player;
+} {
   const one = decider(settings, host(3));
   const first = new Player(one, limits(256, 1), '/g/first');
   const second = new Player(one, limits(256, 1), '/g/second');
@@ -273,9 +292,19 @@ test('the user’s CPU: configuration, else quota, else what the shares guarante
   t.deepEqual([Number(shares.userCpu), shares.mode], [1500, 'quota']);
 });
 
-for (const requested of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, -0, 0, -5]) {
+for (const requested of [
+  Number.NaN,
+  Number.POSITIVE_INFINITY,
+  Number.NEGATIVE_INFINITY,
+  -0,
+  0,
+  -5,
+]) {
   test(`a target of ${Object.is(requested, -0) ? '-0' : requested} means user limits (field-notes A3-13)`, (t) => {
-    const player = new Player(decider({ memoryPolicy: 'faasrm' }, host(), 'target'), limits(256, 1));
+    const player = new Player(
+      decider({ memoryPolicy: 'faasrm' }, host(), 'target'),
+      limits(256, 1),
+    );
     player.whole(1000, 0.2);
     player.run.reset(player.fn, player.container);
     player.run.targetCpu = requested as Millicores;
@@ -293,12 +322,19 @@ test('a target is clipped to the range; what was wanted is kept, or the least th
   player.run.reset(player.fn, player.container);
   player.run.targetCpu = 10 as Millicores;
   player.decider.start(player.run, player.now as Millis);
-  t.deepEqual([player.run.cpu.demand, player.run.cpu.granted, player.run.cpu.choice], [400, 400, 'clipped']);
-  // And the first-ever target of 3 cores is held to the user's, since a function that is not known stays there.
+  t.deepEqual(
+    [player.run.cpu.demand, player.run.cpu.granted, player.run.cpu.choice],
+    [400, 400, 'clipped'],
+  );
+  // And the first-ever target of 3 cores is held to the user's, since a function that is not known
+  // stays there.
   const other = new Player(player.decider, limits(256, 1), '/g/new');
   other.run.targetCpu = 3000 as Millicores;
   other.decider.start(other.run, 0 as Millis);
-  t.deepEqual([other.run.cpu.demand, other.run.cpu.granted, other.run.cpu.choice], [3000, 1000, 'user']);
+  t.deepEqual(
+    [other.run.cpu.demand, other.run.cpu.granted, other.run.cpu.choice],
+    [3000, 1000, 'user'],
+  );
 });
 
 test('with several activations in a container CPU rises at once and falls in steps (field-notes A1-20)', (t) => {

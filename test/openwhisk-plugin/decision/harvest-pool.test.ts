@@ -1,6 +1,7 @@
 import { fc, testProp } from '@fast-check/ava';
 import test from 'ava';
-import { Allocation, HarvestPool } from '../../../openwhisk-plugin/index.js';
+import { Allocation } from '../../../openwhisk-plugin/decision/allocation.js';
+import { HarvestPool } from '../../../openwhisk-plugin/decision/harvest-pool.js';
 
 test('what a lender leaves is lent, and comes back the moment it wants its share', (t) => {
   const pool = new HarvestPool(4, 0);
@@ -71,12 +72,18 @@ test('an idle container has no claim', (t) => {
 
 test('what others leave goes to those who got less than they wanted, the one that ends first before all', (t) => {
   const pool = new HarvestPool(6, 0);
-  const [first, late, early, met] = [new Allocation(), new Allocation(), new Allocation(), new Allocation()];
+  const [first, late, early, met] = [
+    new Allocation(),
+    new Allocation(),
+    new Allocation(),
+    new Allocation(),
+  ];
   pool.begin(late, 1, 3, 90);
   pool.begin(first, 1, 3, 70);
   pool.begin(met, 1, 1, 5);
   pool.begin(early, 1, 3, 80);
-  // 6 - 4 own = 2: the late one has given way to all others' own, and the first one holds all that is left.
+  // 6 - 4 own = 2: the late one has given way to all others' own, and the first one holds all that
+  // is left.
   t.deepEqual([first.granted, late.granted, early.granted], [3, 1, 1]);
   pool.lendFree();
   t.is(pool.nextChanged(), late);
@@ -158,7 +165,10 @@ const step = fc.record({
   lendFree: fc.boolean(),
 });
 
-/** What each holder believes to hold: it is told at its own calls, and by `nextChanged` of all that others do. */
+/**
+ * What each holder believes to hold: it is told at its own calls, and by `nextChanged` of all that
+ * others do.
+ */
 class Holders {
   readonly #pool: HarvestPool;
   readonly #known = new Map<Allocation, number>();
@@ -172,7 +182,11 @@ class Holders {
   }
 
   tell(): void {
-    for (let allocation = this.#pool.nextChanged(); allocation !== null; allocation = this.#pool.nextChanged())
+    for (
+      let allocation = this.#pool.nextChanged();
+      allocation !== null;
+      allocation = this.#pool.nextChanged()
+    )
       this.asked(allocation);
   }
 
@@ -180,7 +194,9 @@ class Holders {
   get error(): number {
     return Math.max(
       0,
-      ...[...this.#known].map(([allocation, known]) => (allocation.active ? Math.abs(allocation.granted - known) : 0)),
+      ...[...this.#known].map(([allocation, known]) =>
+        allocation.active ? Math.abs(allocation.granted - known) : 0,
+      ),
     );
   }
 }
@@ -210,13 +226,15 @@ testProp(
         capacity = total + reserve + demand;
         pool.resize(capacity, reserve);
       }
-      // Who holds a claim looks at it after asking for something, and nobody has asked for another capacity.
+      // Who holds a claim looks at it after asking for something, and nobody has asked for another
+      // capacity.
       if (what !== 'resize') holders.asked(allocation);
       if (lendFree) {
         pool.lendFree();
         holders.tell();
         t.true(holders.error < 1e-4);
-        // Nobody wants what is there: what is missing, or what is free, is less than a twentieth of its user's limit.
+        // Nobody wants what is there: what is missing, or what is free, is less than a twentieth of
+        // its user's limit.
         for (const each of allocations)
           t.true(!each.active || Math.min(each.shortfall, pool.free) < 0.05 * each.user + 1e-4);
       }
@@ -260,7 +278,8 @@ testProp(
         pool.lendFree();
         holders.tell();
         t.true(holders.error < 1e-4);
-        for (const each of allocations) t.true(!each.active || Math.min(each.shortfall, pool.free) < 0.1 + 1e-4);
+        for (const each of allocations)
+          t.true(!each.active || Math.min(each.shortfall, pool.free) < 0.1 + 1e-4);
       }
       const own = allocations.reduce((sum, each) => sum + each.own, 0);
       t.true(pool.borrowed <= Math.max(0, 4 - own) + 1e-4);

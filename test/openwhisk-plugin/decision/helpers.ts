@@ -1,4 +1,11 @@
-import { type Bytes, MIB, type Micros, type Millicores, type Millis, SeededRandom } from '../../../config/index.js';
+import {
+  type Bytes,
+  MIB,
+  type Micros,
+  type Millicores,
+  type Millis,
+  SeededRandom,
+} from '../../../config/index.js';
 import {
   type ActivationPolicy,
   type ContainerState,
@@ -9,14 +16,17 @@ import {
   emptySample,
   type FunctionState,
   type HostCapacity,
-  noOracle,
   type PolicyContext,
   Run,
   type UsageSample,
   type UserLimits,
-} from '../../../openwhisk-plugin/index.js';
+} from '../../../openwhisk-plugin/decision/index.js';
+import { noOracle } from '../../../openwhisk-plugin/decision/policies/activation-policy.js';
 
-/** What OpenWhisk gives a container of `memory` MiB on an invoker with 2048 MiB of user-memory, with a quota in cores (0 = none). */
+/**
+ * What OpenWhisk gives a container of `memory` MiB on an invoker with 2048 MiB of user-memory, with
+ * a quota in cores (0 = none).
+ */
 export function limits(memory = 256, quotaCores = 0, shares = memory / 2): UserLimits {
   return {
     shares,
@@ -37,7 +47,11 @@ export function host(cores = 8, memory = 8192, userMemory = 2048): HostCapacity 
 }
 
 /** No control arm unless asked for: tests of rules want every run to follow them. */
-export const plain: DecisionSettings = { ...defaultDecisionSettings, controlShare: 0, memoryReserve: 0 as Bytes };
+export const plain: DecisionSettings = {
+  ...defaultDecisionSettings,
+  controlShare: 0,
+  memoryReserve: 0 as Bytes,
+};
 
 export function decider(
   settings: Partial<DecisionSettings> = {},
@@ -45,12 +59,18 @@ export function decider(
   policy = 'smallest-in-range',
   weight = 'short-first',
 ): Decider {
-  const policies = { quota: createPolicy(policy) as ActivationPolicy, weight: createPolicy(weight) };
+  const policies = {
+    quota: createPolicy(policy) as ActivationPolicy,
+    weight: createPolicy(weight),
+  };
   return new Decider({ ...plain, ...settings }, capacity, policies, new SeededRandom(1));
 }
 
 /** What policies see of a host on which nothing runs and from which nobody learns. */
-export const idle = { host: { running: 0, cpu: 8000, freeCpu: 1, freeMemory: 1 }, experiences: null };
+export const idle = {
+  host: { running: 0, cpu: 8000, freeCpu: 1, freeMemory: 1 },
+  experiences: null,
+};
 
 /** What a policy may look at besides the run, on an idle host of eight cores. */
 export const policyContext = (changes: Partial<PolicyContext> = {}): PolicyContext => ({
@@ -94,7 +114,13 @@ export class Player {
   }
 
   /** Time passes with `cores` busy; then the monitor reads. */
-  sample(ms: number, cores: number, memory = 50, throttled = 0, hits = 0): ReturnType<Decider['sample']> {
+  sample(
+    ms: number,
+    cores: number,
+    memory = 50,
+    throttled = 0,
+    hits = 0,
+  ): ReturnType<Decider['sample']> {
     this.now += ms;
     this.#cpu += cores * ms * 1000;
     this.#throttled += throttled;
@@ -114,11 +140,20 @@ export class Player {
 
   finish(outcome: Parameters<Decider['finish']>[1] = 'success', clean = true): Run {
     this.run.endCpu = this.#cpu as Micros;
-    this.decider.finish(this.run, outcome, this.now - this.run.startedAt, clean, this.now as Millis);
+    this.decider.finish(
+      this.run,
+      outcome,
+      this.now - this.run.startedAt,
+      clean,
+      this.now as Millis,
+    );
     return this.run;
   }
 
-  /** A whole run of `ms` with a steady demand, throttled to what was granted; stops at a trip as the hook would. */
+  /**
+   * A whole run of `ms` with a steady demand, throttled to what was granted; stops at a trip as the
+   * hook would.
+   */
   whole(ms: number, demand: number, memory = 50): Run {
     this.start(this.now + 10);
     for (let done = 0; done < ms; done += 100) {

@@ -1,13 +1,31 @@
 import { fc, testProp } from '@fast-check/ava';
-import { type Bytes, MIB, type Millicores, type Millis, SeededRandom } from '../../../config/index.js';
-import { createPolicy, Decider, defaultDecisionSettings } from '../../../openwhisk-plugin/index.js';
+import {
+  type Bytes,
+  MIB,
+  type Millicores,
+  type Millis,
+  SeededRandom,
+} from '../../../config/index.js';
+import {
+  createPolicy,
+  Decider,
+  defaultDecisionSettings,
+} from '../../../openwhisk-plugin/decision/index.js';
 import { host, limits, Player, plain } from './helpers.js';
 
 const POLICIES = ['smallest-in-range', 'largest-in-range', 'random-in-range', 'target'];
 
 /** Plays random activations of three functions on a small host; returns all that was granted. */
-function play(seed: number, policy: string, check: (player: Player, action: string) => void): number[] {
-  const settings = { ...defaultDecisionSettings, memoryPolicy: 'faasrm' as const, controlShare: 0.2 };
+function play(
+  seed: number,
+  policy: string,
+  check: (player: Player, action: string) => void,
+): number[] {
+  const settings = {
+    ...defaultDecisionSettings,
+    memoryPolicy: 'faasrm' as const,
+    controlShare: 0.2,
+  };
   const policies = { quota: createPolicy(policy), weight: createPolicy('short-first') };
   const one = new Decider(settings, host(2), policies, new SeededRandom(seed));
   const random = new SeededRandom(seed + 1);
@@ -39,7 +57,9 @@ function play(seed: number, policy: string, check: (player: Player, action: stri
       player.now = now;
       player.finish(random.next() < 0.9 ? 'success' : 'failure', random.next() < 0.9);
     }
-    one.takeChanged((container, why) => check(players.find((each) => each.container === container) as Player, why));
+    one.takeChanged((container, why) =>
+      check(players.find((each) => each.container === container) as Player, why),
+    );
   }
   return granted;
 }
@@ -56,15 +76,21 @@ testProp(
       t.is(Number(memoryLimit), Math.floor(memory.granted));
       t.true(player.decider.cpuPool.granted <= 2000 + 1e-4);
       if (action === 'restore_cpu' || action === 'restore_both') t.true(cpu.granted >= cpu.user);
-      if (action === 'restore_memory' || action === 'restore_both') t.true(memory.granted >= memory.user);
-      if (player.run.control && action === 'start') t.deepEqual([cpu.granted, memory.granted], [cpu.user, memory.user]);
+      if (action === 'restore_memory' || action === 'restore_both')
+        t.true(memory.granted >= memory.user);
+      if (player.run.control && action === 'start')
+        t.deepEqual([cpu.granted, memory.granted], [cpu.user, memory.user]);
     });
   },
 );
 
-testProp('the same seed gives the same run', [fc.nat(), fc.constantFrom(...POLICIES)], (t, seed, policy) => {
-  t.deepEqual(
-    play(seed, policy, () => {}),
-    play(seed, policy, () => {}),
-  );
-});
+testProp(
+  'the same seed gives the same run',
+  [fc.nat(), fc.constantFrom(...POLICIES)],
+  (t, seed, policy) => {
+    t.deepEqual(
+      play(seed, policy, () => {}),
+      play(seed, policy, () => {}),
+    );
+  },
+);

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { type Bytes, MIB, type Millis, SeededRandom } from '../../../config/index.js';
-import { createPolicy, Decider, MemoryHeadroom } from '../../../openwhisk-plugin/index.js';
+import { createPolicy, Decider, MemoryHeadroom } from '../../../openwhisk-plugin/decision/index.js';
 import { decider, host, limits, Player, plain } from './helpers.js';
 
 test('faasrm lends memory from the invokers’ user-memory only, and nothing while that is unknown', (t) => {
@@ -32,7 +32,11 @@ test('a memory loan comes after a kill at the user limit, from headroom alone, f
   t.is(Number(one.memoryLoan(player.container, player.fn, 0 as Millis)), 100 * MIB);
   t.is(Number(one.memoryLoan(player.container, player.fn, 0 as Millis)), 100 * MIB);
   t.is(Number(one.headroom.lent), 100 * MIB);
-  t.deepEqual([Number(inside.memoryLimit), inside.memory.choice], [356 * MIB, 'loan'], 'the run in it has it at once');
+  t.deepEqual(
+    [Number(inside.memoryLimit), inside.memory.choice],
+    [356 * MIB, 'loan'],
+    'the run in it has it at once',
+  );
   player.finish();
   const run = player.start();
   t.deepEqual([Number(run.memoryLimit), run.memory.choice], [356 * MIB, 'loan']);
@@ -83,7 +87,8 @@ test('a memory loan is no larger than the groups over the container leave, and i
   one.oom(player.fn, (256 * MIB) as Bytes, 0 as Millis);
   const lend = (ceiling: number): number =>
     one.memoryLoan(player.container, player.fn, 0 as Millis, () => (ceiling * MIB) as Bytes) / MIB;
-  // Wanted are 100 MiB; a group that promises too much already leaves less than the user's own limit.
+  // Wanted are 100 MiB; a group that promises too much already leaves less than the user's own
+  // limit.
   t.is(lend(100), 0);
   t.is(lend(256), 0);
   t.is(lend(316), 60);

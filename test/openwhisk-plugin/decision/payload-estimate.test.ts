@@ -1,23 +1,33 @@
 import test from 'ava';
 import { SeededRandom } from '../../../config/index.js';
-import { PayloadEstimate, shortFirstFactor } from '../../../openwhisk-plugin/index.js';
-import { normalQuantile } from '../../../simulator/index.js';
+import { PayloadEstimate } from '../../../openwhisk-plugin/decision/payload-estimate.js';
+import { shortFirstFactor } from '../../../openwhisk-plugin/decision/weights.js';
+import { normalQuantile } from '../../../simulator/workload/index.js';
 import { decider, limits, Player } from './helpers.js';
 
-const normal = (random: SeededRandom): number => normalQuantile(Math.min(1 - 1e-12, Math.max(1e-12, random.next())));
+const normal = (random: SeededRandom): number =>
+  normalQuantile(Math.min(1 - 1e-12, Math.max(1e-12, random.next())));
 
 /** Calls with ln(size) standard normal above 1 KiB, and ln(value) = exponent x ln(size) + noise. */
-function trainedEstimate(calls: number, exponent: number, noise: number, seed: number): PayloadEstimate {
+function trainedEstimate(
+  calls: number,
+  exponent: number,
+  noise: number,
+  seed: number,
+): PayloadEstimate {
   const random = new SeededRandom(seed);
   const estimate = new PayloadEstimate();
   for (let i = 0; i < calls; i++) {
     const log = normal(random as SeededRandom);
-    estimate.learn(1024 * Math.exp(log), 10 * Math.exp(exponent * log + noise * normal(random as SeededRandom)));
+    estimate.learn(
+      1024 * Math.exp(log),
+      10 * Math.exp(exponent * log + noise * normal(random as SeededRandom)),
+    );
   }
   return estimate;
 }
 
-test('a power of the size is learnt exactly, after twenty calls that were predicted and not before', (t) => {
+test('a power of the size is learned exactly, after twenty calls that were predicted and not before', (t) => {
   const estimate = new PayloadEstimate();
   // 1, 4, 9, ... KiB take the square root: 10, 20, 30 ms. The first two only fit a line.
   for (let i = 1; i <= 21; i++) estimate.learn(1024 * i * i, 10 * i);
@@ -34,9 +44,13 @@ test('a power of the size is learnt exactly, after twenty calls that were predic
 });
 
 test('a mean is predicted, not a median', (t) => {
-  // exp(.5 z) has mean exp(.125): of 1 KiB, 10 x 1.133 = 11.33 ms. Over 200 calls' memory the error is a few percent.
+  // exp(.5 z) has mean exp(.125): of 1 KiB, 10 x 1.133 = 11.33 ms. Over 200 calls' memory the error
+  // is a few percent.
   const estimate = trainedEstimate(4000, 1, 0.5, 3);
-  t.true(Math.abs(estimate.predict(1024) / (10 * Math.exp(0.125)) - 1) < 0.15, String(estimate.predict(1024)));
+  t.true(
+    Math.abs(estimate.predict(1024) / (10 * Math.exp(0.125)) - 1) < 0.15,
+    String(estimate.predict(1024)),
+  );
 });
 
 test('sizes that say nothing are used in one of fifty functions at most, and errors are told', (t) => {
@@ -79,7 +93,12 @@ test('one size for all, and what is no number, teach nothing', (t) => {
 
 test('short-first gives a small call of a function more weight than a large one, and neither where it is switched off', (t) => {
   for (const payloadAware of [true, false]) {
-    const made = decider({ payloadAware, weightClampLow: 1e-3, weightClampHigh: 1e3, referenceCpuTime: 100 as never });
+    const made = decider({
+      payloadAware,
+      weightClampLow: 1e-3,
+      weightClampHigh: 1e3,
+      referenceCpuTime: 100 as never,
+    });
     const player = new Player(made, limits(256));
     player.fn.minWeightFactor = 0;
     // Calls of 1 to 4 KiB take 100 ms a KiB on one core.

@@ -1,23 +1,26 @@
 import test from 'ava';
 import { type Bytes, MIB, type Millis } from '../../../config/index.js';
+import { controlShare, Objectives } from '../../../openwhisk-plugin/decision/control-arm.js';
 import {
-  adjustWeightExponent,
-  controlShare,
+  defaultDecisionSettings,
+  FunctionState,
+  hostSlowerThanControl,
+  MemoryHeadroom,
+  slowerThanControl,
+} from '../../../openwhisk-plugin/decision/index.js';
+import { shortRunQuota } from '../../../openwhisk-plugin/decision/quota.js';
+import {
   DecayingHistogram,
   DecayingMean,
   DecayingPeak,
-  defaultDecisionSettings,
-  FunctionState,
+} from '../../../openwhisk-plugin/decision/statistics.js';
+import {
+  adjustWeightExponent,
   HostReference,
-  hostSlowerThanControl,
-  MemoryHeadroom,
-  Objectives,
   scaleShares,
   shortFirstFactor,
-  shortRunQuota,
-  slowerThanControl,
   targetFactor,
-} from '../../../openwhisk-plugin/index.js';
+} from '../../../openwhisk-plugin/decision/weights.js';
 import { decider, limits, plain } from './helpers.js';
 
 const HOUR = 3_600_000;
@@ -66,7 +69,8 @@ test('percentiles are at most 5 % too high, and older samples count less', (t) =
   t.true(Number.isFinite(histogram.percentile(1)));
 });
 
-// quota x period >= p95 CPU-ms when it fits in one period (design §3). user in millicores, period 100 ms.
+// quota x period >= p95 CPU-ms when it fits in one period (design §3). user in millicores, period
+// 100 ms.
 for (const [p95, duration, user, expected] of [
   [60, 300, 2000, 600],
   [100, 300, 1000, 1000],
@@ -204,7 +208,8 @@ test('an objective is configured, or 1.2 x the p99 of 200 warm control runs; age
   const f = fn();
   t.is(objectives.provisionalSlo(f, s), Number.NaN);
   f.control.add(100, 0, HOUR);
-  // One run of 100 ms, shape unknown: (1 x 100 + 20 x 3 x 100) / 21 x 1.2 = 348.6; the histogram may be 5 % high.
+  // One run of 100 ms, shape unknown: (1 x 100 + 20 x 3 x 100) / 21 x 1.2 = 348.6; the histogram
+  // may be 5 % high.
   const one = objectives.provisionalSlo(f, s);
   t.true(one > 348 && one < 349 + 0.3);
   t.is(objectives.slo(f, s), Number.NaN, 'learning');
@@ -235,7 +240,8 @@ test('an objective does not move with the load of an hour', (t) => {
   const f = fn();
   for (let i = 0; i < 400; i++) f.control.add(i % 40 === 0 ? 200 : 100, 0, HOUR);
   const before = objectives.slo(f, s);
-  // 2.5 % of 400 at 200: the p99 is 200. Five hours later 60 fast ones: were samples halved each hour, the old would weigh 12.5.
+  // 2.5 % of 400 at 200: the p99 is 200. Five hours later 60 fast ones: were samples halved each
+  // hour, the old would weigh 12.5.
   for (let i = 0; i < 60; i++) f.control.add(50, 5 * HOUR, HOUR);
   t.is(objectives.slo(f, s), before);
 });
@@ -286,15 +292,20 @@ test('worse than doing nothing: more than 5 % slower than the control arm, beyon
   t.false(slowerThanControl(make((i) => (i % 2 ? 80 : 90))));
   t.false(slowerThanControl(make((i) => (i % 2 ? 200 : 210), 29)), 'too few');
   t.false(slowerThanControl(make((i) => (i % 10 ? 20 : 40_000))), 'too noisy');
-  t.true(hostSlowerThanControl([make((i) => (i % 2 ? 115 : 125)), make((i) => (i % 2 ? 110 : 120))]));
-  t.false(hostSlowerThanControl([make((i) => (i % 2 ? 115 : 125)), make((i) => (i % 2 ? 60 : 65))]));
+  t.true(
+    hostSlowerThanControl([make((i) => (i % 2 ? 115 : 125)), make((i) => (i % 2 ? 110 : 120))]),
+  );
+  t.false(
+    hostSlowerThanControl([make((i) => (i % 2 ? 115 : 125)), make((i) => (i % 2 ? 60 : 65))]),
+  );
   t.false(hostSlowerThanControl([fn()]));
 });
 
 test('headroom: host - user-memory - use beyond the containers - reserve - loans', (t) => {
   const headroom = new MemoryHeadroom((8192 * MIB) as Bytes, (256 * MIB) as Bytes, 0 as Bytes);
   t.is(Number(headroom.free), 0, 'nothing is known');
-  // 128 shares of 256 MiB: floor(user / 256) = 8, so [2048, 2304); 64 shares of 128 MiB: 16, so [2048, 2176).
+  // 128 shares of 256 MiB: floor(user / 256) = 8, so [2048, 2304); 64 shares of 128 MiB: 16, so
+  // [2048, 2176).
   headroom.seen('wsk0', limits(256));
   t.is(headroom.userMemory, 2304 * MIB);
   headroom.seen('wsk0', limits(128));
@@ -351,7 +362,8 @@ test('a table of functions is bounded, and what it forgets leaves the reference'
   t.is(one.functions.size, 2);
   t.is(one.functions.newest('/g/1'), undefined);
   t.is(one.reference.value, Number.NaN);
-  for (const version of ['2', '3', '4']) one.functionState('/g/3', version, limits(256), 0 as Millis);
+  for (const version of ['2', '3', '4'])
+    one.functionState('/g/3', version, limits(256), 0 as Millis);
   t.deepEqual(
     [...one.functions.all()].map((f) => f.version),
     ['4', '3', '1'],

@@ -1,18 +1,22 @@
 import test from 'ava';
 import { type Bytes, MIB } from '../../../config/index.js';
 import {
-  cpuRange,
   type DecisionSettings,
   FunctionState,
-  freyrSettings,
   Grant,
-  memoryRange,
-} from '../../../openwhisk-plugin/index.js';
+} from '../../../openwhisk-plugin/decision/index.js';
+import { cpuRange, memoryRange } from '../../../openwhisk-plugin/decision/safeguard.js';
+import { freyrSettings } from '../../../openwhisk-plugin/decision/settings.js';
 import { decider, host, limits, Player, plain } from './helpers.js';
 
 const HOUR = plain.halfLife;
 
-function cpu(user: number, peak: number, settings: DecisionSettings = plain, lastGrant = user): Grant {
+function cpu(
+  user: number,
+  peak: number,
+  settings: DecisionSettings = plain,
+  lastGrant = user,
+): Grant {
   const fn = new FunctionState('/g/f', '1', limits(256, user / 1000), 'guarantee', 1);
   if (peak >= 0) {
     fn.clean = 1;
@@ -38,7 +42,8 @@ function memory(user: number, peak: number, change: (fn: FunctionState) => void 
   return grant;
 }
 
-// Design §3.2: unit = max(50, 5 % of user); lower = max(peak + unit, peak / .75); over when peak <= .9 user; floor 100; cap 8000.
+// Design §3.2: unit = max(50, 5 % of user); lower = max(peak + unit, peak / .75); over when peak <=
+// .9 user; floor 100; cap 8000.
 const table: [user: number, peak: number, lower: number, upper: number, reason: string][] = [
   [1000, -1, 1000, 1000, 'first_call'],
   [1000, 300, 400, 1000, 'over_provisioned'], // 350 | 400
@@ -83,7 +88,8 @@ test('page cache alone never asks for more than the user limit', (t) => {
 });
 
 test('growth of 1 MB/ms refuses a harvest that 130 ms would outgrow (field-notes A2-28)', (t) => {
-  // Peak 100 MiB, lower bound 133 MiB: 33 MiB of headroom against 130 MB of growth. 100 + 124 = 224 of 256 is still possible.
+  // Peak 100 MiB, lower bound 133 MiB: 33 MiB of headroom against 130 MB of growth. 100 + 124 = 224
+  // of 256 is still possible.
   const grant = memory(256, 100, (fn) => fn.growth.add(1e6, 0, HOUR));
   t.is(grant.lower, 100 * MIB + 130e6);
   t.is(memory(128, 60, (fn) => fn.growth.add(1e6, 0, HOUR)).reason, 'grows_too_fast');
@@ -99,7 +105,8 @@ test('after an OOM kill by a lowered limit the next 20 clean runs keep the user 
   for (let i = 0; i < 20; i++) {
     t.is(player.whole(300, 0.2, 100).memory.granted, 256 * MIB);
   }
-  // The kill itself is a sample: 134 MiB is known to be needed, and 134 / .75 = 178.7 is the bound (it has hardly decayed).
+  // The kill itself is a sample: 134 MiB is known to be needed, and 134 / .75 = 178.7 is the bound
+  // (it has hardly decayed).
   player.start();
   t.true(player.run.memory.granted < 256 * MIB);
   t.true(player.run.memory.granted > 178 * MIB);

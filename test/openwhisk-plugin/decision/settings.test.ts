@@ -3,30 +3,37 @@ import test from 'ava';
 import { ConfigError, defaultConfig, loadConfig, MIB } from '../../../config/index.js';
 import {
   closeWindow,
-  cpuRange,
   decisionSettings,
   defaultDecisionSettings,
   FunctionState,
   Grant,
-  memoryRange,
-  openWindow,
   Run,
-  scaleShares,
-  shortFirstFactor,
-} from '../../../openwhisk-plugin/index.js';
+} from '../../../openwhisk-plugin/decision/index.js';
+import { cpuRange, memoryRange } from '../../../openwhisk-plugin/decision/safeguard.js';
+import { openWindow } from '../../../openwhisk-plugin/decision/usage-window.js';
+import { scaleShares, shortFirstFactor } from '../../../openwhisk-plugin/decision/weights.js';
 import { decider, host, limits } from './helpers.js';
 
 const HOST = host(8, 8192);
 
-/** A value of the whole range that the schema gives a number, its ends among them; `low` exclusive where it is 0. */
+/**
+ * A value of the whole range that the schema gives a number, its ends among them; `low` exclusive
+ * where it is 0.
+ */
 const within = (low: number, high: number) =>
   fc.oneof(
     { weight: 1, arbitrary: fc.constantFrom(low === 0 ? Number.MIN_VALUE : low, high) },
-    { weight: 3, arbitrary: fc.double({ min: low === 0 ? Number.MIN_VALUE : low, max: high, noNaN: true }) },
+    {
+      weight: 3,
+      arbitrary: fc.double({ min: low === 0 ? Number.MIN_VALUE : low, max: high, noNaN: true }),
+    },
   );
 const share = fc.oneof(fc.constantFrom(0, 1), fc.double({ min: 0, max: 1, noNaN: true }));
 
-/** Every key that the safeguard or the weights divide by, multiply with or compare with, over all that its own range allows. */
+/**
+ * Every key that the safeguard or the weights divide by, multiply with or compare with, over all
+ * that its own range allows.
+ */
 const keys = fc.record({
   'decision.thetaUser': within(0.1, 1),
   'decision.thetaSpike': within(0.1, 1),
@@ -65,7 +72,10 @@ test('every configuration that is accepted gives finite, positive ranges and wei
       keys,
       fc.integer({ min: 1, max: 64_000 }),
       // Doubles are mostly tiny.
-      fc.oneof(fc.integer({ min: 0, max: 64_000 }), fc.double({ min: 0, max: 64_000, noNaN: true })),
+      fc.oneof(
+        fc.integer({ min: 0, max: 64_000 }),
+        fc.double({ min: 0, max: 64_000, noNaN: true }),
+      ),
       fc.double({ min: 0, max: 1e7, noNaN: true }),
       (flags, user, peak, age) => {
         const settings = accepted(flags);
@@ -84,7 +94,8 @@ test('every configuration that is accepted gives finite, positive ranges and wei
           for (const bound of [grant.lower, grant.upper])
             if (!(bound > 0) || !Number.isFinite(bound))
               throw new Error(`${range.name}: ${grant.lower}..${grant.upper}`);
-          if (grant.lower > grant.upper) throw new Error(`${range.name}: ${grant.lower} above ${grant.upper}`);
+          if (grant.lower > grant.upper)
+            throw new Error(`${range.name}: ${grant.lower} above ${grant.upper}`);
           // A steady function must not trip at its own lowered limit.
           const shown = range === cpuRange ? peak : peak * MIB;
           if (grant.lower < grant.user && shown > settings.thetaSpike * grant.lower * (1 + 1e-9))
@@ -92,7 +103,10 @@ test('every configuration that is accepted gives finite, positive ranges and wei
         }
         const { alpha, weightClampLow, weightClampHigh, referenceCpuTime } = settings;
         const reference = referenceCpuTime > 0 ? referenceCpuTime : 100;
-        const weight = scaleShares(128, shortFirstFactor(peak, reference, alpha, weightClampLow, weightClampHigh));
+        const weight = scaleShares(
+          128,
+          shortFirstFactor(peak, reference, alpha, weightClampLow, weightClampHigh),
+        );
         if (!(weight > 0) || !Number.isFinite(weight)) throw new Error(`weight ${weight}`);
       },
     ),

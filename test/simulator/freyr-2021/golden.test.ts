@@ -5,13 +5,18 @@ import {
   playPublished,
   readPublishedSample,
   summarizePublished,
-} from '../../../simulator/index.js';
+} from '../../../simulator/freyr-2021/index.js';
 
-/** Every figure here is from the reference's table of golden results (faasrm.md §8), measured with the published simulator. */
+/**
+ * Every figure here is from the reference's table of golden results (faasrm.md §8), measured with
+ * the published simulator.
+ */
 const SAMPLE = 'test/data/azure-2019-sample';
 const TOLERANCE = 3e-4;
 
-const samples = new Map([10, 50, 100, 1000].map((functions) => [functions, readPublishedSample(SAMPLE, functions)]));
+const samples = new Map(
+  [10, 50, 100, 1000].map((functions) => [functions, readPublishedSample(SAMPLE, functions)]),
+);
 
 const run = (functions: number, manager: PublishedManagerName, seed = 1): PublishedSummary =>
   summarizePublished(playPublished(samples.get(functions)!, { manager, seed }));
@@ -41,14 +46,22 @@ const MEAN: readonly (readonly [number, PublishedManagerName, number])[] = [
   [1000, 'smallest-in-range', 0.7614],
 ];
 /** The last event is never submitted: 421, 2821, 6276 and 85,470 calls less one. */
-const ACTIVATIONS: Readonly<Record<number, number>> = { 10: 420, 50: 2820, 100: 6275, 1000: 85_469 };
+const ACTIVATIONS: Readonly<Record<number, number>> = {
+  10: 420,
+  50: 2820,
+  100: 6275,
+  1000: 85_469,
+};
 
 for (const [functions, manager, mean] of MEAN)
   test(`mean RFET as published: ${functions} functions, ${manager}`, (t) => {
     const summary = run(functions, manager);
     t.is(summary.activations, ACTIVATIONS[functions]!);
     t.is(summary.timeouts, 0);
-    t.true(Math.abs(summary['rfet.mean'] - mean) <= TOLERANCE, `${summary['rfet.mean']}, not ${mean}`);
+    t.true(
+      Math.abs(summary['rfet.mean'] - mean) <= TOLERANCE,
+      `${summary['rfet.mean']}, not ${mean}`,
+    );
   });
 
 test('ensure, whose overload choice is drawn, lies in the published spread', (t) => {
@@ -92,7 +105,12 @@ test('tails, durations and shares of fixed and greedy are those of the table', (
   t.is(percent(greedy['accelerated.cpu.share'], 1), 35.7);
   t.is(percent(greedy['accelerated.memory.share'], 1), 35.2);
   t.deepEqual(
-    [greedy['duration.p50'], greedy['duration.p95'], greedy['duration.p99'], greedy['duration.max']],
+    [
+      greedy['duration.p50'],
+      greedy['duration.p95'],
+      greedy['duration.p99'],
+      greedy['duration.max'],
+    ],
     [2, 137, 137, 137],
   );
 });

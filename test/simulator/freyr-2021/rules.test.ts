@@ -1,7 +1,11 @@
 import test from 'ava';
 import { FunctionHistory } from '../../../simulator/freyr-2021/function-history.js';
 import { Request } from '../../../simulator/freyr-2021/request.js';
-import { type Allocation, durationOf, type PublishedFunction } from '../../../simulator/freyr-2021/rules.js';
+import {
+  type Allocation,
+  durationOf,
+  type PublishedFunction,
+} from '../../../simulator/freyr-2021/rules.js';
 import { safeguardRange } from '../../../simulator/freyr-2021/safeguard-range.js';
 import { Server } from '../../../simulator/freyr-2021/server.js';
 
@@ -30,12 +34,17 @@ test('durations by the law of §3.2', (t) => {
 });
 
 test('where the exact sum is whole, the published order rounds it down', (t) => {
-  // 1 + 4 x (2/3 x 1/2 + 1/3 x 1/2) is 3 and would give 4 ticks; added in the published order it is 2.9999999999999996.
+  // 1 + 4 x (2/3 x 1/2 + 1/3 x 1/2) is 3 and would give 4 ticks; added in the published order it is
+  // 2.9999999999999996.
   const odd = { ...fn, idealCpu: 3, idealMb: 192, minDuration: 1, maxDuration: 5 };
   t.is(durationOf(odd, { cpu: 2, memory: 2 }), 3);
 });
 
-function ended(allocation: Allocation, order = 0, outcome: 'success' | 'timeout' = 'success'): Request {
+function ended(
+  allocation: Allocation,
+  order = 0,
+  outcome: 'success' | 'timeout' = 'success',
+): Request {
   const request = new Request(order, fn, allocation);
   request.outcome = outcome;
   return request;
@@ -44,7 +53,8 @@ function ended(allocation: Allocation, order = 0, outcome: 'success' | 'timeout'
 test('the mask of §1.2', (t) => {
   const history = new FunctionHistory(fn);
   t.deepEqual(safeguardRange(history, 'cpu'), { lower: 4, upper: 4 }, 'nothing is known: the user');
-  // Peak min(4, 5) = 4 of 4: above 0.9 of the user's, so more is allowed; lower is one above the peak.
+  // Peak min(4, 5) = 4 of 4: above 0.9 of the user's, so more is allowed; lower is one above the
+  // peak.
   history.add(ended({ cpu: 4, memory: 4 }));
   t.deepEqual(safeguardRange(history, 'cpu'), { lower: 5, upper: 8 });
 
@@ -79,7 +89,8 @@ test('a timeout is looked back at, but its peak does not raise the lower bound',
 /** Steps a server until nothing is there; the tick at which each request ended, by order. */
 function ends(server: Server, from = 0): Map<number, number> {
   const at = new Map<number, number>();
-  for (let tick = from; !server.isIdle; tick++) server.step(tick, (request) => at.set(request.order, tick));
+  for (let tick = from; !server.isIdle; tick++)
+    server.step(tick, (request) => at.set(request.order, tick));
   return at;
 }
 
@@ -98,8 +109,8 @@ test('a queue works on what waits, and lets it go one tick after it has a place'
   const second = new Request(1, fn, { cpu: 8, memory: 8 });
   t.false(server.fits(second));
   server.enqueue(second);
-  // The first ends at tick 12; there the second, 13 ticks in the queue, moves in. Its cold start takes ticks 13 and 14; the tick
-  // after finds 14 >= 11 ticks made.
+  // The first ends at tick 12; there the second, 13 ticks in the queue, moves in. Its cold start
+  // takes ticks 13 and 14; the tick after finds 14 >= 11 ticks made.
   t.deepEqual(
     [...ends(server)],
     [
@@ -115,14 +126,19 @@ test('in a queue time runs out, unless the work is done', (t) => {
   const outcome = (timeout: number, minDuration: number): string => {
     const server = new Server();
     server.accept(new Request(0, slow, { cpu: 8, memory: 8 }));
-    const waiting = new Request(1, { ...fn, timeout, minDuration, maxDuration: minDuration }, { cpu: 8, memory: 8 });
+    const waiting = new Request(
+      1,
+      { ...fn, timeout, minDuration, maxDuration: minDuration },
+      { cpu: 8, memory: 8 },
+    );
     server.enqueue(waiting);
     ends(server);
     return `${waiting.outcome} ${waiting.progress}`;
   };
   // 30 ticks allowed, 101 wanted: gone at the 30th.
   t.is(outcome(30, 100), 'timeout 30');
-  // 100 allowed, 11 wanted: it is as good as done when its place is free, after 203 ticks (2 + 201), and ends one tick later.
+  // 100 allowed, 11 wanted: it is as good as done when its place is free, after 203 ticks (2 +
+  // 201), and ends one tick later.
   t.is(outcome(100, 10), 'success 204');
 });
 
@@ -136,6 +152,7 @@ test('a warm container must be strictly larger; of several the oldest goes', (t)
   t.is(play(0, { cpu: 5, memory: 5 }, 0), 12, 'cold');
   // The second 0 (nothing is older than 10 s): equal is not larger.
   t.is(play(1, { cpu: 5, memory: 5 }, 0), 12, 'cold');
-  // Strictly smaller: CPU lacks 1/4 of 8, memory 64/256 of 4: 10 + 2 + 1 = 13 and 1, no cold start: ticks 0 to 13.
+  // Strictly smaller: CPU lacks 1/4 of 8, memory 64/256 of 4: 10 + 2 + 1 = 13 and 1, no cold start:
+  // ticks 0 to 13.
   t.is(play(2, { cpu: 4, memory: 4 }, 0), 13, 'warm');
 });

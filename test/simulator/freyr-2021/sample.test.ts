@@ -2,7 +2,8 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { readPublishedSample, TraceError } from '../../../simulator/index.js';
+import { readPublishedSample } from '../../../simulator/freyr-2021/index.js';
+import { TraceError } from '../../../simulator/workload/index.js';
 
 const SAMPLE = 'test/data/azure-2019-sample';
 
@@ -29,7 +30,10 @@ test('the first rows of the sample, by the rules of §3.2', (t) => {
   });
   t.is(functions[1]!.timeout, 230, 'http');
   // Row 5: p1 16989 ms, p100 374533 ms, Minimum 4528 ms.
-  t.deepEqual([functions[5]!.minDuration, functions[5]!.maxDuration, functions[5]!.coldStart], [17, 375, 5]);
+  t.deepEqual(
+    [functions[5]!.minDuration, functions[5]!.maxDuration, functions[5]!.coldStart],
+    [17, 375, 5],
+  );
   // The first minute: one call of row 0, ten of row 1, two of row 2, one of row 3.
   t.deepEqual([...calls.subarray(0, 14)], [0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 3]);
   t.is(seconds[13], 0);
@@ -43,26 +47,56 @@ test('the file of invocations names a sample too', (t) => {
 });
 
 test('what cannot be read is said with file and line', (t) => {
-  t.throws(() => readPublishedSample('no/such/folder', 10), { instanceOf: TraceError, message: /no\/such\/folder/ });
-  t.throws(() => readPublishedSample('simulator', 10), { instanceOf: TraceError, message: /no sample/ });
-  t.throws(() => readPublishedSample('README.md', 10), { instanceOf: TraceError, message: /no sample/ });
-  t.throws(() => readPublishedSample(SAMPLE, 1001), { instanceOf: TraceError, message: /1000 functions, not 1001/ });
+  t.throws(() => readPublishedSample('no/such/folder', 10), {
+    instanceOf: TraceError,
+    message: /no\/such\/folder/,
+  });
+  t.throws(() => readPublishedSample('simulator', 10), {
+    instanceOf: TraceError,
+    message: /no sample/,
+  });
+  t.throws(() => readPublishedSample('README.md', 10), {
+    instanceOf: TraceError,
+    message: /no sample/,
+  });
+  t.throws(() => readPublishedSample(SAMPLE, 1001), {
+    instanceOf: TraceError,
+    message: /1000 functions, not 1001/,
+  });
   const folder = copy(t);
   const memory = join(folder, 'exp_sim_memory_traces_0.csv');
   const lines = readFileSync(memory, 'utf8').trimEnd().split('\n');
-  writeFileSync(memory, [...lines.slice(0, 3), lines[3]!.replace(/,[^,]*$/, ',much'), ...lines.slice(4)].join('\n'));
-  t.throws(() => readPublishedSample(folder, 10), { instanceOf: TraceError, message: /line 4: .*'Ideal' is 'much'/ });
+  writeFileSync(
+    memory,
+    [...lines.slice(0, 3), lines[3]!.replace(/,[^,]*$/, ',much'), ...lines.slice(4)].join('\n'),
+  );
+  t.throws(() => readPublishedSample(folder, 10), {
+    instanceOf: TraceError,
+    message: /line 4: .*'Ideal' is 'much'/,
+  });
   writeFileSync(memory, lines.slice(0, -1).join('\n'));
-  t.throws(() => readPublishedSample(folder, 10), { instanceOf: TraceError, message: /999 functions, but 1000/ });
+  t.throws(() => readPublishedSample(folder, 10), {
+    instanceOf: TraceError,
+    message: /999 functions, but 1000/,
+  });
   writeFileSync(memory, lines.join('\n'));
   rmSync(join(folder, 'exp_sim_duration_traces_0.csv'));
-  t.throws(() => readPublishedSample(folder, 10), { instanceOf: TraceError, message: /duration_traces_0\.csv/ });
+  t.throws(() => readPublishedSample(folder, 10), {
+    instanceOf: TraceError,
+    message: /duration_traces_0\.csv/,
+  });
 });
 
 test('of several samples one must be named', (t) => {
   const folder = copy(t);
   for (const kind of ['invocation', 'memory', 'duration'])
-    cpSync(join(folder, `exp_sim_${kind}_traces_0.csv`), join(folder, `other_${kind}_traces_1.csv`));
-  const error = t.throws(() => readPublishedSample(folder, 10), { instanceOf: TraceError, message: /2 samples/ });
+    cpSync(
+      join(folder, `exp_sim_${kind}_traces_0.csv`),
+      join(folder, `other_${kind}_traces_1.csv`),
+    );
+  const error = t.throws(() => readPublishedSample(folder, 10), {
+    instanceOf: TraceError,
+    message: /2 samples/,
+  });
   t.regex(error.hint, /other_invocation_traces_1\.csv/);
 });

@@ -1,15 +1,14 @@
 import { readFileSync } from 'node:fs';
 import test from 'ava';
+import { importAzure2019, type TraceFiles } from '../../../simulator/workload/azure-2019.js';
 import {
-  type ImportOptions,
-  importAzure2019,
   planWorkload,
   shippedWorkload,
-  soloMs,
   Table,
   TraceError,
-  type TraceFiles,
-} from '../../../simulator/index.js';
+} from '../../../simulator/workload/index.js';
+import { soloMs } from '../../../simulator/workload/plan.js';
+import type { ImportOptions } from '../../../simulator/workload/recorded-function.js';
 
 const FOLDER = new URL('../../../../test/data/azure-2019-sample/', import.meta.url);
 
@@ -32,9 +31,18 @@ const DURATION_ROW = '50,9,10,90,10,12,40,50,60,80,90';
 /** Three small tables; what a test does not give is one well-formed function `f`. */
 function tables(parts: { invocations?: string; memory?: string; durations?: string }): TraceFiles {
   return {
-    invocations: { name: 'inv.csv', content: parts.invocations ?? 'HashFunction,Trigger,1,2\nf,http,1,2\n' },
-    memory: { name: 'mem.csv', content: parts.memory ?? `HashFunction,${MEMORY}\nf,${MEMORY_ROW}\n` },
-    durations: { name: 'dur.csv', content: parts.durations ?? `HashFunction,${DURATION}\nf,${DURATION_ROW}\n` },
+    invocations: {
+      name: 'inv.csv',
+      content: parts.invocations ?? 'HashFunction,Trigger,1,2\nf,http,1,2\n',
+    },
+    memory: {
+      name: 'mem.csv',
+      content: parts.memory ?? `HashFunction,${MEMORY}\nf,${MEMORY_ROW}\n`,
+    },
+    durations: {
+      name: 'dur.csv',
+      content: parts.durations ?? `HashFunction,${DURATION}\nf,${DURATION_ROW}\n`,
+    },
   };
 }
 
@@ -82,7 +90,8 @@ test('the calls drawn add up to the work recorded, within 5 %', (t) => {
     const plan = planWorkload(workload, seed);
     let seconds = 0;
     for (let i = 0; i < plan.count; i++) {
-      seconds += soloMs(workload.functions[plan.fn[i]!]!, plan.cpu[i]! / 1000, plan.io[i]! / 1000) / 1000;
+      seconds +=
+        soloMs(workload.functions[plan.fn[i]!]!, plan.cpu[i]! / 1000, plan.io[i]! / 1000) / 1000;
     }
     t.true(Math.abs(seconds / 2447 - 1) < 0.05, `${seconds}`);
   }
@@ -206,7 +215,10 @@ test('A6-10: a byte order mark, CR LF and empty lines are accepted and counted',
 
 test('A6-10: ragged rows, trailing commas and other bad tables are refused with file and line', (t) => {
   const header = 'HashFunction,Trigger,1,2\n';
-  t.is(failure({ invocations: `${header}f,http,1\n` }), 'inv.csv: line 2: 3 columns, but the header has 4');
+  t.is(
+    failure({ invocations: `${header}f,http,1\n` }),
+    'inv.csv: line 2: 3 columns, but the header has 4',
+  );
   t.is(
     failure({ invocations: `${header}f,http,1,2\ng,http,1,2,\n` }),
     'inv.csv: line 3: 5 columns, but the header has 4',
@@ -221,11 +233,20 @@ test('A6-10: ragged rows, trailing commas and other bad tables are refused with 
     failure({ invocations: 'HashFunction,Trigger\nf,http\n' }),
     "inv.csv: line 1: there are no minute columns '1', '2', ...",
   );
-  t.is(failure({ durations: 'HashFunction,Average\nf,1\n' }), "dur.csv: line 1: there is no column 'Minimum'");
+  t.is(
+    failure({ durations: 'HashFunction,Average\nf,1\n' }),
+    "dur.csv: line 1: there is no column 'Minimum'",
+  );
   t.is(failure({ memory: 'SampleCount\n1\n' }), "mem.csv: line 1: there is no column 'HashApp'");
   t.is(failure({ invocations: 'a,a\n1,2\n' }), "inv.csv: line 1: column 'a' is there twice");
-  t.is(failure({ invocations: `${header}a/b,http,1,1\n` }), "inv.csv: line 2: 'a/b' cannot name a function");
-  t.regex(failure({ memory: `HashFunction,${MEMORY}\nother,${MEMORY_ROW}\n` }), /^inv\.csv: no function is left/);
+  t.is(
+    failure({ invocations: `${header}a/b,http,1,1\n` }),
+    "inv.csv: line 2: 'a/b' cannot name a function",
+  );
+  t.regex(
+    failure({ memory: `HashFunction,${MEMORY}\nother,${MEMORY_ROW}\n` }),
+    /^inv\.csv: no function is left/,
+  );
   // A minute short, as sampling tools leave them: the header says 1440.
   const minutes = Array.from({ length: 1440 }, (_, i) => i + 1).join(',');
   const counts = Array.from({ length: 1439 }, () => 0).join(',');
@@ -236,7 +257,9 @@ test('A6-10: ragged rows, trailing commas and other bad tables are refused with 
 });
 
 test('what is no such table at all is refused at once', (t) => {
-  t.throws(() => new Table('x.csv.gz', Uint8Array.of(0x1f, 0x8b, 8, 0)), { message: 'x.csv.gz: is packed (gzip)' });
+  t.throws(() => new Table('x.csv.gz', Uint8Array.of(0x1f, 0x8b, 8, 0)), {
+    message: 'x.csv.gz: is packed (gzip)',
+  });
   t.throws(() => new Table('wide.csv', 'a,'.repeat(1_000_000)), {
     message: 'wide.csv: line 1: more than 4096 columns',
   });

@@ -1,10 +1,15 @@
 import test from 'ava';
-import { importAzure2021, summaryLines, TraceError, type Workload } from '../../../simulator/index.js';
+import { summaryLines } from '../../../simulator/workload/anomalies.js';
+import { importAzure2021 } from '../../../simulator/workload/azure-2021.js';
+import { TraceError, type Workload } from '../../../simulator/workload/index.js';
 
 const HEADER = 'app,func,end_timestamp,duration\n';
 
 function read(rows: string, options: Partial<Parameters<typeof importAzure2021>[1]> = {}) {
-  return importAzure2021({ name: '2021.txt', content: HEADER + rows }, { name: 'test', ...options });
+  return importAzure2021(
+    { name: '2021.txt', content: HEADER + rows },
+    { name: 'test', ...options },
+  );
 }
 
 function times(workload: Workload): number[][] {
@@ -72,7 +77,9 @@ test('a part of the trace: only its minutes, the first functions, the rest count
   t.throws(() => read(rows, { minutes: { from: 3, count: 2 } }), {
     message: '2021.txt: minutes up to 5 are asked for, but there are 4',
   });
-  t.throws(() => read(rows, { minutes: { from: 2, count: 1 } }), { message: /no function has a call/ });
+  t.throws(() => read(rows, { minutes: { from: 2, count: 1 } }), {
+    message: /no function has a call/,
+  });
 });
 
 test('memory is assumed, one draw per application, and the workload is the same for the same seed', (t) => {

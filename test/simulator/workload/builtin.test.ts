@@ -2,33 +2,38 @@ import { readFileSync } from 'node:fs';
 import { fc, testProp } from '@fast-check/ava';
 import test from 'ava';
 import {
-  ActivationBlock,
   AWARE_PARTS,
-  activationStream,
-  awareApps,
   awareFunction,
   awareLine,
   awareName,
-  builtinWorkload,
-  builtinWorkloads,
+  composeAware,
+} from '../../../simulator/workload/aware.js';
+import { builtinWorkloads } from '../../../simulator/workload/builtin.js';
+import {
+  ActivationBlock,
+  activationStream,
+  awareApps,
   CHANGE_SCENARIOS,
   type ChangeScenario,
   checkWorkload,
-  composeAware,
   expectedLoad,
   INPUTS,
   openWorkload,
-  PARTS,
-  SEGMENT_NAMES,
-  SPLIT_MINUTES,
-  scenarioPhases,
   shippedSplit,
-  splitNames,
-  WorkloadError,
-} from '../../../simulator/index.js';
+} from '../../../simulator/workload/index.js';
+import { builtinWorkload } from '../../../simulator/workload/open.js';
+import { scenarioPhases } from '../../../simulator/workload/scenarios.js';
+import { SEGMENT_NAMES } from '../../../simulator/workload/segments.js';
+import { PARTS, SPLIT_MINUTES, splitNames } from '../../../simulator/workload/splits.js';
+import { WorkloadError } from '../../../simulator/workload/workload.js';
 
 const shippedJson = (name: string) =>
-  JSON.parse(readFileSync(new URL(`../../../../simulator/workload/shipped/${name}`, import.meta.url), 'utf8'));
+  JSON.parse(
+    readFileSync(
+      new URL(`../../../../simulator/workload/shipped/${name}`, import.meta.url),
+      'utf8',
+    ),
+  );
 const lastName = (name: string) => name.slice(name.lastIndexOf('/') + 1);
 
 /** Median CPU work of a function's call, core-ms: at the median payload. */
@@ -39,7 +44,10 @@ function medianCpu(fn: ReturnType<typeof awareFunction>): number {
 }
 
 test('every named workload opens and has calls', (t) => {
-  const examples: Record<string, string> = { 'aware-app': 'aware-app:17', change: 'change:file-size' };
+  const examples: Record<string, string> = {
+    'aware-app': 'aware-app:17',
+    change: 'change:file-size',
+  };
   for (const { name } of builtinWorkloads) {
     const { workload, phases } = openWorkload(examples[name] ?? name);
     t.true(expectedLoad(workload, 4) > 0, name);
@@ -68,11 +76,16 @@ test('the sample’s first functions are those of the file', (t) => {
 
 test('objectives set apart: six urgent and six patient functions, alternating by their CPU work', (t) => {
   const { workload } = openWorkload('profiles-12-slos');
-  const slo = Object.fromEntries(workload.functions.map(({ name, sloMs }) => [lastName(name), sloMs]));
-  // By CPU work: http-endpoint 4, file-write 12, json 18, markdown2html 25, ... The second is urgent: 1.2 x its p99 alone at 400 of its 500 millicores:
-  // 12 / .4 x exp(2.326 x sqrt((.7 x .6)^2 + .1^2)) + 80 x exp(2.326 x sqrt((1 x .6)^2 + .3^2)) = 82 + 381 = 463, x 1.2 = 555, rounded to two digits.
+  const slo = Object.fromEntries(
+    workload.functions.map(({ name, sloMs }) => [lastName(name), sloMs]),
+  );
+  // By CPU work: http-endpoint 4, file-write 12, json 18, markdown2html 25, ... The second is
+  // urgent: 1.2 x its p99 alone at 400 of its 500 millicores: 12 / .4 x exp(2.326 x sqrt((.7 x
+  // .6)^2 + .1^2)) + 80 x exp(2.326 x sqrt((1 x .6)^2 + .3^2)) = 82 + 381 = 463, x 1.2 = 555,
+  // rounded to two digits.
   t.is(slo['file-write'], 560);
-  // The first is patient: 4 / .5 x exp(2.326 x sqrt(.12^2 + .1^2)) + 60 x exp(2.326 x sqrt(.04^2 + .3^2)) = 11.5 + 121 = 133, x 6 = 797.
+  // The first is patient: 4 / .5 x exp(2.326 x sqrt(.12^2 + .1^2)) + 60 x exp(2.326 x sqrt(.04^2 +
+  // .3^2)) = 11.5 + 121 = 133, x 6 = 797.
   t.is(slo['http-endpoint'], 800);
   t.is(Object.values(slo).filter((one) => one !== undefined).length, 12);
   t.deepEqual(
@@ -85,7 +98,9 @@ test('the twelve profiles: payload sizes drive CPU, waits and memory by their ex
   const { workload } = openWorkload('profiles-12');
   const matMul = workload.functions.find(({ name }) => name === '/guest/matMul')!;
   t.like(matMul.profile.payload, { cpu: 3, memory: 2 });
-  const wanting = workload.functions.filter((fn) => fn.profile.parallelism > fn.userCpuMillicores! / 1000);
+  const wanting = workload.functions.filter(
+    (fn) => fn.profile.parallelism > fn.userCpuMillicores! / 1000,
+  );
   t.deepEqual(
     wanting.map(({ name }) => lastName(name)),
     ['primes', 'matMul', 'floatOperations', 'compress'],
@@ -97,7 +112,9 @@ test('the composer: 1000 applications of one to three segments, fixed in a file'
   t.deepEqual(awareApps(), apps);
   t.deepEqual(shippedJson('aware-apps.json').apps, apps.map(awareLine));
   t.is(apps.length, 1000);
-  const lengths = [1, 2, 3].map((length) => apps.filter(({ segments }) => segments.length === length).length);
+  const lengths = [1, 2, 3].map(
+    (length) => apps.filter(({ segments }) => segments.length === length).length,
+  );
   // A third each: 333 with a standard deviation of 15.
   for (const count of lengths) t.true(Math.abs(count - 333) < 60, `${lengths}`);
   t.is(new Set(apps.flatMap(({ segments }) => segments)).size, 16);
@@ -141,13 +158,15 @@ test('splits by function and by time: disjoint, complete, and what the script ma
   late.functions.forEach((fn, i) => {
     const { arrivals } = whole.functions[i]!;
     t.true('perMinute' in arrivals && 'perMinute' in fn.arrivals);
-    if ('perMinute' in arrivals) t.like(fn.arrivals, { perMinute: arrivals.perMinute.slice(48, 60) });
+    if ('perMinute' in arrivals)
+      t.like(fn.arrivals, { perMinute: arrivals.perMinute.slice(48, 60) });
   });
   t.throws(() => openWorkload('change:load', { part: 'train' }), { message: /has no parts/ });
 });
 
 test('the seven scenarios: the same functions, and what changes grows as printed', (t) => {
-  // Ratios of the printed medians (simppo-aware.md §3.8), and how much CPU work of the segment that only grows with them.
+  // Ratios of the printed medians (simppo-aware.md §3.8), and how much CPU work of the segment that
+  // only grows with them.
   const expected: Record<string, number> = {
     // compress: 1 + 12 x 3 against 1 + 12; the file grows from 256 to 768 KB.
     compress: 37 / 13,
@@ -184,7 +203,9 @@ test('the seven scenarios: the same functions, and what changes grows as printed
   t.deepEqual([...seen].sort(), Object.keys(expected).sort());
   t.is(INPUTS.image.after / INPUTS.image.before, 16);
   const load = scenarioPhases('load').map(({ functions }) => functions[0]!.arrivals);
-  const rates = load.map((arrivals) => ('ratePerSecond' in arrivals ? arrivals.ratePerSecond * 86_400 : 0));
+  const rates = load.map((arrivals) =>
+    'ratePerSecond' in arrivals ? arrivals.ratePerSecond * 86_400 : 0,
+  );
   t.true(rates[0]! > 1e5 && rates[1]! < 1e5 && rates[2] === rates[0], `${rates}`);
 });
 
@@ -223,7 +244,12 @@ testProp(
   ],
   (t, segments, size, input) => {
     const of = (names: typeof segments) =>
-      medianCpu(awareFunction({ id: 0, segments: names, size, callsPerDay: 1000 }, { grown: new Set([input]) }));
+      medianCpu(
+        awareFunction(
+          { id: 0, segments: names, size, callsPerDay: 1000 },
+          { grown: new Set([input]) },
+        ),
+      );
     // Published numbers are rounded to a thousandth.
     for (const name of segments) t.true(of(segments) >= of([name]) * 0.98 - 0.01);
   },

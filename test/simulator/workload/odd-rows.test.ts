@@ -1,25 +1,37 @@
 import test from 'ava';
-import {
-  type Anomaly,
-  dataIssues,
-  type ImportSummary,
-  importAzure2019,
-  loadWorkloadPath,
-  TraceError,
-} from '../../../simulator/index.js';
+import type { Anomaly } from '../../../simulator/workload/anomalies.js';
+import { importAzure2019 } from '../../../simulator/workload/azure-2019.js';
+import { dataIssues, type ImportSummary, TraceError } from '../../../simulator/workload/index.js';
+import { loadWorkloadPath } from '../../../simulator/workload/open.js';
 import { DURATION, DURATION_ROW, folderOf, fullDay, MEMORY, MEMORY_ROW } from './trace-tables.js';
 
 const KEYS = 'HashOwner,HashApp,HashFunction';
 const APP = 'HashOwner,HashApp';
 
-/** A sample's three tables with functions `f` and `g` of the application `a`; further rows as given. */
-function sampleWith(rows: { invocations?: string[]; memory?: string[]; durations?: string[]; only?: boolean }) {
+/**
+ * A sample's three tables with functions `f` and `g` of the application `a`; further rows as given.
+ */
+function sampleWith(rows: {
+  invocations?: string[];
+  memory?: string[];
+  durations?: string[];
+  only?: boolean;
+}) {
   const lines = (header: string, own: string[], more: string[] = []): string =>
     `${[header, ...own, ...more].join('\n')}\n`;
   return {
-    invocations: { name: 'inv.csv', content: lines(`${KEYS},Trigger,1,2`, ['o,a,f,http,1,2'], rows.invocations) },
-    memory: { name: 'mem.csv', content: lines(`${APP},${MEMORY}`, [`o,a,${MEMORY_ROW}`], rows.memory) },
-    durations: { name: 'dur.csv', content: lines(`${KEYS},${DURATION}`, [`o,a,f,${DURATION_ROW}`], rows.durations) },
+    invocations: {
+      name: 'inv.csv',
+      content: lines(`${KEYS},Trigger,1,2`, ['o,a,f,http,1,2'], rows.invocations),
+    },
+    memory: {
+      name: 'mem.csv',
+      content: lines(`${APP},${MEMORY}`, [`o,a,${MEMORY_ROW}`], rows.memory),
+    },
+    durations: {
+      name: 'dur.csv',
+      content: lines(`${KEYS},${DURATION}`, [`o,a,f,${DURATION_ROW}`], rows.durations),
+    },
   };
 }
 
@@ -28,7 +40,10 @@ function met(summary: ImportSummary): Partial<Record<Anomaly, number>> {
 }
 
 /** What is counted, and the error that it is with `strict`. */
-function both(rows: Parameters<typeof sampleWith>[0]): { met: Partial<Record<Anomaly, number>>; strict: string } {
+function both(rows: Parameters<typeof sampleWith>[0]): {
+  met: Partial<Record<Anomaly, number>>;
+  strict: string;
+} {
   const { summary } = importAzure2019(sampleWith(rows), { name: 'test' });
   let strict = 'no error';
   try {
@@ -56,10 +71,15 @@ test('a row with a negative number is skipped and counted, in each of the three 
 });
 
 test('a row with no number where one belongs is skipped and counted', (t) => {
-  t.deepEqual(both({ invocations: ['o,a,g,http,1,x', 'o,a,g,http,1.5,1', 'o,a,g,http,,1', 'o,a,g,http,NaN,1'] }), {
-    met: { unreadable: 4 },
-    strict: "inv.csv: line 3: column '2' is 'x', not a number >= 0",
-  });
+  t.deepEqual(
+    both({
+      invocations: ['o,a,g,http,1,x', 'o,a,g,http,1.5,1', 'o,a,g,http,,1', 'o,a,g,http,NaN,1'],
+    }),
+    {
+      met: { unreadable: 4 },
+      strict: "inv.csv: line 3: column '2' is 'x', not a number >= 0",
+    },
+  );
   t.is(
     both({ invocations: ['o,a,g,http,1.5,1'] }).strict,
     "inv.csv: line 3: column '1' is 1.5, not a whole number of calls",
@@ -78,13 +98,18 @@ test('two rows for one key: the first is used, and other values are counted apar
     met: { differing: 1 },
     strict: "dur.csv: line 3: 'o/a/f' is there already, with other values",
   });
-  const { workload } = importAzure2019(sampleWith({ durations: [`o,a,f,${other}`] }), { name: 'test' });
+  const { workload } = importAzure2019(sampleWith({ durations: [`o,a,f,${other}`] }), {
+    name: 'test',
+  });
   t.deepEqual(workload, importAzure2019(sampleWith({}), { name: 'test' }).workload);
 });
 
 test('an average outside of minimum to maximum is counted, and the nearer of both is used', (t) => {
   const row = DURATION_ROW.replace(/^50/, '9000');
-  const files = { ...sampleWith({}), durations: { name: 'dur.csv', content: `${KEYS},${DURATION}\no,a,f,${row}\n` } };
+  const files = {
+    ...sampleWith({}),
+    durations: { name: 'dur.csv', content: `${KEYS},${DURATION}\no,a,f,${row}\n` },
+  };
   const { summary, workload } = importAzure2019(files, { name: 'test' });
   t.deepEqual(met(summary), { contradictory: 1 });
   t.deepEqual(workload, importAzure2019(sampleWith({}), { name: 'test' }).workload);
@@ -99,21 +124,29 @@ test('memory of an application and durations of a function without invocations a
     strict: "mem.csv: line 3: memory of 'o/z', of which there are no invocations",
   });
   // A function without a call in the part taken, or beyond the number asked for, has invocations.
-  const files = sampleWith({ invocations: ['o,a,g,http,0,0', 'o,a,h,http,1,1'], durations: [`o,a,h,${DURATION_ROW}`] });
+  const files = sampleWith({
+    invocations: ['o,a,g,http,0,0', 'o,a,h,http,1,1'],
+    durations: [`o,a,h,${DURATION_ROW}`],
+  });
   t.deepEqual(met(importAzure2019(files, { name: 'test', functions: 1 }).summary), {});
 });
 
 test('a function whose trigger changes from one day to the next keeps its first one', (t) => {
   const day = (n: number) => fullDay(n, [{ app: 'a', fn: 'f', calls: { 1: 2 } }]);
   const second = Object.fromEntries(
-    Object.entries(day(2)).map(([name, text]) => [name, text.replace(/,(http|timer|queue),/g, ',event,')]),
+    Object.entries(day(2)).map(([name, text]) => [
+      name,
+      text.replace(/,(http|timer|queue),/g, ',event,'),
+    ]),
   );
   const folder = folderOf(t, { ...day(1), ...second });
   const { summary } = loadWorkloadPath(folder, { days: [1, 2] });
   t.is(summary!.met.triggerChanged, 1);
   t.is(Object.keys(summary!.triggers).length, 1);
   t.regex(summary!.first.triggerChanged ?? '', /d02\.csv: line 2$/);
-  t.throws(() => loadWorkloadPath(folder, { days: [1, 2], strict: true }), { message: /trigger 'event', before/ });
+  t.throws(() => loadWorkloadPath(folder, { days: [1, 2], strict: true }), {
+    message: /trigger 'event', before/,
+  });
 });
 
 test('of a trace of which nothing is left the error says what was odd', (t) => {
@@ -122,6 +155,8 @@ test('of a trace of which nothing is left the error says what was odd', (t) => {
     ...sampleWith({}),
     durations: { name: 'dur.csv', content: `${KEYS},${DURATION}\no,a,f,${negative}\n` },
   };
-  const error = t.throws(() => importAzure2019(files, { name: 'test' }), { instanceOf: TraceError })!;
+  const error = t.throws(() => importAzure2019(files, { name: 'test' }), {
+    instanceOf: TraceError,
+  })!;
   t.regex(error.hint ?? '', /1 rows with a negative number: skipped \(first: dur\.csv: line 2\)/);
 });

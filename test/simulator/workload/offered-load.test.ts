@@ -1,25 +1,35 @@
 import test from 'ava';
+import { mean } from '../../../simulator/workload/distribution.js';
 import {
   checkWorkload,
   describeScaling,
   expectedLoad,
-  mean,
-  offeredLoad,
   openWorkload,
   planWorkload,
   scaleToLoad,
-  type WorkloadInput,
-} from '../../../simulator/index.js';
+} from '../../../simulator/workload/index.js';
+import { offeredLoad } from '../../../simulator/workload/plan.js';
+import type { WorkloadInput } from '../../../simulator/workload/workload.js';
 
 const PROFILE = { parallelism: 1, cpuMs: 100, memory: { baseMiB: 40, peakMiB: 60 } };
 
-function workload(fn: Partial<WorkloadInput['functions'][number]>, changes: Partial<WorkloadInput> = {}) {
-  const f = { name: '/guest/f', memoryMiB: 256, profile: PROFILE, arrivals: { perMinute: [60] }, ...fn };
+function workload(
+  fn: Partial<WorkloadInput['functions'][number]>,
+  changes: Partial<WorkloadInput> = {},
+) {
+  const f = {
+    name: '/guest/f',
+    memoryMiB: 256,
+    profile: PROFILE,
+    arrivals: { perMinute: [60] },
+    ...fn,
+  };
   return checkWorkload({ version: 1, name: 'test', functions: [f], ...changes });
 }
 
 test('means of distributions, by their formulas', (t) => {
-  const near = (value: number, expected: number) => t.true(Math.abs(value / expected - 1) < 1e-12, `${value}`);
+  const near = (value: number, expected: number) =>
+    t.true(Math.abs(value / expected - 1) < 1e-12, `${value}`);
   near(mean(7), 7);
   near(mean({ exponential: { mean: 8 } }), 8);
   near(mean({ lognormal: { median: 20, sigma: 0.5 } }), 20 * Math.exp(0.125));
@@ -45,7 +55,10 @@ test('offered load is calls x CPU work over cores x span', (t) => {
   // Payload: E[s^2] = 2^2 x exp((2 x .5)^2 / 2).
   const payload = { median: 2, sigma: 0.5, cpu: 2, memory: 0 };
   const expected = 0.1 * 4 * Math.exp(0.5);
-  t.true(Math.abs(expectedLoad(workload({ profile: { ...PROFILE, payload } }), 1) / expected - 1) < 1e-12);
+  t.true(
+    Math.abs(expectedLoad(workload({ profile: { ...PROFILE, payload } }), 1) / expected - 1) <
+      1e-12,
+  );
   // Played four times as fast.
   t.is(expectedLoad(workload({}, { compression: { time: 4 } }), 1), 0.4);
 });
@@ -58,9 +71,13 @@ test('compressed durations: the load is what calls drawn add up to', (t) => {
     ioMs: { exponential: { mean: 200 } },
     payload: { sigma: 0.3, cpu: 1, memory: 0 },
   };
-  const made = workload({ profile, arrivals: { perMinute: Array.from({ length: 200 }, () => 100) } }, { compression });
+  const made = workload(
+    { profile, arrivals: { perMinute: Array.from({ length: 200 }, () => 100) } },
+    { compression },
+  );
   const drawn = offeredLoad(planWorkload(made), 8);
-  // 20,000 draws whose deviation is about their mean: 1 % is 1.4 standard errors or more; 3 % stands.
+  // 20,000 draws whose deviation is about their mean: 1 % is 1.4 standard errors or more; 3 %
+  // stands.
   t.true(Math.abs(expectedLoad(made, 8) / drawn - 1) < 0.03, `${expectedLoad(made, 8)} ${drawn}`);
 });
 
@@ -76,7 +93,8 @@ test('a load by time stretches gaps, by thinning drops calls, by cores counts co
   t.is(byCores.workload.host.cores, byCores.cores);
   t.true(Math.abs(byCores.after / 0.7 - 1) < 0.01);
   const byThin = scaleToLoad(sample, { load: 0.7, cores, by: 'thin' });
-  // Heavy tails: few functions make most of the work, so the share kept differs from the share of work.
+  // Heavy tails: few functions make most of the work, so the share kept differs from the share of
+  // work.
   t.true(Math.abs(byThin.after / 0.7 - 1) < 0.1, `${byThin.after}`);
   t.deepEqual(scaleToLoad(sample, { load: 0.7, cores, by: 'thin' }), byThin);
   for (const scaled of [byTime, byCores, byThin]) {
@@ -113,10 +131,14 @@ test('thinning takes from every kind of arrivals', (t) => {
 
 test('what cannot be brought to a load is refused', (t) => {
   const made = workload({});
-  t.throws(() => scaleToLoad(made, { load: 0.7, cores: 1, by: 'thin' }), { message: /thinning cannot raise/ });
+  t.throws(() => scaleToLoad(made, { load: 0.7, cores: 1, by: 'thin' }), {
+    message: /thinning cannot raise/,
+  });
   t.throws(() => scaleToLoad(made, { load: 0, cores: 1 }), { message: /cannot be brought/ });
   const silent = workload({ arrivals: { perMinute: [0] } });
   t.throws(() => scaleToLoad(silent, { load: 0.7, cores: 1 }), { message: /cannot be brought/ });
   const rare = workload({ arrivals: { atMs: [1] } });
-  t.throws(() => scaleToLoad(rare, { load: 1e-9, cores: 1, by: 'thin', seed: 1 }), { message: /no call is left/ });
+  t.throws(() => scaleToLoad(rare, { load: 1e-9, cores: 1, by: 'thin', seed: 1 }), {
+    message: /no call is left/,
+  });
 });

@@ -2,14 +2,10 @@ import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import test from 'ava';
-import {
-  importAzure2019,
-  loadWorkloadPath,
-  openWorkload,
-  summaryLines,
-  TraceError,
-  type WorkloadOptions,
-} from '../../../simulator/index.js';
+import { summaryLines } from '../../../simulator/workload/anomalies.js';
+import { importAzure2019 } from '../../../simulator/workload/azure-2019.js';
+import { openWorkload, TraceError } from '../../../simulator/workload/index.js';
+import { loadWorkloadPath, type WorkloadOptions } from '../../../simulator/workload/open.js';
 import { DURATION, DURATION_ROW, folderOf, fullDay, MEMORY, MEMORY_ROW } from './trace-tables.js';
 
 const SAMPLE = {
@@ -55,9 +51,18 @@ test('a folder with a sample, or one of its files', (t) => {
 
 test('two sets in one folder: exp_sim, else one has to be named', (t) => {
   const renamed = (set: string) =>
-    Object.fromEntries(Object.entries(SAMPLE).map(([name, text]) => [name.replace('my', set), text]));
-  t.is(loadWorkloadPath(folderOf(t, { ...renamed('exp_openwhisk'), ...renamed('exp_sim') })).workload.name, 'exp_sim');
-  t.regex(refused(folderOf(t, { ...SAMPLE, ...renamed('other') })).message, /has several sets: my, other$/);
+    Object.fromEntries(
+      Object.entries(SAMPLE).map(([name, text]) => [name.replace('my', set), text]),
+    );
+  t.is(
+    loadWorkloadPath(folderOf(t, { ...renamed('exp_openwhisk'), ...renamed('exp_sim') })).workload
+      .name,
+    'exp_sim',
+  );
+  t.regex(
+    refused(folderOf(t, { ...SAMPLE, ...renamed('other') })).message,
+    /has several sets: my, other$/,
+  );
 });
 
 test('the full trace of 2019: a day of it, or several one after the other', (t) => {
@@ -67,7 +72,9 @@ test('the full trace of 2019: a day of it, or several one after the other', (t) 
   t.like(first.summary, { format: 'azure-2019', kept: 2, activations: 3 });
   t.is(first.summary!.met.repeated, 0);
   const both = loadWorkloadPath(folder, { days: [2, 3] });
-  const counts = both.workload.functions.map(({ arrivals }) => ('perMinute' in arrivals ? arrivals.perMinute : []));
+  const counts = both.workload.functions.map(({ arrivals }) =>
+    'perMinute' in arrivals ? arrivals.perMinute : [],
+  );
   t.deepEqual(
     counts.map((perMinute) => perMinute.length),
     [2880, 2880],
@@ -76,7 +83,10 @@ test('the full trace of 2019: a day of it, or several one after the other', (t) 
   // The last minute of day 2 and the first five of day 3.
   const part = loadWorkloadPath(folder, { days: [2, 3], minutes: { from: 1439, count: 6 } });
   t.deepEqual(
-    part.workload.functions.map(({ name, arrivals }) => [name, 'perMinute' in arrivals && arrivals.perMinute]),
+    part.workload.functions.map(({ name, arrivals }) => [
+      name,
+      'perMinute' in arrivals && arrivals.perMinute,
+    ]),
     [
       ['/guest/f', [1, 0, 0, 0, 0, 0]],
       ['/guest/f_2', [0, 0, 0, 0, 0, 2]],
@@ -141,7 +151,7 @@ test('long hashes are cut for names, and stay apart', (t) => {
   );
 });
 
-test('the trace of 2021 is recognised by its header, in a folder too', (t) => {
+test('the trace of 2021 is recognized by its header, in a folder too', (t) => {
   const folder = folderOf(t, {
     'readme.txt': 'see the other file\n',
     'trace.txt': 'app,func,end_timestamp,duration\na,f,1,1\n',
@@ -169,10 +179,24 @@ test('A6-09: packed files are refused by name or first bytes, with a hint', (t) 
 
 test('what is no trace is refused: no table, an unknown one, an incomplete set', (t) => {
   t.regex(refused(folderOf(t, { 'a.md': 'x' })).message, /holds no table of a known trace$/);
-  const folder = folderOf(t, { 'x.csv': 'a,b\n1,2\n', 'empty.csv': '', 'table.csv': 'HashApp,1\n', ...SAMPLE });
-  t.is(refused(join(folder, 'x.csv')).message, "x.csv: line 1: is no table of a known trace: 'a,b'");
-  t.is(refused(join(folder, 'empty.csv')).message, 'empty.csv: line 1: is empty: there is no header');
-  t.regex(refused(join(folder, 'table.csv')).message, /^table\.csv: line 1: is one of three tables/);
+  const folder = folderOf(t, {
+    'x.csv': 'a,b\n1,2\n',
+    'empty.csv': '',
+    'table.csv': 'HashApp,1\n',
+    ...SAMPLE,
+  });
+  t.is(
+    refused(join(folder, 'x.csv')).message,
+    "x.csv: line 1: is no table of a known trace: 'a,b'",
+  );
+  t.is(
+    refused(join(folder, 'empty.csv')).message,
+    'empty.csv: line 1: is empty: there is no header',
+  );
+  t.regex(
+    refused(join(folder, 'table.csv')).message,
+    /^table\.csv: line 1: is one of three tables/,
+  );
   const { 'my_memory_traces_0.csv': _, ...rest } = SAMPLE;
   t.regex(refused(folderOf(t, rest)).message, /the set 'my' has no memory table$/);
 });
@@ -182,20 +206,30 @@ test('A6-10: a line of a million columns is refused after its first part', (t) =
   const path = join(folder, 'my_invocation_traces_0.csv');
   const file = openSync(path, 'w');
   writeSync(file, 'HashFunction,Trigger,1,2\n');
-  // 256 MiB of commas would not fit into a string and should not be read: the rest of the file is a hole.
+  // 256 MiB of commas would not fit into a string and should not be read: the rest of the file is a
+  // hole.
   writeSync(file, ','.repeat(1_000_000));
   writeSync(file, '\n', 256 * 1024 * 1024);
   closeSync(file);
   const before = process.memoryUsage().arrayBuffers;
   t.is(refused(folder).message, 'my_invocation_traces_0.csv: line 2: more than 4096 columns');
   t.true(process.memoryUsage().arrayBuffers - before < 8 * 1024 * 1024);
-  const long = { ...SAMPLE, 'my_invocation_traces_0.csv': `HashFunction,Trigger,1,2\n${'x'.repeat(400_000)}\n` };
-  t.is(refused(folderOf(t, long)).message, 'my_invocation_traces_0.csv: line 2: longer than 256 KiB');
+  const long = {
+    ...SAMPLE,
+    'my_invocation_traces_0.csv': `HashFunction,Trigger,1,2\n${'x'.repeat(400_000)}\n`,
+  };
+  t.is(
+    refused(folderOf(t, long)).message,
+    'my_invocation_traces_0.csv: line 2: longer than 256 KiB',
+  );
 });
 
 test('files are read in parts: lines and their ends may fall anywhere', (t) => {
   // Rows of 53 characters over 70,000 rows: about 57 parts of 64 KiB.
-  const rows = Array.from({ length: 70_000 }, (_, i) => `${'f'.repeat(40)}${i},http,${i % 10},1\r\n`);
+  const rows = Array.from(
+    { length: 70_000 },
+    (_, i) => `${'f'.repeat(40)}${i},http,${i % 10},1\r\n`,
+  );
   const folder = folderOf(t, {
     ...SAMPLE,
     'my_invocation_traces_0.csv': `HashFunction,Trigger,1,2\r\nf,http,1,2\r\n${rows.join('')}`,
@@ -212,29 +246,55 @@ test('strict: every anomaly is an error with its line', (t) => {
       memory: source('mem.csv', parts.memory ?? SAMPLE['my_memory_traces_0.csv']),
       durations: source('dur.csv', parts.durations ?? SAMPLE['my_duration_traces_0.csv']),
     };
-    return t.throws(() => importAzure2019(files, { name: 'test', strict: true }), { instanceOf: TraceError })!.message;
+    return t.throws(() => importAzure2019(files, { name: 'test', strict: true }), {
+      instanceOf: TraceError,
+    })!.message;
   };
   const header = 'HashFunction,Trigger,1,2\n';
   const durations = (row: string) => `HashFunction,${DURATION}\nf,${DURATION_ROW}\ng,${row}\n`;
-  t.is(strict({ invocations: `\ufeff${header}f,http,1,2\n` }), 'inv.csv: line 1: begins with a byte order mark');
+  t.is(
+    strict({ invocations: `\ufeff${header}f,http,1,2\n` }),
+    'inv.csv: line 1: begins with a byte order mark',
+  );
   t.is(strict({ invocations: `${header}f,http,1,2\r\n` }), 'inv.csv: line 2: ends in CR LF');
   t.is(strict({ invocations: `${header}\nf,http,1,2\n` }), 'inv.csv: line 2: is empty');
-  t.is(strict({ invocations: `${header}f,http,1,2\nf,http,1,2\n` }), "inv.csv: line 3: function 'f' is there already");
+  t.is(
+    strict({ invocations: `${header}f,http,1,2\nf,http,1,2\n` }),
+    "inv.csv: line 3: function 'f' is there already",
+  );
   t.is(
     strict({ memory: `${SAMPLE['my_memory_traces_0.csv']}f,${MEMORY_ROW}\n` }),
     "mem.csv: line 4: 'f' is there already",
   );
-  t.is(strict({ memory: `HashFunction,${MEMORY}\nf,${MEMORY_ROW}\n` }), "inv.csv: line 3: no memory of 'g'");
-  t.is(strict({ durations: `HashFunction,${DURATION}\nf,${DURATION_ROW}\n` }), "inv.csv: line 3: no durations of 'g'");
-  t.is(strict({ durations: durations('0,307,0,47,0,0,0,0,0,19,47') }), 'dur.csv: line 3: durations below 1 ms');
-  t.is(strict({ durations: durations('9,9,1,400000,1,1,1,1,1,1,1') }), 'dur.csv: line 3: durations above 300000 ms');
+  t.is(
+    strict({ memory: `HashFunction,${MEMORY}\nf,${MEMORY_ROW}\n` }),
+    "inv.csv: line 3: no memory of 'g'",
+  );
+  t.is(
+    strict({ durations: `HashFunction,${DURATION}\nf,${DURATION_ROW}\n` }),
+    "inv.csv: line 3: no durations of 'g'",
+  );
+  t.is(
+    strict({ durations: durations('0,307,0,47,0,0,0,0,0,19,47') }),
+    'dur.csv: line 3: durations below 1 ms',
+  );
+  t.is(
+    strict({ durations: durations('9,9,1,400000,1,1,1,1,1,1,1') }),
+    'dur.csv: line 3: durations above 300000 ms',
+  );
   t.is(
     strict({ durations: durations('9,9,1,9,1,1,3,2,5,6,9') }),
     'dur.csv: line 3: percentiles fall, or lie above the maximum',
   );
-  t.is(strict({ durations: durations('9,9,,9,1,1,3,4,5,6,9') }), 'dur.csv: line 3: Minimum or Maximum is empty');
+  t.is(
+    strict({ durations: durations('9,9,,9,1,1,3,4,5,6,9') }),
+    'dur.csv: line 3: Minimum or Maximum is empty',
+  );
   const folder = folderOf(t, { 'trace.txt': 'app,func,end_timestamp,duration\na,f,1,2\n' });
-  t.is(refused(folder, { strict: true }).message, 'trace.txt: line 2: began 1 s before the recording');
+  t.is(
+    refused(folder, { strict: true }).message,
+    'trace.txt: line 2: began 1 s before the recording',
+  );
   const clean = loadWorkloadPath(folderOf(t, SAMPLE), { strict: true });
   t.true(Object.values(clean.summary!.met).every((count) => count === 0));
 });
@@ -245,7 +305,10 @@ test('a workload is opened by name, by path, or refused with what was meant', (t
   const sample = openWorkload('azure-sample:50', { load: { load: 0.7, cores: 8 } });
   t.is(sample.summary!.kept, 50);
   t.true(Math.abs(sample.scaling!.after - 0.7) < 1e-6);
-  const path = join(folderOf(t, { 'w.json': JSON.stringify(openWorkload('azure-ten').workload) }), 'w.json');
+  const path = join(
+    folderOf(t, { 'w.json': JSON.stringify(openWorkload('azure-ten').workload) }),
+    'w.json',
+  );
   t.deepEqual(openWorkload(path).workload, openWorkload('azure-ten').workload);
   t.throws(() => openWorkload('azure-tenn'), { message: /did you mean azure-ten\?/ });
   t.throws(() => openWorkload('azure-sample:many'), { message: /'many' is no number/ });

@@ -12,7 +12,9 @@ export const DURATION_ROW = '50,9,10,90,10,12,40,50,60,80,90';
 
 const MINUTES = Array.from({ length: 1440 }, (_, i) => i + 1).join(',');
 
-/** A day of the full trace: for each function its application and the calls of minutes by number. */
+/**
+ * A day of the full trace: for each function its application and the calls of minutes by number.
+ */
 export function fullDay(
   day: number,
   functions: readonly { app: string; fn: string; calls: Readonly<Record<number, number>> }[],
@@ -33,7 +35,10 @@ export function fullDay(
 }
 
 /** A folder with these files, gone after the test. */
-export function folderOf(t: ExecutionContext, files: Readonly<Record<string, string | Uint8Array>>): string {
+export function folderOf(
+  t: ExecutionContext,
+  files: Readonly<Record<string, string | Uint8Array>>,
+): string {
   const folder = mkdtempSync(join(tmpdir(), 'gleaner-traces-'));
   t.teardown(() => rmSync(folder, { recursive: true }));
   for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content);

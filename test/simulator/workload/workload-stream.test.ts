@@ -1,25 +1,28 @@
 import { fc, testProp } from '@fast-check/ava';
 import test from 'ava';
+import type { Distribution } from '../../../simulator/workload/distribution.js';
+import { DistributionTable } from '../../../simulator/workload/distribution-table.js';
 import {
   ActivationBlock,
   type ActivationStream,
   checkWorkload,
-  type Distribution,
-  PhasedStream,
   planWorkload,
   quantile,
   type Workload,
-  type WorkloadInput,
   WorkloadStream,
-} from '../../../simulator/index.js';
-import { DistributionTable } from '../../../simulator/workload/distribution-table.js';
+} from '../../../simulator/workload/index.js';
 import { permuted } from '../../../simulator/workload/probability-table.js';
+import type { WorkloadInput } from '../../../simulator/workload/workload.js';
+import { PhasedStream } from '../../../simulator/workload/workload-stream.js';
 
 const PROFILE = { parallelism: 1, cpuMs: 10, memory: { baseMiB: 40, peakMiB: 60 } };
 
 type FunctionInput = WorkloadInput['functions'][number];
 
-function workload(functions: readonly Partial<FunctionInput>[], changes: Partial<WorkloadInput> = {}): Workload {
+function workload(
+  functions: readonly Partial<FunctionInput>[],
+  changes: Partial<WorkloadInput> = {},
+): Workload {
   return checkWorkload({
     version: 1,
     name: 'test',
@@ -101,7 +104,10 @@ test('a stream is distributed as the plan of the same workload', (t) => {
     for (const within of ['uniform', 'poisson', 'bursty', 'even'] as const) {
       const perMinute = Array.from({ length: 30 }, (_, i) => (i % 3) * 60);
       const compression = { time: 2, duration: 10, aboveMs: 1000, floorMs: 300 };
-      const made = workload([{ profile: HEAVY, arrivals: { perMinute, within } }], { draws, compression });
+      const made = workload([{ profile: HEAVY, arrivals: { perMinute, within } }], {
+        draws,
+        compression,
+      });
       const calls = drain(new WorkloadStream(made, { rounds: 2 }));
       const plan = planWorkload(made, 99);
       if (within === 'poisson') t.true(Math.abs(calls.length - 3600) < 4 * 60, `${calls.length}`);
@@ -115,9 +121,12 @@ test('a stream is distributed as the plan of the same workload', (t) => {
         ['peak', calls.map((call) => call.peak), plan.peak],
         ['payload', calls.map((call) => call.payload), plan.payload],
       ] as const) {
-        // Burst shifts times of neighbours together: eight calls count as one.
+        // Burst shifts times of neighbors together: eight calls count as one.
         const bound = name === 'arrival' && within === 'bursty' ? 0.056 * Math.sqrt(8) : 0.056;
-        t.true(distance(mine, [...plans]) < bound, `${draws} ${within} ${name}: ${distance(mine, [...plans])}`);
+        t.true(
+          distance(mine, [...plans]) < bound,
+          `${draws} ${within} ${name}: ${distance(mine, [...plans])}`,
+        );
       }
     }
   }
@@ -125,10 +134,16 @@ test('a stream is distributed as the plan of the same workload', (t) => {
 
 test('calls come in order, ties in the order of the functions, whatever the size of the block', (t) => {
   const functions = Array.from({ length: 50 }, (_, i) => ({
-    arrivals: { perMinute: [i % 7, (i * 3) % 11], within: i % 2 === 0 ? ('even' as const) : ('uniform' as const) },
+    arrivals: {
+      perMinute: [i % 7, (i * 3) % 11],
+      within: i % 2 === 0 ? ('even' as const) : ('uniform' as const),
+    },
   }));
   const calls = drain(new WorkloadStream(workload(functions), { rounds: 3 }));
-  const counts = functions.reduce((sum, { arrivals }) => sum + arrivals.perMinute[0]! + arrivals.perMinute[1]!, 0);
+  const counts = functions.reduce(
+    (sum, { arrivals }) => sum + arrivals.perMinute[0]! + arrivals.perMinute[1]!,
+    0,
+  );
   t.is(calls.length, 3 * counts);
   for (let i = 1; i < calls.length; i++) {
     const [before, call] = [calls[i - 1]!, calls[i]!];
@@ -176,7 +191,10 @@ test('rates: equal gaps begin half a gap late, Poisson gaps end with the recordi
     drain(new WorkloadStream(even, { rounds: 2 })).map(({ at }) => at / 1e6),
     [0.25, 0.75, 1.25, 1.75, 2.25, 2.75, 3.25, 3.75],
   );
-  const poisson = workload([{ arrivals: { ratePerSecond: 100, seconds: 50 } }, { arrivals: { perMinute: [0, 1] } }]);
+  const poisson = workload([
+    { arrivals: { ratePerSecond: 100, seconds: 50 } },
+    { arrivals: { perMinute: [0, 1] } },
+  ]);
   const calls = drain(new WorkloadStream(poisson, { rounds: 2 })).filter(({ fn }) => fn === 0);
   // 2 x 5000, standard deviation 100; none in the 70 s of each round that lie after the recording.
   t.true(Math.abs(calls.length - 10_000) < 400, `${calls.length}`);
@@ -185,7 +203,9 @@ test('rates: equal gaps begin half a gap late, Poisson gaps end with the recordi
 
 test('bursts: counts stay as recorded, their variance over six seconds is that of the cluster process', (t) => {
   const perMinute = Array.from({ length: 500 }, () => 100);
-  const calls = drain(new WorkloadStream(workload([{ arrivals: { perMinute, within: 'bursty' } }])));
+  const calls = drain(
+    new WorkloadStream(workload([{ arrivals: { perMinute, within: 'bursty' } }])),
+  );
   const minutes = new Array(500).fill(0);
   const bins = new Array(5000).fill(0);
   for (const { at } of calls) {
@@ -194,8 +214,9 @@ test('bursts: counts stay as recorded, their variance over six seconds is that o
   }
   t.deepEqual(minutes, perMinute);
   const variance = bins.reduce((sum: number, n: number) => sum + (n - 10) ** 2, 0) / bins.length;
-  // Sizes S geometric with mean 8: E[S^2]/E[S] = 15 times the mean of 10, less a tenth because a minute's count is fixed; a burst
-  // lasts .7 s in the mean, so about a tenth of them straddle two bins, which lowers it by some 10 % more. Uniform: 9.
+  // Sizes S geometric with mean 8: E[S^2]/E[S] = 15 times the mean of 10, less a tenth because a
+  // minute's count is fixed; a burst lasts .7 s in the mean, so about a tenth of them straddle two
+  // bins, which lowers it by some 10 % more. Uniform: 9.
   t.true(variance > 0.7 * 135 && variance < 1.05 * 135, `${variance}`);
 });
 
@@ -206,16 +227,21 @@ test('a hundred draws that are to cover a distribution evenly do, round after ro
       [1, 1],
     ],
   };
-  const made = workload([{ profile: { ...PROFILE, cpuMs: ramp }, arrivals: { perMinute: [100] } }], {
-    draws: 'stratified',
-  });
-  const cpu = drain(new WorkloadStream(made, { rounds: 2 })).map((call) => Math.floor((call.cpu / 1000) * 100));
+  const made = workload(
+    [{ profile: { ...PROFILE, cpuMs: ramp }, arrivals: { perMinute: [100] } }],
+    {
+      draws: 'stratified',
+    },
+  );
+  const cpu = drain(new WorkloadStream(made, { rounds: 2 })).map((call) =>
+    Math.floor((call.cpu / 1000) * 100),
+  );
   const inOrder = Array.from({ length: 100 }, (_, i) => i);
   const sorted = (values: number[]) => [...values].sort((a, b) => a - b);
   t.deepEqual(sorted(cpu.slice(0, 100)), inOrder);
   t.deepEqual(sorted(cpu.slice(100)), inOrder);
   t.notDeepEqual(cpu.slice(0, 100), cpu.slice(100));
-  // Correlation of neighbours near 0: standard deviation .1.
+  // Correlation of neighbors near 0: standard deviation .1.
   let product = 0;
   for (let i = 1; i < 100; i++) product += (cpu[i]! - 49.5) * (cpu[i - 1]! - 49.5);
   t.true(Math.abs(product / 99 / 833) < 0.35, `${product / 99 / 833}`);
@@ -238,7 +264,9 @@ test('phases play one after the other, the later ones after the span of the earl
   );
   t.throws(() => new PhasedStream([]), { instanceOf: RangeError });
   const other = workload([{ name: '/guest/other' }]);
-  t.throws(() => new PhasedStream([new WorkloadStream(before), new WorkloadStream(other)]), { instanceOf: RangeError });
+  t.throws(() => new PhasedStream([new WorkloadStream(before), new WorkloadStream(other)]), {
+    instanceOf: RangeError,
+  });
 });
 
 testProp(
@@ -254,20 +282,29 @@ testProp(
 const distributions = fc.oneof(
   fc.double({ min: 0, max: 1e4, noNaN: true }),
   fc.record({
-    lognormal: fc.record({ median: fc.double({ min: 0.1, max: 1e3, noNaN: true }), sigma: fc.constantFrom(0, 0.3, 2) }),
+    lognormal: fc.record({
+      median: fc.double({ min: 0.1, max: 1e3, noNaN: true }),
+      sigma: fc.constantFrom(0, 0.3, 2),
+    }),
   }),
   fc.record({ exponential: fc.record({ mean: fc.double({ min: 0.1, max: 1e3, noNaN: true }) }) }),
   fc
     .array(fc.constantFrom(0, 0, 1, 1, 5, 40, 40, 900), { minLength: 2, maxLength: 9 })
     .map((values) => values.sort((a, b) => a - b))
     .map((values) => ({
-      quantiles: values.map((value, i): [number, number] => [i === 0 ? 0 : i / (values.length - 1), value]),
+      quantiles: values.map((value, i): [number, number] => [
+        i === 0 ? 0 : i / (values.length - 1),
+        value,
+      ]),
     })),
 );
 
 testProp(
   'a distribution made ready for many draws has the same quantiles',
-  [fc.array(distributions, { minLength: 1, maxLength: 4 }), fc.double({ min: 0, max: 0.999999, noNaN: true })],
+  [
+    fc.array(distributions, { minLength: 1, maxLength: 4 }),
+    fc.double({ min: 0, max: 0.999999, noNaN: true }),
+  ],
   (t, kinds, u) => {
     const table = new DistributionTable();
     const handles = kinds.map((kind) => table.add(kind));

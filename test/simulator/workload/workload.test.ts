@@ -1,30 +1,35 @@
 import { fc, testProp } from '@fast-check/ava';
 import test from 'ava';
+import { normalQuantile } from '../../../simulator/workload/distribution.js';
 import {
   checkWorkload,
-  compressForDocker,
-  compressionOf,
-  loadWorkload,
-  offeredLoad,
-  parseWorkload,
   planWorkload,
   quantile,
   scaled,
   shippedWorkload,
-  soloMs,
   takeMinutes,
+} from '../../../simulator/workload/index.js';
+import { compressionOf, offeredLoad, soloMs } from '../../../simulator/workload/plan.js';
+import { loadWorkload } from '../../../simulator/workload/shipped.js';
+import {
+  compressForDocker,
+  parseWorkload,
   WorkloadError,
   type WorkloadInput,
-} from '../../../simulator/index.js';
-import { normalQuantile } from '../../../simulator/workload/distribution.js';
+} from '../../../simulator/workload/workload.js';
 
 const PROFILE = { parallelism: 1, cpuMs: 10, memory: { baseMiB: 40, peakMiB: 60 } };
 
-function workload(changes: Partial<WorkloadInput> = {}, fn: Partial<WorkloadInput['functions'][number]> = {}) {
+function workload(
+  changes: Partial<WorkloadInput> = {},
+  fn: Partial<WorkloadInput['functions'][number]> = {},
+) {
   return checkWorkload({
     version: 1,
     name: 'test',
-    functions: [{ name: '/guest/f', memoryMiB: 256, profile: PROFILE, arrivals: { atMs: [0] }, ...fn }],
+    functions: [
+      { name: '/guest/f', memoryMiB: 256, profile: PROFILE, arrivals: { atMs: [0] }, ...fn },
+    ],
     ...changes,
   });
 }
@@ -67,7 +72,9 @@ functions:
     arrivals: { atMs: [0] }
 `);
   t.is(found.length, 3, found.join('\n'));
-  t.true(found.some((line) => line.startsWith('line 5: functions.0.name: must be /namespace/action')));
+  t.true(
+    found.some((line) => line.startsWith('line 5: functions.0.name: must be /namespace/action')),
+  );
   t.true(found.some((line) => line.startsWith('line 8: functions.0.profile.parallelism')));
   t.true(found.some((line) => line.includes('hots')));
 });
@@ -82,7 +89,10 @@ test('other versions, broken YAML and impossible functions are refused', (t) => 
   t.throws(() => workload({ host: { memoryMiB: 1024, userMemoryMiB: 2048 } }), {
     message: /more than the memory of the host/,
   });
-  t.throws(() => loadWorkload('no/such/file.json'), { instanceOf: WorkloadError, message: /no such file/ });
+  t.throws(() => loadWorkload('no/such/file.json'), {
+    instanceOf: WorkloadError,
+    message: /no such file/,
+  });
 });
 
 test('a file that is nothing but brackets is refused in a few lines, not in a hundred thousand characters', (t) => {
@@ -96,14 +106,20 @@ test('a file that is nothing but brackets is refused in a few lines, not in a hu
 
 test('a key of any length is named in a few words', (t) => {
   // Found by the fuzzer: 7,822 characters, most of them one key's.
-  const error = t.throws(() => parseWorkload(`${'k'.repeat(7000)}: 1\n`), { instanceOf: WorkloadError });
+  const error = t.throws(() => parseWorkload(`${'k'.repeat(7000)}: 1\n`), {
+    instanceOf: WorkloadError,
+  });
   // Name, four problems (three required members and the key) of 200 characters at most.
   t.true(error.message.length < 1000, `${error.message.length}`);
 });
 
 test('a distribution of no points is a problem with its line, not an error of the program', (t) => {
   // Found by the fuzzer: a TypeError of the check that its first probability is 0.
-  const profile = { parallelism: 1, cpuMs: { quantiles: [] }, memory: { baseMiB: 40, peakMiB: 60 } };
+  const profile = {
+    parallelism: 1,
+    cpuMs: { quantiles: [] },
+    memory: { baseMiB: 40, peakMiB: 60 },
+  };
   const fn = { name: '/guest/f', memoryMiB: 256, profile, arrivals: { atMs: [0] } };
   const found = problems(JSON.stringify({ version: 1, name: 'test', functions: [fn] }));
   t.true(found.length > 0);
@@ -114,12 +130,15 @@ test('a distribution of no points is a problem with its line, not an error of th
 });
 
 test('aliases of nothing, of themselves and without end are problems of the file', (t) => {
-  // Found when the fuzzer was given workloads as YAML: the first and the last were errors of the parser's own.
+  // Found when the fuzzer was given workloads as YAML: the first and the last were errors of the
+  // parser's own.
   t.deepEqual(problems('name: w\nfunctions: *f\n'), ['line 2: no &f before *f']);
   t.deepEqual(problems('name: w\nfunctions: &f [*f]\n'), ['line 2: *f is part of &f itself']);
   // Ten of ten of ten of ten: the parser stops at a hundred times as many as are written.
   const ten = (of: string) => `[${Array(10).fill(of).join(', ')}]`;
-  const found = problems(`a: &a ${ten('1')}\nb: &b ${ten('*a')}\nc: &c ${ten('*b')}\nd: ${ten('*c')}\n`);
+  const found = problems(
+    `a: &a ${ten('1')}\nb: &b ${ten('*a')}\nc: &c ${ten('*b')}\nd: ${ten('*c')}\n`,
+  );
   t.is(found.length, 1);
   t.regex(found[0]!, /alias/i);
 });
@@ -144,7 +163,9 @@ test('a call is drawn by its own streams: another function changes nothing', (t)
 test('arrivals: so many a minute, a Poisson count, or equal gaps', (t) => {
   const counts = [3, 0, 5];
   const minuteOf = (within: 'uniform' | 'poisson' | 'even', perMinute = counts) =>
-    [...planWorkload(workload({}, { arrivals: { perMinute, within } })).arrival].map((at) => Math.floor(at / 60e6));
+    [...planWorkload(workload({}, { arrivals: { perMinute, within } })).arrival].map((at) =>
+      Math.floor(at / 60e6),
+    );
   t.deepEqual(minuteOf('uniform'), [0, 0, 0, 2, 2, 2, 2, 2]);
   t.deepEqual(
     [...planWorkload(workload({}, { arrivals: { perMinute: [3], within: 'even' } })).arrival],
@@ -156,14 +177,19 @@ test('arrivals: so many a minute, a Poisson count, or equal gaps', (t) => {
     Array.from({ length: 400 }, () => 25),
   );
   t.true(Math.abs(many.length - 10_000) < 400, `${many.length}`);
-  const perMinute = Array.from({ length: 400 }, (_, i) => many.filter((minute) => minute === i).length);
+  const perMinute = Array.from(
+    { length: 400 },
+    (_, i) => many.filter((minute) => minute === i).length,
+  );
   const variance = perMinute.reduce((sum, n) => sum + (n - many.length / 400) ** 2, 0) / 399;
   // Poisson: the variance is the mean; its own relative deviation here is .07.
   t.true(Math.abs(variance / 25 - 1) < 0.28, `${variance}`);
 });
 
 test('a rate gives Poisson gaps', (t) => {
-  const { arrival } = planWorkload(workload({}, { arrivals: { ratePerSecond: 10, seconds: 1000 } }));
+  const { arrival } = planWorkload(
+    workload({}, { arrivals: { ratePerSecond: 10, seconds: 1000 } }),
+  );
   t.true(Math.abs(arrival.length - 10_000) < 400);
   let squares = 0;
   for (let i = 1; i < arrival.length; i++) squares += ((arrival[i]! - arrival[i - 1]!) / 1e5) ** 2;
@@ -174,7 +200,13 @@ test('a rate gives Poisson gaps', (t) => {
 test('a payload scales work and memory by its own exponents', (t) => {
   const payload = { sigma: 0.5, cpu: 1, memory: 0.5 };
   const plan = planWorkload(
-    workload({}, { profile: { ...PROFILE, payload }, arrivals: { atMs: Array.from({ length: 200 }, (_, i) => i) } }),
+    workload(
+      {},
+      {
+        profile: { ...PROFILE, payload },
+        arrivals: { atMs: Array.from({ length: 200 }, (_, i) => i) },
+      },
+    ),
   );
   for (let i = 0; i < plan.count; i++) {
     t.true(Math.abs(plan.cpu[i]! - 10_000 * plan.payload[i]!) < 1e-6);
@@ -201,7 +233,8 @@ test('the ten-function trace fits into ten minutes on two cores, and a part of i
   t.true(offeredLoad(plan, 2) < 0.5);
   const recorded = planWorkload(checkWorkload({ ...shippedWorkload(), compression: {} }));
   for (let i = 0; i < plan.count; i++) {
-    const solo = (p: typeof plan) => soloMs(full.functions[p.fn[i]!]!, p.cpu[i]! / 1000, p.io[i]! / 1000);
+    const solo = (p: typeof plan) =>
+      soloMs(full.functions[p.fn[i]!]!, p.cpu[i]! / 1000, p.io[i]! / 1000);
     // Same calls in the same order: arrivals are divided alike.
     if (solo(recorded) <= 1000) t.is(solo(plan), solo(recorded));
     else t.true(Math.abs(solo(plan) - Math.max(300, solo(recorded) / 10)) < 0.01);
@@ -212,19 +245,27 @@ test('the ten-function trace fits into ten minutes on two cores, and a part of i
 });
 
 test('minutes are cut out of every kind of arrivals', (t) => {
-  const cut = (arrivals: WorkloadInput['functions'][number]['arrivals'], from: number, count: number) =>
-    takeMinutes(workload({}, { arrivals }), from, count).functions[0]!.arrivals;
+  const cut = (
+    arrivals: WorkloadInput['functions'][number]['arrivals'],
+    from: number,
+    count: number,
+  ) => takeMinutes(workload({}, { arrivals }), from, count).functions[0]!.arrivals;
   t.like(cut({ perMinute: [1, 2, 3, 4] }, 1, 2), { perMinute: [2, 3] });
   t.like(cut({ ratePerSecond: 2, seconds: 150 }, 1, 1), { ratePerSecond: 2, seconds: 60 });
   // 150 s end half a minute into the third.
   t.like(cut({ ratePerSecond: 2, seconds: 150 }, 2, 3), { ratePerSecond: 2, seconds: 30 });
   t.like(cut({ ratePerSecond: 2, seconds: 150 }, 3, 2), { perMinute: [0, 0] });
-  t.deepEqual(cut({ atMs: [59_999, 60_000, 119_999, 120_000] }, 1, 1), { atMs: [0, 59_999], spanMs: 60_000 });
+  t.deepEqual(cut({ atMs: [59_999, 60_000, 119_999, 120_000] }, 1, 1), {
+    atMs: [0, 59_999],
+    spanMs: 60_000,
+  });
   t.like(cut({ atMs: [1] }, 1, 1), { perMinute: [0] });
 });
 
 test('at least two of the shipped functions want more CPU than their users gave, and most want less', (t) => {
-  const wants = shippedWorkload().functions.map((fn) => fn.profile.parallelism / (fn.userCpuMillicores! / 1000));
+  const wants = shippedWorkload().functions.map(
+    (fn) => fn.profile.parallelism / (fn.userCpuMillicores! / 1000),
+  );
   t.is(wants.filter((ratio) => ratio > 1).length, 3);
   t.is(wants.filter((ratio) => ratio < 0.9).length, 7);
 });
@@ -307,7 +348,9 @@ testProp(
         },
       ),
     );
-    const slices = [...plan.cpu].map((cpu) => Math.floor((cpu / 1000) * count)).sort((a, b) => a - b);
+    const slices = [...plan.cpu]
+      .map((cpu) => Math.floor((cpu / 1000) * count))
+      .sort((a, b) => a - b);
     t.deepEqual(
       slices,
       Array.from({ length: count }, (_, i) => i),

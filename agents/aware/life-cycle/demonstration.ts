@@ -1,0 +1,53 @@
+import type { Random } from '../../../config/index.js';
+
+/** One step that the fallback has taken, as the agent would have seen it. */
+export interface Demonstration {
+  /** Features, and behind them what does not change (an embedding). */
+  readonly input: Float32Array;
+  readonly mask: Uint8Array;
+  /** The agent's action that comes nearest to what the fallback did. */
+  readonly action: number;
+  readonly reward: number;
+}
+
+/** Consecutive steps, and what was seen behind the last. */
+export interface DemonstratedEpisode {
+  readonly steps: readonly Demonstration[];
+  readonly after: Float32Array;
+}
+
+/** Rows 0 to `rows` in random order, in mini-batches: without replacement. */
+export function* batches(rows: number, size: number, random: Random): Generator<Int32Array> {
+  const order = Int32Array.from({ length: rows }, (_, row) => row);
+  for (let i = rows - 1; i > 0; i--) {
+    const j = random.below(i + 1);
+    const kept = order[i]!;
+    order[i] = order[j]!;
+    order[j] = kept;
+  }
+  for (let from = 0; from < rows; from += size)
+    yield order.subarray(from, Math.min(rows, from + size));
+}
+
+/** Discounted returns of an episode's steps; behind the last one its own mean goes on for ever. */
+export function returnsOf({ steps }: DemonstratedEpisode, gamma: number): Float32Array {
+  const returns = new Float32Array(steps.length);
+  const mean = steps.reduce((sum, { reward }) => sum + reward, 0) / Math.max(1, steps.length);
+  let next = mean / (1 - gamma);
+  for (let t = steps.length - 1; t >= 0; t--) {
+    next = steps[t]!.reward + gamma * next;
+    returns[t] = next;
+  }
+  return returns;
+}
+
+/** Over all steps. */
+export function meanReward(episodes: readonly DemonstratedEpisode[]): number {
+  let sum = 0;
+  let count = 0;
+  for (const { steps } of episodes) {
+    for (const { reward } of steps) sum += reward;
+    count += steps.length;
+  }
+  return count > 0 ? sum / count : 0;
+}

@@ -1,0 +1,78 @@
+import { type Random, SeededRandom } from '../../../config/index.js';
+import {
+  DdpgAgent,
+  type DdpgSettings,
+  type DdpgShape,
+  type DdpgState,
+  type ReplayData,
+} from '../../ddpg/index.js';
+import type { Engine } from '../../nn/index.js';
+import type { DemonstratedEpisode } from './demonstration.js';
+import { cloneActor, estimatedGainOf, type OfflineSettings } from './offline.js';
+import { Surrogate } from './surrogate.js';
+
+/** What FIRM's agent learns from after an episode that it has watched; plain data. */
+export interface FirmTrainingJob {
+  readonly shape: DdpgShape;
+  /** How many of the inputs change from step to step. */
+  readonly features: number;
+  readonly ddpg: DdpgSettings;
+  readonly settings: OfflineSettings;
+  readonly state: DdpgState;
+  readonly memory: ReplayData;
+  readonly episodes: readonly DemonstratedEpisode[];
+  /** Of the apprentice, and which agent of its, and which evening of its, this is. */
+  readonly seed: number;
+  readonly restart: number;
+  readonly round: number;
+}
+
+export interface FirmTrainingResult {
+  readonly state: DdpgState;
+  /** As of `OfflineResult`. */
+  readonly estimatedGain: number | null;
+}
+
+/** Updates of an evening: each step of an episode once or twice, in batches of 64. */
+const UPDATES_PER_ROUND = 100;
+
+/** The random stream of an apprentice's agent: the same wherever that agent is made. */
+export const agentRandom = (seed: number, restart: number): Random =>
+  new SeededRandom(seed).fork(`agent ${restart}`);
+
+/**
+ * One evening of study: it learns off policy from what the fallback did; then the actor is led back
+ * to the fallback's actions, for its critic knows nothing of others (batch-constrained in the
+ * plainest way: simppo-aware.md §3.3).
+ */
+export function trainFirmOffline(engine: Engine, job: FirmTrainingJob): FirmTrainingResult {
+  const { shape, features, ddpg, settings, state, memory, episodes, seed, restart, round } = job;
+  const agent = new DdpgAgent(engine, shape, ddpg, agentRandom(seed, restart));
+  try {
+    agent.import(state);
+    agent.memory.import(memory);
+    for (let i = 0; i < UPDATES_PER_ROUND; i++) agent.update();
+    const random = new SeededRandom(seed).fork(`evening ${round}`);
+    cloneActor(agent.actor, episodes, settings, random.fork('clone'));
+    agent.settle();
+    if (episodes.length < settings.from) return { state: agent.export(), estimatedGain: null };
+    const sizes = { features, actions: shape.actions };
+    const surrogate = Surrogate.fit(
+      engine,
+      episodes,
+      sizes,
+      settings.surrogate,
+      random.fork('surrogate'),
+    );
+    try {
+      return {
+        state: agent.export(),
+        estimatedGain: estimatedGainOf(agent.actor, surrogate, shape, settings.length, episodes),
+      };
+    } finally {
+      surrogate.dispose();
+    }
+  } finally {
+    agent.dispose();
+  }
+}

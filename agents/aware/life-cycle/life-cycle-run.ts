@@ -1,0 +1,112 @@
+import { GUARD_INITIAL, type GuardState, guardStep } from './guard.js';
+import {
+  agentActs,
+  beginEpisode,
+  endEpisode,
+  LIFE_CYCLE_INITIAL,
+  type LifeCycleOverrides,
+  type LifeCyclePhase,
+  type LifeCycleState,
+  type LifeCycleTransition,
+  retrain,
+} from './life-cycle.js';
+import type { LifeCycleSettings } from './settings.js';
+
+/** A life cycle with the episode that is running. */
+export interface LifeCycleRunState {
+  readonly life: LifeCycleState;
+  readonly guard: GuardState;
+  /** Of the running episode: steps with arrivals and the sum of their rewards. */
+  readonly steps: number;
+  readonly sum: number;
+}
+
+export const LIFE_CYCLE_RUN_INITIAL: LifeCycleRunState = {
+  life: LIFE_CYCLE_INITIAL,
+  guard: GUARD_INITIAL,
+  steps: 0,
+  sum: 0,
+};
+
+/** What came of the last step. */
+export interface Outcome {
+  readonly reward: number;
+  readonly sloPreservation: number;
+  readonly arrivals: boolean;
+}
+
+export interface LifeCycleRunStep {
+  readonly state: LifeCycleRunState;
+  /** In their order; most often none. */
+  readonly transitions: readonly LifeCycleTransition[];
+  /** An episode has ended with this step. */
+  readonly ended: boolean;
+}
+
+/** Who takes the next step. */
+export const actorOf = ({ life, guard }: LifeCycleRunState): 'agent' | 'fallback' =>
+  agentActs(life.phase) && !(life.phase === 'online' && guard.fallbackActs) ? 'agent' : 'fallback';
+
+export const phaseOf = ({ life }: LifeCycleRunState): LifeCyclePhase => life.phase;
+
+/** At the start, and wherever the operator's wish may have changed. */
+export function beginLifeCycleRun(
+  state: LifeCycleRunState,
+  overrides: LifeCycleOverrides,
+): LifeCycleRunStep {
+  const { state: life, transition } = beginEpisode(state.life, overrides);
+  return {
+    state: entered(state, life),
+    transitions: transition === null ? [] : [transition],
+    ended: false,
+  };
+}
+
+/** An operator's `retrain`: of an agent that serves; any other learns already, or is held. */
+export function retrainLifeCycleRun(state: LifeCycleRunState): LifeCycleRunStep {
+  const { state: life, transition } = retrain(state.life);
+  return {
+    state: entered(state, life),
+    transitions: transition === null ? [] : [transition],
+    ended: false,
+  };
+}
+
+/**
+ * After each step: guard, and the life cycle where an episode is full. `ahead` is asked for then,
+ * offline: what the agent would have earned a step beyond the fallback.
+ */
+export function lifeCycleRunStep(
+  state: LifeCycleRunState,
+  outcome: Outcome,
+  estimatedGain: () => number | null,
+  overrides: LifeCycleOverrides,
+  settings: LifeCycleSettings,
+): LifeCycleRunStep {
+  const guard =
+    state.life.phase === 'online' ? guardStep(state.guard, outcome, settings.guard) : GUARD_INITIAL;
+  if (!outcome.arrivals || !Number.isFinite(outcome.reward))
+    return { state: { ...state, guard }, transitions: [], ended: false };
+  const steps = state.steps + 1;
+  const sum = state.sum + outcome.reward;
+  if (steps < settings.episodeSteps)
+    return { state: { ...state, guard, steps, sum }, transitions: [], ended: false };
+  const earned = sum / steps;
+  const gain = state.life.phase === 'offline' ? estimatedGain() : null;
+  const episode = { earned, estimate: gain === null ? null : earned + gain, arrivals: steps };
+  const end = endEpisode(state.life, episode, overrides, settings);
+  const begin = beginEpisode(end.state, overrides);
+  const transitions = [end.transition, begin.transition].filter((one) => one !== null);
+  return {
+    state: { ...entered({ ...state, guard }, begin.state), steps: 0, sum: 0 },
+    transitions,
+    ended: true,
+  };
+}
+
+/** A new phase begins with a guard that knows nothing, and an episode of its own. */
+function entered(state: LifeCycleRunState, life: LifeCycleState): LifeCycleRunState {
+  return life.phase === state.life.phase
+    ? { ...state, life }
+    : { life, guard: GUARD_INITIAL, steps: 0, sum: 0 };
+}

@@ -1,0 +1,401 @@
+import { LRUCache } from 'lru-cache';
+import {
+  type Broker,
+  type BrokerMessage,
+  Inbox,
+  type Logger,
+  newBootId,
+  objectStores,
+  services,
+  silentLogger,
+  subjects,
+  wildcards,
+} from '../../broker/index.js';
+import type { Contribution } from '../../broker/mean-field/index.js';
+import { decodeObservation, encodeMessage, type Observation } from '../../broker/messages/index.js';
+import { serve } from '../../broker/services/index.js';
+import {
+  type Clock,
+  FixedHistogram,
+  type Millis,
+  messageOf,
+  type Random,
+  StepTimes,
+  type Timers,
+} from '../../config/index.js';
+import { isValidDecision } from '../managers/index.js';
+import type { Decision, ResourceManager } from '../resource-manager.js';
+import {
+  ConcurrencyTuners,
+  type LimitSearch,
+  SizeAdviser,
+  type TunerSettings,
+} from '../tuning/index.js';
+import { ActionSettingsWatch, withinBounds } from './action-settings.js';
+import { Agent } from './agent.js';
+import { AgentService } from './agent-service.js';
+import { MeanFieldView } from './mean-field-view.js';
+import { ObservationQueue } from './observation-queue.js';
+import { Outbox } from './outbox.js';
+import {
+  Registry,
+  type RegistryCounts,
+  type RegistrySettings,
+  registrySettings,
+} from './registry/index.js';
+import { HandOver, SHARDS, Shards } from './sharing/index.js';
+
+export interface AgentHostRun {
+  readonly broker: Broker;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+  /** One manager for all, or by function. */
+  readonly manager: ResourceManager | ((fn: string) => ResourceManager);
+  /** Length of a mean-field step, ms (design §5: 10 s). */
+  readonly intervalMs: number;
+  /** Unique among agent hosts. */
+  readonly host: string;
+  readonly boot?: string;
+  /** What networks run on, as its service tells it. */
+  readonly engine?: string;
+  /** Of the program, as its service tells it. */
+  readonly version?: string;
+  /**
+   * Agents kept in memory; the one silent for longest goes first, and rests until its function is
+   * seen again.
+   */
+  readonly resident?: number;
+  /** What is kept of functions in NATS, and for how long; default: the configuration's. */
+  readonly registry?: RegistrySettings;
+  /** Tunes actions' concurrency limits; absent: off. */
+  readonly concurrency?: {
+    readonly search: LimitSearch;
+    readonly settings: TunerSettings;
+    readonly guard?: boolean;
+  };
+  /** Share of decisions reported on `agent.<fn>`. */
+  readonly reportShare?: number;
+  readonly logger?: Logger;
+  /** Called at each mean-field step, from the loop that takes it: for health checks. */
+  readonly heartbeat?: () => void;
+}
+
+export interface AgentHostCounts {
+  observations: number;
+  targets: number;
+  /** Observations of functions whose shard another host has. */
+  elsewhere: number;
+  /** A message on another function's subject. */
+  wrongSubject: number;
+  /** A manager threw, or wished for what is not finite: no target, so user limits. */
+  failedDecisions: number;
+}
+
+export interface RunningAgentHost {
+  readonly counts: Readonly<AgentHostCounts>;
+  readonly agents: number;
+  readonly ownedShards: number;
+  readonly paused: boolean;
+  /** Age of the mean field in use, ms; NaN: none. */
+  readonly meanFieldAge: number;
+  /** Of agents that learn, since the start. */
+  readonly rewards: FixedHistogram;
+  readonly registry: Readonly<RegistryCounts>;
+  /**
+   * Observations that were not decided, as a newer one of their function had come while this host
+   * was held up.
+   */
+  readonly superseded: number;
+  /** How much later than usual the newest observation came, ms. */
+  readonly lag: number;
+  readonly steps: StepTimes<(typeof LOOP_STEPS)[number]>;
+  stop(): Promise<void>;
+}
+
+/**
+ * At most 1.8: .7 for the objective, .1 for using the grant, up to 1 for being faster than the
+ * control arm. Below 0: slower, a price, a reversal.
+ */
+const REWARD_BOUNDS = [-1, -0.5, -0.25, 0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.4, 1.8];
+/** What this part's loop does: an observation to its target; the sums of a mean-field step. */
+const LOOP_STEPS = ['observe', 'publish'] as const;
+
+/** An agent is active, and counts in the sums, for so many intervals after its last observation. */
+const ACTIVE_INTERVALS = 3;
+/**
+ * A host that dies is replaced within three intervals: its lease, a turn to notice, and taking
+ * over.
+ */
+const LEASE_INTERVALS = 1.5;
+const LEASE_MIN = 1500;
+const LEASE_MAX = 6000;
+
+/**
+ * The body of `gleaner agents`: observations in, targets out. Runs until stopped; needs no
+ * connection to start.
+ */
+export function runAgentHost(run: AgentHostRun): RunningAgentHost {
+  const {
+    broker,
+    clock,
+    timers,
+    random,
+    host,
+    boot = newBootId(),
+    logger = silentLogger,
+    reportShare = 1,
+  } = run;
+  const { version = '0.0.0' } = run;
+  const interval = run.intervalMs as Millis;
+  const managerOf =
+    typeof run.manager === 'function' ? run.manager : () => run.manager as ResourceManager;
+  const agents = new LRUCache<string, Agent>({
+    max: Math.max(1, run.resident ?? 1000),
+    dispose: (agent, _, reason) => {
+      if (reason === 'evict') handOver.saveState(agent);
+    },
+  });
+  const adviser = new SizeAdviser(run.resident ?? 1000);
+  const handOver = new HandOver({
+    objects: broker.objects(objectStores.policies),
+    agents,
+    sizing: adviser,
+    clock,
+    timers,
+    logger,
+  });
+  const owners = new ActionSettingsWatch(broker, logger);
+  const tuner =
+    run.concurrency === undefined
+      ? null
+      : new ConcurrencyTuners({
+          ...run.concurrency,
+          onUnsafeLimit: (fn, found, back) => outbox.unsafeLimit(fn, found, back),
+          store: broker.objects(objectStores.policies),
+          random,
+          functions: run.resident ?? 1000,
+          logger,
+        });
+  const counts: AgentHostCounts = {
+    observations: 0,
+    targets: 0,
+    elsewhere: 0,
+    wrongSubject: 0,
+    failedDecisions: 0,
+  };
+  const refused =
+    (what: string) =>
+    (kind: string, detail: string): void =>
+      logger.warn({ kind, detail }, `${what} refused`);
+  const inbox = new Inbox<Observation>({
+    decode: decodeObservation,
+    stamp: (o) => ({ sender: `${o.host} ${o.function}`, boot: o.boot, sequence: o.step }),
+    refused: refused('observation'),
+    senders: 100_000,
+  });
+  const meanField = new MeanFieldView({ host, boot, interval, refused: refused('mean field') });
+  const shards: Shards = new Shards({
+    broker,
+    host,
+    boot,
+    clock,
+    timers,
+    random: random.fork('shards'),
+    duration: Math.min(LEASE_MAX, Math.max(LEASE_MIN, LEASE_INTERVALS * interval)) as Millis,
+    onAcquired: (shard, epoch) => handOver.onAcquired(shard, epoch),
+    onRelease: (shard) => handOver.onRelease(shard),
+    onTurn: () => handOver.onTurn((shard) => shards.epochOfShard(shard)),
+  });
+  const registry = new Registry({
+    broker,
+    host,
+    boot,
+    clock,
+    timers,
+    logger,
+    settings: run.registry ?? registrySettings(),
+    isOurs: (fn) => shards.epochOf(fn) !== null,
+    isMarkerSweeper: () => shards.epochOfShard(0) !== null,
+    shareOwned: () => shards.owned / SHARDS,
+    seenAt: (fn) => agents.peek(fn)?.lastSeen ?? null,
+    revisionOf: (fn) => owners.of(fn)?.concurrency?.revision ?? null,
+    forgotten: (fn) => {
+      agents.delete(fn);
+      handOver.forget(fn);
+    },
+  });
+  const agentService = new AgentService({
+    host,
+    agents,
+    adviser,
+    tuner,
+    clock,
+    state: () => ({
+      host,
+      boot,
+      shards: shards.owned,
+      counts: { ...counts, superseded: arrivals.superseded },
+      lag: arrivals.lag as Millis,
+      observations: inbox.counts,
+      meanField: meanField.counts,
+      handOver: { ...handOver.counts },
+      registry: { ...registry.counts },
+    }),
+  });
+  const outbox = new Outbox({ broker, clock, host, boot });
+  const rewards = new FixedHistogram(REWARD_BOUNDS);
+  const steps = new StepTimes(LOOP_STEPS);
+  let sequence = 0;
+
+  const agentOf = (fn: string): Agent => {
+    let agent = agents.get(fn);
+    if (!agent) {
+      agent = new Agent(fn, managerOf(fn));
+      handOver.loadState(agent);
+      agents.set(fn, agent);
+    }
+    return agent;
+  };
+
+  const send = (
+    agent: Agent,
+    observation: Observation,
+    decision: Decision,
+    epoch: number,
+  ): void => {
+    const target = withinBounds(decision, owners.of(agent.fn)?.bounds);
+    if (outbox.target(agent, target, observation, epoch)) counts.targets++;
+    if (random.next() < reportShare) outbox.report(agent, target);
+  };
+
+  const receive = (message: BrokerMessage): void => {
+    const now = clock.monotonic();
+    const observation = inbox.take(message.data, now);
+    if (!observation) return;
+    const fn = observation.function;
+    if (message.subject !== subjects.observation(fn)) {
+      counts.wrongSubject++;
+      return;
+    }
+    counts.observations++;
+    arrivals.take(observation, now);
+  };
+
+  const observe = (observation: Observation, now: Millis): void => {
+    steps.begin();
+    const fn = observation.function;
+    const epoch = shards.epochOf(fn);
+    if (epoch === null) {
+      counts.elsewhere++;
+      agents.delete(fn);
+      tuner?.elsewhere(fn, now);
+      return;
+    }
+    adviser.observe(observation, now);
+    const agent = agentOf(fn);
+    registry.see(agent, observation, now);
+    let sent = false;
+    try {
+      const decision = agent.decide(observation, meanField.contextOf(fn, now), random, now);
+      if (agent.reward !== null) rewards.record(agent.reward);
+      for (const change of agent.transitions) outbox.changed(fn, change);
+      if (!isValidDecision(decision)) throw new Error('a wish is not a positive number');
+      sent = !agentService.paused && !agent.paused;
+      if (sent) send(agent, observation, decision, epoch);
+    } catch (error) {
+      counts.failedDecisions++;
+      if (counts.failedDecisions === 1)
+        logger.error({ function: fn, error: messageOf(error) }, 'no decision');
+    }
+    tuner?.observe(
+      observation,
+      owners.of(fn)?.concurrency,
+      agentService.paused || agent.paused ? 'paused' : agent.phase,
+      now,
+    );
+    agent.remember(clock.wall(), sent);
+    handOver.decided(agent);
+    steps.ended('observe');
+  };
+
+  const publishPartial = (): void => {
+    const now = clock.monotonic();
+    run.heartbeat?.();
+    steps.begin();
+    const since = (now - ACTIVE_INTERVALS * interval) as Millis;
+    const contributions = new Map<string, Contribution>();
+    for (const [fn, agent] of agents.entries()) {
+      if (agent.lastSeen >= since && agent.steps > 0 && shards.epochOf(fn) !== null) {
+        contributions.set(fn, agent.contribution(since));
+      }
+    }
+    const sums = meanField.record(++sequence, contributions);
+    broker.publish(
+      subjects.agentsPartial(host),
+      encodeMessage({ v: 1, host, boot, sequence, interval, sums }),
+    );
+    steps.ended('publish');
+  };
+
+  const arrivals = new ObservationQueue({ timers, decide: observe, now: () => clock.monotonic() });
+  const subscriptions = [
+    broker.subscribe(wildcards.observations, receive),
+    broker.subscribe(subjects.meanField, (message) => {
+      meanField.take(message.data, clock.monotonic());
+    }),
+  ];
+  const cancelStatus = broker.onStatus((status) => {
+    if (status.kind === 'connected') void shards.turn();
+  });
+  const cancelPartial = timers.every(interval, publishPartial);
+
+  const description = 'decides what each function should be given';
+  const service = serve(
+    broker,
+    {
+      name: services.agents,
+      version,
+      description,
+      host,
+      metadata: { boot, ...(run.engine ? { engine: run.engine } : {}) },
+      endpoints: agentService.endpoints(),
+    },
+    clock,
+  );
+
+  return {
+    counts,
+    rewards,
+    registry: registry.counts,
+    get superseded() {
+      return arrivals.superseded;
+    },
+    get lag() {
+      return arrivals.lag;
+    },
+    steps,
+    get agents() {
+      return agents.size;
+    },
+    get ownedShards() {
+      return shards.owned;
+    },
+    get paused() {
+      return agentService.paused;
+    },
+    get meanFieldAge() {
+      return meanField.age(clock.monotonic());
+    },
+    async stop() {
+      cancelPartial();
+      cancelStatus();
+      owners.stop();
+      registry.stop();
+      arrivals.stop();
+      service.stop();
+      for (const subscription of subscriptions) subscription.unsubscribe();
+      await shards.stop();
+    },
+  };
+}

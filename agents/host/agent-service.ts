@@ -1,0 +1,110 @@
+import type { LRUCache } from 'lru-cache';
+import type { z } from 'zod';
+import { ServiceError } from '../../broker/index.js';
+import { agentsService, contractedEndpoints } from '../../broker/services/index.js';
+import type { Clock } from '../../config/index.js';
+import { FEATURES } from '../features.js';
+import type { ConcurrencyTuners, SizeAdviser } from '../tuning/index.js';
+import type { Agent } from './agent.js';
+
+type HostState = Omit<z.input<typeof agentsService.pause.answer>, 'paused'>;
+
+export interface AgentServiceOptions {
+  readonly host: string;
+  readonly agents: LRUCache<string, Agent>;
+  readonly adviser: SizeAdviser;
+  /** Null: limits are not tuned. */
+  readonly tuner: ConcurrencyTuners | null;
+  readonly clock: Clock;
+  /** What each answer about the whole host begins with. */
+  readonly state: () => HostState;
+}
+
+/**
+ * What people ask of an agent host and tell it over NATS (`gleaner functions`, `pause`, `retrain`,
+ * ...).
+ */
+export class AgentService {
+  readonly #options: AgentServiceOptions;
+  #paused = false;
+
+  constructor(options: AgentServiceOptions) {
+    this.#options = options;
+  }
+
+  /** All agents decide, and none of their wishes goes out. */
+  get paused(): boolean {
+    return this.#paused;
+  }
+
+  /** Of the service `gleaner-agents`. */
+  endpoints(): ReturnType<typeof contractedEndpoints> {
+    const { agents, adviser, tuner, clock } = this.#options;
+    return contractedEndpoints(agentsService, {
+      list: ({ offset, limit }) => ({
+        ...this.#state(),
+        total: agents.size,
+        features: [...FEATURES],
+        phases: this.#tally((agent) => agent.phase),
+        managers: this.#tally((agent) => agent.manager.name),
+        functions: [...agents.values()]
+          .slice(offset, offset + limit)
+          .map((agent) => agent.summary()),
+      }),
+      inspect: ({ function: fn }) => this.#agent(fn).describe(),
+      advice: ({ offset, limit }) => ({
+        total: adviser.functions,
+        hosts: adviser.hosts(),
+        functions: adviser.advice(clock.monotonic(), offset, limit),
+      }),
+      concurrency: ({ function: fn, offset, limit }) => {
+        if (fn === undefined)
+          return { total: tuner?.functions ?? 0, functions: tuner?.tuned(offset, limit) ?? [] };
+        const functions = tuner?.of(fn) ?? [];
+        return { total: functions.length, functions };
+      },
+      explain: ({ function: fn }) => ({ function: fn, decisions: this.#agent(fn).log.latest() }),
+      pause: ({ function: fn }) => this.#pause(fn, true),
+      resume: ({ function: fn }) => this.#pause(fn, false),
+      retrain: ({ function: fn }) => {
+        const agent = this.#agent(fn);
+        if (!agent.retrain()) {
+          throw new ServiceError(
+            501,
+            `retrain is not supported by this manager (${agent.manager.name})`,
+          );
+        }
+        return agent.describe();
+      },
+    });
+  }
+
+  #state() {
+    return { ...this.#options.state(), paused: this.#paused };
+  }
+
+  #agent(fn: string): Agent {
+    const { agents, host } = this.#options;
+    const agent = agents.peek(fn);
+    if (!agent)
+      throw new ServiceError(
+        404,
+        `${fn} has no agent on ${host}`,
+        'see `list` for those that are here',
+      );
+    return agent;
+  }
+
+  #pause(fn: string | undefined, value: boolean) {
+    if (fn === undefined) this.#paused = value;
+    else this.#agent(fn).paused = value;
+    return this.#state();
+  }
+
+  #tally(of: (agent: Agent) => string): Record<string, number> {
+    const counted: Record<string, number> = {};
+    for (const agent of this.#options.agents.values())
+      counted[of(agent)] = (counted[of(agent)] ?? 0) + 1;
+    return counted;
+  }
+}

@@ -1,0 +1,264 @@
+import { z } from 'zod';
+import type { Contribution, Others } from '../../broker/mean-field/index.js';
+import type { MeanField, Observation, PerResource } from '../../broker/messages/index.js';
+import type { AgentSummary, agentsService } from '../../broker/services/index.js';
+import type { Bytes, Micros, Millicores, Millis, Random } from '../../config/index.js';
+import { localFeatures } from '../features.js';
+import type { Decision, PhaseChange, ResourceManager } from '../resource-manager.js';
+import { DecisionLog } from './decision-log.js';
+
+/** What an agent takes along: its manager's own JSON, without any machine's time in it. */
+export const savedAgentSchema = z.object({
+  manager: z.string().max(64),
+  steps: z.int().min(0),
+  state: z.unknown(),
+});
+export type SavedAgent = z.infer<typeof savedAgentSchema>;
+
+/** Invoker hosts of one function that are remembered, the one silent for longest goes first. */
+const HOSTS_MAX = 64;
+/** Characters of what is told about an agent at most. */
+const ABOUT_MAX = 512;
+
+/**
+ * What the sums need of a function on one invoker host; limits x containers. Kept and rewritten:
+ * observations themselves are not kept.
+ */
+class HostUsage {
+  readonly host: string;
+  at = 0 as Millis;
+  containers = 0;
+  cpu = 0;
+  memory = 0;
+  demandCpu = 0;
+  demandMemory = 0;
+  /** Per container: the user's limit, and the highest use in the newest step; bytes. */
+  userMemory = 0 as Bytes;
+  peakMemory = 0 as Bytes;
+
+  constructor(host: string) {
+    this.host = host;
+  }
+
+  see({ granted, demand, containers, running, user, peak }: Observation, now: Millis): void {
+    this.userMemory = user.memory;
+    this.peakMemory = peak.memory;
+    this.at = now;
+    this.containers = containers;
+    this.cpu = granted.cpu.mean * containers;
+    this.memory = granted.memory.mean * containers;
+    // As hosts report it: what runs wants, and an idle container nothing.
+    this.demandCpu = demand.cpu * Math.max(1, running);
+    this.demandMemory = demand.memory * Math.max(1, running);
+  }
+}
+
+/** What of the mean field concerns one function. */
+export interface MeanFieldContext {
+  readonly field: MeanField | null;
+  readonly others: Others | null;
+}
+
+const priceOn = (field: MeanField | null, host: string): PerResource | null =>
+  field?.hosts.find((one) => one.host === host)?.price ?? null;
+
+const shown = (decision: Decision | null) =>
+  decision && { ...decision, actions: [...decision.actions] };
+
+/**
+ * One function's manager with its state, and what was last seen of the function on each invoker
+ * host.
+ */
+export class Agent {
+  readonly fn: string;
+  readonly manager: ResourceManager;
+  paused = false;
+  /** When its entry in `gleaner_functions` was written last, or began to be; monotonic. */
+  registeredAt = Number.NEGATIVE_INFINITY as Millis;
+  decision: Decision | null = null;
+  /** Of the step that the last observation closed; null: none did. */
+  reward: number | null = null;
+  /** Of the last decision. */
+  transitions: readonly PhaseChange[] = [];
+  readonly log = new DecisionLog();
+  features: readonly number[] = [];
+  steps = 0;
+  lastSeen = 0 as Millis;
+  #state: unknown;
+  #around: { readonly others: Others | null; readonly price: PerResource | null } = {
+    others: null,
+    price: null,
+  };
+  /** The one seen last is the last. */
+  readonly #hosts = new Map<string, HostUsage>();
+  #newest: Observation | null = null;
+  #changed: { readonly at: Micros; readonly reason: string } | null = null;
+  readonly #actions: [number, number, number] = [0, 0, 0];
+
+  constructor(fn: string, manager: ResourceManager) {
+    this.fn = fn;
+    this.manager = manager;
+    this.#state = manager.initialState(fn);
+  }
+
+  get phase(): string {
+    return this.manager.phase(this.#state);
+  }
+
+  decide(
+    observation: Observation,
+    meanField: MeanFieldContext,
+    random: Random,
+    now: Millis,
+  ): Decision {
+    this.#see(observation, now);
+    this.lastSeen = now;
+    this.steps++;
+    const { field, others } = meanField;
+    this.features = localFeatures(observation, field, others);
+    this.decision = null;
+    this.reward = null;
+    this.transitions = [];
+    this.#around = { others, price: priceOn(field, observation.host) };
+    const view = { observation, features: this.features, ...this.#around, random };
+    const {
+      state,
+      decision,
+      reward = Number.NaN,
+      transitions = [],
+    } = this.manager.decide(this.#state, view, now);
+    this.#state = state;
+    this.decision = decision;
+    this.reward = Number.isFinite(reward) ? reward : null;
+    this.transitions = transitions;
+    for (let i = 0; i < 3; i++) this.#actions[i] = this.#actions[i]! + decision.actions[i]!;
+    return decision;
+  }
+
+  /** Whether its manager's state can rest and come back. */
+  get isSavable(): boolean {
+    return this.manager.saveState !== undefined;
+  }
+
+  /** What goes along to another host; null: nothing. */
+  saveState(now: Millis): SavedAgent | null {
+    const state = this.manager.saveState?.(this.#state, now) ?? null;
+    return state === null ? null : { manager: this.manager.name, steps: this.steps, state };
+  }
+
+  /** False where it is another manager's, or none that can be used: the agent begins anew. */
+  loadState(saved: SavedAgent, now: Millis): boolean {
+    if (saved.manager !== this.manager.name) return false;
+    const state = this.manager.loadState?.(this.fn, saved.state, now) ?? null;
+    if (state === null) return false;
+    this.#state = state;
+    this.steps = saved.steps;
+    return true;
+  }
+
+  /** False where the manager does not learn. */
+  retrain(): boolean {
+    if (!this.manager.retrain) return false;
+    this.#state = this.manager.retrain(this.#state);
+    return true;
+  }
+
+  /**
+   * The record for the mean field, over the hosts seen since `since`; actions since the last
+   * record, as a direction.
+   */
+  contribution(since: Millis): Contribution {
+    let cpu = 0;
+    let memory = 0;
+    let containers = 0;
+    let demandCpu = 0;
+    let demandMemory = 0;
+    for (const seen of this.#hosts.values()) {
+      if (seen.at < since) {
+        this.#hosts.delete(seen.host);
+        continue;
+      }
+      cpu += seen.cpu;
+      memory += seen.memory;
+      containers += seen.containers;
+      demandCpu += seen.demandCpu;
+      demandMemory += seen.demandMemory;
+    }
+    const actions = this.#actions.map(Math.sign);
+    this.#actions.fill(0);
+    return {
+      state: this.features,
+      actions,
+      allocated: { cpu: cpu as Millicores, memory: memory as Bytes, containers },
+      demand: { cpu: demandCpu as Millicores, memory: demandMemory as Bytes },
+    };
+  }
+
+  /**
+   * Most memory that a container of this size has used on any host lately; null where that is not
+   * known.
+   */
+  memoryPeak(userMemory: Bytes): Bytes | null {
+    let most = 0;
+    for (const seen of this.#hosts.values()) {
+      if (seen.userMemory === userMemory && seen.peakMemory > most) most = seen.peakMemory;
+    }
+    return most > 0 ? (most as Bytes) : null;
+  }
+
+  /** For `list`. */
+  summary(): AgentSummary {
+    const { fn, manager, phase, paused, steps, decision } = this;
+    return { function: fn, manager: manager.name, phase, paused, steps, decision: shown(decision) };
+  }
+
+  /** For `explain`: of the newest observation, whether its decision went out. */
+  remember(at: Micros, sent: boolean): void {
+    const change = this.transitions.at(-1);
+    if (change !== undefined)
+      this.#changed = {
+        at,
+        reason: `${change.from} to ${change.to}: ${change.reason}`.slice(0, ABOUT_MAX),
+      };
+    const newest = this.#newest;
+    if (newest === null) return;
+    const { steps: step, phase, decision, features } = this;
+    const { others, price } = this.#around;
+    this.log.record({
+      at,
+      step,
+      phase,
+      host: newest.host,
+      activations: newest.activations + newest.control.activations,
+      features: [...features],
+      others: others !== null,
+      price,
+      decision: shown(decision),
+      sent,
+    });
+  }
+
+  /** For `inspect`. */
+  describe(): z.output<typeof agentsService.inspect.answer> {
+    const about = this.manager.about?.(this.#state);
+    return {
+      ...this.summary(),
+      ...(about === undefined ? {} : { about: about.slice(0, ABOUT_MAX) }),
+      ...(this.#changed === null ? {} : { changed: this.#changed }),
+      features: [...this.features],
+      state: this.#state,
+      hosts: [...this.#hosts.keys()],
+      observation: this.#hosts.size > 0 ? this.#newest : null,
+    };
+  }
+
+  #see(observation: Observation, now: Millis): void {
+    const { host } = observation;
+    const seen = this.#hosts.get(host) ?? new HostUsage(host);
+    seen.see(observation, now);
+    this.#newest = observation;
+    this.#hosts.delete(host);
+    this.#hosts.set(host, seen);
+    if (this.#hosts.size > HOSTS_MAX) this.#hosts.delete(this.#hosts.keys().next().value!);
+  }
+}

@@ -1,0 +1,4 @@
+export { Agent, type MeanFieldContext } from './agent.js';
+export { type RunningAgentHost, runAgentHost } from './agent-host.js';
+export { registrySettings } from './registry/registry.js';
+export { TrajectoryWriter } from './trajectories.js';

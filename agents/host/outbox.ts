@@ -1,0 +1,109 @@
+import { type Broker, subjects } from '../../broker/index.js';
+import {
+  encodeMessage,
+  type GleanerEvent,
+  type Observation,
+  type Target,
+} from '../../broker/messages/index.js';
+import type { Clock } from '../../config/index.js';
+import type { Decision, PhaseChange } from '../resource-manager.js';
+import { type UnsafeLimit, unsafeLimitText } from '../tuning/index.js';
+import type { Agent } from './agent.js';
+
+/** Longest reason of an event that is told. */
+const REASON_MAX = 512;
+
+export interface OutboxOptions {
+  readonly broker: Broker;
+  readonly clock: Clock;
+  readonly host: string;
+  readonly boot: string;
+}
+
+/**
+ * What an agent host says of its functions over NATS: targets, reports of what agents saw and did,
+ * events. Each kind is numbered from 1 on.
+ */
+export class Outbox {
+  readonly #options: OutboxOptions;
+  #targets = 0;
+  #events = 0;
+
+  constructor(options: OutboxOptions) {
+    this.#options = options;
+  }
+
+  /** What hooks are to give. @returns false where it was not sent */
+  target(
+    agent: Agent,
+    { actions: _, ...limits }: Decision,
+    observation: Observation,
+    epoch: number,
+  ): boolean {
+    const { broker, host, boot } = this.#options;
+    const peak = agent.memoryPeak(observation.user.memory);
+    const target: Target = {
+      v: 1,
+      function: agent.fn,
+      ...limits,
+      epoch,
+      echo: { host: observation.host, boot: observation.boot, observedAt: observation.observedAt },
+      ...(peak === null ? {} : { peak: { userMemory: observation.user.memory, memory: peak } }),
+      author: { host, boot, sequence: ++this.#targets, manager: agent.manager.name },
+    };
+    return broker.publish(subjects.target(agent.fn), encodeMessage(target));
+  }
+
+  /** The newest target's agent, for people: with the target's number. */
+  report(agent: Agent, { actions, cpu, memory, containers }: Decision): void {
+    const { broker, host, boot } = this.#options;
+    const report = {
+      v: 1,
+      function: agent.fn,
+      host,
+      boot,
+      sequence: this.#targets,
+      manager: agent.manager.name,
+      phase: agent.phase,
+      step: agent.steps,
+      features: agent.features,
+      actions,
+      ...(agent.reward === null ? {} : { reward: agent.reward }),
+      target: { cpu, memory, containers },
+    };
+    broker.publish(subjects.agentReport(agent.fn), encodeMessage(report));
+  }
+
+  /** A phase has changed: an event with its figures. */
+  changed(fn: string, { from, to, reason }: PhaseChange): void {
+    this.#event('lifecycle', fn, { reason: `${from} to ${to}: ${reason}` });
+  }
+
+  /** A concurrency limit does harm: an event with its figures, and where the limit goes back to. */
+  unsafeLimit(fn: string, found: UnsafeLimit, back: number): void {
+    this.#event('concurrency', fn, {
+      resource: 'concurrency',
+      before: found.limit,
+      after: back,
+      reason: `${unsafeLimitText(found)}; back to ${back}`,
+    });
+  }
+
+  #event(
+    kind: 'lifecycle' | 'concurrency',
+    fn: string,
+    { reason, ...figures }: Pick<GleanerEvent, 'resource' | 'before' | 'after' | 'reason'>,
+  ): void {
+    const { broker, clock, host, boot } = this.#options;
+    const sender = { host, boot, sequence: ++this.#events, at: clock.wall() };
+    const event = {
+      v: 1,
+      kind,
+      function: fn,
+      ...sender,
+      ...figures,
+      reason: reason.slice(0, REASON_MAX),
+    };
+    broker.publish(subjects.event(kind, fn), encodeMessage(event));
+  }
+}

@@ -1,0 +1,6 @@
+export {
+  Registry,
+  type RegistryCounts,
+  type RegistrySettings,
+  registrySettings,
+} from './registry.js';

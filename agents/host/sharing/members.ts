@@ -1,0 +1,121 @@
+import type { KeyValueEntry } from '../../../broker/index.js';
+import { decodeLease } from '../../../broker/messages/index.js';
+import type { Millis } from '../../../config/index.js';
+import { SHARDS, type SharingView } from './plan.js';
+
+const MEMBER_KEY = /^agents-([A-Za-z0-9_-]{1,64})$/;
+const SHARD_KEY = /^shard-(\d{1,4})$/;
+
+export const memberKey = (host: string): string => `agents-${host}`;
+export const shardKey = (shard: number): string => `shard-${shard}`;
+
+/** Whose an entry is: a host under one start of it. */
+export interface Holder {
+  readonly host: string;
+  readonly boot: string;
+}
+
+/** Null: deleted, or nothing that can be read, which binds nobody. */
+export function holderOf({
+  value,
+}: Pick<KeyValueEntry, 'value'>): (Holder & { readonly duration: number }) | null {
+  const lease = value === null ? null : decodeLease(value);
+  return lease?.ok ? lease.message : null;
+}
+
+interface Member {
+  readonly boot: string;
+  readonly revision: number;
+  /** When this revision was first seen here. */
+  readonly at: number;
+  readonly duration: number;
+}
+
+export interface ShardLease extends Holder {
+  readonly revision: number;
+}
+
+/**
+ * What one agent host knows of the bucket of leases: who is there and who claims which shard. A
+ * claim counts while its host is a member under the boot that made it. All times are this host's
+ * own: a member that has not changed for its duration is gone.
+ */
+export class Members {
+  readonly #members = new Map<string, Member>();
+  readonly #claims: (ShardLease | null)[] = new Array(SHARDS).fill(null);
+  readonly #longest: number;
+  #changedAt: number;
+
+  /** `duration`: of this host's own membership; another's counts up to four times that. */
+  constructor(duration: Millis, now: Millis) {
+    this.#longest = 4 * duration;
+    this.#changedAt = now;
+  }
+
+  /**
+   * True where it may change what there is to do: somebody came or went, a shard has another owner
+   * or none.
+   */
+  take(entry: KeyValueEntry, now: Millis): boolean {
+    const host = MEMBER_KEY.exec(entry.key)?.[1];
+    if (host !== undefined) return this.#takeMember(host, entry, now);
+    const shard = Number(SHARD_KEY.exec(entry.key)?.[1] ?? Number.NaN);
+    if (!(shard < SHARDS)) return false;
+    const before = this.#ownerOf(shard);
+    const holder = holderOf(entry);
+    this.#claims[shard] = holder && {
+      host: holder.host,
+      boot: holder.boot,
+      revision: entry.revision,
+    };
+    return this.#ownerOf(shard) !== before;
+  }
+
+  #takeMember(host: string, entry: KeyValueEntry, now: Millis): boolean {
+    const known = this.#members.get(host);
+    const holder = holderOf(entry);
+    if (holder?.host === host) {
+      const { boot } = holder;
+      const duration = Math.min(holder.duration, this.#longest);
+      this.#members.set(host, { boot, revision: entry.revision, at: now, duration });
+      if (known?.boot === boot) return false;
+    } else if (!this.#members.delete(host)) return false;
+    this.#changedAt = now;
+    return true;
+  }
+
+  /**
+   * Those that have not renewed for as long as they said they would, and the revision they stopped
+   * at.
+   */
+  overdue(self: string, now: Millis): { readonly host: string; readonly revision: number }[] {
+    return [...this.#members]
+      .filter(([host, { at, duration }]) => host !== self && now - at > duration)
+      .map(([host, { revision }]) => ({ host, revision }));
+  }
+
+  leaseOfShard(shard: number): ShardLease | null {
+    return this.#claims[shard] ?? null;
+  }
+
+  /** `self` is a member whatever has been heard of it: its own lease says so. */
+  view({ host: self, boot }: Holder, term: number, now: Millis): SharingView {
+    const owners = this.#claims.map((shardLease, shard) =>
+      shardLease?.host === self ? (shardLease.boot === boot ? self : null) : this.#ownerOf(shard),
+    );
+    return {
+      self,
+      members: [...new Set([self, ...this.#members.keys()])],
+      membersFor: now - this.#changedAt,
+      owners,
+      term,
+    };
+  }
+
+  #ownerOf(shard: number): string | null {
+    const shardLease = this.#claims[shard];
+    return shardLease && this.#members.get(shardLease.host)?.boot === shardLease.boot
+      ? shardLease.host
+      : null;
+  }
+}

@@ -1,1 +1,0 @@
-export { Registry, type RegistryCounts, type RegistrySettings, registrySettings } from './registry.js';

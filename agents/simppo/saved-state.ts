@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import type { Millis } from '../../config/index.js';
+import type { SimppoState } from './state.js';
+
+const finite = z.number();
+const notNegative = finite.min(0);
+
+/**
+ * A function's small state at rest: as in memory, with the age of what was seen for its time.
+ * Weights of its own do not go along.
+ */
+const savedStateSchema = z.object({
+  rate: notNegative,
+  reward: finite.nullable(),
+  hosts: z.record(
+    z.string().max(64),
+    z.object({
+      byWeight: z.boolean(),
+      held: z.object({ cpu: finite.positive(), memory: notNegative, containers: finite.min(1) }),
+      age: notNegative,
+      rate: notNegative,
+      cpuPeak: notNegative,
+      memoryPeak: notNegative,
+      control: z.object({ mean: notNegative, runs: notNegative }),
+      last: z.tuple([finite, finite, finite]),
+    }),
+  ),
+});
+
+export function savedState(
+  { rate, reward, hosts }: SimppoState,
+  now: Millis,
+): z.input<typeof savedStateSchema> {
+  const aged = Object.entries(hosts).map(([host, { at, ...seen }]) => [
+    host,
+    { ...seen, last: [...seen.last], age: Math.max(0, now - at) },
+  ]);
+  return { rate, reward, hosts: Object.fromEntries(aged) };
+}
+
+/**
+ * Null: it is none. The phase is the settings': how long weights learn is counted where they are.
+ */
+export function loadedState(
+  fn: string,
+  saved: unknown,
+  initial: SimppoState,
+  now: Millis,
+): SimppoState | null {
+  const checked = savedStateSchema.safeParse(saved);
+  if (!checked.success) return null;
+  const { rate, reward, hosts } = checked.data;
+  const here = Object.entries(hosts).map(([host, { age, ...seen }]) => [
+    host,
+    { ...seen, at: now - age },
+  ]);
+  return { ...initial, fn, rate, reward, hosts: Object.fromEntries(here) };
+}

@@ -1,0 +1,38 @@
+import type { LimitGrid, LimitRange } from './settings.js';
+
+/** What a step does to the limit's place in the grid. */
+export const STEPS = [-1, 0, 1] as const;
+
+export const gridSize = ({ least, most, step }: LimitGrid): number => (most - least) / step + 1;
+
+/** The limit at a place of the grid, 0 the lowest. */
+export const limitAt = ({ least, step }: LimitGrid, place: number): number => least + place * step;
+
+export const isAllowed = (limit: number, { least, most }: LimitRange): boolean =>
+  limit >= least && limit <= most;
+
+/**
+ * The place of the allowed limit that lies nearest, the lower one of two equally near; null where
+ * the platform allows none of the grid.
+ */
+export function nearestPlace(grid: LimitGrid, allowed: LimitRange, limit: number): number | null {
+  let best: number | null = null;
+  for (let place = 0; place < gridSize(grid); place++) {
+    const candidate = limitAt(grid, place);
+    if (!isAllowed(candidate, allowed)) continue;
+    if (best === null || Math.abs(candidate - limit) < Math.abs(limitAt(grid, best) - limit))
+      best = place;
+  }
+  return best;
+}
+
+/** Which of {@link STEPS} may be taken from a place. Staying always may. */
+export function stepMask(
+  grid: LimitGrid,
+  allowed: LimitRange,
+  place: number,
+): readonly [boolean, boolean, boolean] {
+  const may = (to: number): boolean =>
+    to >= 0 && to < gridSize(grid) && isAllowed(limitAt(grid, to), allowed);
+  return [may(place - 1), true, may(place + 1)];
+}

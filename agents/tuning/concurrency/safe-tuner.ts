@@ -1,0 +1,83 @@
+import type { Millis, Random } from '../../../config/index.js';
+import {
+  checkLimit,
+  type LimitGuardState,
+  limitGuardState,
+  type SavedGuard,
+  type UnsafeLimit,
+} from './guard.js';
+import { isValidSample } from './sample.js';
+import type { ConcurrencyTuner, TunerReason, TunerState, TunerView } from './tuner.js';
+
+export interface SafeTunerView extends TunerView {
+  /** The limit that the action's user set. */
+  readonly user: number;
+}
+
+/** `unsafe`: the limit in force does harm, and is left at once. */
+export type SafeTunerReason = TunerReason | 'unsafe';
+
+export interface SafeTunerState<SearchState = unknown> {
+  readonly tuner: TunerState<SearchState>;
+  readonly guard: LimitGuardState;
+}
+
+export interface SafeTunerDecision {
+  readonly limit: number;
+  readonly reason: SafeTunerReason;
+  /** A limit that was found to do harm by this sample; null: none. */
+  readonly found: UnsafeLimit | null;
+}
+
+/**
+ * A tuner in a range that its guard makes smaller (`guard.ts`). The tuner itself knows nothing of
+ * it. Pure but for `random`.
+ */
+export interface SafeTuner<SearchState = unknown> {
+  readonly tuner: ConcurrencyTuner<SearchState>;
+  initialState(learned?: SearchState, guard?: SavedGuard | null): SafeTunerState<SearchState>;
+  decide(
+    state: SafeTunerState<SearchState>,
+    view: SafeTunerView,
+    now: Millis,
+    random: Random,
+  ): { readonly state: SafeTunerState<SearchState>; readonly decision: SafeTunerDecision };
+}
+
+/** `guard` false: the tuner alone, as published. */
+export function safeTuner<SearchState>(
+  tuner: ConcurrencyTuner<SearchState>,
+  guard: boolean,
+): SafeTuner<SearchState> {
+  return {
+    tuner,
+    initialState: (learned, kept = null) => ({
+      tuner: tuner.initialState(learned),
+      guard: limitGuardState(kept),
+    }),
+    decide(state, { user, ...view }, now, random) {
+      const isChecked = guard && isValidSample(view.sample);
+      const verdict = isChecked
+        ? checkLimit(state.guard, { ...view, user }, tuner.settings.hold, now)
+        : null;
+      const found = verdict?.found ?? null;
+      const guardState = verdict?.state ?? state.guard;
+      // Also while the agent learns or is paused: harm does not wait for it. What was measured is
+      // of no use.
+      if (verdict !== null && verdict.back !== null) {
+        const limit = verdict.back;
+        const dropped = { ...state.tuner, window: null, targetLimit: limit };
+        return {
+          state: { tuner: dropped, guard: guardState },
+          decision: { limit, reason: 'unsafe', found },
+        };
+      }
+      const allowed = verdict?.allowed ?? view.allowed;
+      const next = tuner.decide(state.tuner, { ...view, allowed }, now, random);
+      return {
+        state: { tuner: next.state, guard: guardState },
+        decision: { ...next.decision, found },
+      };
+    },
+  };
+}

@@ -1,0 +1,99 @@
+import type { Observation } from '../../../broker/messages/index.js';
+import type { Millis } from '../../../config/index.js';
+
+/**
+ * One control step of a function on one host, as the tuner needs it. `limit` is what the platform
+ * says is in force: the hook cannot see it, so it comes from the OpenWhisk controller and not from
+ * the observation.
+ */
+export interface Sample {
+  readonly limit: number;
+  /** ms. */
+  readonly span: number;
+  readonly activations: number;
+  readonly failures: number;
+  readonly oomKills: number;
+  /** Time that calls spent in containers, ms. */
+  readonly busy: number;
+  /** Containers x limit x span, ms: what there was room for. */
+  readonly capacity: number;
+  /** Mean use over the user's limit, per container; from 0 on, may exceed 1. */
+  readonly cpu: number;
+  readonly memory: number;
+}
+
+/** What one held limit brought. */
+export interface Measurement {
+  readonly limit: number;
+  /** Successful activations a second. */
+  readonly throughput: number;
+  /** Means over the activations. */
+  readonly cpu: number;
+  readonly memory: number;
+}
+
+/** A limit being held: sums since it was first seen in force. Several hosts' samples add up. */
+export interface Window {
+  readonly limit: number;
+  readonly since: Millis;
+  readonly activations: number;
+  readonly failures: number;
+  readonly busy: number;
+  readonly capacity: number;
+  /** Shares x activations. */
+  readonly cpu: number;
+  readonly memory: number;
+}
+
+export const openWindow = (limit: number, since: Millis): Window => ({
+  limit,
+  since,
+  activations: 0,
+  failures: 0,
+  busy: 0,
+  capacity: 0,
+  cpu: 0,
+  memory: 0,
+});
+
+export const added = (window: Window, sample: Sample): Window => ({
+  ...window,
+  activations: window.activations + sample.activations,
+  failures: window.failures + sample.failures,
+  busy: window.busy + sample.busy,
+  capacity: window.capacity + sample.capacity,
+  cpu: window.cpu + sample.cpu * sample.activations,
+  memory: window.memory + sample.memory * sample.activations,
+});
+
+export function measured(window: Window, now: Millis): Measurement {
+  const { limit, activations, failures, cpu, memory } = window;
+  const seconds = (now - window.since) / 1000;
+  return {
+    limit,
+    throughput: Math.max(0, activations - failures) / seconds,
+    cpu: cpu / activations,
+    memory: memory / activations,
+  };
+}
+
+export function sampleOf(observation: Observation, limit: number): Sample {
+  const { span, activations, failures, oomKills, latency, containers, used, user } = observation;
+  return {
+    limit,
+    span,
+    activations,
+    failures,
+    oomKills,
+    busy: latency.sum,
+    capacity: Math.max(1, containers) * limit * span,
+    cpu: used.cpu / user.cpu,
+    memory: used.memory / user.memory,
+  };
+}
+
+/** Whether every figure can be one; what cannot teaches nothing. */
+export const isValidSample = ({ limit, ...figures }: Sample): boolean =>
+  Number.isInteger(limit) &&
+  limit >= 1 &&
+  Object.values(figures).every((value) => value >= 0 && Number.isFinite(value));

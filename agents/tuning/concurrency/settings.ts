@@ -1,0 +1,133 @@
+import { ConcurrencySettingsError } from './errors.js';
+
+/**
+ * The limits that are tried: least, least + step, ..., most. Activations that one container may run
+ * at once.
+ */
+export interface LimitGrid {
+  readonly least: number;
+  readonly most: number;
+  readonly step: number;
+}
+
+/** Lowest and highest limit that platform and namespace accept now. */
+export interface LimitRange {
+  readonly least: number;
+  readonly most: number;
+}
+
+/**
+ * How long a limit is held before it is judged: both must be reached, for a new limit makes a new
+ * revision and so cold starts.
+ */
+export interface Hold {
+  /** ms. */
+  readonly time: number;
+  readonly activations: number;
+}
+
+export interface TunerSettings {
+  readonly grid: LimitGrid;
+  readonly hold: Hold;
+  /**
+   * Time that calls spent in containers over what the limit had room for; below this the limit does
+   * not bind, and nothing is judged.
+   */
+  readonly bindingShare: number;
+}
+
+export interface QLearningSettings {
+  /** Share of the old value that one iteration replaces. */
+  readonly alpha: number;
+  readonly gamma: number;
+  /**
+   * Chance of a random action: 1 up to iteration `until`, then x `factor` an iteration, never below
+   * `floor`.
+   */
+  readonly epsilon: { readonly until: number; readonly factor: number; readonly floor: number };
+  /** Equal bins of the CPU and the memory share, each on [0, 1]. */
+  readonly bins: number;
+  /** Throughput within this share of the reference earns 1. */
+  readonly tolerance: number;
+  /**
+   * Every iteration learns again from all that is known (Dyna-Q), not only from the step just
+   * taken.
+   */
+  readonly replay: boolean;
+}
+
+/** Schuler's limits 10, 30, ..., 310 (simppo-aware.md §5.1); held as issue 6 asks. */
+export const TUNER_DEFAULT: TunerSettings = {
+  grid: { least: 10, most: 310, step: 20 },
+  hold: { time: 30_000, activations: 100 },
+  bindingShare: 0.5,
+};
+
+/**
+ * Schuler, Jamil and Kuhl (CCGrid'21), by simppo-aware.md §5.1. Ten bins are our reading: the
+ * paper's number is not in what we have.
+ */
+export const Q_PUBLISHED: QLearningSettings = {
+  alpha: 0.5,
+  gamma: 0.9,
+  epsilon: { until: 50, factor: 0.995, floor: 0.1 },
+  bins: 10,
+  tolerance: 0.05,
+  replay: false,
+};
+
+/**
+ * As published it does not find the optimum in 510 iterations (docs/results/concurrency.md); with
+ * replay it does.
+ */
+export const Q_DEFAULT: QLearningSettings = { ...Q_PUBLISHED, replay: true };
+
+const check = (ok: boolean, detail: string): void => {
+  if (!ok) throw new ConcurrencySettingsError(detail);
+};
+
+/** @throws ConcurrencySettingsError */
+export function checkTunerSettings({ grid, hold, bindingShare }: TunerSettings): void {
+  for (const [name, value] of Object.entries(grid))
+    check(
+      Number.isInteger(value) && value >= 1,
+      `grid.${name} ${value} is not a whole number from 1 on`,
+    );
+  check(
+    grid.most >= grid.least,
+    `the highest limit ${grid.most} is below the lowest, ${grid.least}`,
+  );
+  check(
+    (grid.most - grid.least) % grid.step === 0,
+    `from ${grid.least} no step of ${grid.step} leads to ${grid.most}`,
+  );
+  check(hold.time >= 0 && Number.isFinite(hold.time), `hold.time ${hold.time}`);
+  check(
+    Number.isInteger(hold.activations) && hold.activations >= 1,
+    `hold.activations ${hold.activations}`,
+  );
+  check(bindingShare >= 0 && bindingShare <= 1, `bindingShare ${bindingShare} is not in 0..1`);
+}
+
+/** @throws ConcurrencySettingsError */
+export function checkQLearningSettings({
+  alpha,
+  gamma,
+  epsilon,
+  bins,
+  tolerance,
+}: QLearningSettings): void {
+  check(alpha > 0 && alpha <= 1, `alpha ${alpha} is not above 0 and at most 1`);
+  check(gamma >= 0 && gamma < 1, `gamma ${gamma} is not in 0..1, 1 excluded`);
+  check(Number.isInteger(epsilon.until) && epsilon.until >= 0, `epsilon.until ${epsilon.until}`);
+  check(
+    epsilon.factor > 0 && epsilon.factor <= 1,
+    `epsilon.factor ${epsilon.factor} is not above 0 and at most 1`,
+  );
+  check(epsilon.floor >= 0 && epsilon.floor <= 1, `epsilon.floor ${epsilon.floor} is not in 0..1`);
+  check(
+    Number.isInteger(bins) && bins >= 1 && bins <= 100,
+    `bins ${bins} is not a whole number from 1 to 100`,
+  );
+  check(tolerance >= 0 && tolerance < 1, `tolerance ${tolerance} is not in 0..1, 1 excluded`);
+}

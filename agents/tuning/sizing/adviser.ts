@@ -1,0 +1,230 @@
+import { LRUCache } from 'lru-cache';
+import type { Observation } from '../../../broker/messages/index.js';
+import type { HostUserMemory, SizeAdvice } from '../../../broker/services/index.js';
+import type { Bytes, Micros, Millis } from '../../../config/index.js';
+import {
+  afterOom,
+  busyMillis,
+  isValidObservation,
+  nominalSize,
+  RIGHT_SIZE_DEFAULT,
+  type RightSizeConstants,
+} from '../../managers/index.js';
+import { type SizingRecord, sizingRecordSchema } from './record.js';
+
+/**
+ * cgroup v1 weight of a container as large as its host's user-memory (field-notes A1-03: shares =
+ * 1024 x memory / user-memory).
+ */
+const WHOLE_SHARES = 1024;
+/** Hosts whose user-memory is known. */
+const HOSTS_MAX = 10_000;
+/**
+ * Peaks lose half of themselves in a day, where the manager's do in an hour: a change of an action
+ * is dear, and what comes once a day is to be remembered the next (the vertical pod autoscaler's
+ * half-life, simppo-aware.md §4.5).
+ */
+const ADVICE: RightSizeConstants = { ...RIGHT_SIZE_DEFAULT, halfLife: 86_400_000 as Millis };
+/**
+ * OpenWhisk removes a container that idles for so long (field-notes C2): one not heard of since is
+ * gone, ms.
+ */
+const IDLE_LIFE = 600_000;
+
+/** What was seen of one function; amounts as in {@link SizeAdvice}. */
+class Sizing {
+  /** By host, when it was last heard of and how many there were. */
+  readonly hosts = new Map<string, { at: Millis; containers: number }>();
+  limit = 0;
+  /** The largest limit it ever had: what its user asked for, as far as was seen. */
+  most = 0;
+  highest = 0;
+  /** Decayed up to `until`. */
+  peak = 0;
+  /** Peaks of the newest steps, which count whole (field-notes A3-15). */
+  readonly newest: number[] = [];
+  calls = 0;
+  callsAtLimit = 0;
+  busy = 0;
+  coldStarts = 0;
+  kills = 0;
+  killedAt = 0;
+  since: Millis;
+  until: Millis;
+
+  constructor(now: Millis) {
+    this.since = now;
+    this.until = now;
+  }
+
+  recent(halfLife: number, now: Millis): number {
+    return Math.max(this.peak * 2 ** (-Math.max(0, now - this.until) / halfLife), ...this.newest);
+  }
+
+  see(observation: Observation, { halfLife, recent }: RightSizeConstants, now: Millis): void {
+    const { user, peak, activations, control } = observation;
+    const calls = activations + control.activations;
+    this.peak *= 2 ** (-Math.max(0, now - this.until) / halfLife);
+    this.until = now;
+    if (calls > 0 && peak.memory > 0) {
+      this.highest = Math.max(this.highest, peak.memory);
+      this.peak = Math.max(this.peak, peak.memory);
+      this.newest.push(peak.memory);
+      if (this.newest.length > recent) this.newest.shift();
+    }
+    // In a step in which the limit changes the smaller one may be what killed, and is what is safe
+    // to blame.
+    const least = this.limit > 0 ? Math.min(this.limit, user.memory) : user.memory;
+    this.callsAtLimit = (user.memory === this.limit ? this.callsAtLimit : 0) + calls;
+    this.limit = user.memory;
+    this.most = Math.max(this.most, user.memory);
+    this.calls += calls;
+    this.busy += busyMillis(observation);
+    this.coldStarts += observation.coldStarts;
+    this.hosts.set(observation.host, { at: now, containers: observation.containers });
+    if (observation.oomKills > 0) {
+      // A kill proves that more was needed than the limit, whether or not it was sampled
+      // (field-notes A3-02).
+      this.kills += observation.oomKills;
+      this.killedAt = least;
+      this.peak = Math.max(this.peak, least);
+    }
+  }
+}
+
+/** ms; what was put by in the future, by another wall clock, was put by now. */
+const awayFor = (at: Micros, wall: Micros): Millis => Math.max(0, (wall - at) / 1000) as Millis;
+
+/**
+ * What functions' calls say about the memory of their actions, whatever manager they have: peaks
+ * and the margin of manager `right-size`, with the evidence. It wishes nothing; who may change
+ * actions asks it (`gleaner actions`).
+ */
+export class SizeAdviser {
+  readonly #constants: RightSizeConstants;
+  readonly #sizings: LRUCache<string, Sizing>;
+  readonly #userMemory: LRUCache<string, number>;
+
+  constructor(functions: number, constants: RightSizeConstants = ADVICE) {
+    this.#constants = constants;
+    this.#sizings = new LRUCache({ max: Math.max(1, functions) });
+    this.#userMemory = new LRUCache({ max: HOSTS_MAX });
+  }
+
+  observe(observation: Observation, now: Millis): void {
+    const { function: fn, user } = observation;
+    if (!isValidObservation(observation) || !(user.memory > 0)) return;
+    this.#learnHost(observation);
+    let sizing = this.#sizings.get(fn);
+    if (sizing === undefined) {
+      sizing = new Sizing(now);
+      this.#sizings.set(fn, sizing);
+    }
+    sizing.see(observation, this.#constants, now);
+  }
+
+  get functions(): number {
+    return this.#sizings.size;
+  }
+
+  names(): Iterable<string> {
+    return this.#sizings.keys();
+  }
+
+  /**
+   * What is to outlive this agent host; null: nothing was seen. `wall`: now, as other machines have
+   * it, too.
+   */
+  saveState(fn: string, now: Millis, wall: Micros): SizingRecord | null {
+    const sizing = this.#sizings.peek(fn);
+    if (sizing === undefined || sizing.calls === 0) return null;
+    const { limit, most, highest, calls, callsAtLimit, busy, coldStarts, kills, killedAt } = sizing;
+    return {
+      ...{ limit, most, highest, calls, callsAtLimit, busy, coldStarts, kills, killedAt },
+      recent: sizing.recent(this.#constants.halfLife, now),
+      seen: now - sizing.since,
+      at: wall,
+    };
+  }
+
+  /**
+   * Goes on from a record. False: it cannot be one, or calls were seen here already. The time
+   * between counts as seen, without calls.
+   */
+  loadState(fn: string, saved: unknown, now: Millis, wall: Micros): boolean {
+    const checked = sizingRecordSchema.safeParse(saved);
+    if (!checked.success || this.#sizings.has(fn)) return false;
+    const { recent, seen, at, ...sums } = checked.data;
+    const away = awayFor(at as Micros, wall);
+    const sizing = new Sizing(now);
+    Object.assign(sizing, sums);
+    sizing.since = (now - seen - away) as Millis;
+    sizing.peak = recent * 2 ** (-away / this.#constants.halfLife);
+    this.#sizings.set(fn, sizing);
+    return true;
+  }
+
+  forget(fn: string): void {
+    this.#sizings.delete(fn);
+  }
+
+  /** `from` and `count`: a page, the one seen last first. */
+  advice(now: Millis, from = 0, count = Number.POSITIVE_INFINITY): SizeAdvice[] {
+    const page: SizeAdvice[] = [];
+    let place = 0;
+    for (const [fn, sizing] of this.#sizings.entries()) {
+      if (place++ < from) continue;
+      if (page.length >= count) break;
+      page.push(this.#adviceOf(fn, sizing, now));
+    }
+    return page;
+  }
+
+  hosts(): HostUserMemory[] {
+    return [...this.#userMemory.entries()].map(([host, userMemory]) => ({
+      host,
+      userMemory: userMemory as Bytes,
+    }));
+  }
+
+  /**
+   * Shares are rounded down, so each container tells a little too much; the least of late is the
+   * nearest.
+   */
+  #learnHost({ host, user }: Observation): void {
+    if (!(user.shares > 2)) return;
+    const told = (WHOLE_SHARES * user.memory) / user.shares;
+    this.#userMemory.set(host, Math.min(told, this.#userMemory.get(host) ?? told));
+  }
+
+  #adviceOf(fn: string, sizing: Sizing, now: Millis): SizeAdvice {
+    const { limit, most, highest, calls, callsAtLimit, busy, coldStarts, hosts, kills, killedAt } =
+      sizing;
+    const { halfLife, marginShare, minMargin } = this.#constants;
+    let containers = 0;
+    for (const [host, one] of hosts) {
+      if (now - one.at > IDLE_LIFE) hosts.delete(host);
+      else containers += one.containers;
+    }
+    const recent = sizing.recent(halfLife, now);
+    const seen = Math.max(0, now - sizing.since) as Millis;
+    const killed = kills > 0 && killedAt >= limit ? afterOom(killedAt) : 0;
+    const needed = Math.max(killed, recent + Math.max(marginShare * recent, minMargin));
+    return {
+      function: fn,
+      limit: limit as Bytes,
+      size: (recent > 0 ? nominalSize(needed, most, this.#constants) : limit) as Bytes,
+      highest: highest as Bytes,
+      recent: recent as Bytes,
+      calls,
+      callsAtLimit,
+      seen,
+      rate: seen > 0 ? calls / (seen / 1000) : 0,
+      busy: (calls > 0 ? busy / calls : 0) as Millis,
+      coldStarts,
+      containers,
+      kills,
+      killedAt: kills > 0 ? (killedAt as Bytes) : null,
+    };
+  }
+}

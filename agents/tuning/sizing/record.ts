@@ -1,0 +1,27 @@
+import { z } from 'zod';
+
+const amount = z.number().min(0);
+const count = z.int().min(0);
+
+/**
+ * Evidence of one function as it is put by: amounts in bytes, times in ms, and no machine's own
+ * clock in it.
+ */
+export const sizingRecordSchema = z.object({
+  limit: amount,
+  most: amount,
+  highest: amount,
+  /** Decayed up to `at`. */
+  recent: amount,
+  calls: count,
+  callsAtLimit: count,
+  busy: amount,
+  coldStarts: count,
+  kills: count,
+  killedAt: amount,
+  /** Since the first call, up to `at`. */
+  seen: amount,
+  /** Wall clock, us. */
+  at: amount,
+});
+export type SizingRecord = z.output<typeof sizingRecordSchema>;

@@ -1,0 +1,176 @@
+import { cpus } from 'node:os';
+import {
+  type ActivationRecord,
+  type Arrival,
+  type Invoker,
+  playWorkload,
+} from '../../simulator/invoker-emulator/index.js';
+import { median } from '../statistics.js';
+import type { GleanerProcess } from './gleaner-process.js';
+import { containersBusyMillis, hostBusyMillis } from './host-cpu.js';
+import { actionOf, type Subject } from './load.js';
+import type { PairedTally } from './paired-tally.js';
+
+/** One run's records by function name. */
+export type Records = Map<string, ActivationRecord[]>;
+
+export interface Round {
+  readonly off: Records;
+  readonly on: Records;
+  /** A second run without writes: `off` against it is what noise alone does. */
+  readonly again: Records;
+}
+
+export function byFunction(records: readonly ActivationRecord[]): Records {
+  const groups: Records = new Map();
+  for (const record of records) {
+    const name = record.action.slice('/guest/'.length);
+    const group = groups.get(name);
+    if (group) group.push(record);
+    else groups.set(name, [record]);
+  }
+  return groups;
+}
+
+/**
+ * Makes `each` containers of every function, so that runs meet warm ones: all are asked for at once
+ * and hold on to theirs. `work`: other work than the calls to come have. Gleaner learns from these
+ * calls too.
+ */
+export async function warmUp(
+  invoker: Invoker,
+  subjects: readonly Subject[],
+  each: number,
+  work: Readonly<Record<string, number>> = { cpuMs: 300 },
+): Promise<void> {
+  for (const subject of subjects) {
+    const action = actionOf(subject);
+    const payload = { ...subject.payload, ...work };
+    await Promise.all(Array.from({ length: each }, () => invoker.invoke(action, payload)));
+  }
+}
+
+/** A function called alone on the idle host. */
+export interface Solo {
+  /** Median from call to answer, ms: what slowdown is measured against. */
+  readonly responseMs: number;
+  /**
+   * CPU time of its container for one call, ms, as the kernel counts it: the function's own and its
+   * proxy's.
+   */
+  readonly cpuMs: number;
+}
+
+export async function soloRuns(
+  invoker: Invoker,
+  subjects: readonly Subject[],
+  millis = 2000,
+): Promise<Map<string, Solo>> {
+  const solo = new Map<string, Solo>();
+  for (const subject of subjects) {
+    const responses: number[] = [];
+    const count = Math.min(60, Math.max(3, Math.round(millis / subject.cpuMs)));
+    const busy = containersBusyMillis();
+    for (let i = 0; i < count; i++) {
+      const begun = performance.now();
+      await invoker.invoke(actionOf(subject), subject.payload);
+      responses.push(performance.now() - begun);
+    }
+    const cpuMs = (containersBusyMillis() - busy) / count;
+    solo.set(subject.name, { responseMs: median(responses), cpuMs });
+  }
+  return solo;
+}
+
+const PAIRS: readonly (readonly (keyof Round)[])[] = [
+  ['off', 'on'],
+  ['on', 'off'],
+];
+/**
+ * In six rounds each arm comes twice first, second and last: a machine that slowly changes favors
+ * none.
+ */
+const TRIPLES: typeof PAIRS = [
+  ['off', 'on', 'again'],
+  ['on', 'again', 'off'],
+  ['again', 'off', 'on'],
+  ['off', 'again', 'on'],
+  ['on', 'off', 'again'],
+  ['again', 'on', 'off'],
+];
+
+/**
+ * off and on, and off again where asked for, with the same arrivals; their order changes from round
+ * to round.
+ */
+export async function pairedRounds(options: {
+  readonly invoker: Invoker;
+  readonly gleaner: GleanerProcess;
+  readonly rounds: number;
+  /** Number of the first, where others were played before; from 0. */
+  readonly first?: number;
+  /** Of every run of a round. */
+  readonly arrivals: (round: number) => readonly Arrival[];
+  readonly again: boolean;
+  readonly beside?: (on: boolean, round: number) => Promise<void>;
+  /** `others`: share of the host that neither calls nor nothing used in the run. */
+  readonly after?: (
+    on: boolean,
+    records: readonly ActivationRecord[],
+    others: number,
+  ) => Promise<void>;
+  /** Told of every run: what the figures rest on. */
+  readonly tally: PairedTally;
+  readonly log: (line: string) => void;
+}): Promise<Round[]> {
+  const { invoker, gleaner, tally, log } = options;
+  const rounds: Round[] = [];
+  const play = async (on: boolean, round: number): Promise<Records> => {
+    await gleaner.setWrites(on);
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    const arrivals = options.arrivals(round);
+    const before = await gleaner.status();
+    const busy = hostBusyMillis();
+    const own = containersBusyMillis();
+    const begun = performance.now();
+    const [records] = await Promise.all([
+      playWorkload(invoker, arrivals),
+      options.beside?.(on, round),
+    ]);
+    const failed = records
+      .filter((record) => !record.ok)
+      .map((record) => `${record.kind}: ${String(record.result).slice(0, 60)}`);
+    const span = (performance.now() - begun) * cpus().length;
+    const used = (hostBusyMillis() - busy) / span;
+    const functions = (containersBusyMillis() - own) / span;
+    const cold = records.filter((record) => record.cold).length;
+    log(
+      `round ${round + 1}: writes ${on ? 'on' : 'off'}: ${records.length} calls, ${cold} cold, host ${(used * 100).toFixed(0)} % busy (functions ${(functions * 100).toFixed(0)} %), ${failed.length} failed ${failed[0] ?? ''}`,
+    );
+    const after = await gleaner.status();
+    tally.note({
+      on,
+      calls: records.length,
+      failed: failed.length,
+      written: after.counters.limitsWritten - before.counters.limitsWritten,
+      functions,
+      others: used - functions,
+    });
+    await options.after?.(on, records, used - functions);
+    return byFunction(records);
+  };
+  const orders = options.again ? TRIPLES : PAIRS;
+  const { first = 0 } = options;
+  for (let round = first; round < first + options.rounds; round++) {
+    const arms: Record<keyof Round, Records> = { off: new Map(), on: new Map(), again: new Map() };
+    for (const arm of orders[round % orders.length]!) arms[arm] = await play(arm === 'on', round);
+    rounds.push(arms);
+  }
+  await gleaner.setWrites(false);
+  return rounds;
+}
+
+/** Durations of `/run` of one function in one arm over all rounds, ms. */
+export function durations(rounds: readonly Round[], arm: keyof Round, name: string): number[] {
+  return rounds.flatMap((round) => (round[arm].get(name) ?? []).map((record) => record.runMs));
+}

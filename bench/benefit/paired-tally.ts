@@ -1,0 +1,91 @@
+import { atLeast, type BenchRow, none, precondition, within } from '../report.js';
+
+/** One run of an arm. */
+export interface ArmRun {
+  readonly on: boolean;
+  readonly calls: number;
+  readonly failed: number;
+  /** Limits written while it ran. */
+  readonly written: number;
+  /** Share of the host that functions used, and that neither they nor nothing used. */
+  readonly functions: number;
+  readonly others: number;
+}
+
+/** Fewer calls in an arm are no figure. */
+const MIN_CALLS = 30;
+/** What functions used against what was offered: proxies and cold starts are not in the offer. */
+const LOAD_SHARE = 0.35;
+/** The invoker and Gleaner itself take .04 to .06 of the host; more decides the outcome. */
+const MAX_OTHER_SHARE = 0.2;
+
+/**
+ * What paired runs rest on: the same calls in both arms, none failed, limits written in one arm and
+ * in the other none, a host that did nothing else.
+ */
+export class PairedTally {
+  readonly runs: ArmRun[] = [];
+
+  note(run: ArmRun): void {
+    this.runs.push(run);
+  }
+
+  /** `load`: share of the host that was offered; absent: not stated. */
+  rows(prefix: string, load?: number): BenchRow[] {
+    const { runs } = this;
+    // All rounds are kept ones of an earlier run: nothing was played, and of nothing every
+    // precondition would hold.
+    if (runs.length === 0) return [];
+    const on = runs.filter((run) => run.on);
+    const off = runs.filter((run) => !run.on);
+    const counts = runs.map(({ calls }) => calls);
+    const total = (of: readonly ArmRun[], key: 'failed' | 'written'): number =>
+      of.reduce((all, run) => all + run[key], 0);
+    const highest = Math.max(...runs.map(({ others }) => others));
+    return [
+      atLeast(
+        `${prefix}.calls`,
+        Math.min(...counts),
+        MIN_CALLS,
+        'calls of a run',
+        'too few calls for a figure',
+      ),
+      none(
+        `${prefix}.failed`,
+        total(runs, 'failed'),
+        'calls',
+        'calls that fail have no duration to compare',
+      ),
+      atLeast(
+        `${prefix}.writes.on`,
+        Math.min(...on.map(({ written }) => written)),
+        1,
+        'limits in a run with writes',
+        'Gleaner changed nothing in the arm that is to show what its changes bring',
+      ),
+      none(
+        `${prefix}.writes.off`,
+        total(off, 'written'),
+        'limits in runs without writes',
+        'both arms are managed',
+      ),
+      ...(load === undefined
+        ? []
+        : [
+            within(
+              `${prefix}.load`,
+              runs.reduce((all, run) => all + run.functions, 0) / runs.length,
+              Number(load.toFixed(3)),
+              LOAD_SHARE,
+              'share of the host',
+              'functions were not given the load that the figures are for',
+            ),
+          ]),
+      precondition(`${prefix}.others`, highest, 'share of the host', {
+        holds: highest <= MAX_OTHER_SHARE,
+        needs: `<= ${MAX_OTHER_SHARE}`,
+        why: 'something else used this machine, and decided the outcome with it',
+      }),
+    ];
+  }
+}

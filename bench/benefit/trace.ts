@@ -1,0 +1,161 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { arrivalsOf } from '../../runtime/wiring/index.js';
+import {
+  type ActivationRecord,
+  ensureActionImage,
+  InvokerEmulator,
+  playWorkload,
+} from '../../simulator/invoker-emulator/index.js';
+import {
+  type Plan,
+  planWorkload,
+  shippedWorkload,
+  takeMinutes,
+} from '../../simulator/workload/index.js';
+import { atLeast, type BenchRow, row, within } from '../report.js';
+import { mean, median, quantile } from '../statistics.js';
+import { GleanerProcess, type HookStatus } from './gleaner-process.js';
+
+/** What the audit log says of one write. */
+interface AuditLine {
+  readonly result: string;
+}
+
+/**
+ * The shipped ten-function trace on real containers, without Gleaner and then with the greedy
+ * manager over NATS: the same calls, the same demand. All must end alike, the tap must see each
+ * start and end, and each limit is read back from the cgroup.
+ * @param minutes how many of the trace's 60 minutes are played; 0 = all
+ */
+export async function benchTrace(options: {
+  minutes: number;
+  log: (line: string) => void;
+}): Promise<BenchRow[]> {
+  const plan = tracePlan(options.minutes);
+  const arrivals = arrivalsOf(plan);
+  const image = await ensureActionImage();
+  options.log(`${plan.count} activations over ${(plan.spanMicros / 1e6).toFixed(0)} s`);
+
+  const play = async (): Promise<ActivationRecord[]> => {
+    const invoker = new InvokerEmulator({
+      image,
+      prefix: 'wskglt0',
+      userMemoryMb: plan.workload.host.userMemoryMiB,
+    });
+    try {
+      await invoker.start();
+      return await playWorkload(invoker, arrivals);
+    } finally {
+      await invoker.stop();
+    }
+  };
+
+  const alone = await play();
+  options.log(`without Gleaner: ${outcomes(alone)}`);
+  const gleaner = new GleanerProcess({
+    hook: { containerPrefix: 'wskglt0' },
+    mode: 'enforce',
+    agents: { manager: 'greedy' },
+    decision: { policy: { quota: 'target' } },
+  });
+  try {
+    await gleaner.start();
+    const managed = await play();
+    options.log(`with Gleaner: ${outcomes(managed)}`);
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    const { counters } = await gleaner.status();
+    const functions = (await gleaner.command('functions')) as Record<
+      string,
+      number | string | null
+    >[];
+    const audit = readFileSync(join(gleaner.folder, 'state', 'audit.jsonl'), 'utf8')
+      .trim()
+      .split('\n');
+    const writes = audit.map((line) => JSON.parse(line) as AuditLine);
+    return traceRows(plan, alone, managed, counters, functions, writes);
+  } finally {
+    await gleaner.stop();
+  }
+}
+
+function outcomes(records: readonly ActivationRecord[]): string {
+  const failed = records.filter((record) => !record.ok);
+  const kinds = failed.map(
+    (record) => `; ${record.action} at ${record.atMs.toFixed(0)} ms: ${record.kind}`,
+  );
+  return `${records.length - failed.length} of ${records.length} succeeded${kinds.join('')}`;
+}
+
+function tracePlan(minutes: number): Plan {
+  const workload = shippedWorkload('azure-ten');
+  return planWorkload(minutes > 0 ? takeMinutes(workload, 0, minutes) : workload);
+}
+
+function traceRows(
+  plan: Plan,
+  alone: readonly ActivationRecord[],
+  managed: readonly ActivationRecord[],
+  counters: HookStatus['counters'],
+  functions: readonly Record<string, number | string | null>[],
+  writes: readonly AuditLine[],
+): BenchRow[] {
+  const alike = managed.filter((record, i) => record.kind === alone[i]!.kind).length;
+  const inForce = writes.filter(
+    (line) => line.result === 'written' || line.result === 'unchanged',
+  ).length;
+  const sum = (key: string): number =>
+    functions.reduce((total, fn) => total + Number(fn[key] ?? 0), 0);
+  const rows = [
+    row('trace.alike', alike, 'activations', {
+      baseline: alone.length,
+      goal: '1x',
+      note: 'end as they do without Gleaner',
+    }),
+    within(
+      'trace.starts',
+      counters.started,
+      plan.count,
+      0,
+      'activations',
+      'activations that were not seen were not managed',
+    ),
+    atLeast('trace.changes', counters.limitsWritten, 1, 'writes', 'Gleaner changed no limit'),
+    row('trace.ends', counters.clean, 'activations', {
+      baseline: plan.count,
+      goal: '1x',
+      note: 'ended by their answer',
+    }),
+    row('trace.writes', inForce, 'writes', {
+      baseline: writes.length,
+      goal: '1x',
+      note: 'read back from the cgroup',
+    }),
+    row('trace.harvested', sum('harvestedCpuSeconds'), 'core-s', {
+      note: 'kept free by quotas in force',
+    }),
+    row('trace.accelerated', sum('acceleratedCpuSeconds'), 'core-s', {
+      note: "used above the users' limits",
+    }),
+    row('trace.saved', (total(alone) - total(managed)) / 1000, 's', {
+      note: 'sum of durations, without less with',
+    }),
+  ];
+  for (const fn of plan.workload.functions) {
+    const of = (records: readonly ActivationRecord[]): number[] =>
+      records.filter((record) => record.action === fn.name).map((record) => record.runMs);
+    const pairs = managed.flatMap((record, i) =>
+      record.action === fn.name ? [record.runMs / alone[i]!.runMs] : [],
+    );
+    rows.push(
+      row(`trace.${fn.name.slice(7)}.median`, median(of(managed)), 'ms', {
+        baseline: median(of(alone)),
+        note: `${pairs.length} calls; slowdown mean ${mean(pairs).toFixed(2)}, worst ${quantile(pairs, 1).toFixed(2)}; user ${fn.userCpuMillicores} mcores, ${fn.memoryMiB} MB`,
+      }),
+    );
+  }
+  return rows;
+}
+
+const total = (records: readonly ActivationRecord[]): number =>
+  records.reduce((sum, record) => sum + record.runMs, 0);

@@ -1,0 +1,202 @@
+import type { z } from 'zod';
+import type { Bytes, Millicores, Millis } from '../../config/index.js';
+import { type OrderRefusal, SequenceGuard } from '../inbox.js';
+import type { AgentsPartial, HostReport, Sums } from '../messages/index.js';
+import { HOSTS_MAX, type MeanField, type PerResource } from '../messages/index.js';
+import type { aggregatorService } from '../services/index.js';
+import { addSums, emptySums } from './sums.js';
+
+/**
+ * A price is at most this: a host demand three times over is no worse a place to be modest than one
+ * demand twice.
+ */
+export const PRICE_MAX = 1;
+/** Occupancy where nothing is available and something is demand. */
+export const OCCUPANCY_MAX = 1000;
+/** A host that has been silent for this many of its steps leaves the totals (design §5). */
+export const SILENT_STEPS = 1.5;
+
+export interface AggregatorOptions {
+  readonly host: string;
+  readonly boot: string;
+  /** Length of a step, ms. */
+  readonly step: Millis;
+  /** Default {@link SILENT_STEPS}. */
+  readonly silentSteps?: number;
+}
+
+interface Agents {
+  boot: string;
+  sequence: number;
+  sums: Sums;
+  at: number;
+  leaveAfter: number;
+}
+
+interface Invoker {
+  report: HostReport;
+  at: number;
+}
+
+export type AggregatorRefusal = OrderRefusal | 'too_many_hosts' | 'other_features';
+
+/** Occupancy = demand / available; both in the resource's unit. */
+export function occupancyOf(demand: number, available: number): number {
+  if (demand <= 0) return 0;
+  return available <= 0 ? OCCUPANCY_MAX : Math.min(OCCUPANCY_MAX, demand / available);
+}
+
+/**
+ * The clipped excess of occupancy over 1 (design §4): grants are bounded by the pool, wishes are
+ * not.
+ */
+export const priceOf = (occupancy: number): number =>
+  Math.min(PRICE_MAX, Math.max(0, occupancy - 1));
+
+const occupancyIn = ({ demand, available }: HostReport): PerResource => ({
+  cpu: occupancyOf(demand.cpu, available.cpu),
+  memory: occupancyOf(demand.memory, available.memory),
+});
+const pricesOf = ({ cpu, memory }: PerResource): PerResource => ({
+  cpu: priceOf(cpu),
+  memory: priceOf(memory),
+});
+
+/**
+ * Adds up what agent hosts and invoker hosts say. Pure: a state and a time. Everything is added
+ * anew at each step from at most one batch per host, so nothing drifts, and what is counted twice
+ * can only be counted once.
+ */
+export class Aggregator {
+  readonly #options: AggregatorOptions;
+  readonly #agents = new Map<string, Agents>();
+  readonly #invokers = new Map<string, Invoker>();
+  readonly #agentOrder = new SequenceGuard(HOSTS_MAX * 2);
+  readonly #invokerOrder = new SequenceGuard(HOSTS_MAX * 2);
+  #sequence = 0;
+  /** When silent hosts were last taken out. */
+  #lastExpiryCheck = Number.NaN;
+
+  constructor(options: AggregatorOptions) {
+    this.#options = options;
+  }
+
+  /** Null: it counts from now on. */
+  takePartial(partial: AgentsPartial, now: Millis): AggregatorRefusal | null {
+    this.#leave(now);
+    const known = this.#agents.get(partial.host);
+    if (!known && this.#agents.size >= HOSTS_MAX) return 'too_many_hosts';
+    if (!this.#sameFeatures(partial)) return 'other_features';
+    const refusal = this.#agentOrder.check({
+      sender: partial.host,
+      boot: partial.boot,
+      sequence: partial.sequence,
+    });
+    if (refusal) return refusal;
+    const { step } = this.#options;
+    const { boot, sequence, sums } = partial;
+    // A sender's own interval counts, within reason: one message must not keep a dead host in the
+    // totals for long.
+    const leaveAfter = this.#silentSteps() * Math.min(Math.max(partial.interval, step), 6 * step);
+    this.#agents.set(partial.host, { boot, sequence, sums, at: now, leaveAfter });
+    return null;
+  }
+
+  takeReport(report: HostReport, now: Millis): AggregatorRefusal | null {
+    this.#leave(now);
+    if (!this.#invokers.has(report.host) && this.#invokers.size >= HOSTS_MAX)
+      return 'too_many_hosts';
+    const refusal = this.#invokerOrder.check({
+      sender: report.host,
+      boot: report.boot,
+      sequence: report.sequence,
+    });
+    if (refusal) return refusal;
+    this.#invokers.set(report.host, { report, at: now });
+    return null;
+  }
+
+  /** The mean field as it is now; a new sequence at each call. */
+  step(now: Millis, epoch: number): MeanField {
+    this.#leave(now);
+    const totals = emptySums();
+    const batches: MeanField['batches'] = [];
+    for (const [host, agents] of this.#agents) {
+      addSums(totals, agents.sums);
+      batches.push({ host, boot: agents.boot, sequence: agents.sequence });
+    }
+    const capacity = { cpu: 0 as Millicores, memory: 0 as Bytes };
+    const hosts: MeanField['hosts'] = [];
+    for (const [host, { report }] of this.#invokers) {
+      capacity.cpu = (capacity.cpu + report.capacity.cpu) as Millicores;
+      capacity.memory = (capacity.memory + report.capacity.memory) as Bytes;
+      const occupancy = occupancyIn(report);
+      hosts.push({ host, occupancy, price: pricesOf(occupancy) });
+    }
+    const { host, boot } = this.#options;
+    return {
+      v: 1,
+      host,
+      boot,
+      sequence: ++this.#sequence,
+      epoch,
+      totals,
+      capacity,
+      hosts,
+      batches,
+    };
+  }
+
+  /** For `list`. */
+  hosts(): { agents: string[]; invokers: string[] } {
+    return { agents: [...this.#agents.keys()], invokers: [...this.#invokers.keys()] };
+  }
+
+  /** For `explain`: what is in the totals, and how each price came about. */
+  explain(now: Millis): z.output<typeof aggregatorService.explain.answer> {
+    this.#leave(now);
+    return {
+      agents: [...this.#agents].map(([host, { sums, at, leaveAfter }]) => ({
+        host,
+        age: (now - at) as Millis,
+        leavesAfter: leaveAfter as Millis,
+        sums,
+      })),
+      invokers: [...this.#invokers].map(([host, { report, at }]) => {
+        const occupancy = occupancyIn(report);
+        return { host, age: (now - at) as Millis, occupancy, price: pricesOf(occupancy), report };
+      }),
+    };
+  }
+
+  #silentSteps(): number {
+    return this.#options.silentSteps ?? SILENT_STEPS;
+  }
+
+  #leave(now: Millis): void {
+    // Whoever is here now was here at this very time already.
+    if (now === this.#lastExpiryCheck) return;
+    this.#lastExpiryCheck = now;
+    for (const [host, agents] of this.#agents)
+      if (now - agents.at > agents.leaveAfter) this.#agents.delete(host);
+    const limit = this.#silentSteps() * this.#options.step;
+    for (const [host, invoker] of this.#invokers)
+      if (now - invoker.at > limit) this.#invokers.delete(host);
+  }
+
+  /**
+   * Features of different widths cannot be added: the first host to be there decides, until all
+   * have left.
+   */
+  #sameFeatures(partial: AgentsPartial): boolean {
+    if (partial.sums.members === 0) return true;
+    for (const [host, { sums }] of this.#agents) {
+      if (host === partial.host || sums.members === 0) continue;
+      return (
+        sums.state.length === partial.sums.state.length &&
+        sums.actions.length === partial.sums.actions.length
+      );
+    }
+    return true;
+  }
+}

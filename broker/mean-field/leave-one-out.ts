@@ -1,0 +1,103 @@
+import type { Bytes, Millicores } from '../../config/index.js';
+import type { MeanField, Sums } from '../messages/index.js';
+import { type Contribution, sumOf } from './sums.js';
+
+/**
+ * The virtual agent: everybody but one (simppo-aware.md §1.3). Means and variances are zeros where
+ * there is nobody else.
+ */
+export interface Others {
+  readonly members: number;
+  readonly mean: readonly number[];
+  readonly variance: readonly number[];
+  readonly actionMean: readonly number[];
+  readonly allocated: Contribution['allocated'];
+  readonly demand: Contribution['demand'];
+}
+
+/**
+ * How many of its own batches a host remembers: the mean field lists one of the last two or three.
+ */
+const KEPT = 8;
+
+/**
+ * An agent host's own record of what it sent. The mean field names the batch of each host that is
+ * in it; one's own record of exactly that batch is taken out, so lost, late and repeated messages
+ * cannot make the difference wrong.
+ */
+export class LeaveOneOut {
+  readonly #host: string;
+  readonly #boot: string;
+  readonly #kept: number;
+  readonly #batches = new Map<number, ReadonlyMap<string, Contribution>>();
+
+  /** `kept`: batches remembered; where no message is ever late, 1. */
+  constructor(host: string, boot: string, kept = KEPT) {
+    this.#host = host;
+    this.#boot = boot;
+    this.#kept = kept;
+  }
+
+  /**
+   * Remembers a batch by its sequence, and gives its partial sums, to be published. The map must
+   * not be changed afterwards.
+   */
+  record(sequence: number, contributions: ReadonlyMap<string, Contribution>): Sums {
+    this.#batches.set(sequence, contributions);
+    for (const old of this.#batches.keys()) {
+      if (this.#batches.size <= this.#kept) break;
+      this.#batches.delete(old);
+    }
+    return sumOf(contributions.values());
+  }
+
+  /**
+   * All others of `fn`, as that mean field has them. A function that is not in it yet has everybody
+   * as its others. Null: the mean field holds a batch of this host that is not remembered (an
+   * earlier life of it): what is in there cannot be said.
+   */
+  others(field: MeanField, fn: string): Others | null {
+    const batch = field.batches.find((one) => one.host === this.#host);
+    let own: Contribution | undefined;
+    if (batch) {
+      const contributions =
+        batch.boot === this.#boot ? this.#batches.get(batch.sequence) : undefined;
+      if (!contributions) return null;
+      own = contributions.get(fn);
+    }
+    return without(field.totals, own);
+  }
+}
+
+function without(totals: Sums, own: Contribution | undefined): Others {
+  const members = totals.members - (own ? 1 : 0);
+  if (members <= 0) return noOthers(totals);
+  const mean = totals.state.map((sum, i) => (sum - (own?.state[i] ?? 0)) / members);
+  return {
+    members,
+    mean,
+    // Rounding may leave a tiny negative number.
+    variance: totals.squares.map((sum, i) =>
+      Math.max(0, (sum - (own?.state[i] ?? 0) ** 2) / members - (mean[i] ?? 0) ** 2),
+    ),
+    actionMean: totals.actions.map((sum, i) => (sum - (own?.actions[i] ?? 0)) / members),
+    allocated: {
+      cpu: (totals.allocated.cpu - (own?.allocated.cpu ?? 0)) as Millicores,
+      memory: (totals.allocated.memory - (own?.allocated.memory ?? 0)) as Bytes,
+      containers: totals.allocated.containers - (own?.allocated.containers ?? 0),
+    },
+    demand: {
+      cpu: (totals.demand.cpu - (own?.demand.cpu ?? 0)) as Millicores,
+      memory: (totals.demand.memory - (own?.demand.memory ?? 0)) as Bytes,
+    },
+  };
+}
+
+const noOthers = (totals: Sums): Others => ({
+  members: 0,
+  mean: totals.state.map(() => 0),
+  variance: totals.state.map(() => 0),
+  actionMean: totals.actions.map(() => 0),
+  allocated: { cpu: 0 as Millicores, memory: 0 as Bytes, containers: 0 },
+  demand: { cpu: 0 as Millicores, memory: 0 as Bytes },
+});

@@ -1,0 +1,189 @@
+import { type Clock, type Millis, messageOf, StepTimes, type Timers } from '../../config/index.js';
+import { newBootId } from '../boot-id.js';
+import { Inbox, type InboxRefusal } from '../inbox.js';
+import { Lease } from '../lease.js';
+import { type Logger, silentLogger } from '../logger.js';
+import type { MeanField } from '../messages/index.js';
+import { decodeAgentsPartial, decodeHostReport, encodeMessage } from '../messages/index.js';
+import type { Broker } from '../port.js';
+import { aggregatorService, contractedEndpoints, serve } from '../services/index.js';
+import { buckets, services, subjects, wildcards } from '../subjects.js';
+import { Aggregator, type AggregatorRefusal, SILENT_STEPS } from './aggregator.js';
+
+export interface AggregatorRun {
+  readonly broker: Broker;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  /** Length of a mean-field step, ms (design §5: 10 s). */
+  readonly intervalMs: number;
+  readonly host: string;
+  /** Drawn anew by the process at its start: `newBootId()`. */
+  readonly boot?: string;
+  /** Of the program, as its service tells it. */
+  readonly version?: string;
+  /** Steps of silence after which a host leaves the totals; default 1.5. */
+  readonly silentSteps?: number;
+  readonly logger?: Logger;
+  /** Called at each step, from the loop that takes it: for health checks. */
+  readonly heartbeat?: () => void;
+}
+
+export interface RunningAggregator {
+  /**
+   * The mean field published last; null before the first, or while another aggregator publishes.
+   */
+  readonly latest: MeanField | null;
+  readonly publishing: boolean;
+  readonly steps: StepTimes<(typeof LOOP_STEPS)[number]>;
+  stop(): Promise<void>;
+}
+
+/** What this part's loop does: adds up, and publishes. */
+const LOOP_STEPS = ['publish'] as const;
+/**
+ * Another aggregator publishes within 1.5 steps of this one's end: the lease has not changed for
+ * .75 of a step, is looked at every quarter of one, and what is taken over is published at once.
+ */
+const LEASE_STEPS = 0.75;
+const LEASE_MIN = 600;
+
+/**
+ * Runs a mean-field aggregator until stopped. Of several, the holder of the lease publishes; the
+ * others stay ready.
+ */
+export function runAggregator(run: AggregatorRun): RunningAggregator {
+  const {
+    broker,
+    clock,
+    timers,
+    host,
+    boot = newBootId(),
+    version = '0.0.0',
+    logger = silentLogger,
+  } = run;
+  const { silentSteps = SILENT_STEPS } = run;
+  const step = run.intervalMs as Millis;
+  const aggregator = new Aggregator({ host, boot, step, silentSteps });
+  const refusals: Record<string, number> = {};
+  const refused =
+    (what: string) =>
+    (kind: InboxRefusal, detail: string): void =>
+      logger.warn({ kind, detail }, `${what} refused`);
+  const partials = new Inbox({
+    decode: decodeAgentsPartial,
+    stamp: null,
+    refused: refused('partial sums'),
+  });
+  const reports = new Inbox({
+    decode: decodeHostReport,
+    stamp: null,
+    refused: refused('host report'),
+  });
+  const count = (refusal: AggregatorRefusal | null, from: string): void => {
+    if (!refusal) return;
+    refusals[refusal] = (refusals[refusal] ?? 0) + 1;
+    if (refusals[refusal] === 1) logger.warn({ kind: refusal, from }, 'a host is not added');
+  };
+  let latest: MeanField | null = null;
+  const steps = new StepTimes(LOOP_STEPS);
+  let paused = false;
+
+  const subscriptions = [
+    broker.subscribe(wildcards.agentsPartials, (message) => {
+      const now = clock.monotonic();
+      const partial = partials.take(message.data, now);
+      if (partial) count(aggregator.takePartial(partial, now), partial.host);
+    }),
+    broker.subscribe(wildcards.hostReports, (message) => {
+      const now = clock.monotonic();
+      const report = reports.take(message.data, now);
+      if (report) count(aggregator.takeReport(report, now), report.host);
+    }),
+  ];
+
+  const lease = new Lease({
+    bucket: broker.keyValue(buckets.leases),
+    key: services.aggregator,
+    host,
+    boot,
+    duration: Math.max(LEASE_MIN, step * LEASE_STEPS) as Millis,
+    clock,
+    timers,
+    changed: (epoch) => {
+      logger.info(
+        { epoch },
+        epoch === null ? 'another aggregator publishes' : 'publishing the mean field',
+      );
+      // What the one before was about to publish may be missing since nearly a step.
+      const { agents, invokers } = aggregator.hosts();
+      if (epoch !== null && agents.length + invokers.length > 0) publish();
+    },
+  });
+  const publish = (): void => {
+    steps.begin();
+    const { epoch } = lease;
+    if (epoch === null || paused) {
+      latest = null;
+      return;
+    }
+    latest = aggregator.step(clock.monotonic(), epoch);
+    broker.publish(subjects.meanField, encodeMessage(latest));
+    steps.ended('publish');
+  };
+  const start = (): void => void lease.turn();
+  const cancelStatus = broker.onStatus((status) => {
+    if (status.kind === 'connected') start();
+  });
+
+  const cancelStep = timers.every(step, () => {
+    run.heartbeat?.();
+    publish();
+  });
+
+  const state = () => ({
+    host,
+    publishing: lease.epoch !== null && !paused,
+    epoch: lease.epoch,
+    paused,
+    refusals: { ...refusals, partials: partials.counts, reports: reports.counts },
+    ...aggregator.hosts(),
+  });
+  const endpoints = contractedEndpoints(aggregatorService, {
+    list: state,
+    inspect: () => ({ ...state(), meanField: latest }),
+    explain: () => aggregator.explain(clock.monotonic()),
+    pause: () => {
+      paused = true;
+      return state();
+    },
+    resume: () => {
+      paused = false;
+      return state();
+    },
+  });
+  const description = 'adds up agent hosts and invoker hosts to the mean field';
+  const service = serve(
+    broker,
+    { name: services.aggregator, version, description, host, metadata: { boot }, endpoints },
+    clock,
+  );
+
+  return {
+    steps,
+    get latest() {
+      return latest;
+    },
+    get publishing() {
+      return lease.epoch !== null && !paused;
+    },
+    async stop() {
+      cancelStep();
+      cancelStatus();
+      service.stop();
+      for (const subscription of subscriptions) subscription.unsubscribe();
+      await lease
+        .release()
+        .catch((error: unknown) => logger.warn({ error: messageOf(error) }, 'lease not released'));
+    },
+  };
+}

@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import {
+  agentsPartialSchema,
+  count,
+  finite,
+  hostField,
+  hostReportSchema,
+  meanFieldSchema,
+  time,
+} from '../messages/index.js';
+import type { EndpointContract } from './contract.js';
+
+const stateFields = {
+  host: hostField,
+  publishing: z.boolean().describe('This one has the lease and is not paused.'),
+  epoch: count.nullable().describe("The lease's revision; null: another aggregator has it."),
+  paused: z.boolean(),
+  refusals: z.unknown().describe('By kind.'),
+  agents: z.array(hostField).describe('Agent hosts in the totals.'),
+  invokers: z.array(hostField).describe('Invoker hosts in the totals.'),
+};
+
+const perResource = z.object({ cpu: finite, memory: finite });
+
+/** The service `gleaner-aggregator`; of several instances one publishes. */
+export const aggregatorService = {
+  list: {
+    description: 'state, and which hosts are in the totals',
+    request: z.object({}),
+    answer: z.object(stateFields),
+  },
+  inspect: {
+    description: 'the same with the mean field published last',
+    request: z.object({}),
+    answer: z.object({ ...stateFields, meanField: meanFieldSchema.nullable() }),
+  },
+  explain: {
+    description:
+      'how the mean field came about: the batch of each agent host, and the price of each invoker host with its report',
+    request: z.object({}),
+    answer: z.object({
+      agents: z.array(
+        z.object({
+          host: hostField,
+          age: time.describe('Since its batch.'),
+          leavesAfter: time,
+          sums: agentsPartialSchema.shape.sums,
+        }),
+      ),
+      invokers: z.array(
+        z.object({
+          host: hostField,
+          age: time.describe('Since its report.'),
+          occupancy: perResource.describe('Demand / available.'),
+          price: perResource.describe('The excess of occupancy over 1, at most 1.'),
+          report: hostReportSchema,
+        }),
+      ),
+    }),
+  },
+  pause: {
+    description: 'no mean field is published; agents decide without it after 1.5 steps',
+    request: z.object({}),
+    answer: z.object(stateFields),
+  },
+  resume: {
+    description: 'it is published again',
+    request: z.object({}),
+    answer: z.object(stateFields),
+  },
+} satisfies Record<string, EndpointContract>;

@@ -1,0 +1,343 @@
+import { z } from 'zod';
+import {
+  bootField,
+  count,
+  finite,
+  functionField,
+  hostField,
+  modeField,
+  nonNegative,
+} from '../messages/index.js';
+import type { EndpointContract } from './contract.js';
+
+const author = z.string().max(128).default('service').describe('Who asks, for the audit log.');
+const onFunction = z.object({ function: functionField, author });
+// What is shown is not calculated with: plain numbers, where messages have branded ones.
+const cpu = finite.min(0).meta({ typeLabel: 'millicores' });
+const memory = finite.min(0).meta({ typeLabel: 'bytes' });
+const time = finite.min(0).meta({ typeLabel: 'ms' });
+const seconds = finite.meta({ typeLabel: 'seconds' });
+const shares = finite.min(0).meta({ typeLabel: 'weight, as cgroup v1 `cpu.shares`' });
+
+/**
+ * Sums from which the comparison with the control arm is computed; those of several functions or
+ * hosts may be added.
+ */
+const comparison = z
+  .object({
+    weight: nonNegative.describe('Σ w, w = n1 n2 / (n1 + n2) per function and host.'),
+    difference: finite.describe('Σ w × (mean ln(managed run time) − mean ln(control run time)).'),
+    variance: nonNegative.describe('Σ w² s² / n over both arms.'),
+    varianceSquares: nonNegative.describe(
+      "The sum of each term's square over n − 1: degrees of freedom.",
+    ),
+    activations: nonNegative.describe('Managed activations that still count (half-life).'),
+    controlSamples: nonNegative.describe('Activations of the control arm that still count.'),
+  })
+  .meta({ typeLabel: 'comparison sums' });
+
+/** One interface that the tap should listen on. */
+const tapViewSchema = z.object({
+  interface: z.string().describe("A bridge's interface on the host; `*`: all."),
+  state: z
+    .enum(['starting', 'listening', 'lost'])
+    .describe(
+      "But for `listening` the user's limits are in force in every container on it, and nothing is decided.",
+    ),
+  cause: z.string().describe('Of a loss.'),
+  since: time
+    .nullable()
+    .describe(
+      'Since when user limits are in force, ms since 1970 by the clock of the host; null: they need not be.',
+    ),
+});
+export type TapView = Readonly<z.output<typeof tapViewSchema>>;
+
+/**
+ * What the tap does on one interface, in words: the same in health checks, `gleaner status` and the
+ * dashboard.
+ */
+export function tapText({ interface: name, state, cause, since }: TapView): string {
+  const on = name === '*' ? '' : ` on ${name}`;
+  if (state === 'listening') return `tap listens${on}`;
+  const limits = `user limits in force since ${new Date(since ?? 0).toISOString()}`;
+  return state === 'lost'
+    ? `tap lost${on}: ${cause}; ${limits}`
+    : `tap does not listen yet${on}; ${limits}`;
+}
+
+/** One invoker host. */
+export const hostViewSchema = z.object({
+  host: hostField,
+  boot: bootField,
+  version: z.string(),
+  platform: z.string().describe('`host`, or `simulated`.'),
+  mode: modeField,
+  killed: z.boolean().describe('The kill switch holds: every user limit stands.'),
+  killedBy: z
+    .array(z.string())
+    .describe('Of `file`, `signal`, `service`, `kv` those that hold it.'),
+  isEngineReachable: z.boolean(),
+  // Absent in the answers of hooks before 0.2.
+  tap: z.array(tapViewSchema).default([]).describe('Where the tap listens, and where it does not.'),
+  cpu,
+  memory,
+  poolCpu: cpu.describe('Free to lend now.'),
+  poolMemory: memory.describe('Free to lend now.'),
+  activations: count.describe("Ended since the hook's start."),
+  running: count,
+  containers: count,
+  slowerThanControl: z
+    .boolean()
+    .describe('Alarm: all functions together are slower than their control arm.'),
+  comparison: comparison
+    .optional()
+    .describe('All functions of this host against their control arms.'),
+  upSeconds: nonNegative
+    .optional()
+    .describe("Since the hook's start, real seconds also on a simulated host."),
+});
+export type HostView = Readonly<z.output<typeof hostViewSchema>>;
+
+/** One function on one host; sums since the hook's start. */
+export const functionViewSchema = z.object({
+  name: functionField,
+  mode: modeField,
+  paused: z.boolean(),
+  activations: count,
+  running: count,
+  containers: count,
+  cpuMode: z.enum(['quota', 'weight']),
+  userCpu: cpu,
+  userMemory: memory,
+  userShares: shares,
+  cpu: cpu.describe(
+    "In force in its containers now (mean); of a function that does not run, what its newest activation was granted, and the user's where nothing is enforced. 0 = no limit.",
+  ),
+  memory,
+  shares,
+  harvestedCpuSeconds: seconds.describe("CPU kept free below the user's limit."),
+  harvestedMebibyteSeconds: finite.describe(
+    "Memory kept free below the user's limits while activations ran (policy `faasrm`), MiB x s.",
+  ),
+  acceleratedCpuSeconds: seconds.describe("CPU used above the user's limit."),
+  savedSeconds: seconds.describe('An estimate of what callers noticed.'),
+  borrowedMemory: memory.describe('Lent to it above its user limits now.'),
+  p99: time
+    .nullable()
+    .describe(
+      "Of warm activations since the hook's start, without the control arm's; `/init` is not in it.",
+    ),
+  slo: time.nullable().describe('Objective of a warm activation; null while it is learned.'),
+  objective: z
+    .enum(['learning', 'kept', 'missed'])
+    .optional()
+    .describe(
+      'Whether the p99 is within it; `learning` until there are calls and control runs enough to say so.',
+    ),
+  learning: z
+    .object({
+      activations: count,
+      activationsNeeded: count,
+      controlSamples: count,
+      controlSamplesNeeded: count,
+    })
+    .optional()
+    .describe(
+      'Warm activations and control samples there are, and how many p99 and objective need.',
+    ),
+  coldStarts: count.optional().describe("First activations of containers since the hook's start."),
+  initTime: time.nullable().optional().describe('Mean `/init` of the cold starts.'),
+  slowdown: finite
+    .nullable()
+    .describe(
+      "Geometric mean of the run times over the control arm's; null below 20 control samples. Its interval follows from `comparison`.",
+    ),
+  comparison: comparison.optional().describe('This function on this host against its control arm.'),
+  slowerThanControl: z
+    .boolean()
+    .describe(
+      'Alarm: slower than its own control arm by more than 5 %, beyond chance (design §3).',
+    ),
+  safeguard: z.string().describe('Why the newest range is what it is, or `tripped`.'),
+  target: z
+    .object({
+      author: z.string(),
+      fresh: z.boolean(),
+      cpu: cpu.nullable(),
+      memory: memory.nullable(),
+    })
+    .nullable()
+    .describe('Newest target of its agent.'),
+  ooms: z
+    .object({ harvest: count, user: count })
+    .describe('OOM kills below, and at or above, the user limit.'),
+  concurrent: z.boolean().describe('Runs several activations in one container.'),
+  payload: z
+    .object({ used: z.boolean(), error: nonNegative, ownError: nonNegative })
+    .optional()
+    .describe(
+      "What the size of a call's body says of its CPU time: mean errors (absolute, of logarithms) of that estimate and of the function's own mean or median; absent while unknown.",
+    ),
+});
+export type FunctionView = Readonly<z.output<typeof functionViewSchema>>;
+
+export const containerViewSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  address: z.string().nullable(),
+  function: functionField.nullable(),
+  version: z.string().nullable(),
+  phase: z.string(),
+  running: count,
+  activations: count,
+  user: z.unknown().describe('What the user asked for, as the engine tells it.'),
+  limits: z.unknown().describe('In force now, as read back.'),
+  loan: memory,
+});
+
+const amount = finite.nullable().meta({ typeLabel: 'millicores or bytes' });
+const explainedGrant = z
+  .object({
+    user: amount,
+    demand: amount,
+    lower: amount,
+    upper: amount,
+    granted: amount,
+    borrowed: amount,
+    rangeReason: z.string().describe('Why the range is what it is.'),
+    choice: z.string().describe('Who chose inside the range.'),
+    peak: amount.describe('Highest use seen; -1 when no window of it counted.'),
+  })
+  .meta({ typeLabel: 'grant' });
+
+/** One past activation: what it got and why, and what that brought. */
+export const explanationSchema = z.object({
+  activation: z.string(),
+  version: z.string(),
+  container: z.string(),
+  startedAt: finite.meta({ typeLabel: 'wall clock, us since 1970' }),
+  durationMillis: time,
+  initMillis: time,
+  cold: z.boolean(),
+  control: z.boolean().describe('Of the control arm: at user limits whatever anybody says.'),
+  enforced: z.boolean(),
+  ended: z.string().describe('What ended it; only `answer` teaches.'),
+  status: finite,
+  clean: z.boolean(),
+  cpuMode: z.enum(['quota', 'weight']),
+  shares: finite.nullable(),
+  userShares: finite.nullable(),
+  cpu: explainedGrant,
+  memory: explainedGrant,
+  loan: finite,
+  trippedCpu: z.boolean(),
+  trippedMemory: z.boolean(),
+  targetCpu: finite.nullable(),
+  targetMemory: finite.nullable(),
+  harvested: finite.describe('CPU-ms kept free.'),
+  accelerated: finite.describe("CPU-ms used above the user's limit."),
+  saved: finite.describe('ms saved, an estimate.'),
+});
+export type ExplanationView = Readonly<z.output<typeof explanationSchema>>;
+
+const failedInits = z
+  .object({
+    count,
+    at: finite.meta({ typeLabel: 'wall clock of the newest, us since 1970' }),
+    status: finite.describe('Of the newest answer; 0: none came.'),
+    container: z.string().describe("The newest container's name."),
+  })
+  .meta({ typeLabel: 'failed inits' });
+export type FailedInitsView = Readonly<z.output<typeof failedInits>>;
+
+export const PAGE_FUNCTIONS = 800;
+export const PAGE_CONTAINERS = 500;
+
+/**
+ * Everything of one hook at once, or a page of it: an answer must fit into one message (field-notes
+ * A4-10).
+ */
+const inspection = z.object({
+  host: hostViewSchema,
+  total: count.describe('Functions known here; `functions` may be a page of them.'),
+  functions: z.array(functionViewSchema),
+  containers: z.array(containerViewSchema),
+  unmanaged: z.array(z.unknown()).describe('Containers that are left alone, and why.'),
+  counters: z.unknown().describe('Of the tap, the limit writer and the activations; lags in us.'),
+  events: z.record(z.string(), count).describe("By kind, since the hook's start."),
+  targets: z.unknown().describe('Accepted, elsewhere, refused by kind.'),
+  policies: z.array(z.unknown()),
+  messages: z.object({ published: count, dropped: count }),
+  audit: z.object({ written: count, dropped: count }),
+});
+export type Inspection = Readonly<z.output<typeof inspection>>;
+
+/** The service `gleaner-hook`, one instance per invoker host. */
+export const hookService = {
+  list: {
+    description: 'the host, and the names of its functions',
+    request: z.object({}),
+    answer: z.object({ host: hostViewSchema, functions: z.array(functionField) }),
+  },
+  inspect: {
+    description:
+      'host, functions, containers, counters; the most called functions first, or a page by name',
+    request: z.object({
+      function: functionField.optional().describe('Only this one and its containers.'),
+      offset: count.optional().describe('Page: functions by name, from this one on.'),
+      limit: count.max(PAGE_FUNCTIONS).default(PAGE_FUNCTIONS).describe('Most functions.'),
+      containers: count.max(PAGE_CONTAINERS).default(PAGE_CONTAINERS).describe('Most containers.'),
+    }),
+    answer: inspection,
+  },
+  explain: {
+    description:
+      "a function's last 16 activations: peaks, demand, allowed range and why, granted, what it brought",
+    request: z.object({ function: functionField }),
+    answer: z.object({
+      function: functionField,
+      activations: z.array(explanationSchema).describe('Youngest first.'),
+      failedInits: failedInits
+        .nullable()
+        .optional()
+        .describe(
+          'Failed `/init`s of this name whose activation could not be read; null or absent: none.',
+        ),
+    }),
+  },
+  pause: {
+    description: 'user limits stand for this function on this host, until `resume` or a restart',
+    request: onFunction,
+    answer: z.object({ function: functionField, paused: z.boolean() }),
+  },
+  resume: {
+    description: 'the function is managed again, as its mode says',
+    request: onFunction,
+    answer: z.object({ function: functionField, paused: z.boolean() }),
+  },
+  mode: {
+    description: 'sets the mode on this host, or tells it',
+    request: z.object({
+      function: functionField.optional().describe('Absent: for all.'),
+      mode: modeField.nullable().optional().describe('Absent: only tell; null: as configured.'),
+      author,
+    }),
+    answer: z.object({ host: hostField, mode: modeField, killed: z.boolean() }),
+  },
+  restore: {
+    description: 'gives every container its user limits back',
+    request: z.object({
+      hold: z
+        .boolean()
+        .optional()
+        .describe('Also hold the kill switch: user limits stand until `release`.'),
+      release: z.boolean().optional().describe('Let the kill switch go; restores nothing.'),
+      author,
+    }),
+    answer: z.object({
+      restored: count.describe("Containers whose limits differed from their user's."),
+      failed: count.describe('Of them those that still do.'),
+    }),
+  },
+} satisfies Record<string, EndpointContract>;

@@ -1,0 +1,388 @@
+import { randomBytes } from 'node:crypto';
+import {
+  type Clock,
+  GleanerError,
+  type Millis,
+  messageOf,
+  systemClock,
+} from '../../config/index.js';
+import { NoRespondersError, ServiceError } from '../errors.js';
+import { EventLoopQueue } from '../event-loop-queue.js';
+import type { Broker, BrokerMessage, Subscription } from '../port.js';
+import type { StoreState } from '../store-health.js';
+import { isSubject } from '../subject-rules.js';
+import { isHostName, SUBJECT_PREFIX } from '../subjects.js';
+
+/**
+ * Services as NATS' micro convention has them (ADR-32 of nats-architecture-and-design), so that
+ * `nats micro ls` finds ours. Made on the broker port, hence the same on both brokers; processing
+ * times include what a handler awaits.
+ */
+export interface ServiceDefinition {
+  /** `gleaner-hook`, …: letters, digits, `-`, `_` (field-notes A4-14). */
+  readonly name: string;
+  /** Three numbers with dots. */
+  readonly version: string;
+  readonly description: string;
+  /** Instances of one service are told apart by it. */
+  readonly host: string;
+  /** More about this instance, beside its host: what does not change while it runs. */
+  readonly metadata?: Readonly<Record<string, string>>;
+  readonly endpoints: Readonly<Record<string, ServiceEndpoint>>;
+}
+
+export interface ServiceEndpoint {
+  /** One line for `INFO`. */
+  readonly description: string;
+  readonly handle: ServiceHandler;
+}
+
+/**
+ * Gets the request's JSON (undefined where empty), gives the answer's. What it throws is answered
+ * as an error.
+ */
+export type ServiceHandler = (request: unknown) => unknown | Promise<unknown>;
+
+export interface RunningService {
+  readonly id: string;
+  stats(): ServiceStats;
+  stop(): void;
+}
+
+export interface EndpointStats {
+  readonly name: string;
+  readonly subject: string;
+  readonly queue_group: string;
+  num_requests: number;
+  num_errors: number;
+  last_error: string;
+  /** Nanoseconds. */
+  processing_time: number;
+  average_processing_time: number;
+  /**
+   * `num_errors` counts every answer that is an error, also to a request for what does not exist;
+   * these are the service's own.
+   */
+  readonly data: { failures: number; last_failure: string };
+}
+
+export interface ServiceStats {
+  readonly type: 'io.nats.micro.v1.stats_response';
+  readonly name: string;
+  readonly id: string;
+  readonly version: string;
+  readonly metadata: Readonly<Record<string, string>>;
+  /** ISO time. */
+  readonly started: string;
+  readonly endpoints: readonly EndpointStats[];
+  /** How the stores of NATS answer this instance; beside what the convention has. */
+  readonly stores: readonly StoreState[];
+}
+
+const QUEUE = 'q';
+const REQUEST_BYTES_MAX = 256 * 1024;
+/** Requests of one endpoint that wait at most; more are refused. */
+const WAITING_MAX = 64;
+/** Refusals that wait at most to be sent; more requests stay without an answer. */
+const REFUSALS_MAX = 16;
+const encoder = new TextEncoder();
+const decoder = new TextDecoder('utf-8', { fatal: true });
+const EMPTY: Uint8Array = new Uint8Array(0);
+
+const json = (value: unknown): Uint8Array => encoder.encode(JSON.stringify(value ?? {}));
+const parse = (data: Uint8Array): unknown =>
+  data.byteLength === 0 ? undefined : JSON.parse(decoder.decode(data));
+
+/**
+ * Stands for a host in an endpoint's subject, and can be no host's name: every instance answers.
+ */
+export const ALL_HOSTS = '@all';
+
+/**
+ * Subject of an endpoint: any instance answers, or the one on `host`, or each ({@link ALL_HOSTS}).
+ */
+export function endpointSubject(service: string, endpoint: string, host?: string): string {
+  const base = `${SUBJECT_PREFIX}.svc.${service}.${endpoint}`;
+  return host === undefined ? base : `${base}.${host}`;
+}
+
+/** Starts a service; it answers as long as the broker is connected, until `stop`. */
+export function serve(
+  broker: Broker,
+  definition: ServiceDefinition,
+  clock: Clock = systemClock,
+): RunningService {
+  const { name, version, description, host } = definition;
+  if (!/^[\w-]{1,64}$/.test(name) || !/^\d+\.\d+\.\d+$/.test(version) || !isHostName(host)) {
+    throw new ServiceError(
+      500,
+      `service ${name} ${version} on ${host} is not well named`,
+      'see broker/services/services.ts',
+    );
+  }
+  const id = randomBytes(11).toString('base64url').replace(/[-_]/g, 'x');
+  const started = new Date(clock.wall() / 1000).toISOString();
+  const metadata = { ...definition.metadata, host };
+  const identity = { name, id, version, metadata };
+  const subscriptions: Subscription[] = [];
+  const endpoints: EndpointStats[] = [];
+
+  const refusals = new EventLoopQueue(REFUSALS_MAX);
+  const stats = (): ServiceStats => ({
+    type: 'io.nats.micro.v1.stats_response',
+    ...identity,
+    started,
+    endpoints,
+    stores: broker.stores.states(),
+  });
+  const verbs: Readonly<Record<string, () => unknown>> = {
+    PING: () => ({ type: 'io.nats.micro.v1.ping_response', ...identity }),
+    INFO: () => ({
+      type: 'io.nats.micro.v1.info_response',
+      ...identity,
+      description,
+      endpoints: endpoints.map((e) => ({
+        name: e.name,
+        subject: e.subject,
+        queue_group: e.queue_group,
+        metadata: { description: definition.endpoints[e.name]!.description },
+      })),
+    }),
+    STATS: stats,
+  };
+  const discoveryQueue = new EventLoopQueue(WAITING_MAX);
+  for (const [verb, answer] of Object.entries(verbs)) {
+    for (const subject of [`$SRV.${verb}`, `$SRV.${verb}.${name}`, `$SRV.${verb}.${name}.${id}`]) {
+      subscriptions.push(
+        broker.subscribe(subject, ({ reply }) => {
+          if (reply !== undefined && isSubject(reply))
+            discoveryQueue.run(() => void broker.publish(reply, json(answer()), { urgent: true }));
+        }),
+      );
+    }
+  }
+
+  for (const [endpoint, { handle }] of Object.entries(definition.endpoints)) {
+    const endpointStats: EndpointStats = {
+      name: endpoint,
+      subject: endpointSubject(name, endpoint),
+      queue_group: QUEUE,
+      num_requests: 0,
+      num_errors: 0,
+      last_error: '',
+      processing_time: 0,
+      average_processing_time: 0,
+      data: { failures: 0, last_failure: '' },
+    };
+    endpoints.push(endpointStats);
+    const requestQueue = new EventLoopQueue(WAITING_MAX);
+    const receive = (message: BrokerMessage): void => {
+      const { reply } = message;
+      // No place for an answer, no request: so JetStream, and other services, cannot be made to
+      // send their answers here as requests by somebody who may ask them and may not ask us
+      // (docs/security.md).
+      if (reply === undefined) return;
+      if (!isSubject(reply)) fail(endpointStats, 'the reply subject is not a subject');
+      else if (
+        !requestQueue.run(
+          () => void answerOne(broker, message, reply, handle, endpointStats, clock),
+        )
+      ) {
+        fail(endpointStats, 'too many requests wait');
+        // A flood is not answered request by request: whoever asks without waiting for answers does
+        // not need each.
+        refusals.run(() => refuse(broker, reply));
+      }
+    };
+    subscriptions.push(broker.subscribe(endpointStats.subject, receive, QUEUE));
+    for (const whom of [host, ALL_HOSTS]) {
+      subscriptions.push(broker.subscribe(endpointSubject(name, endpoint, whom), receive));
+    }
+  }
+  return {
+    id,
+    stats,
+    stop: () => {
+      for (const subscription of subscriptions.splice(0)) subscription.unsubscribe();
+    },
+  };
+}
+
+function fail(endpointStats: EndpointStats, reason: string): void {
+  endpointStats.num_requests++;
+  endpointStats.num_errors++;
+  endpointStats.last_error = reason;
+}
+
+/** The headers and the body of an error's answer. */
+function errorAnswer(error: unknown): { data: Uint8Array; headers: Record<string, string> } {
+  return {
+    data:
+      error instanceof GleanerError
+        ? json({ code: error.code, message: error.message, hint: error.hint })
+        : EMPTY,
+    headers: {
+      // A header ends at a line's end, and takes no other characters than printable ones.
+      'Nats-Service-Error': messageOf(error)
+        .slice(0, 256)
+        .replace(/[^\x20-\x7e]/g, ' '),
+      'Nats-Service-Error-Code': String(error instanceof ServiceError ? error.status : 500),
+    },
+  };
+}
+
+function refuse(broker: Broker, reply: string): void {
+  const busy = new ServiceError(
+    429,
+    'too many requests wait',
+    'ask again, and wait for each answer before the next question',
+  );
+  const { data, headers } = errorAnswer(busy);
+  broker.publish(reply, data, { headers, urgent: true });
+}
+
+/** Never rejects: it is not awaited, so an error that left it would end the process. */
+async function answerOne(
+  broker: Broker,
+  message: BrokerMessage,
+  reply: string,
+  handler: ServiceHandler,
+  endpointStats: EndpointStats,
+  clock: Clock,
+): Promise<void> {
+  const begun = clock.monotonic();
+  try {
+    const data = json(await handler(requestOf(message)));
+    if (!broker.publish(reply, data, { urgent: true }) && broker.connected)
+      throw new ServiceError(
+        500,
+        `the answer has ${data.byteLength} bytes, which is more than a message may have`,
+        'ask for less',
+      );
+  } catch (error) {
+    endpointStats.num_errors++;
+    endpointStats.last_error = messageOf(error).slice(0, 256);
+    if (!(error instanceof ServiceError) || error.status === 500) {
+      endpointStats.data.failures++;
+      endpointStats.data.last_failure = endpointStats.last_error;
+    }
+    const { data, headers } = errorAnswer(error);
+    broker.publish(reply, data, { headers, urgent: true });
+  }
+  endpointStats.num_requests++;
+  endpointStats.processing_time += Math.round((clock.monotonic() - begun) * 1e6);
+  endpointStats.average_processing_time = Math.round(
+    endpointStats.processing_time / endpointStats.num_requests,
+  );
+}
+
+function requestOf({ data }: BrokerMessage): unknown {
+  if (data.byteLength > REQUEST_BYTES_MAX) throw new ServiceError(400, 'the request is too large');
+  try {
+    return parse(data);
+  } catch {
+    throw new ServiceError(400, 'the request is not JSON');
+  }
+}
+
+/** Throws {@link ServiceError} where the answer is an error. */
+function answerOf(message: BrokerMessage): unknown {
+  const status = message.header('Nats-Service-Error-Code');
+  if (status === undefined) return parse(message.data);
+  let hint: string | undefined;
+  try {
+    hint = (parse(message.data) as { hint?: string } | undefined)?.hint;
+  } catch {
+    // An error of another implementation of the convention need not be JSON.
+  }
+  throw new ServiceError(
+    Number(status),
+    message.header('Nats-Service-Error') ?? 'unknown error',
+    hint,
+  );
+}
+
+/**
+ * Calls one instance (any, or that on `host`). Rejects `GLN_SERVICE` with the service's own error,
+ * or as `request` does.
+ */
+export async function callService(
+  broker: Broker,
+  call: { service: string; endpoint: string; host?: string; request?: unknown; timeout?: Millis },
+): Promise<unknown> {
+  const subject = endpointSubject(call.service, call.endpoint, call.host);
+  const data = call.request === undefined ? EMPTY : json(call.request);
+  return answerOf(await broker.request(subject, data, call.timeout ?? (2000 as Millis)));
+}
+
+export interface ServiceInstance {
+  readonly name: string;
+  readonly id: string;
+  readonly version: string;
+  /** `engine`: what an agent host's networks run on. */
+  readonly metadata: { readonly host?: string; readonly engine?: string };
+  /** Where its statistics were asked for, and it is of this version. */
+  readonly stores?: readonly StoreState[];
+}
+
+/**
+ * Asked again where nobody has answered, so many times longer: a busy machine's services are slow,
+ * not away.
+ */
+const RETRY_WAIT_FACTOR = 6;
+
+/**
+ * Which instances of a service (or of all) answer within `wait`; where none does, within six times
+ * as long. That nobody listens is known at once, so a service that is away costs no wait.
+ */
+export async function findServices(
+  broker: Broker,
+  service: string | null,
+  wait: Millis,
+  verb: 'PING' | 'STATS' = 'PING',
+): Promise<ServiceInstance[]> {
+  const subject = service === null ? `$SRV.${verb}` : `$SRV.${verb}.${service}`;
+  try {
+    let answers = await broker.requestMany(subject, EMPTY, wait);
+    if (answers.length === 0)
+      answers = await broker.requestMany(subject, EMPTY, (wait * RETRY_WAIT_FACTOR) as Millis);
+    const found: ServiceInstance[] = [];
+    for (const answer of answers) {
+      try {
+        const instance = parse(answer.data) as ServiceInstance;
+        if (typeof instance?.name === 'string' && typeof instance.id === 'string')
+          found.push(instance);
+      } catch {
+        // Not one of the convention's answers: no instance.
+      }
+    }
+    return found;
+  } catch (error) {
+    if (error instanceof NoRespondersError) return [];
+    throw error;
+  }
+}
+
+/**
+ * Calls every instance of a service, and collects what each answers, by host; errors are values
+ * here.
+ */
+export async function callEveryInstance(
+  broker: Broker,
+  call: { service: string; endpoint: string; request?: unknown; wait?: Millis; timeout?: Millis },
+): Promise<Map<string, unknown>> {
+  const instances = await findServices(broker, call.service, call.wait ?? (300 as Millis));
+  const answers = new Map<string, unknown>();
+  await Promise.all(
+    instances.map(async ({ metadata }) => {
+      const host = metadata?.host;
+      if (host === undefined) return;
+      try {
+        answers.set(host, await callService(broker, { ...call, host }));
+      } catch (error) {
+        answers.set(host, error);
+      }
+    }),
+  );
+  return answers;
+}

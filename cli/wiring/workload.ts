@@ -1,8 +1,0 @@
-import type { SimulatorConfig } from '../../config/index.js';
-import { openWorkload, type Plan, planWorkload } from '../../simulator/index.js';
-
-/** Every call of the configured workload, by name or path, or of the shipped one. Throws WorkloadError, TraceError. */
-export function configuredPlan({ workload: name, seed }: SimulatorConfig): Plan {
-  const { workload } = openWorkload(name ?? 'azure-ten', seed === null ? {} : { seed });
-  return planWorkload(workload, seed ?? workload.seed);
-}

@@ -1,0 +1,17 @@
+import { readFileSync } from 'node:fs';
+
+/**
+ * Oldest Docker Engine API that has all that is used: events, listing and inspect as Gleaner reads
+ * them.
+ */
+export const MIN_DOCKER_API = '1.24';
+
+/** package.json stands two folders above dist/cli. */
+export function packageVersion(): string {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}
+
+/** One line for people, and for reports of faults. */
+export const versionText = (): string =>
+  `gleaner ${packageVersion()} (Node ${process.versions.node}, Engine API ${MIN_DOCKER_API} and newer)`;

@@ -1,0 +1,238 @@
+import { LatencyHistogram, type Observation, withoutPart } from '../../broker/messages/index.js';
+import { type FunctionView, reasonText } from '../../broker/services/index.js';
+import { noComparison } from '../../config/index.js';
+import { FUNCTION_COLUMNS, type FunctionColumn, type FunctionRow } from '../wire.js';
+import { comparisonView } from './comparison.js';
+import { rounded, Series } from './series.js';
+
+/** Four hours of a function that is called now and then, ten minutes of a busy one. */
+const POINTS = 240;
+const LEARNING_POINTS = 600;
+/** A step says as much about now as the ones before it together. */
+const SMOOTHING = 0.5;
+
+/** One function over all hosts, and its history. */
+export class FunctionEntry {
+  readonly name: string;
+  /** By host, as its hook tells. */
+  readonly views = new Map<string, FunctionView>();
+  readonly history = new Series<FunctionColumn>(FUNCTION_COLUMNS, POINTS);
+  readonly learning: { step: number; reward: number }[] = [];
+  manager = '';
+  phase = '';
+  rate = 0;
+  usedCpu = 0;
+  usedMemory = 0;
+  lastSeen = 0;
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  observe(observation: Observation, now: number): void {
+    const { activations, control, span, used, peak, granted, user, latency, coldLatency, cpuWait } =
+      observation;
+    const calls = activations + control.activations;
+    const rate = span > 0 ? (calls * 1000) / span : 0;
+    this.rate = this.lastSeen === 0 ? rate : this.rate * (1 - SMOOTHING) + rate * SMOOTHING;
+    this.lastSeen = now;
+    const warm = new LatencyHistogram();
+    warm.add(withoutPart(latency, coldLatency));
+    const cold = new LatencyHistogram();
+    if (coldLatency !== undefined) cold.add(coldLatency);
+    const ran = activations > 0;
+    if (used.cpu > 0) this.usedCpu = used.cpu;
+    if (used.memory > 0) this.usedMemory = used.memory;
+    const view = this.views.get(observation.host);
+    this.history.push({
+      at: now / 1000,
+      cold: cold.count > 0 ? cold.mean : null,
+      userCpu: user.cpu,
+      userMemory: user.memory,
+      slo: view?.slo,
+      calls,
+      wait: cpuWait,
+      slowdown: view?.slowdown,
+      control: control.activations > 0 ? control.mean : null,
+      weight: view !== undefined && view.userShares > 0 ? view.shares / view.userShares : null,
+      ...(ran
+        ? {
+            // 0: too short for a window of the usage monitor to count.
+            usedCpu: used.cpu || null,
+            peakCpu: peak.cpu || null,
+            cpuMin: granted.cpu.min,
+            cpu: granted.cpu.mean,
+            cpuMax: granted.cpu.max,
+            usedMemory: used.memory || null,
+            peakMemory: peak.memory || null,
+            memoryMin: granted.memory.min,
+            memory: granted.memory.mean,
+            memoryMax: granted.memory.max,
+            mean: warm.count > 0 ? warm.mean : null,
+            p99: warm.count > 0 ? warm.quantile(0.99) : null,
+            throttled: observation.throttledShare,
+          }
+        : {}),
+    });
+  }
+
+  reward(step: number, reward: number): void {
+    this.learning.push({ step, reward });
+    if (this.learning.length > LEARNING_POINTS) this.learning.shift();
+  }
+
+  /** Null until a hook has told of it. */
+  row(): FunctionRow | null {
+    const views = [...this.views.values()];
+    const [first] = views;
+    if (first === undefined) return null;
+    const sum = (of: (view: FunctionView) => number): number =>
+      views.reduce((total, view) => total + of(view), 0);
+    const worst = (of: (view: FunctionView) => number | null): number | null =>
+      views.reduce<number | null>((maxFunctions, view) => {
+        const value = of(view);
+        return value === null ? maxFunctions : Math.max(maxFunctions ?? value, value);
+      }, null);
+    // Where it runs on several hosts, its containers' mean.
+    const containers = sum((view) => view.containers);
+    const mean = (of: (view: FunctionView) => number): number =>
+      containers === 0
+        ? sum(of) / views.length
+        : sum((view) => of(view) * view.containers) / containers;
+    const round = (value: number | null): number | null => (value === null ? null : rounded(value));
+    return {
+      name: this.name,
+      hosts: views.length,
+      mode: views.every(({ mode }) => mode === first.mode) ? first.mode : 'mixed',
+      paused: views.some(({ paused }) => paused),
+      alarm: views.some(({ slowerThanControl }) => slowerThanControl),
+      manager: this.manager || first.target?.author.split('@')[0] || '',
+      phase: this.phase,
+      cpuMode: first.cpuMode,
+      calls: sum(({ activations }) => activations),
+      rate: rounded(this.rate),
+      running: sum(({ running }) => running),
+      containers,
+      userCpu: rounded(mean(({ userCpu }) => userCpu)),
+      cpu: rounded(mean(({ cpu }) => cpu)),
+      userShares: rounded(mean(({ userShares }) => userShares)),
+      shares: rounded(mean(({ shares }) => shares)),
+      userMemory: rounded(mean(({ userMemory }) => userMemory)),
+      memory: rounded(mean(({ memory }) => memory)),
+      usedCpu: rounded(this.usedCpu),
+      usedMemory: rounded(this.usedMemory),
+      harvested: rounded(sum(({ harvestedCpuSeconds }) => harvestedCpuSeconds)),
+      lent: rounded(sum(({ acceleratedCpuSeconds }) => acceleratedCpuSeconds)),
+      borrowedMemory: rounded(sum(({ borrowedMemory }) => borrowedMemory)),
+      saved: rounded(sum(({ savedSeconds }) => savedSeconds)),
+      p99: round(worst(({ p99, learning }) => (isShown(learning) ? p99 : null))),
+      slo: round(first.slo),
+      objective: worstObjective(views),
+      comparison: comparisonView(views.map(({ comparison }) => comparison ?? noComparison)),
+      learning: first.learning ?? NO_LEARNING,
+      coldStarts: sum(({ coldStarts }) => coldStarts ?? 0),
+      initTime: round(worst(({ initTime }) => initTime ?? null)),
+      safeguard: reasonText(first.safeguard),
+    };
+  }
+}
+
+const NO_LEARNING: FunctionRow['learning'] = {
+  activations: 0,
+  activationsNeeded: 0,
+  controlSamples: 0,
+  controlSamplesNeeded: 0,
+};
+
+/** The p99 of a few activations is the slowest of them, and no figure. */
+const isShown = (learning: FunctionView['learning']): boolean =>
+  learning === undefined || learning.activations >= learning.activationsNeeded;
+
+/** What hooks count since they began, of functions that the board has forgotten. */
+export interface EvictedTotals {
+  harvested: number;
+  lent: number;
+  saved: number;
+}
+
+/**
+ * Every function the dashboard knows, bounded; the one not called for longest is forgotten, but not
+ * what it adds to its hosts' totals.
+ */
+export class FunctionRegistry {
+  /** By host. */
+  readonly evictedTotals = new Map<string, EvictedTotals>();
+  /** Called last, last. */
+  readonly #entries = new Map<string, FunctionEntry>();
+  readonly #maxFunctions: number;
+  /** Forgotten since the last question. */
+  readonly #removed: string[] = [];
+
+  constructor(maxFunctions: number) {
+    this.#maxFunctions = maxFunctions;
+  }
+
+  get(name: string): FunctionEntry | undefined {
+    return this.#entries.get(name);
+  }
+
+  all(): Iterable<FunctionEntry> {
+    return this.#entries.values();
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** Of one that was called. */
+  called(name: string): FunctionEntry {
+    let entry = this.#entries.get(name);
+    if (entry === undefined) {
+      entry = new FunctionEntry(name);
+      if (this.#entries.size >= this.#maxFunctions) this.#evictOldest();
+    } else this.#entries.delete(name);
+    this.#entries.set(name, entry);
+    return entry;
+  }
+
+  /** As a hook lists it, which may be long after its last call: so it takes nobody's place. */
+  listed(host: string, view: FunctionView): void {
+    let entry = this.#entries.get(view.name);
+    if (entry === undefined) {
+      if (this.#entries.size >= this.#maxFunctions) return;
+      entry = new FunctionEntry(view.name);
+      this.#entries.set(view.name, entry);
+    }
+    entry.views.set(host, view);
+  }
+
+  /** A hook began anew, and counts from zero. */
+  restarted(host: string): void {
+    for (const { views } of this.#entries.values()) views.delete(host);
+    this.evictedTotals.delete(host);
+  }
+
+  removed(): string[] {
+    return this.#removed.splice(0);
+  }
+
+  #evictOldest(): void {
+    const oldest = this.#entries.keys().next().value;
+    if (oldest === undefined) return;
+    for (const [host, view] of this.#entries.get(oldest)!.views) {
+      const sums = this.evictedTotals.get(host) ?? { harvested: 0, lent: 0, saved: 0 };
+      sums.harvested += view.harvestedCpuSeconds;
+      sums.lent += view.acceleratedCpuSeconds;
+      sums.saved += view.savedSeconds;
+      this.evictedTotals.set(host, sums);
+    }
+    this.#entries.delete(oldest);
+    this.#removed.push(oldest);
+  }
+}
+
+function worstObjective(views: readonly FunctionView[]): FunctionRow['objective'] {
+  const some = (verdict: FunctionView['objective']): boolean =>
+    views.some(({ objective }) => objective === verdict);
+  return some('missed') ? 'missed' : some('kept') ? 'kept' : 'learning';
+}

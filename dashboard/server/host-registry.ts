@@ -1,0 +1,108 @@
+import type { HostReport } from '../../broker/messages/index.js';
+import { type HostView, tapText } from '../../broker/services/index.js';
+import { noComparison } from '../../config/index.js';
+import type { HostRow, Verdict } from '../wire.js';
+import { verdictOf } from './comparison.js';
+import { rounded } from './series.js';
+
+/** A host that has said nothing for so long is gone, ms. */
+const HOST_EXPIRY_MILLIS = 120_000;
+/** Long enough that a clock's rate is not the jitter of two messages, ms. */
+const RATE_MILLIS = 3000;
+
+class HostEntry {
+  view: HostView | null = null;
+  report: HostReport | null = null;
+  seen = 0;
+  /** Of the last minute; null: the kernel does not say, or nothing ran. */
+  waitShare: number | null = null;
+  clockRate = 1;
+  #mark: { boot: string; own: number; ours: number } | null = null;
+
+  /** The hook's own monotonic clock, as its observations carry it, against ours. */
+  clock(boot: string, own: number, now: number): void {
+    const mark = this.#mark;
+    if (mark === null || mark.boot !== boot || own < mark.own)
+      this.#mark = { boot, own, ours: now };
+    else if (now - mark.ours >= RATE_MILLIS) {
+      const rate = (own - mark.own) / (now - mark.ours);
+      // A real host's clock goes as ours does; what differs by less than a fifth is the jitter of
+      // messages.
+      this.clockRate = Math.abs(rate - 1) < 0.2 ? 1 : Math.max(0.1, Number(rate.toFixed(1)));
+      this.#mark = { boot, own, ours: now };
+    }
+  }
+}
+
+/** What is known of each invoker host. */
+export class HostRegistry {
+  readonly #hosts = new Map<string, HostEntry>();
+
+  entry(host: string): HostEntry {
+    let entry = this.#hosts.get(host);
+    if (entry === undefined) {
+      entry = new HostEntry();
+      this.#hosts.set(host, entry);
+    }
+    return entry;
+  }
+
+  names(): string[] {
+    return [...this.#hosts.keys()];
+  }
+
+  rateOf(host: string): number {
+    return this.#hosts.get(host)?.clockRate ?? 1;
+  }
+
+  verdict(): Verdict {
+    const views = [...this.#hosts.values()].flatMap(({ view }) => (view === null ? [] : [view]));
+    const up = Math.max(0, ...views.map(({ upSeconds }) => upSeconds ?? 0));
+    return verdictOf(
+      views.map(({ comparison }) => comparison ?? noComparison),
+      up > 0 ? up : undefined,
+      views.some(({ mode, killed }) => mode === 'enforce' && !killed),
+    );
+  }
+
+  rows(now: number): HostRow[] {
+    const rows: HostRow[] = [];
+    for (const [host, { view, report, seen, clockRate, waitShare }] of this.#hosts) {
+      if (now - seen > HOST_EXPIRY_MILLIS) {
+        this.#hosts.delete(host);
+        continue;
+      }
+      rows.push({
+        host,
+        mode: view?.mode ?? report?.mode ?? '',
+        platform: view?.platform ?? '',
+        version: view?.version ?? '',
+        killed: view?.killed ?? false,
+        killedBy: view?.killedBy ?? [],
+        isEngineReachable: view?.isEngineReachable ?? true,
+        tapLost: (view?.tap ?? []).filter(({ state }) => state !== 'listening').map(tapText),
+        alarm: view?.slowerThanControl ?? false,
+        seen: Math.round(seen / 1000),
+        cpu: view?.cpu ?? report?.capacity.cpu ?? 0,
+        memory: view?.memory ?? report?.capacity.memory ?? 0,
+        allocatableCpu: rounded(report?.allocatable.cpu ?? view?.cpu ?? 0),
+        allocatableMemory: rounded(report?.allocatable.memory ?? view?.memory ?? 0),
+        grantedCpu: rounded(report?.granted.cpu ?? 0),
+        grantedMemory: rounded(report?.granted.memory ?? 0),
+        usedCpu: report?.used === undefined ? null : rounded(report.used.cpu),
+        usedMemory: report?.used === undefined ? null : rounded(report.used.memory),
+        waitShare: waitShare === null ? null : rounded(waitShare),
+        demandCpu: rounded(report?.demand.cpu ?? 0),
+        demandMemory: rounded(report?.demand.memory ?? 0),
+        poolCpu: rounded(view?.poolCpu ?? report?.pool.cpu ?? 0),
+        poolMemory: rounded(view?.poolMemory ?? report?.pool.memory ?? 0),
+        functions: report?.functions ?? 0,
+        containers: view?.containers ?? report?.containers ?? 0,
+        running: view?.running ?? report?.running ?? 0,
+        calls: view?.activations ?? 0,
+        clockRate,
+      });
+    }
+    return rows.sort((a, b) => a.host.localeCompare(b.host));
+  }
+}

@@ -1,0 +1,87 @@
+import { VIRTUAL, type VirtualAgent, virtualFeatures } from '../../../agents/simppo/index.js';
+import type { Others } from '../../../broker/mean-field/index.js';
+import { SIMPPO_SIZES } from './settings.js';
+import { type ClusterTotals, preservation, type ScalingState } from './state.js';
+
+/**
+ * The published six (simppo-aware.md §1.2), which the mean field adds up; then what else an agent
+ * knows of its own function.
+ */
+export const SCALING_FEATURES = [
+  'cpu_util',
+  'slo_preservation',
+  'cpu',
+  'cpu_others',
+  'containers',
+  'arrival_rate',
+  'arrival_change',
+  'size_cpu',
+  'size_memory',
+  'memory_util',
+  'busy',
+  'waiting',
+  'late',
+  'tail',
+] as const;
+const PUBLISHED = 6;
+
+export const scalingWidth = (virtual: VirtualAgent): number =>
+  SCALING_FEATURES.length + VIRTUAL[virtual];
+
+/** Arrivals a second at which the feature is 1; logarithmic, as functions differ by decades. */
+const RATE_SCALE = Math.log1p(200);
+/** Natural logarithm of tail / SLO at which the feature is 0 or 1. */
+const TAIL_RANGE = 2;
+
+const clip = (value: number): number => (value > 0 ? Math.min(1, value) : 0);
+
+/** The published six of one function. */
+export function publishedFeatures(
+  observed: ScalingState,
+  { capacity, allocated }: ClusterTotals,
+): number[] {
+  const { held, cpuUse, rate } = observed;
+  const own = held.cpu * held.containers;
+  return [
+    clip(cpuUse),
+    preservation(observed),
+    clip(own / capacity),
+    clip((allocated - own) / capacity),
+    clip(held.containers / SIMPPO_SIZES.most.containers),
+    clip(Math.log1p(rate) / RATE_SCALE),
+  ];
+}
+
+/**
+ * An actor's and critic's input, each number in [0, 1]. `published`: this function's, as the mean
+ * field has them.
+ */
+export function scalingInput(
+  observed: ScalingState,
+  rateBefore: number,
+  published: readonly number[],
+  others: Others | null,
+  totals: ClusterTotals,
+  virtual: VirtualAgent,
+  to: Float32Array,
+): Float32Array {
+  const { held, rate, tail, slo } = observed;
+  const { most } = SIMPPO_SIZES;
+  to.set(published);
+  to[PUBLISHED] = rateBefore > 0 ? clip(rate / rateBefore / 2) : 0.5;
+  to[PUBLISHED + 1] = clip(held.cpu / most.cpu);
+  to[PUBLISHED + 2] = clip(held.memory / most.memory);
+  to[PUBLISHED + 3] = clip(observed.memoryUse);
+  to[PUBLISHED + 4] = clip(observed.busy);
+  to[PUBLISHED + 5] = clip(observed.waiting / (2 * held.containers));
+  to[PUBLISHED + 6] = clip(10 * observed.late);
+  to[PUBLISHED + 7] = tail > 0 ? clip((Math.log(tail / slo) / TAIL_RANGE + 1) / 2) : 0;
+  if (virtual !== 'none') {
+    const excess = clip(totals.allocated / totals.capacity - 1);
+    to.set(
+      virtualFeatures(virtual, { others, price: { cpu: excess, memory: 0 }, features: published }),
+      SCALING_FEATURES.length,
+    );
+  }
+  return to;
+}

@@ -1,0 +1,115 @@
+import type { Decision, ResourceManager } from '../../agents/index.js';
+import { createManager, type HpaVpaConstants, hpaVpaManager } from '../../agents/managers/index.js';
+import { SIMPPO_ACTIONS } from '../../agents/simppo/index.js';
+import type { Bytes, Millicores, Millis } from '../../config/index.js';
+import { SeededRandom } from '../../config/index.js';
+import { heldAfter, possibleActions } from './agent/agent.js';
+import { SIMPPO_SIZES, scalingSettings } from './agent/settings.js';
+import type { ScalingState } from './agent/state.js';
+import { observationOfState } from './observations.js';
+import type { ScalingController } from './play.js';
+import type { ScaledFunction } from './scaled-function.js';
+import type { Allocation } from './scaling-cluster.js';
+
+/** Nobody decides: the start stands. */
+export const doNothing: ScalingController = {
+  name: 'do-nothing',
+  begin: () => {},
+  decide: (cluster) => cluster.states.map(() => null),
+};
+
+/** Any possible action of the agents', each as likely. */
+export function randomActions(seed: number): ScalingController {
+  let random = new SeededRandom(seed).fork('random');
+  const mask = new Uint8Array(SIMPPO_ACTIONS.length);
+  return {
+    name: 'random',
+    begin: () => {
+      random = new SeededRandom(seed).fork('random');
+    },
+    decide: (_, allObserved) =>
+      allObserved.map(({ held }) => {
+        possibleActions(held, scalingSettings, mask);
+        const actions = [...mask.keys()].filter((action) => mask[action] === 1);
+        return heldAfter(actions[random.below(actions.length)]!, held, scalingSettings);
+      }),
+  };
+}
+
+const clamp = (value: number, least: number, most: number): number =>
+  Math.min(most, Math.max(least, value));
+
+/**
+ * A manager of the product, one state per function. What it does not wish stays; limits are kept to
+ * the protocol's bounds.
+ */
+export function managed(
+  name: string,
+  manager: ResourceManager,
+  latency: 'run' | 'response' = 'run',
+): ScalingController {
+  let states: unknown[] = [];
+  const random = new SeededRandom(1);
+  return {
+    name,
+    begin: (cluster) => {
+      states = cluster.states.map(({ fn }) => manager.initialState(fn.name));
+    },
+    decide: (cluster, allObserved) =>
+      cluster.states.map((state, i) => {
+        const observation = observationOfState(state, cluster, latency);
+        const excess = Math.min(1, Math.max(0, cluster.occupancy - 1));
+        const view = {
+          observation,
+          features: [],
+          others: null,
+          price: { cpu: excess, memory: 0 },
+          random,
+        };
+        const result = manager.decide(states[i], view, cluster.now as Millis);
+        states[i] = result.state;
+        return granted(allObserved[i]!, result.decision);
+      }),
+  };
+}
+
+function granted({ held }: ScalingState, { cpu, memory, containers }: Decision): Allocation {
+  const { least, most } = SIMPPO_SIZES;
+  return {
+    cpu: clamp(cpu ?? held.cpu, least.cpu, most.cpu),
+    memory: clamp(memory ?? held.memory, least.memory, most.memory),
+    containers: clamp(containers ?? held.containers, least.containers, most.containers),
+  };
+}
+
+const CAP = { cpu: SIMPPO_SIZES.most.cpu as Millicores, memory: SIMPPO_SIZES.most.memory as Bytes };
+
+/** Knative counts those who wait for a container as concurrent, so it is shown response times. */
+export const kpa = (): ScalingController =>
+  managed('kpa', createManager('kpa', { cap: CAP }), 'response');
+export const ensure = (): ScalingController =>
+  managed('ensure', createManager('ensure', { cap: CAP }), 'response');
+export const hpaVpa = (constants: HpaVpaConstants, name = 'hpa-vpa'): ScalingController =>
+  managed(name, hpaVpaManager(constants) as ResourceManager);
+
+/** Of a start: what a function gets before anyone decides. */
+type Given = { readonly fn: ScaledFunction };
+
+/**
+ * The cluster's cores divided once, by each function's mean work in the episode to come, with
+ * enough containers for its mean number of calls and one: who knows on average what comes, and
+ * never acts again.
+ */
+export const staticStart =
+  (load: number) =>
+  ({ fn }: Given, perSecond: number): Allocation => {
+    const { least, most, first } = SIMPPO_SIZES;
+    const millicores = (perSecond * fn.meanCpu) / load;
+    const running = (perSecond * (fn.meanCpu / Math.min(1, fn.parallelism) + fn.meanIo)) / 1000;
+    const containers = clamp(Math.ceil(running + 1), least.containers, most.containers);
+    return {
+      cpu: clamp(millicores / containers, least.cpu, most.cpu),
+      memory: first.memory,
+      containers,
+    };
+  };

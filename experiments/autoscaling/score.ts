@@ -1,0 +1,108 @@
+import { quantileOf } from '../compare/index.js';
+import { rawReward } from './agent/reward.js';
+import { scalingSettings } from './agent/settings.js';
+import { preservation, type ScalingState } from './agent/state.js';
+import type { ScalingCluster } from './scaling-cluster.js';
+
+/** One function over the steps that count. */
+export interface FunctionScore {
+  readonly name: string;
+  /** Mean per step, without penalties and price. */
+  readonly reward: number;
+  readonly sloPreservation: number;
+  readonly cpuUse: number;
+  readonly memoryUse: number;
+  readonly calls: number;
+  /** Share of the calls that were late or failed. */
+  readonly violations: number;
+  /** Share of the steps whose p99 was above the SLO. */
+  readonly violatedSteps: number;
+  /** p99 of the response time, ms; a failed call counts as `PATIENCE`. */
+  readonly p99: number;
+  readonly slo: number;
+}
+
+/** A run: means over functions, each with the same weight. */
+export interface RunScore {
+  readonly functions: readonly FunctionScore[];
+  readonly reward: number;
+  readonly sloPreservation: number;
+  readonly cpuUse: number;
+  readonly memoryUse: number;
+  readonly violations: number;
+  readonly violatedSteps: number;
+  /** Promised over available, mean over steps. */
+  readonly occupancy: number;
+}
+
+/** Adds up a run's steps, once `listen` has been called. */
+export class ScoreKeeper {
+  readonly #cluster: ScalingCluster;
+  readonly #times: number[][];
+  readonly #sums: { reward: number; slo: number; cpu: number; memory: number; violated: number }[];
+  #steps = 0;
+  #occupancy = 0;
+
+  constructor(cluster: ScalingCluster) {
+    this.#cluster = cluster;
+    this.#times = cluster.states.map(() => []);
+    this.#sums = cluster.states.map(() => ({ reward: 0, slo: 0, cpu: 0, memory: 0, violated: 0 }));
+  }
+
+  /** From here on responses count. */
+  listen(): void {
+    this.#times.forEach((times, i) => {
+      this.#cluster.listen(i, (millis) => times.push(millis));
+    });
+  }
+
+  add(allObserved: readonly ScalingState[]): void {
+    this.#steps++;
+    this.#occupancy += this.#cluster.occupancy;
+    allObserved.forEach((observed, i) => {
+      const sums = this.#sums[i]!;
+      sums.reward += rawReward(observed, scalingSettings.reward);
+      sums.slo += preservation(observed);
+      sums.cpu += observed.cpuUse;
+      sums.memory += observed.memoryUse;
+      sums.violated += Number(observed.tail > observed.slo);
+    });
+  }
+
+  /** Once, at the end: nobody listens any more. */
+  close(): RunScore {
+    const steps = this.#steps;
+    const functions = this.#cluster.states.map(({ fn, slo }, i): FunctionScore => {
+      this.#cluster.listen(i, null);
+      const times = Float64Array.from(this.#times[i]!).sort();
+      const sums = this.#sums[i]!;
+      let late = times.length;
+      // Ascending: those within the objective come first.
+      for (let k = 0; k < times.length && times[k]! <= slo; k++) late--;
+      return {
+        name: fn.name,
+        reward: sums.reward / steps,
+        sloPreservation: sums.slo / steps,
+        cpuUse: sums.cpu / steps,
+        memoryUse: sums.memory / steps,
+        calls: times.length,
+        violations: times.length > 0 ? late / times.length : 0,
+        violatedSteps: sums.violated / steps,
+        p99: quantileOf(times, 0.99),
+        slo,
+      };
+    });
+    const mean = (of: (one: FunctionScore) => number): number =>
+      functions.reduce((sum, one) => sum + of(one), 0) / functions.length;
+    return {
+      functions,
+      reward: mean((one) => one.reward),
+      sloPreservation: mean((one) => one.sloPreservation),
+      cpuUse: mean((one) => one.cpuUse),
+      memoryUse: mean((one) => one.memoryUse),
+      violations: mean((one) => one.violations),
+      violatedSteps: mean((one) => one.violatedSteps),
+      occupancy: this.#occupancy / steps,
+    };
+  }
+}

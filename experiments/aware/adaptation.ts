@@ -1,0 +1,137 @@
+import { shareOf } from '../../agents/aware/index.js';
+import { bootstrapMean, type Interval } from '../compare/index.js';
+import type { EpisodeRecord } from './aware-agent.js';
+import { demandOf } from './demand.js';
+import {
+  type AwareContender,
+  awareAgentFor,
+  bestWindow,
+  type ContenderRun,
+  cloneEpisodes,
+  episodesToReach,
+  meanOfRecords,
+  named,
+  ruleBased,
+  runAwareAgent,
+  type StudyTools,
+  trainedOn,
+} from './study-parts.js';
+import { type AwareStudyRequest, CONVERGED, FIRST, pairsOf } from './study-request.js';
+import { AwareSystem } from './system.js';
+
+export interface AdaptationRow {
+  readonly contender: AwareContender;
+  /** Episodes until the converged return; those that never did count as all episodes. */
+  readonly episodes: Interval;
+  readonly reached: number;
+  readonly pairs: number;
+  /** Share of what the source earned that is lost in the first ten episodes. */
+  readonly drop: Interval;
+  /** In the first 100 episodes: missed steps, and use below what the converged agents have. */
+  readonly missed: Interval;
+  readonly cpuDeficit: Interval;
+  readonly memoryDeficit: Interval;
+  /** Updates of the weights until the converged return. */
+  readonly updates: Interval;
+  /** Mean reward of the last 20 episodes, as a share of the best contender's. */
+  readonly late: Interval;
+}
+
+const ADAPTING = ['tl', 'tl-plus', 'aware-online', 'aware'] as const;
+
+/** `earned`: by what it was before, where it was anything. */
+export interface AdaptationRun extends ContenderRun {
+  readonly earned: number | null;
+}
+
+export const adaptationPieces = ({ sources }: AwareStudyRequest): number => sources.length;
+
+/** All contenders on the pairs that begin from one source: what can be played apart. */
+export function adaptation(
+  tools: StudyTools,
+  { heldOut, sources, pairs, sourceEpisodes, adaptationEpisodes }: AwareStudyRequest,
+  source: number,
+): AdaptationRun[][] {
+  const start = {
+    tl: trainedOn(tools, sources[source]!, false, sourceEpisodes, 101 + source),
+    'tl-plus': trainedOn(tools, sources[source]!, true, sourceEpisodes, 101 + source),
+  };
+  const mine = pairsOf(heldOut, pairs).filter((_, i) => i % sources.length === source);
+  const runs = mine.map((paired) => {
+    const learned = ADAPTING.map((name) => {
+      const before = name === 'tl' || name === 'tl-plus' ? start[name] : null;
+      const awareAgent = awareAgentFor(name, tools, paired, before?.awareAgent ?? null);
+      const records = runAwareAgent(
+        awareAgent,
+        new AwareSystem(demandOf(paired.app), paired.seed),
+        adaptationEpisodes,
+      );
+      awareAgent.dispose();
+      return {
+        name,
+        records,
+        transitions: named(awareAgent.transitions),
+        earned: before?.earned ?? null,
+      };
+    });
+    const rules = (['kpa', 'hpa-vpa'] as const).map((name) => ({
+      name,
+      records: ruleBased(name, paired, adaptationEpisodes),
+      transitions: [],
+      earned: null,
+    }));
+    const clone = cloneEpisodes(tools, paired, 10, adaptationEpisodes);
+    return [
+      ...learned,
+      ...rules,
+      { name: 'clone' as const, records: clone, transitions: [], earned: null },
+    ];
+  });
+  start.tl.awareAgent.dispose();
+  start['tl-plus'].awareAgent.dispose();
+  return runs;
+}
+
+export function adaptationRows(runs: readonly (readonly AdaptationRun[])[]): AdaptationRow[] {
+  const converged = runs.map((run) => {
+    // What learning comes to here, by whichever of them.
+    const best = run.filter(({ name }) => ADAPTING.some((one) => one === name));
+    const by = [...best].sort((a, b) => bestWindow(b.records) - bestWindow(a.records))[0]!;
+    const late = by.records.slice(-20);
+    return {
+      earned: Math.max(...best.map(({ records }) => meanOfRecords(records.slice(-20), 'earned'))),
+      cpu: meanOfRecords(late, 'cpu'),
+      memory: meanOfRecords(late, 'memory'),
+    };
+  });
+  return runs[0]!.map(({ name }, column) => {
+    const of = (value: (records: readonly EpisodeRecord[], pair: number) => number): Interval =>
+      bootstrapMean(runs.map((run, pair) => value(run[column]!.records, pair)));
+    const reach = (records: readonly EpisodeRecord[], pair: number): number | null =>
+      episodesToReach(records, shareOf(converged[pair]!.earned, CONVERGED));
+    return {
+      contender: name,
+      pairs: runs.length,
+      reached: runs.filter((run, pair) => reach(run[column]!.records, pair) !== null).length,
+      episodes: of((records, pair) => reach(records, pair) ?? records.length),
+      drop: of((records, pair) => {
+        const before = runs[pair]![column]!.earned ?? converged[pair]!.earned;
+        return 1 - meanOfRecords(records.slice(0, 10), 'earned') / before;
+      }),
+      missed: of((records) => meanOfRecords(records.slice(0, FIRST), 'missed')),
+      cpuDeficit: of(
+        (records, pair) => converged[pair]!.cpu - meanOfRecords(records.slice(0, FIRST), 'cpu'),
+      ),
+      memoryDeficit: of(
+        (records, pair) =>
+          converged[pair]!.memory - meanOfRecords(records.slice(0, FIRST), 'memory'),
+      ),
+      updates: of(
+        (records, pair) => records[(reach(records, pair) ?? records.length) - 1]!.updates,
+      ),
+      late: of(
+        (records, pair) => meanOfRecords(records.slice(-20), 'earned') / converged[pair]!.earned,
+      ),
+    };
+  });
+}

@@ -1,0 +1,3 @@
+export { metaTraining } from './meta-training.js';
+export { reproduceAware } from './run-study.js';
+export { trainInThread } from './train-in-thread.js';

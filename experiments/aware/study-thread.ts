@@ -1,0 +1,23 @@
+import { isMainThread, parentPort, workerData } from 'node:worker_threads';
+import { loadMeta, shippedMeta } from '../../agents/aware/index.js';
+import { defaultEngine } from '../../agents/nn/index.js';
+import { type AwarePiece, playPiece } from './study-pieces.js';
+import type { AwareStudyRequest } from './study-request.js';
+
+export interface StudyThreadData {
+  readonly kind: 'aware-study';
+  readonly request: AwareStudyRequest;
+  /** Folder of the meta-learner; null: the shipped one. */
+  readonly meta: string | null;
+}
+
+/** The other side of `playPieces`: one piece after the other. */
+if (!isMainThread && (workerData as { kind?: unknown } | null)?.kind === 'aware-study') {
+  const { request, meta } = workerData as StudyThreadData;
+  const tools = {
+    engine: defaultEngine(() => {}),
+    meta: meta === null ? shippedMeta() : loadMeta(meta),
+  };
+  const port = parentPort!;
+  port.on('message', (piece: AwarePiece) => port.postMessage(playPiece(tools, request, piece)));
+}

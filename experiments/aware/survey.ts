@@ -1,0 +1,85 @@
+import { SeededRandom } from '../../config/index.js';
+import { bootstrapMean, type Interval } from '../compare/index.js';
+import { AwareAgent, conservativePpo, type EpisodeRecord } from './aware-agent.js';
+import { demandOf } from './demand.js';
+import { fallbackTrajectory } from './meta-training.js';
+import {
+  type AwareContender,
+  meanOfRecords,
+  type Paired,
+  type RecordFigure,
+  ruleBased,
+  runAwareAgent,
+  type StudyTools,
+} from './study-parts.js';
+import type { AwareStudyRequest } from './study-request.js';
+import { AwareSystem } from './system.js';
+
+export interface SurveyRow {
+  readonly contender: AwareContender;
+  readonly figures: Readonly<Record<RecordFigure, Interval>>;
+}
+
+const FIGURES: readonly RecordFigure[] = ['earned', 'missed', 'preservation', 'cpu', 'memory'];
+const SURVEYED = ['fixed', 'kpa', 'hpa-vpa', 'aware'] as const;
+/** Applications of one piece. */
+const TOGETHER = 25;
+
+/** What one application came to: [contender][figure], means over the second half. */
+export type SurveyedApp = readonly (readonly number[])[];
+
+export const surveyPieces = ({ heldOut }: AwareStudyRequest): number =>
+  Math.ceil(heldOut.length / TOGETHER);
+
+/**
+ * Some of the held-out applications: the base-learner as shipped, with an embedding of two episodes
+ * of the fallback, against who learns nothing either.
+ */
+export function survey(
+  tools: StudyTools,
+  { heldOut, surveyEpisodes }: AwareStudyRequest,
+  piece: number,
+): SurveyedApp[] {
+  const first = piece * TOGETHER;
+  return heldOut.slice(first, first + TOGETHER).map((app, i) => {
+    const paired = { app, seed: 501 + first + i };
+    return SURVEYED.map((name) => {
+      const records =
+        name === 'aware'
+          ? asShipped(tools, paired, surveyEpisodes)
+          : ruleBased(name, paired, surveyEpisodes);
+      const settled = records.slice(Math.floor(surveyEpisodes / 2));
+      return FIGURES.map((figure) => meanOfRecords(settled, figure));
+    });
+  });
+}
+
+function asShipped(
+  { engine, meta }: StudyTools,
+  { app, seed }: Paired,
+  episodes: number,
+): EpisodeRecord[] {
+  const awareAgent = new AwareAgent({
+    engine,
+    course: 'serving',
+    seed,
+    ppo: conservativePpo,
+    start: meta.base,
+    encoder: meta.encoder,
+    transfer: false,
+    fallback: { decide: ({ allocation }) => allocation },
+  });
+  const random = new SeededRandom(seed).fork('seen before');
+  for (let k = 0; k < 2; k++) awareAgent.bundle.add(fallbackTrajectory(demandOf(app), random));
+  const records = runAwareAgent(awareAgent, new AwareSystem(demandOf(app), seed), episodes);
+  awareAgent.dispose();
+  return records;
+}
+
+export const surveyRows = (apps: readonly SurveyedApp[]): SurveyRow[] =>
+  SURVEYED.map((contender, c) => ({
+    contender,
+    figures: Object.fromEntries(
+      FIGURES.map((figure, f) => [figure, bootstrapMean(apps.map((app) => app[c]![f]!))]),
+    ) as SurveyRow['figures'],
+  }));

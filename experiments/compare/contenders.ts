@@ -1,0 +1,151 @@
+import {
+  type Config,
+  defaultConfig,
+  GleanerError,
+  managerNames,
+  suggest,
+} from '../../config/index.js';
+import { createPolicy, policyNames } from '../../openwhisk-plugin/decision/index.js';
+import type { ClusterMode } from '../../simulator/engine/index.js';
+
+/**
+ * Who is compared: a resource manager and activation policies, under the one name that comparisons
+ * call it by.
+ */
+export interface Contender {
+  readonly name: string;
+  readonly manager: string;
+  /** False: nothing but OpenWhisk, no hook. */
+  readonly safeguard: boolean;
+  readonly quotaPolicy: string;
+  readonly weightPolicy: string;
+  /** Where it can do something; elsewhere it would be `fixed` under another name. */
+  readonly modes: readonly ClusterMode[];
+  /** `fixed` once more, with other draws: what noise alone does. */
+  readonly redrawn?: 'placement' | 'everything';
+}
+
+/** No manager or policy to compare has this name. */
+export class UnknownContenderError extends GleanerError {
+  readonly code = 'GLN_CONTENDER_UNKNOWN';
+}
+
+/** Leaves a container at what its user has: the manager `fixed` wishes nothing else. */
+const NEUTRAL = 'target';
+const BOTH: readonly ClusterMode[] = ['weight', 'quota'];
+
+export const FIXED: Contender = {
+  name: 'fixed',
+  manager: 'fixed',
+  safeguard: false,
+  quotaPolicy: NEUTRAL,
+  weightPolicy: NEUTRAL,
+  modes: BOTH,
+};
+
+/** Fixed against fixed. */
+export const NOISE: readonly Contender[] = [
+  { ...FIXED, name: 'fixed, other placement', redrawn: 'placement' },
+  { ...FIXED, name: 'fixed, other arrivals', redrawn: 'everything' },
+];
+
+/** What an installation runs whose configuration names these managers and policies. */
+export function configuredContender(
+  name: string,
+  { agents, decision }: Pick<Config, 'agents' | 'decision'>,
+): Contender {
+  const { quota, weight } = decision.policy;
+  return {
+    name,
+    manager: agents.manager,
+    safeguard: true,
+    quotaPolicy: quota,
+    weightPolicy: weight,
+    modes: BOTH,
+  };
+}
+
+/** What a new installation runs: the configuration's defaults. */
+export const DEFAULT: Contender = configuredContender('default', defaultConfig);
+
+/** Choices without learning, which a learner must beat. */
+export const FLOORS: readonly string[] = [
+  'smallest-in-range',
+  'random-in-range',
+  'largest-in-range',
+];
+
+/**
+ * Every name that a comparison knows, `fixed` first. Policies that choose nothing by themselves are
+ * not among them.
+ */
+export function contenderNames(): string[] {
+  const policies = policyNames.filter((name) => createPolicy(name).kind !== 'both');
+  return ['fixed', 'default', ...managerNames.filter((name) => name !== 'fixed'), ...policies];
+}
+
+/**
+ * The contender of a name: a manager decides by targets, a policy works beside the manager `fixed`.
+ * Names joined by `+` make one contender: a manager, a policy for ranges and one for weights, in
+ * this order.
+ *
+ * @throws UnknownContenderError
+ */
+export function contender(name: string): Contender {
+  if (name === 'fixed') return FIXED;
+  if (name === 'default') return DEFAULT;
+  const parts = name.split('+');
+  const managers = parts.filter(isManager);
+  const ranges = parts.filter((part) => kindOf(part) === 'range');
+  const weights = parts.filter((part) => kindOf(part) === 'weight');
+  const named = [managers[0], ranges[0], weights[0]];
+  if (name === '' || named.filter((one) => one !== undefined).join('+') !== name)
+    throw unknown(name);
+  const [manager = 'fixed', quotaPolicy = NEUTRAL, weightPolicy = NEUTRAL] = named;
+  const alone = parts.length === 1;
+  const modes: readonly ClusterMode[] =
+    alone && ranges.length > 0 ? ['quota'] : alone && weights.length > 0 ? ['weight'] : BOTH;
+  return { name, manager, safeguard: true, quotaPolicy, weightPolicy, modes };
+}
+
+/** What a policy chooses; undefined: it is none, or chooses nothing by itself. */
+function kindOf(name: string): 'range' | 'weight' | undefined {
+  const kind = policyNames.includes(name) ? createPolicy(name).kind : 'both';
+  return kind === 'both' ? undefined : kind;
+}
+
+const isManager = (name: string): boolean => (managerNames as readonly string[]).includes(name);
+
+function unknown(name: string): UnknownContenderError {
+  const meant = suggest(name, contenderNames());
+  return new UnknownContenderError(`no manager or policy is called '${name}'`, {
+    hint: `${meant === undefined ? '' : `Did you mean ${meant}? `}Names: ${contenderNames().join(', ')}; names joined by + make one: a manager, a policy for ranges, one for weights.`,
+  });
+}
+
+/**
+ * Who runs in a mode: `fixed`, fixed against fixed, the shipped default, the floors where there are
+ * ranges, then those asked for, each once.
+ *
+ * @param names `all` stands for every name there is.
+ * @param configured of the configuration that the comparison was given
+ * @throws UnknownContenderError
+ */
+export function lineUp(
+  names: readonly string[],
+  mode: ClusterMode,
+  configured?: Contender,
+): Contender[] {
+  const asked = names
+    .flatMap((name) => (name === 'all' ? contenderNames() : [name]))
+    .map(contender);
+  const always = [
+    FIXED,
+    ...NOISE,
+    DEFAULT,
+    ...FLOORS.map(contender),
+    ...(configured === undefined ? [] : [configured]),
+  ];
+  const all = new Map([...always, ...asked].map((one) => [one.name, one]));
+  return [...all.values()].filter(({ modes }) => modes.includes(mode));
+}

@@ -1,0 +1,28 @@
+export { type Comparison, compareRuns } from './comparison.js';
+export {
+  type Contender,
+  configuredContender,
+  contender,
+  contenderNames,
+  FIXED,
+  FLOORS,
+  NOISE,
+  UnknownContenderError,
+} from './contenders.js';
+export { type ComparisonRequest, placeOf, planJobs, planSections } from './plan.js';
+export { runJobs } from './pool.js';
+export { changeText, figure, percentage } from './report/figures.js';
+export { comparisonReport } from './report/report.js';
+export { runTable } from './report/run-table.js';
+export { type ComparisonWithVerdicts, RANKED_BY, ranking, withVerdicts } from './report/verdict.js';
+export { csvCell, runsCsv } from './runs-csv.js';
+export { withDefaultSizes } from './setting.js';
+export { ENOUGH, Slowdowns } from './slowdowns.js';
+export {
+  bootstrapMean,
+  type Interval,
+  meanOf,
+  type Paired,
+  pairedWith,
+  quantileOf,
+} from './statistics.js';

@@ -1,0 +1,97 @@
+import type { FunctionColumns } from './job.js';
+import { ENOUGH } from './slowdowns.js';
+
+/** A function against itself under `fixed`. */
+export interface Victim {
+  readonly name: string;
+  readonly calls: number;
+  readonly fixed: number;
+  readonly slowdown: number;
+  readonly ratio: number;
+}
+
+/**
+ * Who pays, who gains, and by how much: mean slowdown of waiting and running per function, seeds
+ * together.
+ */
+export interface Victims {
+  /** Functions with enough calls to be judged. */
+  readonly judged: number;
+  /** Slower by more than the bound of a payer (design §3: 1.25). */
+  readonly slowedDown: number;
+  /** Faster by more than the same. */
+  readonly spedUp: number;
+  readonly worst: readonly Victim[];
+}
+
+const SLOWDOWN_BOUND = 1.25;
+const SHOWN = 5;
+
+/** Sums over seeds, per function. */
+export class FunctionTotals {
+  #names: readonly string[] = [];
+  #successes = new Float64Array(0);
+  #slowdown = new Float64Array(0);
+  #p99 = new Float64Array(0);
+  #slo = new Float64Array(0);
+
+  /** The same workload's functions each time. */
+  add({ names, successes, slowdown, p99Ms, sloMs }: FunctionColumns): void {
+    if (this.#names.length === 0) {
+      this.#names = names;
+      this.#successes = new Float64Array(names.length);
+      this.#slowdown = new Float64Array(names.length);
+      this.#p99 = new Float64Array(names.length);
+      this.#slo = new Float64Array(names.length);
+    }
+    for (let i = 0; i < names.length; i++) {
+      const calls = successes[i]!;
+      if (calls === 0) continue;
+      this.#successes[i]! += calls;
+      this.#slowdown[i]! += calls * slowdown[i]!;
+      this.#p99[i]! += calls * p99Ms[i]!;
+      this.#slo[i]! += calls * sloMs[i]!;
+    }
+  }
+
+  /**
+   * p99 of init + run over the objective, ascending, of functions with enough calls; the objective
+   * is the one under `fixed`.
+   */
+  objectiveRatios(fixed: FunctionTotals): number[] {
+    const ratios: number[] = [];
+    for (let i = 0; i < this.#names.length; i++) {
+      const ratio = this.#p99[i]! / this.#successes[i]! / (fixed.#slo[i]! / fixed.#successes[i]!);
+      if (this.#isKnown(i) && fixed.#isKnown(i) && Number.isFinite(ratio)) ratios.push(ratio);
+    }
+    return ratios.sort((a, b) => a - b);
+  }
+
+  against(fixed: FunctionTotals): Victims {
+    const all: Victim[] = [];
+    for (let i = 0; i < this.#names.length; i++) {
+      if (!this.#isKnown(i) || !fixed.#isKnown(i)) continue;
+      const slowdown = this.#slowdown[i]! / this.#successes[i]!;
+      const before = fixed.#slowdown[i]! / fixed.#successes[i]!;
+      const name = this.#names[i]!;
+      all.push({
+        name,
+        calls: this.#successes[i]!,
+        fixed: before,
+        slowdown,
+        ratio: slowdown / before,
+      });
+    }
+    all.sort((a, b) => b.ratio - a.ratio || (a.name < b.name ? -1 : 1));
+    return {
+      judged: all.length,
+      slowedDown: all.filter(({ ratio }) => ratio > SLOWDOWN_BOUND).length,
+      spedUp: all.filter(({ ratio }) => ratio < 1 / SLOWDOWN_BOUND).length,
+      worst: all.slice(0, SHOWN),
+    };
+  }
+
+  #isKnown(i: number): boolean {
+    return this.#successes[i]! >= ENOUGH;
+  }
+}

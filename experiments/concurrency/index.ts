@@ -1,0 +1,2 @@
+export { concurrencyReport } from './reproduce.js';
+export { concurrencyStudy, studyVerdicts } from './study.js';

@@ -1,0 +1,2 @@
+export { newFunctionMissed, newFunctionReport } from './reproduce.js';
+export { newFunctionStudy, newFunctionTables } from './study.js';

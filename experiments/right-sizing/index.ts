@@ -1,0 +1,2 @@
+export { sizingMissed, sizingReport } from './reproduce.js';
+export { sizingStudy } from './study.js';

@@ -1,0 +1,217 @@
+import { fixedManager } from '../../agents/managers/index.js';
+import type { SizingRules } from '../../openwhisk-plugin/openwhisk-api/index.js';
+import { type RunSummary, simulateCluster } from '../../simulator/engine/index.js';
+import { activationStream, openWorkload } from '../../simulator/workload/index.js';
+import {
+  bootstrapMean,
+  type Interval,
+  type Paired,
+  pairedWith,
+  withDefaultSizes,
+} from '../compare/index.js';
+import { type StagedCounts, StagedSizes } from './staged-sizes.js';
+
+const MINUTE = 60_000;
+/** The sample is an hour: the first half is the evidence, the second is held out. */
+export const HELD_OUT_FROM = 30 * MINUTE;
+const SEEN_LEAST = 10 * MINUTE;
+const HOUR = 60 * MINUTE;
+/** Whoever is changed at once is watched by nobody. */
+const ALL = 1_000_000;
+
+/** How sizes are written; null: not at all. */
+export interface SizingArm {
+  readonly name: string;
+  readonly about: string;
+  readonly rules: SizingRules | null;
+}
+
+const rules = (
+  leastCalls: number,
+  canaries: number,
+  watchMinutes: number,
+  watchCalls: number,
+): SizingRules => ({
+  leastCalls,
+  leastSeen: SEEN_LEAST,
+  canaries,
+  watchTime: watchMinutes * MINUTE,
+  watchCalls,
+  payBack: 24 * HOUR,
+  killedSizeHoldTime: 24 * HOUR,
+  holdTime: 10 * MINUTE,
+});
+
+export const SIZING_ARMS: readonly SizingArm[] = [
+  { name: 'as users set it', about: 'nothing is changed', rules: null },
+  {
+    name: 'after 200 calls',
+    about: 'all that are ready, at once at minute 30',
+    rules: rules(200, ALL, 0, 0),
+  },
+  { name: 'after 50 calls', about: 'the same', rules: rules(50, ALL, 0, 0) },
+  { name: 'after 10 calls', about: 'the same', rules: rules(10, ALL, 0, 0) },
+  {
+    name: 'after 10 calls, in waves',
+    about: 'three canaries, each watched for two minutes and five calls',
+    rules: rules(10, 3, 2, 5),
+  },
+];
+
+export interface SizingStudyRequest {
+  readonly seeds: readonly number[];
+  readonly hosts: number;
+  readonly cores: number;
+  readonly memoryMiB: number;
+  /** User-memory per host of each section. */
+  readonly userMemoryMiB: readonly number[];
+  readonly functions?: number;
+  /** Offered load; that of the sample as recorded is .25. */
+  readonly load: number;
+  readonly onRun?: (done: number, all: number) => void;
+}
+
+/** Figures of the held-out half hour. */
+export const SIZING_FIGURES = {
+  cold: 'cold starts',
+  coldShare: 'share of calls',
+  p99: 'response p99, ms',
+  mean: 'response mean, ms',
+  oom: 'OOM kills',
+} as const;
+export type SizingFigure = keyof typeof SIZING_FIGURES;
+
+export interface SizingRow {
+  readonly userMemoryMiB: number;
+  readonly arm: SizingArm;
+  readonly calls: number;
+  readonly figures: Readonly<Record<SizingFigure, Interval>>;
+  /** Against nothing changed, seed by seed; null: that is this one. */
+  readonly paired: Readonly<Record<SizingFigure, Paired>> | null;
+  /** OOM kills of all seeds together, and of them those that happen where nothing is changed. */
+  readonly ooms: number;
+  readonly changes: Interval;
+  readonly costs: Interval;
+  readonly freedMiB: Interval;
+  readonly undone: Interval;
+  /** Cold starts in half an hour that the estimate promised to save; null: none was made. */
+  readonly promised: Interval | null;
+}
+
+interface SizingRun {
+  readonly figures: Readonly<Record<SizingFigure, number>>;
+  readonly calls: number;
+  readonly counts: StagedCounts;
+}
+
+/**
+ * Every arm on the same calls, by seed and by memory of the hosts. The same request, the same rows.
+ */
+export function sizingStudy(request: SizingStudyRequest): SizingRow[] {
+  const { seeds, userMemoryMiB, onRun } = request;
+  const all = seeds.length * userMemoryMiB.length * SIZING_ARMS.length;
+  const runs = new Map<string, SizingRun[]>();
+  let done = 0;
+  for (const seed of seeds) {
+    const { hosts, cores, functions, load } = request;
+    const loaded = openWorkload('azure-sample', {
+      functions,
+      seed,
+      load: { load, cores: hosts * cores },
+    });
+    const phases = loaded.phases.map(withDefaultSizes);
+    for (const memory of userMemoryMiB)
+      for (const arm of SIZING_ARMS) {
+        const key = keyOf(memory, arm);
+        const run = runArm(
+          arm,
+          request,
+          memory,
+          activationStream({ ...loaded, phases }, { seed }),
+          seed,
+        );
+        runs.set(key, [...(runs.get(key) ?? []), run]);
+        onRun?.(++done, all);
+      }
+  }
+  return userMemoryMiB.flatMap((memory) => SIZING_ARMS.map((arm) => rowOf(memory, arm, runs)));
+}
+
+const keyOf = (memory: number, { name }: SizingArm): string => `${memory} ${name}`;
+
+function runArm(
+  { rules: own }: SizingArm,
+  { hosts, cores, memoryMiB }: SizingStudyRequest,
+  userMemoryMiB: number,
+  calls: ReturnType<typeof activationStream>,
+  seed: number,
+): SizingRun {
+  // The recording's half, whatever its gaps were stretched to.
+  const from = calls.spanMicros / 2000;
+  const manager = own === null ? null : new StagedSizes({ rules: own, from });
+  const run = simulateCluster({
+    calls,
+    cluster: { hosts, cores, memoryMiB: Math.max(memoryMiB, userMemoryMiB), userMemoryMiB },
+    mode: 'weight',
+    manager: manager ?? fixedManager(),
+    safeguard: true,
+    weightPolicy: 'short-first',
+    seed,
+    warmUpMs: from,
+  });
+  const counts = manager?.counts ?? {
+    changes: 0,
+    costs: 0,
+    kept: 0,
+    undone: 0,
+    freedMiB: 0,
+    promised: null,
+  };
+  return { figures: figuresOf(run), calls: run.activations, counts };
+}
+
+function figuresOf({ starts, coldShare, responseMs, oomKills }: RunSummary): SizingRun['figures'] {
+  return {
+    cold: starts.cold,
+    coldShare,
+    p99: responseMs.p99,
+    mean: responseMs.mean,
+    oom: oomKills,
+  };
+}
+
+function rowOf(
+  userMemoryMiB: number,
+  arm: SizingArm,
+  runs: ReadonlyMap<string, readonly SizingRun[]>,
+): SizingRow {
+  const own = runs.get(keyOf(userMemoryMiB, arm))!;
+  const base = runs.get(keyOf(userMemoryMiB, SIZING_ARMS[0]!))!;
+  const of = (list: readonly SizingRun[], figure: SizingFigure): number[] =>
+    list.map(({ figures }) => figures[figure]);
+  const each = <T>(make: (figure: SizingFigure) => T): Record<SizingFigure, T> =>
+    Object.fromEntries(
+      Object.keys(SIZING_FIGURES).map((key) => [key, make(key as SizingFigure)]),
+    ) as Record<SizingFigure, T>;
+  const count = (key: 'changes' | 'costs' | 'freedMiB' | 'undone'): Interval =>
+    bootstrapMean(own.map(({ counts }) => counts[key]));
+  const promised = own.flatMap(({ counts }) =>
+    counts.promised === null ? [] : [counts.promised / 2],
+  );
+  return {
+    userMemoryMiB,
+    arm,
+    calls: own.reduce((sum, { calls }) => sum + calls, 0) / own.length,
+    figures: each((figure) => bootstrapMean(of(own, figure))),
+    paired:
+      arm.rules === null
+        ? null
+        : each((figure) => pairedWith(of(own, figure), of(base, figure), 0.5)),
+    ooms: of(own, 'oom').reduce((sum, value) => sum + value, 0),
+    changes: count('changes'),
+    costs: count('costs'),
+    freedMiB: count('freedMiB'),
+    undone: count('undone'),
+    promised: promised.length === 0 ? null : bootstrapMean(promised),
+  };
+}

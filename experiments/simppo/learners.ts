@@ -1,0 +1,88 @@
+import { type LearnerState, simulatorSettings } from '../../agents/ppo/index.js';
+import { threadEngine } from '../../agents/simppo/index.js';
+import {
+  judge,
+  learnEpisode,
+  type ScalingAgentSettings,
+  ScalingTeam,
+  serving,
+} from '../autoscaling/index.js';
+import {
+  type Arena,
+  environmentOf,
+  type Setting,
+  type StudySize,
+  testSeed,
+  trainingSeed,
+  VARIANTS,
+  type VariantName,
+  WARM_UP,
+} from './protocol.js';
+import { type ContenderScore, meanScore } from './scores.js';
+
+/** Points of a learning curve. */
+const CURVE = 10;
+
+export interface LearnerResult {
+  /** Mean reward per step as agents learn from it, over each tenth of the training. */
+  readonly curve: readonly number[];
+  readonly score: ContenderScore;
+}
+
+const mean = (values: readonly number[]): number =>
+  values.reduce((sum, one) => sum + one, 0) / values.length;
+
+/** A team that learns from nothing in an arena, with its learning curve. */
+export function trainTeam(
+  arena: Arena,
+  settings: ScalingAgentSettings,
+  seed: number,
+  episodes: number,
+  onEpisode: (share: number) => void = () => {},
+): { team: ScalingTeam; curve: number[] } {
+  const updates = Math.ceil((episodes * arena.learning.options.steps) / settings.batch);
+  const team = new ScalingTeam({
+    engine: threadEngine(),
+    settings: { ...settings, ppo: { ...simulatorSettings, updates } },
+    seed,
+    members: arena.functions.map(({ name }) => ({ name, state: null as LearnerState | null })),
+  });
+  const tenths: number[][] = Array.from({ length: CURVE }, () => []);
+  for (let episode = 0; episode < episodes; episode++) {
+    const rewards = learnEpisode(
+      arena.learning,
+      arena.learningEpisode(trainingSeed(seed, episode)),
+      team,
+    );
+    tenths[Math.floor((CURVE * episode) / episodes)]!.push(mean(rewards));
+    onEpisode((episode + 1) / episodes);
+  }
+  return { team, curve: tenths.map(mean) };
+}
+
+/**
+ * Trains a variant and judges it on held-out traces, where it takes its best actions and learns
+ * nothing.
+ */
+export function runLearner(
+  variant: VariantName,
+  setting: Setting,
+  seed: number,
+  size: StudySize,
+  onEpisode: (share: number) => void,
+): LearnerResult {
+  const arena = environmentOf(size.functions, setting, size);
+  const { team, curve } = trainTeam(arena, VARIANTS[variant], seed, size.episodes, onEpisode);
+  try {
+    const scores = heldOut(arena, seed, size).map((episode) =>
+      judge(arena.judging, episode, serving(variant, team), { warmUp: WARM_UP }),
+    );
+    return { curve, score: meanScore(scores) };
+  } finally {
+    team.dispose();
+  }
+}
+
+/** The held-out episodes of a seed: the same for every contender. */
+export const heldOut = (arena: Arena, seed: number, { judged }: StudySize) =>
+  Array.from({ length: judged }, (_, i) => arena.judgedEpisode('test', testSeed(seed, i)));

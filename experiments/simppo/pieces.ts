@@ -1,0 +1,117 @@
+import { z } from 'zod';
+import { PieceFiles } from '../piece-files.js';
+import { FLOORS, runFloors, type Tuned, tuneHpaVpa } from './floors.js';
+import { type GrowthStage, grow } from './growth.js';
+import { runLearner } from './learners.js';
+import {
+  CONTENDED,
+  KERNEL,
+  PUBLISHED,
+  type Setting,
+  type StudySize,
+  settingName,
+  type VariantName,
+} from './protocol.js';
+import { contenderScore } from './scores.js';
+
+const tuned = z.object({ target: z.number(), stabilization: z.number(), reward: z.number() });
+const floors = z.record(z.enum(FLOORS), contenderScore);
+const learner = z.object({ curve: z.array(z.number()), score: contenderScore });
+const stage = z.object({
+  functions: z.number(),
+  added: z.number(),
+  before: z.number(),
+  atOnce: z.number(),
+  after: z.number(),
+  newAtOnce: z.number(),
+  newAfter: z.number(),
+  tripped: z.number(),
+  retrainingEpisodes: z.number(),
+  unsettled: z.number(),
+  curve: z.array(z.number()),
+}) satisfies z.ZodType<GrowthStage>;
+
+/**
+ * Written into each piece; a piece of another one is run again. To be raised where the protocol,
+ * the agents or the simulator change.
+ */
+const EDITION = 1;
+
+/** A part of the study that is run in one go and kept in a file of its own. */
+export interface StudyPart {
+  readonly key: string;
+  run(store: PieceStore, onShare: (share: number) => void): unknown;
+}
+
+/** Each function alone, with all cores for itself. */
+export const ISOLATED: Setting = { ...PUBLISHED, contention: 'alone' };
+/** Agents by setting, in the order in which they are run. */
+const LEARNERS: readonly (readonly [Setting, readonly VariantName[]])[] = [
+  [CONTENDED, ['simppo', 'single-agent']],
+  [PUBLISHED, ['simppo', 'single-agent']],
+  [ISOLATED, ['single-agent']],
+  [CONTENDED, ['none', 'g4', 'no-price']],
+  [KERNEL, ['simppo', 'single-agent']],
+  [CONTENDED, ['idle-price']],
+];
+const FLOOR_SETTINGS: readonly Setting[] = [CONTENDED, PUBLISHED, KERNEL];
+
+export const tuneKey = (setting: Setting): string => `tune-${settingName(setting)}`;
+export const floorsKey = (setting: Setting, seed: number): string =>
+  `floors-${settingName(setting)}-${seed}`;
+export const learnerKey = (variant: VariantName, setting: Setting, seed: number): string =>
+  `${variant}-${settingName(setting)}-${seed}`;
+export const growthKey = (seed: number): string => `growth-${seed}`;
+
+/** Every piece of a study, what others need first; the most important ones come before the rest. */
+export function piecesOf(size: StudySize): StudyPart[] {
+  const pieces: StudyPart[] = [];
+  for (const setting of FLOOR_SETTINGS) {
+    pieces.push({ key: tuneKey(setting), run: () => tuneHpaVpa(setting, size) });
+    for (const seed of size.seeds)
+      pieces.push({
+        key: floorsKey(setting, seed),
+        run: (store) => runFloors(setting, seed, size, store.tuned(setting)),
+      });
+  }
+  for (const [setting, variants] of LEARNERS)
+    for (const variant of variants)
+      for (const seed of size.seeds)
+        pieces.push({
+          key: learnerKey(variant, setting, seed),
+          run: (_, onShare) => runLearner(variant, setting, seed, size, onShare),
+        });
+  for (const seed of size.seeds)
+    pieces.push({ key: growthKey(seed), run: () => [...grow(seed, size)] });
+  return pieces;
+}
+
+/** The pieces of a study that were run, as what they are. */
+export class PieceStore {
+  readonly #files: PieceFiles;
+
+  constructor(folder: string, size: StudySize) {
+    this.#files = new PieceFiles(folder, { edition: EDITION, ...size, seeds: undefined });
+  }
+
+  has(key: string): boolean {
+    return this.#files.has(key);
+  }
+
+  save(key: string, result: unknown): void {
+    this.#files.save(key, result);
+  }
+
+  tuned(setting: Setting): Tuned {
+    return tuned.parse(this.#files.read(tuneKey(setting)));
+  }
+  floors(setting: Setting, seed: number): z.infer<typeof floors> {
+    return floors.parse(this.#files.read(floorsKey(setting, seed)));
+  }
+  learner(variant: VariantName, setting: Setting, seed: number): z.infer<typeof learner> {
+    return learner.parse(this.#files.read(learnerKey(variant, setting, seed)));
+  }
+  growth(seed: number): GrowthStage[] {
+    return z.array(stage).parse(this.#files.read(growthKey(seed)));
+  }
+}

@@ -1,0 +1,88 @@
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  writeSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import { type Micros, messageOf } from '../../config/index.js';
+import type { RestoreReport } from '../host/cgroup/index.js';
+import type { ContainerInfo } from '../host/ports/index.js';
+import { AuditRecord, type AuditResource, auditLine } from './audit.js';
+
+export interface RestoreAuthor {
+  /** As in {@link AuditRecord}: `restore`, `operator:<name>`. */
+  readonly who: string;
+  readonly why: string;
+}
+
+/**
+ * A line for each limit that was changed, or could not be, by a restore without a hook: after its
+ * death, or by command.
+ */
+export function restoreLines(
+  { restored, failed }: RestoreReport,
+  { who, why }: RestoreAuthor,
+  at: Micros,
+): string {
+  let text = '';
+  const record = new AuditRecord();
+  const begin = (container: ContainerInfo, resource: AuditResource, result: string): void => {
+    record.reset(at);
+    record.who = who;
+    record.why = why;
+    record.resource = resource;
+    record.container = container.id;
+    record.containerName = container.name;
+    record.result = result;
+  };
+  for (const { container, before, after, shares, quota, memory, protection } of restored) {
+    const { user } = container;
+    for (const [resource, result, old, demand, readBack] of [
+      ['cpu.shares', shares, before.shares, user.shares, after.shares],
+      ['cpu.quota', quota, before.quota, user.quota, after.quota],
+      ['memory', memory, before.memory, user.memory, after.memory],
+      ['memory.low', protection, -1, 0, 0],
+    ] as const) {
+      // A file that this kernel does not have was never changed.
+      if (result === 'unchanged' || result === 'unsupported') continue;
+      begin(container, resource, result);
+      record.old = old;
+      record.new = demand;
+      record.readBack = readBack;
+      text += auditLine(record);
+    }
+  }
+  for (const { container, error } of failed) {
+    begin(container, 'none', `failed: ${messageOf(error)}`);
+    text += auditLine(record);
+  }
+  return text;
+}
+
+/**
+ * Adds lines to an audit log that a hook may have open: it appends, as the hook does, so that
+ * neither writes over the other. Throws what the file system says.
+ */
+export function appendToAudit(path: string, text: string): void {
+  if (text === '') return;
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const flags = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
+  const file = openSync(path, flags, 0o600);
+  try {
+    // An older file may have been made with another mode; names of functions are private.
+    fchmodSync(file, 0o600);
+    const { size } = fstatSync(file);
+    const last = Buffer.from('\n');
+    if (size > 0) readSync(file, last, 0, 1, size - 1);
+    // A hook that was killed in the middle of a line must not take the first of these with it.
+    const data = Buffer.from(last.toString() === '\n' ? text : `\n${text}`, 'utf8');
+    for (let written = 0; written < data.length; ) written += writeSync(file, data, written);
+  } finally {
+    closeSync(file);
+  }
+}

@@ -1,0 +1,366 @@
+import { constants } from 'node:fs';
+import { chmod, type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { type Logger, RateLimitedLog } from '../../broker/index.js';
+import { type Cancel, type Micros, messageOf, millis, type Timers } from '../../config/index.js';
+
+/** What a record is about. */
+export type AuditResource =
+  | 'cpu.shares'
+  | 'cpu.quota'
+  | 'memory'
+  | 'memory.low'
+  | 'mode'
+  | 'oom'
+  | 'none';
+
+/**
+ * One line of the audit log, as numbers and references: it is formatted later, away from the hot
+ * path. -1 = does not apply. Shares are cgroup-v1 weights, quotas millicores (0: no limit), memory
+ * bytes, durations microseconds.
+ */
+export class AuditRecord {
+  at = 0 as Micros;
+  /**
+   * Who: `safeguard`, `policy:<name>`, `agent:<manager>@<host>`, `boost`, `restore`, `drift`,
+   * `operator:<name>`, `loan`.
+   */
+  who = '';
+  /** Why: a reason of the decision, an end, a cause. */
+  why = '';
+  resource: AuditResource = 'none';
+  container = '';
+  containerName = '';
+  action = '';
+  version = '';
+  activation = '';
+  mode = '';
+  demand = -1;
+  low = -1;
+  high = -1;
+  rangeReason = '';
+  granted = -1;
+  old = -1;
+  new = -1;
+  readBack = -1;
+  result = '';
+  duration = -1;
+
+  /** @internal */
+  reset(at: Micros): void {
+    this.at = at;
+    this.who =
+      this.why =
+      this.container =
+      this.containerName =
+      this.action =
+      this.version =
+      this.activation =
+        '';
+    this.mode = this.rangeReason = this.result = '';
+    this.resource = 'none';
+    this.demand =
+      this.low =
+      this.high =
+      this.granted =
+      this.old =
+      this.new =
+      this.readBack =
+      this.duration =
+        -1;
+  }
+}
+
+export interface AuditOptions {
+  readonly path: string;
+  readonly rotateBytes: number;
+  /** Rotated files that are kept: `<path>.1` is the youngest. */
+  readonly files: number;
+  /** Records held until the next flush; of more the oldest are dropped and counted. */
+  readonly capacity?: number;
+  readonly flushMillis?: number;
+  /** The real time of day of a stamp, on a simulated host; absent: they are the same. */
+  readonly timeOfDay?: (at: Micros) => Micros;
+}
+
+/** Where the hook's records go; a ring between the hot path and the file. */
+export interface AuditLog {
+  /**
+   * A blank record to fill in at once; it is written with the next flush. Never blocks and never
+   * fails.
+   */
+  next(at: Micros): AuditRecord;
+  readonly dropped: number;
+  readonly written: number;
+  /** Records that could not be written yet. */
+  readonly waiting: number;
+  /** Writes that did not take all they were given. */
+  readonly failures: number;
+  /** Writes out what is buffered and closes. */
+  close(): Promise<void>;
+}
+
+/**
+ * JSON of texts that come again and again (names, identifiers, reasons): two lines an activation
+ * make quoting them the log's main cost.
+ */
+const quotes = new Map<string, string>();
+const QUOTES = 4096;
+const LINE_END = 10;
+
+function quoted(text: string): string {
+  let json = quotes.get(text);
+  if (json === undefined) {
+    if (quotes.size >= QUOTES) quotes.clear();
+    json = JSON.stringify(text);
+    quotes.set(text, json);
+  }
+  return json;
+}
+
+function linesIn(data: Buffer): number {
+  let lines = 0;
+  for (let at = data.indexOf(LINE_END); at >= 0; at = data.indexOf(LINE_END, at + 1)) lines++;
+  return lines;
+}
+
+/** Where the line after so many begins. */
+function lineStart(data: Buffer, lines: number): number {
+  let at = 0;
+  for (let i = 0; i < lines; i++) at = data.indexOf(LINE_END, at) + 1;
+  return at;
+}
+
+/** From the end of the file as it is: a restore without a hook may have appended to it, too. */
+async function cutEnd(file: FileHandle, bytes: number): Promise<void> {
+  const { size } = await file.stat();
+  await file.truncate(size - bytes);
+}
+
+function put(parts: string[], key: string, value: string | number): void {
+  if (typeof value === 'number') {
+    if (value !== -1) parts.push(`"${key}":${Number.isFinite(value) ? value : 'null'}`);
+  } else if (value !== '') parts.push(`"${key}":${quoted(value)}`);
+}
+
+/** One record as one JSON line. Keys that do not apply are absent. */
+export function auditLine(record: AuditRecord): string {
+  const parts: string[] = [`"at":"${new Date(record.at / 1000).toISOString()}"`];
+  put(parts, 'who', record.who);
+  put(parts, 'why', record.why);
+  put(parts, 'resource', record.resource);
+  put(parts, 'action', record.action);
+  put(parts, 'version', record.version);
+  // Never the same twice.
+  if (record.activation !== '') parts.push(`"activation":${JSON.stringify(record.activation)}`);
+  put(parts, 'container', record.container);
+  put(parts, 'name', record.containerName);
+  put(parts, 'mode', record.mode);
+  put(parts, 'demand', record.demand);
+  if (record.low !== -1 || record.high !== -1)
+    parts.push(`"allowed":[${record.low},${record.high}]`);
+  put(parts, 'allowedReason', record.rangeReason);
+  put(parts, 'granted', record.granted);
+  put(parts, 'old', record.old);
+  put(parts, 'new', record.new);
+  put(parts, 'readBack', record.readBack);
+  put(parts, 'result', record.result);
+  put(parts, 'durationMicros', record.duration < 0 ? -1 : Math.round(record.duration));
+  return `{${parts.join(',')}}\n`;
+}
+
+/**
+ * JSON lines in a file of mode 0600, appended asynchronously, rotated by size. The file holds whole
+ * lines only: what a full disk cuts off is taken away again, kept within the capacity, and written
+ * once there is room.
+ */
+export class FileAuditLog implements AuditLog {
+  readonly #options: AuditOptions;
+  readonly #logger: Logger;
+  readonly #log: RateLimitedLog;
+  readonly #ring: AuditRecord[] = [];
+  readonly #afterTheEnd = new AuditRecord();
+  readonly #cancel: Cancel;
+  /** Of the ring: where the oldest record is that is not written yet, and how many there are. */
+  #oldest = 0;
+  #used = 0;
+  #file: FileHandle | null = null;
+  #size = 0;
+  /** Lines that could not be written yet. */
+  #kept: Buffer = Buffer.alloc(0);
+  #keptLines = 0;
+  #failures = 0;
+  #busy: Promise<void> | null = null;
+  #dropped = 0;
+  #droppedReported = 0;
+  #written = 0;
+  #failing = false;
+  #closed = false;
+
+  constructor(options: AuditOptions, timers: Timers, logger: Logger) {
+    this.#options = options;
+    this.#logger = logger;
+    this.#log = new RateLimitedLog(logger);
+    this.#cancel = timers.every(millis(options.flushMillis ?? 200), () => void this.flush());
+  }
+
+  get dropped(): number {
+    return this.#dropped;
+  }
+  get written(): number {
+    return this.#written;
+  }
+
+  get waiting(): number {
+    return this.#keptLines;
+  }
+
+  get failures(): number {
+    return this.#failures;
+  }
+
+  get #capacity(): number {
+    return this.#options.capacity ?? 8192;
+  }
+
+  next(at: Micros): AuditRecord {
+    if (this.#closed) {
+      this.#dropped++;
+      this.#afterTheEnd.reset(at);
+      return this.#afterTheEnd;
+    }
+    if (this.#used >= this.#capacity) {
+      // The file takes nothing just now: what was done last is worth more than what was done first.
+      this.#dropped++;
+      this.#used--;
+      this.#oldest = (this.#oldest + 1) % this.#ring.length;
+    }
+    const place = this.#oldest + this.#used;
+    let record = this.#ring[this.#oldest === 0 ? place : place % this.#ring.length];
+    if (record === undefined) {
+      record = new AuditRecord();
+      this.#ring.push(record);
+    }
+    this.#used++;
+    record.reset(this.#options.timeOfDay?.(at) ?? at);
+    return record;
+  }
+
+  /** One flush at a time; formats all that is buffered and appends it in one write. */
+  flush(): Promise<void> {
+    if (this.#busy !== null) return this.#busy;
+    if (this.#used + this.#keptLines === 0 && this.#dropped === this.#droppedReported)
+      return Promise.resolve();
+    let text = '';
+    const lines = this.#used;
+    for (let i = 0; i < lines; i++)
+      text += auditLine(this.#ring[(this.#oldest + i) % this.#ring.length]!);
+    this.#oldest = 0;
+    this.#used = 0;
+    this.#busy = this.#append(Buffer.from(text, 'utf8'), lines).finally(() => {
+      this.#busy = null;
+    });
+    return this.#busy;
+  }
+
+  async close(): Promise<void> {
+    this.#cancel();
+    if (this.#busy !== null) await this.#busy;
+    await this.flush();
+    this.#closed = true;
+    this.#dropped += this.#keptLines;
+    this.#keptLines = 0;
+    await this.#file?.close().catch(() => undefined);
+    this.#file = null;
+  }
+
+  async #append(fresh: Buffer, freshLines: number): Promise<void> {
+    let data = this.#keptLines === 0 ? fresh : Buffer.concat([this.#kept, fresh]);
+    let lines = this.#keptLines + freshLines;
+    const tooMany = lines - this.#capacity;
+    if (tooMany > 0) {
+      data = data.subarray(lineStart(data, tooMany));
+      lines -= tooMany;
+      this.#dropped += tooMany;
+    }
+    const done = data.length === 0 ? 0 : await this.#write(data);
+    const left = done === data.length ? 0 : linesIn(data.subarray(done));
+    this.#written += lines - left;
+    // A copy, so that what was written is not held with it.
+    this.#kept = Buffer.from(data.subarray(done));
+    this.#keptLines = left;
+    const missing = this.#dropped - this.#droppedReported;
+    if (left > 0 || missing === 0) return;
+    const notice = `{"at":"${new Date().toISOString()}","who":"audit","why":"buffer_full","droppedLines":${missing}}\n`;
+    if ((await this.#write(Buffer.from(notice, 'utf8'))) > 0) this.#droppedReported += missing;
+  }
+
+  /**
+   * Appends whole lines; returns how many bytes of them are in the file. What went wrong is logged,
+   * once for all in a row.
+   */
+  async #write(data: Buffer): Promise<number> {
+    let done = 0;
+    try {
+      this.#file ??= await this.#open();
+      while (done < data.length) {
+        const { bytesWritten } = await this.#file.write(data, done);
+        if (bytesWritten === 0) throw new Error('nothing was written');
+        done += bytesWritten;
+      }
+      this.#size += done;
+      if (this.#size >= this.#options.rotateBytes) await this.#rotate();
+      if (this.#failing)
+        this.#logger.info({ dropped: this.#dropped }, 'the audit log is written again');
+      this.#failing = false;
+    } catch (error) {
+      await this.#failed(error, data, done);
+      if (done < data.length) done = data.subarray(0, done).lastIndexOf(LINE_END) + 1;
+    }
+    return done;
+  }
+
+  /** Leaves whole lines behind, and a closed file. */
+  async #failed(error: unknown, data: Buffer, done: number): Promise<void> {
+    const fields = { event: 'audit_log_failed', error: messageOf(error), dropped: this.#dropped };
+    if (!this.#failing)
+      this.#log.error('audit', performance.now(), fields, 'the audit log cannot be written');
+    this.#failing = true;
+    this.#failures++;
+    const file = this.#file;
+    this.#file = null;
+    if (file === null) return;
+    const whole = data.subarray(0, done).lastIndexOf(LINE_END) + 1;
+    // Where even this fails, the line that was cut off is ended when the file is opened again.
+    if (done < data.length && whole < done) await cutEnd(file, done - whole).catch(() => undefined);
+    await file.close().catch(() => undefined);
+  }
+
+  async #open(): Promise<FileHandle> {
+    await mkdir(dirname(this.#options.path), { recursive: true, mode: 0o700 });
+    const flags = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
+    const file = await open(this.#options.path, flags, 0o600);
+    // An older file may have been made with another mode; names of functions are nobody else's
+    // business.
+    await chmod(this.#options.path, 0o600);
+    this.#size = (await file.stat()).size;
+    // A crash in the middle of a line must not take the next record with it.
+    if (this.#size > 0) {
+      const { buffer } = await file.read(Buffer.alloc(1), 0, 1, this.#size - 1);
+      if (buffer[0] !== LINE_END) await file.write('\n');
+    }
+    return file;
+  }
+
+  async #rotate(): Promise<void> {
+    const file = this.#file;
+    this.#file = null;
+    await file?.close();
+    const { path, files } = this.#options;
+    await rm(`${path}.${files}`, { force: true });
+    for (let i = files - 1; i >= 0; i--) {
+      const from = i === 0 ? path : `${path}.${i}`;
+      await rename(from, `${path}.${i + 1}`).catch(() => undefined);
+    }
+  }
+}

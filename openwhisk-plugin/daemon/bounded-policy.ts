@@ -1,0 +1,55 @@
+import { type FunctionOverride, MIB } from '../../config/index.js';
+import type { ActivationPolicy, Grant, PolicyContext, PolicyKind, Run } from '../decision/index.js';
+
+type Bounds = NonNullable<FunctionOverride['bounds']>;
+
+/**
+ * A policy whose wishes stay inside an operator's bounds (field-notes A1-05). The safeguard still
+ * has the last word: a range that lies above `max` wins over it.
+ */
+export class BoundedPolicy implements ActivationPolicy {
+  readonly name: string;
+  readonly kind: PolicyKind = 'both';
+  readonly predicts: boolean;
+  readonly #range: ActivationPolicy;
+  /** Null: the container's own weight. */
+  readonly #weight: ActivationPolicy | null;
+  readonly #cpu: readonly [min: number, max: number];
+  readonly #memory: readonly [min: number, max: number];
+
+  constructor(range: ActivationPolicy, weight: ActivationPolicy | null, bounds: Bounds) {
+    this.name = range.name;
+    this.predicts = range.predicts === true;
+    this.#range = range;
+    this.#weight = weight;
+    const { cpuMillicores: cpu, memoryMiB: memory } = bounds;
+    this.#cpu = [cpu?.min ?? 0, cpu?.max ?? Number.POSITIVE_INFINITY];
+    this.#memory = [(memory?.min ?? 0) * MIB, (memory?.max ?? Number.POSITIVE_INFINITY) * MIB];
+  }
+
+  choose(run: Run, grant: Grant, context: PolicyContext): number {
+    const isCpu = grant === run.cpu;
+    // A weight's factor is no amount.
+    if (isCpu && run.container.mode === 'weight')
+      return this.#weight?.choose(run, grant, context) ?? 1;
+    const requested = this.#range.choose(run, grant, context);
+    const [min, max] = isCpu ? this.#cpu : this.#memory;
+    // Not finite stays so: then user limits stand.
+    return Math.min(max, Math.max(min, requested));
+  }
+
+  revise(run: Run, used: number, context: PolicyContext): number {
+    const weight = this.#weight;
+    if (weight?.revise === undefined) return run.shares / run.container.user.shares;
+    return weight.revise(run, used, context);
+  }
+
+  revisesAt(run: Run, used: number, context: PolicyContext): number {
+    return this.#weight?.revisesAt?.(run, used, context) ?? Number.POSITIVE_INFINITY;
+  }
+
+  learn(run: Run, duration: number, context: PolicyContext, now: number): void {
+    const policy = run.container.mode === 'weight' ? this.#weight : this.#range;
+    policy?.learn?.(run, duration, context, now);
+  }
+}

@@ -1,0 +1,194 @@
+import type { Bytes, GleanerError } from '../../config/index.js';
+import { NO_LIMIT } from '../decision/index.js';
+import { invokerOf, type ManagedFilter, managedByPrefix } from '../host/docker/index.js';
+import type {
+  Bridge,
+  ContainerEngineListener,
+  ContainerInfo,
+  SkippedEvent,
+} from '../host/ports/index.js';
+import type { Container } from './containers.js';
+import type { HookParts } from './hook-parts.js';
+import type { Pipeline } from './pipeline.js';
+
+export interface ContainerEventHandlerSettings {
+  /** Prefix of the invoker's container names. */
+  readonly containerPrefix: string;
+}
+
+/** Ends after a single activation from which a warm-reuse ratio is believed (field-notes A1-10). */
+const REUSE_SAMPLE = 20;
+
+/**
+ * Hears the engine: adopts what runs at the start, boosts what starts, ends what ends, and follows
+ * pauses and OOM kills.
+ */
+export class ContainerEventHandler implements ContainerEngineListener {
+  readonly #parts: HookParts;
+  readonly #pipeline: Pipeline;
+  readonly #watch: (bridges: readonly Bridge[]) => void;
+  readonly #managed: ManagedFilter;
+  readonly #invokers = new Map<string, number>();
+  #live = false;
+  #ignored = 0;
+  isEngineReachable = true;
+
+  constructor(
+    parts: HookParts,
+    pipeline: Pipeline,
+    settings: ContainerEventHandlerSettings,
+    watch: (bridges: readonly Bridge[]) => void,
+  ) {
+    this.#parts = parts;
+    this.#pipeline = pipeline;
+    this.#managed = managedByPrefix(settings.containerPrefix);
+    this.#watch = watch;
+  }
+
+  /** Containers that are not an invoker's. */
+  get ignored(): number {
+    return this.#ignored;
+  }
+
+  /** From now on a container that starts is new, and not one that ran before the hook. */
+  live(): void {
+    this.#live = true;
+  }
+
+  containerStarted(info: ContainerInfo, isFound = false): void {
+    if (!this.#managed(info.name)) {
+      this.#ignored++;
+      return;
+    }
+    const { containers, applier, decider, log, clock } = this.#parts;
+    const container = containers.add(info);
+    if (container === null) {
+      log.warn(
+        'unmanaged_container',
+        clock.monotonic(),
+        { container: info.id, name: info.name },
+        'a container cannot be managed',
+      );
+      return;
+    }
+    this.#pipeline.containerAdded(container);
+    this.#countInvoker(info, 1);
+    // An activation waits for a container that starts, but for a prewarmed one only from its
+    // `/init` on.
+    if (this.#live && !isFound) {
+      if (container.role === 'action') this.#pipeline.beginBoost(container);
+    } else if (applier.isChanged(container)) {
+      // An earlier hook left it behind: Docker's inspect output is the source of truth for user
+      // limits.
+      const loan = container.handle.expected.memory - info.user.memory;
+      this.#pipeline.restore(container, 'restart', 'found_changed');
+      // It may be in use, so it is counted for the container's life, as when it was lent.
+      if (info.user.memory !== NO_LIMIT && loan > 0)
+        decider.foundLoan(container.state, loan as Bytes);
+    }
+    containers.bind(container);
+  }
+
+  containerEnded(id: string): void {
+    const { containers, decider, oom, clock } = this.#parts;
+    const container = containers.get(id);
+    if (container === undefined) {
+      containers.remove(id);
+      return;
+    }
+    container.ended = true;
+    if (container.running === 0 && container.memoryInForce === 0) {
+      container.memoryInForce = container.handle.expected.memory;
+    }
+    this.#pipeline.tracker.endContainer(container, 'container_end', null);
+    containers.remove(id);
+    this.#pipeline.containerRemoved(container);
+    decider.containerEnded(container.state, clock.monotonic());
+    oom.remember(container);
+    this.#countInvoker(container.info, -1);
+    this.#countReuse(container);
+  }
+
+  containerPaused(id: string, paused: boolean): void {
+    const container = this.#parts.containers.get(id);
+    if (container !== undefined) this.setPaused(container, paused);
+  }
+
+  /**
+   * Also from the freezer, which tells of pauses that the engine does not know of (field-notes
+   * A1-11).
+   */
+  setPaused(container: Container, paused: boolean): void {
+    if (container.paused === paused) return;
+    container.setPaused(paused, this.#parts.clock.monotonic());
+    if (paused) this.#pipeline.tracker.paused(container);
+  }
+
+  containerOom(id: string): void {
+    this.#parts.oom.event(id, this.#parts.containers.get(id));
+  }
+
+  bridgesChanged(bridges: readonly Bridge[]): void {
+    this.#watch(bridges);
+  }
+
+  reconciled(): void {
+    if (!this.isEngineReachable)
+      this.#parts.logger.info(
+        { containers: this.#parts.containers.size },
+        'the engine answers again',
+      );
+    this.isEngineReachable = true;
+  }
+
+  eventSkipped(kind: SkippedEvent): void {
+    const { counters, log, clock } = this.#parts;
+    counters.eventsSkipped[kind]++;
+    log.warn(
+      'engine_event_skipped',
+      clock.monotonic(),
+      { kind },
+      'an event of the engine cannot be read: skipped',
+    );
+  }
+
+  engineDown(error: GleanerError): void {
+    this.isEngineReachable = false;
+    this.#parts.counters.engineDown++;
+    const { log, clock } = this.#parts;
+    log.warn(
+      'engine_down',
+      clock.monotonic(),
+      { code: error.code, hint: error.hint },
+      `the engine does not answer: ${error.message}`,
+    );
+  }
+
+  /**
+   * The invoker's own memory is learned from its containers, and forgotten with the last of them.
+   */
+  #countInvoker(info: ContainerInfo, by: 1 | -1): void {
+    const invoker = invokerOf(info.name);
+    const count = (this.#invokers.get(invoker) ?? 0) + by;
+    const { headroom } = this.#parts.decider;
+    if (by === 1) headroom.seen(invoker, info.user);
+    if (count > 0) this.#invokers.set(invoker, count);
+    else if (this.#invokers.delete(invoker)) headroom.forget(invoker);
+  }
+
+  #countReuse(container: Container): void {
+    const fn = container.revision?.fn;
+    if (fn === undefined) return;
+    fn.containers--;
+    // It was never warm, and pausing has nothing to do with it.
+    if (container.initFailed) return;
+    fn.ended++;
+    if (container.activations === 1) fn.endedAfterOne++;
+    if (fn.reuseWarned || fn.ended < REUSE_SAMPLE || fn.endedAfterOne < fn.ended) return;
+    fn.reuseWarned = true;
+    this.#parts.logger.warn(
+      { function: fn.action, warm_reuse_ratio: 0, containers: fn.ended },
+      'no container of this function was used twice: pausing may fail on this invoker',
+    );
+  }
+}

@@ -1,0 +1,98 @@
+import type { SkippedEvent } from '../host/ports/index.js';
+
+/** Which counter an activation is in, by how it ended. */
+export const END_COUNTERS = {
+  answer: 'clean',
+  closed: 'closed',
+  reset: 'reset',
+  container_end: 'containerEnd',
+  deadline: 'deadline',
+  next_head: 'nextHead',
+  init_failed: 'initFailed',
+  tap_lost: 'tapLost',
+  stopped: 'stopped',
+} as const;
+
+/**
+ * What the hook has seen and done since its start; plain numbers, read by `inspect` and the host's
+ * report.
+ */
+export class Counters {
+  requests = 0;
+  answers = 0;
+  started = 0;
+  ended = 0;
+  /** Ended by the answer, clocks agreeing, undisturbed. */
+  clean = 0;
+  /** Ends by every other way. */
+  closed = 0;
+  reset = 0;
+  containerEnd = 0;
+  deadline = 0;
+  nextHead = 0;
+  /** Their `/init` failed; also counted in `unreadableHead` if their identity could not be read. */
+  initFailed = 0;
+  tapLost = 0;
+  stopped = 0;
+  /** Starts that reached the hook too late for a limit. */
+  late = 0;
+  /** Starts whose policy is `target` and whose agent's target was missing or stale. */
+  noTarget = 0;
+  clockSteps = 0;
+  unknownContainer = 0;
+  unreadableHead = 0;
+  /** A name OpenWhisk would not allow, or a second function in one container. */
+  unknownFunction = 0;
+  limitsWritten = 0;
+  limitsUnchanged = 0;
+  limitsGone = 0;
+  limitsRefused = 0;
+  limitsNotEffective = 0;
+  limitsUnsupported = 0;
+  drift = 0;
+  /** Limits that systemd refused or gave no answer for, of those that it must know. */
+  scopeFailures = 0;
+  restores = 0;
+  safeguards = 0;
+  /**
+   * OOM kills under a limit below the user's, and under the user's own or more (field-notes A1-08).
+   */
+  oomHarvest = 0;
+  oomUser = 0;
+  boosts = 0;
+  loans = 0;
+  tapRestarts = 0;
+  tapDrops = 0;
+  tapUnavailable = 0;
+  /** Packets that network interfaces dropped, by tcpdump's word: no loss of the tap's. */
+  tapInterfaceDrops = 0;
+  /** Counters of tcpdump that could not be believed. */
+  tapCountersIgnored = 0;
+  engineDown = 0;
+  /** Events of the engine that could not be used, by why. */
+  readonly eventsSkipped: Record<SkippedEvent, number> = { huge: 0, malformed: 0, unknown: 0 };
+  /** Packets that the tap set aside, by its own names. */
+  readonly anomalies: Record<string, number> = {};
+}
+
+/**
+ * The last lags from a request's kernel stamp to its limits in force, us: a ring, for percentiles
+ * on demand.
+ */
+export class LagRing {
+  readonly #values = new Float64Array(4096);
+  #count = 0;
+
+  add(micros: number): void {
+    this.#values[this.#count % this.#values.length] = micros;
+    this.#count++;
+  }
+
+  /** Nearest-rank quantiles over what is kept; null before the first. */
+  quantiles(): { count: number; p50: number; p99: number } | null {
+    if (this.#count === 0) return null;
+    const kept = this.#values.slice(0, Math.min(this.#count, this.#values.length)).sort();
+    const at = (q: number): number => kept[Math.max(0, Math.ceil(q * kept.length) - 1)]!;
+    return { count: this.#count, p50: at(0.5), p99: at(0.99) };
+  }
+}

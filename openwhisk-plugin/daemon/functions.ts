@@ -1,0 +1,188 @@
+import { LRUCache } from 'lru-cache';
+import { isFunctionName } from '../../broker/index.js';
+import { LatencyHistogram, type Mode } from '../../broker/messages/index.js';
+import { MIB, type Millis } from '../../config/index.js';
+import type {
+  ActivationPolicy,
+  CpuMode,
+  Decider,
+  FunctionState,
+  UserLimits,
+} from '../decision/index.js';
+import { Explanations } from './explain.js';
+import type { FunctionSettings, Modes } from './modes.js';
+import { Step } from './step.js';
+import { HeldTarget } from './targets.js';
+
+/**
+ * One version of a function under one set of user limits: what history and concurrency belong to
+ * (field-notes A1-16).
+ */
+export class Revision {
+  readonly fn: FunctionRecord;
+  readonly version: string;
+  readonly state: FunctionState;
+  /** Runs several activations in one container; learned (activations.ts), false until proven. */
+  concurrent = false;
+
+  constructor(fn: FunctionRecord, version: string, state: FunctionState) {
+    this.fn = fn;
+    this.version = version;
+    this.state = state;
+  }
+}
+
+/**
+ * One function, as an operator names it: what targets, modes, observations and explanations belong
+ * to.
+ */
+export class FunctionRecord {
+  readonly action: string;
+  mode: Mode = 'observe';
+  /** Limits are written: mode `enforce`, neither paused nor stopped by the kill switch. */
+  enforced = false;
+  paused = false;
+  settings: FunctionSettings = {};
+  readonly target = new HeldTarget();
+  readonly step = new Step();
+  readonly explanations = new Explanations();
+  /** The revision that ran last. */
+  revision: Revision | null = null;
+  containers = 0;
+  running = 0;
+  activations = 0;
+  /** Clean ends of warm activations since the start, without those of the control arm, ms. */
+  readonly latency = new LatencyHistogram();
+  /** First activations of containers since the start, and how long their `/init`s took together. */
+  coldStarts = 0;
+  initMillis = 0;
+  /** The newest grant lay below or above the user's limit: events tell only of changes. */
+  harvesting = false;
+  borrowing = false;
+  /** The newest decision, for the host's report; millicores and bytes. */
+  demandCpu = 0;
+  demandMemory = 0;
+  userCpu = 0;
+  cpuMode: CpuMode = 'weight';
+  /** Monotonic time of the newest start. */
+  lastSeen = 0;
+  /**
+   * Containers that ended, and of these after one activation: a warm-reuse ratio near 0 is worth a
+   * warning (field-notes A1-10).
+   */
+  ended = 0;
+  endedAfterOne = 0;
+  reuseWarned = false;
+
+  constructor(action: string) {
+    this.action = action;
+  }
+}
+
+/**
+ * Every function seen on this host, bounded; the least recently started is forgotten, unless it has
+ * containers.
+ */
+export class FunctionRegistry {
+  readonly #decider: Decider;
+  readonly #modes: Modes;
+  readonly #records: LRUCache<string, FunctionRecord>;
+  /**
+   * Of the forgotten ones those that have containers: a kill switch or a mode must still reach
+   * them.
+   */
+  readonly #evicted = new Map<string, FunctionRecord>();
+  readonly #policyOf: (record: FunctionRecord) => ActivationPolicy | null;
+  #killed = false;
+
+  /** `policyOf`: a policy of the function's own, null for the host's. */
+  constructor(
+    decider: Decider,
+    modes: Modes,
+    max: number,
+    policyOf: (record: FunctionRecord) => ActivationPolicy | null,
+  ) {
+    this.#policyOf = policyOf;
+    this.#decider = decider;
+    this.#modes = modes;
+    this.#records = new LRUCache({
+      max,
+      dispose: (record, action, reason) => {
+        if (reason !== 'evict' || record.containers === 0) return;
+        for (const [name, other] of this.#evicted)
+          if (other.containers === 0) this.#evicted.delete(name);
+        this.#evicted.set(action, record);
+      },
+    });
+  }
+
+  /** Null for a name that OpenWhisk would not allow: nothing is ever filed under it. */
+  revision(action: string, version: string, user: UserLimits, now: Millis): Revision | null {
+    let record = this.#records.get(action) ?? this.#restoreRecord(action);
+    if (record === undefined) {
+      if (!isFunctionName(action)) return null;
+      record = new FunctionRecord(action);
+      this.#apply(record);
+      this.#records.set(action, record);
+    }
+    const state = this.#decider.functionState(action, version, user, now);
+    if (record.revision?.state === state) return record.revision;
+    this.#configure(record, state);
+    record.revision = new Revision(record, version, state);
+    return record.revision;
+  }
+
+  get(action: string): FunctionRecord | undefined {
+    return this.#records.peek(action) ?? this.#evicted.get(action);
+  }
+
+  values(): Iterable<FunctionRecord> {
+    return this.#records.values();
+  }
+
+  get size(): number {
+    return this.#records.size;
+  }
+
+  /** Reads modes and settings anew, after any change of them. */
+  refresh(killed: boolean): void {
+    this.#killed = killed;
+    for (const record of this.#records.values()) this.#apply(record);
+    for (const [action, record] of this.#evicted) {
+      if (record.containers > 0) this.#apply(record);
+      else this.#evicted.delete(action);
+    }
+    // Older versions too: their containers may still be called.
+    for (const state of this.#decider.functions.all()) {
+      const record = this.get(state.action);
+      if (record !== undefined) this.#configure(record, state);
+    }
+  }
+
+  #restoreRecord(action: string): FunctionRecord | undefined {
+    const record = this.#evicted.get(action);
+    if (record === undefined) return undefined;
+    this.#evicted.delete(action);
+    this.#records.set(action, record);
+    return record;
+  }
+
+  #apply(record: FunctionRecord): void {
+    record.settings = this.#modes.settingsOf(record.action);
+    record.mode = this.#modes.of(record.action);
+    record.paused = this.#modes.isPaused(record.action);
+    record.enforced = record.mode === 'enforce' && !record.paused && !this.#killed;
+  }
+
+  #configure(record: FunctionRecord, state: FunctionState): void {
+    const { cpuMillicores, sloMs, memoryPolicy, resized } = record.settings;
+    // An owner may ask for more than there is.
+    state.configuredCpu = Math.min(cpuMillicores ?? Number.NaN, this.#decider.capacity.cpu);
+    // Of the revision that was made smaller alone: its owner may have made another since.
+    const ours = resized !== undefined && state.userMemory === Math.round(resized.toMiB * MIB);
+    state.rightSizeFactor = ours ? Math.max(1, resized.fromMiB / resized.toMiB) : 1;
+    state.configuredSlo = sloMs ?? Number.NaN;
+    state.memoryPolicy = memoryPolicy ?? this.#decider.settings.memoryPolicy;
+    state.policy = this.#policyOf(record);
+  }
+}

@@ -1,0 +1,27 @@
+import type { Logger, RateLimitedLog } from '../../broker/index.js';
+import type { Clock } from '../../config/index.js';
+import type { Decider } from '../decision/index.js';
+import type { ContainerRegistry } from './containers.js';
+import type { Counters } from './counters.js';
+import type { EventQueue } from './events.js';
+import type { ExperienceQueue } from './experience-queue.js';
+import type { FunctionRegistry } from './functions.js';
+import type { LimitApplier } from './limit-applier.js';
+import type { OomTracker } from './oom.js';
+
+/** What the parts of the hook share; made once by run-hook. */
+export interface HookParts {
+  readonly clock: Clock;
+  /** The clock of the tap's stamps: it is never set. */
+  readonly steady: Clock;
+  readonly decider: Decider;
+  readonly containers: ContainerRegistry;
+  readonly functions: FunctionRegistry;
+  readonly applier: LimitApplier;
+  readonly oom: OomTracker;
+  readonly counters: Counters;
+  readonly events: EventQueue;
+  readonly experiences: ExperienceQueue;
+  readonly logger: Logger;
+  readonly log: RateLimitedLog;
+}

@@ -1,0 +1,299 @@
+import type { z } from 'zod';
+import type { Logger } from '../../broker/index.js';
+import type { ActionSettings, Mode, PolicyParameters } from '../../broker/messages/index.js';
+import {
+  type FunctionView,
+  type HostView,
+  type hookService,
+  type Inspection,
+  PAGE_CONTAINERS,
+  PAGE_FUNCTIONS,
+} from '../../broker/services/index.js';
+import {
+  type Clock,
+  type Config,
+  comparisonSums,
+  type Micros,
+  systemClock,
+  timeOfDay,
+} from '../../config/index.js';
+import { hostSlowerThanControl } from '../decision/index.js';
+import type { AuditLog } from './audit.js';
+import type { ContainerEventHandler } from './container-event-handler.js';
+import type { Container } from './containers.js';
+import type { Explanation } from './explain.js';
+import type { UnidentifiedInits } from './failed-inits.js';
+import { functionFigures, type HookFigures } from './figures.js';
+import type { FunctionRecord } from './functions.js';
+import type { HookParts } from './hook-parts.js';
+import { containerSums, containerViews, figures, functionView } from './inspect.js';
+import type { KillSource, KillSwitch } from './kill-switch.js';
+import type { Modes } from './modes.js';
+import type { Pipeline } from './pipeline.js';
+import type { PolicyTable } from './policies.js';
+import type { Reporter } from './reporter.js';
+import type { Sampler } from './sampler.js';
+import type { TargetStore } from './targets.js';
+
+/**
+ * Everything an operator may ask of a hook, or tell it; the service, the signals and the CLI all
+ * come here.
+ */
+export interface HookControls {
+  readonly parts: HookParts;
+  readonly pipeline: Pipeline;
+  readonly containerEvents: ContainerEventHandler;
+  readonly sampler: Pick<Sampler, 'steps'>;
+  readonly modes: Modes;
+  readonly killSwitch: KillSwitch;
+  readonly policies: PolicyTable;
+  readonly targets: TargetStore;
+  readonly reporter: Reporter;
+  readonly audit: AuditLog;
+  readonly policyNames: Config['decision']['policy'];
+}
+
+export interface HookIdentity {
+  readonly host: string;
+  readonly boot: string;
+  readonly version: string;
+  readonly platform: string;
+}
+
+export interface RestoreResult {
+  /** Containers whose limits differed from their user's, and those of them that still do. */
+  readonly restored: number;
+  readonly failed: number;
+}
+
+export type InspectRequest = z.output<typeof hookService.inspect.request>;
+
+/** The hook from outside: its views and its switches. */
+export class Hook {
+  readonly #controls: HookControls;
+  readonly #identity: HookIdentity;
+  #policyNames: Config['decision']['policy'];
+  /** Real time, also on a simulated host: people wait for control samples in it. */
+  readonly #startedAt = systemClock.monotonic();
+
+  constructor(controls: HookControls, identity: HookIdentity) {
+    this.#controls = controls;
+    this.#identity = identity;
+    this.#policyNames = controls.policyNames;
+  }
+
+  get clock(): Clock {
+    return this.#controls.parts.clock;
+  }
+  get logger(): Logger {
+    return this.#controls.parts.logger;
+  }
+  get killed(): boolean {
+    return this.#controls.killSwitch.killed;
+  }
+
+  hostView(): HostView {
+    const { parts, pipeline, containerEvents, modes, killSwitch, reporter } = this.#controls;
+    const { capacity, pool } = reporter.hostReport(false);
+    return {
+      ...this.#identity,
+      mode: modes.global,
+      killed: killSwitch.killed,
+      killedBy: [...killSwitch.sources()],
+      isEngineReachable: containerEvents.isEngineReachable,
+      tap: pipeline.tap.views(),
+      cpu: capacity.cpu,
+      memory: capacity.memory,
+      poolCpu: pool.cpu,
+      poolMemory: pool.memory,
+      activations: parts.counters.ended,
+      running: pipeline.tracker.running,
+      containers: parts.containers.size,
+      slowerThanControl: hostSlowerThanControl(parts.decider.functions.all()),
+      comparison: comparisonSums(parts.decider.functions.all()),
+      upSeconds: (systemClock.monotonic() - this.#startedAt) / 1000,
+    };
+  }
+
+  functionNames(): readonly string[] {
+    return [...this.#controls.parts.functions.values()].map((fn) => fn.action);
+  }
+
+  /**
+   * As the service's `inspect` says: the most called functions first, or a page of them by name, or
+   * one.
+   */
+  inspect(request: Partial<InspectRequest> = {}): Inspection {
+    const { parts, pipeline, containerEvents, policies, targets, reporter, audit } = this.#controls;
+    const { containers = PAGE_CONTAINERS } = request;
+    const page = this.#page(request);
+    const sums = containerSums(parts, page);
+    const functions: FunctionView[] = [];
+    for (const fn of page) functions.push(functionView(fn, parts, sums.get(fn))!);
+    return {
+      host: this.hostView(),
+      total: parts.functions.size,
+      functions,
+      containers: containerViews(parts, containers, request.function),
+      unmanaged: parts.containers.unmanaged().slice(0, containers),
+      counters: { ...figures(parts, pipeline), ignoredContainers: containerEvents.ignored },
+      events: parts.events.counts(),
+      targets: {
+        accepted: targets.accepted,
+        elsewhere: targets.elsewhere,
+        refused: targets.refusals(),
+      },
+      policies: [...policies.summary()],
+      messages: { published: reporter.published, dropped: reporter.dropped + parts.events.dropped },
+      audit: { written: audit.written, dropped: audit.dropped },
+    };
+  }
+
+  figures(): HookFigures {
+    const { parts, pipeline, sampler, targets, reporter, audit } = this.#controls;
+    return {
+      host: this.hostView(),
+      counters: parts.counters,
+      limits: parts.applier.tally,
+      decisions: pipeline.decisions,
+      lag: pipeline.lag,
+      steps: sampler.steps.histograms,
+      events: parts.events.counts(),
+      targets: { accepted: targets.accepted, refused: targets.refusals() },
+      messages: { published: reporter.published, dropped: reporter.dropped + parts.events.dropped },
+      audit: {
+        written: audit.written,
+        dropped: audit.dropped,
+        waiting: audit.waiting,
+        failures: audit.failures,
+      },
+      unmanaged: parts.containers.unmanaged().length,
+      functions: functionFigures(parts),
+    };
+  }
+
+  #page({
+    function: action,
+    offset,
+    limit = PAGE_FUNCTIONS,
+  }: Partial<InspectRequest>): readonly FunctionRecord[] {
+    const { functions } = this.#controls.parts;
+    const known = (record: FunctionRecord | undefined): record is FunctionRecord =>
+      record?.revision != null;
+    if (action !== undefined) return [functions.get(action)].filter(known);
+    const all = [...functions.values()].filter(known);
+    if (offset === undefined)
+      return all.sort((a, b) => b.activations - a.activations).slice(0, limit);
+    return all.sort((a, b) => (a.action < b.action ? -1 : 1)).slice(offset, offset + limit);
+  }
+
+  /** Youngest first; empty for a function that is not known here. */
+  explain(action: string): readonly Explanation[] {
+    const latest = this.#controls.parts.functions.get(action)?.explanations.latest() ?? [];
+    return latest.map((one) => ({
+      ...one,
+      startedAt: timeOfDay(this.clock, one.startedAt as Micros),
+    }));
+  }
+
+  /** Failed `/init`s of this name whose activation could not be read. */
+  failedInits(action: string): UnidentifiedInits | null {
+    const found = this.#controls.pipeline.failedInits.of(action);
+    return found && { ...found, at: timeOfDay(this.clock, found.at) };
+  }
+
+  modeOf(action: string | undefined): Mode {
+    const { modes } = this.#controls;
+    return action === undefined ? modes.global : modes.of(action);
+  }
+
+  setMode(mode: Mode | undefined, action: string | undefined, author: string): void {
+    const { modes } = this.#controls;
+    if (action === undefined) modes.setGlobal(mode, author);
+    else modes.setFunction(action, mode, author);
+  }
+
+  /** What the action's owner says by annotations; null: nothing any more. */
+  annotate(action: string, settings: ActionSettings | null): void {
+    this.#controls.modes.annotate(action, settings);
+  }
+
+  pause(action: string, paused: boolean, author: string): void {
+    this.#controls.modes.pause(action, paused, author);
+  }
+
+  isPaused(action: string): boolean {
+    return this.#controls.modes.isPaused(action);
+  }
+
+  kill(source: KillSource, held: boolean): void {
+    this.#controls.killSwitch.set(source, held);
+  }
+
+  /**
+   * Restores every container whose limits are not its user's, and waits for memory that the kernel
+   * must reclaim first.
+   */
+  async restoreAll(who: string, why: string): Promise<RestoreResult> {
+    const { parts } = this.#controls;
+    const changed = this.restoreNow(who, why);
+    await parts.applier.settled();
+    let failed = 0;
+    for (const container of changed) {
+      if (!container.ended && parts.applier.isChanged(container)) failed++;
+    }
+    return { restored: changed.length, failed };
+  }
+
+  /** The synchronous part of a restore: all but memory reductions is in force on return. */
+  restoreNow(who: string, why: string): Container[] {
+    const { parts, pipeline } = this.#controls;
+    const changed = [...parts.containers.values()].filter(
+      (each) => !each.ended && parts.applier.isChanged(each),
+    );
+    for (const container of changed) pipeline.restore(container, who, why);
+    return changed;
+  }
+
+  /** After any change of modes: what is no longer enforced is restored at once. */
+  modesChanged(reason: string, action: string | null = null): void {
+    const { parts, pipeline, modes, killSwitch, audit } = this.#controls;
+    parts.functions.refresh(killSwitch.killed);
+    for (const container of parts.containers.values()) {
+      const enforced =
+        container.revision?.fn.enforced ??
+        (container.boosted && modes.global === 'enforce' && !killSwitch.killed);
+      if (!enforced && parts.applier.isChanged(container))
+        pipeline.restore(container, 'mode', reason);
+    }
+    const record = audit.next(this.clock.wall());
+    record.who = reason;
+    record.why = 'mode_changed';
+    record.resource = 'mode';
+    record.action = action ?? '';
+    record.mode = action === null ? modes.global : modes.of(action);
+    record.result = killSwitch.killed ? `killed:${killSwitch.sources().join('+')}` : 'active';
+    parts.events.push({
+      kind: 'mode',
+      function: action,
+      reason: `${record.mode} (${reason})`.slice(0, 500),
+    });
+  }
+
+  acceptParameters(parameters: PolicyParameters): void {
+    this.#controls.policies.accept(parameters);
+    this.#choosePolicies();
+  }
+
+  /** A reloaded configuration's policies. */
+  usePolicies(names: Config['decision']['policy']): void {
+    this.#policyNames = names;
+    this.#choosePolicies();
+  }
+
+  #choosePolicies(): void {
+    const { parts, policies, killSwitch } = this.#controls;
+    parts.decider.policies = policies.forHost(this.#policyNames);
+    parts.functions.refresh(killSwitch.killed);
+  }
+}

@@ -1,0 +1,157 @@
+import type { ActionSettings, Mode } from '../../broker/messages/index.js';
+import type { FunctionOverride } from '../../config/index.js';
+import { isExcluded, modes as modeOrder, overrideFor } from '../../config/index.js';
+
+/**
+ * What the configuration says of one function, and its owner where the configuration says nothing.
+ */
+export type FunctionSettings = Omit<FunctionOverride, 'match'> & {
+  /** Gleaner made the action smaller, MiB. */
+  readonly resized?: ActionSettings['resized'];
+};
+
+export interface ModeSettings {
+  readonly mode: Mode;
+  readonly exclude: readonly string[];
+  readonly overrides: readonly FunctionOverride[];
+}
+
+/**
+ * Which mode a function is in. Later ones win: configuration for all, configuration for the
+ * function, key-value for all, key-value (or the service) for the function. What its owner's
+ * annotation says holds back all of these, and never allows more. An excluded function is only ever
+ * observed.
+ */
+export class Modes {
+  #settings: ModeSettings;
+  #forAll: Mode | undefined;
+  readonly #forFunction = new Map<string, Mode>();
+  readonly #paused = new Set<string>();
+  readonly #owners = new Map<string, ActionSettings>();
+  readonly #changed: (reason: string, action: string | null) => void;
+
+  /**
+   * `changed` is called after any change (of one function, else null), for the hook to read the
+   * modes anew and restore what is no longer enforced.
+   */
+  constructor(settings: ModeSettings, changed: (reason: string, action: string | null) => void) {
+    this.#settings = settings;
+    this.#changed = changed;
+  }
+
+  configure(settings: ModeSettings): void {
+    this.#settings = settings;
+    this.#changed('configuration', null);
+  }
+
+  get global(): Mode {
+    return this.#forAll ?? this.#settings.mode;
+  }
+
+  of(action: string): Mode {
+    if (isExcluded(this.#settings.exclude, action)) return 'observe';
+    const configured = overrideFor(this.#settings.overrides, action).mode ?? this.#settings.mode;
+    const allowed = this.#forFunction.get(action) ?? this.#forAll ?? configured;
+    const owner = this.#owners.get(action);
+    if (owner === undefined) return allowed;
+    // Whoever writes an annotation wants to hold something back; what, nobody knows of one that
+    // cannot be read.
+    if (owner.unreadable.length > 0 || contradicts(this.settingsOf(action).bounds))
+      return 'observe';
+    return owner.mode !== undefined && modeOrder.indexOf(owner.mode) < modeOrder.indexOf(allowed)
+      ? owner.mode
+      : allowed;
+  }
+
+  isPaused(action: string): boolean {
+    return this.#paused.has(action);
+  }
+
+  paused(): readonly string[] {
+    return [...this.#paused];
+  }
+
+  settingsOf(action: string): FunctionSettings {
+    const configured = overrideFor(this.#settings.overrides, action);
+    const owner = this.#owners.get(action);
+    if (owner === undefined) return configured;
+    const { sloMs, cpuMillicores, bounds, resized } = owner;
+    const both = withinBoth(configured.bounds, bounds);
+    return {
+      ...(sloMs === undefined ? {} : { sloMs }),
+      ...(cpuMillicores === undefined ? {} : { cpuMillicores }),
+      ...configured,
+      ...(both === undefined ? {} : { bounds: both }),
+      ...(resized === undefined ? {} : { resized }),
+    };
+  }
+
+  /** What the action's owner says by annotations; null: nothing any more. */
+  annotate(action: string, settings: ActionSettings | null): void {
+    const before = this.#owners.get(action);
+    if (settings === null) this.#owners.delete(action);
+    else this.#owners.set(action, settings);
+    if (sameSettings(before ?? null, settings)) return;
+    const bad = settings?.unreadable ?? [];
+    this.#changed(
+      bad.length > 0 ? `annotations cannot be read: ${bad.join(', ')}` : 'annotations',
+      action,
+    );
+  }
+
+  annotations(action: string): ActionSettings | null {
+    return this.#owners.get(action) ?? null;
+  }
+
+  /** Undefined: as configured. */
+  setGlobal(mode: Mode | undefined, reason: string): void {
+    if (this.#forAll === mode) return;
+    this.#forAll = mode;
+    this.#changed(reason, null);
+  }
+
+  setFunction(action: string, mode: Mode | undefined, reason: string): void {
+    if (this.#forFunction.get(action) === mode) return;
+    if (mode === undefined) this.#forFunction.delete(action);
+    else this.#forFunction.set(action, mode);
+    this.#changed(reason, action);
+  }
+
+  pause(action: string, paused: boolean, reason: string): void {
+    if (paused === this.#paused.has(action)) return;
+    if (paused) this.#paused.add(action);
+    else this.#paused.delete(action);
+    this.#changed(`${paused ? 'paused' : 'resumed'} by ${reason}`, action);
+  }
+}
+
+type Bounds = NonNullable<FunctionSettings['bounds']>;
+type Bound = Bounds['memoryMiB'];
+
+function tighter(a: Bound, b: Bound): Bound {
+  if (a === undefined || b === undefined) return a ?? b;
+  const min = Math.max(a.min ?? 0, b.min ?? 0);
+  const max = Math.min(a.max ?? Number.POSITIVE_INFINITY, b.max ?? Number.POSITIVE_INFINITY);
+  return { ...(min > 0 ? { min } : {}), ...(max < Number.POSITIVE_INFINITY ? { max } : {}) };
+}
+
+/** What lies inside of both. */
+function withinBoth(a: Bounds | undefined, b: ActionSettings['bounds']): Bounds | undefined {
+  if (a === undefined || b === undefined) return a ?? b;
+  const cpuMillicores = tighter(a.cpuMillicores, b.cpuMillicores);
+  const memoryMiB = tighter(a.memoryMiB, b.memoryMiB);
+  return { ...(cpuMillicores && { cpuMillicores }), ...(memoryMiB && { memoryMiB }) };
+}
+
+/** Operator and owner leave nothing that both allow. */
+const contradicts = (bounds: Bounds | undefined): boolean =>
+  [bounds?.cpuMillicores, bounds?.memoryMiB].some(
+    (one) => one?.min !== undefined && one.max !== undefined && one.min > one.max,
+  );
+
+/** But for the time at which it was read. */
+function sameSettings(a: ActionSettings | null, b: ActionSettings | null): boolean {
+  const text = (one: ActionSettings | null): string =>
+    JSON.stringify(one && { ...one, at: undefined });
+  return text(a) === text(b);
+}

@@ -1,0 +1,90 @@
+import type { Mode, Observation } from '../../broker/messages/index.js';
+import { type Bytes, type Millicores, millis } from '../../config/index.js';
+import type { CpuMode, FunctionState } from '../decision/index.js';
+import type { Step } from './step.js';
+
+/** What an observation tells of a function besides its step and history. */
+export interface ObservedFunction {
+  readonly action: string;
+  readonly mode: Mode;
+  readonly cpuMode: CpuMode;
+  readonly step: Step;
+  readonly userCpu: number;
+  readonly running: number;
+  readonly containers: number;
+}
+
+/**
+ * The revision that ran last: its history, and whether it runs several activations in one
+ * container.
+ */
+export interface ObservedRevision {
+  readonly state: FunctionState;
+  readonly concurrent: boolean;
+}
+
+/**
+ * One control step of one function as agents are told of it (design §4, §5): the same on a real
+ * host and in a simulator. The step is not empty; its owner clears it afterwards. `slo`: ms, NaN =
+ * not known yet; `now`: the host's monotonic ms.
+ */
+export function observationOf(
+  fn: ObservedFunction,
+  { state, concurrent }: ObservedRevision,
+  { host, boot }: { readonly host: string; readonly boot: string },
+  slo: number,
+  now: number,
+): Observation {
+  const { step } = fn;
+  const ended = step.activations + step.control.count;
+  const message: Observation = {
+    v: 1,
+    function: fn.action,
+    host,
+    boot,
+    revision: state.version,
+    step: step.number,
+    observedAt: millis(now),
+    span: millis(Math.max(0, now - step.beganAt)),
+    mode: fn.mode,
+    cpuMode: fn.cpuMode,
+    activations: step.activations,
+    coldStarts: step.coldStarts,
+    failures: step.failures,
+    oomKills: step.oomKills,
+    running: fn.running,
+    latency: step.latency.toMessage(),
+    peak: amounts(step.peakCpu, step.peakMemory),
+    used: amounts(step.usedCpu, step.usedMemory),
+    throttledShare: step.periods > 0 ? Math.min(1, step.throttledPeriods / step.periods) : 0,
+    user: { ...amounts(fn.userCpu, state.userMemory), shares: state.userShares },
+    granted: spreads(step.cpu.toMessage(), step.memory.toMessage()),
+    demand: amounts(step.demandCpu, step.demandMemory),
+    containers: fn.containers,
+    concurrency: concurrent ? Math.max(2, fn.running) : 1,
+    control: {
+      activations: step.control.count,
+      mean: step.control.mean,
+      p99: step.control.quantile(0.99),
+    },
+  };
+  if (step.waits && ended > 0) message.cpuWait = millis(step.waited / ended);
+  if (step.coldLatency.count > 0) message.coldLatency = step.coldLatency.toMessage();
+  if (step.inits > 0) message.initTime = millis(step.initTotal / step.inits);
+  if (slo > 0 && Number.isFinite(slo)) message.slo = millis(slo);
+  return message;
+}
+
+/** A message never carries what is not finite: an unknown amount is 0. */
+const number = (value: number): number => (Number.isFinite(value) && value > 0 ? value : 0);
+
+export const amounts = (cpu: number, memory: number): { cpu: Millicores; memory: Bytes } => ({
+  cpu: number(cpu) as Millicores,
+  memory: number(memory) as Bytes,
+});
+
+type Three = { min: number; mean: number; max: number };
+const spreads = (cpu: Three, memory: Three): Observation['granted'] => ({
+  cpu: cpu as Observation['granted']['cpu'],
+  memory: memory as Observation['granted']['memory'],
+});

@@ -1,0 +1,262 @@
+import { type Broker, subjects } from '../../broker/index.js';
+import {
+  encodeMessage,
+  FEATURE_LAYOUT,
+  type GleanerEvent,
+  type HostReport,
+} from '../../broker/messages/index.js';
+import {
+  type Cancel,
+  type Clock,
+  messageOf,
+  millis,
+  type Timers,
+  timeOfDay,
+} from '../../config/index.js';
+import { type HostCapacity, slowerThanControl } from '../decision/index.js';
+import type { FunctionRecord } from './functions.js';
+import type { HookParts } from './hook-parts.js';
+import type { Modes } from './modes.js';
+import { amounts, observationOf } from './observation.js';
+import type { Pipeline } from './pipeline.js';
+
+export interface ReporterSettings {
+  readonly host: string;
+  readonly boot: string;
+  /**
+   * A control step closes after this many activations, or after `stepMillis` with at least one
+   * (design §4).
+   */
+  readonly stepActivations: number;
+  readonly stepMillis: number;
+  readonly hostReportMillis: number;
+}
+
+/** How often what is due is sent; nothing is ever sent from the hot path. */
+const FLUSH_MILLIS = 50;
+/** A function that has not been called for this long wants nothing in the host's report, ms. */
+const ACTIVE_MILLIS = 30_000;
+
+/**
+ * Makes observations, host reports and events, and hands them to the broker in batches. With NATS
+ * away they are dropped and counted.
+ */
+export class Reporter {
+  readonly #parts: HookParts;
+  readonly #modes: Modes;
+  #settings: ReporterSettings;
+  #alarmed: ReadonlySet<string> = new Set();
+  readonly #clock: Clock;
+  readonly #due = new Set<FunctionRecord>();
+  /** Whose step is not empty, in the order in which the steps began. */
+  readonly #begun = new Set<FunctionRecord>();
+  readonly #cancels: Cancel[] = [];
+  #broker: Broker | null = null;
+  #sequence = 0;
+  #published = 0;
+  #dropped = 0;
+  #pipeline: Pipeline | null = null;
+  /** CPU used and the time at the last report to the aggregator. */
+  #reportedCpu = 0;
+  #reportedAt = Number.NaN;
+
+  constructor(parts: HookParts, modes: Modes, settings: ReporterSettings) {
+    this.#parts = parts;
+    this.#modes = modes;
+    this.#settings = settings;
+    this.#clock = parts.clock;
+  }
+
+  get published(): number {
+    return this.#published;
+  }
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  start(timers: Timers, pipeline: Pipeline): void {
+    this.#pipeline = pipeline;
+    this.#cancels.push(timers.every(millis(FLUSH_MILLIS), () => this.flush()));
+    this.#cancels.push(
+      timers.every(millis(this.#settings.hostReportMillis), () => this.reportHost()),
+    );
+  }
+
+  /** Other lengths of a step, from the next one on. */
+  configure(steps: Pick<ReporterSettings, 'stepActivations' | 'stepMillis'>): void {
+    this.#settings = { ...this.#settings, ...steps };
+  }
+
+  stop(): void {
+    for (const cancel of this.#cancels.splice(0)) cancel();
+  }
+
+  /** The broker to speak through; null: none yet. */
+  connect(broker: Broker | null): void {
+    this.#broker = broker;
+  }
+
+  /** After each activation: a few comparisons, no message. */
+  stepped(fn: FunctionRecord): void {
+    this.#begun.add(fn);
+    if (fn.step.activations + fn.step.control.count >= this.#settings.stepActivations)
+      this.#due.add(fn);
+  }
+
+  flush(): void {
+    const now = this.#clock.monotonic();
+    for (const fn of this.#begun) {
+      if (now - fn.step.beganAt < this.#settings.stepMillis) break;
+      this.#due.add(fn);
+    }
+    for (const fn of this.#due) this.#observe(fn, now);
+    this.#due.clear();
+    this.#publishExperiences();
+    for (const event of this.#parts.events.take()) {
+      const message: GleanerEvent = {
+        v: 1,
+        ...event,
+        ...this.#sender(),
+        at: timeOfDay(this.#clock, this.#clock.wall()),
+      };
+      this.#send(subjects.event(event.kind, event.function), message);
+    }
+  }
+
+  #publishExperiences(): void {
+    for (const experiences of this.#parts.experiences.batches())
+      this.#send(subjects.experiences(this.#settings.host), {
+        v: 1,
+        ...this.#sender(),
+        layout: FEATURE_LAYOUT,
+        experiences,
+      });
+  }
+
+  reportHost(): void {
+    this.#send(subjects.hostReport(this.#settings.host), {
+      ...this.hostReport(true),
+      ...this.#used(),
+    });
+    this.#raiseAlarm();
+  }
+
+  /**
+   * The live alarm of design §3: what runs under Gleaner is slower than what runs without, which
+   * the control arm tells.
+   */
+  #raiseAlarm(): void {
+    const { decider, log, clock, events } = this.#parts;
+    const worse = [...decider.functions.all()].filter(slowerThanControl).map((fn) => fn.action);
+    for (const action of worse) {
+      if (!this.#alarmed.has(action))
+        events.push({ kind: 'safeguard', function: action, reason: 'worse_than_nothing' });
+    }
+    this.#alarmed = new Set(worse);
+    if (worse.length === 0) return;
+    const hint = 'see `gleaner explain`; put it into mode recommend until the cause is known';
+    const fields = { functions: worse.slice(0, 10), count: worse.length, hint };
+    log.warn(
+      'worse_than_nothing',
+      clock.monotonic(),
+      fields,
+      'slower than the control arm: Gleaner does harm here',
+    );
+  }
+
+  /** `send`: takes a sequence number. */
+  hostReport(send: boolean): HostReport {
+    const { decider, functions, containers } = this.#parts;
+    const { capacity, settings } = decider;
+    const allocatable = {
+      cpu: Math.max(0, capacity.allocatableCpu - settings.cpuReserve),
+      memory: allocatableMemory(capacity, settings.memoryReserve),
+    };
+    const granted = { cpu: 0, memory: 0 };
+    for (const container of containers.values()) {
+      if (container.running === 0) continue;
+      granted.cpu += container.state.cpu.granted;
+      granted.memory += container.state.memory.active
+        ? container.state.memory.granted
+        : container.handle.expected.memory;
+    }
+    const now = this.#clock.monotonic();
+    const demand = { cpu: 0, memory: 0 };
+    let active = 0;
+    for (const fn of functions.values()) {
+      if (fn.revision === null || (fn.running === 0 && now - fn.lastSeen > ACTIVE_MILLIS)) continue;
+      active++;
+      demand.cpu += fn.demandCpu * Math.max(1, fn.running);
+      demand.memory += fn.demandMemory * Math.max(1, fn.running);
+    }
+    return {
+      v: 1,
+      ...this.#sender(send),
+      capacity: amounts(capacity.cpu, capacity.memory),
+      allocatable: amounts(allocatable.cpu, allocatable.memory),
+      pool: amounts(
+        Math.max(0, allocatable.cpu - granted.cpu),
+        Math.max(0, allocatable.memory - granted.memory),
+      ),
+      demand: amounts(demand.cpu, demand.memory),
+      available: amounts(allocatable.cpu, allocatable.memory),
+      granted: amounts(granted.cpu, granted.memory),
+      functions: active,
+      containers: containers.size,
+      running: this.#pipeline?.tracker.running ?? 0,
+      mode: this.#modes.global,
+    };
+  }
+
+  /** Cores that were busy since the last report, and memory in use; nothing in the first one. */
+  #used(): Pick<HostReport, 'used'> {
+    const now = this.#clock.monotonic();
+    const total = this.#pipeline?.usedCpu ?? 0;
+    const span = now - this.#reportedAt;
+    const busy = total - this.#reportedCpu;
+    this.#reportedAt = now;
+    this.#reportedCpu = total;
+    if (!(span > 0)) return {};
+    let memory = 0;
+    for (const { sample } of this.#parts.containers.values()) memory += sample.workingSet;
+    // us over ms are millicores.
+    return { used: amounts(busy / span, memory) };
+  }
+
+  #observe(fn: FunctionRecord, now: number): void {
+    const { step, revision } = fn;
+    this.#begun.delete(fn);
+    if (step.empty || revision === null) return;
+    const slo = this.#parts.decider.slo(revision.state);
+    const message = observationOf(fn, revision, this.#settings, slo, now);
+    step.clear();
+    this.#send(subjects.observation(fn.action), message);
+  }
+
+  #sender(send = true): { host: string; boot: string; sequence: number } {
+    const sequence = send ? this.#sequence++ : this.#sequence;
+    return { host: this.#settings.host, boot: this.#settings.boot, sequence };
+  }
+
+  #send(subject: string, message: object): void {
+    if (this.#broker === null) {
+      this.#dropped++;
+      return;
+    }
+    try {
+      if (this.#broker.publish(subject, encodeMessage(message))) this.#published++;
+      else this.#dropped++;
+    } catch (error) {
+      this.#dropped++;
+      this.#parts.log.warn(
+        'publish',
+        this.#clock.monotonic(),
+        { error: messageOf(error) },
+        'a message could not be sent',
+      );
+    }
+  }
+}
+
+const allocatableMemory = (capacity: HostCapacity, reserve: number): number =>
+  Math.max(0, capacity.allocatableMemory - reserve);

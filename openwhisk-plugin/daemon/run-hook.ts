@@ -1,0 +1,367 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { type Broker, hostNameFrom, type Logger, RateLimitedLog } from '../../broker/index.js';
+import type { Inspection } from '../../broker/services/index.js';
+import { type Config, messageOf, millis, type Random, timeOfDay } from '../../config/index.js';
+import { Decider, decisionSettings, MemoryHeadroom } from '../decision/index.js';
+import { EngineLock, HookLock } from '../host/lock/index.js';
+import type { Bridge, Platform } from '../host/ports/index.js';
+import { FileAuditLog } from './audit.js';
+import { HookBus } from './bus.js';
+import { ContainerEventHandler } from './container-event-handler.js';
+import { ContainerRegistry } from './containers.js';
+import { Counters } from './counters.js';
+import { EventQueue } from './events.js';
+import { ExperienceQueue } from './experience-queue.js';
+import type { Explanation } from './explain.js';
+import type { UnidentifiedInits } from './failed-inits.js';
+import type { HookFigures } from './figures.js';
+import { FunctionRegistry } from './functions.js';
+import { Hook, type InspectRequest, type RestoreResult } from './hook.js';
+import type { HookParts } from './hook-parts.js';
+import { KillSwitch } from './kill-switch.js';
+import { LimitApplier } from './limit-applier.js';
+import { Modes } from './modes.js';
+import { OomTracker } from './oom.js';
+import { Pipeline } from './pipeline.js';
+import { PolicyTable } from './policies.js';
+import { Reporter } from './reporter.js';
+import { Sampler } from './sampler.js';
+import { hostCapacity } from './settings.js';
+import { TargetStore } from './targets.js';
+
+export interface HookOptions {
+  readonly platform: Platform;
+  /**
+   * Connects by itself and goes on trying; not closed by the hook. Null: no NATS at all, local
+   * policies only.
+   */
+  readonly broker: Broker | null;
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly random: Random;
+  /** Of the product, three numbers with dots. */
+  readonly version?: string;
+  /** Name of this start; drawn where it is not given. */
+  readonly boot?: string;
+  /** Called about once a second from the loop that samples: for a watchdog. */
+  readonly heartbeat?: () => void;
+}
+
+export interface RunningHook {
+  /**
+   * Stops deciding, restores every changed limit, writes the audit log out, closes all it opened.
+   * Once.
+   */
+  stop(): Promise<void>;
+  /**
+   * Takes over a new configuration's modes, overrides, decision settings and policies; the rest
+   * needs a restart. Throws a GleanerError for a policy nobody knows, and keeps the old
+   * configuration then.
+   */
+  reload(config: Config): void;
+  /** The signal's kill switch: on, and off again at the next call. */
+  kill(): void;
+  inspect(request?: Partial<InspectRequest>): Inspection;
+  /** Figures for metrics: cheap enough for every scrape. */
+  figures(): HookFigures;
+  explain(action: string): readonly Explanation[];
+  failedInits(action: string): UnidentifiedInits | null;
+  restore(author: string): Promise<RestoreResult>;
+}
+
+/** How long a stop waits for memory limits that the kernel is still lowering, ms. */
+const SETTLE_MILLIS = 2000;
+/** As long as systemd may take for an answer. */
+const SYSTEMD_MILLIS = 10_000;
+
+const pathsOf = ({ hook }: Config) => ({
+  lock: join(hook.stateDir, 'hook.lock'),
+  killSwitch: hook.killSwitchFile ?? join(hook.stateDir, 'kill-switch'),
+  audit: hook.auditPath ?? join(hook.stateDir, 'audit.jsonl'),
+});
+
+/**
+ * Runs the hook: first every container is adopted or restored from the engine alone, then the tap
+ * listens, then decisions begin. Rejects with `GLN_HOOK_LOCKED` beside another hook, or with what
+ * the engine says where it does not answer at all.
+ */
+export async function runHook(options: HookOptions): Promise<RunningHook> {
+  const { platform, config, logger, broker } = options;
+  const paths = pathsOf(config);
+  const lock = HookLock.acquire(paths.lock);
+  let engineLock: EngineLock | null = null;
+  const release = (): void => {
+    engineLock?.release();
+    lock.release();
+  };
+  try {
+    if (platform.exclusive !== undefined) engineLock = await EngineLock.acquire(platform.exclusive);
+    return await start(options, release);
+  } catch (error) {
+    release();
+    await platform.tap.stop().catch(() => undefined);
+    await platform.engine.stop().catch(() => undefined);
+    throw error;
+  } finally {
+    logger.debug({ broker: broker?.kind ?? 'none', platform: platform.name }, 'hook start ended');
+  }
+}
+
+async function start(options: HookOptions, release: () => void): Promise<RunningHook> {
+  const { platform, broker, config, logger, random } = options;
+  const { clock, timers } = platform;
+  const paths = pathsOf(config);
+  const facts = await platform.engine.facts();
+  const capacity = hostCapacity(facts, config.decision.memory.invokerMemoryMiB);
+  const settings = decisionSettings(config.decision, config.hook.sampleMs, capacity);
+  const policies = new PolicyTable();
+  policies.check(config.functions.overrides);
+  const configured =
+    config.decision.memory.invokerMemoryMiB === null ? 0 : capacity.allocatableMemory;
+  const headroom = new MemoryHeadroom(
+    capacity.memory,
+    settings.memoryReserve,
+    configured as typeof capacity.memory,
+  );
+  const decider = new Decider(
+    settings,
+    capacity,
+    policies.forHost(config.decision.policy),
+    random.fork('decider'),
+    headroom,
+  );
+  const log = new RateLimitedLog(logger);
+  const targetLog = new RateLimitedLog(logger);
+  const counters = new Counters();
+  const events = new EventQueue();
+  const experiences = new ExperienceQueue();
+  decider.experiences = experiences.take;
+  const audit = new FileAuditLog(
+    {
+      path: paths.audit,
+      rotateBytes: config.hook.auditRotateMiB * 1024 * 1024,
+      files: config.hook.auditFiles,
+      timeOfDay: (at) => timeOfDay(clock, at),
+    },
+    timers,
+    logger,
+  );
+  const identity = {
+    host: config.hook.hostName ?? hostNameFrom(hostname()),
+    boot: options.boot ?? randomUUID().slice(0, 13),
+    version: options.version ?? '0.1.0',
+    platform: platform.name,
+  };
+
+  let stopping = false;
+  const killSwitch = new KillSwitch((killed, source) => {
+    logger.warn(
+      { killed, source },
+      killed ? 'kill switch: every user limit is restored' : 'kill switch released',
+    );
+    hook.modesChanged(`kill_switch:${source}`);
+  });
+  const modes = new Modes(
+    { mode: config.mode, exclude: config.functions.exclude, overrides: config.functions.overrides },
+    (reason, action) => hook.modesChanged(reason, action),
+  );
+  const functions: FunctionRegistry = new FunctionRegistry(
+    decider,
+    modes,
+    config.decision.maxFunctions,
+    (fn) => policies.forFunction(fn.action, fn.settings, decider.policies),
+  );
+  const containers = new ContainerRegistry(platform, decider);
+  const applier = new LimitApplier(clock, audit, counters, log);
+  const oom = new OomTracker(clock, decider, counters, audit, events);
+  const parts: HookParts = {
+    clock,
+    steady: platform.steady ?? clock,
+    decider,
+    containers,
+    functions,
+    applier,
+    oom,
+    counters,
+    events,
+    experiences,
+    logger,
+    log,
+  };
+  const reporter = new Reporter(parts, modes, {
+    host: identity.host,
+    boot: identity.boot,
+    stepActivations: config.hook.stepActivations,
+    stepMillis: config.hook.stepS * 1000,
+    hostReportMillis: config.hook.stepS * 1000,
+  });
+  const silent = (): boolean => stopping || killSwitch.killed;
+  let boosts = config.decision.boost.enabled;
+  const pipeline = new Pipeline(
+    parts,
+    (fn) => reporter.stepped(fn),
+    () => boosts && !silent() && modes.global === 'enforce',
+  );
+  pipeline.tracker.lateMicros = config.decision.lateStartMs * 1000;
+
+  let bridges: readonly Bridge[] = [];
+  let tapping = false;
+  const watch = (): void => {
+    pipeline.watching(bridges);
+    platform.tap.watch(bridges);
+  };
+  const containerEvents = new ContainerEventHandler(
+    parts,
+    pipeline,
+    { containerPrefix: config.hook.containerPrefix },
+    (now) => {
+      bridges = now;
+      if (tapping) watch();
+    },
+  );
+  const sampler = new Sampler(
+    parts,
+    pipeline,
+    containerEvents,
+    { sampleMillis: config.hook.sampleMs, driftMillis: config.hook.driftS * 1000 },
+    () => !silent(),
+    () => platform.usage.hostMemoryInUse(),
+    options.heartbeat ?? (() => undefined),
+  );
+  const targets = new TargetStore(
+    {
+      host: identity.host,
+      boot: identity.boot,
+      staleMillis: config.decision.targetStaleMs,
+      // An agent of another host may think of larger ones; eight times this host is nobody's wish.
+      cpuMax: capacity.cpu * 8,
+      memoryMax: capacity.memory * 8,
+    },
+    clock,
+    targetLog,
+    (action) => functions.get(action)?.target,
+    (action, { userMemory, memory }) => {
+      const state = functions.get(action)?.revision?.state;
+      if (state?.userMemory === userMemory)
+        decider.sharedMemoryPeak(state, memory, clock.monotonic());
+    },
+  );
+  const hook: Hook = new Hook(
+    {
+      parts,
+      pipeline,
+      containerEvents,
+      sampler,
+      modes,
+      killSwitch,
+      policies,
+      targets,
+      reporter,
+      audit,
+      policyNames: config.decision.policy,
+    },
+    identity,
+  );
+
+  platform.limits.onScopeFailure?.((container, error) => {
+    counters.scopeFailures++;
+    const fields = { container: container.id, error: messageOf(error) };
+    log.warn(
+      'systemd_scope',
+      clock.monotonic(),
+      fields,
+      'systemd did not take a limit and may undo it',
+    );
+  });
+  killSwitch.follow(paths.killSwitch, timers);
+  // Open for addresses, but listening on no bridge: nothing is decided before every container has
+  // been adopted.
+  platform.tap.start(pipeline);
+  await platform.engine.start(containerEvents);
+  logger.info(
+    { containers: containers.size, mode: modes.global, boot: identity.boot },
+    'containers adopted',
+  );
+  containerEvents.live();
+  tapping = true;
+  watch();
+  sampler.start(timers);
+  reporter.start(timers, pipeline);
+  reporter.connect(broker);
+  const bus = broker === null ? null : new HookBus(hook, broker, targets, targetLog);
+  bus?.start(identity.version);
+
+  let stopped: Promise<void> | null = null;
+  const stop = async (): Promise<void> => {
+    stopping = true;
+    // Nobody may change modes, and so enforce again, under what follows.
+    bus?.stop();
+    killSwitch.close();
+    sampler.stop();
+    // Nothing decides any more once the activations are closed and the functions not enforced.
+    functions.refresh(true);
+    for (const container of containers.values())
+      pipeline.tracker.endContainer(container, 'stopped', null);
+    hook.restoreNow('restore', 'stopped');
+    await withDeadline(applier.settled(), SETTLE_MILLIS);
+    reporter.flush();
+    reporter.stop();
+    await platform.tap.stop();
+    await platform.engine.stop();
+    const { length } = hook.restoreNow('restore', 'stopped');
+    if (length > 0)
+      logger.warn({ containers: length }, "limits of some containers are still not their user's");
+    // What systemd does to other limits of a container while it takes these is written again, so
+    // the files stay open until then.
+    await withDeadline(platform.limits.settled?.() ?? Promise.resolve(), SYSTEMD_MILLIS);
+    containers.close();
+    await audit.close();
+    release();
+  };
+
+  return {
+    stop: () => {
+      stopped ??= stop();
+      return stopped;
+    },
+    reload: (next) => {
+      policies.check(next.functions.overrides);
+      decider.settings = decisionSettings(next.decision, next.hook.sampleMs, capacity);
+      boosts = next.decision.boost.enabled;
+      pipeline.tracker.lateMicros = next.decision.lateStartMs * 1000;
+      sampler.configure({ sampleMillis: next.hook.sampleMs, driftMillis: next.hook.driftS * 1000 });
+      reporter.configure({
+        stepActivations: next.hook.stepActivations,
+        stepMillis: next.hook.stepS * 1000,
+      });
+      targets.configure(next.decision.targetStaleMs);
+      modes.configure({
+        mode: next.mode,
+        exclude: next.functions.exclude,
+        overrides: next.functions.overrides,
+      });
+      hook.usePolicies(next.decision.policy);
+      logger.info({ mode: modes.global }, 'configuration reloaded');
+    },
+    kill: () => killSwitch.toggle('signal'),
+    inspect: (request) => hook.inspect(request),
+    figures: () => hook.figures(),
+    explain: (action) => hook.explain(action),
+    failedInits: (action) => hook.failedInits(action),
+    restore: (author) => hook.restoreAll(`operator:${author}`, 'asked'),
+  };
+}
+
+/** Real time even on a simulated platform: it waits for the kernel, not for an activation. */
+async function withDeadline(work: Promise<void>, limit: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  await Promise.race([
+    work,
+    new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, millis(limit));
+    }),
+  ]);
+  clearTimeout(timer);
+}

@@ -1,0 +1,248 @@
+import {
+  type Bytes,
+  type Cancel,
+  type Millis,
+  millis,
+  StepTimes,
+  type Timers,
+} from '../../config/index.js';
+import type { Limits } from '../decision/index.js';
+import { type DriftHandle, findDrift, QUOTA_ROUNDING } from '../host/cgroup/index.js';
+import type { ContainerEventHandler } from './container-event-handler.js';
+import { type Container, mayLimit, SLICES } from './containers.js';
+import type { HookParts } from './hook-parts.js';
+import type { Pipeline } from './pipeline.js';
+
+export interface SamplerSettings {
+  /** How often each running container is sampled, ms. */
+  readonly sampleMillis: number;
+  /** How often each container's limits are compared with what was written, ms. */
+  readonly driftMillis: number;
+}
+
+/** What a round of the loop does, in this order. */
+export const SAMPLER_STEPS = ['expire', 'headroom', 'sample', 'drift'] as const;
+export type SamplerStep = (typeof SAMPLER_STEPS)[number];
+
+/**
+ * How old a reading of an idle container's memory may be: two thousand of them are not to be read
+ * every few seconds.
+ */
+const IDLE_MILLIS = 30_000;
+/** How often the host's memory is looked at, for loans. */
+const HEADROOM_MILLIS = 1000;
+
+/**
+ * Everything that looks again: the usage of what runs (the mid-run safeguard), limits that
+ * something else changed, boosts and deadlines that are over, containers whose cgroup has vanished.
+ */
+export class Sampler {
+  /** How long the steps take, for metrics. */
+  readonly steps = new StepTimes(SAMPLER_STEPS);
+  readonly #parts: HookParts;
+  readonly #pipeline: Pipeline;
+  readonly #containerEvents: ContainerEventHandler;
+  #settings: SamplerSettings;
+  #timers: Timers | null = null;
+  readonly #mayWrite: () => boolean;
+  readonly #limits: Limits = {
+    shares: 0,
+    quota: 0 as Limits['quota'],
+    memory: 0 as Limits['memory'],
+  };
+  readonly #memoryInUse: () => Bytes;
+  readonly #heartbeat: () => void;
+  #slice = 0;
+  #headroomAt = Number.NEGATIVE_INFINITY;
+  #drift: IterableIterator<Container> | null = null;
+  #pendingChecks = 0;
+  #cancel: Cancel | null = null;
+
+  /**
+   * `mayWrite`: false while the kill switch holds. `heartbeat`: about once a second, from this loop
+   * and no other.
+   */
+  constructor(
+    parts: HookParts,
+    pipeline: Pipeline,
+    containerEvents: ContainerEventHandler,
+    settings: SamplerSettings,
+    mayWrite: () => boolean,
+    memoryInUse: () => Bytes,
+    heartbeat: () => void,
+  ) {
+    this.#memoryInUse = memoryInUse;
+    this.#heartbeat = heartbeat;
+    this.#parts = parts;
+    this.#pipeline = pipeline;
+    this.#containerEvents = containerEvents;
+    this.#settings = settings;
+    this.#mayWrite = mayWrite;
+  }
+
+  start(timers: Timers): void {
+    this.#timers = timers;
+    this.#cancel = timers.every(millis(this.#settings.sampleMillis / SLICES), () => this.tick());
+  }
+
+  /** New intervals, from now on. */
+  configure(settings: SamplerSettings): void {
+    this.#settings = settings;
+    if (this.#timers === null) return;
+    this.stop();
+    this.start(this.#timers);
+  }
+
+  stop(): void {
+    this.#cancel?.();
+    this.#cancel = null;
+  }
+
+  tick(): void {
+    const { containers, clock } = this.#parts;
+    this.#slice = (this.#slice + 1) % SLICES;
+    const now = clock.monotonic();
+    this.steps.begin();
+    if (this.#slice === 0) {
+      this.#pipeline.tracker.expire(now);
+      this.steps.ended('expire');
+    }
+    if (now - this.#headroomAt >= HEADROOM_MILLIS) {
+      this.#updateHeadroom(now);
+      this.steps.ended('headroom');
+    }
+    for (const container of containers.inSlice(this.#slice)) {
+      if (container.boosted && container.state.boostUntil <= now)
+        this.#pipeline.endBoost(container, 'too_long');
+      if (container.running > 0) this.#sample(container, now);
+      else if (!container.boosted) containers.rest(container);
+    }
+    this.steps.ended('sample');
+    this.#checkDrift();
+    this.steps.ended('drift');
+  }
+
+  #updateHeadroom(now: Millis): void {
+    this.#headroomAt = now;
+    const { containers, decider } = this.#parts;
+    let used = 0;
+    for (const container of containers.values()) used += container.sample.workingSet;
+    decider.headroom.update(this.#memoryInUse(), used as Bytes);
+    this.#heartbeat();
+  }
+
+  #sample(container: Container, now: Millis): void {
+    const { decider } = this.#parts;
+    const { sample } = container;
+    if (!container.probe.sample(sample)) {
+      // The cgroup is gone before the engine said so; its word follows and closes the rest.
+      this.#pipeline.tracker.endContainer(container, 'container_end', null);
+      return;
+    }
+    if (sample.frozen !== container.paused)
+      this.#containerEvents.setPaused(container, sample.frozen);
+    if (container.running === 0 || container.revision === null) return;
+    if (this.#pipeline.observe(container, sample, container.revision.fn)) {
+      // A child was killed and the container lives on: what runs there is no clean run any more
+      // (field-notes A1-09).
+      for (let each = container.newest; each !== null; each = each.older)
+        each.limitsInterrupted = true;
+    }
+    // Also while it is paused, when nothing trips: the window of its CPU must not count that time.
+    for (let each = container.newest; each !== null; each = each.older) {
+      this.#pipeline.safeguard(each, decider.sample(each.run, sample, now));
+      this.#pipeline.revise(each, sample);
+    }
+  }
+
+  /**
+   * A share of the containers at each tick, so that all have had their turn within the interval.
+   */
+  #checkDrift(): void {
+    const { containers } = this.#parts;
+    this.#pendingChecks +=
+      (containers.size * this.#settings.sampleMillis) / SLICES / this.#settings.driftMillis;
+    while (this.#pendingChecks >= 1) {
+      this.#pendingChecks--;
+      this.#drift ??= containers.values();
+      const next = this.#drift.next();
+      if (next.done) this.#drift = null;
+      else this.#compare(next.value);
+    }
+  }
+
+  #compare(container: Container): void {
+    if (container.running === 0) this.#sampleIdle(container);
+    const { handle, revision } = container;
+    if (container.ended || container.memoryBusy) return;
+    if (!this.#mayWrite() || revision === null || !mayLimit(container)) {
+      this.#retryUserLimits(container);
+      return;
+    }
+    const watched: DriftHandle = handle;
+    const drift = findDrift(watched, this.#limits);
+    if (drift === 'gone') return;
+    if (drift === 'none') {
+      this.#retryRestore(container, handle.expected.memory);
+      return;
+    }
+    const { counters, events, applier } = this.#parts;
+    counters.drift++;
+    if (watched.swapHolds?.() === false) watched.repairSwap?.();
+    applier.repair(container, this.#limits);
+    events.push({
+      kind: 'drift',
+      function: revision.fn.action,
+      container: container.info.id.slice(0, 64),
+      reason: 'changed_outside',
+    });
+  }
+
+  /**
+   * Idle containers, of which there may be thousands, are looked at here alone: whether one goes on
+   * of which the freezer alone knows that it was paused, and what they keep in use, which counts
+   * for the headroom and hardly changes.
+   */
+  #sampleIdle(container: Container): void {
+    const now = this.#parts.clock.monotonic();
+    if (container.paused) {
+      this.#sample(container, now);
+      return;
+    }
+    if (now - Math.max(container.idleReadAt, container.cpuCounterAt) < IDLE_MILLIS) return;
+    container.idleReadAt = now;
+    container.sample.workingSet = Math.max(0, container.probe.workingSet()) as Bytes;
+  }
+
+  /**
+   * Modes that write nothing repair nothing; but what could not be restored, as memory in use above
+   * the user's limit, is tried again.
+   */
+  #retryUserLimits(container: Container): void {
+    if (container.boosted || !this.#parts.applier.isChanged(container)) return;
+    this.#pipeline.restore(container, 'restore', 'retry');
+  }
+
+  /**
+   * What could not be given back when it was due is tried again while idle: a refused quota, a
+   * memory limit that was in use.
+   */
+  #retryRestore(container: Container, memory: number): void {
+    const { user } = container.info;
+    if (container.running > 0) return;
+    if (
+      !container.boosted &&
+      Math.abs(container.handle.expected.quota - user.quota) > QUOTA_ROUNDING
+    ) {
+      this.#parts.applier.setQuota(container, user.quota, 'restore', 'idle', null);
+    }
+    if (user.memory === 0 || memory <= user.memory + container.state.memoryLoan) return;
+    this.#parts.applier.setMemory(
+      container,
+      user.memory + container.state.memoryLoan,
+      'restore',
+      'idle',
+      null,
+    );
+  }
+}

@@ -1,0 +1,49 @@
+import type { Bytes, Millicores } from '../../config/index.js';
+
+/** "No limit", for a quota or a memory limit, as in the Engine's API. */
+export const NO_LIMIT = 0;
+
+/**
+ * The limits of one container, mutable and all numbers so that one object can be reused for every
+ * reading. `shares` is a cgroup-v1 weight (2..262144; 1024 is the kernel's default), whatever the
+ * host's cgroup version.
+ */
+export interface Limits {
+  shares: number;
+  /** {@link NO_LIMIT} = may use the whole host. */
+  quota: Millicores;
+  /** Hard limit of memory; swap is limited to the same sum. {@link NO_LIMIT} = none. */
+  memory: Bytes;
+}
+
+/**
+ * What the user asked for: what the engine's inspect says, since Gleaner never writes to the engine
+ * (design §2).
+ */
+export interface UserLimits extends Readonly<Limits> {
+  /** Memory plus swap as inspect says it; OpenWhisk always makes it equal to `memory`. */
+  readonly memoryAndSwap: Bytes;
+  /**
+   * The container was made without shares: `shares` is the kernel's default (1024), and on cgroup
+   * v2 its weight is 100.
+   */
+  readonly sharesUnset?: boolean;
+  /** Length of the CFS period, us; 100000 unless the container was made with another. */
+  readonly periodMicros: number;
+}
+
+/**
+ * How a write ended. Only `written` and `unchanged` mean that the limit is in force (it was read
+ * back).
+ */
+export type WriteResult =
+  | 'written'
+  | 'unchanged'
+  /** The cgroup has vanished: the container ended. */
+  | 'gone'
+  /** The kernel refused (EBUSY, EINVAL): the old limit stands. */
+  | 'refused'
+  /** Written without an error, but the file says something else. */
+  | 'not_effective'
+  /** This host cannot do it (no such controller). */
+  | 'unsupported';

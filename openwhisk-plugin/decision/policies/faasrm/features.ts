@@ -1,0 +1,82 @@
+import type { FunctionState } from '../../function-state.js';
+import type { HostSnapshot } from '../../host-snapshot.js';
+import type { DecisionSettings } from '../../settings.js';
+import { DecayingMean } from '../../statistics.js';
+
+/** An hour in ms; times and gaps beyond it look alike. */
+const LONGEST = 3_600_000;
+const LOG_LONGEST = Math.log1p(LONGEST);
+/** Calls in an hour, of a function called a thousand times a second. */
+const LOG_MOST_CALLS = Math.log1p(LONGEST);
+/** An amount of 8 x the user's is 1, of an eighth -1: the published simulator's range. */
+const OCTAVES = 3;
+
+/*
+ * The published inputs are raw megabytes and milliseconds, which a tanh cannot tell apart (faasrm.md §7.2). Here each lies in [-1, 1], amounts are
+ * relative to the user's, so that one network serves all functions; what is not known is 0.
+ */
+
+/** ms on a logarithmic scale. */
+export const durationFeature = (ms: number): number =>
+  ms > 0 ? Math.min(1, Math.log1p(ms) / LOG_LONGEST) : 0;
+
+/** Calls per second on a logarithmic scale. */
+export const rateFeature = (perSecond: number): number =>
+  perSecond > 0 ? Math.min(1, Math.log1p(3600 * perSecond) / LOG_MOST_CALLS) : 0;
+
+/** An amount of CPU or memory against the user's, in octaves. */
+export function amountFeature(amount: number, user: number): number {
+  const octaves = Math.log2(amount / user) / OCTAVES;
+  return Number.isNaN(octaves) ? 0 : Math.min(1, Math.max(-1, octaves));
+}
+
+/** A part of a whole. */
+export const shareFeature = (part: number, whole: number): number =>
+  part > 0 && whole > 0 ? Math.min(1, part / whole) : 0;
+
+/**
+ * What is remembered of one function beside its `FunctionState`: means, where the safeguard needs
+ * maxima.
+ */
+export class FunctionStatistics {
+  readonly gap = new DecayingMean();
+  readonly cpuPeak = new DecayingMean();
+  readonly memoryPeak = new DecayingMean();
+  #first = Number.NaN;
+
+  /** An activation starts; `fn.lastStart` is still the one before. */
+  started(fn: FunctionState, now: number, { halfLife }: DecisionSettings): void {
+    if (Number.isNaN(this.#first)) this.#first = now;
+    const gap = now - fn.lastStart;
+    // Of positive gaps only: several calls at once are one arrival.
+    if (fn.started > 0 && gap > 0) this.gap.add(gap, now, halfLife);
+  }
+
+  /** Calls per second since the first. */
+  rate(fn: FunctionState, now: number): number {
+    const span = now - this.#first;
+    return span > 0 ? (1000 * fn.started) / span : 0;
+  }
+}
+
+/** Fills the nine. `cores`: of the host. */
+export function fillState(
+  into: Float32Array,
+  fn: FunctionState,
+  statistics: FunctionStatistics,
+  userCpu: number,
+  userMemory: number,
+  host: HostSnapshot,
+  cores: number,
+  now: number,
+): void {
+  into[0] = shareFeature(host.running, host.running + cores);
+  into[1] = shareFeature(host.freeCpu, 1);
+  into[2] = shareFeature(host.freeMemory, 1);
+  into[3] = durationFeature(statistics.gap.mean);
+  into[4] = rateFeature(statistics.rate(fn, now));
+  into[5] = amountFeature(statistics.cpuPeak.mean, userCpu);
+  into[6] = amountFeature(statistics.memoryPeak.mean, userMemory);
+  into[7] = durationFeature(fn.duration.mean);
+  into[8] = durationFeature(fn.control.mean);
+}

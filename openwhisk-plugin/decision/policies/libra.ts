@@ -1,0 +1,67 @@
+import { MIB } from '../../../config/index.js';
+import type { FunctionState } from '../function-state.js';
+import type { Grant, Run } from '../run.js';
+import { cpuUnitOf, limitAbovePeak } from '../safeguard.js';
+import type { ActivationPolicy, PolicyContext } from './activation-policy.js';
+import { LibraProfile } from './libra-profile.js';
+
+/** Use of this share of what was granted: the run took all that it was given. */
+const SATURATED = 0.95;
+
+/**
+ * Libra (HPDC'23; faasrm.md §1.4): the demand of each activation is predicted from the size of its
+ * input, where that explains CPU, memory and duration, else it is the P99 of the peaks seen. What
+ * is less than the user's is harvested, what is more is borrowed; the pool ordered by expected end,
+ * the preemptive release and the mid-run safeguard are the decider's (harvest-pool.ts, decider.ts).
+ *
+ * Differences: a line in logarithms for their random forest; nobody's input is duplicated to train
+ * it, so a run that used all it was given is tried with twice as much next; units are fractions of
+ * a core; a prediction has the room above it that keeps the safeguard from tripping. No memory
+ * prediction acts under memory policy `guarantee`.
+ */
+export class LibraPolicy implements ActivationPolicy {
+  readonly name = 'libra';
+  readonly kind = 'range';
+  readonly predicts = true;
+  /** By function; forgotten with it. */
+  readonly #profiles = new WeakMap<FunctionState, LibraProfile>();
+
+  choose(run: Run, grant: Grant, { settings }: PolicyContext): number {
+    const profile = this.#profiles.get(run.fn);
+    if (profile === undefined) return Number.NaN;
+    const isCpu = grant === run.cpu;
+    const demand = isCpu ? profile.cpu : profile.memory;
+    const size = run.payload;
+    let predicted = demand.p99;
+    if (profile.sizeRelated && profile.covers(size)) predicted = demand.predict(size);
+    if (!(predicted >= 0)) return Number.NaN;
+    if (!isCpu) return limitAbovePeak(predicted * MIB, settings.memoryUnit, settings);
+    return Math.max(
+      profile.probe,
+      limitAbovePeak(predicted, cpuUnitOf(grant.user, settings), settings),
+    );
+  }
+
+  learn(run: Run, duration: number, { settings }: PolicyContext, now: number): void {
+    let profile = this.#profiles.get(run.fn);
+    if (profile === undefined) {
+      profile = new LibraProfile();
+      this.#profiles.set(run.fn, profile);
+    }
+    const { cpu, memory } = run;
+    const unit = cpuUnitOf(cpu.user, settings);
+    const working = memory.peak >= 0 ? memory.peak / MIB : Number.NaN;
+    profile.learn(
+      run.payload,
+      cpu.peak,
+      working,
+      duration,
+      unit,
+      settings.memoryUnit,
+      now,
+      settings.halfLife,
+    );
+    const all = cpu.peak >= SATURATED * cpu.granted;
+    profile.probe = all ? Math.min(2 * cpu.granted, Math.max(settings.cpuCap, cpu.user)) : 0;
+  }
+}

@@ -1,0 +1,119 @@
+import { z } from 'zod';
+import { type ConfiguredPolicy, GleanerError } from '../../../config/index.js';
+import type { ActivationPolicy } from './activation-policy.js';
+import { AlpsPolicy } from './alps.js';
+import { EqualPolicy } from './equal.js';
+import { FaasrmPolicy } from './faasrm/index.js';
+import { faasrmParameters, weightsProblem } from './faasrm/weights.js';
+import { LargestInRangePolicy } from './largest-in-range.js';
+import { LibraPolicy } from './libra.js';
+import { MemoryPolicyWeights } from './memory.js';
+import { RandomInRangePolicy } from './random-in-range.js';
+import { SfsPolicy } from './sfs.js';
+import { ShortFirstPolicy } from './short-first.js';
+import { ShortestRemainingFirstPolicy } from './shortest-remaining-first.js';
+import { SmallestInRangePolicy } from './smallest-in-range.js';
+import { TargetPolicy } from './target.js';
+
+/** No activation policy has this name. */
+export class UnknownPolicyError extends GleanerError {
+  readonly code = 'GLN_POLICY_UNKNOWN';
+}
+
+/** Parameters of an activation policy that it cannot use. */
+export class PolicyParametersError extends GleanerError {
+  readonly code = 'GLN_POLICY_PARAMETERS';
+}
+
+/**
+ * Makes a policy from parameters and weights that have not been checked: they come over NATS
+ * key-value.
+ */
+type Maker = (parameters: unknown, weights: readonly number[]) => ActivationPolicy;
+
+const noParameters = z.strictObject({});
+const shortestRemainingParameters = z.strictObject({
+  exponent: z.number().min(0).max(8).optional(),
+});
+const shortFirstParameters = z.strictObject({ alpha: z.number().min(0).max(2).optional() });
+
+function maker<Schema extends z.ZodType>(
+  name: string,
+  schema: Schema,
+  make: (parameters: z.output<Schema>, weights: readonly number[]) => ActivationPolicy,
+  problemOf: (weights: readonly number[]) => string | null = takesNone,
+): Maker {
+  return (parameters, weights) => {
+    const refuse = (where: string, what: string): never => {
+      throw new PolicyParametersError(`activation policy '${name}': ${where}: ${what}`, {
+        hint: 'Correct the entry in the key-value bucket gleaner_policy; the policy in use stays.',
+      });
+    };
+    const problem = problemOf(weights);
+    if (problem !== null) refuse('weights', problem);
+    const checked = schema.safeParse(parameters ?? {});
+    if (checked.success) return make(checked.data, weights);
+    const [issue] = checked.error.issues;
+    return refuse(issue?.path.join('.') || 'parameters', issue?.message ?? 'not valid');
+  };
+}
+
+const takesNone = (weights: readonly number[]): string | null =>
+  weights.length === 0 ? null : `it takes none, and ${weights.length} came`;
+
+const trainedFaasrm = maker(
+  'faasrm',
+  faasrmParameters,
+  (parameters, weights) => new FaasrmPolicy(weights, parameters),
+  weightsProblem,
+);
+const untrainedFaasrm = maker('faasrm', noParameters, () => new FaasrmPolicy());
+
+/**
+ * Of all policies that may be configured, and of the bound that needs to know what no host knows:
+ * for the simulator only.
+ */
+const makers: Readonly<Record<ConfiguredPolicy | 'shortest-remaining-first', Maker>> = {
+  target: maker('target', noParameters, () => new TargetPolicy()),
+  'short-first': maker(
+    'short-first',
+    shortFirstParameters,
+    ({ alpha }) => new ShortFirstPolicy(alpha),
+  ),
+  'smallest-in-range': maker('smallest-in-range', noParameters, () => new SmallestInRangePolicy()),
+  'largest-in-range': maker('largest-in-range', noParameters, () => new LargestInRangePolicy()),
+  'random-in-range': maker('random-in-range', noParameters, () => new RandomInRangePolicy()),
+  equal: maker('equal', noParameters, () => new EqualPolicy()),
+  memory: maker('memory', noParameters, () => new MemoryPolicyWeights()),
+  faasrm: (parameters, weights) =>
+    weights.length === 0 && parameters === undefined
+      ? untrainedFaasrm(parameters, weights)
+      : trainedFaasrm(parameters, weights),
+  libra: maker('libra', noParameters, () => new LibraPolicy()),
+  sfs: maker('sfs', noParameters, () => new SfsPolicy()),
+  alps: maker('alps', noParameters, () => new AlpsPolicy()),
+  'shortest-remaining-first': maker(
+    'shortest-remaining-first',
+    shortestRemainingParameters,
+    ({ exponent }) => new ShortestRemainingFirstPolicy(exponent),
+  ),
+};
+
+export const policyNames: readonly string[] = Object.keys(makers);
+
+/**
+ * Throws {@link UnknownPolicyError} or {@link PolicyParametersError}; `ScorerUnavailableError`
+ * where `faasrm` cannot run.
+ */
+export function createPolicy(
+  name: string,
+  parameters?: unknown,
+  weights: readonly number[] = [],
+): ActivationPolicy {
+  if (!Object.hasOwn(makers, name)) {
+    throw new UnknownPolicyError(`no activation policy is called '${name}'`, {
+      hint: `Known are: ${policyNames.join(', ')}.`,
+    });
+  }
+  return makers[name as keyof typeof makers](parameters, weights);
+}

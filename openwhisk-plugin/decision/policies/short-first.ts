@@ -1,0 +1,38 @@
+import type { Grant, Run } from '../run.js';
+import { shortFirstFactor, targetFactor } from '../weights.js';
+import type { ActivationPolicy, PolicyContext } from './activation-policy.js';
+
+/**
+ * Size-based processor sharing by cgroup weights alone (design §3): own shares x clamp((T_ref /
+ * expected CPU time)^alpha), times the agent's factor. The expectation is this very call's where
+ * the size of its body says more than the function's mean (`PayloadEstimate`). `alpha` here is a
+ * ceiling; each function's own falls while it pays too much.
+ */
+export class ShortFirstPolicy implements ActivationPolicy {
+  readonly name = 'short-first';
+  readonly kind = 'weight';
+  readonly #alpha: number;
+
+  constructor(alpha = Number.POSITIVE_INFINITY) {
+    this.#alpha = alpha;
+  }
+
+  choose(run: Run, grant: Grant, context: PolicyContext): number {
+    const settings = context.settings;
+    const fn = run.fn;
+    const alpha = Math.min(fn.alpha, settings.alpha, this.#alpha);
+    const low = Math.max(fn.minWeightFactor, settings.weightClampLow);
+    const expected = run.expectedCpu >= 0 ? run.expectedCpu : fn.expectedCpu.mean;
+    const factor = shortFirstFactor(
+      expected,
+      context.reference,
+      alpha,
+      low,
+      settings.weightClampHigh,
+    );
+    // Beside a quota the target is an amount of CPU.
+    return run.container.mode === 'weight'
+      ? factor * targetFactor(run.targetCpu, grant.user)
+      : factor;
+  }
+}

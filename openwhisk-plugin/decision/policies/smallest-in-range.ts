@@ -1,0 +1,12 @@
+import type { Grant, Run } from '../run.js';
+import type { ActivationPolicy } from './activation-policy.js';
+
+/** As little as the safeguard allows: the default in quota mode. */
+export class SmallestInRangePolicy implements ActivationPolicy {
+  readonly name = 'smallest-in-range';
+  readonly kind = 'range';
+
+  choose(_run: Run, grant: Grant): number {
+    return grant.lower;
+  }
+}

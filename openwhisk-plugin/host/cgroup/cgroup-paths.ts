@@ -1,0 +1,191 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { CgroupNamespaceError, CgroupNotFoundError } from './cgroup-errors.js';
+import { below, holds, type Mount, readMounts, readText } from './cgroup-mounts.js';
+import { searchById } from './cgroup-search.js';
+
+/**
+ * One controller's directory, absolute and below the given root; null where this host does not have
+ * it for this container.
+ */
+export interface ControllerDirectory {
+  readonly version: 1 | 2;
+  readonly directory: string;
+}
+
+export interface CgroupPaths {
+  readonly cpu: ControllerDirectory | null;
+  readonly cpuacct: ControllerDirectory | null;
+  readonly memory: ControllerDirectory | null;
+  readonly freezer: ControllerDirectory | null;
+  /** The last component of the path, e.g. `docker-<id>.scope`. */
+  readonly unit: string;
+}
+
+const CONTROLLERS = ['cpu', 'cpuacct', 'memory', 'freezer'] as const;
+
+/** The container's cgroups as the kernel names them: by v1 controller, and of the v2 tree. */
+interface Membership {
+  readonly v1: ReadonlyMap<string, string>;
+  readonly unified: string | null;
+}
+
+/**
+ * Where the cgroups of a container are, from what the kernel says of its first process and of the
+ * mounts: never from a guessed path. Each controller stands for itself, so v1, v2 and hybrid hosts
+ * are one case. Where /proc hides other processes, the hierarchies are searched for the container's
+ * id.
+ *
+ * @param pid the container's first process
+ * @param id the engine's identifier: a path without it belongs to somebody else (the pid was handed
+ * on)
+ * @param root the file system's root, `/` but in tests Throws {@link CgroupNotFoundError}, {@link
+ * CgroupNamespaceError}.
+ */
+export function resolveCgroups(pid: number, id: string, root = '/'): CgroupPaths {
+  const { cgroups: mounts, processesHidden } = readMounts(root);
+  const text = readText(join(root, `proc/${pid}/cgroup`));
+  if (text === null && !processesHidden)
+    throw gone(`process ${pid} of container ${id.slice(0, 12)} does not run`);
+  const { v1, unified } = text === null ? searched(mounts, id, root) : membershipOf(text);
+
+  const own = [...v1.values(), unified ?? ''].find((path) => path.includes(id));
+  if (own === undefined) {
+    if (seesOnlyItself(root))
+      throw new CgroupNamespaceError(`the cgroups of container ${id.slice(0, 12)} are not visible`);
+    throw gone(
+      text === null
+        ? `no cgroup of container ${id.slice(0, 12)} in any hierarchy (/proc is mounted with hidepid, so process ${pid} cannot be asked)`
+        : `process ${pid} is not in a cgroup of container ${id.slice(0, 12)}`,
+    );
+  }
+
+  const find = (controller: string): ControllerDirectory | null => {
+    const path = v1.get(controller);
+    if (path?.includes(id)) {
+      const of = mounts.filter((m) => m.type === 'cgroup' && m.controllers.includes(controller));
+      const directory = visible(root, of, path, id, pid);
+      return directory === null ? null : { version: 1, directory };
+    }
+    if (!unified?.includes(id)) return null;
+    const of = mounts.filter((m) => m.type === 'cgroup2');
+    const directory = visible(root, of, unified, id, pid);
+    if (directory === null) return null;
+    if (controller === 'freezer')
+      return existsSync(join(directory, 'cgroup.freeze')) ? { version: 2, directory } : null;
+    // cpu.stat's usage is there even without the controller, as cpuacct's was.
+    if (controller === 'cpuacct')
+      return existsSync(join(directory, 'cpu.stat')) ? { version: 2, directory } : null;
+    const enabled = (readText(join(directory, 'cgroup.controllers')) ?? '').trim().split(/\s+/);
+    return enabled.includes(controller) ? { version: 2, directory } : null;
+  };
+
+  const found = {
+    cpu: find('cpu'),
+    cpuacct: find('cpuacct'),
+    memory: find('memory'),
+    freezer: find('freezer'),
+  };
+  if (!found.cpu && !found.cpuacct && !found.memory && !found.freezer) {
+    if (seesOnlyItself(root))
+      throw new CgroupNamespaceError(`no directory for cgroup ${own} is visible from here`);
+    throw gone(`no directory for cgroup ${own}`);
+  }
+  return { ...found, unit: upTo(own, id).split('/').at(-1) ?? '' };
+}
+
+function membershipOf(text: string): Membership {
+  const v1 = new Map<string, string>();
+  let unified: string | null = null;
+  for (const line of text.split('\n')) {
+    const first = line.indexOf(':');
+    const second = line.indexOf(':', first + 1);
+    if (first < 0 || second < 0) continue;
+    const controllers = line.slice(first + 1, second);
+    const path = line.slice(second + 1);
+    if (line.startsWith('0::')) unified = path;
+    else for (const controller of controllers.split(',')) v1.set(controller, path);
+  }
+  return { v1, unified };
+}
+
+function searched(mounts: readonly Mount[], id: string, root: string): Membership {
+  const v1 = new Map<string, string>();
+  let unified: string | null = null;
+  for (const mount of mounts) {
+    const lacking = CONTROLLERS.filter((name) => mount.controllers.includes(name) && !v1.has(name));
+    if (mount.type === 'cgroup2' ? unified !== null : lacking.length === 0) continue;
+    const path = searchById(mount, id, root);
+    if (path === null) continue;
+    if (mount.type === 'cgroup2') unified = path;
+    else for (const controller of lacking) v1.set(controller, path);
+  }
+  return { v1, unified };
+}
+
+/**
+ * The container's directory under the mount that has it. A hierarchy can be mounted more than once:
+ * a mount can lie in another root, be covered by a later one, or show a part of the tree only
+ * (https://github.com/google/cadvisor/issues/306). Where several have such a directory, the one
+ * that lists the process counts.
+ */
+function visible(
+  root: string,
+  mounts: readonly Mount[],
+  path: string,
+  id: string,
+  pid: number,
+): string | null {
+  const found = mounts
+    .filter((mount) => holds(mount, path))
+    .map((mount) => ({
+      directory: below(root, mount, upTo(path, id)),
+      own: below(root, mount, path),
+    }))
+    .filter(({ directory }) => existsSync(directory));
+  if (found.length < 2) return found[0]?.directory ?? null;
+  const listed = found.find(({ own }) =>
+    (readText(join(own, 'cgroup.procs')) ?? '').split('\n').includes(String(pid)),
+  );
+  return (listed ?? found[0])?.directory ?? null;
+}
+
+/**
+ * Which of the controllers that limits need a mounted hierarchy of either version has; none where
+ * nothing is mounted. `doctor` asks (field-notes A2-23).
+ */
+export function availableControllers(root = '/'): string[] {
+  const { cgroups } = readMounts(root);
+  const enabled = cgroups
+    .filter(({ type }) => type === 'cgroup2')
+    .flatMap(({ point }) =>
+      (readText(join(root, point, 'cgroup.controllers')) ?? '').trim().split(/\s+/),
+    );
+  return ['cpu', 'memory'].filter(
+    (name) =>
+      enabled.includes(name) ||
+      cgroups.some(({ type, controllers }) => type === 'cgroup' && controllers.includes(name)),
+  );
+}
+
+/** The container's own cgroup, where its first process moved into a group below it. */
+function upTo(path: string, id: string): string {
+  const end = path.indexOf('/', path.indexOf(id));
+  return end < 0 ? path : path.slice(0, end);
+}
+
+/**
+ * In a private cgroup namespace a process finds itself at the root of every hierarchy although it
+ * is not the host's first.
+ */
+function seesOnlyItself(root: string): boolean {
+  const own = readText(join(root, 'proc/self/cgroup'));
+  if (own === null) return false;
+  const lines = own.split('\n').filter((line) => line !== '');
+  return lines.length > 0 && lines.every((line) => line.endsWith(':/'));
+}
+
+const gone = (message: string): CgroupNotFoundError =>
+  new CgroupNotFoundError(message, {
+    hint: 'The container has probably ended; the next listing of the engine shows it.',
+  });

@@ -1,0 +1,33 @@
+import type { Limits, WriteResult } from '../../decision/index.js';
+import type { LimitHandle } from '../ports/index.js';
+
+/** A handle that also watches swap; others are watched for their limits only. */
+export interface DriftHandle extends LimitHandle {
+  swapHolds?(): boolean;
+  repairSwap?(): WriteResult;
+  /** systemd, which was told of its limits, is writing them. */
+  isSettling?(): boolean;
+}
+
+/** Millicores: what rounding a quota to whole microseconds can make. */
+export const QUOTA_ROUNDING = 0.02;
+
+/**
+ * `gone`: the cgroup is not there any more. `swap`: swap came back for exactly OpenWhisk's flags
+ * (field-notes A2-10).
+ */
+export type Drift = 'none' | 'limits' | 'swap' | 'gone';
+
+/**
+ * Compares what was last written with what the kernel says, read into `found` (a quota that differs
+ * by rounding alone is set to the expected one): systemd's daemon-reload, an operator's hand or a
+ * half-applied engine call undo limits without a word (field-notes A2-08, A2-09).
+ */
+export function findDrift(handle: DriftHandle, found: Limits): Drift {
+  const { shares, quota, memory } = handle.expected;
+  if (!handle.read(found)) return 'gone';
+  if (handle.isSettling?.() === true) return 'none';
+  if (Math.abs(found.quota - quota) <= QUOTA_ROUNDING) found.quota = quota;
+  if (found.shares !== shares || found.quota !== quota || found.memory !== memory) return 'limits';
+  return handle.swapHolds?.() === false ? 'swap' : 'none';
+}

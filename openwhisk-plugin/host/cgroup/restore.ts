@@ -1,0 +1,99 @@
+import { type Bytes, type GleanerError, messageOf } from '../../../config/index.js';
+import type { Limits, WriteResult } from '../../decision/index.js';
+import type { ContainerInfo, LimitHandle, LimitWriter } from '../ports/index.js';
+import { CgroupNotFoundError } from './cgroup-errors.js';
+
+/** What can list every managed container at once, e.g. `DockerEngine`. */
+export interface ContainerListing {
+  snapshot(): Promise<readonly ContainerInfo[]>;
+}
+
+export interface RestoredContainer {
+  readonly container: ContainerInfo;
+  /** As found; equal to `after` where nothing had to be done. */
+  readonly before: Readonly<Limits>;
+  readonly after: Readonly<Limits>;
+  readonly shares: WriteResult;
+  readonly quota: WriteResult;
+  /** `refused` where a loan is in use: taking it back would kill. It ends with the container. */
+  readonly memory: WriteResult;
+  /** Of `memory.low`; `unsupported` on cgroup v1. */
+  readonly protection: WriteResult;
+}
+
+export interface RestoreReport {
+  readonly restored: readonly RestoredContainer[];
+  readonly failed: readonly {
+    readonly container: ContainerInfo;
+    readonly error: GleanerError | Error;
+  }[];
+}
+
+/**
+ * Puts every managed container back to what its user asked for, from Docker alone: what inspect
+ * says against what the kernel has. For a hook that starts or leaves, and for its supervisor after
+ * a crash (design §3, "The promise"). Containers that end meanwhile are left out. Rejects with a
+ * GleanerError where the engine does not answer.
+ */
+export async function restoreAll(parts: {
+  engine: ContainerListing;
+  writer: LimitWriter;
+}): Promise<RestoreReport> {
+  const restored: RestoredContainer[] = [];
+  const failed: { container: ContainerInfo; error: Error }[] = [];
+  const containers = await parts.engine.snapshot();
+  const fail = (container: ContainerInfo, error: unknown): void => {
+    if (error instanceof CgroupNotFoundError) return;
+    failed.push({ container, error: error instanceof Error ? error : new Error(messageOf(error)) });
+  };
+  // All are opened first: containers that were left alone show the writer which weights the runtime
+  // gives on this host.
+  const handles: { container: ContainerInfo; handle: LimitHandle }[] = [];
+  for (const container of containers) {
+    try {
+      handles.push({ container, handle: parts.writer.open(container) });
+    } catch (error) {
+      fail(container, error);
+    }
+  }
+  await Promise.all(
+    handles.map(async ({ container, handle }) => {
+      try {
+        const result = await restoreUserLimits(container, handle);
+        if (result) restored.push(result);
+      } catch (error) {
+        fail(container, error);
+      }
+    }),
+  );
+  // Open until systemd is done: what it undoes is written again.
+  await parts.writer.settled?.();
+  for (const { handle } of handles) handle.close();
+  return { restored, failed };
+}
+
+/** One container, over a handle that stays its owner's. Null where the container ended. */
+export async function restoreUserLimits(
+  container: ContainerInfo,
+  handle: LimitHandle,
+): Promise<RestoredContainer | null> {
+  const before = empty();
+  const after = empty();
+  if (!handle.read(before)) return null;
+  const { user } = container;
+  const shares = handle.setShares(user.shares);
+  const quota = handle.setQuota(user.quota);
+  const isHigher = user.memory !== 0 && (before.memory === 0 || before.memory > user.memory);
+  // Equal limits go the way of a raise too: it puts swap right and takes back a lowering that is on
+  // its way.
+  const memory = isHigher ? await handle.lowerMemory(user.memory) : handle.raiseMemory(user.memory);
+  const protection = handle.protectMemory(0 as Bytes);
+  if (!handle.read(after)) return null;
+  return { container, before, after, shares, quota, memory, protection };
+}
+
+const empty = (): Limits => ({
+  shares: 0,
+  quota: 0 as Limits['quota'],
+  memory: 0 as Limits['memory'],
+});

@@ -1,0 +1,93 @@
+/**
+ * The kernel's range of v1 shares; outside of it an engine fails or half-applies (field-notes
+ * A1-03).
+ */
+export const MIN_SHARES = 2;
+export const MAX_SHARES = 262_144;
+const MIN_WEIGHT = 1;
+const MAX_WEIGHT = 10_000;
+
+/**
+ * What the kernel gives a container that was made without shares: 1024 shares on v1, this weight on
+ * v2. No formula made it.
+ */
+export const DEFAULT_WEIGHT = 100;
+
+/**
+ * How a container runtime turns `--cpu-shares` into a v2 weight: linear before runc 1.3.2 and crun
+ * 1.23, curved since (https://github.com/opencontainers/runc/issues/4896,
+ * https://github.com/containers/crun/pull/1767).
+ */
+export type WeightFormula = 'linear' | 'curved';
+
+const CURVED_SINCE: Readonly<Record<string, readonly [number, number, number]>> = {
+  runc: [1, 3, 2],
+  crun: [1, 23, 0],
+};
+
+/**
+ * The formula of a runtime that calls itself e.g. `runc 1.1.5+ds1`; null where that is not known.
+ */
+export function formulaOfRuntime(runtime: string): WeightFormula | null {
+  const match = /^(runc|crun) v?(\d+)\.(\d+)(?:\.(\d+))?/.exec(runtime);
+  const since = CURVED_SINCE[match?.[1] ?? ''];
+  if (match === null || since === undefined) return null;
+  const [major, minor, patch] = [Number(match[2]), Number(match[3]), Number(match[4] ?? 0)];
+  const difference = major - since[0] || minor - since[1] || patch - since[2];
+  return difference >= 0 ? 'curved' : 'linear';
+}
+
+/** A whole number of shares the kernel takes; NaN where the wish is not a number. */
+export function clampShares(shares: number): number {
+  return Math.min(MAX_SHARES, Math.max(MIN_SHARES, Math.round(shares)));
+}
+
+/** The v2 weight a runtime of either kind gives a container made with these shares. */
+export function runtimeWeight(shares: number, formula: WeightFormula): number {
+  const s = clampShares(shares);
+  if (formula === 'linear') return 1 + Math.floor(((s - 2) * 9999) / 262_142);
+  if (s === MIN_SHARES) return MIN_WEIGHT;
+  if (s === MAX_SHARES) return MAX_WEIGHT;
+  const log = Math.log2(s);
+  return Math.min(MAX_WEIGHT, Math.ceil(10 ** ((log * log + 125 * log) / 612 - 7 / 34)));
+}
+
+/** Which formula made this weight of these shares; null where neither did, or both would have. */
+export function formulaOf(shares: number, weight: number): WeightFormula | null {
+  const linear = runtimeWeight(shares, 'linear') === weight;
+  const curved = runtimeWeight(shares, 'curved') === weight;
+  if (linear === curved) return null;
+  return linear ? 'linear' : 'curved';
+}
+
+/** Neither runtime's weight of the user's shares is ever drift. */
+export function isRuntimeWeight(shares: number, weight: number): boolean {
+  return runtimeWeight(shares, 'linear') === weight || runtimeWeight(shares, 'curved') === weight;
+}
+
+/**
+ * The v2 weight for `shares`, in proportion to the weight `base` that the container's own shares
+ * were given: a factor of 16 in shares is one of 16 in CPU, whichever formula the runtime used, and
+ * siblings that are not managed keep their place.
+ */
+export function scaledWeight(shares: number, userShares: number, base: number): number {
+  const weight = Math.round((base * clampShares(shares)) / clampShares(userShares));
+  return Math.min(MAX_WEIGHT, Math.max(MIN_WEIGHT, weight));
+}
+
+/**
+ * The nearest weight that neither formula makes of the user's shares. Gleaner writes no other but
+ * the container's own, so that a weight that a killed hook left behind is never taken for the
+ * runtime's.
+ */
+export function distinctFromUserWeight(weight: number, userShares: number): number {
+  let chosen = weight;
+  const step = weight < MAX_WEIGHT - 2 ? 1 : -1;
+  while (isRuntimeWeight(userShares, chosen)) chosen += step;
+  return chosen;
+}
+
+/** The shares that a weight stands for beside the container's own. */
+export function sharesOfWeight(weight: number, userShares: number, base: number): number {
+  return (weight * clampShares(userShares)) / base;
+}

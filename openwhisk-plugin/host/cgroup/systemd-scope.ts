@@ -1,0 +1,144 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+export interface ScopeProperty {
+  readonly name: 'MemoryMax' | 'MemorySwapMax' | 'MemoryLow' | 'MemoryLimit';
+  /** Infinity = no limit. */
+  readonly bytes: number;
+}
+
+/**
+ * Runtime properties of a systemd unit; a port, because only a host with the systemd cgroup driver
+ * has them.
+ */
+export interface ScopeProperties {
+  /**
+   * Resolves when systemd has written the unit's cgroup files. Rejects where systemd refuses or
+   * does not answer.
+   */
+  set(unit: string, properties: readonly ScopeProperty[]): Promise<void>;
+  close?(): void;
+}
+
+export interface ScopeListener {
+  failed(error: unknown): void;
+  /**
+   * systemd has written all files of the scope, also those of properties that it was not told now.
+   */
+  applied(): void;
+}
+
+/** Where systemd keeps runtime properties of units; what comes first is in force. */
+const TRANSIENT = 'run/systemd/transient';
+const RECORDS = ['run/systemd/system.control', TRANSIENT] as const;
+
+/**
+ * What systemd must know of a container's cgroup. It writes every limit that it knows of a unit at
+ * each daemon-reload and at each change of any property, and a limit that it does not know as "no
+ * limit": Docker's systemd driver does not tell it a swap limit of 0
+ * (https://github.com/opencontainers/cgroups/issues/74). So memory, swap and protection are told
+ * together, always.
+ *
+ * A quota and a weight are not told: they change twice in an activation, and where systemd undoes
+ * them they are the user's own. Whoever listens writes them again.
+ */
+export class SystemdScope {
+  readonly #unit: string;
+  readonly #version: 1 | 2;
+  readonly #properties: ScopeProperties;
+  readonly #root: string;
+  readonly #settling: Set<Promise<void>>;
+  #running: Promise<void> = Promise.resolve();
+  #busy = false;
+  #next: readonly ScopeProperty[] | null = null;
+
+  /** @param settling holds what is under way, for whoever waits for all scopes */
+  constructor(
+    unit: string,
+    version: 1 | 2,
+    properties: ScopeProperties,
+    root: string,
+    settling: Set<Promise<void>> = new Set(),
+  ) {
+    this.#unit = unit;
+    this.#version = version;
+    this.#properties = properties;
+    this.#root = root;
+    this.#settling = settling;
+  }
+
+  /**
+   * systemd has not yet written what it was told: files may change without anybody else's doing.
+   */
+  get isBusy(): boolean {
+    return this.#busy;
+  }
+
+  async idle(): Promise<void> {
+    while (this.#busy) await this.#running;
+  }
+
+  /**
+   * Bytes; Infinity = none. On v1 systemd knows neither a swap limit nor protection. The newest of
+   * several wins.
+   */
+  tell(memory: number, swap: number, low: number, listener: ScopeListener): void {
+    this.#next =
+      this.#version === 1
+        ? [{ name: 'MemoryLimit', bytes: memory }]
+        : [
+            { name: 'MemoryMax', bytes: memory },
+            { name: 'MemorySwapMax', bytes: swap },
+            { name: 'MemoryLow', bytes: low },
+          ];
+    if (this.#busy) return;
+    this.#busy = true;
+    const running = this.#drain(listener);
+    this.#running = running;
+    this.#settling.add(running);
+    void running.then(() => this.#settling.delete(running));
+  }
+
+  /**
+   * What systemd was told at run time, by the container runtime too; null: nothing, or this process
+   * cannot see it.
+   */
+  recorded(name: ScopeProperty['name'] | 'CPUWeight'): number | null {
+    const dropIns = RECORDS.map((folder) => join(folder, `${this.#unit}.d`, `50-${name}.conf`));
+    for (const path of [...dropIns, join(TRANSIENT, this.#unit)]) {
+      const text = read(join(this.#root, path));
+      const value =
+        text === null ? undefined : new RegExp(`^${name}=(\\d+|infinity)$`, 'm').exec(text)?.[1];
+      if (value !== undefined)
+        return value === 'infinity' ? Number.POSITIVE_INFINITY : Number(value);
+    }
+    return null;
+  }
+
+  /** Whether {@link recorded} can be believed when it finds nothing. */
+  get hasRecord(): boolean {
+    return existsSync(join(this.#root, TRANSIENT, this.#unit));
+  }
+
+  async #drain(listener: ScopeListener): Promise<void> {
+    while (this.#next !== null) {
+      const properties = this.#next;
+      this.#next = null;
+      try {
+        await this.#properties.set(this.#unit, properties);
+      } catch (error) {
+        listener.failed(error);
+      }
+      listener.applied();
+    }
+    this.#busy = false;
+  }
+}
+
+function read(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,54 @@
+import { join } from 'node:path';
+import { type Bytes, type Clock, systemClock } from '../../../config/index.js';
+import type { ContainerInfo, UsageMonitor, UsageProbe } from '../ports/index.js';
+import { resolveCgroups } from './cgroup-paths.js';
+import { ControlFile, StatKey } from './control-file.js';
+import { FileBudget } from './file-budget.js';
+import { CgroupUsageProbe } from './usage-probe.js';
+
+const MEM_TOTAL = new StatKey('MemTotal:');
+const MEM_AVAILABLE = new StatKey('MemAvailable:');
+
+export interface CgroupUsageMonitorOptions {
+  /** The file system's root: `/` but in tests. */
+  readonly root?: string;
+  readonly clock?: Clock;
+}
+
+/**
+ * Counters from the kernel, by key and never by line number (field-notes A2-21), on descriptors
+ * that stay open while they may.
+ */
+export class CgroupUsageMonitor implements UsageMonitor {
+  readonly #root: string;
+  readonly #clock: Clock;
+  readonly #budget: FileBudget;
+  #meminfo: ControlFile | null = null;
+
+  constructor(options: CgroupUsageMonitorOptions = {}) {
+    this.#root = options.root ?? '/';
+    this.#clock = options.clock ?? systemClock;
+    this.#budget = FileBudget.ofProcess(this.#root);
+  }
+
+  /** Throws CgroupNotFoundError, CgroupNamespaceError, CgroupOpenFilesError. */
+  open(container: ContainerInfo): UsageProbe {
+    const paths = resolveCgroups(container.pid, container.id, this.#root);
+    const schedstat = join(this.#root, `proc/${container.pid}/schedstat`);
+    return new CgroupUsageProbe(paths, schedstat, this.#clock, this.#budget);
+  }
+
+  hostMemoryInUse(): Bytes {
+    this.#meminfo ??= ControlFile.open(join(this.#root, 'proc/meminfo'), 'r');
+    const length = this.#meminfo?.fillWords() ?? -1;
+    const available = MEM_AVAILABLE.valueOf(length);
+    // Unknown is as good as full: nothing is lent then.
+    if (length < 0 || available < 0) return Number.MAX_SAFE_INTEGER as Bytes;
+    return ((MEM_TOTAL.valueOf(length) - available) * 1024) as Bytes;
+  }
+
+  close(): void {
+    this.#meminfo?.close();
+    this.#meminfo = null;
+  }
+}

@@ -1,0 +1,413 @@
+import { join } from 'node:path';
+import type { Bytes, Clock, Micros } from '../../../config/index.js';
+import type { UsageSample } from '../../decision/index.js';
+import type { UsageProbe } from '../ports/index.js';
+import type { CgroupPaths, ControllerDirectory } from './cgroup-paths.js';
+import { ControlFile, StatKey, UNLIMITED, UNREADABLE } from './control-file.js';
+import type { FileBudget } from './file-budget.js';
+
+const USAGE_USEC = new StatKey('usage_usec');
+const PERIODS = new StatKey('nr_periods');
+const THROTTLED = new StatKey('nr_throttled');
+const WAIT_SUM = new StatKey('wait_sum');
+const OOM_KILL = new StatKey('oom_kill');
+const MAX = new StatKey('max');
+const TOTAL_INACTIVE_FILE = new StatKey('total_inactive_file');
+const INACTIVE_FILE = new StatKey('inactive_file');
+/** The first `total=` of a pressure file is that of its line `some`. */
+const PRESSURE_TOTAL = Buffer.from('total=', 'latin1');
+/** `FROZEN` and `FREEZING`, against `THAWED`. */
+const LETTER_F = 70;
+/**
+ * Open for every container as long as it lives: limits (v1: 4, v2: 5), the CPU counter, the memory
+ * peak.
+ */
+const KEPT = { 1: 6, 2: 7 } as const;
+/**
+ * Statistics of a cgroup's memory are the dearest of its files; as long as the use has changed by
+ * less, they are read once a second.
+ */
+const STAT_STEP = 256 * 1024;
+const STAT_MILLIS = 1000;
+/**
+ * v1: how often the limit was met, and who was killed, is looked at where the peak has come so near
+ * to it, else now and then.
+ */
+const NEAR = 0.9;
+const FULL_READ_MILLIS = 30_000;
+/**
+ * What adds up (waiting for a CPU) or hardly ever changes (paused, the limit) is read so often at
+ * most.
+ */
+const SLOW_MILLIS = 500;
+
+type SamplePaths = Pick<CgroupPaths, 'cpu' | 'memory' | 'freezer'>;
+
+/** The files that only a sample reads. */
+class SampleFiles {
+  readonly cpuStat: ControlFile | null;
+  readonly pressure: ControlFile | null;
+  readonly schedstat: ControlFile | null;
+  readonly usage: ControlFile | null;
+  readonly memoryStat: ControlFile | null;
+  readonly events: ControlFile | null;
+  readonly limit: ControlFile | null;
+  readonly frozen: ControlFile | null;
+
+  constructor({ cpu, memory, freezer }: SamplePaths, schedstat: string) {
+    // On v2 it is the file that CPU time is read from.
+    this.cpuStat = readable(cpu, 'cpu.stat', null);
+    this.pressure = readable(cpu, null, 'cpu.pressure');
+    this.schedstat = this.pressure ? null : quietly(() => ControlFile.open(schedstat, 'r'));
+    this.usage = readable(memory, 'memory.usage_in_bytes', 'memory.current');
+    this.memoryStat = readable(memory, 'memory.stat', 'memory.stat');
+    this.events = readable(memory, null, 'memory.events');
+    this.limit = readable(memory, 'memory.limit_in_bytes', null);
+    this.frozen = readable(freezer, 'freezer.state', 'cgroup.freeze');
+  }
+
+  close(): void {
+    this.cpuStat?.close();
+    this.pressure?.close();
+    this.schedstat?.close();
+    this.usage?.close();
+    this.memoryStat?.close();
+    this.events?.close();
+    this.limit?.close();
+    this.frozen?.close();
+  }
+}
+
+/** The counters of one container. */
+export class CgroupUsageProbe implements UsageProbe {
+  readonly #clock: Clock;
+  readonly #budget: FileBudget;
+  readonly #paths: SamplePaths;
+  readonly #schedstat: string;
+  readonly #cpuacct: ControlFile | null;
+  readonly #cpuacctVersion: 1 | 2;
+  readonly #memoryVersion: 1 | 2;
+  readonly #frozenVersion: 1 | 2;
+  /**
+   * Always open: v2 forgets a reset with the descriptor that made it. Null where the peak cannot be
+   * reset.
+   */
+  #peak: ControlFile | null;
+  /**
+   * Null while none is open: they are the many, and closed where another container needs the
+   * descriptors more.
+   */
+  #files: SampleFiles | null = null;
+  /**
+   * v1 kernels that no longer count failures (seen: 6.18): how often the peak has reached the limit
+   * since a reset.
+   */
+  #peaksAtLimit = 0;
+  #isPeakAtLimit = false;
+  /** What was filled in last, the CPU time then, and when all of it was read. */
+  #filled: UsageSample | null = null;
+  #filledAt = 0;
+  #cpuBefore = Number.POSITIVE_INFINITY;
+  #slowAt = Number.NEGATIVE_INFINITY;
+  /** This sample reads what is read seldom. */
+  #isSlow = true;
+  #waited = -1;
+  #peakBefore = -1;
+  #limit = 0;
+  #limitHits = 0;
+  #oomKills = 0;
+  #fullReadAt = Number.NEGATIVE_INFINITY;
+  /** Page cache that the kernel would drop, when it was read last, and the use then. */
+  #inactive = 0;
+  #usage = 0;
+  #usageAtStat = 0;
+  #statAt = Number.NEGATIVE_INFINITY;
+
+  constructor(paths: CgroupPaths, schedstat: string, clock: Clock, budget: FileBudget) {
+    this.#clock = clock;
+    this.#budget = budget;
+    const { cpuacct, cpu, memory, freezer } = paths;
+    this.#paths = { cpu, memory, freezer };
+    this.#schedstat = schedstat;
+    this.#cpuacctVersion = cpuacct?.version ?? 1;
+    this.#memoryVersion = memory?.version ?? 1;
+    this.#frozenVersion = freezer?.version ?? 1;
+    this.#cpuacct = file(cpuacct, 'cpuacct.usage', 'cpu.stat');
+    this.#peak = resettable(memory);
+    budget.opened(KEPT[this.#memoryVersion]);
+  }
+
+  cpu(): number {
+    if (!this.#cpuacct) return -1;
+    if (this.#cpuacctVersion === 1) {
+      const nanos = this.#cpuacct.number();
+      return nanos < 0 ? -1 : nanos / 1000;
+    }
+    return timeIn(this.#cpuacct.fill());
+  }
+
+  sample(into: UsageSample): boolean {
+    const length = this.#cpuacctVersion === 2 ? (this.#cpuacct?.fill() ?? UNREADABLE) : 0;
+    const cpu = this.#cpuacctVersion === 2 ? timeIn(length) : this.cpu();
+    if (cpu < 0 && this.#cpuacct) return false;
+    into.at = this.#clock.monotonic();
+    this.#isSlow = into.at - this.#slowAt >= SLOW_MILLIS;
+    if (this.#isSlow) this.#slowAt = into.at;
+    // What has not run since then has met no limit and taken no memory: the rest stands. It may be
+    // paused, though.
+    const stands = this.#filled === into && cpu >= 0 && cpu === this.#cpuBefore && !into.frozen;
+    if (stands && into.at - this.#filledAt < FULL_READ_MILLIS)
+      return !this.#isSlow || this.#checkForPause(into);
+    into.cpu = Math.max(0, cpu) as Micros;
+    into.waiting = -1;
+    into.periods = 0;
+    into.throttledPeriods = 0;
+    if (this.#cpuacctVersion === 2 && this.#paths.cpu !== null) this.#throttling(into, length);
+    this.#filledAt = into.at;
+    this.#filled = this.#sampleFiles(into) ? into : null;
+    return this.#filled !== null;
+  }
+
+  #sampleFiles(into: UsageSample): boolean {
+    this.#budget.use(this);
+    this.#files ??= new SampleFiles(this.#paths, this.#schedstat);
+    const files = this.#files;
+    // Not one descriptor was left: what is known stands, and the next sample tries again.
+    if (files.usage === null && this.#paths.memory !== null) this.closeFiles();
+    return (
+      this.#sampleCpu(into, files) &&
+      this.#sampleMemory(into, files) &&
+      this.#sampleFreezer(into, files)
+    );
+  }
+
+  workingSet(): number {
+    const now = this.#clock.monotonic();
+    if (this.#files !== null)
+      return this.#workingSet(this.#files.usage, this.#files.memoryStat, now);
+    const usage = readable(this.#paths.memory, 'memory.usage_in_bytes', 'memory.current');
+    const memoryStat = readable(this.#paths.memory, 'memory.stat', 'memory.stat');
+    const found = this.#workingSet(usage, memoryStat, now);
+    usage?.close();
+    memoryStat?.close();
+    return found;
+  }
+
+  /**
+   * v1: the peak becomes the present use. v2: the same for this descriptor, from kernel 6.12 on.
+   */
+  resetPeak(): void {
+    if (this.#peak !== null && this.#peak.write(0) !== null) {
+      // Not reset, so the file keeps the peak of earlier activations: unknown from now on.
+      this.#peak.close();
+      this.#peak = null;
+      if (this.#filled !== null) this.#filled.peak = -1;
+    }
+    this.#isPeakAtLimit = false;
+    if (this.#peak !== null && this.#filled !== null) this.#filled.peak = this.#usage;
+  }
+
+  /** From the budget: others need the descriptors. */
+  closeFiles(): void {
+    this.#files?.close();
+    this.#files = null;
+  }
+
+  close(): void {
+    this.#budget.closed(this, KEPT[this.#memoryVersion]);
+    this.closeFiles();
+    this.#cpuacct?.close();
+    this.#peak?.close();
+  }
+
+  /** From the `cpu.stat` that was just read: v2 has CPU time and throttling in one file. */
+  #throttling(into: UsageSample, length: number): void {
+    into.periods = Math.max(0, PERIODS.valueOf(length));
+    into.throttledPeriods = Math.max(0, THROTTLED.valueOf(length));
+    const wait = WAIT_SUM.valueOf(length);
+    if (wait >= 0) into.waiting = wait / 1000;
+  }
+
+  #sampleCpu(into: UsageSample, { cpuStat, pressure, schedstat }: SampleFiles): boolean {
+    if (cpuStat) {
+      const length = cpuStat.fill();
+      if (length < 0) return false;
+      this.#throttling(into, length);
+    }
+    if (into.waiting >= 0 && !pressure) return true;
+    if (this.#isSlow) this.#waited = waitedOf(pressure, schedstat);
+    into.waiting = this.#waited;
+    return true;
+  }
+
+  #workingSet(usageFile: ControlFile | null, statFile: ControlFile | null, now: number): number {
+    if (usageFile === null || statFile === null) return 0;
+    const usage = usageFile.number();
+    if (usage === UNREADABLE) return -1;
+    this.#usage = usage;
+    if (Math.abs(usage - this.#usageAtStat) >= STAT_STEP || now - this.#statAt >= STAT_MILLIS) {
+      const length = statFile.fill();
+      if (length < 0) return -1;
+      this.#inactive = Math.max(
+        0,
+        (this.#memoryVersion === 1 ? TOTAL_INACTIVE_FILE : INACTIVE_FILE).valueOf(length),
+      );
+      this.#usageAtStat = usage;
+      this.#statAt = now;
+    }
+    return Math.max(0, usage - this.#inactive);
+  }
+
+  #sampleMemory(into: UsageSample, files: SampleFiles): boolean {
+    if (!files.usage || !files.memoryStat) return true;
+    const workingSet = this.#workingSet(files.usage, files.memoryStat, into.at);
+    if (workingSet < 0) return false;
+    into.workingSet = workingSet as Bytes;
+    const peak = this.#peak?.number() ?? -1;
+    into.peak = peak < 0 ? -1 : peak;
+    if (this.#memoryVersion === 1) this.#check(peak, files.limit, into.at);
+    else {
+      const events = files.events?.fill() ?? -1;
+      this.#oomKills = events < 0 ? 0 : Math.max(0, OOM_KILL.valueOf(events));
+      this.#limitHits = events < 0 ? 0 : Math.max(0, MAX.valueOf(events));
+    }
+    into.oomKills = this.#oomKills;
+    into.limitHits = this.#limitHits;
+    return true;
+  }
+
+  /**
+   * v1: how often the limit was met, and how many were killed. Far below it nothing can have met
+   * it, and three files need not be read at every sample; whom the whole host's shortage kills is
+   * noticed later.
+   */
+  #check(peak: number, limitFile: ControlFile | null, now: number): void {
+    if (this.#isSlow || peak !== this.#peakBefore) this.#limit = limitFile?.number() ?? UNLIMITED;
+    this.#peakBefore = peak;
+    const limit = this.#limit;
+    const isNear = peak < 0 || limit <= 0 || peak >= NEAR * limit;
+    if (!isNear && now - this.#fullReadAt < FULL_READ_MILLIS) return;
+    this.#fullReadAt = now;
+    const { memory } = this.#paths;
+    const kills = readOnce(memory, 'memory.oom_control', (file) => OOM_KILL.valueOf(file.fill()));
+    this.#oomKills = Math.max(0, kills);
+    // With memory and swap limited to the same sum, as OpenWhisk does, it is the second counter
+    // that grows, and the first stays 0.
+    const counted = ['memory.failcnt', 'memory.memsw.failcnt']
+      .map((name) =>
+        Math.max(
+          0,
+          readOnce(memory, name, (file) => file.number()),
+        ),
+      )
+      .reduce((sum, each) => sum + each, 0);
+    if (!this.#isPeakAtLimit && peak >= 0 && peak >= limit) {
+      this.#isPeakAtLimit = true;
+      this.#peaksAtLimit++;
+    }
+    this.#limitHits = counted > 0 ? counted : this.#peaksAtLimit;
+  }
+
+  /**
+   * Pauses by `runc` are visible here and nowhere else (field-notes A1-11). What has used CPU since
+   * the last sample was not paused.
+   */
+  #sampleFreezer(into: UsageSample, { frozen }: SampleFiles): boolean {
+    const moved = into.cpu > this.#cpuBefore;
+    this.#cpuBefore = into.cpu;
+    if (!into.frozen && (moved || !this.#isSlow)) return true;
+    return this.#readFreezer(into, frozen);
+  }
+
+  #readFreezer(into: UsageSample, frozen: ControlFile | null): boolean {
+    into.frozen = false;
+    if (!frozen) return true;
+    if (this.#frozenVersion === 1) {
+      const first = frozen.firstByte();
+      into.frozen = first === LETTER_F;
+      return first >= 0;
+    }
+    const state = frozen.number();
+    into.frozen = state === 1;
+    return state !== UNREADABLE;
+  }
+
+  /** Of a container whose other files need not be read, and may be closed. */
+  #checkForPause(into: UsageSample): boolean {
+    if (this.#files !== null) return this.#readFreezer(into, this.#files.frozen);
+    const frozen = readable(this.#paths.freezer, 'freezer.state', 'cgroup.freeze');
+    const found = this.#readFreezer(into, frozen);
+    frozen?.close();
+    return found;
+  }
+}
+
+function file(
+  where: ControllerDirectory | null,
+  v1: string | null,
+  v2: string | null,
+): ControlFile | null {
+  const name = where?.version === 1 ? v1 : v2;
+  return where === null || name === null
+    ? null
+    : ControlFile.open(join(where.directory, name), 'r');
+}
+
+/** As {@link file}; null, too, where it cannot be opened now: a sample is no place to fail. */
+const readable = (
+  where: ControllerDirectory | null,
+  v1: string | null,
+  v2: string | null,
+): ControlFile | null => quietly(() => file(where, v1, v2));
+
+/** CPU time in the `cpu.stat` that was just read, us. */
+const timeIn = (length: number): number => (length < 0 ? -1 : USAGE_USEC.valueOf(length));
+
+/** Time runnable without a CPU so far, us; -1 where it cannot be read. */
+function waitedOf(pressure: ControlFile | null, schedstat: ControlFile | null): number {
+  if (pressure) {
+    const length = pressure.fill();
+    return length < 0 ? -1 : StatKey.wordOf(PRESSURE_TOTAL, length);
+  }
+  // The first process's main thread only: it is where the node proxy runs functions, and a lower
+  // bound for the others.
+  const nanos = schedstat?.number(1) ?? -1;
+  return nanos < 0 ? -1 : nanos / 1000;
+}
+
+/** From a file that is seldom read, and so not kept open; -1 where there is none. */
+function readOnce(
+  where: ControllerDirectory | null,
+  name: string,
+  read: (file: ControlFile) => number,
+): number {
+  const opened = readable(where, name, null);
+  if (opened === null) return -1;
+  const value = read(opened);
+  opened.close();
+  return value;
+}
+
+function quietly(open: () => ControlFile | null): ControlFile | null {
+  try {
+    return open();
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Null where the peak is that of the container's whole life, which says nothing about one
+ * activation. That the file opens for writing proves nothing: before kernel 6.12 `memory.peak` has
+ * mode 0444, which root opens all the same, and each write fails with EINVAL
+ * (https://docs.kernel.org/admin-guide/cgroup-v2.html, `memory.peak`). So it is reset once to see
+ * whether it can be; the kernel takes any text for that.
+ */
+function resettable(memory: ControllerDirectory | null): ControlFile | null {
+  if (memory === null) return null;
+  const name = memory.version === 1 ? 'memory.max_usage_in_bytes' : 'memory.peak';
+  const peak = quietly(() => ControlFile.open(join(memory.directory, name), 'r+'));
+  if (peak === null || peak.write(Math.max(0, peak.number())) === null) return peak;
+  peak.close();
+  return null;
+}

@@ -1,0 +1,98 @@
+import { bytes, type Micros, millicores } from '../../../config/index.js';
+import { NO_LIMIT, type UserLimits } from '../../decision/index.js';
+import type { Bridge, ContainerInfo } from '../ports/index.js';
+import type { Inspect, Networks } from './docker-schemas.js';
+import { EngineResponseError } from './engine-errors.js';
+
+const DEFAULT_SHARES = 1024;
+const DEFAULT_PERIOD = 100_000;
+/** What the kernel takes as a period, us; another one was never in force. */
+const PERIODS = { least: 1000, most: 1_000_000 } as const;
+
+/** Bridge networks by network id. */
+export type BridgesById = ReadonlyMap<string, Bridge>;
+
+/**
+ * What the user asked for, in the kernel's terms. `CpuShares` is a weight and says nothing about a
+ * size; without quota the whole host may be used (field-notes A1-02); the quota is taken as it
+ * stands, never computed from memory (A1-04).
+ */
+export function userLimits(host: Inspect['HostConfig']): UserLimits {
+  const isPeriod = host.CpuPeriod >= PERIODS.least && host.CpuPeriod <= PERIODS.most;
+  const periodMicros = host.NanoCpus > 0 || !isPeriod ? DEFAULT_PERIOD : host.CpuPeriod;
+  let quota = NO_LIMIT;
+  // After an update to "no quota" inspect shows -1 beside the old NanoCpus; the kernel follows the
+  // -1 (field-notes A2-05).
+  if (host.CpuQuota > 0) quota = (host.CpuQuota / periodMicros) * 1000;
+  else if (host.CpuQuota === 0 && host.NanoCpus > 0) quota = host.NanoCpus / 1e6;
+  const memory = Math.max(0, host.Memory);
+  let memoryAndSwap = NO_LIMIT;
+  // The kernel keeps the sum of both at least at the memory.
+  if (memory > 0 && host.MemorySwap >= 0)
+    memoryAndSwap = host.MemorySwap > 0 ? Math.max(memory, host.MemorySwap) : memory * 2;
+  return {
+    shares: host.CpuShares > 0 ? host.CpuShares : DEFAULT_SHARES,
+    quota: millicores(quota),
+    memory: bytes(memory),
+    memoryAndSwap: bytes(memoryAndSwap),
+    periodMicros,
+    ...(host.CpuShares > 0 ? {} : { sharesUnset: true }),
+  };
+}
+
+/**
+ * Throws {@link EngineAnswerError} where a running container has no start time that can be read.
+ */
+export function containerInfo(inspect: Inspect, bridges: BridgesById): ContainerInfo {
+  let address: string | null = null;
+  let bridge: string | null = null;
+  for (const endpoint of Object.values(inspect.NetworkSettings?.Networks ?? {})) {
+    if (endpoint === null) continue;
+    const found = bridges.get(endpoint.NetworkID);
+    if (endpoint.IPAddress === '' || (address !== null && found === undefined)) continue;
+    if (bridge !== null) break;
+    address = endpoint.IPAddress;
+    bridge = found?.interfaceName ?? null;
+  }
+  return {
+    id: inspect.Id,
+    name: inspect.Name.replace(/^\//, ''),
+    address,
+    bridge,
+    pid: inspect.State.Pid,
+    startedAt: parseStamp(inspect.State.StartedAt),
+    paused: inspect.State.Paused,
+    user: userLimits(inspect.HostConfig),
+  };
+}
+
+/**
+ * RFC 3339 with up to nine decimals, as Docker prints it, to microseconds since the epoch
+ * (`Date.parse` stops at milliseconds).
+ */
+export function parseStamp(text: string): Micros {
+  const match = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)$/.exec(text);
+  const seconds = match ? Date.parse(`${match[1]}${match[3]}`) : Number.NaN;
+  if (match === null || Number.isNaN(seconds))
+    throw new EngineResponseError(`'${text}' is not a time`);
+  return (seconds * 1000 + Number((match[2] ?? '').padEnd(6, '0').slice(0, 6))) as Micros;
+}
+
+/**
+ * The bridge networks among the engine's, by id; overlay, macvlan and host networks have no bridge
+ * of their own here.
+ */
+export function bridgesOf(networks: Networks): Map<string, Bridge> {
+  const bridges = new Map<string, Bridge>();
+  for (const network of networks) {
+    if (network.Driver !== 'bridge') continue;
+    const ipv4 = (network.IPAM?.Config ?? []).find((config) => !config.Subnet.includes(':'));
+    bridges.set(network.Id, {
+      interfaceName:
+        network.Options?.['com.docker.network.bridge.name'] ?? `br-${network.Id.slice(0, 12)}`,
+      networkName: network.Name,
+      gateway: ipv4?.Gateway?.replace(/\/\d+$/, '') ?? null,
+    });
+  }
+  return bridges;
+}

@@ -1,0 +1,62 @@
+import { CONTAINER_PREFIX } from '../../../config/index.js';
+import { ContainerPrefixError } from './engine-errors.js';
+
+/** Tells by its name, without the leading slash, whether a container is an invoker's. */
+export interface ManagedFilter {
+  (name: string): boolean;
+  /** With which each of these names begins. */
+  readonly prefix?: string;
+}
+
+/**
+ * What a container was made for. The name says nothing about the function: a prewarmed container
+ * keeps its name.
+ */
+export type ContainerRole = 'action' | 'prewarmed' | 'system';
+
+/**
+ * An invoker names its containers `<prefix>_<n>_<namespace>_<action>`. The prefix is "wsk", the
+ * invoker's unique name (which may be a host name) and its number, of which letters, digits and `_
+ * . -` are kept; of the last two parts only letters, digits and `_` are kept [OpenWhisk
+ * ContainerFactory.scala `containerNamePrefix`, ContainerProxy.scala `containerName`]. A unique
+ * name may therefore contain `_`, so the first `_` does not end the prefix; the number at its end
+ * does: a digit, `_`, `<n>`, `_`.
+ */
+const COUNT = '_\\d+_';
+const NAMESPACE_AND_ACTION = '[A-Za-z0-9_]*_[A-Za-z0-9_]*$';
+
+/**
+ * A prefix that ends in a digit is one invoker's (`wsk1` is not `wsk10`); any other covers each
+ * invoker whose prefix begins with it. Anchored at the start: a neighbor `my-wsk1_5_x` is not an
+ * invoker's container. Throws {@link ContainerPrefixError}.
+ */
+export function managedByPrefix(prefix: string): ManagedFilter {
+  if (!CONTAINER_PREFIX.test(prefix)) {
+    throw new ContainerPrefixError(`'${prefix}' cannot be the prefix of an invoker's containers`, {
+      hint: 'Use letters, digits, _ . and - only, as in wsk (all invokers of this host), wsk0 (invoker 0) or wskhost-a.example0.',
+    });
+  }
+  const literal = prefix.replaceAll('.', '\\.');
+  const rest = /\d$/.test(prefix) ? '' : '[A-Za-z0-9_.-]*\\d';
+  const pattern = new RegExp(`^${literal}${rest}${COUNT}${NAMESPACE_AND_ACTION}`);
+  return Object.assign((name: string) => pattern.test(name), { prefix });
+}
+
+/**
+ * The invoker's part of a container's name, the shortest one that it can be; the whole name if it
+ * has none.
+ */
+export function invokerOf(name: string): string {
+  return /^(.*?\d)_\d+_/.exec(name)?.[1] ?? name;
+}
+
+/**
+ * OpenWhisk's own actions (its health check) and prewarmed containers are told by name until a
+ * `/run` names the function. A user can choose names that look like either; the only effect is that
+ * this user's container is not boosted before its `/init`.
+ */
+export function roleOf(name: string): ContainerRole {
+  const match = /\d_\d+_(whisksystem|prewarm)_/.exec(name);
+  if (match === null) return 'action';
+  return match[1] === 'prewarm' ? 'prewarmed' : 'system';
+}

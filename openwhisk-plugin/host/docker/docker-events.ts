@@ -1,0 +1,217 @@
+import type { IncomingMessage } from 'node:http';
+import type {
+  Cancel,
+  Clock,
+  GleanerError,
+  Micros,
+  Millis,
+  Random,
+  Timers,
+} from '../../../config/index.js';
+import { messageOf, millis } from '../../../config/index.js';
+import type { SkippedEvent } from '../ports/index.js';
+import type { DockerClient } from './docker-client.js';
+import { type EngineEvent, eventSchema } from './docker-schemas.js';
+import { EngineResponseError, EngineUnavailableError } from './engine-errors.js';
+
+const WANTED = {
+  type: ['container', 'network'],
+  event: ['start', 'die', 'pause', 'unpause', 'oom', 'destroy', 'create'],
+};
+/**
+ * An event has all labels of its container, whose size is not limited: 1.5 MiB was met. A longer
+ * line is skipped, not kept.
+ */
+const LONGEST_LINE = 1024 * 1024;
+const FIRST_DELAY = 100;
+const LONGEST_DELAY = 5000;
+/**
+ * A connection that lasted this long was good: the next pause is short again. A shorter one proves
+ * nothing, whatever it told.
+ */
+const HEALTHY = 10_000;
+/**
+ * The engine sends the head of its answer before it subscribes (moby, `getEvents`): ask for a
+ * little more than the gap.
+ */
+const OVERLAP = 1000;
+/** The engine repeats no more than its last 256 events. */
+const REPEATED = 256;
+
+export interface DockerEventsListener {
+  /** The engine has accepted the subscription: whatever happens from here on is told. */
+  subscribed(): void;
+  /** Each event once. */
+  event(event: EngineEvent, at: Micros): void;
+  /** A line was left out. A listing finds what it meant. */
+  skipped(kind: SkippedEvent): void;
+  lost(error: GleanerError): void;
+}
+
+/**
+ * The engine's event stream, reconnected for ever with growing pauses. After a gap it asks for the
+ * events of the gap's length before the present, by the clock as it is now: the stamp of the last
+ * event seen may lie in the future once the clock was set back, and an event that cannot be read
+ * would be asked for again for ever. What is told twice for that is dropped here, so that order is
+ * the engine's. A listing must follow each {@link DockerEventsListener.subscribed}, because the
+ * engine remembers few events.
+ */
+export class DockerEvents {
+  readonly #client: DockerClient;
+  readonly #clock: Clock;
+  readonly #timers: Timers;
+  readonly #random: Random;
+  readonly #listener: DockerEventsListener;
+  readonly #told = new Set<string>();
+  #delay = FIRST_DELAY;
+  /** Monotonic time of the connection's head, and of the last bytes; NaN while there was none. */
+  #connectedAt = Number.NaN;
+  #heardAt = Number.NaN;
+  #response: IncomingMessage | null = null;
+  #cancel: Cancel | null = null;
+  #stopped = false;
+
+  constructor(
+    client: DockerClient,
+    clock: Clock,
+    timers: Timers,
+    random: Random,
+    listener: DockerEventsListener,
+  ) {
+    this.#client = client;
+    this.#clock = clock;
+    this.#timers = timers;
+    this.#random = random;
+    this.#listener = listener;
+  }
+
+  start(): void {
+    void this.#connect();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#cancel?.();
+    this.#response?.destroy();
+  }
+
+  /** Drops the connection, to be made anew: the engine was found dead in another way. */
+  reconnect(error: GleanerError): void {
+    this.#response?.destroy(error);
+  }
+
+  async #connect(): Promise<void> {
+    this.#cancel = null;
+    this.#connectedAt = Number.NaN;
+    try {
+      const filters = encodeURIComponent(JSON.stringify(WANTED));
+      const response = await this.#client.stream(
+        `/events?since=${this.#since()}&filters=${filters}`,
+      );
+      if (this.#stopped) {
+        response.destroy();
+        return;
+      }
+      if (response.statusCode !== 200) {
+        response.destroy();
+        throw new EngineUnavailableError(`GET /events was answered with ${response.statusCode}`);
+      }
+      this.#response = response;
+      this.#connectedAt = this.#heardAt = this.#clock.monotonic();
+      this.#follow(response);
+      this.#listener.subscribed();
+    } catch (error) {
+      this.#again(error);
+    }
+  }
+
+  /** Seconds with nine decimals. */
+  #since(): string {
+    const gap = Number.isNaN(this.#heardAt) ? 0 : this.#clock.monotonic() - this.#heardAt;
+    const micros = Math.max(0, this.#clock.wall() - (gap + OVERLAP) * 1000);
+    return `${Math.floor(micros / 1e6)}.${String(Math.floor(micros % 1e6)).padStart(6, '0')}000`;
+  }
+
+  #follow(response: IncomingMessage): void {
+    let rest = '';
+    let isSkipping = false;
+    let over = false;
+    const end = (error: unknown): void => {
+      if (over) return;
+      over = true;
+      if (this.#response === response) this.#response = null;
+      this.#again(error);
+    };
+    response.setEncoding('utf8');
+    response.on('data', (chunk: string) => {
+      this.#heardAt = this.#clock.monotonic();
+      let from = 0;
+      for (let at = chunk.indexOf('\n'); at >= 0; at = chunk.indexOf('\n', from)) {
+        if (!isSkipping) this.#line(rest + chunk.slice(from, at));
+        isSkipping = false;
+        rest = '';
+        from = at + 1;
+      }
+      if (isSkipping) return;
+      rest += chunk.slice(from);
+      if (rest.length <= LONGEST_LINE) return;
+      rest = '';
+      isSkipping = true;
+      this.#listener.skipped('huge');
+    });
+    response.on('error', end);
+    response.on('close', () =>
+      end(new EngineUnavailableError('the engine closed its event stream')),
+    );
+  }
+
+  #line(line: string): void {
+    if (line.trim() === '') return;
+    if (line.length > LONGEST_LINE) {
+      this.#listener.skipped('huge');
+      return;
+    }
+    let event: EngineEvent;
+    try {
+      event = eventSchema.parse(JSON.parse(line));
+    } catch {
+      this.#listener.skipped('malformed');
+      return;
+    }
+    if (event.Type !== 'container' && event.Type !== 'network') {
+      this.#listener.skipped('unknown');
+      return;
+    }
+    if (
+      event.timeNano !== undefined &&
+      this.#isRepeated(`${event.timeNano} ${event.Actor.ID} ${event.Action}`)
+    )
+      return;
+    const at = (
+      event.timeNano === undefined ? (event.time ?? 0) * 1e6 : event.timeNano / 1000
+    ) as Micros;
+    this.#listener.event(event, at);
+  }
+
+  /** Sets iterate in the order of insertion: the first entry is the oldest. */
+  #isRepeated(key: string): boolean {
+    if (this.#told.has(key)) return true;
+    this.#told.add(key);
+    if (this.#told.size > REPEATED) this.#told.delete(this.#told.values().next().value!);
+    return false;
+  }
+
+  #again(error: unknown): void {
+    if (this.#stopped) return;
+    this.#client.forgetVersion();
+    if (this.#clock.monotonic() - this.#connectedAt >= HEALTHY) this.#delay = FIRST_DELAY;
+    const pause = (this.#delay * (0.5 + this.#random.next())) as Millis;
+    this.#delay = Math.min(LONGEST_DELAY, this.#delay * 2);
+    this.#cancel = this.#timers.after(millis(pause), () => void this.#connect());
+    this.#listener.lost(
+      error instanceof EngineUnavailableError || error instanceof EngineResponseError
+        ? error
+        : new EngineUnavailableError(messageOf(error), error),
+    );
+  }
+}

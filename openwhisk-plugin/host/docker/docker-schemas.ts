@@ -1,0 +1,101 @@
+import { z } from 'zod';
+
+/**
+ * The parts of the Engine API's answers that Gleaner reads; everything else is ignored, whatever a
+ * version adds.
+ */
+export const versionSchema = z.object({
+  ApiVersion: z.string().optional(),
+  MinAPIVersion: z.string().optional(),
+  Components: z.array(z.object({ Name: z.string(), Version: z.string().default('') })).nullish(),
+});
+
+export const infoSchema = z.object({
+  NCPU: z.number().int().positive(),
+  MemTotal: z.number().positive(),
+  ServerVersion: z.string(),
+  CgroupDriver: z.string().default('cgroupfs'),
+  /** Absent before Docker 20.10, which knew v1 only. */
+  CgroupVersion: z.string().default('1'),
+  DefaultRuntime: z.string().default('runc'),
+});
+
+/** A list whose entries are read one by one, so that one that cannot be read hides no other. */
+export const anyList = z.array(z.unknown());
+
+/** The entries that can be read, and how many cannot. */
+export function readable<T>(
+  entries: readonly unknown[],
+  schema: z.ZodType<T>,
+): { items: T[]; unreadable: number } {
+  const items: T[] = [];
+  for (const entry of entries) {
+    const read = schema.safeParse(entry);
+    if (read.success) items.push(read.data);
+  }
+  return { items, unreadable: entries.length - items.length };
+}
+
+export const listedSchema = z.object({
+  Id: z.string().min(12),
+  Names: z.array(z.string()).nullish().catch(null),
+  State: z.string().catch('running'),
+});
+
+const endpoint = z.object({ NetworkID: z.string().default(''), IPAddress: z.string().default('') });
+
+export const inspectSchema = z.object({
+  Id: z.string().min(12),
+  Name: z.string(),
+  State: z.object({
+    Running: z.boolean(),
+    Paused: z.boolean().default(false),
+    Pid: z.number().int(),
+    StartedAt: z.string(),
+  }),
+  HostConfig: z.object({
+    CpuShares: z.number().default(0),
+    NanoCpus: z.number().default(0),
+    CpuQuota: z.number().default(0),
+    CpuPeriod: z.number().default(0),
+    Memory: z.number().default(0),
+    MemorySwap: z.number().default(0),
+  }),
+  NetworkSettings: z
+    .object({ Networks: z.record(z.string(), endpoint.nullable()).nullish() })
+    .nullish(),
+});
+
+export type Inspect = z.infer<typeof inspectSchema>;
+
+export const networkSchema = z.object({
+  Id: z.string(),
+  Name: z.string(),
+  Driver: z.string(),
+  IPAM: z
+    .object({
+      Config: z
+        .array(z.object({ Subnet: z.string().default(''), Gateway: z.string().optional() }))
+        .nullish(),
+    })
+    .nullish(),
+  Options: z.record(z.string(), z.string()).nullish(),
+});
+
+export type Networks = readonly z.infer<typeof networkSchema>[];
+
+export const eventSchema = z.object({
+  Type: z.string(),
+  Action: z.string(),
+  Actor: z.object({ ID: z.string(), Attributes: z.record(z.string(), z.string()).nullish() }),
+  timeNano: z.number().optional(),
+  time: z.number().optional(),
+});
+
+export type EngineEvent = z.infer<typeof eventSchema>;
+
+/** `Api-Version` of a `/_ping`, which engines before 17.x may not send. */
+export function pingVersion(answer: { headers: NodeJS.Dict<string | string[]> }): string | null {
+  const value = answer.headers['api-version'];
+  return typeof value === 'string' ? value : null;
+}

@@ -1,0 +1,1 @@
+export { EngineLock, HookLock, HookLockedError } from './lock.js';

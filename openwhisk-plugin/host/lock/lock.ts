@@ -1,0 +1,165 @@
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, readlinkSync, symlinkSync, unlinkSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
+import { dirname } from 'node:path';
+import { GleanerError } from '../../../config/index.js';
+
+export class HookLockedError extends GleanerError {
+  readonly code = 'GLN_HOOK_LOCKED';
+  constructor(path: string, pid: number | null) {
+    super(
+      `another hook${pid === null ? '' : ` (process ${pid})`} manages this engine: it holds ${path}`,
+      {
+        hint: 'stop it first; two hooks on one engine would undo each other',
+      },
+    );
+  }
+}
+
+export class HookLockError extends GleanerError {
+  readonly code = 'GLN_HOOK_LOCK';
+  constructor(path: string, cause: unknown) {
+    super(`the lock ${path} cannot be taken`, {
+      cause,
+      hint: 'check that the folder exists and may be written',
+    });
+  }
+}
+
+/**
+ * Whether a process lives and is the one that wrote the lock: its start time tells it from a later
+ * owner of the number.
+ */
+function lives(pid: number, startTime: string): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
+  }
+  const now = startTimeOf(pid);
+  return now === '' || startTime === '' || now === startTime;
+}
+
+/**
+ * Field 22 of /proc/<pid>/stat, after the name (which may hold spaces and brackets); '' where there
+ * is no /proc.
+ */
+function startTimeOf(pid: number): string {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
+  } catch {
+    return '';
+  }
+}
+
+/**
+ * One hook per engine, whatever folders they keep their state in: a socket without a file, which
+ * the kernel takes back with its process.
+ */
+export class EngineLock {
+  readonly #server: Server;
+
+  private constructor(server: Server) {
+    this.#server = server;
+  }
+
+  /** Name of the socket without a file, as /proc/net/unix has it after an `@`. */
+  static nameOf(engine: string): string {
+    return `gleaner-hook-${createHash('sha256').update(engine).digest('hex').slice(0, 32)}`;
+  }
+
+  /**
+   * `engine`: e.g. the path of its socket. Rejects with `GLN_HOOK_LOCKED` while another hook lives.
+   */
+  static acquire(engine: string): Promise<EngineLock> {
+    return new Promise((resolve, reject) => {
+      const server = createServer((socket) => socket.destroy());
+      server.unref();
+      // For as long as it is held: a connection that cannot be accepted is an error of the server,
+      // too.
+      server.on('error', (error: NodeJS.ErrnoException) =>
+        reject(
+          error.code === 'EADDRINUSE'
+            ? new HookLockedError(engine, null)
+            : new HookLockError(engine, error),
+        ),
+      );
+      server.listen(`\0${EngineLock.nameOf(engine)}`, () => resolve(new EngineLock(server)));
+    });
+  }
+
+  release(): void {
+    this.#server.close();
+  }
+}
+
+/** Locks of earlier releases are files. */
+function textOf(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return readFileSync(path, 'utf8');
+  }
+}
+
+/** One hook per state folder. A lock whose process is gone, as after `kill -9`, is taken over. */
+export class HookLock {
+  readonly #path: string;
+  #held = true;
+
+  private constructor(path: string) {
+    this.#path = path;
+  }
+
+  /**
+   * Throws `GLN_HOOK_LOCKED` while another hook lives, `GLN_HOOK_LOCK` where the file cannot be
+   * made.
+   */
+  static acquire(path: string): HookLock {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+        // A link that leads nowhere and says who holds it: there whole or not at all, and without a
+        // block of a disk that may be full.
+        symlinkSync(`${process.pid} ${startTimeOf(process.pid)}`, path);
+        return new HookLock(path);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || attempt >= 3)
+          throw new HookLockError(path, error);
+      }
+      const [pid, startTime] = HookLock.#read(path);
+      if (pid > 0 && lives(pid, startTime)) throw new HookLockedError(path, pid);
+      try {
+        unlinkSync(path);
+      } catch {
+        // Somebody else was faster; the next attempt tells.
+      }
+    }
+  }
+
+  /** The living process that holds the lock of a state folder; null: none. */
+  static holder(path: string): number | null {
+    const [pid, startTime] = HookLock.#read(path);
+    return pid > 0 && lives(pid, startTime) ? pid : null;
+  }
+
+  static #read(path: string): [pid: number, startTime: string] {
+    try {
+      const [pid = '', startTime = ''] = textOf(path).trim().split(' ');
+      return [Number(pid) || 0, startTime];
+    } catch {
+      return [0, ''];
+    }
+  }
+
+  release(): void {
+    if (!this.#held) return;
+    this.#held = false;
+    try {
+      unlinkSync(this.#path);
+    } catch {
+      // Gone already: nothing holds it.
+    }
+  }
+}

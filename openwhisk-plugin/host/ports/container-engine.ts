@@ -1,0 +1,93 @@
+import type { Bytes, GleanerError, Micros, Millicores } from '../../../config/index.js';
+import type { UserLimits } from '../../decision/index.js';
+
+/**
+ * One running container, as the engine describes it. Everything but `paused` is fixed for the
+ * container's life.
+ */
+export interface ContainerInfo {
+  /** The engine's full identifier. */
+  readonly id: string;
+  /** Without the leading slash. Not an identity of a function (openwhisk-observed.md §5.1). */
+  readonly name: string;
+  /** IPv4 address on the bridge, dotted; null where it has none (host network, IPv6 only). */
+  readonly address: string | null;
+  /** Host interface of the bridge it hangs on (`docker0`, `br-…`), null where there is none. */
+  readonly bridge: string | null;
+  /** First process, in the host's pid namespace. */
+  readonly pid: number;
+  /**
+   * Wall clock of the engine's host at its start. The clock may have been set since: it orders
+   * nothing by itself.
+   */
+  readonly startedAt: Micros;
+  readonly paused: boolean;
+  readonly user: UserLimits;
+}
+
+/**
+ * A Docker bridge network of this host. `gateway` is the bridge's own address: where an invoker on
+ * the host calls from.
+ */
+export interface Bridge {
+  readonly interfaceName: string;
+  readonly networkName: string;
+  readonly gateway: string | null;
+}
+
+export interface HostFacts {
+  readonly cpu: Millicores;
+  readonly memory: Bytes;
+  readonly cgroupVersion: 1 | 2;
+  readonly cgroupDriver: 'cgroupfs' | 'systemd';
+  readonly engineVersion: string;
+  readonly apiVersion: string;
+  /**
+   * The default container runtime and its version, e.g. `runc 1.1.5+ds1`; absent where the engine
+   * does not say.
+   */
+  readonly runtime?: string;
+}
+
+/**
+ * Why something that the engine said was skipped. One skipped event costs no more than the time
+ * until the next listing.
+ */
+export type SkippedEvent = 'huge' | 'malformed' | 'unknown';
+
+/** Calls arrive on the event loop, one at a time; none may block. */
+export interface ContainerEngineListener {
+  /**
+   * Containers that have one address after the other are told in the order of their starts: the
+   * latest owns its address, even if the end of the earlier one is told later. `isFound`: found
+   * running by a listing, its start was not announced.
+   */
+  containerStarted(container: ContainerInfo, isFound?: boolean): void;
+  /**
+   * `die` event, or missing from a complete listing. Called once per container that was started.
+   */
+  containerEnded(id: string): void;
+  containerPaused(id: string, paused: boolean): void;
+  /**
+   * The engine's `oom` event: fires for a child too, when the container lives on (field-notes
+   * A1-09).
+   */
+  containerOom(id: string): void;
+  bridgesChanged(bridges: readonly Bridge[]): void;
+  /** A subscribe-list-reconcile pass is complete: what was not announced by now does not run. */
+  reconciled(): void;
+  eventSkipped?(kind: SkippedEvent): void;
+  /**
+   * The engine does not answer; what is known stays in force, and is compared again when it is
+   * back.
+   */
+  engineDown(error: GleanerError): void;
+}
+
+/** Reads from a container engine, by `GET` and events only: nothing is ever changed through it. */
+export interface ContainerEngine {
+  /** Resolves after the first complete pass. Reconnects for ever afterwards. */
+  start(listener: ContainerEngineListener): Promise<void>;
+  stop(): Promise<void>;
+  facts(): Promise<HostFacts>;
+}

@@ -1,0 +1,22 @@
+export type {
+  Bridge,
+  ContainerEngine,
+  ContainerEngineListener,
+  ContainerInfo,
+  HostFacts,
+  SkippedEvent,
+} from './container-engine.js';
+export type { LimitHandle, LimitWriter } from './limit-writer.js';
+export type { Platform } from './platform.js';
+export {
+  addressOf,
+  dottedOf,
+  type Identity,
+  type LossReason,
+  type RequestKind,
+  type Tap,
+  type TapAnomaly,
+  type TapListener,
+  type TapRequest,
+} from './tap.js';
+export type { UsageMonitor, UsageProbe } from './usage-monitor.js';

@@ -1,0 +1,53 @@
+import type { Bytes, Millicores } from '../../../config/index.js';
+import type { Limits, WriteResult } from '../../decision/index.js';
+import type { ContainerInfo } from './container-engine.js';
+
+/**
+ * The limits of one container, on descriptors that stay open. Each setter is synchronous, cannot
+ * block, writes nothing when nothing changes, and reads back what it wrote.
+ */
+export interface LimitHandle {
+  setShares(shares: number): WriteResult;
+  /** {@link NO_LIMIT} takes the quota away. The period stays as the container was made. */
+  setQuota(quota: Millicores): WriteResult;
+  /**
+   * Raises memory and memory+swap together. `refused` where it would be a reduction, and above the
+   * user's limit where it would be more than {@link memoryCeiling}.
+   */
+  raiseMemory(limit: Bytes): WriteResult;
+  /**
+   * Largest memory limit with which every group over the container can keep what it promises to
+   * others; Infinity: they have no limits.
+   */
+  memoryCeiling?(): Bytes;
+  /**
+   * Lowers memory and memory+swap together, off the event loop: the kernel reclaims inside the
+   * write. Checks the use first and `refused` where the limit would be below use x (1 + margin)
+   * (field-notes A2-03, A2-04).
+   */
+  lowerMemory(limit: Bytes): Promise<WriteResult>;
+  /** v2: protects the lender (`memory.low`); `unsupported` on v1. */
+  protectMemory(amount: Bytes): WriteResult;
+  /** What the kernel has in force now; false when the cgroup is gone. */
+  read(into: Limits): boolean;
+  /** The limits this handle last wrote or read: what drift is measured against. */
+  readonly expected: Readonly<Limits>;
+  close(): void;
+}
+
+export interface LimitWriter {
+  /**
+   * Finds the container's cgroups and opens them. Throws a GleanerError (`GLN_CGROUP_…`) where it
+   * cannot.
+   */
+  open(container: ContainerInfo): LimitHandle;
+  /** The limit the kernel would really express for a wished weight: v2 weights are coarse. */
+  expressible(shares: number): number;
+  /** Resolves when systemd has answered all that handles have told it. */
+  settled?(): Promise<void>;
+  /**
+   * Called where systemd refuses a limit or does not answer: the kernel has it, but systemd may
+   * undo it.
+   */
+  onScopeFailure?(listener: (container: ContainerInfo, error: unknown) => void): void;
+}

@@ -1,0 +1,89 @@
+import { accessSync, constants, readFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { captureFilter } from './filter.js';
+
+export interface CaptureCommand {
+  readonly file: string;
+  readonly args: readonly string[];
+}
+
+export interface CaptureOptions {
+  /** tcpdump's name on PATH, or its path. */
+  readonly tcpdump: string;
+  readonly port: number;
+  /** Kernel's buffer for packets not yet read, KiB. */
+  readonly bufferKib: number;
+}
+
+/**
+ * Room for headers, a request head and every key before `value` at full length
+ * (openwhisk-observed.md §3).
+ */
+export const SNAPSHOT = 2048;
+
+/**
+ * How tcpdump is started on one bridge. Where setpriv (util-linux) is there, it runs from its first
+ * instruction as an unprivileged user with CAP_NET_RAW alone, and the kernel ends it with us, even
+ * when we are killed. Elsewhere tcpdump drops root by itself (`-Z`).
+ */
+export function captureCommand(interfaceName: string, options: CaptureOptions): CaptureCommand {
+  const capture = ['-i', interfaceName, '-n', '-U', '--immediate-mode', '-s', String(SNAPSHOT)];
+  capture.push('--time-stamp-precision=nano', '-B', String(options.bufferKib), '-w', '-');
+  const filter = captureFilter(options.port);
+  const isRoot = process.getuid?.() === 0;
+  const user = isRoot ? unprivilegedUser() : null;
+  const setpriv = isInstalled(options.tcpdump) ? find('setpriv') : null;
+  if (setpriv === null) {
+    if (user !== null) capture.push('-Z', user.name);
+    return { file: options.tcpdump, args: [...capture, filter] };
+  }
+  const drop = ['--pdeathsig', 'KILL'];
+  if (user !== null) {
+    drop.push('--reuid', user.uid, '--regid', user.gid, '--clear-groups', '--no-new-privs');
+    drop.push(
+      '--inh-caps=-all,+net_raw',
+      '--ambient-caps=-all,+net_raw',
+      '--bounding-set=-all,+net_raw',
+    );
+  }
+  return { file: setpriv, args: [...drop, '--', options.tcpdump, ...capture, filter] };
+}
+
+/** Whether a program can be run by this name or path. */
+export function isInstalled(program: string): boolean {
+  return find(program) !== null;
+}
+
+function find(program: string): string | null {
+  const folders = program.includes('/')
+    ? ['']
+    : [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/sbin'];
+  for (const folder of folders) {
+    const path = folder === '' ? program : join(folder, program);
+    try {
+      accessSync(path, constants.X_OK);
+      return path;
+    } catch {
+      // Not here; the next folder may have it.
+    }
+  }
+  return null;
+}
+
+function unprivilegedUser(): { name: string; uid: string; gid: string } | null {
+  let users: string;
+  try {
+    users = readFileSync('/etc/passwd', 'utf8');
+  } catch {
+    return null;
+  }
+  for (const name of ['tcpdump', 'nobody']) {
+    const fields = users
+      .split('\n')
+      .map((line) => line.split(':'))
+      .find((parts) => parts[0] === name);
+    if (fields?.[2] !== undefined && fields[3] !== undefined)
+      return { name, uid: fields[2], gid: fields[3] };
+  }
+  return null;
+}

@@ -1,0 +1,1 @@
+export { TcpdumpTap } from './tcpdump-tap.js';

@@ -1,0 +1,91 @@
+export const FIN = 1;
+export const SYN = 2;
+export const RST = 4;
+export const ACK = 16;
+
+/** One TCP segment over IPv4; a single object is refilled for each packet. */
+export class TcpPacket {
+  /** IPv4 addresses as unsigned 32-bit numbers. */
+  source = 0;
+  destination = 0;
+  sourcePort = 0;
+  destinationPort = 0;
+  /** Sequence and acknowledgement numbers, unsigned 32 bits. */
+  sequence = 0;
+  acknowledged = 0;
+  flags = 0;
+  /** Index of the payload's first byte in the buffer given to `readTcp`. */
+  payload = 0;
+  /** Payload bytes on the wire; more than `captured` where the snapshot cut them off. */
+  payloadLength = 0;
+  captured = 0;
+  /** Kernel stamp, wall clock, us. */
+  at = 0;
+}
+
+const ETHERNET = 14;
+const IPV4 = 0x0800;
+const VLAN = 0x8100;
+const PROVIDER_VLAN = 0x88a8;
+const TCP = 6;
+
+/**
+ * Reads Ethernet (with up to two VLAN tags), IPv4 and TCP headers (RFC 791, RFC 9293). False where
+ * the packet is anything else, a later fragment, or cut off inside its headers.
+ */
+export function readTcp(
+  bytes: Uint8Array,
+  offset: number,
+  captured: number,
+  original: number,
+  into: TcpPacket,
+): boolean {
+  const end = offset + captured;
+  let ip = offset + ETHERNET;
+  if (ip > end) return false;
+  let type = half(bytes, ip - 2);
+  for (let tags = 0; tags < 2 && (type === VLAN || type === PROVIDER_VLAN); tags++) {
+    ip += 4;
+    if (ip > end) return false;
+    type = half(bytes, ip - 2);
+  }
+  if (type !== IPV4 || ip + 20 > end) return false;
+  const ipHeader = (bytes[ip]! & 15) * 4;
+  if (bytes[ip]! >>> 4 !== 4 || ipHeader < 20 || bytes[ip + 9] !== TCP) return false;
+  if ((half(bytes, ip + 6) & 0x1fff) !== 0) return false;
+  const tcp = ip + ipHeader;
+  if (tcp + 20 > end) return false;
+  const tcpHeader = (bytes[tcp + 12]! >>> 4) * 4;
+  const payload = tcp + tcpHeader;
+  if (tcpHeader < 20 || payload > end) return false;
+  // Segments the card has yet to cut (TSO, "BIG TCP") may carry a total length of 0: then the
+  // capture's own length counts.
+  const total = half(bytes, ip + 2) || original - (ip - offset);
+  const payloadLength = total - ipHeader - tcpHeader;
+  if (payloadLength < 0) return false;
+  into.source = word(bytes, ip + 12);
+  into.destination = word(bytes, ip + 16);
+  into.sourcePort = half(bytes, tcp);
+  into.destinationPort = half(bytes, tcp + 2);
+  into.sequence = word(bytes, tcp + 4);
+  into.acknowledged = word(bytes, tcp + 8);
+  into.flags = bytes[tcp + 13]!;
+  into.payload = payload;
+  into.payloadLength = payloadLength;
+  into.captured = Math.min(payloadLength, end - payload);
+  return true;
+}
+
+function half(bytes: Uint8Array, offset: number): number {
+  return (bytes[offset]! << 8) | bytes[offset + 1]!;
+}
+
+function word(bytes: Uint8Array, offset: number): number {
+  return (
+    ((bytes[offset]! << 24) |
+      (bytes[offset + 1]! << 16) |
+      (bytes[offset + 2]! << 8) |
+      bytes[offset + 3]!) >>>
+    0
+  );
+}

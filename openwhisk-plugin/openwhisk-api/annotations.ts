@@ -1,0 +1,128 @@
+import { z } from 'zod';
+import type { ActionSettings } from '../../broker/messages/index.js';
+import { type Mode, overrideSchema } from '../../config/index.js';
+import { type OpenChange, originalOf } from './open-changes.js';
+import type { ListedAction } from './ranges.js';
+import type { RestAction } from './rest-schemas.js';
+
+const parsed = (text: unknown): unknown => {
+  if (typeof text !== 'string') return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+};
+/**
+ * OpenWhisk takes any JSON as an annotation's value, and `wsk -a` makes text of what it cannot
+ * read.
+ */
+const fromText = <T>(schema: z.ZodType<T>) =>
+  z.preprocess(parsed, schema) as unknown as z.ZodType<T>;
+/** Up to a thousand cores; up to a day. */
+const cpu = fromText(z.number().positive().max(1_000_000));
+const milliseconds = fromText(z.number().positive().max(86_400_000));
+const modeText = z.enum(['off', 'observe', 'recommend', 'enforce']);
+const boundsObject = fromText(overrideSchema.shape.bounds);
+const KNOWN = new Set(['gleaner.mode', 'gleaner.slo', 'gleaner.cpu', 'gleaner.bounds']);
+const PREFIX = 'gleaner.';
+const UNREADABLE_MAX = 32;
+const UNREADABLE_LENGTH = 200;
+
+/** What the owner of an action says about it by annotations (design §3, field-notes B). */
+export interface Annotations {
+  /** `gleaner.mode`; `off` is `observe` here. Null: nothing said. */
+  readonly mode: Mode | null;
+  /** `gleaner.mode` as its owner wrote it; null: nothing, or nothing that can be read. */
+  readonly modeAsWritten: z.output<typeof modeText> | null;
+  /** `gleaner.slo`: init + run, ms. */
+  readonly sloMs: number | null;
+  /** `gleaner.cpu`: what the user is owed, millicores. */
+  readonly cpuMillicores: number | null;
+  /** `gleaner.bounds`, as in `functions.overrides`. */
+  readonly bounds: z.output<typeof overrideSchema>['bounds'] | null;
+  /**
+   * Names of those that cannot be read. The function is then only observed: whoever writes one
+   * wants to hold something back.
+   */
+  readonly unreadable: readonly string[];
+}
+
+export function readAnnotations({ annotations }: RestAction): Annotations {
+  // A misspelt name is as bad as a misspelt value.
+  const unreadable = annotations
+    .map(({ key }) => key)
+    .filter((key) => key.startsWith(PREFIX) && !KNOWN.has(key));
+  const read = <T>(name: string, schema: z.ZodType<T>): T | null => {
+    const value = annotations.find((entry) => entry.key === name)?.value;
+    if (value === undefined || value === null) return null;
+    const checked = schema.safeParse(value);
+    if (checked.success) return checked.data;
+    unreadable.push(name);
+    return null;
+  };
+  const mode = read('gleaner.mode', modeText);
+  const sloMs = read('gleaner.slo', milliseconds);
+  const cpuMillicores = read('gleaner.cpu', cpu);
+  const bounds = read('gleaner.bounds', boundsObject) ?? null;
+  return {
+    mode: unreadable.length > 0 || mode === 'off' ? 'observe' : mode,
+    modeAsWritten: mode,
+    sloMs,
+    cpuMillicores,
+    bounds,
+    unreadable,
+  };
+}
+
+/** What hooks and agent hosts are told of an action; null: there is nothing to tell. */
+export function actionSettings(
+  action: RestAction,
+  open: OpenChange | undefined,
+  concurrency?: ActionSettings['concurrency'],
+): ActionSettings | null {
+  const { mode, sloMs, cpuMillicores, bounds, unreadable } = readAnnotations(action);
+  const memory = open?.limits.get('memory');
+  const { memory: size } = action.limits;
+  const original = memory?.setByGleaner.has(size) ? memory.original : null;
+  const settings = {
+    ...(mode === null || unreadable.length > 0 ? {} : { mode }),
+    ...(sloMs === null ? {} : { sloMs }),
+    ...(cpuMillicores === null ? {} : { cpuMillicores }),
+    ...(bounds === null ? {} : { bounds }),
+    ...(original !== null && original > size
+      ? { resized: { fromMiB: original, toMiB: size } }
+      : {}),
+    ...(concurrency === undefined ? {} : { concurrency }),
+    unreadable: unreadable.slice(0, UNREADABLE_MAX).map((name) => name.slice(0, UNREADABLE_LENGTH)),
+  };
+  const says = Object.keys(settings).length > 1 || unreadable.length > 0;
+  return says ? { v: 1, function: `/${action.namespace}/${action.name}`, ...settings } : null;
+}
+
+/**
+ * The action's concurrency limit and what may become of it; undefined where the namespace tells no
+ * range, or one that leaves no choice.
+ *
+ * @param version the version its user deployed last
+ * @param open what Gleaner changed of it
+ */
+export function concurrencyOf(
+  { action, ranges }: ListedAction,
+  version: string,
+  open: OpenChange | undefined,
+): ActionSettings['concurrency'] {
+  const range = ranges.concurrency;
+  const limit = action.limits.concurrency;
+  if (range === null || limit === undefined || range.max <= range.min || limit < 1)
+    return undefined;
+  const revision = `${version} at ${action.limits.memory} MB`;
+  const requested = originalOf(open, 'concurrency', limit);
+  return {
+    limit,
+    ...(requested === null || requested === limit || requested < 1 ? {} : { requested }),
+    least: Math.max(1, range.min),
+    most: range.max,
+    revision,
+  };
+}

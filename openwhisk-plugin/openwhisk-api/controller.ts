@@ -1,0 +1,403 @@
+import { type Clock, type Millis, messageOf } from '../../config/index.js';
+import type { Journal } from './journal.js';
+import type { JournalEntry } from './journal-entry.js';
+import { type OpenChange, openChanges, originalOf, planUndo } from './open-changes.js';
+import {
+  type Allowance,
+  type AllowedRange,
+  allowedMemory,
+  isChange,
+  type LimitRequest,
+  type Planned,
+  planChange,
+} from './plan.js';
+import { type ListedAction, type Ranges, rangesOf } from './ranges.js';
+import type { OpenWhiskRest } from './rest.js';
+import {
+  ActionConflictError,
+  ActionNotFoundError,
+  OpenWhiskAuthError,
+  OpenWhiskRefusedError,
+  OpenWhiskResponseError,
+  OpenWhiskUnavailableError,
+} from './rest-errors.js';
+import {
+  type LimitValues,
+  type RestAction,
+  type WritableLimit,
+  writableLimits,
+} from './rest-schemas.js';
+import { RetryPolicy, type RetrySettings } from './retry-policy.js';
+
+export interface ControllerSettings extends RetrySettings {
+  /**
+   * Changes a minute, all namespaces together; what is undone does not wait (field-notes A3-10).
+   */
+  readonly changesPerMinute: number;
+  readonly holdMs: number;
+  /** At the start: a service waits for an API that cannot be reached, a person is told at once. */
+  readonly waitForHost: boolean;
+  /** What the operator says of a function. */
+  allowanceOf(fn: string): Allowance;
+}
+
+/** A request that was sent before its process ended has reached its end by then. */
+const IN_FLIGHT_WAIT = 10_000 as Millis;
+
+/** One namespace that a key opens. */
+interface Namespace {
+  readonly rest: OpenWhiskRest;
+  readonly ranges: Ranges;
+  /** Why nothing more is asked of it in this run. */
+  keyError: Error | null;
+}
+
+export interface ActionOutcome {
+  readonly function: string;
+  readonly result: 'changed' | 'would change' | 'unchanged' | 'undone' | 'would undo' | 'failed';
+  readonly planned: Planned | null;
+  readonly from: LimitValues;
+  readonly to: LimitValues;
+  /** Why it failed, or what an operator should know all the same. */
+  readonly note: string;
+}
+
+/**
+ * Writes actions' limits into OpenWhisk and takes them back. Every change is in the journal before
+ * it is asked for; each action is read right before it is written, and nothing is sent where
+ * nothing differs.
+ */
+export class ActionsController {
+  readonly #namespaces: ReadonlyMap<string, Namespace>;
+  readonly #settings: ControllerSettings;
+  readonly #clock: Clock;
+  readonly #pause: (span: Millis) => Promise<void>;
+  readonly #retryPolicy: RetryPolicy;
+  #lastChange = Number.NEGATIVE_INFINITY;
+
+  private constructor(
+    namespaces: ReadonlyMap<string, Namespace>,
+    settings: ControllerSettings,
+    clock: Clock,
+    pause: (span: Millis) => Promise<void>,
+  ) {
+    this.#namespaces = namespaces;
+    this.#settings = settings;
+    this.#clock = clock;
+    this.#pause = pause;
+    this.#retryPolicy = new RetryPolicy(settings, pause);
+  }
+
+  /**
+   * Asks each key for its namespace and the ranges there. Rejects where one cannot be used: half a
+   * view would plan half a change.
+   */
+  static async connect(
+    rests: readonly OpenWhiskRest[],
+    settings: ControllerSettings,
+    clock: Clock,
+    pause: (span: Millis) => Promise<void>,
+  ): Promise<ActionsController> {
+    const namespaces = new Map<string, Namespace>();
+    const controller = new ActionsController(namespaces, settings, clock, pause);
+    for (const [i, rest] of rests.entries()) {
+      const name = await controller.#retryPolicy
+        .execute(() => rest.namespace(), settings.waitForHost)
+        .catch((error: unknown) => {
+          if (!(error instanceof OpenWhiskAuthError)) throw error;
+          throw new OpenWhiskAuthError(
+            'open its namespace',
+            error.status,
+            `key ${i + 1} of ${rests.length}`,
+          );
+        });
+      const limits = await controller.#retryPolicy.execute(() => rest.namespaceLimits());
+      // 1.0.0 tells its memory range at the root alone, which a gateway in front may not pass on.
+      const platform =
+        limits.maxActionMemory === undefined
+          ? await controller.#retryPolicy.execute(() => rest.platform()).catch(() => null)
+          : null;
+      namespaces.set(name, { rest, ranges: rangesOf(limits, platform), keyError: null });
+    }
+    return controller;
+  }
+
+  async list(): Promise<ListedAction[]> {
+    const all: ListedAction[] = [];
+    for (const { rest, ranges } of this.#namespaces.values())
+      for (const action of await this.#retryPolicy.execute(() => rest.actions()))
+        all.push({ function: `/${action.namespace}/${action.name}`, action, ranges });
+    return all;
+  }
+
+  /**
+   * `entries`: the journal's so far. `journal` null: a dry run, nothing is written anywhere.
+   * `each`: told of each outcome as it comes; where it throws, the rest is not begun.
+   */
+  async apply(
+    requests: readonly LimitRequest[],
+    entries: readonly JournalEntry[],
+    journal: Journal | null,
+    each: (outcome: ActionOutcome) => void = () => {},
+  ): Promise<ActionOutcome[]> {
+    const outcomes: ActionOutcome[] = [];
+    for (const request of requests) {
+      // Anew each time: an earlier wish of this run may be about the same action.
+      const open = openChanges(entries.filter((entry) => entry.function === request.function)).get(
+        request.function,
+      );
+      const done = await this.#withOutcome(request.function, (namespace, path) =>
+        this.#applyOne({ request, namespace, path, journal, open }),
+      );
+      outcomes.push(done);
+      each(done);
+    }
+    return outcomes;
+  }
+
+  /** What of a wish would become a change of an action as it was listed; nothing is asked. */
+  plan(
+    { action, ranges }: ListedAction,
+    request: LimitRequest,
+    open: OpenChange | undefined,
+  ): Planned {
+    const { holdMs } = this.#settings;
+    const allowance = this.#settings.allowanceOf(request.function);
+    return planChange({ action, request, ranges, allowance, open, now: this.#now(), holdMs });
+  }
+
+  /** Memory that an action may be given, MB, as it was listed. */
+  allowedMemory({ function: fn, action, ranges }: ListedAction): AllowedRange | null {
+    return allowedMemory(action, ranges, this.#settings.allowanceOf(fn));
+  }
+
+  /** Until the next change may be made, ms. */
+  get nextChangeIn(): Millis {
+    const wait =
+      this.#lastChange + 60_000 / this.#settings.changesPerMinute - this.#clock.monotonic();
+    return Math.max(0, wait) as Millis;
+  }
+
+  /**
+   * Takes back what of the journal's changes still stands. `journal` null: a dry run over `open`.
+   */
+  async undo(
+    open: ReadonlyMap<string, OpenChange>,
+    journal: Journal | null,
+    each: (outcome: ActionOutcome) => void = () => {},
+  ): Promise<ActionOutcome[]> {
+    const outcomes: ActionOutcome[] = [];
+    for (const change of open.values()) {
+      const done = await this.#undoWithOutcome(change, journal, null);
+      outcomes.push(done);
+      each(done);
+    }
+    return outcomes;
+  }
+
+  /**
+   * Gives the memory back after an OOM kill under a size of ours, MB, and writes down that this is
+   * too little.
+   */
+  async undoKilled(change: OpenChange, size: number, journal: Journal): Promise<ActionOutcome> {
+    const memory = change.limits.get('memory');
+    const limits = new Map(memory === undefined ? [] : [['memory' as const, memory]]);
+    return await this.#undoWithOutcome({ ...change, limits }, journal, size);
+  }
+
+  /** Wall clock, ms. */
+  #now(): number {
+    return this.#clock.wall() / 1000;
+  }
+
+  #undoWithOutcome(
+    change: OpenChange,
+    journal: Journal | null,
+    killedAt: number | null,
+  ): Promise<ActionOutcome> {
+    return this.#withOutcome(change.function, (namespace, path) =>
+      this.#undoOne(change, namespace, path, journal, killedAt),
+    );
+  }
+
+  async #applyOne(one: {
+    request: LimitRequest;
+    namespace: Namespace;
+    path: string;
+    journal: Journal | null;
+    open: OpenChange | undefined;
+  }): Promise<ActionOutcome> {
+    const { request, namespace, path, journal, open } = one;
+    if (journal !== null && request.urgent !== true) await this.#waitForRateLimit();
+    const action = await this.#retryPolicy.execute(() => namespace.rest.action(path));
+    const allowance = this.#settings.allowanceOf(request.function);
+    const { ranges } = namespace;
+    const now = this.#now();
+    const planned = planChange({
+      action,
+      request,
+      ranges,
+      allowance,
+      open,
+      now,
+      holdMs: this.#settings.holdMs,
+    });
+    const outcome = {
+      function: request.function,
+      planned,
+      from: pick(action, planned.to),
+      to: planned.to,
+      note: '',
+    };
+    if (!isChange(planned)) return { ...outcome, result: 'unchanged' };
+    if (journal === null) return { ...outcome, result: 'would change' };
+
+    const original: { [Limit in WritableLimit]?: number } = {};
+    for (const limit of writableLimits) {
+      if (planned.to[limit] === undefined) continue;
+      const value = originalOf(open, limit, planned.now[limit]);
+      if (value !== null) original[limit] = value;
+    }
+    const line = { v: 1 as const, function: request.function, at: now };
+    const why = request.why === undefined ? {} : { why: request.why };
+    journal.append({
+      ...line,
+      kind: 'intent',
+      version: action.version,
+      original,
+      to: planned.to,
+      ...why,
+    });
+    this.#lastChange = this.#clock.monotonic();
+    try {
+      const after = await this.#retryPolicy.write(namespace.rest, path, action, planned.to);
+      journal.append({ ...line, kind: 'done', version: after.version });
+      return { ...outcome, result: 'changed', note: raced(action, after) };
+    } catch (error) {
+      // After an unknown end the intent stays, for undo to look.
+      if (
+        isOpenWhiskError(error) &&
+        !(error instanceof OpenWhiskUnavailableError && error.uncertain)
+      )
+        journal.append({ ...line, kind: 'refused' });
+      throw error;
+    }
+  }
+
+  async #undoOne(
+    change: OpenChange,
+    namespace: Namespace,
+    path: string,
+    journal: Journal | null,
+    killedAt: number | null,
+  ): Promise<ActionOutcome> {
+    const { function: fn } = change;
+    const outcome = { function: fn, planned: null };
+    const close = (why: 'undone' | 'gone' | 'changed_by_others'): void => {
+      const line = { v: 1 as const, function: fn, at: this.#now() };
+      if (killedAt !== null && why !== 'gone')
+        journal?.append({ ...line, kind: 'killed', memory: killedAt });
+      else journal?.append({ ...line, kind: 'closed', why });
+    };
+    let settled = change.answered;
+    for (let attempt = 1; ; attempt++) {
+      let action: RestAction;
+      try {
+        action = await this.#retryPolicy.execute(() => namespace.rest.action(path));
+      } catch (error) {
+        if (!(error instanceof ActionNotFoundError)) throw error;
+        close('gone');
+        return { ...outcome, result: 'unchanged', from: {}, to: {}, note: 'the action is gone' };
+      }
+      const { to, changedByOthers, raisedToMax } = planUndo(change, action, namespace.ranges);
+      const notes = [
+        ...(changedByOthers.length > 0
+          ? [`${changedByOthers.join(', ')}: changed by somebody else since, left`]
+          : []),
+        ...(raisedToMax ? ["instances: the namespace's whole concurrency, which is as none"] : []),
+      ];
+      const known = { ...outcome, from: pick(action, to), to, note: notes.join('; ') };
+      if (Object.keys(to).length === 0 && !settled && journal !== null) {
+        // Closed now, a change that comes late would stay for ever.
+        settled = true;
+        await this.#pause(IN_FLIGHT_WAIT);
+        continue;
+      }
+      if (Object.keys(to).length === 0) {
+        close(changedByOthers.length > 0 ? 'changed_by_others' : 'undone');
+        return { ...known, result: 'unchanged' };
+      }
+      if (journal === null) return { ...known, result: 'would undo' };
+      try {
+        await this.#retryPolicy.write(namespace.rest, path, action, to);
+        close('undone');
+        return { ...known, result: 'undone' };
+      } catch (error) {
+        if (!(error instanceof ActionConflictError) || attempt >= this.#settings.attempts)
+          throw error;
+      }
+    }
+  }
+
+  /** Errors become outcomes; after a key was refused its namespace is asked nothing more. */
+  async #withOutcome(
+    fn: string,
+    act: (namespace: Namespace, path: string) => Promise<ActionOutcome>,
+  ): Promise<ActionOutcome> {
+    const [, name = '', ...path] = fn.split('/');
+    const namespace = this.#namespaces.get(name);
+    const failed = (note: string): ActionOutcome => ({
+      function: fn,
+      result: 'failed',
+      planned: null,
+      from: {},
+      to: {},
+      note,
+    });
+    if (namespace === undefined) return failed(`there is no key of the namespace ${name}`);
+    if (namespace.keyError !== null) return failed(messageOf(namespace.keyError));
+    try {
+      return await act(namespace, path.join('/'));
+    } catch (error) {
+      if (error instanceof OpenWhiskAuthError) namespace.keyError = error;
+      if (!isOpenWhiskError(error)) throw error;
+      return failed(messageOf(error));
+    }
+  }
+
+  /** Waits until the next change may be made. */
+  async #waitForRateLimit(): Promise<void> {
+    const wait = this.nextChangeIn;
+    if (wait > 0) await this.#pause(wait);
+  }
+}
+
+const isOpenWhiskError = (error: unknown): boolean =>
+  [
+    ActionConflictError,
+    ActionNotFoundError,
+    OpenWhiskResponseError,
+    OpenWhiskAuthError,
+    OpenWhiskUnavailableError,
+    OpenWhiskRefusedError,
+  ].some((kind) => error instanceof kind);
+
+/**
+ * A PUT raises the patch number by one (Actions.scala, `upPatch`): by more where somebody else
+ * wrote between our two requests.
+ */
+function raced(before: RestAction, after: RestAction): string {
+  const [major, minor, patch] = before.version.split('.').map(Number) as [number, number, number];
+  return after.version === `${major}.${minor}.${patch + 1}`
+    ? ''
+    : `somebody else changed the action in the same moment: version ${before.version} became ${after.version}`;
+}
+
+function pick(action: RestAction, like: LimitValues): LimitValues {
+  const some: { [Limit in WritableLimit]?: number } = {};
+  for (const limit of writableLimits) {
+    const value = action.limits[limit];
+    if (like[limit] !== undefined && value !== undefined && value !== null) some[limit] = value;
+  }
+  return some;
+}

@@ -1,0 +1,22 @@
+export { type Annotations, actionSettings, concurrencyOf, readAnnotations } from './annotations.js';
+export { type ActionOutcome, ActionsController } from './controller.js';
+export { ActionsLockedError, Journal } from './journal.js';
+export type { JournalEntry } from './journal-entry.js';
+export {
+  keptSinceKill,
+  killedSizes,
+  type OpenChange,
+  openChanges,
+  userVersions,
+} from './open-changes.js';
+export type { LimitRequest } from './plan.js';
+export type { ListedAction } from './ranges.js';
+export { OpenWhiskRest, readKeys } from './rest.js';
+export { type LimitValues, type WritableLimit, writableLimits } from './rest-schemas.js';
+export {
+  type ActionEvent,
+  type JudgedSize,
+  RightSizing,
+  type SizeEvidence,
+} from './right-sizing.js';
+export { nextWave, recommendSizes, type SizeRecommendation, type SizingRules } from './rollout.js';

@@ -1,0 +1,191 @@
+import {
+  closeSync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  writeSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import { GleanerError, messageOf } from '../../config/index.js';
+import { HookLock, HookLockedError } from '../host/lock/index.js';
+import { entrySchema, type JournalEntry } from './journal-entry.js';
+import { summarized } from './journal-summary.js';
+
+/**
+ * Lines from which those that say nothing any more are left out at the next opening, where at most
+ * this share of them says something.
+ */
+const LINES_MAX = 5_000;
+const MIN_LINES = 0.8;
+
+export class JournalError extends GleanerError {
+  readonly code = 'GLN_ACTIONS_JOURNAL';
+  constructor(path: string, problem: string, cause?: unknown) {
+    super(`the journal of changed actions, ${path}, cannot be used: ${problem}`, {
+      cause,
+      hint: 'nothing is changed without it. Repair or move the file; what it lists may still be changed in OpenWhisk',
+    });
+  }
+}
+
+export class ActionsLockedError extends GleanerError {
+  readonly code = 'GLN_ACTIONS_LOCKED';
+  constructor(path: string) {
+    super(`another Gleaner changes actions with the journal ${path}`, {
+      hint: 'wait until it has ended',
+    });
+  }
+}
+
+/**
+ * What was changed in OpenWhisk, written and synced before it is asked for, so that whatever ends
+ * this process every change can be undone. Lines of JSON, appended; only the last can be torn, and
+ * a torn intent was never asked for.
+ */
+export class Journal {
+  readonly #path: string;
+  readonly #fd: number;
+  readonly #lock: HookLock;
+  readonly #entries: JournalEntry[];
+
+  private constructor(path: string, fd: number, lock: HookLock, entries: JournalEntry[]) {
+    this.#path = path;
+    this.#fd = fd;
+    this.#lock = lock;
+    this.#entries = entries;
+  }
+
+  /**
+   * Throws `GLN_ACTIONS_LOCKED` while another process holds it, `GLN_ACTIONS_JOURNAL` where a line
+   * cannot be read.
+   */
+  static open(path: string): Journal {
+    let lock: HookLock;
+    try {
+      lock = HookLock.acquire(`${path}.lock`);
+    } catch (error) {
+      if (error instanceof HookLockedError) throw new ActionsLockedError(path);
+      throw new JournalError(path, messageOf(error), error);
+    }
+    let fd: number | undefined;
+    try {
+      mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+      forget(path, Journal.read(path));
+      fd = openSync(path, 'a', 0o600);
+      syncFolder(dirname(path));
+      const text = readFileSync(path, 'utf8');
+      const entries = parse(path, text);
+      ftruncateSync(fd, Buffer.byteLength(text.slice(0, text.lastIndexOf('\n') + 1)));
+      fsyncSync(fd);
+      return new Journal(path, fd, lock, entries);
+    } catch (error) {
+      if (fd !== undefined) closeSync(fd);
+      lock.release();
+      throw error instanceof JournalError ? error : new JournalError(path, messageOf(error), error);
+    }
+  }
+
+  /** To look only: takes no lock, makes no file. */
+  static read(path: string): readonly JournalEntry[] {
+    try {
+      return parse(path, readFileSync(path, 'utf8'));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+      throw error instanceof JournalError ? error : new JournalError(path, messageOf(error), error);
+    }
+  }
+
+  get entries(): readonly JournalEntry[] {
+    return this.#entries;
+  }
+
+  /**
+   * Returns once the line is on the disk. Throws `GLN_ACTIONS_JOURNAL` where it is not; then the
+   * journal is as it was before.
+   */
+  append(entry: JournalEntry): void {
+    let size: number | undefined;
+    try {
+      size = fstatSync(this.#fd).size;
+      writeAll(this.#fd, `${JSON.stringify(entry)}\n`);
+      fsyncSync(this.#fd);
+    } catch (error) {
+      // A line that a full disk cut off would stand in the middle once there is room again, and the
+      // journal could not be read.
+      if (size !== undefined) cutTo(this.#fd, size);
+      throw new JournalError(this.#path, messageOf(error), error);
+    }
+    this.#entries.push(entry);
+  }
+
+  close(): void {
+    closeSync(this.#fd);
+    this.#lock.release();
+  }
+}
+
+/**
+ * Lines that say nothing any more go, once there are many; the file is replaced whole or not at
+ * all.
+ */
+function forget(path: string, entries: readonly JournalEntry[]): void {
+  if (entries.length < LINES_MAX) return;
+  const left = summarized(entries);
+  // Not at each opening, where there is little to leave out.
+  if (left.length > MIN_LINES * entries.length) return;
+  const draft = `${path}.new`;
+  const fd = openSync(draft, 'w', 0o600);
+  try {
+    writeAll(fd, left.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+  renameSync(draft, path);
+}
+
+function writeAll(fd: number, text: string): void {
+  const buffer = Buffer.from(text);
+  for (let at = 0; at < buffer.length; ) at += writeSync(fd, buffer, at);
+}
+
+function cutTo(fd: number, size: number): void {
+  try {
+    ftruncateSync(fd, size);
+  } catch {
+    // What wrote the line has failed, and says so.
+  }
+}
+
+/** A new file's name is on the disk only once its folder is. */
+function syncFolder(path: string): void {
+  const fd = openSync(path, 'r');
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function parse(path: string, text: string): JournalEntry[] {
+  const entries: JournalEntry[] = [];
+  // What follows the last line's end was torn by the end of a process: what it was to announce was
+  // not asked for yet.
+  for (const [i, line] of text.split('\n').slice(0, -1).entries()) {
+    let value: unknown;
+    try {
+      value = JSON.parse(line);
+    } catch {
+      value = null;
+    }
+    const parsed = entrySchema.safeParse(value);
+    if (!parsed.success)
+      throw new JournalError(path, `line ${i + 1} is of another version of Gleaner, or damaged`);
+    entries.push(parsed.data);
+  }
+  return entries;
+}

@@ -1,0 +1,193 @@
+import type { ChangeReason, JournalEntry } from './journal-entry.js';
+import type { Ranges } from './ranges.js';
+import {
+  type LimitValues,
+  limitsOf,
+  type RestAction,
+  type WritableLimit,
+  writableLimits,
+} from './rest-schemas.js';
+
+/** What Gleaner changed of one limit. */
+export interface OpenLimit {
+  /** What stood before the first of our changes; null: nothing, `instances` alone. */
+  readonly original: number | null;
+  /** Every value of ours since, and the newest. */
+  readonly setByGleaner: ReadonlySet<number>;
+  readonly newest: number;
+  /** Who made the newest change; null: a person. */
+  readonly why: ChangeReason | null;
+  /** Wall clock of the newest change, ms. */
+  readonly at: number;
+}
+
+/** What Gleaner changed of one action and has not undone. */
+export interface OpenChange {
+  readonly function: string;
+  readonly limits: ReadonlyMap<WritableLimit, OpenLimit>;
+  /**
+   * Version before the newest of our changes, or after it where that is known: what is older was
+   * made anew by its owner.
+   */
+  readonly version: string;
+  /** Wall clock of the newest change, ms. */
+  readonly changedAt: number;
+  /** OpenWhisk answered the newest change. Else it may still be on its way. */
+  readonly answered: boolean;
+  /** The newest change of its memory was watched and found good. */
+  readonly kept: boolean;
+}
+
+/**
+ * What stands of the changes that a journal tells, by function. A change without an answer counts:
+ * it may have been carried out.
+ */
+export function openChanges(entries: readonly JournalEntry[]): Map<string, OpenChange> {
+  const open = new Map<string, OpenChange>();
+  const beforeIntent = new Map<string, OpenChange | undefined>();
+  for (const entry of entries) {
+    const before = open.get(entry.function);
+    if (entry.kind === 'closed') open.delete(entry.function);
+    else if (entry.kind === 'killed') {
+      const limits = new Map(before?.limits);
+      limits.delete('memory');
+      if (before === undefined || limits.size === 0) open.delete(entry.function);
+      else open.set(entry.function, { ...before, limits });
+    } else if (entry.kind === 'kept') {
+      if (before !== undefined) open.set(entry.function, { ...before, kept: true });
+    } else if (entry.kind === 'refused') {
+      const earlier = beforeIntent.get(entry.function);
+      if (earlier === undefined) open.delete(entry.function);
+      else open.set(entry.function, earlier);
+    } else if (entry.kind === 'done') {
+      if (before !== undefined)
+        open.set(entry.function, { ...before, version: entry.version, answered: true });
+    } else {
+      beforeIntent.set(entry.function, before);
+      const limits = new Map(before?.limits);
+      for (const limit of writableLimits) {
+        const value = entry.to[limit];
+        if (value === undefined) continue;
+        const original = entry.original[limit] ?? null;
+        const known = limits.get(limit);
+        // Another original: its owner changed it between two of ours, and what they asked for
+        // counts.
+        const setByGleaner =
+          known !== undefined && known.original === original ? known.setByGleaner : [];
+        limits.set(limit, {
+          original,
+          setByGleaner: new Set([...setByGleaner, value]),
+          newest: value,
+          why: entry.why ?? null,
+          at: entry.at,
+        });
+      }
+      open.set(entry.function, {
+        function: entry.function,
+        limits,
+        version: entry.version,
+        changedAt: entry.at,
+        answered: false,
+        kept: entry.to.memory === undefined && before?.kept === true,
+      });
+    }
+  }
+  return open;
+}
+
+/**
+ * The version that its user deployed last, by action that Gleaner changed: each change of ours
+ * raises the version, and what was learned of code and memory holds on. A version above our newest
+ * is the user's again.
+ */
+export function userVersions(
+  entries: readonly JournalEntry[],
+): Map<string, { user: string; setByGleaner: string }> {
+  const versions = new Map<string, { user: string; setByGleaner: string }>();
+  for (const entry of entries) {
+    const known = versions.get(entry.function);
+    if (entry.kind === 'intent' && known?.setByGleaner !== entry.version)
+      versions.set(entry.function, { user: entry.version, setByGleaner: entry.version });
+    else if (entry.kind === 'done' && known !== undefined)
+      versions.set(entry.function, { ...known, setByGleaner: entry.version });
+  }
+  return versions;
+}
+
+/** Sizes at which actions were killed, MB, and when (wall clock, ms); the newest of each action. */
+export function killedSizes(
+  entries: readonly JournalEntry[],
+): Map<string, { memory: number; at: number }> {
+  const killed = new Map<string, { memory: number; at: number }>();
+  for (const entry of entries)
+    if (entry.kind === 'killed') killed.set(entry.function, { memory: entry.memory, at: entry.at });
+  return killed;
+}
+
+/** Changes found good since the last OOM kill: with each more of them are made at once. */
+export function keptSinceKill(entries: readonly JournalEntry[]): number {
+  let kept = 0;
+  for (const { kind } of entries) {
+    if (kind === 'kept') kept++;
+    else if (kind === 'killed') kept = 0;
+  }
+  return kept;
+}
+
+/**
+ * What was there before us, for a limit that is about to change: the original where the value is
+ * ours, else the value itself.
+ */
+export function originalOf(
+  open: OpenChange | undefined,
+  limit: WritableLimit,
+  current: number | undefined,
+): number | null {
+  const known = open?.limits.get(limit);
+  if (known !== undefined && current !== undefined && known.setByGleaner.has(current))
+    return known.original;
+  return current ?? null;
+}
+
+export interface Undo {
+  readonly to: LimitValues;
+  /** Limits that somebody else changed since: changed_by_others stand. */
+  readonly changedByOthers: readonly WritableLimit[];
+  /**
+   * OpenWhisk cannot take `instances` away again; the namespace's whole concurrency does the same.
+   */
+  readonly raisedToMax: boolean;
+}
+
+/** How to take back what Gleaner changed. Pure. */
+export function planUndo(open: OpenChange, action: RestAction, ranges: Ranges): Undo {
+  const to: { [Limit in WritableLimit]?: number } = {};
+  const changedByOthers: WritableLimit[] = [];
+  let raisedToMax = false;
+  // A version below ours: the action was deleted and made anew, so none of it is ours (field-notes
+  // A1-16).
+  if (compareVersions(action.version, open.version) < 0)
+    return { to, changedByOthers: [...open.limits.keys()], raisedToMax };
+  const current = limitsOf(action);
+  for (const [limit, { original, setByGleaner }] of open.limits) {
+    const value = current[limit];
+    if (value === (original ?? undefined)) continue;
+    if (value === undefined || !setByGleaner.has(value)) changedByOthers.push(limit);
+    else if (original !== null) to[limit] = original;
+    else if (limit === 'instances' && ranges.instances !== null) {
+      raisedToMax = true;
+      if (value !== ranges.instances.max) to[limit] = ranges.instances.max;
+    }
+  }
+  return { to, changedByOthers, raisedToMax };
+}
+
+/** Negative where `a` is the older. */
+export function compareVersions(a: string, b: string): number {
+  const [left, right] = [a.split('.').map(Number), b.split('.').map(Number)];
+  for (let i = 0; i < 3; i++) {
+    const difference = (left[i] ?? 0) - (right[i] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}

@@ -1,0 +1,69 @@
+import type {
+  RestAction,
+  RestNamespaceLimits,
+  RestPlatform,
+  WritableLimit,
+} from './rest-schemas.js';
+
+/** Inclusive. Memory in MB. */
+export interface Range {
+  readonly min: number;
+  readonly max: number;
+}
+
+/**
+ * What a namespace may be given; null: the platform has no such limit, or does not tell its range.
+ */
+export type Ranges = { readonly [Limit in WritableLimit]: Range | null };
+
+/** An action as it is now, and what its namespace allows. */
+export interface ListedAction {
+  readonly function: string;
+  readonly action: RestAction;
+  readonly ranges: Ranges;
+}
+
+/**
+ * `whisk.memory` as OpenWhisk ships it (common/scala/src/main/resources/application.conf), alike in
+ * all three versions.
+ */
+const STANDARD_MEMORY: Range = { min: 128, max: 512 };
+const MB = 1024 * 1024;
+
+/**
+ * The ranges of a namespace: its own where the platform has such (2.0.0 and later), else the
+ * system's. 1.0.0 tells no range of concurrency; where an operator raised
+ * `whisk.concurrency-limit.max` there, Gleaner does not know and leaves it alone.
+ */
+export function rangesOf(limits: RestNamespaceLimits, platform: RestPlatform | null): Ranges {
+  const range = (min: number | undefined, max: number | undefined): Range | null =>
+    min === undefined || max === undefined || min > max ? null : { min, max };
+  const system = platform?.limits;
+  return {
+    memory:
+      range(limits.minActionMemory, limits.maxActionMemory) ??
+      range(
+        toMb(system?.min_action_memory, Math.ceil),
+        toMb(system?.max_action_memory, Math.floor),
+      ) ??
+      STANDARD_MEMORY,
+    concurrency: range(limits.minActionConcurrency, limits.maxActionConcurrency),
+    // Zero passes the API and stops the action, so it is not ours to write
+    // (InstanceConcurrencyLimit.scala).
+    instances: range(1, limits.maxActionInstances),
+  };
+}
+
+function toMb(bytes: number | undefined, round: (value: number) => number): number | undefined {
+  return bytes === undefined ? undefined : round(bytes / MB);
+}
+
+/** The part that two ranges share; null where there is none. Either bound may be missing. */
+export function within(
+  range: Range,
+  bounds: { min?: number | undefined; max?: number | undefined },
+): Range | null {
+  const min = Math.max(range.min, Math.ceil(bounds.min ?? range.min));
+  const max = Math.min(range.max, Math.floor(bounds.max ?? range.max));
+  return min > max ? null : { min, max };
+}

@@ -1,0 +1,67 @@
+import { z } from 'zod';
+
+/**
+ * Limits that Gleaner may write, as OpenWhisk counts them: memory in MB (1024 x 1024 bytes), the
+ * others whole numbers.
+ */
+export const writableLimits = ['memory', 'concurrency', 'instances'] as const;
+export type WritableLimit = (typeof writableLimits)[number];
+export type LimitValues = { readonly [Limit in WritableLimit]?: number };
+
+const whole = z.int().min(0);
+
+/**
+ * What is read of an action, on `GET …/actions/<name>?code=false`, in lists, and as the answer to a
+ * PUT (Limits.scala, WhiskAction.scala). All else, the code and the parameters with their secrets
+ * above all, is dropped where it comes in.
+ */
+export const actionSchema = z.object({
+  namespace: z.string(),
+  name: z.string(),
+  version: z.string().regex(/^\d+\.\d+\.\d+$/),
+  // Null where the API printed an absent Option.
+  limits: z.object({
+    memory: whole,
+    concurrency: whole.optional(),
+    instances: whole.nullish(),
+  }),
+  // A list's entries have no kind in `exec`, only in this annotation, which OpenWhisk keeps itself
+  // (Actions.scala, execAnnotation).
+  annotations: z.array(z.object({ key: z.string(), value: z.unknown() })).default([]),
+});
+export const actionListSchema = z.array(actionSchema);
+export type RestAction = z.output<typeof actionSchema>;
+
+export function limitsOf(action: RestAction): LimitValues {
+  const { memory, concurrency, instances } = action.limits;
+  return {
+    memory,
+    ...(concurrency === undefined ? {} : { concurrency }),
+    ...(instances === undefined || instances === null ? {} : { instances }),
+  };
+}
+
+/**
+ * `GET …/namespaces/_/limits` (controller/Limits.scala); the ranges are there from 2.0.0 on
+ * (Identity.scala, UserLimits).
+ */
+export const namespaceLimitsSchema = z.object({
+  concurrentInvocations: whole.optional(),
+  minActionMemory: whole.optional(),
+  maxActionMemory: whole.optional(),
+  minActionConcurrency: whole.optional(),
+  maxActionConcurrency: whole.optional(),
+  maxActionInstances: whole.optional(),
+});
+export type RestNamespaceLimits = z.output<typeof namespaceLimitsSchema>;
+
+/**
+ * `GET /` (Controller.scala, info): the system's own memory range, in bytes. In 1.0.0 the only
+ * place that tells it.
+ */
+export const platformSchema = z.object({
+  limits: z
+    .object({ min_action_memory: whole.optional(), max_action_memory: whole.optional() })
+    .optional(),
+});
+export type RestPlatform = z.output<typeof platformSchema>;

@@ -1,0 +1,249 @@
+import type { EventKind } from '../../broker/index.js';
+import type { GleanerEvent } from '../../broker/messages/index.js';
+import type { HostUserMemory, SizeAdvice } from '../../broker/services/index.js';
+import { type Bytes, type Clock, MIB, type Millis } from '../../config/index.js';
+import type { ActionOutcome, ActionsController } from './controller.js';
+import type { Journal } from './journal.js';
+import type { JournalEntry } from './journal-entry.js';
+import { keptSinceKill, killedSizes, type OpenChange, openChanges } from './open-changes.js';
+import { isChange, type LimitRequest, rangeLimitText } from './plan.js';
+import type { ListedAction } from './ranges.js';
+import {
+  nextWave,
+  recommendSizes,
+  type SizeRecommendation,
+  type SizingInputs,
+  type SizingRules,
+} from './rollout.js';
+
+/** An event before it has a host and a sequence. */
+export type ActionEvent = Pick<
+  GleanerEvent,
+  'function' | 'resource' | 'before' | 'after' | 'reason'
+> & {
+  readonly kind: Extract<EventKind, 'action'>;
+};
+
+export interface RightSizingParts {
+  readonly controller: ActionsController;
+  readonly rules: SizingRules;
+  readonly clock: Clock;
+  /**
+   * Opens the journal for as long as `act` takes: a person's `gleaner actions` may come in between.
+   */
+  withJournal<T>(act: (journal: Journal) => Promise<T>): Promise<T>;
+  pause(span: Millis): Promise<void>;
+  tell(event: ActionEvent): void;
+}
+
+/** What is asked of the agents for one turn. */
+export interface SizeEvidence {
+  readonly advice: readonly SizeAdvice[];
+  readonly hosts: readonly HostUserMemory[];
+}
+
+/** A recommendation, and what of it could be written. */
+export interface JudgedSize extends SizeRecommendation {
+  /** What is in the way besides the verdict: mode, bounds, a range; empty: nothing. */
+  readonly heldBy: string;
+  /** The bound that keeps it from the size that its activations need; empty: none. */
+  readonly rangeLimit: string;
+}
+
+/**
+ * Sizes of actions from what their calls say: recommended with evidence, written a few at a time
+ * where operator and owner allow it, watched, and taken back at the first OOM kill (design §3,
+ * memory). Everything it knows of its own past is in the journal. Concurrency limits that tuners
+ * try are written by the same way (`tune`).
+ */
+export class RightSizing {
+  readonly #parts: RightSizingParts;
+  /** One thing at a time; undoing does not wait for the pace of changes. */
+  #queue: Promise<unknown> = Promise.resolve();
+
+  constructor(parts: RightSizingParts) {
+    this.#parts = parts;
+  }
+
+  /** What would be written, those that free most first. Nothing is changed. */
+  async recommend(evidence: SizeEvidence, entries: readonly JournalEntry[]): Promise<JudgedSize[]> {
+    const listed = new Map((await this.#parts.controller.list()).map((one) => [one.function, one]));
+    return this.#judge(this.#inputs(evidence, entries), listed);
+  }
+
+  /**
+   * One look: undoes what was killed, ends watches, writes the next few. `allowed`: what modes and
+   * pauses leave.
+   */
+  async turn(
+    evidence: SizeEvidence,
+    allowed: (requests: readonly LimitRequest[]) => Promise<readonly LimitRequest[]>,
+  ): Promise<ActionOutcome[]> {
+    const { controller } = this.#parts;
+    const listed = new Map((await controller.list()).map((one) => [one.function, one]));
+    const { wave, outcomes } = await this.#alone(async (journal) => {
+      const inputs = this.#inputs(evidence, journal.entries);
+      const ready = this.#judge(inputs, listed).filter(({ heldBy }) => heldBy === '');
+      const wave = nextWave(ready, inputs, keptSinceKill(journal.entries));
+      for (const fn of wave.kept) {
+        journal.append({ v: 1, kind: 'kept', function: fn, at: inputs.now });
+        this.#tell(fn, 'memory', 'kept: watched, and no call was killed');
+      }
+      const outcomes: ActionOutcome[] = [];
+      for (const { change, size } of wave.killed)
+        outcomes.push(await this.#undo(change, size, journal));
+      return { wave, outcomes };
+    });
+    for (const request of await allowed(wave.requests)) {
+      await this.#waitForRateLimit();
+      outcomes.push(...(await this.#alone((journal) => this.#apply(request, journal))));
+    }
+    return outcomes;
+  }
+
+  /**
+   * Writes limits that the concurrency tuners try; each is held by the tuner, and undone as any
+   * change of ours.
+   */
+  async tune(requests: readonly LimitRequest[]): Promise<ActionOutcome[]> {
+    const outcomes: ActionOutcome[] = [];
+    // What does harm first: the others wait for their turn between two changes.
+    for (const request of [...requests].sort(
+      (a, b) => Number(b.urgent === true) - Number(a.urgent === true),
+    )) {
+      if (request.urgent !== true) await this.#waitForRateLimit();
+      const done = await this.#alone((journal) =>
+        this.#parts.controller.apply([request], journal.entries, journal),
+      );
+      for (const { function: fn, result, from, to, note } of done) {
+        if (result === 'changed')
+          this.#tell(
+            fn,
+            'concurrency',
+            request.urgent ? 'rolled back' : 'tuned',
+            from.concurrency,
+            to.concurrency,
+          );
+        else if (result === 'failed') this.#tell(fn, 'concurrency', `not tuned: ${note}`);
+      }
+      outcomes.push(...done);
+    }
+    return outcomes;
+  }
+
+  /** An OOM kill was told of. Null: it is not one under a size of ours. */
+  async killed(fn: string, limit: Bytes): Promise<ActionOutcome | null> {
+    return await this.#alone(async (journal) => {
+      const change = openChanges(journal.entries).get(fn);
+      const memory = change?.limits.get('memory');
+      if (change === undefined || memory?.why !== 'right-size') return null;
+      const size = Math.round(limit / MIB);
+      if (!memory.setByGleaner.has(size) || size >= (memory.original ?? 0)) return null;
+      return await this.#undo(change, size, journal);
+    });
+  }
+
+  /** Outside of the queue: an undo must not wait for it. */
+  async #waitForRateLimit(): Promise<void> {
+    const wait = this.#parts.controller.nextChangeIn;
+    if (wait > 0) await this.#parts.pause(wait);
+  }
+
+  #inputs({ advice, hosts }: SizeEvidence, entries: readonly JournalEntry[]): SizingInputs {
+    const { rules, clock } = this.#parts;
+    const now = clock.wall() / 1000;
+    return { advice, hosts, open: openChanges(entries), killed: killedSizes(entries), rules, now };
+  }
+
+  #judge(inputs: SizingInputs, listed: ReadonlyMap<string, ListedAction>): JudgedSize[] {
+    const edges = new Map<string, string>();
+    const writable = (fn: string, size: Bytes): Bytes => {
+      const action = listed.get(fn);
+      const allowed = action === undefined ? null : this.#parts.controller.allowedMemory(action);
+      // A limit outside of the range could not be given back, and is left alone.
+      const now = action?.action.limits.memory ?? 0;
+      if (allowed === null || now < allowed.min || now > allowed.max) return size;
+      const moved = Math.min(allowed.max * MIB, Math.max(allowed.min * MIB, size));
+      if (moved !== size) edges.set(fn, rangeLimitText(allowed, size / MIB));
+      return moved as Bytes;
+    };
+    return recommendSizes({ ...inputs, writable }).map((one) => {
+      const rangeLimit = edges.get(one.function) ?? '';
+      return {
+        ...one,
+        heldBy: this.#heldBy(one, listed, inputs) || (one.to === one.from ? rangeLimit : ''),
+        rangeLimit,
+      };
+    });
+  }
+
+  #heldBy(
+    { function: fn, from, to }: SizeRecommendation,
+    listed: ReadonlyMap<string, ListedAction>,
+    { open }: SizingInputs,
+  ): string {
+    const action = listed.get(fn);
+    if (action === undefined) return 'no such action, or no key of its namespace';
+    if (action.action.limits.memory * MIB !== from) return 'no call since its limit is another';
+    const planned = this.#parts.controller.plan(
+      action,
+      { function: fn, memory: to, why: 'right-size' },
+      open.get(fn),
+    );
+    // Nothing of it is left where bounds keep the size that it has: the edge tells.
+    if (isChange(planned) || from === to) return '';
+    return planned.left.memory ?? 'nothing would change';
+  }
+
+  async #apply(request: LimitRequest, journal: Journal): Promise<ActionOutcome[]> {
+    const outcomes = await this.#parts.controller.apply([request], journal.entries, journal);
+    for (const outcome of outcomes) {
+      const size = outcome.to.memory;
+      if (outcome.result === 'changed')
+        this.#tell(
+          outcome.function,
+          'memory',
+          `right-sized to ${size} MB; watched`,
+          outcome.from.memory,
+          size,
+        );
+      else if (outcome.result === 'failed')
+        this.#tell(outcome.function, 'memory', `not right-sized: ${outcome.note}`);
+    }
+    return outcomes;
+  }
+
+  async #undo(change: OpenChange, size: number, journal: Journal): Promise<ActionOutcome> {
+    const outcome = await this.#parts.controller.undoKilled(change, size, journal);
+    const done = outcome.result !== 'failed';
+    const reason = done
+      ? `undone: a call was killed at ${size} MB`
+      : `not undone yet: ${outcome.note}`;
+    this.#tell(change.function, 'memory', reason, outcome.from.memory, outcome.to.memory);
+    return outcome;
+  }
+
+  #tell(
+    fn: string,
+    resource: 'memory' | 'concurrency',
+    reason: string,
+    before?: number,
+    after?: number,
+  ): void {
+    const unit = resource === 'memory' ? MIB : 1;
+    this.#parts.tell({
+      kind: 'action',
+      function: fn,
+      resource,
+      ...(before === undefined ? {} : { before: before * unit }),
+      ...(after === undefined ? {} : { after: after * unit }),
+      reason: reason.slice(0, 500),
+    });
+  }
+
+  #alone<T>(act: (journal: Journal) => Promise<T>): Promise<T> {
+    const done = this.#queue.then(() => this.#parts.withJournal(act));
+    this.#queue = done.catch(() => undefined);
+    return done;
+  }
+}

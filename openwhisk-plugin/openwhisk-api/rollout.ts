@@ -1,0 +1,234 @@
+import type { HostUserMemory, SizeAdvice } from '../../broker/services/index.js';
+import { type Bytes, MIB } from '../../config/index.js';
+import type { OpenChange } from './open-changes.js';
+import type { LimitRequest } from './plan.js';
+import { coldStartRate, keepAliveTime, type WarmPoolUse } from './warm-pool.js';
+
+/** When a size is written (`openwhisk.rightSizing`). Times in ms. */
+export interface SizingRules {
+  readonly leastCalls: number;
+  readonly leastSeen: number;
+  readonly canaries: number;
+  readonly watchTime: number;
+  readonly watchCalls: number;
+  /** Null: whether it pays is not asked. */
+  readonly payBack: number | null;
+  readonly killedSizeHoldTime: number;
+  /** Least time from a change of an action to one that makes it smaller. */
+  readonly holdTime: number;
+}
+
+export type SizeVerdict =
+  | 'ready'
+  /** More than it has now, up to what its user asked for: written at once. */
+  | 'raise'
+  | 'too few calls'
+  | 'too short a time'
+  | 'cost exceeds benefit'
+  | 'changed recently'
+  | 'killed at this size'
+  | 'its own limit is too small'
+  /** Another size is advised, and bounds or a range leave only the one that it has. */
+  | 'out of bounds';
+
+/** A size for one action, with its evidence. */
+export interface SizeRecommendation {
+  readonly function: string;
+  readonly from: Bytes;
+  readonly to: Bytes;
+  readonly evidence: SizeAdvice;
+  /**
+   * Chance that the next call needs more than any before, if calls are alike; the size has a margin
+   * above that.
+   */
+  readonly uncertainty: number;
+  /** Room that its containers leave to others. */
+  readonly frees: Bytes;
+  /** Cold starts once, of the new revision: its containers are not used again. */
+  readonly costs: number;
+  /**
+   * Cold starts that the room saves, all functions together, an hour; null: invokers' memory is not
+   * known.
+   */
+  readonly saves: number | null;
+  readonly verdict: SizeVerdict;
+}
+
+export interface SizingInputs {
+  readonly advice: readonly SizeAdvice[];
+  readonly hosts: readonly HostUserMemory[];
+  readonly open: ReadonlyMap<string, OpenChange>;
+  readonly killed: ReadonlyMap<string, { readonly memory: number; readonly at: number }>;
+  readonly rules: SizingRules;
+  /** Wall clock, ms. */
+  readonly now: number;
+  /** The nearest size that may be written; absent: any. */
+  readonly writable?: (fn: string, size: Bytes) => Bytes;
+}
+
+const HOUR_MS = 3_600_000;
+/**
+ * A size of ours is raised where a peak of late leaves less than this share of itself: before, it
+ * is within its margin.
+ */
+const RAISED_BELOW = 0.1;
+/**
+ * A watch that ends with too few calls holds nobody up for longer than so many times its length.
+ */
+const MAX_WATCHES = 10;
+
+/**
+ * What every function's memory should be, those that free most first. Cold starts are estimated for
+ * all changes made together, and each has the part that it frees of the room.
+ */
+export function recommendSizes(inputs: SizingInputs): SizeRecommendation[] {
+  const { advice, hosts, open, killed, rules, now, writable = (_, size) => size } = inputs;
+  const warmPoolMemory = hosts.reduce((sum, { userMemory }) => sum + userMemory, 0);
+  const saved = warmPoolMemory > 0 ? savedPerHour(advice, warmPoolMemory) : null;
+  const changes = advice.flatMap((evidence) => {
+    const { function: fn, limit, size, containers, killedAt } = evidence;
+    const original = open.get(fn)?.limits.get('memory')?.original ?? null;
+    const ceiling = original === null ? limit : original * MIB;
+    // Above what the user asked for only where that itself was too small.
+    const advised = (
+      killedAt !== null && killedAt >= ceiling ? size : Math.min(size, ceiling)
+    ) as Bytes;
+    const to = writable(fn, advised);
+    const frees = (Math.max(0, limit - to) * containers) as Bytes;
+    const within =
+      to > limit && evidence.recent * (1 + RAISED_BELOW) <= limit && (killedAt ?? 0) < limit;
+    return advised === limit || within ? [] : [{ evidence, original, to, frees }];
+  });
+  const allFreed = changes.reduce((sum, { frees }) => sum + frees, 0);
+  return changes
+    .map(({ evidence, original, to, frees }): SizeRecommendation => {
+      const { function: fn, limit, calls, containers } = evidence;
+      const saves = saved === null ? null : allFreed > 0 ? (saved * frees) / allFreed : 0;
+      const killedSize = killed.get(fn);
+      const isBelowKilledSize =
+        killedSize !== undefined &&
+        now - killedSize.at < rules.killedSizeHoldTime &&
+        to <= killedSize.memory * MIB;
+      const one = {
+        function: fn,
+        from: limit,
+        to,
+        evidence,
+        uncertainty: 1 / (calls + 1),
+        frees,
+        costs: containers,
+        saves,
+      };
+      const held = open.get(fn) !== undefined && now - open.get(fn)!.changedAt < rules.holdTime;
+      return { ...one, verdict: verdictOf(one, { original, isBelowKilledSize, held }, rules) };
+    })
+    .sort((a, b) => b.frees - a.frees || (a.function < b.function ? -1 : 1));
+}
+
+function verdictOf(
+  { from, to, evidence, costs, saves }: Omit<SizeRecommendation, 'verdict'>,
+  {
+    original,
+    isBelowKilledSize,
+    held,
+  }: {
+    readonly original: number | null;
+    readonly isBelowKilledSize: boolean;
+    readonly held: boolean;
+  },
+  rules: SizingRules,
+): SizeVerdict {
+  if (to === from) return 'out of bounds';
+  if (to > from)
+    return original !== null && from < original * MIB ? 'raise' : 'its own limit is too small';
+  if (isBelowKilledSize || (evidence.killedAt !== null && to <= evidence.killedAt))
+    return 'killed at this size';
+  if (evidence.calls < rules.leastCalls) return 'too few calls';
+  if (evidence.seen < rules.leastSeen) return 'too short a time';
+  if (rules.payBack !== null && saves !== null && saves * (rules.payBack / HOUR_MS) <= costs)
+    return 'cost exceeds benefit';
+  return held ? 'changed recently' : 'ready';
+}
+
+/**
+ * Cold starts an hour that all advised sizes together save: by {@link keepTime} before and after,
+ * scaled to the cold starts that were seen where these are fewer than the estimate of now (a
+ * function's calls come in bursts, which the estimate does not know).
+ */
+export function savedPerHour(advice: readonly SizeAdvice[], warmPoolMemory: number): number {
+  const uses = (sizeOf: (one: SizeAdvice) => number): WarmPoolUse[] =>
+    advice.map((one) => ({ rate: one.rate, size: sizeOf(one), busy: one.busy / 1000 }));
+  const now = uses(({ limit }) => limit);
+  const then = uses(({ limit, size }) => Math.min(limit, size));
+  const before = coldStartRate(now, keepAliveTime(now, warmPoolMemory));
+  const after = coldStartRate(then, keepAliveTime(then, warmPoolMemory));
+  if (!(before > after)) return 0;
+  const seen = advice.reduce(
+    (sum, one) => sum + (one.seen > 0 ? one.coldStarts / (one.seen / 1000) : 0),
+    0,
+  );
+  return 3600 * (before - after) * Math.min(1, seen / before);
+}
+
+/**
+ * What is to be done at once: what was killed, what has been watched for long enough, and the next
+ * few.
+ */
+export interface Wave {
+  readonly killed: readonly { readonly change: OpenChange; readonly size: number }[];
+  readonly kept: readonly string[];
+  readonly requests: readonly LimitRequest[];
+}
+
+/**
+ * The next wave. A few are changed first and watched; each found good lets one more be watched at a
+ * time, and after an OOM kill it begins anew with a few. Pure: all that it needs of the past is in
+ * the journal, so it goes on where a killed process stopped.
+ *
+ * @param keptBefore changes found good since the last OOM kill
+ */
+export function nextWave(
+  recommendations: readonly SizeRecommendation[],
+  { advice, open, rules, now }: SizingInputs,
+  keptBefore: number,
+): Wave {
+  const adviceOf = new Map(advice.map((one) => [one.function, one]));
+  const killed: { change: OpenChange; size: number }[] = [];
+  const kept: string[] = [];
+  let watched = 0;
+  const busy = new Set<string>();
+  for (const change of open.values()) {
+    const memory = change.limits.get('memory');
+    if (memory === undefined || memory.why !== 'right-size') continue;
+    const seen = adviceOf.get(change.function);
+    const setByGleaner = memory.newest;
+    if (
+      seen !== undefined &&
+      seen.killedAt === setByGleaner * MIB &&
+      setByGleaner < (memory.original ?? 0)
+    ) {
+      killed.push({ change, size: setByGleaner });
+      busy.add(change.function);
+      continue;
+    }
+    if (change.kept) continue;
+    const since = now - memory.at;
+    const calls = seen !== undefined && seen.limit === setByGleaner * MIB ? seen.callsAtLimit : 0;
+    if (since >= rules.watchTime && calls >= rules.watchCalls) kept.push(change.function);
+    else {
+      busy.add(change.function);
+      if (since < MAX_WATCHES * rules.watchTime) watched++;
+    }
+  }
+  const requests: LimitRequest[] = [];
+  // After an OOM kill nobody is made smaller in the same breath.
+  let slots = killed.length > 0 ? 0 : rules.canaries + keptBefore + kept.length - watched;
+  for (const { function: fn, to, verdict } of recommendations) {
+    const raises = verdict === 'raise';
+    if (!raises && (verdict !== 'ready' || busy.has(fn) || slots <= 0)) continue;
+    if (killed.some(({ change }) => change.function === fn)) continue;
+    if (!raises) slots--;
+    requests.push({ function: fn, memory: to, why: 'right-size' });
+  }
+  return { killed, kept, requests };
+}

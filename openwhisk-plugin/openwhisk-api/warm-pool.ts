@@ -1,0 +1,54 @@
+/** A function as a user of the room for warm containers. */
+export interface WarmPoolUse {
+  /** Calls a second. */
+  readonly rate: number;
+  /** What one container takes of the room, bytes. */
+  readonly size: number;
+  /** Time that one call keeps a container busy, s. */
+  readonly busy: number;
+}
+
+/** Containers that idle are kept for ten minutes (field-notes C2), s. */
+export const IDLE_SECONDS = 600;
+/** Halvings: the time is then known to 600 s / 2^40. */
+const HALVINGS = 40;
+
+/**
+ * Room taken where idle containers are kept for `keep` s: those at work (Little's law), and one
+ * idle one after a call not longer ago.
+ */
+function taken(uses: readonly WarmPoolUse[], keep: number): number {
+  let sum = 0;
+  for (const { rate, size, busy } of uses) sum += size * (rate * busy + 1 - Math.exp(-rate * keep));
+  return sum;
+}
+
+/**
+ * How long an idle container lives until another takes its room, s: where the longest idle goes
+ * first, about the same for all (Che's approximation of a least-recently-used cache, IEEE JSAC
+ * 20(7), 2002; Fuerst and Sharma, ASPLOS'21, look at warm containers this way). Calls are taken as
+ * Poisson, hosts as one. At most `idle`, OpenWhisk's own time.
+ */
+export function keepAliveTime(
+  uses: readonly WarmPoolUse[],
+  warmPoolMemory: number,
+  idle = IDLE_SECONDS,
+): number {
+  if (!(warmPoolMemory > 0)) return 0;
+  if (taken(uses, idle) <= warmPoolMemory) return idle;
+  let low = 0;
+  let high = idle;
+  for (let i = 0; i < HALVINGS; i++) {
+    const middle = (low + high) / 2;
+    if (taken(uses, middle) <= warmPoolMemory) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Cold starts a second: calls that come later than a container is kept. */
+export function coldStartRate(uses: readonly WarmPoolUse[], keep: number): number {
+  let sum = 0;
+  for (const { rate } of uses) sum += rate * Math.exp(-rate * keep);
+  return sum;
+}

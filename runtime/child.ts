@@ -1,0 +1,82 @@
+import { EXIT, type ExitCode, reportError } from '../config/index.js';
+import { flushLog } from './logger.js';
+import type { SystemdNotifier } from './notify.js';
+import { processFaults } from './process-faults.js';
+
+const STOP_MILLIS = 3000;
+/** For a reader of the log that is slow: what waits when the part has stopped. */
+const FLUSH_MILLIS = 500;
+
+/** What a long-running part offers to whoever runs it. */
+export interface Running {
+  stop(): Promise<void>;
+  /**
+   * The process ends after this long even where `stop` has not; default 3 s. What NATS holds may be
+   * unreachable for ever.
+   */
+  readonly stopMillis?: number;
+  /** Where it can be reached, for whoever runs it. */
+  readonly address?: string;
+  /** SIGHUP. */
+  reload?(): void;
+  /** SIGUSR2: the kill switch. */
+  kill?(): void;
+}
+
+/**
+ * Runs one part as a process: ready is told to the supervisor (and to systemd, where it asks),
+ * SIGTERM, SIGINT and a supervisor that vanished stop it, SIGHUP reloads. An exception that nothing
+ * caught stops it too, with exit code 1. Never returns; the process ends with the code.
+ */
+export async function runAsProcess(
+  start: () => Promise<Running>,
+  systemd: SystemdNotifier | null = null,
+): Promise<void> {
+  let running: Running | null = null;
+  let stopping = false;
+  let stopRequested = false;
+  let code: ExitCode = EXIT.ok;
+  const stop = (): void => {
+    stopRequested = true;
+    if (!running || stopping) return;
+    stopping = true;
+    systemd?.stopping();
+    setTimeout(() => process.exit(EXIT.failed), (running.stopMillis ?? STOP_MILLIS) + FLUSH_MILLIS);
+    running.stop().then(
+      () => end(code),
+      (error) => end(reportError(error, (text) => process.stderr.write(text))),
+    );
+  };
+  processFaults.install((error) => {
+    code = EXIT.failed;
+    if (running === null) void end(reportError(error, (text) => process.stderr.write(text)));
+    else stop();
+  });
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+  process.on('disconnect', stop);
+  process.on('SIGHUP', () => {
+    systemd?.reloading();
+    running?.reload?.();
+    systemd?.ready('running');
+  });
+  process.on('SIGUSR2', () => running?.kill?.());
+  try {
+    running = await start();
+  } catch (error) {
+    await end(reportError(error, (text) => process.stderr.write(text)));
+    return;
+  }
+  process.send?.({
+    ready: true,
+    ...(running.address === undefined ? {} : { address: running.address }),
+  });
+  systemd?.ready('running');
+  if (stopRequested) stop();
+}
+
+/** What was logged is given to its reader first, as far as it takes it. */
+async function end(code: ExitCode): Promise<never> {
+  await flushLog(FLUSH_MILLIS);
+  process.exit(code);
+}

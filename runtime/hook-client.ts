@@ -1,0 +1,66 @@
+import type { z } from 'zod';
+import { type Broker, services } from '../broker/index.js';
+import {
+  callEveryInstance,
+  type FunctionView,
+  type HostView,
+  hookService,
+} from '../broker/services/index.js';
+import { type Millis, millis } from '../config/index.js';
+import { plainText } from './output.js';
+
+type InspectRequest = z.input<typeof hookService.inspect.request>;
+
+/**
+ * Of an inspection what is shown; the contract is the hook's own. What a newer hook says besides is
+ * left out.
+ */
+const shown = hookService.inspect.answer.pick({ host: true, total: true, functions: true });
+
+export interface HookAnswer {
+  readonly host: HostView;
+  /** Functions known there; `functions` may be a page of them. */
+  readonly total: number;
+  readonly functions: readonly FunctionView[];
+  /** All of the answer, for `--output json`. */
+  readonly raw: unknown;
+}
+
+export interface HookAnswers {
+  /** By name of their host. */
+  readonly hooks: readonly HookAnswer[];
+  /**
+   * A line for each hook whose answer does not fit the contract: another version, as in the middle
+   * of an upgrade.
+   */
+  readonly unread: readonly string[];
+}
+
+/**
+ * What each hook says of its host and functions, or a page of them; hooks that do not answer, or
+ * not in time, are left out.
+ */
+export async function inspectHooks(
+  broker: Broker,
+  { wait = millis(300), ...request }: Partial<InspectRequest> & { readonly wait?: Millis } = {},
+): Promise<HookAnswers> {
+  const answers = await callEveryInstance(broker, {
+    service: services.hook,
+    endpoint: 'inspect',
+    request,
+    wait,
+  });
+  const hooks: HookAnswer[] = [];
+  const unread: string[] = [];
+  for (const [host, answer] of answers) {
+    const checked = shown.safeParse(answer);
+    if (checked.success) hooks.push({ ...checked.data, raw: answer });
+    else {
+      const { path, message } = checked.error.issues[0]!;
+      unread.push(
+        `the hook on ${plainText(host)} answers as another version would (${path.join('.')}: ${message})`,
+      );
+    }
+  }
+  return { hooks: hooks.sort((a, b) => a.host.host.localeCompare(b.host.host)), unread };
+}

@@ -1,0 +1,189 @@
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { type Broker, buckets, isFunctionName, services } from '../broker/index.js';
+import { decodeMode, MODE_GLOBAL, modeKey } from '../broker/messages/index.js';
+import {
+  AGENTS_PAGE,
+  type AgentSummary,
+  agentsService,
+  callEveryInstance,
+  type HostUserMemory,
+  type SizeAdvice,
+} from '../broker/services/index.js';
+import { type Bytes, mebibytes, messageOf, UsageError } from '../config/index.js';
+import type {
+  LimitRequest,
+  SizeEvidence,
+  WritableLimit,
+} from '../openwhisk-plugin/openwhisk-api/index.js';
+import { inspectHooks } from './hook-client.js';
+
+const limitRequestsSchema = z.array(
+  z
+    .strictObject({
+      function: z
+        .string()
+        .refine(isFunctionName, 'is not /namespace/package/action or /namespace/action'),
+      memoryMiB: z.number().positive().optional(),
+      concurrency: z.int().min(1).optional(),
+      instances: z.int().min(1).optional(),
+    })
+    .transform(({ memoryMiB, ...rest }) => ({
+      ...rest,
+      ...(memoryMiB === undefined ? {} : { memory: mebibytes(memoryMiB) }),
+    })),
+);
+
+/**
+ * A file of wishes: JSON, `[{"function", "memoryMiB", "concurrency", "instances"}]`. Throws a
+ * UsageError that names what is wrong.
+ */
+export function readLimitRequests(path: string): LimitRequest[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    throw new UsageError(`${path} cannot be read: ${messageOf(error)}`, {
+      hint: 'it must be a file of JSON',
+    });
+  }
+  const parsed = limitRequestsSchema.safeParse(value);
+  if (parsed.success) return parsed.data as LimitRequest[];
+  const [issue] = parsed.error.issues;
+  throw new UsageError(`${path}: ${issue!.path.join('.')}: ${issue!.message}`, {
+    hint: '[{"function": "/guest/thumbs", "memoryMiB": 256, "concurrency": 10, "instances": 5}], the last three optional',
+  });
+}
+
+/** What the agents' newest decisions want of actions' own limits; nothing of what is paused. */
+export function limitRequestsOf(
+  agents: readonly AgentSummary[],
+  limits: readonly WritableLimit[],
+): LimitRequest[] {
+  const requests: LimitRequest[] = [];
+  for (const { function: fn, paused, decision } of agents) {
+    if (paused || decision === null) continue;
+    const { nominalMemory, concurrency, containers } = decision;
+    const limitRequest: {
+      function: string;
+      memory?: Bytes;
+      concurrency?: number;
+      instances?: number;
+    } = {
+      function: fn,
+    };
+    if (limits.includes('memory') && nominalMemory !== undefined)
+      limitRequest.memory = nominalMemory;
+    if (limits.includes('concurrency') && concurrency !== undefined)
+      limitRequest.concurrency = concurrency;
+    if (limits.includes('instances') && containers !== undefined)
+      limitRequest.instances = Math.max(1, containers);
+    if (Object.keys(limitRequest).length > 1) requests.push(limitRequest);
+  }
+  return requests;
+}
+
+/**
+ * Without those of functions that the bucket `gleaner_mode` pauses, kills or keeps from `enforce`,
+ * or that any hook holds back: a pause or the kill switch may be in force without being stored. It
+ * can allow nothing more.
+ */
+export async function allowedLimitRequests(
+  broker: Broker,
+  requests: readonly LimitRequest[],
+): Promise<LimitRequest[]> {
+  const { hooks } = await inspectHooks(broker, { containers: 0 });
+  if (hooks.some(({ host }) => host.killed)) return [];
+  const paused = new Set(
+    hooks.flatMap(({ functions }) => functions.filter((one) => one.paused).map(({ name }) => name)),
+  );
+  const bucket = broker.keyValue(buckets.mode);
+  const read = async (key: string) => {
+    const entry = await bucket.get(key);
+    const decoded = entry?.value ? decodeMode(entry.value) : null;
+    return decoded?.ok ? decoded.message : null;
+  };
+  const all = await read(MODE_GLOBAL);
+  if (all?.kill || all?.paused) return [];
+  const allowed: LimitRequest[] = [];
+  for (const limitRequest of requests) {
+    const own = await read(modeKey(limitRequest.function));
+    const mode = own?.mode ?? all?.mode ?? 'enforce';
+    if (!own?.kill && !own?.paused && !paused.has(limitRequest.function) && mode === 'enforce')
+      allowed.push(limitRequest);
+  }
+  return allowed;
+}
+
+/** Every agent of every agent host, by its newest decision. */
+export async function fetchAgents(broker: Broker): Promise<AgentSummary[]> {
+  const all: AgentSummary[] = [];
+  await fetchPages(broker, 'list', agentsService.list.answer, ({ functions }) =>
+    all.push(...functions),
+  );
+  return all;
+}
+
+/** What calls say about every action's memory, and what the invokers of each host hand out. */
+export async function fetchSizeEvidence(broker: Broker): Promise<SizeEvidence> {
+  const advice: SizeAdvice[] = [];
+  const hosts = new Map<string, HostUserMemory>();
+  await fetchPages(broker, 'advice', agentsService.advice.answer, (page) => {
+    advice.push(...page.functions);
+    // Each agent host hears of all hosts, by other functions; the least told is the nearest (shares
+    // are rounded down).
+    for (const one of page.hosts)
+      if (one.userMemory <= (hosts.get(one.host)?.userMemory ?? Number.POSITIVE_INFINITY))
+        hosts.set(one.host, one);
+  });
+  return { advice, hosts: [...hosts.values()] };
+}
+
+/**
+ * What the concurrency tuners wish, of those that know the limit in force: another was judged by
+ * what is past.
+ */
+export async function fetchConcurrencyRequests(
+  broker: Broker,
+  inForce: (fn: string) => number | undefined,
+): Promise<LimitRequest[]> {
+  const requests: LimitRequest[] = [];
+  await fetchPages(broker, 'concurrency', agentsService.concurrency.answer, ({ functions }) => {
+    for (const { function: fn, limit, targetLimit, reason } of functions)
+      if (targetLimit !== limit && limit === inForce(fn))
+        requests.push({
+          function: fn,
+          concurrency: targetLimit,
+          why: 'concurrency',
+          urgent: reason === 'unsafe',
+        });
+  });
+  return requests;
+}
+
+/** Page after page of every agent host, until none has more. */
+async function fetchPages<
+  T extends { readonly total: number; readonly functions: readonly unknown[] },
+>(
+  broker: Broker,
+  endpoint: keyof typeof agentsService,
+  answer: z.ZodType<T>,
+  take: (page: T) => void,
+): Promise<void> {
+  for (let offset = 0; ; offset += AGENTS_PAGE) {
+    const request = { offset, limit: AGENTS_PAGE };
+    const answers = await callEveryInstance(broker, {
+      service: services.agents,
+      endpoint,
+      request,
+    });
+    let more = false;
+    for (const one of answers.values()) {
+      const page = answer.safeParse(one);
+      if (!page.success) continue;
+      take(page.data);
+      more ||= offset + page.data.functions.length < page.data.total;
+    }
+    if (!more) return;
+  }
+}

@@ -1,0 +1,95 @@
+import type { Clock } from '../../config/index.js';
+
+/** One thing that a part needs. Degraded: it does its work all the same. */
+export interface HealthCheck {
+  readonly name: string;
+  readonly state: 'ok' | 'degraded' | 'failed';
+  readonly detail: string;
+}
+
+export interface HealthAnswer {
+  readonly status: 200 | 503;
+  readonly text: string;
+}
+
+/** Probes and scrapes within this time get the same answer. */
+export const FRESH_MILLIS = 250;
+
+/**
+ * `/livez`: the part's own loop makes progress. `/readyz`: it can do its work; NATS away is
+ * degraded and still ready, for then user limits and local policies stand.
+ */
+export class Health {
+  readonly #clock: Clock;
+  readonly #limitMillis: number;
+  #beatAt: number;
+  #checks: (() => readonly HealthCheck[]) | null = null;
+  #checked: readonly HealthCheck[] | null = null;
+  #checkedAt = Number.NEGATIVE_INFINITY;
+
+  /** `limitMillis`: a loop silent for longer counts as stuck. */
+  constructor(clock: Clock, limitMillis: number) {
+    this.#clock = clock;
+    this.#limitMillis = limitMillis;
+    this.#beatAt = clock.monotonic();
+  }
+
+  /** What readiness rests on; null while the part starts. */
+  set checks(checks: (() => readonly HealthCheck[]) | null) {
+    this.#checks = checks;
+    this.#checked = null;
+  }
+
+  /** Called by the loop itself, never by a timer of its own. */
+  beat(): void {
+    this.#beatAt = this.#clock.monotonic();
+  }
+
+  get loopAgeSeconds(): number {
+    return Math.max(0, this.#clock.monotonic() - this.#beatAt) / 1000;
+  }
+
+  live(verbose: boolean): HealthAnswer {
+    const age = this.loopAgeSeconds;
+    const stuck = age * 1000 > this.#limitMillis;
+    const detail = `last progress ${age.toFixed(1)} s ago`;
+    return answer([{ name: 'loop', state: stuck ? 'failed' : 'ok', detail }], verbose);
+  }
+
+  ready(verbose: boolean): HealthAnswer {
+    return answer(
+      this.#results() ?? [{ name: 'start', state: 'failed', detail: 'not started yet' }],
+      verbose,
+    );
+  }
+
+  /**
+   * Looked at once for all probes of a moment: they go through every function on the loop of the
+   * part.
+   */
+  #results(): readonly HealthCheck[] | null {
+    const now = this.#clock.monotonic();
+    if (this.#checked === null || now - this.#checkedAt >= FRESH_MILLIS) {
+      this.#checked = this.#checks?.() ?? null;
+      this.#checkedAt = now;
+    }
+    return this.#checked;
+  }
+}
+
+function answer(checks: readonly HealthCheck[], verbose: boolean): HealthAnswer {
+  const failed = checks.some(({ state }) => state === 'failed');
+  const degraded = checks.filter(({ state }) => state === 'degraded').map(({ name }) => name);
+  const marks = { ok: '+', degraded: '~', failed: '-' };
+  const lines = checks.map(
+    ({ name, state, detail }) => `[${marks[state]}] ${name}: ${detail || state}`,
+  );
+  const verdict = failed
+    ? 'failed'
+    : degraded.length > 0
+      ? `ok, degraded: ${degraded.join(', ')}`
+      : 'ok';
+  // A failure is explained unasked, as Kubernetes' probes do.
+  const text = [...(verbose || failed ? lines : []), verdict].join('\n');
+  return { status: failed ? 503 : 200, text: `${text}\n` };
+}

@@ -1,0 +1,138 @@
+import { type HttpServer, isLoopback, parseListen } from '../../broker/http/index.js';
+import type { Broker, Logger } from '../../broker/index.js';
+import { type Clock, type Config, messageOf, packageVersion } from '../../config/index.js';
+import { logLines } from '../logger.js';
+import { PROCESS_FAULTS, processFaults } from '../process-faults.js';
+import { Health, type HealthCheck } from './health.js';
+import { MetricSet } from './metric-set.js';
+import { updateHttp, updateNats } from './other-metrics.js';
+import { servePages } from './server.js';
+import type { MetricPart } from './table.js';
+
+/** What a part that runs offers to whoever watches it. */
+export interface Watched {
+  /** Brings the part's own metrics up to date; `now`: monotonic, seconds. */
+  readonly update: (now: number) => void;
+  /** Beside NATS. */
+  readonly checks: () => readonly HealthCheck[];
+  readonly broker: Broker | null;
+}
+
+/** Steps of its loop that a part may miss before it counts as stuck. */
+const MISSED_STEPS = 3;
+const MIN_LIMIT_MILLIS = 5000;
+
+/** How a part is watched: metrics and health, over HTTP where the configuration says so. */
+export class Operating {
+  readonly metrics: MetricSet;
+  readonly health: Health;
+  readonly #clock: Clock;
+  readonly #part: MetricPart;
+  readonly #onBeat: () => void;
+  #watched: Watched | null = null;
+  #server: HttpServer | null = null;
+
+  /**
+   * `loopMillis`: how often the part's loop beats when all is well; `told`: of each beat, for a
+   * watchdog.
+   */
+  constructor(
+    part: MetricPart,
+    clock: Clock,
+    loopMillis: number,
+    onBeat: () => void = () => undefined,
+  ) {
+    this.#part = part;
+    this.#onBeat = onBeat;
+    this.#clock = clock;
+    this.metrics = new MetricSet(part);
+    this.health = new Health(clock, Math.max(MIN_LIMIT_MILLIS, MISSED_STEPS * loopMillis));
+  }
+
+  /**
+   * Listens before the part starts, so that a start that hangs is seen. A port that is taken stops
+   * nothing.
+   */
+  async listen(settings: Config['metrics'], logger: Logger): Promise<void> {
+    const listen = settings[this.#part];
+    if (listen === null) return;
+    try {
+      const { health } = this;
+      const pages = {
+        registry: this.metrics.registry,
+        health,
+        clock: this.#clock,
+        collect: () => this.collect(),
+      };
+      this.#server = await servePages(listen, pages, logger);
+    } catch (error) {
+      const hint = `set metrics.${this.#part} to another address, or to null`;
+      logger.warn({ listen, hint }, `no metrics and no health checks: ${messageOf(error)}`);
+      return;
+    }
+    const { address } = this.#server;
+    logger.info({ address }, `metrics and health on ${address}`);
+    if (!isLoopback(parseListen(listen).host))
+      logger.warn(
+        { address },
+        'metrics are open to the network: they name functions, and ask nobody who they are',
+      );
+  }
+
+  watch(watched: Watched): void {
+    this.#watched = watched;
+    this.health.checks = () => [
+      ...watched.checks(),
+      natsCheck(watched.broker),
+      ...storesCheck(watched.broker),
+    ];
+  }
+
+  /** From the loop of the part. */
+  readonly beat = (): void => {
+    this.health.beat();
+    this.#onBeat();
+  };
+
+  collect(): void {
+    const labels = { version: packageVersion(), node: process.versions.node, part: this.#part };
+    this.metrics.set('gleaner_build_info', 1, labels);
+    this.metrics.set('gleaner_loop_age_seconds', this.health.loopAgeSeconds);
+    for (const kind of PROCESS_FAULTS)
+      this.metrics.grow('gleaner_process_faults_total', processFaults.counts[kind], { kind });
+    const log = logLines();
+    this.metrics.grow('gleaner_log_lines_total', log.written, { result: 'written' });
+    this.metrics.grow('gleaner_log_lines_total', log.dropped, { result: 'dropped' });
+    if (this.#server !== null) updateHttp(this.metrics, this.#server);
+    if (this.#watched === null) return;
+    updateNats(this.metrics, this.#watched.broker);
+    this.#watched.update(this.#clock.monotonic() / 1000);
+  }
+
+  stop(): void {
+    this.health.checks = null;
+    void this.#server?.stop();
+    this.#server = null;
+  }
+}
+
+/** Absent while every store answers: most readers need not know that there are any. */
+function storesCheck(broker: Broker | null): HealthCheck[] {
+  const failing = broker?.connected
+    ? broker.stores.states().filter(({ failure }) => failure !== null)
+    : [];
+  if (failing.length === 0) return [];
+  const detail = failing.map(
+    ({ store, operation, failure }) =>
+      `${store}: ${failure?.count} ${operation}s failed (${failure?.code})`,
+  );
+  return [{ name: 'stores', state: 'degraded', detail: detail.join('; ') }];
+}
+
+function natsCheck(broker: Broker | null): HealthCheck {
+  if (broker === null)
+    return { name: 'nats', state: 'ok', detail: 'not configured: local policies only' };
+  return broker.connected
+    ? { name: 'nats', state: 'ok', detail: 'connected' }
+    : { name: 'nats', state: 'degraded', detail: 'away: user limits and local policies stand' };
+}

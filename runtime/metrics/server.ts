@@ -1,0 +1,86 @@
+import type { Registry } from 'prom-client';
+import {
+  type HttpRequest,
+  type HttpResponse,
+  HttpServer,
+  parseListen,
+} from '../../broker/http/index.js';
+import type { Logger } from '../../broker/index.js';
+import type { Clock } from '../../config/index.js';
+import { FRESH_MILLIS, type Health, type HealthAnswer } from './health.js';
+
+/** What stands behind the three pages. */
+export interface OperatingPages {
+  readonly registry: Registry;
+  readonly health: Health;
+  readonly clock: Clock;
+  /** Brings every metric up to date. */
+  collect(): void;
+}
+
+const MAX_CONNECTIONS = 32;
+
+/**
+ * `/metrics`, `/livez`, `/readyz` (`?verbose`) by GET, nothing else. Rejects where it cannot
+ * listen.
+ */
+export async function servePages(
+  listen: string,
+  pages: OperatingPages,
+  logger: Logger,
+): Promise<HttpServer> {
+  const { host, port } = parseListen(listen);
+  const server = await HttpServer.listen(host, port, {
+    methods: ['GET', 'HEAD'],
+    maxConnections: MAX_CONNECTIONS,
+    logger,
+  });
+  const exposition = new Exposition(pages);
+  server.serve(({ path, query }: HttpRequest): HttpResponse | Promise<HttpResponse> => {
+    if (path === '/metrics') return exposition.answer();
+    if (path === '/livez') return healthAnswer(pages.health.live(query.has('verbose')));
+    if (path === '/readyz') return healthAnswer(pages.health.ready(query.has('verbose')));
+    return plain(404, '/metrics, /livez or /readyz\n');
+  });
+  return server;
+}
+
+const plain = (status: number, body: string): HttpResponse => ({
+  status,
+  type: 'text/plain; charset=utf-8',
+  body,
+});
+const healthAnswer = ({ status, text }: HealthAnswer): HttpResponse => plain(status, text);
+
+/**
+ * The page `/metrics`: rendered, which takes milliseconds of the part's event loop, once for all
+ * that ask at about the same time.
+ */
+class Exposition {
+  readonly #pages: OperatingPages;
+  #rendered: Promise<HttpResponse> | null = null;
+  #at = Number.NEGATIVE_INFINITY;
+
+  constructor(pages: OperatingPages) {
+    this.#pages = pages;
+  }
+
+  answer(): Promise<HttpResponse> {
+    const now = this.#pages.clock.monotonic();
+    if (this.#rendered === null || now - this.#at >= FRESH_MILLIS) {
+      this.#at = now;
+      this.#rendered = this.#render();
+      // What failed is tried again at the next scrape.
+      this.#rendered.catch(() => {
+        this.#rendered = null;
+      });
+    }
+    return this.#rendered;
+  }
+
+  async #render(): Promise<HttpResponse> {
+    const { registry } = this.#pages;
+    this.#pages.collect();
+    return { status: 200, type: registry.contentType, body: await registry.metrics() };
+  }
+}

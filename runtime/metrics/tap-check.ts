@@ -1,0 +1,23 @@
+import { type TapView, tapText } from '../../broker/services/index.js';
+import type { HealthCheck } from './health.js';
+
+/**
+ * Degraded while the tap does not listen everywhere: the hook is ready all the same, for user
+ * limits are in force there.
+ */
+export function tapCheck(tap: readonly TapView[]): HealthCheck {
+  const lostTaps = tap.filter(({ state }) => state !== 'listening');
+  if (lostTaps.length > 0)
+    return { name: 'tap', state: 'degraded', detail: lostTaps.map(tapText).join('; ') };
+  if (tap.length === 0)
+    return {
+      name: 'tap',
+      state: 'degraded',
+      detail: 'no bridge network to listen on: user limits in force',
+    };
+  return {
+    name: 'tap',
+    state: 'ok',
+    detail: `listens on ${tap.map((each) => each.interface).join(', ')}`,
+  };
+}

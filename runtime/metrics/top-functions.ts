@@ -1,0 +1,63 @@
+/** The label of every function without one of its own. */
+export const OTHER = 'other';
+
+/** A label is taken away only from a function that was not called for so long, seconds. */
+const IDLE_SECONDS = 3600;
+
+interface Slot {
+  activations: number;
+  /** Monotonic, seconds. */
+  lastSeen: number;
+}
+
+/**
+ * Which functions have a label of their own: bounded, and steady, because a series that comes and
+ * goes is worth little. Slots go to the busiest first; a full table gives one away only when its
+ * function has been silent for an hour.
+ */
+export class TopFunctions {
+  readonly #most: number;
+  readonly #slots = new Map<string, Slot>();
+  readonly #released: (action: string) => void;
+
+  constructor(most: number, released: (action: string) => void = () => undefined) {
+    this.#most = most;
+    this.#released = released;
+  }
+
+  /** Called at each scrape with every function's activations so far. */
+  update(
+    functions: Iterable<{ readonly action: string; readonly activations: number }>,
+    now: number,
+  ): void {
+    const waiting: { action: string; activations: number }[] = [];
+    for (const { action, activations } of functions) {
+      const slot = this.#slots.get(action);
+      if (slot === undefined) waiting.push({ action, activations });
+      else if (slot.activations !== activations) {
+        slot.activations = activations;
+        slot.lastSeen = now;
+      }
+    }
+    if (this.#most === 0 || waiting.length === 0) return;
+    waiting.sort((a, b) => b.activations - a.activations);
+    for (const { action, activations } of waiting) {
+      if (this.#slots.size >= this.#most && !this.#freeOne(now)) return;
+      this.#slots.set(action, { activations, lastSeen: now });
+    }
+  }
+
+  labelOf(action: string): string {
+    return this.#slots.has(action) ? action : OTHER;
+  }
+
+  #freeOne(now: number): boolean {
+    for (const [action, slot] of this.#slots) {
+      if (now - slot.lastSeen < IDLE_SECONDS) continue;
+      this.#slots.delete(action);
+      this.#released(action);
+      return true;
+    }
+    return false;
+  }
+}

@@ -1,0 +1,120 @@
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import {
+  type Config,
+  GleanerError,
+  type LoadedConfig,
+  loadConfig,
+  messageOf,
+} from '../config/index.js';
+
+/** Where a daemon's configuration lives if nothing else is said. */
+export const SYSTEM_CONFIG = '/etc/gleaner/gleaner.yaml';
+
+export interface GlobalOptions {
+  readonly config?: string;
+  /** Repeated `--set key=value`. */
+  readonly set?: readonly string[];
+  readonly nats?: string;
+}
+
+/**
+ * The file in use: `--config`, else GLEANER_CONFIG, else /etc/gleaner/gleaner.yaml where it exists,
+ * else none.
+ */
+export function configPath(
+  options: Pick<GlobalOptions, 'config'>,
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): string | undefined {
+  return (
+    options.config ??
+    (env.GLEANER_CONFIG || undefined) ??
+    (existsSync(SYSTEM_CONFIG) ? SYSTEM_CONFIG : undefined)
+  );
+}
+
+/**
+ * The folder of the file in use, from which packages are looked for; the working directory where
+ * there is none.
+ */
+export function configFolder(options: Pick<GlobalOptions, 'config'>): string {
+  const file = configPath(options);
+  return file === undefined ? process.cwd() : dirname(resolve(file));
+}
+
+/** `--set a.b=c` and the flags that are short for one key. */
+export function flagsOf(
+  options: GlobalOptions,
+  shorthands: Readonly<Record<string, unknown>> = {},
+): Record<string, unknown> {
+  const flags: Record<string, unknown> = {};
+  for (const assignment of options.set ?? []) {
+    const equals = assignment.indexOf('=');
+    flags[equals < 0 ? assignment : assignment.slice(0, equals)] =
+      equals < 0 ? '' : assignment.slice(equals + 1);
+  }
+  for (const [key, value] of Object.entries(shorthands))
+    if (value !== undefined) flags[key] = value;
+  if (options.nats !== undefined) flags['nats.servers'] = options.nats;
+  return flags;
+}
+
+/** Reads the configuration as all commands do. Throws a ConfigError with every problem. */
+export function loadSettings(
+  options: GlobalOptions,
+  shorthands: Readonly<Record<string, unknown>> = {},
+): LoadedConfig {
+  const path = configPath(options);
+  const loaded = loadConfig({
+    ...(path === undefined ? {} : { path }),
+    env: process.env,
+    flags: flagsOf(options, shorthands),
+    readFile: (file) => readFileSync(file, 'utf8'),
+  });
+  const { config } = loaded;
+  if (config.platform !== 'docker') return loaded;
+  // The shipped workload's own containers only: nobody else's on this engine are touched.
+  return {
+    ...loaded,
+    config: { ...config, hook: { ...config.hook, containerPrefix: config.simulator.prefix } },
+  };
+}
+
+/** What `gleaner actions` changed in OpenWhisk, in the state folder. */
+export const ACTIONS_JOURNAL = 'actions.journal';
+
+/** Files in the state folder, by their configured or usual names. */
+export function statePaths(config: Config) {
+  const folder = resolve(config.hook.stateDir);
+  const at = (name: string): string => join(folder, name);
+  return {
+    folder,
+    lock: at('hook.lock'),
+    killSwitch: config.hook.killSwitchFile ?? at('kill-switch'),
+    audit: config.hook.auditPath ?? at('audit.jsonl'),
+    actions: at(ACTIONS_JOURNAL),
+    nats: at('nats'),
+    logs: at('logs'),
+    /** Says how `gleaner up` can be reached: process and NATS address. */
+    running: at('up.json'),
+  };
+}
+
+export class StateFolderError extends GleanerError {
+  readonly code = 'GLN_STATE_FOLDER';
+  constructor(folder: string, cause: unknown) {
+    super(`the folder ${folder} cannot be made: ${messageOf(cause)}`, {
+      cause,
+      hint: 'set hook.stateDir to a folder of this user, or run as the user that runs Gleaner',
+    });
+  }
+}
+
+/** Makes a folder of Gleaner's own where it is not there yet. Throws StateFolderError. */
+export function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new StateFolderError(folder, error);
+  }
+}

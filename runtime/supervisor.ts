@@ -1,0 +1,316 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { setPriority } from 'node:os';
+import {
+  type Cancel,
+  ERROR_PREFIX,
+  EXIT,
+  GleanerError,
+  type Millis,
+  messageOf,
+  millis,
+  type Timers,
+} from '../config/index.js';
+
+export interface ChildSpec {
+  readonly name: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** Node children say `{ ready: true }` on their channel and end by themselves when it closes. */
+  readonly channel: boolean;
+  /** Says when a child without a channel is ready. */
+  readonly probe?: () => Promise<void>;
+  /** After an end that nobody asked for, before the restart. */
+  readonly afterDeath?: () => Promise<void>;
+  /** How long it gets between SIGTERM and SIGKILL. */
+  readonly stopMillis?: number;
+  /**
+   * Its priority once it is ready, -20 (first) to 19, where this process may give it; absent: this
+   * process's own. To start is a second of computing, which is nobody's hurry.
+   */
+  readonly nice?: number;
+}
+
+export interface SupervisorListener {
+  log(child: string, text: string): void;
+  /** `code` of the end; null while it runs. */
+  changed(child: string, state: ChildState, detail: string): void;
+}
+
+export type ChildState = 'starting' | 'ready' | 'restarting' | 'stopping' | 'stopped';
+
+const FIRST_BACKOFF = 250;
+const MAX_BACKOFF = 15_000;
+/** After this a child that runs, says no error and does not get ready is given up. */
+const SLOWEST_START_SECONDS = 300;
+/** A child that lived this long starts again at once. */
+const GOOD_LIFE = 10_000;
+
+class Child {
+  readonly spec: ChildSpec;
+  readonly #listener: SupervisorListener;
+  readonly #timers: Timers;
+  #process: ChildProcess | null = null;
+  #backoff = FIRST_BACKOFF;
+  #startedAt = 0;
+  #stopping = false;
+  #cancelRestart: Cancel | null = null;
+  #ready: (() => void) | null = null;
+  #refuse: ((error: Error) => void) | null = null;
+  #lastLine = '';
+  #lastError = '';
+  #gone: Promise<void> = Promise.resolve();
+  /** What follows the end of the process. */
+  #afterwards: Promise<void> = Promise.resolve();
+  restarts = 0;
+  /** Where it can be reached, as it said when it was ready. */
+  address: string | null = null;
+
+  constructor(spec: ChildSpec, listener: SupervisorListener, timers: Timers) {
+    this.spec = spec;
+    this.#listener = listener;
+    this.#timers = timers;
+  }
+
+  get pid(): number | undefined {
+    return this.#process?.pid;
+  }
+
+  /**
+   * Resolves when the child is ready for the first time; it is restarted for ever after. Rejects
+   * after `giveUp` where the child has ended or has told an error meanwhile. One that has done
+   * neither is only slow: it is waited for, with a note now and then.
+   */
+  async start(giveUp: Millis): Promise<void> {
+    const { name } = this.spec;
+    const begun = performance.now();
+    let cancel: Cancel = () => undefined;
+    const ready = new Promise<void>((resolve, reject) => {
+      this.#ready = resolve;
+      this.#refuse = reject;
+      const check = (): void => {
+        const seconds = Math.round((performance.now() - begun) / 1000);
+        if (this.restarts > 0 || this.#lastError !== '' || seconds >= SLOWEST_START_SECONDS) {
+          const why = this.#lastError || this.#lastLine || 'it has said nothing';
+          reject(new ChildNotReadyError(name, `not ready after ${seconds} s: ${why}`));
+          return;
+        }
+        this.#listener.changed(
+          name,
+          'starting',
+          `not ready after ${seconds} s: ${this.#lastLine || 'no output yet'}`,
+        );
+        cancel = this.#timers.after(giveUp, check);
+      };
+      cancel = this.#timers.after(giveUp, check);
+    });
+    this.#spawn();
+    try {
+      await ready;
+    } finally {
+      cancel();
+    }
+  }
+
+  #spawn(): void {
+    const { name, command, args, env, channel } = this.spec;
+    this.#listener.changed(name, 'starting', '');
+    this.#startedAt = performance.now();
+    // A group of its own: a Ctrl-C at the terminal reaches the supervisor alone, which stops the
+    // children in order, and what a child has started (tcpdump) can be ended with it.
+    const child = spawn(command, args, {
+      detached: true,
+      env: { ...process.env, ...env },
+      stdio: channel ? ['ignore', 'pipe', 'pipe', 'ipc'] : ['ignore', 'pipe', 'pipe'],
+    });
+    this.#process = child;
+    for (const stream of [child.stdout, child.stderr]) this.#follow(stream);
+    child.on('message', (message) => {
+      const { ready, address } = message as { ready?: unknown; address?: unknown };
+      if (ready !== true) return;
+      this.address = typeof address === 'string' ? address : null;
+      this.#isReady();
+    });
+    this.#gone = new Promise((resolve) => {
+      let ended = false;
+      const end = (detail: string, clean = false): void => {
+        if (ended) return;
+        ended = true;
+        this.#killGroup(child, 'SIGKILL');
+        this.#process = null;
+        this.#afterwards = this.#died(detail, clean);
+        resolve();
+      };
+      child.on('error', (error) => end(messageOf(error)));
+      child.on('exit', (code, signal) => {
+        // Wrong usage or configuration stays wrong: trying again only hides it.
+        if (code === EXIT.usage) this.#refuse?.(new ChildNotReadyError(name, this.#lastLine));
+        end(signal ? `killed by ${signal}` : `exit code ${code}`, code === 0);
+      });
+    });
+    if (this.spec.probe) {
+      this.spec.probe().then(
+        () => this.#isReady(),
+        (error) => this.#listener.log(name, `not ready: ${messageOf(error)}`),
+      );
+    }
+  }
+
+  #isReady(): void {
+    const { name, nice } = this.spec;
+    if (nice !== undefined && this.pid !== undefined) prioritize(this.pid, nice);
+    this.#listener.changed(name, 'ready', '');
+    this.#ready?.();
+    this.#ready = null;
+    this.#refuse = null;
+  }
+
+  #follow(stream: NodeJS.ReadableStream | null): void {
+    let rest = '';
+    stream?.setEncoding('utf8');
+    stream?.on('data', (chunk: string) => {
+      const lines = (rest + chunk).split('\n');
+      rest = (lines.pop() ?? '').slice(-16_384);
+      for (const line of lines) {
+        if (line !== '') this.#lastLine = line;
+        if (line.startsWith(ERROR_PREFIX)) this.#lastError = line.slice(ERROR_PREFIX.length);
+        this.#listener.log(this.spec.name, line);
+      }
+    });
+    stream?.on('end', () => {
+      if (rest !== '') this.#listener.log(this.spec.name, rest);
+    });
+  }
+
+  async #died(detail: string, clean: boolean): Promise<void> {
+    if (this.#stopping) {
+      // It could not do itself what it does when it is stopped.
+      if (!clean) await this.#clearUp();
+      this.#listener.changed(this.spec.name, 'stopped', detail);
+      return;
+    }
+    this.restarts++;
+    this.#listener.changed(this.spec.name, 'restarting', detail);
+    await this.#clearUp();
+    if (this.#stopping) return;
+    if (performance.now() - this.#startedAt > GOOD_LIFE) this.#backoff = FIRST_BACKOFF;
+    this.#cancelRestart = this.#timers.after(millis(this.#backoff), () => this.#spawn());
+    this.#backoff = Math.min(this.#backoff * 2, MAX_BACKOFF);
+  }
+
+  async #clearUp(): Promise<void> {
+    try {
+      await this.spec.afterDeath?.();
+    } catch (error) {
+      this.#listener.log(this.spec.name, `after its end: ${messageOf(error)}`);
+    }
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#process?.kill(signal);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    // Nobody waits for it any more, nor does the timer of `start`.
+    this.#refuse?.(new ChildNotReadyError(this.spec.name, 'stopped before it was ready'));
+    this.#cancelRestart?.();
+    const child = this.#process;
+    if (!child) {
+      // A restore may still be under way.
+      await this.#afterwards;
+      return;
+    }
+    this.#listener.changed(this.spec.name, 'stopping', '');
+    child.kill('SIGTERM');
+    const cancel = this.#timers.after(millis(this.spec.stopMillis ?? 5000), () =>
+      this.#killGroup(child, 'SIGKILL'),
+    );
+    await this.#gone;
+    cancel();
+    await this.#afterwards;
+  }
+
+  #killGroup(child: ChildProcess, signal: NodeJS.Signals): void {
+    if (child.pid === undefined) return;
+    try {
+      process.kill(-child.pid, signal);
+    } catch {
+      // The whole group is gone already.
+    }
+  }
+}
+
+/** Starts children in order, restarts what ends, stops them in the reverse order. */
+export class Supervisor {
+  readonly #children: Child[];
+
+  constructor(specs: readonly ChildSpec[], listener: SupervisorListener, timers: Timers) {
+    this.#children = specs.map((spec) => new Child(spec, listener, timers));
+  }
+
+  /**
+   * Starts all at once; resolves when each has been ready once. Rejects when one cannot, or not
+   * within `giveUp`.
+   */
+  async start(giveUp: Millis): Promise<void> {
+    await Promise.all(this.#children.map((child) => child.start(giveUp)));
+  }
+
+  pidOf(name: string): number | undefined {
+    return this.#children.find((child) => child.spec.name === name)?.pid;
+  }
+
+  addressOf(name: string): string | null {
+    return this.#children.find((child) => child.spec.name === name)?.address ?? null;
+  }
+
+  restarts(): Record<string, number> {
+    return Object.fromEntries(this.#children.map((child) => [child.spec.name, child.restarts]));
+  }
+
+  signalAll(signal: NodeJS.Signals): void {
+    for (const child of this.#children) if (child.spec.channel) child.signal(signal);
+  }
+
+  async stop(): Promise<void> {
+    for (const child of [...this.#children].reverse()) await child.stop();
+  }
+}
+
+export class ChildNotReadyError extends GleanerError {
+  readonly code = 'GLN_CHILD_NOT_READY';
+  constructor(name: string, why: string) {
+    super(`${name} cannot be started: ${why}`, { hint: 'its log in the state folder says more' });
+  }
+}
+
+/**
+ * Of the child, what it has started, and with that of all they start from now on. As a session of
+ * its own it is an autogroup, where the kernel makes such: there its threads' priority counts among
+ * themselves only, and the group's against all others (sched(7)). Who may do neither waits for a
+ * core as everybody does.
+ */
+function prioritize(pid: number, nice: number): void {
+  for (const give of [
+    () => threadsBelow(pid).forEach((thread) => void setPriority(thread, nice)),
+    () => writeFileSync(`/proc/${pid}/autogroup`, String(nice), { flag: 'r+' }),
+  ]) {
+    try {
+      give();
+    } catch {
+      // Or the child has ended already, which its exit tells; or this kernel has no autogroups.
+    }
+  }
+}
+
+/** A priority is a thread's. */
+function threadsBelow(pid: number): number[] {
+  return readdirSync(`/proc/${pid}/task`).flatMap((thread) => {
+    const children = readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8')
+      .split(' ')
+      .filter(Boolean);
+    return [Number(thread), ...children.flatMap((child) => threadsBelow(Number(child)))];
+  });
+}

@@ -1,0 +1,208 @@
+import {
+  checkLifeCycleSettings,
+  type LifeCycleOverrides,
+  lifeCycleSettings,
+  ThreadOfflineTrainer,
+} from '../../agents/aware/index.js';
+import { faasrmOnlineSettings, runFaasrmTrainer } from '../../agents/faasrm/index.js';
+import { registrySettings, runAgentHost, TrajectoryWriter } from '../../agents/host/index.js';
+import type { ResourceManager } from '../../agents/index.js';
+import {
+  createManager,
+  type ExternalManager,
+  loadExternalManager,
+  type ManagerSettings,
+  managerFile,
+} from '../../agents/managers/index.js';
+import { PolicyStore } from '../../agents/nn/index.js';
+import { ThreadTrainer } from '../../agents/ppo/index.js';
+import { RevisionTrigger, type TrajectoryStep, threadEngine } from '../../agents/simppo/index.js';
+import {
+  checkTunerSettings,
+  hillClimbing,
+  type LimitSearch,
+  Q_DEFAULT,
+  qLearning,
+  TUNER_DEFAULT,
+} from '../../agents/tuning/index.js';
+import { objectStores } from '../../broker/index.js';
+import {
+  type Config,
+  isManagerModule,
+  mebibytes,
+  millicores,
+  overrideFor,
+  packageVersion,
+  SeededRandom,
+} from '../../config/index.js';
+import { defaultDecisionSettings } from '../../openwhisk-plugin/decision/index.js';
+import { connectPart } from '../broker.js';
+import type { Running } from '../child.js';
+import { updateAgents } from '../metrics/index.js';
+import type { PartInputs } from './part.js';
+
+/**
+ * What a manager may wish for at most. Agents serve many hosts: where no cap is set, each hook's
+ * own bounds count.
+ */
+function managerSettings({ agents, decision }: Config): ManagerSettings {
+  const { cpuCap, memoryCap } = defaultDecisionSettings;
+  return {
+    cap: {
+      cpu: decision.cpuCapMillicores === null ? cpuCap : millicores(decision.cpuCapMillicores),
+      memory: decision.memoryCapMiB === null ? memoryCap : mebibytes(decision.memoryCapMiB),
+    },
+    aware: agents.aware,
+    resident: agents.resident,
+    preset: decision.preset === 'default' ? 'default' : 'freyr',
+  };
+}
+
+/** Some function's activations are chosen by FaaSRM's network, which needs weights. */
+const usesFaasrm = ({ decision, functions }: Config): boolean =>
+  decision.policy.quota === 'faasrm' ||
+  functions.overrides.some(({ policy }) => policy === 'faasrm');
+
+/**
+ * The tuner as configured. @throws ConcurrencySettingsError where no whole number of steps leads
+ * from the lowest limit to the highest
+ */
+function concurrencyOf({
+  agents,
+}: Config): Pick<Parameters<typeof runAgentHost>[0], 'concurrency'> {
+  const { search, least, most, step, holdS, holdActivations, guard } = agents.concurrency;
+  if (search === 'off') return {};
+  const settings = {
+    ...TUNER_DEFAULT,
+    grid: { least, most, step },
+    hold: { time: holdS * 1000, activations: holdActivations },
+  };
+  checkTunerSettings(settings);
+  return {
+    concurrency: {
+      search: (search === 'q-learning' ? qLearning(Q_DEFAULT) : hillClimbing) as LimitSearch,
+      settings,
+      guard,
+    },
+  };
+}
+
+/** When functions of manager `aware` change phase. @throws LifeCycleSettingsError */
+function lifeCycleOf({ agents }: Config) {
+  const { episodeSteps, windowEpisodes: window } = agents.aware;
+  const settings = { ...lifeCycleSettings, episodeSteps, window };
+  checkLifeCycleSettings(settings);
+  return settings;
+}
+
+/** An agent host: the configured manager for every function, or the one an override names. */
+export async function runAgentsPart({
+  config,
+  logger,
+  clock,
+  timers,
+  boot,
+  hostName,
+  folder,
+  operating,
+}: PartInputs): Promise<Running> {
+  const broker = await connectPart(config.nats, 'agents', logger);
+  const trainer = new ThreadTrainer(logger);
+  const seed = Date.now() % 4_294_967_296;
+  const trajectories = config.agents.trajectories
+    ? new TrajectoryWriter(
+        broker,
+        { host: hostName, boot },
+        timers,
+        config.agents.trajectoriesMiB * 2 ** 20,
+      )
+    : null;
+  const learning = {
+    trainer,
+    seed,
+    trigger: new RevisionTrigger(),
+    policies: new PolicyStore(broker.objects(objectStores.policies)),
+    logger,
+    ...(trajectories === null
+      ? {}
+      : { onStep: (step: TrajectoryStep) => trajectories.write(step) }),
+  };
+  const offlineTrainer = new ThreadOfflineTrainer(logger);
+  const { overrides } = config.functions;
+  const lifeCycleOverrides = (fn: string): LifeCycleOverrides => ({
+    bootstrap: true,
+    heldOffline: overrideFor(overrides, fn).holdOffline ?? false,
+  });
+  const settings = {
+    ...managerSettings(config),
+    ...learning,
+    lifeCycle: lifeCycleOf(config),
+    lifeCycleOverrides,
+    offlineTrainer,
+  };
+  // One of each: agents of one manager share what they have learned.
+  const managers = new Map<string, ResourceManager>();
+  const managerNamed = (name: string): ResourceManager => {
+    let manager = managers.get(name);
+    if (manager === undefined) {
+      manager = createManager(name, settings);
+      managers.set(name, manager);
+    }
+    return manager;
+  };
+  // Made before anything runs, so that a wrong name or module is an error at the start.
+  const names = [config.agents.manager, ...overrides.flatMap(({ manager }) => manager ?? [])];
+  const external: ExternalManager[] = [];
+  for (const name of new Set(names.filter(isManagerModule))) {
+    const { cap, preset = 'default' } = settings;
+    const loaded = await loadExternalManager(
+      managerFile(name, folder),
+      { cap, preset, seed },
+      logger,
+    );
+    external.push(loaded);
+    managers.set(name, loaded.manager);
+  }
+  managerNamed(config.agents.manager);
+  for (const { manager } of overrides) if (manager !== undefined) managerNamed(manager);
+  const { name: engine, detail } = threadEngine();
+  logger.info({ engine, detail, manager: config.agents.manager }, 'agents decide');
+  const agents = runAgentHost({
+    broker,
+    clock,
+    timers,
+    random: new SeededRandom(seed),
+    manager: (fn) => managerNamed(overrideFor(overrides, fn).manager ?? config.agents.manager),
+    intervalMs: config.agents.intervalMs,
+    ...concurrencyOf(config),
+    host: hostName,
+    boot,
+    resident: config.agents.resident,
+    registry: registrySettings(config.agents.registry),
+    version: packageVersion(),
+    engine,
+    logger,
+    heartbeat: operating.beat,
+  });
+  const learns = config.agents.faasrm === 'learn';
+  const parts = { broker, clock, timers, host: hostName, boot, trainer, seed, learns, logger };
+  const faasrmTrainer = usesFaasrm(config)
+    ? runFaasrmTrainer({ ...parts, settings: faasrmOnlineSettings })
+    : null;
+  operating.watch({
+    broker,
+    update: () => updateAgents(operating.metrics, agents, trajectories, trainer, offlineTrainer),
+    checks: () => [],
+  });
+  return {
+    stop: async () => {
+      await faasrmTrainer?.stop();
+      trajectories?.flush();
+      await agents.stop();
+      await trainer.close();
+      await offlineTrainer.close();
+      for (const one of external) await one.close();
+      await broker.close();
+    },
+  };
+}

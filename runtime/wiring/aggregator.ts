@@ -1,0 +1,42 @@
+import { runAggregator } from '../../broker/mean-field/index.js';
+import { packageVersion } from '../../config/index.js';
+import { connectPart } from '../broker.js';
+import type { Running } from '../child.js';
+import { updateAggregator } from '../metrics/index.js';
+import type { PartInputs } from './part.js';
+
+export async function runAggregatorPart({
+  config,
+  logger,
+  clock,
+  timers,
+  boot,
+  hostName,
+  operating,
+}: PartInputs): Promise<Running> {
+  const broker = await connectPart(config.nats, 'aggregator', logger);
+  const { intervalMs, silentSteps } = config.aggregator;
+  const aggregator = runAggregator({
+    broker,
+    clock,
+    timers,
+    intervalMs,
+    silentSteps,
+    host: hostName,
+    boot,
+    version: packageVersion(),
+    logger,
+    heartbeat: operating.beat,
+  });
+  operating.watch({
+    broker,
+    update: () => updateAggregator(operating.metrics, aggregator),
+    checks: () => [],
+  });
+  return {
+    stop: async () => {
+      await aggregator.stop();
+      await broker.close();
+    },
+  };
+}

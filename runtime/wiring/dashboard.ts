@@ -1,0 +1,65 @@
+import { isLoopback, parseListen } from '../../broker/http/index.js';
+import { type Config, packageVersion, systemClock, systemTimers } from '../../config/index.js';
+import {
+  DashboardPortError,
+  type RunningDashboard,
+  runDashboard,
+  Token,
+} from '../../dashboard/index.js';
+import { connectPart } from '../broker.js';
+import type { Running } from '../child.js';
+import { serversOf } from '../connection.js';
+import type { makeLogger } from '../logger.js';
+
+/**
+ * The dashboard of the configured NATS. `anyPort`: where the configured port is taken, any free one
+ * is as good (`gleaner up`, so that two of them can run). Rejects `GLN_DASHBOARD_TOKEN` before
+ * anything is opened.
+ */
+export async function runDashboardPart(
+  config: Config,
+  logger: ReturnType<typeof makeLogger>,
+  anyPort: boolean,
+): Promise<Running & { readonly address: string }> {
+  const { tokenFile, hosts, maxFunctions } = config.dashboard;
+  const token = tokenFile === null ? null : Token.read(tokenFile);
+  const { host, port } = parseListen(config.dashboard.listen ?? '127.0.0.1:0');
+  const broker = await connectPart(
+    { ...config.nats, servers: [...serversOf(config)] },
+    'dashboard',
+    logger,
+  );
+  const start = (at: number): Promise<RunningDashboard> =>
+    runDashboard({
+      broker,
+      clock: systemClock,
+      timers: systemTimers,
+      host,
+      port: at,
+      hosts,
+      token,
+      maxFunctions,
+      version: packageVersion(),
+      logger,
+    });
+  let dashboard: RunningDashboard;
+  try {
+    dashboard = await start(port).catch((error: unknown) => {
+      if (anyPort && error instanceof DashboardPortError && port !== 0) return start(0);
+      throw error;
+    });
+  } catch (error) {
+    await broker.close();
+    throw error;
+  }
+  logger.info({ address: dashboard.address }, `dashboard on ${dashboard.address}`);
+  if (!isLoopback(host))
+    logger.warn('the dashboard is open to the network: it asks nobody who looks who they are');
+  return {
+    address: dashboard.address,
+    stop: async () => {
+      await dashboard.stop();
+      await broker.close();
+    },
+  };
+}

@@ -1,0 +1,73 @@
+import { type Config, packageVersion, SeededRandom } from '../../config/index.js';
+import { runHook } from '../../openwhisk-plugin/daemon/index.js';
+import type { Platform } from '../../openwhisk-plugin/host/ports/index.js';
+import { connectPart } from '../broker.js';
+import type { Running } from '../child.js';
+import { HookMetrics, tapCheck } from '../metrics/index.js';
+import { bindToCore } from './affinity.js';
+import { hostPlatform } from './host-platform.js';
+import type { PartInputs } from './part.js';
+
+/** The hook on the configured platform. A simulated host begins to play when the hook listens. */
+export async function runHookPart(
+  inputs: PartInputs,
+): Promise<Running & { reconfigure(config: Config): void }> {
+  const { config, logger, boot, operating } = inputs;
+  // A real host's hook need not hold a simulator in memory.
+  const simulated =
+    config.platform === 'simulated'
+      ? (await import('./simulated-platform.js')).simulatedHost(config.simulator)
+      : null;
+  if (simulated === null && config.hook.core !== null) {
+    const problem = bindToCore(config.hook.core);
+    if (problem !== null)
+      logger.warn({ core: config.hook.core, problem }, 'hook.core: running on any core');
+  }
+  const platform: Platform = simulated?.platform ?? (await hostPlatform(config));
+  const broker =
+    config.nats.servers.length === 0 ? null : await connectPart(config.nats, 'hook', null);
+  if (broker === null) logger.warn('no NATS servers are configured: local policies only');
+  const hook = await runHook({
+    platform,
+    broker,
+    config,
+    logger,
+    random: new SeededRandom(config.simulator.seed ?? Date.now() % 4_294_967_296),
+    version: packageVersion(),
+    boot,
+    heartbeat: operating.beat,
+  });
+  const metrics = new HookMetrics(operating.metrics, config.metrics);
+  operating.watch({
+    broker,
+    update: (now) => metrics.update(hook.figures(), now),
+    checks: () => {
+      const { host, unmanaged } = hook.figures();
+      const detail = `${host.containers} managed, ${unmanaged} not`;
+      return [
+        {
+          name: 'engine',
+          state: host.isEngineReachable ? 'ok' : 'failed',
+          detail: host.isEngineReachable ? 'answers' : 'silent',
+        },
+        tapCheck(host.tap),
+        { name: 'containers', state: unmanaged > 0 ? 'degraded' : 'ok', detail },
+      ];
+    },
+  });
+  simulated?.play();
+  return {
+    // Memory that a loan has given back must first be reclaimed by the kernel (2 s), and systemd
+    // may take 10 s for its answers.
+    stopMillis: 14_000,
+    stop: async () => {
+      // Time goes on while the hook stops: a simulated host that stood still would never let it
+      // settle.
+      await hook.stop();
+      simulated?.stop();
+      await broker?.close();
+    },
+    kill: () => hook.kill(),
+    reconfigure: (next) => hook.reload(next),
+  };
+}

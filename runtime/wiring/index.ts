@@ -1,0 +1,6 @@
+export { connectActions } from './actions.js';
+export { runDashboardPart } from './dashboard.js';
+export { arrivalsOf } from './docker-workload.js';
+export type { Part } from './part.js';
+export { authorOfRestore, HOOK_ENDED, restoreHost } from './restore.js';
+export { FOLLOW_STOP, followSizes, rightSizingOf, sizingRules } from './right-sizing.js';

@@ -1,0 +1,215 @@
+import { existsSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type Broker,
+  hostNameFrom,
+  type Logger,
+  newBootId,
+  subjects,
+  wildcards,
+} from '../../broker/index.js';
+import { decodeEvent, encodeMessage } from '../../broker/messages/index.js';
+import { type Config, type Millis, messageOf, systemClock } from '../../config/index.js';
+import {
+  type ActionEvent,
+  type ActionOutcome,
+  type ActionsController,
+  ActionsLockedError,
+  Journal,
+  type LimitRequest,
+  type ListedAction,
+  RightSizing,
+  type SizingRules,
+} from '../../openwhisk-plugin/openwhisk-api/index.js';
+import {
+  allowedLimitRequests,
+  fetchConcurrencyRequests,
+  fetchSizeEvidence,
+} from '../limit-requests.js';
+import { statePaths } from '../settings.js';
+import { publishActionSettings } from './action-settings.js';
+
+/**
+ * A person's command holds the journal for as long as its changes take; asked again after this
+ * long, and so often.
+ */
+const LOCKED_WAIT = 500;
+const LOCKED_ATTEMPTS = 240;
+
+export function sizingRules({ openwhisk }: Config): SizingRules {
+  const { leastCalls, leastHours, canaries, watchS, watchCalls, payBackHours, barDays } =
+    openwhisk.rightSizing;
+  return {
+    leastCalls,
+    leastSeen: leastHours * 3_600_000,
+    canaries,
+    watchTime: watchS * 1000,
+    watchCalls,
+    payBack: payBackHours === null ? null : payBackHours * 3_600_000,
+    killedSizeHoldTime: barDays * 86_400_000,
+    holdTime: openwhisk.holdS * 1000,
+  };
+}
+
+/** Opens the journal, waiting while somebody else changes actions. */
+async function withJournal<T>(path: string, act: (journal: Journal) => Promise<T>): Promise<T> {
+  let journal: Journal | null = null;
+  for (let attempt = 1; journal === null; attempt++) {
+    try {
+      journal = Journal.open(path);
+    } catch (error) {
+      if (!(error instanceof ActionsLockedError) || attempt >= LOCKED_ATTEMPTS) throw error;
+      await sleep(LOCKED_WAIT);
+    }
+  }
+  try {
+    return await act(journal);
+  } finally {
+    journal.close();
+  }
+}
+
+/**
+ * Right-sizing on real parts. `tell`: told of every change, beside the events on NATS (`broker`
+ * null: none).
+ */
+export function rightSizingOf(
+  config: Config,
+  controller: ActionsController,
+  broker: Broker | null,
+  onEvent: (event: ActionEvent) => void = () => {},
+): RightSizing {
+  const sender = { host: hostNameFrom(hostname()), boot: newBootId() };
+  let sequence = 0;
+  return new RightSizing({
+    controller,
+    rules: sizingRules(config),
+    clock: systemClock,
+    withJournal: (act) => withJournal(statePaths(config).actions, act),
+    pause: async (span) => void (await sleep(span)),
+    tell: (event) => {
+      onEvent(event);
+      const message = { v: 1, ...event, ...sender, sequence: ++sequence, at: systemClock.wall() };
+      broker?.publish(subjects.event('action', event.function), encodeMessage(message));
+    },
+  });
+}
+
+export interface Following {
+  /** Looks at once, beside the usual times. */
+  turn(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/**
+ * Follows what calls say: a turn at each interval; an undo at once where a hook tells of an OOM
+ * kill under a size of ours, and a limit of concurrency taken back at once where an agent host
+ * tells that it does harm. What goes wrong is logged and tried again at the next turn.
+ */
+export function followSizes(parts: {
+  readonly config: Config;
+  readonly controller: ActionsController;
+  readonly broker: Broker;
+  readonly logger: Logger;
+}): Following {
+  const { config, controller, broker, logger } = parts;
+  const sizing = rightSizingOf(config, controller, broker, ({ function: fn, reason }) =>
+    logger.info({ function: fn }, reason),
+  );
+  const { killSwitch } = statePaths(config);
+  const failed = (what: string) => (error: unknown) =>
+    logger.error({ error: messageOf(error) }, `${what} failed`);
+  const allowed = async (requests: readonly LimitRequest[]): Promise<readonly LimitRequest[]> =>
+    existsSync(killSwitch) ? [] : await allowedLimitRequests(broker, requests);
+  /** Actions whose annotations cannot be read and were named. */
+  const named = new Set<string>();
+  let turning: Promise<void> | null = null;
+  /** Writing what the tuners wish, one after the other. */
+  let tuning: Promise<unknown> = Promise.resolve();
+  let stopped = false;
+  /** One at a time: what was listed earlier must not be told later. */
+  let publishing: Promise<unknown> = Promise.resolve();
+  const publish = (): Promise<readonly ListedAction[]> => {
+    const published = publishing.then(publishOnce);
+    publishing = published.catch(() => undefined);
+    return published;
+  };
+  const publishOnce = async (): Promise<readonly ListedAction[]> => {
+    const listed = await controller.list();
+    const entries = Journal.read(statePaths(config).actions);
+    for (const [fn, names] of await publishActionSettings(broker, listed, entries)) {
+      if (named.has(fn)) continue;
+      named.add(fn);
+      logger.warn(
+        { function: fn, annotations: names },
+        'annotations cannot be read: user limits stand',
+      );
+    }
+    return listed;
+  };
+  const warn = (outcomes: readonly ActionOutcome[]): void => {
+    for (const { function: fn, result, note } of outcomes)
+      if (result === 'failed') logger.warn({ function: fn }, note);
+  };
+  /** What the tuners wish of the limits that were listed. `only`: of this function alone. */
+  const tune = (listed: readonly ListedAction[], only?: string): Promise<unknown> => {
+    const inForce = new Map(
+      listed.map(({ function: fn, action }) => [fn, action.limits.concurrency]),
+    );
+    tuning = tuning
+      .then(async () => {
+        const requests = await fetchConcurrencyRequests(broker, (fn) => inForce.get(fn));
+        const ours = requests.filter(
+          (limitRequest) => only === undefined || limitRequest.function === only,
+        );
+        const tuned = await sizing.tune(await allowed(ours));
+        // Told at once: what is seen from now on is of the new limit.
+        if (tuned.some(({ result }) => result === 'changed')) await publish();
+        warn(tuned);
+      })
+      .catch(failed('a look at the concurrency limits'));
+    return tuning;
+  };
+  const turn = (): Promise<void> => {
+    turning ??= (async () => {
+      if (stopped) return;
+      const listed = await publish();
+      warn(await sizing.turn(await fetchSizeEvidence(broker), allowed));
+      await tune(listed);
+    })()
+      .catch(failed('a look at the sizes'))
+      .finally(() => {
+        turning = null;
+      });
+    return turning;
+  };
+  const undoing = new Set<Promise<unknown>>();
+  const subscription = broker.subscribe(wildcards.events, ({ data }) => {
+    const decoded = decodeEvent(data);
+    if (!decoded.ok) return;
+    const { kind, function: fn, before } = decoded.message;
+    if (fn === null || before === undefined || stopped) return;
+    const act = (promise: Promise<unknown>): void => {
+      const undo = promise.catch(failed('an undo'));
+      undoing.add(undo);
+      void undo.finally(() => undoing.delete(undo));
+    };
+    if (kind === 'oom') act(sizing.killed(fn, before as never));
+    // A tuner found a limit that does harm: it is not left until the next turn.
+    else if (kind === 'concurrency') act(publish().then((listed) => tune(listed, fn)));
+  });
+  const timer = setInterval(() => void turn(), config.openwhisk.rightSizing.everyS * 1000);
+  return {
+    turn,
+    async stop() {
+      stopped = true;
+      clearInterval(timer);
+      subscription.unsubscribe();
+      await Promise.all([...undoing, turning]);
+    },
+  };
+}
+
+/** How long stopping may take: a change that is being made ends first. */
+export const FOLLOW_STOP = 30_000 as Millis;

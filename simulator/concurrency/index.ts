@@ -1,3 +1,0 @@
-export * from './study.js';
-export * from './surface.js';
-export * from './trial.js';

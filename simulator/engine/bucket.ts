@@ -1,0 +1,63 @@
+import { PERIOD_MICROS, WORK_EPSILON } from '../platform/index.js';
+import type { ActivationColumns } from './activations.js';
+
+/**
+ * The kernel's quota, `quota` core-us at each boundary of a period and nothing carried over, in
+ * closed form: at a constant rate all full periods are alike, so neither a long run nor a long wait
+ * takes more than a few operations (design §6b).
+ */
+
+/**
+ * CPU time an activation at a constant `rate` gets in `span` us from an instant on, its bucket
+ * brought up to date. In a period it has the bucket's rest; who has used it up waits for the
+ * boundary.
+ */
+export function drawFromBucket(
+  c: ActivationColumns,
+  a: number,
+  rate: number,
+  from: number,
+  span: number,
+): number {
+  const quota = c.quota[a]!;
+  const used = c.used[a]!;
+  const rest = c.periodEnd[a]! - from;
+  if (span < rest) {
+    const cpu = Math.min(rate * span, Math.max(0, quota - used));
+    c.used[a] = used + cpu;
+    return cpu;
+  }
+  const first = Math.min(rate * rest, Math.max(0, quota - used));
+  const left = span - rest;
+  const full = Math.floor(left / PERIOD_MICROS);
+  // The kernel counts a throttled period when it ends.
+  if (used + rate * rest > quota + WORK_EPSILON) c.throttled[a] = c.throttled[a]! + 1;
+  if (rate * PERIOD_MICROS > quota + WORK_EPSILON) c.throttled[a] = c.throttled[a]! + full;
+  const last = Math.min(rate * (left - full * PERIOD_MICROS), quota);
+  c.used[a] = last;
+  c.periodEnd[a] = c.periodEnd[a]! + (full + 1) * PERIOD_MICROS;
+  return first + full * Math.min(rate * PERIOD_MICROS, quota) + last;
+}
+
+/** Time until `cpu` core-us more are used at a constant `rate` from `settledAt` on, us. */
+export function timeInBucket(c: ActivationColumns, a: number, rate: number, cpu: number): number {
+  const quota = c.quota[a]!;
+  const rest = c.periodEnd[a]! - c.settledAt[a]!;
+  const first = Math.min(rate * rest, Math.max(0, quota - c.used[a]!));
+  if (cpu <= first) return cpu / rate;
+  const more = cpu - first;
+  const each = Math.min(rate * PERIOD_MICROS, quota);
+  // The last period is one where at most what a full one gives is left to do.
+  const full = Math.max(0, Math.ceil((more - WORK_EPSILON) / each) - 1);
+  return rest + full * PERIOD_MICROS + (more - full * each) / rate;
+}
+
+/** The bucket of its period is empty. Only where a quota binds. */
+export function isThrottled(c: ActivationColumns, a: number): boolean {
+  return c.quota[a]! > 0 && c.used[a]! >= c.quota[a]! - WORK_EPSILON;
+}
+
+/** The period that `now` lies in, for a container whose periods began at `epoch`. */
+export function periodEndAt(epoch: number, now: number): number {
+  return epoch + (Math.floor((now - epoch) / PERIOD_MICROS) + 1) * PERIOD_MICROS;
+}

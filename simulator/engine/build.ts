@@ -1,0 +1,118 @@
+import { faasrmParameters, faasrmWeights, shippedFaasrm } from '../../agents/faasrm/index.js';
+import type { ResourceManager } from '../../agents/index.js';
+import { createManager } from '../../agents/managers/index.js';
+import { type Bytes, MIB, type Millicores, SeededRandom } from '../../config/index.js';
+import {
+  createPolicy,
+  defaultDecisionSettings,
+  type Policies,
+} from '../../openwhisk-plugin/decision/index.js';
+import { Cluster } from './cluster.js';
+import { ControlPlane } from './control-plane.js';
+import { HookLimitController } from './hook-limit-controller.js';
+import {
+  type ClusterOptions,
+  DEFAULT_CLUSTER,
+  DEFAULT_CONTROL,
+  type PolicyMaterial,
+} from './options.js';
+
+const SERIES_BUCKETS = 200;
+/** Policies beside a manager that wishes nothing, and beside one that does (design §3). */
+const DEFAULT_RANGE = 'smallest-in-range';
+const DEFAULT_WEIGHT = 'short-first';
+const BY_TARGET = 'target';
+
+/** A cluster that has not begun, with the hooks of its hosts where it has them. */
+export interface BuiltCluster {
+  readonly cluster: Cluster;
+  /** Null: nothing but OpenWhisk. */
+  readonly limitController: HookLimitController | null;
+  readonly control: ControlPlane | null;
+  readonly names: {
+    readonly manager: string;
+    readonly quotaPolicy: string;
+    readonly weightPolicy: string;
+  };
+}
+
+/** @throws UnknownManagerError, UnknownPolicyError */
+export function buildCluster(options: ClusterOptions): BuiltCluster {
+  const { onProgress, seed = 1, manager = 'fixed', onObservation } = options;
+  const cluster = new Cluster({
+    calls: options.calls,
+    shape: { ...DEFAULT_CLUSTER, ...options.cluster },
+    mode: options.mode ?? 'weight',
+    seed,
+    seriesBuckets: options.seriesBuckets ?? SERIES_BUCKETS,
+    warmUpMicros: (options.warmUpMs ?? 0) * 1000,
+    failures: options.failures ?? [],
+    limitChanges: options.limitChanges ?? [],
+    recorder: options.recorder ?? null,
+    progress: onProgress === undefined ? null : (ended, now) => reportProgress(options, ended, now),
+  });
+  const name = typeof manager === 'string' ? manager : manager.name;
+  const setsTargets = name !== 'fixed';
+  const { quotaPolicy = setsTargets ? BY_TARGET : DEFAULT_RANGE, weightPolicy = DEFAULT_WEIGHT } =
+    options;
+  const named = options.quotaPolicy !== undefined || options.weightPolicy !== undefined;
+  if (!(options.safeguard ?? (setsTargets || named)))
+    return {
+      cluster,
+      limitController: null,
+      control: null,
+      names: { manager: name, quotaPolicy: '', weightPolicy: '' },
+    };
+  const random = new SeededRandom(seed).fork('hooks');
+  const { parameters, weights } = options.quotaParameters ?? materialOf(quotaPolicy);
+  const policies = (): Policies => ({
+    quota: createPolicy(quotaPolicy, parameters, weights),
+    weight: createPolicy(weightPolicy),
+  });
+  // A name that nobody knows is refused before anything runs, also where there is no host.
+  policies();
+  const settings = { ...defaultDecisionSettings, ...options.decision };
+  const limitController = new HookLimitController(cluster, { settings, policies, random });
+  cluster.limitController = limitController;
+  for (const { decider } of limitController.hosts)
+    decider.experiences = options.experiences ?? null;
+  let control: ControlPlane | null = null;
+  if (setsTargets || onObservation !== undefined) {
+    const sides = { ...DEFAULT_CONTROL, ...options.control };
+    control = new ControlPlane(cluster, limitController, {
+      manager: managerOf(manager, sides),
+      options: sides,
+      random: new SeededRandom(seed).fork('managers'),
+      onObservation: onObservation ?? null,
+    });
+    limitController.control = control;
+  }
+  return { cluster, limitController, control, names: { manager: name, quotaPolicy, weightPolicy } };
+}
+
+/** A learned policy plays with what it has learned. */
+function materialOf(policy: string): PolicyMaterial {
+  const state = policy === 'faasrm' ? shippedFaasrm('cluster') : null;
+  return state === null
+    ? {}
+    : { parameters: faasrmParameters(0, false), weights: faasrmWeights(state) };
+}
+
+function managerOf(
+  manager: string | ResourceManager,
+  { capMillicores, capMiB }: { readonly capMillicores: number; readonly capMiB: number },
+): ResourceManager {
+  if (typeof manager !== 'string') return manager;
+  return createManager(manager, {
+    cap: { cpu: capMillicores as Millicores, memory: (capMiB * MIB) as Bytes },
+  });
+}
+
+/** Tells how far a run is; `now` in us. */
+export function reportProgress(options: ClusterOptions, activations: number, now: number): void {
+  options.onProgress?.({
+    activations,
+    simulatedMs: now / 1000,
+    share: Math.min(1, now / Math.max(1, options.calls.spanMicros)),
+  });
+}

@@ -1,0 +1,191 @@
+import { growColumns } from './activations.js';
+
+export const ContainerStatus = { free: 0, starting: 1, ready: 2, retired: 3 } as const;
+
+const FIRST = 1024;
+const doubles = (): Float64Array => new Float64Array(FIRST);
+const integers = (): Int32Array => new Int32Array(FIRST);
+
+class ContainerColumns {
+  /** Nominal memory, MiB: what is admitted. */
+  memory = doubles();
+  /** Hard limit and working set at rest, bytes. */
+  limit = doubles();
+  resident = doubles();
+  /** cgroup-v1 weight and quota, core-us a period (0 = none). */
+  weight = doubles();
+  quota = doubles();
+  /** Where its CFS periods began; bucket used in the period that ends at `periodEnd`. */
+  epoch = doubles();
+  used = doubles();
+  periodEnd = doubles();
+  /** CPU time of activations that are over, us. */
+  cpu = doubles();
+  idleAt = doubles();
+  fn = integers();
+  host = integers();
+  active = integers();
+  /** Its activations, the newest first. */
+  first = integers();
+  /** Least recently used idle ones of its host. */
+  older = integers();
+  newer = integers();
+  /** Others of its function and host that have room. */
+  warmPrevious = integers();
+  warmNext = integers();
+  status = new Uint8Array(FIRST);
+  warm = new Uint8Array(FIRST);
+}
+
+/**
+ * Containers of all hosts as columns: nominal memory admitted, the warm ones of a function on a
+ * host (most recently used first), and the idle ones of a host by age. Every step is constant time.
+ */
+export class Containers {
+  readonly columns = new ContainerColumns();
+  #capacity = FIRST;
+  #free = -1;
+  #high = 0;
+  count = 0;
+  /** By host: nominal memory of all, and of the idle ones, MiB. */
+  readonly admitted: Float64Array;
+  readonly idleMemory: Float64Array;
+  readonly #oldest: Int32Array;
+  readonly #newest: Int32Array;
+  /**
+   * By function and host, two places each: the first warm one, and how many there are; behind the
+   * hosts how many on all.
+   */
+  readonly #places: Int32Array;
+  readonly #width: number;
+
+  constructor(functions: number, hosts: number) {
+    this.#width = 2 * (hosts + 1);
+    this.admitted = new Float64Array(hosts);
+    this.idleMemory = new Float64Array(hosts);
+    this.#oldest = new Int32Array(hosts).fill(-1);
+    this.#newest = new Int32Array(hosts).fill(-1);
+    this.#places = new Int32Array(functions * this.#width);
+    for (let i = 0; i < this.#places.length; i += 2) this.#places[i] = -1;
+  }
+
+  get high(): number {
+    return this.#high;
+  }
+
+  /** A container with room for one more activation; -1 where there is none. */
+  warm(fn: number, host: number): number {
+    return this.#places[fn * this.#width + 2 * host]!;
+  }
+
+  /** Containers of a function on a host. */
+  countOf(fn: number, host: number): number {
+    return this.#places[fn * this.#width + 2 * host + 1]!;
+  }
+
+  /** On all hosts. */
+  total(fn: number): number {
+    return this.#places[(fn + 1) * this.#width - 1]!;
+  }
+
+  allocate(fn: number, host: number, memory: number): number {
+    this.count++;
+    let container = this.#free;
+    const c = this.columns;
+    if (container >= 0) this.#free = c.newer[container]!;
+    else {
+      if (this.#high === this.#capacity) {
+        this.#capacity *= 2;
+        growColumns(c, this.#capacity);
+      }
+      container = this.#high++;
+    }
+    c.fn[container] = fn;
+    c.host[container] = host;
+    c.memory[container] = memory;
+    c.active[container] = 0;
+    c.first[container] = -1;
+    c.cpu[container] = 0;
+    c.used[container] = 0;
+    c.periodEnd[container] = 0;
+    c.status[container] = ContainerStatus.starting;
+    c.warm[container] = 0;
+    this.admitted[host] = this.admitted[host]! + memory;
+    this.#add(fn, host, 1);
+    return container;
+  }
+
+  /** Neither warm nor idle any more. */
+  release(container: number): void {
+    const c = this.columns;
+    const host = c.host[container]!;
+    this.count--;
+    this.admitted[host] = this.admitted[host]! - c.memory[container]!;
+    this.#add(c.fn[container]!, host, -1);
+    c.status[container] = ContainerStatus.free;
+    c.newer[container] = this.#free;
+    this.#free = container;
+  }
+
+  addWarm(container: number): void {
+    const c = this.columns;
+    if (c.warm[container] === 1) return;
+    const key = c.fn[container]! * this.#width + 2 * c.host[container]!;
+    const head = this.#places[key]!;
+    c.warm[container] = 1;
+    c.warmPrevious[container] = -1;
+    c.warmNext[container] = head;
+    if (head >= 0) c.warmPrevious[head] = container;
+    this.#places[key] = container;
+  }
+
+  removeWarm(container: number): void {
+    const c = this.columns;
+    if (c.warm[container] === 0) return;
+    c.warm[container] = 0;
+    const previous = c.warmPrevious[container]!;
+    const next = c.warmNext[container]!;
+    if (previous >= 0) c.warmNext[previous] = next;
+    else this.#places[c.fn[container]! * this.#width + 2 * c.host[container]!] = next;
+    if (next >= 0) c.warmPrevious[next] = previous;
+  }
+
+  /** Nothing runs in it from now on. */
+  addIdle(container: number, now: number): void {
+    const c = this.columns;
+    const host = c.host[container]!;
+    const newest = this.#newest[host]!;
+    c.idleAt[container] = now;
+    c.older[container] = newest;
+    c.newer[container] = -1;
+    if (newest >= 0) c.newer[newest] = container;
+    else this.#oldest[host] = container;
+    this.#newest[host] = container;
+    this.idleMemory[host] = this.idleMemory[host]! + c.memory[container]!;
+  }
+
+  removeIdle(container: number): void {
+    const c = this.columns;
+    const host = c.host[container]!;
+    const older = c.older[container]!;
+    const newer = c.newer[container]!;
+    if (older >= 0) c.newer[older] = newer;
+    else this.#oldest[host] = newer;
+    if (newer >= 0) c.older[newer] = older;
+    else this.#newest[host] = older;
+    this.idleMemory[host] = this.idleMemory[host]! - c.memory[container]!;
+  }
+
+  /** The one that has been idle longest; -1 where there is none. */
+  oldestIdle(host: number): number {
+    return this.#oldest[host]!;
+  }
+
+  #add(fn: number, host: number, change: number): void {
+    const row = fn * this.#width;
+    const here = row + 2 * host + 1;
+    const all = row + this.#width - 1;
+    this.#places[here] = this.#places[here]! + change;
+    this.#places[all] = this.#places[all]! + change;
+  }
+}

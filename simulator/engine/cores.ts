@@ -1,0 +1,381 @@
+import { PERIOD_MICROS, WORK_EPSILON } from '../platform/index.js';
+import { type ActivationColumns, type Activations, Due, OnCore } from './activations.js';
+import { drawFromBucket, isThrottled } from './bucket.js';
+import { crossingLevel } from './crossing.js';
+import { DueTimeCache } from './due-time-cache.js';
+import { armAtCap, armSharing, armUncontended, bindingLevel } from './due-times.js';
+import type { Levels } from './levels.js';
+import { CORE_EPSILON, Runners } from './runners.js';
+import { TimerList } from './timer-list.js';
+import { VirtualTime } from './virtual-time.js';
+
+/** Told before the rate of an activation changes; its columns are settled. */
+export interface RateWatcher {
+  rateChanges(activation: number, now: number): void;
+}
+
+/** More than one has come since the last plan. */
+const SEVERAL = -2;
+
+/**
+ * The cores of all hosts and who is on them: weighted max-min within caps and quotas (design §6b),
+ * at a few operations an event.
+ *
+ * On a host where all together ask for no more than there is, each one's end is known when it
+ * joins, quotas included (closed form), and nobody's coming or going changes it. Where they ask for
+ * more the host is *tight*: who is satisfied runs at its cap, so its end is known too; all others
+ * run at weight x level, so in the host's *virtual time* (which passes at the level) their ends are
+ * known, whatever the level does. A plan finds the level and touches only those whom it passes.
+ */
+export class Cores {
+  readonly timerList: TimerList;
+  readonly runners: Runners;
+  watcher: RateWatcher | null = null;
+  readonly #c: ActivationColumns;
+  readonly #cores: number;
+  readonly #levels: Levels;
+  /**
+   * By host: cores asked for by all on the CPU, those throttled included, and how many they are.
+   */
+  readonly #asked: Float64Array;
+  readonly #runnableCounts: Int32Array;
+  readonly #contended: Uint8Array;
+  readonly #dirty: Uint8Array;
+  /** Who has come since the last plan; -1 nobody, SEVERAL = look at all. */
+  readonly #fresh: Int32Array;
+  /** Of the runners by `dueAt`, and of those that share by `dueVirtual`. */
+  readonly #due: DueTimeCache;
+  readonly #dueVirtual: DueTimeCache;
+  /** Whose turn `next` found. */
+  readonly #turn: Int32Array;
+  readonly #time: VirtualTime;
+  /**
+   * Below this level no bucket that is not watched can be used up, and nobody who is not watched
+   * can come to a crossing.
+   */
+  readonly #free: Float64Array;
+  /** Cores in use since the last plan, on a tight host. */
+  readonly #busy: Float64Array;
+
+  constructor(activations: Activations, hosts: number, cores: number, levels: Levels) {
+    const doubles = (value = 0): Float64Array => new Float64Array(hosts).fill(value);
+    const integers = (value = 0): Int32Array => new Int32Array(hosts).fill(value);
+    this.#c = activations.columns;
+    this.timerList = new TimerList(activations.columns, hosts);
+    this.runners = new Runners(activations.columns, hosts);
+    this.#cores = cores;
+    this.#levels = levels;
+    this.#asked = doubles();
+    this.#runnableCounts = integers();
+    this.#contended = new Uint8Array(hosts);
+    this.#dirty = new Uint8Array(hosts);
+    this.#fresh = integers(-1);
+    this.#due = new DueTimeCache(hosts);
+    this.#dueVirtual = new DueTimeCache(hosts);
+    this.#turn = integers(-1);
+    this.#time = new VirtualTime(hosts);
+    this.#free = doubles(Number.POSITIVE_INFINITY);
+    this.#busy = doubles();
+  }
+
+  /**
+   * Starts to want a core: `done`, `stop`, `cap`, `weight`, bucket, deadline and what is watched
+   * are set.
+   */
+  join(a: number, now: number): void {
+    const c = this.#c;
+    const host = c.host[a]!;
+    const asked = this.#asked[host]! + c.cap[a]!;
+    this.#asked[host] = asked;
+    this.#runnableCounts[host] = this.#runnableCounts[host]! + 1;
+    const dirty = this.#dirty[host] === 1;
+    this.#enter(a, host, now);
+    if (dirty || this.#contended[host] === 1 || asked > this.#cores + CORE_EPSILON) return;
+    this.#dirty[host] = 0;
+    this.#fresh[host] = -1;
+    c.onCore[a] = OnCore.satisfied;
+    armUncontended(c, a, now);
+    this.#due.changed(host, a, c.dueAt[a]!);
+  }
+
+  leave(a: number, now: number): void {
+    const c = this.#c;
+    const host = c.host[a]!;
+    if (c.onCore[a] === OnCore.throttled) this.timerList.remove(a);
+    else {
+      this.settle(a, now);
+      this.#withdraw(a, host);
+    }
+    c.onCore[a] = OnCore.not;
+    const count = this.#runnableCounts[host]! - 1;
+    this.#runnableCounts[host] = count;
+    // An idle host begins at zero again: sums of fractions drift.
+    this.#asked[host] = count === 0 ? 0 : this.#asked[host]! - c.cap[a]!;
+  }
+
+  /**
+   * One that runs is due for another reason than its end: `emptied`, its bucket is, or there is
+   * something to be seen. Virtual time has a last digit, so what was used by then may lie a little
+   * below the bucket.
+   */
+  interrupted(a: number, now: number, emptied = false): void {
+    const c = this.#c;
+    const host = c.host[a]!;
+    if (c.onCore[a] === OnCore.throttled) return;
+    this.settle(a, now);
+    if (emptied) c.used[a] = c.quota[a]!;
+    this.#withdraw(a, host);
+    if (this.#contended[host] === 1 && isThrottled(c, a)) this.#throttle(a, host, now);
+    else this.#enter(a, host, now);
+  }
+
+  /** A new period begins for one that was throttled. */
+  refilled(a: number, now: number): void {
+    const c = this.#c;
+    this.timerList.remove(a);
+    c.throttled[a] = c.throttled[a]! + 1;
+    c.used[a] = 0;
+    c.periodEnd[a] = c.periodEnd[a]! + PERIOD_MICROS;
+    this.#enter(a, c.host[a]!, now);
+  }
+
+  /** Brings one activation's work and bucket up to `now`; changes no rate. */
+  settle(a: number, now: number): void {
+    const c = this.#c;
+    const from = c.settledAt[a]!;
+    const span = now - from;
+    if (span <= 0) return;
+    c.settledAt[a] = now;
+    const state = c.onCore[a];
+    const host = c.host[a]!;
+    let cpu: number;
+    if (state === OnCore.sharing) {
+      const virtual = this.#time.at(host, now);
+      cpu = c.weight[a]! * (virtual - c.settledVirtual[a]!);
+      c.settledVirtual[a] = virtual;
+      if (c.quota[a]! > 0) cpu = drawFromBucket(c, a, cpu / span, from, span);
+    } else if (state === OnCore.satisfied) {
+      const cap = c.cap[a]!;
+      cpu = c.quota[a]! > 0 ? drawFromBucket(c, a, cap, from, span) : cap * span;
+    } else return;
+    // Instants are rounded up to whole microseconds; what was planned ends exactly, never a
+    // microsecond's work later.
+    cpu = Math.min(cpu, c.stop[a]! - c.done[a]!);
+    c.done[a] = c.done[a]! + cpu;
+    c.cpuUsed[a] = c.cpuUsed[a]! + cpu;
+    if (this.#contended[host] === 0) this.#levels.used(from, now, cpu);
+  }
+
+  /**
+   * Next instant at which something is due on a host; shares the cores anew first where that is
+   * needed.
+   */
+  next(host: number, now: number): number {
+    if (this.#dirty[host] === 1) this.#plan(host, now);
+    const { runners } = this;
+    const list = runners.on(host);
+    const count = runners.counts[host]!;
+    let next = this.#due.next(host, this.#c.dueAt, list, 0, count);
+    let turn = this.#due.first(host);
+    if (this.#time.level[host]! > 0) {
+      const virtual = this.#dueVirtual.next(
+        host,
+        this.#c.dueVirtual,
+        list,
+        runners.satisfied[host]!,
+        count,
+      );
+      const at = now + Math.max(0, Math.ceil(this.#time.until(host, virtual, now) - WORK_EPSILON));
+      if (at <= next) {
+        next = at;
+        turn = this.#dueVirtual.first(host);
+        this.#c.dueKind[turn] = this.#c.virtualKind[turn]!;
+      }
+    }
+    const timerDue = this.timerList.next(host);
+    if (timerDue <= next) {
+      next = timerDue;
+      turn = -1;
+    }
+    this.#turn[host] = turn;
+    return next;
+  }
+
+  /** Whose instant `next` was, with `dueKind` saying what is due. Who sleeps goes first. */
+  first(host: number): number {
+    const turn = this.#turn[host]!;
+    return turn >= 0 ? turn : this.timerList.first(host);
+  }
+
+  /** Cores an activation has now, where its bucket is not empty. */
+  rate(a: number): number {
+    const c = this.#c;
+    if (c.onCore[a] === OnCore.satisfied) return c.cap[a]!;
+    return c.onCore[a] === OnCore.sharing ? c.weight[a]! * this.#time.level[c.host[a]!]! : 0;
+  }
+
+  #enter(a: number, host: number, now: number): void {
+    const c = this.#c;
+    c.onCore[a] = OnCore.fresh;
+    c.settledAt[a] = now;
+    c.dueAt[a] = Number.POSITIVE_INFINITY;
+    c.ratio[a] = c.cap[a]! / c.weight[a]!;
+    this.runners.add(a);
+    this.#fresh[host] = this.#fresh[host] === -1 ? a : SEVERAL;
+    this.#dirty[host] = 1;
+  }
+
+  #withdraw(a: number, host: number): void {
+    this.runners.remove(a);
+    this.#due.gone(host, a);
+    this.#dueVirtual.gone(host, a);
+    if (this.#fresh[host] === a) this.#fresh[host] = -1;
+    if (this.#contended[host] === 1) this.#dirty[host] = 1;
+  }
+
+  #throttle(a: number, host: number, now: number): void {
+    const c = this.#c;
+    this.watcher?.rateChanges(a, now);
+    c.onCore[a] = OnCore.throttled;
+    const deadline = c.deadline[a]!;
+    const first = deadline < c.periodEnd[a]!;
+    c.dueAt[a] = first ? deadline : c.periodEnd[a]!;
+    c.dueKind[a] = first ? Due.deadline : Due.refill;
+    this.timerList.add(a);
+    this.#dirty[host] = 1;
+  }
+
+  #plan(host: number, now: number): void {
+    this.#dirty[host] = 0;
+    const contended = this.#asked[host]! > this.#cores + CORE_EPSILON;
+    if (this.#contended[host] === 1) {
+      const from = this.#time.since[host]!;
+      if (now > from) this.#levels.used(from, now, this.#busy[host]! * (now - from));
+    } else if (contended) this.#tighten(host, now);
+    this.#time.mark(host, now);
+    if (contended) this.#divide(host, now);
+    else this.#relax(host, now);
+    this.#fresh[host] = -1;
+  }
+
+  /** All together ask for too much from now on: no closed form any more. */
+  #tighten(host: number, now: number): void {
+    const c = this.#c;
+    const list = this.runners.on(host);
+    for (let i = 0; i < this.runners.counts[host]!; i++) this.settle(list[i]!, now);
+    for (let i = 0; i < this.runners.counts[host]!; ) {
+      const a = list[i]!;
+      if (isThrottled(c, a)) {
+        this.runners.remove(a);
+        this.#throttle(a, host, now);
+      } else {
+        c.onCore[a] = OnCore.fresh;
+        i++;
+      }
+    }
+    this.runners.restart(host);
+    this.#dirty[host] = 0;
+    this.#contended[host] = 1;
+    this.#fresh[host] = SEVERAL;
+    this.#free[host] = Number.POSITIVE_INFINITY;
+    this.#time.restart(host);
+    this.#due.forget(host);
+    this.#dueVirtual.forget(host);
+  }
+
+  /** Everybody gets all they can use from now on. */
+  #relax(host: number, now: number): void {
+    const c = this.#c;
+    const list = this.runners.on(host);
+    const count = this.runners.counts[host]!;
+    for (let i = 0; i < count; i++) {
+      const a = list[i]!;
+      this.settle(a, now);
+      if (c.onCore[a] === OnCore.sharing) this.watcher?.rateChanges(a, now);
+    }
+    this.runners.restart(host);
+    this.#contended[host] = 0;
+    this.#time.level[host] = 0;
+    for (let i = 0; i < count; i++) {
+      c.onCore[list[i]!] = OnCore.satisfied;
+      armUncontended(c, list[i]!, now);
+    }
+    this.#due.forget(host);
+    this.#dueVirtual.clear(host);
+  }
+
+  #divide(host: number, now: number): void {
+    const { runners } = this;
+    const found = runners.divide(host, this.#cores);
+    const all = found === Number.POSITIVE_INFINITY;
+    const level = all ? 0 : found;
+    const line = runners.satisfied[host]!;
+    const list = runners.on(host);
+    this.#busy[host] = all ? runners.caps(host) : this.#cores;
+    // Settling is by the virtual time of this instant, so the level may be set before.
+    this.#time.level[host] = level;
+    for (let i = runners.movedFrom; i < runners.movedTo; i++)
+      this.#assign(list[i]!, host, i < line, now);
+    const fresh = this.#fresh[host]!;
+    if (fresh >= 0) {
+      // By its place and not by its ratio: where that equals the level, rounding could put it on
+      // the other side.
+      if (this.#c.onCore[fresh] === OnCore.fresh)
+        this.#assign(fresh, host, runners.isSatisfied(fresh), now);
+    } else if (fresh === SEVERAL) {
+      for (let i = 0; i < runners.counts[host]!; i++)
+        if (this.#c.onCore[list[i]!] === OnCore.fresh) this.#assign(list[i]!, host, i < line, now);
+    }
+    if (level > this.#free[host]!) this.#rewatch(host, now);
+  }
+
+  #assign(a: number, host: number, satisfied: boolean, now: number): void {
+    const c = this.#c;
+    const before = c.onCore[a];
+    if (before !== OnCore.fresh) {
+      this.settle(a, now);
+      this.watcher?.rateChanges(a, now);
+    }
+    if (satisfied) {
+      c.onCore[a] = OnCore.satisfied;
+      this.#dueVirtual.gone(host, a);
+      armAtCap(c, a, now);
+    } else {
+      c.onCore[a] = OnCore.sharing;
+      this.#share(a, host, now);
+    }
+    this.#due.changed(host, a, c.dueAt[a]!);
+  }
+
+  #share(a: number, host: number, now: number): void {
+    const c = this.#c;
+    const level = this.#time.level[host]!;
+    const binding = bindingLevel(c, a, now);
+    const crossing = crossingLevel(c, a, now);
+    const bucket = level > binding;
+    const crosses = level > crossing;
+    if (!bucket && binding < this.#free[host]!) this.#free[host] = binding;
+    if (!crosses && crossing < this.#free[host]!) this.#free[host] = crossing;
+    armSharing(c, a, now, this.#time.marked[host]!, bucket, crosses);
+    this.#dueVirtual.changed(host, a, c.dueVirtual[a]!);
+  }
+
+  /**
+   * The level is high enough for some bucket to be used up, or some crossing to be reached, that
+   * was not watched.
+   */
+  #rewatch(host: number, now: number): void {
+    const c = this.#c;
+    const list = this.runners.on(host);
+    this.#free[host] = Number.POSITIVE_INFINITY;
+    for (let i = this.runners.satisfied[host]!; i < this.runners.counts[host]!; i++) {
+      const a = list[i]!;
+      if (c.quota[a] === 0 && c.tripRate[a] === Number.POSITIVE_INFINITY) continue;
+      this.settle(a, now);
+      // Its rate has just risen: what it used before says nothing of what it uses now.
+      this.watcher?.rateChanges(a, now);
+      this.#share(a, host, now);
+      this.#due.changed(host, a, c.dueAt[a]!);
+    }
+  }
+}

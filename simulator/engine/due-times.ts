@@ -1,0 +1,95 @@
+import { PERIOD_MICROS, timeToThrottle, WORK_EPSILON } from '../platform/index.js';
+import { type ActivationColumns, Due } from './activations.js';
+import { timeInBucket } from './bucket.js';
+import { canCross, crossingAt } from './crossing.js';
+
+/**
+ * When something about a running activation is due by itself, and what: written into `dueAt` and
+ * `dueKind`, and for one that shares into `dueVirtual` and `virtualKind`, in its host's virtual
+ * time. Its columns are settled at `now`.
+ */
+
+/** On a host that is not tight: all that is to come of it is known, its quota included. */
+export function armUncontended(c: ActivationColumns, a: number, now: number): void {
+  const left = c.stop[a]! - c.done[a]!;
+  const cap = c.cap[a]!;
+  if (left <= WORK_EPSILON) stopIn(c, a, now, 0);
+  else stopIn(c, a, now, c.quota[a]! > 0 ? timeInBucket(c, a, cap, left) : left / cap);
+  if (canCross(c, a)) watch(c, a, now, true);
+}
+
+/** On a tight host, at its cap. */
+export function armAtCap(c: ActivationColumns, a: number, now: number): void {
+  const cap = c.cap[a]!;
+  stopIn(c, a, now, Math.max(0, c.stop[a]! - c.done[a]!) / cap);
+  const quota = c.quota[a]!;
+  if (quota > 0) {
+    const phase = PERIOD_MICROS - (c.periodEnd[a]! - now);
+    const empty = now + Math.ceil(timeToThrottle(cap, quota, PERIOD_MICROS, phase, c.used[a]!));
+    if (empty < c.dueAt[a]!) {
+      c.dueAt[a] = empty;
+      c.dueKind[a] = Due.throttle;
+    }
+  }
+  if (canCross(c, a)) watch(c, a, now, false);
+}
+
+/**
+ * On a tight host, at weight x level; `virtual`: the host's virtual time now. Its bucket only where
+ * the level can empty it, the safeguard's crossing only where the level can bring it there.
+ */
+export function armSharing(
+  c: ActivationColumns,
+  a: number,
+  now: number,
+  virtual: number,
+  bucket: boolean,
+  crossing: boolean,
+): void {
+  const weight = c.weight[a]!;
+  c.settledVirtual[a] = virtual;
+  c.dueVirtual[a] = virtual + Math.max(0, c.stop[a]! - c.done[a]!) / weight;
+  c.virtualKind[a] = Due.stop;
+  if (bucket) {
+    const empty = virtual + Math.max(0, c.quota[a]! - c.used[a]!) / weight;
+    if (empty < c.dueVirtual[a]!) {
+      c.dueVirtual[a] = empty;
+      c.virtualKind[a] = Due.throttle;
+    }
+  }
+  c.dueAt[a] = c.deadline[a]!;
+  c.dueKind[a] = Due.deadline;
+  if (crossing) watch(c, a, now, false);
+}
+
+/**
+ * The level from which on one that shares can use its bucket up, in this period (of which something
+ * may be used already) or in a full one; Infinity where no quota binds.
+ */
+export function bindingLevel(c: ActivationColumns, a: number, now: number): number {
+  const quota = c.quota[a]!;
+  if (quota === 0) return Number.POSITIVE_INFINITY;
+  const rest = c.periodEnd[a]! - now;
+  const here = rest > 0 ? Math.max(0, quota - c.used[a]!) / rest : quota / PERIOD_MICROS;
+  return Math.min(here, quota / PERIOD_MICROS) / c.weight[a]!;
+}
+
+/** At the same instant the work that is done counts, not the time limit. */
+function stopIn(c: ActivationColumns, a: number, now: number, wait: number): void {
+  const at = now + Math.ceil(wait - WORK_EPSILON);
+  const deadline = c.deadline[a]!;
+  if (at <= deadline) {
+    c.dueAt[a] = at;
+    c.dueKind[a] = Due.stop;
+  } else {
+    c.dueAt[a] = deadline;
+    c.dueKind[a] = Due.deadline;
+  }
+}
+
+function watch(c: ActivationColumns, a: number, now: number, alone: boolean): void {
+  const at = crossingAt(c, a, now, alone);
+  if (at >= c.dueAt[a]!) return;
+  c.dueAt[a] = at;
+  c.dueKind[a] = Due.crossing;
+}

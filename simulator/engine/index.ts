@@ -1,0 +1,19 @@
+export { limitingResource } from './limiting-resource.js';
+export {
+  type ClusterMode,
+  type ClusterOptions,
+  DEFAULT_CLUSTER,
+  DEFAULT_CONTROL,
+  type PolicyMaterial,
+  type SimulatedSettings,
+  simulatedOptions,
+} from './options.js';
+export {
+  ActivationLog,
+  type ActivationRecorder,
+  ClusterOutcome,
+  type SimulatedActivation,
+  StartKind,
+} from './recorder.js';
+export { simulateCluster } from './simulate.js';
+export type { RunSummary, Series, Statistics } from './summary.js';

@@ -1,0 +1,360 @@
+import { MIB } from '../../config/index.js';
+import { residentAfter, sharesOf } from '../platform/index.js';
+import { type ActivationColumns, type Activations, Due, Phase, Stop } from './activations.js';
+import { ContainerStatus, type Containers } from './containers.js';
+import type { Cores } from './cores.js';
+import { Fn, type FunctionRows } from './function-rows.js';
+import type { LimitController } from './limit-controller.js';
+import { isOnCpu, Limits } from './limits.js';
+import { MemoryAdmission, NEW_CONTAINER, NO_MEMORY } from './memory-admission.js';
+import type { ClusterShape } from './options.js';
+import { Phases } from './phases.js';
+import { ClusterOutcome, StartKind } from './recorder.js';
+
+/** Told of what the invokers have done with the calls they were sent. */
+export interface InvokerListener {
+  /** The call is over for its caller; its place is free after this. */
+  ended(activation: number, outcome: number, now: number): void;
+  /** A container of `fn` on `host` has room again (-1: memory has become free there). */
+  freed(host: number, fn: number, container: number, now: number): void;
+  removed(fn: number, now: number): void;
+}
+
+/** Not a call: it makes a container that somebody wants to have ready. */
+const NO_ACTIVATION = -1;
+
+/**
+ * The invokers: life of containers and of the activations in them, as OpenWhisk has it. Warm ones
+ * first (the most recently used), then a prewarmed one, then a new one if nominal memory allows,
+ * the longest idle making room. Constant time each.
+ */
+export class Invokers {
+  readonly limits: Limits;
+  readonly memoryAdmission: MemoryAdmission;
+  readonly #c: ActivationColumns;
+  readonly #activations: Activations;
+  readonly #containers: Containers;
+  readonly #functions: FunctionRows;
+  readonly #cores: Cores;
+  readonly #phases: Phases;
+  readonly #listener: InvokerListener;
+  readonly #shape: ClusterShape;
+  readonly #graceMicros: number;
+  readonly #unpauseMicros: number;
+
+  constructor(
+    activations: Activations,
+    containers: Containers,
+    functions: FunctionRows,
+    cores: Cores,
+    listener: InvokerListener,
+    shape: ClusterShape,
+  ) {
+    this.limits = new Limits(activations, containers, functions, cores);
+    this.#c = activations.columns;
+    this.#activations = activations;
+    this.#containers = containers;
+    this.#functions = functions;
+    this.#cores = cores;
+    this.#listener = listener;
+    this.#shape = shape;
+    this.#phases = new Phases(activations, containers, functions, cores, this.limits);
+    this.memoryAdmission = new MemoryAdmission(activations, containers, cores.timerList, shape, {
+      remove: (container, now) => this.#remove(container, now),
+      freed: (host, now) => listener.freed(host, -1, -1, now),
+    });
+    this.#graceMicros = shape.pauseGraceMs * 1000;
+    this.#unpauseMicros = shape.unpauseMs * 1000;
+  }
+
+  get limitController(): LimitController | null {
+    return this.#phases.limitController;
+  }
+
+  set limitController(limitController: LimitController | null) {
+    this.#phases.limitController = limitController;
+  }
+
+  /** Finds a container on `host`; false where there is no room. `mayCreate`: a warm one only. */
+  place(a: number, host: number, now: number, mayCreate = true): boolean {
+    const fn = this.#c.fn[a]!;
+    this.memoryAdmission.expire(host, now);
+    const warm = this.#containers.warm(fn, host);
+    if (warm >= 0) {
+      this.use(warm, a, now);
+      return true;
+    }
+    if (!mayCreate) return false;
+    const memory = this.#functions.get(fn, Fn.memory);
+    const kind = this.memoryAdmission.take(host, memory, now);
+    if (kind === NO_MEMORY) return false;
+    this.#create(a, fn, host, memory, kind, now);
+    return true;
+  }
+
+  /** Puts an activation into a container that has room. */
+  use(container: number, a: number, now: number): void {
+    const c = this.#c;
+    const k = this.#containers.columns;
+    const wasIdle = k.active[container] === 0;
+    if (wasIdle) this.#containers.removeIdle(container);
+    this.#enter(container, a, now, StartKind.warm);
+    if (k.status[container] === ContainerStatus.starting) {
+      c.phase[a] = Phase.waitingForInit;
+      return;
+    }
+    if (wasIdle && now - k.idleAt[container]! >= this.#graceMicros) {
+      this.#cores.timerList.startTimer(a, Phase.unpausing, now + this.#unpauseMicros);
+      return;
+    }
+    this.#phases.startRun(a, now);
+  }
+
+  /** Makes a container that nobody has asked for yet; false where there is no room. */
+  provision(fn: number, host: number, now: number): boolean {
+    const memory = this.#functions.get(fn, Fn.memory);
+    this.memoryAdmission.expire(host, now);
+    if (!this.memoryAdmission.hasMemory(host, memory)) return false;
+    const a = this.#activations.allocate();
+    this.#c.call[a] = NO_ACTIVATION;
+    this.#c.fn[a] = fn;
+    this.#c.host[a] = host;
+    this.#c.counted[a] = 0;
+    this.#create(a, fn, host, memory, NEW_CONTAINER, now);
+    return true;
+  }
+
+  /** Something is due of an activation (or of a container being made) on its host. */
+  handle(a: number, now: number): void {
+    const c = this.#c;
+    const phase = c.phase[a]!;
+    if (!isOnCpu(phase)) {
+      this.#cores.timerList.remove(a);
+      if (phase === Phase.creating) this.#phases.startInit(a, now);
+      else if (phase === Phase.unpausing) this.#phases.startRun(a, now);
+      else if (phase === Phase.prewarming) this.memoryAdmission.prewarmReady(a, now);
+      else if (c.dueKind[a] === Due.deadline) this.#timeOut(a, now);
+      else this.#phases.resume(a, now);
+      return;
+    }
+    const kind = c.dueKind[a];
+    if (kind === Due.stop) this.#reached(a, now);
+    else if (kind === Due.deadline) this.#timeOut(a, now);
+    else if (kind === Due.refill) {
+      this.#cores.refilled(a, now);
+      // The kernel counts a throttled period when it ends.
+      if (c.tripRate[a]! < Number.POSITIVE_INFINITY) this.limitController?.crossed(a, now);
+    } else {
+      if (kind === Due.crossing) {
+        this.#cores.settle(a, now);
+        this.limitController?.crossed(a, now);
+      }
+      this.#cores.interrupted(a, now, kind === Due.throttle);
+    }
+  }
+
+  /**
+   * Another nominal memory, MiB, is another revision of the action (design §3): containers that are
+   * made from now on have it. Those of the old one serve no new call, so what is idle of them is
+   * removed: it would count among the containers that the function may have.
+   */
+  revise(fn: number, memory: number, now: number): void {
+    const functions = this.#functions;
+    if (functions.get(fn, Fn.memory) === memory) return;
+    functions.set(fn, Fn.memory, memory);
+    functions.set(fn, Fn.limit, memory * MIB);
+    functions.set(fn, Fn.weight, sharesOf(memory, this.#shape.userMemoryMiB * MIB));
+    for (let host = 0; host < this.#shape.hosts; host++)
+      for (
+        let warm = this.#containers.warm(fn, host);
+        warm >= 0;
+        warm = this.#containers.warm(fn, host)
+      )
+        if (this.#containers.columns.active[warm] === 0) this.memoryAdmission.evict(warm, now);
+        else this.#containers.removeWarm(warm);
+  }
+
+  /** The host is gone with all that is on it. */
+  fail(host: number, now: number): void {
+    const { timerList, runners } = this.#cores;
+    while (runners.counts[host]! + timerList.counts[host]! > 0) {
+      const a = runners.counts[host]! > 0 ? runners.on(host)[0]! : timerList.at(host, 0);
+      if (this.#c.phase[a] === Phase.prewarming) this.memoryAdmission.cancelPrewarming(a);
+      else this.#kill(this.#c.container[a]!, ClusterOutcome.lost, now);
+    }
+    this.memoryAdmission.clear(host, now);
+  }
+
+  #create(a: number, fn: number, host: number, memory: number, kind: number, now: number): void {
+    const container = this.#containers.allocate(fn, host, memory);
+    const k = this.#containers.columns;
+    k.limit[container] = this.#functions.get(fn, Fn.limit);
+    k.weight[container] = this.#functions.get(fn, Fn.weight);
+    k.quota[container] = this.#functions.get(fn, Fn.quota);
+    k.resident[container] = this.#functions.get(fn, Fn.base);
+    k.epoch[container] = now;
+    this.#enter(container, a, now, kind === NEW_CONTAINER ? StartKind.cold : StartKind.prewarmed);
+    if (kind === NEW_CONTAINER) {
+      this.#cores.timerList.startTimer(a, Phase.creating, now + this.#functions.get(fn, Fn.cold));
+      return;
+    }
+    this.memoryAdmission.startPrewarming(host, kind, now);
+    this.#phases.startInit(a, now);
+  }
+
+  #enter(container: number, a: number, now: number, start: number): void {
+    const c = this.#c;
+    const k = this.#containers.columns;
+    const active = k.active[container]! + 1;
+    k.active[container] = active;
+    c.container[a] = container;
+    c.sibling[a] = k.first[container]!;
+    k.first[container] = a;
+    c.placedAt[a] = now;
+    c.runAt[a] = Number.NaN;
+    c.cpuUsed[a] = 0;
+    c.start[a] = start;
+    if (active < this.#functions.get(c.fn[a]!, Fn.concurrency)) this.#containers.addWarm(container);
+    else this.#containers.removeWarm(container);
+    if (active > 1) this.limits.spread(container, now);
+  }
+
+  #reached(a: number, now: number): void {
+    const c = this.#c;
+    const phase = c.phase[a];
+    this.#cores.settle(a, now);
+    c.done[a] = c.stop[a]!;
+    const kind = c.stopKind[a];
+    if (kind === Stop.memoryTrip || kind === Stop.revise) {
+      if (kind === Stop.revise) this.limitController?.revises(a, now);
+      else this.limitController?.crossed(a, now);
+      this.limits.aim(a);
+      this.#cores.interrupted(a, now);
+      return;
+    }
+    if (kind === Stop.memoryLimit) {
+      this.#kill(c.container[a]!, ClusterOutcome.outOfMemory, now);
+      return;
+    }
+    this.#phases.offCpu(a, now);
+    if (phase === Phase.init) this.#initEnded(a, now);
+    else if (phase === Phase.before && c.io[a]! > 0) {
+      this.limitController?.rateChanges(a, now);
+      const back = now + c.io[a]!;
+      this.#cores.timerList.startTimer(a, Phase.waiting, Math.min(back, c.deadline[a]!));
+      if (back > c.deadline[a]!) c.dueKind[a] = Due.deadline;
+    } else this.#succeed(a, now);
+  }
+
+  #initEnded(a: number, now: number): void {
+    const container = this.#c.container[a]!;
+    const k = this.#containers.columns;
+    k.status[container] = ContainerStatus.ready;
+    this.limitController?.initEnded(container, now);
+    for (let other = k.first[container]!; other >= 0; other = this.#c.sibling[other]!)
+      if (this.#c.phase[other] === Phase.waitingForInit) this.#phases.startRun(other, now);
+    if (this.#c.call[a] !== NO_ACTIVATION) this.#phases.startRun(a, now);
+    else this.#detach(a, now);
+  }
+
+  #succeed(a: number, now: number): void {
+    const c = this.#c;
+    const container = c.container[a]!;
+    const fn = c.fn[a]!;
+    const k = this.#containers.columns;
+    const top = Math.max(c.peak[a]!, k.resident[container]!);
+    this.limitController?.runEnded(a, ClusterOutcome.success, now);
+    k.resident[container] = residentAfter(
+      this.#functions.get(fn, Fn.base),
+      top,
+      this.#functions.get(fn, Fn.retained),
+    );
+    this.#listener.ended(a, ClusterOutcome.success, now);
+    this.#detach(a, now);
+  }
+
+  /** OpenWhisk gives a container up that has let a time limit pass; what else is in it may end. */
+  #timeOut(a: number, now: number): void {
+    const container = this.#c.container[a]!;
+    if (this.#c.phase[a] === Phase.init) {
+      this.#kill(container, ClusterOutcome.timeout, now);
+      return;
+    }
+    if (isOnCpu(this.#c.phase[a]!)) this.#phases.offCpu(a, now);
+    this.limitController?.runEnded(a, ClusterOutcome.timeout, now);
+    this.#listener.ended(a, ClusterOutcome.timeout, now);
+    this.#retire(container);
+    this.#detach(a, now);
+  }
+
+  #retire(container: number): void {
+    this.#containers.columns.status[container] = ContainerStatus.retired;
+    this.#containers.removeWarm(container);
+  }
+
+  /** An activation leaves its container for good. */
+  #detach(a: number, now: number): void {
+    const c = this.#c;
+    const k = this.#containers.columns;
+    const container = c.container[a]!;
+    const host = c.host[a]!;
+    const fn = c.fn[a]!;
+    this.#unlink(container, a);
+    const active = k.active[container]! - 1;
+    k.active[container] = active;
+    this.limits.forget(a);
+    this.#activations.release(a);
+    if (k.memory[container] !== this.#functions.get(fn, Fn.memory)) this.#retire(container);
+    if (k.status[container] === ContainerStatus.retired) {
+      if (active === 0) this.#remove(container, now);
+      this.#listener.freed(host, -1, -1, now);
+      return;
+    }
+    this.#containers.addWarm(container);
+    if (active === 0) this.#containers.addIdle(container, now);
+    else this.limits.spread(container, now);
+    this.#listener.freed(host, fn, container, now);
+  }
+
+  #unlink(container: number, a: number): void {
+    const c = this.#c;
+    const k = this.#containers.columns;
+    k.cpu[container] = k.cpu[container]! + c.cpuUsed[a]!;
+    let other = k.first[container]!;
+    if (other === a) {
+      k.first[container] = c.sibling[a]!;
+      return;
+    }
+    while (c.sibling[other] !== a) other = c.sibling[other]!;
+    c.sibling[other] = c.sibling[a]!;
+  }
+
+  /** The container dies with all that runs in it: memory limit, host. */
+  #kill(container: number, outcome: number, now: number): void {
+    const c = this.#c;
+    const k = this.#containers.columns;
+    const host = k.host[container]!;
+    while (k.first[container]! >= 0) {
+      const a = k.first[container]!;
+      const phase = c.phase[a]!;
+      if (isOnCpu(phase)) this.#phases.offCpu(a, now);
+      else if (phase !== Phase.waitingForInit) this.#cores.timerList.remove(a);
+      if (!Number.isNaN(c.runAt[a]!)) this.limitController?.runEnded(a, outcome, now);
+      if (c.call[a] !== NO_ACTIVATION) this.#listener.ended(a, outcome, now);
+      this.#unlink(container, a);
+      k.active[container] = k.active[container]! - 1;
+      this.limits.forget(a);
+      this.#activations.release(a);
+    }
+    this.#remove(container, now);
+    this.#listener.freed(host, -1, -1, now);
+  }
+
+  #remove(container: number, now: number): void {
+    this.limitController?.containerEnded(container, now);
+    this.#containers.removeWarm(container);
+    const fn = this.#containers.columns.fn[container]!;
+    this.#containers.release(container);
+    this.#listener.removed(fn, now);
+  }
+}

@@ -1,0 +1,98 @@
+import type { Series } from './summary.js';
+
+/**
+ * What the cluster looked like over time: use of the cores as a mean over each bucket, all else as
+ * it was at its end.
+ */
+export class Levels {
+  readonly bucketMicros: number;
+  readonly #span: number;
+  readonly #used: Float64Array;
+  readonly #harvested: Float64Array;
+  readonly #borrowed: Float64Array;
+  readonly #demand: Float64Array;
+  readonly #waiting: Float64Array;
+  readonly #running: Float64Array;
+  readonly #containers: Float64Array;
+
+  constructor(spanMicros: number, buckets: number) {
+    this.#span = spanMicros;
+    this.bucketMicros = Math.max(1, Math.ceil(spanMicros / buckets));
+    this.#used = new Float64Array(buckets);
+    this.#harvested = new Float64Array(buckets);
+    this.#borrowed = new Float64Array(buckets);
+    this.#demand = new Float64Array(buckets);
+    this.#waiting = new Float64Array(buckets);
+    this.#running = new Float64Array(buckets);
+    this.#containers = new Float64Array(buckets);
+  }
+
+  get buckets(): number {
+    return this.#used.length;
+  }
+
+  /** Spread evenly between the two instants; what lies behind the arrivals' end counts nowhere. */
+  used(from: number, to: number, cpu: number): void {
+    const width = this.bucketMicros;
+    let bucket = Math.floor(from / width);
+    const last = this.#used.length - 1;
+    if (to <= (bucket + 1) * width) {
+      if (bucket <= last) this.#used[bucket] = this.#used[bucket]! + cpu;
+      return;
+    }
+    const rate = cpu / (to - from);
+    for (let at = from; at < to && bucket <= last; bucket++) {
+      const end = Math.min(to, (bucket + 1) * width);
+      this.#used[bucket] = this.#used[bucket]! + rate * (end - at);
+      at = end;
+    }
+  }
+
+  /** At the end of a bucket. Millicores, and pieces. */
+  sample(
+    bucket: number,
+    level: {
+      harvested: number;
+      borrowed: number;
+      demand: number;
+      waiting: number;
+      running: number;
+      containers: number;
+    },
+  ): void {
+    this.#harvested[bucket] = level.harvested / 1000;
+    this.#borrowed[bucket] = level.borrowed / 1000;
+    this.#demand[bucket] = level.demand / 1000;
+    this.#waiting[bucket] = level.waiting;
+    this.#running[bucket] = level.running;
+    this.#containers[bucket] = level.containers;
+  }
+
+  /** Core-us used within the span of the arrivals. */
+  get total(): number {
+    let sum = 0;
+    for (const used of this.#used) sum += used;
+    return sum;
+  }
+
+  summary(cores: number): Series {
+    const width = this.bucketMicros;
+    return {
+      bucketMs: width / 1000,
+      utilization: Array.from(this.#used, (used, i) => {
+        const length = Math.min(width, this.#span - i * width);
+        return length > 0 ? round(used / (length * cores)) : 0;
+      }),
+      harvested: Array.from(this.#harvested, round),
+      borrowed: Array.from(this.#borrowed, round),
+      demand: Array.from(this.#demand, round),
+      waiting: [...this.#waiting],
+      running: [...this.#running],
+      containers: [...this.#containers],
+    };
+  }
+}
+
+function round(value: number): number {
+  return Math.round(value * 1e6) / 1e6;
+}

@@ -1,0 +1,23 @@
+import {
+  type ContainerState,
+  type FunctionState,
+  Run,
+} from '../../openwhisk-plugin/decision/index.js';
+import type { FunctionOnHost } from './function-on-host.js';
+
+/** A container as its host's hook has it. */
+export interface ManagedContainer {
+  readonly index: number;
+  readonly serial: number;
+  readonly state: ContainerState;
+  readonly history: FunctionState;
+  readonly record: FunctionOnHost;
+  /** Throttled periods of the runs that are over. */
+  throttled: number;
+  boosted: boolean;
+}
+
+/** A run that knows its activation. */
+export class ClusterRun extends Run {
+  activation = -1;
+}

@@ -1,0 +1,170 @@
+import { Histograms } from './histogram.js';
+import { ClusterOutcome, StartKind } from './recorder.js';
+import type { FunctionSummary, Statistics } from './summary.js';
+
+/** An activation slower than this x its contention-free duration counts as slow. */
+const SLOW = 1.2;
+/**
+ * Objective where none is stated: this x the p99 alone at user limits (design §6 uses the same
+ * factor on the control arm).
+ */
+const SLO_FACTOR = 1.2;
+/** Fewer activations say nothing about a function's mean or p99. */
+const ENOUGH = 20;
+/** Octaves: slowdowns to 65,536; durations from 1 us to 2^36 us = 19 h. */
+const RATIO_OCTAVES = 16;
+const DURATION_OCTAVES = 36;
+/** RFET goes below one, where functions are accelerated: kept x 2^10. */
+const RFET_SCALE = 1024;
+
+/** Places in a function's row; harvested and accelerated in core-ms. */
+export const Row = {
+  calls: 0,
+  successes: 1,
+  slowdownSum: 2,
+  cold: 3,
+  oom: 4,
+  failed: 5,
+  harvested: 6,
+  accelerated: 7,
+} as const;
+const WIDTH = 8;
+
+/** Mean, maximum and distribution of one quantity over all functions. */
+class Quantity {
+  readonly #histogram: Histograms;
+  readonly #scale: number;
+  sum = 0;
+  max = 0;
+  count = 0;
+
+  constructor(octaves: number, scale = 1) {
+    this.#histogram = new Histograms(1, octaves);
+    this.#scale = scale;
+  }
+
+  add(value: number): void {
+    this.sum += value;
+    this.count++;
+    if (value > this.max) this.max = value;
+    this.#histogram.add(0, value * this.#scale);
+  }
+
+  summary(unit = 1): Statistics {
+    const at = (share: number) =>
+      this.count === 0
+        ? 0
+        : Math.min(this.max, this.#histogram.quantile(0, share) / this.#scale) / unit;
+    return {
+      mean: this.count === 0 ? 0 : this.sum / this.count / unit,
+      p50: at(0.5),
+      p90: at(0.9),
+      p99: at(0.99),
+      max: this.max / unit,
+    };
+  }
+}
+
+/**
+ * What became of all activations, added up as they end: its size grows with the functions, never
+ * with the calls.
+ */
+export class OutcomeStatistics {
+  readonly outcomes = new Float64Array(5);
+  /** By `StartKind`. */
+  readonly starts = new Float64Array(4);
+  readonly slowdown = new Quantity(RATIO_OCTAVES);
+  readonly rfet = new Quantity(RATIO_OCTAVES, RFET_SCALE);
+  readonly response = new Quantity(DURATION_OCTAVES);
+  slow = 0;
+  waited = 0;
+  waitTotal = 0;
+  activations = 0;
+  /** A row a function: see `Row`. */
+  readonly #rows: Float64Array;
+  readonly #slowdowns: Histograms;
+  readonly #latencies: Histograms;
+  readonly #alone: Histograms;
+
+  constructor(functions: number) {
+    this.#rows = new Float64Array(WIDTH * functions);
+    this.#slowdowns = new Histograms(functions, RATIO_OCTAVES);
+    this.#latencies = new Histograms(functions, DURATION_OCTAVES);
+    this.#alone = new Histograms(functions, DURATION_OCTAVES);
+  }
+
+  /** `wait`: us until a container was found for it. */
+  ended(fn: number, outcome: number, start: number, wait: number): void {
+    this.activations++;
+    this.add(fn, Row.calls, 1);
+    this.outcomes[outcome] = this.outcomes[outcome]! + 1;
+    this.starts[start] = this.starts[start]! + 1;
+    if (start === StartKind.cold) this.add(fn, Row.cold, 1);
+    if (outcome === ClusterOutcome.outOfMemory) this.add(fn, Row.oom, 1);
+    if (outcome !== ClusterOutcome.success) this.add(fn, Row.failed, 1);
+    if (wait > 0) {
+      this.waited++;
+      this.waitTotal += wait;
+    }
+  }
+
+  /**
+   * A successful one, us: response, init + run as the tap sees them, run alone, and how long the
+   * run takes without any contention at its true demand and at its user's limits.
+   */
+  succeeded(
+    fn: number,
+    response: number,
+    latency: number,
+    execution: number,
+    solo: number,
+    user: number,
+  ): void {
+    // Instants are whole microseconds and work is not: nothing is faster than alone.
+    const slowdown = response > solo ? response / solo : 1;
+    this.slowdown.add(slowdown);
+    if (slowdown > SLOW) this.slow++;
+    this.rfet.add(execution / user);
+    this.response.add(response);
+    this.add(fn, Row.successes, 1);
+    this.add(fn, Row.slowdownSum, slowdown);
+    this.#slowdowns.add(fn, slowdown);
+    this.#latencies.add(fn, latency);
+    this.#alone.add(fn, user);
+  }
+
+  /** `place`: one of {@link Row}. */
+  get(fn: number, place: number): number {
+    return this.#rows[WIDTH * fn + place]!;
+  }
+
+  add(fn: number, place: number, amount: number): void {
+    const at = WIDTH * fn + place;
+    this.#rows[at] = this.#rows[at]! + amount;
+  }
+
+  functionSummary(fn: number, name: string, sloMs: number | undefined): FunctionSummary {
+    const successes = this.get(fn, Row.successes);
+    const known = successes > 0;
+    const slo = sloMs ?? (known ? (SLO_FACTOR * this.#alone.quantile(fn, 0.99)) / 1000 : null);
+    return {
+      name,
+      calls: this.get(fn, Row.calls),
+      meanSlowdown: known ? this.get(fn, Row.slowdownSum) / successes : 0,
+      p99Slowdown: known ? this.#slowdowns.quantile(fn, 0.99) : 0,
+      p99Ms: known ? this.#latencies.quantile(fn, 0.99) / 1000 : 0,
+      sloMs: slo,
+      late: slo === null ? 0 : this.#latencies.above(fn, 1000 * slo) + this.get(fn, Row.failed),
+      coldStarts: this.get(fn, Row.cold),
+      oomKills: this.get(fn, Row.oom),
+      failures: this.get(fn, Row.failed),
+      harvested: this.get(fn, Row.harvested) / 1000,
+      accelerated: this.get(fn, Row.accelerated) / 1000,
+    };
+  }
+
+  /** Has enough successful activations for its figures to mean something. */
+  isKnown(fn: number): boolean {
+    return this.get(fn, Row.successes) >= ENOUGH;
+  }
+}

@@ -1,0 +1,54 @@
+/** How an activation ended. */
+export const ClusterOutcome = {
+  success: 0,
+  /** Reached its time limit in init or run. */
+  timeout: 1,
+  outOfMemory: 2,
+  /** Its host failed. */
+  lost: 3,
+  /** No host was there to take it. */
+  rejected: 4,
+} as const;
+
+/** How the container was had. */
+export const StartKind = { warm: 0, prewarmed: 1, cold: 2, none: 3 } as const;
+
+/**
+ * What became of one activation. Times in us of simulated time; NaN where it never came to that.
+ */
+export interface SimulatedActivation {
+  /** Place in the stream, from 0. */
+  readonly call: number;
+  readonly fn: number;
+  readonly host: number;
+  readonly start: number;
+  readonly outcome: number;
+  readonly arrivedAt: number;
+  /** When a container was found for it: what lies before is waiting. */
+  readonly placedAt: number;
+  /** When `/run` began: what lies between is unpausing, or cold start and `/init`. */
+  readonly runAt: number;
+  readonly endedAt: number;
+  /** Core-us it has used, init not counted. */
+  readonly cpu: number;
+  /** Contention-free duration at its true demand, and alone at the user's limits. */
+  readonly soloMicros: number;
+  readonly userMicros: number;
+}
+
+/**
+ * Told of each activation as it ends, in order of ending; the record is reused, so copy what is to
+ * be kept.
+ */
+export interface ActivationRecorder {
+  record(call: SimulatedActivation): void;
+}
+
+/** Keeps all of them. */
+export class ActivationLog implements ActivationRecorder {
+  readonly calls: SimulatedActivation[] = [];
+
+  record(call: SimulatedActivation): void {
+    this.calls.push({ ...call });
+  }
+}

@@ -1,0 +1,140 @@
+import type { ActivationColumns } from './activations.js';
+import { longer } from './timer-list.js';
+
+/** Weights that add up to less are rounding. */
+const WEIGHT_EPSILON = 1e-9;
+/** Cores by which caps may exceed what there is. */
+export const CORE_EPSILON = 1e-6;
+
+/**
+ * Who runs on each host, ordered by cap / weight. In weighted max-min sharing whoever is satisfied
+ * stands before all that are not, so there is one line between them, and the *level* is what the
+ * satisfied leave over the weights behind the line. One who comes or leaves moves the line by a few
+ * places; everything else stays as it is.
+ */
+export class Runners {
+  readonly #c: ActivationColumns;
+  readonly #lists: Int32Array[];
+  readonly #caps: Float64Array;
+  readonly #weights: Float64Array;
+  readonly counts: Int32Array;
+  /** How many stand before the line. */
+  readonly satisfied: Int32Array;
+  /** The places that the last `divide` moved the line over. */
+  movedFrom = 0;
+  movedTo = 0;
+
+  constructor(columns: ActivationColumns, hosts: number) {
+    this.#c = columns;
+    this.#lists = Array.from({ length: hosts }, () => new Int32Array(16));
+    this.#caps = new Float64Array(hosts);
+    this.#weights = new Float64Array(hosts);
+    this.counts = new Int32Array(hosts);
+    this.satisfied = new Int32Array(hosts);
+  }
+
+  /** The first `counts[host]` count. Good until the next one comes. */
+  on(host: number): Int32Array {
+    return this.#lists[host]!;
+  }
+
+  /** Cores of the satisfied. */
+  caps(host: number): number {
+    return this.#caps[host]!;
+  }
+
+  /** Equal ones stay in the order they came. */
+  add(a: number): void {
+    const { host: hosts, ratio, cap, weight } = this.#c;
+    const host = hosts[a]!;
+    let list = this.#lists[host]!;
+    const count = this.counts[host]!;
+    if (count === list.length) {
+      list = longer(list);
+      this.#lists[host] = list;
+    }
+    const own = ratio[a]!;
+    let i = count;
+    for (; i > 0; i--) {
+      const before = list[i - 1]!;
+      if (ratio[before]! <= own) break;
+      list[i] = before;
+    }
+    list[i] = a;
+    this.counts[host] = count + 1;
+    if (i < this.satisfied[host]!) {
+      this.satisfied[host] = this.satisfied[host]! + 1;
+      this.#caps[host] = this.#caps[host]! + cap[a]!;
+    } else this.#weights[host] = this.#weights[host]! + weight[a]!;
+  }
+
+  remove(a: number): void {
+    const { host: hosts, cap, weight } = this.#c;
+    const host = hosts[a]!;
+    const list = this.#lists[host]!;
+    const last = this.counts[host]! - 1;
+    let i = 0;
+    while (list[i] !== a) i++;
+    if (i < this.satisfied[host]!) {
+      this.satisfied[host] = this.satisfied[host]! - 1;
+      this.#caps[host] = this.#caps[host]! - cap[a]!;
+    } else this.#weights[host] = this.#weights[host]! - weight[a]!;
+    for (; i < last; i++) list[i] = list[i + 1]!;
+    this.counts[host] = last;
+    // Sums of fractions drift; an idle host begins at zero again.
+    if (last === 0) this.restart(host);
+  }
+
+  isSatisfied(a: number): boolean {
+    const host = this.#c.host[a]!;
+    const list = this.#lists[host]!;
+    const line = this.satisfied[host]!;
+    for (let i = 0; i < line; i++) if (list[i] === a) return true;
+    return false;
+  }
+
+  /** Nobody is satisfied yet. */
+  restart(host: number): void {
+    const list = this.#lists[host]!;
+    let weights = 0;
+    for (let i = 0; i < this.counts[host]!; i++) weights += this.#c.weight[list[i]!]!;
+    this.#weights[host] = weights;
+    this.#caps[host] = 0;
+    this.satisfied[host] = 0;
+  }
+
+  /** Moves the line to where it belongs and returns the level; Infinity where all are satisfied. */
+  divide(host: number, cores: number): number {
+    const { ratio, cap, weight } = this.#c;
+    const list = this.#lists[host]!;
+    const count = this.counts[host]!;
+    const before = this.satisfied[host]!;
+    let line = before;
+    let caps = this.#caps[host]!;
+    let weights = this.#weights[host]!;
+    let level = levelOf(cores - caps, weights);
+    while (line < count && ratio[list[line]!]! <= level) {
+      const a = list[line++]!;
+      caps += cap[a]!;
+      weights -= weight[a]!;
+      level = levelOf(cores - caps, weights);
+    }
+    while (line > 0 && ratio[list[line - 1]!]! > level) {
+      const a = list[--line]!;
+      caps -= cap[a]!;
+      weights += weight[a]!;
+      level = levelOf(cores - caps, weights);
+    }
+    this.#caps[host] = caps;
+    this.#weights[host] = weights;
+    this.satisfied[host] = line;
+    this.movedFrom = Math.min(before, line);
+    this.movedTo = Math.max(before, line);
+    return level;
+  }
+}
+
+function levelOf(left: number, weights: number): number {
+  if (weights > WEIGHT_EPSILON) return left / weights;
+  return left > -CORE_EPSILON ? Number.POSITIVE_INFINITY : -1;
+}

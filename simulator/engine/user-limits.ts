@@ -1,0 +1,42 @@
+import type { Bytes, Millicores } from '../../config/index.js';
+import { NO_LIMIT, type UserLimits } from '../../openwhisk-plugin/decision/index.js';
+import { PERIOD_MICROS } from '../platform/index.js';
+import { Fn, type FunctionRows } from './function-rows.js';
+
+/**
+ * What inspect would say of the limits of a function's containers: one object for all that are
+ * alike.
+ */
+export class UserLimitTable {
+  readonly #functions: FunctionRows;
+  readonly #known: (UserLimits | undefined)[] = [];
+
+  constructor(functions: FunctionRows) {
+    this.#functions = functions;
+  }
+
+  /** Of a container that is made now. */
+  of(fn: number): UserLimits {
+    const functions = this.#functions;
+    const shares = functions.get(fn, Fn.weight);
+    const quota = (functions.get(fn, Fn.quota) * 1000) / PERIOD_MICROS;
+    const memory = functions.get(fn, Fn.limit) as Bytes;
+    const known = this.#known[fn];
+    if (
+      known !== undefined &&
+      known.memory === memory &&
+      known.shares === shares &&
+      known.quota === quota
+    )
+      return known;
+    const user: UserLimits = {
+      shares,
+      quota: (quota > 0 ? quota : NO_LIMIT) as Millicores,
+      memory,
+      memoryAndSwap: memory,
+      periodMicros: PERIOD_MICROS,
+    };
+    this.#known[fn] = user;
+    return user;
+  }
+}

@@ -1,0 +1,38 @@
+/**
+ * Each tight host's own time, in which its sharing activations' ends are known: it passes at the
+ * level, so that work done is weight x virtual time whatever the level does. 0: nobody shares, and
+ * it stands still.
+ */
+export class VirtualTime {
+  readonly level: Float64Array;
+  /** As it was at `since`, when it was marked last. */
+  readonly marked: Float64Array;
+  readonly since: Float64Array;
+
+  constructor(hosts: number) {
+    this.level = new Float64Array(hosts);
+    this.marked = new Float64Array(hosts);
+    this.since = new Float64Array(hosts);
+  }
+
+  at(host: number, now: number): number {
+    return this.marked[host]! + this.level[host]! * (now - this.since[host]!);
+  }
+
+  /** Microseconds from now until it is `virtual`, while the level stays; it must not be 0. */
+  until(host: number, virtual: number, now: number): number {
+    return (virtual - this.at(host, now)) / this.level[host]!;
+  }
+
+  /** Before the level changes. */
+  mark(host: number, now: number): void {
+    this.marked[host] = this.at(host, now);
+    this.since[host] = now;
+  }
+
+  /** The host becomes tight. */
+  restart(host: number): void {
+    this.marked[host] = 0;
+    this.level[host] = 0;
+  }
+}

@@ -1,0 +1,399 @@
+import { initBody, type ResolvedAction, runBody } from './action.js';
+import type { Container } from './action-container.js';
+import type { ActivationMessage } from './activation-message.js';
+import {
+  type ActivationResponse,
+  initOutcome,
+  response,
+  runOutcome,
+} from './activation-response.js';
+import { ContainerHealthError } from './errors.js';
+import type { ProxyListener, ProxyState, ProxyTimes } from './proxy-listener.js';
+
+/** Of an activation that never reached a container. */
+const NO_TIME = { initMs: 0, runMs: 0, startedMs: null };
+
+/**
+ * The life of one container: starting, started (prewarmed), running, ready, pausing, paused,
+ * removing. Source: ContainerProxy.scala @ 1.0.0, 2.0.0, 1fae641a2 (the same states; `when(...)`
+ * blocks and initializeAndRun).
+ */
+export class ContainerProxy {
+  readonly memoryMb: number;
+  readonly kind: string;
+  state: ProxyState = 'starting';
+  container: Container | null = null;
+  /** The action it was initialized with; it serves no other. Null while prewarmed. */
+  action: ResolvedAction | null = null;
+  initialized = false;
+  readonly #factory: () => Promise<Container>;
+  readonly #listener: ProxyListener;
+  readonly #times: ProxyTimes;
+  #active = 0;
+  #buffer: ActivationMessage[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #markedForRemoval = false;
+  /** Jobs that came while it was being paused, and what else waits for that. */
+  readonly #stash: ActivationMessage[] = [];
+  readonly #afterPause: (() => void)[] = [];
+  #left = false;
+  #createdMs = 0;
+  /** Settles when the engine has started it, or not. */
+  #creating: Promise<unknown> = Promise.resolve();
+  #removal: Promise<void> | null = null;
+
+  constructor(
+    kind: string,
+    memoryMb: number,
+    factory: () => Promise<Container>,
+    listener: ProxyListener,
+    times: ProxyTimes,
+  ) {
+    this.kind = kind;
+    this.memoryMb = memoryMb;
+    this.#factory = factory;
+    this.#listener = listener;
+    this.#times = times;
+  }
+
+  /** Jobs it has, running or waiting inside. */
+  get load(): number {
+    return this.#active + this.#buffer.length + this.#stash.length;
+  }
+
+  /** Starts a container that waits for its first function. */
+  async prewarm(): Promise<boolean> {
+    try {
+      await this.#create();
+      if (this.state === 'starting') this.state = 'started';
+      return true;
+    } catch {
+      this.state = 'removed';
+      this.#leave();
+      return false;
+    }
+  }
+
+  /** Takes a job in any state; one that cannot be served here goes back to the pool. */
+  run(activationMessage: ActivationMessage): void {
+    switch (this.state) {
+      case 'starting':
+        this.action = activationMessage.action;
+        this.state = 'running';
+        this.#active = 1;
+        void this.#coldStart(activationMessage);
+        return;
+      case 'started':
+        this.action = activationMessage.action;
+        this.state = 'running';
+        this.#active = 1;
+        void this.#first(activationMessage, false);
+        return;
+      case 'running':
+        if (!this.initialized || this.#active >= activationMessage.action.concurrency)
+          this.#buffer.push(activationMessage);
+        else this.#warm(activationMessage, false);
+        return;
+      case 'ready':
+        clearTimeout(this.#timer);
+        this.state = 'running';
+        this.#warm(activationMessage, true);
+        return;
+      case 'paused':
+        clearTimeout(this.#timer);
+        this.state = 'running';
+        void this.#resumeAndRun(activationMessage);
+        return;
+      case 'pausing':
+        this.#stash.push(activationMessage);
+        return;
+      case 'removing':
+      case 'removed':
+        this.#listener.reschedule(activationMessage);
+        return;
+    }
+  }
+
+  /** Asked for by the pool (room is needed) or at the end. Waits for a pause that is under way. */
+  remove(): Promise<void> {
+    if (this.state === 'pausing')
+      return new Promise((resolve) => this.#afterPause.push(() => resolve(this.remove())));
+    return this.#destroy();
+  }
+
+  async #coldStart(activationMessage: ActivationMessage): Promise<void> {
+    try {
+      await this.#create();
+    } catch (error) {
+      const text = error instanceof Error ? error.message : String(error);
+      const failure = response('whisk error', `the container could not be started: ${text}`);
+      this.#answer(activationMessage, failure, { ...NO_TIME, cold: true });
+      this.#active--;
+      this.#abortBuffered(failure);
+      this.state = 'removed';
+      this.#leave();
+      return;
+    }
+    if (this.state === 'running') await this.#first(activationMessage, true);
+    else
+      this.#answer(activationMessage, response('whisk error', 'the invoker has stopped'), {
+        ...NO_TIME,
+        cold: true,
+      });
+  }
+
+  async #create(): Promise<void> {
+    this.#createdMs = performance.now();
+    const creating = this.#factory();
+    this.#creating = creating.catch(() => undefined);
+    this.container = await creating;
+  }
+
+  /** `/init`, then the first `/run`. A failure of either ends the container. */
+  async #first(activationMessage: ActivationMessage, cold: boolean): Promise<void> {
+    const container = this.container as Container;
+    const { action } = activationMessage;
+    const sinceMs = Date.now();
+    const init = await container.call(
+      '/init',
+      initBody(action, activationMessage, Date.now() + action.timeoutMs),
+      {
+        timeoutMs: action.timeoutMs,
+        retry: true,
+        reschedule: false,
+      },
+    );
+    if (init.answer.kind === 'response' && init.answer.status === 503)
+      return this.#unhealthy(activationMessage);
+    const ok =
+      init.answer.kind === 'response' &&
+      init.answer.status === 200 &&
+      init.answer.truncatedFrom === null;
+    if (!ok) {
+      const failure = initOutcome(init.answer, init.durationMs, action.timeoutMs);
+      this.#answer(activationMessage, failure, {
+        initMs: init.durationMs,
+        runMs: 0,
+        startedMs: init.startedMs,
+        cold,
+      });
+      await this.#logs(activationMessage, sinceMs, false);
+      this.#active--;
+      this.#abortBuffered(failure);
+      await this.#destroy();
+      return;
+    }
+    this.initialized = true;
+    const run = this.#execute(
+      activationMessage,
+      { initMs: init.durationMs, startedMs: init.startedMs, cold, sinceMs },
+      false,
+    );
+    // What was buffered while the container warmed up may run beside the first job from here on.
+    this.#drain();
+    await run;
+  }
+
+  #warm(activationMessage: ActivationMessage, reschedule: boolean): void {
+    this.#active++;
+    this.#again(activationMessage, reschedule);
+  }
+
+  #again(activationMessage: ActivationMessage, reschedule: boolean): void {
+    void this.#execute(
+      activationMessage,
+      { initMs: 0, startedMs: null, cold: false, sinceMs: Date.now() },
+      reschedule,
+    );
+  }
+
+  async #resumeAndRun(activationMessage: ActivationMessage): Promise<void> {
+    this.#active++;
+    try {
+      await (this.container as Container).resume();
+    } catch {
+      return this.#unhealthy(activationMessage);
+    }
+    this.#again(activationMessage, true);
+  }
+
+  async #execute(
+    activationMessage: ActivationMessage,
+    begin: { initMs: number; startedMs: number | null; cold: boolean; sinceMs: number },
+    reschedule: boolean,
+  ): Promise<void> {
+    const { action } = activationMessage;
+    const container = this.container as Container;
+    let result: ActivationResponse;
+    try {
+      const body = runBody(
+        action,
+        activationMessage,
+        Date.now() + action.timeoutMs,
+        activationMessage.payload,
+      );
+      const run = await container.call('/run', body, {
+        timeoutMs: action.timeoutMs,
+        retry: false,
+        reschedule,
+      });
+      if (run.answer.kind === 'response' && run.answer.status === 503)
+        throw new ContainerHealthError(container.name);
+      result = runOutcome(run.answer, run.durationMs, action.timeoutMs);
+      this.#answer(activationMessage, result, {
+        initMs: begin.initMs,
+        runMs: run.durationMs,
+        startedMs: begin.startedMs ?? run.startedMs,
+        cold: begin.cold,
+      });
+    } catch (error) {
+      if (error instanceof ContainerHealthError) return this.#unhealthy(activationMessage);
+      result = response('whisk error', error instanceof Error ? error.message : String(error));
+      this.#answer(activationMessage, result, {
+        ...NO_TIME,
+        initMs: begin.initMs,
+        cold: begin.cold,
+      });
+    }
+    const good = result.kind === 'success' || result.kind === 'application error';
+    const collected = await this.#logs(activationMessage, begin.sinceMs, good);
+    this.#active--;
+    // One that is being removed is never ready again, however the call under it has ended.
+    if (good && collected && !this.#markedForRemoval && this.#removal === null) this.#completed();
+    else await this.#failed();
+  }
+
+  /** RunCompleted: more of the buffer, more work from the pool, or ready. */
+  #completed(): void {
+    if (this.#buffer.length > 0) {
+      this.#drain();
+      if (this.#active < (this.action?.concurrency ?? 1)) this.#listener.needWork(this);
+      return;
+    }
+    if (this.#active === 0) this.#becomeReady();
+    this.#listener.needWork(this);
+  }
+
+  #becomeReady(): void {
+    this.state = 'ready';
+    this.#timer = setTimeout(() => void this.#pause(), this.#times.pauseGraceMs);
+  }
+
+  async #pause(): Promise<void> {
+    this.state = 'pausing';
+    let failed = false;
+    try {
+      await (this.container as Container).suspend();
+    } catch {
+      failed = true;
+    }
+    if (failed) {
+      this.state = 'ready';
+      void this.#destroy();
+    } else {
+      this.state = 'paused';
+      this.#timer = setTimeout(() => void this.#destroy(), this.#times.idleMs);
+    }
+    for (const activationMessage of this.#stash.splice(0)) this.run(activationMessage);
+    for (const callback of this.#afterPause.splice(0)) callback();
+  }
+
+  #drain(): void {
+    while (this.#buffer.length > 0 && this.#active < (this.action?.concurrency ?? 1)) {
+      this.#warm(this.#buffer.shift() as ActivationMessage, false);
+    }
+  }
+
+  /** A failed run ends the container once every other run in it has ended. */
+  async #failed(): Promise<void> {
+    if (this.#active > 0) {
+      this.#markedForRemoval = true;
+      if (this.state !== 'removing') {
+        this.state = 'removing';
+        this.#leave();
+        for (const activationMessage of this.#buffer.splice(0))
+          this.#listener.reschedule(activationMessage);
+      }
+      return;
+    }
+    await this.#destroy();
+  }
+
+  /** The job was not taken: it goes back, and the container goes. */
+  async #unhealthy(activationMessage: ActivationMessage): Promise<void> {
+    this.#active--;
+    this.state = 'removing';
+    this.#leave();
+    this.#listener.reschedule(activationMessage);
+    for (const other of this.#buffer.splice(0)) this.#listener.reschedule(other);
+    await this.#destroy();
+  }
+
+  #abortBuffered(failure: ActivationResponse): void {
+    for (const activationMessage of this.#buffer.splice(0)) {
+      this.#answer(activationMessage, failure, { ...NO_TIME, cold: false });
+    }
+  }
+
+  #destroy(): Promise<void> {
+    this.#removal ??= this.#unpauseAndRemove();
+    return this.#removal;
+  }
+
+  async #unpauseAndRemove(): Promise<void> {
+    clearTimeout(this.#timer);
+    const paused = this.state === 'paused';
+    this.state = 'removing';
+    this.#leave();
+    for (const activationMessage of this.#buffer.splice(0))
+      this.#listener.reschedule(activationMessage);
+    await this.#creating;
+    try {
+      if (paused) await this.container?.resume();
+      await this.container?.destroy();
+    } catch {
+      // Nobody checks whether a removal succeeded (DockerContainerFactory): the next start-up's
+      // clean-up finds it.
+    }
+    this.state = 'removed';
+  }
+
+  #leave(): void {
+    if (this.#left) return;
+    this.#left = true;
+    this.#listener.containerLeaving(this);
+  }
+
+  async #logs(
+    activationMessage: ActivationMessage,
+    sinceMs: number,
+    wait: boolean,
+  ): Promise<boolean> {
+    try {
+      const lines = await (this.container as Container).collectLogs(sinceMs, Date.now(), wait);
+      this.#listener.logsCollected(activationMessage, lines);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  #answer(
+    activationMessage: ActivationMessage,
+    result: ActivationResponse,
+    times: { initMs: number; runMs: number; startedMs: number | null; cold: boolean },
+  ): void {
+    activationMessage.finish({
+      ...result,
+      waitMs: Math.max(0, (times.startedMs ?? performance.now()) - activationMessage.acceptedMs),
+      initMs: times.initMs,
+      runMs: times.runMs,
+      containerName: this.container?.name ?? null,
+      cold: times.cold,
+      coldStartMs:
+        times.cold && times.startedMs !== null
+          ? times.startedMs + times.initMs - this.#createdMs
+          : null,
+    });
+  }
+}

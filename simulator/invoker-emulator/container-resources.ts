@@ -1,0 +1,47 @@
+/**
+ * CPU shares and quota of a container, and its name, by the invoker's own arithmetic. Sources:
+ * ContainerPoolConfig (common/…/containerpool/ContainerFactory.scala @ 1.0.0: shares; 2.0.0,
+ * 1fae641a2: quota too), ContainerFactory.containerNamePrefix (there), ContainerProxy.containerName
+ * (ContainerProxy.scala, all three).
+ */
+
+/** How many containers of this size fit the invoker: an integer division, as there. */
+const containersThatFit = (userMemoryMb: number, memoryMb: number): number =>
+  Math.floor(userMemoryMb / memoryMb);
+
+/** `--cpu-shares`: 1024 over the number that fit, cut to an integer, never below 2. */
+export function cpuShares(userMemoryMb: number, memoryMb: number): number {
+  return Math.max(Math.trunc(1024 / containersThatFit(userMemoryMb, memoryMb)), 2);
+}
+
+/**
+ * `--cpus` in cores: user-cpus over the number that fit, five decimals, never below 0.01; null
+ * without user-cpus.
+ */
+export function cpuLimit(
+  userCpus: number | null,
+  userMemoryMb: number,
+  memoryMb: number,
+): number | null {
+  if (userCpus === null) return null;
+  const cores = userCpus / containersThatFit(userMemoryMb, memoryMb);
+  return Math.max(Math.round(cores * 100_000) / 100_000, 0.01);
+}
+
+/**
+ * `wsk`, the invoker's unique name, its number; what docker does not allow in a name is dropped.
+ */
+export function namePrefix(instance: number, uniqueName = ''): string {
+  return `wsk${uniqueName}${instance}`.replace(/[^\p{L}\p{Nd}_.-]/gu, '');
+}
+
+/** `wsk0_5_guest_hello`. Lossy: `a_b-c` becomes `a_bc` (openwhisk-observed.md §5.1). */
+export function containerName(
+  prefix: string,
+  count: number,
+  first: string,
+  second: string,
+): string {
+  const clean = (text: string): string => text.replace(/[^\p{L}\p{Nd}_]/gu, '');
+  return `${prefix}_${count}_${clean(first)}_${clean(second)}`;
+}

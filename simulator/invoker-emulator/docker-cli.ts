@@ -1,0 +1,221 @@
+import { accessSync, constants } from 'node:fs';
+import { runCommand } from './command.js';
+import { CommandFailedError, DockerMissingError } from './errors.js';
+
+/**
+ * Limits in ms of each docker command. Source: core/invoker/src/main/resources/application.conf,
+ * whisk.docker.client.timeouts (1.0.0, 2.0.0, 1fae641a2). `logs` has its own constant:
+ * ExtendedDockerClient.waitForLogs (DockerCliLogStore.scala).
+ */
+export interface DockerTimeouts {
+  readonly run: number;
+  readonly rm: number;
+  readonly ps: number;
+  readonly inspect: number;
+  readonly pause: number;
+  readonly unpause: number;
+  readonly version: number;
+  readonly logs: number;
+}
+
+export const defaultDockerTimeouts: DockerTimeouts = {
+  run: 60_000,
+  rm: 60_000,
+  ps: 60_000,
+  inspect: 60_000,
+  pause: 10_000,
+  unpause: 10_000,
+  version: 10_000,
+  logs: 2_000,
+};
+
+/** What one action container is started with. */
+export interface RunSpec {
+  readonly image: string;
+  readonly name: string;
+  /** Whole MB; goes to `--memory` and `--memory-swap` alike. */
+  readonly memoryMb: number;
+  readonly cpuShares: number;
+  /** Cores; only from 2.0.0 on and only where user-cpus is set. */
+  readonly cpus: number | null;
+  readonly network: string;
+  readonly apiHost: string;
+  readonly extraEnv?: Readonly<Record<string, string>>;
+}
+
+export interface DockerCliOptions {
+  readonly timeouts?: Partial<DockerTimeouts>;
+  /**
+   * At most so many `docker run` at once; 0: no bound (application.conf,
+   * whisk.docker.client.parallel-runs = 10).
+   */
+  readonly parallelRuns?: number;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly executable?: string;
+}
+
+/**
+ * Where the invoker looks (DockerClient.dockerCmd, DockerClient.scala @ 1.0.0, 2.0.0, 1fae641a2):
+ * not on PATH.
+ */
+const places = ['/usr/bin/docker', '/usr/local/bin/docker'];
+
+function findDocker(): string {
+  for (const place of places) {
+    try {
+      accessSync(place, constants.X_OK);
+      return place;
+    } catch {
+      // the next place
+    }
+  }
+  throw new DockerMissingError(places);
+}
+
+/** A double as Scala prints it: `1.0`, `0.25`. */
+export const scalaDouble = (value: number): string =>
+  Number.isInteger(value) ? `${value}.0` : String(value);
+
+/**
+ * Arguments of `docker run`, in the order seen in openwhisk-observed.md §2.
+ *
+ * - `--cpu-shares` … `--network`, `-e`, `--name`, `--cpus`: DockerContainer.create
+ * (DockerContainer.scala @ 1.0.0; `--cpus` from 2.0.0)
+ * - `__OW_API_HOST`: DockerContainerFactory.createContainer
+ * - capabilities, ulimit, pids: InvokerReactive.scala, containerFactory; `--log-driver`:
+ * DockerToActivationLogStore.containerParameters
+ */
+export function runArguments(spec: RunSpec): string[] {
+  const args = ['run', '-d'];
+  args.push('--cpu-shares', String(spec.cpuShares));
+  args.push('--memory', `${spec.memoryMb}m`, '--memory-swap', `${spec.memoryMb}m`);
+  args.push('--network', spec.network, '-e', `__OW_API_HOST=${spec.apiHost}`);
+  for (const [key, value] of Object.entries(spec.extraEnv ?? {}))
+    args.push('-e', `${key}=${value}`);
+  args.push('--name', spec.name);
+  if (spec.cpus !== null) args.push('--cpus', scalaDouble(spec.cpus));
+  args.push('--pids-limit', '1024', '--cap-drop', 'NET_RAW', '--cap-drop', 'NET_ADMIN');
+  args.push('--ulimit', 'nofile=1024:1024', '--log-driver', 'json-file', spec.image);
+  return args;
+}
+
+/**
+ * The docker command-line client as the invoker uses it: one process a command, no API call of our
+ * own.
+ */
+export class DockerCli {
+  readonly #docker: string;
+  readonly #timeouts: DockerTimeouts;
+  readonly #env: Readonly<Record<string, string>> | undefined;
+  readonly #waiting: (() => void)[] = [];
+  #permits: number;
+
+  constructor(options: DockerCliOptions = {}) {
+    this.#docker = options.executable ?? findDocker();
+    this.#timeouts = { ...defaultDockerTimeouts, ...options.timeouts };
+    this.#env = options.env;
+    const parallel = options.parallelRuns ?? 10;
+    this.#permits = parallel > 0 ? parallel : Number.POSITIVE_INFINITY;
+  }
+
+  /**
+   * Starts a container and gives its id; one that broke half-way (status 125 or 127, id printed) is
+   * removed, as DockerContainer.create does.
+   */
+  async run(spec: RunSpec): Promise<string> {
+    await this.#acquire();
+    try {
+      return await this.#command(runArguments(spec), this.#timeouts.run);
+    } catch (error) {
+      if (
+        error instanceof CommandFailedError &&
+        (error.exitStatus === 125 || error.exitStatus === 127)
+      ) {
+        const id = error.stdout.trim();
+        if (/^[0-9a-f]{64}$/.test(id)) await this.rm(id).catch(() => undefined);
+      }
+      throw error;
+    } finally {
+      this.#release();
+    }
+  }
+
+  /** DockerClient.inspectIPAddress. */
+  async address(id: string, network: string): Promise<string> {
+    const format = `{{.NetworkSettings.Networks.${network}.IPAddress}}`;
+    return await this.#command(['inspect', '--format', format, id], this.#timeouts.inspect);
+  }
+
+  /** DockerClient.isOomKilled. */
+  async oomKilled(id: string): Promise<boolean> {
+    return (
+      (await this.#command(
+        ['inspect', id, '--format', '{{.State.OOMKilled}}'],
+        this.#timeouts.inspect,
+      )) === 'true'
+    );
+  }
+
+  async pause(id: string): Promise<void> {
+    await this.#command(['pause', id], this.#timeouts.pause);
+  }
+
+  async unpause(id: string): Promise<void> {
+    await this.#command(['unpause', id], this.#timeouts.unpause);
+  }
+
+  async rm(id: string): Promise<void> {
+    await this.#command(['rm', '-f', id], this.#timeouts.rm);
+  }
+
+  /** DockerClient.ps with `all`: ids of every container whose name contains the text. */
+  async idsByName(name: string): Promise<string[]> {
+    const out = await this.#command(
+      ['ps', '--quiet', '--no-trunc', '--all', '--filter', `name=${name}`],
+      this.#timeouts.ps,
+    );
+    return out.split('\n').filter((line) => line !== '');
+  }
+
+  /**
+   * ExtendedDockerClient.collectLogs (DockerCliLogStore.scala, the standalone server's): whole
+   * seconds, one second of margin.
+   */
+  async logs(id: string, sinceMs: number, untilMs: number): Promise<string> {
+    const since = String(Math.floor(sinceMs / 1000));
+    const until = String(Math.floor((untilMs + 1000) / 1000));
+    return await this.#command(
+      ['logs', id, '--since', since, '--until', until, '--timestamps'],
+      this.#timeouts.logs,
+    );
+  }
+
+  async version(): Promise<string> {
+    return await this.#command(
+      ['version', '--format', '{{.Client.Version}}'],
+      this.#timeouts.version,
+    );
+  }
+
+  #command(args: readonly string[], timeoutMs: number): Promise<string> {
+    return runCommand(
+      [this.#docker, ...args],
+      this.#env ? { timeoutMs, env: this.#env } : { timeoutMs },
+    );
+  }
+
+  /** A fair semaphore (DockerClient.runSemaphore). */
+  async #acquire(): Promise<void> {
+    if (this.#permits > 0) {
+      this.#permits--;
+      return;
+    }
+    await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  }
+
+  #release(): void {
+    const next = this.#waiting.shift();
+    if (next) next();
+    else this.#permits++;
+  }
+}

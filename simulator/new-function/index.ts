@@ -1,2 +1,0 @@
-export { NEW_FUNCTIONS, newFunctionWorkload } from './newcomer.js';
-export * from './study.js';

@@ -1,2 +1,0 @@
-export * from './staged-sizes.js';
-export * from './study.js';

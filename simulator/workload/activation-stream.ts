@@ -1,0 +1,86 @@
+import type { Plan } from './plan.js';
+import type { WorkloadFunction } from './workload.js';
+
+/** A function as the cluster runs it: how it is called is the stream's business. */
+export interface StreamedFunction extends Omit<WorkloadFunction, 'arrivals'> {
+  /** Activations one container may run at once (the action's `concurrency`); 1 where absent. */
+  readonly concurrency?: number;
+}
+
+/**
+ * Room for calls as columns, filled by a {@link CallStream} and read by the engine; one object for
+ * a whole run.
+ */
+export class ActivationBlock {
+  readonly capacity: number;
+  /** Index into the stream's `functions`. */
+  readonly fn: Uint32Array;
+  /** Integer us from the start of the run; never falls, not even from one block to the next. */
+  readonly arrival: Float64Array;
+  /** CPU work, core-us. */
+  readonly cpu: Float64Array;
+  /** Integer us it waits for others without a core, after half of its CPU work. */
+  readonly io: Float64Array;
+  /** Highest working set, bytes. */
+  readonly peak: Float64Array;
+  /** Size of the payload, 1 = the function's median. */
+  readonly payload: Float64Array;
+
+  constructor(capacity = 4096) {
+    this.capacity = capacity;
+    this.fn = new Uint32Array(capacity);
+    this.arrival = new Float64Array(capacity);
+    this.cpu = new Float64Array(capacity);
+    this.io = new Float64Array(capacity);
+    this.peak = new Float64Array(capacity);
+    this.payload = new Float64Array(capacity);
+  }
+}
+
+/**
+ * Calls in order of arrival with what each needs, made while they are asked for, so that ten
+ * million take no more memory than a thousand. A call's demand is drawn here, before anything runs:
+ * no manager changes it (design §6b).
+ */
+export interface ActivationStream {
+  /** At most 2^32 - 1; names differ. */
+  readonly functions: readonly StreamedFunction[];
+  /** Length of the arrivals, us: what rates and loads are taken over. */
+  readonly spanMicros: number;
+  /**
+   * Calls in all, as far as that is known before they are made (for a progress bar); NaN = unknown.
+   */
+  readonly expectedActivations: number;
+  /** Writes the next calls from index 0 on; returns how many, 0 only at the end. */
+  fill(block: ActivationBlock): number;
+}
+
+/** A plan's calls as a stream. */
+export class PlanStream implements ActivationStream {
+  readonly functions: readonly StreamedFunction[];
+  readonly spanMicros: number;
+  readonly expectedActivations: number;
+  readonly #plan: Plan;
+  #next = 0;
+
+  constructor(plan: Plan) {
+    this.#plan = plan;
+    this.functions = plan.workload.functions;
+    this.spanMicros = plan.spanMicros;
+    this.expectedActivations = plan.count;
+  }
+
+  fill(block: ActivationBlock): number {
+    const plan = this.#plan;
+    const from = this.#next;
+    const count = Math.min(block.capacity, plan.count - from);
+    for (let i = 0; i < count; i++) block.fn[i] = plan.fn[from + i]!;
+    block.arrival.set(plan.arrival.subarray(from, from + count));
+    block.cpu.set(plan.cpu.subarray(from, from + count));
+    block.io.set(plan.io.subarray(from, from + count));
+    block.peak.set(plan.peak.subarray(from, from + count));
+    block.payload.set(plan.payload.subarray(from, from + count));
+    this.#next = from + count;
+    return count;
+  }
+}

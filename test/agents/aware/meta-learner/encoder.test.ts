@@ -1,0 +1,199 @@
+import test from 'ava';
+import {
+  contrastive,
+  cosine,
+  Encoder,
+  type Trajectory,
+  TrajectoryBundle,
+  TrajectoryRecorder,
+} from '../../../../agents/aware/index.js';
+import { GruLayer, gruParameters, initialGru } from '../../../../agents/aware/meta-learner/gru.js';
+import { mostSimilar } from '../../../../agents/aware/meta-learner/similarity.js';
+import { SeededRandom } from '../../../../config/index.js';
+
+const random = () => new SeededRandom(7);
+
+function episode(seed: number, steps: number, width = 5, earned = 0.5): Trajectory {
+  const draw = new SeededRandom(seed);
+  return { width, rows: Float32Array.from({ length: steps * width }, () => draw.next()), earned };
+}
+
+test('one step of the gated unit by hand: two inputs, one hidden, all weights .5, biases 0', (t) => {
+  const shape = { inputs: 2, hidden: 1 };
+  t.is(gruParameters(shape), 2 * 3 + 1 * 3 + 3 + 1);
+  const parameters = new Float32Array(13).fill(0.5);
+  parameters.fill(0, 9);
+  const layer = new GruLayer(shape, parameters, false);
+  // Sums .5 x (1 + 1) = 1: z = s(1) = .731059, n = tanh(1) = .761594 (h = 0 before); h = (1 - z) n
+  // = .204824. Second step, the same inputs: r = z = s(1 + .5 h) = s(1.102412) = .750716; n =
+  // tanh(1 + r .5 h) = tanh(1.076882) = .792087; h' = (1 - z) n + z h = .197455 + .153765 =
+  // .351220.
+  const h = layer.forward(Float64Array.from([1, 1, 1, 1]), 2, 1);
+  t.true(Math.abs(h[0]! - 0.204824) < 1e-5, `${h[0]}`);
+  t.true(Math.abs(h[1]! - 0.35122) < 1e-5, `${h[1]}`);
+});
+
+test('backwards is forwards over the reversed sequence', (t) => {
+  const shape = { inputs: 3, hidden: 4 };
+  const parameters = initialGru(shape, random());
+  const x = Float64Array.from({ length: 15 }, (_, i) => Math.sin(i));
+  const reversed = Float64Array.from(
+    [4, 3, 2, 1, 0].flatMap((step) => [...x.subarray(3 * step, 3 * step + 3)]),
+  );
+  const backwards = new GruLayer(shape, parameters, true).forward(x, 5, 1);
+  const forwards = new GruLayer(shape, parameters, false).forward(reversed, 5, 1);
+  t.deepEqual([...backwards.subarray(0, 4)], [...forwards.subarray(16)]);
+});
+
+test('gradients of the encoder agree with central differences, through both layers and directions', (t) => {
+  const encoder = Encoder.initial({ width: 5, hidden: 3, embedding: 4 }, random());
+  const bundles = [
+    [episode(1, 6), episode(2, 6)],
+    [episode(3, 6), episode(4, 6)],
+  ];
+  const direction = [Float32Array.from([1, -2, 0.5, 0.3]), Float32Array.from([-0.4, 0.7, 1.1, -1])];
+  const loss = (): number =>
+    encoder
+      .pass(bundles)
+      .embeddings.reduce(
+        (sum, one, b) => sum + one.reduce((part, v, i) => part + v * direction[b]![i]!, 0),
+        0,
+      );
+  const gradient = encoder.pass(bundles).gradient(direction);
+  const size = 2e-2;
+  let checked = 0;
+  for (let i = 0; i < encoder.recurrent.length; i += 3) {
+    const value = encoder.recurrent[i]!;
+    encoder.recurrent[i] = value + size;
+    const above = loss();
+    encoder.recurrent[i] = value - size;
+    const below = loss();
+    encoder.recurrent[i] = value;
+    const expected = (above - below) / (2 * size);
+    // The embedding is single precision: differences are good to 1e-4 or so.
+    t.true(
+      Math.abs(gradient[i]! - expected) < 2e-3 + 0.02 * Math.abs(expected),
+      `parameter ${i}: ${gradient[i]} ${expected}`,
+    );
+    checked++;
+  }
+  t.true(checked > 100);
+});
+
+test('gradients of one layer agree with central differences to five digits', (t) => {
+  const shape = { inputs: 3, hidden: 4 };
+  const parameters = initialGru(shape, random());
+  const layer = new GruLayer(shape, parameters, false);
+  const x = Float64Array.from({ length: 5 * 2 * 3 }, (_, i) => Math.cos(1.7 * i));
+  const weight = Float64Array.from({ length: 5 * 2 * 4 }, (_, i) => Math.sin(2.3 * i));
+  const loss = (): number =>
+    layer.forward(x, 5, 2).reduce((sum, one, i) => sum + one * weight[i]!, 0);
+  loss();
+  const gradient = new Float64Array(parameters.length);
+  const inputGradient = new Float64Array(x.length);
+  layer.backward(weight, gradient, inputGradient);
+  const agrees = (
+    of: { [i: number]: number; length: number },
+    found: Float64Array,
+    what: string,
+  ): void => {
+    for (let i = 0; i < of.length; i++) {
+      const value = of[i]!;
+      of[i] = value + 2 ** -10;
+      const above = loss();
+      of[i] = value - 2 ** -10;
+      const below = loss();
+      of[i] = value;
+      const expected = (above - below) / 2 ** -9;
+      t.true(
+        Math.abs(found[i]! - expected) < 1e-5 + 1e-4 * Math.abs(expected),
+        `${what} ${i}: ${found[i]} ${expected}`,
+      );
+    }
+  };
+  agrees(parameters, gradient, 'parameter');
+  agrees(x, inputGradient, 'input');
+});
+
+test('§7.1 item 5: it scans time, not features: another order of steps is another embedding, another order of episodes is not', (t) => {
+  const encoder = Encoder.initial({ width: 5, hidden: 4, embedding: 6 }, random());
+  const [a, b] = [episode(1, 8), episode(2, 8)];
+  const turned = {
+    ...a,
+    rows: Float32Array.from([...a.rows.subarray(20), ...a.rows.subarray(0, 20)]),
+  };
+  t.true(cosine(encoder.embed([a]), encoder.embed([turned])) < 0.999999);
+  const there = encoder.embed([a, b]);
+  encoder.embed([b, a]).forEach((value, i) => {
+    t.true(Math.abs(value - there[i]!) < 1e-5);
+  });
+});
+
+test('§7.1 item 5: episodes may be of any length, and lengths may be mixed; no trajectory is an embedding of zeros', (t) => {
+  const encoder = Encoder.initial({ width: 5, hidden: 4, embedding: 6 }, random());
+  const mixed = encoder.embed([episode(1, 3), episode(2, 50), episode(3, 3)]);
+  t.true(Math.abs(Math.hypot(...mixed) - 4) < 1e-5);
+  t.deepEqual([...encoder.embed([])], [0, 0, 0, 0, 0, 0]);
+});
+
+test('§7.1 item 6: every action has a place of its own in the trajectory', (t) => {
+  const recorder = new TrajectoryRecorder(2, 3);
+  recorder.add(Float32Array.from([0.25, 0.5, 9]), 2, 1);
+  recorder.add(Float32Array.from([0.75, 1, 9]), 0, 0.5);
+  t.deepEqual([...recorder.take().rows], [0.25, 0.5, 0, 0, 1, 1, 0.75, 1, 1, 0, 0, 0.5]);
+  t.is(recorder.take().rows.length, 0, 'the next episode begins empty');
+});
+
+test('§7.1 item 9: the best M are kept, and episodes of equal return do not replace each other', (t) => {
+  const bundle = new TrajectoryBundle(3);
+  const two = [episode(1, 4, 5, 0.5), episode(2, 4, 5, 0.5)];
+  for (const one of [
+    ...two,
+    episode(3, 4, 5, 0.1),
+    episode(4, 4, 5, 0.9),
+    episode(5, 4, 5, Number.NaN),
+  ])
+    bundle.add(one);
+  t.deepEqual(
+    bundle.trajectories.map(({ earned }) => earned),
+    [0.9, 0.5, 0.5],
+  );
+  t.true(two.every((one) => bundle.trajectories.includes(one)));
+});
+
+test('cosine and the most similar by hand', (t) => {
+  t.is(cosine(Float32Array.from([3, 4]), Float32Array.from([4, 3])), 24 / 25);
+  t.is(cosine(Float32Array.from([1, 0]), Float32Array.from([0, 0])), 0);
+  const among = [
+    [1, 0],
+    [1, 1],
+    [0, 1],
+  ].map((one) => ({ embedding: Float32Array.from(one) }));
+  t.is(mostSimilar(Float32Array.from([2, 1.9]), among)?.entry, among[1]);
+  t.is(mostSimilar(Float32Array.from([1]), []), null);
+});
+
+test('the contrastive gradient agrees with central differences, and following it brings partners together', (t) => {
+  const draw = random();
+  const unit = (values: number[]) => Float32Array.from(values, (v) => v / Math.hypot(...values));
+  const embeddings = Array.from({ length: 6 }, () =>
+    unit(Array.from({ length: 4 }, () => draw.next() - 0.5)),
+  );
+  const none = () => embeddings.map((one) => new Float32Array(one.length));
+  const gradients = none();
+  contrastive(embeddings, 0.2, 1, gradients);
+  // Only directions count: the difference is taken of what stays on the sphere.
+  const e = embeddings[2]!;
+  for (const along of [0, 1, 2, 3]) {
+    const moved = (size: number): number => {
+      const changed = embeddings.map((one) => Float32Array.from(one));
+      changed[2]![along]! += size;
+      changed[2] = unit([...changed[2]!]);
+      return contrastive(changed, 0.2, 1, none());
+    };
+    const expected = (moved(1e-3) - moved(-1e-3)) / 2e-3;
+    const dot = e.reduce((sum, value, i) => sum + value * gradients[2]![i]!, 0);
+    const found = gradients[2]![along]! - dot * e[along]!;
+    t.true(Math.abs(found - expected) < 2e-3, `${along}: ${found} ${expected}`);
+  }
+});

@@ -1,0 +1,161 @@
+import test from 'ava';
+import { runAgentHost } from '../../../agents/host/index.js';
+import { SHARDS } from '../../../agents/host/sharing/index.js';
+import { createManager } from '../../../agents/managers/index.js';
+import { buckets, functionToken, subjects, wildcards } from '../../../broker/index.js';
+import { runAggregator } from '../../../broker/mean-field/index.js';
+import {
+  decodeMeanField,
+  decodeTarget,
+  encodeMessage,
+  type MeanField,
+  type Target,
+} from '../../../broker/messages/index.js';
+import {
+  type Millicores,
+  mebibytes,
+  SeededRandom,
+  systemClock,
+  systemTimers,
+} from '../../../config/index.js';
+import { until } from '../../broker/contract/harness.js';
+import { natsServerHere, RealServer } from '../../broker/contract/server.js';
+import { observation } from '../../support/observations.js';
+
+if (natsServerHere()) {
+  test('over a real nats-server observations become targets, before and after the server restarts', async (t) => {
+    const server = new RealServer();
+    t.teardown(() => server.remove());
+    await server.up();
+    const hook = await server.connect('hook');
+    const targets: Target[] = [];
+    const fields: MeanField[] = [];
+    hook.subscribe(wildcards.targets, (message) => {
+      const decoded = decodeTarget(message.data);
+      if (decoded.ok) targets.push(decoded.message);
+    });
+    hook.subscribe(subjects.meanField, (message) => {
+      const decoded = decodeMeanField(message.data);
+      if (decoded.ok) fields.push(decoded.message);
+    });
+    const common = { clock: systemClock, timers: systemTimers, intervalMs: 200 };
+    const aggregator = runAggregator({
+      broker: await server.connect('aggregator'),
+      host: 'agg',
+      ...common,
+    });
+    const agentsBroker = await server.connect('agents');
+    const agents = runAgentHost({
+      broker: agentsBroker,
+      host: 'agents-1',
+      random: new SeededRandom(1),
+      manager: createManager('greedy', {
+        cap: { cpu: 4000 as Millicores, memory: mebibytes(1024) },
+      }),
+      ...common,
+    });
+    await until(() => agents.ownedShards === SHARDS, 'all shards leased');
+    const name = '/guest/my pkg/hello.v2@1 & co';
+    let step = 0;
+    const observe = (): void => {
+      step++;
+      hook.publish(
+        subjects.observation(name),
+        encodeMessage(observation({ function: name, step })),
+      );
+    };
+    observe();
+    await until(() => targets.length === 1, 'first target');
+    t.is(targets[0]?.function, name);
+    await until(() => fields.some((field) => field.totals.members === 1), 'in the mean field');
+    t.not(await hook.keyValue(buckets.functions).get(functionToken(name)), null);
+
+    await server.down();
+    await until(() => !hook.connected, 'the outage is noticed');
+    observe();
+    await server.up();
+    await until(
+      () => hook.connected && agentsBroker.connected && agents.ownedShards === SHARDS,
+      'all is back',
+    );
+    // Connected is not yet subscribed at the server: the flush is.
+    await agentsBroker.flush();
+    fields.length = 0;
+    observe();
+    await until(() => targets.length === 2, 'target after the restart');
+    // The lost observation of the outage (step 2) is not made up for; the answer is to step 3.
+    t.is(targets[1]?.author.sequence, 2);
+    await until(() => fields.length > 0, 'the mean field is back');
+    await agents.stop();
+    await aggregator.stop();
+  });
+
+  test('over a real nats-server two agent hosts share the functions, and one that dies is replaced within three intervals', async (t) => {
+    const server = new RealServer();
+    t.teardown(() => server.remove());
+    await server.up();
+    const hook = await server.connect('hook');
+    const targets: Target[] = [];
+    hook.subscribe(wildcards.targets, (message) => {
+      const decoded = decodeTarget(message.data);
+      if (decoded.ok) targets.push(decoded.message);
+    });
+    const start = async (host: string) => {
+      const broker = await server.connect(host);
+      const agents = runAgentHost({
+        broker,
+        host,
+        clock: systemClock,
+        timers: systemTimers,
+        intervalMs: 2000,
+        random: new SeededRandom(1),
+        manager: createManager('greedy', {
+          cap: { cpu: 4000 as Millicores, memory: mebibytes(1024) },
+        }),
+      });
+      return { agents, broker };
+    };
+    const one = await start('agents-1');
+    await until(() => one.agents.ownedShards === SHARDS, 'the first has everything');
+    const two = await start('agents-2');
+    const both = [one.agents, two.agents];
+    await until(
+      () => both.every(({ ownedShards }) => ownedShards === SHARDS / 2),
+      'each has its half',
+      30_000,
+    );
+    const names = Array.from({ length: 40 }, (_, i) => `/guest/f${i}`);
+    let step = 0;
+    const round = async (): Promise<Map<string, Target>> => {
+      targets.length = 0;
+      step++;
+      for (const name of names) {
+        hook.publish(
+          subjects.observation(name),
+          encodeMessage(observation({ function: name, step })),
+        );
+      }
+      await until(() => targets.length >= names.length, 'a target for each function');
+      t.is(targets.length, names.length, 'and one only');
+      return new Map(targets.map((target) => [target.function, target]));
+    };
+    const before = await round();
+    t.is(new Set([...before.values()].map(({ author }) => author.host)).size, 2);
+    // As a host dies: nothing is given back, nobody is told.
+    const begun = performance.now();
+    await two.broker.close();
+    await until(() => one.agents.ownedShards === SHARDS, 'the other has everything', 30_000);
+    t.log(`replaced after ${((performance.now() - begun) / 1000).toFixed(1)} s, intervals of 2 s`);
+    const after = await round();
+    for (const [name, { epoch, author }] of after) {
+      const earlier = before.get(name)!;
+      t.is(author.host, 'agents-1');
+      if (earlier.author.host === 'agents-2') t.true(epoch > earlier.epoch, 'a higher epoch');
+      else t.is(epoch, earlier.epoch);
+    }
+    await one.agents.stop();
+    await two.agents.stop();
+  });
+} else {
+  test('there is no nats-server here', (t) => t.pass());
+}

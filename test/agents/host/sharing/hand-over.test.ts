@@ -1,0 +1,232 @@
+import test from 'ava';
+import type { AgentHostRun } from '../../../../agents/host/agent-host.js';
+import { runAgentHost } from '../../../../agents/host/index.js';
+import { assignShards, shardObject, shardOf } from '../../../../agents/host/sharing/index.js';
+import type { ResourceManager } from '../../../../agents/index.js';
+import { type Broker, objectStores, subjects } from '../../../../broker/index.js';
+import { encodeMessage } from '../../../../broker/messages/index.js';
+import { agentsService, callService } from '../../../../broker/services/index.js';
+import { ManualTime } from '../../../../config/clock.js';
+import { type Millicores, millis, SeededRandom } from '../../../../config/index.js';
+import { MemoryBus } from '../../../support/memory-broker/memory-bus.js';
+import { observation } from '../../../support/observations.js';
+
+/**
+ * Its wish is how many observations of the function there have been, on whatever host: what has
+ * been learned and must not be lost.
+ */
+const counting: ResourceManager<number> = {
+  name: 'counting',
+  initialState: () => 0,
+  phase: () => 'managing',
+  decide: (seen) => ({
+    state: seen + 1,
+    decision: { cpu: (1000 + seen) as Millicores, actions: [0, 0, 0] },
+  }),
+  saveState: (seen) => ({ seen }),
+  loadState: (_, saved) => {
+    const { seen } = saved as { seen?: unknown };
+    return typeof seen === 'number' ? seen : null;
+  },
+};
+
+const FN = '/guest/hello';
+const settle = async (): Promise<void> => {
+  for (let i = 0; i < 120; i++) await Promise.resolve();
+};
+
+function stage() {
+  const time = new ManualTime();
+  const bus = new MemoryBus(time);
+  const hook = bus.connect();
+  let step = 0;
+  const warnings: string[] = [];
+  const logger = {
+    debug: () => {},
+    info: () => {},
+    warn: (_: object, text: string) => void warnings.push(text),
+    error: () => {},
+  };
+  const start = (host: string, changes: Partial<AgentHostRun> = {}) =>
+    runAgentHost({
+      broker: bus.connect(),
+      clock: time,
+      timers: time,
+      random: new SeededRandom(1),
+      manager: counting as ResourceManager,
+      intervalMs: 1000,
+      host,
+      logger: logger as never,
+      ...changes,
+    });
+  const pass = async (by: number): Promise<void> => {
+    for (let i = 0; i < by; i += 50) {
+      time.advance(millis(50));
+      await settle();
+    }
+  };
+  const observe = async (fn = FN): Promise<void> => {
+    hook.publish(
+      subjects.observation(fn),
+      encodeMessage(observation({ function: fn, step: ++step })),
+    );
+    await settle();
+  };
+  /**
+   * How often the function has been seen, as its agent says by its wish for the newest observation.
+   */
+  const seen = async (host: string, fn = FN): Promise<number> => {
+    const answer = await callService(hook, {
+      service: 'gleaner-agents',
+      endpoint: 'inspect',
+      host,
+      request: { function: fn },
+    });
+    return (agentsService.inspect.answer.parse(answer).decision?.cpu ?? 0) - 999;
+  };
+  return { time, bus, hook, start, pass, observe, seen, warnings };
+}
+
+const handOver = async (hook: Broker, host: string) =>
+  agentsService.list.answer.parse(
+    await callService(hook, { service: 'gleaner-agents', endpoint: 'list', host }),
+  ).handOver;
+
+test('an agent goes on where it was when its host stops and another takes over', async (t) => {
+  const { hook, start, pass, observe, seen } = stage();
+  const one = start('agents-1');
+  await pass(200);
+  for (let i = 0; i < 3; i++) await observe();
+  t.is(await seen('agents-1'), 3);
+  const stopped = one.stop();
+  await pass(200);
+  await stopped;
+  const two = start('agents-2');
+  await pass(3000);
+  await observe();
+  t.is(await seen('agents-2'), 4);
+  t.like(await handOver(hook, 'agents-2'), { loaded: 1, unusable: 0, failures: 0 });
+  await two.stop();
+});
+
+/** A function that goes to the second host as soon as there is one. */
+const MOVING = Array.from({ length: 100 }, (_, i) => `/guest/f${i}`).find(
+  (fn) => assignShards(['agents-1', 'agents-2'])[shardOf(fn)] === 'agents-2',
+)!;
+
+test('an agent goes along when its shard goes to a host that has come', async (t) => {
+  const { start, pass, observe, seen } = stage();
+  const one = start('agents-1');
+  await pass(200);
+  for (let i = 0; i < 3; i++) await observe(MOVING);
+  const two = start('agents-2');
+  await pass(8000);
+  await observe(MOVING);
+  t.is(await seen('agents-2', MOVING), 4);
+  await one.stop();
+  await two.stop();
+});
+
+test('when a host dies its agents go on from what it put by last', async (t) => {
+  const { bus, start, pass, observe, seen } = stage();
+  const broker = bus.connect();
+  const one = start('agents-1', { broker });
+  await pass(200);
+  for (let i = 0; i < 3; i++) await observe();
+  // Put by at the next turn, every half second; the fourth is lost with the host.
+  await pass(1000);
+  await observe();
+  await broker.close();
+  const two = start('agents-2');
+  await pass(4000);
+  await observe();
+  t.is(await seen('agents-2'), 4);
+  await two.stop();
+  await one.stop();
+});
+
+test('an agent that is not resident any more rests, and comes back with its function', async (t) => {
+  const { hook, start, pass, observe, seen } = stage();
+  const one = start('agents-1', { resident: 1 });
+  await pass(200);
+  await observe();
+  await observe('/guest/other');
+  await observe();
+  t.is(await seen('agents-1'), 2);
+  t.like(await handOver(hook, 'agents-1'), { loaded: 1 });
+  await one.stop();
+});
+
+for (const [title, bytes] of [
+  ['that is no JSON', 'half a {'],
+  ['of another version', JSON.stringify({ v: 2, shard: shardOf(FN), epoch: 9, agents: {} })],
+  ['without agents', JSON.stringify({ v: 1, shard: shardOf(FN), epoch: 9 })],
+  ['of nothing', ''],
+] as const) {
+  test(`an object ${title} is told of once and the function begins anew (field-notes A3-07)`, async (t) => {
+    const { hook, start, pass, observe, seen, warnings } = stage();
+    await hook
+      .objects(objectStores.policies)
+      .put(shardObject(shardOf(FN)), new TextEncoder().encode(bytes));
+    const one = start('agents-1');
+    await pass(200);
+    await observe();
+    t.is(await seen('agents-1'), 1);
+    t.is(warnings.filter((text) => text.includes('cannot be read')).length, 1);
+    await one.stop();
+  });
+}
+
+test("another manager's rest, and one that its manager cannot use, begin anew", async (t) => {
+  const { hook, start, pass, observe, seen } = stage();
+  const agents = {
+    [FN]: { manager: 'another', steps: 9, state: { seen: 9 } },
+    '/guest/hello2': { manager: 'counting', steps: 9, state: { seen: 'nine' } },
+  };
+  for (const [fn, saved] of Object.entries(agents)) {
+    const shard = shardOf(fn);
+    const stored = { v: 1, shard, epoch: 9, agents: { [fn]: saved } };
+    await hook.objects(objectStores.policies).put(shardObject(shard), encodeMessage(stored));
+  }
+  const one = start('agents-1');
+  await pass(200);
+  await observe();
+  await observe('/guest/hello2');
+  t.deepEqual([await seen('agents-1'), await seen('agents-1', '/guest/hello2')], [1, 1]);
+  t.like(await handOver(hook, 'agents-1'), { loaded: 0, unusable: 2 });
+  await one.stop();
+});
+
+test('evidence for sizes outlives its agent host, and what is damaged of it is counted and left', async (t) => {
+  const { bus, hook, start, pass, observe } = stage();
+  const advice = async (host: string) =>
+    agentsService.advice.answer.parse(
+      await callService(hook, { service: 'gleaner-agents', endpoint: 'advice', host, request: {} }),
+    );
+  const one = start('agents-1');
+  await pass(200);
+  for (let i = 0; i < 3; i++) await observe();
+  const stopped = one.stop();
+  await pass(200);
+  await stopped;
+  const two = start('agents-2');
+  await pass(3000);
+  // 20 calls in each of three observations; none has come here.
+  t.is((await advice('agents-2')).functions[0]?.calls, 60);
+  const leaving = two.stop();
+  await pass(200);
+  await leaving;
+  const objects = bus.connect().objects(objectStores.policies);
+  const name = shardObject(shardOf(FN));
+  const stored = JSON.parse(Buffer.from((await objects.get(name))!).toString());
+  t.is(stored.sizing[FN].calls, 60);
+  stored.sizing[FN].calls = 'many';
+  await objects.put(name, Buffer.from(JSON.stringify(stored)));
+  const three = start('agents-3');
+  await pass(3000);
+  t.is((await advice('agents-3')).total, 0);
+  t.is((await handOver(hook, 'agents-3')).unusable, 1);
+  const ended = three.stop();
+  await pass(200);
+  await ended;
+});

@@ -1,0 +1,181 @@
+import test from 'ava';
+import { SizeAdviser } from '../../../../agents/tuning/index.js';
+import {
+  type Bytes,
+  type Micros,
+  type Millicores,
+  type Millis,
+  mebibytes,
+} from '../../../../config/index.js';
+import { amounts, observation } from '../../../support/observations.js';
+
+const MINUTE = 60_000;
+const user = (mib: number, shares = 256) => ({
+  cpu: 1000 as Millicores,
+  memory: mebibytes(mib),
+  shares,
+});
+const at = (minutes: number): Millis => (minutes * MINUTE) as Millis;
+
+test('advice is the smallest size above the peak and its margin, with what it rests on', (t) => {
+  const adviser = new SizeAdviser(10);
+  // 20 calls each, peaks of 100 and 300 MiB, of 100 ms (test/agents/observations).
+  adviser.observe(observation({ user: user(512), peak: amounts(500, 300), coldStarts: 2 }), at(0));
+  adviser.observe(
+    observation({ step: 2, user: user(512), peak: amounts(500, 100), host: 'invoker-2' }),
+    at(10),
+  );
+  const [advice] = adviser.advice(at(10));
+  t.like(advice, {
+    function: '/guest/hello',
+    limit: mebibytes(512),
+    highest: mebibytes(300),
+    // 300 + 25 % = 375: the next of 128, 192, 256, 320, 384.
+    size: mebibytes(384),
+    calls: 40,
+    callsAtLimit: 40,
+    seen: at(10),
+    rate: 40 / 600,
+    coldStarts: 2,
+    // Two on each host.
+    containers: 4,
+    kills: 0,
+    killedAt: null,
+  });
+  t.true(Math.abs(advice!.busy - 100) < 10);
+});
+
+test('a peak counts whole for the eight newest steps, then half a day later as its root of two', (t) => {
+  const adviser = new SizeAdviser(10);
+  adviser.observe(observation({ user: user(512), peak: amounts(500, 300) }), at(0));
+  for (let step = 2; step <= 8; step++)
+    adviser.observe(observation({ step, user: user(512), peak: amounts(500, 100) }), at(0));
+  t.is(adviser.advice(at(720))[0]!.recent, mebibytes(300));
+  adviser.observe(observation({ step: 9, user: user(512), peak: amounts(500, 100) }), at(720));
+  // Half-life of a day: 300 x 2^-.5.
+  t.true(Math.abs(adviser.advice(at(720))[0]!.recent / mebibytes(300) - 2 ** -0.5) < 1e-9);
+});
+
+test('calls at the limit begin anew with another limit, evidence of memory does not', (t) => {
+  const adviser = new SizeAdviser(10);
+  adviser.observe(observation({ user: user(512) }), at(0));
+  adviser.observe(observation({ step: 2, user: user(192) }), at(1));
+  t.like(adviser.advice(at(1))[0], {
+    limit: mebibytes(192),
+    calls: 40,
+    callsAtLimit: 20,
+    highest: mebibytes(128),
+  });
+});
+
+test('an OOM kill is a sample of its own: more than the limit is advised, and which it was is said', (t) => {
+  const adviser = new SizeAdviser(10);
+  adviser.observe(observation({ user: user(512), peak: amounts(500, 100) }), at(0));
+  adviser.observe(
+    observation({ step: 2, user: user(192), oomKills: 1, peak: amounts(500, 0) }),
+    at(0),
+  );
+  // 192 MiB + 100 MB = 287.4 MiB: 320.
+  t.like(adviser.advice(at(0))[0], { kills: 1, killedAt: mebibytes(192), size: mebibytes(320) });
+});
+
+test('a kill in a step in which the limit was given back is blamed on the smaller one', (t) => {
+  const adviser = new SizeAdviser(10);
+  adviser.observe(observation({ user: user(192) }), at(0));
+  adviser.observe(observation({ step: 2, user: user(512), oomKills: 1 }), at(1));
+  t.is(adviser.advice(at(1))[0]!.killedAt, mebibytes(192));
+  adviser.observe(observation({ step: 3, user: user(512), oomKills: 1 }), at(2));
+  t.is(adviser.advice(at(2))[0]!.killedAt, mebibytes(512));
+});
+
+test('the memory that invokers hand out is what shares say', (t) => {
+  const adviser = new SizeAdviser(10);
+  // 1024 x 256 / 2048 = 128, and 1024 x 300 / 2048 = 150 exactly, 100 MiB: 50.
+  for (const [i, [mib, shares]] of (
+    [
+      [256, 128],
+      [300, 150],
+      [100, 50],
+    ] as const
+  ).entries())
+    adviser.observe(observation({ function: `/guest/f${i}`, user: user(mib, shares) }), at(0));
+  // Clamped to 2 on a large host (field-notes A1-03): it says nothing.
+  adviser.observe(observation({ host: 'invoker-2', user: user(128, 2) }), at(0));
+  t.deepEqual(adviser.hosts(), [{ host: 'invoker-1', userMemory: mebibytes(2048) }]);
+});
+
+test('containers not heard of for ten minutes are gone, functions are bounded, and nonsense is no evidence', (t) => {
+  const adviser = new SizeAdviser(2);
+  adviser.observe(observation({}), at(0));
+  t.is(adviser.advice(at(10))[0]!.containers, 2);
+  t.is(adviser.advice(at(11))[0]!.containers, 0);
+  adviser.observe(
+    observation({
+      function: '/guest/nan',
+      peak: { cpu: 1 as Millicores, memory: Number.NaN as Bytes },
+    }),
+    at(0),
+  );
+  t.is(adviser.functions, 1);
+  for (const name of ['a', 'b', 'c'])
+    adviser.observe(observation({ function: `/guest/${name}` }), at(1));
+  t.deepEqual(
+    adviser.advice(at(1), 1, 1).map(({ function: fn }) => fn),
+    ['/guest/b'],
+  );
+  t.is(adviser.functions, 2);
+});
+
+const WALL = 1_700_000_000_000_000 as Micros;
+
+test('evidence that was put by goes on elsewhere: sums as they were, the time away seen without calls, peaks half a day older', (t) => {
+  const before = new SizeAdviser(10);
+  before.observe(observation({ user: user(512), peak: amounts(500, 300), coldStarts: 2 }), at(100));
+  before.observe(observation({ step: 2, user: user(512), peak: amounts(500, 100) }), at(110));
+  const record = JSON.parse(JSON.stringify(before.saveState('/guest/hello', at(110), WALL)));
+  // Another machine, up for a minute; half a day by the wall clock.
+  const after = new SizeAdviser(10);
+  t.true(after.loadState('/guest/hello', record, at(1), (WALL + 720 * MINUTE * 1000) as Micros));
+  const [advice] = after.advice(at(1));
+  t.like(advice, {
+    limit: mebibytes(512),
+    highest: mebibytes(300),
+    calls: 40,
+    callsAtLimit: 40,
+    coldStarts: 2,
+  });
+  t.is(advice!.seen, at(10 + 720));
+  t.true(Math.abs(advice!.recent / mebibytes(300) - 2 ** -0.5) < 1e-9);
+  after.observe(observation({ step: 1, user: user(512) }), at(2));
+  t.is(after.advice(at(2))[0]!.calls, 60);
+});
+
+test('a record that cannot be one is refused, and none replaces what was seen here', (t) => {
+  const before = new SizeAdviser(10);
+  t.is(before.saveState('/guest/hello', at(0), WALL), null);
+  before.observe(observation({ user: user(512) }), at(0));
+  const record = before.saveState('/guest/hello', at(0), WALL)!;
+  for (const damaged of [
+    null,
+    {},
+    { ...record, calls: -1 },
+    { ...record, recent: 'much' },
+    { ...record, seen: Number.NaN },
+  ]) {
+    const after = new SizeAdviser(10);
+    t.false(after.loadState('/guest/hello', damaged, at(0), WALL));
+    t.is(after.functions, 0);
+  }
+  t.false(before.loadState('/guest/hello', { ...record, calls: 7 }, at(0), WALL));
+  t.is(before.advice(at(0))[0]!.calls, 20);
+});
+
+test('a record of a clock that is ahead is not of the future', (t) => {
+  const before = new SizeAdviser(10);
+  before.observe(observation({ user: user(512), peak: amounts(500, 300) }), at(0));
+  const record = before.saveState('/guest/hello', at(5), WALL)!;
+  const after = new SizeAdviser(10);
+  t.true(after.loadState('/guest/hello', record, at(0), (WALL - 1e12) as Micros));
+  t.is(after.advice(at(0))[0]!.seen, at(5));
+  t.true(after.advice(at(0))[0]!.recent <= mebibytes(300));
+});

@@ -1,0 +1,261 @@
+import test from 'ava';
+import { subjects } from '../../../broker/index.js';
+import { occupancyOf, priceOf } from '../../../broker/mean-field/aggregator.js';
+import { Aggregator, runAggregator } from '../../../broker/mean-field/index.js';
+import { emptySums } from '../../../broker/mean-field/sums.js';
+import {
+  type AgentsPartial,
+  decodeMeanField,
+  encodeMessage,
+  type HostReport,
+  type MeanField,
+} from '../../../broker/messages/index.js';
+import { aggregatorService, callService } from '../../../broker/services/index.js';
+import { ManualTime } from '../../../config/clock.js';
+import { type Bytes, type Millicores, millis } from '../../../config/index.js';
+import { MemoryBus } from '../../support/memory-broker/memory-bus.js';
+
+const report = (host: string, sequence: number, demandCpu: number): HostReport => ({
+  v: 1,
+  host,
+  boot: 'boot',
+  sequence,
+  capacity: { cpu: 2000 as Millicores, memory: 4000 as Bytes },
+  allocatable: { cpu: 1900 as Millicores, memory: 3000 as Bytes },
+  pool: { cpu: 0 as Millicores, memory: 0 as Bytes },
+  demand: { cpu: demandCpu as Millicores, memory: 1500 as Bytes },
+  available: { cpu: 2000 as Millicores, memory: 3000 as Bytes },
+  granted: { cpu: 1900 as Millicores, memory: 1500 as Bytes },
+  functions: 1,
+  containers: 1,
+  running: 1,
+  mode: 'enforce',
+});
+
+const partial = (host: string, sequence: number, boot = 'boot', members = 1): AgentsPartial => ({
+  v: 1,
+  host,
+  boot,
+  sequence,
+  interval: 1000,
+  sums: {
+    ...emptySums(),
+    members,
+    state: [sequence],
+    squares: [sequence * sequence],
+    actions: [0, 1, 0],
+  },
+});
+
+test('price is the clipped excess of occupancy over 1', (t) => {
+  t.is(occupancyOf(3000, 2000), 1.5);
+  t.is(priceOf(1.5), 0.5);
+  t.is(priceOf(0.9), 0);
+  t.is(priceOf(7), 1);
+  t.is(occupancyOf(0, 0), 0);
+  t.is(priceOf(occupancyOf(1, 0)), 1);
+});
+
+test('capacity, occupancy and price come per invoker host from its own report', (t) => {
+  const aggregator = new Aggregator({ host: 'agg', boot: 'boot', step: millis(1000) });
+  aggregator.takeReport(report('h1', 1, 2500), millis(0));
+  aggregator.takeReport(report('h2', 1, 1000), millis(0));
+  const field = aggregator.step(millis(10), 4);
+  // 2500 / 2000 = 1.25 and 1500 / 3000 = 0.5.
+  t.deepEqual(field.hosts[0], {
+    host: 'h1',
+    occupancy: { cpu: 1.25, memory: 0.5 },
+    price: { cpu: 0.25, memory: 0 },
+  });
+  t.deepEqual(field.hosts[1]?.price, { cpu: 0, memory: 0 });
+  t.deepEqual(field.capacity, { cpu: 4000 as Millicores, memory: 8000 as Bytes });
+  t.is(field.epoch, 4);
+});
+
+test('a host that has been silent for more than 1.5 steps leaves the totals, and comes back with its next message', (t) => {
+  const aggregator = new Aggregator({ host: 'agg', boot: 'boot', step: millis(1000) });
+  aggregator.takePartial(partial('a', 1), millis(0));
+  aggregator.takePartial(partial('b', 1), millis(900));
+  aggregator.takeReport(report('h', 1, 0), millis(0));
+  t.is(aggregator.step(millis(1500), 1).totals.members, 2);
+  const later = aggregator.step(millis(1501), 1);
+  t.is(later.totals.members, 1);
+  t.is(later.hosts.length, 0);
+  t.is(aggregator.takePartial(partial('a', 2), millis(1600)), null);
+  t.is(aggregator.step(millis(1700), 1).totals.members, 2);
+});
+
+test('repeated, older and pre-restart batches change nothing', (t) => {
+  const aggregator = new Aggregator({ host: 'agg', boot: 'boot', step: millis(1000) });
+  t.is(aggregator.takePartial(partial('a', 5), millis(0)), null);
+  t.is(aggregator.takePartial(partial('a', 5), millis(1)), 'repeated');
+  t.is(aggregator.takePartial(partial('a', 4), millis(1)), 'out_of_order');
+  t.is(aggregator.takePartial(partial('a', 1, 'boot2'), millis(2)), null);
+  t.is(aggregator.takePartial(partial('a', 6), millis(3)), 'old_boot');
+  const field = aggregator.step(millis(10), 1);
+  t.deepEqual(field.batches, [{ host: 'a', boot: 'boot2', sequence: 1 }]);
+  t.deepEqual(field.totals.state, [1]);
+});
+
+test('features of another width are not added', (t) => {
+  const aggregator = new Aggregator({ host: 'agg', boot: 'boot', step: millis(1000) });
+  aggregator.takePartial(partial('a', 1), millis(0));
+  const other = partial('b', 1);
+  other.sums.state = [1, 2];
+  other.sums.squares = [1, 4];
+  t.is(aggregator.takePartial(other, millis(1)), 'other_features');
+});
+
+const settle = async (): Promise<void> => {
+  for (let i = 0; i < 20; i++) await Promise.resolve();
+};
+
+async function pass(time: ManualTime, by: number): Promise<void> {
+  for (let i = 0; i < by; i += 100) {
+    time.advance(millis(100));
+    await settle();
+  }
+}
+
+test('of two aggregators one publishes; when it goes the other does, under a higher epoch', async (t) => {
+  const time = new ManualTime();
+  const bus = new MemoryBus(time);
+  const fields: MeanField[] = [];
+  const listener = bus.connect();
+  listener.subscribe(subjects.meanField, (message) => {
+    const decoded = decodeMeanField(message.data);
+    if (decoded.ok) fields.push(decoded.message);
+  });
+  const start = (host: string) =>
+    runAggregator({
+      broker: bus.connect(),
+      clock: time,
+      timers: time,
+      intervalMs: 1000,
+      host,
+      boot: `${host}-boot`,
+    });
+  const first = start('one');
+  await settle();
+  const second = start('two');
+  await pass(time, 100);
+  t.deepEqual([first.publishing, second.publishing], [true, false]);
+  listener.publish(subjects.agentsPartial('a'), encodeMessage(partial('a', 1)));
+  listener.publish(subjects.agentsPartial('a'), new TextEncoder().encode('{"v":1}'));
+  await pass(time, 1000);
+  t.is(fields.length, 1);
+  t.is(fields[0]?.totals.members, 1);
+  const state = (await callService(listener, {
+    service: 'gleaner-aggregator',
+    endpoint: 'list',
+    host: 'one',
+  })) as {
+    refusals: { partials: { malformed: number } };
+  };
+  t.is(state.refusals.partials.malformed, 1);
+  // 3000 of 2000 millicores are wanted: occupancy 1.5, price .5 (its excess over 1); memory 1500 of
+  // 3000: .5 and none.
+  listener.publish(subjects.hostReport('i'), encodeMessage(report('i', 1, 3000)));
+  await settle();
+  for (const endpoint of ['list', 'inspect', 'explain'] as const) {
+    const answer = await callService(listener, {
+      service: 'gleaner-aggregator',
+      endpoint,
+      host: 'one',
+    });
+    t.deepEqual(aggregatorService[endpoint].answer.parse(answer), answer, endpoint);
+    if (endpoint !== 'explain') continue;
+    const { agents, invokers } = aggregatorService.explain.answer.parse(answer);
+    t.deepEqual([agents[0]?.host, agents[0]?.sums.members], ['a', 1]);
+    t.deepEqual(
+      [invokers[0]?.occupancy, invokers[0]?.price],
+      [
+        { cpu: 1.5, memory: 0.5 },
+        { cpu: 0.5, memory: 0 },
+      ],
+    );
+  }
+  await first.stop();
+  await pass(time, 3000);
+  t.true(second.publishing);
+  t.is(fields.at(-1)?.host, 'two');
+  t.true(fields.at(-1)!.epoch > fields[0]!.epoch);
+  await second.stop();
+});
+
+test('an aggregator that cannot renew its lease falls silent before another one may begin', async (t) => {
+  const time = new ManualTime();
+  const bus = new MemoryBus(time);
+  const only = runAggregator({
+    broker: bus.connect(),
+    clock: time,
+    timers: time,
+    intervalMs: 1000,
+    host: 'one',
+    boot: 'one-boot',
+  });
+  await pass(time, 1000);
+  t.true(only.publishing);
+  bus.takeDown();
+  // The lease lasts .75 of a step; its owner gives up after half a step without a renewal.
+  await pass(time, 1500);
+  t.false(only.publishing);
+  bus.bringUp();
+  await pass(time, 1000);
+  t.true(only.publishing);
+  await only.stop();
+});
+
+for (const at of [0, 250, 500, 750, 990]) {
+  test(`an aggregator that dies ${at} ms after its last step is replaced within 1.5 steps, with the same sums`, async (t) => {
+    const time = new ManualTime();
+    const bus = new MemoryBus(time);
+    let sequence = 0;
+    const fields: { field: MeanField; at: number; newest: number }[] = [];
+    const listener = bus.connect();
+    listener.subscribe(subjects.meanField, (message) => {
+      const decoded = decodeMeanField(message.data);
+      if (decoded.ok)
+        fields.push({ field: decoded.message, at: time.monotonic(), newest: sequence });
+    });
+    const brokers = [bus.connect(), bus.connect()];
+    const start = (i: number) =>
+      runAggregator({
+        broker: brokers[i]!,
+        clock: time,
+        timers: time,
+        intervalMs: 1000,
+        host: `agg-${i}`,
+      });
+    const first = start(0);
+    await settle();
+    const second = start(1);
+    const run = async (by: number): Promise<void> => {
+      for (let i = 0; i < by; i += 10) {
+        if (time.monotonic() % 500 === 0) {
+          listener.publish(subjects.agentsPartial('a'), encodeMessage(partial('a', ++sequence)));
+        }
+        time.advance(millis(10));
+        await settle();
+      }
+    };
+    await run(3000 + at);
+    t.true(first.publishing && !second.publishing);
+    const died = time.monotonic();
+    // As a process dies: its lease is not given back.
+    await brokers[0]!.close();
+    await run(1500);
+    const next = fields.find(({ field, at: when }) => field.host === 'agg-1' && when > died);
+    t.true(
+      next !== undefined && next.at - died <= 1500,
+      `published after ${(next?.at ?? Number.NaN) - died} ms`,
+    );
+    const last = fields.filter(({ field }) => field.host === 'agg-0').at(-1)!;
+    // The newest batch of the agent host, which went to both: nothing has to be gathered anew.
+    t.is(next?.field.totals.members, 1);
+    t.is(next?.field.batches[0]?.sequence, next?.newest);
+    t.true(next!.field.epoch > last.field.epoch);
+    await second.stop();
+    await first.stop();
+  });
+}

@@ -1,0 +1,183 @@
+import test from 'ava';
+import { cosine, shippedMeta } from '../../../agents/aware/index.js';
+import { defaultEngine, JsEngine } from '../../../agents/nn/index.js';
+import {
+  AwareAgent,
+  agentPpo,
+  conservativePpo,
+  controlledEpisode,
+} from '../../../experiments/aware/aware-agent.js';
+import { demandOf } from '../../../experiments/aware/demand.js';
+import { tripletShare } from '../../../experiments/aware/meta-training.js';
+import { awareReport } from '../../../experiments/aware/reproduce.js';
+import { hpaVpaController, tuned } from '../../../experiments/aware/rule-based.js';
+import { gatherStudy } from '../../../experiments/aware/study.js';
+import { awarePieces, pieceKey } from '../../../experiments/aware/study-pieces.js';
+import { playPieces } from '../../../experiments/aware/study-threads.js';
+import { AwareSystem } from '../../../experiments/aware/system.js';
+import { appsOf } from '../../../experiments/aware/training-thread.js';
+
+const engine = defaultEngine(() => {});
+const some = <T>(from: readonly T[], count: number): T[] =>
+  Array.from({ length: count }, (_, i) => from[Math.floor((i * from.length) / count)]!);
+
+test('the shipped meta-learner: the same workload is closer than another in 95 % of triplets, on held-out applications', (t) => {
+  // 40 of the 200; all of them: gleaner reproduce aware.
+  const { share } = tripletShare(shippedMeta().encoder, some(appsOf('test'), 40), {
+    triplets: 1000,
+    episodes: 1,
+    seed: 5,
+  });
+  t.log(`${(100 * share).toFixed(1)} % with one episode in each bundle`);
+  t.true(share >= 0.9, `${share}`);
+  const two = tripletShare(shippedMeta().encoder, some(appsOf('test'), 40), {
+    triplets: 1000,
+    episodes: 2,
+    seed: 6,
+  });
+  t.log(`${(100 * two.share).toFixed(1)} % with two`);
+  t.true(two.share >= 0.95, `${two.share}`);
+});
+
+test('an agent under its life cycle: the fallback acts until the estimate is as good, and the transitions tell their figures', (t) => {
+  const demand = demandOf(appsOf('train')[3]!);
+  const awareAgent = new AwareAgent({
+    engine,
+    course: 'life-cycle',
+    seed: 3,
+    ppo: conservativePpo,
+    start: null,
+    encoder: null,
+    transfer: false,
+    fallback: hpaVpaController(demand, tuned(demand, 9)),
+  });
+  const records = Array.from({ length: 60 }, (_, i) => ({ i, record: awareAgent.episode(system) }));
+  const { transitions } = awareAgent;
+  awareAgent.dispose();
+  t.true(
+    records.slice(0, 10).every(({ record }) => record.acted === 0),
+    'offline the agent takes no step',
+  );
+  const [first] = transitions;
+  t.is(first?.from, 'offline');
+  t.is(first?.to, 'online');
+  t.true(first!.window!.mean >= first!.threshold!);
+  t.true(records.slice(first!.episode + 1).some(({ record }) => record.acted > 0.5));
+});
+const system = new AwareSystem(demandOf(appsOf('train')[3]!), 3);
+
+test('§7.1 item 8b: bootstrapping learns: what was cloned from the fallback earns nearly what the fallback does', (t) => {
+  const demand = demandOf(appsOf('train')[11]!);
+  const tuning = tuned(demand, 9);
+  const world = new AwareSystem(demand, 4);
+  const options = { engine, seed: 4, ppo: agentPpo, encoder: null, transfer: false } as const;
+  const demonstrator = new AwareAgent({
+    ...options,
+    course: 'life-cycle',
+    start: null,
+    fallback: hpaVpaController(demand, tuning),
+    cloneOnly: true,
+  });
+  let taught = 0;
+  for (let i = 0; i < 10; i++) taught = demonstrator.episode(world).earned;
+  const start = demonstrator.lifeCycleLearner.agent.export();
+  const awareAgent = new AwareAgent({
+    ...options,
+    course: 'serving',
+    start,
+    fallback: hpaVpaController(demand, tuning),
+  });
+  let earned = 0;
+  for (let i = 0; i < 10; i++) earned += awareAgent.episode(world).earned / 10;
+  demonstrator.dispose();
+  awareAgent.dispose();
+  t.true(earned >= 0.9 * taught, `${earned} after ${taught}`);
+});
+
+test('the same seed, the same episodes; and embeddings do not depend on the engine', (t) => {
+  const play = (by: typeof engine): number[] => {
+    const demand = demandOf(appsOf('train')[5]!);
+    const awareAgent = new AwareAgent({
+      engine: by,
+      course: 'online',
+      seed: 8,
+      ppo: conservativePpo,
+      start: shippedMeta().base,
+      encoder: shippedMeta().encoder,
+      transfer: false,
+      fallback: { decide: ({ allocation }) => allocation },
+    });
+    const world = new AwareSystem(demand, 8);
+    const earned = Array.from({ length: 3 }, () => awareAgent.episode(world).earned);
+    awareAgent.dispose();
+    return earned;
+  };
+  t.deepEqual(play(engine), play(engine));
+  t.true(Math.abs(play(new JsEngine())[0]! - play(engine)[0]!) < 0.1);
+});
+
+const TINY = {
+  heldOut: some(appsOf('validation'), 6),
+  sources: some(appsOf('train'), 1),
+  pairs: 1,
+  perScenario: 1,
+  surveyEpisodes: 2,
+  sourceEpisodes: 8,
+  adaptationEpisodes: 12,
+  beforeEpisodes: 20,
+  afterEpisodes: 12,
+  bootstrapEpisodes: 16,
+  triplets: 50,
+  tripletEpisodes: 1,
+};
+
+test('a small study from end to end on two threads, its pieces kept as text: every contender, every scenario there is an application for, and a report', async (t) => {
+  const kept = new Map<string, string>();
+  await playPieces(TINY, awarePieces(TINY), {
+    workers: 2,
+    meta: null,
+    onResult: (piece, result) => void kept.set(pieceKey(piece), JSON.stringify(result)),
+  });
+  const trainOffline = gatherStudy(TINY, (piece) => JSON.parse(kept.get(pieceKey(piece))!));
+  t.deepEqual(
+    trainOffline.adaptation.map(({ contender }) => contender),
+    ['tl', 'tl-plus', 'aware-online', 'aware', 'kpa', 'hpa-vpa', 'clone'],
+  );
+  t.deepEqual(
+    trainOffline.bootstrap.map(({ contender }) => contender),
+    ['scratch', 'bootstrap', 'aware', 'clone', 'hpa-vpa', 'kpa'],
+  );
+  const report = awareReport(trainOffline, TINY, 'gleaner reproduce aware');
+  t.false(/NaN|undefined|Infinity/.test(report), report);
+  t.true(report.includes('docs/model-card.md'));
+});
+
+test('a piece that cannot be played fails the study by its name', async (t) => {
+  const request = { ...TINY, heldOut: [] };
+  const played = playPieces(request, [{ part: 'beginnings', number: 0 }], {
+    workers: 1,
+    meta: null,
+    onResult: () => t.fail('nothing was played'),
+  });
+  await t.throwsAsync(played, { message: /beginnings-0/ });
+});
+
+test('episodes of one application are more alike than those of two very different ones', (t) => {
+  const { encoder } = shippedMeta();
+  const [sleeps] = appsOf('test').filter(({ segments }) => segments.join() === 'sleep');
+  const [computes] = appsOf('test').filter(({ segments }) => segments.join() === 'floatOperations');
+  // Where the split holds none of them out, there is nothing to say.
+  if (sleeps === undefined || computes === undefined) {
+    t.pass();
+    return;
+  }
+  const embed = (app: typeof sleeps, seed: number): Float32Array => {
+    const demand = demandOf(app);
+    const world = new AwareSystem(demand, seed);
+    return encoder.embed([
+      controlledEpisode(world, hpaVpaController(demand, { target: 0.6, least: 0.512 }), null)
+        .trajectory,
+    ]);
+  };
+  t.true(cosine(embed(sleeps, 1), embed(sleeps, 2)) > cosine(embed(sleeps, 1), embed(computes, 1)));
+});

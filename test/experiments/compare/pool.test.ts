@@ -1,0 +1,71 @@
+import test from 'ava';
+import {
+  type ComparisonRequest,
+  planJobs,
+  planSections,
+  runJobs,
+} from '../../../experiments/compare/index.js';
+import { batches, ComparisonRunError } from '../../../experiments/compare/pool.js';
+import { REQUEST } from './comparison.js';
+
+const SMALL: ComparisonRequest = {
+  ...REQUEST,
+  seeds: [1, 2],
+  loads: [0.7],
+  modes: ['quota'],
+  densityMiB: [],
+};
+const jobs = planJobs(planSections(SMALL), SMALL.seeds);
+
+test('jobs of one setting and seed go together, in their order', (t) => {
+  const parts = batches(jobs);
+  t.is(parts.length, 2);
+  t.deepEqual(parts.flat(), jobs);
+  t.deepEqual(batches([]), []);
+});
+
+test('one worker or two: the same bytes, in the order of the jobs', async (t) => {
+  const done: number[] = [];
+  const one = await runJobs(jobs, { workers: 1, onDone: (count) => done.push(count) });
+  const two = await runJobs(jobs, { workers: 2 });
+  t.deepEqual(
+    done,
+    jobs.map((_, i) => i + 1),
+  );
+  t.deepEqual(
+    one.map(({ index }) => index),
+    jobs.map(({ index }) => index),
+  );
+  t.is(JSON.stringify(two), JSON.stringify(one));
+});
+
+test('adding a manager changes no other run', async (t) => {
+  const more = planJobs(
+    planSections({ ...SMALL, contenders: ['short-first', 'vpa', 'greedy'] }),
+    SMALL.seeds,
+  );
+  const few = await runJobs(jobs, { workers: 2 });
+  const many = await runJobs(more, { workers: 2 });
+  for (const job of jobs) {
+    const same = more.find(
+      ({ contender, seed }) => contender.name === job.contender.name && seed === job.seed,
+    )!;
+    t.deepEqual(
+      { ...many[same.index], index: 0 },
+      { ...few[job.index], index: 0 },
+      job.contender.name,
+    );
+  }
+});
+
+test('a run that fails is named', async (t) => {
+  const [job] = jobs;
+  const wrong = { ...job!, setting: { ...job!.setting, workload: 'no-such-workload' } };
+  const error = await t.throwsAsync(runJobs([wrong], { workers: 1 }), {
+    instanceOf: ComparisonRunError,
+  });
+  t.regex(
+    error.message,
+    /the run of fixed in 'azure-ten, quota mode, load 0\.7', seed 1, failed: .*no-such-workload/s,
+  );
+});

@@ -1,0 +1,125 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test from 'ava';
+import { gleaner } from '../support/gleaner.js';
+
+test('gleaner reproduce concurrency --quick writes its page, names what was missed, and leaves with 1 where something was', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'gleaner-reproduce-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  const args = [
+    'reproduce',
+    'concurrency',
+    '--quick',
+    '--seeds',
+    '1',
+    '--out',
+    folder,
+    '--output',
+    'json',
+  ];
+  const { code, out, err } = await gleaner(args);
+  const { rows, verdicts } = JSON.parse(out) as {
+    rows: { surface: string; contender: string; found: number }[];
+    verdicts: { finds: boolean; beatsConstant: boolean }[];
+  };
+  t.is(rows.length, 5 * 4);
+  t.is(code, verdicts.every(({ finds, beatsConstant }) => finds && beatsConstant) ? 0 : 1, err);
+  t.is(
+    err.split('missed: ').length - 1,
+    verdicts.filter(({ finds }) => !finds).length +
+      verdicts.filter(({ beatsConstant }) => !beatsConstant).length,
+  );
+  const page = readFileSync(join(folder, 'concurrency.md'), 'utf8');
+  for (const { surface, contender, found } of rows)
+    t.true(page.includes(`| ${surface} | ${contender} | ${found} of 1 |`));
+  t.true(page.includes('`gleaner reproduce concurrency --quick --seeds 1`'));
+});
+
+test('gleaner reproduce with an unknown study is wrong usage', async (t) => {
+  t.is((await gleaner(['reproduce', 'everything'])).code, 2);
+});
+
+test('gleaner reproduce right-sizing --quick writes its page with a row for each way', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'gleaner-reproduce-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  const args = [
+    'reproduce',
+    'right-sizing',
+    '--quick',
+    '--seeds',
+    '1',
+    '--out',
+    folder,
+    '--output',
+    'json',
+  ];
+  const { code, out, err } = await gleaner(args);
+  const { rows } = JSON.parse(out) as { rows: { arm: { name: string }; ooms: number }[] };
+  t.is(code, err.includes('missed: ') ? 1 : 0, err);
+  const page = readFileSync(join(folder, 'right-sizing.md'), 'utf8');
+  for (const { arm } of rows) t.true(page.includes(`| ${arm.name} |`));
+  t.true(page.includes('`gleaner reproduce right-sizing --quick --seeds 1`'));
+});
+
+test('gleaner reproduce faasrm --quick says plainly what was not reached, beside what was published', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'gleaner-reproduce-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  const args = [
+    'reproduce',
+    'faasrm',
+    '--quick',
+    '--seeds',
+    '2',
+    '--out',
+    folder,
+    '--output',
+    'json',
+  ];
+  const { code, out, err } = await gleaner(args);
+  const { published, corrected } = JSON.parse(out) as {
+    published: {
+      functions: number;
+      contender: string;
+      figures: Record<string, { mean: number }>;
+    }[];
+    corrected: {
+      load: number;
+      memoryLoad: number;
+      rows: { contender: string; values: Record<string, number[]> }[];
+    }[];
+  };
+  // faasrm.md §8: what every choice in the mask has at 50 functions, learned or not.
+  const learned = published.find(
+    ({ functions, contender }) => functions === 50 && contender === 'faasrm',
+  )!;
+  t.true(learned.figures['rfet.mean']!.mean > 0.887 && learned.figures['rfet.mean']!.mean < 0.888);
+  t.deepEqual(
+    corrected[0]!.rows.map(({ contender }) => contender),
+    [
+      'fixed',
+      'fixed, other arrivals',
+      'greedy',
+      'ensure',
+      'libra',
+      'faasrm',
+      'smallest-in-range',
+      'random-in-range',
+      'largest-in-range',
+    ],
+  );
+  t.true(
+    corrected[0]!.rows.every(({ values }) => values['slowdown.mean']!.every((value) => value >= 1)),
+  );
+  const page = readFileSync(join(folder, 'faasrm.md'), 'utf8');
+  const missed = err.split('missed: ').length - 1;
+  t.is(code, missed === 0 ? 0 : 1);
+  t.is(page.includes('does not beat the floors with intervals apart'), missed > 0);
+  for (const text of [
+    '16.91',
+    '38.8 %',
+    'offered load',
+    '`gleaner reproduce faasrm --quick --seeds 2`',
+  ])
+    t.true(page.includes(text), text);
+});

@@ -1,0 +1,174 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { degradations, growthLines, verdictsOf } from '../../../experiments/simppo/figures.js';
+import { FLOORS } from '../../../experiments/simppo/floors.js';
+import { type GrowthStage, settled } from '../../../experiments/simppo/growth.js';
+import {
+  floorsKey,
+  growthKey,
+  learnerKey,
+  PieceStore,
+} from '../../../experiments/simppo/pieces.js';
+import { CONTENDED, PUBLISHED, QUICK } from '../../../experiments/simppo/protocol.js';
+import { simppoReport } from '../../../experiments/simppo/report.js';
+import type { ContenderScore } from '../../../experiments/simppo/scores.js';
+import { gleaner } from '../../support/gleaner.js';
+
+function folderOf(t: ExecutionContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'gleaner-simppo-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+const score = (
+  reward: number,
+  violations: number,
+  p99s: readonly number[] = [100, 200],
+): ContenderScore => ({
+  reward,
+  violations,
+  sloPreservation: 0.9,
+  cpuUse: 0.5,
+  memoryUse: 0.2,
+  violatedSteps: 0.1,
+  occupancy: 1,
+  functions: p99s.map((p99, i) => ({ name: `/guest/f${i}`, reward, violations, p99, slo: 300 })),
+});
+const floorsAt = (reward: number, violations: number, p99s?: readonly number[]) =>
+  Object.fromEntries(FLOORS.map((name) => [name, score(reward, violations, p99s)]));
+
+test('better is better in every resample: intervals that touch are not apart', (t) => {
+  const store = new PieceStore(folderOf(t), QUICK);
+  const ours = [
+    [0.7, 0.2],
+    [0.72, 0.22],
+  ] as const;
+  ours.forEach(([reward, violations], i) => {
+    const seed = i + 1;
+    store.save(learnerKey('simppo', CONTENDED, seed), {
+      curve: [],
+      score: score(reward, violations),
+    });
+    // Reward .5 and .6: apart. Violations .21 and .3: not apart from .2 and .22.
+    store.save(floorsKey(CONTENDED, seed), floorsAt([0.5, 0.6][i]!, [0.21, 0.3][i]!));
+    store.save(learnerKey('single-agent', CONTENDED, seed), { curve: [], score: score(0.71, 0.5) });
+  });
+  const verdicts = new Map(verdictsOf(store, QUICK).map((one) => [one.against, one]));
+  t.deepEqual(verdicts.get('kpa'), { against: 'kpa', reward: true, violations: false });
+  t.deepEqual(verdicts.get('single-agent'), {
+    against: 'single-agent',
+    reward: false,
+    violations: true,
+  });
+});
+
+test('degradation is p99 against the same seed alone, function by function', (t) => {
+  const store = new PieceStore(folderOf(t), QUICK);
+  const alone = { ...PUBLISHED, contention: 'alone' } as const;
+  store.save(learnerKey('single-agent', alone, 1), { curve: [], score: score(0.8, 0, [100, 200]) });
+  store.save(learnerKey('simppo', PUBLISHED, 1), { curve: [], score: score(0.8, 0, [110, 260]) });
+  store.save(learnerKey('single-agent', PUBLISHED, 1), {
+    curve: [],
+    score: score(0.8, 0, [220, 1300]),
+  });
+  store.save(floorsKey(PUBLISHED, 1), floorsAt(0.5, 0.5, [200, 400]));
+  const rows = new Map(degradations(store, QUICK).map((row) => [row.contender, row]));
+  // simppo: 10 % and 30 %. single-agent: 2x and 5x of simppo.
+  t.true(Math.abs(rows.get('simppo')!.mean.mean - 0.2) < 1e-9);
+  t.true(Math.abs(rows.get('simppo')!.largest.mean - 0.3) < 1e-9);
+  t.true(Math.abs(rows.get('single-agent')!.ratio.mean - 3.5) < 1e-9);
+  t.true(Math.abs(rows.get('ensure')!.mean.mean - 1) < 1e-9);
+  const page = simppoReport(store, QUICK, 'gleaner reproduce simppo');
+  t.true(
+    page.includes(
+      '| p99 of multi-tenant `single-agent` / `simppo` | 2x to 4.4x; abstract 4.5x | 3.5 (3.5 to 3.5) |',
+    ),
+  );
+  // 100 % / 20 %.
+  t.true(page.includes("| degradation less than ENSURE's | 21.4x | 5.0x |"));
+});
+
+test('drops are shares of what the old functions earned before', (t) => {
+  const store = new PieceStore(folderOf(t), QUICK);
+  const stage = (functions: number, added: number, after: number): GrowthStage => ({
+    functions,
+    added,
+    before: 0.8,
+    atOnce: 0.6,
+    after,
+    newAtOnce: 0.5,
+    newAfter: 0.7,
+    tripped: 1,
+    retrainingEpisodes: 25,
+    unsettled: 0,
+    curve: [1, 2, 3, 4],
+  });
+  store.save(growthKey(1), [stage(5, 2, 0.76), stage(8, 3, 0.84)]);
+  const [first, second] = growthLines(store, QUICK);
+  t.true(Math.abs(first!.dropAtOnce.mean - 0.25) < 1e-9);
+  t.true(Math.abs(first!.drop.mean - 0.05) < 1e-9);
+  t.true(Math.abs(second!.drop.mean + 0.05) < 1e-9);
+  t.true(Math.abs(first!.tripped.mean - 1 / 3) < 1e-9);
+  t.deepEqual(first!.curve, [1, 2, 3, 4]);
+});
+
+test('returns have settled after twice ten episodes that moved by less than 2 % and scatter by at most 5 %', (t) => {
+  const flat = (value: number, count: number): number[] => Array(count).fill(value);
+  t.false(settled(flat(1, 19)));
+  t.true(settled(flat(1, 20)));
+  t.false(settled([...flat(0.97, 10), ...flat(1, 10)]));
+  t.true(settled([...flat(0.985, 10), ...flat(1, 10)]));
+  // Deviation .06 around 1.
+  t.false(
+    settled([...flat(1, 10), ...Array.from({ length: 10 }, (_, i) => (i % 2 === 0 ? 0.94 : 1.06))]),
+  );
+});
+
+test('a piece of another study is run again, not believed', (t) => {
+  const folder = folderOf(t);
+  new PieceStore(folder, QUICK).save('growth-1', []);
+  t.true(new PieceStore(folder, { ...QUICK, seeds: [1] }).has('growth-1'));
+  t.false(new PieceStore(folder, { ...QUICK, episodes: 81 }).has('growth-1'));
+  writeFileSync(join(folder, 'growth-2.json'), '{}');
+  t.false(new PieceStore(folder, QUICK).has('growth-2'));
+});
+
+test('gleaner reproduce simppo --quick runs the pieces asked for, goes on where it was, and says what is not run yet', async (t) => {
+  const folder = folderOf(t);
+  const run = (only: string) =>
+    gleaner([
+      'reproduce',
+      'simppo',
+      '--quick',
+      '--seeds',
+      '1',
+      '--only',
+      only,
+      '--out',
+      folder,
+      '--output',
+      'json',
+    ]);
+  t.is((await run('tune-0.8-reserved')).code, 1);
+  t.is((await run('floors-0.8-reserved')).code, 1);
+  const { out, err } = await run('simppo-0.8-reserved');
+  const { contended } = JSON.parse(out) as {
+    contended: { contender: string; of: { reward: { mean: number } } }[];
+  };
+  const reward = (name: string): number =>
+    contended.find(({ contender }) => contender === name)!.of.reward.mean;
+  // Eighty episodes of six functions: enough to leave the over-provisioned start behind.
+  t.true(reward('simppo') > reward('do-nothing'));
+  t.true(reward('simppo') > reward('random'));
+  t.true(err.includes('growth-1: not run yet'));
+  t.deepEqual(readdirSync(join(folder, 'simppo-quick')).sort(), [
+    'floors-0.8-reserved-1.json',
+    'simppo-0.8-reserved-1.json',
+    'tune-0.8-reserved.json',
+  ]);
+  const page = readFileSync(join(folder, 'simppo.md'), 'utf8');
+  t.true(page.includes('`gleaner reproduce simppo --quick --seeds 1`'));
+  t.true(page.includes('Not run yet.'));
+});

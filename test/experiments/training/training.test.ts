@@ -1,0 +1,27 @@
+import test from 'ava';
+import { type TrainingPlan, train } from '../../../experiments/training/training.js';
+
+const SMALL = { hosts: 1, cores: 2, memoryMiB: 16_384, userMemoryMiB: 8192 };
+
+const plan: TrainingPlan = {
+  manager: 'simppo',
+  places: [{ workload: 'profiles-12:3', hosts: 1 }],
+  part: 'train',
+  modes: ['quota'],
+  loads: [0.7],
+  episodes: 2,
+  seed: 10_001,
+  hosts: { said: SMALL, otherwise: SMALL },
+  refines: false,
+  resume: null,
+};
+
+test('an episode is steps and updates of the base policy; what is resumed goes on as if it had not stopped', (t) => {
+  const [first, second] = [...train(plan)];
+  t.true(first!.result.steps > 512);
+  t.true(first!.result.updates >= 1 && second!.result.updates > first!.result.updates);
+  t.true(first!.result.entropy > 0 && Number.isFinite(first!.result.reward));
+  t.notDeepEqual(first!.state.actor, second!.state.actor);
+  const [again] = [...train({ ...plan, resume: { state: first!.state, episode: 1 } })];
+  t.deepEqual(again, second);
+});

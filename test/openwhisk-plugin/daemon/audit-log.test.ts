@@ -1,0 +1,42 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test from 'ava';
+import { silentLogger } from '../../../broker/index.js';
+import { ManualTime } from '../../../config/clock.js';
+import { micros } from '../../../config/index.js';
+import { FileAuditLog } from '../../../openwhisk-plugin/daemon/audit.js';
+
+test('of more records than are held the newest are written, and the log says how many are missing; then it goes on', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'gleaner-audit-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  const path = join(folder, 'audit.log');
+  const options = { path, rotateBytes: 1e9, files: 1, capacity: 10 };
+  const log = new FileAuditLog(options, new ManualTime(), silentLogger);
+  const record = (activation: string): void => {
+    log.next(micros(0)).activation = activation;
+  };
+  const lines = (): { activation?: string; droppedLines?: number }[] =>
+    readFileSync(path, 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+  for (let i = 0; i < 25; i++) record(`a${i}`);
+  await log.flush();
+  t.deepEqual(
+    lines().map(({ activation }) => activation),
+    [...Array.from({ length: 10 }, (_, i) => `a${15 + i}`), undefined],
+  );
+  t.is(lines().at(-1)?.droppedLines, 15);
+  t.deepEqual([log.written, log.dropped], [10, 15]);
+  for (let i = 25; i < 32; i++) record(`a${i}`);
+  await log.close();
+  t.deepEqual(
+    lines()
+      .slice(11)
+      .map(({ activation }) => activation),
+    ['a25', 'a26', 'a27', 'a28', 'a29', 'a30', 'a31'],
+  );
+  record('after the end');
+  t.is(log.dropped, 16);
+});

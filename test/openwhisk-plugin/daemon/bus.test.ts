@@ -1,0 +1,505 @@
+import test from 'ava';
+import { buckets, services, subjects, wildcards } from '../../../broker/index.js';
+import {
+  decodeHostReport,
+  decodeObservation,
+  encodeMessage,
+  FEATURE_LAYOUT,
+  MODE_GLOBAL,
+  modeKey,
+  type Observation,
+} from '../../../broker/messages/index.js';
+import { changeMode } from '../../../broker/mode-store.js';
+import { callService, hookService } from '../../../broker/services/index.js';
+import { MIB } from '../../../config/index.js';
+import { POLICY_WEIGHTS } from '../../../openwhisk-plugin/decision/index.js';
+import { type FakeContainer, HookRig } from './hook-rig.js';
+
+const HELLO = '/guest/hello';
+const settle = async (): Promise<void> => {
+  for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+};
+
+const target = (rig: HookRig, change: object = {}): object => ({
+  v: 1,
+  function: HELLO,
+  cpu: 700,
+  epoch: 5,
+  echo: { host: 'host-a', boot: 'boot-1', observedAt: rig.platform.time.monotonic() },
+  author: { host: 'agents-1', boot: 'agents-boot', sequence: 1, manager: 'greedy' },
+  ...change,
+});
+
+/**
+ * Policy `target` in quota mode, one clean call of peak 200: the range is [267, 1000] and the
+ * target decides.
+ */
+async function targeted(): Promise<{
+  rig: HookRig;
+  container: FakeContainer;
+  send: (message: object | Uint8Array) => Promise<void>;
+}> {
+  const rig = new HookRig((config) => Object.assign(config.decision.policy, { quota: 'target' }));
+  await rig.start();
+  const container = rig.container({ quota: 1000 });
+  // 4 s of a fifth of a core: 800 CPU-ms do not fit into one period, so the rule for short calls
+  // stays out.
+  container.call(4000, 200);
+  const send = async (message: object | Uint8Array): Promise<void> => {
+    rig.other.publish(
+      subjects.target(HELLO),
+      message instanceof Uint8Array ? message : encodeMessage(message),
+    );
+    await settle();
+  };
+  return { rig, container, send };
+}
+
+test('a fresh target of the right boot is what the next activation gets', async (t) => {
+  const { rig, container, send } = await targeted();
+  t.is(container.quotaOfCall(), 1000);
+  await send(target(rig));
+  t.is(container.quotaOfCall(), 700);
+  await rig.hook.stop();
+});
+
+test('a target goes stale by the clock of the hook, and user limits stand again', async (t) => {
+  const { rig, container, send } = await targeted();
+  await send(target(rig));
+  rig.advance(29_000);
+  t.is(container.quotaOfCall(), 700);
+  rig.advance(2000);
+  t.is(container.quotaOfCall(), 1000);
+  await rig.hook.stop();
+});
+
+const bad: [kind: string, message: (rig: HookRig) => object | Uint8Array][] = [
+  ['malformed', () => new TextEncoder().encode('{"v":1,')],
+  ['malformed', (rig) => target(rig, { cpu: '0.5' })],
+  ['not_finite', (rig) => target(rig, { cpu: Number.NaN })],
+  [
+    'malformed',
+    (rig) => new TextEncoder().encode(JSON.stringify(target(rig)).replace('"cpu":700', '"cpu":-0')),
+  ],
+  [
+    'not_finite',
+    (rig) =>
+      new TextEncoder().encode(JSON.stringify(target(rig)).replace('"cpu":700', '"cpu":1e309')),
+  ],
+  ['too_large', () => new Uint8Array(300_000)],
+  ['out_of_range', (rig) => target(rig, { cpu: 60_000_000 })],
+  ['wrong_version', (rig) => target(rig, { v: 2 })],
+  ['stale', (rig) => target(rig, { echo: { host: 'host-a', boot: 'boot-1', observedAt: 0 } })],
+  ['future', (rig) => target(rig, { echo: { host: 'host-a', boot: 'boot-1', observedAt: 1e12 } })],
+  [
+    'wrong_boot',
+    (rig) =>
+      target(rig, {
+        echo: { host: 'host-a', boot: 'boot-0', observedAt: rig.platform.time.monotonic() },
+      }),
+  ],
+  ['wrong_function', (rig) => target(rig, { function: '/guest/other' })],
+];
+
+for (const [index, [kind, message]] of bad.entries()) {
+  test(`bad target ${index + 1} (${kind}) leaves user limits, is counted, and said once`, async (t) => {
+    const { rig, container, send } = await targeted();
+    rig.advance(40_000);
+    for (let i = 0; i < 5; i++) await send(message(rig));
+    t.is(container.quotaOfCall(), 1000);
+    const { refused } = rig.hook.inspect().targets as { refused: Record<string, number> };
+    t.is(refused[kind], 5, JSON.stringify(refused));
+    t.is(rig.lines.filter((line) => line.message.startsWith('target refused')).length, 1);
+    await rig.hook.stop();
+  });
+}
+
+test('replays, older epochs and a second author of one epoch are refused; a higher epoch is obeyed', async (t) => {
+  const { rig, container, send } = await targeted();
+  const author = { host: 'agents-1', boot: 'agents-boot', sequence: 1, manager: 'greedy' };
+  await send(target(rig));
+  await send(target(rig, { cpu: 500 }));
+  await send(target(rig, { cpu: 500, epoch: 4, author: { ...author, sequence: 9 } }));
+  await send(target(rig, { cpu: 500, author: { ...author, boot: 'impostor', sequence: 9 } }));
+  t.is(container.quotaOfCall(), 700);
+  const { refused } = rig.hook.inspect().targets as { refused: Record<string, number> };
+  t.like(refused, { replayed: 1, old_epoch: 1, wrong_author: 1 });
+  await send(target(rig, { cpu: 600, epoch: 6, author: { ...author, boot: 'successor' } }));
+  t.is(container.quotaOfCall(), 600);
+  await rig.hook.stop();
+});
+
+test('a target for another host or an unknown function is nothing wrong', async (t) => {
+  const { rig, container, send } = await targeted();
+  await send(target(rig, { echo: { host: 'host-b', boot: 'x-boot', observedAt: 3 } }));
+  t.is(container.quotaOfCall(), 1000);
+  t.like(rig.hook.inspect().targets, { elsewhere: 1, refused: {} });
+  await rig.hook.stop();
+});
+
+test("an owner's first answer to another host ends the authority of the one before it here, too; what is held stays", async (t) => {
+  const { rig, container, send } = await targeted();
+  const author = { host: 'agents-1', boot: 'agents-boot', sequence: 1, manager: 'greedy' };
+  const successor = { host: 'agents-2', boot: 'successor', sequence: 1, manager: 'greedy' };
+  await send(target(rig));
+  await send(
+    target(rig, {
+      epoch: 6,
+      cpu: 400,
+      author: successor,
+      echo: { host: 'host-b', boot: 'x-boot', observedAt: 3 },
+    }),
+  );
+  t.is(container.quotaOfCall(), 700, 'not the answer to the other host');
+  await send(target(rig, { cpu: 500, author: { ...author, sequence: 2 } }));
+  t.is(container.quotaOfCall(), 700, 'the owner before is not obeyed');
+  t.like(rig.hook.inspect().targets, { elsewhere: 1, refused: { old_epoch: 1 } });
+  await send(target(rig, { epoch: 6, cpu: 600, author: { ...successor, sequence: 2 } }));
+  t.is(container.quotaOfCall(), 600);
+  await rig.hook.stop();
+});
+
+test('an epoch that is not heard of for ten stale times is forgotten, whichever host it was heard for', async (t) => {
+  const { rig, container, send } = await targeted();
+  await send(target(rig, { epoch: 900, echo: { host: 'host-b', boot: 'x-boot', observedAt: 3 } }));
+  await send(target(rig));
+  t.is(container.quotaOfCall(), 1000);
+  // Targets are stale after 30 s: 300 s later a store of leases made anew may begin at 1.
+  rig.advance(301_000);
+  await settle();
+  await send(target(rig, { epoch: 1 }));
+  t.is(container.quotaOfCall(), 700);
+  await rig.hook.stop();
+});
+
+for (const [title, userMemory, counts] of [
+  ['of the same size', 256 * MIB, true],
+  ['of another size', 512 * MIB, false],
+] as const) {
+  test(`a memory peak of another host in a container ${title} ${counts ? 'counts here' : 'is none here'}`, async (t) => {
+    const rig = new HookRig((config) => {
+      Object.assign(config.decision.policy, { quota: 'smallest-in-range' });
+      Object.assign(config.decision.memory, { policy: 'faasrm' });
+    });
+    await rig.start();
+    const container = rig.container({ quota: 1000 });
+    for (let i = 0; i < 3; i++) container.call(1000, 200);
+    const range = async (): Promise<number> => {
+      const connection = container.run();
+      container.work(60, 200);
+      container.answer(connection);
+      return rig.hook.explain(HELLO)[0]!.memory.lower;
+    };
+    const before = await range();
+    const peak = { userMemory, memory: 200 * MIB };
+    rig.other.publish(
+      subjects.target(HELLO),
+      encodeMessage(target(rig, { peak, echo: { host: 'host-b', boot: 'x-boot', observedAt: 3 } })),
+    );
+    await settle();
+    const after = await range();
+    // Least limit above a peak of 200 MiB: the peak / (theta_spike - .05) = 266.7 MiB, so not below
+    // the user's 256 MiB.
+    t.true(before < 100 * MIB, `${before / MIB} MiB by its own peak of 40`);
+    t.is(after, counts ? 256 * MIB : before);
+    await rig.hook.stop();
+  });
+}
+
+test('with NATS away targets go stale, nothing is affected, and all goes on when it is back', async (t) => {
+  const { rig, container, send } = await targeted();
+  await send(target(rig));
+  rig.bus.takeDown();
+  t.is(container.quotaOfCall(), 700);
+  for (let i = 0; i < 60; i++) {
+    rig.advance(1000);
+    await settle();
+  }
+  t.is(container.quotaOfCall(), 1000);
+  rig.bus.bringUp();
+  await settle();
+  await send(target(rig, { epoch: 6 }));
+  t.is(container.quotaOfCall(), 700);
+  t.is(rig.lines.filter((line) => line.message.startsWith('NATS is away')).length, 1);
+  await rig.hook.stop();
+});
+
+test('without NATS at all the hook runs on local policies', async (t) => {
+  const rig = await new HookRig().start(null);
+  const container = rig.container({ quota: 1000 });
+  container.call(4000, 200);
+  t.true(container.quotaOfCall() < 1000);
+  await rig.hook.stop();
+});
+
+test('twenty activations close a step, and its observation says what was granted', async (t) => {
+  const rig = await new HookRig().start();
+  const seen: Observation[] = [];
+  rig.other.subscribe(wildcards.observations, (message) => {
+    const decoded = decodeObservation(message.data);
+    t.true(decoded.ok);
+    if (decoded.ok) seen.push(decoded.message);
+  });
+  const container = rig.container({ quota: 1000 });
+  for (let i = 0; i < 20; i++) container.call(100, 200);
+  rig.advance(100);
+  await settle();
+  t.is(seen.length, 1);
+  t.like(seen[0], {
+    function: HELLO,
+    host: 'host-a',
+    boot: 'boot-1',
+    step: 0,
+    activations: 20,
+    coldStarts: 1,
+    failures: 0,
+  });
+  t.like(seen[0]?.user, { cpu: 1000, shares: 128 });
+  t.is(Number(seen[0]?.granted.cpu.max), 1000);
+  t.true(seen[0]!.granted.cpu.min < 1000);
+  // 20 calls of 100 ms, the first after 20 ms of init.
+  t.is(seen[0]?.latency.sum, 2020);
+  t.is(seen[0]?.latency.max, 120);
+  await rig.hook.stop();
+});
+
+test('ten seconds close a step with at least one activation, and none without', async (t) => {
+  const rig = await new HookRig().start();
+  let seen = 0;
+  rig.other.subscribe(wildcards.observations, () => {
+    seen++;
+  });
+  const container = rig.container({ quota: 1000 });
+  container.call(100, 200);
+  rig.advance(10_200);
+  await settle();
+  t.is(seen, 1);
+  rig.advance(30_000);
+  await settle();
+  t.is(seen, 1);
+  await rig.hook.stop();
+});
+
+test('the host reports capacity, what is free and what is wanted', async (t) => {
+  const { rig, container } = await targeted();
+  let report: ReturnType<typeof decodeHostReport> | undefined;
+  rig.other.subscribe(wildcards.hostReports, (message) => {
+    report = decodeHostReport(message.data);
+  });
+  container.run();
+  rig.advance(10_000);
+  await settle();
+  t.true(report?.ok);
+  if (report?.ok) {
+    t.like(report.message, {
+      host: 'host-a',
+      functions: 1,
+      containers: 1,
+      running: 1,
+      mode: 'enforce',
+    });
+    t.is(Number(report.message.capacity.cpu), 8000);
+    t.is(Number(report.message.pool.cpu), 7000);
+  }
+  await rig.hook.stop();
+});
+
+test('the host reports the cores that were busy since its last report, as the kernel counted them', async (t) => {
+  const { rig, container } = await targeted();
+  const used: (number | undefined)[] = [];
+  rig.other.subscribe(wildcards.hostReports, (message) => {
+    const report = decodeHostReport(message.data);
+    if (report.ok) used.push(report.message.used?.cpu);
+  });
+  const reports = async (count: number): Promise<void> => {
+    for (let i = 0; i < 40 && used.length < count; i++) {
+      rig.advance(500);
+      await settle();
+    }
+  };
+  await reports(1);
+  // 2 s at one core within 10 s: 200 millicores, whatever was granted.
+  const connection = container.run();
+  container.work(2000, 1000);
+  container.answer(connection);
+  await reports(2);
+  t.is(used[0], undefined, 'nothing to compare with yet');
+  t.true(Math.abs((used[1] ?? 0) - 200) <= 20, `${used[1]}`);
+  await reports(3);
+  t.is(used[2], 0);
+  await rig.hook.stop();
+});
+
+test('messages never carry a payload and stay small', async (t) => {
+  const { rig, container } = await targeted();
+  let largest = 0;
+  rig.other.subscribe(wildcards.everything, (message) => {
+    largest = Math.max(largest, message.data.byteLength);
+  });
+  for (let i = 0; i < 40; i++) container.call(100, 200);
+  rig.advance(12_000);
+  await settle();
+  t.true(largest > 0 && largest < 4096, String(largest));
+  await rig.hook.stop();
+});
+
+test('the kill switch by key-value restores first and holds until it is released', async (t) => {
+  const { rig, container, send } = await targeted();
+  await send(target(rig));
+  const connection = container.run();
+  t.is(container.cgroup.inForce.quota, 700);
+  const mode = rig.other.keyValue(buckets.mode);
+  await mode.put(MODE_GLOBAL, encodeMessage({ v: 1, kill: true, author: 'test' }));
+  await settle();
+  t.is(container.cgroup.inForce.quota, 1000);
+  container.answer(connection);
+  t.is(container.quotaOfCall(), 1000);
+  await mode.put(MODE_GLOBAL, encodeMessage({ v: 1, kill: false, author: 'test' }));
+  await settle();
+  t.is(container.quotaOfCall(), 700);
+  await rig.hook.stop();
+});
+
+test('one function can be paused and resumed, and put into another mode by key-value', async (t) => {
+  const { rig, container, send } = await targeted();
+  await send(target(rig));
+  const call = (endpoint: string, request?: object): Promise<unknown> =>
+    callService(rig.other, { service: services.hook, endpoint, host: 'host-a', request });
+  t.is(container.quotaOfCall(), 700);
+  await call('pause', { function: HELLO });
+  t.is(container.quotaOfCall(), 1000);
+  await call('resume', { function: HELLO });
+  t.is(container.quotaOfCall(), 700);
+  const author = { author: 'test' };
+  await changeMode(rig.other, HELLO, { mode: 'observe' }, author);
+  await settle();
+  t.is(container.quotaOfCall(), 1000);
+  // A pause is kept beside the mode, and outlives it.
+  await changeMode(rig.other, HELLO, { paused: true }, author);
+  await changeMode(rig.other, HELLO, { mode: null }, author);
+  await settle();
+  t.is(container.quotaOfCall(), 1000);
+  t.like(rig.hook.inspect({ function: HELLO }).functions[0], { mode: 'enforce', paused: true });
+  await changeMode(rig.other, HELLO, { paused: false }, author);
+  await settle();
+  t.is(container.quotaOfCall(), 700);
+  t.is(
+    await rig.other.keyValue(buckets.mode).get(modeKey(HELLO)),
+    null,
+    'nothing is said of it any more',
+  );
+  await rig.hook.stop();
+});
+
+test('the service lists, inspects, explains, restores, and answers errors with a code', async (t) => {
+  const { rig, container } = await targeted();
+  const call = (endpoint: string, request?: object): Promise<unknown> =>
+    callService(rig.other, { service: services.hook, endpoint, request });
+  t.like(await call('list'), { functions: [HELLO] });
+  t.like(await call('inspect'), {
+    host: { host: 'host-a', mode: 'enforce', killed: false, activations: 1 },
+  });
+  const explained = (await call('explain', { function: HELLO })) as {
+    activations: { durationMillis: number }[];
+  };
+  t.is(explained.activations[0]?.durationMillis, 4000);
+  await call('mode', { mode: 'recommend' });
+  t.like(await call('mode', {}), { mode: 'recommend' });
+  await call('mode', { mode: null });
+  t.like(await call('mode', {}), { mode: 'enforce' });
+  container.cgroup.setShares(999);
+  t.like(await call('restore', {}), { restored: 1, failed: 0 });
+  t.is(container.cgroup.inForce.shares, 128);
+  for (const endpoint of ['list', 'inspect', 'explain', 'mode', 'restore'] as const) {
+    // What is answered is what the reference says, no more and no less.
+    const answer = await call(endpoint, { function: HELLO });
+    t.deepEqual(hookService[endpoint].answer.parse(answer), answer, endpoint);
+  }
+  t.like(await call('inspect', { offset: 1 }), { total: 1, functions: [] });
+  t.like(await call('inspect', { offset: 0, containers: 0 }), {
+    functions: [{ name: HELLO }],
+    containers: [],
+  });
+  t.like(await call('inspect', { function: '/guest/none' }), { functions: [], containers: [] });
+  await t.throwsAsync(() => call('explain', { function: 'no slash' }), {
+    message: /not the name of an action/,
+  });
+  await rig.hook.stop();
+});
+
+test('policy parameters over key-value are taken, and bad ones leave the old ones', async (t) => {
+  const rig = await new HookRig().start();
+  const put = (value: object): Promise<number> =>
+    rig.other.keyValue(buckets.policy).put('short-first', encodeMessage(value));
+  await put({
+    v: 1,
+    policy: 'short-first',
+    function: null,
+    parameters: { alpha: 0.5 },
+    source: 'test',
+  });
+  await settle();
+  t.like(rig.hook.inspect().policies[0], { policy: 'short-first', source: 'test' });
+  await put({
+    v: 1,
+    policy: 'short-first',
+    function: null,
+    parameters: { alpha: 77 },
+    source: 'broken',
+  });
+  await settle();
+  t.like(rig.hook.inspect().policies[0], { source: 'test' });
+  t.is(rig.lines.filter((line) => line.message.startsWith('policy parameters refused')).length, 1);
+  await rig.hook.stop();
+});
+
+test('FaaSRM’s weights over key-value decide from the next call on; damaged ones are refused by name and the old ones stand', async (t) => {
+  const rig = new HookRig((config) => Object.assign(config.decision.policy, { quota: 'faasrm' }));
+  await rig.start();
+  t.teardown(() => rig.hook.stop());
+  const container = rig.container({ quota: 1000 });
+  const quotaOfNext = (): number => {
+    const connection = container.run();
+    const { quota } = container.cgroup.inForce;
+    // Long enough that no rule for short runs raises the limit.
+    container.work(2000, 200);
+    container.answer(connection);
+    return quota;
+  };
+  const put = (weights: readonly number[], layout = FEATURE_LAYOUT): Promise<number> => {
+    const value = {
+      v: 1,
+      policy: 'faasrm',
+      function: null,
+      parameters: { layout },
+      weights,
+      source: 'test',
+    };
+    return rig.other.keyValue(buckets.policy).put('faasrm', encodeMessage(value));
+  };
+  quotaOfNext();
+  t.is(quotaOfNext(), 1000, 'no weights: user limits');
+  // The score falls with the option's CPU (its tenth input): the lower end of [200 / .75, 1000].
+  const least = new Array<number>(POLICY_WEIGHTS).fill(0);
+  least[9 * 32] = 1;
+  least[11 * 32 + 32] = 1;
+  least[12 * 32 + 33 * 16] = -1;
+  await put(least);
+  await settle();
+  t.true(Math.abs(quotaOfNext() - 267) <= 1);
+  for (const [damaged, layout] of [
+    [least.slice(1), FEATURE_LAYOUT],
+    [least.with(3, 1e9), FEATURE_LAYOUT],
+    [least.map((weight) => -weight), FEATURE_LAYOUT + 1],
+  ] as const) {
+    await put(damaged, layout);
+    await settle();
+    t.true(Math.abs(quotaOfNext() - 267) <= 1);
+  }
+  t.is(
+    rig.lines.filter((line) => line.message.startsWith('policy parameters refused')).length,
+    1,
+    'said once',
+  );
+  t.like(rig.hook.inspect().policies[0], { policy: 'faasrm', weights: POLICY_WEIGHTS });
+});

@@ -1,0 +1,241 @@
+import { join } from 'node:path';
+import test from 'ava';
+import {
+  CgroupNamespaceError,
+  CgroupNotFoundError,
+} from '../../../../openwhisk-plugin/host/cgroup/cgroup-errors.js';
+import { resolveCgroups } from '../../../../openwhisk-plugin/host/cgroup/cgroup-paths.js';
+import { availableControllers } from '../../../../openwhisk-plugin/host/cgroup/index.js';
+import { FixtureTree, ID, PID, V2_MOUNT, v1Mount } from './fixture-tree.js';
+
+const CONTROLLERS = 'cpuset cpu io memory pids\n';
+
+test('A2-21: a v2 scope below system.slice is found for every controller', (t) => {
+  const path = `system.slice/docker-${ID}.scope`;
+  const tree = new FixtureTree().proc(`0::/${path}`, [V2_MOUNT]);
+  tree.write(`sys/fs/cgroup/${path}/cgroup.controllers`, CONTROLLERS);
+  tree
+    .write(`sys/fs/cgroup/${path}/cgroup.freeze`, '0\n')
+    .write(`sys/fs/cgroup/${path}/cpu.stat`, 'usage_usec 0\n');
+  const found = resolveCgroups(PID, ID, tree.root);
+  const directory = join(tree.root, 'sys/fs/cgroup', path);
+  for (const controller of ['cpu', 'cpuacct', 'memory', 'freezer'] as const) {
+    t.deepEqual(found[controller], { version: 2, directory });
+  }
+  t.is(found.unit, `docker-${ID}.scope`);
+  tree.remove();
+});
+
+test('A2-21: a rootless scope deep below user.slice is found', (t) => {
+  const path = `user.slice/user-1000.slice/user@1000.service/user.slice/docker-${ID}.scope`;
+  const tree = new FixtureTree().proc(`0::/${path}`, [V2_MOUNT]);
+  tree.write(`sys/fs/cgroup/${path}/cgroup.controllers`, 'memory pids\n');
+  const found = resolveCgroups(PID, ID, tree.root);
+  t.is(found.memory?.directory, join(tree.root, 'sys/fs/cgroup', path));
+  t.is(found.cpu, null, 'A2-23: no cpu controller was delegated');
+  tree.remove();
+});
+
+test('A2-21: v1 hierarchies are taken from their mounts, joined controllers and odd mount points too', (t) => {
+  const tree = new FixtureTree().proc(
+    `12:cpu,cpuacct:/docker/${ID}\n9:memory:/docker/${ID}\n3:freezer:/docker/${ID}\n0::/`,
+    [v1Mount('cpu,cpuacct'), v1Mount('memory'), v1Mount('freezer', 'odd\\040place')],
+  );
+  for (const folder of ['cpu,cpuacct', 'memory', 'odd place']) {
+    tree.write(`sys/fs/cgroup/${folder}/docker/${ID}/cgroup.procs`, `${PID}\n`);
+  }
+  const found = resolveCgroups(PID, ID, tree.root);
+  const at = (folder: string): string => join(tree.root, 'sys/fs/cgroup', folder, 'docker', ID);
+  t.deepEqual(found.cpu, { version: 1, directory: at('cpu,cpuacct') });
+  t.deepEqual(found.cpuacct, { version: 1, directory: at('cpu,cpuacct') });
+  t.deepEqual(found.memory, { version: 1, directory: at('memory') });
+  t.deepEqual(found.freezer, { version: 1, directory: at('odd place') });
+  tree.remove();
+});
+
+test('A2-21: a hybrid host has each controller where it is', (t) => {
+  // Memory on v1; the rest of the container's cgroup on the v2 tree.
+  const tree = new FixtureTree().proc(`9:memory:/docker/${ID}\n0::/docker/${ID}`, [
+    v1Mount('memory'),
+    V2_MOUNT.replace('/sys/fs/cgroup rw', '/sys/fs/cgroup/unified rw'),
+  ]);
+  tree.write(`sys/fs/cgroup/memory/docker/${ID}/memory.stat`, '');
+  tree.write(`sys/fs/cgroup/unified/docker/${ID}/cgroup.controllers`, 'cpu\n');
+  const found = resolveCgroups(PID, ID, tree.root);
+  t.is(found.memory?.version, 1);
+  t.deepEqual(found.cpu, {
+    version: 2,
+    directory: join(tree.root, 'sys/fs/cgroup/unified/docker', ID),
+  });
+  tree.remove();
+});
+
+test('A2-21: memory on v1 beside an empty v2 path gives memory alone', (t) => {
+  const tree = new FixtureTree().proc(`9:memory:/docker/${ID}\n0::/`, [
+    v1Mount('memory'),
+    V2_MOUNT,
+  ]);
+  tree.write(`sys/fs/cgroup/memory/docker/${ID}/memory.stat`, '');
+  const found = resolveCgroups(PID, ID, tree.root);
+  t.is(found.memory?.version, 1);
+  t.is(found.cpu, null);
+  tree.remove();
+});
+
+test('a first process that moved into a group of its own still leads to the container', (t) => {
+  const path = `system.slice/docker-${ID}.scope`;
+  const tree = new FixtureTree().proc(`0::/${path}/init.scope`, [V2_MOUNT]);
+  tree.write(`sys/fs/cgroup/${path}/cgroup.controllers`, CONTROLLERS);
+  t.is(resolveCgroups(PID, ID, tree.root).cpu?.directory, join(tree.root, 'sys/fs/cgroup', path));
+  tree.remove();
+});
+
+test('a part of the tree that is mounted elsewhere is found below its mount root', (t) => {
+  const mount = `40 31 0:29 /docker /mnt/docker-cpu rw - cgroup cgroup rw,cpu`;
+  const tree = new FixtureTree().proc(`2:cpu:/docker/${ID}`, [mount]);
+  tree.write(`mnt/docker-cpu/${ID}/cpu.shares`, '128\n');
+  t.is(resolveCgroups(PID, ID, tree.root).cpu?.directory, join(tree.root, 'mnt/docker-cpu', ID));
+  tree.remove();
+});
+
+test('a pid that was handed on to somebody else is not taken for the container', (t) => {
+  const tree = new FixtureTree().proc('0::/system.slice/sshd.service', [V2_MOUNT]);
+  tree.write('sys/fs/cgroup/system.slice/sshd.service/cgroup.controllers', CONTROLLERS);
+  t.throws(() => resolveCgroups(PID, ID, tree.root), { instanceOf: CgroupNotFoundError });
+  t.throws(
+    () => resolveCgroups(1, ID, tree.root),
+    { instanceOf: CgroupNotFoundError },
+    'nor one that does not run',
+  );
+  tree.remove();
+});
+
+test('A2-22: in a private cgroup namespace the error says how to run instead', (t) => {
+  const tree = new FixtureTree().proc(
+    `0::/../../system.slice/docker-${ID}.scope`,
+    [V2_MOUNT],
+    '0::/',
+  );
+  const error = t.throws(() => resolveCgroups(PID, ID, tree.root), {
+    instanceOf: CgroupNamespaceError,
+  });
+  t.is(error?.code, 'GLN_CGROUP_NAMESPACE');
+  t.regex(error?.hint ?? '', /--cgroupns=host/);
+  t.regex(error?.hint ?? '', /sys\/fs\/cgroup:rw/);
+  tree.remove();
+});
+
+test('A2-23: a controller that no mounted hierarchy has is not available', (t) => {
+  const tree = new FixtureTree()
+    .proc('0::/', [V2_MOUNT])
+    .write('sys/fs/cgroup/cgroup.controllers', 'memory pids\n');
+  t.deepEqual(availableControllers(tree.root), ['memory']);
+  tree.write('sys/fs/cgroup/cgroup.controllers', 'cpu memory pids\n');
+  t.deepEqual(availableControllers(tree.root), ['cpu', 'memory']);
+  // What the kernel knows (`/proc/self/cgroup`) counts for nothing where it is not mounted.
+  tree.proc('3:cpu,cpuacct:/\n4:memory:/', [v1Mount('cpu,cpuacct')]);
+  t.deepEqual(availableControllers(tree.root), ['cpu']);
+  tree.write('proc/self/mountinfo', '');
+  t.deepEqual(availableControllers(tree.root), []);
+  tree.remove();
+});
+
+const otherRoot = '/var/lib/docker/overlay2/65/merged';
+
+test('a hierarchy that is mounted more than once is read where the container is: not in another root, not where a mount is covered', (t) => {
+  const v1 = new FixtureTree().proc(`4:cpu,cpuacct:/docker/${ID}\n9:memory:/docker/${ID}`, [
+    `33 31 0:29 / ${otherRoot}/sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct`,
+    v1Mount('cpu,cpuacct'),
+    `34 31 0:30 / ${otherRoot}/sys/fs/cgroup/memory rw - cgroup cgroup rw,memory`,
+    v1Mount('memory'),
+  ]);
+  v1.write(`sys/fs/cgroup/cpu,cpuacct/docker/${ID}/cpu.shares`, '128\n');
+  v1.write(`sys/fs/cgroup/memory/docker/${ID}/memory.limit_in_bytes`, '1\n');
+  const found = resolveCgroups(PID, ID, v1.root);
+  t.is(found.cpu?.directory, join(v1.root, 'sys/fs/cgroup/cpu,cpuacct/docker', ID));
+  t.is(found.memory?.directory, join(v1.root, 'sys/fs/cgroup/memory/docker', ID));
+  v1.remove();
+  // As Calico mounts it for itself: listed first, and not to be seen from here.
+  const path = `system.slice/docker-${ID}.scope`;
+  const v2 = new FixtureTree().proc(`0::/${path}`, [
+    '20 1 0:22 / /run/calico/cgroup rw - cgroup2 none rw',
+    V2_MOUNT,
+  ]);
+  v2.write(`sys/fs/cgroup/${path}/cgroup.controllers`, CONTROLLERS).write(
+    'sys/fs/cgroup/cgroup.controllers',
+    CONTROLLERS,
+  );
+  t.is(resolveCgroups(PID, ID, v2.root).cpu?.directory, join(v2.root, 'sys/fs/cgroup', path));
+  t.deepEqual(availableControllers(v2.root), ['cpu', 'memory']);
+  v2.remove();
+});
+
+test('where two mounts have a directory of that name, the one that lists the process is taken', (t) => {
+  // The first shows the tree of an engine in a container, whose paths begin anew; it has kept the
+  // folder of an ended container.
+  const tree = new FixtureTree().proc(`2:cpu:/docker/${ID}`, [
+    `40 31 0:29 / /mnt/inner rw - cgroup cgroup rw,cpu`,
+    v1Mount('cpu'),
+  ]);
+  tree
+    .write(`mnt/inner/docker/${ID}/cgroup.procs`, '77\n')
+    .write(`sys/fs/cgroup/cpu/docker/${ID}/cgroup.procs`, `1\n${PID}\n`);
+  t.is(
+    resolveCgroups(PID, ID, tree.root).cpu?.directory,
+    join(tree.root, 'sys/fs/cgroup/cpu/docker', ID),
+  );
+  tree.remove();
+});
+
+test('a systemd in a scope of its own, and an engine in a container, leave the path as the kernel says it', (t) => {
+  for (const path of [
+    `init.scope/system.slice/docker-${ID}.scope`,
+    `docker/${'d'.repeat(64)}/docker/${ID}`,
+  ]) {
+    const tree = new FixtureTree().proc(`4:cpu:/${path}`, [v1Mount('cpu')]);
+    tree.write(`sys/fs/cgroup/cpu/${path}/cpu.shares`, '128\n');
+    // What a guessed path would find.
+    tree.write(`sys/fs/cgroup/cpu/system.slice/docker-${ID}.scope/cpu.shares`, '2\n');
+    t.is(
+      resolveCgroups(PID, ID, tree.root).cpu?.directory,
+      join(tree.root, 'sys/fs/cgroup/cpu', path),
+    );
+    tree.remove();
+  }
+});
+
+const HIDDEN_PROC = '22 1 0:21 / /proc rw,nosuid - proc proc rw,hidepid=invisible,gid=4';
+
+test('where /proc hides other processes (hidepid) the cgroups are found by the id of the container, on v1 and v2', (t) => {
+  const scope = `kubepods.slice/kubepods-burstable.slice/pod1.slice/docker-${ID}.scope`;
+  const v2 = new FixtureTree().proc('0::/', [HIDDEN_PROC, V2_MOUNT]);
+  v2.write(`sys/fs/cgroup/${scope}/cgroup.controllers`, CONTROLLERS);
+  // A process that is not shown: /proc/1 is not there.
+  const found = resolveCgroups(1, ID, v2.root);
+  t.is(found.memory?.directory, join(v2.root, 'sys/fs/cgroup', scope));
+  t.is(found.unit, `docker-${ID}.scope`);
+  // The next container lies beside it.
+  const next = 'beef'.padEnd(64, '1');
+  v2.write(`sys/fs/cgroup/${scope.replace(ID, next)}/cgroup.controllers`, CONTROLLERS);
+  t.is(
+    resolveCgroups(1, next, v2.root).cpu?.directory,
+    join(v2.root, 'sys/fs/cgroup', scope.replace(ID, next)),
+  );
+  const error = t.throws(() => resolveCgroups(1, 'a'.repeat(64), v2.root), {
+    instanceOf: CgroupNotFoundError,
+  });
+  t.regex(error?.message ?? '', /hidepid/);
+  v2.remove();
+  const v1 = new FixtureTree().proc('0::/', [
+    HIDDEN_PROC.replace('invisible', '2'),
+    v1Mount('cpu,cpuacct'),
+    v1Mount('memory'),
+  ]);
+  for (const folder of ['cpu,cpuacct', 'memory'])
+    v1.write(`sys/fs/cgroup/${folder}/docker/${ID}/cgroup.procs`, '0\n');
+  const paths = resolveCgroups(1, ID, v1.root);
+  t.is(paths.cpu?.directory, join(v1.root, 'sys/fs/cgroup/cpu,cpuacct/docker', ID));
+  t.is(paths.cpuacct?.directory, paths.cpu?.directory);
+  t.is(paths.memory?.directory, join(v1.root, 'sys/fs/cgroup/memory/docker', ID));
+  v1.remove();
+});

@@ -1,0 +1,231 @@
+import test from 'ava';
+import { EngineUnsupportedError } from '../../../../openwhisk-plugin/host/docker/engine-errors.js';
+import { scripted } from './scripted-engine.js';
+
+const LATER = '2026-11-28T00:01:00Z';
+
+test('what runs is announced with its user limits before start resolves, and nothing else', async (t) => {
+  const s = await scripted();
+  s.add(1);
+  const other = s.add(2);
+  other.name = 'database';
+  await s.engine.start(s.recorder);
+  t.deepEqual(s.recorder.lines, ['bridges', 'started wsk0_1_guest_f', 'reconciled']);
+  const [container] = s.recorder.started;
+  t.is(container?.address, '172.17.0.2');
+  t.is(container?.bridge, 'docker0');
+  t.is(container?.user.shares, 128);
+  t.deepEqual(s.recorder.bridges, [
+    { interfaceName: 'docker0', networkName: 'bridge', gateway: '172.17.0.1' },
+  ]);
+  // Subscribe first, list second (A2-27).
+  const order = s.stub.requests.map(
+    (request) => request.url.replace(/^\/v1\.41/, '').split('?')[0],
+  );
+  t.true(order.indexOf('/events') < order.indexOf('/containers/json'));
+  t.true(s.stub.requests.every((request) => request.method === 'GET'));
+  await s.close();
+});
+
+test('A2-27: a container that starts and dies between subscription and listing leaves no ghost', async (t) => {
+  const s = await scripted({ every: 30 });
+  let once = true;
+  s.state.beforeList = () => {
+    if (!once) return;
+    once = false;
+    // Its start is told, it is in the list, and it is gone when inspect asks; die is told in
+    // between.
+    const brief = s.add(7);
+    s.tell('container', 'start', brief.id, LATER, brief.name);
+    setImmediate(() => {
+      s.running.delete(brief.id);
+      s.tell('container', 'die', brief.id, LATER);
+    });
+  };
+  s.state.inspectDelay = 5;
+  await s.engine.start(s.recorder);
+  await s.recorder.until((r) => r.count('reconciled') >= 3);
+  t.is(s.recorder.started.length, s.recorder.ended.length);
+  await s.close();
+});
+
+test('A2-27: a die that overtakes the inspect of its start means that the container is never announced', async (t) => {
+  const s = await scripted();
+  await s.engine.start(s.recorder);
+  s.state.inspectDelay = 40;
+  const brief = s.add(7);
+  s.tell('container', 'start', brief.id, LATER, brief.name);
+  s.tell('container', 'die', brief.id, LATER);
+  s.state.inspectDelay = 0;
+  const next = s.add(8);
+  s.tell('container', 'start', next.id, LATER, next.name);
+  await s.recorder.until((r) => r.count('started wsk0_8_guest_f') === 1);
+  await new Promise((resolve) => setTimeout(resolve, 80));
+  t.is(s.recorder.count('started wsk0_7_guest_f'), 0);
+  await s.close();
+});
+
+test('start, pause, oom, unpause and die of a container are told once each, also when told twice', async (t) => {
+  const s = await scripted();
+  await s.engine.start(s.recorder);
+  const c = s.add(3);
+  for (const action of [
+    'start',
+    'start',
+    'pause',
+    'pause',
+    'oom',
+    'oom',
+    'unpause',
+    'update',
+    'die',
+    'die',
+    'destroy',
+  ]) {
+    s.tell('container', action, c.id, LATER, c.name);
+    if (action === 'start') await s.recorder.until((r) => r.started.length === 1);
+  }
+  await s.recorder.until((r) => r.ended.length === 1);
+  t.deepEqual(s.recorder.lines.slice(2), [
+    'started wsk0_3_guest_f',
+    'paused wsk0_3_guest_f',
+    'oom wsk0_3_guest_f',
+    'resumed wsk0_3_guest_f',
+    'ended wsk0_3_guest_f',
+  ]);
+  await s.close();
+});
+
+test('A2-26: an update, which may be the echo of somebody, leads to no call', async (t) => {
+  const s = await scripted();
+  const c = s.add(3);
+  await s.engine.start(s.recorder);
+  const before = s.stub.requests.length;
+  s.tell('container', 'update', c.id, LATER, c.name);
+  s.tell('container', 'pause', c.id, LATER, c.name);
+  await s.recorder.until((r) => r.count('paused wsk0_3_guest_f') === 1);
+  t.is(s.stub.requests.length, before);
+  await s.close();
+});
+
+test('A2-27: what began, ended and began anew while the stream was lost is right after the reconnect', async (t) => {
+  const s = await scripted();
+  const stays = s.add(1);
+  const goes = s.add(2);
+  const returns = s.add(3);
+  await s.engine.start(s.recorder);
+  s.running.delete(goes.id);
+  s.add(4);
+  s.running.set(returns.id, { ...returns, startedAt: '2026-11-28T00:05:00.5Z' });
+  s.dropStreams();
+  await s.recorder.until((r) => r.count('reconciled') === 2);
+  t.is(s.recorder.count('down GLN_ENGINE_UNAVAILABLE'), 1);
+  t.deepEqual(s.recorder.ended.map(({ id }) => id).sort(), [goes.id, returns.id].sort());
+  t.is(s.recorder.count(`started ${stays.name}`), 1);
+  t.is(s.recorder.count(`started ${returns.name}`), 2);
+  t.is(s.recorder.count('started wsk0_4_guest_f'), 1);
+  // The events of the gap are told late: the old die of a container that runs again means nothing.
+  s.tell('container', 'die', returns.id, '2026-11-28T00:04:59Z');
+  s.tell('container', 'pause', stays.id, LATER);
+  await s.recorder.until((r) => r.count(`paused ${stays.name}`) === 1);
+  t.is(s.recorder.ended.length, 2);
+  await s.close();
+});
+
+test('without any event the periodic listing finds what changed', async (t) => {
+  const s = await scripted({ every: 25 });
+  const c = s.add(1);
+  await s.engine.start(s.recorder);
+  s.running.delete(c.id);
+  s.add(2).paused = true;
+  await s.recorder.until((r) => r.ended.length === 1 && r.started.length === 2);
+  t.true(s.recorder.started[1]?.paused);
+  await s.close();
+});
+
+test('a network that comes or goes changes the bridges', async (t) => {
+  const s = await scripted();
+  await s.engine.start(s.recorder);
+  const network = {
+    Id: 'feedfacecafe0123',
+    Name: 'own',
+    Driver: 'bridge',
+    IPAM: { Config: [] },
+    Options: {},
+  };
+  s.networks.push(network as never);
+  s.tell('network', 'create', network.Id, LATER);
+  await s.recorder.until((r) => r.bridges.length === 2);
+  t.deepEqual(
+    s.recorder.bridges.map((bridge) => bridge.interfaceName),
+    ['br-feedfacecafe', 'docker0'],
+  );
+  s.networks.pop();
+  s.tell('network', 'destroy', network.Id, LATER);
+  await s.recorder.until((r) => r.bridges.length === 1);
+  await s.close();
+});
+
+test('a container whose inspect cannot be read is counted and does not hide the others', async (t) => {
+  const s = await scripted();
+  s.add(1).startedAt = 'never';
+  s.add(2);
+  await s.engine.start(s.recorder);
+  t.deepEqual(
+    s.recorder.started.map((c) => c.name),
+    ['wsk0_2_guest_f'],
+  );
+  t.is(s.engine.unreadable, 1);
+  await s.close();
+});
+
+test('so many containers that inspecting them takes longer than one call may are all learned, and one slot stays free', async (t) => {
+  // 200 answers of 20 ms take 1 s even where four run at once; a call may take 800 ms, waiting for
+  // its slot included.
+  const s = await scripted({ deadline: 800 });
+  // Identifiers are filled up with `a`: from 0x1000 on they differ in four digits.
+  for (let n = 0; n < 200; n++) s.add(0x1000 + n);
+  s.state.inspectDelay = 20;
+  await s.engine.start(s.recorder);
+  t.is(s.recorder.started.length, 200);
+  t.is(s.recorder.lines.at(-1), 'reconciled');
+  // Three inspections and the event stream.
+  t.true(s.stub.most() <= 4, `${s.stub.most()} open at once`);
+  t.is((await s.engine.snapshot()).length, 200);
+  await s.close();
+});
+
+test('an event that cannot be read, or comes in pieces, does not end the stream', async (t) => {
+  const s = await scripted();
+  const c = s.add(1);
+  await s.engine.start(s.recorder);
+  const [stream] = s.streams;
+  stream?.write('garbage\n{"Type":1}\n');
+  const line = JSON.stringify({
+    Type: 'container',
+    Action: 'pause',
+    Actor: { ID: c.id },
+    time: 1795824060,
+  });
+  stream?.write(line.slice(0, 30));
+  await new Promise((resolve) => setTimeout(resolve, 10));
+  stream?.write(`${line.slice(30)}\n`);
+  await s.recorder.until((r) => r.count(`paused ${c.name}`) === 1);
+  t.is(s.recorder.count('down GLN_ENGINE_ANSWER'), 0);
+  await s.close();
+});
+
+test('the facts of a host are its cores, memory, cgroups and versions; without cgroups it is refused', async (t) => {
+  const s = await scripted();
+  t.deepEqual(await s.engine.facts(), {
+    cpu: 2000 as never,
+    memory: 8e9 as never,
+    cgroupVersion: 1,
+    cgroupDriver: 'cgroupfs',
+    engineVersion: '20.10.24',
+    apiVersion: '1.41',
+  });
+  Object.assign(s.state.info, { CgroupDriver: 'none', CgroupVersion: '1' });
+  await t.throwsAsync(s.engine.facts(), { instanceOf: EngineUnsupportedError });
+  await s.close();
+});

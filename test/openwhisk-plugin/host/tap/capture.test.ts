@@ -1,0 +1,288 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test from 'ava';
+import {
+  type Cancel,
+  type Millis,
+  micros,
+  systemTimers,
+  type Timers,
+} from '../../../../config/index.js';
+import { TcpdumpTap } from '../../../../openwhisk-plugin/host/tap/index.js';
+import { temporaryFolder } from '../../../support/temporary-folder.js';
+import { until } from './bridge.js';
+import {
+  answerOf,
+  BEGIN,
+  CONTAINER,
+  frame,
+  INVOKER,
+  pcapOf,
+  Recorder,
+  runBody,
+  runRequest,
+  type Segment,
+} from './packets.js';
+
+// Other hooks may run on this machine: the folders of pipes that are counted here are this file's
+// own.
+const scratch = temporaryFolder('capture');
+// What stands in tcpdump's place runs without rights, as tcpdump does.
+chmodSync(scratch, 0o755);
+process.env.TMPDIR = scratch;
+
+/**
+ * A program in tcpdump's place: what cannot be provoked with the real one (kernel drops, a stream
+ * out of step).
+ */
+function otherProcess(script: string): { path: string; remove: () => void } {
+  const folder = mkdtempSync(join(tmpdir(), 'gltap-test-'));
+  const path = join(folder, 'tcpdump');
+  writeFileSync(path, `#!/bin/sh\n${script}\n`);
+  chmodSync(path, 0o755);
+  chmodSync(folder, 0o755);
+  return { path, remove: () => rmSync(folder, { recursive: true, force: true }) };
+}
+
+/** Real timers, ten times faster. */
+const fastTimers: Timers = {
+  after: (delay, run) => systemTimers.after((delay / 10) as Millis, run),
+  every: (period, run): Cancel => systemTimers.every((period / 10) as Millis, run),
+};
+
+/** Three times faster: what is asked for its counters answers in time on a busy machine, too. */
+const shortTimers: Timers = {
+  after: (delay, run) => systemTimers.after((delay / 3) as Millis, run),
+  every: (period, run): Cancel => systemTimers.every((period / 3) as Millis, run),
+};
+
+const BRIDGE = { interfaceName: 'none0', networkName: 'none', gateway: '172.17.0.1' };
+
+function stream(): Buffer {
+  const base = {
+    source: INVOKER,
+    destination: CONTAINER,
+    sourcePort: 40000,
+    destinationPort: 8080,
+  };
+  const back = {
+    source: CONTAINER,
+    destination: INVOKER,
+    sourcePort: 8080,
+    destinationPort: 40000,
+  };
+  const request = Buffer.from(runRequest(runBody()));
+  const segments: Segment[] = [
+    { ...back, sequence: 99, acknowledged: 1000, flags: 18, payload: Buffer.alloc(0) },
+    { ...base, sequence: 1000, acknowledged: 100, flags: 24, payload: request },
+    {
+      ...back,
+      sequence: 100,
+      acknowledged: 1000 + request.length,
+      flags: 24,
+      payload: Buffer.from(answerOf()),
+    },
+  ];
+  return pcapOf(segments.map((segment) => frame(segment)));
+}
+
+const octal = (bytes: Buffer): string =>
+  [...bytes].map((byte) => `\\${byte.toString(8).padStart(3, '0')}`).join('');
+
+test('what tcpdump writes becomes requests and answers; its counters become losses', async (t) => {
+  const fake = otherProcess(
+    `count=0\ntrap 'count=$((count+3)); echo "tcpdump: 9 packets captured, 9 packets received by filter, $count packets dropped by kernel" >&2' USR1\n` +
+      `printf '${octal(stream())}'\nwhile :; do sleep 0.02; done`,
+  );
+  const recorder = new Recorder();
+  const tap = new TcpdumpTap({ tcpdump: fake.path, timers: shortTimers });
+  tap.start(recorder);
+  tap.bind(CONTAINER, micros(BEGIN - 1));
+  tap.watch([BRIDGE]);
+  tap.watch([BRIDGE]);
+  await until('the answer', () => recorder.ends === 1);
+  t.is(tap.packets, 3);
+  t.is(tap.pids.length, 1);
+  await until(
+    'two losses',
+    () => recorder.told.filter((line) => line === 'lost dropped').length === 2,
+  );
+  t.deepEqual(recorder.told.slice(0, 2), [`run /guest/plain ${runBody().length}`, 'answer 200']);
+  await tap.stop();
+  t.deepEqual(tap.pids, []);
+  fake.remove();
+});
+
+/** A capture that answers each question with the next of these lines, the last one for ever. */
+const answering = (lines: readonly string[]) =>
+  otherProcess(
+    `n=0\ntrap 'n=$((n+1)); case $n in ${lines.map((text, i) => `${i + 1 === lines.length ? '*' : i + 1}) echo "${text}" >&2;;`).join(' ')} esac' USR1\n` +
+      `printf '${octal(stream())}'\nwhile :; do sleep 0.02; done`,
+  );
+
+test('drops of the interface and counters that cannot be believed are counted, and the tap stays trusted', async (t) => {
+  const counters = 'tcpdump: 9 packets captured, 9 packets received by filter';
+  const fake = answering([
+    `${counters}, 0 packets dropped by kernel, 40 packets dropped by interface`,
+    `${counters}, 4294967295 packets dropped by kernel, 41 packets dropped by interface`,
+    `${counters}, -2 packets dropped by kernel, 4294967290 packets dropped by interface`,
+    `${counters}, 0 packets dropped by kernel`,
+  ]);
+  const recorder = new Recorder();
+  const tap = new TcpdumpTap({ tcpdump: fake.path, timers: shortTimers });
+  tap.start(recorder);
+  tap.bind(CONTAINER, micros(BEGIN - 1));
+  tap.watch([BRIDGE]);
+  await until('all counters', () => recorder.ignored >= 3);
+  t.is(recorder.interfaceDrops, 41);
+  t.deepEqual(recorder.told, [`run /guest/plain ${runBody().length}`, 'answer 200']);
+  t.true(recorder.listens);
+  await tap.stop();
+  fake.remove();
+});
+
+test('after drops of the kernel the tap is trusted again when its counters have stood still for a second', async (t) => {
+  const counters = 'tcpdump: 9 packets captured, 9 packets received by filter';
+  const fake = answering([
+    `${counters}, 0 packets dropped by kernel`,
+    `${counters}, 5 packets dropped by kernel`,
+  ]);
+  const recorder = new Recorder();
+  const tap = new TcpdumpTap({ tcpdump: fake.path, timers: shortTimers });
+  tap.start(recorder);
+  tap.watch([BRIDGE]);
+  await until('the tap listens', () => recorder.listens);
+  await until('the loss', () => !recorder.listens);
+  const lost = performance.now();
+  await until('the tap listens again', () => recorder.listens);
+  t.true(performance.now() - lost >= 900);
+  t.deepEqual(recorder.told, ['lost dropped']);
+  await tap.stop();
+  fake.remove();
+});
+
+test('a tcpdump that stops answering is lost, and another one is started', async (t) => {
+  const fake = otherProcess(
+    `trap 'echo "0 packets dropped by kernel" >&2; trap "" USR1' USR1\nprintf '${octal(stream())}'\nwhile :; do sleep 0.02; done`,
+  );
+  const recorder = new Recorder();
+  const reasons: string[] = [];
+  recorder.lost = (reason: string, _bridge?: string | null, detail?: string) =>
+    reasons.push(`${reason}: ${detail}`);
+  const tap = new TcpdumpTap({ tcpdump: fake.path, timers: fastTimers });
+  tap.start(recorder);
+  tap.watch([BRIDGE]);
+  await until('the loss', () => reasons.length > 0);
+  t.is(reasons[0], 'restarted: tcpdump does not answer any more');
+  await until('another one', () => tap.listeningOn.length === 1);
+  await tap.stop();
+  fake.remove();
+});
+
+const pipeFolders = (): string[] =>
+  readdirSync(tmpdir()).filter((name) => name.startsWith('gleaner-tap-'));
+
+test.serial('a missing tcpdump is told once, and its folder of pipes is gone', async (t) => {
+  const recorder = new Recorder();
+  const tap = new TcpdumpTap({ tcpdump: '/nowhere/tcpdump', timers: fastTimers });
+  tap.start(recorder);
+  tap.watch([BRIDGE]);
+  await until('the loss', () => recorder.told.length > 0);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  t.deepEqual(recorder.told, ['lost unavailable']);
+  t.deepEqual(tap.listeningOn, []);
+  await tap.stop();
+  // One more attempt may have been under way.
+  await until('the folders are gone', () => pipeFolders().length === 0);
+});
+
+test.serial(
+  'a start removes the folders of pipes that killed hooks left, and none that is being made',
+  async (t) => {
+    const [old, fresh] = [temporaryFolder('tap'), temporaryFolder('tap')];
+    writeFileSync(join(old, 'pcap'), '');
+    const yesterday = Date.now() / 1000 - 86_400;
+    utimesSync(old, yesterday, yesterday);
+    const tap = new TcpdumpTap({ tcpdump: '/nowhere/tcpdump', timers: fastTimers });
+    tap.start(new Recorder());
+    t.teardown(() => tap.stop());
+    t.false(existsSync(old));
+    t.true(existsSync(fresh));
+    // Where there is nothing to look through it starts all the same.
+    process.env.TMPDIR = '/nowhere';
+    try {
+      const other = new TcpdumpTap({ tcpdump: '/nowhere/tcpdump', timers: fastTimers });
+      t.notThrows(() => other.start(new Recorder()));
+      t.teardown(() => other.stop());
+    } finally {
+      process.env.TMPDIR = scratch;
+    }
+  },
+);
+
+test('a stream out of step is ended and begun again', async (t) => {
+  const broken = octal(Buffer.alloc(40, 255));
+  const fake = otherProcess(
+    `printf '${octal(stream())}'\nsleep 0.1\nprintf '${broken}'\nexec sleep 60`,
+  );
+  const recorder = new Recorder();
+  const tap = new TcpdumpTap({ tcpdump: fake.path, timers: fastTimers });
+  tap.start(recorder);
+  tap.bind(CONTAINER, micros(BEGIN - 1));
+  tap.watch([BRIDGE]);
+  await until(
+    'two restarts',
+    () => recorder.told.filter((line) => line === 'lost restarted').length === 2,
+  );
+  t.true(recorder.ends >= 2);
+  await tap.stop();
+  fake.remove();
+});
+
+test('a tap told to stop while a capture begins leaves nothing', async (t) => {
+  const fake = otherProcess(`printf '${octal(stream())}'\nexec sleep 60`);
+  const tap = new TcpdumpTap({ tcpdump: fake.path });
+  tap.start(new Recorder());
+  tap.watch([BRIDGE]);
+  await tap.stop();
+  await new Promise((resolve) => setTimeout(resolve, 150));
+  t.deepEqual(tap.pids, []);
+  fake.remove();
+});
+
+test('a clock set under way is counted and stamps go on as before', async (t) => {
+  let set = 0;
+  const fake = otherProcess(`sleep 0.3\nprintf '${octal(stream())}'\nexec sleep 60`);
+  const recorder = new Recorder();
+  const tap = new TcpdumpTap({
+    tcpdump: fake.path,
+    timers: fastTimers,
+    wallNow: () => Date.now() * 1000 + set,
+  });
+  tap.start(recorder);
+  set = -3_600_000_000;
+  await until('the step', () => recorder.count('clock_step') === 1);
+  let at = 0;
+  recorder.request = (request) => {
+    at = request.at;
+    recorder.ends--;
+  };
+  tap.bind(CONTAINER, micros(BEGIN - 1));
+  tap.watch([BRIDGE]);
+  await until('the request', () => at > 0);
+  // The second packet of the stream bears BEGIN + 1 us; readings of Date.now() are whole
+  // milliseconds.
+  t.true(Math.abs(at - (BEGIN + 1 + 3_600_000_000)) < 3000);
+  t.is(recorder.count('clock_step'), 1);
+  await tap.stop();
+  fake.remove();
+});

@@ -1,0 +1,26 @@
+/** Changes actions until it is killed: `changing-child <api> <journal> <MiB> <name>…`. */
+import { type Millis, systemClock } from '../../../config/index.js';
+import { ActionsController, Journal } from '../../../openwhisk-plugin/openwhisk-api/index.js';
+import { request, restTo } from './rig.js';
+
+const [api, path, mib, ...names] = process.argv.slice(2) as [string, string, string, ...string[]];
+const controller = await ActionsController.connect(
+  [restTo(api, undefined, 30_000)],
+  {
+    changesPerMinute: 1e6,
+    holdMs: 0,
+    waitForHost: true,
+    attempts: 3,
+    backOff: 1 as Millis,
+    allowanceOf: () => ({ mode: 'enforce' }),
+  },
+  systemClock,
+  () => Promise.resolve(),
+);
+const journal = Journal.open(path);
+await controller.apply(
+  names.map((name) => request(`/guest/${name}`, Number(mib))),
+  journal.entries,
+  journal,
+);
+journal.close();

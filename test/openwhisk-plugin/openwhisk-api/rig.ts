@@ -1,0 +1,81 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ExecutionContext } from 'ava';
+import { ManualTime } from '../../../config/clock.js';
+import { type Millis, mebibytes } from '../../../config/index.js';
+import {
+  ActionsController,
+  Journal,
+  type LimitRequest,
+  OpenWhiskRest,
+  openChanges,
+} from '../../../openwhisk-plugin/openwhisk-api/index.js';
+import type { Allowance } from '../../../openwhisk-plugin/openwhisk-api/plan.js';
+import { FakeOpenWhiskRest, KEY, type Version } from './fake-openwhisk-rest.js';
+
+export const request = (fn: string, mib: number): LimitRequest => ({
+  function: fn,
+  memory: mebibytes(mib),
+});
+export const restTo = (apiHost: string, key = KEY, timeout = 10_000): OpenWhiskRest =>
+  new OpenWhiskRest({ apiHost, key, timeout: timeout as Millis, ca: null });
+
+export interface RigOptions {
+  readonly keys?: readonly string[];
+  readonly timeout?: number;
+  readonly holdMs?: number;
+  readonly allowance?: Allowance;
+  readonly whileWaiting?: (fakeOpenWhisk: FakeOpenWhiskRest) => void;
+  readonly prepare?: (fakeOpenWhisk: FakeOpenWhiskRest) => void;
+}
+
+/** A controller on a REST double, whose waits take no time; `waits` are those asked for, ms. */
+export async function rig(t: ExecutionContext, version: Version, options: RigOptions = {}) {
+  const fakeOpenWhisk = await FakeOpenWhiskRest.start(version);
+  const folder = mkdtempSync(join(tmpdir(), 'gleaner-actions-'));
+  t.teardown(() => {
+    fakeOpenWhisk.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  options.prepare?.(fakeOpenWhisk);
+  const time = new ManualTime();
+  const waits: number[] = [];
+  const controller = await ActionsController.connect(
+    (options.keys ?? [KEY]).map((key) => restTo(fakeOpenWhisk.url, key, options.timeout)),
+    {
+      changesPerMinute: 6,
+      holdMs: options.holdMs ?? 0,
+      waitForHost: true,
+      attempts: 4,
+      backOff: 1000 as Millis,
+      allowanceOf: () => options.allowance ?? { mode: 'enforce' },
+    },
+    time,
+    async (span) => {
+      waits.push(span);
+      time.advance(span);
+      options.whileWaiting?.(fakeOpenWhisk);
+    },
+  );
+  const path = join(folder, 'actions.journal');
+  const withJournal = async <T>(act: (journal: Journal) => Promise<T>): Promise<T> => {
+    const journal = Journal.open(path);
+    try {
+      return await act(journal);
+    } finally {
+      journal.close();
+    }
+  };
+  return {
+    fakeOpenWhisk,
+    controller,
+    time,
+    waits,
+    path,
+    apply: (...requests: LimitRequest[]) =>
+      withJournal((journal) => controller.apply(requests, journal.entries, journal)),
+    undo: () => withJournal((journal) => controller.undo(openChanges(journal.entries), journal)),
+    open: () => openChanges(Journal.read(path)),
+  };
+}

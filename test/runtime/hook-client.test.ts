@@ -1,0 +1,40 @@
+import test from 'ava';
+import { services } from '../../broker/index.js';
+import { serve } from '../../broker/services/index.js';
+import { millis, systemClock, systemTimers } from '../../config/index.js';
+import { inspectHooks } from '../../runtime/hook-client.js';
+import { HOST, SyntheticGleaner } from '../dashboard/synthetic.js';
+import { MemoryBus } from '../support/memory-broker/memory-bus.js';
+
+test('a hook of another version is named with what does not fit, and the others are shown', async (t) => {
+  const bus = new MemoryBus(systemTimers);
+  const gleaner = new SyntheticGleaner(bus.connect(), 2);
+  gleaner.start();
+  const old = {
+    description: '',
+    handle: () => ({ host: { host: 'invoker9' }, functions: [], containers: [] }),
+  };
+  const stranger = serve(
+    bus.connect(),
+    {
+      name: services.hook,
+      version: '9.0.0',
+      description: '',
+      host: 'invoker9',
+      metadata: {},
+      endpoints: { inspect: old },
+    },
+    systemClock,
+  );
+  t.teardown(() => {
+    gleaner.stop();
+    stranger.stop();
+  });
+  const { hooks, unread } = await inspectHooks(bus.connect(), { wait: millis(300) });
+  t.deepEqual(
+    hooks.map(({ host, functions }) => [host.host, functions.map(({ name }) => name)]),
+    [[HOST, [...gleaner.names]]],
+  );
+  t.is(unread.length, 1);
+  t.regex(unread[0]!, /^the hook on invoker9 answers as another version would \(host\.boot: /);
+});

@@ -1,0 +1,151 @@
+import test from 'ava';
+import { silentLogger } from '../../../broker/index.js';
+import { ManualTime } from '../../../config/clock.js';
+import { configSchema, millis } from '../../../config/index.js';
+import { Operating } from '../../../runtime/metrics/index.js';
+import { MemoryBus } from '../../support/memory-broker/memory-bus.js';
+import { rawExchange, rawGet } from '../../support/raw-http.js';
+import { seriesOf } from './exposition.js';
+
+const settings = (hook: string | null) => configSchema.parse({ metrics: { hook } }).metrics;
+
+interface Page {
+  readonly status: number;
+  readonly text: string;
+}
+
+async function started(clock: ManualTime): Promise<{
+  operating: Operating;
+  page: (path: string, method?: string) => Promise<Page>;
+  address: () => string;
+}> {
+  const operating = new Operating('hook', clock, 1000);
+  let address = '';
+  const info = (fields: object): void => {
+    address = (fields as { address?: string }).address ?? address;
+  };
+  await operating.listen(settings('127.0.0.1:0'), { ...silentLogger, info });
+  const page = async (path: string, method = 'GET'): Promise<Page> => {
+    const response = await fetch(`${address}${path}`, { method });
+    return { status: response.status, text: await response.text() };
+  };
+  return { operating, page, address: () => address };
+}
+
+test('livez judges the loop: a process that answers while its loop stands still is not alive', async (t) => {
+  const clock = new ManualTime();
+  const { operating, page } = await started(clock);
+  t.teardown(() => operating.stop());
+  t.is((await page('/livez')).status, 200);
+  // The loop beats every second; more than five seconds of silence is stuck.
+  clock.advance(millis(5001));
+  const stuck = await page('/livez');
+  t.is(stuck.status, 503);
+  t.regex(stuck.text, /\[-\] loop: last progress 5\.0 s ago/);
+  operating.beat();
+  t.is((await page('/livez')).status, 200);
+});
+
+test('readyz: not before the start, degraded without NATS and still ready, failed without the engine', async (t) => {
+  const clock = new ManualTime();
+  const { operating, page } = await started(clock);
+  t.teardown(() => operating.stop());
+  t.is((await page('/readyz')).status, 503);
+  const bus = new MemoryBus();
+  const broker = bus.connect();
+  let engine: 'ok' | 'failed' = 'ok';
+  operating.watch({
+    broker,
+    update: () => undefined,
+    checks: () => [{ name: 'engine', state: engine, detail: engine }],
+  });
+  t.deepEqual(await page('/readyz'), { status: 200, text: 'ok\n' });
+  t.deepEqual(await page('/readyz?verbose'), {
+    status: 200,
+    text: '[+] engine: ok\n[+] nats: connected\nok\n',
+  });
+  await broker.close();
+  clock.advance(millis(250));
+  const away = await page('/readyz');
+  t.is(away.status, 200);
+  t.is(away.text, 'ok, degraded: nats\n');
+  t.regex((await page('/metrics')).text, /^gleaner_nats_connected 0$/m);
+  engine = 'failed';
+  clock.advance(millis(250));
+  t.is((await page('/readyz')).status, 503);
+});
+
+test('three pages by GET, and nothing else', async (t) => {
+  const { operating, page } = await started(new ManualTime());
+  t.teardown(() => operating.stop());
+  t.is((await page('/metrics')).status, 200);
+  t.is((await page('/')).status, 404);
+  t.is((await page('/metrics', 'POST')).status, 405);
+  t.is((await page('/readyz', 'DELETE')).status, 405);
+});
+
+test('a port that is taken is said and stops nothing; an address of the network is warned of', async (t) => {
+  const { operating } = await started(new ManualTime());
+  t.teardown(() => operating.stop());
+  const lines: string[] = [];
+  const warn = (fields: object, message: string): void => {
+    lines.push(`${message} ${JSON.stringify(fields)}`);
+  };
+  let address = '';
+  const first = new Operating('hook', new ManualTime(), 1000);
+  await first.listen(settings('127.0.0.1:0'), {
+    ...silentLogger,
+    info: (fields) => {
+      address = (fields as { address: string }).address;
+    },
+  });
+  t.teardown(() => first.stop());
+  const second = new Operating('hook', new ManualTime(), 1000);
+  await second.listen(settings(address.replace('http://', '')), { ...silentLogger, warn });
+  t.regex(lines[0] ?? '', /no metrics and no health checks: .*EADDRINUSE.*metrics\.hook/);
+  const open = new Operating('hook', new ManualTime(), 1000);
+  await open.listen(settings('0.0.0.0:0'), { ...silentLogger, warn });
+  t.teardown(() => open.stop());
+  t.regex(lines[1] ?? '', /open to the network/);
+  const none = new Operating('hook', new ManualTime(), 1000);
+  await none.listen(settings(null), { ...silentLogger, warn });
+  t.is(lines.length, 2);
+});
+
+test('a scanner’s request target on a metrics port is answered and counted, and the part lives on', async (t) => {
+  const { operating, page, address } = await started(new ManualTime());
+  t.teardown(() => operating.stop());
+  const port = Number(new URL(address()).port);
+  for (const target of ['//', '///', '//x:y', 'http://[', '/%', '*', 'metrics'])
+    for (const status of (await rawExchange(port, [rawGet(target)])).statuses)
+      t.true(status === 404 || status === 400, target);
+  t.is((await page('/livez')).status, 200);
+  const series = seriesOf((await page('/metrics')).text);
+  // '//', '///', '//x:y', '/' of a host '[' and '/%' are paths without a page; the last two are
+  // none.
+  t.is(series.get('gleaner_http_requests_total{result="404"}'), 5);
+  t.is(series.get('gleaner_http_requests_total{result="400"}'), 2);
+});
+
+test('figures and checks are made once for all scrapes and probes of a quarter of a second, and anew after it', async (t) => {
+  const clock = new ManualTime();
+  const { operating, page } = await started(clock);
+  t.teardown(() => operating.stop());
+  let collected = 0;
+  let checked = 0;
+  operating.watch({
+    broker: null,
+    update: () => void collected++,
+    checks: () => {
+      checked++;
+      return [];
+    },
+  });
+  const all = (): Promise<unknown> =>
+    Promise.all(Array.from({ length: 10 }, () => [page('/metrics'), page('/readyz')]).flat());
+  await all();
+  t.deepEqual([collected, checked], [1, 1]);
+  clock.advance(millis(250));
+  await all();
+  t.deepEqual([collected, checked], [2, 2]);
+});

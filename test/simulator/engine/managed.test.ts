@@ -1,0 +1,253 @@
+import test from 'ava';
+import type { Decision, ResourceManager, View } from '../../../agents/index.js';
+import { type Bytes, MIB, type Millicores } from '../../../config/index.js';
+import { simulateCluster } from '../../../simulator/engine/index.js';
+import type { ActivationBlock } from '../../../simulator/workload/index.js';
+import { at, endsMs, fn, optionsOf, play, type Scene, streamOf } from './scene.js';
+
+/** No control arm: every activation is the safeguard's. */
+const noArm = { controlShare: 0 };
+
+/** Wishes the same at every step, and keeps what it was shown. */
+function targetSetter(wish: Omit<Decision, 'actions'>, views: View[] = []): ResourceManager<null> {
+  return {
+    name: 'targetSetter',
+    initialState: () => null,
+    phase: () => 'managing',
+    decide(_state, view) {
+      views.push(view);
+      return { state: null, decision: { ...wish, actions: [0, 0, 0] } };
+    },
+  };
+}
+
+test('what a function never uses is harvested, and nobody is slower', (t) => {
+  // A user's 2 cores, one is used: after the first call the range begins at max(1000 + 5 % of 2000,
+  // 1000 / .75) = 1333.3 millicores. Two of three calls of .5 s leave 666.7 millicores each: 2 x
+  // 333.3 CPU-ms.
+  const { summary, calls } = play({
+    functions: [fn('f', at(0, 1000, 2000), { userCpuMillicores: 2000, profile: { cpuMs: 500 } })],
+    mode: 'quota',
+    cluster: { cores: 2 },
+    quotaPolicy: 'smallest-in-range',
+    decision: noArm,
+  });
+  t.deepEqual(endsMs(calls), [500, 1500, 2500]);
+  t.true(
+    Math.abs(summary.harvest.harvestedCoreSeconds - 2 / 3) < 1e-6,
+    `${summary.harvest.harvestedCoreSeconds}`,
+  );
+  t.is(summary.harvest.harvestedShare, 2 / 3);
+  t.true(Math.abs(summary.perFunction[0]!.harvested - 2 / 3) < 1e-6);
+  t.is(summary.harvest.trips, 0);
+});
+
+test('a lowered limit that is used up is given back 50 ms into the run, the least window of use', (t) => {
+  // One core. Weights go by memory, 128 to 1152 MiB: beside b, a has a tenth of the core for its
+  // 200 core-ms, so a's peak is 100 millicores. Its next call is granted max(100 + 50, 100 / .75) =
+  // 150: 15 core-ms a period, used up after 15 ms. The first window that counts ends at 50.001 ms
+  // with 15 core-ms = 300 millicores, above .8 x 150: the user's whole core for the other 185
+  // core-ms.
+  const { summary, calls } = play({
+    functions: [
+      fn('a', at(0, 10_000), { userCpuMillicores: 1000, profile: { cpuMs: 200 } }),
+      fn('b', at(0), { memoryMiB: 1152, userCpuMillicores: 1000, profile: { cpuMs: 4000 } }),
+    ],
+    mode: 'quota',
+    quotaPolicy: 'smallest-in-range',
+    decision: noArm,
+  });
+  t.is(summary.harvest.trips, 1);
+  t.deepEqual(endsMs(calls), [2000, 4200, 10_235.001]);
+});
+
+test('who was cut by the own limit borrows what is free', (t) => {
+  // Half a core of two: 200 core-ms take three periods of 50 and 50 more, 350 ms: a peak of 571.4.
+  // The range then begins at
+  // 571.4 / .75 = 761.9, 261.9 of it borrowed: two periods of 76.19 core-ms and 47.62 ms more.
+  const { summary, calls } = play({
+    functions: [fn('f', at(0, 1000), { userCpuMillicores: 500, profile: { cpuMs: 200 } })],
+    mode: 'quota',
+    cluster: { cores: 2 },
+    quotaPolicy: 'smallest-in-range',
+    decision: noArm,
+  });
+  const [first, second] = endsMs(calls);
+  t.is(first, 350);
+  t.true(Math.abs(second! - 1247.619) < 0.002, `${second}`);
+  const { harvest } = summary;
+  // 807.7 millicores on average over 247.6 ms are 76.2 CPU-ms above the user's 500.
+  t.true(
+    Math.abs(harvest.acceleratedCoreSeconds - 0.0761905) < 1e-5,
+    `${harvest.acceleratedCoreSeconds}`,
+  );
+  t.true(
+    Math.abs(harvest.borrowedCoreSeconds - 0.261905 * 0.247619) < 1e-5,
+    `${harvest.borrowedCoreSeconds}`,
+  );
+  t.is(harvest.borrowedShare, 0.5);
+});
+
+test('a manager sees a step of so many activations, and its target is in force after a delay', (t) => {
+  const views: View[] = [];
+  // The second call ends at 1.5 s; a target of 1500 millicores lies inside 1333..2000, so the four
+  // calls from 2 s on leave 500 each.
+  const { summary } = play({
+    functions: [
+      fn('f', at(0, 1000, 2000, 3000, 4000, 20_000), {
+        userCpuMillicores: 2000,
+        profile: { cpuMs: 500 },
+      }),
+    ],
+    mode: 'quota',
+    cluster: { cores: 2 },
+    manager: targetSetter({ cpu: 1500 as Millicores }, views),
+    decision: noArm,
+    control: { stepActivations: 2, delayMs: 499 },
+  });
+  t.is(summary.manager, 'targetSetter');
+  t.is(summary.quotaPolicy, 'target');
+  t.true(
+    Math.abs(summary.harvest.harvestedCoreSeconds - 1) < 1e-6,
+    `${summary.harvest.harvestedCoreSeconds}`,
+  );
+  const [step] = views;
+  t.is(step?.observation.activations, 2);
+  t.is(step?.observation.observedAt as number, 1500);
+  t.is(step?.observation.granted.cpu.mean as number, 2000);
+  t.is(step?.observation.used.cpu as number, 1000);
+  t.is(step?.observation.user.cpu as number, 2000);
+  t.is(step?.observation.containers, 1);
+  // The fifth call is a step of its own, closed 10 s after it has ended.
+  t.is(views[2]?.observation.observedAt as number, 14_500);
+});
+
+test('a target that comes later than it takes to be stale is none', (t) => {
+  const { summary } = play({
+    functions: [fn('f', at(0, 1000, 2000), { userCpuMillicores: 2000, profile: { cpuMs: 500 } })],
+    mode: 'quota',
+    cluster: { cores: 2 },
+    manager: targetSetter({ cpu: 1500 as Millicores }),
+    decision: noArm,
+    control: { stepActivations: 1, delayMs: 20, staleMs: 400 },
+  });
+  t.is(summary.harvest.harvestedCoreSeconds, 0);
+});
+
+test('managers see the others and the price of their host: what is wanted over what is there', (t) => {
+  const views: View[] = [];
+  const times = Array.from({ length: 15 }, (_, i) => i * 1000);
+  // Two functions want their users' 800 millicores of one core: occupancy 1.6, price .6.
+  play({
+    functions: ['f', 'g'].map((name) =>
+      fn(name, at(...times), { userCpuMillicores: 800, profile: { cpuMs: 10 } }),
+    ),
+    mode: 'quota',
+    manager: targetSetter({}, views),
+    decision: noArm,
+    control: { stepActivations: 1 },
+  });
+  const before = views.filter(({ observation }) => observation.observedAt < 10_000);
+  const after = views.filter(({ observation }) => observation.observedAt > 10_000);
+  t.is(before.length, 20);
+  t.true(before.every(({ others, price }) => others === null && price === null));
+  t.true(after.length > 0);
+  for (const { others, price } of after) {
+    t.is(others?.members, 1);
+    t.true(Math.abs(price!.cpu - 0.6) < 1e-9);
+  }
+});
+
+test('a manager that wants containers gets them made, and no more than it wants', (t) => {
+  const { summary, calls } = play({
+    functions: [
+      // Known after the first call; then three at once, and four at once.
+      fn('f', at(0, 20_000, 20_000, 20_000, 30_000, 30_000, 30_000, 30_000), {
+        profile: { cpuMs: 100, coldStartMs: 500 },
+      }),
+    ],
+    cluster: { cores: 4 },
+    manager: targetSetter({ containers: 3 }),
+    decision: noArm,
+    control: { stepActivations: 1, staleMs: 60_000 },
+  });
+  t.is(summary.starts.cold, 1);
+  t.is(summary.starts.warm, 7);
+  // Unpausing takes 20 ms after 10 s; the fourth of four waits for one of the three.
+  t.deepEqual(endsMs(calls).slice(1), [20_120, 20_120, 20_120, 30_100, 30_100, 30_100, 30_200]);
+});
+
+test('a new nominal memory is a new revision: containers of the old one serve no new call', (t) => {
+  const { summary, calls } = play({
+    functions: [
+      fn('f', at(0, 1000, 2000), { memoryMiB: 256, profile: { cpuMs: 100, coldStartMs: 500 } }),
+    ],
+    cluster: { userMemoryMiB: 512 },
+    manager: targetSetter({ nominalMemory: (128 * MIB) as Bytes }),
+    decision: noArm,
+    control: { stepActivations: 1 },
+  });
+  t.is(summary.starts.cold, 2);
+  t.deepEqual(endsMs(calls), [600, 1600, 2100]);
+});
+
+test('containers of an old revision do not stand in the way of new ones where only so many are allowed', (t) => {
+  const { calls } = play({
+    functions: [
+      fn('f', at(0, 1000, 2000), { memoryMiB: 256, profile: { cpuMs: 100, coldStartMs: 500 } }),
+    ],
+    extras: { 0: { maxContainers: 1 } },
+    cluster: { userMemoryMiB: 512 },
+    manager: targetSetter({ nominalMemory: (128 * MIB) as Bytes }),
+    decision: noArm,
+    control: { stepActivations: 1 },
+  });
+  t.deepEqual(endsMs(calls), [600, 1600, 2100]);
+});
+
+test('under `faasrm` memory too is lowered, and given back before it is too little', (t) => {
+  // Peaks of 100 of 512 MiB, reached from 30 within runs of 100 ms: .7 MiB a ms, which must fit
+  // into the 130 ms a raise may take. So from the second call on the limit is 100 + 91 = 191 MiB.
+  // The fifth call grows to 200 MiB: at .8 x 191 it gets the user's limit back. Without the
+  // safeguard it is killed.
+  const run = (midRun: boolean) => {
+    const scene: Scene = {
+      functions: [
+        fn('f', at(0, 1000, 2000, 3000, 4000), {
+          memoryMiB: 512,
+          profile: { memory: { baseMiB: 30, peakMiB: 100, growth: 0.5, retained: 0 } },
+        }),
+      ],
+      decision: { ...noArm, memoryPolicy: 'faasrm', midRun },
+      quotaPolicy: 'smallest-in-range',
+    };
+    const stream = streamOf(scene);
+    const fill = (block: ActivationBlock): number => {
+      const count = stream.fill(block);
+      if (count > 0) block.peak[4] = 200 * MIB;
+      return count;
+    };
+    return simulateCluster({ ...optionsOf(scene), calls: { ...stream, fill } });
+  };
+  const guarded = run(true);
+  t.is(guarded.oomKills, 0);
+  t.is(guarded.harvest.trips, 1);
+  t.is(run(false).oomKills, 1);
+});
+
+test('a policy that changes its mind in the middle of a run is asked at the work it named', (t) => {
+  // sfs: a run's first slice of CPU comes first. One core: a has run alone for 1 s when b's 10 ms
+  // come and go first.
+  const { calls } = play({
+    functions: [
+      fn('a', at(0), { profile: { cpuMs: 2000 } }),
+      fn('b', at(1000), { profile: { cpuMs: 10 } }),
+    ],
+    weightPolicy: 'sfs',
+    decision: noArm,
+  });
+  const [a, b] = endsMs(calls);
+  t.true(b! < 1011, `${b}`);
+  // Instants are whole microseconds.
+  t.true(a! >= 2010 && a! <= 2010.002, `${a}`);
+});

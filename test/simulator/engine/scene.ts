@@ -1,0 +1,99 @@
+import {
+  ActivationLog,
+  type ClusterOptions,
+  type RunSummary,
+  type SimulatedActivation,
+  simulateCluster,
+} from '../../../simulator/engine/index.js';
+import { PlanStream } from '../../../simulator/workload/activation-stream.js';
+import {
+  checkWorkload,
+  planWorkload,
+  type StreamedFunction,
+  WorkloadStream,
+} from '../../../simulator/workload/index.js';
+import type { WorkloadInput } from '../../../simulator/workload/workload.js';
+
+type Input = WorkloadInput['functions'][number];
+
+/**
+ * A function that computes `cpuMs` on one core, with nothing else to it: no cold start, no init,
+ * little memory.
+ */
+export function fn(
+  name: string,
+  arrivals: Input['arrivals'],
+  changes: Partial<Omit<Input, 'profile'>> & { profile?: Partial<Input['profile']> } = {},
+): Input {
+  const { profile, ...rest } = changes;
+  return {
+    name: `/guest/${name}`,
+    memoryMiB: 128,
+    timeoutMs: 3_600_000,
+    arrivals,
+    ...rest,
+    profile: {
+      parallelism: 1,
+      cpuMs: 100,
+      initMs: 0,
+      coldStartMs: 0,
+      memory: { baseMiB: 30, peakMiB: 30 },
+      ...profile,
+    },
+  };
+}
+
+export const at = (...atMs: number[]): Input['arrivals'] => ({ atMs });
+
+/** What the workload format does not know of a function. */
+export type Extras = Partial<Pick<StreamedFunction, 'concurrency' | 'maxContainers' | 'sloMs'>>;
+
+export interface Scene extends Omit<Partial<ClusterOptions>, 'calls' | 'recorder'> {
+  readonly functions: readonly Input[];
+  readonly extras?: Readonly<Record<number, Extras>>;
+  /** Calls made while they are asked for, so many; else all of the plan. */
+  readonly stream?: number;
+}
+
+export function streamOf(scene: Scene): ClusterOptions['calls'] {
+  const { userMemoryMiB = 4096 } = scene.cluster ?? {};
+  const workload = checkWorkload({
+    version: 1,
+    name: 'scene',
+    seed: scene.seed ?? 1,
+    host: { cores: 1, memoryMiB: 1_000_000, userMemoryMiB },
+    functions: [...scene.functions],
+  });
+  const calls =
+    scene.stream === undefined
+      ? new PlanStream(planWorkload(workload))
+      : new WorkloadStream(workload, { calls: scene.stream, seed: scene.seed ?? 1 });
+  return {
+    functions: calls.functions.map((called, index) => ({ ...called, ...scene.extras?.[index] })),
+    spanMicros: calls.spanMicros,
+    expectedActivations: calls.expectedActivations,
+    fill: (block) => calls.fill(block),
+  };
+}
+
+export function optionsOf({
+  functions: _functions,
+  extras: _extras,
+  stream: _stream,
+  ...options
+}: Scene) {
+  return {
+    ...options,
+    cluster: { hosts: 1, cores: 1, userMemoryMiB: 4096, memoryMiB: 1_000_000, ...options.cluster },
+  };
+}
+
+export function play(scene: Scene): { summary: RunSummary; calls: readonly SimulatedActivation[] } {
+  const log = new ActivationLog();
+  const summary = simulateCluster({ ...optionsOf(scene), calls: streamOf(scene), recorder: log });
+  return { summary, calls: [...log.calls].sort((a, b) => a.call - b.call) };
+}
+
+/** Ends of calls in their order, ms. */
+export const endsMs = (calls: readonly SimulatedActivation[]): number[] =>
+  calls.map((call) => call.endedAt / 1000);

@@ -1,0 +1,81 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { promisify } from 'node:util';
+import test from 'ava';
+import { fn, scene } from './scene.js';
+
+const GROUP = `/sys/fs/cgroup/cpu/gleaner-test-quota-${process.pid}`;
+const CALLS = 50;
+/**
+ * Measured so often at the most: neighbors make real calls longer, never shorter, and a wrong
+ * model is wrong each time.
+ */
+const ATTEMPTS = 3;
+
+/**
+ * Burns 80 ms of CPU after each of many random pauses, inside the group, and prints how long each
+ * took.
+ */
+const BURNER = `
+const burn = (ms) => {
+  const from = process.cpuUsage();
+  for (let x = 0; ; ) {
+    for (let i = 0; i < 20000; i++) x += i;
+    const { user, system } = process.cpuUsage(from);
+    if (user + system >= ms * 1000) return x;
+  }
+};
+burn(300);
+require('node:fs').writeFileSync('${GROUP}/cgroup.procs', String(process.pid));
+(async () => {
+  const took = [];
+  for (let i = 0; i < ${CALLS}; i++) {
+    await new Promise((done) => setTimeout(done, 120 + Math.random() * 200));
+    const from = performance.now();
+    burn(80);
+    took.push(performance.now() - from);
+  }
+  console.log(JSON.stringify(took));
+})();
+`;
+
+test('a simulated quota makes calls as long as a real kernel’s does', async (t) => {
+  t.timeout(200_000);
+  try {
+    mkdirSync(GROUP);
+    readFileSync(`${GROUP}/cpu.cfs_quota_us`);
+  } catch (error) {
+    if (process.env.CI) throw error;
+    t.log(`NOT TESTED: no cgroup v1 with CPU quotas can be made here (${error})`);
+    return;
+  }
+  // The same in the model. By hand, with r ms left of the period at the start: r < 30: 130; 30 to
+  // 50: 80; above: r + 30. Mean 107.5; a fluid quota would say 160.
+  const at = Array.from({ length: 400 }, (_, i) => i * 437.3);
+  const s = await scene([fn('a', at, 80, { userCpuMillicores: 500 })]);
+  s.platform.host.runToEnd();
+  const model = at.map((_, call) => s.execution(call));
+  const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+  t.true(Math.abs(mean(model) - 107.5) < 2);
+  // A quarter is still far from the fluid model's half.
+  const ratios: number[] = [];
+  try {
+    writeFileSync(`${GROUP}/cpu.cfs_period_us`, '100000');
+    writeFileSync(`${GROUP}/cpu.cfs_quota_us`, '50000');
+    // The most that there is: the quota shall bind, not the neighbors.
+    writeFileSync(`${GROUP}/cpu.shares`, '262144');
+    while (ratios.length < ATTEMPTS && !ratios.some((ratio) => Math.abs(ratio - 1) < 0.25)) {
+      const { stdout } = await promisify(execFile)(process.execPath, ['-e', BURNER], {
+        timeout: 60_000,
+      });
+      const real = mean(JSON.parse(stdout) as number[]);
+      t.log(
+        `80 ms of work under half a core: real ${real.toFixed(1)} ms, model ${mean(model).toFixed(1)} ms`,
+      );
+      ratios.push(real / mean(model));
+    }
+  } finally {
+    rmdirSync(GROUP);
+  }
+  t.true(Math.abs(ratios.at(-1)! - 1) < 0.25, `real over model: ${ratios.join(', ')}`);
+});

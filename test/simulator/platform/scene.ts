@@ -1,0 +1,134 @@
+import { type Bytes, type Millicores, type Millis, mebibytes } from '../../../config/index.js';
+import {
+  addressOf,
+  type ContainerInfo,
+  type LimitHandle,
+} from '../../../openwhisk-plugin/host/ports/index.js';
+import { SimPlatform } from '../../../simulator/platform/index.js';
+import type { HostOptions } from '../../../simulator/platform/options.js';
+import { checkWorkload, planWorkload } from '../../../simulator/workload/index.js';
+import type { WorkloadInput } from '../../../simulator/workload/workload.js';
+
+type FunctionInput = WorkloadInput['functions'][number];
+
+/**
+ * A function without any start-up time, called at the given times: what differs is said by the
+ * test.
+ */
+export function fn(
+  name: string,
+  atMs: number[],
+  cpuMs: number,
+  changes: Partial<Omit<FunctionInput, 'profile'>> & {
+    profile?: Partial<FunctionInput['profile']>;
+  } = {},
+): FunctionInput {
+  return {
+    name: `/guest/${name}`,
+    memoryMiB: 256,
+    arrivals: { atMs },
+    ...changes,
+    profile: {
+      parallelism: 1,
+      cpuMs,
+      memory: { baseMiB: 40, peakMiB: 60 },
+      initMs: 0,
+      coldStartMs: 0,
+      ...changes.profile,
+    },
+  };
+}
+
+export interface Scene {
+  readonly platform: SimPlatform;
+  /** What engine and tap said, one line each, with simulated ms. */
+  readonly log: string[];
+  readonly containers: ContainerInfo[];
+  at(ms: number, run: () => void): void;
+  limits(container: number): LimitHandle;
+  /** Response time of a call in ms. */
+  response(call: number): number;
+  execution(call: number): number;
+}
+
+/**
+ * One core and 2048 MiB of user memory unless changed; engine and tap are started, addresses bound
+ * as the hook does.
+ */
+export async function scene(
+  functions: FunctionInput[],
+  options: {
+    cores?: number;
+    memoryMiB?: number;
+    userMemoryMiB?: number;
+    host?: Partial<HostOptions>;
+    seed?: number;
+  } = {},
+): Promise<Scene> {
+  const workload = checkWorkload({
+    version: 1,
+    name: 'scene',
+    host: {
+      cores: options.cores ?? 1,
+      memoryMiB: options.memoryMiB ?? 8192,
+      userMemoryMiB: options.userMemoryMiB ?? 2048,
+    },
+    functions,
+    seed: options.seed ?? 1,
+  });
+  const log: string[] = [];
+  const containers: ContainerInfo[] = [];
+  const platform = new SimPlatform(planWorkload(workload), {
+    host: options.host ?? {},
+    onActivationEnd: (call, outcome) => say(`ended ${call} ${outcome}`),
+  });
+  const say = (text: string): void => {
+    log.push(`${platform.host.now / 1000} ${text}`);
+  };
+  const nameOf = (id: string): string =>
+    containers.find((container) => container.id === id)?.name ?? id;
+  await platform.engine.start({
+    containerStarted(container) {
+      containers.push(container);
+      say(`start ${container.name} ${container.address}`);
+      platform.tap.bind(addressOf(container.address!), container.startedAt);
+    },
+    containerEnded(id) {
+      say(`die ${nameOf(id)}`);
+      const container = containers.find((one) => one.id === id);
+      if (container?.address) platform.tap.unbind(addressOf(container.address));
+    },
+    containerPaused: (id, paused) => say(`${paused ? 'pause' : 'unpause'} ${nameOf(id)}`),
+    containerOom: (id) => say(`oom ${nameOf(id)}`),
+    bridgesChanged: (bridges) => platform.tap.watch(bridges),
+    reconciled: () => say('reconciled'),
+    engineDown: () => say('down'),
+  });
+  platform.tap.start({
+    request: (request) =>
+      say(
+        `${request.kind} ${request.connection} ${request.identity?.action}@${request.identity?.version} ${request.identity?.activationId}`,
+      ),
+    answer: (connection, _address, status) => say(`answer ${connection} ${status}`),
+    closed: (connection, _address, reset) => say(`${reset ? 'reset' : 'closed'} ${connection}`),
+    lost: (reason) => say(`lost ${reason}`),
+    anomaly: (kind) => say(`anomaly ${kind}`),
+    listening: () => undefined,
+    counted: () => undefined,
+  });
+  const { results } = platform.host;
+  return {
+    platform,
+    log,
+    containers,
+    at: (ms, run) => {
+      platform.timers.after(ms as Millis, run);
+    },
+    limits: (container) => platform.limits.open(containers[container]!),
+    response: (call) => results.response(call) / 1000,
+    execution: (call) => results.execution(call) / 1000,
+  };
+}
+
+export const cores = (count: number): Millicores => (count * 1000) as Millicores;
+export const mib = (count: number): Bytes => mebibytes(count);

@@ -1,0 +1,104 @@
+import { type ChildProcess, type ChildProcessByStdio, execFile, spawn } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { stringify } from 'yaml';
+import { uncaughtFaults } from '../../bench/uncaught-faults.js';
+
+const main = 'dist/cli/main.js';
+
+export interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** One `gleaner` command, to its end. */
+export function gleaner(args: readonly string[], env: Record<string, string> = {}): Promise<Ran> {
+  return new Promise((resolve) => {
+    execFile(
+      process.execPath,
+      [main, ...args],
+      { env: { ...process.env, ...env }, timeout: 180_000, maxBuffer: 16 * 1024 * 1024 },
+      (error, out, err) =>
+        resolve({ code: error === null ? 0 : Number(error.code ?? 1), out, err }),
+    );
+  });
+}
+
+export interface Collected {
+  /** All that it has written so far, to either stream. */
+  output(): string;
+  /** Resolves with the exit code. */
+  readonly ended: Promise<number | null>;
+}
+
+export function collected(child: ChildProcessByStdio<null, Readable, Readable>): Collected {
+  let text = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8');
+    stream.on('data', (chunk: string) => {
+      text += chunk;
+    });
+  }
+  const ended = new Promise<number | null>((resolve) => child.on('exit', (code) => resolve(code)));
+  return { output: () => text, ended };
+}
+
+export interface Up extends Collected {
+  readonly child: ChildProcess;
+  readonly config: string;
+  readonly folder: string;
+  /** Throws where a part had a fault that nothing caught. */
+  clean(): void;
+}
+
+/** `gleaner up` with a configuration and a state folder of its own. */
+export function startUp(config: Record<string, unknown>, args: readonly string[] = []): Up {
+  const folder = mkdtempSync(join(tmpdir(), 'gleaner-up-'));
+  const file = join(folder, 'gleaner.yaml');
+  const hook = { ...((config.hook as object | undefined) ?? {}), stateDir: join(folder, 'state') };
+  writeFileSync(file, stringify({ ...config, hook }));
+  const child = spawn(process.execPath, [main, '--config', file, 'up', '--plain', ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  return {
+    child,
+    config: file,
+    folder,
+    ...collected(child),
+    clean: () => {
+      const faults = uncaughtFaults(join(folder, 'state'));
+      rmSync(folder, { recursive: true, force: true });
+      if (faults.length > 0) throw new Error(`faults that nothing caught:\n${faults.join('\n')}`);
+    },
+  };
+}
+
+/** Living processes with this text on their command line, zombies left out. */
+export function processesWith(text: string): { pid: number; args: string }[] {
+  const found: { pid: number; args: string }[] = [];
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      const args = readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ');
+      if (args.includes(text)) found.push({ pid: Number(name), args });
+    } catch {
+      // It ended while we looked.
+    }
+  }
+  return found;
+}
+
+export async function until(
+  condition: () => boolean | Promise<boolean>,
+  timeoutMs: number,
+  what: string,
+): Promise<void> {
+  const end = performance.now() + timeoutMs;
+  while (!(await condition())) {
+    if (performance.now() > end) throw new Error(`not within ${timeoutMs} ms: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
