@@ -9,7 +9,7 @@ const CONFIG = '.dependency-cruiser.mjs';
 const { doors } = (await import(pathToFileURL(resolve(CONFIG)).href)) as {
   doors: readonly string[];
 };
-const TOPS = [...new Set(doors.map((door) => door.split('/')[0]!))];
+const TOPS = [...new Set(doors.map((door) => door.split('/')[0]!)), 'cli', 'bench'];
 
 /** Runs the import checker on a tree of empty doors with these files on top. */
 function check(files: Readonly<Record<string, string>>): { status: number | null; output: string } {
