@@ -158,32 +158,70 @@ export const intervalText = (one: {
   readonly high: number;
 }): string => `${changeText(one.ratio)} [${changeText(one.low)}, ${changeText(one.high)}]`;
 
-/** When the missing samples are to be expected at the pace so far, seconds; null: unknown. */
-export function secondsUntilKnown(
+/** When the missing samples are expected at the pace so far, seconds; null: unknown. */
+function secondsUntilKnown(
   controlSamples: number,
   needed: number,
-  upSeconds: number | undefined,
+  upSeconds: number,
 ): number | null {
-  if (upSeconds === undefined || controlSamples <= 0) return null;
+  if (controlSamples <= 0) return null;
   return Math.max(1, Math.round((upSeconds * (needed - controlSamples)) / controlSamples));
 }
 
-/** The verdict in one line. `enforced`: limits are written at all. */
-export function verdictText(
-  comparison: Comparison,
-  upSeconds: number | undefined,
-  enforced: boolean,
-): string {
+/** One comparison over several views: of a function on several hosts, or of several hosts. */
+export const comparisonOver = (
+  views: readonly { readonly comparison?: ComparisonSums }[],
+): Comparison => comparisonOf(addComparisons(views.map((view) => view.comparison ?? noComparison)));
+
+/** The fields of a hook's host view that the verdict over hosts rests on. */
+export interface ComparedHost {
+  readonly mode: string;
+  readonly killed: boolean;
+  readonly comparison?: ComparisonSums;
+  readonly upSeconds?: number;
+}
+
+export interface HostsVerdict {
+  readonly comparison: Comparison;
+  /** The verdict in one line. */
+  readonly text: string;
+  /** When the missing control samples are expected; null: known already, or unknown. */
+  readonly expectedSeconds: number | null;
+}
+
+/**
+ * The comparison with the control arm over all hosts. The pace of control samples is judged by the
+ * hook that has run for longest.
+ */
+export function verdictOf(hosts: readonly ComparedHost[]): HostsVerdict {
+  const comparison = comparisonOver(hosts);
   if (comparison.known) {
-    const { activations, controlSamples } = comparison;
-    return `compared with the control arm: ${changeText(comparison.ratio)} response time [95 % interval ${changeText(comparison.low)} to ${changeText(comparison.high)}, ${activations} activations and ${controlSamples} control samples]`;
+    const { ratio, low, high, activations, controlSamples } = comparison;
+    const interval = `95 % interval ${changeText(low)} to ${changeText(high)}`;
+    const samples = `${activations} activations and ${controlSamples} control samples`;
+    const change = `${changeText(ratio)} response time [${interval}, ${samples}]`;
+    return {
+      comparison,
+      text: `compared with the control arm: ${change}`,
+      expectedSeconds: null,
+    };
   }
-  if (!enforced) return 'nothing to compare: limits are written in mode enforce only';
+  if (!hosts.some(({ mode, killed }) => mode === 'enforce' && !killed))
+    return {
+      comparison,
+      text: 'nothing to compare: limits are written in mode enforce only',
+      expectedSeconds: null,
+    };
   const { controlSamples, needed } = comparison;
-  const seconds = secondsUntilKnown(controlSamples, needed, upSeconds);
+  const upSeconds = Math.max(0, ...hosts.map((host) => host.upSeconds ?? 0));
+  const seconds = upSeconds > 0 ? secondsUntilKnown(controlSamples, needed, upSeconds) : null;
   const when =
     seconds === null
       ? ''
       : `, expected in about ${seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} min`}`;
-  return `not enough control samples yet: ${controlSamples} of ${needed}${when}`;
+  return {
+    comparison,
+    text: `not enough control samples yet: ${controlSamples} of ${needed}${when}`,
+    expectedSeconds: seconds,
+  };
 }

@@ -1,14 +1,15 @@
 export {
   addComparisons,
   CONTROL_SAMPLES_NEEDED,
+  type ComparedHost,
   type Comparison,
   type ComparisonSums,
   comparisonOf,
+  comparisonOver,
   comparisonSums,
   intervalText,
   noComparison,
-  secondsUntilKnown,
-  verdictText,
+  verdictOf,
 } from './arm-comparison.js';
 export { BucketRow } from './bucket-row.js';
 export {

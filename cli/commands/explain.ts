@@ -6,7 +6,7 @@ import {
   grantReason,
   reasonText,
 } from '../../broker/services/index.js';
-import { EXIT, messageOf } from '../../config/index.js';
+import { comparisonOver, EXIT, messageOf } from '../../config/index.js';
 import type { ExplainedGrant, Explanation } from '../../openwhisk-plugin/daemon/index.js';
 import {
   cores,
@@ -21,7 +21,7 @@ import {
   table,
   withBroker,
 } from '../../runtime/index.js';
-import { comparisonText, functionComparison } from '../verdict.js';
+import { comparisonText } from '../verdict.js';
 import {
   addOutputOption,
   checkFunctionName,
@@ -133,7 +133,7 @@ export function addExplain(program: Command): void {
       ]),
     );
     const hosts = [...answers].map(([host, answer]) => ({ host, ...explained(answer, last) }));
-    const comparison = functionComparison(hooks.flatMap(({ functions }) => functions));
+    const comparison = comparisonOver(hooks.flatMap(({ functions }) => functions));
     if (options.output === 'json')
       processScreen.write(json({ function: name, comparison, hosts, agents }));
     else {

@@ -1,6 +1,6 @@
 import { LatencyHistogram, type Observation, withoutPart } from '../../broker/messages/index.js';
 import { type FunctionView, reasonText } from '../../broker/services/index.js';
-import { noComparison } from '../../config/index.js';
+import { comparisonOver } from '../../config/index.js';
 import { FUNCTION_COLUMNS, type FunctionColumn, type FunctionRow } from '../wire.js';
 import { comparisonView } from './comparison.js';
 import { rounded, Series } from './series.js';
@@ -128,7 +128,7 @@ export class FunctionEntry {
       p99: round(worst(({ p99, learning }) => (isShown(learning) ? p99 : null))),
       slo: round(first.slo),
       objective: worstObjective(views),
-      comparison: comparisonView(views.map(({ comparison }) => comparison ?? noComparison)),
+      comparison: comparisonView(comparisonOver(views)),
       learning: first.learning ?? NO_LEARNING,
       coldStarts: sum(({ coldStarts }) => coldStarts ?? 0),
       initTime: round(worst(({ initTime }) => initTime ?? null)),

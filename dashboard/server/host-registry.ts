@@ -1,8 +1,8 @@
 import type { HostReport } from '../../broker/messages/index.js';
 import { type HostView, tapText } from '../../broker/services/index.js';
-import { noComparison } from '../../config/index.js';
+import { verdictOf } from '../../config/index.js';
 import type { HostRow, Verdict } from '../wire.js';
-import { verdictOf } from './comparison.js';
+import { comparisonView } from './comparison.js';
 import { rounded } from './series.js';
 
 /** A host that has said nothing for so long is gone, ms. */
@@ -57,12 +57,8 @@ export class HostRegistry {
 
   verdict(): Verdict {
     const views = [...this.#hosts.values()].flatMap(({ view }) => (view === null ? [] : [view]));
-    const up = Math.max(0, ...views.map(({ upSeconds }) => upSeconds ?? 0));
-    return verdictOf(
-      views.map(({ comparison }) => comparison ?? noComparison),
-      up > 0 ? up : undefined,
-      views.some(({ mode, killed }) => mode === 'enforce' && !killed),
-    );
+    const { comparison, text, expectedSeconds } = verdictOf(views);
+    return { ...comparisonView(comparison), text, expectedSeconds };
   }
 
   rows(now: number): HostRow[] {

@@ -8,11 +8,12 @@ import {
 } from '../../config/arm-comparison.js';
 import {
   addComparisons,
+  type ComparisonSums,
   comparisonOf,
   comparisonSums,
+  noComparison,
   SeededRandom,
-  secondsUntilKnown,
-  verdictText,
+  verdictOf,
 } from '../../config/index.js';
 
 function arm(times: readonly number[]): ArmSummary {
@@ -67,27 +68,41 @@ test('below 20 control samples there is no figure, but how many are there and wh
   ]);
   const comparison = comparisonOf(sums);
   t.deepEqual(comparison, { known: false, controlSamples: 7, needed: 20 });
-  // 7 in 14 s: 13 more in 26 s.
-  t.is(secondsUntilKnown(7, 20, 14), 26);
-  t.is(
-    verdictText(comparison, 14, true),
-    'not enough control samples yet: 7 of 20, expected in about 26 s',
-  );
-  t.is(verdictText(comparison, undefined, true), 'not enough control samples yet: 7 of 20');
-  t.is(
-    verdictText(comparison, 14, false),
-    'nothing to compare: limits are written in mode enforce only',
-  );
+  const host = { mode: 'enforce', killed: false, comparison: sums };
+  const expected = (hosts: Parameters<typeof verdictOf>[0]): [string, number | null] => {
+    const { text, expectedSeconds } = verdictOf(hosts);
+    return [text, expectedSeconds];
+  };
+  const missing = 'not enough control samples yet: 7 of 20';
+  // 7 in 14 s: 13 more in 26 s. The hook that has run for longest gives the pace.
+  const others = [{ mode: 'recommend', killed: false, upSeconds: 3 }];
+  t.deepEqual(expected([{ ...host, upSeconds: 14 }, ...others]), [
+    `${missing}, expected in about 26 s`,
+    26,
+  ]);
+  t.deepEqual(expected([host]), [missing, null], 'an older hook does not report its age');
+  const nothing = 'nothing to compare: limits are written in mode enforce only';
+  t.deepEqual(expected([{ ...host, mode: 'recommend', upSeconds: 14 }]), [nothing, null]);
+  t.deepEqual(expected([{ ...host, killed: true, upSeconds: 14 }]), [nothing, null]);
   t.true(
     comparisonOf(comparisonSums([{ managed: arm(times(40)), control: arm(times(20)) }])).known,
   );
 });
 
 test('the verdict names change, interval, activations and control samples', (t) => {
-  const known = { ratio: 0.88, low: 0.851, high: 0.909, logRatio: 0, standardError: 0 };
+  // ln .88 = -.12783; interval exp(-.12783 ± 1.96 × .0168) = .8515 .. .9095.
+  const comparison: ComparisonSums = {
+    ...noComparison,
+    weight: 1,
+    difference: Math.log(0.88),
+    variance: 0.0168 ** 2,
+    activations: 1200,
+    controlSamples: 60,
+  };
   t.is(
-    verdictText({ known: true, ...known, activations: 1200, controlSamples: 60 }, 30, true),
-    'compared with the control arm: −12 % response time [95 % interval −15 % to −9.1 %, 1200 activations and 60 control samples]',
+    verdictOf([{ mode: 'enforce', killed: false, comparison }]).text,
+    'compared with the control arm: −12 % response time ' +
+      '[95 % interval −15 % to −9.1 %, 1200 activations and 60 control samples]',
   );
   t.deepEqual([1, 1.0001, 1.034, 0.5, 2.5].map(changeText), [
     '0 %',
