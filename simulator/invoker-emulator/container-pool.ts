@@ -2,8 +2,7 @@ import type { ResolvedAction } from './action.js';
 import type { Container } from './action-container.js';
 import type { ActivationMessage } from './activation-message.js';
 import { response } from './activation-response.js';
-import { ContainerProxy } from './container-proxy.js';
-import type { ProxyListener, ProxyTimes } from './proxy-listener.js';
+import { ContainerProxy, type ProxyListener, type ProxyTimes } from './container-proxy.js';
 
 export interface PrewarmSpec {
   readonly kind: string;
