@@ -1,7 +1,6 @@
 /**
- * The commands of the pages, run as printed, page after page, in one folder with one running
- * Gleaner (the demo of `npm start`). A block that is not to be run says why in a comment before it;
- * see pages.ts. A new block is run, and fails this test where it fails.
+ * Runs the commands of the pages as printed, page after page, in one folder with one running
+ * Gleaner (the demo of `npm start`). A comment before a block can exclude it (pages.ts).
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import {
@@ -20,7 +19,7 @@ import { gleaner, until } from '../support/gleaner.js';
 import { missing } from '../support/real-parts.js';
 import { blocksOf, commandPages } from './pages.js';
 
-/** What a command may use of the checkout; what it writes is the folder's own. */
+/** Entries of the checkout that a command may use; it writes to its own folder. */
 const LINKED = [
   'bench',
   'config',
@@ -40,7 +39,7 @@ interface Ran {
   readonly output: string;
 }
 
-/** A checkout in which nothing can be spoilt, with `gleaner` and `nats` on the PATH. */
+/** A disposable checkout with `gleaner` and `nats` on the PATH. */
 class Workspace {
   readonly folder = mkdtempSync(join(tmpdir(), 'gleaner-docs-'));
   readonly #environment: NodeJS.ProcessEnv;
@@ -58,7 +57,7 @@ class Workspace {
       chmodSync(join(programs, name), 0o755);
     };
     command('gleaner', 'dist/cli/main.js');
-    // `npx -- gleaner` is this checkout's own; npx takes half a second to find that out, each time.
+    // Stands in for npx, which takes half a second to find this checkout's `gleaner`.
     writeFileSync(
       join(programs, 'npx'),
       '#!/bin/sh\n[ "$1 $2" = "-- gleaner" ] || exit 127\nshift 2\nexec gleaner "$@"\n',
@@ -70,7 +69,7 @@ class Workspace {
     this.#environment = {
       ...process.env,
       PATH: `${programs}${delimiter}${process.env.PATH}${delimiter}/usr/sbin`,
-      // What the pages have a reader export.
+      // The pages tell the reader to export this.
       GLEANER_CONFIG: 'config/demo.yaml',
     };
   }
@@ -95,10 +94,7 @@ class Workspace {
     return child;
   }
 
-  /**
-   * By bash, which ends at the first command that fails; all of it gets a Ctrl-C once it says
-   * `end`.
-   */
+  /** Runs bash until the first command that fails; interrupts it once its output contains `end`. */
   run(script: string, end: string | null): Promise<Ran> {
     return new Promise((done) => {
       const child = this.start('bash', ['-e', '-o', 'pipefail', '-c', script], { detached: true });
@@ -132,7 +128,7 @@ class Workspace {
   }
 }
 
-test.serial('every command of the pages does what is printed', async (t) => {
+test.serial('every command of the pages succeeds', async (t) => {
   if (
     missing(t, [
       ['nats-server', '--version'],
@@ -149,7 +145,7 @@ test.serial('every command of the pages does what is printed', async (t) => {
   t.true(blocks.length > 25);
   const workspace = new Workspace();
   t.teardown(() => workspace.clear());
-  // The mean field's steps are 10 s long by default: too long to wait for here.
+  // The default step of the mean field is 10 s, too long for a test.
   const faster = ['agents', 'aggregator'].flatMap((part) => ['--set', `${part}.intervalMs=1000`]);
   const up = workspace.start('gleaner', [...faster, 'up', '--plain']);
   let said = '';
@@ -196,7 +192,7 @@ test.serial('every command of the pages does what is printed', async (t) => {
   }
   t.deepEqual(wrong, []);
   t.true(ran > 15);
-  // And by npx itself, once.
+  // Once by npx itself.
   const { PATH = '' } = process.env;
   const { code, output } = await workspace.run(
     `PATH='${PATH}' npx --offline -- gleaner status`,

@@ -1,14 +1,13 @@
 /**
- * The lines of docs/nats.md, done with the stock client of the package `nats`, where the command
- * `nats` itself is no package of the distribution: the commands and flags that the page uses, and
- * an error for every other. Imports nothing of ours.
+ * A stand-in for the command `nats`, which Debian does not package: the commands and flags that
+ * docs/nats.md uses, and an error for every other. Imports nothing of Gleaner.
  *
  *   nats micro ls | info NAME | stats NAME
  *   nats req SUBJECT BODY [--replies N]
  *   nats sub SUBJECT [--count N]        ends after the first message
  *   nats kv put BUCKET KEY VALUE | del BUCKET KEY --force
  *
- * The server is $NATS_URL. Exit code 1: nobody answered, or with an error.
+ * The server is $NATS_URL. Exit code 1: no answer, or an error.
  */
 import { parseArgs } from 'node:util';
 import { connect, type Msg, type NatsConnection, RequestStrategy } from 'nats';
@@ -38,7 +37,7 @@ async function micro(
     found++;
     process.stdout.write(`${JSON.stringify(one)}\n`);
   }
-  if (found === 0) fail('no service answers');
+  if (found === 0) fail('no service answered');
 }
 
 function show(message: Msg): void {
@@ -54,7 +53,7 @@ async function request(
   replies: string | undefined,
 ): Promise<void> {
   if (replies === undefined) return show(await nats.request(subject, body, { timeout: WAIT }));
-  if (replies !== '0') fail(`--replies ${replies} is not known here`);
+  if (replies !== '0') fail(`--replies ${replies} is not supported`);
   let found = 0;
   for await (const message of await nats.requestMany(subject, body, {
     strategy: RequestStrategy.JitterTimer,
@@ -63,11 +62,11 @@ async function request(
     found++;
     show(message as Msg);
   }
-  if (found === 0) fail(`nobody answers on ${subject}`);
+  if (found === 0) fail(`no answer on ${subject}`);
 }
 
 async function listen(nats: NatsConnection, subject: string): Promise<void> {
-  const late = setTimeout(() => fail(`nothing came on ${subject}`), FIRST_MESSAGE);
+  const late = setTimeout(() => fail(`no message on ${subject} in time`), FIRST_MESSAGE);
   for await (const message of nats.subscribe(subject)) {
     process.stdout.write(`${message.subject}\n${message.string()}\n`);
     break;
@@ -82,7 +81,7 @@ async function keyValue(
 ): Promise<void> {
   const store = await nats.jetstream().views.kv(bucket, { bindOnly: true });
   if (verb === 'put' && value !== undefined) await store.put(key, value);
-  // The command asks where it is not told to go on; nobody is there to answer.
+  // Without --force the command asks for confirmation, which no test can give.
   else if (verb === 'del' && force) await store.delete(key);
   else fail(`no such command: kv ${verb}`);
 }

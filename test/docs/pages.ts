@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Everything written for people, but what is generated elsewhere or not ours. */
+/** Folders without pages of the project. */
 const SKIPPED = new Set([
   'node_modules',
   'dist',
@@ -23,31 +23,30 @@ export function* pagesBelow(folder = '.'): Generator<string> {
   }
 }
 
-/** The pages whose commands are run: those that say what to type. */
+/** The pages whose commands are run. */
 export const commandPages = (): string[] => [
   'README.md',
   'CONTRIBUTING.md',
   ...[...pagesBelow('docs')].filter((path) => !path.startsWith('docs/reference/')).sort(),
 ];
 
-/** What the comment before a block of commands says: `<!-- test: skip REASON -->` and the like. */
+/** The comment before a block of commands, such as `<!-- test: skip REASON -->`. */
 export type Marking =
   | { readonly kind: 'run' }
   | { readonly kind: 'skip'; readonly reason: string }
-  /** Interrupted (Ctrl-C) once it says this, and has to end well. */
+  /** Interrupted (Ctrl-C) once its output contains `at`; must then exit with 0. */
   | { readonly kind: 'interrupt'; readonly at: string }
-  /** The answer may be "no". */
   | { readonly kind: 'exit 0 or 1' };
 
 export interface Block {
   readonly page: string;
   /** Of the opening fence, from 1 on. */
   readonly line: number;
-  /** As after the fence; empty where it says none. */
+  /** As after the fence; empty if it names none. */
   readonly language: string;
   readonly text: string;
   readonly marking: Marking;
-  /** What stands in the comment where it cannot be read. */
+  /** Text of a comment that is not a valid marking. */
   readonly unreadable: string | null;
 }
 
@@ -90,9 +89,7 @@ export function blocksOf(page: string, text = readFileSync(page, 'utf8')): Block
   return blocks;
 }
 
-/**
- * A page without its fenced blocks and comments: what is read as text. Lines keep their numbers.
- */
+/** A page without its fenced blocks and comments. Lines keep their numbers. */
 export function proseOf(text: string): string {
   let inside = false;
   return text

@@ -1,7 +1,4 @@
-/**
- * Commands that stand in the text of the pages: they are not run, but each word of them must be one
- * that the program takes.
- */
+/** Commands in the text of the pages are not run, but the program must know each of their words. */
 import { readFileSync } from 'node:fs';
 import test from 'ava';
 import type { Command } from 'commander';
@@ -28,10 +25,7 @@ function typed(page: string, name: string): Typed[] {
   );
 }
 
-/**
- * Null where the program takes it, else what is wrong. `a | b` names two commands; what stands in
- * for something is `…`, `<x>` or in capitals.
- */
+/** Null if the program accepts it. `a | b` names two commands; `…` and `<x>` are placeholders. */
 function problemOf(program: Command, words: readonly string[]): string | null {
   let command = program;
   let values = 0;
@@ -69,7 +63,7 @@ function problemOf(program: Command, words: readonly string[]): string | null {
 
 const program = await gleanerProgram();
 
-test('every `gleaner …` in the text of a page names a command, its options and its words', (t) => {
+test('every `gleaner …` in the text of a page is accepted by the program', (t) => {
   const all = commandPages().flatMap((page) => typed(page, 'gleaner'));
   t.true(all.length > 50, `${all.length}`);
   for (const { where, words } of all) {
@@ -80,7 +74,7 @@ test('every `gleaner …` in the text of a page names a command, its options and
   }
 });
 
-test('every `npm run …` in the text is a script, and every bench one that there is', (t) => {
+test('every `npm run …` in the text is a script, and every bench exists', (t) => {
   const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as {
     scripts: Record<string, string>;
   };
@@ -96,7 +90,7 @@ test('every `npm run …` in the text is a script, and every bench one that ther
   }
 });
 
-test('a wrong word is found', (t) => {
+test('a word that the program does not know is found', (t) => {
   for (const wrong of [
     'explode',
     'explain /a/b --lastt 3',
@@ -114,7 +108,7 @@ test('a wrong word is found', (t) => {
     t.is(problemOf(program, wordsOf(right)), null, right);
 });
 
-test('blocks say their language, markings can be read, and no command hides in an indented block', (t) => {
+test('blocks name their language, markings are valid, and commands are fenced', (t) => {
   for (const page of commandPages()) {
     const text = readFileSync(page, 'utf8');
     for (const { line, language, unreadable } of blocksOf(page)) {
