@@ -3,7 +3,7 @@
  * then everything by tsc, the dashboard's page apart.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -49,6 +49,12 @@ for (const [folder, entry, built] of kernels) {
     target,
   ]);
 }
+// The decision code does no I/O, so its kernel is a module like any other.
+const scorer = join(root, 'dist', ...kernels[1][2]);
+writeFileSync(
+  scorer.replace('scorer.wasm', 'scorer-binary.js'),
+  `export const SCORER_BINARY = '${readFileSync(scorer, 'base64')}';\n`,
+);
 run(bin('typescript', 'bin', 'tsc'), ['-p', join(root, 'tsconfig.json')]);
 // The dashboard's page knows a browser, and nothing of Node.
 run(bin('typescript', 'bin', 'tsc'), ['-p', join(root, 'dashboard', 'web', 'tsconfig.json')]);

@@ -183,6 +183,6 @@ export class FunctionRegistry {
     state.rightSizeFactor = ours ? Math.max(1, resized.fromMiB / resized.toMiB) : 1;
     state.configuredSlo = sloMs ?? Number.NaN;
     state.memoryPolicy = memoryPolicy ?? this.#decider.settings.memoryPolicy;
-    state.policy = this.#policyOf(record);
+    this.#decider.setFunctionPolicy(state, this.#policyOf(record));
   }
 }

@@ -118,9 +118,7 @@ export class Grants {
   }
 
   #author(activation: Activation, agent: boolean): string {
-    const { policies } = this.#parts.decider;
-    const hosts = activation.container.state.mode === 'quota' ? policies.quota : policies.weight;
-    const policy = (activation.revision.state.policy ?? hosts).name;
+    const policy = this.#parts.decider.policyName(activation.run);
     if (policy === 'target' && !agent) this.#parts.counters.noTarget++;
     const key = agent && policy === 'target' ? activation.revision.fn.target.author : policy;
     let author = this.#authors.get(key);

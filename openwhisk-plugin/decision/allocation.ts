@@ -1,12 +1,10 @@
-import type { ContainerState } from './container-state.js';
-
 /**
  * What one container holds of one resource of the host while something runs in it. Amounts in
  * millicores or bytes. `granted` = own (never above `user`) + borrowed from the pool.
  */
-export class Allocation {
+export class Allocation<Owner = unknown> {
   /** Whose it is; null in tests of the pool alone. */
-  readonly owner: ContainerState | null;
+  readonly owner: Owner | null;
   /** Place in the pool's list; -1 = not in it, nothing runs. */
   index = -1;
   user = 0;
@@ -24,7 +22,7 @@ export class Allocation {
   /** `granted` as its holder knows it, while `changed`. */
   known = 0;
 
-  constructor(owner: ContainerState | null = null) {
+  constructor(owner: Owner | null = null) {
     this.owner = owner;
   }
 

@@ -1,7 +1,8 @@
 import type { Bytes } from '../../config/index.js';
+import type { Run } from './container-state.js';
+import type { Grant } from './grant.js';
 import type { ActivationPolicy, PolicyContext } from './policies/activation-policy.js';
 import { shortRunQuota } from './quota.js';
-import type { Grant, Run } from './run.js';
 import { cpuRange, memoryRange, userRange } from './safeguard.js';
 import { scaleShares } from './weights.js';
 

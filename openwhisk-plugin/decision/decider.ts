@@ -1,12 +1,14 @@
 import type { Bytes, Millicores, Millis, Random } from '../../config/index.js';
 import { Boosts } from './boosts.js';
 import { chooseCpu, chooseMemory, chooseUserCpu, chooseWeight, takeWeight } from './choice.js';
+import type { Run } from './container-state.js';
 import { ContainerState } from './container-state.js';
 import { controlShare, Objectives } from './control-arm.js';
 import { FunctionState, FunctionTable } from './function-state.js';
-import { type GrantChange, HostGrants, settle } from './grants.js';
+import type { Grant } from './grant.js';
 import { HarvestPool } from './harvest-pool.js';
 import { MemoryHeadroom } from './headroom.js';
+import { type GrantChange, HostGrants, settle } from './host-grants.js';
 import { fillHostSnapshot } from './host-snapshot.js';
 import { learnFailure, learnOom, learnSuccess } from './learning.js';
 import { NO_LIMIT, type UserLimits } from './limits.js';
@@ -18,9 +20,8 @@ import {
   type PolicyContext,
 } from './policies/activation-policy.js';
 import type { ExperienceListener } from './policies/faasrm/experience.js';
-import { type Policies, policyOf, weightPolicyOf } from './policies-in-use.js';
+import { type Policies, PoliciesInUse } from './policies-in-use.js';
 import { removeAt } from './remove-at.js';
-import type { Grant, Run } from './run.js';
 import type { DecisionSettings, HostCapacity } from './settings.js';
 import type { UsageSample } from './usage-sample.js';
 import { closeWindow, copySample, openWindow, watchMemory } from './usage-window.js';
@@ -45,15 +46,15 @@ const UNKNOWN_DURATION = 1000;
  */
 export class Decider {
   readonly capacity: HostCapacity;
-  policies: Policies;
   readonly functions: FunctionTable;
-  readonly cpuPool: HarvestPool;
+  readonly cpuPool: HarvestPool<ContainerState>;
   /** Policy `faasrm`: what containers hold of the allocatable memory, for their whole life. */
-  readonly memoryPool: HarvestPool;
+  readonly memoryPool: HarvestPool<ContainerState>;
   /** Policy `guarantee`: the hook tells it what it sees of invokers and memory in use. */
   readonly headroom: MemoryHeadroom;
   readonly reference = new HostReference();
   readonly objectives = new Objectives();
+  readonly #policies: PoliciesInUse;
   readonly #grants: HostGrants;
   readonly #boosts: Boosts;
   readonly #loans: MemoryLoans;
@@ -71,7 +72,7 @@ export class Decider {
     ),
   ) {
     this.capacity = capacity;
-    this.policies = policies;
+    this.#policies = new PoliciesInUse(policies);
     this.headroom = headroom;
     this.functions = new FunctionTable(settings.maxFunctions, (fn) => this.reference.remove(fn));
     this.cpuPool = new HarvestPool(capacity.allocatableCpu, settings.cpuReserve);
@@ -102,6 +103,24 @@ export class Decider {
     this.cpuPool.resize(this.capacity.allocatableCpu, settings.cpuReserve);
     this.headroom.reserve = settings.memoryReserve;
     this.#sizeMemoryPool();
+  }
+
+  get policies(): Policies {
+    return this.#policies.host;
+  }
+
+  set policies(policies: Policies) {
+    this.#policies.host = policies;
+  }
+
+  /** A policy of the function's own; null: the host's. */
+  setFunctionPolicy(fn: FunctionState, policy: ActivationPolicy | null): void {
+    this.#policies.setOwn(fn, policy);
+  }
+
+  /** Name of the policy that decides about the run. */
+  policyName(run: Run): string {
+    return this.#policies.of(run).name;
   }
 
   /** What a simulator knows and no host does: for policies that are bounds. */
@@ -174,12 +193,11 @@ export class Decider {
     ) as Millis;
     run.expectedCpu = settings.payloadAware ? fn.cpuByPayload.predict(run.payload) : Number.NaN;
     fillHostSnapshot(this.#context.host, this.capacity, this.cpuPool, this.memoryPool);
-    const policy = policyOf(run, this.policies);
-    const range = policy.kind === 'weight' ? this.policies.quota : policy;
-    if (container.mode === 'quota') chooseCpu(run, range, this.#context, now);
+    const policies = this.#policies;
+    if (container.mode === 'quota') chooseCpu(run, policies.rangeOf(run), this.#context, now);
     else chooseUserCpu(run, this.#context, now);
-    chooseWeight(run, weightPolicyOf(run, this.policies), this.#context);
-    chooseMemory(run, fn.policy === null ? this.policies.quota : range, this.#context, now);
+    chooseWeight(run, policies.weightOf(run), this.#context);
+    chooseMemory(run, policies.memoryOf(run), this.#context, now);
 
     const expected = fn.duration.mean;
     const end = now + (expected > 0 ? expected : UNKNOWN_DURATION);
@@ -290,7 +308,7 @@ export class Decider {
       const cpuTime = known ? (run.endCpu - run.startCpu) / 1000 / run.concurrency : Number.NaN;
       learnSuccess(run, durationMs, cpuTime, settings, this.reference, this.objectives, now);
       if (run.concurrency === 1)
-        policyOf(run, this.policies).learn?.(run, durationMs, this.#context, now);
+        this.#policies.of(run).learn?.(run, durationMs, this.#context, now);
     }
   }
 
@@ -373,7 +391,7 @@ export class Decider {
     const { container } = run;
     if (run.control || !run.enforced || container.runs.length !== 1 || container.boostUntil > 0)
       return null;
-    return this.settings.preset === 'default' ? weightPolicyOf(run, this.policies) : null;
+    return this.settings.preset === 'default' ? this.#policies.weightOf(run) : null;
   }
 
   /**

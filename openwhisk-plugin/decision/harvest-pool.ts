@@ -5,9 +5,9 @@ import { removeAt } from './remove-at.js';
  * A part of one claim's `borrowed`, from a lender's unused share or (lender null) from capacity
  * nobody has a claim on.
  */
-interface Loan {
-  lender: Allocation | null;
-  borrower: Allocation;
+interface Loan<Owner> {
+  lender: Allocation<Owner> | null;
+  borrower: Allocation<Owner>;
   amount: number;
   /** Expected end: the lender's, or the borrower's where there is no lender. Monotonic ms. */
   end: number;
@@ -26,21 +26,21 @@ const MIN_RAISE = 0.05;
  * long as the user limits alone do. An idle container has no claim. A wish that the pool could not
  * meet is remembered; `serve` meets it from what others have given back since.
  */
-export class HarvestPool {
+export class HarvestPool<Owner = unknown> {
   #allocatable: number;
   #reserve: number;
-  readonly #allocations: Allocation[] = [];
+  readonly #allocations: Allocation<Owner>[] = [];
   /** Ordered by expected end, the latest last. */
-  readonly #loans: Loan[] = [];
-  readonly #freeLoans: Loan[] = [];
-  readonly #changed: Allocation[] = [];
+  readonly #loans: Loan<Owner>[] = [];
+  readonly #freeLoans: Loan<Owner>[] = [];
+  readonly #changed: Allocation<Owner>[] = [];
   /** Claims that want more than their user's limit. */
   #borrowers = 0;
   #own = 0;
   #borrowed = 0;
   #user = 0;
   #loanedFromFree = 0;
-  #revokingFrom: Allocation | null = null;
+  #revokingFrom: Allocation<Owner> | null = null;
 
   constructor(allocatable: number, reserve: number) {
     this.#allocatable = allocatable;
@@ -84,7 +84,7 @@ export class HarvestPool {
    * Something starts to run: `wanted` up to `user` is granted, the rest borrowed as far as the pool
    * goes.
    */
-  begin(allocation: Allocation, user: number, demand: number, expectedEnd: number): void {
+  begin(allocation: Allocation<Owner>, user: number, demand: number, expectedEnd: number): void {
     if (allocation.index >= 0) this.end(allocation);
     allocation.index = this.#allocations.push(allocation) - 1;
     allocation.user = user;
@@ -102,7 +102,7 @@ export class HarvestPool {
   }
 
   /** Changes what a running claim holds, up or down; never takes more than `wanted`. */
-  change(allocation: Allocation, demand: number, expectedEnd: number): void {
+  change(allocation: Allocation<Owner>, demand: number, expectedEnd: number): void {
     if (allocation.index < 0) return;
     allocation.expectedEnd = expectedEnd;
     this.#setDemand(allocation, demand);
@@ -122,7 +122,7 @@ export class HarvestPool {
   /**
    * The lender trips or wants its share: the whole user limit at once, and what it lent comes back.
    */
-  restore(allocation: Allocation): void {
+  restore(allocation: Allocation<Owner>): void {
     if (allocation.index < 0) return;
     this.#setDemand(allocation, Math.max(allocation.user, allocation.demand));
     this.#raiseOwn(allocation, allocation.user);
@@ -130,11 +130,11 @@ export class HarvestPool {
   }
 
   /** The run ended. What it lent is backed by others where they can, else the borrowers are cut. */
-  end(allocation: Allocation): void {
+  end(allocation: Allocation<Owner>): void {
     if (allocation.index < 0) return;
     this.#setDemand(allocation, 0);
     this.#repay(allocation, allocation.borrowed);
-    const last = this.#allocations.pop() as Allocation;
+    const last = this.#allocations.pop() as Allocation<Owner>;
     if (last !== allocation) {
       this.#allocations[allocation.index] = last;
       last.index = allocation.index;
@@ -163,9 +163,9 @@ export class HarvestPool {
   lendFree(): void {
     while (this.#borrowers > 0 && this.free > EPSILON) {
       const { free } = this;
-      let first: Allocation | null = null;
+      let first: Allocation<Owner> | null = null;
       for (let i = 0; i < this.#allocations.length; i++) {
-        const allocation = this.#allocations[i] as Allocation;
+        const allocation = this.#allocations[i] as Allocation<Owner>;
         if (first !== null && allocation.expectedEnd >= first.expectedEnd) continue;
         const amount = Math.min(allocation.shortfall, free);
         if (amount > EPSILON && amount >= MIN_RAISE * allocation.user) first = allocation;
@@ -180,9 +180,9 @@ export class HarvestPool {
    * One that others have left with less or more than its holder knows of, and which now counts as
    * told; null = no more.
    */
-  nextChanged(): Allocation | null {
+  nextChanged(): Allocation<Owner> | null {
     while (this.#changed.length > 0) {
-      const allocation = this.#changed.shift() as Allocation;
+      const allocation = this.#changed.shift() as Allocation<Owner>;
       // Ended, or begun anew, in the meantime.
       if (!allocation.changed) continue;
       allocation.changed = false;
@@ -195,13 +195,13 @@ export class HarvestPool {
     return this.#allocatable - this.#reserve;
   }
 
-  #setDemand(allocation: Allocation, demand: number): void {
+  #setDemand(allocation: Allocation<Owner>, demand: number): void {
     if (allocation.demand > allocation.user) this.#borrowers--;
     if (demand > allocation.user) this.#borrowers++;
     allocation.demand = demand;
   }
 
-  #raiseOwn(allocation: Allocation, own: number): void {
+  #raiseOwn(allocation: Allocation<Owner>, own: number): void {
     this.#own += own - allocation.own;
     allocation.own = own;
     if (allocation.lent > allocation.user - own) this.#revokeLoans(allocation);
@@ -209,10 +209,10 @@ export class HarvestPool {
   }
 
   /** Takes all back that a claim lent; its borrowers are served anew from what is left. */
-  #revokeLoans(lender: Allocation): void {
+  #revokeLoans(lender: Allocation<Owner>): void {
     this.#revokingFrom = lender;
     for (let i = this.#loans.length - 1; i >= 0; i--) {
-      const loan = this.#loans[i] as Loan;
+      const loan = this.#loans[i] as Loan<Owner>;
       if (loan.lender !== lender) continue;
       const { borrower, amount } = loan;
       this.#markChanged(borrower);
@@ -229,7 +229,7 @@ export class HarvestPool {
     let over = this.#own + this.#borrowed - this.#capacity;
     while (over > EPSILON && this.#loans.length > 0) {
       const last = this.#loans.length - 1;
-      const loan = this.#loans[last] as Loan;
+      const loan = this.#loans[last] as Loan<Owner>;
       const amount = Math.min(over, loan.amount);
       this.#markChanged(loan.borrower);
       this.#reduce(last, amount);
@@ -237,7 +237,7 @@ export class HarvestPool {
     }
   }
 
-  #borrow(borrower: Allocation, demand: number): number {
+  #borrow(borrower: Allocation<Owner>, demand: number): number {
     let left = Math.min(demand, this.free);
     const before = left;
     if (left <= EPSILON) return 0;
@@ -248,9 +248,9 @@ export class HarvestPool {
       left -= amount;
     }
     while (left > EPSILON) {
-      let lender: Allocation | null = null;
+      let lender: Allocation<Owner> | null = null;
       for (let i = 0; i < this.#allocations.length; i++) {
-        const allocation = this.#allocations[i] as Allocation;
+        const allocation = this.#allocations[i] as Allocation<Owner>;
         if (allocation === borrower || allocation === this.#revokingFrom) continue;
         if (allocation.user - allocation.own - allocation.lent <= EPSILON) continue;
         if (lender === null || allocation.expectedEnd > lender.expectedEnd) lender = allocation;
@@ -263,7 +263,7 @@ export class HarvestPool {
     return before - left;
   }
 
-  #lend(lender: Allocation | null, borrower: Allocation, amount: number): void {
+  #lend(lender: Allocation<Owner> | null, borrower: Allocation<Owner>, amount: number): void {
     const loan = this.#freeLoans.pop() ?? { lender, borrower, amount, end: 0 };
     loan.lender = lender;
     loan.borrower = borrower;
@@ -275,17 +275,17 @@ export class HarvestPool {
     this.#borrowed += amount;
     let place = this.#loans.length;
     this.#loans.push(loan);
-    while (place > 0 && (this.#loans[place - 1] as Loan).end > loan.end) {
-      this.#loans[place] = this.#loans[place - 1] as Loan;
+    while (place > 0 && (this.#loans[place - 1] as Loan<Owner>).end > loan.end) {
+      this.#loans[place] = this.#loans[place - 1] as Loan<Owner>;
       place--;
     }
     this.#loans[place] = loan;
   }
 
-  #repay(borrower: Allocation, amount: number): void {
+  #repay(borrower: Allocation<Owner>, amount: number): void {
     let left = amount;
     for (let i = this.#loans.length - 1; i >= 0 && left > EPSILON; i--) {
-      const loan = this.#loans[i] as Loan;
+      const loan = this.#loans[i] as Loan<Owner>;
       if (loan.borrower !== borrower) continue;
       const part = Math.min(left, loan.amount);
       this.#reduce(i, part);
@@ -294,7 +294,7 @@ export class HarvestPool {
   }
 
   #reduce(index: number, amount: number): void {
-    const loan = this.#loans[index] as Loan;
+    const loan = this.#loans[index] as Loan<Owner>;
     loan.amount -= amount;
     if (loan.lender === null) this.#loanedFromFree -= amount;
     else loan.lender.lent = Math.max(0, loan.lender.lent - amount);
@@ -311,7 +311,7 @@ export class HarvestPool {
   }
 
   /** Before its loans are changed for the sake of others. */
-  #markChanged(allocation: Allocation): void {
+  #markChanged(allocation: Allocation<Owner>): void {
     if (allocation.changed) return;
     allocation.changed = true;
     allocation.known = allocation.granted;

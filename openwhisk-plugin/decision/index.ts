@@ -1,9 +1,10 @@
-export { ContainerState } from './container-state.js';
+export { ContainerState, Run } from './container-state.js';
 export { hostSlowerThanControl, JUDGED_ACTIVATIONS, slowerThanControl } from './control-arm.js';
 export { Decider, type Outcome, type SampleAction } from './decider.js';
 export { FunctionState } from './function-state.js';
-export type { GrantChange } from './grants.js';
+export { type ChoiceReason, Grant, type RangeReason } from './grant.js';
 export { MemoryHeadroom } from './headroom.js';
+export type { GrantChange } from './host-grants.js';
 export { type Limits, NO_LIMIT, type UserLimits, type WriteResult } from './limits.js';
 export type {
   ActivationPolicy,
@@ -22,7 +23,6 @@ export { OptionScorer } from './policies/faasrm/scorer.js';
 export { ACTOR_WEIGHTS, POLICY_WEIGHTS } from './policies/faasrm/weights.js';
 export { createPolicy, policyNames } from './policies/registry.js';
 export type { Policies } from './policies-in-use.js';
-export { type ChoiceReason, Grant, type RangeReason, Run } from './run.js';
 export {
   type CpuMode,
   type DecisionSettings,

@@ -1,8 +1,8 @@
 import type { Bytes } from '../../config/index.js';
 import { MIB } from '../../config/index.js';
+import type { Run } from './container-state.js';
 import type { Objectives } from './control-arm.js';
 import type { FunctionState } from './function-state.js';
-import type { Run } from './run.js';
 import type { DecisionSettings } from './settings.js';
 import { adjustWeightExponent, type HostReference } from './weights.js';
 

@@ -1,5 +1,5 @@
 import type { FunctionState } from './function-state.js';
-import type { Grant, RangeReason } from './run.js';
+import type { Grant, RangeReason } from './grant.js';
 import type { DecisionSettings } from './settings.js';
 
 /**

@@ -1,4 +1,4 @@
-import type { Run } from './run.js';
+import type { Run } from './container-state.js';
 import type { UsageSample } from './usage-sample.js';
 
 /**

@@ -1,4 +1,4 @@
-import type { FunctionState } from './function-state.js';
+import { type FunctionState, UNPROVEN_MIN_FACTOR } from './function-state.js';
 import type { DecisionSettings } from './settings.js';
 
 /** Range of a cgroup v1 weight; Docker refuses what lies outside (field-notes A1-03). */
@@ -13,15 +13,6 @@ const TREATED_NEEDED = 20;
 const CONTROL_NEEDED = 10;
 const ALPHA_FALL = 0.75;
 const ALPHA_RISE = 0.05;
-/**
- * A payer keeps at least this share of its weight until its control arm has shown that it bears
- * less. Modeled (weighted max-min sharing, 9 functions of 15 ms to 3 s with equal work, 128-512
- * MB, 2 cores, load .8, five seeds), against OpenWhisk's weights: a clamp of 1/16 from the start
- * gives a mean slowdown of .31x and makes the longest function 1.39x slower; 1/8 gives .32x and
- * 1.23x; 1/4 gives .33x and 1.11x.
- */
-export const UNPROVEN_MIN_FACTOR = 1 / 8;
-
 /**
  * T_ref of `short-first`: the geometric mean of the functions' expected CPU times. Each function
  * counts once, with a weight that halves per half-life since it was last called, so that one busy

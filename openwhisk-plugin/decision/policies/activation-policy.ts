@@ -1,6 +1,7 @@
 import type { Millis, Random } from '../../../config/index.js';
+import type { Run } from '../container-state.js';
+import type { Grant } from '../grant.js';
 import type { HostSnapshot } from '../host-snapshot.js';
-import type { Grant, Run } from '../run.js';
 import type { DecisionSettings } from '../settings.js';
 import type { ExperienceListener } from './faasrm/experience.js';
 

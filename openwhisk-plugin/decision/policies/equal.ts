@@ -1,4 +1,4 @@
-import type { Run } from '../run.js';
+import type { Run } from '../container-state.js';
 import type { ActivationPolicy } from './activation-policy.js';
 
 /** The kernel's default weight for everyone: a floor for comparisons. */

@@ -1,6 +1,7 @@
 import { MIB } from '../../../config/index.js';
+import type { Run } from '../container-state.js';
 import type { FunctionState } from '../function-state.js';
-import type { Grant, Run } from '../run.js';
+import type { Grant } from '../grant.js';
 import { cpuUnitOf, limitAbovePeak } from '../safeguard.js';
 import type { ActivationPolicy, PolicyContext } from './activation-policy.js';
 import { LibraProfile } from './libra-profile.js';

@@ -1,4 +1,5 @@
-import type { Grant, Run } from '../run.js';
+import type { Run } from '../container-state.js';
+import type { Grant } from '../grant.js';
 import { MAX_SHARES, MIN_SHARES } from '../weights.js';
 import type { ActivationPolicy, PolicyContext } from './activation-policy.js';
 

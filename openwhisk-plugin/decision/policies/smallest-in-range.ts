@@ -1,4 +1,5 @@
-import type { Grant, Run } from '../run.js';
+import type { Run } from '../container-state.js';
+import type { Grant } from '../grant.js';
 import type { ActivationPolicy } from './activation-policy.js';
 
 /** As little as the safeguard allows: the default in quota mode. */

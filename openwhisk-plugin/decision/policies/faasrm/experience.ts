@@ -3,8 +3,8 @@ import {
   LEVELS,
   STATE_FEATURES,
 } from '../../../../broker/messages/index.js';
+import type { Run } from '../../container-state.js';
 import type { FunctionState } from '../../function-state.js';
-import type { Run } from '../../run.js';
 
 /** One choice among options, with what was looked at: all that a learner needs but its outcome. */
 export class Choice {

@@ -1,6 +1,7 @@
 import { LEVELS } from '../../../../broker/messages/index.js';
+import type { Run } from '../../container-state.js';
 import type { FunctionState } from '../../function-state.js';
-import { Grant, type Run } from '../../run.js';
+import { Grant } from '../../grant.js';
 import { memoryRange } from '../../safeguard.js';
 import type { DecisionSettings } from '../../settings.js';
 import type { ActivationPolicy, PolicyContext } from '../activation-policy.js';

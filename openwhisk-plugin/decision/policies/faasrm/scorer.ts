@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { LEVELS, STATE_FEATURES } from '../../../../broker/messages/index.js';
 import { GleanerError, messageOf } from '../../../../config/index.js';
 import { OPTIONS } from './options.js';
+import { SCORER_BINARY } from './scorer-binary.js';
 import { ACTOR_WEIGHTS } from './weights.js';
 
 /** The kernel that scores options does not run here. */
@@ -41,11 +41,11 @@ class SharedScorer {
 
   constructor() {
     try {
-      const binary = readFileSync(new URL('scorer.wasm', import.meta.url));
+      const binary = Buffer.from(SCORER_BINARY, 'base64');
       this.#kernel = new WebAssembly.Instance(new WebAssembly.Module(binary)).exports as Kernel;
     } catch (error) {
       throw new ScorerUnavailableError(`options cannot be scored here: ${messageOf(error)}`, {
-        hint: 'npm run build makes dist/openwhisk-plugin/policies/faasrm/scorer.wasm; the processor needs SIMD (SSE4.1 or NEON)',
+        hint: 'The processor needs SIMD (SSE4.1 or NEON); choose another policy than faasrm.',
       });
     }
     const view = (at: number, floats: number): Float32Array =>

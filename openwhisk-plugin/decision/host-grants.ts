@@ -1,8 +1,8 @@
 import { type Bytes, MIB, type Millicores, type Millis } from '../../config/index.js';
 import type { Allocation } from './allocation.js';
-import type { ContainerState } from './container-state.js';
+import type { ContainerState, Run } from './container-state.js';
+import type { ChoiceReason, Grant } from './grant.js';
 import { EPSILON, type HarvestPool } from './harvest-pool.js';
-import type { ChoiceReason, Grant, Run } from './run.js';
 
 /** What others did to a container's share while it runs. */
 export type GrantChange = Extract<ChoiceReason, 'revoked' | 'lent_later'>;
@@ -12,10 +12,10 @@ export type GrantChange = Extract<ChoiceReason, 'revoked' | 'lent_later'>;
  * holds is what its runs were granted.
  */
 export class HostGrants {
-  readonly #cpu: HarvestPool;
-  readonly #memory: HarvestPool;
+  readonly #cpu: HarvestPool<ContainerState>;
+  readonly #memory: HarvestPool<ContainerState>;
 
-  constructor(cpu: HarvestPool, memory: HarvestPool) {
+  constructor(cpu: HarvestPool<ContainerState>, memory: HarvestPool<ContainerState>) {
     this.#cpu = cpu;
     this.#memory = memory;
   }
