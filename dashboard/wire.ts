@@ -1,7 +1,7 @@
 /**
- * What the dashboard's server tells its page: plain JSON, no import of anything, so that both sides
- * compile against it. Millicores, bytes, ms, unless a name says otherwise. Times are of the wall
- * clock, seconds since 1970, as plots want them.
+ * Messages from the dashboard's server to its page, as JSON. This file imports nothing, so that
+ * both sides compile against it. CPU in millicores, memory in bytes, durations in ms, unless a
+ * field says otherwise. Times are seconds since 1970, as uPlot expects them.
  */
 
 export interface HostRow {
@@ -12,10 +12,10 @@ export interface HostRow {
   readonly killed: boolean;
   readonly killedBy: readonly string[];
   readonly isEngineReachable: boolean;
-  /** A sentence for each interface on which the tap does not listen. */
+  /** One sentence per interface on which the tap does not listen. */
   readonly tapLost: readonly string[];
   readonly alarm: boolean;
-  /** Of the last report or answer. */
+  /** Time of the last report or answer. */
   readonly seen: number;
   readonly cpu: number;
   readonly memory: number;
@@ -23,13 +23,10 @@ export interface HostRow {
   readonly allocatableMemory: number;
   readonly grantedCpu: number;
   readonly grantedMemory: number;
-  /** Busy cores and memory in use; null: its hook does not say. */
+  /** Busy cores and memory in use; null: an older hook, which does not report it. */
   readonly usedCpu: number | null;
   readonly usedMemory: number | null;
-  /**
-   * Of the time that activations were runnable in the last minute, the share without a CPU; null:
-   * the kernel does not say.
-   */
+  /** CPU wait / (CPU wait + CPU time) in the last minute; null: not measured. */
   readonly waitShare: number | null;
   readonly demandCpu: number;
   readonly demandMemory: number;
@@ -39,13 +36,13 @@ export interface HostRow {
   readonly containers: number;
   readonly running: number;
   readonly calls: number;
-  /** How fast the host's own clock goes against ours: 10 on a simulated host at tenfold speed. */
+  /** Rate of the host's clock: 10 on a simulated host at tenfold speed. */
   readonly clockRate: number;
 }
 
-/** Run times against those of the control arm. Without enough samples there is no figure. */
+/** Response times compared with the control arm; null while control samples are missing. */
 export interface ComparisonView {
-  /** Below 1: faster. With its 95 % interval. */
+  /** Below 1: faster. `low`, `high`: 95 % interval. */
   readonly ratio: number | null;
   readonly low: number | null;
   readonly high: number | null;
@@ -65,7 +62,7 @@ export interface FunctionRow {
   readonly phase: string;
   readonly cpuMode: 'quota' | 'weight';
   readonly calls: number;
-  /** Calls per second of the host's clock, of late. */
+  /** Recent activations per second of the host's clock. */
   readonly rate: number;
   readonly running: number;
   readonly containers: number;
@@ -85,10 +82,10 @@ export interface FunctionRow {
   readonly saved: number;
   readonly p99: number | null;
   readonly slo: number | null;
-  /** The worst of its hosts'. */
+  /** The worst over its hosts. */
   readonly objective: 'learning' | 'kept' | 'missed';
   readonly comparison: ComparisonView;
-  /** Warm activations and control samples there are, and how many p99 and objective need. */
+  /** Warm activations and control samples so far, and how many p99 and objective need. */
   readonly learning: {
     readonly activations: number;
     readonly activationsNeeded: number;
@@ -98,12 +95,12 @@ export interface FunctionRow {
   readonly coldStarts: number;
   /** Mean `/init` of the cold starts, ms. */
   readonly initTime: number | null;
-  /** Why its newest range is what it is, in words. */
+  /** Reason of the newest allowed range, in words. */
   readonly safeguard: string;
 }
 
 export interface EventRow {
-  /** Rises; the page knows by it what it has. */
+  /** Ascending, so that the page recognizes the events that it has. */
   readonly id: number;
   readonly at: number;
   readonly kind: string;
@@ -122,11 +119,9 @@ export interface ServiceRow {
   /** ISO. */
   readonly started: string;
   readonly requests: number;
-  /**
-   * Requests on which the service itself failed, and those it answered with an error: for what does
-   * not exist, or malformed.
-   */
+  /** Requests on which the service itself failed. */
   readonly failures: number;
+  /** Requests that were malformed, or named something unknown. */
   readonly refused: number;
   /** Mean, microseconds. */
   readonly micros: number;
@@ -161,14 +156,14 @@ export interface MeanFieldRow {
   readonly agentHosts: readonly { readonly host: string; readonly sequence: number }[];
 }
 
-/** Who waited for whom on one host of late. */
+/** Which function waited for which on one host in the last minute. */
 export interface ContentionView {
   readonly host: string;
-  /** Seconds of the host's clock that it covers. */
+  /** Covered seconds of the host's clock. */
   readonly span: number;
-  /** The functions of rows and columns, the one that waited longest first. */
+  /** Functions of rows and columns, longest wait first. */
   readonly names: readonly string[];
-  /** `matrix[i][j]`: ms that i waited while j ran. */
+  /** `matrix[i][j]`: ms that function i waited while function j ran. */
   readonly matrix: readonly (readonly number[])[];
   /** Each in the order of `names`. */
   readonly waited: readonly number[];
@@ -176,29 +171,29 @@ export interface ContentionView {
   readonly throttled: readonly number[];
 }
 
-/** All functions of all hosts against their control arms. */
+/** All functions of all hosts compared with their control arms. */
 export interface Verdict extends ComparisonView {
-  /** In one sentence, as the command line says it. */
+  /** In one sentence, as on the command line. */
   readonly text: string;
-  /** Until there are enough control samples, at the pace so far; null: unknown, or there are. */
+  /** Until there are enough control samples; null: unknown, or there are enough. */
   readonly expectedSeconds: number | null;
 }
 
 export interface Totals {
-  /** Cores, of late, and core-seconds since the hooks' start. */
+  /** Recent cores, and core-seconds since the hooks' start. */
   readonly harvestedCores: number;
   readonly harvestedTotal: number;
   readonly lentCores: number;
   readonly lentTotal: number;
   readonly lentMemory: number;
   readonly savedTotal: number;
-  /** Of the calls of the last five minutes that a function with an objective had; null: none. */
+  /** Share of the last five minutes' activations with an objective; null: no activation. */
   readonly sloKept: number | null;
   readonly sloCalls: number;
   readonly functionsKept: number;
   readonly functionsJudged: number;
   readonly functionsLearning: number;
-  /** Activations of the safeguard per minute, of late, and since the hooks' start. */
+  /** Safeguard trips in the last minute, and since the hooks' start. */
   readonly safeguardRate: number;
   readonly safeguardTotal: number;
   readonly callRate: number;
@@ -235,22 +230,22 @@ export type MeanFieldColumn = (typeof MEAN_FIELD_COLUMNS)[number];
 export interface NatsState {
   readonly connected: boolean;
   readonly server: string;
-  /** Since when it is so. */
+  /** Time of the last change of `connected`. */
   readonly since: number;
-  /** What must be mended; empty: nothing. */
+  /** The newest error; empty: none. */
   readonly problem: string;
 }
 
-/** Pages that look at this dashboard; counted since its start what slow and dead ones cost. */
+/** Open pages, and totals since the start of this dashboard. */
 export interface Pages {
   readonly open: number;
-  /** Ticks that pages have missed which read too slowly. */
+  /** Ticks that slow pages have missed. */
   readonly missedTicks: number;
-  /** Pages closed as they read nothing any more. */
+  /** Pages closed because they read nothing any more. */
   readonly dead: number;
 }
 
-/** Sent at each second; what has not changed is absent. */
+/** Sent once a second; unchanged parts are absent. */
 export interface Tick {
   readonly now: number;
   readonly pages: Pages;
@@ -271,7 +266,7 @@ export interface Tick {
 /** Sent first. */
 export interface Snapshot extends Tick {
   readonly version: string;
-  /** A token is set, so whoever has it may change something. */
+  /** A token is configured, which allows changes. */
   readonly writable: boolean;
   readonly history: {
     readonly overview: Columns<OverviewColumn>;
@@ -313,7 +308,7 @@ export interface GrantView {
   readonly upper: number | null;
   readonly granted: number | null;
   readonly peak: number | null;
-  /** Why the range is what it is, and what chose within it, in words. */
+  /** Reason of the range, and what chose within it, in words. */
   readonly why: string;
 }
 
@@ -326,7 +321,7 @@ export interface ActivationView {
   readonly cold: boolean;
   readonly control: boolean;
   readonly enforced: boolean;
-  /** In words; empty: by its answer. */
+  /** How it ended, in words; empty: by its answer. */
   readonly endedBy: string;
   readonly cpuMode: string;
   readonly shares: number | null;
@@ -346,7 +341,7 @@ export interface AgentStep {
   readonly phase: string;
   readonly features: readonly number[];
   readonly priceCpu: number | null;
-  /** What it asked for; `cpu` in words. */
+  /** The decision; `cpu` in words. */
   readonly requested: {
     readonly cpu: string | null;
     readonly memory: number | null;
@@ -355,16 +350,16 @@ export interface AgentStep {
   readonly sent: boolean;
 }
 
-/** Everything of one function; asked for by its page. */
+/** Details for the page of one function. */
 export interface FunctionDetail {
   readonly name: string;
   readonly history: Columns<FunctionColumn>;
-  /** Step and reward; empty for a manager without one. */
+  /** Rewards by step; empty for a manager without rewards. */
   readonly learning: { readonly step: readonly number[]; readonly reward: readonly number[] };
   readonly featureNames: readonly string[];
   readonly activations: readonly ActivationView[];
   readonly steps: readonly AgentStep[];
-  /** Why something could not be had. */
+  /** Errors of hooks and agent hosts that could not answer. */
   readonly problems: readonly string[];
 }
 

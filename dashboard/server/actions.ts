@@ -29,10 +29,7 @@ export type Action = z.output<typeof actionSchema>;
 
 const AUTHOR = 'dashboard';
 
-/**
- * Does what somebody with the token asks, by the same ways as the command line. Rejects as NATS
- * does.
- */
+/** Runs one action through the same services as the command line. Rejects as NATS does. */
 export async function act(broker: Broker, action: Action): Promise<ActionResponse> {
   const who = { author: AUTHOR };
   switch (action.action) {
@@ -40,7 +37,9 @@ export async function act(broker: Broker, action: Action): Promise<ActionRespons
     case 'resume':
       return switched(
         await switchMode(broker, action.function, { paused: action.action === 'pause' }, who),
-        `${action.function} is ${action.action === 'pause' ? 'paused on every host' : 'managed again'}`,
+        action.action === 'pause'
+          ? `${action.function} is paused on every host`
+          : `${action.function} is managed again`,
       );
     case 'mode':
       return switched(
@@ -66,21 +65,18 @@ export async function act(broker: Broker, action: Action): Promise<ActionRespons
         endpoint: 'retrain',
         request: { function: action.function },
       });
-      // One agent host has the function: what the others say matters only where none does.
+      // One agent host has the function; the other hosts' errors matter only if none has it.
       const done = [...answers].filter(([, answer]) => !(answer instanceof Error));
       return summary(
         done.length > 0 ? done : [...answers],
-        `${action.function} learns anew`,
+        `${action.function} is retrained`,
         'no agent host answers',
       );
     }
   }
 }
 
-/**
- * A change that is in force and not stored is lost with the hooks that have it: whoever made it
- * must know.
- */
+/** A change that is in force but not stored is lost when the hooks restart, so it is not `ok`. */
 function switched({ hosts, failed, notStored }: ModeOutcome, done: string): ActionResponse {
   if (notStored !== null)
     return {
@@ -98,9 +94,9 @@ function switched({ hosts, failed, notStored }: ModeOutcome, done: string): Acti
 function summary(
   answers: readonly (readonly [string, unknown])[],
   done: string,
-  nobody: string,
+  noAnswer: string,
 ): ActionResponse {
-  if (answers.length === 0) return { ok: false, text: nobody };
+  if (answers.length === 0) return { ok: false, text: noAnswer };
   const failures = answers.flatMap(([host, answer]) => {
     const failure = failureOf(answer);
     return failure === null ? [] : [`${host}: ${failure}`];

@@ -15,7 +15,7 @@ const TYPES: Readonly<Record<string, string>> = {
   svg: 'image/svg+xml',
 };
 
-/** The package's own folder: this file stands in dist/dashboard/server. */
+/** The package's own folder; this file is compiled to dist/dashboard/server. */
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
 const assetOf = (path: string): Asset => ({
@@ -24,9 +24,8 @@ const assetOf = (path: string): Asset => ({
 });
 
 /**
- * Every file the page may load, by its path: read once, so that no request ever names a file.
- * Scripts come from dist, where tsc puts them, everything else from the source; uPlot from its
- * package.
+ * Every file that the page may load, by its path. They are read once at the start, so that a
+ * request cannot name another file.
  */
 export function readAssets(): ReadonlyMap<string, Asset> {
   const assets = new Map<string, Asset>();
@@ -41,7 +40,7 @@ export function readAssets(): ReadonlyMap<string, Asset> {
     : [])
     if (path.endsWith('.js'))
       assets.set(`/app/${path.replaceAll('\\', '/')}`, assetOf(join(scripts, path)));
-  // The one module that server and page share.
+  // Shared by server and page.
   assets.set('/wire.js', assetOf(join(root, 'dist', 'dashboard', 'wire.js')));
   const plot = dirname(createRequire(import.meta.url).resolve('uplot'));
   assets.set('/vendor/uplot.js', assetOf(join(plot, 'uPlot.esm.js')));

@@ -32,32 +32,29 @@ export interface CollectorOptions {
   readonly broker: Broker;
   readonly clock: Clock;
   readonly timers: Timers;
-  /** Functions of a hook in one answer: a larger one would hold its tap up. */
+  /** Functions of a hook in one answer; a larger answer would delay the hook's tap. */
   readonly page?: number;
   readonly maxFunctions: number;
 }
 
-/** Functions per question: some 140 KB, and half a millisecond of the hook's time. */
+/** Functions per request: about 140 KB, and half a millisecond of the hook's time. */
 const PAGE = 200;
 const KEPT_EVENTS = 500;
 const SECOND = 1000;
-/** With nobody watching the hooks are asked rarely: enough for the plots' past. */
+/** Seconds between requests to the hooks while no page is open; enough for the plots' history. */
 const IDLE_SECONDS = 10;
 const DISCOVER_SECONDS = 5;
 const MINUTE = 60_000;
 const WAITING_SHOWN = 14;
 
-/**
- * Listens to everything on NATS that a dashboard shows, and asks the services for the rest. Writes
- * nothing.
- */
+/** Collects what the dashboard shows: NATS messages, and answers of the services. Read-only. */
 export class Collector {
   readonly functions: FunctionRegistry;
   readonly hosts = new HostRegistry();
   readonly overview: Overview;
   readonly meanField = new MeanFieldHistory();
   services: readonly ServiceRow[] = [];
-  /** How many look: without any, the hooks are asked rarely. */
+  /** Open pages. Without any, the hooks are asked rarely. */
   watchers = 0;
   readonly #options: CollectorOptions;
   readonly #events: EventRow[] = [];
@@ -192,7 +189,7 @@ export class Collector {
   #event(event: GleanerEvent): void {
     this.#events.push({
       id: ++this.#eventId,
-      // When it came here: hosts' clocks differ, and a simulated one is ahead.
+      // Time of receipt: hosts' clocks differ, and a simulated clock runs ahead.
       at: this.#now() / SECOND,
       kind: event.kind,
       function: event.function,
@@ -215,7 +212,7 @@ export class Collector {
         if (second % DISCOVER_SECONDS === 0) await this.#discover();
         await Promise.all(this.#hooks().map((host) => this.#inspect(host)));
       } catch {
-        // NATS went away while asking: the page says so, and the next second asks again.
+        // NATS was lost during the request. The page shows that; the next second asks again.
       } finally {
         this.#asking = false;
       }
@@ -254,7 +251,7 @@ export class Collector {
     this.overview.agents = { phases, managers };
   }
 
-  /** One page of a hook's functions a second; with few functions that is all of them. */
+  /** Requests one page of a hook's functions per second. */
   async #inspect(host: string): Promise<void> {
     const { broker, page = PAGE } = this.#options;
     const offset = this.#offsets.get(host) ?? 0;

@@ -2,7 +2,7 @@ import { CONTROL_SAMPLES_NEEDED, type Comparison } from '../../config/index.js';
 import type { ComparisonView } from '../wire.js';
 import { rounded } from './series.js';
 
-/** A comparison as the page gets it: rounded, null where control samples are missing. */
+/** A comparison as it is sent to the page: rounded, null while control samples are missing. */
 export function comparisonView(comparison: Comparison): ComparisonView {
   if (!comparison.known)
     return {

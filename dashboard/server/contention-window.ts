@@ -1,30 +1,31 @@
 import type { ContentionView } from '../wire.js';
 
-/** What one step of one function took of the cores and waited for them, ms of the host's clock. */
+/** CPU time and CPU wait of one step of one function, ms of the host's clock. */
 export interface CpuStep {
   readonly at: number;
   readonly function: string;
-  /** Runnable without a CPU; null: the kernel does not say. */
+  /** Runnable without a CPU; null: the kernel does not measure it. */
   readonly waited: number | null;
   readonly ran: number;
-  /** Held back by its own quota: nobody else's doing. */
+  /** Throttled by its own quota, so no other function caused it. */
   readonly throttled: number;
   readonly span: number;
 }
 
-/** Of one host; more steps a minute than these are told by the newest of them. */
+/** Steps kept of one host; of more steps per minute the newest are kept. */
 const STEPS_MAX = 20_000;
 
 /**
- * Who waits for whom on one host. The kernel says how long a function waited, not for whom: its
- * wait is charged to those who ran at the time, each by the CPU it used. That is exact where the
- * waiting is spread evenly over the window, and an estimate otherwise; the page says so.
+ * Which function waits for which on one host. The kernel measures how long a function waited, not
+ * for which other function, so the wait is attributed to the functions that ran at the time, in
+ * proportion to their CPU time. That is exact if waiting is spread evenly over the window, and an
+ * estimate otherwise.
  */
 export class ContentionWindow {
   readonly #steps: CpuStep[] = [];
   readonly #windowMillis: number;
 
-  /** `windowMillis`: of our own clock. */
+  /** `windowMillis`: of the dashboard's clock. */
   constructor(windowMillis: number) {
     this.#windowMillis = windowMillis;
   }
@@ -34,17 +35,13 @@ export class ContentionWindow {
     this.#steps.push(step);
   }
 
-  /** Whether anybody looks or not. */
   #forget(now: number): void {
     let over = Math.max(0, this.#steps.length - STEPS_MAX);
     while (over < this.#steps.length && this.#steps[over]!.at < now - this.#windowMillis) over++;
     if (over > 0) this.#steps.splice(0, over);
   }
 
-  /**
-   * Of the time that functions were runnable, the share that they waited for a CPU; null: unknown,
-   * or nothing ran.
-   */
+  /** CPU wait / (CPU wait + CPU time); null: not measured, or nothing ran. */
   share(now: number): number | null {
     this.#forget(now);
     let waited = 0;
@@ -92,7 +89,7 @@ export class ContentionWindow {
   }
 }
 
-/** A function waits for its own other activations only where nobody else ran. */
+/** A function waits for its own other activations only if no other function ran. */
 function waitCausedBy(
   waited: number,
   same: boolean,

@@ -22,7 +22,7 @@ export interface DashboardOptions {
   /** Where to listen; port 0: any free one. */
   readonly host: string;
   readonly port: number;
-  /** Further names the page may be asked for by: of a proxy or a tunnel. */
+  /** Further host names of the page, such as that of a proxy or a tunnel. */
   readonly hosts?: readonly string[];
   /** Null: read-only. */
   readonly token: Token | null;
@@ -50,15 +50,19 @@ export class DashboardPortError extends GleanerError {
 }
 
 const BODY_MAX = 4096;
-/** A page holds one for its stream and asks over a few more. */
+/** A page keeps one connection for its stream and uses a few more for requests. */
 const CONNECTIONS_MAX = 4 * WATCHERS_MAX;
-/** Wrong tokens answered in a second; beyond it nobody is let in until the second is over. */
-const LOGGED_REFUSALS_MAX = 5;
+/** Wrong tokens per second after which every token is refused until the next second. */
+const WRONG_TOKENS_MAX = 5;
 
-/** No script, style, image or connection but our own; nobody may frame the page. */
+/** Scripts, styles, images and connections of this origin only; no framing. */
 const HEADERS: Readonly<Record<string, string>> = {
-  'Content-Security-Policy':
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
+  'Content-Security-Policy': [
+    "default-src 'none'",
+    ...['script', 'style', 'img', 'connect'].map((kind) => `${kind}-src 'self'`),
+    ...['base-uri', 'form-action', 'frame-ancestors'].map((kind) => `${kind} 'none'`),
+    "require-trusted-types-for 'script'",
+  ].join('; '),
   'X-Content-Type-Options': 'nosniff',
   'Referrer-Policy': 'no-referrer',
   'Cross-Origin-Opener-Policy': 'same-origin',
@@ -94,8 +98,7 @@ export async function runDashboard(options: DashboardOptions): Promise<RunningDa
   });
 
   function handle(request: HttpRequest): HttpResponse | HttpStream | Promise<HttpResponse> {
-    // A page of somebody else's whose name was made to point here would send its own name (DNS
-    // rebinding).
+    // DNS rebinding: a foreign page whose name resolves to this address sends its own name.
     if (!guard.allows(request.host))
       return json(421, { ok: false, text: 'not the name of this dashboard' });
     const { path, query } = request;
@@ -130,7 +133,7 @@ export async function runDashboard(options: DashboardOptions): Promise<RunningDa
     if (path !== '/api/act' && path !== '/api/token') return refuse(404, 'no such page');
     if (token === null) return refuse(403, 'read-only: set dashboard.tokenFile to allow changes');
     if (!guard.sameOrigin(headers)) return refuse(403, 'only from the dashboard itself');
-    if (refusals >= LOGGED_REFUSALS_MAX)
+    if (refusals >= WRONG_TOKENS_MAX)
       return refuse(429, 'too many wrong tokens; try again in a second');
     if (!token.allows(headers.authorization)) {
       refusals++;
@@ -143,7 +146,7 @@ export async function runDashboard(options: DashboardOptions): Promise<RunningDa
         400,
         `${checked.error.issues[0]?.path.join('.')}: ${checked.error.issues[0]?.message}`,
       );
-    logger.info({ ...checked.data }, 'asked by the dashboard');
+    logger.info({ event: 'dashboard_action', ...checked.data }, 'action from the dashboard');
     try {
       const answer = await act(broker, checked.data);
       return json(answer.ok ? 200 : 502, answer);

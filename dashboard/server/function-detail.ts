@@ -61,7 +61,7 @@ const stepView = (one: AgentDecision): AgentStep => ({
   sent: one.sent,
 });
 
-/** Everything of one function; null for one that nobody knows. Asks every hook and agent host. */
+/** Details of one function from every hook and agent host; null: unknown function. */
 export async function functionDetail(
   broker: Broker,
   collector: Collector,
@@ -91,7 +91,7 @@ export async function functionDetail(
   for (const answer of agents.values()) {
     const checked = agentsService.explain.answer.safeParse(answer);
     if (checked.success) steps.push(...checked.data.decisions.map(stepView));
-    // Of several agent hosts one has it.
+    // The agent hosts that do not have the function answer with a service error.
     else if (answer instanceof Error && !(answer instanceof ServiceError))
       problems.push(messageOf(answer));
   }

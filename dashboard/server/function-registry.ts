@@ -5,16 +5,16 @@ import { FUNCTION_COLUMNS, type FunctionColumn, type FunctionRow } from '../wire
 import { comparisonView } from './comparison.js';
 import { rounded, Series } from './series.js';
 
-/** Four hours of a function that is called now and then, ten minutes of a busy one. */
+/** Four hours of a function that is called once a minute, ten minutes of a busy one. */
 const POINTS = 240;
 const LEARNING_POINTS = 600;
-/** A step says as much about now as the ones before it together. */
+/** Weight of the newest step in the smoothed rate. */
 const SMOOTHING = 0.5;
 
 /** One function over all hosts, and its history. */
 export class FunctionEntry {
   readonly name: string;
-  /** By host, as its hook tells. */
+  /** The newest answer of each host's hook. */
   readonly views = new Map<string, FunctionView>();
   readonly history = new Series<FunctionColumn>(FUNCTION_COLUMNS, POINTS);
   readonly learning: { step: number; reward: number }[] = [];
@@ -81,7 +81,7 @@ export class FunctionEntry {
     if (this.learning.length > LEARNING_POINTS) this.learning.shift();
   }
 
-  /** Null until a hook has told of it. */
+  /** Null until a hook has listed the function. */
   row(): FunctionRow | null {
     const views = [...this.views.values()];
     const [first] = views;
@@ -89,11 +89,11 @@ export class FunctionEntry {
     const sum = (of: (view: FunctionView) => number): number =>
       views.reduce((total, view) => total + of(view), 0);
     const worst = (of: (view: FunctionView) => number | null): number | null =>
-      views.reduce<number | null>((maxFunctions, view) => {
+      views.reduce<number | null>((highest, view) => {
         const value = of(view);
-        return value === null ? maxFunctions : Math.max(maxFunctions ?? value, value);
+        return value === null ? highest : Math.max(highest ?? value, value);
       }, null);
-    // Where it runs on several hosts, its containers' mean.
+    // Over several hosts: weighted by containers.
     const containers = sum((view) => view.containers);
     const mean = (of: (view: FunctionView) => number): number =>
       containers === 0
@@ -144,11 +144,11 @@ const NO_LEARNING: FunctionRow['learning'] = {
   controlSamplesNeeded: 0,
 };
 
-/** The p99 of a few activations is the slowest of them, and no figure. */
+/** The p99 of a few activations is only the slowest of them. */
 const isShown = (learning: FunctionView['learning']): boolean =>
   learning === undefined || learning.activations >= learning.activationsNeeded;
 
-/** What hooks count since they began, of functions that the board has forgotten. */
+/** Totals of evicted functions since their hook's start. */
 export interface EvictedTotals {
   harvested: number;
   lent: number;
@@ -156,16 +156,16 @@ export interface EvictedTotals {
 }
 
 /**
- * Every function the dashboard knows, bounded; the one not called for longest is forgotten, but not
- * what it adds to its hosts' totals.
+ * Functions by name, at most `maxFunctions`. The least recently called function is evicted; its
+ * share of the hosts' totals is kept.
  */
 export class FunctionRegistry {
   /** By host. */
   readonly evictedTotals = new Map<string, EvictedTotals>();
-  /** Called last, last. */
+  /** Least recently called first. */
   readonly #entries = new Map<string, FunctionEntry>();
   readonly #maxFunctions: number;
-  /** Forgotten since the last question. */
+  /** Evicted since the last `removed()`. */
   readonly #removed: string[] = [];
 
   constructor(maxFunctions: number) {
@@ -184,7 +184,7 @@ export class FunctionRegistry {
     return this.#entries.size;
   }
 
-  /** Of one that was called. */
+  /** The entry of a function that was called now. */
   called(name: string): FunctionEntry {
     let entry = this.#entries.get(name);
     if (entry === undefined) {
@@ -195,7 +195,7 @@ export class FunctionRegistry {
     return entry;
   }
 
-  /** As a hook lists it, which may be long after its last call: so it takes nobody's place. */
+  /** A hook may list a function long after its last call, so listing evicts no other function. */
   listed(host: string, view: FunctionView): void {
     let entry = this.#entries.get(view.name);
     if (entry === undefined) {
@@ -206,7 +206,7 @@ export class FunctionRegistry {
     entry.views.set(host, view);
   }
 
-  /** A hook began anew, and counts from zero. */
+  /** A hook restarted and counts from zero. */
   restarted(host: string): void {
     for (const { views } of this.#entries.values()) views.delete(host);
     this.evictedTotals.delete(host);

@@ -2,14 +2,11 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]'];
 
-/**
- * Which names the dashboard goes by. Anything else is a page of somebody else's that was made to
- * point here.
- */
+/** Host names under which the dashboard answers; refuses others against DNS rebinding. */
 export class HostGuard {
   readonly #allowed: ReadonlySet<string>;
 
-  /** `address`, `port`: where it listens; `names`: further ones, with or without a port. */
+  /** `names`: further host names, with or without a port. */
   constructor(address: string, port: number, names: readonly string[]) {
     const own = address.includes(':') ? `[${address}]` : address;
     const here = [...LOOPBACK, own].map((name) => `${name}:${port}`);
@@ -24,7 +21,7 @@ export class HostGuard {
     return host !== undefined && this.#allowed.has(host.toLowerCase());
   }
 
-  /** A browser says where a request comes from; other programs say nothing and have the token. */
+  /** Browsers send the origin of a request; other programs send none and need the token only. */
   sameOrigin({ origin, 'sec-fetch-site': site }: IncomingHttpHeaders): boolean {
     if (site !== undefined && site !== 'same-origin') return false;
     if (origin === undefined) return true;

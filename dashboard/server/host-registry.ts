@@ -5,36 +5,35 @@ import type { HostRow, Verdict } from '../wire.js';
 import { comparisonView } from './comparison.js';
 import { rounded } from './series.js';
 
-/** A host that has said nothing for so long is gone, ms. */
+/** A silent host is removed after this time. */
 const HOST_EXPIRY_MILLIS = 120_000;
-/** Long enough that a clock's rate is not the jitter of two messages, ms. */
+/** Shortest interval over which a clock's rate is measured, against jitter of messages. */
 const RATE_MILLIS = 3000;
 
 class HostEntry {
   view: HostView | null = null;
   report: HostReport | null = null;
   seen = 0;
-  /** Of the last minute; null: the kernel does not say, or nothing ran. */
+  /** Of the last minute; null: not measured, or nothing ran. */
   waitShare: number | null = null;
   clockRate = 1;
   #mark: { boot: string; own: number; ours: number } | null = null;
 
-  /** The hook's own monotonic clock, as its observations carry it, against ours. */
+  /** Measures the rate of the hook's monotonic clock, as in its observations, against ours. */
   clock(boot: string, own: number, now: number): void {
     const mark = this.#mark;
     if (mark === null || mark.boot !== boot || own < mark.own)
       this.#mark = { boot, own, ours: now };
     else if (now - mark.ours >= RATE_MILLIS) {
       const rate = (own - mark.own) / (now - mark.ours);
-      // A real host's clock goes as ours does; what differs by less than a fifth is the jitter of
-      // messages.
+      // A real host's clock runs as fast as ours; less than 20 % is jitter of messages.
       this.clockRate = Math.abs(rate - 1) < 0.2 ? 1 : Math.max(0.1, Number(rate.toFixed(1)));
       this.#mark = { boot, own, ours: now };
     }
   }
 }
 
-/** What is known of each invoker host. */
+/** The newest view and report of each invoker host. */
 export class HostRegistry {
   readonly #hosts = new Map<string, HostEntry>();
 

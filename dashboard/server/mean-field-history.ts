@@ -4,10 +4,10 @@ import { Series } from './series.js';
 
 const POINTS = 720;
 
-/** The mean field published last, and its past. */
+/** The newest mean field and its history. */
 export class MeanFieldHistory {
   readonly series = new Series<MeanFieldColumn>(MEAN_FIELD_COLUMNS, POINTS);
-  /** As the agents' service tells them; empty before it has. */
+  /** From the agents' service; empty until it has answered. */
   featureNames: readonly string[] = [];
   #latest: MeanFieldRow | null = null;
 

@@ -7,8 +7,8 @@ interface StepObjective {
 }
 
 /**
- * Calls of a step that stayed within the objective; the bucket that the objective cuts counts by
- * its share below it.
+ * Activations of a step within the objective. The bucket that contains the objective counts in
+ * proportion to its part below.
  */
 export function keptCalls({ first, counts }: LatencyHistogramMessage, slo: number): number {
   let kept = 0;

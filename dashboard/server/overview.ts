@@ -7,7 +7,7 @@ import { ObjectiveWindow } from './objectives.js';
 import { RateWindow } from './rates.js';
 import { Series } from './series.js';
 
-/** A quarter of an hour, a point a second. */
+/** A quarter of an hour, one point per second. */
 const POINTS = 900;
 const SECOND = 1000;
 const MINUTE = 60_000;
@@ -33,7 +33,7 @@ export class Overview {
     this.#hosts = hosts;
   }
 
-  /** The warm activations of a step of a function that has an objective. */
+  /** Counts the warm activations of a step of a function that has an objective. */
   judge(at: number, warm: LatencyHistogramMessage, slo: number): void {
     this.#objectives.take(at, warm, slo);
   }
@@ -43,8 +43,8 @@ export class Overview {
   }
 
   /**
-   * After each answer of a hook, its functions being on the board already. `safeguards`: since that
-   * hook's start.
+   * Called after each answer of a hook, when its functions are in the registry. `safeguards`: since
+   * the hook's start.
    */
   host(host: string, at: number, activations: number, safeguards: number): void {
     this.#safeguardTotals.set(host, safeguards);
@@ -61,7 +61,7 @@ export class Overview {
     this.#calls.take(host, at, activations, rate);
   }
 
-  /** A hook that began anew counts from zero. */
+  /** A restarted hook counts from zero. */
   forget(host: string): void {
     for (const window of [this.#harvested, this.#lent, this.#calls]) window.forget(host);
   }
@@ -86,7 +86,7 @@ export class Overview {
     };
   }
 
-  /** A point of the plots; none while no host has been heard of. */
+  /** Adds a point to the plots, as soon as a host is known. */
   record(now: number): void {
     const hosts = this.#hosts.rows(now);
     if (hosts.length === 0) return;

@@ -3,7 +3,7 @@ interface Sample {
   readonly total: number;
 }
 
-/** How fast totals rise, per host, over a window; in units of the host's own seconds. */
+/** Rates of rising totals over a window, per second of each host's own clock. */
 export class RateWindow {
   readonly #windowMillis: number;
   readonly #hosts = new Map<string, { samples: Sample[]; clockRate: number }>();
@@ -19,7 +19,7 @@ export class RateWindow {
       this.#hosts.set(host, entry);
     }
     entry.clockRate = clockRate;
-    // A total that falls began anew.
+    // A total that falls was reset.
     if ((entry.samples.at(-1)?.total ?? 0) > total) entry.samples.length = 0;
     entry.samples.push({ at, total });
     while (entry.samples.length > 2 && entry.samples[0]!.at < at - this.#windowMillis)
@@ -30,7 +30,7 @@ export class RateWindow {
     this.#hosts.delete(host);
   }
 
-  /** Sum over hosts; what has not been heard of for three windows adds nothing. */
+  /** Sum over hosts. A host that is silent for three windows adds nothing. */
   rate(now: number): number {
     let sum = 0;
     for (const { samples, clockRate } of this.#hosts.values()) {

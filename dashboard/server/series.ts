@@ -1,17 +1,18 @@
 import type { Columns } from '../wire.js';
 
-/** Rows that a series begins with room for. */
+/** Rows allocated at first. */
 const INITIAL_ROWS = 8;
 
 /**
- * Rows of numbers in a ring that grows up to a fixed size (most functions are called a few times
- * and never again), the first the time in seconds; what is unknown is NaN inside and null outside.
+ * A ring of rows of numbers, the first column being the time in seconds. It grows up to
+ * `capacity`, since most functions are called only a few times. Unknown values are stored as NaN
+ * and returned as null.
  */
 export class Series<K extends string> {
   readonly #columns: readonly K[];
   #values: Float64Array;
   readonly #capacity: number;
-  /** Rows in the ring as it is now; it wraps only when this is the capacity. */
+  /** Current size of the ring; it wraps only at full capacity. */
   #allocatedRows: number;
   #next = 0;
   #length = 0;
@@ -72,13 +73,13 @@ export class Series<K extends string> {
   }
 }
 
-/** Four digits say enough for a plot, and keep what has hardly changed the same. */
+/** Four digits are enough for a plot, and small changes then need no update. */
 export function rounded(value: number): number {
   if (!Number.isFinite(value) || value === 0) return 0;
   const scale = 10 ** (3 - Math.floor(Math.log10(Math.abs(value))));
   return scale > 1 ? Math.round(value * scale) / scale : Math.round(value);
 }
 
-/** The first column is the time, and needs its digits. */
+/** The time, in the first column, keeps its digits. */
 const shown = (value: number, column: number): number | null =>
   Number.isFinite(value) ? (column === 0 ? Math.round(value * 10) / 10 : rounded(value)) : null;

@@ -3,7 +3,7 @@ import { type Broker, NoRespondersError } from '../../broker/index.js';
 import { millis } from '../../config/index.js';
 import type { ServiceRow } from '../wire.js';
 
-/** An answer to `$SRV.STATS`, as far as it is shown. */
+/** The fields of an answer to `$SRV.STATS` that are shown. */
 const statsSchema = z.looseObject({
   name: z.string().startsWith('gleaner-'),
   version: z.string(),
@@ -15,7 +15,7 @@ const statsSchema = z.looseObject({
       num_errors: z.number(),
       processing_time: z.number(),
       last_error: z.string().catch(''),
-      // Absent in services before this field: then every error counts.
+      // Absent in older services: then every error counts as a failure.
       data: z
         .looseObject({ failures: z.number(), last_failure: z.string() })
         .optional()
@@ -27,7 +27,7 @@ const statsSchema = z.looseObject({
 const WAIT_MILLIS = 300;
 const EMPTY = new Uint8Array(0);
 
-/** Every instance of our services that answers, with its own figures. */
+/** Every answering instance of Gleaner's services with its statistics. */
 export async function queryServices(broker: Broker): Promise<ServiceRow[]> {
   const answers = await broker
     .requestMany('$SRV.STATS', EMPTY, millis(WAIT_MILLIS))

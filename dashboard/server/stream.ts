@@ -3,38 +3,30 @@ import type { Clock } from '../../config/index.js';
 import type { FunctionRow, Pages, Snapshot, Tick } from '../wire.js';
 import type { Collector } from './collector.js';
 
-/**
- * What a page that reads slowly may be behind, bytes; it misses ticks beyond, and gets everything
- * anew then.
- */
+/** Bytes waiting for a slow page beyond which it misses ticks; it gets a new snapshot later. */
 const BACKLOG_MAX = 4 * 1024 * 1024;
 export const WATCHERS_MAX = 32;
 /**
- * One that has taken nothing of what waits for it for so long is dead, and not slow: its browser is
- * gone, or asleep, and asks anew when it is back.
+ * A page that has read nothing of its backlog for this time is closed. A browser that was asleep
+ * reconnects.
  */
 const DEAD_MILLIS = 120_000;
 
 interface Watcher {
   readonly response: ServerResponse;
   behind: boolean;
-  /**
-   * What its connection had taken at the last tick, bytes, and since when it has taken nothing of
-   * what waits.
-   */
+  /** Bytes sent at the last tick, and since when none of the backlog was sent. */
   taken: number;
   stalledSince: number;
 }
 
-/**
- * Server-sent events: a snapshot to each page that connects, then what has changed, once a second.
- */
+/** Server-sent events: a snapshot for each new page, then the changes once a second. */
 export class Stream {
   readonly #collector: Collector;
   readonly #clock: Clock;
   readonly #facts: { readonly version: string; readonly writable: boolean };
   readonly #watchers = new Set<Watcher>();
-  /** Newest row of each function as text: what is the same is not sent again. */
+  /** Last sent row of each function as text; unchanged rows are not sent again. */
   readonly #rows = new Map<string, string>();
   #missedTicks = 0;
   #dead = 0;
@@ -98,10 +90,6 @@ export class Stream {
     }
   }
 
-  /**
-   * Something waits for it, and no piece of that (4 MiB or a tick at most) was taken for two
-   * minutes; a slow one takes some.
-   */
   #isDead(watcher: Watcher): boolean {
     const now = this.#clock.monotonic();
     const { writableLength, socket } = watcher.response;

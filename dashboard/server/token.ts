@@ -14,10 +14,7 @@ export class DashboardTokenError extends GleanerError {
 const MIN_LENGTH = 16;
 const digest = (text: string): Buffer => createHash('sha256').update(text, 'utf8').digest();
 
-/**
- * Who may change something: whoever has the token. Compared in constant time, and never kept or
- * shown.
- */
+/** The token that allows changes. Only its digest is kept, and compared in constant time. */
 export class Token {
   readonly #digest: Buffer;
 
@@ -25,10 +22,7 @@ export class Token {
     this.#digest = digest(token);
   }
 
-  /**
-   * Throws `GLN_DASHBOARD_TOKEN` for a file that others may read, or that holds less than 16
-   * characters.
-   */
+  /** @throws `GLN_DASHBOARD_TOKEN` for a file that others may read, or a token that is too short */
   static read(path: string): Token {
     let text: string;
     try {
@@ -44,7 +38,7 @@ export class Token {
     return new Token(text);
   }
 
-  /** `authorization`: the header, `Bearer …`. Digests have one length whatever was sent. */
+  /** `authorization`: the header, `Bearer …`. */
   allows(authorization: string | undefined): boolean {
     const sent = /^Bearer (.{1,1024})$/.exec(authorization ?? '')?.[1] ?? '';
     return timingSafeEqual(digest(sent), this.#digest);

@@ -4,7 +4,7 @@ import { h } from './dom.js';
 const KEY = 'gleaner-token';
 let toastTimer = 0;
 
-/** A short word at the corner. */
+/** Shows a short message in the corner for four seconds. */
 export function toast(text: string): void {
   const element = document.querySelector<HTMLElement>('#toast')!;
   element.textContent = text;
@@ -26,21 +26,19 @@ async function post(
   return { status: response.status, answer: (await response.json()) as ActionResponse };
 }
 
-/** What a request does, for the dialogs. */
+/** The request in words, for dialogs. */
 function requestText({ action, function: name, mode }: ActionRequest): string {
   const of = name ?? 'all functions';
   if (action === 'mode') return `set the mode of ${of} to ${mode}`;
   return action === 'restore' ? 'restore all limits' : `${action} ${of}`;
 }
 
-/** An answer for another page than the one that asked would be given to the wrong question. */
+/** A dialog belongs to the page that opened it. */
 window.addEventListener('hashchange', () =>
   document.querySelector<HTMLDialogElement>('#dialog')!.close(),
 );
 
-/**
- * Asks for the token until it is right; null where that is given up. It lives as long as the tab.
- */
+/** Asks for the token until it is right; null: canceled. It is kept as long as the tab. */
 function promptForToken(request: ActionRequest): Promise<string | null> {
   const dialog = document.querySelector<HTMLDialogElement>('#dialog')!;
   const input = h('input', { type: 'password', autocomplete: 'off', 'aria-label': 'Token' });
@@ -70,7 +68,7 @@ function promptForToken(request: ActionRequest): Promise<string | null> {
       resolve(token);
     };
     const given = (): void => {
-      // The event of the question before comes late, when this one is open already.
+      // The close event of a previous dialog may arrive after this one was opened.
       if (!dialog.open) end(null);
     };
     dialog.addEventListener('close', given);
@@ -84,7 +82,7 @@ function promptForToken(request: ActionRequest): Promise<string | null> {
   });
 }
 
-/** Does it, asking for the token where there is none yet. */
+/** Performs the request; asks for the token first if there is none yet. */
 export async function perform(request: ActionRequest): Promise<void> {
   let token = sessionStorage.getItem(KEY) ?? (await promptForToken(request));
   if (token === null) return;
@@ -99,11 +97,11 @@ export async function perform(request: ActionRequest): Promise<void> {
     if (status !== 401) sessionStorage.setItem(KEY, token);
     toast(answer.text);
   } catch {
-    toast('the dashboard does not answer');
+    toast('no answer from the dashboard');
   }
 }
 
-/** A button that changes something, once it is sure. */
+/** A button that performs a request, after confirmation if `confirmed` is set. */
 export function actionButton(
   text: string,
   request: () => ActionRequest,

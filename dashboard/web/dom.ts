@@ -1,7 +1,7 @@
 type Child = Node | string | null | undefined | false;
 type Attributes = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
-/** An element with its attributes and children. Text is always text: nothing here reads markup. */
+/** Makes an element. Text is never read as markup. */
 export function h<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   attributes: Attributes = {},
@@ -13,7 +13,7 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-/** The same for drawings. */
+/** Makes an SVG element. */
 export function svg<K extends keyof SVGElementTagNameMap>(
   tag: K,
   attributes: Attributes = {},
@@ -36,7 +36,7 @@ function append(element: Element, children: readonly Child[]): void {
   for (const child of children) if (child) element.append(child);
 }
 
-/** Writes only what differs: a page that shows the same lays nothing out anew. */
+/** Writes only a changed text, so that an unchanged page needs no layout. */
 export function setText(element: Node, text: string): void {
   if (element.textContent !== text) element.textContent = text;
 }
@@ -45,7 +45,7 @@ export function setClass(element: Element, name: string): void {
   if (element.getAttribute('class') !== name) element.setAttribute('class', name);
 }
 
-/** The only way styles are set: the policy of the page forbids style attributes. */
+/** Sets styles by script, since the content policy forbids style attributes. */
 export function setStyle(element: HTMLElement | SVGElement, property: string, value: string): void {
   if (element.style.getPropertyValue(property) !== value)
     element.style.setProperty(property, value);

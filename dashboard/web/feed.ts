@@ -1,13 +1,13 @@
 import type { Snapshot, Tick } from '../wire.js';
 import type { State } from './state.js';
 
-/** Whether the dashboard's own server is isReceiving. */
 export interface FeedState {
   readonly isReceiving: boolean;
+  /** Time of the last change, seconds since 1970. */
   readonly since: number;
 }
 
-/** Server-sent events into the state; the browser reconnects by itself. */
+/** Applies server-sent events to the state. The browser reconnects by itself. */
 export class Feed {
   readonly #state: State;
   readonly #changed: () => void;
@@ -40,7 +40,7 @@ export class Feed {
     source.addEventListener('error', () => {
       if (this.#feed.isReceiving) this.#feed = { isReceiving: false, since: Date.now() / 1000 };
       this.#changed();
-      // A refusal (too many pages) ends it for good: then try again ourselves.
+      // After a refusal (too many pages) the browser does not reconnect.
       if (source.readyState !== EventSource.CLOSED) return;
       source.close();
       setTimeout(() => this.start(), 3000);

@@ -1,6 +1,6 @@
 import type { ComparisonView } from '../wire.js';
 
-/** Numbers as people read them. Unknown is `–`. */
+/** Shown for an unknown value. */
 export const NONE = '–';
 
 const real = (value: number | null | undefined): value is number =>
@@ -10,7 +10,7 @@ const real = (value: number | null | undefined): value is number =>
 export const cores = (millicores: number | null | undefined): string =>
   real(millicores) ? number(millicores / 1000) : NONE;
 
-/** At most three digits that say something; thousands and millions shortened. */
+/** At most three significant digits; thousands and millions shortened. */
 export function number(value: number | null | undefined): string {
   if (!real(value)) return NONE;
   const size = Math.abs(value);
@@ -31,7 +31,7 @@ export function memory(bytes: number | null | undefined): string {
     : `${Math.round(mebibytes)} MiB`;
 }
 
-/** A span of ms in the unit that reads best. */
+/** A duration in ms in a unit that suits its size. */
 export function span(millis: number | null | undefined): string {
   if (!real(millis)) return NONE;
   if (millis === 0) return '0';
@@ -60,7 +60,7 @@ export function change(ratio: number | null | undefined): string {
 export const counted = (count: number, what: string): string =>
   `${count} ${what}${count === 1 ? '' : 's'}`;
 
-/** `14:03:07`, in the reader's own time. */
+/** `14:03:07`, local time. */
 export const clock = (seconds: number): string =>
   new Date(seconds * 1000).toTimeString().slice(0, 8);
 
@@ -69,19 +69,16 @@ export function ago(seconds: number): string {
   return `${span(Math.round(seconds) * 1000)} ago`;
 }
 
-/** Words with underscores or dashes as people write them. */
+/** An identifier as words: underscores and dashes become spaces. */
 export const words = (text: string): string => text.replaceAll(/[_-]/g, ' ');
 
-/** `/guest/thumbs/resize` in two parts: what comes before the last, and the last. */
+/** `/guest/thumbs/resize` → `/guest/thumbs/` and `resize`. */
 export function nameParts(name: string): readonly [string, string] {
   const slash = name.lastIndexOf('/');
   return [name.slice(0, slash + 1), name.slice(slash + 1)];
 }
 
-/**
- * What a comparison with the control arm rests on: its interval and samples, or how many samples
- * there are.
- */
+/** Interval and sample counts of a comparison, or how many control samples there are so far. */
 export function comparisonBasis({
   ratio,
   low,
@@ -94,6 +91,6 @@ export function comparisonBasis({
   return `${change(low)} to ${change(high)}, n ${number(activations)} / ${number(controlSamples)}`;
 }
 
-/** `MiB` without its unit, for columns that have it in their heading. */
+/** Without the unit, for columns that have it in their heading. */
 export const mebibytes = (bytes: number | null | undefined): string =>
   real(bytes) ? String(Math.round(bytes / 1_048_576)) : NONE;

@@ -1,7 +1,6 @@
 import { h, setText } from './dom.js';
 import { Feed } from './feed.js';
 import { clock, span } from './format.js';
-import type { Page } from './page.js';
 import { contentionPage } from './pages/contention.js';
 import { eventsPage } from './pages/events.js';
 import { functionPage } from './pages/function.js';
@@ -9,8 +8,7 @@ import { functionsPage } from './pages/functions.js';
 import { hostsPage } from './pages/hosts.js';
 import { meanFieldPage } from './pages/mean-field.js';
 import { overviewPage } from './pages/overview.js';
-import { State } from './state.js';
-import { applyTheme, toggleTheme } from './theme.js';
+import { type Page, State } from './state.js';
 
 interface Place {
   readonly hash: string;
@@ -56,7 +54,7 @@ for (const { hash, name } of places) {
   find('nav').append(link);
 }
 
-/** A name that somebody typed need not be well encoded. */
+/** A typed address may not be valid URI encoding. */
 function decoded(text: string): string {
   try {
     return decodeURI(text);
@@ -99,7 +97,7 @@ function missingPage(hash: string): Page {
   return { title: 'No such page', element, update: () => undefined, destroy: () => undefined };
 }
 
-/** At most one drawing per frame, and none while nobody can see it. */
+/** Draws at most once per frame, and not while the tab is hidden. */
 function changed(): void {
   if (pending) return;
   pending = true;
@@ -139,8 +137,10 @@ function showLink(): void {
   setText(
     banner,
     isReceiving
-      ? `NATS is away since ${clock(nats.since)}: what you see is as old as that. On the hosts user limits and local policies stand. ${nats.problem}`
-      : `The dashboard is not heard since ${clock(since)} (${span((now - since) * 1000)}): is \`gleaner up\` or \`gleaner dashboard\` running? It is tried again all the time.`,
+      ? `NATS is disconnected since ${clock(nats.since)}; the page shows the state of that time. ` +
+          `Hosts keep user limits and local policies. ${nats.problem}`
+      : `No connection to the dashboard since ${clock(since)} (${span((now - since) * 1000)}): ` +
+          'is `gleaner up` or `gleaner dashboard` running? The page keeps trying.',
   );
 }
 
@@ -180,18 +180,30 @@ document.addEventListener('keydown', (event) => {
   else if (key === 'g') isNavigating = true;
   else if (key === '?') help();
   else if (key === 't') retheme();
-  // A focused button or link does by itself what Enter and space mean.
+  // A focused button or link handles Enter and space itself.
   else if ((key === 'Enter' || key === ' ') && target.matches('a, button')) return;
   else if (!page?.key?.(key)) return;
   event.preventDefault();
 });
 
-function retheme(): void {
-  toggleTheme();
+const THEME_KEY = 'gleaner-theme';
+const darkScheme = matchMedia('(prefers-color-scheme: dark)');
+
+/** Applies the chosen theme, otherwise that of the system. */
+function applyTheme(): void {
+  document.documentElement.dataset.theme =
+    localStorage.getItem(THEME_KEY) ?? (darkScheme.matches ? 'dark' : 'light');
   page?.update(state);
 }
 
-applyTheme(() => page?.update(state));
+function retheme(): void {
+  const isDark = document.documentElement.dataset.theme === 'dark';
+  localStorage.setItem(THEME_KEY, isDark ? 'light' : 'dark');
+  applyTheme();
+}
+
+applyTheme();
+darkScheme.addEventListener('change', applyTheme);
 find('theme').addEventListener('click', retheme);
 find('help').addEventListener('click', help);
 window.addEventListener('hashchange', open);

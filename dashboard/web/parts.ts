@@ -3,13 +3,10 @@ import { h, setClass, setStyle, setText, svg } from './dom.js';
 import { change, comparisonBasis, nameParts } from './format.js';
 import type { Tone } from './plot.js';
 
-/**
- * Share of the time that runnable activations waited for a CPU from which a host is called
- * contended: measured, never from demand.
- */
+/** A host is contended from this share of CPU wait on; demand says nothing about it. */
 export const CONTENDED = 0.1;
 
-/** A figure with its recent past. */
+/** A figure with its recent history. */
 export class Kpi {
   readonly element: HTMLElement;
   readonly #value = h('span');
@@ -57,7 +54,8 @@ function sparkPath(values: readonly (number | null)[]): string {
   for (const [i, value] of values.entries()) {
     if (value === null) continue;
     const x = (100 * i) / (values.length - 1);
-    path += `${path === '' ? 'M' : 'L'}${x.toFixed(1)} ${(29 - (27 * (value - low)) / height).toFixed(1)}`;
+    const y = 29 - (27 * (value - low)) / height;
+    path += `${path === '' ? 'M' : 'L'}${x.toFixed(1)} ${y.toFixed(1)}`;
   }
   return path;
 }
@@ -68,14 +66,12 @@ export const chip = (text: string, tone: Tone | '' = '', title = ''): HTMLElemen
 export const modeTone = (mode: string): Tone | '' =>
   mode === 'enforce' ? 'green' : mode === 'recommend' ? 'blue' : '';
 
-/** What is out of the ordinary about a function. */
+/** Mode of a function, and what needs attention. */
 export function functionChips(row: FunctionRow): HTMLElement[] {
   const chips = [chip(row.mode, modeTone(row.mode))];
-  if (row.paused) chips.push(chip('paused', 'amber', 'user limits stand until it is resumed'));
+  if (row.paused) chips.push(chip('paused', 'amber', 'user limits until it is resumed'));
   if (row.alarm)
-    chips.push(
-      chip('slower than without', 'red', 'slower than its own control arm, beyond chance'),
-    );
+    chips.push(chip('slower than control', 'red', 'significantly slower than its own control arm'));
   if (isMissingObjective(row)) chips.push(chip('misses its objective', 'red'));
   return chips;
 }
@@ -94,7 +90,7 @@ export function functionLink(name: string): HTMLAnchorElement {
   );
 }
 
-/** What is in force against what the user asked for, and what is used. */
+/** Current limit, user limit, and use. */
 export class LimitBar {
   readonly element: HTMLElement;
   readonly #fill = h('i');
@@ -111,7 +107,7 @@ export class LimitBar {
     );
   }
 
-  /** `used`: null where it has another unit than the limit. */
+  /** `used`: null if its unit differs from that of the limit. */
   set(limit: number, user: number, used: number | null, text: string, title: string): void {
     const scale = 100 / (Math.max(limit, user, used ?? 0) || 1);
     const at = (value: number): string => `${Math.min(100, value * scale).toFixed(1)}%`;
@@ -128,10 +124,7 @@ export class LimitBar {
   }
 }
 
-/**
- * A decision's range as a picture: what was allowed, what was granted, the user's limit, the peak
- * that was seen.
- */
+/** Draws a decision: allowed range, grant, user limit and peak. */
 export function rangeMark(grant: GrantView, unit: (value: number) => string): HTMLElement {
   const { lower, upper, granted, user, peak } = grant;
   const most = Math.max(upper ?? 0, granted ?? 0, user ?? 0, peak ?? 0) * 1.05 || 1;
@@ -168,7 +161,7 @@ export function rangeMark(grant: GrantView, unit: (value: number) => string): HT
   );
 }
 
-/** Named amounts as one bar with a legend. */
+/** Amounts as one stacked bar with a legend. */
 export function stacked(
   parts: readonly {
     readonly name: string;
@@ -201,7 +194,31 @@ export const EVENT_TONES: Readonly<Record<string, Tone | ''>> = {
   mode: 'amber',
 };
 
-/** A card with a heading; `after` stands at its right. */
+/** The first line of a page. */
+export const pageHead = (title: string, ...rest: readonly (Node | null)[]): HTMLElement =>
+  h('div', { class: 'head' }, h('h1', {}, title), ...rest);
+
+/** Pushes what follows it to the right end of a page's head. */
+export const space = (): HTMLElement => h('span', { class: 'space' });
+
+export const td = (content: Node | string, tone = '', title = ''): HTMLElement =>
+  h('td', { class: tone || null, title: title || null }, content);
+
+/** A card with a table, which scrolls inside of it. */
+export function tableCard(
+  wide: string,
+  title: string,
+  note: string,
+  table: PlainTable,
+  ...after: readonly Node[]
+): HTMLElement {
+  const scroll = h('div', { class: 'scroll' }, table.element);
+  return card(`flush ${wide}`, title, note, scroll, ...after);
+}
+
+export const emptyNote = (text: string): HTMLElement => h('div', { class: 'empty' }, text);
+
+/** A card with a heading. */
 export function card(
   wide: string,
   title: string,
@@ -227,18 +244,16 @@ export function plotCard(
   return made;
 }
 
-/** Green where it is faster beyond chance, red where it is slower beyond chance. */
+/** Green if significantly faster, red if significantly slower. */
 export const comparisonTone = ({ low, high }: ComparisonView): string =>
   high !== null && high < 1 ? 'good' : low !== null && low > 1 ? 'bad' : '';
 
-/** The change, and below it interval and samples. */
 export function comparisonMark(comparison: ComparisonView): HTMLElement {
   return h(
     'span',
     {
       class: 'two-lines',
-      title:
-        'response time compared with the control arm, 95 % interval, n activations / control samples',
+      title: 'response time compared with the control arm, 95 % interval; n: activations / control',
     },
     h('b', { class: comparisonTone(comparison) }, change(comparison.ratio)),
     h('small', {}, comparisonBasis(comparison)),
@@ -253,10 +268,7 @@ export interface Heading {
   readonly right?: boolean;
 }
 
-/**
- * A table without sorting. On a narrow screen each row becomes a block with its headings beside the
- * values.
- */
+/** A table without sorting. On a narrow screen each row becomes a block of headings and values. */
 export class PlainTable {
   readonly element: HTMLElement;
   readonly #headings: readonly Heading[];
@@ -289,7 +301,6 @@ export class PlainTable {
     );
   }
 
-  /** A row is its cells, in the order of the headings. */
   set(rows: readonly (readonly HTMLElement[])[]): void {
     if (rows.length === 0) {
       this.#body.replaceChildren(

@@ -10,9 +10,9 @@ export interface Line {
   readonly width?: number;
   readonly dash?: boolean;
   readonly fill?: boolean;
-  /** Steps instead of slopes: a limit holds until it changes. */
+  /** Steps instead of slopes: a limit stays until it changes. */
   readonly steps?: boolean;
-  /** Points that stand alone, not a line. */
+  /** Separate points instead of a line. */
   readonly points?: boolean;
   /** Not in the legend: the edge of a band. */
   readonly quiet?: boolean;
@@ -29,14 +29,14 @@ export interface PlotOptions {
   readonly unit: (value: number) => string;
   readonly height?: number;
   readonly minSpan?: number;
-  /** Top of the axis where everything is below it. */
+  /** Smallest upper end of the axis. */
   readonly top?: number;
-  /** Plots with one name show the same time under the pointer. */
+  /** Plots with the same name share the cursor. */
   readonly sync?: string;
-  /** Steps of learning on the x axis, not times. */
+  /** The x axis shows numbers, not times. */
   readonly plainX?: boolean;
   readonly none?: string;
-  /** Marks of the axis at powers of two: bytes. */
+  /** Axis marks at powers of two, for bytes. */
   readonly binary?: boolean;
 }
 
@@ -48,7 +48,6 @@ const styleOf = (): ((name: string) => string) => {
 /** 1 MiB to 1 TiB. */
 const POWERS = Array.from({ length: 21 }, (_, i) => 2 ** (20 + i));
 
-/** Takes a color apart for a translucent fill. */
 const translucent = (color: string, share: number): string => {
   const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) =>
     Number.parseInt(color.slice(at, at + 2), 16),
@@ -56,7 +55,7 @@ const translucent = (color: string, share: number): string => {
   return `rgb(${red} ${green} ${blue} / ${share})`;
 };
 
-/** One uPlot with Gleaner's colors, as wide as its place, drawn anew when the theme changes. */
+/** A uPlot in the theme's colors, as wide as its parent. */
 export class Plot {
   readonly element: HTMLDivElement;
   readonly legend: HTMLDivElement;
@@ -196,7 +195,7 @@ export class Plot {
     );
   }
 
-  /** Under the pointer, else the newest. */
+  /** Shows the values at the cursor, otherwise the newest. */
   #showValues(index: number | null): void {
     for (const [i, element] of this.#values.entries()) {
       const column = this.#data[i + 1] ?? [];

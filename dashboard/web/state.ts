@@ -19,7 +19,8 @@ export type History<K extends string> = Record<K, (number | null)[]>;
 const KEPT_EVENTS = 500;
 const OVERVIEW_POINTS = 900;
 const FIELD_POINTS = 720;
-/** All that the page knows; every list in it is bounded. */
+
+/** Data of all pages. Every list is bounded. */
 export class State {
   version = '';
   writable = false;
@@ -88,10 +89,21 @@ function append<K extends string>(
   most: number,
 ): void {
   const at = history[columns[0]!];
-  // The newest point of a snapshot comes again with the first tick after it.
+  // The first tick after a snapshot repeats its newest point.
   if (at.length > 0 && (row[0] ?? 0) <= (at.at(-1) ?? 0)) return;
   for (const [i, name] of columns.entries()) {
     history[name].push(row[i] ?? null);
     if (history[name].length > most) history[name].shift();
   }
+}
+
+/** One page of the dashboard while it is shown. */
+export interface Page {
+  readonly title: string;
+  readonly element: HTMLElement;
+  /** Called when the state has changed, at most once a second. */
+  update(state: State): void;
+  /** Returns true if the page handles the key. */
+  key?(key: string): boolean;
+  destroy(): void;
 }

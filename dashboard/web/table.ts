@@ -7,17 +7,17 @@ export interface Column<Row> {
   readonly hint?: string;
   /** CSS width: `1fr`, `90px`. */
   readonly width: string;
-  /** Of a width in `fr`: at least so many px, and on a narrow screen. */
+  /** Least px of a width in `fr`, and the same on a narrow screen. */
   readonly minWidth?: number;
   readonly minWidthNarrow?: number;
-  /** Shown on a narrow screen only: what other columns show on a wide one. */
+  /** True: on narrow screens only; false: on wide screens only; otherwise on both. */
   readonly narrow?: boolean;
   readonly right?: boolean;
-  /** What goes first where there is no room: the highest; 0 stays. */
+  /** Columns with the highest value are hidden first for lack of width; 0: never hidden. */
   readonly hidePriority: number;
-  /** Sorted by it; a text ascending first, a number descending. */
+  /** Sort key. */
   readonly sort?: (row: Row) => number | string;
-  /** Makes the cell's content once; the function it returns fills it for a row. */
+  /** Builds the cell once; the returned function fills it for a row. */
   readonly cell: (element: HTMLElement) => (row: Row) => void;
 }
 
@@ -46,7 +46,6 @@ interface RowSlot<Row> {
   top: number;
 }
 
-/** Text in a cell. */
 export const textCell =
   <Row>(text: (row: Row) => string, tone?: (row: Row) => string) =>
   (element: HTMLElement) => {
@@ -67,7 +66,7 @@ function minColumnWidth<Row>(
   return narrow ? minWidthNarrow : minWidth;
 }
 
-/** A table of any length: only rows in sight exist, and only what has changed is written. */
+/** A table of any length. Only visible rows have elements, and only changes are written. */
 export class Table<Row> {
   readonly element: HTMLElement;
   readonly #options: TableOptions<Row>;
@@ -102,7 +101,7 @@ export class Table<Row> {
     this.#build();
   }
 
-  /** `empty`: what is said where there are no rows. */
+  /** `empty`: text shown if there are no rows. */
   set(rows: readonly Row[], empty = this.#options.empty): void {
     this.#rows = rows;
     if (this.#rest !== empty) {
@@ -112,7 +111,7 @@ export class Table<Row> {
     this.#order();
   }
 
-  /** Moves the mark; for the keyboard. */
+  /** Moves the marked row. */
   move(by: number): void {
     if (this.#sorted.length === 0) return;
     this.#at = Math.min(this.#sorted.length - 1, Math.max(0, this.#at + by));
@@ -124,7 +123,7 @@ export class Table<Row> {
     this.#draw();
   }
 
-  /** What keys do in every table; false: nothing. */
+  /** Handles keys that work in every table; returns false for others. */
   key(key: string): boolean {
     if (key === 'j' || key === 'ArrowDown') this.move(1);
     else if (key === 'k' || key === 'ArrowUp') this.move(-1);
@@ -148,7 +147,7 @@ export class Table<Row> {
     return column?.right === true;
   }
 
-  /** Takes columns away until the rest has room. */
+  /** Hides columns until the others fit. */
   #fit(): void {
     const width = this.element.clientWidth - 32;
     if (width <= 0) return;

@@ -83,7 +83,7 @@ async function stage(
   return { server, gleaner, dashboard, page, pageErrors };
 }
 
-/** In the page's own words: this file knows no browser's types. */
+/** As scripts in the page, since this file has no DOM types. */
 const go = (page: Page, hash: string): Promise<unknown> =>
   page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
 const overflow = (page: Page): Promise<number> =>
@@ -97,8 +97,8 @@ test.serial('every page shows what came over NATS, by mouse and by keyboard', as
   const { page, gleaner, pageErrors } = made;
   const name = gleaner.names[1]!;
 
-  // Overview: figures, phases, what needs a look (function 1 misses its objective, the host is
-  // crowded).
+  // Overview: figures, phases, what needs attention (function 1 misses its objective, the host is
+  // contended).
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
   await page
     .locator('.kpi', { hasText: 'Harvested' })
@@ -149,14 +149,14 @@ test.serial('every page shows what came over NATS, by mouse and by keyboard', as
   await page.getByText(/30 functions active, 60 containers, 12 running/).waitFor();
 
   await go(page, '#/events');
-  gleaner.event('drift', gleaner.names[3]!, 'somebody_else_wrote');
-  await page.getByText('somebody else wrote').waitFor();
+  gleaner.event('drift', gleaner.names[3]!, 'changed_by_others');
+  await page.getByText('changed by others').waitFor();
   await page.getByRole('button', { name: 'drift' }).click();
   await page
-    .getByText('somebody else wrote')
+    .getByText('changed by others')
     .waitFor({ state: 'detached', timeout: 2000 })
     .catch(() => undefined);
-  t.false(await page.getByText('somebody else wrote').isVisible());
+  t.false(await page.getByText('changed by others').isVisible());
 
   await page.keyboard.press('?');
   await page.getByRole('heading', { name: 'Keys' }).waitFor();
@@ -195,14 +195,14 @@ test.serial('a change needs the token, and is done over NATS', async (t) => {
 });
 
 test.serial(
-  'NATS that goes is said, what was seen stays, and all goes on by itself when it is back; so with the dashboard',
+  'lost NATS and a lost dashboard are shown; data stay, and updates resume by themselves',
   async (t) => {
     const made = await stage(t, 5, { width: 1280, height: 860 });
     if (made === null) return;
     const { page, server, dashboard, pageErrors } = made;
     await page.getByText('−20 %').first().waitFor();
     await server.down();
-    await page.getByText(/NATS is away since/).waitFor();
+    await page.getByText(/NATS is disconnected since/).waitFor();
     await page.getByText('NATS away').first().waitFor();
     t.true(await page.getByText('−20 %').first().isVisible());
     await server.up();
@@ -210,7 +210,7 @@ test.serial(
     t.false(await page.locator('#banner').isVisible());
     const port = Number(new URL(dashboard.address).port);
     await dashboard.stop();
-    await page.getByText(/The dashboard is not heard since/).waitFor();
+    await page.getByText(/No connection to the dashboard since/).waitFor();
     const again = await runDashboard({
       broker: await server.connect('again'),
       clock: systemClock,
@@ -228,22 +228,24 @@ test.serial(
   },
 );
 
-/**
- * Texts that do not fit where they stand, hidden or behind a scroll bar, sideways or below an edge
- * that hides them.
- */
+/** Texts that are cut off, hidden or behind a scroll bar. */
 const CLIPPED = `(() => {
   const clipped = [];
   for (const element of document.querySelectorAll('#page, #page *, .side, .side *')) {
-    if (!(element instanceof HTMLElement) || element.offsetParent === null || element.textContent.trim() === '') continue;
+    if (!(element instanceof HTMLElement) || element.offsetParent === null) continue;
+    if (element.textContent.trim() === '') continue;
     const style = getComputedStyle(element);
     if (style.display === 'inline') continue;
     const isEdge = style.overflowX !== 'visible';
-    const hasText = [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim() !== '');
+    const hasText = [...element.childNodes].some(
+      (node) => node.nodeType === 3 && node.textContent.trim() !== '',
+    );
     const sideways = (isEdge || hasText) && element.scrollWidth > element.clientWidth + 1;
     const below = style.overflowY === 'hidden' && element.scrollHeight > element.clientHeight + 1;
     if (sideways || below)
-      clipped.push(element.tagName + '.' + element.className + ' "' + element.textContent.slice(0, 60) + '"');
+      clipped.push(
+        element.tagName + '.' + element.className + ' "' + element.textContent.slice(0, 60) + '"',
+      );
   }
   return clipped;
 })()`;
@@ -288,7 +290,7 @@ for (const [width, dark] of [
   );
 
 test.serial(
-  'the overview says what Gleaner changes with interval and samples, what gained and what slowed; or what is missing',
+  'the overview shows the change with interval and samples, or how many are missing',
   async (t) => {
     const made = await stage(t, 5, { width: 1280, height: 860 });
     if (made === null) return;
@@ -296,7 +298,8 @@ test.serial(
     const verdict = page.locator('#verdict');
     await verdict
       .getByText(
-        'compared with the control arm: −20 % response time [95 % interval −20 % to −20 %, 60 activations and 60 control samples]',
+        'compared with the control arm: −20 % response time ' +
+          '[95 % interval −20 % to −20 %, 60 activations and 60 control samples]',
       )
       .waitFor();
     await page
@@ -314,14 +317,14 @@ test.serial(
       .waitFor();
     await verdict.getByText('–', { exact: true }).waitFor();
     await go(page, '#/functions');
-    // The third function has 12 samples: how many are missing stands where the figure would.
+    // The third function has 12 samples, so that no figure is shown.
     await page.getByText('12 of 20 control samples').waitFor();
     t.deepEqual(pageErrors, []);
   },
 );
 
 test.serial(
-  'what is not there is said: no match of a filter, an unknown function, no such page',
+  'no match of a filter, an unknown function and an unknown page are shown as such',
   async (t) => {
     const made = await stage(t, 5, { width: 1280, height: 860 });
     if (made === null) return;
@@ -330,7 +333,7 @@ test.serial(
     await page.getByLabel('Filter by name').fill('zzz');
     await page.getByText('no function matches “zzz”').waitFor();
     await go(page, '#/function/guest/none');
-    await page.getByText('No host knows /guest/none.').waitFor();
+    await page.getByText('No host has seen /guest/none.').waitFor();
     t.false(await page.locator('.plot').first().isVisible());
     await go(page, '#/nonsense');
     await page.getByRole('heading', { name: 'No such page' }).waitFor();
@@ -340,32 +343,29 @@ test.serial(
   },
 );
 
-test.serial(
-  'a lookup of what does not exist is no incident; a failure of the service is',
-  async (t) => {
-    const made = await stage(t, 5, { width: 1280, height: 860 });
-    if (made === null) return;
-    const { page, server, pageErrors } = made;
-    const broker = await server.connect('curious');
-    const ask = (request: unknown) =>
-      callService(broker, { service: services.hook, endpoint: 'explain', request }).catch(
-        (error: Error) => error.message,
-      );
-    await ask({ function: 'nonsense' });
-    await go(page, '#/hosts');
-    const refused = page
-      .locator('tr', { hasText: 'gleaner-hook' })
-      .locator('td[data-label="Refused"]');
-    await refused.getByText('1', { exact: true }).waitFor({ timeout: 15_000 });
-    await go(page, '#/');
-    const attention = page.locator('.card', { hasText: 'Needs attention' });
-    await attention.getByText('objective').waitFor();
-    t.is(await attention.getByText('errors').count(), 0);
-    await ask({ function: '/guest/failing' });
-    await attention.getByText('cannot read the history').waitFor({ timeout: 15_000 });
-    t.deepEqual(pageErrors, []);
-  },
-);
+test.serial('an unknown function is not an error of the service; a failure is', async (t) => {
+  const made = await stage(t, 5, { width: 1280, height: 860 });
+  if (made === null) return;
+  const { page, server, pageErrors } = made;
+  const broker = await server.connect('curious');
+  const ask = (request: unknown) =>
+    callService(broker, { service: services.hook, endpoint: 'explain', request }).catch(
+      (error: Error) => error.message,
+    );
+  await ask({ function: 'nonsense' });
+  await go(page, '#/hosts');
+  const refused = page
+    .locator('tr', { hasText: 'gleaner-hook' })
+    .locator('td[data-label="Refused"]');
+  await refused.getByText('1', { exact: true }).waitFor({ timeout: 15_000 });
+  await go(page, '#/');
+  const attention = page.locator('.card', { hasText: 'Needs attention' });
+  await attention.getByText('objective').waitFor();
+  t.is(await attention.getByText('errors').count(), 0);
+  await ask({ function: '/guest/failing' });
+  await attention.getByText('cannot read the history').waitFor({ timeout: 15_000 });
+  t.deepEqual(pageErrors, []);
+});
 
 test.serial('1000 functions at 1 Hz use less than a third of a core in the page', async (t) => {
   const made = await stage(t, 1000, { width: 1440, height: 900 });
@@ -373,7 +373,7 @@ test.serial('1000 functions at 1 Hz use less than a third of a core in the page'
   const { page, pageErrors } = made;
   await go(page, '#/functions');
   await page.getByText('1000', { exact: true }).first().waitFor({ timeout: 15_000 });
-  // Every row is told anew each second.
+  // Every row changes each second.
   const told = (await page.evaluate(`new Promise((resolve) => {
     const source = new EventSource('/api/stream');
     let rows = 0, ticks = 0;
@@ -391,7 +391,7 @@ test.serial('1000 functions at 1 Hz use less than a third of a core in the page'
       .filter(({ type }) => type === 'renderer')
       .reduce((sum, { cpuTime }) => sum + cpuTime, 0);
   };
-  // Only rows in sight exist.
+  // Only visible rows have elements.
   t.true((await page.locator('.t-body [role="row"]').count()) < 60);
   const shares: Record<string, number> = {};
   for (const hash of ['#/functions', '#/']) {

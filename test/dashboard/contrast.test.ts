@@ -32,7 +32,7 @@ const themes = { light, dark: { ...light, ...variables(':root[data-theme="dark"]
 const TEXTS = ['text', 'muted', 'faint', 'accent', 'green', 'blue', 'amber', 'red', 'violet'];
 
 for (const [theme, color] of Object.entries(themes)) {
-  test(`every text color has a contrast of at least 4.5:1 on what it stands on, ${theme}`, (t) => {
+  test(`every text color has a contrast of at least 4.5:1 on its background, ${theme}`, (t) => {
     const pairs = [
       ...TEXTS.flatMap((text) =>
         ['bg', 'panel', 'panel-2'].map((background) => [text, background] as const),

@@ -10,7 +10,7 @@ import { RateWindow } from '../../dashboard/server/rates.js';
 import { rounded, Series } from '../../dashboard/server/series.js';
 import { Token } from '../../dashboard/server/token.js';
 
-test('a wait is charged to those who ran meanwhile, each by the CPU it used, and never to oneself beside others', (t) => {
+test('a wait is attributed to other running functions in proportion to their CPU time', (t) => {
   const contention = new ContentionWindow(60_000);
   const step = (name: string, waited: number, ran: number, at = 1000): void =>
     contention.take({ at, function: name, waited, ran, throttled: 0, span: 1000 });
@@ -30,7 +30,7 @@ test('a wait is charged to those who ran meanwhile, each by the CPU it used, and
   t.deepEqual(contention.view('host', 62_000, 10).names, []);
 });
 
-test('what waited is charged in full, whatever is shown of it', (t) => {
+test('the whole wait is attributed, even if few functions are shown', (t) => {
   const contention = new ContentionWindow(60_000);
   for (let i = 0; i < 5; i++)
     contention.take({
@@ -46,7 +46,7 @@ test('what waited is charged in full, whatever is shown of it', (t) => {
     t.true(Math.abs(row.reduce((sum, value) => sum + value, 0) - waited[i]!) < 1e-9);
 });
 
-test('a rate is the rise over the window per second of the host, and a counter that begins anew is no fall', (t) => {
+test('a rate is per second of the host, and a reset counter is not a fall', (t) => {
   const window = new RateWindow(10_000);
   window.take('a', 0, 100, 1);
   window.take('a', 5000, 110, 1);
@@ -57,10 +57,10 @@ test('a rate is the rise over the window per second of the host, and a counter t
   t.is(window.rate(5000), 3);
   window.take('a', 6000, 1, 1);
   t.is(window.rate(6000), 1, 'only b');
-  t.is(window.rate(100_000), 0, 'nobody has been heard of');
+  t.is(window.rate(100_000), 0, 'no host was heard recently');
 });
 
-test('calls within the objective: whole buckets below it, and the share below it of the one it cuts', (t) => {
+test('the bucket that contains the objective counts in proportion to its part below', (t) => {
   const histogram = new LatencyHistogram();
   for (let i = 0; i < 8; i++) histogram.record(10);
   for (let i = 0; i < 2; i++) histogram.record(1000);
@@ -73,7 +73,7 @@ test('calls within the objective: whole buckets below it, and the share below it
   t.is(window.view(61_000).share, null);
 });
 
-test('a series keeps the newest rows, tells what is unknown as null, and its time with all digits', (t) => {
+test('a series keeps the newest rows, null for unknown values, and the full time', (t) => {
   const series = new Series(['at', 'value'] as const, 3);
   t.is(series.last(), null);
   for (let i = 0; i < 5; i++)
@@ -89,7 +89,7 @@ test('a series keeps the newest rows, tells what is unknown as null, and its tim
   );
 });
 
-test('only its own names are answered: a name made to point here is not one of them (DNS rebinding)', (t) => {
+test('only the own host names are answered, against DNS rebinding', (t) => {
   const guard = new HostGuard('127.0.0.1', 9780, ['gleaner.example', 'tunnel:8443']);
   for (const host of [
     '127.0.0.1:9780',
@@ -117,7 +117,7 @@ test('only its own names are answered: a name made to point here is not one of t
   t.false(guard.sameOrigin({ 'sec-fetch-site': 'cross-site' }));
 });
 
-test('a token is right or wrong as a whole; a file that others may read, or a short one, is refused by name', (t) => {
+test('a token file that others may read, or a short token, is refused with its path', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'gleaner-token-'));
   t.teardown(() => rmSync(folder, { recursive: true }));
   const write = (name: string, text: string, mode: number): string => {
@@ -149,7 +149,7 @@ test('a token is right or wrong as a whole; a file that others may read, or a sh
   });
 });
 
-test('contention is the measured share of the time that activations waited for a CPU, in the last minute', (t) => {
+test('contention is the share of CPU wait in the last minute', (t) => {
   const contention = new ContentionWindow(60_000);
   t.is(contention.share(0), null, 'nothing ran');
   const step = (at: number, waited: number | null, ran: number): void =>

@@ -13,20 +13,20 @@ const view = (name: string, harvestedCpuSeconds = 0) => ({
 });
 const names = (registry: FunctionRegistry): string[] => [...registry.all()].map(({ name }) => name);
 
-test('a full board forgets the function that was not called for longest, whatever hooks list', (t) => {
+test('a full registry evicts the least recently called function, whatever hooks list', (t) => {
   const registry = new FunctionRegistry(2);
   registry.called('/guest/a');
   registry.called('/guest/b');
   registry.listed(HOST, view('/guest/a'));
-  t.deepEqual(names(registry), ['/guest/a', '/guest/b'], 'to be listed is not to be called');
+  t.deepEqual(names(registry), ['/guest/a', '/guest/b'], 'listing is not calling');
   registry.listed(HOST, view('/guest/c'));
-  t.deepEqual(names(registry), ['/guest/a', '/guest/b'], 'and takes nobody’s place');
+  t.deepEqual(names(registry), ['/guest/a', '/guest/b'], 'listing evicts no function');
   registry.called('/guest/c');
   t.deepEqual(names(registry), ['/guest/b', '/guest/c']);
   t.deepEqual(registry.removed(), ['/guest/a']);
 });
 
-test('what forgotten functions brought stays in their host’s totals until its hook begins anew, and rates do not fall', (t) => {
+test('totals of evicted functions count until their hook restarts, and rates do not fall', (t) => {
   const registry = new FunctionRegistry(1);
   const overview = new Overview(registry, new HostRegistry());
   registry.called('/guest/a');

@@ -2,7 +2,7 @@ import test from 'ava';
 import type { HostView } from '../../broker/services/index.js';
 import { HostRegistry } from '../../dashboard/server/host-registry.js';
 
-test('a host whose tap is lost says so in words, and one that never says anything of its tap does not', (t) => {
+test('a lost tap is described in words; a host without tap state has no such text', (t) => {
   const registry = new HostRegistry();
   const since = Date.parse('2026-01-02T03:04:05Z');
   const tap: HostView['tap'] = [
@@ -16,7 +16,8 @@ test('a host whose tap is lost says so in words, and one that never says anythin
     registry.rows(1000).map(({ tapLost }) => tapLost),
     [
       [
-        'tap lost on br-7: tcpdump ended (SIGKILL); user limits in force since 2026-01-02T03:04:05.000Z',
+        'tap lost on br-7: tcpdump ended (SIGKILL); ' +
+          'user limits in force since 2026-01-02T03:04:05.000Z',
       ],
       [],
     ],

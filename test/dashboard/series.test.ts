@@ -1,7 +1,7 @@
 import test from 'ava';
 import { Series } from '../../dashboard/server/series.js';
 
-test('a series keeps the newest rows in their order, however often its room has grown', (t) => {
+test('a series keeps the newest rows in their order, however often it has grown', (t) => {
   const capacity = 20;
   const series = new Series(['at', 'value'], capacity);
   t.is(series.last(), null);

@@ -39,7 +39,7 @@ interface Answer {
   readonly text: string;
 }
 
-/** By node:http, for `fetch` lets nobody choose the Host header. */
+/** Uses node:http, since `fetch` does not allow to set the Host header. */
 function ask(
   { address }: RunningDashboard,
   path: string,
@@ -97,7 +97,7 @@ async function follow(
   return events;
 }
 
-test('the page and its parts are served with a policy that lets nothing else in, and nothing but them', async (t) => {
+test('only the files of the page are served, with a strict content policy', async (t) => {
   const { dashboard } = await stage(t, 3);
   const page = await ask(dashboard, '/');
   t.is(page.status, 200);
@@ -174,7 +174,7 @@ test('the stream begins with everything and goes on with what has changed', asyn
   t.true(ids.length > 0);
 });
 
-test('a function’s page has its past, its activations and its agent’s decisions; an unknown one is 404', async (t) => {
+test('a function has history, activations and decisions; an unknown one is 404', async (t) => {
   const { dashboard, gleaner } = await stage(t, 2);
   const name = gleaner.names[0]!;
   const path = `/api/function?name=${encodeURIComponent(name)}`;
@@ -206,7 +206,7 @@ test('a function’s page has its past, its activations and its agent’s decisi
   t.is((await ask(dashboard, '/api/function?name=nonsense')).status, 404);
 });
 
-test('whoever has the token may pause, resume, restore, retrain and change modes; nobody else, and nothing else', async (t) => {
+test('the token allows pause, resume, restore, retrain and mode changes only', async (t) => {
   const { dashboard, gleaner, bus } = await stage(t, 2);
   const name = gleaner.names[0]!;
   const kv = bus.connect().keyValue(buckets.mode);
@@ -224,7 +224,7 @@ test('whoever has the token may pause, resume, restore, retrain and change modes
   t.is(gleaner.restored, 1);
   t.regex(
     (await act(dashboard, { action: 'retrain', function: name })).text,
-    /learns anew on agents0/,
+    /is retrained on agents0/,
   );
   for (const wrong of [
     { action: 'kill' },
@@ -243,8 +243,8 @@ test('whoever has the token may pause, resume, restore, retrain and change modes
     ).status,
     400,
   );
-  // Not from another page, and not without the token; five wrong ones a second and nobody is let in
-  // for the rest of it.
+  // Not from another origin, and not without the token. After five wrong tokens all are refused for
+  // the rest of the second.
   t.is(
     (await act(dashboard, { action: 'restore' }, { origin: 'http://evil.example' })).status,
     403,

@@ -15,7 +15,7 @@ const MIB = 1024 * 1024;
 export const HOST = 'invoker0';
 const BOOT = 'boot-1';
 
-/** So many samples in either arm, without variance: the interval is the figure itself. */
+/** `samples` in each arm, without variance, so that the interval has no width. */
 const comparisonOf = (samples: number, ratio: number) => ({
   weight: samples / 2,
   difference: (samples / 2) * Math.log(ratio),

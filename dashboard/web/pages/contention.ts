@@ -1,9 +1,20 @@
 import type { ContentionView, FunctionRow } from '../../wire.js';
 import { h, setStyle } from '../dom.js';
 import { cores, NONE, nameParts, percent, span, times } from '../format.js';
-import type { Page } from '../page.js';
-import { CONTENDED, card, chip, comparisonMark, functionLink, PlainTable } from '../parts.js';
-import type { State } from '../state.js';
+import {
+  CONTENDED,
+  card,
+  chip,
+  comparisonMark,
+  emptyNote,
+  functionLink,
+  PlainTable,
+  pageHead,
+  space,
+  tableCard,
+  td,
+} from '../parts.js';
+import type { Page, State } from '../state.js';
 
 const SHOWN_MIN = 0.5;
 const FULL_SHARE = 0.25;
@@ -21,12 +32,12 @@ export function contentionPage(): Page {
         right: true,
       },
       { title: 'Waited', unit: '% of its time', hint: 'runnable without a CPU', right: true },
-      { title: 'Throttled', hint: 'held back by its own quota', right: true },
+      { title: 'Throttled', hint: 'by its own quota', right: true },
       { title: 'Ran', unit: 'CPU time', right: true },
       {
         title: 'Change',
         unit: 'of response time',
-        hint: 'against the control arm, with 95 % interval',
+        hint: 'compared with the control arm, with 95 % interval',
         right: true,
       },
     ],
@@ -36,34 +47,24 @@ export function contentionPage(): Page {
   const element = h(
     'div',
     {},
-    h(
-      'div',
-      { class: 'head' },
-      h('h1', {}, 'Contention'),
-      summary,
-      h('span', { class: 'space' }),
-      select,
-    ),
+    pageHead('Contention', summary, space(), select),
     h(
       'div',
       { class: 'grid' },
       card(
         'w12',
-        'Who waits for whom',
-        'the last minute, ms: the row waited while the column ran',
+        'Which function waits for which',
+        'last minute, ms: the row waited while the column ran',
         matrix,
         h(
           'p',
           { class: 'note' },
-          'The kernel tells how long a function waited for a CPU, not for whom. Its wait is charged to those that ran meanwhile, by the CPU each used: an estimate. The stronger the color, the more of its time.',
+          'The kernel measures how long a function waited for a CPU, not for which other ' +
+            'function. Its wait is attributed to the functions that ran meanwhile, in proportion ' +
+            'to their CPU time: an estimate. A stronger color is a larger share of its time.',
         ),
       ),
-      h(
-        'section',
-        { class: 'card flush w12' },
-        h('h2', {}, 'Functions', h('small', {}, 'that waited or ran in the last minute')),
-        h('div', { class: 'scroll' }, functions.element),
-      ),
+      tableCard('w12', 'Functions', 'that waited or ran in the last minute', functions),
     ),
   );
   let chosen = '';
@@ -94,7 +95,7 @@ export function contentionPage(): Page {
               ? chip(
                   'CPU wait is not measured here',
                   '',
-                  'the kernel does not tell, or nothing ran in the last minute',
+                  'the kernel does not measure it, or nothing ran in the last minute',
                 )
               : chip(
                   `${percent(host.waitShare, 1)} of the time waiting for a CPU`,
@@ -102,7 +103,10 @@ export function contentionPage(): Page {
                   'run-queue wait / (wait + CPU time) of all activations in the last minute',
                 ),
             chip(
-              `${cores(host.usedCpu)} used, ${cores(host.grantedCpu)} granted of ${cores(host.allocatableCpu)} cores`,
+              [
+                `${cores(host.usedCpu)} used, ${cores(host.grantedCpu)} granted`,
+                `of ${cores(host.allocatableCpu)} cores`,
+              ].join(' '),
             ),
             chip(`${host.running} running`),
           ]),
@@ -111,9 +115,7 @@ export function contentionPage(): Page {
     if (text === shown) return;
     shown = text;
     const none = waiting === undefined || waiting.names.length === 0;
-    matrix.replaceChildren(
-      none ? h('div', { class: 'empty' }, 'nothing ran in the last minute') : matrixOf(waiting),
-    );
+    matrix.replaceChildren(none ? emptyNote('nothing ran in the last minute') : matrixOf(waiting));
     functions.set(
       none
         ? []
@@ -127,7 +129,7 @@ function matrixOf(waiting: ContentionView): HTMLElement {
   const waiters = waiting.names.flatMap((name, i) =>
     waiting.waited[i]! > SHOWN_MIN ? [{ name, i }] : [],
   );
-  if (waiters.length === 0) return h('div', { class: 'empty' }, 'no function waited for a CPU');
+  if (waiters.length === 0) return emptyNote('no function waited for a CPU');
   const runners = waiting.names.flatMap((name, j) =>
     waiting.ran[j]! > SHOWN_MIN ? [{ name, j }] : [],
   );
@@ -155,8 +157,7 @@ function matrixOf(waiting: ContentionView): HTMLElement {
           h('th', {}, functionLink(name)),
           ...runners.map(({ name: runner, j }) => {
             const value = waiting.matrix[i]![j]!;
-            // Colored by the share of its time: a quarter of it spent waiting for one other is as
-            // bad as it gets.
+            // Full color: a quarter of its time spent waiting for this one function.
             const own = waiting.waited[i]! + waiting.ran[i]!;
             const share = own > 0 ? Math.min(1, value / own / FULL_SHARE) : 0;
             const tooltip = `${name} waited ${span(value)} while ${runner} ran`;
@@ -187,7 +188,7 @@ function matrixOf(waiting: ContentionView): HTMLElement {
   );
 }
 
-/** On a narrow screen, instead of the matrix: for whom one function waited most. */
+/** Replaces the matrix on a narrow screen: the functions that one function waited for most. */
 function waiterLine(name: string, i: number, waiting: ContentionView): HTMLElement {
   const most = waiting.names
     .map((runner, j) => ({ runner, share: waiting.matrix[i]![j]! / waiting.waited[i]! }))
@@ -224,22 +225,18 @@ function cellsOf(
   const quota = row?.cpuMode === 'quota';
   const factor = row === undefined || row.userShares === 0 ? null : row.shares / row.userShares;
   return [
-    h('td', {}, functionLink(name)),
-    h(
-      'td',
-      {
-        class:
-          quota || factor === null || Math.abs(factor - 1) < 0.01
-            ? 'dim'
-            : factor > 1
-              ? 'lent'
-              : 'warn',
-      },
+    td(functionLink(name)),
+    td(
       quota ? 'quota' : times(factor),
+      quota || factor === null || Math.abs(factor - 1) < 0.01
+        ? 'dim'
+        : factor > 1
+          ? 'lent'
+          : 'warn',
     ),
-    h('td', { title: span(waited) }, all > 0 ? percent(waited / all, 1) : NONE),
-    h('td', {}, throttled > 0 ? span(throttled) : NONE),
-    h('td', {}, span(ran)),
-    h('td', {}, row === undefined ? NONE : comparisonMark(row.comparison)),
+    td(all > 0 ? percent(waited / all, 1) : NONE, '', span(waited)),
+    td(throttled > 0 ? span(throttled) : NONE),
+    td(span(ran)),
+    td(row === undefined ? NONE : comparisonMark(row.comparison)),
   ];
 }

@@ -1,9 +1,8 @@
 import type { EventRow } from '../../wire.js';
 import { h, setText } from '../dom.js';
 import { clock, cores, memory, NONE, number } from '../format.js';
-import type { Page } from '../page.js';
-import { chip, EVENT_TONES, functionHref } from '../parts.js';
-import type { State } from '../state.js';
+import { chip, EVENT_TONES, functionHref, pageHead, space } from '../parts.js';
+import type { Page, State } from '../state.js';
 import { type Column, Table, textCell } from '../table.js';
 
 const amount = (row: EventRow, value: number | null): string =>
@@ -15,7 +14,7 @@ const amount = (row: EventRow, value: number | null): string =>
         ? memory(value)
         : number(value);
 
-/** What a limit was and is; nothing where both read the same. */
+/** Old and new limit; only the new one if both read the same. */
 function changed(row: EventRow): string {
   const [before, after] = [amount(row, row.before), amount(row, row.after)];
   const unit = row.resource !== 'cpu' || after === '' ? '' : after === '1' ? ' core' : ' cores';
@@ -120,7 +119,7 @@ export function eventsPage(): Page {
     placeholder: 'Filter  ( / )',
     'aria-label': 'Filter by function or reason',
   });
-  const hold = h('button', { type: 'button', title: 'Hold the list still (space)' }, 'Hold');
+  const hold = h('button', { type: 'button', title: 'Stop updating the list (space)' }, 'Hold');
   const table = new Table<EventRow>({
     columns,
     key: ({ id }) => String(id),
@@ -160,14 +159,14 @@ export function eventsPage(): Page {
   }
   const toggle = (): void => {
     held = !held;
-    hold.textContent = held ? 'Go on' : 'Hold';
+    hold.textContent = held ? 'Resume' : 'Hold';
   };
   hold.addEventListener('click', toggle);
   search.addEventListener('input', show);
   const element = h(
     'div',
     {},
-    h('div', { class: 'head' }, h('h1', {}, 'Events'), h('span', { class: 'space' }), hold, search),
+    pageHead('Events', space(), hold, search),
     h('div', { class: 'head' }, chips),
     h('section', { class: 'card flush' }, table.element),
   );

@@ -17,17 +17,25 @@ import {
   times,
   words,
 } from '../format.js';
-import type { Page } from '../page.js';
-import { chip, functionChips, PlainTable, plotCard, rangeMark } from '../parts.js';
+import {
+  chip,
+  functionChips,
+  PlainTable,
+  plotCard,
+  rangeMark,
+  space,
+  tableCard,
+  td,
+} from '../parts.js';
 import { Plot, type PlotOptions } from '../plot.js';
-import type { State } from '../state.js';
+import type { Page, State } from '../state.js';
 
 const POLL_MILLIS = 2000;
-/** V8 and the JVM fix their heap when the process starts (design §3). */
 const HEAP_NOTE =
-  'A memory loan helps what grows after the start (buffers, native memory, page cache, Python); V8 and the JVM fix their heap when the process starts.';
+  'A memory loan helps memory that grows after the start (buffers, native memory, page cache, ' +
+  'Python). V8 and the JVM fix their heap size when the process starts.';
 
-/** What was granted, allowed and used of one resource. */
+/** Lines of one resource; the band is the range of the grants in a step. */
 const GRANTED: Pick<PlotOptions, 'lines' | 'bands'> = {
   lines: [
     { label: 'most granted', tone: 'green', width: 0, quiet: true, steps: true },
@@ -41,7 +49,7 @@ const GRANTED: Pick<PlotOptions, 'lines' | 'bands'> = {
 };
 
 export function functionPage(name: string): Page {
-  const [space, last] = nameParts(name);
+  const [namespace, last] = nameParts(name);
   const chips = h('div', { class: 'chips' });
   const buttons = h('div', { class: 'chips' });
   const facts = h('p', { class: 'note facts-line' });
@@ -85,7 +93,7 @@ export function functionPage(name: string): Page {
     ],
     unit: number,
     plainX: true,
-    none: 'its manager has no reward',
+    none: 'its manager has no rewards',
   });
   const activations = new PlainTable(
     [
@@ -103,12 +111,12 @@ export function functionPage(name: string): Page {
     [
       { title: 'Step' },
       { title: 'When' },
-      { title: 'Features', hint: 'what it saw, each from 0 to 1' },
+      { title: 'Features', hint: 'inputs of the decision, each from 0 to 1' },
       { title: 'CPU price' },
       { title: 'Requested' },
       { title: 'Sent' },
     ],
-    'no agent has decided for it yet',
+    'no decision of an agent yet',
   );
   const features = h('p', { class: 'note feature-names' });
   const problems = h('p', { class: 'note' });
@@ -125,9 +133,9 @@ export function functionPage(name: string): Page {
     h(
       'div',
       { class: 'head' },
-      h('h1', {}, h('span', { class: 'dim' }, space), last),
+      h('h1', {}, h('span', { class: 'dim' }, namespace), last),
       chips,
-      h('span', { class: 'space' }),
+      space(),
       buttons,
     ),
     facts,
@@ -138,28 +146,8 @@ export function functionPage(name: string): Page {
       plotCard('w6', 'Memory', 'per container', mem),
       plotCard('w6', 'Latency', 'of warm activations', latency),
       plotCard('w6', 'Slowdown', 'below 1: faster than the control arm', slowdown),
-      h(
-        'section',
-        { class: 'card flush' },
-        h(
-          'h2',
-          {},
-          'Decisions',
-          h(
-            'small',
-            {},
-            'what each of the last activations was allowed, granted and used, and what that brought',
-          ),
-        ),
-        h('div', { class: 'scroll' }, activations.element),
-      ),
-      h(
-        'section',
-        { class: 'card flush w12' },
-        h('h2', {}, 'Agent', h('small', {}, 'its last decisions, and what each was made from')),
-        h('div', { class: 'scroll' }, steps.element),
-        features,
-      ),
+      tableCard('w12', 'Decisions', 'range, grant and use of the last activations', activations),
+      tableCard('w12', 'Agent', 'its last decisions with their inputs', steps, features),
       learningCard,
       problems,
     ),
@@ -210,7 +198,7 @@ export function functionPage(name: string): Page {
     setText(problems, detail.problems.join('; '));
   };
   const body = element.querySelector<HTMLElement>('.grid')!;
-  const unknown = h('div', { class: 'card empty', hidden: true }, `No host knows ${name}.`);
+  const unknown = h('div', { class: 'card empty', hidden: true }, `No host has seen ${name}.`);
   element.append(unknown);
   const known = (is: boolean): void => {
     body.hidden = !is;
@@ -227,7 +215,7 @@ export function functionPage(name: string): Page {
       if (response.ok) showDetail((await response.json()) as FunctionDetail);
       known(response.ok);
     } catch {
-      // The banner says that the dashboard is away; asked again soon.
+      // The banner shows that the dashboard is away; the next poll tries again.
     } finally {
       asking = false;
     }
@@ -257,9 +245,11 @@ export function functionPage(name: string): Page {
         [
           `${number(row.calls)} activations, ${number(row.rate)} per second`,
           `${counted(row.containers, 'container')} on ${counted(row.hosts, 'host')}`,
-          `${counted(row.coldStarts, 'cold start')}${row.initTime === null ? '' : ` of ${span(row.initTime)} on average`}`,
+          counted(row.coldStarts, 'cold start') +
+            (row.initTime === null ? '' : ` of ${span(row.initTime)} on average`),
           `harvested ${number(row.harvested)} and lent ${number(row.lent)} core-seconds`,
-          `response time ${change(row.comparison.ratio)} against the control arm (${comparisonBasis(row.comparison)})`,
+          `response time ${change(row.comparison.ratio)} compared with the control arm ` +
+            `(${comparisonBasis(row.comparison)})`,
           objectiveText(row),
         ].join('; '),
       );
@@ -272,7 +262,7 @@ export function functionPage(name: string): Page {
           function: name,
         })),
         actionButton('Retrain', () => ({ action: 'retrain', function: name }), {
-          confirmed: `Let ${name} learn anew?`,
+          confirmed: `Retrain the agent of ${name}?`,
         }),
       );
     },
@@ -283,7 +273,7 @@ export function functionPage(name: string): Page {
   };
 }
 
-/** The p99 of warm activations against the objective, or what is missing for either. */
+/** p99 of warm activations and objective, or how many samples are missing. */
 function objectiveText({ p99, slo, learning }: FunctionRow): string {
   const { activations, activationsNeeded, controlSamples, controlSamplesNeeded } = learning;
   const tail =
@@ -291,10 +281,11 @@ function objectiveText({ p99, slo, learning }: FunctionRow): string {
       ? `p99 after ${activationsNeeded} warm activations (${activations} so far)`
       : `p99 ${span(p99)}`;
   if (slo !== null) return `${tail} of an objective of ${span(slo)}`;
-  return `${tail}, objective learned from ${controlSamplesNeeded} control samples (${controlSamples} so far)`;
+  const samples = `${controlSamplesNeeded} control samples (${controlSamples} so far)`;
+  return `${tail}, objective learned from ${samples}`;
 }
 
-/** A single step says little: rewards follow the load from step to step. */
+/** Rewards follow the load from step to step, so single steps say little. */
 function runningMean(values: readonly number[], most: number): number[] {
   const means: number[] = [];
   let sum = 0;
@@ -308,15 +299,15 @@ function runningMean(values: readonly number[], most: number): number[] {
 function activationCells(one: ActivationView): HTMLElement[] {
   const marks = h('span', { class: 'chips' });
   if (one.cold) marks.append(chip('cold start', 'blue', `init ${span(one.init)}`));
-  if (one.control) marks.append(chip('control arm', '', 'ran at user limits, to compare with'));
+  if (one.control) marks.append(chip('control arm', '', 'ran at user limits, for comparison'));
   if (one.tripped)
     marks.append(chip('safeguard', 'amber', 'the user’s limit was restored while it ran'));
   if (one.endedBy !== '') marks.append(chip(one.endedBy, 'red', 'how it ended'));
   const usesWeights = one.cpuMode === 'weight';
   const factor = (one.shares ?? 0) / (one.userShares || 1);
   return [
-    h('td', { title: `${one.activation} on ${one.host}` }, clock(one.at)),
-    h('td', {}, span(one.duration)),
+    td(clock(one.at), '', `${one.activation} on ${one.host}`),
+    td(span(one.duration)),
     h(
       'td',
       {},
@@ -329,18 +320,14 @@ function activationCells(one: ActivationView): HTMLElement[] {
         : rangeMark(one.cpu, cores),
       usesWeights ? '' : ` ${cores(one.cpu.granted)}`,
     ),
-    h(
-      'td',
-      { class: 'wrap dim' },
-      usesWeights ? 'no quota: weight by its expected length' : one.cpu.why,
-    ),
+    td(usesWeights ? 'no quota: weight by its expected length' : one.cpu.why, 'wrap dim'),
     h('td', {}, rangeMark(one.memory, memory), ` ${memory(one.memory.granted)}`),
-    h('td', { class: 'wrap dim' }, one.memory.why),
-    h('td', { class: 'wrap' }, marks, ` ${brought(one)}`),
+    td(one.memory.why, 'wrap dim'),
+    h('td', { class: 'wrap' }, marks, ` ${resultText(one)}`),
   ];
 }
 
-function brought(one: ActivationView): string {
+function resultText(one: ActivationView): string {
   const parts: string[] = [];
   if (!one.enforced && !one.control) parts.push('not enforced');
   if (one.harvested > 0) parts.push(`kept ${span(one.harvested)} of CPU free`);
@@ -367,11 +354,11 @@ function stepCells(step: AgentStep, names: readonly string[]): HTMLElement[] {
     bytes === null ? '' : memory(bytes),
   ].filter(Boolean);
   return [
-    h('td', {}, String(step.step)),
-    h('td', {}, ago(Date.now() / 1000 - step.at)),
-    h('td', {}, mini),
-    h('td', {}, step.priceCpu === null ? NONE : step.priceCpu.toFixed(2)),
-    h('td', { class: 'wrap' }, requested.join(', ') || 'nothing'),
-    h('td', {}, step.sent ? 'yes' : chip('no', 'amber', 'paused, or not a valid target')),
+    td(String(step.step)),
+    td(ago(Date.now() / 1000 - step.at)),
+    td(mini),
+    td(step.priceCpu === null ? NONE : step.priceCpu.toFixed(2)),
+    td(requested.join(', ') || 'nothing', 'wrap'),
+    td(step.sent ? 'yes' : chip('no', 'amber', 'paused, or not a valid target')),
   ];
 }

@@ -12,8 +12,15 @@ import {
   span,
   times,
 } from '../format.js';
-import type { Page } from '../page.js';
-import { comparisonTone, functionChips, functionHref, LimitBar } from '../parts.js';
+import {
+  comparisonTone,
+  functionChips,
+  functionHref,
+  LimitBar,
+  pageHead,
+  space,
+} from '../parts.js';
+import type { Page } from '../state.js';
 import { type Column, Table, textCell } from '../table.js';
 
 const limitOf = (row: FunctionRow): string =>
@@ -77,7 +84,7 @@ const columns: readonly Column<FunctionRow>[] = [
   {
     title: 'CPU',
     unit: 'cores, or × weight',
-    hint: 'In force (bar) against what the user asked for (mark); cores, or the factor on its weight',
+    hint: 'Current limit (bar) and user limit (mark), in cores; or the factor on its weight',
     width: '1fr',
     minWidth: 118,
     minWidthNarrow: 96,
@@ -91,8 +98,8 @@ const columns: readonly Column<FunctionRow>[] = [
         const quota = row.cpuMode === 'quota';
         const used = quota ? row.usedCpu : null;
         const tooltip = quota
-          ? `${cores(row.cpu)} of the user’s ${cores(row.userCpu)} cores in force, ${cores(row.usedCpu)} used`
-          : `weight ${number(row.shares)}, the user’s ${number(row.userShares)}`;
+          ? `limit ${cores(row.cpu)}, user ${cores(row.userCpu)}, used ${cores(row.usedCpu)} cores`
+          : `weight ${number(row.shares)}, user ${number(row.userShares)}`;
         bar.set(
           quota ? row.cpu : row.shares,
           quota ? row.userCpu : row.userShares,
@@ -106,7 +113,7 @@ const columns: readonly Column<FunctionRow>[] = [
   {
     title: 'Memory',
     unit: 'MiB',
-    hint: 'In force (bar) against what the user asked for (mark), and used (inner bar)',
+    hint: 'Current limit (bar), user limit (mark) and use (inner bar)',
     width: '1fr',
     minWidth: 118,
     hidePriority: 5,
@@ -115,7 +122,8 @@ const columns: readonly Column<FunctionRow>[] = [
       const bar = new LimitBar();
       element.append(bar.element);
       return (row) => {
-        const tooltip = `${memory(row.memory)} of the user’s ${memory(row.userMemory)} in force, ${memory(row.usedMemory)} used`;
+        const user = memory(row.userMemory);
+        const tooltip = `limit ${memory(row.memory)}, user ${user}, used ${memory(row.usedMemory)}`;
         bar.set(row.memory, row.userMemory, row.usedMemory, mebibytes(row.memory), tooltip);
       };
     },
@@ -188,7 +196,7 @@ const columns: readonly Column<FunctionRow>[] = [
   {
     title: 'Change',
     unit: 'of response time',
-    hint: 'Against the control arm: 95 % interval, n activations / control samples',
+    hint: 'Compared with the control arm: 95 % interval; n: activations / control samples',
     width: '1fr',
     minWidth: 184,
     minWidthNarrow: 112,
@@ -208,7 +216,7 @@ const columns: readonly Column<FunctionRow>[] = [
   },
   {
     title: 'Why',
-    hint: 'Why the newest range is what it is',
+    hint: 'Reason of the newest allowed range',
     width: '1.2fr',
     minWidth: 190,
     hidePriority: 9,
@@ -238,14 +246,7 @@ export function functionsPage(): Page {
   const element = h(
     'div',
     {},
-    h(
-      'div',
-      { class: 'head' },
-      h('h1', {}, 'Functions'),
-      count,
-      h('span', { class: 'space' }),
-      search,
-    ),
+    pageHead('Functions', count, space(), search),
     h('section', { class: 'card flush' }, table.element),
   );
   let rows: readonly FunctionRow[] = [];

@@ -2,8 +2,8 @@ import type { HostRow } from '../../wire.js';
 import { actionButton } from '../actions.js';
 import { h, setStyle } from '../dom.js';
 import { ago, cores, memory, NONE, number, span, times } from '../format.js';
-import type { Page } from '../page.js';
-import { chip, modeTone, PlainTable } from '../parts.js';
+import { chip, emptyNote, modeTone, PlainTable, pageHead, space, tableCard, td } from '../parts.js';
+import type { Page } from '../state.js';
 
 const SHOWN = 200;
 
@@ -18,36 +18,20 @@ export function hostsPage(): Page {
       { title: 'Requests', right: true },
       {
         title: 'Refused',
-        hint: 'answered with an error: for what does not exist, or malformed',
+        hint: 'malformed, or named something unknown',
         right: true,
       },
-      { title: 'Failures', hint: 'on which the service itself failed', right: true },
+      { title: 'Failures', hint: 'of the service itself', right: true },
       { title: 'Takes', unit: 'mean', right: true },
     ],
-    'no part answers',
+    'no answer from any part',
   );
-  const pages = h('small', { class: 'legend', title: 'of this dashboard, since its start' });
+  const pages = h('small', { class: 'legend', title: 'of this dashboard; totals since its start' });
+  const parts = tableCard('after', 'Parts', 'that answer on NATS', services);
+  parts.querySelector('h2')?.append(pages);
   const buttons = h('div', { class: 'chips' });
   const count = h('span', { class: 'sub' });
-  const element = h(
-    'div',
-    {},
-    h(
-      'div',
-      { class: 'head' },
-      h('h1', {}, 'Hosts'),
-      count,
-      h('span', { class: 'space' }),
-      buttons,
-    ),
-    hosts,
-    h(
-      'section',
-      { class: 'card flush after' },
-      h('h2', {}, 'Parts', h('small', {}, 'as they answer on NATS'), pages),
-      h('div', { class: 'scroll' }, services.element),
-    ),
-  );
+  const element = h('div', {}, pageHead('Hosts', count, space(), buttons), hosts, parts);
   let made = false;
   return {
     title: 'Hosts',
@@ -67,7 +51,7 @@ export function hostsPage(): Page {
         });
         const restore = actionButton('Restore all limits', () => ({ action: 'restore' }), {
           danger: true,
-          confirmed: 'Give every container its user limits back now?',
+          confirmed: 'Restore the user limits of every container now?',
         });
         buttons.replaceChildren(mode, set, restore);
       }
@@ -79,31 +63,23 @@ export function hostsPage(): Page {
               h(
                 'section',
                 { class: 'card' },
-                h(
-                  'div',
-                  { class: 'empty' },
-                  'no hook is heard: run `gleaner hook` beside the invoker',
-                ),
+                emptyNote('no hook yet: run `gleaner hook` on an invoker'),
               ),
             ]
           : state.hosts.slice(0, SHOWN).map((host) => hostCard(host, state.now))),
       );
       const { open, missedTicks, dead } = state.pages;
-      pages.textContent = `pages open: ${open}; ticks missed by slow ones: ${missedTicks}; closed as dead: ${dead}`;
+      pages.textContent = `${open} pages open, ${missedTicks} ticks missed, ${dead} closed as dead`;
       services.set(
         state.services.map((row) => [
-          h('td', {}, row.service),
-          h('td', {}, row.host),
-          h('td', {}, row.version),
-          h('td', {}, ago(state.now - Date.parse(row.started) / 1000)),
-          h('td', {}, number(row.requests)),
-          h('td', { class: 'dim' }, String(row.refused)),
-          h(
-            'td',
-            { class: row.failures > 0 ? 'bad' : 'dim', title: row.lastFailure || null },
-            String(row.failures),
-          ),
-          h('td', {}, span(row.micros / 1000)),
+          td(row.service),
+          td(row.host),
+          td(row.version),
+          td(ago(state.now - Date.parse(row.started) / 1000)),
+          td(number(row.requests)),
+          td(String(row.refused), 'dim'),
+          td(String(row.failures), row.failures > 0 ? 'bad' : 'dim', row.lastFailure),
+          td(span(row.micros / 1000)),
         ]),
       );
     },
@@ -118,8 +94,8 @@ function hostCard(host: HostRow, now: number): HTMLElement {
   if (host.platform !== '' && host.platform !== 'host') chips.append(chip(host.platform));
   if (host.clockRate !== 1) chips.append(chip(`time ${times(host.clockRate)}`, 'amber'));
   if (host.tapLost.length > 0) chips.append(chip('tap lost', 'red', host.tapLost.join('; ')));
-  if (!host.isEngineReachable) chips.append(chip('engine does not answer', 'red'));
-  if (host.alarm) chips.append(chip('slower than without', 'red'));
+  if (!host.isEngineReachable) chips.append(chip('engine unreachable', 'red'));
+  if (host.alarm) chips.append(chip('slower than control', 'red'));
   const silent = now - host.seen;
   if (silent > 20) chips.append(chip(`silent for ${span(silent * 1000)}`, 'amber'));
   return h(
@@ -139,8 +115,12 @@ function hostCard(host: HostRow, now: number): HTMLElement {
     h(
       'p',
       { class: 'note' },
-      `${host.functions} functions active, ${host.containers} containers, ${host.running} running, ${number(host.calls)} activations` +
-        (host.version === '' ? '' : `; Gleaner ${host.version}`),
+      [
+        `${host.functions} functions active`,
+        `${host.containers} containers`,
+        `${host.running} running`,
+        `${number(host.calls)} activations`,
+      ].join(', ') + (host.version === '' ? '' : `; Gleaner ${host.version}`),
     ),
   );
 }
@@ -163,7 +143,7 @@ function meter(
   };
   piece('green', granted, false);
   if (used !== null) piece('violet', used, true);
-  const end = h('b', { title: `${text(allocatable)}${unit} can be given` });
+  const end = h('b', { title: `${text(allocatable)}${unit} allocatable` });
   setStyle(end, 'left', `calc(${((100 * allocatable) / most).toFixed(1)}% - 1px)`);
   bar.append(end);
   return h(

@@ -1,20 +1,20 @@
 import { h, setStyle } from '../dom.js';
 import { ago, cores, counted, memory, number, percent, words } from '../format.js';
-import type { Page } from '../page.js';
-import { card, chip, Kpi, PlainTable, plotCard } from '../parts.js';
+import { card, chip, Kpi, PlainTable, pageHead, plotCard, tableCard, td } from '../parts.js';
 import { Plot } from '../plot.js';
+import type { Page } from '../state.js';
 
 export function meanFieldPage(): Page {
-  const members = new Kpi('Agents in it', 'violet', 'Active agents whose sums are in the totals');
+  const members = new Kpi('Agents in it', 'violet', 'Active agents in the totals');
   const demand = new Kpi(
     'CPU demand',
     'amber',
-    'What the agents request for all functions together; more than the capacity is not contention: that is measured by CPU wait',
+    'Requests of all agents. More than the capacity is not contention, which CPU wait measures.',
   );
   const price = new Kpi(
     'Highest CPU price',
     'red',
-    'What a core costs where demand is highest: demand / available, less 1, at most 1',
+    'Price on the host with the highest demand: demand / available − 1, at most 1',
   );
   const memoryPrice = new Kpi('Highest memory price', 'blue', 'The same for memory');
   const occupancy = new Plot({
@@ -50,7 +50,7 @@ export function meanFieldPage(): Page {
   const element = h(
     'div',
     {},
-    h('div', { class: 'head' }, h('h1', {}, 'Mean field'), chips),
+    pageHead('Mean field', chips),
     h(
       'div',
       { class: 'grid' },
@@ -58,20 +58,17 @@ export function meanFieldPage(): Page {
       demand.element,
       price.element,
       memoryPrice.element,
-      plotCard('w6', 'Demand', 'requested / available, of the host where it is highest', occupancy),
-      plotCard('w6', 'Price', 'what a request is charged', prices),
-      h(
-        'section',
-        { class: 'card flush w7' },
-        h('h2', {}, 'Invoker hosts'),
-        h('div', { class: 'scroll' }, hosts.element),
-      ),
+      plotCard('w6', 'Demand', 'requested / available, on the host with the highest', occupancy),
+      plotCard('w6', 'Price', 'of a request', prices),
+      tableCard('w7', 'Invoker hosts', '', hosts),
       card('w5', 'Features', 'mean over all agents, ± one standard deviation', features),
     ),
     h(
       'p',
       { class: 'note' },
-      'Each agent sees the others as one: these totals less its own part. Demand above 100 % raises the price that agents are charged; whether activations wait for a CPU is on the page Contention.',
+      'Each agent sees the others as one: these totals without its own part. Demand above 100 % ' +
+        'raises the price that agents pay. Whether activations wait for a CPU is on the page ' +
+        'Contention.',
     ),
   );
   return {
@@ -121,11 +118,11 @@ export function meanFieldPage(): Page {
           .sort((a, b) => b.occupancyCpu - a.occupancyCpu)
           .slice(0, 100)
           .map((row) => [
-            h('td', {}, row.host),
-            h('td', {}, percent(row.occupancyCpu)),
-            h('td', { class: row.priceCpu > 0 ? '' : 'dim' }, row.priceCpu.toFixed(2)),
-            h('td', {}, percent(row.occupancyMemory)),
-            h('td', { class: row.priceMemory > 0 ? '' : 'dim' }, row.priceMemory.toFixed(2)),
+            td(row.host),
+            td(percent(row.occupancyCpu)),
+            td(row.priceCpu.toFixed(2), row.priceCpu > 0 ? '' : 'dim'),
+            td(percent(row.occupancyMemory)),
+            td(row.priceMemory.toFixed(2), row.priceMemory > 0 ? '' : 'dim'),
           ]),
       );
       features.replaceChildren(...meanField.features.map(featureRow));

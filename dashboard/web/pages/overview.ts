@@ -1,7 +1,6 @@
 import type { FunctionRow, Verdict } from '../../wire.js';
 import { h, setClass, setText } from '../dom.js';
 import { ago, change, comparisonBasis, counted, number, percent, span, times } from '../format.js';
-import type { Page } from '../page.js';
 import {
   CONTENDED,
   card,
@@ -12,11 +11,12 @@ import {
   functionLink,
   isMissingObjective,
   Kpi,
+  pageHead,
   plotCard,
   stacked,
 } from '../parts.js';
 import { Plot, type Tone } from '../plot.js';
-import type { State } from '../state.js';
+import type { Page, State } from '../state.js';
 
 const PHASE_TONES: Readonly<Record<string, Tone | 'muted'>> = {
   offline: 'amber',
@@ -32,11 +32,11 @@ export function overviewPage(): Page {
     'green',
     'CPU kept free below user limits while functions ran',
   );
-  const lent = new Kpi('Lent', 'blue', 'CPU used above user limits, from what others left free');
+  const lent = new Kpi('Lent', 'blue', 'CPU used above user limits, from unused CPU of others');
   const slo = new Kpi(
     'Within objective',
     'violet',
-    'Share of warm activations of the last five minutes within their function’s latency objective',
+    'Share of the last five minutes’ warm activations within their function’s latency objective',
   );
   const safeguard = new Kpi(
     'Safeguard',
@@ -61,16 +61,11 @@ export function overviewPage(): Page {
   const slowed = h('ul', { class: 'list' });
   const attention = h('ul', { class: 'list' });
   const events = h('ul', { class: 'list' });
-  const head = h(
-    'div',
-    { class: 'head' },
-    h('h1', {}, 'Overview'),
-    h('div', { class: 'chips', id: 'modes' }),
-  );
+  const modes = h('div', { class: 'chips', id: 'modes' });
   const element = h(
     'div',
     {},
-    head,
+    pageHead('Overview', modes),
     h(
       'div',
       { class: 'grid' },
@@ -79,12 +74,7 @@ export function overviewPage(): Page {
       lent.element,
       slo.element,
       safeguard.element,
-      plotCard(
-        'w8',
-        'Cores',
-        'all hosts; used: mean since the last report, granted: at the moment',
-        plot,
-      ),
+      plotCard('w8', 'Cores', 'all hosts; used: mean since the last report, granted: now', plot),
       h(
         'section',
         { class: 'card w4' },
@@ -93,8 +83,8 @@ export function overviewPage(): Page {
         h('h2', { class: 'second' }, 'So far'),
         facts,
       ),
-      card('w6', 'Gained most', 'response time against the control arm', mostImproved),
-      card('w6', 'Slowed most', 'response time against the control arm', slowed),
+      card('w6', 'Gained most', 'response time compared with the control arm', mostImproved),
+      card('w6', 'Slowed most', 'response time compared with the control arm', slowed),
       card('w6', 'Needs attention', '', attention),
       card('w6', 'Latest events', '', events),
     ),
@@ -117,7 +107,7 @@ export function overviewPage(): Page {
       const { totals, overview } = state;
       if (totals === null) return;
       const functions = [...state.functions.values()];
-      head.querySelector('#modes')!.replaceChildren(...modeChips(state));
+      modes.replaceChildren(...modeChips(state));
       verdict.set(totals.verdict);
       harvested.set(
         number(totals.harvestedCores),
@@ -156,7 +146,7 @@ export function overviewPage(): Page {
       const entries = Object.entries(totals.phases);
       phases.replaceChildren(
         entries.length === 0
-          ? h('p', { class: 'note' }, 'no agent host answers: local policies and user limits')
+          ? h('p', { class: 'note' }, 'no agent host: local policies and user limits')
           : stacked(
               entries.map(([name, value]) => ({ name, value, tone: PHASE_TONES[name] ?? 'muted' })),
             ),
@@ -211,7 +201,7 @@ export function overviewPage(): Page {
   };
 }
 
-/** Why a side of the comparison is empty. */
+/** Reason of an empty side of the comparison. */
 function noneCompared(functions: readonly FunctionRow[], compared: number): string {
   if (compared > 0) return 'none';
   const [most] = [...functions].sort(
@@ -222,7 +212,7 @@ function noneCompared(functions: readonly FunctionRow[], compared: number): stri
     : `no function has enough control samples yet: ${comparisonBasis(most.comparison)}`;
 }
 
-/** Does Gleaner help? The answer with what it rests on, or when to expect one. */
+/** The change of response time with interval and samples, or when to expect it. */
 class VerdictCard {
   readonly element: HTMLElement;
   readonly #value = h('div', { class: 'value' });
@@ -243,7 +233,7 @@ class VerdictCard {
     const { low, high } = verdict;
     const chance =
       low !== null && high !== null && low <= 1 && high >= 1
-        ? '; the interval includes 0 %, so this may be chance'
+        ? '; the interval includes 0 %: not significant'
         : '';
     setText(this.#text, `${verdict.text}${chance}`);
   }
@@ -292,7 +282,11 @@ function attentionItems(
 ): Item[] {
   const items: Item[] = [];
   if (!nats.connected)
-    items.push([chip('NATS', 'red'), 'away: user limits and local policies stand', '']);
+    items.push([
+      chip('NATS', 'red'),
+      'disconnected: hosts keep user limits and local policies',
+      '',
+    ]);
   for (const host of hosts) {
     if (host.killed)
       items.push([
@@ -303,11 +297,7 @@ function attentionItems(
     for (const text of host.tapLost)
       items.push([chip('tap', 'red'), h('a', { href: '#/hosts' }, host.host), text]);
     if (!host.isEngineReachable)
-      items.push([
-        chip('engine', 'red'),
-        h('a', { href: '#/hosts' }, host.host),
-        'does not answer',
-      ]);
+      items.push([chip('engine', 'red'), h('a', { href: '#/hosts' }, host.host), 'is unreachable']);
     if (host.alarm)
       items.push([
         chip('slower', 'red'),
