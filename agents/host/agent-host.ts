@@ -11,8 +11,13 @@ import {
   subjects,
   wildcards,
 } from '../../broker/index.js';
-import type { Contribution } from '../../broker/mean-field/index.js';
-import { decodeObservation, encodeMessage, type Observation } from '../../broker/messages/index.js';
+import {
+  decodeMeanField,
+  decodeObservation,
+  encodeMessage,
+  type MeanField,
+  type Observation,
+} from '../../broker/messages/index.js';
 import { serve } from '../../broker/services/index.js';
 import {
   type Clock,
@@ -23,7 +28,6 @@ import {
   StepTimes,
   type Timers,
 } from '../../config/index.js';
-import { isValidDecision } from '../managers/index.js';
 import type { Decision, ResourceManager } from '../resource-manager.js';
 import {
   ConcurrencyTuners,
@@ -34,7 +38,7 @@ import {
 import { ActionSettingsWatch, withinBounds } from './action-settings.js';
 import { Agent } from './agent.js';
 import { AgentService } from './agent-service.js';
-import { MeanFieldView } from './mean-field-view.js';
+import { AgentHostCore } from './core.js';
 import { ObservationQueue } from './observation-queue.js';
 import { Outbox } from './outbox.js';
 import {
@@ -121,8 +125,6 @@ const REWARD_BOUNDS = [-1, -0.5, -0.25, 0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1,
 /** What this part's loop does: an observation to its target; the sums of a mean-field step. */
 const LOOP_STEPS = ['observe', 'publish'] as const;
 
-/** An agent is active, and counts in the sums, for so many intervals after its last observation. */
-const ACTIVE_INTERVALS = 3;
 /**
  * A host that dies is replaced within three intervals: its lease, a turn to notice, and taking
  * over.
@@ -194,7 +196,12 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
     refused: refused('observation'),
     senders: 100_000,
   });
-  const meanField = new MeanFieldView({ host, boot, interval, refused: refused('mean field') });
+  const meanFields = new Inbox<MeanField>({
+    decode: decodeMeanField,
+    stamp: (field) => ({ sender: field.host, boot: field.boot, sequence: field.sequence }),
+    refused: refused('mean field'),
+  });
+  const core = new AgentHostCore({ host, boot, interval, random });
   const shards: Shards = new Shards({
     broker,
     host,
@@ -238,7 +245,7 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
       counts: { ...counts, superseded: arrivals.superseded },
       lag: arrivals.lag as Millis,
       observations: inbox.counts,
-      meanField: meanField.counts,
+      meanField: { ...meanFields.counts, obsolete: core.meanField.obsolete },
       handOver: { ...handOver.counts },
       registry: { ...registry.counts },
     }),
@@ -246,7 +253,6 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
   const outbox = new Outbox({ broker, clock, host, boot });
   const rewards = new FixedHistogram(REWARD_BOUNDS);
   const steps = new StepTimes(LOOP_STEPS);
-  let sequence = 0;
 
   const agentOf = (fn: string): Agent => {
     let agent = agents.get(fn);
@@ -264,9 +270,10 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
     decision: Decision,
     epoch: number,
   ): void => {
-    const target = withinBounds(decision, owners.of(agent.fn)?.bounds);
-    if (outbox.target(agent, target, observation, epoch)) counts.targets++;
-    if (random.next() < reportShare) outbox.report(agent, target);
+    const bounded = withinBounds(decision, owners.of(agent.fn)?.bounds);
+    const target = core.target(agent, bounded, observation, epoch);
+    if (outbox.target(target)) counts.targets++;
+    if (random.next() < reportShare) outbox.report(agent, bounded, target);
   };
 
   const receive = (message: BrokerMessage): void => {
@@ -297,10 +304,9 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
     registry.see(agent, observation, now);
     let sent = false;
     try {
-      const decision = agent.decide(observation, meanField.contextOf(fn, now), random, now);
+      const decision = core.decide(agent, observation, now);
       if (agent.reward !== null) rewards.record(agent.reward);
       for (const change of agent.transitions) outbox.changed(fn, change);
-      if (!isValidDecision(decision)) throw new Error('a wish is not a positive number');
       sent = !agentService.paused && !agent.paused;
       if (sent) send(agent, observation, decision, epoch);
     } catch (error) {
@@ -323,18 +329,9 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
     const now = clock.monotonic();
     run.heartbeat?.();
     steps.begin();
-    const since = (now - ACTIVE_INTERVALS * interval) as Millis;
-    const contributions = new Map<string, Contribution>();
-    for (const [fn, agent] of agents.entries()) {
-      if (agent.lastSeen >= since && agent.steps > 0 && shards.epochOf(fn) !== null) {
-        contributions.set(fn, agent.contribution(since));
-      }
-    }
-    const sums = meanField.record(++sequence, contributions);
-    broker.publish(
-      subjects.agentsPartial(host),
-      encodeMessage({ v: 1, host, boot, sequence, interval, sums }),
-    );
+    const owned = [...agents.values()].filter(({ fn }) => shards.epochOf(fn) !== null);
+    const partial = core.partial(owned, now);
+    broker.publish(subjects.agentsPartial(host), encodeMessage(partial));
     steps.ended('publish');
   };
 
@@ -342,7 +339,9 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
   const subscriptions = [
     broker.subscribe(wildcards.observations, receive),
     broker.subscribe(subjects.meanField, (message) => {
-      meanField.take(message.data, clock.monotonic());
+      const now = clock.monotonic();
+      const field = meanFields.take(message.data, now);
+      if (field) core.meanField.take(field, now);
     }),
   ];
   const cancelStatus = broker.onStatus((status) => {
@@ -385,7 +384,7 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
       return agentService.paused;
     },
     get meanFieldAge() {
-      return meanField.age(clock.monotonic());
+      return core.meanField.age(clock.monotonic());
     },
     async stop() {
       cancelPartial();

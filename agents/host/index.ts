@@ -1,4 +1,5 @@
-export { Agent, type MeanFieldContext } from './agent.js';
+export { Agent } from './agent.js';
 export { type RunningAgentHost, runAgentHost } from './agent-host.js';
+export { AgentHostCore } from './core.js';
 export { registrySettings } from './registry/registry.js';
 export { TrajectoryWriter } from './trajectories.js';

@@ -1,38 +1,33 @@
-import { Inbox } from '../../broker/index.js';
 import { type Contribution, LeaveOneOut } from '../../broker/mean-field/index.js';
-import { decodeMeanField, type MeanField, type Sums } from '../../broker/messages/index.js';
+import type { MeanField, Sums } from '../../broker/messages/index.js';
 import type { Millis } from '../../config/index.js';
 import type { MeanFieldContext } from './agent.js';
 
-/** Without a mean field for so many intervals, agents go on without one (simppo-aware.md §1.4). */
-const MISSING_INTERVALS = 3;
+/** A mean field that is older than this many intervals is not used: its totals are outdated. */
+const MAX_AGE_INTERVALS = 3;
 
 export interface MeanFieldViewOptions {
   readonly host: string;
   readonly boot: string;
   readonly interval: Millis;
-  readonly refused: (kind: string, detail: string) => void;
 }
 
 /**
- * An agent host's side of the mean field: what it sent, what it heard, and each function's others.
+ * An agent host's view of the mean field: the batches it sent, the newest totals it received, and
+ * for each function the totals without the function itself.
  */
 export class MeanFieldView {
   readonly #leaveOneOut: LeaveOneOut;
-  readonly #inbox: Inbox<MeanField>;
-  readonly #keep: number;
+  readonly #maxAge: number;
+  /** By function, for the current mean field: a function on many hosts asks many times. */
+  readonly #contexts = new Map<string, MeanFieldContext>();
   #field: MeanField | null = null;
   #at = Number.NEGATIVE_INFINITY;
   obsolete = 0;
 
-  constructor(options: MeanFieldViewOptions) {
-    this.#leaveOneOut = new LeaveOneOut(options.host, options.boot);
-    this.#keep = MISSING_INTERVALS * options.interval;
-    this.#inbox = new Inbox({
-      decode: decodeMeanField,
-      stamp: ({ host, boot, sequence }) => ({ sender: host, boot, sequence }),
-      refused: options.refused,
-    });
+  constructor({ host, boot, interval }: MeanFieldViewOptions) {
+    this.#leaveOneOut = new LeaveOneOut(host, boot);
+    this.#maxAge = MAX_AGE_INTERVALS * interval;
   }
 
   record(sequence: number, contributions: ReadonlyMap<string, Contribution>): Sums {
@@ -40,36 +35,39 @@ export class MeanFieldView {
   }
 
   /**
-   * Null where it was refused. A lower epoch is obsolete while the higher one is still heard of.
+   * Stores a mean field. A lower epoch than the current one's comes from a former aggregator and is
+   * only counted.
    */
-  take(data: Uint8Array, now: Millis): MeanField | null {
-    const field = this.#inbox.take(data, now);
-    if (!field) return null;
+  take(field: MeanField, now: Millis): void {
     const current = this.current(now);
     if (current && field.epoch < current.epoch) {
       this.obsolete++;
-      return null;
+      return;
     }
+    this.#contexts.clear();
     this.#field = field;
     this.#at = now;
-    return field;
   }
 
   current(now: Millis): MeanField | null {
-    return now - this.#at <= this.#keep ? this.#field : null;
+    return now - this.#at <= this.#maxAge ? this.#field : null;
   }
 
-  /** Since the mean field in use came, ms; NaN where there is none. */
+  /** Age of the mean field in use, ms; NaN without one. */
   age(now: Millis): number {
     return this.current(now) ? now - this.#at : Number.NaN;
   }
 
   contextOf(fn: string, now: Millis): MeanFieldContext {
     const field = this.current(now);
-    return { field, others: field ? this.#leaveOneOut.others(field, fn) : null };
-  }
-
-  get counts(): object {
-    return { ...this.#inbox.counts, obsolete: this.obsolete };
+    if (field === null) return NO_MEAN_FIELD;
+    let context = this.#contexts.get(fn);
+    if (context === undefined) {
+      context = { field, others: this.#leaveOneOut.others(field, fn) };
+      this.#contexts.set(fn, context);
+    }
+    return context;
   }
 }
+
+const NO_MEAN_FIELD: MeanFieldContext = { field: null, others: null };

@@ -1,10 +1,5 @@
 import { type Broker, subjects } from '../../broker/index.js';
-import {
-  encodeMessage,
-  type GleanerEvent,
-  type Observation,
-  type Target,
-} from '../../broker/messages/index.js';
+import { encodeMessage, type GleanerEvent, type Target } from '../../broker/messages/index.js';
 import type { Clock } from '../../config/index.js';
 import type { Decision, PhaseChange } from '../resource-manager.js';
 import { type UnsafeLimit, unsafeLimitText } from '../tuning/index.js';
@@ -20,49 +15,29 @@ export interface OutboxOptions {
   readonly boot: string;
 }
 
-/**
- * What an agent host says of its functions over NATS: targets, reports of what agents saw and did,
- * events. Each kind is numbered from 1 on.
- */
+/** Publishes an agent host's targets, agent reports and events. */
 export class Outbox {
   readonly #options: OutboxOptions;
-  #targets = 0;
   #events = 0;
 
   constructor(options: OutboxOptions) {
     this.#options = options;
   }
 
-  /** What hooks are to give. @returns false where it was not sent */
-  target(
-    agent: Agent,
-    { actions: _, ...limits }: Decision,
-    observation: Observation,
-    epoch: number,
-  ): boolean {
-    const { broker, host, boot } = this.#options;
-    const peak = agent.memoryPeak(observation.user.memory);
-    const target: Target = {
-      v: 1,
-      function: agent.fn,
-      ...limits,
-      epoch,
-      echo: { host: observation.host, boot: observation.boot, observedAt: observation.observedAt },
-      ...(peak === null ? {} : { peak: { userMemory: observation.user.memory, memory: peak } }),
-      author: { host, boot, sequence: ++this.#targets, manager: agent.manager.name },
-    };
-    return broker.publish(subjects.target(agent.fn), encodeMessage(target));
+  /** @returns false if it was not sent */
+  target(target: Target): boolean {
+    return this.#options.broker.publish(subjects.target(target.function), encodeMessage(target));
   }
 
-  /** The newest target's agent, for people: with the target's number. */
-  report(agent: Agent, { actions, cpu, memory, containers }: Decision): void {
+  /** What the agent saw and did, for inspection; numbered as the target that it led to. */
+  report(agent: Agent, { actions, cpu, memory, containers }: Decision, target: Target): void {
     const { broker, host, boot } = this.#options;
     const report = {
       v: 1,
       function: agent.fn,
       host,
       boot,
-      sequence: this.#targets,
+      sequence: target.author.sequence,
       manager: agent.manager.name,
       phase: agent.phase,
       step: agent.steps,

@@ -28,14 +28,11 @@ const KEPT = 8;
 export class LeaveOneOut {
   readonly #host: string;
   readonly #boot: string;
-  readonly #kept: number;
   readonly #batches = new Map<number, ReadonlyMap<string, Contribution>>();
 
-  /** `kept`: batches remembered; where no message is ever late, 1. */
-  constructor(host: string, boot: string, kept = KEPT) {
+  constructor(host: string, boot: string) {
     this.#host = host;
     this.#boot = boot;
-    this.#kept = kept;
   }
 
   /**
@@ -45,7 +42,7 @@ export class LeaveOneOut {
   record(sequence: number, contributions: ReadonlyMap<string, Contribution>): Sums {
     this.#batches.set(sequence, contributions);
     for (const old of this.#batches.keys()) {
-      if (this.#batches.size <= this.#kept) break;
+      if (this.#batches.size <= KEPT) break;
       this.#batches.delete(old);
     }
     return sumOf(contributions.values());

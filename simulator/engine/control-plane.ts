@@ -1,7 +1,7 @@
-import { Agent, type MeanFieldContext } from '../../agents/host/index.js';
+import { Agent, AgentHostCore } from '../../agents/host/index.js';
 import type { Decision, ResourceManager } from '../../agents/index.js';
-import { Aggregator, type Contribution, LeaveOneOut } from '../../broker/mean-field/index.js';
-import type { HostReport, MeanField, Observation } from '../../broker/messages/index.js';
+import { Aggregator } from '../../broker/mean-field/index.js';
+import type { HostReport, Observation } from '../../broker/messages/index.js';
 import { type Bytes, MIB, type Millicores, type Millis, type Random } from '../../config/index.js';
 import { observationOf } from '../../openwhisk-plugin/daemon/index.js';
 import type { Cluster } from './cluster.js';
@@ -19,11 +19,6 @@ const KINDS = 3;
 /** The one agent host there is, and the one aggregator. */
 const AGENTS = 'agents';
 const BOOT = 'simulated';
-/**
- * As agent hosts have it: an agent counts in the sums for so many intervals after its last
- * observation.
- */
-const ACTIVE_INTERVALS = 3;
 /** As hooks have it: a function not called for so long wants nothing in its host's report, ms. */
 const DEMAND_WINDOW_MILLIS = 30_000;
 
@@ -51,20 +46,23 @@ export class ControlPlane implements StepListener {
   readonly #parts: ControlPlaneParts;
   readonly #agents: (Agent | undefined)[] = [];
   readonly #aggregator: Aggregator;
-  /** The newest batch is the one in the mean field: there is no network in between. */
-  readonly #leaveOneOut = new LeaveOneOut(AGENTS, BOOT, 1);
-  readonly #contexts: (MeanFieldContext | undefined)[] = [];
+  readonly #core: AgentHostCore;
   readonly #functionTargets: (FunctionTarget | undefined)[] = [];
   /** By function: containers last wished for. */
   readonly #lastContainers: number[] = [];
-  #field: MeanField | null = null;
-  #sequence = 0;
+  #reports = 0;
 
   constructor(cluster: Cluster, limitController: HookLimitController, parts: ControlPlaneParts) {
     this.#cluster = cluster;
     this.#limitController = limitController;
     this.#parts = parts;
     const step = parts.options.fieldMs as Millis;
+    this.#core = new AgentHostCore({
+      host: AGENTS,
+      boot: BOOT,
+      interval: step,
+      random: parts.random,
+    });
     this.#aggregator = new Aggregator({ host: AGENTS, boot: BOOT, step });
     this.#schedule(step, Due.field, 0, 0);
   }
@@ -109,37 +107,20 @@ export class ControlPlane implements StepListener {
   }
 
   #observe(fn: FunctionOnHost, now: number): void {
-    const { onObservation, random } = this.#parts;
     fn.containers = this.#cluster.containers.countOf(fn.fn, fn.host);
     const host = this.#limitController.hosts[fn.host]!;
     const sender = { host: hostName(fn.host), boot: BOOT };
     const observation = observationOf(fn, fn, sender, host.decider.slo(fn.state), now);
     fn.step.clear();
-    const decision = this.#agentOf(fn).decide(
-      observation,
-      this.#context(fn),
-      random,
-      now as Millis,
-    );
+    const decision = this.#core.decide(this.#agentOf(fn), observation, now as Millis);
     this.#target(fn, decision, now);
     this.#setFunctionTarget(fn.fn, decision, now);
-    onObservation?.(observation);
+    this.#parts.onObservation?.(observation);
   }
 
   #agentOf({ fn, action }: FunctionOnHost): Agent {
     this.#agents[fn] ??= new Agent(action, this.#parts.manager);
     return this.#agents[fn];
-  }
-
-  /** One answer for all hosts of a function, until the mean field is another. */
-  #context({ fn, action }: FunctionOnHost): MeanFieldContext {
-    const field = this.#field;
-    let context = this.#contexts[fn];
-    if (context === undefined || context.field !== field) {
-      context = { field, others: field === null ? null : this.#leaveOneOut.others(field, action) };
-      this.#contexts[fn] = context;
-    }
-    return context;
   }
 
   #target(fn: FunctionOnHost, { cpu, memory, weightFactor }: Decision, now: number): void {
@@ -179,22 +160,14 @@ export class ControlPlane implements StepListener {
     const { options } = this.#parts;
     const interval = options.fieldMs as Millis;
     if (options.meanField) {
-      const since = (now - ACTIVE_INTERVALS * interval) as Millis;
-      const contributions = new Map<string, Contribution>();
-      for (const agent of this.#agents)
-        if (agent !== undefined && agent.lastSeen >= since)
-          contributions.set(agent.fn, agent.contribution(since));
-      const sequence = ++this.#sequence;
-      const sums = this.#leaveOneOut.record(sequence, contributions);
       const at = now as Millis;
-      this.#aggregator.takePartial(
-        { v: 1, host: AGENTS, boot: BOOT, sequence, interval, sums },
-        at,
-      );
+      const agents = this.#agents.filter((agent) => agent !== undefined);
+      this.#aggregator.takePartial(this.#core.partial(agents, at), at);
+      const sequence = ++this.#reports;
       this.#limitController.hosts.forEach((host, index) => {
         this.#aggregator.takeReport(reportOf(host, index, sequence, now), at);
       });
-      this.#field = this.#aggregator.step(at, 1);
+      this.#core.meanField.take(this.#aggregator.step(at, 1), at);
     }
     if (this.#cluster.isActive) this.#schedule(now + interval, Due.field, 0, 0);
   }

@@ -11,7 +11,7 @@ const BOOT = 'autoscaling';
  * and leave-one-out.
  */
 export class LocalMeanField {
-  readonly #leaveOneOut = new LeaveOneOut(HOST, BOOT, 1);
+  readonly #leaveOneOut = new LeaveOneOut(HOST, BOOT);
   #field: MeanField | null = null;
   #sequence = 0;
 

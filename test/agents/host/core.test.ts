@@ -1,0 +1,89 @@
+import test from 'ava';
+import { Agent, AgentHostCore } from '../../../agents/host/index.js';
+import { fixedManager } from '../../../agents/managers/index.js';
+import { Aggregator } from '../../../broker/mean-field/index.js';
+import { type Millicores, mebibytes, millis, SeededRandom } from '../../../config/index.js';
+import { amounts, observation } from '../../support/observations.js';
+
+const INTERVAL = millis(1000);
+const at = (seconds: number) => millis(1000 * seconds);
+
+function stage() {
+  const core = new AgentHostCore({
+    host: 'agents-1',
+    boot: 'boot-1',
+    interval: INTERVAL,
+    random: new SeededRandom(1),
+  });
+  const aggregator = new Aggregator({ host: 'aggregator', boot: 'boot-1', step: INTERVAL });
+  const agents = ['/guest/a', '/guest/b'].map((fn) => new Agent(fn, fixedManager()));
+  const [a, b] = agents as [Agent, Agent];
+  const observe = (agent: Agent, seconds: number) =>
+    core.decide(agent, observation({ function: agent.fn }), at(seconds));
+  return { core, aggregator, agents, a, b, observe };
+}
+
+test('an agent counts in the partial sums for three intervals after its last observation', (t) => {
+  const { core, agents, a, b, observe } = stage();
+  observe(a, 1);
+  observe(b, 2);
+  t.deepEqual(
+    [2, 4, 4.001, 5, 5.001].map((seconds) => core.partial(agents, at(seconds)).sums.members),
+    [2, 2, 1, 1, 0],
+  );
+});
+
+test('each function gets the mean field without its own share, and a newer one replaces it', (t) => {
+  const { core, aggregator, agents, a, b, observe } = stage();
+  t.is(core.meanField.contextOf(a.fn, at(1)).field, null);
+  observe(a, 1);
+  for (const expected of [0, 1]) {
+    aggregator.takePartial(core.partial(agents, at(1)), at(1));
+    core.meanField.take(aggregator.step(at(1), 1), at(1));
+    t.is(core.meanField.contextOf(a.fn, at(1)).others?.members, expected);
+    observe(b, 1);
+  }
+});
+
+test('a mean field of a former aggregator is ignored until the newer one is outdated', (t) => {
+  const { core, aggregator } = stage();
+  const former = aggregator.step(at(1), 1);
+  const newer = aggregator.step(at(1), 2);
+  core.meanField.take(newer, at(1));
+  core.meanField.take(former, at(4));
+  t.is(core.meanField.current(at(4)), newer);
+  t.is(core.meanField.obsolete, 1);
+  t.is(core.meanField.current(at(4.001)), null, 'older than three intervals');
+  t.is(core.meanField.age(at(4.001)), Number.NaN);
+  core.meanField.take(former, at(4.001));
+  t.is(core.meanField.current(at(4.001)), former);
+});
+
+test('a target echoes the observation, is numbered, and carries the highest peak of any host', (t) => {
+  const { core, a } = stage();
+  const here = observation({ function: a.fn, peak: amounts(100, 90) });
+  const there = observation({ function: a.fn, host: 'invoker-2', peak: amounts(100, 120) });
+  const targets = [here, there].map((one) => core.target(a, core.decide(a, one, at(1)), one, 7));
+  t.deepEqual(
+    targets.map(({ author, epoch, echo, peak }) => [
+      author.sequence,
+      epoch,
+      echo.host,
+      peak?.memory,
+    ]),
+    [
+      [1, 7, here.host, mebibytes(90)],
+      [2, 7, 'invoker-2', mebibytes(120)],
+    ],
+  );
+  t.false('actions' in targets[0]!, 'actions are for the mean field, not for hooks');
+});
+
+test('a decision that is not a positive number is refused, for whoever drives the agents', (t) => {
+  const { core } = stage();
+  const decision = { cpu: Number.NaN as Millicores, actions: [0, 0, 0] as const };
+  const broken = { ...fixedManager(), decide: () => ({ state: null, decision }) };
+  t.throws(() => core.decide(new Agent('/guest/a', broken), observation(), at(1)), {
+    message: /fixed returned an amount that is not positive/,
+  });
+});
