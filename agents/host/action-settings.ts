@@ -11,9 +11,7 @@ const clip = (value: number, bound: Bound, unit: number): number =>
     Math.max((bound?.min ?? 0) * unit, value),
   );
 
-/**
- * A wish inside the bounds that an action's owner set by annotation. What is no wish stays none.
- */
+/** The decision, clipped to the bounds that the action's owner set by annotation. */
 export function withinBounds(decision: Decision, bounds: ActionSettings['bounds']): Decision {
   if (bounds === undefined) return decision;
   const { cpu, memory, nominalMemory } = decision;
@@ -28,9 +26,8 @@ export function withinBounds(decision: Decision, bounds: ActionSettings['bounds'
 }
 
 /**
- * Follows the bucket `gleaner_actions`: what owners say by annotations. Objective, CPU and mode
- * reach agents in observations, as hooks keep to them; bounds keep agents from wishing, and
- * learning, what no hook would grant.
+ * Follows the bucket `gleaner_actions`, the owners' annotations. Agents need only the bounds: hooks
+ * apply the SLO, CPU and mode, and report them in observations.
  */
 export class ActionSettingsWatch {
   readonly #settings = new Map<string, ActionSettings>();
@@ -46,7 +43,7 @@ export class ActionSettingsWatch {
       }
       const decoded = decodeActionSettings(value);
       if (decoded.ok && decoded.message.function === fn) this.#settings.set(fn, decoded.message);
-      else logger.warn({ key }, 'settings of an action were refused');
+      else logger.warn({ key }, 'settings of an action refused: not valid');
     });
     watch.ready.catch(() => undefined);
     this.#stop = () => watch.stop();

@@ -54,23 +54,20 @@ export interface AgentHostRun {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly random: Random;
-  /** One manager for all, or by function. */
+  /** One manager for all functions, or by function. */
   readonly manager: ResourceManager | ((fn: string) => ResourceManager);
-  /** Length of a mean-field step, ms (design §5: 10 s). */
+  /** Length of a mean-field step, ms. */
   readonly intervalMs: number;
   /** Unique among agent hosts. */
   readonly host: string;
   readonly boot?: string;
-  /** What networks run on, as its service tells it. */
+  /** Engine of the neural networks, for `gleaner status`. */
   readonly engine?: string;
-  /** Of the program, as its service tells it. */
+  /** Version of the program, for `gleaner status`. */
   readonly version?: string;
-  /**
-   * Agents kept in memory; the one silent for longest goes first, and rests until its function is
-   * seen again.
-   */
+  /** Agents kept in memory; the least recently used is suspended. */
   readonly resident?: number;
-  /** What is kept of functions in NATS, and for how long; default: the configuration's. */
+  /** Default: the configuration's defaults. */
   readonly registry?: RegistrySettings;
   /** Tunes actions' concurrency limits; absent: off. */
   readonly concurrency?: {
@@ -81,18 +78,18 @@ export interface AgentHostRun {
   /** Share of decisions reported on `agent.<fn>`. */
   readonly reportShare?: number;
   readonly logger?: Logger;
-  /** Called at each mean-field step, from the loop that takes it: for health checks. */
+  /** Called by the loop at each mean-field step, for health checks. */
   readonly heartbeat?: () => void;
 }
 
 export interface AgentHostCounts {
   observations: number;
   targets: number;
-  /** Observations of functions whose shard another host has. */
+  /** Observations of functions whose shard another host owns. */
   elsewhere: number;
-  /** A message on another function's subject. */
+  /** Messages on another function's subject. */
   wrongSubject: number;
-  /** A manager threw, or wished for what is not finite: no target, so user limits. */
+  /** The manager threw, or an amount was not a positive number: no target, so user limits. */
   failedDecisions: number;
 }
 
@@ -101,41 +98,35 @@ export interface RunningAgentHost {
   readonly agents: number;
   readonly ownedShards: number;
   readonly paused: boolean;
-  /** Age of the mean field in use, ms; NaN: none. */
+  /** Age of the mean field in use, ms; NaN without one. */
   readonly meanFieldAge: number;
-  /** Of agents that learn, since the start. */
+  /** Rewards of learning agents since the start. */
   readonly rewards: FixedHistogram;
   readonly registry: Readonly<RegistryCounts>;
-  /**
-   * Observations that were not decided, as a newer one of their function had come while this host
-   * was held up.
-   */
+  /** Observations that were skipped for a newer one, because this host was behind. */
   readonly superseded: number;
-  /** How much later than usual the newest observation came, ms. */
+  /** How much later than usual the newest observation arrived, ms. */
   readonly lag: number;
   readonly steps: StepTimes<(typeof LOOP_STEPS)[number]>;
   stop(): Promise<void>;
 }
 
 /**
- * At most 1.8: .7 for the objective, .1 for using the grant, up to 1 for being faster than the
- * control arm. Below 0: slower, a price, a reversal.
+ * A reward is at most 1.8: .7 for the SLO, .1 for using the grant, up to 1 for being faster than
+ * the control arm. It is negative for a slowdown, a congestion price or a reversal.
  */
 const REWARD_BOUNDS = [-1, -0.5, -0.25, 0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.4, 1.8];
-/** What this part's loop does: an observation to its target; the sums of a mean-field step. */
+/** The timed steps of the loop: from an observation to its target, and the partial sums. */
 const LOOP_STEPS = ['observe', 'publish'] as const;
 
-/**
- * A host that dies is replaced within three intervals: its lease, a turn to notice, and taking
- * over.
- */
+/** A dead host is replaced within three intervals: its lease, a turn to notice, the takeover. */
 const LEASE_INTERVALS = 1.5;
 const LEASE_MIN = 1500;
 const LEASE_MAX = 6000;
 
 /**
- * The body of `gleaner agents`: observations in, targets out. Runs until stopped; needs no
- * connection to start.
+ * The process behind `gleaner agents`: receives observations and publishes targets until it is
+ * stopped. It starts without a connection.
  */
 export function runAgentHost(run: AgentHostRun): RunningAgentHost {
   const {
@@ -312,7 +303,7 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
     } catch (error) {
       counts.failedDecisions++;
       if (counts.failedDecisions === 1)
-        logger.error({ function: fn, error: messageOf(error) }, 'no decision');
+        logger.error({ function: fn, error: messageOf(error) }, 'decision failed: no target sent');
     }
     tuner?.observe(
       observation,
@@ -349,7 +340,7 @@ export function runAgentHost(run: AgentHostRun): RunningAgentHost {
   });
   const cancelPartial = timers.every(interval, publishPartial);
 
-  const description = 'decides what each function should be given';
+  const description = 'decides the resources of each function';
   const service = serve(
     broker,
     {

@@ -13,17 +13,14 @@ export interface AgentServiceOptions {
   readonly host: string;
   readonly agents: LRUCache<string, Agent>;
   readonly adviser: SizeAdviser;
-  /** Null: limits are not tuned. */
+  /** Null: concurrency limits are not tuned. */
   readonly tuner: ConcurrencyTuners | null;
   readonly clock: Clock;
-  /** What each answer about the whole host begins with. */
+  /** The part that all answers about the whole host share. */
   readonly state: () => HostState;
 }
 
-/**
- * What people ask of an agent host and tell it over NATS (`gleaner functions`, `pause`, `retrain`,
- * ...).
- */
+/** The endpoints of the service `gleaner-agents`: `gleaner functions`, `pause`, `retrain`, .... */
 export class AgentService {
   readonly #options: AgentServiceOptions;
   #paused = false;
@@ -32,12 +29,11 @@ export class AgentService {
     this.#options = options;
   }
 
-  /** All agents decide, and none of their wishes goes out. */
+  /** All agents decide, but no target is published. */
   get paused(): boolean {
     return this.#paused;
   }
 
-  /** Of the service `gleaner-agents`. */
   endpoints(): ReturnType<typeof contractedEndpoints> {
     const { agents, adviser, tuner, clock } = this.#options;
     return contractedEndpoints(agentsService, {
@@ -90,7 +86,7 @@ export class AgentService {
       throw new ServiceError(
         404,
         `${fn} has no agent on ${host}`,
-        'see `list` for those that are here',
+        'endpoint `list` shows the functions that have one',
       );
     return agent;
   }

@@ -7,7 +7,7 @@ import { localFeatures } from '../features.js';
 import type { Decision, PhaseChange, ResourceManager } from '../resource-manager.js';
 import { DecisionLog } from './decision-log.js';
 
-/** What an agent takes along: its manager's own JSON, without any machine's time in it. */
+/** A suspended agent: its manager's state as JSON, without any machine's time in it. */
 export const savedAgentSchema = z.object({
   manager: z.string().max(64),
   steps: z.int().min(0),
@@ -15,15 +15,12 @@ export const savedAgentSchema = z.object({
 });
 export type SavedAgent = z.infer<typeof savedAgentSchema>;
 
-/** Invoker hosts of one function that are remembered, the one silent for longest goes first. */
+/** Invoker hosts remembered per function; the least recently seen is dropped. */
 const HOSTS_MAX = 64;
-/** Characters of what is told about an agent at most. */
+/** Longest description of an agent, characters. */
 const ABOUT_MAX = 512;
 
-/**
- * What the sums need of a function on one invoker host; limits x containers. Kept and rewritten:
- * observations themselves are not kept.
- */
+/** A function's use of one invoker host, from its newest observation: limits × containers. */
 class HostUsage {
   readonly host: string;
   at = 0 as Millis;
@@ -32,7 +29,7 @@ class HostUsage {
   memory = 0;
   demandCpu = 0;
   demandMemory = 0;
-  /** Per container: the user's limit, and the highest use in the newest step; bytes. */
+  /** Per container, bytes: the user limit, and the highest use in the newest step. */
   userMemory = 0 as Bytes;
   peakMemory = 0 as Bytes;
 
@@ -47,13 +44,13 @@ class HostUsage {
     this.containers = containers;
     this.cpu = granted.cpu.mean * containers;
     this.memory = granted.memory.mean * containers;
-    // As hosts report it: what runs wants, and an idle container nothing.
+    // As in host reports: running activations count, and an idle container asks for nothing.
     this.demandCpu = demand.cpu * Math.max(1, running);
     this.demandMemory = demand.memory * Math.max(1, running);
   }
 }
 
-/** What of the mean field concerns one function. */
+/** The mean field as one function sees it. */
 export interface MeanFieldContext {
   readonly field: MeanField | null;
   readonly others: Others | null;
@@ -65,20 +62,17 @@ const priceOn = (field: MeanField | null, host: string): PerResource | null =>
 const shown = (decision: Decision | null) =>
   decision && { ...decision, actions: [...decision.actions] };
 
-/**
- * One function's manager with its state, and what was last seen of the function on each invoker
- * host.
- */
+/** One function's manager with its state, and the function's use of each invoker host. */
 export class Agent {
   readonly fn: string;
   readonly manager: ResourceManager;
   paused = false;
-  /** When its entry in `gleaner_functions` was written last, or began to be; monotonic. */
+  /** Monotonic time of the last write of its entry in `gleaner_functions`. */
   registeredAt = Number.NEGATIVE_INFINITY as Millis;
   decision: Decision | null = null;
-  /** Of the step that the last observation closed; null: none did. */
+  /** Reward of the step that the last observation closed; null if it closed none. */
   reward: number | null = null;
-  /** Of the last decision. */
+  /** Phase changes of the last decision. */
   transitions: readonly PhaseChange[] = [];
   readonly log = new DecisionLog();
   features: readonly number[] = [];
@@ -89,7 +83,7 @@ export class Agent {
     others: null,
     price: null,
   };
-  /** The one seen last is the last. */
+  /** In the order of their newest observations. */
   readonly #hosts = new Map<string, HostUsage>();
   #newest: Observation | null = null;
   #changed: { readonly at: Micros; readonly reason: string } | null = null;
@@ -135,18 +129,18 @@ export class Agent {
     return decision;
   }
 
-  /** Whether its manager's state can rest and come back. */
+  /** Whether the manager can save its state. */
   get isSavable(): boolean {
     return this.manager.saveState !== undefined;
   }
 
-  /** What goes along to another host; null: nothing. */
+  /** For another host, or for later; null if there is nothing to save. */
   saveState(now: Millis): SavedAgent | null {
     const state = this.manager.saveState?.(this.#state, now) ?? null;
     return state === null ? null : { manager: this.manager.name, steps: this.steps, state };
   }
 
-  /** False where it is another manager's, or none that can be used: the agent begins anew. */
+  /** False if the state is another manager's or unusable: the agent then starts from scratch. */
   loadState(saved: SavedAgent, now: Millis): boolean {
     if (saved.manager !== this.manager.name) return false;
     const state = this.manager.loadState?.(this.fn, saved.state, now) ?? null;
@@ -156,7 +150,7 @@ export class Agent {
     return true;
   }
 
-  /** False where the manager does not learn. */
+  /** False if the manager does not learn. */
   retrain(): boolean {
     if (!this.manager.retrain) return false;
     this.#state = this.manager.retrain(this.#state);
@@ -164,8 +158,8 @@ export class Agent {
   }
 
   /**
-   * The record for the mean field, over the hosts seen since `since`; actions since the last
-   * record, as a direction.
+   * The agent's part of the mean field, over the hosts seen since `since`. Actions are summed since
+   * the last call and reduced to their sign.
    */
   contribution(since: Millis): Contribution {
     let cpu = 0;
@@ -194,10 +188,7 @@ export class Agent {
     };
   }
 
-  /**
-   * Most memory that a container of this size has used on any host lately; null where that is not
-   * known.
-   */
+  /** Highest recent memory use of a container of this size on any host; null if unknown. */
   memoryPeak(userMemory: Bytes): Bytes | null {
     let most = 0;
     for (const seen of this.#hosts.values()) {
@@ -212,7 +203,7 @@ export class Agent {
     return { function: fn, manager: manager.name, phase, paused, steps, decision: shown(decision) };
   }
 
-  /** For `explain`: of the newest observation, whether its decision went out. */
+  /** Logs the newest decision for `explain`; `sent`: whether its target was published. */
   remember(at: Micros, sent: boolean): void {
     const change = this.transitions.at(-1);
     if (change !== undefined)

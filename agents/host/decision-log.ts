@@ -12,7 +12,7 @@ export class DecisionLog {
     this.#next = (this.#next + 1) % KEPT;
   }
 
-  /** Youngest first. */
+  /** Newest first. */
   latest(): AgentDecision[] {
     const count = this.#ring.length;
     return Array.from(

@@ -1,28 +1,22 @@
 import type { Observation } from '../../broker/messages/index.js';
 import type { Cancel, Millis, Timers } from '../../config/index.js';
 
-/**
- * Later than a host's observations usually are by so much, and we are working through what came
- * while we were held up.
- */
+/** An observation that is later than its host's usual delay by more than this is late, ms. */
 const LATE_AFTER = 1000;
 /**
- * After the last one that was late, and after the first, until those that waited are decided: as
- * long as more come, newer ones may be among them.
+ * Late observations wait until none has arrived for `QUIET_TIME`, at most `MAX_WAIT`, ms: the next
+ * one may be newer.
  */
 const QUIET_TIME = 100 as Millis;
 const MAX_WAIT = 1000;
-/** A hook's clock and ours may drift apart by so much (1000 ppm, more than any quartz). */
+/** Drift between the clocks of two hosts: 1000 ppm, more than any quartz has. */
 const DRIFT = 0.001;
 const WAITING_MAX = 20_000;
 const HOSTS_MAX = 10_000;
 
 interface Delay {
   boot: string;
-  /**
-   * Least time by our clock from an observation, by its host's, to its arrival: what is the same
-   * for all of them.
-   */
+  /** Smallest difference between arrival (this clock) and observation (its host's clock), ms. */
   least: number;
   at: number;
 }
@@ -34,11 +28,10 @@ export interface ObservationQueueOptions {
 }
 
 /**
- * Observations on their way to their agents. While they come as they are made, each is decided at
- * once. After a pause of this process (a stopped virtual machine, a long collection, a slow
- * network) what has piled up is not worked through: of each function on each host the newest is
- * decided, and the others are counted. A hook's and our clock are not compared; how much later than
- * usual an observation is, is told by each host's own earlier ones.
+ * Passes observations to their agents. Normally each is decided at once. After a pause of this
+ * process (a stopped virtual machine, a long garbage collection, a slow network) only the newest
+ * observation of each function and host is decided, and the others are counted. Clocks of two
+ * hosts are not compared: an observation is late relative to earlier ones of the same host.
  */
 export class ObservationQueue {
   readonly #options: ObservationQueueOptions;
@@ -46,15 +39,9 @@ export class ObservationQueue {
   readonly #late = new Map<string, Observation>();
   #cancel: Cancel | null = null;
   #since = 0;
-  /**
-   * Observations that a newer one of their function and host has made worthless, or that were too
-   * many.
-   */
+  /** Observations that were skipped for a newer one, or because too many waited. */
   superseded = 0;
-  /**
-   * How much later than usual the newest observation came, ms: an agent host that is slow, which
-   * one that is dead does not tell.
-   */
+  /** How much later than usual the newest observation arrived, ms. */
   lag = 0;
 
   constructor(options: ObservationQueueOptions) {
@@ -80,8 +67,8 @@ export class ObservationQueue {
     else {
       this.#cancel?.();
       this.#cancel = this.#options.timers.after(QUIET_TIME, () => {
-        // Nothing came after it: what it is late by is usual from now on (its host was asleep),
-        // until one comes that is not.
+        // No newer one followed, so this delay is the usual one from now on (the host was
+        // suspended), until an observation arrives earlier.
         const known = this.#delays.get(observation.host);
         if (known !== undefined) known.least += this.lag;
         this.#decideAll();
@@ -97,9 +84,10 @@ export class ObservationQueue {
   #decideAll(): void {
     this.#cancel?.();
     this.#cancel = null;
-    const late = [...this.#late.values()];
+    const waiting = [...this.#late.values()];
     this.#late.clear();
-    for (const observation of late) this.#options.decide(observation, this.#options.now());
+    const { decide, now } = this.#options;
+    for (const observation of waiting) decide(observation, now());
   }
 
   #delayOf({ host, boot, observedAt }: Observation, now: Millis): number {

@@ -5,7 +5,7 @@ import type { Decision, PhaseChange } from '../resource-manager.js';
 import { type UnsafeLimit, unsafeLimitText } from '../tuning/index.js';
 import type { Agent } from './agent.js';
 
-/** Longest reason of an event that is told. */
+/** Longest reason of an event, characters. */
 const REASON_MAX = 512;
 
 export interface OutboxOptions {
@@ -49,12 +49,12 @@ export class Outbox {
     broker.publish(subjects.agentReport(agent.fn), encodeMessage(report));
   }
 
-  /** A phase has changed: an event with its figures. */
+  /** Publishes a change of the life-cycle phase. */
   changed(fn: string, { from, to, reason }: PhaseChange): void {
     this.#event('lifecycle', fn, { reason: `${from} to ${to}: ${reason}` });
   }
 
-  /** A concurrency limit does harm: an event with its figures, and where the limit goes back to. */
+  /** Publishes that a concurrency limit is unsafe, and the limit it returns to. */
   unsafeLimit(fn: string, found: UnsafeLimit, back: number): void {
     this.#event('concurrency', fn, {
       resource: 'concurrency',

@@ -10,20 +10,13 @@ import { encodeMessage } from '../../broker/messages/index.js';
 import { type Cancel, type Millis, messageOf, type Timers } from '../../config/index.js';
 import type { TrajectoryStep } from '../simppo/index.js';
 
-/** Appends on their way. */
+/** Most appends without an answer. */
 const OPEN_MAX = 256;
-/**
- * Steps that wait for these, or for NATS; of more the oldest are dropped. A few hundred bytes each.
- */
+/** Most steps that wait, a few hundred bytes each; beyond it the oldest are dropped. */
 const WAITING_MAX = 2048;
-/**
- * Steps are gathered for so long: one write to the socket for all of them, which is most of what a
- * step costs.
- */
+/** Steps are batched for this long: the write to the socket is most of a step's cost. */
 const GATHER_MS = 250 as Millis;
-/**
- * Significant digits of features, log-probabilities and rewards: what a network could tell apart.
- */
+/** Significant digits of features, log-probabilities and rewards; more would not train better. */
 const DIGITS = 6;
 
 const short = (value: number): number => Number(value.toPrecision(DIGITS)) + 0;
@@ -34,8 +27,9 @@ export interface TrajectoryAuthor {
 }
 
 /**
- * Writes what agents saw, did and got into the stream `gleaner_trajectories`. Never waited for:
- * while NATS is away or slow the newest steps wait, and older ones are dropped and counted.
+ * Writes agents' steps (state, action, reward) into the stream `gleaner_trajectories`, in the
+ * background: while NATS is away or slow the newest steps wait, and older ones are dropped and
+ * counted.
  */
 export class TrajectoryWriter {
   readonly #broker: Broker;
@@ -48,13 +42,9 @@ export class TrajectoryWriter {
   #open = 0;
   #sequence = 0;
   readonly counts = { written: 0, dropped: 0, failures: 0 };
-  /** Of the newest failure. */
   lastError = '';
 
-  /**
-   * `maxBytes`: most that the stream keeps where it is made now, some 650 bytes a step; the oldest
-   * go first.
-   */
+  /** `maxBytes`: size of the stream if it is created now, about 650 bytes per step. */
   constructor(
     broker: Broker,
     author: TrajectoryAuthor,
@@ -77,7 +67,7 @@ export class TrajectoryWriter {
     this.#cancel = this.#timers.after(GATHER_MS, () => this.flush());
   }
 
-  /** What waits goes out now; what NATS does not take yet waits on. */
+  /** Sends what waits, as far as NATS takes it. */
   flush(): void {
     this.#cancel();
     this.#gathering = false;
@@ -119,7 +109,7 @@ export class TrajectoryWriter {
       )
       .finally(() => {
         this.#open--;
-        // Room for those that waited for it; new ones are being gathered.
+        // Steps that waited for a free append go out now, unless a batch is being gathered.
         if (!this.#gathering) this.flush();
       });
   }

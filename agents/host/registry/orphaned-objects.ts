@@ -2,25 +2,25 @@ import type { ObjectStore } from '../../../broker/index.js';
 import { functionOfPolicy } from '../../simppo/index.js';
 import { ownerOfTable } from '../../tuning/index.js';
 
-/** Deleted in one sweep at most: each is two writes. */
+/** Most objects deleted in one sweep: each deletion is two writes. */
 const DELETED_MAX = 256;
 
 export interface OrphanRules {
   readonly isOurs: (fn: string) => boolean;
-  /** False: nothing is known of the function any more. */
+  /** Whether the function has an entry in the registry or an agent. */
   readonly isKept: (fn: string) => boolean;
-  /** The revision that is tuned; null: not known, so none is too old. */
+  /** The revision that is tuned; null if unknown, and then no revision is obsolete. */
   readonly revisionOf: (fn: string) => string | null;
 }
 
-/** Objects of functions that are forgotten, and tables of revisions that are tuned no more. */
+/** Deletes objects of forgotten functions, and tuning tables of obsolete revisions. */
 export class OrphanedObjects {
   readonly #objects: ObjectStore;
   /**
-   * Found to be left over in the last sweep: what is so again goes. A function may just have been
-   * called and not be registered yet.
+   * Orphans of the last sweep; deleted if they are orphans again. A function may just have been
+   * activated and not be registered yet.
    */
-  #doomed = new Set<string>();
+  #candidates = new Set<string>();
 
   constructor(objects: ObjectStore) {
     this.#objects = objects;
@@ -28,14 +28,14 @@ export class OrphanedObjects {
 
   /** @returns how many were deleted */
   async sweep(rules: OrphanRules): Promise<number> {
-    const left = (await this.#objects.names()).filter((name) => isOrphaned(name, rules));
-    const gone = left.filter((name) => this.#doomed.has(name)).slice(0, DELETED_MAX);
-    this.#doomed = new Set(left);
-    for (const name of gone) {
+    const orphans = (await this.#objects.names()).filter((name) => isOrphaned(name, rules));
+    const deleted = orphans.filter((name) => this.#candidates.has(name)).slice(0, DELETED_MAX);
+    this.#candidates = new Set(orphans);
+    for (const name of deleted) {
       await this.#objects.delete(name);
-      this.#doomed.delete(name);
+      this.#candidates.delete(name);
     }
-    return gone.length;
+    return deleted.length;
   }
 }
 

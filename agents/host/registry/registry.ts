@@ -29,13 +29,13 @@ import type { Agent } from '../agent.js';
 import { OrphanedObjects } from './orphaned-objects.js';
 
 export interface RegistrySettings {
-  /** What is kept of a function that was not seen for so long is taken away, ms. */
+  /** A function that was not observed for this long is forgotten, ms. */
   readonly forgetAfter: Millis;
-  /** Entries kept at most, on all hosts. */
+  /** Most entries, over all agent hosts. */
   readonly most: number;
 }
 
-/** As configured (`agents.registry`), else the configuration's defaults. */
+/** From the configuration's `agents.registry`, or its defaults. */
 export const registrySettings = (
   { forgetAfterS, most }: AgentsConfig['registry'] = configSchema.parse({}).agents.registry,
 ): RegistrySettings => ({
@@ -51,59 +51,46 @@ export interface RegistryParts {
   readonly timers: Timers;
   readonly logger: Logger;
   readonly settings: RegistrySettings;
-  /**
-   * The function's shard is leased by this host: nobody else writes its entry, and nobody else
-   * takes it away.
-   */
+  /** This host leases the function's shard: only it writes and deletes the function's entry. */
   readonly isOurs: (fn: string) => boolean;
-  /** One host of all, which takes away the markers of leases that were given back. */
+  /** True on the one host that deletes the markers of released leases. */
   readonly isMarkerSweeper: () => boolean;
-  /** Share of all shards that are ours. */
+  /** Share of all shards that this host owns. */
   readonly shareOwned: () => number;
-  /**
-   * Monotonic time at which the function was seen here last; null: not since its agent was made.
-   */
+  /** Monotonic time of the function's newest observation here; null without an agent here. */
   readonly seenAt: (fn: string) => Millis | null;
-  /** The revision whose concurrency is tuned; null: not known. */
+  /** The revision whose concurrency is tuned; null if unknown. */
   readonly revisionOf: (fn: string) => string | null;
-  /** Nothing of it is kept in NATS any more. */
+  /** Called when the function's entry is deleted. */
   readonly forgotten: (fn: string) => void;
 }
 
 export interface RegistryCounts {
-  /** Entries of our shards, at the last sweep. */
+  /** Entries of this host's shards at the last sweep. */
   functions: number;
-  /**
-   * Entries with something that no agent host has written: kept, whatever their age. At the last
-   * sweep.
-   */
+  /** Entries at the last sweep that no agent host has written: kept at any age. */
   unreadable: number;
-  /** Since the start, as those that follow. */
+  /** Since the start, like the counts below. */
   forgotten: number;
-  /** Of these: not old, but the oldest of too many. */
+  /** Forgotten because there were too many entries. */
   evicted: number;
   objects: number;
   markers: number;
   failures: number;
 }
 
-/**
- * An entry tells when its function was seen as exactly as this share of the time after which it is
- * forgotten.
- */
+/** An entry is refreshed after this share of the time after which its function is forgotten. */
 const REFRESH = 1 / 4;
-/** Sweeps in that time, but neither more often nor more seldom than: */
+/** Sweeps in that time, within the bounds below, ms. */
 const SWEEPS = 24;
 const SWEEP_MIN = 500;
 const SWEEP_MAX = 3_600_000;
 
 /**
- * The entries of functions in `gleaner_functions`, and all else that NATS keeps for each: written
- * when a function is seen, taken away when it was not for long, so that neither grows with every
- * function that ever was. It is for people and never waited for.
- *
- * A clock that jumps makes an entry go early, or late; a function that is called is registered
- * again either way.
+ * Keeps one entry per function in `gleaner_functions`, for inspection, and deletes everything that
+ * NATS stores for a function that was not observed for long: stores must not grow with every
+ * function that ever existed. After a clock step an entry may go early or late; the function is
+ * registered again at its next observation.
  */
 export class Registry {
   readonly counts: RegistryCounts = {
@@ -120,10 +107,7 @@ export class Registry {
   readonly #leases: KeyValue;
   readonly #leftovers: OrphanedObjects;
   readonly #cancel: Cancel;
-  /**
-   * Revisions of markers of deletions at the last sweep, by bucket and key: by now everybody who
-   * watches knows of them.
-   */
+  /** Revisions of deletion markers at the last sweep, by bucket and key. */
   #markers = new Map<string, number>();
   #sweeping = false;
 
@@ -137,7 +121,7 @@ export class Registry {
     this.#cancel = timers.every(interval as Millis, () => void this.sweep());
   }
 
-  /** Registers the function, and again now and then while it is called. */
+  /** Registers the function, and refreshes its entry from time to time. */
   see(agent: Agent, { user }: Observation, now: Millis): void {
     if (now - agent.registeredAt < this.#parts.settings.forgetAfter * REFRESH) return;
     agent.registeredAt = now;
@@ -154,7 +138,7 @@ export class Registry {
       seenAt: at,
     };
     this.#write(entry).catch((error: unknown) => {
-      // Tried again at the function's next observation.
+      // Retry at the function's next observation.
       agent.registeredAt = Number.NEGATIVE_INFINITY as Millis;
       this.#parts.logger.debug({ function: agent.fn, error: messageOf(error) }, 'not registered');
     });
@@ -164,7 +148,7 @@ export class Registry {
     this.#cancel();
   }
 
-  /** Takes away what is too old or too much, of functions whose shards are ours. Never rejects. */
+  /** Deletes what is too old or too much, of this host's shards. Never rejects. */
   async sweep(): Promise<void> {
     if (this.#sweeping || !this.#parts.broker.connected || this.#parts.shareOwned() === 0) return;
     this.#sweeping = true;
@@ -174,7 +158,7 @@ export class Registry {
       this.counts.failures++;
       this.#parts.logger.debug(
         { error: messageOf(error) },
-        'functions not called for long are not forgotten now',
+        'sweep of the function registry failed; it is repeated later',
       );
     } finally {
       this.#sweeping = false;
@@ -187,12 +171,12 @@ export class Registry {
     const markers = new Map<string, number>();
     const kept = new Map<string, Micros>();
     let unreadable = 0;
-    const mine = (key: string): boolean => {
+    const isOursByKey = (key: string): boolean => {
       const fn = functionName(key);
       if (fn === null) unreadable++;
       return fn !== null && isOurs(fn);
     };
-    await this.#bucket.sweep(mine, (entry) => {
+    await this.#bucket.sweep(isOursByKey, (entry) => {
       const fn = functionName(entry.key);
       if (entry.value === null) return this.#judgeMarker(buckets.functions, entry, markers);
       const decoded = decodeOwnRegistration(entry.value);
@@ -206,7 +190,7 @@ export class Registry {
       kept.set(fn, at);
       return 'keep';
     });
-    await this.#crowdOut(kept, Math.ceil(settings.most * shareOwned()));
+    await this.#evict(kept, Math.ceil(settings.most * shareOwned()));
     this.counts.functions = [...kept.values()].filter(Number.isFinite).length;
     this.counts.unreadable = unreadable;
     const isKept = (fn: string): boolean => kept.has(fn) || seenAt(fn) !== null;
@@ -221,8 +205,8 @@ export class Registry {
     this.#markers = markers;
   }
 
-  /** Of more than may be kept, those that were seen longest ago go. */
-  async #crowdOut(kept: Map<string, Micros>, most: number): Promise<void> {
+  /** Deletes the least recently seen of more than `most` entries. */
+  async #evict(kept: Map<string, Micros>, most: number): Promise<void> {
     if (kept.size <= most) return;
     const oldest = [...kept].filter(([, at]) => Number.isFinite(at)).sort(([, a], [, b]) => a - b);
     const going = new Set(
@@ -246,7 +230,7 @@ export class Registry {
     return 'delete';
   }
 
-  /** A marker tells watchers of the deletion; at the next sweep it has done so. */
+  /** A marker informs watchers of a deletion; it is purged at the second sweep that sees it. */
   #judgeMarker(
     bucket: string,
     { key, revision }: KeyValueEntry,
@@ -262,8 +246,8 @@ export class Registry {
   }
 
   /**
-   * By the entry, or by what this host has seen since. A time to come was written by a clock that
-   * was wrong: as good as now.
+   * From the entry, or from later observations here. A future time comes from a wrong clock and
+   * counts as now.
    */
   #lastSeen({ function: fn, registeredAt, seenAt }: Registration): Micros {
     const { clock } = this.#parts;
@@ -273,7 +257,7 @@ export class Registry {
     return Math.max(Math.min(seenAt ?? registeredAt, now), now - sinceHere) as Micros;
   }
 
-  /** An entry in which somebody else has put something is left as it is. */
+  /** Never overwrites an entry that another program has written. */
   async #write(entry: Registration): Promise<void> {
     const key = functionToken(entry.function);
     const before = await this.#bucket.get(key);

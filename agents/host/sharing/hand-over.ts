@@ -18,37 +18,28 @@ const shardSchema = z.object({
   shard: z.int().min(0),
   epoch: z.int().min(0),
   agents: z.record(z.string(), savedAgentSchema),
-  /** Checked by whoever takes them up. */
+  /** Validated by {@link Evidence.loadState}. */
   sizing: z.record(z.string(), z.unknown()).default({}),
 });
 
-/** What is known of functions beside their agents, and goes where they go. */
+/** Data about functions that moves between hosts with their agents. */
 export interface Evidence {
   names(): Iterable<string>;
-  /** Plain JSON; null: nothing. */
+  /** Plain JSON; null if there is nothing to save. */
   saveState(fn: string, now: Millis, wall: Micros): unknown;
-  /** False where it cannot be used. */
+  /** False if it cannot be used. */
   loadState(fn: string, saved: unknown, now: Millis, wall: Micros): boolean;
   forget(fn: string): void;
 }
 
-/**
- * One object per shard; what is larger than this is not read, and the rest of what would be larger
- * is not written.
- */
+/** Largest object of a shard: a larger one is not read, and no more agents than fit are saved. */
 const BYTES_MAX = 8 * 1024 * 1024;
-/**
- * Agents at rest in memory: those that are not resident, of our shards. The one at rest for longest
- * goes.
- */
+/** Suspended agents kept in memory; the least recently used is dropped. */
 const SAVED_MAX = 20_000;
-/** Shards that are put by a turn, and reads at once: neither may be a storm. */
+/** Shards saved per turn, and shards loaded at once: bounds the load on the store. */
 const SAVES_A_TURN = 4;
 const PARALLEL = 4;
-/**
- * A store that does not answer must not keep functions without a host: then their agents begin
- * anew.
- */
+/** A store that does not answer must not delay a shard: its agents restart from the base policy. */
 const LOAD_TIMEOUT = 1500 as Millis;
 
 export interface HandOverOptions {
@@ -63,33 +54,33 @@ export interface HandOverOptions {
 export const shardObject = (shard: number): string => `agents-shard-${shard}`;
 
 /**
- * Where agents rest when their host lets go of them: of a shard that goes to another host, and of
- * functions that have not been seen for long. They are put by in the object store, one object per
- * shard, a few shards a turn, and all of a shard's when it is given away; a crash loses what came
- * since. It is advice and never needed: a function whose agent is not found begins anew.
+ * Suspends and resumes agents: of functions that are no longer resident, in memory, and of shards
+ * that move to another host, in the object store (one object per shard). A few shards are saved
+ * per turn, and a shard when it is released; a crash loses what happened since. Nothing depends on
+ * it: a function without a saved agent restarts from the base policy.
  */
 export class HandOver {
   readonly #options: HandOverOptions;
-  readonly #tell: (fields: object, message: string) => void;
-  readonly #resting = new LRUCache<string, SavedAgent>({ max: SAVED_MAX });
+  readonly #log: (fields: object, message: string) => void;
+  readonly #suspended = new LRUCache<string, SavedAgent>({ max: SAVED_MAX });
   readonly #dirty = new Set<number>();
-  /** By shard: the epoch under which it was ours last. */
+  /** By shard: the epoch under which this host owned it last. */
   readonly #served = new Map<number, number>();
   #reading = 0;
   readonly #waiting: (() => void)[] = [];
-  /** Agents that came back, and those that could not. */
+  /** `loaded`, `unusable`: suspended agents that were resumed or could not be. */
   readonly counts = { loaded: 0, unusable: 0, saves: 0, failures: 0 };
 
   constructor(options: HandOverOptions) {
     this.#options = options;
-    this.#tell = warnOnce(options.logger);
+    this.#log = warnOnce(options.logger);
   }
 
-  /** A new agent goes on from where its function's last one rested. */
+  /** Resumes a new agent from its function's suspended one, if there is one. */
   loadState(agent: Agent): void {
-    const saved = this.#resting.get(agent.fn);
+    const saved = this.#suspended.get(agent.fn);
     if (!saved) return;
-    this.#resting.delete(agent.fn);
+    this.#suspended.delete(agent.fn);
     if (agent.loadState(saved, this.#options.clock.monotonic())) this.counts.loaded++;
     else this.counts.unusable++;
   }
@@ -98,19 +89,19 @@ export class HandOver {
     if (agent.isSavable || this.#options.sizing !== undefined) this.#dirty.add(shardOf(agent.fn));
   }
 
-  /** No longer resident. */
+  /** Suspends an agent that is no longer resident. */
   saveState(agent: Agent): void {
     const saved = agent.saveState(this.#options.clock.monotonic());
-    if (saved) this.#resting.set(agent.fn, saved);
+    if (saved) this.#suspended.set(agent.fn, saved);
   }
 
-  /** The function was not called for so long that nothing of it is kept. */
+  /** Drops what is known of a function that the registry has forgotten. */
   forget(fn: string): void {
     this.#options.sizing?.forget(fn);
-    if (this.#resting.delete(fn)) this.#dirty.add(shardOf(fn));
+    if (this.#suspended.delete(fn)) this.#dirty.add(shardOf(fn));
   }
 
-  /** The shard has become ours: what its last host put by is read, unless that was this one. */
+  /** Loads what the shard's previous owner saved, unless that was this host. */
   async onAcquired(shard: number, epoch: number): Promise<void> {
     const before = this.#served.get(shard) ?? -1;
     this.#served.set(shard, epoch);
@@ -122,7 +113,7 @@ export class HandOver {
     cancel();
   }
 
-  /** The shard goes to another host. Never rejects. */
+  /** Saves and drops a shard that moves to another host. Never rejects. */
   async onRelease(shard: number): Promise<void> {
     const epoch = this.#served.get(shard);
     if (epoch !== undefined) await this.#save(shard, epoch);
@@ -130,7 +121,7 @@ export class HandOver {
     this.#dirty.delete(shard);
   }
 
-  /** Puts a few shards by; `epochOf`: null where a shard is not ours. */
+  /** Saves a few changed shards; `epochOf`: null for a shard of another host. */
   onTurn(epochOf: (shard: number) => number | null): void {
     let saves = 0;
     for (const shard of this.#dirty) {
@@ -143,12 +134,13 @@ export class HandOver {
     }
   }
 
-  /** Another host has had it since: what is remembered here is older. */
+  /** Another host owned the shard in between: what this host remembers is outdated. */
   #drop(shard: number): void {
     const { agents, sizing } = this.#options;
     for (const fn of [...(sizing?.names() ?? [])]) if (shardOf(fn) === shard) sizing?.forget(fn);
     for (const fn of [...agents.keys()]) if (shardOf(fn) === shard) agents.delete(fn);
-    for (const fn of [...this.#resting.keys()]) if (shardOf(fn) === shard) this.#resting.delete(fn);
+    for (const fn of [...this.#suspended.keys()])
+      if (shardOf(fn) === shard) this.#suspended.delete(fn);
   }
 
   async #load(shard: number, before: number): Promise<void> {
@@ -162,11 +154,11 @@ export class HandOver {
       const stored = shardSchema.parse(
         JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(data)),
       );
-      // Nobody else has put anything by since it was ours: what is here is as new or newer.
+      // No other host has saved it since this one owned it: the state in memory is not older.
       if (stored.epoch <= before) return;
       this.#drop(shard);
       for (const [fn, saved] of Object.entries(stored.agents))
-        if (shardOf(fn) === shard) this.#resting.set(fn, saved);
+        if (shardOf(fn) === shard) this.#suspended.set(fn, saved);
       const { sizing, clock } = this.#options;
       for (const [fn, saved] of Object.entries(stored.sizing))
         if (
@@ -175,7 +167,11 @@ export class HandOver {
         )
           this.counts.unusable++;
     } catch (error) {
-      this.#failed(shard, error, 'agents at rest cannot be read: their functions begin anew');
+      this.#failed(
+        shard,
+        error,
+        'cannot load suspended agents: their functions restart from the base policy',
+      );
     } finally {
       this.#reading--;
       this.#waiting.shift()?.();
@@ -195,7 +191,7 @@ export class HandOver {
       const one = shardOf(fn) === shard ? agent.saveState(now) : null;
       if (one) add(fn, one);
     }
-    for (const [fn, one] of this.#resting.entries())
+    for (const [fn, one] of this.#suspended.entries())
       if (shardOf(fn) === shard && !(fn in saved)) add(fn, one);
     const known: Record<string, unknown> = {};
     for (const fn of sizing?.names() ?? []) {
@@ -213,12 +209,12 @@ export class HandOver {
       this.counts.saves++;
     } catch (error) {
       this.#dirty.add(shard);
-      this.#failed(shard, error, 'agents at rest cannot be written');
+      this.#failed(shard, error, 'cannot save agents; retry at the next turn');
     }
   }
 
   #failed(shard: number, error: unknown, what: string): void {
     this.counts.failures++;
-    this.#tell({ shard, error: messageOf(error).slice(0, 300) }, what);
+    this.#log({ shard, error: messageOf(error).slice(0, 300) }, what);
   }
 }

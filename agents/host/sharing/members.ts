@@ -9,13 +9,13 @@ const SHARD_KEY = /^shard-(\d{1,4})$/;
 export const memberKey = (host: string): string => `agents-${host}`;
 export const shardKey = (shard: number): string => `shard-${shard}`;
 
-/** Whose an entry is: a host under one start of it. */
+/** The owner of an entry: a host and one start of its process. */
 export interface Holder {
   readonly host: string;
   readonly boot: string;
 }
 
-/** Null: deleted, or nothing that can be read, which binds nobody. */
+/** Null: the entry is deleted or unreadable, so it has no owner. */
 export function holderOf({
   value,
 }: Pick<KeyValueEntry, 'value'>): (Holder & { readonly duration: number }) | null {
@@ -36,9 +36,9 @@ export interface ShardLease extends Holder {
 }
 
 /**
- * What one agent host knows of the bucket of leases: who is there and who claims which shard. A
- * claim counts while its host is a member under the boot that made it. All times are this host's
- * own: a member that has not changed for its duration is gone.
+ * One agent host's view of the bucket of leases: the members, and the owner of each shard. A
+ * shard's lease counts while its owner is a member under the same boot. All times are this host's
+ * own: a member whose entry has not changed for its duration is gone.
  */
 export class Members {
   readonly #members = new Map<string, Member>();
@@ -46,16 +46,13 @@ export class Members {
   readonly #longest: number;
   #changedAt: number;
 
-  /** `duration`: of this host's own membership; another's counts up to four times that. */
+  /** `duration`: of this host's membership; another host's counts up to four times that. */
   constructor(duration: Millis, now: Millis) {
     this.#longest = 4 * duration;
     this.#changedAt = now;
   }
 
-  /**
-   * True where it may change what there is to do: somebody came or went, a shard has another owner
-   * or none.
-   */
+  /** True if a member joined or left, or a shard changed its owner. */
   take(entry: KeyValueEntry, now: Millis): boolean {
     const host = MEMBER_KEY.exec(entry.key)?.[1];
     if (host !== undefined) return this.#takeMember(host, entry, now);
@@ -84,10 +81,7 @@ export class Members {
     return true;
   }
 
-  /**
-   * Those that have not renewed for as long as they said they would, and the revision they stopped
-   * at.
-   */
+  /** Members that have not renewed within their own duration, with their last revision. */
   overdue(self: string, now: Millis): { readonly host: string; readonly revision: number }[] {
     return [...this.#members]
       .filter(([host, { at, duration }]) => host !== self && now - at > duration)
@@ -98,7 +92,7 @@ export class Members {
     return this.#claims[shard] ?? null;
   }
 
-  /** `self` is a member whatever has been heard of it: its own lease says so. */
+  /** `self` is always a member: its own lease decides, not the watched bucket. */
   view({ host: self, boot }: Holder, term: number, now: Millis): SharingView {
     const owners = this.#claims.map((shardLease, shard) =>
       shardLease?.host === self ? (shardLease.boot === boot ? self : null) : this.#ownerOf(shard),

@@ -1,23 +1,18 @@
 import { hashOf } from '../../../config/index.js';
 
 /**
- * Functions are dealt to agent hosts by shard, and shards are leased: so lease traffic is the same
- * for ten functions as for a hundred thousand. No more agent hosts than this can have work.
+ * Agent hosts lease shards of functions, so that lease traffic does not depend on the number of
+ * functions. No more agent hosts than this can have work.
  */
 export const SHARDS = 64;
 
-/**
- * A host that has more than is meant for it gives back so many shards a turn: a new host must not
- * set everything in motion at once.
- */
+/** Most shards that a host releases per turn: a new host must not move everything at once. */
 export const MOVES_A_TURN = 8;
 
 /** The same on every host. */
 export const shardOf = (fn: string): number => hashOf(fn) % SHARDS;
 
-/**
- * FNV's low bits say little of a short text's end: they are mixed once more (murmur3's finaliser).
- */
+/** FNV's low bits depend little on the end of a short text, so murmur3's finalizer mixes them. */
 function rankOf(shard: number, host: string): number {
   let hash = hashOf(`${host} ${shard}`);
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
@@ -26,15 +21,15 @@ function rankOf(shard: number, host: string): number {
 }
 
 /**
- * Whose each shard should be, by rendezvous hashing with bounded loads: the same on every host that
- * knows the same members, nobody has more than ceil(SHARDS / members), and a member that comes or
- * goes moves few of the others' shards.
+ * The host that should own each shard, by rendezvous hashing with bounded loads. Every host that
+ * knows the same members computes the same assignment, no member has more than
+ * ceil(SHARDS / members), and few shards move when a member joins or leaves.
  */
 export function assignShards(members: readonly string[]): readonly string[] {
   const most = Math.ceil(SHARDS / Math.max(1, members.length));
   const loads = new Map<string, number>();
   const assigned: string[] = [];
-  // By name where ranks are equal: an order that all hosts share.
+  // Equal ranks are ordered by name, the same on all hosts.
   const sorted = [...new Set(members)].sort();
   for (let shard = 0; shard < SHARDS; shard++) {
     let best = '';
@@ -54,13 +49,13 @@ export function assignShards(members: readonly string[]): readonly string[] {
 
 export interface SharingView {
   readonly self: string;
-  /** Agent hosts that are there, oneself included. */
+  /** Agent hosts that are alive, including this one. */
   readonly members: readonly string[];
-  /** Since the members changed last, by one's own clock, ms. */
+  /** Time since the members last changed, by this host's clock, ms. */
   readonly membersFor: number;
-  /** By shard: its owner, where that is a member; null: free. */
+  /** By shard: its owner if that is a member; null: free. */
   readonly owners: readonly (string | null)[];
-  /** A term of membership, ms: what has been so for a term is no flapping. */
+  /** A term of membership, ms: members that stayed for a term are not flapping. */
   readonly term: number;
 }
 
@@ -70,8 +65,9 @@ export interface Moves {
 }
 
 /**
- * What one host should do now; pure. It takes what is free and meant for it. It gives what is meant
- * for another only while the members have not changed for a term, and only so many a turn.
+ * The shards that one host should take and release now. It takes free shards that are assigned to
+ * it, and releases those of other hosts once the members have been stable for a term, at most
+ * {@link MOVES_A_TURN} at once.
  */
 export function movesOf({ self, members, membersFor, owners, term }: SharingView): Moves {
   const assigned = assignShards(members);

@@ -17,44 +17,37 @@ export interface ShardsOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly random: Random;
-  /** A host that has not been heard of for this long has left. */
+  /** A host whose lease has not changed for this long has left. */
   readonly duration: Millis;
-  /** A shard has become ours; it is served when this has resolved. Never rejects. */
+  /** This host owns the shard now, and serves it when this has resolved. Never rejects. */
   readonly onAcquired?: (shard: number, epoch: number) => Promise<void>;
-  /**
-   * A shard will be given back when this has resolved; nothing of it is served any more. Never
-   * rejects.
-   */
+  /** The shard is no longer served, and released when this has resolved. Never rejects. */
   readonly onRelease?: (shard: number) => Promise<void>;
-  /** Once a turn, whether anything moved or not. */
+  /** Called once per turn. */
   readonly onTurn?: () => void;
 }
 
 interface HeldShard {
   /** Revision of the shard's key: rises from owner to owner. */
   readonly epoch: number;
-  /** Of the membership under which it was made. */
+  /** Term of the membership under which it was taken. */
   readonly term: number;
   served: boolean;
 }
 
-/**
- * Turns come at this share of the duration, give or take a fifth: hosts that started together must
- * not act together.
- */
+/** Interval of turns as a share of the duration, ± a fifth: hosts started together must drift. */
 const TURN = 1 / 3;
-/** After a change that somebody else made: soon, but not all at once. */
+/** Longest delay of a turn after another host's change, ms; random, against collisions. */
 const RETRY_DELAY = 200;
 
 /**
- * The shards of one agent host. One lease per host says that it is there; a shard's key names its
- * owner and is written only when the owner changes, so what is written grows with hosts and not
- * with functions.
+ * The shards of one agent host. One lease per host is its membership; a shard's key names its owner
+ * and is written only when the owner changes, so writes grow with hosts and not with functions.
  *
- * Two owners never both act: a shard is taken from another host only after that host's membership
- * was taken away at exactly the revision that had not changed for its duration, so the host finds
- * out at its next renewal and had given up by its own clock before; and whatever it may still send
- * carries a lower epoch than its successor's, which hooks refuse.
+ * Two owners never act at once: a shard is taken from another host only after that host's
+ * membership was deleted at exactly the revision that had not changed for its duration. By its own
+ * clock the host gave up earlier, and a target that it may still send has a lower epoch than its
+ * successor's, which hooks refuse.
  */
 export class Shards {
   readonly #options: ShardsOptions;
@@ -63,8 +56,8 @@ export class Shards {
   readonly #members: Members;
   readonly #watch: KeyValueWatch;
   readonly #claims = new Map<number, HeldShard>();
-  /** Epochs of claims that were given back: what is watched may still show them. */
-  readonly #given = new Map<number, number>();
+  /** Epochs of released shards: the watch may still show them as owned. */
+  readonly #released = new Map<number, number>();
   #cancelTurn: Cancel = () => {};
   #read = false;
   #turning: Promise<void> | null = null;
@@ -90,7 +83,7 @@ export class Shards {
       this.#forget();
       this.#schedule(RETRY_DELAY * options.random.next());
     });
-    // Before the whole bucket has been read nobody is missed and nothing looks free.
+    // Until the whole bucket has been read, a shard or a member that is missing means nothing.
     this.#watch.ready.then(
       () => {
         this.#read = true;
@@ -101,7 +94,7 @@ export class Shards {
     this.#schedule(0);
   }
 
-  /** How many are served. */
+  /** Number of shards that are served. */
   get owned(): number {
     const { epoch, alone } = this.#member;
     if (epoch === null) return 0;
@@ -112,7 +105,7 @@ export class Shards {
     return owned;
   }
 
-  /** Epoch of the function's shard while it is ours, else null. */
+  /** Epoch of the function's shard if this host serves it, otherwise null. */
   epochOf(fn: string): number | null {
     return this.epochOfShard(shardOf(fn));
   }
@@ -120,13 +113,13 @@ export class Shards {
   epochOfShard(shard: number): number | null {
     const member = this.#member.epoch;
     if (member === null) return null;
-    // Nobody to ask, so nobody to share with.
+    // Without JetStream no host can be known to share with.
     if (this.#member.alone) return 1;
     const heldShard = this.#claims.get(shard);
     return heldShard?.served && heldShard.term === this.#member.term ? heldShard.epoch : null;
   }
 
-  /** Renews, and does what there is to do; called by its own timer, and at connect. */
+  /** Renews the membership and moves shards; called by a timer, and at connect. */
   turn(): Promise<void> {
     if (this.#turning) {
       this.#again = true;
@@ -146,7 +139,9 @@ export class Shards {
     this.#cancelTurn();
     this.#watch.stop();
     await this.#turning;
-    await Promise.all([...this.#claims.keys()].map((shard) => this.#give(shard).catch(() => {})));
+    await Promise.all(
+      [...this.#claims.keys()].map((shard) => this.#release(shard).catch(() => {})),
+    );
     await this.#member.release();
   }
 
@@ -160,26 +155,26 @@ export class Shards {
     if (this.#stopped) return;
     this.#options.onTurn?.();
     try {
-      // Renewed by its own timer.
+      // A membership that is held is renewed by the lease's own timer.
       if (this.#member.epoch === null) await this.#member.turn();
       if (this.#member.epoch === null || this.#member.alone || !this.#read) return;
       const { host, boot, clock, duration } = this.#options;
       const now = clock.monotonic();
-      await Promise.allSettled(this.#members.overdue(host, now).map((gone) => this.#putOut(gone)));
+      await Promise.allSettled(this.#members.overdue(host, now).map((gone) => this.#remove(gone)));
       this.#forget();
       const { take, give } = movesOf(this.#members.view({ host, boot }, duration, now));
-      const mine = [...Array(SHARDS).keys()].filter((shard) => this.#unclaimed(shard));
-      // All of them: a write that is answered late must not meet the next turn's.
-      await Promise.allSettled([...new Set([...take, ...mine])].map((shard) => this.#take(shard)));
-      for (const shard of give) await this.#give(shard);
+      const unclaimed = [...Array(SHARDS).keys()].filter((shard) => this.#unclaimed(shard));
+      const taken = new Set([...take, ...unclaimed]);
+      // Wait for all: a write that is answered late must not collide with the next turn's.
+      await Promise.allSettled([...taken].map((shard) => this.#take(shard)));
+      for (const shard of give) await this.#release(shard);
     } catch {
-      // Whatever the store says: the lease runs out or is renewed by itself, and the next turn
-      // tries again.
+      // The lease expires or is renewed on its own, and the next turn retries.
     }
   }
 
-  /** At the very revision it stopped at: a host that is not gone after all stays. */
-  async #putOut({
+  /** Deletes a membership at its last known revision only: a host that has renewed stays. */
+  async #remove({
     host,
     revision,
   }: {
@@ -191,7 +186,7 @@ export class Shards {
     this.#members.take({ key, value: null, revision }, this.#options.clock.monotonic());
   }
 
-  /** Claims that another's write or an earlier membership has ended. */
+  /** Drops shards that another host has taken, or that an earlier membership held. */
   #forget(): void {
     for (const [shard, heldShard] of this.#claims) {
       const known = this.#members.leaseOfShard(shard);
@@ -204,13 +199,13 @@ export class Shards {
   }
 
   /**
-   * Ours by its key, but not by what is known here: from an earlier membership, or by a write whose
-   * answer was lost.
+   * The shard's key names this host, but the claim is unknown here: from an earlier membership, or
+   * by a write whose answer was lost.
    */
   #unclaimed(shard: number): boolean {
     const known = this.#members.leaseOfShard(shard);
     if (known?.host !== this.#options.host || this.#claims.has(shard)) return false;
-    return known.revision > (this.#given.get(shard) ?? 0);
+    return known.revision > (this.#released.get(shard) ?? 0);
   }
 
   async #take(shard: number): Promise<void> {
@@ -218,8 +213,8 @@ export class Shards {
     const { host, boot, duration } = this.#options;
     const { term } = this.#member;
     const key = shardKey(shard);
-    // Read anew: what was watched may be behind. A claim's membership is older than the claim, so
-    // it is read after it: once gone, it is gone for good.
+    // Read again, because the watch may be behind. The owner's membership is older than its claim,
+    // so it is read second: a membership that is gone then never comes back under that boot.
     const entry = await this.#bucket.get(key);
     const owner = entry && holderOf(entry);
     if (owner && owner.host !== host) {
@@ -237,20 +232,20 @@ export class Shards {
     heldShard.served = true;
   }
 
-  /** Not served any more at once; free for the next when what is known of it is put by. */
-  async #give(shard: number): Promise<void> {
+  /** Stops serving the shard at once, and deletes its key when its agents are saved. */
+  async #release(shard: number): Promise<void> {
     const heldShard = this.#claims.get(shard);
     if (!heldShard) return;
     this.#claims.delete(shard);
-    this.#given.set(shard, heldShard.epoch);
+    this.#released.set(shard, heldShard.epoch);
     if (heldShard.term !== this.#member.term) return;
     await this.#options.onRelease?.(shard);
     try {
       await this.#bucket.deleteAt(shardKey(shard), heldShard.epoch);
     } catch (error) {
-      // Where it is still ours by its key, it is taken and given once more: else it would be
-      // nobody's for good.
-      this.#given.delete(shard);
+      // If the key still names this host, the next turn takes the shard and releases it again;
+      // otherwise no host would ever own it.
+      this.#released.delete(shard);
       throw error;
     }
   }
