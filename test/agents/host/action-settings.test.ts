@@ -16,7 +16,7 @@ import { observation } from '../../support/observations.js';
 
 const FN = '/guest/hello';
 
-test('a target stays inside what the owner annotated, and follows it when it changes', async (t) => {
+test('a target stays within the bounds that the owner has annotated', async (t) => {
   const bus = new MemoryBus();
   const hook = bus.connect();
   const targets: Target[] = [];
@@ -42,7 +42,7 @@ test('a target stays inside what the owner annotated, and follows it when it cha
     await until(() => targets.length > before, 30_000, 'a target');
     return targets.at(-1)!;
   };
-  // One core and 256 MiB were asked for: greedy moves in small steps from there.
+  // The user limits are one core and 256 MiB; greedy moves in small steps from there.
   t.true((await decided()).cpu! > 500);
   const bounds = { cpuMillicores: { max: 500 }, memoryMiB: { max: 100 } };
   await hook

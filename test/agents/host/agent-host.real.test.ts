@@ -23,7 +23,7 @@ import { natsServerHere, RealServer } from '../../broker/contract/server.js';
 import { observation } from '../../support/observations.js';
 
 if (natsServerHere()) {
-  test('over a real nats-server observations become targets, before and after the server restarts', async (t) => {
+  test('over NATS observations become targets, also after the server restarts', async (t) => {
     const server = new RealServer();
     t.teardown(() => server.remove());
     await server.up();
@@ -78,19 +78,19 @@ if (natsServerHere()) {
       () => hook.connected && agentsBroker.connected && agents.ownedShards === SHARDS,
       'all is back',
     );
-    // Connected is not yet subscribed at the server: the flush is.
+    // The client is connected before the server knows its subscriptions; a flush waits for them.
     await agentsBroker.flush();
     fields.length = 0;
     observe();
     await until(() => targets.length === 2, 'target after the restart');
-    // The lost observation of the outage (step 2) is not made up for; the answer is to step 3.
+    // The observation that was lost in the outage (step 2) is not repeated; step 3 is answered.
     t.is(targets[1]?.author.sequence, 2);
     await until(() => fields.length > 0, 'the mean field is back');
     await agents.stop();
     await aggregator.stop();
   });
 
-  test('over a real nats-server two agent hosts share the functions, and one that dies is replaced within three intervals', async (t) => {
+  test('over NATS a dead agent host is replaced within three intervals', async (t) => {
     const server = new RealServer();
     t.teardown(() => server.remove());
     await server.up();
@@ -141,7 +141,7 @@ if (natsServerHere()) {
     };
     const before = await round();
     t.is(new Set([...before.values()].map(({ author }) => author.host)).size, 2);
-    // As a host dies: nothing is given back, nobody is told.
+    // The host dies: it releases no lease.
     const begun = performance.now();
     await two.broker.close();
     await until(() => one.agents.ownedShards === SHARDS, 'the other has everything', 30_000);
@@ -157,5 +157,5 @@ if (natsServerHere()) {
     await two.agents.stop();
   });
 } else {
-  test('there is no nats-server here', (t) => t.pass());
+  test('nats-server is not installed: skipped', (t) => t.pass());
 }

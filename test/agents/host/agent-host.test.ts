@@ -84,7 +84,7 @@ test('an observation is answered by a target with its echo, an epoch and an auth
   await agents.stop();
 });
 
-test('its service says what networks run on, as gleaner status shows it', async (t) => {
+test('its service reports the engine of the networks, for gleaner status', async (t) => {
   const { bus, start, pass } = stage();
   const agents = start('agents-1', { engine: 'simd' });
   await settle();
@@ -95,7 +95,7 @@ test('its service says what networks run on, as gleaner status shows it', async 
   await agents.stop();
 });
 
-test('malformed, repeated and misaddressed observations bring no target and are counted', async (t) => {
+test('malformed, repeated and misaddressed observations are counted only', async (t) => {
   const { hook, targets, start } = stage();
   const agents = start('agents-1');
   await settle();
@@ -117,7 +117,7 @@ test('malformed, repeated and misaddressed observations bring no target and are 
   await agents.stop();
 });
 
-test('a manager that throws or wishes for NaN brings no target, and the host goes on', async (t) => {
+test('no target is sent if a manager throws or returns NaN, and the host continues', async (t) => {
   const { hook, targets, start } = stage();
   let call = 0;
   const broken = {
@@ -141,7 +141,7 @@ test('a manager that throws or wishes for NaN brings no target, and the host goe
   await agents.stop();
 });
 
-test('the reward of a step is reported and counted where a step closed, and nothing where it is no number', async (t) => {
+test('the reward of a closed step is reported and counted if it is a number', async (t) => {
   const { hook, start } = stage();
   const told: (number | undefined)[] = [];
   hook.subscribe(wildcards.agentReports, (message) => {
@@ -177,7 +177,7 @@ test('the reward of a step is reported and counted where a step closed, and noth
   await agents.stop();
 });
 
-test('a function is registered, reported, listed, inspected, paused and resumed; retraining is refused by name', async (t) => {
+test('a function is registered, reported, listed, inspected, paused and resumed', async (t) => {
   const { hook, targets, start } = stage();
   const reports: AgentReport[] = [];
   hook.subscribe(wildcards.agentReports, (message) => {
@@ -205,7 +205,7 @@ test('a function is registered, reported, listed, inspected, paused and resumed;
   );
   t.like(list, { total: 1, phases: { managing: 1 }, managers: { greedy: 1 } });
   for (const endpoint of ['list', 'inspect', 'explain'] as const) {
-    // What is answered is what the reference says, no more and no less.
+    // The answer has exactly the documented fields.
     const request = endpoint === 'list' ? {} : { function: '/guest/hello' };
     const answer = await call(endpoint, request);
     t.deepEqual(agentsService[endpoint].answer.parse(answer), answer, endpoint);
@@ -243,7 +243,7 @@ test('a function is registered, reported, listed, inspected, paused and resumed;
   await agents.stop();
 });
 
-test('a target tells every hook the highest memory peak among the hosts whose containers are of the same size', async (t) => {
+test('a target carries the highest memory peak of containers of that size', async (t) => {
   const { hook, targets, start } = stage();
   const agents = start('agents-1');
   await settle();
@@ -255,7 +255,7 @@ test('a target tells every hook the highest memory peak among the hosts whose co
   });
   send(hook, 1, '/guest/hello', { host: 'invoker-1', peak: { cpu, memory: mebibytes(90) } });
   send(hook, 1, '/guest/hello', { host: 'invoker-2', peak: { cpu, memory: mebibytes(60) } });
-  // A newer version with another limit, still on its way to the other hosts.
+  // A newer version with another limit, which the other hosts do not run yet.
   send(hook, 1, '/guest/hello', {
     host: 'invoker-3',
     user: size(512),
@@ -275,7 +275,7 @@ test('a target tells every hook the highest memory peak among the hosts whose co
   await agents.stop();
 });
 
-test('only so many agents are resident', async (t) => {
+test('no more agents than configured are resident', async (t) => {
   const { hook, start } = stage();
   const agents = start('agents-1', { resident: 3 });
   await settle();
@@ -285,7 +285,7 @@ test('only so many agents are resident', async (t) => {
   await agents.stop();
 });
 
-test('partial sums of the active agents go out each interval, and hosts that fall silent leave them', async (t) => {
+test('partial sums of the active agents are published each interval', async (t) => {
   const { hook, start, pass } = stage();
   const members: number[] = [];
   const allocated: number[] = [];
@@ -302,14 +302,14 @@ test('partial sums of the active agents go out each interval, and hosts that fal
   send(hook, 1, '/guest/other');
   await pass(1000);
   t.deepEqual(members, [2]);
-  // hello on two hosts and other on one, 2 containers of 1000 millicores each.
+  // `hello` on two hosts and `other` on one, each with 2 containers of 1000 millicores.
   t.is(allocated[0], 6000);
   await pass(3000);
   t.is(members.at(-1), 0);
   await agents.stop();
 });
 
-test('two agent hosts share the functions, each is decided by one, and a stopped host is taken over under a higher epoch', async (t) => {
+test('one of two agent hosts decides for a function, its successor by a new epoch', async (t) => {
   const { bus, time, hook, targets, start, pass } = stage();
   const aggregator = runAggregator({
     broker: bus.connect(),
@@ -346,7 +346,7 @@ test('two agent hosts share the functions, each is decided by one, and a stopped
   await aggregator.stop();
 });
 
-test('an agent host that cannot renew its leases stops sending targets, and begins again when NATS is back', async (t) => {
+test('an agent host that cannot renew its leases sends no targets', async (t) => {
   const { bus, time, hook, targets, start, pass } = stage();
   const agents = start('agents-1');
   await settle();

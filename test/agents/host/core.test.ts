@@ -33,7 +33,7 @@ test('an agent counts in the partial sums for three intervals after its last obs
   );
 });
 
-test('each function gets the mean field without its own share, and a newer one replaces it', (t) => {
+test('each function sees the newest mean field without its own contribution', (t) => {
   const { core, aggregator, agents, a, b, observe } = stage();
   t.is(core.meanField.contextOf(a.fn, at(1)).field, null);
   observe(a, 1);
@@ -59,7 +59,7 @@ test('a mean field of a former aggregator is ignored until the newer one is outd
   t.is(core.meanField.current(at(4.001)), former);
 });
 
-test('a target echoes the observation, is numbered, and carries the highest peak of any host', (t) => {
+test('a target echoes its observation and carries the highest peak of any host', (t) => {
   const { core, a } = stage();
   const here = observation({ function: a.fn, peak: amounts(100, 90) });
   const there = observation({ function: a.fn, host: 'invoker-2', peak: amounts(100, 120) });
@@ -79,7 +79,7 @@ test('a target echoes the observation, is numbered, and carries the highest peak
   t.false('actions' in targets[0]!, 'actions are for the mean field, not for hooks');
 });
 
-test('a decision that is not a positive number is refused, for whoever drives the agents', (t) => {
+test('a decision that is not a positive number is an error', (t) => {
   const { core } = stage();
   const decision = { cpu: Number.NaN as Millicores, actions: [0, 0, 0] as const };
   const broken = { ...fixedManager(), decide: () => ({ state: null, decision }) };

@@ -5,8 +5,8 @@ import { type Millis, millis } from '../../../config/index.js';
 import { observation } from '../../support/observations.js';
 
 /**
- * A desk of an agent host whose clock is 1 s ahead of the hook's, beside hooks that send from afar:
- * an observation takes 2 ms.
+ * The queue of an agent host whose clock is 1 s ahead of the hook's;
+ * an observation takes 2 ms to arrive.
  */
 function stage() {
   const time = new ManualTime();
@@ -24,18 +24,18 @@ function stage() {
   return { time, queue, decided, take };
 }
 
-test('an observation that comes as it is made is decided at once', (t) => {
+test('an observation that is not late is decided at once', (t) => {
   const { time, queue, decided, take } = stage();
   for (let step = 1; step <= 3; step++) {
     time.advance(millis(10_000));
-    // A hold-up of less than a second is none.
+    // A delay of less than a second is not late.
     take('/guest/a', step, time.monotonic() - step * 300);
   }
   t.deepEqual(decided, ['/guest/a invoker-1 1', '/guest/a invoker-1 2', '/guest/a invoker-1 3']);
   t.is(queue.superseded, 0);
 });
 
-test('after a pause the newest of each function and host is decided, the others are counted, and no clock is compared', (t) => {
+test('after a pause only the newest observation of each function and host is decided', (t) => {
   const { time, queue, decided, take } = stage();
   time.advance(millis(100_000));
   const begun = time.monotonic();
@@ -43,7 +43,7 @@ test('after a pause the newest of each function and host is decided, the others 
   take('/guest/b', 1, begun);
   take('/guest/a', 1, begun, { host: 'invoker-2' });
   decided.length = 0;
-  // Held up for 60 s: six observations of each piled up, one every 10 s; all come within a moment.
+  // A pause of 60 s: six observations of each have queued up, one every 10 s.
   time.advance(millis(60_000));
   for (let step = 2; step <= 7; step++) {
     const madeAt = begun + (step - 1) * 10_000 - 5000;
@@ -51,20 +51,20 @@ test('after a pause the newest of each function and host is decided, the others 
     take('/guest/b', step, madeAt);
     take('/guest/a', step, madeAt, { host: 'invoker-2' });
   }
-  // Made at 55 s, less the 60 ms that two clocks may have drifted apart in a minute.
+  // Observed at 55 s; two clocks may drift apart by 60 ms in a minute.
   t.is(queue.lag, 5000 - 60);
   t.deepEqual(decided, []);
   time.advance(millis(100));
   t.deepEqual(decided, ['/guest/a invoker-1 7', '/guest/b invoker-1 7', '/guest/a invoker-2 7']);
-  // Five older ones of each of the three.
+  // Five older observations of each of the three.
   t.is(queue.superseded, 15);
-  // One in time goes on as before, at once.
+  // An observation in time is decided at once again.
   take('/guest/b', 8, time.monotonic());
   t.is(decided.at(-1), '/guest/b invoker-1 8');
   t.true(queue.lag < 1);
 });
 
-test('one that comes in time makes an older one that waits worthless', (t) => {
+test('an observation in time supersedes an older one that waits', (t) => {
   const { time, queue, decided, take } = stage();
   take('/guest/a', 1, time.monotonic());
   time.advance(millis(20_000));
@@ -75,7 +75,7 @@ test('one that comes in time makes an older one that waits worthless', (t) => {
   t.is(queue.superseded, 1);
 });
 
-test('while late ones come without an end those that wait are decided after a second', (t) => {
+test('late observations are decided after a second even if more keep arriving', (t) => {
   const { time, decided, take } = stage();
   take('/guest/a', 1, time.monotonic());
   time.advance(millis(60_000));
@@ -83,14 +83,14 @@ test('while late ones come without an end those that wait are decided after a se
     take(`/guest/f${step}`, step, time.monotonic() - 30_000);
     time.advance(millis(50));
   }
-  // The first at 0, 1 s later the 21st ends the wait: all 21 are decided. One more waits on.
+  // The first arrives at 0; the 21st, 1 s later, ends the wait for all 21. One more waits.
   t.is(decided.length, 1 + 21);
 });
 
-test('a host that was asleep is late once; then its clock is taken as it is', (t) => {
+test('a host that was suspended is late once; then its clock counts as it is', (t) => {
   const { time, queue, decided, take } = stage();
   take('/guest/a', 1, time.monotonic());
-  // Asleep for an hour, in which its monotonic clock stood still.
+  // The host was suspended for an hour and its monotonic clock stood still.
   time.advance(millis(3_600_000));
   const shift = 3_600_000;
   take('/guest/a', 2, time.monotonic() - shift);
@@ -101,7 +101,7 @@ test('a host that was asleep is late once; then its clock is taken as it is', (t
   take('/guest/a', 3, time.monotonic() - shift);
   t.is(decided.length, 3, 'at once');
   t.true(queue.lag <= 100);
-  // A restart of the hook begins anew, too.
+  // A restart of the hook resets its usual delay, too.
   take('/guest/a', 1, time.monotonic() - 9e9, { boot: 'another' });
   t.is(decided.length, 4);
 });

@@ -24,7 +24,7 @@ const step: TrajectoryStep = {
   discount: 0.9,
   span: 10_000,
 };
-/** Steps are gathered for 250 ms. */
+/** Steps are batched for 250 ms. */
 const gathered = async (time: ManualTime): Promise<void> => {
   time.advance(millis(250));
   await settled();
@@ -37,7 +37,7 @@ const stored = (bus: MemoryBus) =>
     .stream(streams.trajectories, { subjects: [wildcards.trajectories], maxBytes: 1 })
     .read(1, 1000);
 
-test('steps are in the stream, on their function’s subject, as the contract has them', async (t) => {
+test('steps are written to the stream on their function’s subject', async (t) => {
   const bus = new MemoryBus();
   const time = new ManualTime();
   const writer = new TrajectoryWriter(bus.connect(), author, time);
@@ -63,7 +63,7 @@ test('steps are in the stream, on their function’s subject, as the contract ha
     updates: 3,
     sampled: true,
   });
-  // A Float32Array's .1 is 0.10000000149: six digits of it are .1 again. No -0 leaves the house.
+  // A Float32Array's .1 is 0.10000000149: six digits of it are .1 again. -0 is sent as 0.
   t.deepEqual(
     [first.message.state, first.message.mask, first.message.reward],
     [[0.1, 0.25], [1, 0, 1], 0.123457],
@@ -73,7 +73,7 @@ test('steps are in the stream, on their function’s subject, as the contract ha
   t.deepEqual(writer.counts, { written: 2, dropped: 0, failures: 0 });
 });
 
-test('nobody waits: while NATS is away the newest steps wait, older ones are dropped and counted', async (t) => {
+test('while NATS is away the newest steps wait, and older ones are dropped', async (t) => {
   const bus = new MemoryBus();
   const time = new ManualTime();
   const writer = new TrajectoryWriter(bus.connect(), author, time);
@@ -83,7 +83,7 @@ test('nobody waits: while NATS is away the newest steps wait, older ones are dro
   await gathered(time);
   t.deepEqual(writer.counts, { written: 0, dropped: 2, failures: 0 });
   bus.bringUp();
-  // One more makes the oldest of those that wait go.
+  // One more drops the oldest.
   writer.write({ ...step, step: 2050 });
   await gathered(time);
   for (let i = 0; i < 20; i++) await settled();
@@ -101,7 +101,7 @@ test('nobody waits: while NATS is away the newest steps wait, older ones are dro
   );
 });
 
-test('of many steps at once 256 are on their way, and all are written', async (t) => {
+test('of many steps at most 256 are in flight, and all are written', async (t) => {
   const time = new ManualTime();
   const writer = new TrajectoryWriter(new MemoryBus().connect(), author, time);
   for (let i = 0; i < 300; i++) writer.write(step);
@@ -110,7 +110,7 @@ test('of many steps at once 256 are on their way, and all are written', async (t
   t.deepEqual(writer.counts, { written: 300, dropped: 0, failures: 0 });
 });
 
-test('what waits when an agent host stops goes out', async (t) => {
+test('steps that wait are sent when an agent host stops', async (t) => {
   const bus = new MemoryBus();
   const writer = new TrajectoryWriter(bus.connect(), author, new ManualTime());
   writer.write(step);

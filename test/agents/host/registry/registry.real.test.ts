@@ -18,7 +18,7 @@ import { natsServerHere, RealServer } from '../../../broker/contract/server.js';
 import { observation } from '../../../support/observations.js';
 
 if (natsServerHere()) {
-  test('over a real nats-server functions that come and go leave no message in any store', async (t) => {
+  test('over NATS forgotten functions leave no message in any store', async (t) => {
     const server = new RealServer();
     t.teardown(() => server.remove());
     await server.up();
@@ -52,29 +52,29 @@ if (natsServerHere()) {
       await objects.put(`own-simppo-${functionToken(fn)}`, new Uint8Array(10));
     }
     await until(() => agents.agents === 30, 'all are seen');
-    // As a host that left and a lease that was given back leave it.
+    // The marker that a released lease leaves.
     const leases = hook.keyValue(buckets.leases);
     await leases.put('agents-gone', encodeMessage({ v: 1 }));
     await leases.delete('agents-gone');
     await until(() => agents.registry.forgotten === 30, 'all are forgotten', 30_000);
     await until(() => agents.registry.objects === 30, 'and their weights', 30_000);
-    const looker = await connect({ servers: server.url });
-    t.teardown(() => looker.close());
-    const manager = await looker.jetstreamManager();
+    const client = await connect({ servers: server.url });
+    t.teardown(() => client.close());
+    const manager = await client.jetstreamManager();
     const messages = async (stream: string) => (await manager.streams.info(stream)).state.messages;
     const deadline = performance.now() + 30_000;
     while ((await messages('KV_gleaner_functions')) > 0 && performance.now() < deadline)
       await new Promise((resolve) => setTimeout(resolve, 100));
     t.is(await messages('KV_gleaner_functions'), 0, 'no entry and no marker');
-    // What is nobody's own stays, and what the host keeps of its shards. Each object is what it is
-    // called, and its one chunk.
+    // Objects of no function stay, and those of the host's shards. Each object consists of two
+    // messages: its metadata and its one chunk.
     const ofShards = new Set(Array.from({ length: SHARDS }, (_, shard) => shardObject(shard)));
     const names = await objects.names();
     t.deepEqual(
       names.filter((name) => !ofShards.has(name)),
       ['faasrm'],
     );
-    // While one is written anew its last chunk is there, too.
+    // While an object is replaced its old chunk is there, too.
     let left = Number.NaN;
     const settled = performance.now() + 10_000;
     do left = (await messages('OBJ_gleaner_policies')) - 2 * (await objects.names()).length;
@@ -82,7 +82,7 @@ if (natsServerHere()) {
     t.is(left, 0);
     const info = await manager.streams.info('KV_gleaner_leases', { subjects_filter: '>' });
     t.false('$KV.gleaner_leases.agents-gone' in (info.state.subjects ?? {}));
-    // Called again after all that.
+    // A forgotten function is registered again.
     call('/guest/once0', 2);
     await until(() => agents.agents === 1, 'seen again');
     const again = performance.now() + 10_000;
@@ -91,5 +91,5 @@ if (natsServerHere()) {
     t.deepEqual(await functions.keys(), [functionToken('/guest/once0')]);
   });
 } else {
-  test('there is no nats-server here', (t) => t.pass());
+  test('nats-server is not installed: skipped', (t) => t.pass());
 }

@@ -15,7 +15,7 @@ const settle = async (): Promise<void> => {
 };
 
 /**
- * An agent host that forgets after 240 s: it sweeps every 10 s, and refreshes what it sees every 60
+ * An agent host that forgets after 240 s: it sweeps every 10 s and refreshes entries every 60
  * s.
  */
 function stage(most = 100_000) {
@@ -55,7 +55,7 @@ function stage(most = 100_000) {
   return { time, bus, hook, start, pass, call, kv, registered };
 }
 
-test('a function that is called stays registered, one that is not is forgotten after the time for it, marker and all', async (t) => {
+test('a function without activations is forgotten in time, marker included', async (t) => {
   const { bus, start, pass, call, kv, registered } = stage();
   const agents = start('agents-1');
   t.teardown(() => agents.stop());
@@ -67,13 +67,13 @@ test('a function that is called stays registered, one that is not is forgotten a
     await pass(29);
     await call('/guest/daily');
   }
-  // 232 s: neither is older than 240.
+  // 232 s: no entry is older than 240 s.
   t.deepEqual(await registered(), ['/guest/daily', '/guest/once']);
   await pass(20);
   t.deepEqual(await registered(), ['/guest/daily']);
   t.is(agents.agents, 1, 'its agent is gone, too');
   await pass(20);
-  // One message in the bucket: the marker of the other one was purged at the sweep after.
+  // One message in the bucket: the other function's marker was purged at the next sweep.
   t.is(bus.buckets.get(buckets.functions)!.entries.size, 1);
   t.like(agents.registry, { functions: 1, unreadable: 0, forgotten: 1, evicted: 0, failures: 0 });
   t.true(agents.registry.markers >= 1);
@@ -82,12 +82,12 @@ test('a function that is called stays registered, one that is not is forgotten a
     first.ok && now.ok && now.message.seenAt! > first.message.seenAt!,
     'it says when it was seen',
   );
-  // Called again, it begins anew.
+  // It is registered again at its next activation.
   await call('/guest/once');
   t.deepEqual(await registered(), ['/guest/daily', '/guest/once']);
 });
 
-test('what somebody else has put into an entry keeps it: it is counted, and neither overwritten nor forgotten', async (t) => {
+test('an entry that another program has changed is neither replaced nor deleted', async (t) => {
   const { start, pass, call, kv, registered } = stage();
   const agents = start('agents-1');
   t.teardown(() => agents.stop());
@@ -110,7 +110,7 @@ test('what somebody else has put into an entry keeps it: it is counted, and neit
   t.true((await registered()).length === 2);
 });
 
-test('of more entries than are kept those that were not called for longest go first', async (t) => {
+test('of too many entries the least recently seen are deleted', async (t) => {
   const { start, pass, call, registered } = stage(3);
   const agents = start('agents-1');
   t.teardown(() => agents.stop());
@@ -124,7 +124,7 @@ test('of more entries than are kept those that were not called for longest go fi
   t.like(agents.registry, { functions: 3, evicted: 2 });
 });
 
-test('entries of another host are forgotten by the one that has its functions now, by what the entry says; a time to come is as good as now', async (t) => {
+test('the new owner of a function forgets its entry; a future time counts as now', async (t) => {
   const { time, start, pass, call, kv, registered } = stage();
   const one = start('agents-1');
   await settle();
@@ -143,7 +143,7 @@ test('entries of another host are forgotten by the one that has its functions no
   t.deepEqual(await registered(), ['/guest/ahead']);
 });
 
-test('weights and tables of forgotten functions go, and nobody else’s', async (t) => {
+test('weights and tables of forgotten functions are deleted, and no other objects', async (t) => {
   const { hook, start, pass, call } = stage();
   const agents = start('agents-1');
   t.teardown(() => agents.stop());
@@ -151,18 +151,18 @@ test('weights and tables of forgotten functions go, and nobody else’s', async 
   await call('/guest/here');
   const objects = hook.objects(objectStores.policies);
   const [here, gone] = ['/guest/here', '/guest/gone'].map((name) => functionToken(name));
-  const mine = [`own-simppo-${here}`, `concurrency.${here}.MC4wLjE`];
+  const kept = [`own-simppo-${here}`, `concurrency.${here}.MC4wLjE`];
   const other = ['faasrm', 'agents-shard-7', 'own-something-else', 'concurrency.odd'];
   const left = [
     `own-single-agent-${gone}`,
     `concurrency.${gone}.MC4wLjE`,
     `concurrency.${gone}.MC4wLjI`,
   ];
-  for (const name of [...mine, ...other, ...left]) await objects.put(name, new Uint8Array(1));
+  for (const name of [...kept, ...other, ...left]) await objects.put(name, new Uint8Array(1));
   await pass(30);
-  // The host itself puts by what it keeps of a shard's functions.
+  // The host itself saves the agents of its shards.
   const own = shardObject(shardOf('/guest/here'));
   const names = (await objects.names()).filter((name) => name !== own);
-  t.deepEqual(names.sort(), [...mine, ...other].sort());
+  t.deepEqual(names.sort(), [...kept, ...other].sort());
   t.is(agents.registry.objects, left.length);
 });

@@ -12,8 +12,8 @@ import { MemoryBus } from '../../../support/memory-broker/memory-bus.js';
 import { observation } from '../../../support/observations.js';
 
 /**
- * Its wish is how many observations of the function there have been, on whatever host: what has
- * been learned and must not be lost.
+ * Its target is the number of observations of the function on all hosts: learned state that must
+ * not be lost.
  */
 const counting: ResourceManager<number> = {
   name: 'counting',
@@ -73,7 +73,7 @@ function stage() {
     await settle();
   };
   /**
-   * How often the function has been seen, as its agent says by its wish for the newest observation.
+   * The number of observations that the function's agent has counted.
    */
   const seen = async (host: string, fn = FN): Promise<number> => {
     const answer = await callService(hook, {
@@ -92,7 +92,7 @@ const handOver = async (hook: Broker, host: string) =>
     await callService(hook, { service: 'gleaner-agents', endpoint: 'list', host }),
   ).handOver;
 
-test('an agent goes on where it was when its host stops and another takes over', async (t) => {
+test('an agent keeps its state when its host stops and another takes over', async (t) => {
   const { hook, start, pass, observe, seen } = stage();
   const one = start('agents-1');
   await pass(200);
@@ -109,12 +109,12 @@ test('an agent goes on where it was when its host stops and another takes over',
   await two.stop();
 });
 
-/** A function that goes to the second host as soon as there is one. */
+/** A function that moves to the second host when that joins. */
 const MOVING = Array.from({ length: 100 }, (_, i) => `/guest/f${i}`).find(
   (fn) => assignShards(['agents-1', 'agents-2'])[shardOf(fn)] === 'agents-2',
 )!;
 
-test('an agent goes along when its shard goes to a host that has come', async (t) => {
+test('an agent moves with its shard to a host that joins', async (t) => {
   const { start, pass, observe, seen } = stage();
   const one = start('agents-1');
   await pass(200);
@@ -127,13 +127,13 @@ test('an agent goes along when its shard goes to a host that has come', async (t
   await two.stop();
 });
 
-test('when a host dies its agents go on from what it put by last', async (t) => {
+test('when a host dies its agents resume from their last saved state', async (t) => {
   const { bus, start, pass, observe, seen } = stage();
   const broker = bus.connect();
   const one = start('agents-1', { broker });
   await pass(200);
   for (let i = 0; i < 3; i++) await observe();
-  // Put by at the next turn, every half second; the fourth is lost with the host.
+  // State is saved at the next turn, every half second; the fourth observation is lost.
   await pass(1000);
   await observe();
   await broker.close();
@@ -145,7 +145,7 @@ test('when a host dies its agents go on from what it put by last', async (t) => 
   await one.stop();
 });
 
-test('an agent that is not resident any more rests, and comes back with its function', async (t) => {
+test('an agent that is no longer resident is suspended, and resumed later', async (t) => {
   const { hook, start, pass, observe, seen } = stage();
   const one = start('agents-1', { resident: 1 });
   await pass(200);
@@ -158,12 +158,12 @@ test('an agent that is not resident any more rests, and comes back with its func
 });
 
 for (const [title, bytes] of [
-  ['that is no JSON', 'half a {'],
+  ['that is not JSON', 'half a {'],
   ['of another version', JSON.stringify({ v: 2, shard: shardOf(FN), epoch: 9, agents: {} })],
   ['without agents', JSON.stringify({ v: 1, shard: shardOf(FN), epoch: 9 })],
-  ['of nothing', ''],
+  ['that is empty', ''],
 ] as const) {
-  test(`an object ${title} is told of once and the function begins anew (field-notes A3-07)`, async (t) => {
+  test(`an object ${title} is logged once and the function starts from scratch`, async (t) => {
     const { hook, start, pass, observe, seen, warnings } = stage();
     await hook
       .objects(objectStores.policies)
@@ -172,12 +172,12 @@ for (const [title, bytes] of [
     await pass(200);
     await observe();
     t.is(await seen('agents-1'), 1);
-    t.is(warnings.filter((text) => text.includes('cannot be read')).length, 1);
+    t.is(warnings.filter((text) => text.includes('cannot load suspended agents')).length, 1);
     await one.stop();
   });
 }
 
-test("another manager's rest, and one that its manager cannot use, begin anew", async (t) => {
+test('a state of another manager, or an unusable one, is dropped', async (t) => {
   const { hook, start, pass, observe, seen } = stage();
   const agents = {
     [FN]: { manager: 'another', steps: 9, state: { seen: 9 } },
@@ -197,7 +197,7 @@ test("another manager's rest, and one that its manager cannot use, begin anew", 
   await one.stop();
 });
 
-test('evidence for sizes outlives its agent host, and what is damaged of it is counted and left', async (t) => {
+test('size evidence outlives its agent host, and damaged evidence is counted', async (t) => {
   const { bus, hook, start, pass, observe } = stage();
   const advice = async (host: string) =>
     agentsService.advice.answer.parse(
@@ -211,7 +211,7 @@ test('evidence for sizes outlives its agent host, and what is damaged of it is c
   await stopped;
   const two = start('agents-2');
   await pass(3000);
-  // 20 calls in each of three observations; none has come here.
+  // 20 activations in each of three observations, all of them on the first host.
   t.is((await advice('agents-2')).functions[0]?.calls, 60);
   const leaving = two.stop();
   await pass(200);

@@ -16,7 +16,7 @@ const count = (assigned: readonly string[], host: string): number =>
   assigned.filter((one) => one === host).length;
 
 testProp(
-  'every shard is meant for one member, whatever order they are named in, and nobody has more than his share',
+  'shards are assigned evenly, independent of the order of the members',
   [hosts],
   (t, members) => {
     const assigned = assignShards(members);
@@ -27,37 +27,32 @@ testProp(
   },
 );
 
-test('a host that comes moves little more than its own share, and one that goes moves only what was its', (t) => {
+test('a host that joins moves little more than its own share of shards', (t) => {
   const names = Array.from({ length: 8 }, (_, i) => `agents-${i}`);
   const before = assignShards(names.slice(0, 7));
   const after = assignShards(names);
   const moved = before.filter((host, shard) => host !== after[shard]).length;
   // The newcomer gets at most 64 / 8 = 8. Bounded loads (from 10 to 8 each) push some of the
-  // others' on; dealing anew by number modulo hosts would move 7 in 8 = 56.
+  // others' on; an assignment by shard number modulo hosts would move 7 in 8 = 56.
   t.true(moved >= 1 && moved <= 24, `${moved} moved`);
 });
 
 test('functions spread over the shards', (t) => {
   const loads = new Array<number>(SHARDS).fill(0);
   for (let i = 0; i < 64_000; i++) loads[shardOf(`/guest/f${i}`)]!++;
-  // 1000 each in the mean; a fair deal has a standard deviation of 31.
+  // 1000 each on average; a uniform distribution has a standard deviation of 31.
   t.true(
     Math.min(...loads) > 800 && Math.max(...loads) < 1200,
     `${Math.min(...loads)}..${Math.max(...loads)}`,
   );
 });
 
-const nobody: readonly null[] = new Array(SHARDS).fill(null);
+const free: readonly null[] = new Array(SHARDS).fill(null);
 const all = (host: string): readonly string[] => new Array(SHARDS).fill(host);
 
 for (const [title, view, take, give] of [
-  ['alone it takes everything', { members: ['a'], owners: nobody, membersFor: 0 }, SHARDS, 0],
-  [
-    'of two it takes its half',
-    { members: ['a', 'b'], owners: nobody, membersFor: 0 },
-    SHARDS / 2,
-    0,
-  ],
+  ['alone it takes everything', { members: ['a'], owners: free, membersFor: 0 }, SHARDS, 0],
+  ['of two it takes its half', { members: ['a', 'b'], owners: free, membersFor: 0 }, SHARDS / 2, 0],
   [
     'what has an owner is not taken',
     { members: ['a', 'b'], owners: all('b'), membersFor: 1e6 },
@@ -65,7 +60,7 @@ for (const [title, view, take, give] of [
     0,
   ],
   [
-    'a host that came just now gets nothing yet',
+    'a host that has just joined gets nothing yet',
     { members: ['a', 'b'], owners: all('a'), membersFor: 999 },
     0,
     0,
@@ -85,10 +80,10 @@ for (const [title, view, take, give] of [
 }
 
 testProp(
-  'whatever the members, following the moves ends with each shard at the host it is meant for, and then nothing moves',
+  'following the moves ends with each shard at its assigned host',
   [hosts, fc.array(fc.nat(), { minLength: SHARDS, maxLength: SHARDS })],
   (t, members, start) => {
-    // Any beginning: owners that are members, or free.
+    // Any start: owned by a member, or free.
     const owners = start.map((number) =>
       number % 3 === 0 ? null : members[number % members.length]!,
     );

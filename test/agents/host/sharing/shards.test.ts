@@ -2,13 +2,13 @@ import test from 'ava';
 import { assignShards, SHARDS } from '../../../../agents/host/sharing/index.js';
 import { Cluster, playSeed, TERM } from './cluster.js';
 
-test('a host that comes gets its share, a few shards a turn; one that stops is replaced at once', async (t) => {
+test('a joining host gets a few shards a turn; one that stops is replaced at once', async (t) => {
   const cluster = new Cluster(1);
   const one = cluster.start('agents-1');
   await cluster.pass(1000);
   t.deepEqual(cluster.owned, [SHARDS]);
   const two = cluster.start('agents-2');
-  // After the term (1.5 s) eight go each turn of .4 to .6 s: 32 take four turns.
+  // After the term (1.5 s) eight move each turn of .4 to .6 s: 32 take four turns.
   await cluster.pass(1800);
   t.true(two.shards.owned <= 16, `${two.shards.owned} have moved after .3 s`);
   await cluster.pass(4000);
@@ -26,7 +26,7 @@ test('a host that comes gets its share, a few shards a turn; one that stops is r
   t.deepEqual(cluster.violations, []);
 });
 
-test('a host that dies is replaced within two terms; the same host, started again, has its shards at once', async (t) => {
+test('a dead host is replaced within two terms, or at once by its own restart', async (t) => {
   const cluster = new Cluster(2);
   cluster.start('agents-1');
   const two = cluster.start('agents-2');
@@ -42,7 +42,7 @@ test('a host that dies is replaced within two terms; the same host, started agai
   t.deepEqual(cluster.violations, []);
 });
 
-test('a host that was held beyond its lease finds its shards taken, and serves none of them meanwhile', async (t) => {
+test('a host that was stopped beyond its lease has lost its shards and serves none', async (t) => {
   const cluster = new Cluster(3);
   const one = cluster.start('agents-1');
   const two = cluster.start('agents-2');
@@ -52,7 +52,7 @@ test('a host that was held beyond its lease finds its shards taken, and serves n
   await cluster.pass(4000);
   t.is(two.shards.owned, SHARDS);
   one.machine.resume();
-  // Not even before its first turn: its own clock says that the lease is over.
+  // Not even before its first turn: the lease has expired by its own clock.
   t.is(one.shards.owned, 0);
   await cluster.pass(8000);
   t.deepEqual(cluster.owned, [SHARDS / 2, SHARDS / 2]);
@@ -63,7 +63,7 @@ test('a host that was held beyond its lease finds its shards taken, and serves n
   t.deepEqual(cluster.violations, []);
 });
 
-test('a host held for less than its lease keeps its shards under the same epochs', async (t) => {
+test('a host stopped for less than its lease keeps its shards under the same epochs', async (t) => {
   const cluster = new Cluster(4);
   const one = cluster.start('agents-1');
   cluster.start('agents-2');
@@ -80,7 +80,7 @@ test('a host held for less than its lease keeps its shards under the same epochs
   t.deepEqual(cluster.violations, []);
 });
 
-test('while NATS is away nobody owns anything, and afterwards everything has an owner again', async (t) => {
+test('while NATS is away no shard has an owner, and afterwards each has one again', async (t) => {
   const cluster = new Cluster(5);
   cluster.start('agents-1');
   cluster.start('agents-2');
@@ -95,11 +95,11 @@ test('while NATS is away nobody owns anything, and afterwards everything has an 
   t.deepEqual(cluster.violations, []);
 });
 
-/** Found by these: a shard given back by a write that was lost stayed nobody's (103); a
+/** Faults found: a shard that was released by a lost write stayed without an owner (103); a
  * take that was answered late brought back an older epoch (107, 119, 122). */
 const SEEDS = 24;
 
-test(`${SEEDS} seeds of late and lost writes, held, dying and restarting hosts: no shard ever has two owners, and all have one in the end`, async (t) => {
+test(`${SEEDS} random histories of faults: no shard ever has two owners`, async (t) => {
   t.timeout(120_000);
   for (let seed = 100; seed < 100 + SEEDS; seed++) t.deepEqual(await playSeed(seed), []);
 });
