@@ -1,4 +1,4 @@
-import { GleanerError } from '../config/index.js';
+import { errorClass } from '../config/index.js';
 
 /**
  * A fully qualified action name as one NATS token, and back.
@@ -21,12 +21,9 @@ const SEGMENT = /^(?:\w|\w[\w@ .&-]{0,254}[\w@.&-])$/;
 export const FUNCTION_NAME_MAX = 771;
 const TOKEN = /^L[A-Za-z0-9_-]+$/;
 
-export class FunctionNameError extends GleanerError {
-  readonly code = 'GLN_FUNCTION_NAME';
+export class FunctionNameError extends errorClass('GLN_FUNCTION_NAME') {
   constructor(name: string) {
-    super(`'${name.slice(0, 80)}' is not the name of an action`, {
-      hint: 'write it fully qualified: /namespace/action or /namespace/package/action, each part as OpenWhisk allows it',
-    });
+    super(name.slice(0, 80));
   }
 }
 

@@ -5,7 +5,7 @@ export {
   CredentialsError,
   NoRespondersError,
   ServiceError,
-  withoutSecrets,
+  serverList,
 } from './errors.js';
 export { EVENT_KINDS, type EventKind } from './event-kind.js';
 export { functionName, functionToken, isFunctionName } from './function-token.js';

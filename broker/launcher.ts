@@ -101,6 +101,7 @@ export async function launchNatsServer(options: LaunchOptions): Promise<Launched
     clean();
   };
 
+  const lastLines = () => log.lines.slice(-3).join(' | ');
   const deadline = performance.now() + (options.startTimeoutMillis ?? 10_000);
   let port: number | null = null;
   while (port === null) {
@@ -110,18 +111,11 @@ export async function launchNatsServer(options: LaunchOptions): Promise<Launched
     }
     if (done) {
       clean();
-      throw new LaunchError(
-        `nats-server ended before it was ready: ${log.lines.slice(-3).join(' | ')}`,
-        {
-          hint: `is ${options.storeDirectory} writable, and the port free? Its last lines are above`,
-        },
-      );
+      throw new LaunchError(`it ended before it was ready: ${lastLines()}`);
     }
     if (performance.now() > deadline) {
       await stop();
-      throw new LaunchError('nats-server was not ready in time', {
-        hint: `it logged: ${log.lines.slice(-3).join(' | ')}`,
-      });
+      throw new LaunchError(`it was not ready in time: ${lastLines()}`);
     }
     await new Promise((resolve) => setTimeout(resolve, 5));
     port = readPort(portsDirectory);
@@ -155,12 +149,7 @@ function readPort(directory: string): number | null {
 function notStarted(binary: string, error: unknown): LaunchError {
   const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
   return new LaunchError(
-    `cannot start ${binary}: ${missing ? 'there is no such program' : messageOf(error)}`,
-    {
-      hint: missing
-        ? 'install nats-server 2.9 or newer (Debian: apt install nats-server), or name a running server in nats.servers'
-        : 'check the rights of the file',
-      cause: error,
-    },
+    `${binary}: ${missing ? 'there is no such program' : messageOf(error)}`,
+    error,
   );
 }

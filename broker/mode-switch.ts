@@ -1,4 +1,4 @@
-import { GleanerError, type Millis, messageOf } from '../config/index.js';
+import { errorClass, GleanerError, type Millis, messageOf } from '../config/index.js';
 import { changeMode, type ModeAuthor, type ModeChange } from './mode-store.js';
 import type { Broker } from './port.js';
 import { callEveryInstance } from './services/index.js';
@@ -15,13 +15,10 @@ export interface ModeOutcome {
 }
 
 /** A change is in force and will not outlive the hooks that have it. */
-export class ModeNotStoredError extends GleanerError {
-  readonly code = 'GLN_MODE_NOT_STORED';
+export class ModeNotStoredError extends errorClass('GLN_MODE_NOT_STORED') {
   constructor(hosts: number, cause: GleanerError) {
-    super(`in force on ${hosts} host${hosts === 1 ? '' : 's'} and not stored: ${cause.message}`, {
-      hint: `hooks that restart and hosts that start later do not have it. ${cause.hint}; then run the command again`,
-      cause,
-    });
+    const named = `${hosts} host${hosts === 1 ? '' : 's'}`;
+    super(named, cause.message, cause.hint, cause);
   }
 }
 

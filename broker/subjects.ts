@@ -1,4 +1,4 @@
-import { GleanerError } from '../config/index.js';
+import { errorClass } from '../config/index.js';
 import type { EventKind } from './event-kind.js';
 import { functionToken, NO_FUNCTION } from './function-token.js';
 
@@ -10,12 +10,9 @@ export const SUBJECT_PREFIX = 'gleaner.v1';
 
 const HOST = /^[A-Za-z0-9_-]{1,64}$/;
 
-export class HostNameError extends GleanerError {
-  readonly code = 'GLN_HOST_NAME';
+export class HostNameError extends errorClass('GLN_HOST_NAME') {
   constructor(host: string) {
-    super(`'${host.slice(0, 80)}' cannot name a host on NATS`, {
-      hint: 'use 1 to 64 letters, digits, - or _, different on each host (hook.hostName, agents.hostName in the configuration)',
-    });
+    super(host.slice(0, 80));
   }
 }
 

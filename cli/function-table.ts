@@ -1,5 +1,5 @@
 import { type FunctionView, reasonText } from '../broker/services/index.js';
-import { comparisonOf, GleanerError, noComparison, suggest } from '../config/index.js';
+import { comparisonOf, errorClass, noComparison, suggest } from '../config/index.js';
 import {
   type Colors,
   type Column,
@@ -225,23 +225,17 @@ export function functionTable(
   return layOutColumns(columns, rows);
 }
 
-export class UnknownFunctionError extends GleanerError {
-  readonly code = 'GLN_FUNCTION_UNKNOWN';
+export class UnknownFunctionError extends errorClass('GLN_FUNCTION_UNKNOWN') {
   constructor(name: string, near: string | undefined) {
-    super(`no function '${name}' is known to these hooks`, {
-      hint: near
-        ? `did you mean \`${near}\`?`
-        : '`gleaner functions` lists those that have been called',
-    });
+    const suggestion = near ? `did you mean \`${near}\`? ` : '';
+    super(name, suggestion);
   }
 }
 
-export class AmbiguousFunctionError extends GleanerError {
-  readonly code = 'GLN_FUNCTION_AMBIGUOUS';
+export class AmbiguousFunctionError extends errorClass('GLN_FUNCTION_AMBIGUOUS') {
   constructor(name: string, candidates: readonly string[]) {
-    super(`'${name}' is the name of ${candidates.length} functions`, {
-      hint: `give one of: ${candidates.join(', ')}`,
-    });
+    const names = candidates.join(', ');
+    super(name, candidates.length, names);
   }
 }
 

@@ -1,4 +1,5 @@
-import { GleanerError, messageOf } from './errors.js';
+import { ERRORS, type ErrorRow } from './error-table.js';
+import { errorClass, GleanerError, messageOf } from './errors.js';
 
 /**
  * Exit codes of every command: 0 as asked; 1 the answer is "no" or something failed; 2 wrong usage
@@ -14,9 +15,8 @@ export const ERROR_PREFIX = 'gleaner: ';
 export function reportError(error: unknown, write: (text: string) => void): ExitCode {
   if (error instanceof GleanerError) {
     write(`${ERROR_PREFIX}${error.message} [${error.code}]\n  ${error.hint}\n`);
-    return error.code === 'GLN_CONFIG_INVALID' || error.code === 'GLN_USAGE'
-      ? EXIT.usage
-      : EXIT.failed;
+    const row: ErrorRow = ERRORS[error.code];
+    return row.exit ?? EXIT.failed;
   }
   write(`${ERROR_PREFIX}${messageOf(error)}\n  ${hintOf(error)}\n`);
   return EXIT.failed;
@@ -51,6 +51,8 @@ export function reportProblem(what: string, todo: string): void {
 }
 
 /** The command line asks for something that is not there. */
-export class UsageError extends GleanerError {
-  readonly code = 'GLN_USAGE';
+export class UsageError extends errorClass('GLN_USAGE') {
+  constructor(problem: string, { hint, cause }: { hint: string; cause?: unknown }) {
+    super(problem, hint, cause);
+  }
 }

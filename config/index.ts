@@ -21,7 +21,8 @@ export {
   type Timers,
   timeOfDay,
 } from './clock.js';
-export { GleanerError, messageOf } from './errors.js';
+export { errorsReference } from './error-table.js';
+export { errorClass, GleanerError, messageOf } from './errors.js';
 export {
   ERROR_PREFIX,
   EXIT,

@@ -1,4 +1,4 @@
-import { GleanerError } from './errors.js';
+import { errorClass } from './errors.js';
 
 /** One thing wrong with a configuration, told where it stands. */
 export interface ConfigProblem {
@@ -20,17 +20,13 @@ export function formatProblem(problem: ConfigProblem): string {
 }
 
 /** The configuration cannot be used; `problems` holds all that is wrong with it. */
-export class ConfigError extends GleanerError {
-  readonly code = 'GLN_CONFIG_INVALID';
+export class ConfigError extends errorClass('GLN_CONFIG_INVALID') {
   readonly problems: readonly ConfigProblem[];
 
   constructor(problems: readonly ConfigProblem[]) {
-    const count = problems.length === 1 ? '1 problem' : `${problems.length} problems`;
     super(
-      `the configuration has ${count}:\n${problems.map((problem) => `  ${formatProblem(problem)}`).join('\n')}`,
-      {
-        hint: 'docs/reference/config.md lists every key; `gleaner config check` shows all problems at once.',
-      },
+      problems.length === 1 ? '1 problem' : `${problems.length} problems`,
+      problems.map((problem) => `  ${formatProblem(problem)}`).join('\n'),
     );
     this.problems = problems;
   }

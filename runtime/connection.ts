@@ -1,20 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { type Broker, BrokerUnreachableError, withoutSecrets } from '../broker/index.js';
-import { type Config, GleanerError, millis } from '../config/index.js';
+import { type Broker, BrokerUnreachableError, serverList } from '../broker/index.js';
+import { type Config, errorClass, type GleanerError, millis } from '../config/index.js';
 import { connectBroker } from './broker.js';
 import { statePaths } from './settings.js';
 
-export class NoServersError extends GleanerError {
-  readonly code = 'GLN_NATS_UNKNOWN';
-  constructor(folder: string) {
-    super(
-      `no NATS servers are configured, and no \`gleaner up\` runs with the state folder ${folder}`,
-      {
-        hint: 'name the configuration of the one that runs (--config FILE or GLEANER_CONFIG; of `npm start` it is config/demo.yaml), or give --nats URL',
-      },
-    );
-  }
-}
+export class NoServersError extends errorClass('GLN_NATS_UNKNOWN') {}
 
 /** Configured servers, else those of the `gleaner up` that uses the same state folder. */
 export function serversOf(config: Config): readonly string[] {
@@ -45,13 +35,9 @@ export async function withBroker<T>(
   }
 }
 
-export class NatsUnavailableError extends GleanerError {
-  readonly code = 'GLN_NATS_AWAY';
+export class NatsUnavailableError extends errorClass('GLN_NATS_AWAY') {
   constructor(servers: readonly string[], reason: string, cause?: unknown) {
-    super(`cannot reach ${servers.map(withoutSecrets).join(', ')}: ${reason}`, {
-      cause,
-      hint: 'start nats-server there, or name another with --nats URL or nats.servers; the kill switch works without NATS: `gleaner restore --hold` on the invoker host',
-    });
+    super(serverList(servers), reason, cause);
   }
 }
 

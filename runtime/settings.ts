@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import {
   type Config,
-  GleanerError,
+  errorClass,
   type LoadedConfig,
   loadConfig,
   messageOf,
@@ -100,13 +100,9 @@ export function statePaths(config: Config) {
   };
 }
 
-export class StateFolderError extends GleanerError {
-  readonly code = 'GLN_STATE_FOLDER';
+export class StateFolderError extends errorClass('GLN_STATE_FOLDER') {
   constructor(folder: string, cause: unknown) {
-    super(`the folder ${folder} cannot be made: ${messageOf(cause)}`, {
-      cause,
-      hint: 'set hook.stateDir to a folder of this user, or run as the user that runs Gleaner',
-    });
+    super(folder, messageOf(cause), cause);
   }
 }
 

@@ -5,7 +5,7 @@ import {
   type Cancel,
   ERROR_PREFIX,
   EXIT,
-  GleanerError,
+  errorClass,
   type Millis,
   messageOf,
   millis,
@@ -279,12 +279,7 @@ export class Supervisor {
   }
 }
 
-export class ChildNotReadyError extends GleanerError {
-  readonly code = 'GLN_CHILD_NOT_READY';
-  constructor(name: string, why: string) {
-    super(`${name} cannot be started: ${why}`, { hint: 'its log in the state folder says more' });
-  }
-}
+export class ChildNotReadyError extends errorClass('GLN_CHILD_NOT_READY') {}
 
 /**
  * Of the child, what it has started, and with that of all they start from now on. As a session of

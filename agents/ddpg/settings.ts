@@ -1,12 +1,7 @@
-import { GleanerError } from '../../config/index.js';
+import { errorClass } from '../../config/index.js';
 
 /** DDPG's settings do not go together. */
-export class DdpgSettingsError extends GleanerError {
-  readonly code = 'GLN_DDPG_SETTINGS';
-  constructor(detail: string) {
-    super(detail, { hint: 'agents/ddpg/settings.ts says what each setting means and its range' });
-  }
-}
+export class DdpgSettingsError extends errorClass('GLN_DDPG_SETTINGS') {}
 
 export interface DdpgSettings {
   /** Hidden layers of the actor and of the critic. */

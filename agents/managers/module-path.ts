@@ -1,17 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { GleanerError, isManagerModule, PACKAGE_PREFIX } from '../../config/index.js';
+import { errorClass, isManagerModule, PACKAGE_PREFIX } from '../../config/index.js';
 
 /** A manager's module cannot be used; `where` is its file, or its name where there is none. */
-export class ManagerModuleError extends GleanerError {
-  readonly code = 'GLN_MANAGER_MODULE';
-  constructor(where: string, what: string, cause?: unknown) {
-    super(`the manager module ${where} cannot be used: ${what}`, {
-      hint: 'docs/adding-a-manager.md says what a module exports; `gleaner config check` finds its file',
-      cause,
-    });
-  }
-}
+export class ManagerModuleError extends errorClass('GLN_MANAGER_MODULE') {}
 
 /** What a package gives to `import`: of its conditions the first that Node would take. */
 function entryOf(exported: unknown): string | undefined {

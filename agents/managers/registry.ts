@@ -1,5 +1,5 @@
 import type { Logger } from '../../broker/index.js';
-import { GleanerError, type ManagerName, managers } from '../../config/index.js';
+import { errorClass, type ManagerName, managers } from '../../config/index.js';
 import type { LifeCycleOverrides, LifeCycleSettings, OfflineTrainer } from '../aware/index.js';
 import { type AwareChoice, createAware } from '../aware/index.js';
 import type { PolicyStore } from '../nn/index.js';
@@ -90,10 +90,9 @@ const makers = {
 export type { ManagerName } from '../../config/index.js';
 export { managers as managerNames } from '../../config/index.js';
 
-export class UnknownManagerError extends GleanerError {
-  readonly code = 'GLN_MANAGER_UNKNOWN';
+export class UnknownManagerError extends errorClass('GLN_MANAGER_UNKNOWN') {
   constructor(name: string) {
-    super(`there is no resource manager '${name}'`, { hint: `one of: ${managers.join(', ')}` });
+    super(name, managers.join(', '));
   }
 }
 

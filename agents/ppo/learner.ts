@@ -1,4 +1,4 @@
-import { GleanerError, type Random } from '../../config/index.js';
+import { errorClass, type Random } from '../../config/index.js';
 import {
   type ActorCritic,
   adamDefaults,
@@ -13,12 +13,7 @@ import type { Rollout } from './rollout.js';
 import { checkPpoSettings, type PpoSettings, scheduled } from './settings.js';
 
 /** A rollout that cannot be learned from. */
-export class RolloutError extends GleanerError {
-  readonly code = 'GLN_PPO_ROLLOUT';
-  constructor(detail: string) {
-    super(detail, { hint: 'close the last segment by cut() or end() before an update' });
-  }
-}
+export class RolloutError extends errorClass('GLN_PPO_ROLLOUT') {}
 
 /**
  * What people expect to see of an update. Losses, divergence, clip fraction and entropy are means

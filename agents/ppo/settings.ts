@@ -1,12 +1,7 @@
-import { GleanerError } from '../../config/index.js';
+import { errorClass } from '../../config/index.js';
 
 /** PPO's settings do not go together. */
-export class PpoSettingsError extends GleanerError {
-  readonly code = 'GLN_PPO_SETTINGS';
-  constructor(detail: string) {
-    super(detail, { hint: 'agents/ppo/settings.ts says what each setting means and its range' });
-  }
-}
+export class PpoSettingsError extends errorClass('GLN_PPO_SETTINGS') {}
 
 /**
  * A value that goes in a straight line from `first` to `last` over `PpoSettings.updates`, and stays

@@ -1,17 +1,9 @@
 import { Worker } from 'node:worker_threads';
-import { GleanerError } from '../../config/index.js';
+import { errorClass } from '../../config/index.js';
 import type { TrainingJob, TrainingResult } from './training.js';
 
 /** A training job had no result; the agent keeps the weights it has. */
-export class TrainingError extends GleanerError {
-  readonly code = 'GLN_PPO_TRAINING';
-  constructor(detail: string, cause?: unknown) {
-    super(`training failed: ${detail}`, {
-      hint: 'the agent goes on with the weights it has; see the log',
-      cause,
-    });
-  }
-}
+export class TrainingError extends errorClass('GLN_PPO_TRAINING') {}
 
 export type FromTrainingThread<Result = TrainingResult> =
   | { readonly result: Result }

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { type Command, Option } from 'commander';
-import { EXIT, GleanerError } from '../../config/index.js';
+import { EXIT, errorClass } from '../../config/index.js';
 import {
   type ActionOutcome,
   type Annotations,
@@ -40,14 +40,7 @@ interface ApplyOptions extends OutputOptions {
   readonly dryRun: boolean;
 }
 
-export class ActionsHeldError extends GleanerError {
-  readonly code = 'GLN_ACTIONS_HELD';
-  constructor(killSwitch: string) {
-    super(`no action is changed while the kill switch is set: ${killSwitch}`, {
-      hint: '`gleaner restore --release` takes it away; `gleaner actions undo` works all the same',
-    });
-  }
-}
+export class ActionsHeldError extends errorClass('GLN_ACTIONS_HELD') {}
 
 interface ReportOptions extends ApplyOptions {
   /** The limits are those of the agents' newest decisions, and not those of a file. */

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import type { Command } from 'commander';
-import { EXIT, GleanerError, messageOf } from '../../config/index.js';
+import { EXIT, errorClass, messageOf } from '../../config/index.js';
 import {
   cores,
   json,
@@ -38,16 +38,10 @@ interface AuditLine {
   readonly result?: string;
 }
 
-export class AuditMissingError extends GleanerError {
-  readonly code = 'GLN_AUDIT_MISSING';
+export class AuditMissingError extends errorClass('GLN_AUDIT_MISSING') {
   constructor(path: string, cause?: unknown) {
-    super(
-      `no audit log can be read at ${path}${cause === undefined ? '' : `: ${messageOf(cause)}`}`,
-      {
-        cause,
-        hint: 'run it on the invoker host, as the user of the hook and with its configuration (hook.stateDir, hook.auditPath)',
-      },
-    );
+    const reason = cause === undefined ? '' : `: ${messageOf(cause)}`;
+    super(path, reason, cause);
   }
 }
 

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { EXIT, GleanerError, systemClock } from '../../config/index.js';
+import { EXIT, errorClass, systemClock } from '../../config/index.js';
 import {
   Journal,
   type JudgedSize,
@@ -33,14 +33,7 @@ import {
 } from '../../runtime/wiring/index.js';
 import { addOutputOption, globalOptions, type OutputOptions } from './common.js';
 
-export class NoEvidenceError extends GleanerError {
-  readonly code = 'GLN_ACTIONS_NO_EVIDENCE';
-  constructor() {
-    super('no agent host has seen a call yet, so there is nothing to recommend', {
-      hint: 'do `gleaner hook` and `gleaner agents` run on these NATS servers? `gleaner status` tells',
-    });
-  }
-}
+export class NoEvidenceError extends errorClass('GLN_ACTIONS_NO_EVIDENCE') {}
 
 export function addRecommend(actions: Command): void {
   const command = actions

@@ -140,9 +140,7 @@ export function install({ layout, from, parts, node, services }: InstallOptions)
 export function rollback(layout: Layout, services: ServiceManager | null): Installed {
   const before = requireManifest(layout);
   if (before.previous === null || !existsSync(layout.at(join(layout.releases, before.previous))))
-    throw new NotInstalledError('there is no release to go back to', {
-      hint: 'install the one you want',
-    });
+    throw new NotInstalledError('there is no previous release');
   return finish(layout, before, before.previous, before.parts, before.node, services, []);
 }
 

@@ -1,13 +1,11 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
-import { GleanerError } from '../../config/index.js';
+import { errorClass } from '../../config/index.js';
 import { type Layout, SERVICE_PARTS } from './layout.js';
 
 /** What was to be changed, checked or removed has not been installed here. */
-export class NotInstalledError extends GleanerError {
-  readonly code = 'GLN_NOT_INSTALLED';
-}
+export class NotInstalledError extends errorClass('GLN_NOT_INSTALLED') {}
 
 const manifestSchema = z.object({
   release: z.string(),
@@ -33,19 +31,14 @@ export function readManifest(layout: Layout): Manifest | null {
   try {
     return manifestSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
   } catch (error) {
-    throw new NotInstalledError(`${file} is not a manifest of ours`, {
-      hint: 'restore it from a backup, or install again and then remove',
-      cause: error,
-    });
+    throw new NotInstalledError(`${file} is not a manifest of Gleaner`, error);
   }
 }
 
 export function requireManifest(layout: Layout): Manifest {
   const manifest = readManifest(layout);
   if (manifest !== null) return manifest;
-  throw new NotInstalledError(`no Gleaner is installed below ${layout.root}`, {
-    hint: 'gleaner install',
-  });
+  throw new NotInstalledError(`no Gleaner is installed below ${layout.root}`);
 }
 
 export function writeManifest(layout: Layout, manifest: Manifest): void {

@@ -1,29 +1,22 @@
 import { existsSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { GleanerError } from '../../config/index.js';
+import { errorClass } from '../../config/index.js';
 import { type Layout, unitOf } from './layout.js';
 import { requireManifest } from './manifest.js';
 import type { ServiceManager } from './service-manager.js';
 
 /** Nothing is removed while a limit is not its user's. */
-export class LimitsNotRestoredError extends GleanerError {
-  readonly code = 'GLN_LIMITS_NOT_RESTORED';
-}
+export class LimitsNotRestoredError extends errorClass('GLN_LIMITS_NOT_RESTORED') {}
 
 /**
  * What Gleaner changed of actions stands in OpenWhisk, and only its journal here knows what was
  * before.
  */
-export class ActionsNotUndoneError extends GleanerError {
-  readonly code = 'GLN_ACTIONS_NOT_UNDONE';
+export class ActionsNotUndoneError extends errorClass('GLN_ACTIONS_NOT_UNDONE') {
   constructor(actions: readonly string[]) {
-    const named = actions.slice(0, 3).join(', ');
-    super(
-      `limits of ${actions.length} actions are not their user's in OpenWhisk: ${named}${actions.length > 3 ? ', …' : ''}`,
-      {
-        hint: '`gleaner actions undo --no-dry-run` gives them back, then remove again; or keep what is there for ever: --leave-actions',
-      },
-    );
+    const more = actions.length > 3 ? ', …' : '';
+    const names = `${actions.slice(0, 3).join(', ')}${more}`;
+    super(actions.length, names);
   }
 }
 
@@ -58,13 +51,7 @@ export async function remove({
   services?.disable(manifest.parts.map(unitOf));
   if (manifest.parts.includes('hook')) {
     const { failed } = await restore();
-    if (failed > 0)
-      throw new LimitsNotRestoredError(
-        `the limits of ${failed} containers are not their user's yet`,
-        {
-          hint: 'memory that is in use cannot be taken back: try again when they are idle, or remove the containers',
-        },
-      );
+    if (failed > 0) throw new LimitsNotRestoredError(failed);
   }
   const changed = changedActions?.() ?? [];
   if (changed.length > 0) throw new ActionsNotUndoneError(changed);

@@ -1,11 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { GleanerError } from '../../config/index.js';
+import { errorClass } from '../../config/index.js';
 
 /** systemd did not do what it was asked for. */
-export class ServiceManagerError extends GleanerError {
-  readonly code = 'GLN_SYSTEMD';
-}
+export class ServiceManagerError extends errorClass('GLN_SYSTEMD') {}
 
 /** What is asked of systemd. */
 export interface ServiceManager {
@@ -32,9 +30,7 @@ function systemctl(...args: string[]): void {
   if (status === 0) return;
   // Which of several it was, only their own words say.
   const units = args.filter((arg) => arg.endsWith('.service')).join(' -u ');
-  throw new ServiceManagerError(`systemctl ${args.join(' ')}: ${error?.message ?? stderr.trim()}`, {
-    hint: `journalctl -u ${units} says more`,
-  });
+  throw new ServiceManagerError(args.join(' '), error?.message ?? stderr.trim(), units);
 }
 
 const systemd: ServiceManager = {

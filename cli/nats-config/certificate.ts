@@ -2,12 +2,10 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
-import { GleanerError } from '../../config/index.js';
+import { errorClass } from '../../config/index.js';
 
 /** openssl did not make a certificate. */
-export class CertificateError extends GleanerError {
-  readonly code = 'GLN_NATS_CERTIFICATE';
-}
+export class CertificateError extends errorClass('GLN_NATS_CERTIFICATE') {}
 
 export interface CertificateFiles {
   readonly ca: string;
@@ -92,12 +90,8 @@ function openssl(args: readonly string[]): void {
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     if (status === 0) return;
-    throw new CertificateError(
-      `openssl ${args[0]}: ${error?.message ?? stderr.trim().split('\n').at(-1)}`,
-      {
-        hint: 'install openssl, or give --tls-cert, --tls-key and --tls-ca of certificates you have',
-      },
-    );
+    const reason = error?.message ?? stderr.trim().split('\n').at(-1) ?? '';
+    throw new CertificateError(args[0] ?? '', reason);
   } finally {
     process.umask(before);
   }

@@ -1,16 +1,9 @@
 import { mkdirSync } from 'node:fs';
 import { createServer, connect as open } from 'node:net';
-import { GleanerError } from '../../config/index.js';
+import { errorClass } from '../../config/index.js';
 import type { ChildSpec } from '../../runtime/index.js';
 
-export class NatsServerMissingError extends GleanerError {
-  readonly code = 'GLN_NATS_SERVER_MISSING';
-  constructor() {
-    super('no nats-server was found, and nats.servers is empty', {
-      hint: 'install nats-server >= 2.9 (Debian, Ubuntu: apt-get install nats-server), or set nats.servers or nats.embedded.binary',
-    });
-  }
-}
+export class NatsServerMissingError extends errorClass('GLN_NATS_SERVER_MISSING') {}
 
 /** A port of loopback that nobody listens on now. */
 export function freePort(): Promise<number> {

@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import {
   type Config,
-  GleanerError,
+  errorClass,
   type Millis,
   messageOf,
   millis,
@@ -18,12 +18,9 @@ import { freePort, NatsServerMissingError, natsServerSpec } from './nats-server.
 const START_TIMEOUT = millis(30_000);
 const KEPT_NOTES = 4;
 
-export class AlreadyUpError extends GleanerError {
-  readonly code = 'GLN_ALREADY_UP';
+export class AlreadyUpError extends errorClass('GLN_ALREADY_UP') {
   constructor(pid: number, folder: string) {
-    super(`\`gleaner up\` runs already with the state folder ${folder} (process ${pid})`, {
-      hint: 'end it first, or give this one another folder: --set hook.stateDir=FOLDER',
-    });
+    super(folder, pid);
   }
 }
 

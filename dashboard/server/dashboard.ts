@@ -6,7 +6,7 @@ import {
   httpAddress,
 } from '../../broker/http/index.js';
 import { type Broker, isFunctionName, type Logger, silentLogger } from '../../broker/index.js';
-import { type Clock, GleanerError, messageOf, millis, type Timers } from '../../config/index.js';
+import { type Clock, errorClass, messageOf, millis, type Timers } from '../../config/index.js';
 import { act, actionSchema } from './actions.js';
 import { readAssets } from './assets.js';
 import { Collector } from './collector.js';
@@ -39,13 +39,9 @@ export interface RunningDashboard {
   stop(): Promise<void>;
 }
 
-export class DashboardPortError extends GleanerError {
-  readonly code = 'GLN_DASHBOARD_PORT';
+export class DashboardPortError extends errorClass('GLN_DASHBOARD_PORT') {
   constructor(address: string, cause: unknown) {
-    super(`the dashboard cannot listen on ${address}: ${messageOf(cause)}`, {
-      cause,
-      hint: 'set dashboard.listen to another address, or to null for none',
-    });
+    super(address, messageOf(cause), cause);
   }
 }
 

@@ -1,15 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
-import { GleanerError, messageOf } from '../../config/index.js';
+import { errorClass, GleanerError, messageOf } from '../../config/index.js';
 
-export class DashboardTokenError extends GleanerError {
-  readonly code = 'GLN_DASHBOARD_TOKEN';
-  constructor(path: string, why: string) {
-    super(`the dashboard's token file ${path} ${why}`, {
-      hint: 'make one with: umask 077; openssl rand -base64 24 > FILE, and set dashboard.tokenFile',
-    });
-  }
-}
+export class DashboardTokenError extends errorClass('GLN_DASHBOARD_TOKEN') {}
 
 const MIN_LENGTH = 16;
 const digest = (text: string): Buffer => createHash('sha256').update(text, 'utf8').digest();

@@ -1,7 +1,7 @@
 import {
   type Config,
   defaultConfig,
-  GleanerError,
+  errorClass,
   managerNames,
   suggest,
 } from '../../config/index.js';
@@ -26,9 +26,7 @@ export interface Contender {
 }
 
 /** No manager or policy to compare has this name. */
-export class UnknownContenderError extends GleanerError {
-  readonly code = 'GLN_CONTENDER_UNKNOWN';
-}
+export class UnknownContenderError extends errorClass('GLN_CONTENDER_UNKNOWN') {}
 
 /** Leaves a container at what its user has: the manager `fixed` wishes nothing else. */
 const NEUTRAL = 'target';
@@ -118,9 +116,8 @@ const isManager = (name: string): boolean => (managerNames as readonly string[])
 
 function unknown(name: string): UnknownContenderError {
   const meant = suggest(name, contenderNames());
-  return new UnknownContenderError(`no manager or policy is called '${name}'`, {
-    hint: `${meant === undefined ? '' : `Did you mean ${meant}? `}Names: ${contenderNames().join(', ')}; names joined by + make one: a manager, a policy for ranges, one for weights.`,
-  });
+  const suggestion = meant === undefined ? '' : `did you mean ${meant}? `;
+  return new UnknownContenderError(name, suggestion, contenderNames().join(', '));
 }
 
 /**

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { GleanerError } from '../../config/index.js';
+import { errorClass } from '../../config/index.js';
 import type { Job, JobResult } from './job.js';
 
 /** Jobs of one setting and seed share a workload, so a worker takes them together. */
@@ -11,9 +11,7 @@ export type FromWorker =
   | { readonly idle: true };
 
 /** One run of a comparison failed; the others are of no use without it. */
-export class ComparisonRunError extends GleanerError {
-  readonly code = 'GLN_COMPARISON_RUN';
-}
+export class ComparisonRunError extends errorClass('GLN_COMPARISON_RUN') {}
 
 /** Splits jobs where setting or seed changes, keeping their order. */
 export function batches(jobs: readonly Job[]): Batch[] {
@@ -81,8 +79,5 @@ function failure(job: Job | undefined, message: string, cause?: unknown): Compar
     job === undefined
       ? 'a run'
       : `the run of ${job.contender.name} in '${job.setting.name}', seed ${job.seed},`;
-  return new ComparisonRunError(`${run} failed: ${message}`, {
-    hint: '`gleaner simulate` repeats a single run.',
-    cause,
-  });
+  return new ComparisonRunError(run, message, cause);
 }

@@ -10,7 +10,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { GleanerError, messageOf } from '../../config/index.js';
+import { errorClass, messageOf } from '../../config/index.js';
 import { HookLock, HookLockedError } from '../host/lock/index.js';
 import { entrySchema, type JournalEntry } from './journal-entry.js';
 import { summarized } from './journal-summary.js';
@@ -22,24 +22,9 @@ import { summarized } from './journal-summary.js';
 const LINES_MAX = 5_000;
 const MIN_LINES = 0.8;
 
-export class JournalError extends GleanerError {
-  readonly code = 'GLN_ACTIONS_JOURNAL';
-  constructor(path: string, problem: string, cause?: unknown) {
-    super(`the journal of changed actions, ${path}, cannot be used: ${problem}`, {
-      cause,
-      hint: 'nothing is changed without it. Repair or move the file; what it lists may still be changed in OpenWhisk',
-    });
-  }
-}
+export class JournalError extends errorClass('GLN_ACTIONS_JOURNAL') {}
 
-export class ActionsLockedError extends GleanerError {
-  readonly code = 'GLN_ACTIONS_LOCKED';
-  constructor(path: string) {
-    super(`another Gleaner changes actions with the journal ${path}`, {
-      hint: 'wait until it has ended',
-    });
-  }
-}
+export class ActionsLockedError extends errorClass('GLN_ACTIONS_LOCKED') {}
 
 /**
  * What was changed in OpenWhisk, written and synced before it is asked for, so that whatever ends

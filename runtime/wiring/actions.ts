@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Config,
-  GleanerError,
+  errorClass,
   isExcluded,
   type Millis,
   messageOf,
@@ -18,14 +18,7 @@ import {
 const ATTEMPTS = 5;
 const BACK_OFF = 1000 as Millis;
 
-export class OpenWhiskUnknownError extends GleanerError {
-  readonly code = 'GLN_OPENWHISK_UNKNOWN';
-  constructor(problem: string) {
-    super(`OpenWhisk's API cannot be asked: ${problem}`, {
-      hint: 'set openwhisk.apiHost and openwhisk.keysFile (docs/openwhisk-api.md)',
-    });
-  }
-}
+export class OpenWhiskUnknownError extends errorClass('GLN_OPENWHISK_UNKNOWN') {}
 
 export interface ConnectActionsOptions {
   /**

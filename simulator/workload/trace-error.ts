@@ -1,18 +1,18 @@
-import { GleanerError } from '../../config/index.js';
+import { errorClass } from '../../config/index.js';
 
 /** A trace that cannot be read; says where. */
-export class TraceError extends GleanerError {
-  readonly code = 'GLN_TRACE_INVALID';
+export class TraceError extends errorClass('GLN_TRACE_INVALID') {
   /** One-based, 0 where the file as a whole is meant. */
   readonly line: number;
 
   constructor(
     file: string,
     line: number,
-    message: string,
-    hint = 'simulator/workload/README.md says what is accepted',
+    problem: string,
+    hint = 'docs/traces.md describes the accepted formats',
   ) {
-    super(line > 0 ? `${file}: line ${line}: ${message}` : `${file}: ${message}`, { hint });
+    const where = line > 0 ? `${file}: line ${line}` : file;
+    super(where, problem, hint);
     this.line = line;
   }
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { GleanerError, readYaml } from '../../config/index.js';
+import { errorClass, readYaml } from '../../config/index.js';
 import { distributionSchema } from './distribution.js';
 
 /** The workload format's version: a file of another one is refused, never guessed at. */
@@ -188,16 +188,14 @@ const MAX_PROBLEM_LENGTH = 200;
  * A workload file that does not say what it must; `problems` has one line each, with line and path
  * where known.
  */
-export class WorkloadError extends GleanerError {
-  readonly code = 'GLN_WORKLOAD_INVALID';
+export class WorkloadError extends errorClass('GLN_WORKLOAD_INVALID') {
   readonly problems: readonly string[];
 
-  constructor(where: string, problems: readonly string[]) {
+  constructor(path: string, problems: readonly string[]) {
     const more =
       problems.length > MAX_PROBLEMS ? `; and ${problems.length - MAX_PROBLEMS} more` : '';
-    super(`${where}: ${problems.slice(0, MAX_PROBLEMS).map(shortened).join('; ')}${more}`, {
-      hint: 'the format is described in simulator/workload/README.md',
-    });
+    const shown = problems.slice(0, MAX_PROBLEMS).map(shortened).join('; ');
+    super(path, `${shown}${more}`);
     this.problems = problems;
   }
 }

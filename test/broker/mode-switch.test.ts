@@ -120,5 +120,5 @@ test('the dashboard says that a change is in force and not stored', async (t) =>
   const answer = await act(rig.other, { action: 'mode', mode: 'observe' });
   t.is(host().mode, 'observe');
   t.false(answer.ok);
-  t.regex(answer.text, /mode observe: in force on 1 host and not stored: .*the store is full/);
+  t.regex(answer.text, /mode observe: in force on 1 host but not stored: .*the store is full/);
 });

@@ -50,7 +50,7 @@ const KNOWN: readonly (readonly [number, number, string, string])[] = [
 test('an error of JetStream is told by its error code, whatever its status', (t) => {
   for (const [status, code, description, kind] of KNOWN) {
     const error = storeError('put in bucket b', apiError(status, code, description), 5000);
-    t.is(error.code, `GLN_BROKER_${kind}`, `${code} ${description}`);
+    t.is(error.code as string, `GLN_BROKER_${kind}`, `${code} ${description}`);
     t.true(
       error.message.includes('put in bucket b') && error.message.includes(description),
       error.message,

@@ -178,7 +178,7 @@ test('nothing to go back to is said', (t) => {
   put('1.0.0');
   t.throws(() => rollback(layout, serviceManager), {
     code: 'GLN_NOT_INSTALLED',
-    message: /no release to go back to/,
+    message: /no previous release/,
   });
 });
 
@@ -281,10 +281,7 @@ test('remove: while limits of actions are not their user’s in OpenWhisk nothin
   lines(intent, done);
   const stopped = await gleaner(['remove', '--root', layout.root]);
   t.is(stopped.code, 1);
-  t.regex(
-    stopped.err,
-    /limits of 1 actions are not their user's in OpenWhisk: \/guest\/thumbs \[GLN_ACTIONS_NOT_UNDONE\]/,
-  );
+  t.regex(stopped.err, /changed limits of 1 actions: \/guest\/thumbs \[GLN_ACTIONS_NOT_UNDONE\]/);
   t.true(existsSync(journal));
   writeFileSync(journal, 'no journal\n');
   t.is((await gleaner(['remove', '--root', layout.root])).code, 1);

@@ -44,7 +44,7 @@ async function actsWithoutStoring(
   t.is(mode.code, 1);
   t.regex(
     mode.err,
-    /gleaner: in force on 1 host and not stored: .* \[GLN_MODE_NOT_STORED\]\n {2}hooks that restart/,
+    /gleaner: in force on 1 host but not stored: .* \[GLN_MODE_NOT_STORED\]\n {2}hooks that start later/,
   );
   t.regex(mode.err, cause);
 
@@ -65,7 +65,7 @@ async function actsWithoutStoring(
   container.call(20, 300);
   const paused = await cli('pause', '/guest/hello', '--store-for', '0');
   t.is(paused.code, 1);
-  t.regex(paused.err, /in force on 1 host and not stored/);
+  t.regex(paused.err, /in force on 1 host but not stored/);
   const { functions } = rig.hook.inspect({ containers: 0 } as never) as {
     functions: { paused: boolean }[];
   };

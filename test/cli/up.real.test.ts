@@ -75,7 +75,7 @@ test.serial(
     // Another one in the same folder would take the first one's address away from the command line.
     const second = await ask('up', '--plain', '--for', '1');
     t.is(second.code, 1);
-    t.regex(second.err, new RegExp(`runs already .*process ${up.child.pid}.*GLN_ALREADY_UP`));
+    t.regex(second.err, new RegExp(`already runs .*process ${up.child.pid}.*GLN_ALREADY_UP`));
     t.is((await ask('status')).code, 0);
 
     const busiest = seen.reduce((a, b) => (a.activations > b.activations ? a : b)).name;

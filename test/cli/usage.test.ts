@@ -171,7 +171,7 @@ test('a server that cannot be reached is named, with the cause and what to do, a
   t.is(code, 1);
   const [first, second] = err.split('\n');
   t.is(first, 'gleaner: cannot reach nats://127.0.0.1:1: connection refused [GLN_NATS_AWAY]');
-  t.regex(second!, /^ {2}start nats-server there, or name another with --nats URL/);
+  t.regex(second!, /^ {2}start nats-server, or name another with --nats URL/);
   t.notRegex(err, /by itself|secret/);
 });
 
@@ -183,7 +183,7 @@ test('a check names the manager module that is not there, by the line that names
   t.is(code, 2);
   t.true(
     out.startsWith(
-      `${file}:3: agents.manager: the manager module ${join(folder, 'gone.mjs')} cannot be used: no such file`,
+      `${file}:3: agents.manager: cannot use the manager module ${join(folder, 'gone.mjs')}: no such file`,
     ),
     out,
   );

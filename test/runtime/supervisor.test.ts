@@ -150,7 +150,7 @@ test('wrong configuration is told at once, not tried again', async (t) => {
   const { listener } = recorder();
   const supervisor = new Supervisor([nodeChild('hook', wrong)], listener, systemTimers);
   const error = await t.throwsAsync(supervisor.start(START_TIMEOUT));
-  t.is(error?.message, 'hook cannot be started: gleaner: hook.sampleMs: must be at least 10');
+  t.is(error?.message, 'hook did not start: gleaner: hook.sampleMs: must be at least 10');
   await supervisor.stop();
 });
 

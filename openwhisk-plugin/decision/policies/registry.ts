@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type ConfiguredPolicy, GleanerError } from '../../../config/index.js';
+import { type ConfiguredPolicy, errorClass } from '../../../config/index.js';
 import type { ActivationPolicy } from './activation-policy.js';
 import { AlpsPolicy } from './alps.js';
 import { EqualPolicy } from './equal.js';
@@ -16,14 +16,10 @@ import { SmallestInRangePolicy } from './smallest-in-range.js';
 import { TargetPolicy } from './target.js';
 
 /** No activation policy has this name. */
-export class UnknownPolicyError extends GleanerError {
-  readonly code = 'GLN_POLICY_UNKNOWN';
-}
+export class UnknownPolicyError extends errorClass('GLN_POLICY_UNKNOWN') {}
 
 /** Parameters of an activation policy that it cannot use. */
-export class PolicyParametersError extends GleanerError {
-  readonly code = 'GLN_POLICY_PARAMETERS';
-}
+export class PolicyParametersError extends errorClass('GLN_POLICY_PARAMETERS') {}
 
 /**
  * Makes a policy from parameters and weights that have not been checked: they come over NATS
@@ -45,9 +41,7 @@ function maker<Schema extends z.ZodType>(
 ): Maker {
   return (parameters, weights) => {
     const refuse = (where: string, what: string): never => {
-      throw new PolicyParametersError(`activation policy '${name}': ${where}: ${what}`, {
-        hint: 'Correct the entry in the key-value bucket gleaner_policy; the policy in use stays.',
-      });
+      throw new PolicyParametersError(name, where, what);
     };
     const problem = problemOf(weights);
     if (problem !== null) refuse('weights', problem);
@@ -111,9 +105,7 @@ export function createPolicy(
   weights: readonly number[] = [],
 ): ActivationPolicy {
   if (!Object.hasOwn(makers, name)) {
-    throw new UnknownPolicyError(`no activation policy is called '${name}'`, {
-      hint: `Known are: ${policyNames.join(', ')}.`,
-    });
+    throw new UnknownPolicyError(name, policyNames.join(', '));
   }
   return makers[name as keyof typeof makers](parameters, weights);
 }

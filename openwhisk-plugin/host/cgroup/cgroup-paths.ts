@@ -185,7 +185,4 @@ function seesOnlyItself(root: string): boolean {
   return lines.length > 0 && lines.every((line) => line.endsWith(':/'));
 }
 
-const gone = (message: string): CgroupNotFoundError =>
-  new CgroupNotFoundError(message, {
-    hint: 'The container has probably ended; the next listing of the engine shows it.',
-  });
+const gone = (message: string): CgroupNotFoundError => new CgroupNotFoundError(message);

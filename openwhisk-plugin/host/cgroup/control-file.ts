@@ -49,10 +49,7 @@ export class ControlFile {
       if (code === 'ENOENT' || code === 'ENODEV') return null;
       if (code === 'EMFILE' || code === 'ENFILE') throw new CgroupOpenFilesError(path, error);
       if (mode === 'r+') throw new CgroupReadOnlyError(path, error);
-      throw new CgroupNotFoundError(`${path} cannot be read`, {
-        hint: 'Gleaner needs root to read cgroups.',
-        cause: error,
-      });
+      throw new CgroupNotFoundError(`cannot read ${path}`, error);
     }
   }
 

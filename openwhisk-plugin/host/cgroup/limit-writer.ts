@@ -138,9 +138,6 @@ function openFiles(container: ContainerInfo, paths: CgroupPaths): LimitFiles {
   if (directory === undefined) {
     throw new CgroupNotFoundError(
       `container ${container.id.slice(0, 12)} has neither a cpu nor a memory cgroup`,
-      {
-        hint: 'Its first process lives, but no controller is enabled for it: see gleaner doctor.',
-      },
     );
   }
   return new CgroupV2Files(directory, cpu !== null, memory !== null, period);

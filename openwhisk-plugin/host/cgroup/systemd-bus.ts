@@ -1,5 +1,5 @@
 import { createConnection, type Socket } from 'node:net';
-import { GleanerError } from '../../../config/index.js';
+import { errorClass } from '../../../config/index.js';
 import { encodeCall, Marshaller, MessageReader, type MethodCall } from './dbus-message.js';
 import type { ScopeProperties, ScopeProperty } from './systemd-scope.js';
 
@@ -14,16 +14,7 @@ const INFINITY = 0xffff_ffff_ffff_ffffn;
 const SYSTEMD = 'org.freedesktop.systemd1';
 
 /** systemd refused a property of a scope, or the system bus cannot be reached. */
-export class SystemdBusError extends GleanerError {
-  readonly code = 'GLN_SYSTEMD_BUS';
-
-  constructor(message: string, cause?: unknown) {
-    super(message, {
-      hint: 'Limits in the kernel are set all the same, but systemd may undo them at its next daemon-reload. Is /run/dbus/system_bus_socket there, and may this process use it?',
-      ...(cause === undefined ? {} : { cause }),
-    });
-  }
-}
+export class SystemdBusError extends errorClass('GLN_SYSTEMD_BUS') {}
 
 interface Pending {
   resolve(): void;

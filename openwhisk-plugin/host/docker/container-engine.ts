@@ -8,10 +8,5 @@ import { EngineUnsupportedError } from './engine-errors.js';
  */
 export function containerEngine(kind: string, options: DockerEngineOptions): ContainerEngine {
   if (kind === 'docker') return new DockerEngine(options);
-  throw new EngineUnsupportedError(`container engine '${kind}' cannot be managed`, {
-    hint:
-      kind === 'kubernetes'
-        ? 'Use the invoker with the Docker container factory; Kubernetes pods are not supported yet.'
-        : 'Set engine.kind to docker.',
-  });
+  throw new EngineUnsupportedError(`container engine '${kind}' is not supported`);
 }

@@ -32,9 +32,7 @@ const NAMESPACE_AND_ACTION = '[A-Za-z0-9_]*_[A-Za-z0-9_]*$';
  */
 export function managedByPrefix(prefix: string): ManagedFilter {
   if (!CONTAINER_PREFIX.test(prefix)) {
-    throw new ContainerPrefixError(`'${prefix}' cannot be the prefix of an invoker's containers`, {
-      hint: 'Use letters, digits, _ . and - only, as in wsk (all invokers of this host), wsk0 (invoker 0) or wskhost-a.example0.',
-    });
+    throw new ContainerPrefixError(prefix);
   }
   const literal = prefix.replaceAll('.', '\\.');
   const rest = /\d$/.test(prefix) ? '' : '[A-Za-z0-9_.-]*\\d';

@@ -272,9 +272,6 @@ export function negotiate(engine: string, minimum: string): string {
   if (newest < OLDEST_API) {
     throw new EngineUnsupportedError(
       `the engine speaks API 1.${newest} at most; 1.${OLDEST_API} is needed`,
-      {
-        hint: 'Upgrade Docker to 1.12 or newer.',
-      },
     );
   }
   // An engine whose minimum is above what was checked is spoken to at its minimum: answers are

@@ -177,9 +177,6 @@ export class DockerEngine implements ContainerEngine {
     if (driver !== 'cgroupfs' && driver !== 'systemd') {
       throw new EngineUnsupportedError(
         `the engine's cgroup driver is '${driver}': its containers have no limits of their own`,
-        {
-          hint: 'A rootless engine on cgroup v1 cannot be managed; run Docker as root, or move the host to cgroup v2.',
-        },
       );
     }
     const runtime = await this.#runtime(info.DefaultRuntime);

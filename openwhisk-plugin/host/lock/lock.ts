@@ -2,29 +2,15 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, readlinkSync, symlinkSync, unlinkSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { dirname } from 'node:path';
-import { GleanerError } from '../../../config/index.js';
+import { errorClass } from '../../../config/index.js';
 
-export class HookLockedError extends GleanerError {
-  readonly code = 'GLN_HOOK_LOCKED';
+export class HookLockedError extends errorClass('GLN_HOOK_LOCKED') {
   constructor(path: string, pid: number | null) {
-    super(
-      `another hook${pid === null ? '' : ` (process ${pid})`} manages this engine: it holds ${path}`,
-      {
-        hint: 'stop it first; two hooks on one engine would undo each other',
-      },
-    );
+    super(pid === null ? '' : ` (process ${pid})`, path);
   }
 }
 
-export class HookLockError extends GleanerError {
-  readonly code = 'GLN_HOOK_LOCK';
-  constructor(path: string, cause: unknown) {
-    super(`the lock ${path} cannot be taken`, {
-      cause,
-      hint: 'check that the folder exists and may be written',
-    });
-  }
-}
+export class HookLockError extends errorClass('GLN_HOOK_LOCK') {}
 
 /**
  * Whether a process lives and is the one that wrote the lock: its start time tells it from a later

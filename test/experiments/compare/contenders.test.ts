@@ -74,13 +74,13 @@ for (const name of [
 ])
   test(`no contender is called '${name}'`, (t) => {
     const error = t.throws(() => contender(name), { instanceOf: UnknownContenderError });
-    t.regex(error.hint, /Names: fixed, /);
+    t.regex(error.hint, /names: fixed, /);
   });
 
 test('a slip of the pen is recognized', (t) => {
   t.regex(
     t.throws(() => contender('short-frist'), { instanceOf: UnknownContenderError }).hint,
-    /Did you mean short-first\?/,
+    /did you mean short-first\?/,
   );
 });
 

@@ -21,7 +21,7 @@ for (const version of versions) {
     };
     const [outcome] = await apply(request(FN, 256));
     t.is(outcome!.result, 'failed');
-    t.regex(outcome!.note, /somebody else changed the action/);
+    t.regex(outcome!.note, /the action was changed at the same time/);
     t.is(fakeOpenWhisk.puts().length, 1);
     t.is(open().size, 0);
     t.deepEqual(await undo(), []);

@@ -87,7 +87,7 @@ test('An action that docker could not run is refused by name', (t) => {
     { name: '' },
   ]) {
     t.throws(() => resolveAction({ ...base, ...bad }), {
-      code: 'GLN_DOUBLE_INVALID_ACTION',
+      code: 'GLN_EMULATOR_INVALID_ACTION',
       message: /^\/guest\//,
     });
   }

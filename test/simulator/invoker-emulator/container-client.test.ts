@@ -128,7 +128,7 @@ test('A refused run is an error of the connection, or in a warm container a reas
   const client = new ContainerClient('127.0.0.1', free.port);
   t.deepEqual(await client.post('/run', '{}', options), { kind: 'connection-error' });
   await t.throwsAsync(client.post('/run', '{}', { ...options, reschedule: true }), {
-    code: 'GLN_DOUBLE_CONTAINER_HEALTH',
+    code: 'GLN_EMULATOR_CONTAINER_HEALTH',
   });
 });
 

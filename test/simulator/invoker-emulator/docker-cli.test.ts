@@ -64,7 +64,7 @@ test('Only so many containers are started at once; 0 means no bound', async (t) 
 test('A command that hangs is ended at its time limit', async (t) => {
   await withClient('exec sleep 20', async (executable) => {
     const docker = new DockerCli({ executable, timeouts: { pause: 100 } });
-    await t.throwsAsync(docker.pause('x'), { code: 'GLN_DOUBLE_COMMAND_TIMEOUT' });
+    await t.throwsAsync(docker.pause('x'), { code: 'GLN_EMULATOR_COMMAND_TIMEOUT' });
   });
 });
 
@@ -74,7 +74,7 @@ test('A container that broke while it was started is removed, and the start stil
     `echo "$1 $3" >>$LOG; [ $1 = rm ] && exit 0; echo ${id}; exit 125`,
     async (executable, read) => {
       await t.throwsAsync(new DockerCli({ executable }).run(spec), {
-        code: 'GLN_DOUBLE_COMMAND_FAILED',
+        code: 'GLN_EMULATOR_COMMAND_FAILED',
       });
       t.deepEqual(read(), ['run --cpu-shares', `rm ${id}`]);
     },
@@ -100,5 +100,5 @@ test('Logs are asked for in whole seconds with one second of margin, by the reco
 
 test('A client that is not there is a failed command', async (t) => {
   const docker = new DockerCli({ executable: join(tmpdir(), 'no-such-docker') });
-  await t.throwsAsync(docker.version(), { code: 'GLN_DOUBLE_COMMAND_FAILED' });
+  await t.throwsAsync(docker.version(), { code: 'GLN_EMULATOR_COMMAND_FAILED' });
 });

@@ -1,13 +1,11 @@
 import { LEVELS, STATE_FEATURES } from '../../../../broker/messages/index.js';
-import { GleanerError, messageOf } from '../../../../config/index.js';
+import { errorClass, messageOf } from '../../../../config/index.js';
 import { OPTIONS } from './options.js';
 import { SCORER_BINARY } from './scorer-binary.js';
 import { ACTOR_WEIGHTS } from './weights.js';
 
 /** The kernel that scores options does not run here. */
-export class ScorerUnavailableError extends GleanerError {
-  readonly code = 'GLN_POLICY_SCORER';
-}
+export class ScorerUnavailableError extends errorClass('GLN_POLICY_SCORER') {}
 
 /** Node has it, its types say nothing of it. */
 declare const WebAssembly: {
@@ -44,9 +42,7 @@ class SharedScorer {
       const binary = Buffer.from(SCORER_BINARY, 'base64');
       this.#kernel = new WebAssembly.Instance(new WebAssembly.Module(binary)).exports as Kernel;
     } catch (error) {
-      throw new ScorerUnavailableError(`options cannot be scored here: ${messageOf(error)}`, {
-        hint: 'The processor needs SIMD (SSE4.1 or NEON); choose another policy than faasrm.',
-      });
+      throw new ScorerUnavailableError(messageOf(error), error);
     }
     const view = (at: number, floats: number): Float32Array =>
       new Float32Array(this.#kernel.memory.buffer, at, floats);
