@@ -11,12 +11,7 @@ const allowed = {
   agents: ['broker', 'config'],
   'openwhisk-plugin': ['broker', 'config'],
   dashboard: ['broker', 'config'],
-  simulator: [
-    'agents',
-    'openwhisk-plugin/(decision|control|host/ports|daemon)',
-    'broker',
-    'config',
-  ],
+  simulator: ['agents', 'openwhisk-plugin/(decision|control|host/ports)', 'broker', 'config'],
   runtime: ['agents', 'openwhisk-plugin', 'simulator', 'dashboard', 'broker', 'config'],
   experiments: ['runtime', 'agents', 'openwhisk-plugin', 'simulator', 'broker', 'config'],
   cli: [

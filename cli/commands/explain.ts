@@ -7,7 +7,7 @@ import {
   reasonText,
 } from '../../broker/services/index.js';
 import { comparisonOver, EXIT, messageOf } from '../../config/index.js';
-import type { ExplainedGrant, Explanation } from '../../openwhisk-plugin/daemon/index.js';
+import type { ExplainedGrant, Explanation } from '../../openwhisk-plugin/control/index.js';
 import {
   cores,
   inspectHooks,

@@ -1,9 +1,8 @@
 import type { Bytes, Clock, Micros, Millis } from '../../config/index.js';
+import type { EndedActivation, EndReason, Revision } from '../control/index.js';
 import { Run } from '../decision/index.js';
 import type { Identity } from '../host/ports/index.js';
 import type { Container } from './containers.js';
-import type { EndedActivation, EndReason } from './ended-activation.js';
-import type { Revision } from './functions.js';
 
 /**
  * Wall and monotonic clock may differ by this over one activation; beyond, the clock was stepped.

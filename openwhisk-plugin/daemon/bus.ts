@@ -15,7 +15,7 @@ import type { Cancel } from '../../config/index.js';
 import type { Hook } from './hook.js';
 import { PolicyParameterWatch } from './policy-parameters.js';
 import { hookEndpoints } from './service.js';
-import type { TargetStore } from './targets.js';
+import type { TargetReceiver } from './targets.js';
 
 const FUNCTION_KEY = 'function.';
 
@@ -27,7 +27,7 @@ const FUNCTION_KEY = 'function.';
 export class HookBus {
   readonly #hook: Hook;
   readonly #broker: Broker;
-  readonly #targets: TargetStore;
+  readonly #targets: TargetReceiver;
   readonly #log: RateLimitedLog;
   readonly #policies: PolicyParameterWatch;
   readonly #subscriptions: Subscription[] = [];
@@ -36,7 +36,7 @@ export class HookBus {
   #service: RunningService | null = null;
   readonly #cancels: Cancel[] = [];
 
-  constructor(hook: Hook, broker: Broker, targets: TargetStore, log: RateLimitedLog) {
+  constructor(hook: Hook, broker: Broker, targets: TargetReceiver, log: RateLimitedLog) {
     this.#hook = hook;
     this.#broker = broker;
     this.#targets = targets;

@@ -1,5 +1,6 @@
 import type { Bytes, Clock, Micros, Millis } from '../../config/index.js';
 import { messageOf } from '../../config/index.js';
+import type { Revision } from '../control/index.js';
 import type { ContainerState, Decider, UsageSample } from '../decision/index.js';
 import { emptySample } from '../decision/index.js';
 import { type ContainerRole, roleOf } from '../host/docker/index.js';
@@ -14,7 +15,6 @@ import type {
 } from '../host/ports/index.js';
 import { addressOf } from '../host/ports/index.js';
 import type { Activation } from './activations.js';
-import type { Revision } from './functions.js';
 
 /**
  * How old a reading of a container's counters may be for an activation's end or the next one's

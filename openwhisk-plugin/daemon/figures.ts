@@ -1,10 +1,10 @@
 import type { Mode } from '../../broker/messages/index.js';
 import type { HostView } from '../../broker/services/index.js';
 import { comparisonOf, comparisonSums, type DurationHistogram } from '../../config/index.js';
+import type { FunctionRecord } from '../control/index.js';
 import { NO_LIMIT, slowerThanControl } from '../decision/index.js';
 import type { AuditLog } from './audit.js';
 import type { Counters } from './counters.js';
-import type { FunctionRecord } from './functions.js';
 import type { HookParts } from './hook-parts.js';
 import type { SamplerStep } from './sampler.js';
 import type { DecisionTally, LimitTally } from './tallies.js';

@@ -1,83 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import { isFunctionName } from '../../broker/index.js';
-import { LatencyHistogram, type Mode } from '../../broker/messages/index.js';
 import { MIB, type Millis } from '../../config/index.js';
-import type {
-  ActivationPolicy,
-  CpuMode,
-  Decider,
-  FunctionState,
-  UserLimits,
-} from '../decision/index.js';
-import { Explanations } from './explain.js';
-import type { FunctionSettings, Modes } from './modes.js';
-import { Step } from './step.js';
-import { HeldTarget } from './targets.js';
-
-/**
- * One version of a function under one set of user limits: what history and concurrency belong to
- * (field-notes A1-16).
- */
-export class Revision {
-  readonly fn: FunctionRecord;
-  readonly version: string;
-  readonly state: FunctionState;
-  /** Runs several activations in one container; learned (activations.ts), false until proven. */
-  concurrent = false;
-
-  constructor(fn: FunctionRecord, version: string, state: FunctionState) {
-    this.fn = fn;
-    this.version = version;
-    this.state = state;
-  }
-}
-
-/**
- * One function, as an operator names it: what targets, modes, observations and explanations belong
- * to.
- */
-export class FunctionRecord {
-  readonly action: string;
-  mode: Mode = 'observe';
-  /** Limits are written: mode `enforce`, neither paused nor stopped by the kill switch. */
-  enforced = false;
-  paused = false;
-  settings: FunctionSettings = {};
-  readonly target = new HeldTarget();
-  readonly step = new Step();
-  readonly explanations = new Explanations();
-  /** The revision that ran last. */
-  revision: Revision | null = null;
-  containers = 0;
-  running = 0;
-  activations = 0;
-  /** Clean ends of warm activations since the start, without those of the control arm, ms. */
-  readonly latency = new LatencyHistogram();
-  /** First activations of containers since the start, and how long their `/init`s took together. */
-  coldStarts = 0;
-  initMillis = 0;
-  /** The newest grant lay below or above the user's limit: events tell only of changes. */
-  harvesting = false;
-  borrowing = false;
-  /** The newest decision, for the host's report; millicores and bytes. */
-  demandCpu = 0;
-  demandMemory = 0;
-  userCpu = 0;
-  cpuMode: CpuMode = 'weight';
-  /** Monotonic time of the newest start. */
-  lastSeen = 0;
-  /**
-   * Containers that ended, and of these after one activation: a warm-reuse ratio near 0 is worth a
-   * warning (field-notes A1-10).
-   */
-  ended = 0;
-  endedAfterOne = 0;
-  reuseWarned = false;
-
-  constructor(action: string) {
-    this.action = action;
-  }
-}
+import { FunctionRecord, Revision } from '../control/index.js';
+import type { ActivationPolicy, Decider, FunctionState, UserLimits } from '../decision/index.js';
+import type { Modes } from './modes.js';
 
 /**
  * Every function seen on this host, bounded; the least recently started is forgotten, unless it has

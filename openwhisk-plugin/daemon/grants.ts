@@ -1,8 +1,7 @@
-import type { Bytes, Micros, Millicores } from '../../config/index.js';
+import type { Micros } from '../../config/index.js';
 import type { ContainerState, GrantChange } from '../decision/index.js';
 import type { Activation } from './activations.js';
 import { type Container, cpuAtStart, mayLimit } from './containers.js';
-import type { FunctionRecord } from './functions.js';
 import type { HookParts } from './hook-parts.js';
 
 /**
@@ -39,16 +38,12 @@ export class Grants {
     const { decider, applier } = this.#parts;
     const { container, revision, run } = activation;
     const { fn } = revision;
-    const agent = this.#aim(activation, fn);
+    const agent = fn.target.applyTo(run, activation.startedMonotonic);
     run.startCpu = cpuAtStart(container, activation.startedMonotonic) as Micros;
     // Asked for first, so that the decision counts with it.
     if (run.enforced && revision.state.hitUserLimit) this.#lend(activation);
     decider.start(run, activation.startedMonotonic);
-    fn.demandCpu = run.cpu.demand;
-    fn.demandMemory = run.memory.demand;
-    fn.userCpu = container.state.userCpu;
-    fn.cpuMode = container.state.mode;
-    fn.lastSeen = activation.startedMonotonic;
+    fn.noteStart(run, container.state, activation.startedMonotonic);
     const who = this.#author(activation, agent);
     if (run.enforced) {
       // As it was left; the watch for drift looks whether it still is.
@@ -102,19 +97,6 @@ export class Grants {
    */
   writeChanged(): void {
     this.#parts.decider.takeChanged(this.#changed);
-  }
-
-  /** Fills in the agent's wish, where it is fresh; true when there is one. */
-  #aim(activation: Activation, fn: FunctionRecord): boolean {
-    const { target } = fn;
-    if (!target.fresh(activation.startedMonotonic)) return false;
-    const { run, container } = activation;
-    const byWeight = container.state.mode === 'weight' && !Number.isNaN(target.weightFactor);
-    run.targetCpu = (
-      byWeight ? target.weightFactor * container.state.userCpu : target.cpu
-    ) as Millicores;
-    run.targetMemory = target.memory as Bytes;
-    return true;
   }
 
   #author(activation: Activation, agent: boolean): string {

@@ -17,14 +17,13 @@ import {
   systemClock,
   timeOfDay,
 } from '../../config/index.js';
+import type { Explanation, FunctionRecord } from '../control/index.js';
 import { hostSlowerThanControl } from '../decision/index.js';
 import type { AuditLog } from './audit.js';
 import type { ContainerEventHandler } from './container-event-handler.js';
 import type { Container } from './containers.js';
-import type { Explanation } from './explain.js';
 import type { UnidentifiedInits } from './failed-inits.js';
 import { functionFigures, type HookFigures } from './figures.js';
-import type { FunctionRecord } from './functions.js';
 import type { HookParts } from './hook-parts.js';
 import { containerSums, containerViews, figures, functionView } from './inspect.js';
 import type { KillSource, KillSwitch } from './kill-switch.js';
@@ -33,7 +32,7 @@ import type { Pipeline } from './pipeline.js';
 import type { PolicyTable } from './policies.js';
 import type { Reporter } from './reporter.js';
 import type { Sampler } from './sampler.js';
-import type { TargetStore } from './targets.js';
+import type { TargetReceiver } from './targets.js';
 
 /**
  * Everything an operator may ask of a hook, or tell it; the service, the signals and the CLI all
@@ -47,7 +46,7 @@ export interface HookControls {
   readonly modes: Modes;
   readonly killSwitch: KillSwitch;
   readonly policies: PolicyTable;
-  readonly targets: TargetStore;
+  readonly targets: TargetReceiver;
   readonly reporter: Reporter;
   readonly audit: AuditLog;
   readonly policyNames: Config['decision']['policy'];

@@ -1,8 +1,8 @@
 import type { FunctionView, Inspection } from '../../broker/services/index.js';
 import { comparisonOf, comparisonSums } from '../../config/index.js';
+import type { FunctionRecord } from '../control/index.js';
 import { type FunctionState, JUDGED_ACTIVATIONS, slowerThanControl } from '../decision/index.js';
 import { mayLimit } from './containers.js';
-import type { FunctionRecord } from './functions.js';
 import type { HookParts } from './hook-parts.js';
 import type { Pipeline } from './pipeline.js';
 
@@ -113,7 +113,7 @@ export function functionView(
         ? null
         : {
             author: target.author,
-            fresh: target.fresh(clock.monotonic()),
+            fresh: target.isFresh(clock.monotonic()),
             cpu: finite(target.cpu),
             memory: finite(target.memory),
           },

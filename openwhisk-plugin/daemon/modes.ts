@@ -1,14 +1,7 @@
 import type { ActionSettings, Mode } from '../../broker/messages/index.js';
 import type { FunctionOverride } from '../../config/index.js';
 import { isExcluded, modes as modeOrder, overrideFor } from '../../config/index.js';
-
-/**
- * What the configuration says of one function, and its owner where the configuration says nothing.
- */
-export type FunctionSettings = Omit<FunctionOverride, 'match'> & {
-  /** Gleaner made the action smaller, MiB. */
-  readonly resized?: ActionSettings['resized'];
-};
+import type { FunctionSettings } from '../control/index.js';
 
 export interface ModeSettings {
   readonly mode: Mode;

@@ -1,11 +1,11 @@
 import type { Bytes, Clock } from '../../config/index.js';
+import type { Revision } from '../control/index.js';
 import type { Decider } from '../decision/index.js';
 import { NO_LIMIT } from '../decision/index.js';
 import type { AuditLog } from './audit.js';
 import type { Container } from './containers.js';
 import type { Counters } from './counters.js';
 import type { EventQueue } from './events.js';
-import type { Revision } from './functions.js';
 
 /** Ended containers remembered, for OOM events that come after the end (field-notes A3-04). */
 const REMEMBERED = 128;

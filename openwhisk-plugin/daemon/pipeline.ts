@@ -1,4 +1,5 @@
 import { DurationHistogram, type Micros } from '../../config/index.js';
+import type { EndedActivation, FunctionRecord, Revision } from '../control/index.js';
 import type { UsageSample } from '../decision/index.js';
 import { type Outcome, Run, type SampleAction } from '../decision/index.js';
 import type {
@@ -12,9 +13,7 @@ import type {
 import { type Activation, type ActivationListener, ActivationTracker } from './activations.js';
 import { type Container, mayLimit, SETTLED_MILLIS } from './containers.js';
 import { END_COUNTERS, LagRing } from './counters.js';
-import type { EndedActivation } from './ended-activation.js';
 import { FailedInits } from './failed-inits.js';
-import type { FunctionRecord, Revision } from './functions.js';
 import { Grants } from './grants.js';
 import type { HookParts } from './hook-parts.js';
 import { DecisionTally } from './tallies.js';

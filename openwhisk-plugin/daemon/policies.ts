@@ -1,9 +1,9 @@
 import type { PolicyParameters } from '../../broker/messages/index.js';
 import type { Config } from '../../config/index.js';
+import type { FunctionSettings } from '../control/index.js';
 import type { Policies } from '../decision/index.js';
 import { type ActivationPolicy, createPolicy } from '../decision/index.js';
 import { BoundedPolicy } from './bounded-policy.js';
-import type { FunctionSettings } from './modes.js';
 
 /**
  * The activation policies in use: by name from the configuration, with the parameters that came by

@@ -13,11 +13,16 @@ import {
   type Timers,
   timeOfDay,
 } from '../../config/index.js';
-import { type HostCapacity, slowerThanControl } from '../decision/index.js';
-import type { FunctionRecord } from './functions.js';
+import {
+  allocatableOf,
+  amounts,
+  type FunctionRecord,
+  hostReport,
+  observationOf,
+} from '../control/index.js';
+import { slowerThanControl } from '../decision/index.js';
 import type { HookParts } from './hook-parts.js';
 import type { Modes } from './modes.js';
-import { amounts, observationOf } from './observation.js';
 import type { Pipeline } from './pipeline.js';
 
 export interface ReporterSettings {
@@ -34,8 +39,6 @@ export interface ReporterSettings {
 
 /** How often what is due is sent; nothing is ever sent from the hot path. */
 const FLUSH_MILLIS = 50;
-/** A function that has not been called for this long wants nothing in the host's report, ms. */
-const ACTIVE_MILLIS = 30_000;
 
 /**
  * Makes observations, host reports and events, and hands them to the broker in batches. With NATS
@@ -167,11 +170,7 @@ export class Reporter {
   /** `send`: takes a sequence number. */
   hostReport(send: boolean): HostReport {
     const { decider, functions, containers } = this.#parts;
-    const { capacity, settings } = decider;
-    const allocatable = {
-      cpu: Math.max(0, capacity.allocatableCpu - settings.cpuReserve),
-      memory: allocatableMemory(capacity, settings.memoryReserve),
-    };
+    const allocatable = allocatableOf(decider.capacity, decider.settings);
     const granted = { cpu: 0, memory: 0 };
     for (const container of containers.values()) {
       if (container.running === 0) continue;
@@ -180,32 +179,23 @@ export class Reporter {
         ? container.state.memory.granted
         : container.handle.expected.memory;
     }
-    const now = this.#clock.monotonic();
-    const demand = { cpu: 0, memory: 0 };
-    let active = 0;
-    for (const fn of functions.values()) {
-      if (fn.revision === null || (fn.running === 0 && now - fn.lastSeen > ACTIVE_MILLIS)) continue;
-      active++;
-      demand.cpu += fn.demandCpu * Math.max(1, fn.running);
-      demand.memory += fn.demandMemory * Math.max(1, fn.running);
-    }
-    return {
-      v: 1,
-      ...this.#sender(send),
-      capacity: amounts(capacity.cpu, capacity.memory),
-      allocatable: amounts(allocatable.cpu, allocatable.memory),
-      pool: amounts(
-        Math.max(0, allocatable.cpu - granted.cpu),
-        Math.max(0, allocatable.memory - granted.memory),
-      ),
-      demand: amounts(demand.cpu, demand.memory),
-      available: amounts(allocatable.cpu, allocatable.memory),
-      granted: amounts(granted.cpu, granted.memory),
-      functions: active,
-      containers: containers.size,
-      running: this.#pipeline?.tracker.running ?? 0,
-      mode: this.#modes.global,
+    const pool = {
+      cpu: allocatable.cpu - granted.cpu,
+      memory: allocatable.memory - granted.memory,
     };
+    return hostReport(
+      this.#sender(send),
+      decider,
+      functions.values(),
+      {
+        granted,
+        pool,
+        containers: containers.size,
+        running: this.#pipeline?.tracker.running ?? 0,
+        mode: this.#modes.global,
+      },
+      this.#clock.monotonic(),
+    );
   }
 
   /** Cores that were busy since the last report, and memory in use; nothing in the first one. */
@@ -257,6 +247,3 @@ export class Reporter {
     }
   }
 }
-
-const allocatableMemory = (capacity: HostCapacity, reserve: number): number =>
-  Math.max(0, capacity.allocatableMemory - reserve);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type Broker, hostNameFrom, type Logger, RateLimitedLog } from '../../broker/index.js';
 import type { Inspection } from '../../broker/services/index.js';
 import { type Config, messageOf, millis, type Random, timeOfDay } from '../../config/index.js';
+import type { Explanation } from '../control/index.js';
 import { Decider, decisionSettings, MemoryHeadroom } from '../decision/index.js';
 import { EngineLock, HookLock } from '../host/lock/index.js';
 import type { Bridge, Platform } from '../host/ports/index.js';
@@ -14,7 +15,6 @@ import { ContainerRegistry } from './containers.js';
 import { Counters } from './counters.js';
 import { EventQueue } from './events.js';
 import { ExperienceQueue } from './experience-queue.js';
-import type { Explanation } from './explain.js';
 import type { UnidentifiedInits } from './failed-inits.js';
 import type { HookFigures } from './figures.js';
 import { FunctionRegistry } from './functions.js';
@@ -29,7 +29,7 @@ import { PolicyTable } from './policies.js';
 import { Reporter } from './reporter.js';
 import { Sampler } from './sampler.js';
 import { hostCapacity } from './settings.js';
-import { TargetStore } from './targets.js';
+import { TargetReceiver } from './targets.js';
 
 export interface HookOptions {
   readonly platform: Platform;
@@ -230,7 +230,7 @@ async function start(options: HookOptions, release: () => void): Promise<Running
     () => platform.usage.hostMemoryInUse(),
     options.heartbeat ?? (() => undefined),
   );
-  const targets = new TargetStore(
+  const targets = new TargetReceiver(
     {
       host: identity.host,
       boot: identity.boot,

@@ -3,7 +3,7 @@ import type { Decision, ResourceManager } from '../../agents/index.js';
 import { Aggregator } from '../../broker/mean-field/index.js';
 import type { HostReport, Observation } from '../../broker/messages/index.js';
 import { type Bytes, MIB, type Millicores, type Millis, type Random } from '../../config/index.js';
-import { observationOf } from '../../openwhisk-plugin/daemon/index.js';
+import { observationOf } from '../../openwhisk-plugin/control/index.js';
 import type { Cluster } from './cluster.js';
 import type { FunctionOnHost } from './function-on-host.js';
 import type { HookLimitController } from './hook-limit-controller.js';
@@ -110,7 +110,9 @@ export class ControlPlane implements StepListener {
     fn.containers = this.#cluster.containers.countOf(fn.fn, fn.host);
     const host = this.#limitController.hosts[fn.host]!;
     const sender = { host: hostName(fn.host), boot: BOOT };
-    const observation = observationOf(fn, fn, sender, host.decider.slo(fn.state), now);
+    const revision = fn.revision!;
+    const slo = host.decider.slo(revision.state);
+    const observation = observationOf(fn, revision, sender, slo, now);
     fn.step.clear();
     const decision = this.#core.decide(this.#agentOf(fn), observation, now as Millis);
     this.#target(fn, decision, now);
@@ -125,7 +127,7 @@ export class ControlPlane implements StepListener {
 
   #target(fn: FunctionOnHost, { cpu, memory, weightFactor }: Decision, now: number): void {
     const { delayMs, staleMs } = this.#parts.options;
-    fn.target(
+    fn.send(
       cpu ?? Number.NaN,
       memory ?? Number.NaN,
       weightFactor ?? Number.NaN,

@@ -1,85 +1,52 @@
-import {
-  type ObservedFunction,
-  type ObservedRevision,
-  Step,
-} from '../../openwhisk-plugin/daemon/index.js';
-import type {
-  ContainerState,
-  CpuMode,
-  FunctionState,
-  Run,
-} from '../../openwhisk-plugin/decision/index.js';
+import { FunctionRecord } from '../../openwhisk-plugin/control/index.js';
 
-/**
- * The wish of a function's agent, as a hook holds it. NaN: no wish. Times in ms of simulated time.
- */
-class TimedTarget {
-  cpu = Number.NaN;
-  memory = Number.NaN;
-  weightFactor = Number.NaN;
-  from = Number.POSITIVE_INFINITY;
-  until = Number.NEGATIVE_INFINITY;
+interface Delivery {
+  cpu: number;
+  memory: number;
+  weightFactor: number;
+  from: number;
+  until: number;
 }
 
 /**
- * A function on one host, as the hook there knows it: its history, its present control step, and
- * what its agent wishes.
+ * A function on one simulated host. Its targets arrive after the network's delay. Times in ms of
+ * simulated time.
  */
-export class FunctionOnHost implements ObservedFunction, ObservedRevision {
+export class FunctionOnHost extends FunctionRecord {
   readonly fn: number;
   readonly host: number;
-  readonly action: string;
-  readonly mode = 'enforce';
-  readonly step = new Step();
-  /** Of the newest revision. */
-  state: FunctionState;
-  cpuMode: CpuMode = 'weight';
-  userCpu = 0;
-  running = 0;
-  containers = 0;
-  concurrent = false;
-  /** The newest decision: millicores and bytes. */
-  demandCpu = 0;
-  demandMemory = 0;
-  lastSeen = 0;
-  #target = new TimedTarget();
-  #nextTarget = new TimedTarget();
+  readonly #delivery: Delivery = {
+    cpu: Number.NaN,
+    memory: Number.NaN,
+    weightFactor: Number.NaN,
+    from: Number.POSITIVE_INFINITY,
+    until: Number.NEGATIVE_INFINITY,
+  };
 
-  constructor(fn: number, host: number, state: FunctionState) {
+  constructor(fn: number, host: number, action: string) {
+    super(action);
     this.fn = fn;
     this.host = host;
-    this.action = state.action;
-    this.state = state;
+    this.mode = 'enforce';
+    this.enforced = true;
   }
 
-  /** In force from `from` on, and stale after `until`. */
-  target(cpu: number, memory: number, weightFactor: number, from: number, until: number): void {
-    this.#activateNextTarget(from);
-    const nextTarget = this.#nextTarget;
-    nextTarget.cpu = cpu;
-    nextTarget.memory = memory;
-    nextTarget.weightFactor = weightFactor;
-    nextTarget.from = from;
-    nextTarget.until = until;
+  /** A target that arrives at `from` and is stale after `until`; it replaces one on its way. */
+  send(cpu: number, memory: number, weightFactor: number, from: number, until: number): void {
+    this.receive(from);
+    const delivery = this.#delivery;
+    delivery.cpu = cpu;
+    delivery.memory = memory;
+    delivery.weightFactor = weightFactor;
+    delivery.from = from;
+    delivery.until = until;
   }
 
-  /** Writes the wish into a run that starts, where there is one and it is fresh. */
-  applyTarget(run: Run, container: ContainerState, now: number): void {
-    this.#activateNextTarget(now);
-    const target = this.#target;
-    if (now > target.until) return;
-    const byWeight = container.mode === 'weight' && !Number.isNaN(target.weightFactor);
-    run.targetCpu = (
-      byWeight ? target.weightFactor * container.userCpu : target.cpu
-    ) as typeof run.targetCpu;
-    run.targetMemory = target.memory as typeof run.targetMemory;
-  }
-
-  #activateNextTarget(now: number): void {
-    if (this.#nextTarget.from > now) return;
-    const before = this.#target;
-    this.#target = this.#nextTarget;
-    this.#nextTarget = before;
-    before.from = Number.POSITIVE_INFINITY;
+  /** Takes the target that has arrived by now. */
+  receive(now: number): void {
+    const { cpu, memory, weightFactor, from, until } = this.#delivery;
+    if (from > now) return;
+    this.#delivery.from = Number.POSITIVE_INFINITY;
+    this.target.set(cpu, memory, weightFactor, until);
   }
 }

@@ -1,9 +1,9 @@
 import { type Bytes, MIB, type Micros, type Millis, type Random } from '../../config/index.js';
+import { Revision } from '../../openwhisk-plugin/control/index.js';
 import {
   type ContainerState,
   closeWindow,
   type DecisionSettings,
-  type FunctionState,
   type GrantChange,
   type Outcome,
   type Policies,
@@ -121,14 +121,16 @@ export class HookLimitController implements LimitController {
     const state = decider.container(user);
     // Counters begin at zero with the container.
     state.read = true;
-    const record = this.#recordOf(fn, hostIndex, history);
-    record.state = history;
+    const record = this.#recordOf(fn, hostIndex, spec.name);
+    if (record.revision?.state !== history)
+      record.revision = new Revision(record, VERSION, history);
     const managed = {
       index: container,
       serial: ++this.#serial,
       state,
       history,
       record,
+      revision: record.revision,
       throttled: 0,
       boosted: true,
     };
@@ -163,7 +165,7 @@ export class HookLimitController implements LimitController {
     const { columns: c } = this.#cluster.activations;
     const container = c.container[a]!;
     const managed = this.#containers[container]!;
-    const { state, history, record } = managed;
+    const { state, history, record, revision } = managed;
     const host = this.#enter(record.host, now);
     const { decider } = host;
     const ms = (now / 1000) as Millis;
@@ -172,7 +174,8 @@ export class HookLimitController implements LimitController {
     run.activation = a;
     run.payload = Math.round(c.payload[a]! * MEDIAN_PAYLOAD) as Bytes;
     run.startCpu = this.#usage.cpu(container, a, now) as Micros;
-    record.applyTarget(run, state, ms);
+    record.receive(ms);
+    record.target.applyTo(run, ms);
     // Growth is measured from here: a sampler would have read it just before.
     state.last.at = ms;
     state.last.workingSet = this.#cluster.containers.columns.resident[container]! as Bytes;
@@ -180,12 +183,8 @@ export class HookLimitController implements LimitController {
     if (history.hitUserLimit) decider.memoryLoan(state, history, ms);
     decider.start(run, ms);
     record.running++;
-    record.lastSeen = ms;
-    record.demandCpu = run.cpu.demand;
-    record.demandMemory = run.memory.demand;
-    record.userCpu = state.userCpu;
-    record.cpuMode = state.mode;
-    record.concurrent ||= state.concurrent;
+    record.noteStart(run, state, ms);
+    revision.concurrent ||= state.concurrent;
     host.demand += run.cpu.demand;
     c.windowAt[a] = now;
     c.windowCpu[a] = c.cpuUsed[a]!;
@@ -370,11 +369,11 @@ export class HookLimitController implements LimitController {
     this.control?.stepped(record, now);
   }
 
-  #recordOf(fn: number, host: number, history: FunctionState): FunctionOnHost {
+  #recordOf(fn: number, host: number, action: string): FunctionOnHost {
     const place = fn * this.hosts.length + host;
     let record = this.#records[place];
     if (record === undefined) {
-      record = new FunctionOnHost(fn, host, history);
+      record = new FunctionOnHost(fn, host, action);
       this.#records[place] = record;
       this.hosts[host]!.functions.push(record);
     }

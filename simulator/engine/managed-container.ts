@@ -1,3 +1,4 @@
+import type { Revision } from '../../openwhisk-plugin/control/index.js';
 import {
   type ContainerState,
   type FunctionState,
@@ -12,6 +13,7 @@ export interface ManagedContainer {
   readonly state: ContainerState;
   readonly history: FunctionState;
   readonly record: FunctionOnHost;
+  readonly revision: Revision;
   /** Throttled periods of the runs that are over. */
   throttled: number;
   boosted: boolean;

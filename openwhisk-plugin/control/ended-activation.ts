@@ -1,8 +1,7 @@
 import type { Micros } from '../../config/index.js';
-import type { Run } from '../decision/index.js';
-import type { ContainerInfo } from '../host/ports/index.js';
+import type { Run, UserLimits } from '../decision/index.js';
 
-/** How an activation's end was learned. Only `answer` can teach anything. */
+/** How an activation's end was learned. Only `answer` is used for learning. */
 export type EndReason =
   | 'answer'
   | 'closed'
@@ -10,20 +9,17 @@ export type EndReason =
   | 'container_end'
   | 'deadline'
   | 'next_head'
-  /** Its `/init` failed, so that it never got a `/run`. */
+  /** Its `/init` failed, so it never got a `/run`. */
   | 'init_failed'
   | 'tap_lost'
   | 'stopped';
 
-/**
- * What is left to tell of an activation once it has ended: all that explanations and control steps
- * know of it.
- */
+/** What explanations and control steps read of an activation after its end. */
 export interface EndedActivation {
   readonly id: string;
   readonly run: Run;
   readonly revision: { readonly version: string };
-  readonly container: { readonly info: ContainerInfo };
+  readonly container: { readonly info: { readonly id: string; readonly user: UserLimits } };
   /** Kernel's stamp of the request's head. */
   readonly startedAt: Micros;
   /** Run time without pauses, us. */
@@ -33,6 +29,6 @@ export interface EndedActivation {
   readonly cold: boolean;
   readonly reason: EndReason;
   readonly status: number;
-  /** Ended by its answer, with both clocks agreeing: peaks and duration may be learned. */
+  /** Ended by its answer, with both clocks agreeing: its peaks and duration are used for learning. */
   readonly clean: boolean;
 }

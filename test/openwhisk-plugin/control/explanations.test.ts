@@ -1,5 +1,5 @@
 import test from 'ava';
-import { Explanations } from '../../../openwhisk-plugin/daemon/explain.js';
+import { Explanations } from '../../../openwhisk-plugin/control/explanations.js';
 
 const grant = (from: number, reason: string, choice: string) => ({
   user: from,

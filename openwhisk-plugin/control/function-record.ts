@@ -1,0 +1,77 @@
+import { type ActionSettings, LatencyHistogram, type Mode } from '../../broker/messages/index.js';
+import type { FunctionOverride } from '../../config/index.js';
+import type { ContainerState, CpuMode, FunctionState, Run } from '../decision/index.js';
+import { Explanations } from './explanations.js';
+import { Step } from './step.js';
+import { HeldTarget } from './target.js';
+
+/** What the configuration says about one function; its owner's annotations fill the gaps. */
+export type FunctionSettings = Omit<FunctionOverride, 'match'> & {
+  /** Set if Gleaner lowered the action's memory, MiB. */
+  readonly resized?: ActionSettings['resized'];
+};
+
+/** One version of a function under one set of user limits, with its history. */
+export class Revision {
+  readonly fn: FunctionRecord;
+  readonly version: string;
+  readonly state: FunctionState;
+  /** Runs several activations in one container; learned, false until proven. */
+  concurrent = false;
+
+  constructor(fn: FunctionRecord, version: string, state: FunctionState) {
+    this.fn = fn;
+    this.version = version;
+    this.state = state;
+  }
+}
+
+/** One function on this host: its mode, target, control step and recent activations. */
+export class FunctionRecord {
+  readonly action: string;
+  mode: Mode = 'observe';
+  /** Limits are written: mode `enforce`, neither paused nor stopped by the kill switch. */
+  enforced = false;
+  paused = false;
+  settings: FunctionSettings = {};
+  readonly target = new HeldTarget();
+  readonly step = new Step();
+  readonly explanations = new Explanations();
+  /** The revision that ran last. */
+  revision: Revision | null = null;
+  containers = 0;
+  running = 0;
+  activations = 0;
+  /** Clean ends of warm activations since the start, without those of the control arm, ms. */
+  readonly latency = new LatencyHistogram();
+  /** First activations of containers since the start, and the sum of their `/init` times. */
+  coldStarts = 0;
+  initMillis = 0;
+  /** The newest grant was below or above the user's limit: events report changes only. */
+  harvesting = false;
+  borrowing = false;
+  /** The newest decision, for the host's report; millicores and bytes. */
+  demandCpu = 0;
+  demandMemory = 0;
+  userCpu = 0;
+  cpuMode: CpuMode = 'weight';
+  /** Monotonic ms of the newest start. */
+  lastSeen = 0;
+  /** Containers that ended, and those of them that ended after one activation. */
+  ended = 0;
+  endedAfterOne = 0;
+  reuseWarned = false;
+
+  constructor(action: string) {
+    this.action = action;
+  }
+
+  /** Keeps the newest decision, for observations and the host's report. */
+  noteStart(run: Run, container: ContainerState, now: number): void {
+    this.demandCpu = run.cpu.demand;
+    this.demandMemory = run.memory.demand;
+    this.userCpu = container.userCpu;
+    this.cpuMode = container.mode;
+    this.lastSeen = now;
+  }
+}
