@@ -1,6 +1,7 @@
 import test from 'ava';
 import { type Bytes, MIB, type Millis, SeededRandom } from '../../../config/index.js';
 import { createPolicy, Decider, MemoryHeadroom } from '../../../openwhisk-plugin/decision/index.js';
+import { MemoryLoans } from '../../../openwhisk-plugin/decision/memory-loans.js';
 import { decider, host, limits, Player, plain } from './helpers.js';
 
 test('faasrm lends memory from the invokers’ user-memory only, and nothing while that is unknown', (t) => {
@@ -113,4 +114,26 @@ test('groups over a container are not asked for their limits while there is no m
   one.headroom.update((600 * MIB) as Bytes, (500 * MIB) as Bytes);
   t.is(Number(one.memoryLoan(player.container, player.fn, 0 as Millis, ceiling)), 100 * MIB);
   t.is(asked, 1);
+});
+
+test('a loan is bounded by the need, the cap, the free headroom and the groups above, whichever is least', (t) => {
+  const lentWith = (headroomMiB: number, capMiB: number, ceilingMiB: number): number => {
+    const headroom = new MemoryHeadroom((8192 * MIB) as Bytes, 0 as Bytes, 0 as Bytes);
+    headroom.seen('wsk0', limits(256));
+    // 128 of 1024 shares: below 9 x 256 MiB of user-memory. What remains of the host is headroom.
+    headroom.update(((8192 - headroomMiB - 2304) * MIB) as Bytes, 0 as Bytes);
+    const settings = { ...plain, memoryCap: (capMiB * MIB) as Bytes };
+    const player = new Player(decider(), limits(256));
+    player.fn.hitUserLimit = true;
+    const loans = new MemoryLoans(headroom);
+    const ceiling = () => ceilingMiB * MIB;
+    return Number(loans.lend(player.container, player.fn, settings, ceiling)) / MIB;
+  };
+  // After a kill at 256 MiB the need is 356 MiB: a loan of 100 MiB.
+  t.is(lentWith(1000, 10_000, 10_000), 100);
+  t.is(lentWith(1000, 300, 10_000), 44, 'cap: 300 - 256');
+  t.is(lentWith(1000, 10_000, 320), 64, 'groups above: 320 - 256');
+  t.is(lentWith(48, 10_000, 10_000), 48, 'headroom');
+  t.is(lentWith(1000, 10_000, 256), 0, 'groups above leave nothing');
+  t.is(lentWith(0, 10_000, 10_000), 0, 'no headroom');
 });
