@@ -1,0 +1,49 @@
+/**
+ * `npm run mutation`: mutants of the code that decides. The compiled files are mutated, so that a
+ * mutant needs no build; scripts/mutation-tests.mjs runs the test files that reach it.
+ */
+const PARTS = {
+  decision: 'dist/openwhisk-plugin/decision/**/*.js',
+  control: 'dist/openwhisk-plugin/control/**/*.js',
+  'mean-field': 'dist/broker/mean-field/**/*.js',
+  'life-cycle': 'dist/agents/aware/life-cycle/**/*.js',
+  ppo: 'dist/agents/ppo/**/*.js',
+};
+/** The safeguard and the loans: two minutes, for CI. */
+const CI = [
+  'dist/openwhisk-plugin/decision/safeguard.js',
+  'dist/openwhisk-plugin/decision/memory-loans.js',
+];
+
+const chosen = process.env.GLEANER_MUTATION ?? 'all';
+const mutate =
+  chosen === 'ci' ? CI : chosen === 'all' ? Object.values(PARTS) : [PARTS[chosen] ?? chosen];
+
+export default {
+  mutate: [...mutate, '!dist/**/index.js', '!dist/**/*thread*.js'],
+  testRunner: 'command',
+  commandRunner: { command: 'node scripts/mutation-tests.mjs' },
+  coverageAnalysis: 'off',
+  ignorePatterns: [
+    '**/*',
+    '!dist/**',
+    '!scripts/**',
+    '!package.json',
+    '!ava.config.js',
+    '!agents/**/shipped/**',
+    '!simulator/workload/shipped/**',
+    '!config/*.yaml',
+  ],
+  // Messages are no decisions.
+  mutator: { excludedMutations: ['StringLiteral', 'ObjectLiteral'] },
+  concurrency: 2,
+  timeoutMS: 30_000,
+  reporters: ['clear-text', 'json'],
+  jsonReporter: { fileName: 'coverage/mutation.json' },
+  thresholds: { high: 90, low: 85, break: 85 },
+  tempDirName: '.stryker-tmp',
+  cleanTempDir: 'always',
+  disableTypeChecks: false,
+  checkers: [],
+  allowConsoleColors: false,
+};
