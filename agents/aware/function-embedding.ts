@@ -5,73 +5,78 @@ import {
   META_FEATURES,
   metaFeatures,
   metaReward,
-  rateOf,
-  ratesAfter,
+  metaStepOf,
+  NO_RATES,
+  type Trajectory,
   TrajectoryBundle,
   TrajectoryRecorder,
 } from './meta-learner/index.js';
 
-/**
- * Trajectories of a bundle (simppo-aware.md §3.5); from so many an embedding hardly changes, and is
- * looked at every so many episodes.
- */
+/** Trajectories in a bundle [AWARE]. */
 const BUNDLE = 20;
+/** From this many trajectories on an embedding hardly changes and is computed less often. */
 const FEW = 5;
+/** Episodes between two computations then. */
 const REFRESHED = 5;
 
-/**
- * What one function's trajectories look like, as the meta-learner reads them: its embedding,
- * computed at the end of an episode and held.
- */
+/** One function's embedding: computed from its episodes when one ends, and held until the next. */
 export class FunctionEmbedding {
   readonly #encoder: Encoder;
   readonly #recorder: TrajectoryRecorder;
   readonly #bundle = new TrajectoryBundle(BUNDLE);
-  #rates: KnownRates = { usual: Number.NaN, last: Number.NaN };
+  #rates: KnownRates = NO_RATES;
   #features: Float32Array | null = null;
-  /** The host that is looked at; steps of several are no trajectory. */
+  /** The host whose steps are recorded: steps of several hosts are not one trajectory. */
   #host: string | null = null;
-  #episodes = 0;
+  #computed = 0;
   /** Zeros until an episode is over. */
   value: Float32Array;
 
   constructor(encoder: Encoder, actions: number) {
     this.#encoder = encoder;
-    this.#recorder = new TrajectoryRecorder(META_FEATURES, actions);
+    this.#recorder = new TrajectoryRecorder(META_FEATURES.length, actions);
     this.value = new Float32Array(encoder.shape.embedding);
   }
 
-  /** Episodes that it rests on, at most those of a bundle. */
-  get episodes(): number {
-    return this.#bundle.trajectories.length;
+  /** The best episodes so far, at most those of a bundle. */
+  get trajectories(): readonly Trajectory[] {
+    return this.#bundle.trajectories;
   }
 
-  /**
-   * A step is over: `action` led from what was seen before to this. Null: it cannot be said what
-   * was done.
-   */
-  see(observation: Observation, action: number | null): void {
+  /** A step of a live function: `action` led from the last observation to this one. */
+  observe(observation: Observation, action: number | null): void {
     this.#host ??= observation.host;
     if (observation.host !== this.#host) return;
-    const features = metaFeatures(observation, this.#rates);
-    this.#rates = ratesAfter(this.#rates, rateOf(observation));
+    const step = metaStepOf(observation);
+    const features = new Float32Array(META_FEATURES.length);
+    this.#rates = metaFeatures(step, this.#rates, features);
     if (this.#features !== null && action !== null)
-      this.#recorder.add(this.#features, action, metaReward(features));
+      this.record(this.#features, action, metaReward(step));
     this.#features = features;
+  }
+
+  /** One step: the features before it (others may follow them), the action and its reward. */
+  record(features: Float32Array, action: number, reward: number): void {
+    this.#recorder.add(features, action, reward);
   }
 
   /** The episode is over. */
   close(): void {
-    // Its host may be another by now.
+    // The next episode may be recorded on another host.
     this.#host = null;
     this.#features = null;
-    if (this.#recorder.steps === 0) return;
-    this.#bundle.add(this.#recorder.take());
-    if (this.episodes <= FEW || this.#episodes++ % REFRESHED === 0)
-      this.value = this.#encoder.embed(this.#bundle.trajectories);
+    if (this.#recorder.steps > 0) this.add([this.#recorder.take()]);
   }
 
-  /** Another world: what was recorded says nothing of it. */
+  /** Adds whole episodes, as those of a function that is known already. */
+  add(trajectories: readonly Trajectory[]): void {
+    for (const trajectory of trajectories) this.#bundle.add(trajectory);
+    const few = this.trajectories.length <= FEW;
+    if (few || this.#computed++ % REFRESHED === 0)
+      this.value = this.#encoder.embed(this.trajectories);
+  }
+
+  /** The workload has changed: earlier episodes do not describe it. */
   forget(): void {
     this.#bundle.clear();
   }

@@ -1,3 +1,5 @@
+export { AwareAgent } from './agent.js';
+export { FunctionEmbedding } from './function-embedding.js';
 export {
   DEFAULT_OVERRIDES,
   LIFE_CYCLE_INITIAL,
@@ -7,11 +9,9 @@ export {
   PHASES,
 } from './life-cycle/life-cycle.js';
 export {
-  actorOf,
   beginLifeCycleRun,
   LIFE_CYCLE_RUN_INITIAL,
   type LifeCycleRunState,
-  lifeCycleRunStep,
   phaseOf,
 } from './life-cycle/life-cycle-run.js';
 export { offlineSettings } from './life-cycle/offline.js';
@@ -27,6 +27,14 @@ export { type AwareChoice, createAware } from './make.js';
 export { loadMeta, type MetaLearner, saveMeta, shippedMeta } from './meta-learner/checkpoint.js';
 export { Encoder, type EncoderShape } from './meta-learner/encoder.js';
 export { contrastive, cosine } from './meta-learner/similarity.js';
+export {
+  type KnownRates,
+  META_FEATURES,
+  META_SCALE,
+  metaFeatures,
+  metaReward,
+  NO_RATES,
+} from './meta-learner/step-features.js';
 export {
   type Trajectory,
   TrajectoryBundle,

@@ -1,18 +1,13 @@
 import type { Cap, ResourceManager } from '../resource-manager.js';
 import { type SimppoSettings, settingsOf, shippedPolicy, threadEngine } from '../simppo/index.js';
-import type { AwareBase } from './companion.js';
 import type { LifeCycleOverrides, LifeCycleSettings, OfflineTrainer } from './life-cycle/index.js';
-import { AwareManager } from './manager.js';
+import { type AwareBase, AwareManager } from './manager.js';
 import { type Encoder, shippedMeta } from './meta-learner/index.js';
 
 /** How the manager is configured (`agents.aware`). */
 export interface AwareChoice {
-  /** What learns under the life cycle. */
   readonly base: AwareBase;
-  /**
-   * The shipped meta-learner tells agents which function they have, and new ones whom to begin
-   * like.
-   */
+  /** The shipped meta-learner gives agents an embedding, and new ones a similar agent's weights. */
   readonly embedding: boolean;
 }
 
@@ -20,7 +15,7 @@ export const AWARE_DEFAULT: AwareChoice = { base: 'simppo', embedding: false };
 
 export interface AwareParts {
   readonly cap: Cap;
-  /** Who acts until the agent is as good. */
+  /** Acts until the agent is as good. */
   readonly fallback: ResourceManager;
   readonly choice?: AwareChoice;
   readonly settings?: Partial<SimppoSettings>;
@@ -30,14 +25,11 @@ export interface AwareParts {
   readonly offlineTrainer?: OfflineTrainer;
   /** Agents whose weights are kept in memory. */
   readonly resident?: number;
-  /** False: agents begin with nothing, and follow the fallback's actions first. */
+  /** False: agents start untrained and clone the fallback first. */
   readonly warm?: boolean;
 }
 
-/**
- * `aware`: SIMPPO's agent, from the base policy that is shipped for it, or FIRM's from nothing,
- * under AWARE's life cycle.
- */
+/** `aware`: SIMPPO's agent from its shipped policy, or FIRM's untrained, under the life cycle. */
 export function createAware({
   cap,
   fallback,

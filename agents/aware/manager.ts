@@ -2,9 +2,10 @@ import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import type { Observation } from '../../broker/messages/index.js';
 import { hashOf, type Millis, messageOf } from '../../config/index.js';
+import { firmSettings } from '../ddpg/index.js';
 import { sloPreservation } from '../features.js';
 import type { Engine } from '../nn/index.js';
-import type { LearnerState } from '../ppo/index.js';
+import { type LearnerState, onlineSettings, type PpoSettings } from '../ppo/index.js';
 import type { Cap, Decided, Decision, ResourceManager, View } from '../resource-manager.js';
 import {
   actionBoundsOf,
@@ -17,26 +18,30 @@ import {
   rewardOf,
   SIMPPO_ACTIONS,
   type SimppoSettings,
+  simppoShape,
   slowdownIn,
+  widenPolicyInputs,
   withHost,
 } from '../simppo/index.js';
-import { type AwareBase, beginFromMostSimilar, type Companion, companionOf } from './companion.js';
+import { AwareAgent, type AwareStep } from './agent.js';
+import { FunctionEmbedding } from './function-embedding.js';
 import {
   actorOf,
   agentActs,
   beginLifeCycleRun,
   decodeLifeCycle,
   encodeLifeCycle,
+  FirmLifeCycleLearner,
   LIFE_CYCLE_INITIAL,
   LIFE_CYCLE_RUN_INITIAL,
-  type LifeCycleLearner,
   type LifeCycleOverrides,
   type LifeCycleRunState,
   type LifeCycleSettings,
   type LifeCycleTransition,
-  lifeCycleRunStep,
   lifeCycleSettings,
   type OfflineTrainer,
+  offlineSettings,
+  PpoLifeCycleLearner,
   phaseOf,
   retrainLifeCycleRun,
   windowFigures,
@@ -44,9 +49,18 @@ import {
 import type { Encoder } from './meta-learner/index.js';
 import { decisionFor, factorOf, nearestAction } from './steps.js';
 
+export const AWARE_BASES = ['simppo', 'firm'] as const;
+/** What learns: PPO from SIMPPO's shipped policy, or FIRM's DDPG from untrained weights. */
+export type AwareBase = (typeof AWARE_BASES)[number];
+
+/** Online after bootstrapping: half the usual clip, as the policy is good already [AWARE]. */
+const PPO: PpoSettings = { ...onlineSettings, clip: 0.1 };
+/** Steps of one update. */
+const BATCH = 200;
+
 export interface AwareOptions {
   readonly base: AwareBase;
-  /** The meta-learner; null: agents know nothing but their own features. */
+  /** The meta-learner; null: agents see only their own features. */
   readonly encoder: Encoder | null;
   readonly fallback: ResourceManager;
   readonly settings: SimppoSettings;
@@ -55,14 +69,11 @@ export interface AwareOptions {
   readonly engine: Engine;
   readonly cap: Cap;
   readonly seed: number;
-  /**
-   * What an agent starts from, by the mode of its host; null: nothing, and it follows the
-   * fallback's actions first.
-   */
+  /** Initial weights, by the mode of the host; null: untrained, so it clones the fallback first. */
   readonly start: (mode: Observation['cpuMode']) => LearnerState | null;
   /** Agents whose weights are kept in memory. */
   readonly resident?: number;
-  /** Where agents learn; absent: where they decide, at once. */
+  /** Trains in another thread; absent: agents train in place, at once. */
   readonly offlineTrainer?: OfflineTrainer;
 }
 
@@ -80,7 +91,7 @@ export interface AwareState {
   readonly fn: string;
   readonly lifeCycleRun: LifeCycleRunState;
   readonly fallback: unknown;
-  /** Transitions that no decision has told of yet. */
+  /** Transitions that no decision has reported yet. */
   readonly unreported: readonly LifeCycleTransition[];
   readonly hosts: Readonly<Record<string, HostState & { readonly pending: Pending | null }>>;
 }
@@ -94,21 +105,21 @@ const savedStateSchema = z.object({
 });
 
 /**
- * AWARE (simppo-aware.md §3): the fallback decides for a new function while an agent of its own
- * watches; the agent takes over when it would earn as much, guarded; it serves when it has settled,
- * and learns again when its world changes. A function's place in that is its state; weights stay
- * here, and go along when it rests.
+ * AWARE [AWARE]: the fallback decides for a new function while the function's agent learns from it;
+ * the agent takes over, guarded, when its estimate is as good; it serves when it has converged, and
+ * learns again when the workload changes. This class runs one `AwareAgent` per function on the
+ * observations of its hosts, with SIMPPO's features, actions and reward.
  */
 export class AwareManager implements ResourceManager<AwareState> {
   readonly name = 'aware';
   readonly #options: AwareOptions;
   readonly #lifeCycle: LifeCycleSettings;
-  readonly #companions: LRUCache<string, Companion>;
+  readonly #agents: LRUCache<string, AwareAgent>;
 
   constructor(options: AwareOptions) {
     this.#options = options;
     this.#lifeCycle = options.lifeCycle ?? lifeCycleSettings;
-    this.#companions = new LRUCache({
+    this.#agents = new LRUCache({
       max: Math.max(1, options.resident ?? RESIDENT),
       dispose: ({ learner }) => learner.dispose(),
     });
@@ -117,7 +128,7 @@ export class AwareManager implements ResourceManager<AwareState> {
   initialState(fn: string): AwareState {
     const { state: lifeCycleRun, transitions: unreported } = beginLifeCycleRun(
       LIFE_CYCLE_RUN_INITIAL,
-      this.#target(fn),
+      this.#overrides(fn),
     );
     return {
       fn,
@@ -144,7 +155,8 @@ export class AwareManager implements ResourceManager<AwareState> {
     const { episodes, inPhase, returns, estimates, fallback, reference } = life;
     const mean = (values: readonly number[]): string => windowFigures(values).mean.toFixed(3);
     const parts = [
-      `${episodes} episodes judged, ${inPhase} in this phase, ${steps} of ${this.#lifeCycle.episodeSteps} steps of the next`,
+      `${episodes} episodes judged, ${inPhase} in this phase, ` +
+        `${steps} of ${this.#lifeCycle.episodeSteps} steps of the next`,
     ];
     const who = agentActs(life.phase) ? 'the agent' : 'the fallback';
     if (returns.length > 0) parts.push(`${who} earns ${mean(returns)}`);
@@ -153,7 +165,7 @@ export class AwareManager implements ResourceManager<AwareState> {
     if (agentActs(life.phase) && fallback !== null)
       parts.push(`the fallback earned ${fallback.mean.toFixed(3)}`);
     if (reference !== null) parts.push(`converged it earned ${reference.mean.toFixed(3)}`);
-    if (this.#target(fn).heldOffline) parts.push('held offline by the operator');
+    if (this.#overrides(fn).heldOffline) parts.push('held offline by the operator');
     return parts.join('; ');
   }
 
@@ -163,7 +175,7 @@ export class AwareManager implements ResourceManager<AwareState> {
     const { host } = observation;
     const known = before.hosts[host];
     const seen = hostStateOf(known, observation, settings, now);
-    // Asked each time, so that it knows where things stand when it is needed.
+    // Asked at each step, so that its state is current when it has to decide.
     const fallbackStep = fallback.decide(before.fallback, view, now);
     const arrivals = observation.activations > 0;
     const slowdown = slowdownIn(observation, seen);
@@ -181,56 +193,35 @@ export class AwareManager implements ResourceManager<AwareState> {
       new Uint8Array(SIMPPO_ACTIONS.length),
     );
     const remembered = { held: seen.held, rates: [known?.rate ?? 0, seen.rate] as const, slowdown };
-    const { lifeCycleRun: loadedRun, companion, lost } = this.#awake(before, observation.cpuMode);
-    const { learner, embedding } = companion;
-    const input = withContext(
-      inputOf(view, remembered, bounds, settings.virtual),
-      embedding?.value,
-    );
+    const { lifeCycleRun: loadedRun, agent, lost } = this.#load(before, observation.cpuMode);
+    const input = agent.input(inputOf(view, remembered, bounds, settings.virtual));
     let lifeCycleRun = loadedRun;
-    const transitions: LifeCycleTransition[] = [];
-    const moved = (transition: LifeCycleTransition): void => {
-      transitions.push(transition);
-      if (transition.from === 'initialized') return;
-      if (transition.from === 'offline') learner.begin();
-      if (transition.from === 'online') learner.cut(input);
-      if (transition.to === 'offline') learner.restart();
-      if (transition.from !== 'serving') return;
-      learner.forget();
-      embedding?.forget();
-    };
-    before.unreported.forEach(moved);
+    const transitions = [...before.unreported];
+    for (const transition of transitions) agent.enter(transition, input);
     if (lost !== null) transitions.push(lost);
     let reward: number | undefined;
-    let done: number | null = null;
     const pending = known?.pending ?? null;
     const fresh =
       pending !== null && now - pending.at <= settings.staleMs && observation.mode === 'enforce';
     if (arrivals && pending !== null && fresh) {
-      const earned = rewardOf(view, slowdown, false, settings.reward);
-      reward = earned;
-      done = this.#learn(learner, lifeCycleRun, pending, seen, view, earned, input);
-      const outcome = { reward: earned, sloPreservation: sloPreservation(observation), arrivals };
-      const trainOffline = (): number | null => {
-        if (embedding?.episodes === 1) beginFromMostSimilar(companion, this.#companions.values());
-        return learner.trainOffline(input);
-      };
-      embedding?.see(observation, done);
-      const step = lifeCycleRunStep(
+      reward = rewardOf(view, slowdown, false, settings.reward);
+      const executedStep = this.#stepOf(pending, seen, observation, reward);
+      agent.learn(lifeCycleRun, executedStep, input);
+      agent.embedding?.observe(observation, executedStep.action);
+      const step = agent.advance(
         lifeCycleRun,
-        outcome,
-        trainOffline,
-        this.#target(before.fn),
+        { reward, sloPreservation: sloPreservation(observation), arrivals },
+        input,
+        this.#overrides(before.fn),
         this.#lifeCycle,
+        this.#agents.values(),
       );
       lifeCycleRun = step.state;
-      if (step.ended) embedding?.close();
-      step.transitions.forEach(moved);
+      transitions.push(...step.transitions);
     }
-    const acts = actorOf(lifeCycleRun) === 'agent' && arrivals;
-    companion.mode = observation.cpuMode;
-    companion.serves = phaseOf(lifeCycleRun) === 'serving';
-    const action = acts ? learner.decide(input, mask, phaseOf(lifeCycleRun) === 'online') : null;
+    agent.mode = observation.cpuMode;
+    agent.isServing = phaseOf(lifeCycleRun) === 'serving';
+    const action = arrivals ? agent.decide(lifeCycleRun, input, mask) : null;
     const target =
       action === null ? seen.held : apply(action, seen.held, bounds, observation, settings.actions);
     const decision =
@@ -262,11 +253,11 @@ export class AwareManager implements ResourceManager<AwareState> {
     };
   }
 
-  /** Phase and weights; the fallback begins anew, as its samples would be of another time. */
+  /** Phase and weights; not the fallback's samples, which would be outdated. */
   saveState({ fn, lifeCycleRun }: AwareState): unknown {
-    const companion = this.#companions.peek(fn);
-    if (companion === undefined) return null;
-    const { actor, critic } = companion.learner.weights();
+    const agent = this.#agents.peek(fn);
+    if (agent === undefined) return null;
+    const { actor, critic } = agent.learner.weights();
     const { life, guard } = lifeCycleRun;
     return {
       life: encodeLifeCycle(this.#owner(fn), { life, guard }, this.#lifeCycle),
@@ -280,14 +271,13 @@ export class AwareManager implements ResourceManager<AwareState> {
     if (!checked.success) return null;
     try {
       const record = decodeLifeCycle(fn, checked.data.life, this.#owner(fn), this.#lifeCycle);
-      // Its weights are replaced at once.
-      const { learner } = this.#companion(fn, 'quota');
+      const { learner } = this.#agentOf(fn, 'quota');
       const [actor, critic] = [floats(checked.data.actor), floats(checked.data.critic)];
       if (actor === null || critic === null || !learner.take({ actor, critic })) return null;
       // The operator may have begun to hold it offline since.
       const { state: lifeCycleRun, transitions: unreported } = beginLifeCycleRun(
         { ...LIFE_CYCLE_RUN_INITIAL, ...record },
-        this.#target(fn),
+        this.#overrides(fn),
       );
       return { ...this.initialState(fn), lifeCycleRun, unreported };
     } catch (error) {
@@ -302,87 +292,80 @@ export class AwareManager implements ResourceManager<AwareState> {
     learner: this.#options.base,
   });
 
-  #target = (fn: string): LifeCycleOverrides =>
+  #overrides = (fn: string): LifeCycleOverrides =>
     this.#options.lifeCycleOverrides?.(fn) ?? { bootstrap: true, heldOffline: false };
 
-  /** Without its weights an agent has nothing to act by: it watches again. */
-  #awake(
+  /** An agent whose weights are no longer in memory cannot act, and starts offline again. */
+  #load(
     { fn, lifeCycleRun, hosts }: AwareState,
     mode: Observation['cpuMode'],
-  ): { lifeCycleRun: LifeCycleRunState; companion: Companion; lost: LifeCycleTransition | null } {
-    const known = this.#companions.get(fn);
-    if (known !== undefined) return { lifeCycleRun, companion: known, lost: null };
-    const { phase, episodes } = lifeCycleRun.life;
-    const companion = this.#companion(fn, mode);
-    if (!agentActs(phase) || Object.keys(hosts).length === 0)
-      return { lifeCycleRun, companion, lost: null };
+  ): { lifeCycleRun: LifeCycleRunState; agent: AwareAgent; lost: LifeCycleTransition | null } {
+    const known = this.#agents.get(fn);
+    if (known !== undefined) return { lifeCycleRun, agent: known, lost: null };
+    const { phase: from, episodes: episode } = lifeCycleRun.life;
+    const agent = this.#agentOf(fn, mode);
+    if (!agentActs(from) || Object.keys(hosts).length === 0)
+      return { lifeCycleRun, agent, lost: null };
     const restarted = {
       ...LIFE_CYCLE_RUN_INITIAL,
       life: { ...LIFE_CYCLE_INITIAL, phase: 'offline' as const },
     };
-    const reason = 'its weights are no longer in memory (agents.resident): it watches again';
-    const lost = {
-      from: phase,
-      to: 'offline' as const,
-      episode: episodes,
-      window: null,
-      threshold: null,
-      reason,
-    };
-    return { lifeCycleRun: restarted, companion, lost };
+    const reason = 'its weights are no longer in memory (agents.resident)';
+    const lost = { from, to: 'offline', episode, window: null, threshold: null, reason } as const;
+    return { lifeCycleRun: restarted, agent, lost };
   }
 
-  #companion(fn: string, mode: Observation['cpuMode']): Companion {
-    const known = this.#companions.get(fn);
+  #agentOf(fn: string, mode: Observation['cpuMode']): AwareAgent {
+    const known = this.#agents.get(fn);
     if (known !== undefined) return known;
-    const { base, engine, settings, encoder, seed, start, offlineTrainer } = this.#options;
-    const one = {
-      base,
+    const { base, engine, settings, encoder, start, offlineTrainer } = this.#options;
+    const { features, actions } = simppoShape(settings);
+    const context = encoder?.shape.embedding ?? 0;
+    const common = {
       engine,
-      settings,
-      encoder,
-      mode,
-      seed: (seed + hashOf(fn)) >>> 0,
-      start: start(mode),
-      offlineTrainer,
+      features,
+      context,
+      actions,
+      offline: offlineSettings,
+      seed: (this.#options.seed + hashOf(fn)) >>> 0,
+      ...(offlineTrainer === undefined ? {} : { offlineTrainer }),
     };
-    const companion = companionOf(one);
-    this.#companions.set(fn, companion);
-    return companion;
+    const state = start(mode);
+    const learner =
+      base === 'firm'
+        ? new FirmLifeCycleLearner({ ...common, ddpg: firmSettings })
+        : new PpoLifeCycleLearner({
+            ...common,
+            ppo: PPO,
+            batch: BATCH,
+            start:
+              state === null ? null : widenPolicyInputs(state, { features, actions }, context, PPO),
+          });
+    const embedding = encoder === null ? null : new FunctionEmbedding(encoder, actions);
+    const agent = new AwareAgent(learner, embedding, mode);
+    this.#agents.set(fn, agent);
+    return agent;
   }
 
-  /**
-   * What came of the step before, to whoever is to learn from it. Returns the action that was done.
-   */
-  #learn(
-    learner: LifeCycleLearner,
-    lifeCycleRun: LifeCycleRunState,
-    pending: Pending,
-    seen: HostState,
-    { observation }: View,
-    reward: number,
-    after: Float32Array,
-  ): number {
+  /** The last step as it was executed: the safeguard may have clipped or undone it. */
+  #stepOf(pending: Pending, seen: HostState, observation: Observation, reward: number): AwareStep {
     const { settings } = this.#options;
-    const input = Float32Array.from(pending.input);
-    const mask = Uint8Array.from(pending.mask);
-    const learns = phaseOf(lifeCycleRun) === 'online';
-    if (pending.action === null) {
-      const action = nearestAction(pending.held, seen.held, seen.byWeight, settings);
-      if (learns) learner.cut(after);
-      else if (mask[action] === 1) learner.recordDemonstration({ input, mask, action, reward });
-      return action;
-    }
-    const done = executed(pending.action, pending.held, seen.held, observation, settings.actions);
-    if (!learns) return done;
-    // Of another host a step may have been decided since.
-    learner.decideAgain(input, mask);
-    learner.learn(done, reward, after, observation.host);
-    return done;
+    const action =
+      pending.action === null
+        ? nearestAction(pending.held, seen.held, seen.byWeight, settings)
+        : executed(pending.action, pending.held, seen.held, observation, settings.actions);
+    return {
+      input: Float32Array.from(pending.input),
+      mask: Uint8Array.from(pending.mask),
+      action,
+      byAgent: pending.action !== null,
+      reward,
+      host: observation.host,
+    };
   }
 }
 
-/** What is held after a decision of the fallback's, as far as it said. */
+/** What is held after the fallback's decision. */
 function heldAfter(
   held: HostState['held'],
   decision: Decision,
@@ -400,19 +383,10 @@ function heldAfter(
 const base64 = (numbers: Float32Array): string =>
   Buffer.from(numbers.buffer, numbers.byteOffset, numbers.byteLength).toString('base64');
 
-/** Null: not whole numbers of four bytes, or not finite. */
+/** Null: not a multiple of four bytes, or not finite. */
 function floats(text: string): Float32Array | null {
   const bytes = Uint8Array.from(Buffer.from(text, 'base64'));
   if (bytes.byteLength % 4 !== 0) return null;
   const numbers = new Float32Array(bytes.buffer);
   return numbers.every(Number.isFinite) ? numbers : null;
-}
-
-/** Features, and behind them what does not change from step to step. */
-function withContext(features: Float32Array, context: Float32Array | undefined): Float32Array {
-  if (context === undefined) return features;
-  const input = new Float32Array(features.length + context.length);
-  input.set(features);
-  input.set(context, features.length);
-  return input;
 }

@@ -3,10 +3,7 @@ import type { Bytes, Millicores } from '../../config/index.js';
 import type { Decision } from '../resource-manager.js';
 import { directionsOf, type Held, type SimppoSettings } from '../simppo/index.js';
 
-/**
- * The action that comes nearest to what a free hand has changed: the dimension that moved by most
- * steps.
- */
+/** The action nearest to a change of the fallback's: the dimension that moved by most steps. */
 export function nearestAction(
   before: Held,
   after: Held,
@@ -35,9 +32,8 @@ export function nearestAction(
 }
 
 /**
- * What is held after an action, as a wish. In dimensions that the agent does not decide the
- * fallback's wish goes on to stand: left out, its last one would stay in force for as long as the
- * agent acts, and follow no load.
+ * The decision for an action. In dimensions that the agent does not decide, the fallback's decision
+ * applies: without it the fallback's last target would stay in force and not follow the load.
  */
 export function decisionFor(
   action: number,
@@ -62,9 +58,8 @@ export function decisionFor(
 }
 
 /**
- * The factor on the policy's weight that a fallback's wish comes to: hooks take a wish without one
- * by its CPU against the user's (openwhisk-plugin/decision/weights.ts). Undefined: it says nothing
- * of CPU.
+ * The weight factor of a fallback's decision. Hooks derive it from the CPU target and the user's
+ * CPU if it is absent (openwhisk-plugin/decision/weights.ts). Undefined: no CPU target.
  */
 export function factorOf(
   { weightFactor, cpu }: Decision,

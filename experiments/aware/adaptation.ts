@@ -1,18 +1,18 @@
 import { shareOf } from '../../agents/aware/index.js';
 import { bootstrapMean, type Interval } from '../compare/index.js';
-import type { EpisodeRecord } from './aware-agent.js';
 import { demandOf } from './demand.js';
+import type { EpisodeRecord } from './episodes.js';
 import {
   type AwareContender,
-  awareAgentFor,
+  agentRunFor,
   bestWindow,
   type ContenderRun,
   cloneEpisodes,
   episodesToReach,
   meanOfRecords,
   named,
+  playEpisodes,
   ruleBased,
-  runAwareAgent,
   type StudyTools,
   trainedOn,
 } from './study-parts.js';
@@ -60,17 +60,17 @@ export function adaptation(
   const runs = mine.map((paired) => {
     const learned = ADAPTING.map((name) => {
       const before = name === 'tl' || name === 'tl-plus' ? start[name] : null;
-      const awareAgent = awareAgentFor(name, tools, paired, before?.awareAgent ?? null);
-      const records = runAwareAgent(
-        awareAgent,
+      const agentRun = agentRunFor(name, tools, paired, before?.agentRun ?? null);
+      const records = playEpisodes(
+        agentRun,
         new AwareSystem(demandOf(paired.app), paired.seed),
         adaptationEpisodes,
       );
-      awareAgent.dispose();
+      agentRun.dispose();
       return {
         name,
         records,
-        transitions: named(awareAgent.transitions),
+        transitions: named(agentRun.transitions),
         earned: before?.earned ?? null,
       };
     });
@@ -87,8 +87,8 @@ export function adaptation(
       { name: 'clone' as const, records: clone, transitions: [], earned: null },
     ];
   });
-  start.tl.awareAgent.dispose();
-  start['tl-plus'].awareAgent.dispose();
+  start.tl.agentRun.dispose();
+  start['tl-plus'].agentRun.dispose();
   return runs;
 }
 

@@ -1,3 +1,5 @@
+import { META_SCALE } from '../../agents/aware/index.js';
+
 /** What a function is given: containers, and the size of each. */
 export interface AwareAllocation {
   /** Cores and MiB of one container. */
@@ -11,9 +13,9 @@ export interface AwareAllocation {
  * applications never need. Steps: 128 millicores, 32 MiB.
  */
 export const RANGES = {
-  cpu: { least: 0.128, most: 2.048, step: 0.128 },
-  memory: { least: 64, most: 1024, step: 32 },
-  containers: { least: 1, most: 20, step: 1 },
+  cpu: { least: 0.128, most: META_SCALE.cpu, step: 0.128 },
+  memory: { least: 64, most: META_SCALE.memory, step: 32 },
+  containers: { least: 1, most: META_SCALE.containers, step: 1 },
 } as const;
 
 /**

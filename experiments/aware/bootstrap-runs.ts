@@ -1,16 +1,16 @@
 import { bootstrapMean, type Interval } from '../compare/index.js';
-import type { EpisodeRecord } from './aware-agent.js';
 import { demandOf } from './demand.js';
+import type { EpisodeRecord } from './episodes.js';
 import {
   type AwareContender,
-  awareAgentFor,
+  agentRunFor,
   type ContenderRun,
   cloneEpisodes,
   meanOfRecords,
   named,
+  playEpisodes,
   type RecordFigure,
   ruleBased,
-  runAwareAgent,
   type StudyTools,
 } from './study-parts.js';
 import { type AwareStudyRequest, FIRST, pairsOf } from './study-request.js';
@@ -52,14 +52,14 @@ export function bootstrapRun(
       };
     if (name === 'hpa-vpa' || name === 'kpa')
       return { name, records: ruleBased(name, paired, bootstrapEpisodes), transitions: [] };
-    const awareAgent = awareAgentFor(name as (typeof LEARNING)[number], tools, paired, null);
-    const records = runAwareAgent(
-      awareAgent,
+    const agentRun = agentRunFor(name as (typeof LEARNING)[number], tools, paired, null);
+    const records = playEpisodes(
+      agentRun,
       new AwareSystem(demandOf(paired.app), paired.seed),
       bootstrapEpisodes,
     );
-    awareAgent.dispose();
-    return { name, records, transitions: named(awareAgent.transitions) };
+    agentRun.dispose();
+    return { name, records, transitions: named(agentRun.transitions) };
   });
 }
 

@@ -1,16 +1,16 @@
 import { shareOf } from '../../agents/aware/index.js';
 import { CHANGE_SCENARIOS, type ChangeScenario, SEGMENTS } from '../../simulator/workload/index.js';
 import { bootstrapMean, type Interval } from '../compare/index.js';
-import { AwareAgent, conservativePpo, type EpisodeRecord } from './aware-agent.js';
 import { type Condition, demandOf } from './demand.js';
+import { AgentRun, conservativePpo, type EpisodeRecord } from './episodes.js';
 import { hpaVpaController } from './rule-based.js';
 import {
   episodesToReach,
   meanOfRecords,
   named,
   type Paired,
+  playEpisodes,
   type RecordFigure,
-  runAwareAgent,
   type StudyTools,
   servingCourse,
   tuningOf,
@@ -97,7 +97,7 @@ export function change(tools: StudyTools, request: AwareStudyRequest, piece: num
   const { beforeEpisodes, afterEpisodes } = request;
   const { name, before, after, paired } = plan(request)[piece]!;
   const play = (retrains: boolean) => {
-    const { awareAgent, system, records } = servingAgent(
+    const { agentRun, system, records } = servingAgent(
       tools,
       paired,
       before,
@@ -108,11 +108,11 @@ export function change(tools: StudyTools, request: AwareStudyRequest, piece: num
     const later: EpisodeRecord[] = [];
     let noticed = afterEpisodes;
     for (let i = 0; i < afterEpisodes; i++) {
-      later.push(awareAgent.episode(system));
-      if (noticed === afterEpisodes && awareAgent.transitions.length > 0) noticed = i + 1;
+      later.push(agentRun.episode(system));
+      if (noticed === afterEpisodes && agentRun.transitions.length > 0) noticed = i + 1;
     }
-    awareAgent.dispose();
-    return { before: records, later, noticed, transitions: named(awareAgent.transitions) };
+    agentRun.dispose();
+    return { before: records, later, noticed, transitions: named(agentRun.transitions) };
   };
   const { later: retrained, ...rest } = play(true);
   return { scenario: name, ...rest, retrained, frozen: play(false).later };
@@ -190,15 +190,15 @@ function servingAgent(
     transfer: false,
     fallback,
   } as const;
-  const learner = new AwareAgent({ ...common, course: 'online', start: meta.base });
-  const records = runAwareAgent(learner, system, episodes);
-  const awareAgent = new AwareAgent({
+  const learner = new AgentRun({ ...common, course: 'online', start: meta.base });
+  const records = playEpisodes(learner, system, episodes);
+  const agentRun = new AgentRun({
     ...common,
     course: retrains ? 'life-cycle' : 'serving',
-    start: learner.lifeCycleLearner.agent.export(),
+    start: learner.learner.agent.export(),
     begin: servingCourse(records),
   });
-  for (const trajectory of learner.bundle.trajectories) awareAgent.bundle.add(trajectory);
+  agentRun.remember(learner.trajectories);
   learner.dispose();
-  return { awareAgent, system, records };
+  return { agentRun, system, records };
 }

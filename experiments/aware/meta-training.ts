@@ -3,7 +3,11 @@ import {
   cosine,
   Encoder,
   type EncoderShape,
+  META_FEATURES,
   type MetaLearner,
+  metaFeatures,
+  metaReward,
+  NO_RATES,
   type Trajectory,
   TrajectoryRecorder,
 } from '../../agents/aware/index.js';
@@ -26,11 +30,10 @@ import {
   INITIAL,
   RANGES,
 } from './allocation.js';
-import { controlledEpisode, EPISODE_STEPS } from './aware-agent.js';
 import { type Condition, type Demand, demandOf } from './demand.js';
-import { AWARE_FEATURES, awareFeatures } from './features.js';
+import { controlledEpisode, EPISODE_STEPS } from './episodes.js';
 import { hpaVpaController, TUNINGS } from './rule-based.js';
-import { AwareSystem, awareReward } from './system.js';
+import { AwareSystem } from './system.js';
 
 export interface MetaTraining {
   readonly seed: number;
@@ -53,7 +56,7 @@ export interface MetaTraining {
 }
 
 /** Numbers of one step as the meta-learner reads it. */
-export const STEP_WIDTH = AWARE_FEATURES.length + AWARE_ACTIONS.length + 1;
+export const STEP_WIDTH = META_FEATURES.length + AWARE_ACTIONS.length + 1;
 
 export const metaTraining: MetaTraining = {
   seed: 1,
@@ -130,19 +133,16 @@ function baseEpisode(
   rollout: Rollout | null,
 ): Trajectory {
   const system = new AwareSystem(demand, random.below(2 ** 31));
-  const recorder = new TrajectoryRecorder(AWARE_FEATURES.length, AWARE_ACTIONS.length);
+  const recorder = new TrajectoryRecorder(META_FEATURES.length, AWARE_ACTIONS.length);
   const categorical = new MaskedCategorical(AWARE_ACTIONS.length);
   const logits = new Float32Array(AWARE_ACTIONS.length);
-  const width = AWARE_FEATURES.length + embedding.length;
+  const width = META_FEATURES.length + embedding.length;
   let snapshot = system.step(somewhere(random));
-  let typicalRate = snapshot.rate;
-  let last = snapshot.rate;
+  let rates = NO_RATES;
   const seen = (): Float32Array => {
     const input = new Float32Array(width);
-    typicalRate += 0.02 * (snapshot.rate - typicalRate);
-    awareFeatures(snapshot, typicalRate, last, input);
-    last = snapshot.rate;
-    input.set(embedding, AWARE_FEATURES.length);
+    rates = metaFeatures(snapshot, rates, input);
+    input.set(embedding, META_FEATURES.length);
     return input;
   };
   let input = seen();
@@ -152,7 +152,7 @@ function baseEpisode(
     if (categorical.set(logits, mask) !== null) break;
     const action = categorical.sample(random);
     snapshot = system.step(afterAction(snapshot.allocation, action));
-    const reward = awareReward(snapshot);
+    const reward = metaReward(snapshot);
     const logProbability = categorical.logProbabilities[action]!;
     rollout?.add({ actorInput: input, mask, action, logProbability, reward, discount: gamma });
     recorder.add(input, action, reward);
@@ -222,7 +222,7 @@ export function trainMetaLearner(
   const root = new SeededRandom(seed);
   const encoder = Encoder.initial(training.encoder, root.fork('encoder'));
   const { embedding } = training.encoder;
-  const features = AWARE_FEATURES.length + embedding;
+  const features = META_FEATURES.length + embedding;
   const shape = { features, actions: AWARE_ACTIONS.length };
   const total = training.rounds + training.baseRounds;
   const settings = { ...ppo, updates: total };

@@ -1,3 +1,4 @@
+import { metaReward } from '../../agents/aware/index.js';
 import type { ResourceManager } from '../../agents/index.js';
 import {
   HPA_VPA_DEFAULT,
@@ -10,7 +11,7 @@ import type { Observation } from '../../broker/messages/index.js';
 import { type Bytes, MIB, type Millicores, type Millis, SeededRandom } from '../../config/index.js';
 import { type AwareAllocation, INITIAL } from './allocation.js';
 import type { Demand } from './demand.js';
-import { AwareSystem, awareReward, STEP_SECONDS, type SystemSnapshot } from './system.js';
+import { AwareSystem, STEP_SECONDS, type SystemSnapshot } from './system.js';
 
 /** Decides on what is given in the next step. */
 export interface Controller {
@@ -161,7 +162,7 @@ export function tuned(demand: Demand, seed: number): Tuning {
       snapshot = system.step(controller.decide(snapshot));
       if (i < SETTLING) continue;
       missed += Number(snapshot.preservation < 1);
-      earned += awareReward(snapshot);
+      earned += metaReward(snapshot);
     }
     return { tuning, missed, earned };
   });

@@ -9,14 +9,14 @@ import {
 } from '../../agents/aware/index.js';
 import type { Engine } from '../../agents/nn/index.js';
 import type { AwareApp } from '../../simulator/workload/index.js';
+import { type Condition, type Demand, demandOf } from './demand.js';
 import {
-  AwareAgent,
+  AgentRun,
   agentPpo,
   conservativePpo,
   controlledEpisode,
   type EpisodeRecord,
-} from './aware-agent.js';
-import { type Condition, type Demand, demandOf } from './demand.js';
+} from './episodes.js';
 import {
   type Controller,
   hpaVpaController,
@@ -119,33 +119,33 @@ export function servingCourse(records: readonly EpisodeRecord[]): LifeCycleRunSt
 }
 
 /** A learning contender on a new workload; `source`: what TL and TL+ were trained on before. */
-export function awareAgentFor(
+export function agentRunFor(
   name: Exclude<AwareContender, 'fixed' | 'kpa' | 'hpa-vpa' | 'clone'>,
   { engine, meta }: StudyTools,
   paired: Paired,
-  source: AwareAgent | null,
-): AwareAgent {
+  source: AgentRun | null,
+): AgentRun {
   const demand = demandOf(paired.app);
   const withMeta = name === 'aware' || name === 'aware-online';
   const guided = name === 'aware' || name === 'bootstrap';
-  return new AwareAgent({
+  return new AgentRun({
     engine,
     course: guided ? 'life-cycle' : 'online',
     seed: paired.seed,
     ppo: withMeta || name === 'bootstrap' ? conservativePpo : agentPpo,
-    start: withMeta ? meta.base : source === null ? null : source.lifeCycleLearner.agent.export(),
+    start: withMeta ? meta.base : source === null ? null : source.learner.agent.export(),
     encoder: withMeta ? meta.encoder : null,
     transfer: name === 'tl-plus',
     fallback: hpaVpaController(demand, tuningOf(paired)),
   });
 }
 
-export function runAwareAgent(
-  awareAgent: AwareAgent,
+export function playEpisodes(
+  agentRun: AgentRun,
   system: AwareSystem,
   episodes: number,
 ): EpisodeRecord[] {
-  return Array.from({ length: episodes }, () => awareAgent.episode(system));
+  return Array.from({ length: episodes }, () => agentRun.episode(system));
 }
 
 /** TL's and TL+'s beginning: an agent that has learned one workload from nothing. */
@@ -155,9 +155,9 @@ export function trainedOn(
   transfer: boolean,
   episodes: number,
   seed: number,
-): { readonly awareAgent: AwareAgent; readonly earned: number } {
+): { readonly agentRun: AgentRun; readonly earned: number } {
   const demand = demandOf(app);
-  const awareAgent = new AwareAgent({
+  const agentRun = new AgentRun({
     engine,
     course: 'online',
     seed,
@@ -167,8 +167,8 @@ export function trainedOn(
     transfer,
     fallback: { decide: ({ allocation }) => allocation },
   });
-  const records = runAwareAgent(awareAgent, new AwareSystem(demand, seed), episodes);
-  return { awareAgent, earned: meanOfRecords(records.slice(-20), 'earned') };
+  const records = playEpisodes(agentRun, new AwareSystem(demand, seed), episodes);
+  return { agentRun, earned: meanOfRecords(records.slice(-20), 'earned') };
 }
 
 /**
@@ -183,7 +183,7 @@ export function cloneEpisodes(
 ): EpisodeRecord[] {
   const demand = demandOf(paired.app);
   const system = new AwareSystem(demand, paired.seed);
-  const demonstrator = new AwareAgent({
+  const demonstrator = new AgentRun({
     engine: tools.engine,
     course: 'life-cycle',
     seed: paired.seed,
@@ -194,20 +194,20 @@ export function cloneEpisodes(
     fallback: hpaVpaController(demand, tuningOf(paired)),
     cloneOnly: true,
   });
-  const first = runAwareAgent(demonstrator, system, watched);
-  const awareAgent = new AwareAgent({
+  const first = playEpisodes(demonstrator, system, watched);
+  const agentRun = new AgentRun({
     engine: tools.engine,
     course: 'serving',
     seed: paired.seed,
     ppo: agentPpo,
-    start: demonstrator.lifeCycleLearner.agent.export(),
+    start: demonstrator.learner.agent.export(),
     encoder: null,
     transfer: false,
     fallback: { decide: ({ allocation }) => allocation },
   });
-  const rest = runAwareAgent(awareAgent, system, episodes - watched);
+  const rest = playEpisodes(agentRun, system, episodes - watched);
   demonstrator.dispose();
-  awareAgent.dispose();
+  agentRun.dispose();
   return [...first, ...rest];
 }
 

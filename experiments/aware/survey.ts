@@ -1,15 +1,15 @@
 import { SeededRandom } from '../../config/index.js';
 import { bootstrapMean, type Interval } from '../compare/index.js';
-import { AwareAgent, conservativePpo, type EpisodeRecord } from './aware-agent.js';
 import { demandOf } from './demand.js';
+import { AgentRun, conservativePpo, type EpisodeRecord } from './episodes.js';
 import { fallbackTrajectory } from './meta-training.js';
 import {
   type AwareContender,
   meanOfRecords,
   type Paired,
+  playEpisodes,
   type RecordFigure,
   ruleBased,
-  runAwareAgent,
   type StudyTools,
 } from './study-parts.js';
 import type { AwareStudyRequest } from './study-request.js';
@@ -59,7 +59,7 @@ function asShipped(
   { app, seed }: Paired,
   episodes: number,
 ): EpisodeRecord[] {
-  const awareAgent = new AwareAgent({
+  const agentRun = new AgentRun({
     engine,
     course: 'serving',
     seed,
@@ -70,9 +70,10 @@ function asShipped(
     fallback: { decide: ({ allocation }) => allocation },
   });
   const random = new SeededRandom(seed).fork('seen before');
-  for (let k = 0; k < 2; k++) awareAgent.bundle.add(fallbackTrajectory(demandOf(app), random));
-  const records = runAwareAgent(awareAgent, new AwareSystem(demandOf(app), seed), episodes);
-  awareAgent.dispose();
+  const seen = () => fallbackTrajectory(demandOf(app), random);
+  agentRun.remember([seen(), seen()]);
+  const records = playEpisodes(agentRun, new AwareSystem(demandOf(app), seed), episodes);
+  agentRun.dispose();
   return records;
 }
 

@@ -156,13 +156,3 @@ export class AwareSystem {
     };
   }
 }
-
-/**
- * .7 x SLO preservation + .3 x the mean of both utilizations (simppo-aware.md §1.6; the mean, never
- * cpu + memory / 2: §7.1 item 2), in 0 to 1.
- */
-export const awareReward = ({
-  preservation,
-  cpuUtilization,
-  memoryUtilization,
-}: SystemSnapshot): number => 0.7 * preservation + 0.15 * (cpuUtilization + memoryUtilization);

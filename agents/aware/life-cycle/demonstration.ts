@@ -1,8 +1,8 @@
 import type { Random } from '../../../config/index.js';
 
-/** One step that the fallback has taken, as the agent would have seen it. */
+/** One step of the fallback, in the agent's terms. */
 export interface Demonstration {
-  /** Features, and behind them what does not change (an embedding). */
+  /** Features, followed by the embedding if there is one. */
   readonly input: Float32Array;
   readonly mask: Uint8Array;
   /** The agent's action that comes nearest to what the fallback did. */
@@ -10,7 +10,7 @@ export interface Demonstration {
   readonly reward: number;
 }
 
-/** Consecutive steps, and what was seen behind the last. */
+/** Consecutive steps, and the input after the last. */
 export interface DemonstratedEpisode {
   readonly steps: readonly Demonstration[];
   readonly after: Float32Array;
@@ -29,7 +29,7 @@ export function* batches(rows: number, size: number, random: Random): Generator<
     yield order.subarray(from, Math.min(rows, from + size));
 }
 
-/** Discounted returns of an episode's steps; behind the last one its own mean goes on for ever. */
+/** Discounted returns of an episode's steps; after the last one its mean reward repeats forever. */
 export function returnsOf({ steps }: DemonstratedEpisode, gamma: number): Float32Array {
   const returns = new Float32Array(steps.length);
   const mean = steps.reduce((sum, { reward }) => sum + reward, 0) / Math.max(1, steps.length);

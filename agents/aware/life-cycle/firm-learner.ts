@@ -15,30 +15,26 @@ export interface FirmLifeCycleLearnerOptions {
   readonly ddpg: DdpgSettings;
   readonly offline: OfflineSettings;
   readonly seed: number;
-  /**
-   * Where it studies, later than it is told to; absent: where it decides, at once, and then the
-   * same seed and steps make the same agent.
-   */
+  /** Trains in another thread; absent: trains here at once, and the same seed repeats exactly. */
   readonly offlineTrainer?: OfflineTrainer;
 }
 
-/** Episodes that are learned from offline at most, the newest. */
+/** Offline it learns from at most this many episodes, the newest. */
 const EPISODES_MAX = 12;
 /**
- * FIRM's learner under the life cycle: DDPG whose actor scores the actions, the highest being
- * taken, as its prototype has it (simppo-aware.md §4.1). It learns off policy, so what the fallback
- * did goes into the same memory, and `firm-study.ts` learns from it. While it is online it learns
- * where it decides, one small batch a step.
+ * FIRM's learner under the life cycle: a DDPG actor scores the actions and the best one is taken
+ * [FIRM artifact]. DDPG is off policy, so the fallback's steps go into the same replay memory.
+ * Online it trains in place, one small batch per step.
  */
 export class FirmLifeCycleLearner implements LifeCycleLearner {
   updates = 0;
   readonly #options: FirmLifeCycleLearnerOptions;
-  readonly #tuition = new PendingTraining();
+  readonly #pending = new PendingTraining();
   #agent: DdpgAgent | null = null;
-  #watched: DemonstratedEpisode[] = [];
+  #episodes: DemonstratedEpisode[] = [];
   #steps: Demonstration[] = [];
-  #evenings = 0;
-  #lives = 0;
+  #rounds = 0;
+  #restarts = 0;
   #input: Float32Array | null = null;
   #trajectory = '';
 
@@ -46,12 +42,10 @@ export class FirmLifeCycleLearner implements LifeCycleLearner {
     this.#options = options;
   }
 
-  /**
-   * Made when it is first needed: most functions are called too seldom for as much as one episode.
-   */
-  #awake(): DdpgAgent {
+  /** Made on first use: most functions never complete one episode. */
+  #ensureAgent(): DdpgAgent {
     const { engine, ddpg, seed } = this.#options;
-    this.#agent ??= new DdpgAgent(engine, this.#shape, ddpg, agentRandom(seed, this.#lives));
+    this.#agent ??= new DdpgAgent(engine, this.#shape, ddpg, agentRandom(seed, this.#restarts));
     return this.#agent;
   }
 
@@ -59,30 +53,30 @@ export class FirmLifeCycleLearner implements LifeCycleLearner {
     this.#steps.push(step);
   }
 
-  /** With a tutor: of the study that ended last, and none of it twice. */
+  /** With a trainer in another thread: the newest finished result, once. */
   trainOffline(after: Float32Array): number | null {
     const steps = this.#steps;
     if (steps.length === 0) return null;
-    this.#watched = [...this.#watched, { steps, after }].slice(-EPISODES_MAX);
+    this.#episodes = [...this.#episodes, { steps, after }].slice(-EPISODES_MAX);
     this.#steps = [];
     steps.forEach(({ input, action, reward }, i) => {
       this.#remember(input, action, reward, steps[i + 1]?.input ?? after);
     });
     const { engine, offlineTrainer } = this.#options;
     if (offlineTrainer === undefined) {
-      const { state, estimatedGain } = trainFirmOffline(engine, this.#studyJob());
-      this.#awake().import(state);
+      const { state, estimatedGain } = trainFirmOffline(engine, this.#trainingJob());
+      this.#ensureAgent().import(state);
       return estimatedGain;
     }
-    return this.#tuition.trainOffline(
-      () => offlineTrainer.trainFirmOffline(this.#studyJob()),
-      (state) => this.#awake().import(state),
+    return this.#pending.trainOffline(
+      () => offlineTrainer.trainFirmOffline(this.#trainingJob()),
+      (state) => this.#ensureAgent().import(state),
     );
   }
 
   decide(input: Float32Array, mask: Uint8Array, learns: boolean): number | null {
     this.#input = input;
-    const { action } = this.#awake().decide(input, learns);
+    const { action } = this.#ensureAgent().decide(input, learns);
     if (action === null) return null;
     let best = -1;
     for (let a = 0; a < action.length; a++)
@@ -95,55 +89,55 @@ export class FirmLifeCycleLearner implements LifeCycleLearner {
   }
 
   learn(action: number, reward: number, after: Float32Array, trajectory = ''): void {
-    if (trajectory !== this.#trajectory) this.#awake().reset();
+    if (trajectory !== this.#trajectory) this.#ensureAgent().reset();
     this.#trajectory = trajectory;
     if (this.#input === null) return;
     this.#remember(this.#input, action, reward, after);
-    if (this.#awake().update() !== null) this.updates++;
+    if (this.#ensureAgent().update() !== null) this.updates++;
   }
 
-  /** Off policy: a memory has no segments. */
+  /** A replay memory has no segments to close; only the exploration noise starts again. */
   cut(): void {
     this.#agent?.reset();
   }
 
   begin(): void {
-    this.#tuition.invalidate();
+    this.#pending.invalidate();
   }
 
   restart(): void {
     this.#agent?.dispose();
     this.#agent = null;
-    this.#lives++;
+    this.#restarts++;
     this.forget();
   }
 
   forget(): void {
-    this.#tuition.invalidate();
-    this.#watched = [];
+    this.#pending.invalidate();
+    this.#episodes = [];
     this.#steps = [];
     const state = this.#agent?.export();
     this.#agent?.dispose();
     this.#agent = null;
-    if (state !== undefined) this.#awake().import(state);
+    if (state !== undefined) this.#ensureAgent().import(state);
   }
 
   weights(): ActingWeights {
-    const { actor, critic } = this.#awake().export();
+    const { actor, critic } = this.#ensureAgent().export();
     return { actor, critic };
   }
 
   take({ actor, critic }: ActingWeights): boolean {
-    const agent = this.#awake();
+    const agent = this.#ensureAgent();
     const state = agent.export();
     if (actor.length !== state.actor.length || critic.length !== state.critic.length) return false;
-    this.#tuition.invalidate();
+    this.#pending.invalidate();
     agent.import({ ...state, actor, critic, targetActor: actor, targetCritic: critic });
     return true;
   }
 
   dispose(): void {
-    this.#tuition.invalidate();
+    this.#pending.invalidate();
     this.#agent?.dispose();
   }
 
@@ -152,9 +146,9 @@ export class FirmLifeCycleLearner implements LifeCycleLearner {
     return { features: features + context, actions };
   }
 
-  #studyJob(): FirmTrainingJob {
+  #trainingJob(): FirmTrainingJob {
     const { features, ddpg, offline, seed } = this.#options;
-    const agent = this.#awake();
+    const agent = this.#ensureAgent();
     return {
       shape: this.#shape,
       features,
@@ -162,17 +156,17 @@ export class FirmLifeCycleLearner implements LifeCycleLearner {
       settings: offline,
       state: agent.export(),
       memory: agent.memory.export(),
-      episodes: this.#watched,
+      episodes: this.#episodes,
       seed,
-      restart: this.#lives,
-      round: ++this.#evenings,
+      restart: this.#restarts,
+      round: ++this.#rounds,
     };
   }
 
-  /** As a corner of the cube: 1 for what was done, -1 for all else. */
+  /** Encodes the action as 1 for the executed one and -1 for all others. */
   #remember(state: Float32Array, done: number, reward: number, next: Float32Array): void {
     const { actions, ddpg } = this.#options;
     const action = Float32Array.from({ length: actions }, (_, a) => (a === done ? 1 : -1));
-    this.#awake().remember({ state, action, reward, next, discount: ddpg.gamma });
+    this.#ensureAgent().remember({ state, action, reward, next, discount: ddpg.gamma });
   }
 }

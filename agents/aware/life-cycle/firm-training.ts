@@ -11,17 +11,17 @@ import type { DemonstratedEpisode } from './demonstration.js';
 import { cloneActor, estimatedGainOf, type OfflineSettings } from './offline.js';
 import { Surrogate } from './surrogate.js';
 
-/** What FIRM's agent learns from after an episode that it has watched; plain data. */
+/** An offline training round of FIRM's agent; plain data. */
 export interface FirmTrainingJob {
   readonly shape: DdpgShape;
-  /** How many of the inputs change from step to step. */
+  /** How many of the inputs change from step to step; the others are the embedding. */
   readonly features: number;
   readonly ddpg: DdpgSettings;
   readonly settings: OfflineSettings;
   readonly state: DdpgState;
   readonly memory: ReplayData;
   readonly episodes: readonly DemonstratedEpisode[];
-  /** Of the apprentice, and which agent of its, and which evening of its, this is. */
+  /** Of the learner; how often it was restarted, and which training round this is. */
   readonly seed: number;
   readonly restart: number;
   readonly round: number;
@@ -33,17 +33,16 @@ export interface FirmTrainingResult {
   readonly estimatedGain: number | null;
 }
 
-/** Updates of an evening: each step of an episode once or twice, in batches of 64. */
+/** Updates of one round: each step of an episode once or twice, in batches of 64. */
 const UPDATES_PER_ROUND = 100;
 
-/** The random stream of an apprentice's agent: the same wherever that agent is made. */
+/** The random stream of an agent: the same in the learner and in a training thread. */
 export const agentRandom = (seed: number, restart: number): Random =>
   new SeededRandom(seed).fork(`agent ${restart}`);
 
 /**
- * One evening of study: it learns off policy from what the fallback did; then the actor is led back
- * to the fallback's actions, for its critic knows nothing of others (batch-constrained in the
- * plainest way: simppo-aware.md §3.3).
+ * One training round: off-policy updates on the fallback's steps, then cloning of its actions. The
+ * critic has seen no other actions, so its advice on them would be a guess.
  */
 export function trainFirmOffline(engine: Engine, job: FirmTrainingJob): FirmTrainingResult {
   const { shape, features, ddpg, settings, state, memory, episodes, seed, restart, round } = job;
@@ -52,7 +51,7 @@ export function trainFirmOffline(engine: Engine, job: FirmTrainingJob): FirmTrai
     agent.import(state);
     agent.memory.import(memory);
     for (let i = 0; i < UPDATES_PER_ROUND; i++) agent.update();
-    const random = new SeededRandom(seed).fork(`evening ${round}`);
+    const random = new SeededRandom(seed).fork(`round ${round}`);
     cloneActor(agent.actor, episodes, settings, random.fork('clone'));
     agent.settle();
     if (episodes.length < settings.from) return { state: agent.export(), estimatedGain: null };

@@ -1,6 +1,6 @@
 import type { GuardSettings } from './settings.js';
 
-/** Who acts, and how many steps in a row speak against it. */
+/** Who acts, and how many steps in a row are evidence for a change. */
 export interface GuardState {
   readonly fallbackActs: boolean;
   readonly steps: number;
@@ -9,9 +9,8 @@ export interface GuardState {
 export const GUARD_INITIAL: GuardState = { fallbackActs: false, steps: 0 };
 
 /**
- * After each step of an agent that is online. It takes as many good steps to let the agent act
- * again as low ones to stop it (field-notes A3-14, A3-15): no change with every step. A step
- * without arrivals says nothing.
+ * After each step of an online agent. A change needs several steps in a row in both directions, so
+ * that the actor does not alternate with each step. A step without activations is no evidence.
  */
 export function guardStep(
   { fallbackActs, steps }: GuardState,
@@ -19,7 +18,7 @@ export function guardStep(
   { low, steps: enough }: GuardSettings,
 ): GuardState {
   if (!arrivals) return { fallbackActs, steps };
-  // NaN is no good news.
+  // NaN compares as low.
   const good = sloPreservation >= low;
   if (good !== fallbackActs) return { fallbackActs, steps: 0 };
   return steps + 1 >= enough

@@ -18,8 +18,8 @@ export {
   offlineSettings,
 } from './offline.js';
 export {
-  type Lesson,
   type OfflineTrainer,
+  type OfflineTrainingJob,
   type OfflineTrainingResult,
   ThreadOfflineTrainer,
 } from './offline-trainer.js';

@@ -1,47 +1,38 @@
 import type { Demonstration } from './demonstration.js';
 
-/** Weights of an agent, as far as it acts and judges by them: what goes along when it rests. */
+/** The weights that are saved when an agent is suspended. */
 export interface ActingWeights {
   readonly actor: Float32Array;
   readonly critic: Float32Array;
 }
 
-/**
- * One function's agent as its life cycle leads it, whatever it learns by: it watches the fallback
- * and learns offline, acts and learns online, or only acts.
- */
+/** What the life cycle needs of an agent's learner, by PPO or by DDPG. */
 export interface LifeCycleLearner {
   /** Updates made online. */
   readonly updates: number;
   /** The fallback took a step. */
   recordDemonstration(step: Demonstration): void;
   /**
-   * The watched episode is over; `after` is what was seen behind it. Returns what the agent would
-   * have earned a step beyond the fallback, once it can tell.
+   * An episode of the fallback is over; `after` is the input that follows it. Returns the agent's
+   * estimated gain over the fallback per step; null while there is no estimate.
    */
   trainOffline(after: Float32Array): number | null;
-  /**
-   * Explores while it learns; else its best action. Null: no sound action, and who asks decides
-   * otherwise.
-   */
+  /** Samples while it learns, otherwise takes its best action. Null: no valid action. */
   decide(input: Float32Array, mask: Uint8Array, learns: boolean): number | null;
-  /** Decides the same again: what is learned next belongs to this step. */
+  /** Makes this step the current one again: the next `learn` belongs to it. */
   decideAgain(input: Float32Array, mask: Uint8Array): void;
-  /**
-   * What an action brought that was executed. Steps of another `trajectory` than the last one's
-   * begin a segment of their own.
-   */
+  /** The executed action and its reward. A step of another `trajectory` starts a new segment. */
   learn(action: number, reward: number, after: Float32Array, trajectory?: string): void;
-  /** What comes next has nothing to do with what was. */
+  /** Ends the trajectory: the next step does not follow from the last. */
   cut(after: Float32Array): void;
-  /** From now on it acts: what is still being studied comes too late. */
+  /** From now on it acts: training results that are still pending are discarded. */
   begin(): void;
-  /** Worse than the fallback: it begins again where it began, and watches anew. */
+  /** It was worse than the fallback: starts again from its initial weights, offline. */
   restart(): void;
-  /** What was watched is of another world. */
+  /** The workload has changed: drops the recorded episodes. */
   forget(): void;
   weights(): ActingWeights;
-  /** False: they are of another shape, and nothing has changed. */
+  /** False: the shapes differ, and nothing has changed. */
   take(weights: ActingWeights): boolean;
   dispose(): void;
 }

@@ -28,7 +28,7 @@ export const LIFE_CYCLE_RUN_INITIAL: LifeCycleRunState = {
   sum: 0,
 };
 
-/** What came of the last step. */
+/** The outcome of the last step. */
 export interface Outcome {
   readonly reward: number;
   readonly sloPreservation: number;
@@ -37,7 +37,7 @@ export interface Outcome {
 
 export interface LifeCycleRunStep {
   readonly state: LifeCycleRunState;
-  /** In their order; most often none. */
+  /** In order; usually empty. */
   readonly transitions: readonly LifeCycleTransition[];
   /** An episode has ended with this step. */
   readonly ended: boolean;
@@ -49,7 +49,7 @@ export const actorOf = ({ life, guard }: LifeCycleRunState): 'agent' | 'fallback
 
 export const phaseOf = ({ life }: LifeCycleRunState): LifeCyclePhase => life.phase;
 
-/** At the start, and wherever the operator's wish may have changed. */
+/** At the start, and when the operator's overrides may have changed. */
 export function beginLifeCycleRun(
   state: LifeCycleRunState,
   overrides: LifeCycleOverrides,
@@ -62,7 +62,7 @@ export function beginLifeCycleRun(
   };
 }
 
-/** An operator's `retrain`: of an agent that serves; any other learns already, or is held. */
+/** An operator's `retrain`; it affects only a serving agent, as others are learning already. */
 export function retrainLifeCycleRun(state: LifeCycleRunState): LifeCycleRunStep {
   const { state: life, transition } = retrain(state.life);
   return {
@@ -73,8 +73,8 @@ export function retrainLifeCycleRun(state: LifeCycleRunState): LifeCycleRunStep 
 }
 
 /**
- * After each step: guard, and the life cycle where an episode is full. `ahead` is asked for then,
- * offline: what the agent would have earned a step beyond the fallback.
+ * After each step: the guard, and the life cycle at the end of an episode. `estimatedGain` is asked
+ * for at the end of an offline episode: the agent's gain over the fallback per step.
  */
 export function lifeCycleRunStep(
   state: LifeCycleRunState,
@@ -104,7 +104,7 @@ export function lifeCycleRunStep(
   };
 }
 
-/** A new phase begins with a guard that knows nothing, and an episode of its own. */
+/** A new phase starts with a new guard and a new episode. */
 function entered(state: LifeCycleRunState, life: LifeCycleState): LifeCycleRunState {
   return life.phase === state.life.phase
     ? { ...state, life }

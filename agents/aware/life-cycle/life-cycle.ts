@@ -4,30 +4,27 @@ import { bandAround, pooled, shareOf, type WindowFigures, windowFigures } from '
 export const PHASES = ['initialized', 'offline', 'online', 'serving'] as const;
 export type LifeCyclePhase = (typeof PHASES)[number];
 
-/** Where one function stands. Plain, small and all there is: it can rest elsewhere and go on. */
+/** One function's position in its life cycle; plain data, so that it can be stored and resumed. */
 export interface LifeCycleState {
   readonly phase: LifeCyclePhase;
-  /** Episodes that were judged, ever and in this phase. */
+  /** Judged episodes, in total and in this phase. */
   readonly episodes: number;
   readonly inPhase: number;
-  /** What was earned in the newest episodes of this phase, as many as its windows need. */
+  /** Returns of this phase's newest episodes, as many as its windows need. */
   readonly returns: readonly number[];
-  /** Offline: the agent's own estimates, of the same episodes. */
+  /** Offline: the agent's estimated returns in the same episodes. */
   readonly estimates: readonly number[];
-  /** What the fallback earned here when it last acted for a window; null: unknown in this world. */
+  /** The fallback's last full window; null: unknown since the workload changed. */
   readonly fallback: WindowFigures | null;
   /** Online: the best window's mean so far. */
   readonly best: number | null;
   /** Serving: what the converged agent earned. */
   readonly reference: WindowFigures | null;
-  /**
-   * How often it came back from online, worse than the fallback: each time it stays offline for
-   * twice as long.
-   */
+  /** How often it was worse than the fallback online; each time doubles its next offline phase. */
   readonly demotions: number;
 }
 
-/** No longer than so many doublings. */
+/** The offline phase doubles at most this often. */
 const DOUBLINGS_MAX = 5;
 
 export const LIFE_CYCLE_INITIAL: LifeCycleState = {
@@ -44,22 +41,19 @@ export const LIFE_CYCLE_INITIAL: LifeCycleState = {
 
 /** One episode that has ended. */
 export interface Episode {
-  /** Mean reward a step of whoever acted. */
+  /** Mean reward per step of the agent or fallback that acted. */
   readonly earned: number;
-  /**
-   * Offline: what the agent would have earned, by replay in a fitted model; null: there is no
-   * estimate yet.
-   */
+  /** Offline: the agent's return by replay in a fitted model; null: no estimate yet. */
   readonly estimate: number | null;
-  /** Calls in it: an episode without any says nothing. */
+  /** Steps with activations; an episode without any is not judged. */
   readonly arrivals: number;
 }
 
-/** What the operator asked for this function. */
+/** The operator's settings for one function. */
 export interface LifeCycleOverrides {
-  /** Learn from the fallback first; without it, it goes online at once. */
+  /** Learn from the fallback first; false: go online at once. */
   readonly bootstrap: boolean;
-  /** High stakes: the fallback acts, whatever the agent earns. */
+  /** The fallback always acts, however good the agent is. */
   readonly heldOffline: boolean;
 }
 
@@ -70,7 +64,7 @@ export interface LifeCycleTransition {
   readonly to: LifeCyclePhase;
   /** Judged episodes until then. */
   readonly episode: number;
-  /** What decided, and what it was held against; null where the operator decided. */
+  /** The window that decided and its threshold; null if the operator decided. */
   readonly window: WindowFigures | null;
   readonly threshold: number | null;
   /** For people, with the figures. */
@@ -99,7 +93,7 @@ function moved(
   };
 }
 
-/** Before the first step of an episode: the operator's wish counts at once. */
+/** Before the first step of an episode: the operator's overrides apply at once. */
 export function beginEpisode(
   state: LifeCycleState,
   { bootstrap, heldOffline }: LifeCycleOverrides,
@@ -113,14 +107,14 @@ export function beginEpisode(
     : moved(state, 'online', 'bootstrapping is off', null, null);
 }
 
-/** After the last step of an episode. A pure function; the same episodes, the same transitions. */
+/** After the last step of an episode. */
 export function endEpisode(
   before: LifeCycleState,
   { earned, estimate, arrivals }: Episode,
   { heldOffline }: LifeCycleOverrides,
   settings: LifeCycleSettings,
 ): LifeCycleStep {
-  // What is not finite is no return (field-notes A3-13).
+  // One NaN would stay in the window's mean and block every later transition.
   if (!(arrivals > 0) || !Number.isFinite(earned)) return { state: before, transition: null };
   const { phase } = before;
   const { window, agreeingWindows } = settings;
@@ -143,7 +137,7 @@ export function endEpisode(
   return phase === 'serving' ? serving(state, settings) : { state, transition: null };
 }
 
-/** The last windows, the newest last: next to each other, so that an episode is in one of them. */
+/** The last windows, the newest last; they are adjacent, so no episode counts twice. */
 function windowsOf({ returns }: LifeCycleState, { window }: LifeCycleSettings): WindowFigures[] {
   const windows: WindowFigures[] = [];
   for (let end = returns.length; end >= window; end -= window)
@@ -152,8 +146,8 @@ function windowsOf({ returns }: LifeCycleState, { window }: LifeCycleSettings): 
 }
 
 /**
- * OFFLINE → ONLINE if mean(estimates) >= share of what the fallback earned: the agent's estimate,
- * never the fallback's own returns (§3.3).
+ * OFFLINE → ONLINE if mean(estimates) >= share of the fallback's mean return. The agent is judged
+ * by its own estimate: the returns of this phase are the fallback's.
  */
 function offline(
   now: LifeCycleState,
@@ -169,14 +163,16 @@ function offline(
   const agent = windowFigures(state.estimates);
   const threshold = shareOf(fallback.mean, onlineShare);
   if (!(agent.mean >= threshold)) return { state, transition: null };
-  const reason = `the agent's estimate ${text(agent.mean)} reaches ${text(threshold)}, ${onlineShare} of the fallback's ${text(fallback.mean)}`;
+  const reason =
+    `the agent's estimate ${text(agent.mean)} reaches ${text(threshold)}, ` +
+    `${onlineShare} of the fallback's ${text(fallback.mean)}`;
   return moved(state, 'online', reason, agent, threshold);
 }
 
 /**
  * ONLINE → OFFLINE if the last windows all earned clearly less than the fallback. ONLINE → SERVING
- * if mean >= T_serving and deviation <= T_var, and what is published leaves open: the mean no
- * longer moves (§1.9), and is no less than the fallback's (field-notes A5-10).
+ * if mean >= T_serving and deviation <= T_var [AWARE], and, which [AWARE] leaves open, if the mean
+ * no longer moves and is no less than the fallback's.
  */
 function online(now: LifeCycleState, settings: LifeCycleSettings): LifeCycleStep {
   const { spreadShare, maximum, onlineShare, offlineShare, agreeingWindows } = settings;
@@ -185,12 +181,13 @@ function online(now: LifeCycleState, settings: LifeCycleSettings): LifeCycleStep
   const best = Math.max(newest.mean, now.best ?? Number.NEGATIVE_INFINITY);
   const state = { ...now, best };
   if (windows.length < agreeingWindows) return { state, transition: null };
-  // Worse than nothing: back to watching, for longer than before (field-notes A5-10). The
-  // publication has no way back.
+  // [AWARE] has no transition back, so an agent that is worse than the fallback would keep acting.
   const least =
     state.fallback === null ? Number.NEGATIVE_INFINITY : shareOf(state.fallback.mean, offlineShare);
   if (windows.every(({ mean }) => mean < least)) {
-    const reason = `mean ${text(newest.mean)} below ${text(least)}, ${offlineShare} of what the fallback earned, ${agreeingWindows} windows`;
+    const reason =
+      `mean ${text(newest.mean)} below ${text(least)}, ` +
+      `${offlineShare} of what the fallback earned, ${agreeingWindows} windows`;
     return moved(state, 'offline', reason, newest, least, { demotions: state.demotions + 1 });
   }
   const threshold = bandAround({ ...newest, mean: best }, settings).low;
@@ -201,13 +198,15 @@ function online(now: LifeCycleState, settings: LifeCycleSettings): LifeCycleStep
   const good = ({ mean, spread }: WindowFigures): boolean =>
     mean >= threshold && mean >= floor && mean >= low && mean <= high && spread <= largest;
   if (!windows.every(good)) return { state, transition: null };
-  const reason = `mean ${text(newest.mean)} reaches ${text(threshold)}, deviation ${text(newest.spread)} within ${text(largest)}, ${agreeingWindows} windows`;
+  const reason =
+    `mean ${text(newest.mean)} reaches ${text(threshold)}, ` +
+    `deviation ${text(newest.spread)} within ${text(largest)}, ${agreeingWindows} windows`;
   return moved(state, 'serving', reason, newest, threshold, { reference: windows.reduce(pooled) });
 }
 
 /**
- * SERVING → ONLINE if mean < T_serving *or* deviation > T_var (never *and*: simppo-aware.md §7.1
- * item 10), or the mean is as far above.
+ * SERVING → ONLINE if mean < T_serving or deviation > T_var (the artifact's `and` misses most
+ * changes [AWARE artifact]), or if the mean is as far above.
  */
 function serving(now: LifeCycleState, settings: LifeCycleSettings): LifeCycleStep {
   const { spreadShare, maximum, agreeingWindows, window, referenceEpisodes } = settings;
@@ -227,8 +226,10 @@ function serving(now: LifeCycleState, settings: LifeCycleSettings): LifeCycleSte
     };
   }
   const threshold = newest.mean > high ? high : low;
-  const reason = `mean ${text(newest.mean)}, deviation ${text(newest.spread)}: outside ${text(low)} to ${text(high)} or above ${text(largest)}, ${agreeingWindows} windows`;
-  // Another world: what was best, and what the fallback earned, was of the old one.
+  const reason =
+    `mean ${text(newest.mean)}, deviation ${text(newest.spread)}: outside ${text(low)} ` +
+    `to ${text(high)} or above ${text(largest)}, ${agreeingWindows} windows`;
+  // The workload has changed: the best window and the fallback's returns describe the old one.
   return moved(now, 'online', reason, newest, threshold, { fallback: null, demotions: 0 });
 }
 
@@ -238,6 +239,6 @@ export function retrain(state: LifeCycleState): LifeCycleStep {
   return moved(state, 'online', 'told to retrain', null, null, { fallback: null });
 }
 
-/** Who acts in a phase when no guard says otherwise. */
+/** Whether the agent acts in a phase, if no guard objects. */
 export const agentActs = (phase: LifeCyclePhase): boolean =>
   phase === 'online' || phase === 'serving';

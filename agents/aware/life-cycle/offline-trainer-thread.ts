@@ -2,16 +2,20 @@ import { parentPort } from 'node:worker_threads';
 import { messageOf } from '../../../config/index.js';
 import { defaultEngine } from '../../nn/index.js';
 import type { FromTrainingThread } from '../../ppo/index.js';
-import { type Lesson, type OfflineTrainingResult, runTraining } from './offline-trainer.js';
+import {
+  type OfflineTrainingJob,
+  type OfflineTrainingResult,
+  runTraining,
+} from './offline-trainer.js';
 
-/** The other side of `ThreadTutor`: one engine, one lesson after the other. */
+/** The worker of `ThreadOfflineTrainer`: one engine, one job after the other. */
 const port = parentPort!;
 const send = (message: FromTrainingThread<OfflineTrainingResult>): void =>
   port.postMessage(message);
-// Whoever started this thread has warned already.
+// The process that started this thread has printed the engine's warnings already.
 const engine = defaultEngine(() => {});
 
-port.on('message', (request: Lesson) => {
+port.on('message', (request: OfflineTrainingJob) => {
   try {
     send({ result: runTraining(engine, request) });
   } catch (error) {

@@ -8,21 +8,15 @@ import {
 } from './firm-training.js';
 import { learnOffline, type OfflineJob, type OfflineResult } from './offline.js';
 
-/**
- * What an apprentice learns at a time: from what it has watched, or from what it did itself. Plain
- * data.
- */
-export type Lesson =
+/** One training round: on the fallback's episodes, or on the agent's own steps. Plain data. */
+export type OfflineTrainingJob =
   | { readonly kind: 'offline'; readonly job: OfflineJob }
   | { readonly kind: 'firm-offline'; readonly job: FirmTrainingJob }
   | { readonly kind: 'update'; readonly job: TrainingJob };
 
 export type OfflineTrainingResult = OfflineResult | FirmTrainingResult | TrainingResult;
 
-/**
- * Where apprentices learn when not where they decide. Null: nothing was learned, and the apprentice
- * goes on with the weights it has.
- */
+/** Trains learners elsewhere. Null: nothing was learned, and the learner keeps its weights. */
 export interface OfflineTrainer {
   trainOffline(job: OfflineJob): Promise<OfflineResult | null>;
   trainFirmOffline(job: FirmTrainingJob): Promise<FirmTrainingResult | null>;
@@ -30,16 +24,16 @@ export interface OfflineTrainer {
   close(): Promise<void>;
 }
 
-export function runTraining(engine: Engine, request: Lesson): OfflineTrainingResult {
+export function runTraining(engine: Engine, request: OfflineTrainingJob): OfflineTrainingResult {
   if (request.kind === 'offline') return learnOffline(engine, request.job);
   return request.kind === 'firm-offline'
     ? trainFirmOffline(engine, request.job)
     : train(engine, request.job);
 }
 
-/** Teaches in a worker thread, so that no decision waits for it: for agent hosts. */
+/** Trains in a worker thread, so that no decision waits for it. */
 export class ThreadOfflineTrainer implements OfflineTrainer {
-  readonly #queue: TrainingQueue<Lesson, OfflineTrainingResult>;
+  readonly #queue: TrainingQueue<OfflineTrainingJob, OfflineTrainingResult>;
 
   constructor(logger?: Logger) {
     const script = new URL('offline-trainer-thread.js', import.meta.url);

@@ -12,7 +12,7 @@ import {
 import { batches, type DemonstratedEpisode, meanReward, returnsOf } from './demonstration.js';
 import { Surrogate, type SurrogateSettings, surrogateSettings } from './surrogate.js';
 
-/** simppo-aware.md §3.3, the steps (2) to (4). */
+/** Bootstrapping [AWARE]: behavior cloning, critic regression, then PPO in a fitted model. */
 export interface OfflineSettings {
   readonly cloneEpochs: number;
   /** Share of the probability that goes to all allowed actions alike. */
@@ -21,13 +21,13 @@ export interface OfflineSettings {
   readonly learningRate: number;
   readonly surrogate: SurrogateSettings;
   /**
-   * PPO in the surrogate goes on until the agent is ahead by so much of what the fallback earned:
-   * beyond it, it would learn the surrogate's mistakes.
+   * PPO in the surrogate ends when the agent's gain reaches this share of the fallback's mean
+   * reward; beyond it the agent would learn the surrogate's errors.
    */
   readonly enough: number;
   /**
-   * Rounds of PPO in the surrogate per episode watched at most, from so many episodes on; branches
-   * of a round, and their steps.
+   * At most `rounds` of PPO in the surrogate per recorded episode, once there are `from` episodes;
+   * each round plays `branches` of `length` steps.
    */
   readonly rounds: number;
   readonly from: number;
@@ -48,35 +48,29 @@ export const offlineSettings: OfflineSettings = {
   length: 8,
 };
 
-/** What an agent learns from after an episode that it has watched; plain data. */
+/** An offline training round of a PPO agent; plain data. */
 export interface OfflineJob {
   readonly shape: PpoAgentShape;
-  /** How many of the inputs change from step to step. */
+  /** How many of the inputs change from step to step; the others are the embedding. */
   readonly features: number;
   readonly ppo: PpoSettings;
   readonly settings: OfflineSettings;
   readonly state: LearnerState;
   readonly episodes: readonly DemonstratedEpisode[];
-  /**
-   * Follow the fallback's actions; not where the agent starts from a policy that has learned more
-   * than that.
-   */
+  /** Clone the fallback's actions; false for an agent that starts from a trained policy. */
   readonly clone: boolean;
   readonly seed: number;
 }
 
 export interface OfflineResult {
   readonly state: LearnerState;
-  /**
-   * What the agent would have earned a step in the newest episode beyond what the fallback did, by
-   * replay in the surrogate; null: too little was seen.
-   */
+  /** Gain over the fallback per step in the newest episode, by replay; null: too few episodes. */
   readonly estimatedGain: number | null;
 }
 
 /**
- * One evening of study: behavior cloning at first, then PPO in the fitted surrogate; the critic
- * all along.
+ * One offline training round: behavior cloning in the first episodes, PPO in the fitted surrogate
+ * later, and the critic in each round.
  */
 export function learnOffline(engine: Engine, job: OfflineJob): OfflineResult {
   const { shape, features, ppo, settings, episodes, seed } = job;
@@ -166,7 +160,7 @@ export function cloneActor(
     }
 }
 
-/** The critic on what really followed. */
+/** Regression of the critic on the returns that followed. */
 export function regressCritic(
   critic: Network,
   episodes: readonly DemonstratedEpisode[],
@@ -192,10 +186,7 @@ export function regressCritic(
     }
 }
 
-/**
- * Starts of branches: steps that were really met. The mask of the start stands for the few steps of
- * a branch.
- */
+/** Starts of branches: recorded steps. Their mask is kept for the few steps of a branch. */
 function startsOf(episodes: readonly DemonstratedEpisode[], count: number, random: Random) {
   const steps = episodes.flatMap((episode) => episode.steps);
   return Array.from({ length: count }, () => steps[random.below(steps.length)]!);
@@ -230,10 +221,10 @@ function trainInSurrogate(
 }
 
 /**
- * Mean reward a step of the best actions less that of the fallback's own, in branches of the same
- * lengths from each step of the newest episode. Both by the surrogate: what it errs by, and charges
- * for not knowing, falls out where the two act alike; held against what was really earned, an agent
- * that acts like the fallback would always be behind.
+ * Mean reward per step of the agent's best actions less that of the fallback's, in branches from
+ * each step of the newest episode. Both are replayed in the surrogate, so that its errors and its
+ * penalty cancel where the two act alike; against the measured reward an agent that acts like the
+ * fallback would always be behind.
  */
 export function estimatedGainOf(
   actor: Network,

@@ -1,23 +1,22 @@
 /**
- * One apprentice's lessons that are learned elsewhere, one at a time. What one brings is taken up
- * only while the apprentice is still what it was when the lesson began: after `another` it comes
- * too late.
+ * One learner's training in another thread, one job at a time. A result is used only if the learner
+ * was not invalidated since the job began.
  */
 export class PendingTraining {
-  /** A lesson is under way. */
+  /** A job is running. */
   busy = false;
-  #life = 0;
-  /** Of the newest study, until it is asked for. */
+  #epoch = 0;
+  /** Of the newest result, until it is read. */
   #estimatedGain: number | null = null;
 
   invalidate(): void {
-    this.#life++;
+    this.#epoch++;
     this.#estimatedGain = null;
   }
 
   /**
-   * Begins a study where no lesson is under way; what is watched meanwhile is in the next. Returns
-   * what the study that ended last came to, and none of it twice.
+   * Begins a job unless one is running; steps recorded meanwhile are part of the next. Returns the
+   * newest finished estimate, each once.
    */
   trainOffline<State>(
     begin: () => Promise<{ readonly state: State; readonly estimatedGain: number | null } | null>,
@@ -34,13 +33,13 @@ export class PendingTraining {
     return known;
   }
 
-  /** `learning`: null where nothing was learned; it must not reject. */
+  /** `training` gives null if nothing was learned; it must not reject. */
   begin<Result>(training: Promise<Result | null>, take: (result: Result) => void): void {
-    const life = this.#life;
+    const epoch = this.#epoch;
     this.busy = true;
     void training.then((result) => {
       this.busy = false;
-      if (result !== null && life === this.#life) take(result);
+      if (result !== null && epoch === this.#epoch) take(result);
     });
   }
 }

@@ -9,7 +9,7 @@ import { PendingTraining } from './pending-training.js';
 
 export interface PpoLifeCycleLearnerOptions {
   readonly engine: Engine;
-  /** Numbers that change from step to step, and how many follow that do not (an embedding). */
+  /** Inputs that change from step to step, and the length of the embedding after them. */
   readonly features: number;
   readonly context: number;
   readonly actions: number;
@@ -18,42 +18,34 @@ export interface PpoLifeCycleLearnerOptions {
   /** Steps of one update while online. */
   readonly batch: number;
   readonly seed: number;
-  /** What it starts from; null: nothing. */
+  /** Initial weights; null: untrained. */
   readonly start: LearnerState | null;
-  /**
-   * Where it learns, later than it is told to; absent: where it decides, at once, and then the same
-   * seed and steps make the same agent.
-   */
+  /** Trains in another thread; absent: trains here at once, and the same seed repeats exactly. */
   readonly offlineTrainer?: OfflineTrainer;
 }
 
-/** Episodes that are learned from offline at most, the newest. */
+/** Offline it learns from at most this many episodes, the newest. */
 const EPISODES_MAX = 12;
 
-/**
- * One function's agent, whatever acts: it watches the fallback and learns offline, acts and learns
- * online, or only acts.
- */
+/** SIMPPO's learner under the life cycle: one function's PPO agent. */
 export class PpoLifeCycleLearner implements LifeCycleLearner {
   updates = 0;
   readonly #options: PpoLifeCycleLearnerOptions;
   readonly #random: Random;
   #agent: PpoAgent | null = null;
-  #watched: DemonstratedEpisode[] = [];
+  #episodes: DemonstratedEpisode[] = [];
   #steps: Demonstration[] = [];
-  #evenings = 0;
+  #rounds = 0;
   #trajectory = '';
   #after: Float32Array | null = null;
-  readonly #tuition = new PendingTraining();
+  readonly #pending = new PendingTraining();
 
   constructor(options: PpoLifeCycleLearnerOptions) {
     this.#options = options;
     this.#random = new SeededRandom(options.seed);
   }
 
-  /**
-   * Made when it is first needed: most functions are called too seldom for as much as one episode.
-   */
+  /** Made on first use: most functions never complete one episode. */
   get agent(): PpoAgent {
     if (this.#agent !== null) return this.#agent;
     const { engine, features, context, actions, ppo, batch, start } = this.#options;
@@ -74,19 +66,19 @@ export class PpoLifeCycleLearner implements LifeCycleLearner {
     this.#steps.push(step);
   }
 
-  /** With a tutor: of the study that ended last, and none of it twice. */
+  /** With a trainer in another thread: the newest finished result, once. */
   trainOffline(after: Float32Array): number | null {
     if (this.#steps.length === 0) return null;
-    this.#watched = [...this.#watched, { steps: this.#steps, after }].slice(-EPISODES_MAX);
+    this.#episodes = [...this.#episodes, { steps: this.#steps, after }].slice(-EPISODES_MAX);
     this.#steps = [];
     const { engine, offlineTrainer } = this.#options;
     if (offlineTrainer === undefined) {
-      const { state, estimatedGain } = learnOffline(engine, this.#studyJob());
+      const { state, estimatedGain } = learnOffline(engine, this.#trainingJob());
       this.agent.import(state);
       return estimatedGain;
     }
-    return this.#tuition.trainOffline(
-      () => offlineTrainer.trainOffline(this.#studyJob()),
+    return this.#pending.trainOffline(
+      () => offlineTrainer.trainOffline(this.#trainingJob()),
       (state) => this.agent.import(state),
     );
   }
@@ -111,12 +103,12 @@ export class PpoLifeCycleLearner implements LifeCycleLearner {
 
   cut(after: Float32Array): void {
     this.agent.cut(after);
-    // A segment that fills the buffer must be learned from before the next step.
+    // A full buffer has no room for the next step.
     if (this.agent.ready) this.#update();
   }
 
   begin(): void {
-    this.#tuition.invalidate();
+    this.#pending.invalidate();
   }
 
   restart(): void {
@@ -125,8 +117,8 @@ export class PpoLifeCycleLearner implements LifeCycleLearner {
   }
 
   forget(): void {
-    this.#tuition.invalidate();
-    this.#watched = [];
+    this.#pending.invalidate();
+    this.#episodes = [];
     this.#steps = [];
   }
 
@@ -138,17 +130,17 @@ export class PpoLifeCycleLearner implements LifeCycleLearner {
   take({ actor, critic }: ActingWeights): boolean {
     const state = this.agent.export();
     if (actor.length !== state.actor.length || critic.length !== state.critic.length) return false;
-    this.#tuition.invalidate();
+    this.#pending.invalidate();
     this.agent.import({ ...state, actor, critic });
     return true;
   }
 
   dispose(): void {
-    this.#tuition.invalidate();
+    this.#pending.invalidate();
     this.#agent?.dispose();
   }
 
-  #studyJob(): OfflineJob {
+  #trainingJob(): OfflineJob {
     const { features, context, actions, ppo, offline, seed, start } = this.#options;
     return {
       shape: { features: features + context, actions },
@@ -156,15 +148,15 @@ export class PpoLifeCycleLearner implements LifeCycleLearner {
       ppo,
       settings: offline,
       state: this.agent.export(),
-      episodes: this.#watched,
+      episodes: this.#episodes,
       clone: start === null,
-      seed: (seed + ++this.#evenings) >>> 0,
+      seed: (seed + ++this.#rounds) >>> 0,
     };
   }
 
   /**
-   * From a full buffer. With a tutor it acts by the old weights until the new ones are there; what
-   * it did by the old ones teaches nothing then.
+   * From a full buffer. With a trainer in another thread the agent acts on its old weights until
+   * the new ones arrive, and the steps between are dropped: PPO is on policy.
    */
   #update(): void {
     const { features, context, actions, ppo, seed, offlineTrainer } = this.#options;
@@ -181,8 +173,8 @@ export class PpoLifeCycleLearner implements LifeCycleLearner {
       rollout: this.agent.rollout.export(),
     };
     this.agent.rollout.clear();
-    if (this.#tuition.busy) return;
-    this.#tuition.begin(offlineTrainer.update(job), ({ state }) => {
+    if (this.#pending.busy) return;
+    this.#pending.begin(offlineTrainer.update(job), ({ state }) => {
       this.agent.import(state);
       this.updates++;
     });

@@ -7,13 +7,13 @@ import type { LifeCycleSettings } from './settings.js';
 
 const VERSION = 1;
 
-/** What must survive a restart, or a hand-over to another agent host. */
+/** What is stored across restarts and moves to another agent host. */
 export interface LifeCycleRecord {
   readonly life: LifeCycleState;
   readonly guard: GuardState;
 }
 
-/** Of whom, and by what it was judged: returns of another reward or fallback are no thresholds. */
+/** Returns under another learner or fallback are not comparable, so these names are checked. */
 export interface LifeCycleOwner {
   readonly function: string;
   readonly fallback: string;
@@ -58,7 +58,8 @@ export function encodeLifeCycle(
   settings: LifeCycleSettings,
 ): string {
   const { life, guard } = record;
-  return `${JSON.stringify({ v: VERSION, ...owner, judgedBy: judgedBy(settings), record: { life, guard } })}\n`;
+  const head = { v: VERSION, ...owner, judgedBy: judgedBy(settings) };
+  return `${JSON.stringify({ ...head, record: { life, guard } })}\n`;
 }
 
 /** @throws LifeCycleDamagedError, LifeCycleForeignError, LifeCycleNewerError */
@@ -75,7 +76,7 @@ export function decodeLifeCycle(
     throw new LifeCycleDamagedError(where, messageOf(error), error);
   }
   const v = (data as { v?: unknown } | null)?.v;
-  // Before anything else: a newer version may have another shape.
+  // Checked first, as a newer version may have another shape.
   if (typeof v === 'number' && v > VERSION) throw new LifeCycleNewerError(where, v, VERSION);
   const head = headSchema.safeParse(data);
   if (!head.success)
@@ -91,6 +92,6 @@ export function decodeLifeCycle(
     throw new LifeCycleDamagedError(where, z.prettifyError(record.error), record.error);
   const { life } = record.data;
   if (life.phase === 'serving' && life.reference === null)
-    throw new LifeCycleDamagedError(where, 'it serves, and nothing says what it earned');
+    throw new LifeCycleDamagedError(where, 'a serving agent has no reference return');
   return record.data;
 }

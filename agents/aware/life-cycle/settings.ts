@@ -1,67 +1,54 @@
 import { LifeCycleSettingsError } from './errors.js';
 
-/** When the fallback takes a step of an agent that is online. */
+/** When the fallback takes over from an online agent. */
 export interface GuardSettings {
   /** SLO preservation below this is low; exactly this is not. */
   readonly low: number;
-  /**
-   * So many low steps in a row, and the fallback acts; so many that are not, and the agent acts
-   * again.
-   */
+  /** After this many low steps in a row the fallback acts; after as many good ones the agent. */
   readonly steps: number;
 }
 
 /**
- * simppo-aware.md §3.3 and §3.4. Thresholds are shares of what was earned on this very function: no
- * absolute return means anything on another.
+ * Thresholds of the life cycle [AWARE]. They are shares of returns on the same function, as
+ * absolute returns differ between functions.
  */
 export interface LifeCycleSettings {
   /** Steps with arrivals of one episode. */
   readonly episodeSteps: number;
-  /**
-   * Episodes of one window. Windows that are held together lie next to each other: no episode
-   * counts twice.
-   */
+  /** Episodes of one window. Compared windows are adjacent: no episode counts twice. */
   readonly window: number;
-  /** offline → online: the agent's estimate is at least this share of what the fallback earned. */
+  /** offline → online: the agent's estimate is at least this share of the fallback's return. */
   readonly onlineShare: number;
   /**
-   * online → serving: at least this share of the best window; serving → online: below it (or as far
-   * above) of what the converged agent earned.
+   * online → serving: at least this share of the best window; serving → online: below this share of
+   * the converged return, or as far above it.
    */
   readonly servingShare: number;
   /**
-   * online → offline: each of the last windows earned less than this share of what the fallback
-   * did. Exploring costs a little, never this much.
+   * online → offline: each of the last windows earned less than this share of the fallback's
+   * return. Exploration costs less than this.
    */
   readonly offlineShare: number;
-  /** T_var: largest standard deviation of a window, as a share of `maximum`. */
+  /** T_var of [AWARE]: largest standard deviation of a window, as a share of `maximum`. */
   readonly spreadShare: number;
-  /** Largest return there can be; returns are mean rewards a step. */
+  /** Largest possible return; returns are mean rewards per step. */
   readonly maximum: number;
-  /**
-   * Windows, one after the other, that must agree before serving begins, or ends; looked at after
-   * every episode.
-   */
+  /** Adjacent windows that must agree before serving begins or ends. */
   readonly agreeingWindows: number;
-  /**
-   * A mean nearer to its reference than so many standard errors says nothing, however small the
-   * share above.
-   */
+  /** A mean within this many standard errors of its reference counts as unchanged. */
   readonly standardErrors: number;
   /**
-   * Episodes that the reference of a serving agent rests on at most; after that it stays, so that
-   * no slow fall goes unseen.
+   * The reference of a serving agent averages at most this many episodes and is constant then, so
+   * that a slow decline is detected.
    */
   readonly referenceEpisodes: number;
   readonly guard: GuardSettings;
 }
 
 export const lifeCycleSettings: LifeCycleSettings = {
-  // AWARE's cluster (simppo-aware.md §1.8).
+  // Episode length on AWARE's cluster [AWARE].
   episodeSteps: 100,
-  // The published artifact's window; 2.6 % below converged, a deviation of 5 % of the maximum
-  // (§3.4).
+  // Window of [AWARE artifact]; 2.6 % below converged and a deviation of 5 % are from [AWARE].
   window: 10,
   onlineShare: 1,
   servingShare: 0.974,
@@ -74,10 +61,7 @@ export const lifeCycleSettings: LifeCycleSettings = {
   guard: { low: 0.8, steps: 3 },
 };
 
-/**
- * Throws `GLN_LIFECYCLE_SETTINGS`; also where a threshold could never be met (simppo-aware.md §7.1
- * item 4).
- */
+/** @throws LifeCycleSettingsError, also if a threshold could never be met */
 export function checkLifeCycleSettings(settings: LifeCycleSettings): void {
   const check = (ok: boolean, detail: string): void => {
     if (!ok) throw new LifeCycleSettingsError(detail);

@@ -5,17 +5,12 @@ import { batches } from './demonstration.js';
 
 export interface SurrogateSettings {
   readonly hidden: readonly number[];
-  /**
-   * Networks that learn the same from different starts: where they disagree, they have not seen it.
-   */
+  /** Networks trained from different initial weights; they disagree on unseen inputs. */
   readonly members: number;
-  /** Mini-batches that each learns from: as many for a few rows as for many. */
+  /** Mini-batches per network, independent of the number of rows. */
   readonly miniBatches: number;
   readonly learningRate: number;
-  /**
-   * Of the members' disagreement about the reward, taken off the reward (as in MOPO, Yu et al.
-   * 2020).
-   */
+  /** Factor of the members' disagreement that is subtracted from the reward (MOPO, Yu 2020). */
   readonly penalty: number;
 }
 
@@ -28,8 +23,8 @@ export const surrogateSettings: SurrogateSettings = {
 };
 
 /**
- * A function's system as its trajectories show it: (features, action) in, the change of the
- * features and the reward out. The actions it was not shown are guesses, and charged as such.
+ * A model of one function, fitted to its trajectories: features and action in, change of the
+ * features and reward out. Predictions for unseen actions are penalized.
  */
 export class Surrogate {
   readonly #members: readonly Network[];
@@ -53,7 +48,7 @@ export class Surrogate {
     this.#outputs = members.map(() => new Float32Array(features + 1));
   }
 
-  /** `features`: how many of the inputs change; what comes behind them is context and stays. */
+  /** `features`: how many of the inputs change; those after them are constant. */
   static fit(
     engine: Engine,
     episodes: readonly DemonstratedEpisode[],
@@ -106,8 +101,8 @@ export class Surrogate {
   }
 
   /**
-   * Moves `state` one step on, in place, features kept in [0, 1], and returns the reward less what
-   * the members disagree by.
+   * Advances `state` by one step, in place and clipped to [0, 1], and returns the reward less the
+   * penalty.
    */
   step(state: Float32Array, action: number): number {
     const features = this.#features;

@@ -16,8 +16,8 @@ export function windowFigures(returns: readonly number[]): WindowFigures {
 }
 
 /**
- * Two sets of episodes as one: means by their episodes, spreads within each set (a step between
- * them is no spread).
+ * Two sets of episodes as one: the mean weighted by episodes, the spread within each set, so that a
+ * step between the sets does not count as spread.
  */
 export function pooled(a: WindowFigures, b: WindowFigures): WindowFigures {
   const episodes = a.episodes + b.episodes;
@@ -31,17 +31,11 @@ export function pooled(a: WindowFigures, b: WindowFigures): WindowFigures {
   };
 }
 
-/**
- * A share of a return; of a negative one that much more of it, so that a share below 1 is always
- * less.
- */
+/** A share of a return; a negative return is divided, so that a share below 1 is always less. */
 export const shareOf = (value: number, share: number): number =>
   value >= 0 ? share * value : value / share;
 
-/**
- * How far a window's mean may be from a reference and still be the same: by the share, or by what
- * noise alone does, whichever is more.
- */
+/** The means that count as unchanged: within the share or the noise of the reference. */
 export function bandAround(
   reference: WindowFigures,
   {

@@ -47,8 +47,8 @@ const hashOf = (weights: Uint8Array): string =>
   createHash('sha256').update(weights).digest('hex').slice(0, 16);
 
 /**
- * Writes weights first and the description last, so that whoever reads finds the old pair or the
- * new one. Adam's moments are not kept.
+ * Writes the weights first and the description last, so that a reader finds the old pair or the new
+ * one. Adam's moments are not stored.
  */
 export function saveMeta(
   folder: string,

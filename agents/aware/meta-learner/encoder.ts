@@ -17,10 +17,7 @@ export interface EncoderShape {
   readonly embedding: number;
 }
 
-/**
- * Length of an embedding; its direction is what it says, and components of a half suit the actor's
- * input.
- */
+/** Length of every embedding: only its direction counts, and components near .5 suit the actor. */
 export const EMBEDDING_LENGTH = 4;
 
 type Layers = readonly [GruLayer, GruLayer, GruLayer, GruLayer];
@@ -32,10 +29,9 @@ interface Pass {
 }
 
 /**
- * The meta-learner (simppo-aware.md §3.5): a bundle of trajectories through a bidirectional gated
- * recurrent network of two layers; the last hidden states of layers and directions, averaged over
- * the bundle, through two full layers to an embedding of fixed length. Nothing about a function
- * goes in but what its trajectories show.
+ * The meta-learner [AWARE]: a bundle of trajectories through a bidirectional gated recurrent
+ * network of two layers; the last hidden states, averaged over the bundle, through two dense layers
+ * to an embedding of fixed length.
  */
 export class Encoder {
   readonly shape: EncoderShape;
@@ -49,10 +45,7 @@ export class Encoder {
   readonly #first: Float32Array;
   readonly #second: Float32Array;
   #steps = 0;
-  /**
-   * Last hidden states of trajectories that were embedded, until the weights change: bundles mostly
-   * hold what they held before.
-   */
+  /** Last hidden states of trajectories, until the weights change: bundles change slowly. */
   #known = new WeakMap<Trajectory, Float64Array>();
 
   constructor(shape: EncoderShape) {

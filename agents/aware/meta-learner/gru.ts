@@ -24,8 +24,8 @@ const sigmoid = (x: number): number => 1 / (1 + Math.exp(-x));
 /**
  * A gated recurrent unit (Cho et al. 2014, with the reset gate behind the recurrent product) over
  * batches of sequences of one length: r = s(W_r x + U_r h + b_r), z = s(W_z x + U_z h + b_z), n =
- * tanh(W_n x + b_n + r (U_n h + c)), h' = (1 - z) n + z h. It scans *time* (simppo-aware.md §7.1
- * item 5): arrays are [step][sequence][number]. Activations are doubles; gradients are by hand.
+ * tanh(W_n x + b_n + r (U_n h + c)), h' = (1 - z) n + z h. Arrays are [step][sequence][number]: it
+ * scans time, where [AWARE artifact] scans the batch. Activations are doubles.
  */
 export class GruLayer {
   readonly shape: GruShape;

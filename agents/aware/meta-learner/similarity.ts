@@ -1,7 +1,4 @@
-/**
- * Cosine of the angle between two embeddings: how alike two workloads are (simppo-aware.md §3.5); 0
- * where one of them is unknown.
- */
+/** Cosine of two embeddings, the similarity of two workloads [AWARE]; 0 if one is unknown. */
 export function cosine(a: Float32Array, b: Float32Array): number {
   let product = 0;
   let squaresA = 0;
@@ -15,7 +12,7 @@ export function cosine(a: Float32Array, b: Float32Array): number {
   return length > 0 ? product / length : 0;
 }
 
-/** The entry whose embedding is most alike; null where there is none. The first of equals. */
+/** The entry with the most similar embedding, the first of equals; null if there is none. */
 export function mostSimilar<T extends { readonly embedding: Float32Array }>(
   embedding: Float32Array,
   among: Iterable<T>,

@@ -30,10 +30,7 @@ export class TrajectoryRecorder {
     return this.#steps;
   }
 
-  /**
-   * `input`: features first; what follows them is not the function's own and is left out. Each
-   * action has a place of its own (§7.1 item 6).
-   */
+  /** `input` starts with the features; what follows them (an embedding) is left out. */
   add(input: Float32Array, action: number, reward: number): void {
     for (let i = 0; i < this.#features; i++) this.#rows.push(input[i]!);
     for (let a = 0; a < this.#actions; a++) this.#rows.push(a === action ? 1 : 0);
@@ -57,10 +54,7 @@ export class TrajectoryRecorder {
   }
 }
 
-/**
- * The M trajectories that earned most so far (simppo-aware.md §3.5); of equals each counts, the
- * newer first (§7.1 item 9).
- */
+/** The M trajectories that earned most so far [AWARE]; of equals the newer come first. */
 export class TrajectoryBundle {
   readonly #most: number;
   #best: Trajectory[] = [];
@@ -80,7 +74,6 @@ export class TrajectoryBundle {
       .slice(0, this.#most);
   }
 
-  /** What was recorded is of another world. */
   clear(): void {
     this.#best = [];
   }

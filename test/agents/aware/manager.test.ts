@@ -1,6 +1,6 @@
 import test from 'ava';
-import type { AwareBase } from '../../../agents/aware/companion.js';
 import { type Encoder, lifeCycleSettings, shippedMeta } from '../../../agents/aware/index.js';
+import type { AwareBase } from '../../../agents/aware/manager.js';
 import { AwareManager, type AwareState } from '../../../agents/aware/manager.js';
 import type { PhaseChange, ResourceManager, View } from '../../../agents/index.js';
 import { createManager, HPA_VPA_DEFAULT, hpaVpaManager } from '../../../agents/managers/index.js';

@@ -1,13 +1,13 @@
 import test from 'ava';
 import { cosine, shippedMeta } from '../../../agents/aware/index.js';
 import { defaultEngine, JsEngine } from '../../../agents/nn/index.js';
+import { demandOf } from '../../../experiments/aware/demand.js';
 import {
-  AwareAgent,
+  AgentRun,
   agentPpo,
   conservativePpo,
   controlledEpisode,
-} from '../../../experiments/aware/aware-agent.js';
-import { demandOf } from '../../../experiments/aware/demand.js';
+} from '../../../experiments/aware/episodes.js';
 import { tripletShare } from '../../../experiments/aware/meta-training.js';
 import { awareReport } from '../../../experiments/aware/reproduce.js';
 import { hpaVpaController, tuned } from '../../../experiments/aware/rule-based.js';
@@ -41,7 +41,7 @@ test('the shipped meta-learner: the same workload is closer than another in 95 %
 
 test('an agent under its life cycle: the fallback acts until the estimate is as good, and the transitions tell their figures', (t) => {
   const demand = demandOf(appsOf('train')[3]!);
-  const awareAgent = new AwareAgent({
+  const agentRun = new AgentRun({
     engine,
     course: 'life-cycle',
     seed: 3,
@@ -51,9 +51,9 @@ test('an agent under its life cycle: the fallback acts until the estimate is as 
     transfer: false,
     fallback: hpaVpaController(demand, tuned(demand, 9)),
   });
-  const records = Array.from({ length: 60 }, (_, i) => ({ i, record: awareAgent.episode(system) }));
-  const { transitions } = awareAgent;
-  awareAgent.dispose();
+  const records = Array.from({ length: 60 }, (_, i) => ({ i, record: agentRun.episode(system) }));
+  const { transitions } = agentRun;
+  agentRun.dispose();
   t.true(
     records.slice(0, 10).every(({ record }) => record.acted === 0),
     'offline the agent takes no step',
@@ -71,7 +71,7 @@ test('§7.1 item 8b: bootstrapping learns: what was cloned from the fallback ear
   const tuning = tuned(demand, 9);
   const world = new AwareSystem(demand, 4);
   const options = { engine, seed: 4, ppo: agentPpo, encoder: null, transfer: false } as const;
-  const demonstrator = new AwareAgent({
+  const demonstrator = new AgentRun({
     ...options,
     course: 'life-cycle',
     start: null,
@@ -80,24 +80,24 @@ test('§7.1 item 8b: bootstrapping learns: what was cloned from the fallback ear
   });
   let taught = 0;
   for (let i = 0; i < 10; i++) taught = demonstrator.episode(world).earned;
-  const start = demonstrator.lifeCycleLearner.agent.export();
-  const awareAgent = new AwareAgent({
+  const start = demonstrator.learner.agent.export();
+  const agentRun = new AgentRun({
     ...options,
     course: 'serving',
     start,
     fallback: hpaVpaController(demand, tuning),
   });
   let earned = 0;
-  for (let i = 0; i < 10; i++) earned += awareAgent.episode(world).earned / 10;
+  for (let i = 0; i < 10; i++) earned += agentRun.episode(world).earned / 10;
   demonstrator.dispose();
-  awareAgent.dispose();
+  agentRun.dispose();
   t.true(earned >= 0.9 * taught, `${earned} after ${taught}`);
 });
 
 test('the same seed, the same episodes; and embeddings do not depend on the engine', (t) => {
   const play = (by: typeof engine): number[] => {
     const demand = demandOf(appsOf('train')[5]!);
-    const awareAgent = new AwareAgent({
+    const agentRun = new AgentRun({
       engine: by,
       course: 'online',
       seed: 8,
@@ -108,8 +108,8 @@ test('the same seed, the same episodes; and embeddings do not depend on the engi
       fallback: { decide: ({ allocation }) => allocation },
     });
     const world = new AwareSystem(demand, 8);
-    const earned = Array.from({ length: 3 }, () => awareAgent.episode(world).earned);
-    awareAgent.dispose();
+    const earned = Array.from({ length: 3 }, () => agentRun.episode(world).earned);
+    agentRun.dispose();
     return earned;
   };
   t.deepEqual(play(engine), play(engine));

@@ -1,4 +1,5 @@
 import test from 'ava';
+import { META_FEATURES, metaFeatures, metaReward, NO_RATES } from '../../../agents/aware/index.js';
 import { SeededRandom } from '../../../config/index.js';
 import {
   actionOf,
@@ -8,11 +9,9 @@ import {
   RANGES,
 } from '../../../experiments/aware/allocation.js';
 import { type Demand, demandOf } from '../../../experiments/aware/demand.js';
-import { AWARE_FEATURES, awareFeatures } from '../../../experiments/aware/features.js';
 import { callsPerCore } from '../../../experiments/aware/rule-based.js';
 import {
   AwareSystem,
-  awareReward,
   latencyOf,
   queueing,
   type SystemSnapshot,
@@ -83,11 +82,11 @@ test('memory: what does not fit is killed, and the SLO with it', (t) => {
 
 test('the reward is at most 1: .7 x preservation + .15 x each utilization (§7.1 items 1 and 2: nothing bad earns anything)', (t) => {
   const snapshot = { preservation: 1, cpuUtilization: 1, memoryUtilization: 1 } as SystemSnapshot;
-  t.is(awareReward(snapshot), 1);
-  t.true(awareReward({ ...snapshot, preservation: 0.5 }) < awareReward(snapshot));
-  t.true(near(awareReward({ ...snapshot, cpuUtilization: 0, memoryUtilization: 1 }), 0.85));
+  t.is(metaReward(snapshot), 1);
+  t.true(metaReward({ ...snapshot, preservation: 0.5 }) < metaReward(snapshot));
+  t.true(near(metaReward({ ...snapshot, cpuUtilization: 0, memoryUtilization: 1 }), 0.85));
   t.true(
-    near(awareReward({ ...snapshot, cpuUtilization: 1, memoryUtilization: 0 }), 0.85),
+    near(metaReward({ ...snapshot, cpuUtilization: 1, memoryUtilization: 0 }), 0.85),
     'both count alike',
   );
 });
@@ -121,9 +120,9 @@ test('a free move is mapped to the action of the dimension that changes most', (
     t.is(actionOf(INITIAL, afterAction(INITIAL, action)), action);
 });
 
-test('features are in [0, 1] for every training application wherever it is put', (t) => {
+test('features are in [0, 1] for every training application with any allocation', (t) => {
   const random = new SeededRandom(3);
-  const to = new Float32Array(AWARE_FEATURES.length);
+  const to = new Float32Array(META_FEATURES.length);
   for (const app of appsOf('train').slice(0, 60)) {
     const system = new AwareSystem(demandOf(app), 1);
     for (let i = 0; i < 20; i++) {
@@ -132,7 +131,7 @@ test('features are in [0, 1] for every training application wherever it is put',
         memory: 1024 * random.next(),
         containers: 20 * random.next(),
       });
-      awareFeatures(snapshot, snapshot.rate, snapshot.rate, to);
+      metaFeatures(snapshot, NO_RATES, to);
       t.true(
         to.every((value) => value >= 0 && value <= 1),
         `${app.id}: ${[...to].join(' ')}`,

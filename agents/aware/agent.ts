@@ -1,0 +1,139 @@
+import type { Observation } from '../../broker/messages/index.js';
+import type { FunctionEmbedding } from './function-embedding.js';
+import {
+  actorOf,
+  type LifeCycleLearner,
+  type LifeCycleOverrides,
+  type LifeCycleRunState,
+  type LifeCycleRunStep,
+  type LifeCycleSettings,
+  type LifeCycleTransition,
+  lifeCycleRunStep,
+  type Outcome,
+  phaseOf,
+} from './life-cycle/index.js';
+import { cosine } from './meta-learner/index.js';
+
+/** Cosine from which another function's agent is a better start than the shipped policy. */
+const MIN_SIMILARITY = 0.9;
+
+/** A step whose outcome is known. */
+export interface AwareStep {
+  readonly input: Float32Array;
+  readonly mask: Uint8Array;
+  /** The action that was executed, or the one nearest to what the fallback did. */
+  readonly action: number;
+  readonly byAgent: boolean;
+  readonly reward: number;
+  /** Steps of one host are one trajectory. */
+  readonly host: string;
+}
+
+/**
+ * One function's AWARE agent: who decides in which phase, what is learned from a step, and what a
+ * change of phase does to the learner. The manager runs it on observations of hosts, the
+ * reproduction (experiments/aware) on the published protocol's simulated applications.
+ */
+export class AwareAgent {
+  readonly learner: LifeCycleLearner;
+  /** Null: the meta-learner is not used. */
+  readonly embedding: FunctionEmbedding | null;
+  mode: Observation['cpuMode'];
+  /** It has converged, so that other agents may start from its weights. */
+  isServing = false;
+
+  constructor(
+    learner: LifeCycleLearner,
+    embedding: FunctionEmbedding | null,
+    mode: Observation['cpuMode'] = 'quota',
+  ) {
+    this.learner = learner;
+    this.embedding = embedding;
+    this.mode = mode;
+  }
+
+  /** The networks' input: features, then the embedding, which is constant during an episode. */
+  input(features: Float32Array): Float32Array {
+    if (this.embedding === null) return features;
+    const { value } = this.embedding;
+    const input = new Float32Array(features.length + value.length);
+    input.set(features);
+    input.set(value, features.length);
+    return input;
+  }
+
+  /** The agent's action; null if the fallback decides or no action is allowed. */
+  decide(run: LifeCycleRunState, input: Float32Array, mask: Uint8Array): number | null {
+    if (actorOf(run) !== 'agent') return null;
+    return this.learner.decide(input, mask, phaseOf(run) === 'online');
+  }
+
+  /** Online it learns from its own steps, otherwise it records what the fallback does. */
+  learn(run: LifeCycleRunState, step: AwareStep, after: Float32Array): void {
+    const { input, mask, action, reward } = step;
+    const learns = phaseOf(run) === 'online';
+    if (!step.byAgent) {
+      if (learns) this.learner.cut(after);
+      else if (mask[action] === 1)
+        this.learner.recordDemonstration({ input, mask, action, reward });
+      return;
+    }
+    if (!learns) return;
+    // Another host's step may have been decided since.
+    this.learner.decideAgain(input, mask);
+    this.learner.learn(action, reward, after, step.host);
+  }
+
+  /**
+   * Moves the life cycle on by one step. At the end of an offline episode the agent learns from the
+   * fallback's steps; `others` are agents that it may start from after its first episode.
+   */
+  advance(
+    run: LifeCycleRunState,
+    outcome: Outcome,
+    after: Float32Array,
+    overrides: LifeCycleOverrides,
+    settings: LifeCycleSettings,
+    others: Iterable<AwareAgent> = [],
+  ): LifeCycleRunStep {
+    const trainOffline = (): number | null => {
+      if (this.embedding?.trajectories.length === 1) this.beginFromMostSimilar(others);
+      return this.learner.trainOffline(after);
+    };
+    const step = lifeCycleRunStep(run, outcome, trainOffline, overrides, settings);
+    for (const transition of step.transitions) this.enter(transition, after);
+    // After a change of the workload the last episode is the first that describes the new one.
+    if (step.ended) this.embedding?.close();
+    return step;
+  }
+
+  /** What a change of phase does to the learner. */
+  enter({ from, to }: LifeCycleTransition, after: Float32Array): void {
+    if (from === 'initialized') return;
+    if (from === 'offline') this.learner.begin();
+    if (from === 'online') this.learner.cut(after);
+    if (to === 'offline') this.learner.restart();
+    if (from !== 'serving') return;
+    this.learner.forget();
+    this.embedding?.forget();
+  }
+
+  /**
+   * Takes the weights of the serving agent in the same CPU mode whose function is most similar.
+   * False if none is similar enough.
+   */
+  beginFromMostSimilar(others: Iterable<AwareAgent>): boolean {
+    if (this.embedding === null) return false;
+    let best: AwareAgent | null = null;
+    let most = MIN_SIMILARITY;
+    for (const other of others) {
+      if (other === this || !other.isServing || other.mode !== this.mode) continue;
+      if (other.embedding === null) continue;
+      const similarity = cosine(this.embedding.value, other.embedding.value);
+      if (similarity < most) continue;
+      most = similarity;
+      best = other;
+    }
+    return best !== null && this.learner.take(best.learner.weights());
+  }
+}

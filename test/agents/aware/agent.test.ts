@@ -1,0 +1,186 @@
+import test from 'ava';
+import { AwareAgent } from '../../../agents/aware/agent.js';
+import { FunctionEmbedding } from '../../../agents/aware/function-embedding.js';
+import {
+  DEFAULT_OVERRIDES,
+  LIFE_CYCLE_INITIAL,
+  LIFE_CYCLE_RUN_INITIAL,
+  lifeCycleSettings,
+  offlineSettings,
+  PpoLifeCycleLearner,
+  shippedMeta,
+} from '../../../agents/aware/index.js';
+import { FirmLifeCycleLearner } from '../../../agents/aware/life-cycle/firm-learner.js';
+import {
+  META_FEATURES,
+  metaFeatures,
+  metaReward,
+  metaStepOf,
+  NO_RATES,
+} from '../../../agents/aware/meta-learner/step-features.js';
+import { firmSettings } from '../../../agents/ddpg/index.js';
+import { JsEngine } from '../../../agents/nn/index.js';
+import { onlineSettings } from '../../../agents/ppo/index.js';
+import { LatencyHistogram, type Observation } from '../../../broker/messages/index.js';
+import { INITIAL } from '../../../experiments/aware/allocation.js';
+import { demandOf } from '../../../experiments/aware/demand.js';
+import { observationOf } from '../../../experiments/aware/rule-based.js';
+import { AwareSystem } from '../../../experiments/aware/system.js';
+import { appsOf } from '../../../experiments/aware/training-thread.js';
+import { observation } from '../../support/observations.js';
+
+const engine = new JsEngine();
+
+const agentWith = (
+  seed: number,
+  embedding: FunctionEmbedding,
+  mode: 'quota' | 'weight' = 'quota',
+) =>
+  new AwareAgent(
+    new PpoLifeCycleLearner({
+      engine,
+      features: 3,
+      context: 0,
+      actions: 7,
+      ppo: onlineSettings,
+      offline: offlineSettings,
+      batch: 8,
+      seed,
+      start: null,
+    }),
+    embedding,
+    mode,
+  );
+
+test('a live step has the features that the meta-learner was trained on', (t) => {
+  const system = new AwareSystem(demandOf(appsOf('train')[3]!), 1);
+  const first = system.step(INITIAL);
+  const snapshot = system.step({ cpu: 1.024, memory: 256, containers: 3 });
+  const expected = new Float32Array(META_FEATURES.length);
+  const live = new Float32Array(META_FEATURES.length);
+  const rates = metaFeatures(first, NO_RATES, expected);
+  metaFeatures(snapshot, rates, expected);
+  // `observationOf` gives managers the mean as the only latency; here the tail counts.
+  const latency = new LatencyHistogram();
+  for (let i = 0; i < 100; i++) latency.record(1000 * snapshot.p99);
+  const step = metaStepOf({ ...observationOf(snapshot, 1, 1), latency: latency.toMessage() });
+  metaFeatures(step, rates, live);
+  META_FEATURES.forEach((name, i) => {
+    // Not comparable: on a host the waits are estimated from the CPU time.
+    if (name === 'waiting') return;
+    // Observations hold whole activations and millicores, and a tail to 5 %.
+    const difference = Math.abs(live[i]! - expected[i]!);
+    t.true(difference < 0.05, `${name}: ${live[i]} instead of ${expected[i]}`);
+  });
+  t.true(Math.abs(metaReward(step) - metaReward(snapshot)) < 0.05);
+});
+
+test('an embedding covers one host, and is zero before an episode is over', (t) => {
+  const embedding = new FunctionEmbedding(shippedMeta().encoder, 7);
+  const see = (host: string, seen: Partial<Observation> = {}): void =>
+    embedding.observe(observation({ ...seen, host }), 0);
+  for (let i = 0; i < 5; i++) see('a');
+  t.true(embedding.value.every((one) => one === 0));
+  embedding.close();
+  t.is(embedding.trajectories.length, 1);
+  // EMBEDDING_LENGTH of agents/aware/meta-learner/encoder.ts.
+  t.true(Math.abs(Math.hypot(...embedding.value) - 4) < 1e-4);
+  const alone = embedding.value.slice();
+  const beside = new FunctionEmbedding(shippedMeta().encoder, 7);
+  for (let i = 0; i < 5; i++) {
+    beside.observe(observation({ host: 'a' }), 0);
+    beside.observe(observation({ host: 'b', activations: 900 }), 1);
+  }
+  beside.close();
+  t.deepEqual(beside.value, alone);
+});
+
+test('a new agent starts from the serving agent whose function is most similar, in the same mode', (t) => {
+  const { encoder } = shippedMeta();
+  const make = (seed: number, mode: 'quota' | 'weight', usedMillicores: number) => {
+    const agent = agentWith(seed, new FunctionEmbedding(encoder, 7), mode);
+    const cpu = usedMillicores as Observation['used']['cpu'];
+    for (let i = 0; i < 9; i++)
+      agent.embedding!.observe(
+        observation({ used: { ...observation({}).used, cpu }, activations: 20 + i }),
+        0,
+      );
+    agent.embedding!.close();
+    t.teardown(() => agent.learner.dispose());
+    return agent;
+  };
+  const fresh = make(1, 'quota', 400);
+  const twin = make(2, 'quota', 400);
+  const before = fresh.learner.weights();
+  t.false(fresh.beginFromMostSimilar([fresh, twin]), 'it is still learning');
+  twin.isServing = true;
+  twin.mode = 'weight';
+  t.false(fresh.beginFromMostSimilar([twin]));
+  t.deepEqual(fresh.learner.weights(), before);
+  twin.mode = 'quota';
+  t.true(fresh.beginFromMostSimilar([fresh, twin]));
+  t.deepEqual(fresh.learner.weights(), twin.learner.weights());
+});
+
+test('after a change of the workload the embedding is that of the newest episode alone', (t) => {
+  const { encoder } = shippedMeta();
+  const embedding = new FunctionEmbedding(encoder, 7);
+  const agent = agentWith(3, embedding);
+  t.teardown(() => agent.learner.dispose());
+  const record = (to: FunctionEmbedding, value: number): void => {
+    for (let i = 0; i < 5; i++) to.record(new Float32Array(12).fill(value), 0, value);
+  };
+  record(embedding, 0.9);
+  embedding.close();
+  record(embedding, 0.1);
+  // A serving agent whose returns fall far below its reference in two windows.
+  const settings = { ...lifeCycleSettings, episodeSteps: 1, window: 2, agreeingWindows: 1 };
+  const reference = { mean: 0.9, spread: 0, episodes: 20 };
+  const run = {
+    ...LIFE_CYCLE_RUN_INITIAL,
+    life: { ...LIFE_CYCLE_INITIAL, phase: 'serving' as const, reference, returns: [0.1] },
+  };
+  const outcome = { reward: 0.1, sloPreservation: 1, arrivals: true };
+  const { transitions } = agent.advance(
+    run,
+    outcome,
+    new Float32Array(3),
+    DEFAULT_OVERRIDES,
+    settings,
+  );
+  t.is(transitions[0]?.to, 'online');
+  const alone = new FunctionEmbedding(encoder, 7);
+  record(alone, 0.1);
+  alone.close();
+  t.deepEqual(embedding.value, alone.value);
+});
+
+test('FIRM under the life cycle: offline it comes to do what the fallback did, and is not ahead of it by itself', (t) => {
+  const features = 3;
+  const firm = new FirmLifeCycleLearner({
+    engine,
+    features,
+    context: 0,
+    actions: 4,
+    ddpg: firmSettings,
+    offline: offlineSettings,
+    seed: 5,
+  });
+  t.teardown(() => firm.dispose());
+  const mask = Uint8Array.from([1, 1, 1, 0]);
+  // The fallback takes action 1 where the first feature is high, else 2; every step earns the same.
+  const input = (i: number) => Float32Array.from([i % 2, 0.5, 0.25]);
+  let ahead: number | null = null;
+  for (let evening = 0; evening < 6; evening++) {
+    for (let i = 0; i < 50; i++)
+      firm.recordDemonstration({ input: input(i), mask, action: i % 2 === 1 ? 1 : 2, reward: 0.5 });
+    ahead = firm.trainOffline(input(0));
+  }
+  t.is(firm.decide(input(1), mask, false), 1);
+  t.is(firm.decide(input(0), mask, false), 2);
+  // It does in every step what the fallback did: by replay in the same surrogate nothing is left
+  // between them.
+  t.true(Math.abs(ahead!) < 1e-9, `${ahead}`);
+  // A masked action is never taken.
+  t.not(firm.decide(input(1), Uint8Array.from([1, 0, 1, 0]), true), 1);
+});
