@@ -19,7 +19,7 @@ export function simulatedHost(simulator: SimulatorConfig): SimulatedHost {
     ...(simulator.cores === null ? {} : { host: { cores: simulator.cores } }),
     ...(simulator.seed === null ? {} : { seed: simulator.seed }),
   });
-  platform.host.repeat = simulator.repeat;
-  const player: Player = new Player(platform.host, { speed: simulator.speed });
+  platform.repeat = simulator.repeat;
+  const player: Player = new Player(platform, { speed: simulator.speed });
   return { platform, play: () => void player.play(), stop: () => player.stop() };
 }

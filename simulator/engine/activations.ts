@@ -97,6 +97,8 @@ export class ActivationColumns {
   periodEnd = doubles();
   /** Periods in which its quota was used up. */
   throttled = doubles();
+  /** Time it was ready to run but had no core, us; throttled time does not count. */
+  waited = doubles();
   /** The safeguard trips when its use reaches so many cores; Infinity = nothing to watch. */
   tripRate = doubles();
   /** Where the window begins over which use is measured, and the CPU used by then. */

@@ -1,5 +1,5 @@
-import { PERIOD_MICROS, WORK_EPSILON } from '../platform/index.js';
 import type { ActivationColumns } from './activations.js';
+import { PERIOD_MICROS, WORK_EPSILON } from './cfs.js';
 
 /**
  * The kernel's quota, `quota` core-us at each boundary of a period and nothing carried over, in

@@ -49,6 +49,7 @@ export function buildCluster(options: ClusterOptions): BuiltCluster {
     failures: options.failures ?? [],
     limitChanges: options.limitChanges ?? [],
     recorder: options.recorder ?? null,
+    endless: false,
     progress: onProgress === undefined ? null : (ended, now) => reportProgress(options, ended, now),
   });
   const name = typeof manager === 'string' ? manager : manager.name;

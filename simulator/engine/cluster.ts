@@ -1,12 +1,13 @@
 import { MIB } from '../../config/index.js';
-import { EventQueue, quotaOf } from '../platform/index.js';
 import { ActivationBlock, type ActivationStream } from '../workload/index.js';
 import { Accounts } from './accounts.js';
 import { Activations } from './activations.js';
 import { Balancer } from './balancer.js';
+import { quotaOf } from './cfs.js';
 import { ContainerStatus, Containers } from './containers.js';
 import { Cores } from './cores.js';
 import { Dispatch } from './dispatch.js';
+import { EventQueue } from './event-queue.js';
 import { Fn, FunctionRows } from './function-rows.js';
 import { HostClock } from './host-clock.js';
 import { Invokers } from './invokers.js';
@@ -31,6 +32,8 @@ export interface ClusterParts {
   readonly limitChanges: readonly LimitChange[];
   readonly recorder: ActivationRecorder | null;
   readonly progress: ((ended: number, now: number) => void) | null;
+  /** Time goes on after the last activation has ended, so that timers run. */
+  readonly endless: boolean;
 }
 
 /**
@@ -116,6 +119,11 @@ export class Cluster {
     return this.#balancer.alive[host] === 1;
   }
 
+  /** Time of the next event, us; Infinity if there is none. */
+  get nextAt(): number {
+    return Math.min(this.#clock.firstAt, this.#timeline.nextAt, this.#arrivalAt);
+  }
+
   /** Calls are still to come, or something is due on a host. */
   get isActive(): boolean {
     return (
@@ -130,12 +138,13 @@ export class Cluster {
     );
   }
 
-  /** Handles everything up to and including `until`; stops where all calls are over. */
+  /** Handles everything up to and including `until`; stops when all calls are over, unless endless. */
   run(until: number): void {
     if (this.now === 0 && this.#blockSize === 0) this.#nextBlock();
     const clock = this.#clock;
     const timeline = this.#timeline;
-    while (!this.finished) {
+    const { endless } = this.parts;
+    while (endless || !this.finished) {
       const dueAt = clock.firstAt;
       const eventAt = timeline.nextAt;
       const arrivalAt = this.#arrivalAt;
@@ -151,7 +160,8 @@ export class Cluster {
       else if (dueAt === at) this.#turn(clock.first, at);
       else this.#arrive(at);
     }
-    if (until > this.now && until < Number.POSITIVE_INFINITY && !this.finished) this.now = until;
+    if (until > this.now && until < Number.POSITIVE_INFINITY && (endless || !this.finished))
+      this.now = until;
   }
 
   #turn(host: number, now: number): void {

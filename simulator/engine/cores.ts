@@ -1,6 +1,6 @@
-import { PERIOD_MICROS, WORK_EPSILON } from '../platform/index.js';
 import { type ActivationColumns, type Activations, Due, OnCore } from './activations.js';
 import { drawFromBucket, isThrottled } from './bucket.js';
+import { PERIOD_MICROS, WORK_EPSILON } from './cfs.js';
 import { crossingLevel } from './crossing.js';
 import { DueTimeCache } from './due-time-cache.js';
 import { armAtCap, armSharing, armUncontended, bindingLevel } from './due-times.js';
@@ -154,6 +154,7 @@ export class Cores {
       cpu = c.weight[a]! * (virtual - c.settledVirtual[a]!);
       c.settledVirtual[a] = virtual;
       if (c.quota[a]! > 0) cpu = drawFromBucket(c, a, cpu / span, from, span);
+      c.waited[a] = c.waited[a]! + span - cpu / c.cap[a]!;
     } else if (state === OnCore.satisfied) {
       const cap = c.cap[a]!;
       cpu = c.quota[a]! > 0 ? drawFromBucket(c, a, cap, from, span) : cap * span;

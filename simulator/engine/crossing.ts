@@ -1,6 +1,6 @@
-import { PERIOD_MICROS, timeToThrottle } from '../platform/index.js';
 import { type ActivationColumns, Phase } from './activations.js';
 import { isThrottled } from './bucket.js';
+import { PERIOD_MICROS, timeToThrottle } from './cfs.js';
 
 /**
  * No use is measured over less than this, us (design §3.2): one more than 50 ms, so that no

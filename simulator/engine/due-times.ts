@@ -1,6 +1,6 @@
-import { PERIOD_MICROS, timeToThrottle, WORK_EPSILON } from '../platform/index.js';
 import { type ActivationColumns, Due } from './activations.js';
 import { timeInBucket } from './bucket.js';
+import { PERIOD_MICROS, timeToThrottle, WORK_EPSILON } from './cfs.js';
 import { canCross, crossingAt } from './crossing.js';
 
 /**

@@ -1,6 +1,6 @@
 import { MIB } from '../../config/index.js';
-import { PERIOD_MICROS, quotaOf, sharesOf, timeUnderQuota } from '../platform/index.js';
 import type { StreamedFunction } from '../workload/index.js';
+import { PERIOD_MICROS, quotaOf, sharesOf, timeUnderQuota } from './cfs.js';
 import type { ClusterMode } from './options.js';
 
 /** Places in a function's row. */

@@ -9,8 +9,8 @@ import {
   type Policies,
   type Run,
 } from '../../openwhisk-plugin/decision/index.js';
-import { PERIOD_MICROS } from '../platform/index.js';
 import { Stop } from './activations.js';
+import { PERIOD_MICROS } from './cfs.js';
 import type { Cluster } from './cluster.js';
 import { WINDOW_MICROS } from './crossing.js';
 import { FunctionOnHost } from './function-on-host.js';

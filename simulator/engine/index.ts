@@ -1,7 +1,13 @@
+export { OnCore } from './activations.js';
+export { PERIOD_MICROS } from './cfs.js';
+export { Cluster } from './cluster.js';
+export { ContainerStatus } from './containers.js';
+export type { LimitController } from './limit-controller.js';
 export { limitingResource } from './limiting-resource.js';
 export {
   type ClusterMode,
   type ClusterOptions,
+  type ClusterShape,
   DEFAULT_CLUSTER,
   DEFAULT_CONTROL,
   type PolicyMaterial,

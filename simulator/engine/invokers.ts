@@ -1,6 +1,6 @@
 import { MIB } from '../../config/index.js';
-import { residentAfter, sharesOf } from '../platform/index.js';
 import { type ActivationColumns, type Activations, Due, Phase, Stop } from './activations.js';
+import { sharesOf } from './cfs.js';
 import { ContainerStatus, type Containers } from './containers.js';
 import type { Cores } from './cores.js';
 import { Fn, type FunctionRows } from './function-rows.js';
@@ -260,15 +260,8 @@ export class Invokers {
   #succeed(a: number, now: number): void {
     const c = this.#c;
     const container = c.container[a]!;
-    const fn = c.fn[a]!;
-    const k = this.#containers.columns;
-    const top = Math.max(c.peak[a]!, k.resident[container]!);
     this.limitController?.runEnded(a, ClusterOutcome.success, now);
-    k.resident[container] = residentAfter(
-      this.#functions.get(fn, Fn.base),
-      top,
-      this.#functions.get(fn, Fn.retained),
-    );
+    this.#containers.columns.resident[container] = this.limits.retainedBy(a);
     this.#listener.ended(a, ClusterOutcome.success, now);
     this.#detach(a, now);
   }

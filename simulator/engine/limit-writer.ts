@@ -1,6 +1,6 @@
 import type { DecisionSettings } from '../../openwhisk-plugin/decision/index.js';
-import { quotaOf } from '../platform/index.js';
 import { OnCore } from './activations.js';
+import { quotaOf } from './cfs.js';
 import type { Cluster } from './cluster.js';
 import type { ClusterRun, ManagedContainer } from './managed-container.js';
 

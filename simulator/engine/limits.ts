@@ -1,9 +1,9 @@
-import { progressAtLimit, workingSetAt } from '../platform/index.js';
 import { type ActivationColumns, type Activations, OnCore, Phase, Stop } from './activations.js';
 import { periodEndAt } from './bucket.js';
 import type { Containers } from './containers.js';
 import type { Cores } from './cores.js';
 import { Fn, type FunctionRows } from './function-rows.js';
+import { progressAtLimit, residentAfter, workingSetAt } from './working-set.js';
 
 /**
  * Limits of containers, and what they mean to the activations inside. Several in one container
@@ -170,6 +170,18 @@ export class Limits {
 
   forget(a: number): void {
     if (this.#trips.size > 0) this.#trips.delete(a);
+  }
+
+  /** What stays in use in the container when an activation has ended, bytes. */
+  retainedBy(a: number): number {
+    const c = this.#c;
+    const fn = c.fn[a]!;
+    const peak = Math.max(c.peak[a]!, this.#containers.columns.resident[c.container[a]!]!);
+    return residentAfter(
+      this.#functions.get(fn, Fn.base),
+      peak,
+      this.#functions.get(fn, Fn.retained),
+    );
   }
 
   /** Of an activation's container now, bytes. */

@@ -39,6 +39,8 @@ export class Phases {
     this.#containers.columns.epoch[container] = now;
     this.limitController?.containerStarted(container, now);
     c.tapAt[a] = now;
+    c.throttled[a] = 0;
+    c.waited[a] = 0;
     c.deadline[a] = now + this.#functions.get(fn, Fn.timeout);
     // The runtime is one process that starts: one core, whatever the function can use later.
     this.#join(a, Phase.init, this.#functions.get(fn, Fn.init), 1, now);
@@ -53,6 +55,7 @@ export class Phases {
     c.work[a] = c.cpu[a]!;
     c.done[a] = 0;
     c.throttled[a] = 0;
+    c.waited[a] = 0;
     c.tripRate[a] = Number.POSITIVE_INFINITY;
     c.reviseAt[a] = Number.POSITIVE_INFINITY;
     this.limitController?.runStarted(a, now);

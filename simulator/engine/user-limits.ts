@@ -1,6 +1,6 @@
 import type { Bytes, Millicores } from '../../config/index.js';
 import { NO_LIMIT, type UserLimits } from '../../openwhisk-plugin/decision/index.js';
-import { PERIOD_MICROS } from '../platform/index.js';
+import { PERIOD_MICROS } from './cfs.js';
 import { Fn, type FunctionRows } from './function-rows.js';
 
 /**

@@ -1,4 +1,4 @@
-import type { Bytes, Micros, Millicores, Millis } from '../../config/index.js';
+import type { Bytes, Millicores } from '../../config/index.js';
 import type { Limits, UsageSample, WriteResult } from '../../openwhisk-plugin/decision/index.js';
 import type {
   ContainerInfo,
@@ -7,37 +7,30 @@ import type {
   UsageMonitor,
   UsageProbe,
 } from '../../openwhisk-plugin/host/ports/index.js';
-import { State } from './container-table.js';
-import type { SimHost } from './host.js';
-import { isAlive } from './placement.js';
+import { PERIOD_MICROS } from '../engine/index.js';
+import type { SimContainer } from './sim-container.js';
 
 /** A page, and the smallest quota the kernel takes (`min_cfs_quota_period`), us. */
 const PAGE = 4096;
-const LEAST_QUOTA = 1000;
-const LEAST_SHARES = 2;
-const MOST_SHARES = 262_144;
+const MIN_QUOTA = 1000;
+const MIN_SHARES = 2;
+const MAX_SHARES = 262_144;
+/** A memory limit is never lowered below use x this. */
+const MEMORY_MARGIN = 1.1;
 
-/** Finds a container by its engine identifier; -1 where it has ended. */
-export type SlotOf = (id: string) => number;
+/** Finds a container by its engine identifier; undefined if it has ended. */
+export type FindContainer = (id: string) => SimContainer | undefined;
 
-/**
- * cgroup v1 as the kernel behaves, on simulated containers: same rounding, same refusals, read
- * back.
- */
+/** Limits in cgroup v1 as the kernel sets them: the same rounding and refusals, read back. */
 export class SimLimitWriter implements LimitWriter {
-  readonly #host: SimHost;
-  readonly #slotOf: SlotOf;
-  readonly #margin: number;
+  readonly #find: FindContainer;
 
-  /** @param margin a memory limit is never lowered below use x (1 + margin) */
-  constructor(host: SimHost, slotOf: SlotOf, margin = 0.1) {
-    this.#host = host;
-    this.#slotOf = slotOf;
-    this.#margin = margin;
+  constructor(find: FindContainer) {
+    this.#find = find;
   }
 
-  open(container: ContainerInfo): LimitHandle {
-    return new SimLimitHandle(this.#host, this.#slotOf, container.id, this.#margin);
+  open({ id }: ContainerInfo): LimitHandle {
+    return new SimLimitHandle(this.#find, id);
   }
 
   expressible(shares: number): number {
@@ -47,53 +40,49 @@ export class SimLimitWriter implements LimitWriter {
 
 class SimLimitHandle implements LimitHandle {
   readonly expected: Limits = { shares: 0, quota: 0 as Millicores, memory: 0 as Bytes };
-  readonly #host: SimHost;
-  readonly #slotOf: SlotOf;
+  readonly #current: Limits = { shares: 0, quota: 0 as Millicores, memory: 0 as Bytes };
+  readonly #find: FindContainer;
   readonly #id: string;
-  readonly #margin: number;
   #closed = false;
 
-  constructor(host: SimHost, slotOf: SlotOf, id: string, margin: number) {
-    this.#host = host;
-    this.#slotOf = slotOf;
+  constructor(find: FindContainer, id: string) {
+    this.#find = find;
     this.#id = id;
-    this.#margin = margin;
     this.read(this.expected);
   }
 
   setShares(shares: number): WriteResult {
-    const slot = this.#slot();
-    if (slot < 0) return 'gone';
+    const container = this.#container();
+    if (container === undefined) return 'gone';
     if (!Number.isFinite(shares)) return 'refused';
     const requested = clampShares(shares);
     this.expected.shares = requested;
-    if (this.#host.table.columns.weight[slot] === requested) return 'unchanged';
-    this.#host.cpu.setWeight(slot, requested, this.#host.now);
+    if (this.#current.shares === requested) return 'unchanged';
+    container.setShares(requested);
     return 'written';
   }
 
   setQuota(quota: Millicores): WriteResult {
-    const slot = this.#slot();
-    if (slot < 0) return 'gone';
+    const container = this.#container();
+    if (container === undefined) return 'gone';
     if (!Number.isFinite(quota) || quota < 0) return 'refused';
-    const c = this.#host.table.columns;
-    const micros = Math.round((quota * c.period[slot]!) / 1000);
-    if (quota !== 0 && micros < LEAST_QUOTA) return 'refused';
-    this.expected.quota = ((micros * 1000) / c.period[slot]!) as Millicores;
-    if (c.quota[slot] === micros) return 'unchanged';
-    this.#host.cpu.setQuota(slot, micros, this.#host.now);
+    const micros = Math.round((quota * PERIOD_MICROS) / 1000);
+    if (quota !== 0 && micros < MIN_QUOTA) return 'refused';
+    this.expected.quota = ((micros * 1000) / PERIOD_MICROS) as Millicores;
+    if (this.#current.quota === this.expected.quota) return 'unchanged';
+    container.setQuota(micros);
     return 'written';
   }
 
   raiseMemory(limit: Bytes): WriteResult {
-    const slot = this.#slot();
-    if (slot < 0) return 'gone';
+    const container = this.#container();
+    if (container === undefined) return 'gone';
     if (!Number.isFinite(limit) || limit < 0) return 'refused';
-    const old = this.#host.table.columns.limit[slot]!;
+    const old = this.#current.memory;
     const requested = pages(limit);
     if (requested === old) return 'unchanged';
     if (requested !== 0 && (old === 0 || requested < old)) return 'refused';
-    return this.#setMemory(slot, requested);
+    return this.#setMemory(container, requested);
   }
 
   lowerMemory(limit: Bytes): Promise<WriteResult> {
@@ -101,17 +90,14 @@ class SimLimitHandle implements LimitHandle {
   }
 
   protectMemory(_amount: Bytes): WriteResult {
-    return this.#slot() < 0 ? 'gone' : 'unsupported';
+    return this.#container() === undefined ? 'gone' : 'unsupported';
   }
 
   read(into: Limits): boolean {
-    const slot = this.#slot();
-    if (slot < 0) return false;
-    const c = this.#host.table.columns;
-    into.shares = c.weight[slot]!;
-    into.quota = ((c.quota[slot]! * 1000) / c.period[slot]!) as Millicores;
-    into.memory = c.limit[slot]! as Bytes;
-    return true;
+    if (this.#closed) return false;
+    const container = this.#find(this.#id);
+    container?.readLimits(into);
+    return container !== undefined;
   }
 
   close(): void {
@@ -119,122 +105,69 @@ class SimLimitHandle implements LimitHandle {
   }
 
   #lower(limit: Bytes): WriteResult {
-    const slot = this.#slot();
-    if (slot < 0) return 'gone';
+    const container = this.#container();
+    if (container === undefined) return 'gone';
     if (!Number.isFinite(limit) || limit <= 0) return 'refused';
-    const old = this.#host.table.columns.limit[slot]!;
+    const old = this.#current.memory;
     const requested = pages(limit);
     if (requested === old) return 'unchanged';
     if (old !== 0 && requested > old) return 'refused';
-    this.#host.cpu.settle(slot, this.#host.now);
-    if (requested < this.#host.cpu.workingSet(slot) * (1 + this.#margin)) return 'refused';
-    return this.#setMemory(slot, requested);
+    if (requested < container.workingSet() * MEMORY_MARGIN) return 'refused';
+    return this.#setMemory(container, requested);
   }
 
-  #setMemory(slot: number, limit: number): WriteResult {
-    this.#host.cpu.settle(slot, this.#host.now);
-    this.#host.table.columns.limit[slot] = limit;
-    this.#host.cpu.dirty = true;
-    this.expected.memory = limit as Bytes;
+  #setMemory(container: SimContainer, limit: Bytes): WriteResult {
+    container.setMemory(limit);
+    this.expected.memory = limit;
     return 'written';
   }
 
-  #slot(): number {
-    return this.#closed ? -1 : this.#slotOf(this.#id);
+  /** Undefined if it is gone; otherwise `#current` holds its limits. */
+  #container(): SimContainer | undefined {
+    const container = this.#closed ? undefined : this.#find(this.#id);
+    container?.readLimits(this.#current);
+    return container;
   }
 }
 
 /** The kernel's counters of simulated containers. */
 export class SimUsageMonitor implements UsageMonitor {
-  readonly #host: SimHost;
-  readonly #slotOf: SlotOf;
+  readonly #find: FindContainer;
+  readonly #memoryInUse: () => number;
 
-  constructor(host: SimHost, slotOf: SlotOf) {
-    this.#host = host;
-    this.#slotOf = slotOf;
+  /** @param memoryInUse bytes in use on the host */
+  constructor(find: FindContainer, memoryInUse: () => number) {
+    this.#find = find;
+    this.#memoryInUse = memoryInUse;
   }
 
-  open(container: ContainerInfo): UsageProbe {
-    return new SimUsageProbe(this.#host, this.#slotOf, container.id);
+  open({ id }: ContainerInfo): UsageProbe {
+    let closed = false;
+    const find = (): SimContainer | undefined => (closed ? undefined : this.#find(id));
+    return {
+      cpu: () => find()?.cpu() ?? -1,
+      sample: (into: UsageSample) => {
+        const container = find();
+        container?.sample(into);
+        return container !== undefined;
+      },
+      workingSet: () => Math.round(find()?.workingSet() ?? -1),
+      resetPeak: () => find()?.resetPeak(),
+      close: () => {
+        closed = true;
+      },
+    };
   }
 
   hostMemoryInUse(): Bytes {
-    const { table, cpu, now, options } = this.#host;
-    let sum = options.systemMemoryBytes;
-    for (let slot = 0; slot < table.high; slot++) {
-      if (!isAlive(table, slot)) continue;
-      cpu.settle(slot, now);
-      sum += cpu.workingSet(slot);
-    }
-    return Math.round(sum) as Bytes;
-  }
-}
-
-class SimUsageProbe implements UsageProbe {
-  readonly #host: SimHost;
-  readonly #slotOf: SlotOf;
-  readonly #id: string;
-  #closed = false;
-
-  constructor(host: SimHost, slotOf: SlotOf, id: string) {
-    this.#host = host;
-    this.#slotOf = slotOf;
-    this.#id = id;
-  }
-
-  cpu(): number {
-    const slot = this.#slot();
-    if (slot < 0) return -1;
-    this.#host.cpu.settle(slot, this.#host.now);
-    return this.#host.table.columns.cpuUsed[slot]!;
-  }
-
-  sample(into: UsageSample): boolean {
-    const slot = this.#slot();
-    if (slot < 0) return false;
-    const host = this.#host;
-    host.cpu.settle(slot, host.now);
-    const c = host.table.columns;
-    into.at = (host.now / 1000) as Millis;
-    into.cpu = c.cpuUsed[slot]! as Micros;
-    into.workingSet = Math.round(host.cpu.workingSet(slot)) as Bytes;
-    into.peak = Math.round(c.peakSeen[slot]!);
-    into.periods = c.periods[slot]!;
-    into.throttledPeriods = c.throttledPeriods[slot]!;
-    into.waiting = c.waited[slot]!;
-    into.oomKills = c.oomKills[slot]!;
-    into.limitHits = c.limitHits[slot]!;
-    into.frozen = host.table.state[slot] === State.paused;
-    return true;
-  }
-
-  workingSet(): number {
-    const slot = this.#slot();
-    if (slot < 0) return -1;
-    this.#host.cpu.settle(slot, this.#host.now);
-    return Math.round(this.#host.cpu.workingSet(slot));
-  }
-
-  resetPeak(): void {
-    const slot = this.#slot();
-    if (slot < 0) return;
-    this.#host.cpu.settle(slot, this.#host.now);
-    this.#host.table.columns.peakSeen[slot] = this.#host.cpu.workingSet(slot);
-  }
-
-  close(): void {
-    this.#closed = true;
-  }
-
-  #slot(): number {
-    return this.#closed ? -1 : this.#slotOf(this.#id);
+    return Math.round(this.#memoryInUse()) as Bytes;
   }
 }
 
 function clampShares(shares: number): number {
-  return Math.min(MOST_SHARES, Math.max(LEAST_SHARES, Math.round(shares)));
+  return Math.min(MAX_SHARES, Math.max(MIN_SHARES, Math.round(shares)));
 }
 
-function pages(limit: number): number {
-  return Math.floor(limit / PAGE) * PAGE;
+function pages(limit: number): Bytes {
+  return (Math.floor(limit / PAGE) * PAGE) as Bytes;
 }

@@ -1,146 +1,88 @@
-import type { SimHost } from './host.js';
+import type { SimPlatform } from './sim-platform.js';
 
-/** Real milliseconds between two looks at the clock. */
+/** Real milliseconds between two ticks. */
 const TICK_MILLIS = 10;
 /**
- * With no pace to keep: simulated time between two turns of the event loop, so that messages and
- * promises get through.
+ * At unlimited speed: simulated time between two turns of the event loop, so that messages and
+ * promises are handled.
  */
 const CHUNK_MICROS = 20_000;
-/** A process that was held up by more than this does not try to catch up. */
-const MOST_DEBT_MILLIS = 500;
+/** A process that was held up for longer than this does not try to catch up. */
+const MAX_DEBT_MILLIS = 500;
 
 export interface PlayerOptions {
-  /** Simulated seconds a real second; Infinity = as fast as it goes. */
+  /** Simulated seconds a real second; Infinity = as fast as possible. */
   readonly speed?: number;
-  /** Simulated us that are played on after the last activation has ended. */
-  readonly lingerMicros?: number;
 }
 
 /**
- * Moves a simulated host along with real time, at a multiple of it. Between two ticks simulated
- * time stands still; what arrives from outside meanwhile (a target over NATS) takes effect at that
- * instant.
+ * Moves a simulated host along with real time, at a multiple of it. Simulated time stands still
+ * between two ticks: what arrives from outside (a target over NATS) takes effect at that instant.
  */
 export class Player {
-  readonly #host: SimHost;
-  readonly #linger: number;
-  #speed: number;
-  #state: 'ready' | 'playing' | 'paused' | 'stopped' | 'finished' = 'ready';
-  #notify: (() => void) | undefined;
+  readonly #host: SimPlatform;
+  readonly #speed: number;
+  #stopped = false;
+  #wake: (() => void) | undefined;
   #done: Promise<'finished' | 'stopped'> | undefined;
   /** Simulated time and real time of day at the last tick, us. */
   #anchor: { readonly simulated: number; readonly real: number } | null = null;
 
-  constructor(host: SimHost, options: PlayerOptions = {}) {
+  /** @throws RangeError unless the speed is positive */
+  constructor(host: SimPlatform, { speed = 1 }: PlayerOptions = {}) {
+    if (!(speed > 0)) throw new RangeError(`the speed must be positive, not ${speed}`);
     this.#host = host;
-    this.#speed = checkSpeed(options.speed ?? 1);
-    this.#linger = options.lingerMicros ?? 0;
+    this.#speed = speed;
   }
 
-  get state(): 'ready' | 'playing' | 'paused' | 'stopped' | 'finished' {
-    return this.#state;
-  }
-
-  get speed(): number {
-    return this.#speed;
-  }
-
-  /** Takes effect within a tick. @throws RangeError unless positive */
-  set speed(value: number) {
-    this.#speed = checkSpeed(value);
-  }
-
-  /**
-   * Resolves when all activations are over, or when stopped; a repeating host is played until then.
-   */
+  /** Resolves when all activations are over, or when stopped; a repeating host never finishes. */
   play(): Promise<'finished' | 'stopped'> {
-    if (this.#state === 'ready') {
-      this.#state = 'playing';
-      this.#done = this.#loop();
-    } else {
-      this.resume();
-    }
-    return this.#done!;
-  }
-
-  pause(): void {
-    if (this.#state === 'playing') this.#state = 'paused';
-  }
-
-  resume(): void {
-    if (this.#state !== 'paused') return;
-    this.#state = 'playing';
-    this.#notify?.();
+    this.#done ??= this.#loop();
+    return this.#done;
   }
 
   stop(): void {
-    if (this.#state === 'finished' || this.#state === 'stopped') return;
-    this.#state = 'stopped';
-    this.#notify?.();
+    this.#stopped = true;
+    this.#wake?.();
   }
 
-  /** The real time of day at which a moment of simulated time was, at the speed of now; us. */
+  /** The real time of day of a moment of simulated time, at the present speed; us. */
   timeOfDay(simulatedMicros: number): number {
     const { simulated, real } = this.#anchor ?? {
       simulated: this.#host.now,
       real: Date.now() * 1000,
     };
-    return (
-      real -
-      (this.#speed === Number.POSITIVE_INFINITY ? 0 : (simulated - simulatedMicros) / this.#speed)
-    );
+    if (this.#speed === Number.POSITIVE_INFINITY) return real;
+    return real - (simulated - simulatedMicros) / this.#speed;
   }
 
   async #loop(): Promise<'finished' | 'stopped'> {
     let last = performance.now();
-    let end = Number.POSITIVE_INFINITY;
-    for (;;) {
-      if (this.#state === 'stopped') return 'stopped';
-      if (this.#state === 'paused') {
-        await new Promise<void>((notify) => {
-          this.#notify = notify;
-        });
-        this.#notify = undefined;
-        last = performance.now();
-        continue;
-      }
+    while (!this.#host.finished) {
       let step = CHUNK_MICROS;
       if (this.#speed === Number.POSITIVE_INFINITY) {
         await new Promise<void>((turn) => setImmediate(turn));
-        last = performance.now();
       } else {
         await this.#sleep(TICK_MILLIS);
         const now = performance.now();
-        step = Math.round(Math.min(now - last, MOST_DEBT_MILLIS) * 1000 * this.#speed);
+        step = Math.round(Math.min(now - last, MAX_DEBT_MILLIS) * 1000 * this.#speed);
         last = now;
       }
-      // Paused or stopped while it slept: no time passes.
-      if (this.#state !== 'playing') continue;
+      if (this.#stopped) return 'stopped';
       this.#anchor = { simulated: this.#host.now + step, real: Date.now() * 1000 };
-      this.#host.run(Math.min(this.#host.now + step, end));
-      if (this.#host.finished && end === Number.POSITIVE_INFINITY)
-        end = this.#host.now + this.#linger;
-      if (this.#host.now >= end) {
-        this.#state = 'finished';
-        return 'finished';
-      }
+      this.#host.run(this.#host.now + step);
     }
+    return 'finished';
   }
 
   #sleep(millis: number): Promise<void> {
     return new Promise((resolve) => {
-      const handle = setTimeout(done, millis);
-      function done(): void {
+      const done = (): void => {
         clearTimeout(handle);
         resolve();
-      }
-      this.#notify = done;
+      };
+      const handle = setTimeout(done, millis);
+      this.#wake = done;
     });
   }
-}
-
-function checkSpeed(speed: number): number {
-  if (!(speed > 0)) throw new RangeError(`a speed must be positive, not ${speed}`);
-  return speed;
 }

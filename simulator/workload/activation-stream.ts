@@ -55,13 +55,17 @@ export interface ActivationStream {
   fill(block: ActivationBlock): number;
 }
 
-/** A plan's calls as a stream. */
+/** A plan's activations as a stream. */
 export class PlanStream implements ActivationStream {
   readonly functions: readonly StreamedFunction[];
   readonly spanMicros: number;
   readonly expectedActivations: number;
+  /** Start again after the last one; decided when the last one is taken. */
+  repeat = false;
   readonly #plan: Plan;
   #next = 0;
+  /** Start of this round, us. */
+  #start = 0;
 
   constructor(plan: Plan) {
     this.#plan = plan;
@@ -72,10 +76,14 @@ export class PlanStream implements ActivationStream {
 
   fill(block: ActivationBlock): number {
     const plan = this.#plan;
+    if (this.repeat && this.#next === plan.count) {
+      this.#next = 0;
+      this.#start += plan.spanMicros;
+    }
     const from = this.#next;
     const count = Math.min(block.capacity, plan.count - from);
     for (let i = 0; i < count; i++) block.fn[i] = plan.fn[from + i]!;
-    block.arrival.set(plan.arrival.subarray(from, from + count));
+    for (let i = 0; i < count; i++) block.arrival[i] = plan.arrival[from + i]! + this.#start;
     block.cpu.set(plan.cpu.subarray(from, from + count));
     block.io.set(plan.io.subarray(from, from + count));
     block.peak.set(plan.peak.subarray(from, from + count));

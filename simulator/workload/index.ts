@@ -1,6 +1,7 @@
 export {
   ActivationBlock,
   type ActivationStream,
+  PlanStream,
   type StreamedFunction,
 } from './activation-stream.js';
 export { type DataIssue, dataIssues, type ImportSummary } from './anomalies.js';

@@ -1,6 +1,6 @@
 import { fc, testProp } from '@fast-check/ava';
 import test from 'ava';
-import { type Job, playByHand, playOnCores } from './one-host.js';
+import { maxMinRates, playByHand, playOnCores } from './one-host.js';
 
 const jobs = (quotas: fc.Arbitrary<number>) =>
   fc.array(
@@ -15,27 +15,12 @@ const jobs = (quotas: fc.Arbitrary<number>) =>
   );
 const none = fc.constant(0);
 
-/** The highest level at which weight x level, cut at each cap, adds up to the cores: by halving. */
-function ratesByHalving(cores: number, running: readonly Job[]): number[] {
-  const at = (level: number) => running.map(({ cap, weight }) => Math.min(cap, weight * level));
-  const sum = (rates: readonly number[]) => rates.reduce((total, rate) => total + rate, 0);
-  let low = 0;
-  let high = Math.max(...running.map(({ cap, weight }) => cap / weight));
-  if (sum(at(high)) <= cores) return at(high);
-  for (let i = 0; i < 200; i++) {
-    const middle = (low + high) / 2;
-    if (sum(at(middle)) <= cores) low = middle;
-    else high = middle;
-  }
-  return at(low);
-}
-
 testProp(
   'shares are weighted max-min at every instant',
   [fc.constantFrom(1, 2, 3), jobs(none)],
   (t, cores, list) => {
     playOnCores(cores, list, (rates) => {
-      const expected = ratesByHalving(
+      const expected = maxMinRates(
         cores,
         rates.map(({ job }) => job),
       );

@@ -1,9 +1,8 @@
 import { Activations, Due } from '../../../simulator/engine/activations.js';
 import { isThrottled, periodEndAt } from '../../../simulator/engine/bucket.js';
+import { PERIOD_MICROS, timeToThrottle } from '../../../simulator/engine/cfs.js';
 import { Cores } from '../../../simulator/engine/cores.js';
 import { Levels } from '../../../simulator/engine/levels.js';
-import { shareCores, timeToThrottle } from '../../../simulator/platform/cpu.js';
-import { PERIOD_MICROS } from '../../../simulator/platform/placement.js';
 
 /**
  * One piece of work on a host's cores. Times in us, work in core-us, quota in core-us a period (0 =
@@ -92,6 +91,24 @@ export function playOnCores(
   return { ends, cpu, excess, levels };
 }
 
+/** Weighted max-min shares: the highest level at which min(cap, weight x level) adds up to the cores. */
+export function maxMinRates(
+  cores: number,
+  running: readonly Pick<Job, 'cap' | 'weight'>[],
+): number[] {
+  const at = (level: number) => running.map(({ cap, weight }) => Math.min(cap, weight * level));
+  const sum = (rates: readonly number[]) => rates.reduce((total, rate) => total + rate, 0);
+  let low = 0;
+  let high = Math.max(...running.map(({ cap, weight }) => cap / weight));
+  if (sum(at(high)) <= cores) return at(high);
+  for (let i = 0; i < 200; i++) {
+    const middle = (low + high) / 2;
+    if (sum(at(middle)) <= cores) low = middle;
+    else high = middle;
+  }
+  return at(low);
+}
+
 /**
  * The same by brute force: from one change to the next, with the shares found anew for all. Changes
  * come at whole microseconds, as in the engine: what is due in between is seen at the next.
@@ -100,17 +117,17 @@ export function playByHand(cores: number, jobs: readonly Job[]): number[] {
   const ends = jobs.map(() => Number.NaN);
   const state = jobs.map((job) => ({ left: job.work, used: 0, periodEnd: job.at + PERIOD_MICROS }));
   let now = 0;
-  for (let limitController = 0; limitController < 1e6; limitController++) {
+  for (let step = 0; step < 1e6; step++) {
     const active = jobs.flatMap((job, i) => (job.at <= now && Number.isNaN(ends[i]!) ? [i] : []));
     const arrival = Math.min(
       ...jobs.map((job) => (job.at > now ? job.at : Number.POSITIVE_INFINITY)),
     );
     if (active.length === 0 && arrival === Number.POSITIVE_INFINITY) return ends;
     const isEmpty = (i: number) => jobs[i]!.quota > 0 && state[i]!.used >= jobs[i]!.quota - 1e-6;
-    const weights = Float64Array.from(active, (i) => jobs[i]!.weight);
-    const caps = Float64Array.from(active, (i) => (isEmpty(i) ? 0 : jobs[i]!.cap));
-    const rates = new Float64Array(active.length);
-    shareCores(weights, caps, rates, active.length, cores);
+    const rates = maxMinRates(
+      cores,
+      active.map((i) => ({ weight: jobs[i]!.weight, cap: isEmpty(i) ? 0 : jobs[i]!.cap })),
+    );
     let until = arrival;
     active.forEach((i, k) => {
       const { left, used, periodEnd } = state[i]!;

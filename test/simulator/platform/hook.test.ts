@@ -3,20 +3,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import { silentLogger } from '../../../broker/index.js';
-import { loadConfig, SeededRandom } from '../../../config/index.js';
+import { type Bytes, loadConfig, type Millicores, SeededRandom } from '../../../config/index.js';
 import { runHook } from '../../../openwhisk-plugin/daemon/index.js';
-import { SimHost } from '../../../simulator/platform/host.js';
+import type { Limits } from '../../../openwhisk-plugin/decision/index.js';
+import { ActivationLog, ClusterOutcome } from '../../../simulator/engine/index.js';
 import { Player, SimPlatform } from '../../../simulator/platform/index.js';
-import { hostOptions } from '../../../simulator/platform/options.js';
 import { type Plan, planWorkload, shippedWorkload } from '../../../simulator/workload/index.js';
+import { runToEnd } from './scene.js';
 
 /** Mean execution time by function, ms. */
-function means(plan: Plan, host: SimHost): Map<string, number> {
+function means(plan: Plan, { calls }: ActivationLog): Map<string, number> {
   const sums = new Map<string, { sum: number; count: number }>();
-  for (let call = 0; call < plan.count; call++) {
-    const name = plan.workload.functions[plan.fn[call]!]!.name;
+  for (const { fn, runAt, endedAt } of calls) {
+    const name = plan.workload.functions[fn]!.name;
     const entry = sums.get(name) ?? { sum: 0, count: 0 };
-    entry.sum += host.results.execution(call) / 1000;
+    entry.sum += (endedAt - runAt) / 1000;
     entry.count++;
     sums.set(name, entry);
   }
@@ -26,13 +27,14 @@ function means(plan: Plan, host: SimHost): Map<string, number> {
 test('the real hook runs on the simulated platform: who wants more than its quota is faster, nobody is slower, every activation ends', async (t) => {
   const workload = shippedWorkload();
   const plan = planWorkload(workload);
-  const alone = new SimHost(plan, hostOptions(workload));
-  alone.runToEnd();
+  const alone = new ActivationLog();
+  runToEnd(new SimPlatform(plan, { recorder: alone }));
 
   const stateDir = mkdtempSync(join(tmpdir(), 'gleaner-simhost-'));
   t.teardown(() => rmSync(stateDir, { recursive: true, force: true }));
   const { config } = loadConfig({});
-  const platform = new SimPlatform(plan);
+  const managed = new ActivationLog();
+  const platform = new SimPlatform(plan, { recorder: managed });
   const hook = await runHook({
     platform,
     broker: null,
@@ -40,11 +42,11 @@ test('the real hook runs on the simulated platform: who wants more than its quot
     logger: silentLogger,
     random: new SeededRandom(1),
   });
-  await new Player(platform.host, { speed: Number.POSITIVE_INFINITY }).play();
+  await new Player(platform, { speed: Number.POSITIVE_INFINITY }).play();
   const { counters } = hook.inspect();
   await hook.stop();
 
-  t.is(platform.host.ended, 268);
+  t.is(platform.cluster.accounts.ended, 268);
   t.like(counters, {
     started: 268,
     ended: 268,
@@ -53,9 +55,9 @@ test('the real hook runs on the simulated platform: who wants more than its quot
     limitsNotEffective: 0,
     drift: 0,
   });
-  t.true([...platform.host.results.outcome].every((outcome) => outcome === 1));
+  t.true(managed.calls.every(({ outcome }) => outcome === ClusterOutcome.success));
   const before = means(plan, alone);
-  const after = means(plan, platform.host);
+  const after = means(plan, managed);
   // alu can use 2 cores and has a quota of .5, ip 2 and 1: at least a fifth faster on an idle host
   // of four.
   for (const name of ['/guest/alu', '/guest/ip'])
@@ -63,11 +65,10 @@ test('the real hook runs on the simulated platform: who wants more than its quot
   for (const [name, mean] of before)
     t.true(after.get(name)! <= mean * 1.05 + 1, `${name}: ${mean} → ${after.get(name)}`);
   // Stopped, it has restored what the user asked for.
-  for (let slot = 0; slot < platform.host.table.high; slot++) {
-    const info = platform.infoOf(slot);
-    if (info === undefined) continue;
-    t.is(platform.host.table.columns.quota[slot]! / 100, info.user.quota, info.name);
-    t.is(platform.host.table.columns.weight[slot], info.user.shares, info.name);
-    t.is(platform.host.table.columns.limit[slot], info.user.memory, info.name);
+  const limits: Limits = { shares: 0, quota: 0 as Millicores, memory: 0 as Bytes };
+  for (const container of platform.containers) {
+    const { name, user } = container.info;
+    container.readLimits(limits);
+    t.deepEqual(limits, { shares: user.shares, quota: user.quota, memory: user.memory }, name);
   }
 });

@@ -1,31 +1,37 @@
 import test from 'ava';
 import { millis } from '../../../config/index.js';
 import { emptySample } from '../../../openwhisk-plugin/decision/index.js';
-import { cores, fn, mib, scene } from './scene.js';
+import { ClusterOutcome, StartKind } from '../../../simulator/engine/index.js';
+import { cores, fn, mib, type Scene, scene } from './scene.js';
+
+const coldStarts = (s: Scene): number =>
+  s.ended.filter(({ start }) => start === StartKind.cold).length;
 
 test('a cold start is container, then init, then run; the next call finds it warm', async (t) => {
   // 500 ms to make the container + 100 ms of init on one core + 80 ms of run = 680. The warm one:
   // 80.
   const s = await scene([fn('a', [0, 2000], 80, { profile: { coldStartMs: 500, initMs: 100 } })]);
-  s.platform.host.runToEnd();
+  s.runToEnd();
   t.is(s.response(0), 680);
   t.is(s.execution(0), 80);
   t.is(s.response(1), 80);
-  t.deepEqual([...s.platform.host.results.cold], [1, 0]);
-  t.is(s.platform.host.coldStarts, 1);
+  t.deepEqual(
+    s.ended.map(({ start }) => start),
+    [StartKind.cold, StartKind.warm],
+  );
 });
 
 test('half a core makes 80 ms of work last 130 ms: 50 ms of work, a wait for the next period, 30 ms more', async (t) => {
   // The period began with the container. A fluid quota would say 160.
   const s = await scene([fn('a', [0], 80, { userCpuMillicores: 500 })]);
-  s.platform.host.runToEnd();
+  s.runToEnd();
   t.is(s.response(0), 130);
 });
 
 test('work that fits into one period is not cut by a quota', async (t) => {
   // Warm call at 1000 ms, a boundary (container at 0): 40 ms of work against a bucket of 50.
   const s = await scene([fn('a', [0, 1000], 40, { userCpuMillicores: 500 })]);
-  s.platform.host.runToEnd();
+  s.runToEnd();
   t.is(s.response(1), 40);
 });
 
@@ -33,7 +39,7 @@ test('a call in the middle of a period finds its bucket full and gets another at
   // At 1070: 30 ms until the boundary at 1100, all of them run (30 of 50 used); then a new bucket:
   // 50 ms to 1150. 80 in all.
   const s = await scene([fn('a', [0, 1070], 80, { userCpuMillicores: 500 })]);
-  s.platform.host.runToEnd();
+  s.runToEnd();
   t.is(s.response(1), 80);
 });
 
@@ -41,7 +47,7 @@ test('two containers with weights 2:1 share a core 2:1 until one has done', asyn
   // Shares 1024 x 256 / 2048 = 128 and 64. 90 ms each: the first at 2/3 takes 135; the second has
   // done 45 and does 45 alone: 180.
   const s = await scene([fn('a', [0], 90), fn('b', [0], 90, { memoryMiB: 128 })]);
-  s.platform.host.runToEnd();
+  s.runToEnd();
   t.is(s.containers[0]?.user.shares, 128);
   t.is(s.containers[1]?.user.shares, 64);
   t.is(s.response(0), 135);
@@ -53,7 +59,7 @@ test('weights that change mid-run take effect at once', async (t) => {
   // 150, the second has done 50 then and is alone: 200.
   const s = await scene([fn('a', [0], 100), fn('b', [0], 100)]);
   s.at(50, () => t.is(s.limits(0).setShares(384), 'written'));
-  s.platform.host.runToEnd();
+  s.runToEnd();
   t.is(s.response(0), 150);
   t.is(s.response(1), 200);
 });
@@ -62,7 +68,7 @@ test('a quota lifted mid-run lets a throttled activation go on at once', async (
   // Throttled at 50 with 50 done; lifted at 60: 30 left, ends at 90.
   const s = await scene([fn('a', [0], 80, { userCpuMillicores: 500 })]);
   s.at(60, () => t.is(s.limits(0).setQuota(cores(0)), 'written'));
-  s.platform.host.runToEnd();
+  s.runToEnd();
   t.is(s.response(0), 90);
 });
 
@@ -71,7 +77,7 @@ test('a quota set mid-run starts with a full bucket and throttles from then on',
   // 220: 100.
   const s = await scene([fn('a', [0], 100)]);
   s.at(40, () => t.is(s.limits(0).setQuota(cores(0.2)), 'written'));
-  s.platform.host.runToEnd();
+  s.runToEnd();
   t.is(s.response(0), 220);
 });
 
@@ -79,14 +85,14 @@ test('who cannot use its share leaves it to the others', async (t) => {
   // One core: a uses at most .25, b the other .75. 25 ms of work at .25 = 100 ms; 75 ms at .75 =
   // 100 ms.
   const s = await scene([fn('a', [0], 25, { profile: { parallelism: 0.25 } }), fn('b', [0], 75)]);
-  s.platform.host.runToEnd();
+  s.runToEnd();
   t.is(s.response(0), 100);
   t.is(s.response(1), 100);
 });
 
 test('a parallel activation takes as many cores as it can use', async (t) => {
   const s = await scene([fn('a', [0], 300, { profile: { parallelism: 3 } })], { cores: 4 });
-  s.platform.host.runToEnd();
+  s.runToEnd();
   t.is(s.response(0), 100);
 });
 
@@ -94,14 +100,14 @@ test('waiting for others takes time but no core', async (t) => {
   // a: 20 + 50 of waiting + 20; b runs beside it. Shared from 0: both .5 until a has done 20 at 40
   // (b 20); b alone to 90 (b 70); from 90 shared: a's 20 by 130 (b 90); b's last 10 alone: 140.
   const s = await scene([fn('a', [0], 40, { profile: { ioMs: 50 } }), fn('b', [0], 100)]);
-  s.platform.host.runToEnd();
+  s.runToEnd();
   t.is(s.response(0), 130);
   t.is(s.response(1), 140);
 });
 
 test('an activation that only waits needs no CPU at all', async (t) => {
   const s = await scene([fn('a', [0], 0, { profile: { ioMs: 70 } })]);
-  s.platform.host.runToEnd();
+  s.runToEnd();
   t.is(s.response(0), 70);
 });
 
@@ -109,7 +115,7 @@ test('the kernel counts periods and throttled periods', async (t) => {
   // 220 ms of work at half a core: throttled at 50, 150, 250, 350; ends at 420. Boundaries passed:
   // 100, 200, 300, 400.
   const s = await scene([fn('a', [0], 220, { userCpuMillicores: 500 })]);
-  s.platform.host.runToEnd();
+  s.runToEnd();
   t.is(s.response(0), 420);
   const sample = emptySample();
   t.true(s.platform.usage.open(s.containers[0]!).sample(sample));
@@ -127,7 +133,7 @@ test('the first throttled period can be seen, and the limit lifted, while the ac
     const probe = s.platform.usage.open(s.containers[0]!);
     if (probe.sample(sample) && sample.throttledPeriods > 0) s.limits(0).setQuota(cores(0));
   });
-  s.platform.host.runToEnd();
+  s.runToEnd();
   stop();
   t.is(s.response(0), 150);
 });
@@ -136,25 +142,25 @@ test('a working set above the limit is killed where it passes it, and the contai
   // 50 → 150 MiB over 100 ms of work, limit 100: at 50 ms.
   const memory = { baseMiB: 50, peakMiB: 150, growth: 1 };
   const s = await scene([fn('a', [0, 1000], 100, { memoryMiB: 100, profile: { memory } })]);
-  s.platform.host.run(900_000);
-  t.is(s.platform.host.results.outcome[0], 3);
+  s.platform.run(900_000);
+  t.is(s.ended[0]?.outcome, ClusterOutcome.outOfMemory);
   t.is(s.response(0), 50);
   t.deepEqual(
     s.log.filter((line) => /^50 /.test(line)).map((line) => line.replace(/wsk\S+/, 'it')),
-    ['50 ended 0 3', '50 oom it', '50 reset 2', '50 die it'],
+    ['50 oom it', '50 ended 0 2', '50 reset 2', '50 die it'],
   );
   t.is(s.platform.usage.open(s.containers[0]!).cpu(), -1);
   t.is(s.limits(0).setShares(10), 'gone');
-  s.platform.host.runToEnd();
-  t.is(s.platform.host.coldStarts, 2);
+  s.runToEnd();
+  t.is(coldStarts(s), 2);
 });
 
 test('a limit raised in time saves the activation', async (t) => {
   const memory = { baseMiB: 50, peakMiB: 150, growth: 1 };
   const s = await scene([fn('a', [0], 100, { memoryMiB: 100, profile: { memory } })]);
   s.at(40, () => t.is(s.limits(0).raiseMemory(mib(200)), 'written'));
-  s.platform.host.runToEnd();
-  t.is(s.platform.host.results.outcome[0], 1);
+  s.runToEnd();
+  t.is(s.ended[0]?.outcome, ClusterOutcome.success);
   t.is(s.response(0), 100);
 });
 
@@ -172,31 +178,19 @@ test('the working set follows the work, and some of it stays behind', async (t) 
   at(25, 90);
   at(75, 140);
   at(150, 70);
-  s.platform.host.run(200_000);
+  s.platform.run(200_000);
   t.is(sample.peak, mib(140));
   t.is(s.platform.usage.hostMemoryInUse(), mib(1024 + 70));
 });
 
-test('at its time limit an activation has failed, and works on until the container is removed', async (t) => {
+test('at its time limit an activation has failed, and its container is removed', async (t) => {
   const s = await scene([fn('a', [0], 5000, { timeoutMs: 1000 })]);
-  s.platform.host.run(3_000_000);
-  t.is(s.platform.host.results.outcome[0], 2);
+  s.platform.run(3_000_000);
+  t.is(s.ended[0]?.outcome, ClusterOutcome.timeout);
   t.is(s.response(0), 1000);
-  // Removal takes 100 ms.
   t.deepEqual(
     s.log.slice(-3).map((line) => line.replace(/wsk\S+/, 'it')),
-    ['1000 ended 0 2', '1100 reset 2', '1100 die it'],
-  );
-});
-
-test('an answer after the time limit reaches nobody, and the container goes all the same', async (t) => {
-  // 1050 ms of work against a limit of 1000: done at 1050, nothing said; removed at 1100.
-  const s = await scene([fn('a', [0], 1050, { timeoutMs: 1000 })]);
-  s.platform.host.run(3_000_000);
-  t.is(s.platform.host.results.outcome[0], 2);
-  t.deepEqual(
-    s.log.slice(-2).map((line) => line.replace(/wsk\S+/, 'it')),
-    ['1000 ended 0 2', '1100 die it'],
+    ['1000 ended 0 1', '1000 reset 2', '1000 die it'],
   );
 });
 
@@ -204,7 +198,7 @@ test('a hundred containers share one core alike', async (t) => {
   // 100 calls of 1 ms at the same time: all end after 100 ms.
   const calls = Array.from({ length: 100 }, () => 0);
   const s = await scene([fn('a', calls, 1)], { userMemoryMiB: 1_000_000, memoryMiB: 1_000_000 });
-  s.platform.host.runToEnd();
+  s.runToEnd();
   for (let call = 0; call < 100; call++) t.true(Math.abs(s.response(call) - 100) <= 0.002);
 });
 
@@ -217,18 +211,18 @@ test('what does not fit by nominal memory waits first in, first out, and its wai
       userMemoryMiB: 256,
     },
   );
-  s.platform.host.runToEnd();
+  s.runToEnd();
   t.is(s.response(0), 100);
   t.is(s.response(1), 140);
   t.is(s.execution(1), 50);
   t.is(s.response(2), 140);
-  t.is(s.platform.host.admitted, 128 * 1024 * 1024);
+  t.is(s.platform.cluster.containers.admitted[0], 128);
 });
 
 test('two calls of one function at a time need two containers', async (t) => {
   const s = await scene([fn('a', [0, 10], 100)], { cores: 2 });
-  s.platform.host.runToEnd();
-  t.is(s.platform.host.coldStarts, 2);
+  s.runToEnd();
+  t.is(coldStarts(s), 2);
   t.is(s.response(1), 100);
   t.deepEqual(
     s.containers.map(({ name, address }) => `${name} ${address}`),
@@ -237,42 +231,29 @@ test('two calls of one function at a time need two containers', async (t) => {
 });
 
 test('an idle container is paused after the grace, unpaused for the next call, and removed when idle long enough', async (t) => {
-  const s = await scene([fn('a', [0, 20_000], 100)], { host: { idleMicros: 30_000_000 } });
-  s.platform.host.run(60_000_000);
+  const s = await scene([fn('a', [0, 20_000], 100)], { host: { idleMs: 30_000 } });
+  s.platform.run(60_000_000);
   const seen = s.log
     .filter((line) => /pause|die/.test(line))
     .map((line) => line.replace(/ wsk\S+/, ''));
-  // 100 + 10 s; the call at 20 s waits 20 ms for unpause and ends at 20120; 30120 pause; 50120 +
-  // 100 ms removed.
-  t.deepEqual(seen, ['10100 pause', '20020 unpause', '30120 pause', '50220 die']);
+  // 100 + 10 s; the call at 20 s waits 20 ms for unpause and ends at 20120; 30120 pause; removed
+  // at 50120.
+  t.deepEqual(seen, ['10100 pause', '20020 unpause', '30120 pause', '50120 die']);
   t.is(s.response(1), 120);
 });
 
 test('an address goes to the next container at once', async (t) => {
   const s = await scene([fn('a', [0], 5000, { timeoutMs: 1000 }), fn('b', [1200], 10)]);
-  s.platform.host.runToEnd();
+  s.runToEnd();
   t.is(s.containers[0]?.address, s.containers[1]?.address);
   t.not(s.containers[0]?.id, s.containers[1]?.id);
 });
 
-test('neighbors on the memory bus slow each other down only where the model is switched on', async (t) => {
-  // Pressure 1 each on 2 cores: the other one's core is 1 / 2; sensitivity 1: speed 1 / 1.5, so 100
-  // ms take 150.
-  const profile = { interference: { pressure: 1, sensitivity: 1 } };
-  const functions = [fn('a', [0], 100, { profile }), fn('b', [0], 100, { profile })];
-  const off = await scene(functions, { cores: 2 });
-  off.platform.host.runToEnd();
-  t.is(off.response(0), 100);
-  const on = await scene(functions, { cores: 2, host: { interference: true } });
-  on.platform.host.runToEnd();
-  t.is(on.response(0), 150);
-});
-
 test('a repeating host plays its plan round after round', async (t) => {
   const s = await scene([fn('a', [0, 400], 10)]);
-  s.platform.host.repeat = true;
+  s.platform.repeat = true;
   // The span is 401 ms: calls at 0, 400, 401, 801, 802.
-  s.platform.host.run(810_000);
-  t.is(s.platform.host.arrived, 5);
-  t.false(s.platform.host.finished);
+  s.platform.run(810_000);
+  t.is(s.platform.cluster.accounts.arrived, 5);
+  t.false(s.platform.finished);
 });

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { fc, testProp } from '@fast-check/ava';
 import test from 'ava';
-import { SimHost } from '../../../simulator/platform/host.js';
-import { timeUnderQuota } from '../../../simulator/platform/index.js';
-import { hostOptions } from '../../../simulator/platform/options.js';
+import { isThrottled } from '../../../simulator/engine/bucket.js';
+import { timeUnderQuota } from '../../../simulator/engine/cfs.js';
+import { ActivationLog, ClusterOutcome, OnCore } from '../../../simulator/engine/index.js';
+import { SimPlatform } from '../../../simulator/platform/index.js';
 import { planWorkload, shippedWorkload } from '../../../simulator/workload/index.js';
-import { cores, fn, scene } from './scene.js';
+import { cores, fn, runToEnd, scene } from './scene.js';
 
 const call = fc.record({
   at: fc.array(fc.integer({ min: 0, max: 3000 }), { minLength: 1, maxLength: 8 }),
@@ -36,7 +37,7 @@ testProp(
       ),
       { cores: coreCount, userMemoryMiB: 1024 },
     );
-    const { host } = s.platform;
+    const { platform } = s;
     // Limits change all the time, up and down.
     let turn = change;
     s.platform.timers.every(37 as never, () => {
@@ -45,26 +46,27 @@ testProp(
       handle.setShares(2 + ((turn * 997) % 2000));
       handle.setQuota(cores(turn % 3 === 0 ? 0 : 0.05 + (turn % 17) / 5));
     });
-    while (!host.finished) {
-      host.run(host.nextAt);
-      t.true(host.cpu.busyCores <= coreCount + 1e-9);
-      t.true(host.admitted <= host.options.userMemoryBytes);
+    const { activations, containers, cores: processor } = platform.cluster;
+    const c = activations.columns;
+    while (!platform.finished) {
+      platform.run(platform.nextAt);
+      let busy = 0;
+      for (let a = 0; a < activations.high; a++)
+        if (c.onCore[a] !== OnCore.not && !isThrottled(c, a)) busy += processor.rate(a);
+      t.true(busy <= coreCount + 1e-6, `${busy}`);
+      t.true(containers.admitted[0]! <= 1024);
     }
-    const { plan, results } = host;
-    let alone = 0;
-    for (let i = 0; i < plan.count; i++) {
-      t.is(results.outcome[i], 1);
-      t.true(
-        Math.abs(results.cpu[i]! - plan.cpu[i]!) < 1e-3,
-        `${results.cpu[i]} of ${plan.cpu[i]}`,
-      );
-      const parallelism = calls[plan.fn[i]!]!.parallelism;
-      alone = plan.cpu[i]! / Math.min(parallelism, coreCount) + plan.io[i]!;
-      t.true(results.execution(i) >= alone - 1);
-      t.true(results.response(i) >= results.execution(i));
+    for (const { call: index, fn: f, outcome, cpu } of s.ended) {
+      const { parallelism, cpu: work, io } = calls[f]!;
+      t.is(outcome, ClusterOutcome.success);
+      t.true(Math.abs(cpu - work * 1000) < 1e-3, `${cpu} of ${work}`);
+      const alone = work / Math.min(parallelism, coreCount) + io;
+      t.true(s.execution(index) >= alone - 0.001);
+      t.true(s.response(index) >= s.execution(index));
     }
-    t.is(s.log.filter((line) => line.includes('ended')).length, plan.count);
-    t.is(host.arrived, plan.count);
+    const count = calls.reduce((sum, { at }) => sum + at.length, 0);
+    t.is(s.ended.length, count);
+    t.is(s.log.filter((line) => line.includes('ended')).length, count);
   },
   { numRuns: 60 },
 );
@@ -77,7 +79,7 @@ testProp(
       [fn('a', [0], cpu, { userCpuMillicores: quota, profile: { parallelism } })],
       { cores: 4 },
     );
-    s.platform.host.runToEnd();
+    s.runToEnd();
     // us; each period may round up by one.
     const expected = timeUnderQuota(cpu * 1000, parallelism, quota * 100, 100_000);
     t.true(
@@ -91,7 +93,7 @@ testProp(
 async function fingerprint(seed: number): Promise<string> {
   const { functions } = shippedWorkload();
   const s = await scene(functions, { cores: 2, userMemoryMiB: 2048, seed });
-  s.platform.host.run(600_000_000);
+  s.platform.run(600_000_000);
   return createHash('sha256').update(s.log.join('\n')).digest('hex');
 }
 
@@ -102,46 +104,11 @@ test('one seed, one run, to the byte', async (t) => {
 });
 
 test('nothing of a run depends on how it is cut into steps', (t) => {
-  const workload = shippedWorkload();
-  const plan = planWorkload(workload);
-  const whole = new SimHost(plan, hostOptions(workload));
-  whole.runToEnd();
-  const cut = new SimHost(plan, hostOptions(workload));
-  for (let until = 0; !cut.finished; until += 9_973) cut.run(until);
-  t.deepEqual(cut.results.ended, whole.results.ended);
-});
-
-test('processor sharing of exponential calls at load .7 has the mean response time theory says', (t) => {
-  // M/M/1 processor sharing: E[T] = s / (1 - load) = 10 / .3 = 33.3 ms. Plenty of warm containers:
-  // only the first calls start cold.
-  const workload = {
-    ...shippedWorkload(),
-    draws: 'independent' as const,
-    host: { count: 1, cores: 1, memoryMiB: 1_000_000, userMemoryMiB: 900_000 },
-    functions: [
-      {
-        ...shippedWorkload().functions[0]!,
-        userCpuMillicores: null,
-        memoryMiB: 128,
-        profile: {
-          ...shippedWorkload().functions[0]!.profile,
-          parallelism: 1,
-          cpuMs: { exponential: { mean: 10 } },
-          ioMs: 0,
-          initMs: 0,
-          coldStartMs: 0,
-          memory: { baseMiB: 10, peakMiB: 10, growth: 0, retained: 0 },
-        },
-        arrivals: { ratePerSecond: 70, seconds: 4000, within: 'poisson' as const },
-      },
-    ],
-    compression: { time: 1, duration: 1, aboveMs: 1000, floorMs: 300 },
-  };
-  const plan = planWorkload(workload, 5);
-  const host = new SimHost(plan, hostOptions(workload));
-  host.runToEnd();
-  let sum = 0;
-  for (let i = 0; i < plan.count; i++) sum += host.results.response(i) / 1000;
-  const mean = sum / plan.count;
-  t.true(Math.abs(mean / (10 / 0.3) - 1) < 0.04, `${mean} ms`);
+  const plan = planWorkload(shippedWorkload());
+  const whole = new ActivationLog();
+  runToEnd(new SimPlatform(plan, { recorder: whole }));
+  const cut = new ActivationLog();
+  const platform = new SimPlatform(plan, { recorder: cut });
+  for (let until = 0; !platform.finished; until += 9_973) platform.run(until);
+  t.deepEqual(cut.calls, whole.calls);
 });

@@ -53,7 +53,7 @@ test('a simulated quota makes calls as long as a real kernel’s does', async (t
   // 50: 80; above: r + 30. Mean 107.5; a fluid quota would say 160.
   const at = Array.from({ length: 400 }, (_, i) => i * 437.3);
   const s = await scene([fn('a', at, 80, { userCpuMillicores: 500 })]);
-  s.platform.host.runToEnd();
+  s.runToEnd();
   const model = at.map((_, call) => s.execution(call));
   const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
   t.true(Math.abs(mean(model) - 107.5) < 2);

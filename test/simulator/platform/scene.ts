@@ -4,8 +4,8 @@ import {
   type ContainerInfo,
   type LimitHandle,
 } from '../../../openwhisk-plugin/host/ports/index.js';
+import type { ClusterShape, SimulatedActivation } from '../../../simulator/engine/index.js';
 import { SimPlatform } from '../../../simulator/platform/index.js';
-import type { HostOptions } from '../../../simulator/platform/options.js';
 import { checkWorkload, planWorkload } from '../../../simulator/workload/index.js';
 import type { WorkloadInput } from '../../../simulator/workload/workload.js';
 
@@ -46,7 +46,11 @@ export interface Scene {
   readonly containers: ContainerInfo[];
   at(ms: number, run: () => void): void;
   limits(container: number): LimitHandle;
-  /** Response time of a call in ms. */
+  /** Plays until all activations are over; timers that are due later stay. */
+  runToEnd(): void;
+  /** The activations that are over, by their place in the plan. */
+  readonly ended: readonly SimulatedActivation[];
+  /** Response time (wait + init + run) and execution time (run) of an activation, ms. */
   response(call: number): number;
   execution(call: number): number;
 }
@@ -61,7 +65,7 @@ export async function scene(
     cores?: number;
     memoryMiB?: number;
     userMemoryMiB?: number;
-    host?: Partial<HostOptions>;
+    host?: Partial<ClusterShape>;
     seed?: number;
   } = {},
 ): Promise<Scene> {
@@ -78,12 +82,18 @@ export async function scene(
   });
   const log: string[] = [];
   const containers: ContainerInfo[] = [];
+  const ended: SimulatedActivation[] = [];
   const platform = new SimPlatform(planWorkload(workload), {
     host: options.host ?? {},
-    onActivationEnd: (call, outcome) => say(`ended ${call} ${outcome}`),
+    recorder: {
+      record: (activation) => {
+        ended[activation.call] = { ...activation };
+        say(`ended ${activation.call} ${activation.outcome}`);
+      },
+    },
   });
   const say = (text: string): void => {
-    log.push(`${platform.host.now / 1000} ${text}`);
+    log.push(`${platform.now / 1000} ${text}`);
   };
   const nameOf = (id: string): string =>
     containers.find((container) => container.id === id)?.name ?? id;
@@ -116,7 +126,6 @@ export async function scene(
     listening: () => undefined,
     counted: () => undefined,
   });
-  const { results } = platform.host;
   return {
     platform,
     log,
@@ -125,9 +134,15 @@ export async function scene(
       platform.timers.after(ms as Millis, run);
     },
     limits: (container) => platform.limits.open(containers[container]!),
-    response: (call) => results.response(call) / 1000,
-    execution: (call) => results.execution(call) / 1000,
+    runToEnd: () => runToEnd(platform),
+    ended,
+    response: (call) => (ended[call]!.endedAt - ended[call]!.arrivedAt) / 1000,
+    execution: (call) => (ended[call]!.endedAt - ended[call]!.runAt) / 1000,
   };
+}
+
+export function runToEnd(platform: SimPlatform): void {
+  while (!platform.finished) platform.run(platform.nextAt);
 }
 
 export const cores = (count: number): Millicores => (count * 1000) as Millicores;

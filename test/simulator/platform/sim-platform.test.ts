@@ -5,13 +5,13 @@ import { addressOf } from '../../../openwhisk-plugin/host/ports/index.js';
 import { SimPlatform } from '../../../simulator/platform/index.js';
 import { containerName } from '../../../simulator/platform/sim-platform.js';
 import { checkWorkload, planWorkload } from '../../../simulator/workload/index.js';
-import { cores, fn, mib, scene } from './scene.js';
+import { cores, fn, mib, runToEnd, scene } from './scene.js';
 
 test('engine and tap tell one activation as a real host does: start, init, its answer, run, its answer', async (t) => {
   const s = await scene([
     fn('a', [0, 300], 100, { version: '0.0.7', profile: { coldStartMs: 50, initMs: 20 } }),
   ]);
-  s.platform.host.runToEnd();
+  s.runToEnd();
   const lines = s.log.map((line) => line.replace(/[0-9a-f]{32}/, 'ID'));
   t.deepEqual(lines, [
     '0 reconciled',
@@ -22,11 +22,11 @@ test('engine and tap tell one activation as a real host does: start, init, its a
     '70 run 2 /guest/a@0.0.7 ID',
     '170 answer 2 200',
     '170 closed 2',
-    '170 ended 0 1',
+    '170 ended 0 0',
     '300 run 3 /guest/a@0.0.7 ID',
     '400 answer 3 200',
     '400 closed 3',
-    '400 ended 1 1',
+    '400 ended 1 0',
   ]);
   const ids = s.log.map((line) => /[0-9a-f]{32}/.exec(line)?.[0]).filter((id) => id !== undefined);
   // `/init` and the first `/run` are one activation.
@@ -37,12 +37,12 @@ test('engine and tap tell one activation as a real host does: start, init, its a
 
 test('the tap speaks only of addresses that are bound, on bridges that are watched', async (t) => {
   const s = await scene([fn('a', [0, 300, 600], 10)]);
-  s.platform.host.run(100_000);
+  s.platform.run(100_000);
   s.platform.tap.watch([]);
-  s.platform.host.run(400_000);
+  s.platform.run(400_000);
   s.platform.tap.watch([{ interfaceName: 'docker0', networkName: 'bridge', gateway: null }]);
   s.platform.tap.unbind(addressOf('172.17.0.2'));
-  s.platform.host.runToEnd();
+  s.runToEnd();
   t.is(s.log.filter((line) => line.includes(' run ')).length, 1);
   t.is(s.log.filter((line) => line.includes(' ended ')).length, 3);
 });
@@ -76,7 +76,7 @@ test('the deadline is what OpenWhisk would say, on the simulated wall clock', as
     listening: () => {},
     counted: () => {},
   });
-  platform.host.runToEnd();
+  runToEnd(platform);
   t.deepEqual(deadlines, [5_000_000, 5_000_000]);
   t.is(platform.clock.monotonic(), millis(260));
   t.is(Number(platform.clock.wall()), 1_260_000);
@@ -85,7 +85,7 @@ test('the deadline is what OpenWhisk would say, on the simulated wall clock', as
 test('an engine that is started late tells what runs already', async (t) => {
   const workload = checkWorkload({ version: 1, name: 'x', functions: [fn('a', [0], 10)] });
   const platform = new SimPlatform(planWorkload(workload));
-  platform.host.run(5000);
+  platform.run(5000);
   const seen: string[] = [];
   await platform.engine.start({
     containerStarted: (container) => seen.push(container.name),
@@ -109,7 +109,7 @@ test('an engine that is started late tells what runs already', async (t) => {
 
 test('limits are written, rounded and refused as a kernel does, and read back', async (t) => {
   const s = await scene([fn('a', [0], 200, { userCpuMillicores: 500 })]);
-  s.platform.host.run(10_000);
+  s.platform.run(10_000);
   const handle = s.limits(0);
   const now: Limits = { shares: 0, quota: 0 as Millicores, memory: 0 as Bytes };
   t.true(handle.read(now));
@@ -141,7 +141,7 @@ test('limits are written, rounded and refused as a kernel does, and read back', 
 
 test('drift can be seen: another hand changes a limit, and the handle still says what it expected', async (t) => {
   const s = await scene([fn('a', [0], 200)]);
-  s.platform.host.run(10_000);
+  s.platform.run(10_000);
   const mine = s.limits(0);
   s.limits(0).setShares(77);
   const now: Limits = { shares: 0, quota: 0 as Millicores, memory: 0 as Bytes };
@@ -151,12 +151,12 @@ test('drift can be seen: another hand changes a limit, and the handle still says
 });
 
 test('counters: CPU, peak since reset, frozen', async (t) => {
-  const s = await scene([fn('a', [0], 100)], { host: { pauseGraceMicros: 50_000 } });
-  s.platform.host.run(60_000);
+  const s = await scene([fn('a', [0], 100)], { host: { pauseGraceMs: 50 } });
+  s.platform.run(60_000);
   const probe = s.platform.usage.open(s.containers[0]!);
   const sample = emptySample();
   t.is(probe.cpu(), 60_000);
-  s.platform.host.run(120_000);
+  s.platform.run(120_000);
   t.true(probe.sample(sample));
   t.is(Number(sample.cpu), 100_000);
   t.is(sample.peak, mib(60));
@@ -164,7 +164,7 @@ test('counters: CPU, peak since reset, frozen', async (t) => {
   t.false(sample.frozen);
   t.is(sample.at, millis(120));
   probe.resetPeak();
-  s.platform.host.run(200_000);
+  s.platform.run(200_000);
   probe.sample(sample);
   t.is(sample.peak, mib(40));
   t.true(sample.frozen);
@@ -182,7 +182,7 @@ test('timers run in simulated time, and not after they are canceled', async (t) 
     if (clock.monotonic() >= 60) stop();
   });
   timers.after(millis(10), () => seen.push('never'))();
-  s.platform.host.run(200_000);
+  s.platform.run(200_000);
   t.deepEqual(seen, ['tick 20', 'once 30', 'tick 40', 'tick 60']);
 });
 
@@ -190,8 +190,8 @@ test('stopped, engine and tap are silent', async (t) => {
   const s = await scene([fn('a', [100], 10)]);
   await s.platform.engine.stop();
   await s.platform.tap.stop();
-  s.platform.host.runToEnd();
-  t.deepEqual(s.log, ['0 reconciled', '110 ended 0 1']);
+  s.runToEnd();
+  t.deepEqual(s.log, ['0 reconciled', '110 ended 0 0']);
 });
 
 test('container names lose what OpenWhisk’s lose', (t) => {

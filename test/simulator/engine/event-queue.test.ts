@@ -1,6 +1,6 @@
 import { fc, testProp } from '@fast-check/ava';
 import test from 'ava';
-import { EventQueue } from '../../../simulator/platform/event-queue.js';
+import { EventQueue } from '../../../simulator/engine/event-queue.js';
 
 testProp(
   'events leave in order of time, and of coming where times are equal',
