@@ -14,12 +14,12 @@ type Cell = string | number | null;
 const nameOf = (names: Readonly<Record<string, number>>, value: number): string =>
   Object.keys(names).find((name) => names[name] === value)!;
 
-/** Simulated us as ms; null: it never came to that. */
+/** Simulated us as ms; null: the event did not happen. */
 const millis = (micros: number): number | null => (Number.isFinite(micros) ? micros / 1000 : null);
 
 const after = (to: number, from: number): number | null => millis(to - from);
 
-/** A row per activation: column and value. Times are of the simulation, from its start. */
+/** Columns of the export. Times count from the start of the simulation. */
 const COLUMNS: readonly (readonly [string, (call: SimulatedActivation, fn: string) => Cell])[] = [
   ['activation', ({ call }) => call],
   ['function', (_, fn) => fn],
@@ -36,15 +36,10 @@ const COLUMNS: readonly (readonly [string, (call: SimulatedActivation, fn: strin
   ['aloneAtUserLimitsMs', ({ userMicros }) => millis(userMicros)],
 ];
 
-/**
- * Rows are written in blocks of about this size: a run of millions of activations is never held in
- * memory.
- */
+/** Rows are written in blocks of about this size, so that long runs are not held in memory. */
 const BLOCK_CHARACTERS = 1 << 20;
 
-/**
- * Writes a row per activation, in the order in which they end: CSV with a header, or JSON lines.
- */
+/** Writes a row per activation in the order of their ends, as CSV or JSON lines. */
 export class ActivationExport implements ActivationRecorder {
   readonly #file: number;
   readonly #path: string;
@@ -52,7 +47,7 @@ export class ActivationExport implements ActivationRecorder {
   readonly #functions: readonly StreamedFunction[];
   #block = '';
 
-  /** @throws UsageError for another kind of file, or one that cannot be written */
+  /** @throws UsageError for another file extension, or a file that cannot be written */
   static to(path: string, functions: readonly StreamedFunction[]): ActivationExport {
     if (!/\.(csv|jsonl)$/.test(path))
       throw new UsageError(`--export ${path}: the name must end with .csv or .jsonl`, {
@@ -103,5 +98,5 @@ export class ActivationExport implements ActivationRecorder {
 
 const cannotWrite = (path: string, error: unknown): UsageError =>
   new UsageError(`cannot write ${path}: ${messageOf(error)}`, {
-    hint: 'choose a folder with room, or another name',
+    hint: 'choose another folder or name',
   });

@@ -16,10 +16,7 @@ import {
 /** A function on one host. */
 export type FunctionRow = FunctionView & { readonly host: string; readonly killed: boolean };
 
-/**
- * Keys of `--output json`, in their order; programs rely on them. What a function or an older hook
- * does not tell is null.
- */
+/** Keys of `--output json` in their order; programs rely on them. Unknown values are null. */
 export const FUNCTION_KEYS = [
   'name',
   'host',
@@ -60,7 +57,7 @@ export const FUNCTION_KEYS = [
 export const functionJson = (row: FunctionRow): Record<string, unknown> =>
   Object.fromEntries(FUNCTION_KEYS.map((key) => [key, row[key] ?? null]));
 
-/** Width that the default table keeps to where it goes to no terminal. */
+/** Width of the default table if there is no terminal. */
 export const NARROW = 100;
 
 const figure = (value: number): string => (value === 0 ? '-' : value.toFixed(1));
@@ -74,7 +71,7 @@ function objectiveText({ objective = 'learning' }: FunctionRow, colors: Colors):
   return objective === 'missed' ? colors.red(objective) : objective;
 }
 
-/** The p99 of a few activations is the slowest of them, and no figure. */
+/** The p99 of a few activations is only the slowest of them. */
 const p99Of = ({ p99, learning }: FunctionRow): number | null =>
   learning === undefined || learning.activations >= learning.activationsNeeded ? p99 : null;
 
@@ -83,7 +80,7 @@ function intervalOf({ comparison = noComparison }: FunctionRow): string {
   return compared.known ? `${compared.low.toFixed(2)}..${compared.high.toFixed(2)}` : '-';
 }
 
-/** How many there are, of those that a slowdown needs. */
+/** Control samples so far, of those that a slowdown needs. */
 function samplesOf({ comparison = noComparison }: FunctionRow): string {
   const compared = comparisonOf(comparison);
   return compared.known
@@ -91,7 +88,7 @@ function samplesOf({ comparison = noComparison }: FunctionRow): string {
     : `${compared.controlSamples} of ${compared.needed}`;
 }
 
-/** CPU is limited in cores or by a weight: columns of what no function has are left out. */
+/** CPU is limited in cores or by a weight; unused columns are left out. */
 function kinds(rows: readonly FunctionRow[]): {
   readonly quota: boolean;
   readonly weight: boolean;
@@ -136,7 +133,7 @@ function narrowColumns(rows: readonly FunctionRow[], colors: Colors): Column<Fun
   ];
 }
 
-/** What a narrow table does without, first to last. */
+/** Columns that a narrow table leaves out, in this order. */
 const OPTIONAL_COLUMNS = ['calls', 'objective', 'MiB now/user', 'mode'];
 
 /** Every column, each with one unit. */
@@ -189,7 +186,7 @@ function wideColumns(rows: readonly FunctionRow[], colors: Colors): Column<Funct
   ];
 }
 
-/** All headings of both tables: what the pages may name. */
+/** Headings of both tables, for the test that holds the docs to them. */
 export function functionHeadings(): string[] {
   const both = [{ cpuMode: 'quota' }, { cpuMode: 'weight', host: 'b' }] as FunctionRow[];
   const none = { green: String, red: String } as unknown as Colors;
@@ -200,16 +197,14 @@ export function functionHeadings(): string[] {
 
 export interface TableShape {
   readonly wide: boolean;
-  /** Columns of the screen; the wide table heeds none. */
+  /** Columns of the screen; ignored by the wide table. */
   readonly width: number;
   readonly colors: Colors;
-  /** Of a table printed before, so that rows that follow stand below their headings. */
+  /** Layout of the table printed before, so that further rows line up with it. */
   readonly like?: TableLayout<FunctionRow>;
 }
 
-/**
- * The table of functions. The default one leaves out columns until it fits; a name is never cut.
- */
+/** The table of functions. The default one leaves out columns until it fits. */
 export function functionTable(
   rows: readonly FunctionRow[],
   { wide, width, colors, like }: TableShape,
@@ -242,8 +237,8 @@ export class AmbiguousFunctionError extends errorClass('GLN_FUNCTION_AMBIGUOUS')
 const partsOf = (name: string): string[] => name.split('/').filter(Boolean);
 
 /**
- * The function that a name means: its full name, or the end of it (`dh`, `guest/dh`) where only one
- * function ends so. Throws UnknownFunctionError or AmbiguousFunctionError.
+ * Resolves a full name, or the end of one (`dh`, `guest/dh`) if it is unique.
+ * @throws UnknownFunctionError, AmbiguousFunctionError
  */
 export function functionNamed(name: string, known: Iterable<string>): string {
   const all = [...new Set(known)].sort();

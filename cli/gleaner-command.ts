@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { suggest, UsageError } from '../config/index.js';
 
-/** What other command lines call what is a command of another name here. */
+/** Words of other command lines, and Gleaner's commands for them. */
 const COMMAND_SYNONYMS: readonly (readonly [
   words: readonly string[],
   commands: readonly string[],
@@ -47,19 +47,19 @@ const COMMAND_SYNONYMS: readonly (readonly [
   ],
 ];
 
-/** Commands that do what a word stands for elsewhere; none if no other command line uses it. */
+/** Gleaner's commands for a word of another command line; empty: none known. */
 export const commandsFor = (word: string): readonly string[] =>
   COMMAND_SYNONYMS.find(([words]) => words.includes(word.toLowerCase()))?.[1] ?? [];
 
-/** A command whose errors of usage are told as every other error is, with what to do about them. */
+/** A command whose usage errors have the form of all other errors: message and hint. */
 export class GleanerCommand extends Command {
   override createCommand(name?: string): GleanerCommand {
     return new GleanerCommand(name);
   }
 
-  /** What commander calls for whatever it cannot take. */
+  /** Called by commander for every usage error. */
   override error(message: string, options: { readonly code?: string } = {}): never {
-    // `error: what is wrong`, and on a line of its own `(Did you mean this?)`.
+    // Commander's form: `error: message`, and on a second line `(Did you mean this?)`.
     const [what = '', suggestion] = message.replace(/^error: /, '').split('\n');
     const near = suggestion?.replace(/^\((.*)\)$/, '$1').replace('Did you mean', 'did you mean');
     throw new UsageError(what.replace('is invalid. ', 'is invalid: ').replace(/\.$/, ''), {
@@ -85,10 +85,10 @@ export class GleanerCommand extends Command {
 
   #usage(): string {
     const below = this.commands.map((command) => command.name());
-    const help = `\`${this.#path()} --help\` shows what it takes`;
+    const help = `see \`${this.#path()} --help\``;
     return below.length === 0 || this.parent === null
       ? help
-      : `below it: ${below.join(', ')}; ${help}`;
+      : `subcommands: ${below.join(', ')}; ${help}`;
   }
 
   #path(): string {
@@ -96,3 +96,6 @@ export class GleanerCommand extends Command {
     return parent instanceof GleanerCommand ? `${parent.#path()} ${this.name()}` : this.name();
   }
 }
+
+/** Parser of an option that may be repeated. */
+export const collect = (value: string, all: readonly string[] = []): string[] => [...all, value];

@@ -1,4 +1,4 @@
-import { reasonText } from '../broker/services/index.js';
+import { type FunctionView, type HostView, reasonText } from '../broker/services/index.js';
 import {
   type Colors,
   type Column,
@@ -11,8 +11,43 @@ import {
   table,
   visibleLength,
 } from '../runtime/index.js';
-import type { FunctionLine, LiveModel } from './live-model.js';
 import { verdictLines } from './verdict.js';
+
+/** The fields of a hook's function view that a line shows. */
+export type FunctionLine = Omit<
+  FunctionView,
+  'paused' | 'slowerThanControl' | 'target' | 'ooms' | 'concurrent'
+>;
+
+export type HostLine = Pick<
+  HostView,
+  | 'host'
+  | 'mode'
+  | 'killed'
+  | 'cpu'
+  | 'memory'
+  | 'poolCpu'
+  | 'poolMemory'
+  | 'activations'
+  | 'running'
+  | 'comparison'
+  | 'upSeconds'
+>;
+
+export interface LiveModel {
+  readonly hosts: readonly HostLine[];
+  readonly functions: readonly FunctionLine[];
+  readonly manager: string;
+  readonly platform: string;
+  readonly nats: 'connected' | 'away';
+  /** Of `gleaner up`; null in other views. */
+  readonly upSeconds: number | null;
+  readonly restarts: number;
+  /** Address of the dashboard; null: none. */
+  readonly dashboard: string | null;
+  /** Newest last. */
+  readonly notes: readonly string[];
+}
 
 const HIDE_CURSOR = '\u001b[?25l';
 const SHOW_CURSOR = '\u001b[?25h';
@@ -79,12 +114,10 @@ function objective(row: FunctionLine, colors: Colors): string {
   return row.objective === 'missed' ? colors.red(text) : text;
 }
 
-/** What a narrow screen does without, first to last. */
+/** Columns that a narrow screen leaves out, in this order. */
 const OPTIONAL_COLUMNS = ['lent MiB', 'run', 'safeguard', 'saved', 'calls', 'user'];
 
-/**
- * The table with as many columns as the screen is wide: whole columns go, never the end of a line.
- */
+/** The table with as many columns as fit. */
 function functionTable(rows: readonly FunctionLine[], colors: Colors, width: number): string[] {
   let kept = columns(colors);
   for (let i = 0; ; i++) {
@@ -95,7 +128,7 @@ function functionTable(rows: readonly FunctionLine[], colors: Colors, width: num
   }
 }
 
-/** Lines of parts, two spaces apart, broken between parts where the screen ends. */
+/** Joins parts to lines, broken between parts at the screen's width. */
 function folded(parts: readonly string[], width: number): string[] {
   const lines: string[] = [];
   for (const part of parts) {
@@ -113,11 +146,11 @@ const LEGEND = [
   'saved: seconds (estimate)',
 ];
 
-/** `gleaner up` owns what it shows; who looks from elsewhere only stops looking. */
+/** Ctrl-C stops `gleaner up` and everything it started, but only the view of `gleaner top`. */
 const ending = ({ upSeconds }: LiveModel): string =>
-  upSeconds === null ? 'Ctrl-C quits this view; Gleaner goes on' : 'Ctrl-C restores and stops';
+  upSeconds === null ? 'Ctrl-C quits this view only' : 'Ctrl-C restores and stops';
 
-/** Green below what the user asked for, cyan above. */
+/** Green below the user limit, cyan above. */
 function colored(row: FunctionLine, colors: Colors): string {
   const text = limits(row.cpu, row.shares, row.memory, row.cpuMode);
   const [now, user] =
@@ -135,7 +168,9 @@ export function renderLive(
 ): string {
   const lines: string[] = [];
   const state =
-    model.nats === 'connected' ? colors.green('NATS') : colors.red('NATS away: user limits stand');
+    model.nats === 'connected'
+      ? colors.green('NATS')
+      : colors.red('NATS disconnected: user limits');
   const first = [
     colors.bold('gleaner'),
     `platform ${model.platform}`,
@@ -168,8 +203,7 @@ export function renderLive(
   lines.push(...changedFunctions);
   lines.push('');
   const legend = folded([...LEGEND, ending(model)], width).map((line) => colors.dim(line));
-  // The table's head, the line of what does not fit, the empty line before the legend, and one for
-  // the cursor.
+  // Four lines: heading, count of hidden rows, empty line before the legend, cursor.
   const maxRows = Math.max(1, height - lines.length - model.notes.length - legend.length - 4);
   const shown = model.functions.slice(0, maxRows);
   if (shown.length > 0) lines.push(...functionTable(shown, colors, width));
@@ -181,7 +215,7 @@ export function renderLive(
   return lines.map((line) => cut(line, width)).join('\n');
 }
 
-/** Cuts at the visible width, and never inside an escape sequence: a cut line loses its color. */
+/** Cuts at the visible width, never inside an escape sequence. */
 function cut(line: string, width: number): string {
   if (visibleLength(line) <= width) return line;
   let out = '';
@@ -200,7 +234,7 @@ function cut(line: string, width: number): string {
   return line.includes('\u001b') ? `${out}\u001b[0m` : out;
 }
 
-/** One line for logs, every few seconds, where there is no terminal. */
+/** One line for logs, if there is no terminal. */
 export function renderPlain(model: LiveModel): string {
   let harvested = 0;
   let borrowed = 0;
@@ -223,10 +257,18 @@ export function renderPlain(model: LiveModel): string {
   const up = model.upSeconds === null ? '' : `up ${model.upSeconds} s  `;
   const [verdict] = verdictLines(model.hosts, model.functions);
   const compared = verdict === undefined ? '' : `  ${verdict}`;
-  return `${up}mode ${mode}  functions ${model.functions.length}  calls ${calls}  harvested ${harvested.toFixed(1)} core-s  borrowed ${borrowed.toFixed(1)} core-s  saved ${saved.toFixed(1)} s  SLO ${slo}${compared}`;
+  const figures = [
+    `functions ${model.functions.length}`,
+    `calls ${calls}`,
+    `harvested ${harvested.toFixed(1)} core-s`,
+    `borrowed ${borrowed.toFixed(1)} core-s`,
+    `saved ${saved.toFixed(1)} s`,
+    `SLO ${slo}`,
+  ];
+  return `${up}mode ${mode}  ${figures.join('  ')}${compared}`;
 }
 
-/** Draws on the terminal's other screen, so that what was there before is there afterwards. */
+/** Draws on the terminal's alternate screen, so that the previous content comes back. */
 export class LiveScreen {
   readonly #screen: Screen;
   readonly #colors: Colors;
@@ -238,7 +280,7 @@ export class LiveScreen {
   }
 
   draw(model: LiveModel, rows: number): void {
-    // A terminal that has not taken the last picture gets the next one later.
+    // A slow terminal skips pictures.
     if ((this.#screen.pending ?? 0) > 0) return;
     const text = renderLive(model, this.#colors, this.#screen.columns, rows);
     const start = this.#open ? HOME : `${OTHER_SCREEN}${HIDE_CURSOR}${HOME}`;

@@ -1,11 +1,10 @@
 #!/usr/bin/env node
 import { CommanderError } from 'commander';
 import { EXIT, reportError } from '../config/index.js';
-import { commandAsked } from './bare-program.js';
-import { gleanerProgram } from './program.js';
+import { commandAsked, gleanerProgram } from './program.js';
 
-// A reader that has seen enough (`gleaner functions | head`) is not an error. `gleaner up` stops in
-// order instead.
+// A reader that closes the pipe (`gleaner functions | head`) is not an error. `gleaner up` has its
+// own listener and stops in order.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (process.stdout.listenerCount('error') > 1) return;
   if (error.code === 'EPIPE') process.exit(EXIT.ok);
@@ -19,6 +18,6 @@ try {
   if (error instanceof CommanderError)
     process.exitCode = error.exitCode === 0 ? EXIT.ok : EXIT.usage;
   else process.exitCode = reportError(error, (text) => process.stderr.write(text));
-  // The channel to whoever started this (`npm start`) would keep both of us.
+  // An open channel to the parent (`npm start`) would keep both processes alive.
   if (process.connected) process.disconnect();
 }

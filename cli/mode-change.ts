@@ -28,7 +28,7 @@ export const storeForOption = (): Option =>
       return value;
     });
 
-/** A change of mode as an answer for programs has it. */
+/** Fields of `--output json` for a change of mode. */
 export const modeOutcomeJson = ({ hosts, failed, notStored }: ModeOutcome) => ({
   inForce: hosts,
   failed: Object.fromEntries(failed),
@@ -41,8 +41,8 @@ export const modeOutcomeJson = ({ hosts, failed, notStored }: ModeOutcome) => ({
 });
 
 /**
- * Changes a mode, a pause or the kill switch everywhere; if it cannot be stored, says at once that
- * it is in force, and tries for a while.
+ * Changes a mode, a pause or the kill switch on every host. If JetStream refuses to store it, this
+ * is reported at once, and storing is retried for `storeForSeconds`.
  */
 export async function changeEverywhere(
   broker: Broker,
@@ -57,7 +57,7 @@ export async function changeEverywhere(
   if (storeForSeconds > 0)
     reportProblem(
       `in force on ${hosts.map(plainText).join(', ')} and not stored yet: ${first.message}`,
-      `trying to store it for ${storeForSeconds} s; Ctrl-C leaves it in force until these hooks restart`,
+      `retrying for ${storeForSeconds} s; after Ctrl-C it is in force until these hooks restart`,
     );
   const during = storeForSeconds * 1000;
   const notStored = await storeLater(broker, fn, change, who, {
@@ -68,15 +68,12 @@ export async function changeEverywhere(
   return { ...outcome, notStored };
 }
 
-/**
- * Says on stderr on which hosts a change is not in force, and that it is not stored. @returns
- * whether all is well
- */
+/** Reports hosts without the change, and a change that is not stored. @returns true if neither */
 export function reportModeOutcome({ hosts, failed, notStored }: ModeOutcome): boolean {
   for (const [host, why] of failed)
     reportProblem(
       `not in force on ${plainText(host)}: ${plainText(why)}`,
-      'see `gleaner status`, and run the command again',
+      'check the host with `gleaner status`, and run the command again',
     );
   if (notStored !== null)
     reportError(new ModeNotStoredError(hosts.length, notStored), (text) =>

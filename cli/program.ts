@@ -1,15 +1,18 @@
 import type { Command } from 'commander';
-import { OTHER_COMMANDS as OTHER, programWith } from './bare-program.js';
+import { versionText } from '../config/index.js';
+import { collect, GleanerCommand } from './gleaner-command.js';
 
 type Add = (program: Command) => void;
 
-/** Commands, and the module that brings them. */
+/** Group of the help for the remaining commands. */
+const OTHER = 'Other:';
+
+/** Commands and the module that defines them. */
 export interface CommandModule {
   readonly names: readonly string[];
   load(): Promise<Add | readonly Add[]>;
 }
 
-/** In the order of the help. */
 const groups: readonly { readonly group: string; readonly modules: readonly CommandModule[] }[] = [
   {
     group: 'Run Gleaner:',
@@ -118,14 +121,13 @@ const groupOf = new Map(
   ),
 );
 
-/** They speak of all the others. */
+/** These list all other commands. */
 const OF_ALL = ['completion', 'docs'];
 
 /**
- * `gleaner` with all its commands, or with those alone that come with the one asked for: a question
- * to a running Gleaner does not wait for the simulator and the learners to be loaded, nor does
- * systemd, which runs `restore --local` after a hook that died, while calls run at limits that
- * nobody guards.
+ * `gleaner` with the module of one command, otherwise with all. Commands that query a running
+ * Gleaner need not load the simulator and the learners, and `restore --local`, which systemd runs
+ * after a hook has died, starts at once.
  */
 export async function gleanerProgram(asked?: string): Promise<Command> {
   const one = commandModules.filter(({ names }) => asked !== undefined && names.includes(asked));
@@ -134,4 +136,49 @@ export async function gleanerProgram(asked?: string): Promise<Command> {
   const program = programWith(commands.flat());
   for (const command of program.commands) command.helpGroup(groupOf.get(command.name()) ?? OTHER);
   return program;
+}
+
+/** The program with the options that all commands have. */
+function programWith(commands: readonly Add[]): Command {
+  const program = new GleanerCommand('gleaner')
+    .description('Resource manager for Apache OpenWhisk')
+    .version(versionText(), '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print help for a command')
+    .commandsGroup(OTHER)
+    .helpCommand('help [command]', 'print help for a command')
+    .option(
+      '-c, --config <file>',
+      'configuration file (default: $GLEANER_CONFIG, then /etc/gleaner/gleaner.yaml if it exists)',
+    )
+    .option(
+      '--set <key=value>',
+      'set one key of the configuration, such as hook.sampleMs=50 (repeatable)',
+      collect,
+    )
+    .option('--nats <urls>', 'NATS servers, comma-separated')
+    .configureHelp({ showGlobalOptions: true })
+    .showSuggestionAfterError()
+    .exitOverride();
+  for (const add of commands) add(program);
+  inheritExit(program);
+  return program;
+}
+
+/** Errors of subcommands throw like those of the program, and so end with exit code 2. */
+function inheritExit(command: Command): void {
+  for (const child of command.commands) {
+    child.exitOverride();
+    inheritExit(child);
+  }
+}
+
+/** The command in the arguments: the first word that is not an option or its value. */
+export function commandAsked(args: readonly string[]): string | undefined {
+  for (let i = 0; i < args.length; i++) {
+    const word = args[i]!;
+    if (!word.startsWith('-')) return word;
+    // Of the program's own options only --version and --help have no value.
+    if (['-c', '--config', '--set', '--nats'].includes(word)) i++;
+  }
+  return undefined;
 }

@@ -8,10 +8,7 @@ import {
 import { flagsOf, type GlobalOptions } from '../runtime/index.js';
 import type { SimulatedSettings } from '../simulator/engine/index.js';
 
-/**
- * Keys below `decision` that describe a real host's tap, containers or memory: the model has no
- * counterpart.
- */
+/** Keys below `decision` without a counterpart in the model: tap, containers, host memory. */
 const NOT_SIMULATED: ReadonlySet<string> = new Set([
   'decision.lateStartMs',
   'decision.boost.enabled',
@@ -24,18 +21,18 @@ const isManagerKey = (key: string): boolean =>
 const isSimulated = (key: string): boolean =>
   isManagerKey(key) || (key.startsWith('decision.') && !NOT_SIMULATED.has(key));
 
-/** What a configuration means to a simulation. */
+/** The part of a configuration that a simulation uses. */
 export interface SimulationSettings {
-  /** What differs from the defaults; absent: nothing. */
+  /** Absent: the defaults. */
   readonly settings?: SimulatedSettings;
-  /** Manager and policies of the configuration; absent: it names none. */
+  /** With the configured manager and policies; absent: none configured. */
   readonly configured?: Config;
-  /** Keys of the file that do not apply. */
+  /** Keys of the file without effect. */
   readonly ignored: readonly string[];
 }
 
 /**
- * Reads `--config` and `--set` for a simulation. The environment and /etc/gleaner do not count, so
+ * Reads `--config` and `--set` for a simulation. The environment and /etc/gleaner are ignored, so
  * that the same command gives the same figures on every machine.
  *
  * @throws ConfigError, or UsageError for `--set` of a key that a simulation does not have
@@ -50,7 +47,7 @@ export function simulationSettings({ config: path, set }: GlobalOptions): Simula
   const foreign = Object.keys(flags).filter((key) => !isSimulated(key));
   if (foreign.length > 0)
     throw new UsageError(`--set ${foreign.join(', ')}: does not apply to a simulation`, {
-      hint: 'a simulation honors agents.manager and the keys below decision (docs/reference/config.md)',
+      hint: 'use agents.manager or the keys below decision (docs/reference/config.md)',
     });
   return settingsOf(loaded);
 }
@@ -66,7 +63,7 @@ function settingsOf({ config, sources }: LoadedConfig): SimulationSettings {
   };
 }
 
-/** Caps that the configuration leaves to the host are the simulator's. */
+/** Caps that default to the host's size are the simulator's. */
 function decisionOf(
   { decision, hook }: Config,
   sources: LoadedConfig['sources'],
@@ -82,11 +79,10 @@ function decisionOf(
   };
 }
 
-/** One line on stderr for a configuration file whose other keys play no part. */
+/** Names keys of the configuration file that a simulation ignores, on stderr. */
 export function warnIgnored(ignored: readonly string[]): void {
   if (ignored.length === 0) return;
   const shown = ignored.slice(0, 5).join(', ');
-  process.stderr.write(
-    `gleaner: a simulation does not use ${shown}${ignored.length > 5 ? ` and ${ignored.length - 5} more keys` : ''} of the configuration\n`,
-  );
+  const more = ignored.length > 5 ? ` and ${ignored.length - 5} more keys` : '';
+  process.stderr.write(`gleaner: a simulation does not use ${shown}${more} of the configuration\n`);
 }

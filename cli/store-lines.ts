@@ -3,7 +3,7 @@ import { consequenceOf, type StoreState } from '../broker/index.js';
 import type { ServiceInstance } from '../broker/services/index.js';
 import { count, plainText, table } from '../runtime/index.js';
 
-/** A store as one part tells of it. */
+/** State of a store as one part reports it. */
 export interface PartStore extends StoreState {
   readonly service: string;
   readonly host: string;
@@ -27,7 +27,7 @@ const storesSchema = z.array(
   }),
 );
 
-/** Every store of every part; parts of an older version tell of none. */
+/** Every store of every part. Older parts report none. */
 export function storesOf(services: readonly ServiceInstance[]): PartStore[] {
   return services.flatMap(({ name, metadata, stores }) => {
     const checked = storesSchema.safeParse(stores);
@@ -37,7 +37,7 @@ export function storesOf(services: readonly ServiceInstance[]): PartStore[] {
   });
 }
 
-/** The stores that fail, what that means and what to do; empty if all answer. */
+/** Table of failing stores, with causes and hints; empty if none fails. */
 export function failingStores(stores: readonly PartStore[]): string {
   const failing = stores.filter(({ failure }) => failure !== null);
   if (failing.length === 0) return '';
@@ -61,10 +61,8 @@ export function failingStores(stores: readonly PartStore[]): string {
     const name = `${store} ${operation}`;
     if (failure === null || causes.has(name)) continue;
     const consequence = consequenceOf(store, operation);
-    causes.set(
-      name,
-      `${plainText(failure.message)} [${plainText(failure.code)}]\n  ${plainText(consequence)}\n  ${plainText(failure.hint)}\n`,
-    );
+    const cause = `${plainText(failure.message)} [${plainText(failure.code)}]`;
+    causes.set(name, `${cause}\n  ${plainText(consequence)}\n  ${plainText(failure.hint)}\n`);
   }
   return `${rows}${[...causes.values()].join('')}`;
 }

@@ -14,7 +14,7 @@ type KnownComparison = Extract<Comparison, { known: true }>;
 /** Functions named on each side of the verdict. */
 const NAMED = 3;
 
-/** `−12 % [−15 %, −9 %] of 120 and 24 activations`, or how many control samples there are. */
+/** `−12 % [−15 %, −9 %] (120 activations, 24 control samples)`, or the missing samples. */
 export function comparisonText(comparison: Comparison): string {
   if (!comparison.known)
     return `– (${comparison.controlSamples} of ${comparison.needed} control samples)`;

@@ -8,14 +8,14 @@ import {
   processScreen,
   table,
 } from '../../runtime/index.js';
-import { surveyConfigured } from '../doctor/configured.js';
 import { findings, isManageable } from '../doctor/findings.js';
+import { surveyConfigured } from '../doctor/survey.js';
 import { addOutputOption, globalOptions, type OutputOptions } from './common.js';
 
 export function addDoctor(program: Command): void {
   const command = program
     .command('doctor')
-    .description('check whether this host can be managed, and say what to do if not (exit code 1)');
+    .description('check whether this host can be managed, and what to do if not (exit code 1)');
   addOutputOption(command).action(async (options: OutputOptions) => {
     const { config } = loadSettings(globalOptions(command));
     const list = findings(await surveyConfigured(config));
@@ -41,7 +41,7 @@ export function addDoctor(program: Command): void {
           `${paint[row.level](row.level)} ${plainText(row.check)}: ${row.advice}\n`,
         );
       processScreen.write(
-        manageable ? '\nThis host can be managed.\n' : '\nThis host cannot be managed as it is.\n',
+        manageable ? '\nThis host can be managed.\n' : '\nThis host cannot be managed yet.\n',
       );
     }
     process.exitCode = manageable ? EXIT.ok : EXIT.failed;

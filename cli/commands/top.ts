@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
 import { EXIT } from '../../config/index.js';
 import { colorsFor, json, loadSettings, processScreen, serversOf } from '../../runtime/index.js';
-import type { LiveModel } from '../live-model.js';
-import { LiveScreen, renderPlain } from '../live-view.js';
+import { type LiveModel, LiveScreen, renderPlain } from '../live-view.js';
 import { LiveFeed } from '../up/live-feed.js';
 import {
   addOutputOption,

@@ -13,8 +13,7 @@ import {
   statePaths,
 } from '../../runtime/index.js';
 import { HOOK_ENDED, restoreHost } from '../../runtime/wiring/index.js';
-import type { LiveModel } from '../live-model.js';
-import { LiveScreen, renderPlain } from '../live-view.js';
+import { type LiveModel, LiveScreen, renderPlain } from '../live-view.js';
 import { announcement } from '../up/announcement.js';
 import { LiveFeed } from '../up/live-feed.js';
 import { UpSession } from '../up/session.js';

@@ -7,7 +7,7 @@ export interface Finding {
   readonly check: string;
   readonly level: FindingLevel;
   readonly found: string;
-  /** What to do; empty where nothing is to be done. */
+  /** What to do; empty: nothing. */
   readonly advice: string;
 }
 
@@ -34,7 +34,7 @@ export function atLeastVersion(have: string, least: string): boolean {
   return major > minMajor || (major === minMajor && minor >= minMinor);
 }
 
-/** What stands in the way of managing this host, and what to do about each. */
+/** Judges a survey: what prevents managing this host, and what to do about it. */
 export function findings(survey: Survey): Finding[] {
   const out: Finding[] = [];
   if (survey.platform !== 'linux')
@@ -42,7 +42,7 @@ export function findings(survey: Survey): Finding[] {
       fail(
         'platform',
         survey.platform,
-        'a real invoker host needs Linux; the simulated platform runs everywhere',
+        'real invoker hosts need Linux; `--platform simulated` runs everywhere',
       ),
     );
   else out.push(ok('platform', `Linux ${survey.kernel}, ${survey.cores} cores`));
@@ -57,13 +57,13 @@ function engineDown(survey: Survey, { error, code }: { error: string; code: stri
     return fail(
       'engine',
       'no Docker engine, but Kubernetes',
-      'Kubernetes pods are not managed yet: run Gleaner on a Docker invoker host',
+      'Kubernetes pods are not supported yet: run Gleaner on a Docker invoker host',
     );
   const advice =
     code === 'EACCES'
       ? 'this user may not read the socket: run as root or join the group that owns it'
       : code === 'ETIMEDOUT'
-        ? 'the engine hangs: see its log; Gleaner leaves containers alone meanwhile'
+        ? 'the engine hangs: see its log; Gleaner changes no container meanwhile'
         : 'is Docker installed and running, and hook.engineSocket right?';
   return fail('engine', `not reachable: ${error}`, advice);
 }
@@ -83,13 +83,13 @@ function* engineFindings(engine: EngineSurvey): Generator<Finding> {
     yield warn(
       'engine API',
       `refuses clients older than ${version.MinAPIVersion}`,
-      "the docker CLI inside OpenWhisk's invoker image may be older: check that the invoker still starts containers",
+      "OpenWhisk's invoker image may have an older docker CLI: check that it starts containers",
     );
   if (info.SecurityOptions?.some((option) => option.includes('rootless')))
     yield fail(
       'engine',
       'runs rootless',
-      'limits are dropped silently there (no cpu controller): run the engine as root',
+      'limits are ignored without the cpu controller: run the engine as root',
     );
   if (info.SwapLimit === false)
     yield warn(
@@ -101,8 +101,8 @@ function* engineFindings(engine: EngineSurvey): Generator<Finding> {
 }
 
 const unseen: Readonly<Record<string, string>> = {
-  macvlan: 'a macvlan network bypasses the host',
-  ipvlan: 'an ipvlan network bypasses the host',
+  macvlan: 'macvlan traffic bypasses the host',
+  ipvlan: 'ipvlan traffic bypasses the host',
   overlay: 'an overlay network wraps packets',
   host: 'the host network has no address per container',
   null: 'no network at all',
@@ -142,17 +142,13 @@ function* networkFindings({ networks, containers }: EngineSurvey): Generator<Fin
       yield warn(
         `network ${network.Name}`,
         reason,
-        'the tap cannot see it: keep action containers off it',
+        'the tap cannot see its traffic: do not run action containers on it',
       );
   }
   if (bridges.length > 0)
     yield ok('bridges', `${bridges.join(', ')}; ${containers.length} action containers run`);
   else
-    yield fail(
-      'bridges',
-      'no IPv4 bridge network',
-      'action containers must hang on a Docker bridge',
-    );
+    yield fail('bridges', 'no IPv4 bridge network', 'connect action containers to a Docker bridge');
 }
 
 function* cgroupFindings({ cgroup, engine }: Survey): Generator<Finding> {
@@ -162,7 +158,7 @@ function* cgroupFindings({ cgroup, engine }: Survey): Generator<Finding> {
   if (cgroup.privateNamespace) {
     yield fail(
       'cgroup',
-      "a namespace of its own hides the host's tree",
+      "a private cgroup namespace hides the host's tree",
       "start Gleaner's container with --cgroupns=host and /sys/fs/cgroup mounted read-write",
     );
     return;
@@ -173,7 +169,7 @@ function* cgroupFindings({ cgroup, engine }: Survey): Generator<Finding> {
       'cgroup',
       `v${version}, no controller ${lacking.join(', ')}`,
       cgroup.controllers.length === 0
-        ? 'mount /sys/fs/cgroup (in a container: -v /sys/fs/cgroup:/sys/fs/cgroup:rw), and enable them at boot'
+        ? 'mount /sys/fs/cgroup (container: -v /sys/fs/cgroup:/sys/fs/cgroup), enable them at boot'
         : 'enable it for the root cgroup (cgroup.subtree_control) or at boot',
     );
   else yield ok('cgroup', `v${version}, driver ${driver}`);
@@ -181,7 +177,7 @@ function* cgroupFindings({ cgroup, engine }: Survey): Generator<Finding> {
     yield warn(
       'cgroup quotas',
       'the kernel has no CPU quotas (CONFIG_CFS_BANDWIDTH)',
-      'weights are set and CPU is not harvested; use a kernel with CONFIG_CFS_BANDWIDTH=y for quotas',
+      'only weights are set, CPU is not harvested; quotas need CONFIG_CFS_BANDWIDTH=y',
     );
   if (!cgroup.writable)
     yield fail(
@@ -192,27 +188,29 @@ function* cgroupFindings({ cgroup, engine }: Survey): Generator<Finding> {
   if (driver === 'systemd')
     yield ok(
       'cgroup owner',
-      'systemd: what a daemon-reload could undo is set on the scopes, drift is repaired',
+      'systemd: limits are set on the scopes, changes by daemon-reload are repaired',
     );
   if (cgroup.unmounted.length > 0)
     yield warn(
       'cgroup hierarchies',
       `${cgroup.unmounted.join(' and ')}: in use and not mounted`,
-      'the engine tells of no OOM kill then (Gleaner counts them itself): mount each (mount -t cgroup -o NAME cgroup FOLDER), remove the folders left in it, unmount it',
+      'the engine reports no OOM kills then; Gleaner counts them itself. To fix it, mount each ' +
+        '(mount -t cgroup -o NAME cgroup FOLDER), remove the folders in it, unmount it',
     );
   if (cgroup.processesHidden)
     yield warn(
       'processes',
-      '/proc is mounted with hidepid: cgroups are found by the id of the container',
+      '/proc is mounted with hidepid: cgroups are found by container id',
       cgroup.pressure
-        ? 'nothing to do; with hidepid=0, or the group of gid= for the hook, they are found faster'
-        : "the waiting time of functions is unknown: boot with psi=1, or give the hook's unit the group of gid= (SupplementaryGroups=)",
+        ? 'optional: hidepid=0, or the group of gid= for the hook, finds them faster'
+        : 'CPU wait is not measured: boot with psi=1, or add the group of gid= to the unit of ' +
+            'the hook (SupplementaryGroups=)',
     );
   if (!cgroup.pressure)
     yield warn(
       'kernel',
       'no pressure information (PSI)',
-      'boot with psi=1 to have the waiting time of functions',
+      'CPU wait is not measured: boot with psi=1',
     );
 }
 
@@ -221,7 +219,7 @@ function* tapFindings({ tcpdump, uid, capabilities }: Survey): Generator<Finding
     yield fail(
       'tcpdump',
       'not found',
-      'install it (Debian, Ubuntu: apt-get install tcpdump) or set hook.tcpdump',
+      'install it (Debian, Ubuntu: apt-get install tcpdump), or set hook.tcpdump',
     );
     return;
   }
@@ -232,9 +230,9 @@ function* tapFindings({ tcpdump, uid, capabilities }: Survey): Generator<Finding
   const allowed = uid === 0 || (capabilities & (1n << CAP_NET_RAW)) !== 0n;
   yield fail(
     'tcpdump',
-    `may not listen: ${tcpdump.refusal}`,
+    `cannot listen: ${tcpdump.refusal}`,
     allowed
-      ? "a security module may forbid it: see the system's log"
+      ? 'a security module may forbid it: see the system log'
       : 'run as root or give it CAP_NET_RAW',
   );
 }
@@ -250,7 +248,7 @@ function* rightsFindings(survey: Survey): Generator<Finding> {
   if (survey.swapTotalKiB > 0)
     yield ok(
       'swap on the host',
-      `${Math.round(survey.swapTotalKiB / 1024)} MiB; limits of memory and swap are always set together`,
+      `${Math.round(survey.swapTotalKiB / 1024)} MiB; memory and swap limits are set together`,
     );
   if (!survey.stateDirWritable)
     yield fail('state folder', 'cannot be written', 'set hook.stateDir to a folder of this user');
@@ -260,14 +258,14 @@ function* rightsFindings(survey: Survey): Generator<Finding> {
     yield warn(
       'two hooks',
       'a hook with another state folder manages this engine',
-      'give its configuration (--config FILE) to look at that one; a second hook on one engine is refused',
+      'use its configuration (--config FILE); an engine accepts only one hook',
     );
   yield* fileFindings(survey);
   if (survey.natsServers.length > 0 && survey.natsRefusal !== null)
     yield warn(
       'NATS',
       survey.natsRefusal,
-      'see nats.servers and the credentials; meanwhile user limits and local policies stand',
+      'check nats.servers and the credentials; until then user limits and local policies apply',
     );
   else if (survey.natsServers.length > 0)
     yield ok(
@@ -279,20 +277,17 @@ function* rightsFindings(survey: Survey): Generator<Finding> {
     yield warn(
       'NATS',
       'no servers configured and no nats-server found',
-      'set nats.servers or install nats-server >= 2.9; without it user limits stand',
+      'set nats.servers, or install nats-server >= 2.9; without it user limits apply',
     );
 }
 
-/**
- * Kept open per container as long as it lives; those of its samples, up to six more, are open while
- * there is room.
- */
+/** Kept open for the life of a container; up to six more for its samples are optional. */
 const FILES_PER_CONTAINER = 7;
 const FILES_OWN = 512;
 
 function* fileFindings({ openFiles }: Survey): Generator<Finding> {
   if (openFiles === null) return;
-  // Node raises the soft limit to the hard one by itself when it starts.
+  // Node raises its soft limit to the hard one at start.
   const containers = Math.floor((openFiles.soft - FILES_OWN) / FILES_PER_CONTAINER);
   if (containers >= 500) {
     const found = Number.isFinite(openFiles.soft)
@@ -303,7 +298,7 @@ function* fileFindings({ openFiles }: Survey): Generator<Finding> {
     yield warn(
       'open files',
       `${openFiles.soft}: enough for ${Math.max(0, containers)} containers`,
-      'raise LimitNOFILE of the unit (or ulimit -Hn) to 65536: each container keeps some files open',
+      'raise LimitNOFILE of the unit (or ulimit -Hn) to 65536: each container needs some files',
     );
 }
 

@@ -3,10 +3,11 @@ import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { availableParallelism, platform, release } from 'node:os';
 import { delimiter, join } from 'node:path';
-import type { HookConfig } from '../../config/index.js';
+import { type Config, type HookConfig, messageOf } from '../../config/index.js';
 import { availableControllers, readMounts } from '../../openwhisk-plugin/host/cgroup/index.js';
 import { managedByPrefix } from '../../openwhisk-plugin/host/docker/index.js';
 import { EngineLock, HookLock } from '../../openwhisk-plugin/host/lock/index.js';
+import { statePaths, withBroker } from '../../runtime/index.js';
 
 export interface EngineNetwork {
   readonly Name: string;
@@ -45,7 +46,7 @@ export interface EngineSurvey {
   readonly containers: readonly EngineContainer[];
 }
 
-/** All that `doctor` looks at; findings are a pure function of it. */
+/** Facts about this host; `findings` judges them. */
 export interface Survey {
   readonly platform: string;
   readonly kernel: string;
@@ -57,23 +58,18 @@ export interface Survey {
   readonly engine: EngineSurvey | { readonly error: string; readonly code: string };
   readonly cgroup: {
     readonly unified: boolean;
-    /** Of `cpu` and `memory` those that a mounted hierarchy has. */
+    /** `cpu` and `memory`, if a mounted hierarchy has them. */
     readonly controllers: readonly string[];
-    /**
-     * Groups have quotas of CPU; false without CONFIG_CFS_BANDWIDTH, where weights alone are there.
-     */
+    /** CPU quotas exist; false without CONFIG_CFS_BANDWIDTH. */
     readonly quotas: boolean;
-    /** The engine's folder of containers, or the root where it has none yet. */
+    /** Of the engine's folder of containers, or of the root while there is none. */
     readonly writable: boolean;
-    /** /proc/self/cgroup shows a namespace of its own, away from the host's tree. */
+    /** This process is in a private cgroup namespace. */
     readonly privateNamespace: boolean;
     readonly pressure: boolean;
-    /** /proc shows this process no other's files (hidepid). */
+    /** /proc hides other users' processes (hidepid). */
     readonly processesHidden: boolean;
-    /**
-     * v1 controllers that processes are in and no mount shows: the engine's OOM events fail for
-     * them.
-     */
+    /** v1 controllers in use that are not mounted; Docker 20.10 then reports no OOM kills. */
     readonly unmounted: readonly string[];
   };
   readonly tcpdump: {
@@ -83,15 +79,15 @@ export interface Survey {
   };
   readonly swapTotalKiB: number;
   readonly stateDirWritable: boolean;
-  /** Process of the hook that runs with this configuration's state folder; null: none. */
+  /** Process id of the hook with this configuration's state folder; null: none. */
   readonly ownHook: number | null;
-  /** A hook, this one or another, manages this engine. */
+  /** A hook with any state folder manages this engine. */
   readonly engineManaged: boolean;
   readonly natsServer: string | null;
   readonly natsServers: readonly string[];
-  /** What each configured server says to a connection; null: it answers. */
+  /** Error of connecting to the configured servers; null: connected. */
   readonly natsRefusal: string | null;
-  /** Most open files of this process: now, and what it may ask for; null where unknown. */
+  /** Limits of open files of this process; null: unknown. */
   readonly openFiles: { readonly soft: number; readonly hard: number } | null;
 }
 
@@ -126,7 +122,7 @@ export function findProgram(name: string, extra: readonly string[] = []): string
   return null;
 }
 
-/** One bounded `GET` at the engine's socket. */
+/** `GET` on the engine's socket. */
 export function engineGet<T>(socketPath: string, path: string, timeout: number): Promise<T> {
   return new Promise((resolve, reject) => {
     const call = request(
@@ -172,8 +168,7 @@ async function surveyEngine(hook: HookConfig): Promise<Survey['engine']> {
       get<EngineNetwork[]>('/networks'),
       get<EngineContainer[]>(`/containers/json?filters=${filters}`),
     ]);
-    // The engine's filter matches anywhere in a name; which of them the hook manages is the hook's
-    // own rule.
+    // The engine's filter matches anywhere in a name; the hook's own rule is stricter.
     const isManaged = managedByPrefix(hook.containerPrefix);
     const ours = containers.filter(({ Names }) =>
       Names.some((name) => isManaged(name.replace(/^\//, ''))),
@@ -195,7 +190,7 @@ function surveyCgroup(): Survey['cgroup'] {
   return {
     unified,
     controllers: availableControllers(),
-    // The root of v2 has none in any kernel.
+    // The root group of v2 never has cpu.max.
     quotas: folder === root || existsSync(`${folder}/${unified ? 'cpu.max' : 'cpu.cfs_quota_us'}`),
     writable: may(folder, constants.W_OK),
     privateNamespace:
@@ -210,8 +205,8 @@ function surveyCgroup(): Survey['cgroup'] {
 }
 
 /**
- * Of v1 hierarchies in /proc/<pid>/cgroup those that /proc/<pid>/mounts does not have, e.g. left
- * behind by a systemd in a container.
+ * v1 hierarchies in /proc/<pid>/cgroup that /proc/<pid>/mounts lacks, such as those left by systemd
+ * in a container.
  */
 export function unmountedControllers(own: string, mounts: string): string[] {
   const mounted = new Set<string>();
@@ -235,8 +230,7 @@ function surveyTcpdump(program: string): Survey['tcpdump'] {
   if (path === null) return { path, version: '', refusal: null };
   const shown = spawnSync(path, ['--version'], { encoding: 'utf8', timeout: 5000 });
   const version = /tcpdump version (\S+)/.exec(`${shown.stdout}${shown.stderr}`)?.[1] ?? '';
-  // Compiling a filter for a device opens it, which needs the same rights as listening, and ends by
-  // itself.
+  // Compiling a filter for a device opens it, which needs the same rights as listening.
   const tried = spawnSync(path, ['-i', 'lo', '-d', 'tcp'], { encoding: 'utf8', timeout: 5000 });
   const refusal =
     tried.status === 0 ? null : (tried.stderr ?? '').trim().split('\n').at(-1) || 'did not run';
@@ -244,19 +238,19 @@ function surveyTcpdump(program: string): Survey['tcpdump'] {
 }
 
 /**
- * Some hook, with whatever state folder, manages the engine: its lock is a socket without a file,
- * whose name older versions of Node pad.
+ * True if a hook with any state folder manages the engine. Its lock is an abstract socket, whose
+ * name older versions of Node pad.
  */
 export const managesEngine = (unixSockets: string, engineSocket: string): boolean =>
   unixSockets.split('\n').some((line) => line.includes(` @${EngineLock.nameOf(engineSocket)}`));
 
-/** Looks at this host; changes nothing. */
+/** Collects the facts about this host. Read-only. */
 export async function surveyHost(
   hook: HookConfig,
   nats: {
     readonly servers: readonly string[];
     readonly binary: string | null;
-    /** Connects, and says what went wrong; null: it works. */
+    /** Connects; returns the error, or null. */
     readonly refusal: () => Promise<string | null>;
   },
   lockPath: string,
@@ -301,4 +295,25 @@ function writableOrMakeable(path: string): boolean {
     at = parent;
   }
   return may(at, constants.W_OK);
+}
+
+const NATS_TIMEOUT_MILLIS = 1000;
+
+/** A survey with the given configuration. Connects to its NATS servers for a moment. */
+export function surveyConfigured(config: Config): Promise<Survey> {
+  const { servers, embedded } = config.nats;
+  const nats = {
+    ...config.nats,
+    requestTimeoutMs: Math.min(NATS_TIMEOUT_MILLIS, config.nats.requestTimeoutMs),
+  };
+  const refusal = (): Promise<string | null> =>
+    withBroker({ ...config, nats }, async (broker) => {
+      await broker.flush();
+      return null;
+    }).catch(messageOf);
+  return surveyHost(
+    config.hook,
+    { servers, binary: embedded.binary, refusal },
+    statePaths(config).lock,
+  );
 }

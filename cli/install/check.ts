@@ -6,14 +6,13 @@ import { type Layout, unitOf } from './layout.js';
 import { hashOf, type Manifest, requireManifest } from './manifest.js';
 import type { ServiceManager } from './service-manager.js';
 
-/** One thing that was looked at. */
 export interface CheckRow {
   readonly check: string;
   readonly ok: boolean;
   readonly found: string;
 }
 
-/** Compares a host with what was installed there. Throws `GLN_NOT_INSTALLED`. */
+/** Compares a host with its manifest. @throws `GLN_NOT_INSTALLED` */
 export function checkInstallation(layout: Layout, services: ServiceManager | null): CheckRow[] {
   const manifest = requireManifest(layout);
   return [

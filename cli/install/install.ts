@@ -28,9 +28,9 @@ export interface InstallOptions {
   readonly layout: Layout;
   /** Folder of the program to install. */
   readonly from: string;
-  /** In addition to those that are installed. */
+  /** Added to the installed ones. */
   readonly parts: readonly ServicePart[];
-  /** As the units shall name it. */
+  /** Path of node in the units. */
   readonly node: string;
   /** Null: files only. */
   readonly services: ServiceManager | null;
@@ -38,18 +38,15 @@ export interface InstallOptions {
 
 export interface Installed {
   readonly release: string;
-  /** What was made or changed, by path below the root; empty where all was as wished. */
+  /** Created or changed paths below the root; empty if everything was up to date. */
   readonly changed: readonly string[];
   readonly restarted: readonly string[];
 }
 
-/** As the shipped units name it. */
+/** Path of node in the shipped units. */
 const NODE_IN_UNITS = '/usr/bin/node';
 
-/**
- * Replaces a symbolic link in one step, so that a start in between finds the old or the new one.
- * True where it changed.
- */
+/** Replaces a symbolic link atomically. @returns whether it changed */
 function pointLink(link: string, to: string): boolean {
   try {
     if (readlinkSync(link) === to) return false;
@@ -64,10 +61,7 @@ function pointLink(link: string, to: string): boolean {
   return true;
 }
 
-/**
- * The seed for a part on this host, as `gleaner nats-config` names it by its role; null where there
- * is none.
- */
+/** Path of the seed that `gleaner nats-config` wrote for a part of this host; null: none. */
 function seedOf(layout: Layout, part: ServicePart): string | null {
   const folder = layout.at(layout.nats);
   if (!existsSync(folder)) return null;
@@ -76,23 +70,21 @@ function seedOf(layout: Layout, part: ServicePart): string | null {
   );
   if (found.length > 1)
     throw new UsageError(`${layout.nats} has several seeds for ${part}: ${found.join(', ')}`, {
-      hint: 'leave only the one of this host there',
+      hint: 'keep only the seed of this host there',
     });
   return found[0] === undefined ? null : join(layout.nats, found[0]);
 }
 
-/**
- * How a part comes to its seed: the hook reads root's file, the others, which are no root, get a
- * copy of systemd.
- */
+/** The hook reads root's seed file; the other services, which do not run as root, get a copy. */
 function dropIn(part: ServicePart, seed: string): string {
+  const prefix = `GLEANER_NATS_INBOXPREFIX=${inboxPrefixOf(roleOf(part))}`;
   const environment = (path: string): string =>
-    `Environment=GLEANER_NATS_NKEYSEEDFILE=${path} GLEANER_NATS_INBOXPREFIX=${inboxPrefixOf(roleOf(part))}\n`;
+    `Environment=GLEANER_NATS_NKEYSEEDFILE=${path} ${prefix}\n`;
   const lines =
     part === 'hook'
       ? environment(seed)
       : `LoadCredential=nats.nk:${seed}\n${environment('%d/nats.nk')}`;
-  return `# Written by \`gleaner install\`, since ${seed} is there.\n[Service]\n${lines}`;
+  return `# Written by \`gleaner install\`, since ${seed} exists.\n[Service]\n${lines}`;
 }
 
 /** Files that an installation writes, by path below the root. */
@@ -117,9 +109,8 @@ function expectedFiles(
 }
 
 /**
- * Puts Gleaner on a host, or a newer release in the place of the one that is there. What is as
- * wished is not touched, so a second run changes nothing. The configuration is an example where
- * there is none, and never overwritten.
+ * Installs or upgrades Gleaner. A second run changes nothing. An example configuration is written
+ * only if there is none.
  */
 export function install({ layout, from, parts, node, services }: InstallOptions): Installed {
   const before = readManifest(layout);
@@ -136,7 +127,7 @@ export function install({ layout, from, parts, node, services }: InstallOptions)
   );
 }
 
-/** Goes back to the release before. */
+/** Returns to the previous release. */
 export function rollback(layout: Layout, services: ServiceManager | null): Installed {
   const before = requireManifest(layout);
   if (before.previous === null || !existsSync(layout.at(join(layout.releases, before.previous))))
@@ -195,7 +186,7 @@ function finish(
   return { release, changed, restarted: services === null ? [] : restarted };
 }
 
-/** One release is kept beside the one in use: the one to roll back to. */
+/** Keeps the current release and the one to roll back to. */
 function prune(layout: Layout, { release, previous }: Manifest): void {
   const folder = layout.at(layout.releases);
   for (const name of readdirSync(folder))

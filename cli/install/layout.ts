@@ -6,14 +6,12 @@ import { SYSTEM_CONFIG } from '../../runtime/index.js';
 export const SERVICE_PARTS = ['hook', 'agents', 'aggregator', 'actions'] as const;
 export type ServicePart = (typeof SERVICE_PARTS)[number];
 
-/** What a part may do on NATS: who changes actions asks agents, as an operator does. */
+/** The NATS role of a part; `actions` asks agents, which an operator may do. */
 export const roleOf = (part: ServicePart): Role => (part === 'actions' ? 'operator' : part);
 
 export const unitOf = (part: ServicePart): string => `gleaner-${part}.service`;
 
-/**
- * Where things are on a host, below a root that is `/` unless a test or an image says otherwise.
- */
+/** Paths on a host, below a root that is `/` except in tests and images. */
 export function layoutOf(root: string) {
   const at = (path: string): string => join(root, path);
   return {

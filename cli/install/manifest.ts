@@ -9,22 +9,20 @@ export class NotInstalledError extends errorClass('GLN_NOT_INSTALLED') {}
 
 const manifestSchema = z.object({
   release: z.string(),
-  /** What a rollback goes back to. */
+  /** The release of a rollback. */
   previous: z.string().nullable(),
   parts: z.array(z.enum(SERVICE_PARTS)),
   node: z.string(),
-  /** Path below the root → SHA-256 of what was written. */
+  /** Path below the root → SHA-256 of the written file. */
   files: z.record(z.string(), z.string()),
 });
-/** What an installation has put where: what `check` compares and `remove` takes away. */
+/** The installed files, which `check` compares and `remove` deletes. */
 export type Manifest = z.infer<typeof manifestSchema>;
 
 export const hashOf = (text: string | Uint8Array): string =>
   createHash('sha256').update(text).digest('hex');
 
-/**
- * Null where nothing is installed. Throws `GLN_NOT_INSTALLED` where the manifest cannot be read.
- */
+/** Null: nothing is installed. @throws `GLN_NOT_INSTALLED` if the manifest is unreadable */
 export function readManifest(layout: Layout): Manifest | null {
   const file = layout.at(layout.manifest);
   if (!existsSync(file)) return null;

@@ -12,7 +12,7 @@ import {
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The folder of the program that runs now: the one with package.json. */
+/** The folder of the running program, which holds package.json. */
 export const programFolder = (): string =>
   resolve(dirname(fileURLToPath(import.meta.url)), '../../..');
 
@@ -22,7 +22,7 @@ interface LockEntry {
   readonly devOptional?: boolean;
 }
 
-/** Folders of the packages that a host needs: neither development nor optional ones. */
+/** Folders of the required packages, without development and optional ones. */
 function packagesOf(folder: string): string[] {
   const { packages } = JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8')) as {
     packages: Readonly<Record<string, LockEntry>>;
@@ -34,9 +34,7 @@ function packagesOf(folder: string): string[] {
     .map(([path]) => path);
 }
 
-/**
- * What of the program's folder is installed: what package.json publishes, and what it needs to run.
- */
+/** Installed parts of the program's folder: published files and required packages. */
 function contentsOf(folder: string): string[] {
   const { files } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
     files: string[];
@@ -46,7 +44,7 @@ function contentsOf(folder: string): string[] {
   return all.filter((path) => existsSync(join(folder, path)));
 }
 
-/** Files that a pattern like `web/*.css` means; a star stands in the file's name alone. */
+/** Expands a pattern with a star in the file's name, such as `web/*.css`. */
 function matching(folder: string, pattern: string): string[] {
   const [before = '', after = ''] = basename(pattern).split('*');
   const within = dirname(pattern);
@@ -72,7 +70,7 @@ function* filesOf(path: string): Generator<string> {
   }
 }
 
-/** `0.1.0-3f2a9c1b`: two builds of one version are two releases. */
+/** `0.1.0-3f2a9c1b`, so that two builds of one version are two releases. */
 function releaseName(folder: string): string {
   const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
     version: string;
@@ -85,8 +83,8 @@ function releaseName(folder: string): string {
 }
 
 /**
- * Brings the program under `releases` and returns the release's name. A program that lies there
- * already (unpacked from an archive) is taken as it is; a copy appears whole or not at all.
+ * Copies the program below `releases` atomically and returns the release's name. A program that is
+ * there already, unpacked from an archive, is used in place.
  */
 export function placeProgram(from: string, releases: string): { name: string; placed: boolean } {
   if (dirname(from) === resolve(releases)) return { name: basename(from), placed: false };
@@ -112,6 +110,6 @@ export function placeProgram(from: string, releases: string): { name: string; pl
   return { name, placed: true };
 }
 
-/** A package's own node_modules are entries of the lock file by themselves. */
+/** Nested node_modules have their own entries in the lock file. */
 const nested = (from: string, path: string, source: string): boolean =>
   source.startsWith(join(from, path, 'node_modules'));

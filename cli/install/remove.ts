@@ -5,13 +5,10 @@ import { type Layout, unitOf } from './layout.js';
 import { requireManifest } from './manifest.js';
 import type { ServiceManager } from './service-manager.js';
 
-/** Nothing is removed while a limit is not its user's. */
+/** Nothing is removed while a container does not have its user limits. */
 export class LimitsNotRestoredError extends errorClass('GLN_LIMITS_NOT_RESTORED') {}
 
-/**
- * What Gleaner changed of actions stands in OpenWhisk, and only its journal here knows what was
- * before.
- */
+/** OpenWhisk has limits written by Gleaner, and only the local journal has the original ones. */
 export class ActionsNotUndoneError extends errorClass('GLN_ACTIONS_NOT_UNDONE') {
   constructor(actions: readonly string[]) {
     const more = actions.length > 3 ? ', …' : '';
@@ -25,19 +22,16 @@ export interface RemoveOptions {
   readonly services: ServiceManager | null;
   /** Leaves configuration, seeds and certificates. */
   readonly keepConfig: boolean;
-  /**
-   * Actions that Gleaner changed in OpenWhisk and has not undone; rejects where that cannot be
-   * known. Null: they stay as they are.
-   */
+  /** Actions with limits changed by Gleaner; throws if unknown. Null: keep them. */
   readonly changedActions: (() => readonly string[]) | null;
-  /** Gives every container its user limits back; returns how many could not be. */
+  /** Restores the user limits of every container. */
   readonly restore: () => Promise<{ readonly failed: number }>;
 }
 
 /**
- * Takes Gleaner off a host: services first, then every limit as its user set it, and only then what
- * was installed. Rejects with `GLN_LIMITS_NOT_RESTORED` or `GLN_ACTIONS_NOT_UNDONE` before anything
- * is deleted, so that it can be tried again. Returns what was deleted, by path.
+ * Removes Gleaner from a host: stops its services, restores user limits, then deletes files.
+ * Rejects with `GLN_LIMITS_NOT_RESTORED` or `GLN_ACTIONS_NOT_UNDONE` before anything is deleted, so
+ * that it can be repeated. @returns the deleted paths
  */
 export async function remove({
   layout,
@@ -71,13 +65,13 @@ export async function remove({
   return there;
 }
 
-/** Drop-in folders; somebody else's drop-in in one keeps it. */
+/** Deletes a folder of drop-ins unless it holds other drop-ins. */
 function removeEmpty(folder: string, except: string): void {
   if (folder === except || !existsSync(folder) || readdirSync(folder).length > 0) return;
   rmdirSync(folder);
 }
 
-/** What of Gleaner is still below a root: nothing after `remove`. */
+/** Paths of Gleaner below a root; empty after `remove`. */
 export function remainsOf(layout: Layout): string[] {
   const { at } = layout;
   const fixed = [layout.home, layout.command, layout.state, layout.configFolder].filter((path) =>

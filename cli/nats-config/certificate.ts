@@ -18,8 +18,8 @@ const SERVER_DAYS = '825';
 const NEW_KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
 
 /**
- * A certificate authority of our own and a server certificate for `hosts`, made by openssl where
- * they are missing; keys mode 0600. Delete `server.pem` to have it made anew.
+ * Makes a certificate authority and a server certificate for `hosts` with openssl, unless they
+ * exist; keys have mode 0600. Delete `server.pem` to renew the certificate.
  */
 export function makeCertificates(folder: string, hosts: readonly string[]): CertificateFiles {
   const at = (name: string): string => join(folder, name);
@@ -44,7 +44,7 @@ export function makeCertificates(folder: string, hosts: readonly string[]): Cert
   try {
     const request = join(scratch, 'server.csr');
     const extensions = join(scratch, 'extensions');
-    // Over TLS, the client checks a server given by its address against the name `localhost`.
+    // The client checks a server given by its address against the name `localhost`.
     const names = [...new Set([...hosts, 'localhost'])]
       .map((host) => `${isIP(host) ? 'IP' : 'DNS'}:${host}`)
       .join(',');

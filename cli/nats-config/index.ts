@@ -1,27 +1,24 @@
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { nkeys } from 'nats';
 import { stringify } from 'yaml';
-import { isHostName, ROLES } from '../../broker/index.js';
+import { CredentialsError, isHostName, ROLES } from '../../broker/index.js';
 import { UsageError } from '../../config/index.js';
 import { type CertificateFiles, makeCertificates } from './certificate.js';
-import { publicKeyOf } from './seeds.js';
 import { clientConfig, type Identity, serverConfig } from './server-config.js';
 
 export interface NatsConfigSettings {
   readonly folder: string;
   readonly listen: string;
-  /**
-   * Names and addresses by which clients reach the server; the first one goes into their
-   * configuration.
-   */
+  /** Names and addresses of the server; clients are configured with the first. */
   readonly hosts: readonly string[];
   readonly storeFolder: string;
-  /** Invoker hosts and agent hosts with an identity of their own; without any, one for all. */
+  /** Invoker hosts and agent hosts with their own identity; empty: one identity for all. */
   readonly hooks: readonly string[];
   readonly agents: readonly string[];
-  /** Names of identities whose seeds are made anew. */
+  /** Identities that get a new seed. */
   readonly rotate: readonly string[];
-  /** Null: made here. */
+  /** Null: made with openssl. */
   readonly certificates: CertificateFiles | null;
 }
 
@@ -42,7 +39,7 @@ function identityNames({ hooks, agents }: NatsConfigSettings): Named[] {
     const hosts = role === 'hook' ? hooks : role === 'agents' ? agents : [];
     for (const host of hosts)
       if (!isHostName(host))
-        throw new UsageError(`'${host}' cannot name a host on NATS`, {
+        throw new UsageError(`invalid host name '${host}'`, {
           hint: 'use letters, digits, - and _',
         });
     if (hosts.length === 0) return [{ name: role, role, host: null }];
@@ -51,16 +48,16 @@ function identityNames({ hooks, agents }: NatsConfigSettings): Named[] {
 }
 
 /**
- * Writes a nats-server configuration with least permissions, certificates, and for each identity a
- * seed and a configuration. What is there stays: seeds and certificates are kept, so it may be run
- * again to add a host. Every file of secrets has mode 0600.
+ * Writes a nats-server configuration with least permissions, certificates, and a seed and a
+ * configuration for each identity. Existing seeds and certificates are kept, so it can be repeated
+ * to add a host. Secret files have mode 0600.
  */
 export function writeNatsConfig(options: NatsConfigSettings): WrittenNatsConfig {
   const names = identityNames(options);
   for (const name of options.rotate)
     if (!names.some((each) => each.name === name))
-      throw new UsageError(`no identity is called '${name}'`, {
-        hint: `one of ${names.map((n) => n.name).join(', ')}`,
+      throw new UsageError(`unknown identity '${name}'`, {
+        hint: `use one of: ${names.map((n) => n.name).join(', ')}`,
       });
   mkdirSync(options.folder, { recursive: true, mode: 0o755 });
   const at = (name: string): string => join(options.folder, name);
@@ -77,7 +74,7 @@ export function writeNatsConfig(options: NatsConfigSettings): WrittenNatsConfig 
       host,
       publicKey: publicKeyOf(seed, options.rotate.includes(name)),
     };
-    const text = `# Of whoever runs as ${name}: \`gleaner --config\` this, or put it into your configuration.\n`;
+    const text = `# Identity ${name}: use it with \`gleaner --config\`, or copy the keys.\n`;
     writeFileSync(config, text + stringify(clientConfig(identity, { seed, ca }, servers)));
     return { ...identity, seed, config };
   });
@@ -88,4 +85,22 @@ export function writeNatsConfig(options: NatsConfigSettings): WrittenNatsConfig 
   });
   chmodSync(server, 0o640);
   return { server, identities };
+}
+
+/** The public key of the seed in a file, which is made if it is missing or to be replaced. */
+function publicKeyOf(file: string, replace: boolean): string {
+  const isNew = replace || !existsSync(file);
+  try {
+    const pair = isNew
+      ? nkeys.createUser()
+      : nkeys.fromSeed(new TextEncoder().encode(readFileSync(file, 'utf8').trim()));
+    if (isNew)
+      writeFileSync(file, `${new TextDecoder().decode(pair.getSeed())}\n`, { mode: 0o600 });
+    const key = pair.getPublicKey();
+    pair.clear();
+    return key;
+  } catch (error) {
+    if (isNew) throw error;
+    throw new CredentialsError(file, 'it holds no nkey seed');
+  }
 }

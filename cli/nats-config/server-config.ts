@@ -2,10 +2,10 @@ import { inboxPrefixOf, permissionsOf, type Role } from '../../broker/index.js';
 
 /** One user of the server. */
 export interface Identity {
-  /** `viewer`, or `hook-<host>`: also the name of its files. */
+  /** `viewer` or `hook-<host>`; also the name of its files. */
   readonly name: string;
   readonly role: Role;
-  /** The only host it may speak for; null: any. */
+  /** The only host that it may publish for; null: any. */
   readonly host: string | null;
   readonly publicKey: string;
 }
@@ -23,16 +23,10 @@ const quote = (text: string): string => JSON.stringify(text);
 const list = (subjects: readonly string[]): string =>
   `[\n${subjects.map((s) => `            ${quote(s)}`).join('\n')}\n          ]`;
 
-/**
- * Largest store of JetStream: mode and leases are small, policies some 25 KB each, trajectories
- * bounded by their stream.
- */
+/** Modes and leases are small, policies 25 KB each, and trajectories bounded by their stream. */
 const MAX_STORE = '4GB';
 
-/**
- * A configuration of nats-server 2.9 and newer: TLS, one NKey per identity, everything denied that
- * is not listed.
- */
+/** For nats-server 2.9 and newer: TLS, one NKey per identity, unlisted subjects denied. */
 export function serverConfig({
   listen,
   storeFolder,
@@ -53,11 +47,11 @@ export function serverConfig({
       '      }',
     ].join('\n');
   });
-  return `# Written by \`gleaner nats-config\`; do not edit: run it again. Secrets are in the seed files beside it, not here.
+  return `# Written by \`gleaner nats-config\`; do not edit, run it again. Seeds are in other files.
 listen: ${quote(listen)}
 server_name: gleaner
 max_payload: 1MB
-# A client that is slow or floods is cut off; Gleaner's reconnect.
+# Slow clients are disconnected; Gleaner reconnects.
 write_deadline: "5s"
 jetstream { store_dir: ${quote(storeFolder)}, max_file_store: ${MAX_STORE} }
 tls { cert_file: ${quote(certificate)}, key_file: ${quote(key)}, timeout: 5 }
@@ -72,7 +66,7 @@ ${users.join('\n')}
 `;
 }
 
-/** The section `nats` of the configuration of whoever uses an identity. */
+/** The section `nats` of the configuration for an identity. */
 export function clientConfig(
   identity: Identity,
   files: { seed: string; ca: string },

@@ -12,14 +12,14 @@ import {
 } from '../../config/index.js';
 import { statePaths, withBroker } from '../../runtime/index.js';
 import { readAudit } from '../commands/audit.js';
-import { surveyConfigured } from '../doctor/configured.js';
 import { findings } from '../doctor/findings.js';
+import { surveyConfigured } from '../doctor/survey.js';
 import { redacted, redactedValue } from './redact.js';
 
 const LOG_LINES = 400;
 const AUDIT_LINES = 400;
 
-/** What each part of a bundle is; a part that cannot be had says why in its place. */
+/** Parts by name. A part that could not be collected is `{ missing: reason }`. */
 export type Bundle = Readonly<Record<string, unknown>>;
 
 async function attempt(make: () => unknown | Promise<unknown>): Promise<unknown> {
@@ -30,10 +30,7 @@ async function attempt(make: () => unknown | Promise<unknown>): Promise<unknown>
   }
 }
 
-/**
- * The end of each log. A key that spans lines is known as a whole only, so secrets go before the
- * lines are cut.
- */
+/** The end of each log. Redacts first, since a key may span several lines. */
 function logs(folder: string): Record<string, string[]> {
   const found: Record<string, string[]> = {};
   for (const name of readdirSync(folder))
@@ -71,10 +68,7 @@ async function overNats(broker: Broker): Promise<object> {
   };
 }
 
-/**
- * Everything that helps to find out what is wrong, without secrets. `told` is called as each part
- * is begun.
- */
+/** Collects what a diagnosis needs, without secrets. `onProgress` is called before each part. */
 export async function collectBundle(
   loaded: LoadedConfig,
   onProgress: (part: string, share: number) => void,

@@ -1,10 +1,9 @@
 /**
- * Secrets by their shape, wherever they stand: a bundle is read by people who may not have them.
- * Names of functions and hosts are no secrets here; nothing that Gleaner keeps holds a payload, a
- * result or a key of a user's function.
+ * Patterns of secrets, which are replaced anywhere in a bundle. Names of functions and hosts are
+ * kept; Gleaner stores no payloads, results or keys of users' functions.
  */
 const SHAPES: readonly (readonly [RegExp, string])[] = [
-  // -----BEGIN … PRIVATE KEY-----, NKEY SEED, USER JWT: with all that stands inside.
+  // -----BEGIN … PRIVATE KEY-----, NKEY SEED, USER JWT: the whole block.
   [/-----BEGIN ([A-Z0-9 ]+)-----[\s\S]*?(-----END \1-----|$)/g, '*** $1 ***'],
   // Seeds and private keys of NKeys.
   [/\b[SP][UAONCX][A-Z2-7]{50,}/g, '***'],
@@ -13,11 +12,15 @@ const SHAPES: readonly (readonly [RegExp, string])[] = [
   // User and password in an address.
   [/(\w+:\/\/)[^/@\s"']+@/g, '$1***@'],
   [/\b(Basic|Bearer)\s+[A-Za-z0-9+/=._:-]{6,}/gi, '$1 ***'],
-  // OpenWhisk's own: uuid:key.
+  // OpenWhisk API keys: uuid:key.
   [/\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}:[A-Za-z0-9]{20,}/gi, '***'],
-  // A key that says what it is, in JSON, YAML or an environment.
+  // Values of keys that name a secret, in JSON, YAML or an environment.
   [
-    /((?:password|passwd|secret|token|api[_-]?key|auth)["']?\s*[:=]\s*)("[^"]+"|'[^']+'|[^\s,}"']+)/gi,
+    new RegExp(
+      /((?:password|passwd|secret|token|api[_-]?key|auth)["']?\s*[:=]\s*)/.source +
+        /("[^"]+"|'[^']+'|[^\s,}"']+)/.source,
+      'gi',
+    ),
     '$1"***"',
   ],
 ];
@@ -28,10 +31,7 @@ export function redacted(text: string): string {
   return out;
 }
 
-/**
- * The same for every text inside a value; keys that name a secret lose their value whatever it is.
- * Paths of key files stay.
- */
+/** Redacts every text inside a value, and the values of keys that name a secret. */
 export function redactedValue(value: unknown): unknown {
   if (typeof value === 'string') return redacted(value);
   if (Array.isArray(value)) return value.map(redactedValue);

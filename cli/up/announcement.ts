@@ -2,22 +2,22 @@ import type { Config } from '../../config/index.js';
 
 const PLATFORMS: Readonly<Record<Config['platform'], (config: Config) => string>> = {
   simulated: () =>
-    'platform simulated: plays a workload on a simulated host; touches no container of this machine',
+    'platform simulated: plays a workload on a simulated host; changes no real container',
   docker: ({ simulator }) =>
-    `platform docker: starts containers named ${simulator.prefix}… and manages those alone`,
-  host: ({ hook }) =>
-    `platform host: manages the containers named ${hook.containerPrefix}<n>_… on ${hook.engineSocket}`,
+    `platform docker: starts containers named ${simulator.prefix}… and manages only those`,
+  host: ({ hook: { containerPrefix, engineSocket } }) =>
+    `platform host: manages containers named ${containerPrefix}<n>_… on ${engineSocket}`,
 };
 
 const MODES: Readonly<Record<Config['mode'], string>> = {
-  observe: 'mode observe: watches, writes no limit',
-  recommend: 'mode recommend: decides and publishes, writes no limit',
+  observe: 'mode observe: measures, writes no limits',
+  recommend: 'mode recommend: decides and publishes, writes no limits',
   enforce: 'mode enforce: writes CPU and memory limits; Ctrl-C restores them',
 };
 
-const SIMULATED_ENFORCE = 'mode enforce: sets limits of the simulated containers alone';
+const SIMULATED_ENFORCE = 'mode enforce: writes limits of simulated containers only';
 
-/** What `gleaner up` tells before it starts anything: on what it runs, and what it writes. */
+/** First lines of `gleaner up`: its platform, and whether it writes limits. */
 export function announcement(config: Config): string[] {
   const simulated = config.platform === 'simulated' && config.mode === 'enforce';
   const lines = [
@@ -27,13 +27,11 @@ export function announcement(config: Config): string[] {
   const own = config.functions.overrides.filter(
     ({ mode }) => mode !== undefined && mode !== config.mode,
   );
-  if (own.length > 0)
-    lines.push(
-      `except ${own.map(({ match, mode }) => `${match}: ${mode}`).join(', ')} (functions.overrides)`,
-    );
+  if (own.length > 0) {
+    const modes = own.map(({ match, mode }) => `${match}: ${mode}`).join(', ');
+    lines.push(`except ${modes} (functions.overrides)`);
+  }
   if (config.platform === 'host')
-    lines.push(
-      'to try it without touching this machine: `gleaner up --platform simulated`, or `npm start`',
-    );
+    lines.push('to try it on a simulated host: `gleaner up --platform simulated`, or `npm start`');
   return lines;
 }

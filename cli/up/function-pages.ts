@@ -1,22 +1,13 @@
 import type { FunctionView } from '../../broker/services/index.js';
 import type { HookAnswer } from '../../runtime/index.js';
 
-/**
- * Functions asked for at once: a thousand would be a message of 800 KiB, and hold up for 10 ms a
- * hook that has limits to set.
- */
+/** Functions per request; a thousand would be 800 KiB and keep the hook busy for 10 ms. */
 const PAGE = 100;
 
-/**
- * What hooks tell of their functions, page by page by name, round after round. What was told last
- * stands until its turn comes again.
- */
+/** Function views of all hooks, refreshed page by page in rounds. */
 export class FunctionPages {
   readonly #page: number;
-  /**
-   * By host and name: this round's so far, and the round before. What that one alone has is
-   * forgotten at the round's end.
-   */
+  /** By host and name: this round so far, and the round before, which is dropped at its end. */
   #round = new Map<string, FunctionView>();
   #before = new Map<string, FunctionView>();
   #offset = 0;
@@ -25,7 +16,7 @@ export class FunctionPages {
     this.#page = page;
   }
 
-  /** What to ask every hook next. */
+  /** The next request to every hook. */
   get request(): { readonly offset: number; readonly limit: number; readonly containers: number } {
     return { offset: this.#offset, limit: this.#page, containers: 0 };
   }

@@ -2,15 +2,12 @@ import type { Broker } from '../../broker/index.js';
 import type { HostView } from '../../broker/services/index.js';
 import type { Config } from '../../config/index.js';
 import { connectBroker, inspectHooks } from '../../runtime/index.js';
-import type { LiveModel } from '../live-model.js';
+import type { LiveModel } from '../live-view.js';
 import { FunctionPages } from './function-pages.js';
 
 const POLL_MILLIS = 1000;
 
-/**
- * Keeps the newest of what the hooks tell over NATS. One question at a time; an old answer stays
- * until a new one comes.
- */
+/** Polls the hooks over NATS, one request at a time, and keeps their newest answers. */
 export class LiveFeed {
   readonly #config: Config;
   readonly #broker: Broker;
@@ -20,7 +17,7 @@ export class LiveFeed {
   readonly #pages = new FunctionPages();
   #asking = false;
   #gotAnswer: () => void = () => undefined;
-  /** Resolves at the first answer of a hook. */
+  /** Resolves with the first answer of a hook. */
   readonly answered = new Promise<void>((resolve) => {
     this.#gotAnswer = resolve;
   });
@@ -34,13 +31,13 @@ export class LiveFeed {
     this.#timer = setInterval(() => void this.#ask(), POLL_MILLIS);
   }
 
-  /** What the hooks say they run on. */
+  /** Platforms of the hooks. */
   get platform(): string {
     const names = new Set(this.#hosts.map((host) => host.platform));
     return [...names].join(', ') || '-';
   }
 
-  /** Hooks whose answers cannot be read. */
+  /** Errors of hooks with unreadable answers. */
   get unread(): readonly string[] {
     return this.#unread;
   }
@@ -68,7 +65,7 @@ export class LiveFeed {
       this.#pages.take(hooks);
       this.#gotAnswer();
     } catch {
-      // NATS went away while asking: the view says so, and the next round asks again.
+      // NATS was lost during the request. The view shows that; the next round asks again.
     } finally {
       this.#asking = false;
     }

@@ -7,8 +7,8 @@ const MAX_BYTES = 32 * 1024 * 1024;
 const WARN = 40;
 
 /**
- * A child's line as a person reads it, null where it is below a warning. Pino's lines are JSON; why
- * a part cannot start is a plain line of `reportError`.
+ * A child's line for the terminal; null below a warning. Pino writes JSON; `reportError` writes a
+ * plain line.
  */
 export function errorLineOf(child: string, line: string): string | null {
   if (line.startsWith(ERROR_PREFIX))
@@ -29,8 +29,8 @@ interface LogFile {
 }
 
 /**
- * One log file per child in the state folder, begun anew at each start and bounded. A folder that
- * cannot be written or is full costs lines, which are counted, and never the supervisor.
+ * One bounded log file per child in the state folder, truncated at each start. Lines that cannot be
+ * written are counted and do not stop the supervisor.
  */
 export class LogFiles {
   readonly #folder: string;
@@ -38,7 +38,7 @@ export class LogFiles {
   readonly #failed: (child: string, error: unknown) => void;
   #failing = false;
 
-  /** `failed`: told once for each time that lines begin to be missing. */
+  /** `failed`: called once whenever writing begins to fail. */
   constructor(folder: string, failed: (child: string, error: unknown) => void) {
     this.#folder = folder;
     this.#failed = failed;
@@ -68,7 +68,7 @@ export class LogFiles {
       const descriptor = openSync(join(this.#folder, `${child}.log`), 'w', 0o600);
       file = {
         descriptor,
-        lines: new FileLines(descriptor, (dropped) => `--- ${dropped} lines are missing here\n`),
+        lines: new FileLines(descriptor, (dropped) => `--- ${dropped} lines are missing\n`),
       };
       this.#files.set(child, file);
     }

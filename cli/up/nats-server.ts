@@ -5,7 +5,7 @@ import type { ChildSpec } from '../../runtime/index.js';
 
 export class NatsServerMissingError extends errorClass('GLN_NATS_SERVER_MISSING') {}
 
-/** A port of loopback that nobody listens on now. */
+/** A free loopback port. */
 export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer((socket) => socket.destroy());
@@ -29,15 +29,14 @@ function listens(port: number): Promise<boolean> {
   });
 }
 
-/** Resolves when something listens; the supervisor bounds the wait. */
+/** Resolves when the port is open; the supervisor limits the wait. */
 async function waitForPort(port: number): Promise<void> {
   while (!(await listens(port))) await new Promise((resolve) => setTimeout(resolve, 25));
 }
 
 /**
- * The embedded nats-server: loopback only, JetStream in the state folder. Where the machine has
- * `setpriv`, the kernel ends it with the supervisor, even one killed with -9: it has no channel by
- * which it could notice.
+ * The embedded nats-server: loopback only, JetStream in the state folder. With `setpriv` the kernel
+ * ends it with the supervisor, even if that is killed with SIGKILL.
  */
 export function natsServerSpec(
   binary: string,

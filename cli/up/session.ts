@@ -9,12 +9,12 @@ import {
 } from '../../config/index.js';
 import { type ChildState, makeFolder, Supervisor, type statePaths } from '../../runtime/index.js';
 import { findProgram } from '../doctor/survey.js';
-import type { LiveModel } from '../live-model.js';
+import type { LiveModel } from '../live-view.js';
 import { partSpecs, passedArguments } from './children.js';
 import { errorLineOf, LogFiles } from './log-files.js';
 import { freePort, NatsServerMissingError, natsServerSpec } from './nats-server.js';
 
-/** After which a part that failed meanwhile is given up, and one that is only slow is spoken of. */
+/** After this time a failed part ends the start, and a slow one is reported. */
 const START_TIMEOUT = millis(30_000);
 const KEPT_NOTES = 4;
 
@@ -29,13 +29,13 @@ export interface SessionInputs {
   readonly path: string | undefined;
   readonly flags: Readonly<Record<string, unknown>>;
   readonly paths: ReturnType<typeof statePaths>;
-  /** Restores every user limit from the engine alone; for a hook that is gone. */
+  /** Restores every user limit without the hook. */
   readonly restore: () => Promise<void>;
   /** One line for a person, as it happens. */
   readonly note: (text: string) => void;
 }
 
-/** All parts on one machine, as child processes of this one. */
+/** All parts on one machine, as child processes. */
 export class UpSession {
   readonly #inputs: SessionInputs;
   readonly #logs: LogFiles;
@@ -51,7 +51,7 @@ export class UpSession {
     const other = runningUp(inputs.paths.running);
     if (other !== null) throw new AlreadyUpError(other, inputs.paths.folder);
     this.#logs = new LogFiles(inputs.paths.logs, (child, error) =>
-      this.#note(`the log of ${child} cannot be written: ${messageOf(error)}`),
+      this.#note(`cannot write the log of ${child}: ${messageOf(error)}`),
     );
   }
 
@@ -93,7 +93,7 @@ export class UpSession {
     return Object.values(all).reduce((sum, count) => sum + count, 0);
   }
 
-  /** Where the dashboard is; null: not ready, or none. */
+  /** Address of the dashboard; null: not ready, or none. */
   get dashboard(): string | null {
     return this.#parts?.addressOf('dashboard') ?? null;
   }
@@ -115,7 +115,7 @@ export class UpSession {
     this.#logs.close();
   }
 
-  /** What of the live view this process knows by itself. */
+  /** The part of the live view that this process knows. */
   frame(
     startedAt: Millis,
     now: Millis,
@@ -138,7 +138,7 @@ export class UpSession {
   readonly #changed = (child: string, state: ChildState, detail: string): void => {
     this.#logs.write(child, `--- ${state}${detail ? `: ${detail}` : ''}`);
     if (state === 'starting' && detail !== '') this.#note(`${child} is still starting: ${detail}`);
-    if (state === 'restarting') this.#note(`${child} ended (${detail}) and is started again`);
+    if (state === 'restarting') this.#note(`${child} ended (${detail}) and is restarted`);
   };
 
   #note(text: string): void {
@@ -148,12 +148,12 @@ export class UpSession {
   }
 }
 
-/** Process of the `gleaner up` that wrote the file and still lives; null: none. */
+/** Process id of the running `gleaner up` that wrote the file; null: none. */
 function runningUp(file: string): number | null {
   try {
     const { pid } = JSON.parse(readFileSync(file, 'utf8')) as { pid?: unknown };
     if (typeof pid !== 'number' || pid === process.pid) return null;
-    // Another process may have got the number of one that was killed.
+    // The id of a killed process may have been reused.
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes('up') ? pid : null;
   } catch {
     return null;

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
-import { completionScript, wordsOf } from '../../cli/completion.js';
+import { completionScript, wordsOf } from '../../cli/commands/completion.js';
 import { gleanerProgram } from '../../cli/program.js';
 
 const program = await gleanerProgram();

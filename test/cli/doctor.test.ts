@@ -63,7 +63,7 @@ test('a good host has only good findings', (t) => {
   t.true(findings(good).every(({ level }) => level === 'ok'));
 });
 
-test('containers are counted by the rule by which the hook manages them', async (t) => {
+test('containers are counted by the same rule that the hook manages them by', async (t) => {
   const names = [
     'wsk1_5_guest_a',
     'wskhost_a.b-0_3_prewarm_nodejs20',
@@ -94,7 +94,7 @@ test('containers are counted by the rule by which the hook manages them', async 
   await stub.close();
 });
 
-test('each finding that is not good says what to do', (t) => {
+test('each warning or failure has advice', (t) => {
   const bad: Survey = {
     ...good,
     uid: 1000,
@@ -110,7 +110,7 @@ test('each finding that is not good says what to do', (t) => {
   t.deepEqual(failed(bad), ['engine', 'cgroup', 'cgroup rights', 'tcpdump', 'state folder']);
 });
 
-test('a kernel without quotas and a /proc that hides processes are told, and neither keeps the hook from running', (t) => {
+test('missing quotas and hidepid are warnings, not failures', (t) => {
   const limited: Survey = {
     ...good,
     cgroup: { ...good.cgroup, quotas: false, processesHidden: true },
@@ -121,21 +121,23 @@ test('a kernel without quotas and a /proc that hides processes are told, and nei
   t.deepEqual(results, [
     [
       'cgroup quotas',
-      'weights are set and CPU is not harvested; use a kernel with CONFIG_CFS_BANDWIDTH=y for quotas',
+      'only weights are set, CPU is not harvested; quotas need CONFIG_CFS_BANDWIDTH=y',
     ],
-    [
-      'processes',
-      'nothing to do; with hidepid=0, or the group of gid= for the hook, they are found faster',
-    ],
+    ['processes', 'optional: hidepid=0, or the group of gid= for the hook, finds them faster'],
   ]);
   t.deepEqual(failed(limited), []);
 });
 
-test('hierarchies that are in use and not mounted are named: with them Docker 20.10 told of no OOM kill', (t) => {
-  // A host's own lines after a systemd had run in a container: three hierarchies are left, one of
-  // them of two controllers.
-  const own =
-    '17:net_cls,net_prio:/\n15:hugetlb:/\n9:name=systemd:/docker/a\n4:memory:/docker/a\n2:cpu,cpuacct:/docker/a\n0::/docker/a\n';
+test('unmounted hierarchies are named, since Docker 20.10 then reports no OOM kills', (t) => {
+  // From a real host after systemd had run in a container, which left three hierarchies.
+  const own = [
+    '17:net_cls,net_prio:/',
+    '15:hugetlb:/',
+    '9:name=systemd:/docker/a',
+    '4:memory:/docker/a',
+    '2:cpu,cpuacct:/docker/a',
+    '0::/docker/a\n',
+  ].join('\n');
   const mounts = [
     'tmpfs /sys/fs/cgroup tmpfs ro,relatime,size=4096k,mode=755 0 0',
     'cgroup /sys/fs/cgroup/memory cgroup rw,relatime,memory 0 0',
@@ -157,7 +159,7 @@ test('hierarchies that are in use and not mounted are named: with them Docker 20
   t.true(isManageable(results));
 });
 
-test('NATS that refuses, and too few open files, are said with advice, and are no reason not to run', (t) => {
+test('refused NATS and too few open files are warnings with advice', (t) => {
   const servers = ['nats://user:secret@host:4222'];
   const refused = findings({ ...good, natsServers: servers, natsRefusal: 'wrong credentials' });
   t.like(
@@ -174,7 +176,7 @@ test('NATS that refuses, and too few open files, are said with advice, and are n
   t.false(JSON.stringify(findings({ ...good, natsServers: servers })).includes('secret'));
 });
 
-test('what the tap cannot see is refused by name where action containers are on it', (t) => {
+test('networks that the tap cannot see fail if action containers are on them', (t) => {
   const networks = [
     ...engine.networks,
     { Name: 'six', Driver: 'bridge', IPAM: { Config: [{ Subnet: 'fd00::/64' }] } },
@@ -194,7 +196,7 @@ test('what the tap cannot see is refused by name where action containers are on 
   );
 });
 
-test('an engine that may not be read, hangs, or is none at all gets its own advice', (t) => {
+test('an unreadable, hanging or missing engine gets specific advice', (t) => {
   const advice = (code: string, inKubernetes = false) =>
     findings({ ...good, inKubernetes, engine: { error: 'x', code } }).find(
       ({ check }) => check === 'engine',
@@ -204,7 +206,7 @@ test('an engine that may not be read, hangs, or is none at all gets its own advi
   t.regex(advice('ENOENT', true) ?? '', /Kubernetes/);
 });
 
-test('a cgroup namespace of its own is named with its cure (field-notes A2-22)', (t) => {
+test('a private cgroup namespace is named with its fix', (t) => {
   const survey = { ...good, cgroup: { ...good.cgroup, unified: true, privateNamespace: true } };
   t.regex(
     findings(survey).find(({ check }) => check === 'cgroup')?.advice ?? '',
@@ -213,7 +215,7 @@ test('a cgroup namespace of its own is named with its cure (field-notes A2-22)',
   t.false(isManageable(findings(survey)));
 });
 
-test('a missing controller is named, and where there is none the mount is the cure (field-notes A2-23)', (t) => {
+test('a missing controller is named; without any the advice is to mount', (t) => {
   const cgroup = (controllers: string[]) =>
     findings({ ...good, cgroup: { ...good.cgroup, controllers } }).find(
       ({ check }) => check === 'cgroup',
@@ -224,7 +226,7 @@ test('a missing controller is named, and where there is none the mount is the cu
   t.regex(cgroup([])?.advice ?? '', /mount \/sys\/fs\/cgroup/);
 });
 
-test("Docker 29 and newer get a word about the invoker's own old client (field-notes A1-25)", (t) => {
+test("Docker 29 and newer warn about the invoker's older client", (t) => {
   const version = { Version: '29.0.0', ApiVersion: '1.52', MinAPIVersion: '1.44' };
   const list = findings({ ...good, engine: { ...engine, version } });
   t.true(isManageable(list));
@@ -237,7 +239,7 @@ test('API versions compare as versions', (t) => {
   t.true(atLeastVersion('2.0', '1.24'));
 });
 
-test('the hook of this very configuration is no second hook; one with another state folder is', async (t) => {
+test('a hook with another state folder is reported as a second hook', async (t) => {
   const results = (changes: Partial<Survey>) =>
     findings({ ...good, ...changes }).filter(
       ({ check }) => check === 'hook' || check === 'two hooks',
@@ -251,7 +253,7 @@ test('the hook of this very configuration is no second hook; one with another st
     results({ engineManaged: true }).map(({ check, level }) => [check, level]),
     [['two hooks', 'warn']],
   );
-  // As the kernel tells of the lock that a hook holds; another engine's is none of ours.
+  // The kernel's list of sockets shows the lock of this engine only.
   const engine = `/run/${process.pid}.sock`;
   const sockets = () => readFileSync('/proc/net/unix', 'utf8');
   t.false(managesEngine(sockets(), engine));

@@ -23,7 +23,7 @@ async function errorText(...words: string[]): Promise<string> {
   return text;
 }
 
-test('every command of the help stands in a group, and none of the groups is larger than a screen’s eye', (t) => {
+test('every command of the help is in a group of at most eight', (t) => {
   const groups = new Map<string, number>();
   for (const command of program.createHelp().visibleCommands(program))
     groups.set(command.helpGroup(), (groups.get(command.helpGroup()) ?? 0) + 1);
@@ -32,9 +32,9 @@ test('every command of the help stands in a group, and none of the groups is lar
   for (const [group, count] of groups) t.true(count <= 8, `${group} ${count}`);
 });
 
-test('every command says what it does with a verb first', (t) => {
+test('the description of every command begins with a verb', (t) => {
   // Neither an article, nor a noun with a comma or colon, nor the third person.
-  // Below `reproduce` stand the studies, by what they are about.
+  // The studies below `reproduce` are described by their subject.
   for (const command of all(program).filter(({ parent }) => parent?.name() !== 'reproduce'))
     t.notRegex(
       command.description(),
@@ -56,7 +56,7 @@ test('a short flag means one thing in every command', (t) => {
   t.deepEqual([...optionDescriptions.get('-f')!], ['--follow']);
 });
 
-test('a command of another program’s leads to ours, a misspelt one to what was meant, any other to the list', async (t) => {
+test('unknown commands get a suggestion, or the hint to list all', async (t) => {
   const names = new Set(['help', ...all(program).map((command) => command.name())]);
   for (const word of ['get', 'describe', 'logs', 'stop', 'start', 'upgrade', 'uninstall'])
     for (const suggestion of commandsFor(word)) {
@@ -75,11 +75,11 @@ test('a command of another program’s leads to ours, a misspelt one to what was
   t.regex(await errorText('xyzzy'), /\n {2}`gleaner --help` lists every command\n$/);
   t.regex(
     await errorText('agents', 'lists'),
-    /\n {2}below it: list, explain; `gleaner agents --help` shows what it takes\n$/,
+    /\n {2}subcommands: list, explain; see `gleaner agents --help`\n$/,
   );
 });
 
-test('every error is told in one form: what failed, then what to do', async (t) => {
+test('every error has one form: what failed, then what to do', async (t) => {
   const form = /^gleaner: [^\n]+\n {2}[^\n]+\n$/;
   for (const words of [
     ['explain'],
@@ -103,7 +103,7 @@ test('every error is told in one form: what failed, then what to do', async (t) 
   }
 });
 
-test('`gleaner version` says what `--version` says, and the parts of it as JSON', async (t) => {
+test('`gleaner version` prints the same as `--version`, and JSON', async (t) => {
   const [word, flag, json] = await Promise.all([
     gleaner(['version']),
     gleaner(['--version']),
@@ -114,11 +114,11 @@ test('`gleaner version` says what `--version` says, and the parts of it as JSON'
   t.is((JSON.parse(json.out) as { node: string }).node, process.versions.node);
 });
 
-test('`gleaner up` says on what it runs, whether it writes limits, and how to try it without this machine', (t) => {
+test('`gleaner up` announces its platform and whether it writes limits', (t) => {
   t.deepEqual(announcement(defaultConfig), [
-    'platform host: manages the containers named wsk<n>_… on /var/run/docker.sock',
-    'mode recommend: decides and publishes, writes no limit',
-    'to try it without touching this machine: `gleaner up --platform simulated`, or `npm start`',
+    'platform host: manages containers named wsk<n>_… on /var/run/docker.sock',
+    'mode recommend: decides and publishes, writes no limits',
+    'to try it on a simulated host: `gleaner up --platform simulated`, or `npm start`',
   ]);
   const overrides = [
     { match: '/team/**', mode: 'enforce' as const },
@@ -130,13 +130,13 @@ test('`gleaner up` says on what it runs, whether it writes limits, and how to tr
     functions: { exclude: [], overrides },
   });
   t.deepEqual(demo, [
-    'platform simulated: plays a workload on a simulated host; touches no container of this machine',
-    'mode recommend: decides and publishes, writes no limit',
+    'platform simulated: plays a workload on a simulated host; changes no real container',
+    'mode recommend: decides and publishes, writes no limits',
     'except /team/**: enforce (functions.overrides)',
   ]);
   t.regex(announcement({ ...defaultConfig, mode: 'enforce' })[1]!, /writes CPU and memory limits/);
   t.regex(
     announcement({ ...defaultConfig, platform: 'simulated', mode: 'enforce' })[1]!,
-    /simulated containers alone/,
+    /simulated containers only/,
   );
 });

@@ -114,7 +114,7 @@ function times(folder: string, below = ''): Map<string, number> {
   return all;
 }
 
-test('what runs is installed, and neither tests nor development packages; a second run changes nothing', (t) => {
+test('tests and development packages are not installed; a second run changes nothing', (t) => {
   const { layout, serviceManager, put, read } = installFixture(t);
   const first = put('1.0.0');
   t.regex(first.release, /^1\.0\.0-[0-9a-f]{8}$/);
@@ -154,7 +154,7 @@ test('what runs is installed, and neither tests nor development packages; a seco
   t.deepEqual(serviceManager.take(), []);
 });
 
-test('an upgrade keeps the configuration and the release before, restarts, and can be taken back; older ones go', (t) => {
+test('an upgrade keeps the configuration and one previous release to roll back to', (t) => {
   const { layout, serviceManager, put, read } = installFixture(t);
   const one = put('1.0.0', ['hook', 'agents']).release;
   writeFileSync(layout.at(layout.config), 'mode: observe\n');
@@ -166,13 +166,13 @@ test('an upgrade keeps the configuration and the release before, restarts, and c
   t.deepEqual(rollback(layout, serviceManager).release, one);
   t.is(read(join(layout.current, 'dist/cli/main.js')), '// 1.0.0');
   t.deepEqual(serviceManager.take().at(-1), 'restart gleaner-hook.service,gleaner-agents.service');
-  // Forth again, and a third one: the first has gone.
+  // After a third release the first is deleted.
   t.is(rollback(layout, serviceManager).release, two);
   const three = put('3.0.0').release;
   t.deepEqual(readdirSync(layout.at(layout.releases)).sort(), [two, three].sort());
 });
 
-test('nothing to go back to is said', (t) => {
+test('a rollback without a previous release fails', (t) => {
   const { layout, serviceManager, put } = installFixture(t);
   t.throws(() => rollback(layout, serviceManager), { code: 'GLN_NOT_INSTALLED' });
   put('1.0.0');
@@ -182,7 +182,7 @@ test('nothing to go back to is said', (t) => {
   });
 });
 
-test('check tells what is not as it was installed', (t) => {
+test('check reports differences from the installation', (t) => {
   const { layout, serviceManager, put } = installFixture(t);
   t.throws(() => checkInstallation(layout, serviceManager), { code: 'GLN_NOT_INSTALLED' });
   put('1.0.0', ['hook', 'aggregator']);
@@ -201,12 +201,12 @@ test('check tells what is not as it was installed', (t) => {
   ]);
   t.regex(wrong()[2]!, /gleaner\.yaml: .*moed/);
   t.is(wrong()[3], 'gleaner-hook.service: not active');
-  // Installing again mends what is ours, and leaves the configuration to its owner.
+  // Installing again repairs installed files, and keeps the configuration.
   put('1.0.0');
   t.deepEqual(wrong().length, 1);
 });
 
-test('a seed that nats-config has left here reaches its service: root’s own for the hook, a copy of systemd for the others', (t) => {
+test('services get the seeds of nats-config, all but the hook as a copy of systemd', (t) => {
   const { layout, put, read } = installFixture(t);
   mkdirSync(layout.at(layout.nats), { recursive: true });
   for (const name of ['hook-a.nk', 'agents.nk', 'operator.nk'])
@@ -214,16 +214,13 @@ test('a seed that nats-config has left here reaches its service: root’s own fo
   put('1.0.0', ['hook', 'agents', 'aggregator', 'actions']);
   t.regex(
     read(`${UNIT}.d/nats.conf`),
-    /^Environment=GLEANER_NATS_NKEYSEEDFILE=\/etc\/gleaner\/nats\/hook-a\.nk GLEANER_NATS_INBOXPREFIX=_INBOX_gleaner_hook$/m,
+    /^Environment=\S+_NKEYSEEDFILE=\/etc\/gleaner\/nats\/hook-a\.nk \S+=_INBOX_gleaner_hook$/m,
   );
   const agents = read('/etc/systemd/system/gleaner-agents.service.d/nats.conf');
   t.regex(agents, /^LoadCredential=nats\.nk:\/etc\/gleaner\/nats\/agents\.nk$/m);
-  t.regex(
-    agents,
-    /^Environment=GLEANER_NATS_NKEYSEEDFILE=%d\/nats\.nk GLEANER_NATS_INBOXPREFIX=_INBOX_gleaner_agents$/m,
-  );
+  t.regex(agents, /^Environment=\S+_NKEYSEEDFILE=%d\/nats\.nk \S+=_INBOX_gleaner_agents$/m);
   t.false(existsSync(layout.at('/etc/systemd/system/gleaner-aggregator.service.d')));
-  // Who changes actions asks agents, and is an operator on NATS.
+  // The service `actions` asks agents, and so is an operator on NATS.
   const actions = read('/etc/systemd/system/gleaner-actions.service.d/nats.conf');
   t.regex(actions, /^LoadCredential=nats\.nk:\/etc\/gleaner\/nats\/operator\.nk$/m);
   t.regex(actions, /GLEANER_NATS_INBOXPREFIX=_INBOX_gleaner_operator$/m);
@@ -231,7 +228,7 @@ test('a seed that nats-config has left here reaches its service: root’s own fo
   t.throws(() => put('1.0.0'), { code: 'GLN_USAGE', message: /hook-a\.nk, hook-b\.nk/ });
 });
 
-test('remove: services first, then the limits, then the files; nothing of ours is left and nothing of others is gone', async (t) => {
+test('remove stops services, restores limits, then deletes only its own files', async (t) => {
   const { layout, serviceManager, put } = installFixture(t);
   put('1.0.0', ['hook', 'agents']);
   mkdirSync(layout.at(layout.state), { recursive: true });
@@ -262,7 +259,7 @@ test('remove: services first, then the limits, then the files; nothing of ours i
   await t.throwsAsync(remove({ ...usual, restore }), { code: 'GLN_NOT_INSTALLED' });
 });
 
-test('remove: while limits of actions are not their user’s in OpenWhisk nothing goes, as only what would go knows them', async (t) => {
+test('remove refuses while OpenWhisk has changed limits, since the journal would be lost', async (t) => {
   const { layout, put } = installFixture(t);
   put('1.0.0', ['agents', 'actions']);
   const journal = layout.at(join(layout.state, 'actions.journal'));
@@ -289,7 +286,7 @@ test('remove: while limits of actions are not their user’s in OpenWhisk nothin
   lines(intent, done, { ...line, kind: 'closed', why: 'undone' });
   t.is((await gleaner(['remove', '--root', layout.root])).code, 0);
   t.deepEqual(remainsOf(layout), []);
-  // Or told to go all the same.
+  // Unless told to leave them.
   put('1.0.0', ['actions']);
   mkdirSync(layout.at(layout.state), { recursive: true });
   lines(intent, done);
@@ -297,7 +294,7 @@ test('remove: while limits of actions are not their user’s in OpenWhisk nothin
   t.deepEqual(remainsOf(layout), []);
 });
 
-test('remove --keep-config leaves configuration and seeds; agents alone have no limits to restore', async (t) => {
+test('remove --keep-config keeps configuration and seeds', async (t) => {
   const { layout, put } = installFixture(t);
   put('1.0.0', ['agents'], null);
   await remove({
@@ -311,7 +308,7 @@ test('remove --keep-config leaves configuration and seeds; agents alone have no 
   t.true(existsSync(layout.at(layout.config)));
 });
 
-test('restoring user limits after the end of the hook has the time that systemd gives any stop, and install waits for it', (t) => {
+test('systemctl waits as long as stop and restore of the hook may take', (t) => {
   const unit = readFileSync('deploy/systemd/gleaner-hook.service', 'utf8');
   const seconds = Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1]);
   // systemd-system.conf(5): DefaultTimeoutStopSec is 90 s. Each phase of a stop has this time;

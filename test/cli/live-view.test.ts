@@ -1,6 +1,11 @@
 import test from 'ava';
-import type { FunctionLine, LiveModel } from '../../cli/live-model.js';
-import { LiveScreen, renderLive, renderPlain } from '../../cli/live-view.js';
+import {
+  type FunctionLine,
+  type LiveModel,
+  LiveScreen,
+  renderLive,
+  renderPlain,
+} from '../../cli/live-view.js';
 import { colorsFor, visibleLength } from '../../runtime/output.js';
 
 const row: FunctionLine = {
@@ -140,7 +145,7 @@ test('NATS away and the kill switch are said in words', (t) => {
     plain,
     200,
   );
-  t.regex(text, /NATS away: user limits stand/);
+  t.regex(text, /NATS disconnected: user limits/);
   t.regex(text, /stopped by the kill switch/);
   t.regex(text, /restarts 2/);
   t.regex(renderLive({ ...model, hosts: [] }, plain, 200), /waiting for the hook/);

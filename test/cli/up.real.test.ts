@@ -166,7 +166,7 @@ test.serial(
 
     up.child.kill('SIGHUP');
     up.child.kill('SIGINT');
-    // A second wish, as npm and a terminal both send one, changes nothing.
+    // A second signal changes nothing: npm and a terminal both send one.
     up.child.kill('SIGTERM');
     t.is(await up.ended, 0, up.output());
     t.regex(up.output(), /harvested .* borrowed .* saved .*SLO (kept|learning)/);

@@ -3,9 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import test from 'ava';
-import { commandAsked } from '../../cli/bare-program.js';
 import { switchedBy } from '../../cli/commands/restore.js';
-import { commandModules, gleanerProgram } from '../../cli/program.js';
+import { commandAsked, commandModules, gleanerProgram } from '../../cli/program.js';
 import { gleaner } from '../support/gleaner.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
@@ -67,7 +66,7 @@ test('a check names unknown policies and managers of single functions by line', 
   const file = join(folder, 'gleaner.yaml');
   writeFileSync(
     file,
-    'functions:\n  overrides:\n    - match: /guest/a\n      policy: nonsense\n      manager: nobody\n',
+    'functions:\n  overrides:\n    - {match: /guest/a,\n      policy: nonsense,\n      manager: none}\n',
   );
   const { code, out } = await gleaner(['--config', file, 'config', 'check']);
   t.is(code, 2);
@@ -75,7 +74,7 @@ test('a check names unknown policies and managers of single functions by line', 
   t.regex(out, /:5: functions\.overrides\.0\.manager: must be one of fixed, greedy/);
 });
 
-test('a kill switch that cannot be set is said', async (t) => {
+test('a kill switch that cannot be set is reported', async (t) => {
   // A file where the folder should be.
   const blocked = ['--set', 'hook.stateDir=package.json', '--set', 'platform=simulated'];
   const { code, out } = await gleaner([...blocked, 'restore', '--hold', '-o', 'json']);
@@ -88,7 +87,7 @@ test('a kill switch that cannot be set is said', async (t) => {
   t.regex(up.err, /GLN_STATE_FOLDER/);
 });
 
-test('a start that fails ends, also where a parent keeps a channel to it, as npm start does', async (t) => {
+test('a failed start ends the process, even with an open channel to its parent', async (t) => {
   const child = fork(
     'dist/cli/main.js',
     ['--set', 'hook.stateDir=package.json', 'up', '--for', '1'],
@@ -98,14 +97,14 @@ test('a start that fails ends, also where a parent keeps a channel to it, as npm
   t.is(await new Promise((resolve) => child.on('exit', resolve)), 1);
 });
 
-test('the command that is asked for is found behind options and their values', (t) => {
+test('the command is found after options and their values', (t) => {
   t.is(commandAsked(['restore', '--local']), 'restore');
   t.is(commandAsked(['--config', 'restore', '--set', 'a=b', '-c', 'x', 'status']), 'status');
   t.is(commandAsked(['--config=x', 'restore']), 'restore');
   t.is(commandAsked(['--help']), undefined);
 });
 
-test('each module brings the commands that it is asked for by, so that one of them is as all of them show it', async (t) => {
+test('a command is the same whether its module is loaded alone or with all', async (t) => {
   const all = await gleanerProgram();
   const shown = all.commands.map((command) => command.name());
   t.deepEqual(
@@ -123,12 +122,12 @@ test('each module brings the commands that it is asked for by, so that one of th
         name,
       );
     }
-  // Commands that speak of all are not alone, nor is one that nobody knows: what was meant is told.
+  // Commands that list all others, and unknown ones, need all modules.
   for (const name of ['completion', 'docs', 'stauts', undefined])
     t.is((await gleanerProgram(name)).commands.length, shown.length, name ?? 'none');
 });
 
-test('restore --hold --host fails where the hook holds the kill switch and cannot restore a limit', (t) => {
+test('restore --hold --host fails if the hook cannot restore a limit', (t) => {
   t.deepEqual(switchedBy('a', 'kill switch set', { restored: 3, failed: 2 }), {
     host: 'a',
     result: 'kill switch set; 3 limits restored, 2 failed',
@@ -141,7 +140,7 @@ test('restore --hold --host fails where the hook holds the kill switch and canno
   });
 });
 
-test('restore --local says what it looks at, and refuses a simulated host, which lives in its hook alone', async (t) => {
+test('restore --local names its engine, and refuses a simulated host', async (t) => {
   const simulated = await gleaner([
     ...nowhere,
     '--set',
@@ -161,7 +160,7 @@ test('restore --local says what it looks at, and refuses a simulated host, which
   t.regex(out, /\(platform host, containers wsk… on \/nonexistent\/docker\.sock; /);
 });
 
-test('a server that cannot be reached is named, with the cause and what to do, and without a password', async (t) => {
+test('an unreachable server is named with cause and hint, without its password', async (t) => {
   const { code, err } = await gleaner([
     ...nowhere,
     '--nats',
@@ -175,7 +174,7 @@ test('a server that cannot be reached is named, with the cause and what to do, a
   t.notRegex(err, /by itself|secret/);
 });
 
-test('a check names the manager module that is not there, by the line that names it', async (t) => {
+test('a check reports a missing manager module by line', async (t) => {
   const folder = temporaryFolder('usage');
   const file = join(folder, 'g.yaml');
   writeFileSync(file, 'mode: observe\nagents:\n  manager: ./gone.mjs\n');
