@@ -3,12 +3,12 @@ import type { Decision } from '../resource-manager.js';
 import type { StoredRecommendation } from './decision-store.js';
 import { needsUpdate, type VpaConstants } from './vpa.js';
 
-/** What is in force, as far as the actuator knows; null: the user's, or as OpenWhisk makes them. */
+/** The limits in force, as far as the actuator knows; null: the user's or OpenWhisk's own. */
 export interface InForce {
   readonly cpu: number | null;
   readonly memory: number | null;
   readonly containers: number | null;
-  /** When sizes last changed, and the number. */
+  /** Times of the last change of the sizes and of the number of containers. */
   readonly sizedAt: Millis | null;
   readonly scaledAt: Millis | null;
 }
@@ -21,27 +21,19 @@ export const NOTHING_IN_FORCE: InForce = {
   scaledAt: null,
 };
 
-export interface ActuatorConstants {
-  /**
-   * Least time between two changes of the sizes, and of the number (AWARE waits 10 s after each,
-   * simppo-aware.md §1.8).
-   */
-  readonly pause: number;
-  /** Decides nothing, but what it would have done is in its state. */
-  readonly dryRun: boolean;
-}
+/** Least time between two changes of the sizes, or of the number; [AWARE] waits 10 s. */
+const PAUSE_MILLIS = 10_000;
 
 /**
- * Brings what is stored into force: idempotent, rate limited, with a dry run. The updater's test
- * keeps small changes back; an urgent recommendation waits for nothing. Returns what is in force
- * now and the decision that says so.
+ * Applies the stored recommendation: idempotent and rate limited. Small changes are held back by
+ * the updater's rule; an urgent recommendation is applied at once. Returns the limits in force and
+ * the decision.
  */
 export function actuate(
   before: InForce,
   store: StoredRecommendation | null,
   user: { readonly cpu: number; readonly memory: number },
   since: Millis,
-  constants: ActuatorConstants,
   vpa: VpaConstants,
   now: Millis,
 ): { readonly inForce: InForce; readonly decision: Decision } {
@@ -51,7 +43,7 @@ export function actuate(
   const heldContainers = containers;
   if (store !== null) {
     const lastSize = sizedAt ?? since;
-    if (store.urgent || sizedAt === null || now - sizedAt >= constants.pause) {
+    if (store.urgent || sizedAt === null || now - sizedAt >= PAUSE_MILLIS) {
       const isOutdated = (held: number, of: typeof store.cpu): boolean =>
         of !== undefined && needsUpdate(now, held, of, lastSize, vpa);
       if (store.urgent || isOutdated(heldCpu, store.cpu) || isOutdated(heldMemory, store.memory)) {
@@ -64,14 +56,13 @@ export function actuate(
     if (
       recommended !== undefined &&
       recommended !== containers &&
-      (scaledAt === null || now - scaledAt >= constants.pause)
+      (scaledAt === null || now - scaledAt >= PAUSE_MILLIS)
     ) {
       containers = recommended;
       scaledAt = now;
     }
   }
   const inForce = { cpu, memory, containers, sizedAt, scaledAt };
-  if (constants.dryRun) return { inForce, decision: { actions: [0, 0, 0] } };
   const step = Math.sign;
   return {
     inForce,

@@ -1,29 +1,23 @@
 import type { Millis } from '../../config/index.js';
 import type { Bounds } from './vpa.js';
 
-/** What a recommender wants; absent: no wish. Millicores, bytes. */
+/** A recommender's output; absent members recommend nothing. Millicores, bytes. */
 export interface Recommendation {
   readonly cpu?: Bounds;
   readonly memory?: Bounds;
   readonly containers?: number;
-  /** Brook no delay: an OOM kill. */
+  /** Apply immediately: there was an OOM kill. */
   readonly urgent: boolean;
 }
 
-/**
- * The newest recommendation of a function, with whose it is and how long it holds: what AWARE keeps
- * in the MPA object's status.
- */
+/** A function's newest recommendation, its author and its expiry, as in [MPA]'s object status. */
 export interface StoredRecommendation extends Recommendation {
   readonly author: string;
   readonly at: Millis;
   readonly expires: Millis;
 }
 
-/**
- * Member by member the newest: a recommender that says nothing of containers leaves what was said
- * before.
- */
+/** Merges by member: a recommendation without containers keeps the earlier number. */
 export function stored(
   before: StoredRecommendation | null,
   recommendation: Recommendation,
@@ -35,7 +29,7 @@ export function stored(
   return { ...kept, ...recommendation, author, at: now, expires: (now + life) as Millis };
 }
 
-/** Null where nothing is stored or it has expired: nobody acts on old words. */
+/** The stored recommendation, or null if there is none or it has expired. */
 export function fresh(
   store: StoredRecommendation | null,
   now: Millis,

@@ -5,17 +5,17 @@ import { allocated } from './validation.js';
 
 /** Constants of ENSURE. CPU in millicores, latencies in ms. */
 export interface EnsureConstants {
-  /** Mean latency from this x the reference on: degraded. */
+  /** Latency is degraded from this multiple of the reference on. */
   readonly threshold: number;
-  /** A function whose mean latency is above this is of class MP ("long"), else ET ("short"). */
+  /** A function with a mean latency above this is of class MP ("long"), otherwise ET ("short"). */
   readonly longAbove: number;
-  /** Calls between two looks, and the step taken. */
+  /** Activations between two evaluations, and the step. */
   readonly long: { readonly calls: number; readonly step: (user: number) => number };
   readonly short: { readonly calls: number; readonly step: (user: number) => number };
   readonly least: (user: number) => number;
 }
 
-/** As the Freyr authors read it (simppo-aware.md §4.3, faasrm.md §4.3): whole cores. */
+/** As the authors of [FaaSRM] implement it [Freyr]: whole cores. */
 export const ENSURE_PUBLISHED: EnsureConstants = {
   threshold: 1.1,
   longAbove: 5000,
@@ -27,8 +27,8 @@ export const ENSURE_PUBLISHED: EnsureConstants = {
 const quarter = (user: number): number => Math.max(250, 0.1 * user);
 
 /**
- * The same rule with the steps of our `greedy` (a quarter core, twice that for short functions):
- * users are owed fractions of a core.
+ * The same rule with the steps of manager `greedy` (a quarter core, twice that for short
+ * functions), because user limits are fractions of a core here.
  */
 export const ENSURE_DEFAULT: EnsureConstants = {
   ...ENSURE_PUBLISHED,
@@ -38,26 +38,25 @@ export const ENSURE_DEFAULT: EnsureConstants = {
 };
 
 export interface EnsureState {
-  /** Last wish, millicores; null before the first look. */
+  /** Last target, millicores; null before the first evaluation. */
   readonly cpu: number | null;
-  /** Calls since the last look, and their latencies' sum without cold starts' inits, ms. */
+  /** Activations since the last evaluation, and the sum of their latencies without inits, ms. */
   readonly calls: number;
   readonly sum: number;
-  /** Lowest mean of a look: the reference; null before the first. */
+  /** The reference: the lowest mean latency of an evaluation, ms; null before the first. */
   readonly best: number | null;
 }
 
-/** Sum of the run times, ms: a cold start is no degradation. */
+/** Sum of the run times, ms: a cold start does not count as degradation. */
 const runSum = ({ latency, coldStarts, initTime }: Observation): number =>
   Math.max(0, latency.sum - coldStarts * (initTime ?? 0));
 
 /**
- * ENSURE (ACSOS'20) in the reading of simppo-aware.md §4.3: CPU rises where the mean latency of the
- * newest calls is 1.1 x the reference, falls by a step only where the host has no headroom (a
- * congestion price stands), memory is the user's. The looks are at every 3 (short) or 5 (long)
- * calls or at the next observation after. The reference is the best look so far, as the published
- * programs mean it: one of them takes an oracle's, the other one that stays 0 and never acts
- * (faasrm.md §7, 19).
+ * [ENSURE] as [Freyr] reads it: CPU rises when the mean latency of the newest activations is 1.1 ×
+ * the reference, and falls only when the host is out of headroom (its congestion price is above 0).
+ * Memory stays the user's. It evaluates every 3 (short) or 5 (long) activations. The reference is
+ * the best evaluation so far: of the published programs one uses an oracle's value, and in the
+ * other the reference stays 0, so that the rule never acts.
  */
 export function ensureManager(constants: EnsureConstants): ResourceManager<EnsureState> {
   return {

@@ -8,8 +8,8 @@ import { ManagerModuleError } from './module-path.js';
 import { validated } from './validation.js';
 
 /**
- * A function's state in a module, and what is told of it: the module itself is asked for nothing
- * between two decisions.
+ * A function's state in a module, with its phase and description, so that inspection does not call
+ * the module.
  */
 interface ExternalState {
   readonly begun: boolean;
@@ -47,7 +47,7 @@ const decidedSchema = aboutSchema.extend({
 });
 const manifestSchema = z.object({ name: z.string(), can: z.array(z.string()) });
 
-/** What a module answered, checked. Throws a ManagerModuleError that names the field. */
+/** Validates a module's answer. Throws a ManagerModuleError that names the field. */
 function checked<S extends z.ZodType>(schema: S, value: unknown, file: string): z.output<S> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
@@ -64,10 +64,10 @@ export interface ExternalManager {
 }
 
 /**
- * A manager from a file that is no part of Gleaner, in a thread of its own: what it throws, a loop
- * without an end, `process.exit` or memory without a bound cost its functions their targets, and
- * they keep their users' limits. Its state is copied, so it must be plain data. Rejects with a
- * ManagerModuleError where the file does not load, or exports no manager.
+ * Loads an external manager and runs it in its own thread: if it throws, loops forever, calls
+ * `process.exit` or exhausts memory, its functions only lose their targets and run at user limits.
+ * Its state is copied, so it must be plain data. Rejects with a ManagerModuleError if the file does
+ * not load or exports no manager.
  */
 export async function loadExternalManager(
   file: string,
@@ -119,7 +119,7 @@ export async function loadExternalManager(
   };
 }
 
-/** A function that cannot be taken along begins anew. */
+/** Null on an error: the function then starts from scratch. */
 function quietly<T>(ask: () => T): T | null {
   try {
     return ask();

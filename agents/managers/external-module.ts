@@ -1,7 +1,4 @@
-/**
- * The other side of `ExternalManager`: a thread that runs one module, so that nothing the module
- * does ends or stops the agent host.
- */
+/** The thread of an external manager (external-manager.ts): it loads and runs one module. */
 import { type MessagePort, workerData } from 'node:worker_threads';
 import { messageOf, SeededRandom } from '../../config/index.js';
 import type { ResourceManager, View } from '../resource-manager.js';
@@ -12,7 +9,7 @@ const { url, settings, builtIn, port, signal } = workerData as ExternalThreadDat
 };
 const flag = new Int32Array(signal);
 
-/** `id`: of the call; 0: how loading went, for which no call waits. */
+/** `id`: of the call; 0 for the result of loading, which no call waits for. */
 function answer(message: ExternalAnswer, id: number): void {
   let sent: ExternalAnswer = message;
   try {
@@ -31,7 +28,7 @@ function answer(message: ExternalAnswer, id: number): void {
 const REQUIRED = ['initialState', 'decide', 'phase'] as const;
 const OPTIONAL = ['saveState', 'loadState', 'about', 'retrain'] as const;
 
-/** Throws a TypeError that names what is missing or wrong. */
+/** Throws a TypeError that names the missing or wrong member. */
 async function load(): Promise<ResourceManager> {
   const module = (await import(url)) as { readonly default?: unknown };
   if (typeof module.default !== 'function')
@@ -80,7 +77,7 @@ function run(manager: ResourceManager, call: ExternalCall): ExternalAnswer {
   }
 }
 
-// Where it does not load the thread ends with the error, of which its starter is told.
+// If the module does not load, the thread ends with the error, which its starter receives.
 const manager = await load();
 port.on('message', ({ id, call }: { readonly id: number; readonly call: ExternalCall }) => {
   try {

@@ -9,7 +9,7 @@ import { type Millis, messageOf, millis } from '../../config/index.js';
 import type { Cap, View } from '../resource-manager.js';
 import { ManagerModuleError } from './module-path.js';
 
-/** What a module's function is called with. */
+/** Argument of a module's default export. */
 export interface ExternalSettings {
   readonly cap: Cap;
   readonly preset: 'default' | 'freyr';
@@ -19,7 +19,7 @@ export interface ExternalSettings {
 export interface ExternalThreadData {
   readonly url: string;
   readonly settings: ExternalSettings;
-  /** Names that are taken. */
+  /** Names of the built-in managers, which a module must not use. */
   readonly builtIn: readonly string[];
   readonly signal: SharedArrayBuffer;
 }
@@ -45,16 +45,13 @@ export type ExternalCall =
 
 export type ExternalAnswer = { readonly value: unknown } | { readonly error: string };
 
-/** A module loads within this, ms. */
+/** Longest time to load a module, ms. */
 const LOAD_MILLIS = 30_000;
 
 export interface ThreadTimes {
-  /**
-   * For so long the agent host waits, and does nothing else: a thread that does not answer costs
-   * that once per `restart`.
-   */
+  /** Longest wait for an answer, during which the agent host does nothing else. */
   readonly answer: Millis;
-  /** A thread that ended is started again at most so often. */
+  /** Least time between two starts of the thread. */
   readonly restart: Millis;
 }
 
@@ -62,8 +59,8 @@ export const THREAD_TIMES: ThreadTimes = { answer: millis(500), restart: millis(
 const HEAP_MIB = 512;
 
 /**
- * A thread with one manager module in it. Calls wait for their answer; a thread that does not
- * answer in time is ended, and started again later.
+ * A thread with one manager module. Calls are synchronous; a thread that does not answer in time is
+ * terminated and restarted later.
  */
 export class ExternalThread {
   readonly #data: Omit<ExternalThreadData, 'signal'>;
@@ -91,7 +88,7 @@ export class ExternalThread {
     this.#times = times;
   }
 
-  /** What the module says of itself. Rejects with a ManagerModuleError. */
+  /** Starts the thread and returns the module's manifest. Rejects with a ManagerModuleError. */
   start(): Promise<unknown> {
     this.#startedAt = performance.now();
     const { port1, port2 } = new MessageChannel();
@@ -113,7 +110,7 @@ export class ExternalThread {
       const late = setTimeout(() => fail(`it did not load within ${LOAD_MILLIS} ms`), LOAD_MILLIS);
       port1.once('message', (answer: ExternalAnswer) => {
         clearTimeout(late);
-        // Calls take their answers themselves.
+        // Later answers are read synchronously by the calls.
         port1.removeAllListeners('message');
         port1.unref();
         this.#ready = true;
@@ -130,13 +127,13 @@ export class ExternalThread {
     });
   }
 
-  /** Throws a ManagerModuleError where the module fails, ends or takes too long. */
+  /** Throws a ManagerModuleError if the module fails, ends or takes too long. */
   call(call: ExternalCall): unknown {
     if (!this.#ready || this.#port === null) {
       this.#startAgain();
       throw new ManagerModuleError(this.#file, this.#ended);
     }
-    // Never 0, nor that of the call before.
+    // Never 0, and never the previous call's.
     this.#id = (this.#id % 0x7fffffff) + 1;
     this.#port.postMessage({ id: this.#id, call });
     const answer = this.#answered(this.#id)
@@ -155,7 +152,7 @@ export class ExternalThread {
     await this.#worker?.terminate();
   }
 
-  /** Waits until the thread has written the call's number. */
+  /** Waits until the thread has written the call's id. */
   #answered(id: number): boolean {
     const until = performance.now() + this.#times.answer;
     for (;;) {
@@ -185,7 +182,9 @@ export class ExternalThread {
     this.#port?.close();
     this.#port = null;
     void worker.terminate();
-    const text = `the manager module ${this.#file} ended: ${why}; its functions run at user limits until it is started again`;
+    const text =
+      `manager module ${this.#file} ended: ${why}; ` +
+      'its functions run at user limits until it is restarted';
     if (!this.#closed)
       this.#logger?.error({ event: 'manager_module_ended', module: this.#file, error: why }, text);
   }

@@ -1,9 +1,6 @@
 import type { ResourceManager } from '../resource-manager.js';
 
-/**
- * Always what the user asked for (faasrm.md §4.1): the baseline that every other manager is held
- * against.
- */
+/** Always the user limits: the baseline of all comparisons. */
 export function fixedManager(): ResourceManager<null> {
   return {
     name: 'fixed',

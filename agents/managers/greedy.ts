@@ -3,26 +3,23 @@ import { mebibytes } from '../../config/index.js';
 import type { Cap, ResourceManager } from '../resource-manager.js';
 import { allocated } from './validation.js';
 
-/** Constants of the greedy manager. Amounts in millicores and bytes, shares of one. */
+/** Constants of the greedy manager. CPU in millicores, memory in bytes. */
 export interface GreedyConstants {
-  /**
-   * A peak up to this share of the allocation means one step down, above it one step up (faasrm.md
-   * §4.2: 0.9).
-   */
+  /** Up to this share of the allocation a peak means one step down, above it one step up. */
   readonly threshold: number;
   readonly cpuStep: (user: number) => number;
   readonly memoryStep: number;
   readonly minCpu: (user: number) => number;
   readonly minMemory: number;
-  /** Null: the cap that the configuration gives. */
+  /** Null: the configured cap. */
   readonly cap: Cap | null;
 }
 
 /**
- * The default: the published rule in fractional units. The published step is one core (two in the
- * simulator) of at most eight; functions here are often owed less than one core, so a step is a
- * quarter core or 10 % of the user's, whichever is more. Memory keeps the published 64 MiB. The
- * least are the safeguard's own units (design §3.2) and OpenWhisk's smallest common container.
+ * The published rule in fractional units. The published step is one core of at most eight; user
+ * limits here are often below one core, so a step is a quarter core or 10 % of the user limit,
+ * whichever is more. Memory keeps the published 64 MiB. The minimums are the safeguard's CPU unit
+ * and OpenWhisk's smallest common container.
  */
 export const GREEDY_DEFAULT: GreedyConstants = {
   threshold: 0.9,
@@ -33,10 +30,7 @@ export const GREEDY_DEFAULT: GreedyConstants = {
   cap: null,
 };
 
-/**
- * As published for OpenWhisk (faasrm.md §4.2, OW-F and paper): whole units, 1..8 cores and 1..8 x
- * 64 MiB, step one unit.
- */
+/** As published [FaaSRM] [Freyr]: steps of one unit, 1 to 8 cores and 1 to 8 × 64 MiB. */
 export const GREEDY_FREYR: GreedyConstants = {
   threshold: 0.9,
   cpuStep: () => 1000,
@@ -47,7 +41,7 @@ export const GREEDY_FREYR: GreedyConstants = {
 };
 
 export interface GreedyState {
-  /** What was wished last; null before the first step with activations: user limits. */
+  /** The last target; null before the first step with activations: user limits. */
   readonly cpu: number | null;
   readonly memory: number | null;
 }
@@ -65,10 +59,10 @@ function nextAmount(
 }
 
 /**
- * One step down while the peak leaves room, one step up when it does not (faasrm.md §4.2). First
- * step of a function: the user's limits. Peaks are the step's highest, so one large call among many
- * counts. After an OOM kill memory is at least the user's and a step more; a step without
- * activations changes nothing.
+ * The baseline "Greedy" of [FaaSRM]: one step down while the peak leaves headroom, otherwise one
+ * step up. A function starts at its user limits. The peak is the highest of the control step, so
+ * one large activation among many counts. After an OOM kill memory is at least the user limit plus
+ * a step.
  */
 export function greedyManager(
   constants: GreedyConstants,
@@ -85,8 +79,7 @@ export function greedyManager(
       let memory: number = state.memory ?? user.memory;
       const cpuBefore = cpu;
       const memoryBefore = memory;
-      // A user's limit above the cap stands: a manager may lend less, not take away by
-      // configuration.
+      // A user limit above the cap is allowed: the cap bounds raises, it does not reduce users.
       const cpuCap = Math.max(cap.cpu, user.cpu);
       const memoryCap = Math.max(cap.memory, user.memory);
       if (state.cpu !== null && state.memory !== null && activations > 0) {

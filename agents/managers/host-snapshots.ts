@@ -2,7 +2,7 @@ import type { Observation } from '../../broker/messages/index.js';
 import type { Millis } from '../../config/index.js';
 import { busyMillis } from './validation.js';
 
-/** What one invoker host last told of a function. */
+/** One invoker host's newest observation of a function, condensed. */
 export interface HostSnapshot {
   readonly host: string;
   readonly at: Millis;
@@ -11,14 +11,13 @@ export interface HostSnapshot {
   readonly busy: number;
 }
 
-/** A host silent for longer has no container of the function, or none that works. */
+/** A host that was silent for longer has no working container of the function, ms. */
 const SNAPSHOT_MAX_AGE = 60_000;
 const HOSTS_MAX = 64;
 
 /**
- * A function's containers live on several hosts and each tells of its own: who decides about a
- * number of containers needs all of them. Replaces the observation's host and forgets who is
- * silent.
+ * Updates the observation's host and drops silent ones. Each host reports its own containers only,
+ * but a manager that scales a function needs all of them.
  */
 export function withHostSnapshot(
   hostSnapshots: readonly HostSnapshot[],
@@ -26,7 +25,7 @@ export function withHostSnapshot(
   now: Millis,
 ): readonly HostSnapshot[] {
   const { host, containers, used, span } = observation;
-  // A span below a millisecond is none.
+  // Less than a millisecond is too short to divide by.
   const busy = span >= 1 ? (used.cpu * busyMillis(observation)) / span : 0;
   const others = hostSnapshots.filter(
     (one) => one.host !== host && now - one.at <= SNAPSHOT_MAX_AGE,

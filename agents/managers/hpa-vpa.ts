@@ -1,7 +1,7 @@
 import type { Observation } from '../../broker/messages/index.js';
 import type { Millis } from '../../config/index.js';
 import type { ResourceManager } from '../resource-manager.js';
-import { type ActuatorConstants, actuate, type InForce, NOTHING_IN_FORCE } from './actuator.js';
+import { actuate, type InForce, NOTHING_IN_FORCE } from './actuator.js';
 import { fresh, type Recommendation, type StoredRecommendation, stored } from './decision-store.js';
 import { busyOf, containersOf, withHostSnapshot } from './host-snapshots.js';
 import { HPA_INITIAL, HPA_PUBLISHED, type HpaConstants, type HpaState, hpaStep } from './hpa.js';
@@ -19,23 +19,21 @@ import {
 export interface HpaVpaConstants {
   readonly vpa: VpaConstants;
   readonly hpa: HpaConstants;
-  readonly actuator: ActuatorConstants;
-  /** How long a stored recommendation holds. */
+  /** How long a stored recommendation is valid. */
   readonly life: number;
 }
 
-/** AWARE's MPA: VPA and HPA with their own constants, the rest from simppo-aware.md §3.2. */
+/** VPA and HPA with their own constants; life as in [MPA]. */
 export const HPA_VPA_PUBLISHED: HpaVpaConstants = {
   vpa: VPA_PUBLISHED,
   hpa: HPA_PUBLISHED,
-  actuator: { pause: 10_000, dryRun: false },
   life: 300_000,
 };
 
-/** The half-life of our `vpa`. */
+/** With the half-life of manager `vpa`. */
 export const HPA_VPA_DEFAULT: HpaVpaConstants = { ...HPA_VPA_PUBLISHED, vpa: VPA_DEFAULT };
 
-/** The recommender's own memory: nothing of it says what is in force. */
+/** The recommender's state; the limits in force are the actuator's. */
 export interface RecommenderState {
   readonly vpa: VpaState;
   readonly hpa: HpaState;
@@ -48,8 +46,8 @@ export interface HpaVpaState {
 }
 
 /**
- * Vertical first, then horizontal (simppo-aware.md §3.2): the number of containers is computed for
- * the size that was just recommended, so that the two do not both answer the same rise of load.
+ * Vertical first, then horizontal [AWARE]: the number of containers is computed for the newly
+ * recommended size, so that the two do not both react to the same rise of load.
  */
 export function recommendBoth(
   before: RecommenderState,
@@ -100,9 +98,9 @@ export function recommendBoth(
 }
 
 /**
- * The multidimensional pod autoscaler, AWARE's rule-based fallback. Its three parts know nothing of
- * each other: the recommender writes to the decision store, the actuator reads from it, and a
- * learning recommender can take the first one's place.
+ * The multidimensional pod autoscaler [MPA], the rule-based fallback of [AWARE]. The recommender
+ * writes to the decision store and the actuator reads from it, so that a learning recommender can
+ * replace the rule-based one.
  */
 export function hpaVpaManager(constants: HpaVpaConstants): ResourceManager<HpaVpaState> {
   return {
@@ -130,7 +128,6 @@ export function hpaVpaManager(constants: HpaVpaConstants): ResourceManager<HpaVp
         fresh(store, now),
         observation.user,
         since,
-        constants.actuator,
         constants.vpa,
         now,
       );

@@ -5,14 +5,14 @@ import { CONTAINERS_MAX } from './validation.js';
 
 /** Constants of the horizontal pod autoscaler. Times in ms. */
 export interface HpaConstants {
-  /** Wanted CPU use, as a share of what the containers were given. */
+  /** Target utilization: CPU use as a share of the containers' allocation. */
   readonly target: number;
-  /** No change while use / target is within 1 +- this. */
+  /** No change while use / target is within 1 ± this. */
   readonly tolerance: number;
   readonly sync: number;
-  /** A fall takes the highest recommendation of so long. */
+  /** A scale-down uses the highest recommendation of this window. */
   readonly stabilization: number;
-  /** Most containers more in one sync: the larger of a number and a share. */
+  /** Largest scale-up per sync: the larger of a number and a share. */
   readonly riseContainers: number;
   readonly riseShare: number;
   readonly least: number;
@@ -20,9 +20,8 @@ export interface HpaConstants {
 }
 
 /**
- * Kubernetes' own (simppo-aware.md §4.4) at a target of 60 %, the rule-based setting of
- * simppo-aware.md §6.4. AWARE takes the highest use at which the SLO still held, which has to be
- * found per workload.
+ * Kubernetes' defaults [HPA] at a target of 60 %. [AWARE] uses the highest utilization that still
+ * meets the SLO, which has to be found for each workload.
  */
 export const HPA_PUBLISHED: HpaConstants = {
   target: 0.6,
@@ -35,7 +34,6 @@ export const HPA_PUBLISHED: HpaConstants = {
   most: CONTAINERS_MAX,
 };
 
-/** What was recommended when. */
 export interface Recommended {
   readonly at: Millis;
   readonly containers: number;
@@ -45,7 +43,7 @@ export interface HpaState {
   readonly hostSnapshots: readonly HostSnapshot[];
   readonly recommended: readonly Recommended[];
   readonly syncedAt: Millis | null;
-  /** Last wish; null: none yet. */
+  /** The last target; null before the first. */
   readonly containers: number | null;
 }
 
@@ -56,21 +54,15 @@ export const HPA_INITIAL: HpaState = {
   containers: null,
 };
 
-/**
- * ceil(current x use / target), or `current` within the tolerance. `use`: share of what the
- * containers were given.
- */
+/** ceil(current × use / target), or `current` within the tolerance. */
 export function desiredContainers(current: number, use: number, constants: HpaConstants): number {
   const ratio = use / constants.target;
-  // A tiny step back, so that a ratio of exactly 1.1 is within the tolerance in spite of rounding.
+  // The epsilon keeps a ratio of exactly 1.1 within the tolerance despite rounding.
   if (Math.abs(ratio - 1) <= constants.tolerance + 1e-9) return current;
   return Math.ceil(current * ratio - 1e-9);
 }
 
-/**
- * One sync: `busy` millicores in use over `current` containers that were given `request` millicores
- * each.
- */
+/** One sync. `busy`: millicores in use by `current` containers of `request` millicores each. */
 export function hpaStep(
   state: HpaState,
   busy: number,
@@ -88,7 +80,7 @@ export function hpaStep(
   ];
   let containers = desired;
   if (desired < current) {
-    // Down: the highest recommendation of the window, but a rise it does not become.
+    // Scale down to the highest recommendation of the window, but never up.
     containers = Math.min(current, Math.max(...recommended.map((one) => one.containers)));
   } else {
     containers = Math.min(
@@ -100,10 +92,9 @@ export function hpaStep(
 }
 
 /**
- * The horizontal pod autoscaler on CPU use: containers only, sizes stay the user's. Use is averaged
- * over the step with idle containers counted, as a pod's is. Missing pods do not occur: a silent
- * host's containers keep their last use for a minute. OpenWhisk makes containers itself; the wish
- * is a cap there and a number in the simulator.
+ * The horizontal pod autoscaler [HPA] on CPU utilization: it sets the number of containers, and
+ * sizes stay the user's. Utilization is averaged over the step and includes idle containers, as a
+ * pod's does. OpenWhisk creates containers itself, so there the target is a cap.
  */
 export function hpaManager(constants: HpaConstants): ResourceManager<HpaState> {
   return {

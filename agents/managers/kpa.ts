@@ -9,9 +9,9 @@ export interface KpaConstants {
   readonly tick: number;
   readonly stableTicks: number;
   readonly panicTicks: number;
-  /** Panic from desired / ready on. */
+  /** Panic mode starts at this ratio of desired to ready containers. */
   readonly panicThreshold: number;
-  /** Share of a container's concurrency that is aimed at. */
+  /** Target utilization: share of a container's concurrency. */
   readonly utilization: number;
   readonly riseRate: number;
   readonly fallRate: number;
@@ -19,7 +19,7 @@ export interface KpaConstants {
   readonly most: number;
 }
 
-/** Knative's own (simppo-aware.md §4.6): windows of 60 s and 6 s in ticks of 2 s. */
+/** Knative's defaults [Knative KPA]: windows of 60 s and 6 s in ticks of 2 s. */
 export const KPA_PUBLISHED: KpaConstants = {
   tick: 2000,
   stableTicks: 30,
@@ -34,12 +34,12 @@ export const KPA_PUBLISHED: KpaConstants = {
 
 export interface KpaState {
   readonly hostSnapshots: readonly HostSnapshot[];
-  /** Mean concurrency per tick, the newest last; `tick` is the newest one's number. */
+  /** Mean concurrency per tick, the newest last; `tick` is the number of the newest. */
   readonly ticks: readonly number[];
   readonly tick: number;
-  /** Begin of the first step seen: a window is no longer than what is known. */
+  /** Start of the first step: a window does not reach further back. */
   readonly firstAt: Millis | null;
-  /** When the panic was last called for; null: none. */
+  /** When the panic condition last held; null outside of panic mode. */
   readonly panicAt: Millis | null;
   readonly panicMost: number;
   readonly containers: number | null;
@@ -55,7 +55,7 @@ export const KPA_INITIAL: KpaState = {
   containers: null,
 };
 
-/** Spreads the step's mean concurrency over the ticks that it covers; hosts add up. */
+/** Spreads the step's mean concurrency over the ticks that it covers; hosts are summed. */
 function withConcurrency(
   state: KpaState,
   observation: Observation,
@@ -63,7 +63,7 @@ function withConcurrency(
   now: Millis,
 ): KpaState {
   const { tick: length, stableTicks } = constants;
-  // An instant between two ticks belongs to the one that ends there.
+  // The instant between two ticks belongs to the earlier one.
   const tick = Math.max(state.tick, Math.ceil(now / length) - 1);
   const moved = Math.min(stableTicks, tick - state.tick);
   const ticks: number[] =
@@ -81,10 +81,7 @@ function withConcurrency(
   return { ...state, ticks, tick, firstAt: state.firstAt ?? (from as Millis) };
 }
 
-/**
- * Mean concurrency over the last `count` ticks, the running one as far as it goes, or over what is
- * known of them.
- */
+/** Mean concurrency over the last `count` ticks, up to now and not before the first step. */
 export function averageOver(state: KpaState, count: number, length: number, now: Millis): number {
   const mass = state.ticks.slice(-count).reduce((total, one) => total + one, 0) * length;
   const window = Math.min(now - (state.tick - count + 1) * length, now - (state.firstAt ?? now));
@@ -92,11 +89,10 @@ export function averageOver(state: KpaState, count: number, length: number, now:
 }
 
 /**
- * Knative's pod autoscaler: containers = mean concurrency / (70 % of what one may run at once),
- * over 60 s, or over 6 s in a panic, in which the number never falls. Concurrency comes from the
- * calls' durations (Little); a step longer than the panic window is spread evenly, so a panic is
- * seen a step late. Scale to zero is OpenWhisk's own (idle containers go after 10 min): a function
- * that is not called is not observed.
+ * Knative's pod autoscaler [Knative KPA]: containers = mean concurrency / (70 % of a container's
+ * concurrency limit), over 60 s, or over 6 s in panic mode, in which the number never falls.
+ * Concurrency follows from durations by Little's law; a step longer than the panic window is spread
+ * evenly, so panic starts a step late. Scaling to zero is left to OpenWhisk.
  */
 export function kpaManager(constants: KpaConstants): ResourceManager<KpaState> {
   return {

@@ -2,10 +2,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { errorClass, isManagerModule, PACKAGE_PREFIX } from '../../config/index.js';
 
-/** A manager's module cannot be used; `where` is its file, or its name where there is none. */
+/** A manager module cannot be used. */
 export class ManagerModuleError extends errorClass('GLN_MANAGER_MODULE') {}
 
-/** What a package gives to `import`: of its conditions the first that Node would take. */
+/** A package's entry for `import`: the first condition that Node would use. */
 function entryOf(exported: unknown): string | undefined {
   if (typeof exported === 'string') return exported;
   if (typeof exported !== 'object' || exported === null) return undefined;
@@ -17,7 +17,7 @@ function entryOf(exported: unknown): string | undefined {
   return undefined;
 }
 
-/** The package's file, looked for in `node_modules` from a folder upwards. */
+/** The package's file, searched in `node_modules` from a folder upwards. */
 function packageFile(name: string, from: string): string | undefined {
   for (let at = resolve(from); ; at = dirname(at)) {
     const folder = join(at, 'node_modules', name);
@@ -32,8 +32,8 @@ function packageFile(name: string, from: string): string | undefined {
 }
 
 /**
- * The file of a manager that is no part of Gleaner: a path, or `package:NAME`, looked for from
- * `folder` (the configuration's) upwards. Throws {@link ManagerModuleError} where it is not there.
+ * Resolves an external manager: a path, or `package:NAME`, relative to `folder` (that of the
+ * configuration). Throws {@link ManagerModuleError} if it is missing.
  */
 export function managerFile(specifier: string, folder: string): string {
   if (!isManagerModule(specifier))

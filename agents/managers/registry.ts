@@ -96,9 +96,7 @@ export class UnknownManagerError extends errorClass('GLN_MANAGER_UNKNOWN') {
   }
 }
 
-/**
- * Guarded against unsound observations and wishes past the cap. Throws {@link UnknownManagerError}.
- */
+/** Creates a manager with {@link validated} around it. Throws {@link UnknownManagerError}. */
 export function createManager(name: string, settings: ManagerSettings): ResourceManager {
   if (!Object.hasOwn(makers, name)) throw new UnknownManagerError(name);
   return validated<unknown>(makers[name as ManagerName](settings), settings.cap);

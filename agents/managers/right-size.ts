@@ -4,33 +4,22 @@ import { afterOom } from './validation.js';
 
 /** Constants of right-sizing. Bytes, ms. */
 export interface RightSizeConstants {
-  /**
-   * Sizes are least + k x step up to most: OpenWhisk's standard limits (simppo-aware.md §1.5) in
-   * FaaSRM's units of 64 MB.
-   */
+  /** Sizes are least + k × step up to most: OpenWhisk's default limits in the units of [FaaSRM]. */
   readonly least: number;
   readonly most: number;
   readonly step: number;
-  /**
-   * Room above the peak: the larger of a share and an amount. The share is the hook's own before it
-   * lowers a limit.
-   */
+  /** Margin above the peak: the larger of a share and an amount. The share is the hook's own. */
   readonly marginShare: number;
   readonly minMargin: number;
-  /** Peaks lose half of themselves in so long (design §3). */
+  /** Half-life of a peak. */
   readonly halfLife: Millis;
-  /** Newest steps whose peaks count whole, however long ago they were (field-notes A3-15). */
+  /** The peaks of this many newest steps do not decay: a rare function keeps its peak. */
   readonly recent: number;
-  /**
-   * Calls that must have been seen since the start, or since the last change, before a size falls.
-   */
+  /** Activations since the start, or since the last change, before a size may fall. */
   readonly callsBeforeFall: number;
-  /**
-   * Least time between a change and a fall: a change makes a new revision and so cold starts
-   * (design §4).
-   */
+  /** Least time between a change and a fall: each change is a new revision with cold starts. */
   readonly hold: Millis;
-  /** Calls after an OOM kill below the user's limit in which nothing falls. */
+  /** Activations after an OOM kill during which the size does not fall. */
   readonly callsAfterOom: number;
 }
 
@@ -48,10 +37,7 @@ export const RIGHT_SIZE_DEFAULT: RightSizeConstants = {
 };
 
 export interface RightSizeState {
-  /**
-   * What the user asked for; null before the first observation. A nominal size of ours, when it
-   * comes back, is not that.
-   */
+  /** The user's own limit, not a size that this manager applied; null before the first step. */
   readonly user: number | null;
   readonly nominal: number | null;
   readonly previous: number | null;
@@ -61,7 +47,7 @@ export interface RightSizeState {
   /** Peaks of the newest steps. */
   readonly recent: readonly number[];
   readonly calls: number;
-  /** Calls still to come until a size may fall again. */
+  /** Activations until a size may fall again. */
   readonly callsUntilFall: number;
 }
 
@@ -77,10 +63,7 @@ const INITIAL: RightSizeState = {
   callsUntilFall: 0,
 };
 
-/**
- * Smallest size that holds `bytes`; sizes go on in steps above `most` where the user's own limit
- * lies there.
- */
+/** Smallest size that holds `bytes`; sizes continue above `most` up to the user limit. */
 export function nominalSize(
   bytes: number,
   user: number,
@@ -88,24 +71,23 @@ export function nominalSize(
 ): number {
   const ceiling = Math.max(most, user);
   const size = least + Math.max(0, Math.ceil((bytes - least) / step)) * step;
-  // The user's own limit is a size too: rounding up past it would give more than was asked for.
+  // The user limit is a size too: rounding up must not exceed it.
   if (bytes <= user && size > user) return user;
   return Math.min(ceiling, size);
 }
 
-/** The highest peak of late: decayed, but never below the newest steps'. */
+/** The decayed peak, but never below the peaks of the newest steps. */
 export function recentPeak(state: RightSizeState, halfLife: number, now: number): number {
   return Math.max(state.peak * 2 ** (-Math.max(0, now - state.peakAt) / halfLife), ...state.recent);
 }
 
 /**
- * Sets each action's nominal memory from its history (design §3, memory): OpenWhisk admits by
- * nominal memory, so only a smaller `limits.memory` makes room for more warm containers. Peak +
- * margin, rounded up to a size. It rises at once and falls only after enough calls and some time;
- * an OOM kill gives the user's size back, at the user's own limit one step of 20 % or 100 MB more,
- * once, however often it is killed (field-notes A3-03). CPU follows memory in OpenWhisk; hooks make
- * up for a smaller container's weight (`FunctionState.paidFactor`). The containers' limits are left
- * alone.
+ * Sets each action's nominal memory from its history: OpenWhisk admits by nominal memory, so only a
+ * smaller `limits.memory` lets more warm containers fit. The size is peak + margin, rounded up. It
+ * rises at once, and falls only after enough activations and time. After an OOM kill it returns to
+ * the user limit, or above it once by {@link afterOom} however often kills occur. Hooks compensate
+ * the smaller CPU weight that OpenWhisk derives from memory (`FunctionState.rightSizeFactor`), and
+ * do not change the limits of running containers.
  */
 export function rightSizeManager(constants: RightSizeConstants): ResourceManager<RightSizeState> {
   return {
@@ -116,8 +98,8 @@ export function rightSizeManager(constants: RightSizeConstants): ResourceManager
       const { activations, control, oomKills } = observation;
       const limit = observation.user.memory;
       if (!(limit > 0)) return { state: before, decision: { actions: [0, 0, 0] } };
-      // A container shows the action's limit, which is ours once it was applied. Any other means
-      // that the user changed it.
+      // The observed limit is the user's or one that this manager set; any other one means that the
+      // user has changed it.
       const ours =
         before.user !== null &&
         (limit === before.nominal || limit === before.previous || limit === before.user);
@@ -136,10 +118,10 @@ export function rightSizeManager(constants: RightSizeConstants): ResourceManager
       let needed = 0;
       if (oomKills > 0) {
         callsUntilFall = constants.callsAfterOom;
-        // Above the user's limit only where that limit itself was too small.
+        // Above the user limit only if that limit itself was too small.
         needed = limit >= user ? afterOom(limit) : user;
-        // What the kill proves; at the user's limit so much that the larger size stands until the
-        // peak has decayed.
+        // The kill proves a peak of this size; at the user limit, one that keeps the larger size
+        // until it has decayed.
         peak = Math.max(peak, limit >= user ? needed / (1 + constants.marginShare) : limit);
       }
       const state: RightSizeState = {
@@ -155,7 +137,7 @@ export function rightSizeManager(constants: RightSizeConstants): ResourceManager
       const highest = recentPeak(state, constants.halfLife, now);
       if (highest > 0) {
         const margin = Math.max(constants.marginShare * highest, constants.minMargin);
-        // A margin alone is no reason to ask for more than the user did.
+        // The margin alone never exceeds the user limit.
         needed = Math.max(
           needed,
           highest <= user ? Math.min(user, highest + margin) : highest + margin,

@@ -1,9 +1,6 @@
 import type { Millis } from '../../config/index.js';
 
-/**
- * Buckets of the vertical pod autoscaler: bucket b begins at first x (ratio^b - 1) / (ratio - 1)
- * (simppo-aware.md §4.5).
- */
+/** Buckets as in [VPA]: bucket b starts at first × (ratio^b − 1) / (ratio − 1). */
 export interface BucketScheme {
   readonly first: number;
   readonly ratio: number;
@@ -20,15 +17,12 @@ export const CPU_BUCKETS = scheme(10, 1e6, 1.05);
 /** From 10 MB to 1 TB, in bytes. */
 export const MEMORY_BUCKETS = scheme(10e6, 1e12, 1.05);
 
-/** A bucket with less counts as empty. */
+/** A bucket with less weight counts as empty. */
 const EPSILON = 1e-4;
 /** Weights double per half-life; past this exponent the reference time moves. */
 const MAX_EXPONENT = 100;
 
-/**
- * Weights per bucket, newer samples heavier; a value, never changed in place. `reference` null: no
- * sample yet.
- */
+/** Immutable. Newer samples weigh more; `reference` is null before the first one. */
 export interface UsageHistogram {
   readonly weights: readonly number[];
   readonly reference: Millis | null;
@@ -47,7 +41,7 @@ export function bucketOf(value: number, { first, ratio, buckets }: BucketScheme)
 export const bucketStart = (bucket: number, { first, ratio }: BucketScheme): number =>
   (first * (ratio ** bucket - 1)) / (ratio - 1);
 
-/** Adds a sample of `weight`; a negative one takes an earlier sample of the same time back. */
+/** Adds a sample; a negative weight removes an earlier sample of the same time. */
 export function withSample(
   histogram: UsageHistogram,
   buckets: BucketScheme,

@@ -2,13 +2,10 @@ import type { Observation } from '../../broker/messages/index.js';
 import type { Bytes, Millicores, Millis } from '../../config/index.js';
 import type { Cap, Decision, ResourceManager, View } from '../resource-manager.js';
 
-/** No wish at all: hooks grant what the user asked for. */
+/** No target: hooks apply the user limits. */
 export const NO_TARGET: Decision = { actions: [0, 0, 0] };
 
-/**
- * Most containers of one function that a manager may wish for (AWARE: replicas 1..20,
- * simppo-aware.md §1.5).
- */
+/** Most containers that a manager may set as target; [AWARE] has 1 to 20 replicas. */
 export const CONTAINERS_MAX = 20;
 
 const amount = (value: number): boolean => Number.isFinite(value) && value >= 0;
@@ -19,9 +16,8 @@ const isRequested = (value: number | undefined): value is number =>
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 /**
- * May a manager build on it? Messages are checked where they arrive; a simulator or a test calls
- * managers directly, so NaN, infinities and negative amounts are looked for here once, and in no
- * manager (field-notes A3-13).
+ * Rejects NaN, infinities and negative amounts, so that managers need not. Messages are validated
+ * on receipt, but simulations call managers directly.
  */
 export function isValidObservation(observation: Observation): boolean {
   const { user, peak, used, granted, latency, control } = observation;
@@ -50,20 +46,19 @@ export function isValidObservation(observation: Observation): boolean {
   );
 }
 
-/** May it be sent to hooks? What is absent is no wish. */
+/** Whether it may be sent to hooks: each amount is absent or a positive number. */
 export const isValidDecision = ({ cpu, memory, nominalMemory, weightFactor }: Decision): boolean =>
   [cpu, memory, nominalMemory, weightFactor].every(
     (value) => value === undefined || positive(value),
   );
 
-/** Clips a wish; what is not a positive number is no wish. A user's limit above the cap stands. */
+/** Clips amounts to the cap and drops those that are not positive. User limits may exceed it. */
 export function withinCaps(decision: Decision, observation: Observation, cap: Cap): Decision {
   const { user } = observation;
-  // Without a memory limit there is nothing to lower, and nothing to lend.
+  // A container without a memory limit has nothing to lower or lend.
   const limited = user.memory > 0;
   const { cpu, memory, nominalMemory, weightFactor, containers, concurrency, actions } = decision;
-  // Assigned one by one: this runs at every step of every function, and spread objects are slow to
-  // make.
+  // Assigned one by one: spread objects are slow to create, and this runs at every step.
   const kept: Mutable<Decision> = { actions };
   if (isRequested(cpu)) kept.cpu = Math.min(cpu, Math.max(cap.cpu, user.cpu)) as Millicores;
   if (limited && isRequested(memory))
@@ -77,8 +72,8 @@ export function withinCaps(decision: Decision, observation: Observation, cap: Ca
 }
 
 /**
- * The same manager, which answers nonsense with no wish and an unchanged state, and never wishes
- * past its cap.
+ * The same manager with validation: an invalid observation gets no target and leaves the state
+ * unchanged, and a target never exceeds the cap.
  */
 export function validated<State>(
   manager: ResourceManager<State>,
@@ -96,7 +91,7 @@ export function validated<State>(
       return { ...result, decision };
     },
     phase: (state) => manager.phase(state),
-    // What a manager cannot do stays absent.
+    // Optional members that the manager lacks stay absent.
     ...(saveState === undefined
       ? {}
       : { saveState: (state: State, now: Millis) => saveState.call(manager, state, now) }),
@@ -111,7 +106,7 @@ export function validated<State>(
   };
 }
 
-/** What was in force, where wishes are put in force; else the last wish, as if it had been. */
+/** The allocation in force; if limits are not written, the last target or the user limit. */
 export function allocated(
   observation: Observation,
   resource: 'cpu' | 'memory',
@@ -125,17 +120,14 @@ export function allocated(
 }
 
 /**
- * Time that calls took in the step, ms, the control arm's included: over the span it is their mean
- * concurrency (Little).
+ * Sum of the durations in the step, control arm included, ms; divided by the span it is the mean
+ * concurrency (Little's law).
  */
 export function busyMillis(observation: Observation): number {
   return observation.latency.sum + observation.control.mean * observation.control.activations;
 }
 
-/**
- * The limit met by an OOM kill, and the larger of 20 % and 100 MB more (simppo-aware.md §4.5).
- * Bytes.
- */
+/** The limit after an OOM kill: 20 % or 100 MB more, whichever is larger [VPA]. Bytes. */
 export function afterOom(limit: number): number {
   return Math.max(1.2 * limit, limit + 100e6);
 }

@@ -15,7 +15,7 @@ import { afterOom } from './validation.js';
 /** Constants of the vertical pod autoscaler. Times in ms, CPU in millicores, memory in bytes. */
 export interface VpaConstants {
   readonly halfLife: Millis;
-  /** Memory counts by its peak in an interval of so long. */
+  /** Memory is sampled as the peak of an interval of this length. */
   readonly memoryInterval: Millis;
   readonly cpuSampleWeight: number;
   readonly lower: number;
@@ -24,21 +24,18 @@ export interface VpaConstants {
   readonly margin: number;
   readonly minCpu: number;
   readonly minMemory: number;
-  /** Samples that make a half-life's worth of confidence. */
+  /** Samples per half-life at full confidence. */
   readonly samplesPerHalfLife: number;
   /** Time between two recommendations. */
   readonly loop: Millis;
-  /**
-   * A change within the bounds is made where it is larger than this share and the last one this
-   * long ago.
-   */
+  /** Within the bounds, a change must be larger than this share and this long after the last. */
   readonly changeShare: number;
   readonly changeAfter: Millis;
 }
 
 const HOUR = 3_600_000;
 
-/** The upstream constants (simppo-aware.md §4.5). */
+/** The upstream constants [VPA]. */
 export const VPA_PUBLISHED: VpaConstants = {
   halfLife: (24 * HOUR) as Millis,
   memoryInterval: (24 * HOUR) as Millis,
@@ -56,9 +53,9 @@ export const VPA_PUBLISHED: VpaConstants = {
 };
 
 /**
- * A day is far too slow for functions of seconds: a half-life of 10 minutes, all other times in the
- * same proportion, a step of 10 s as the sample's rhythm (simppo-aware.md §4.5, last line). Least
- * memory as in `greedy`: 250 MB is more than most ask for.
+ * A half-life of a day is too slow for functions that run for seconds: it is 10 minutes, all other
+ * times in proportion, and a control step of 10 s is the sampling interval. The minimum memory is
+ * that of `greedy`, because 250 MB is more than most user limits.
  */
 export const VPA_DEFAULT: VpaConstants = {
   ...VPA_PUBLISHED,
@@ -73,13 +70,13 @@ export const VPA_DEFAULT: VpaConstants = {
 export interface VpaState {
   readonly cpu: UsageHistogram;
   readonly memory: UsageHistogram;
-  /** The running interval's peak, as it is counted in `memory`. */
+  /** The current interval's peak, already counted in `memory`. */
   readonly interval: { readonly start: Millis; readonly peak: number } | null;
   readonly first: Millis | null;
   readonly samples: number;
   readonly recommendedAt: Millis | null;
   readonly changedAt: Millis | null;
-  /** In force, as far as this manager knows; null: the user's. */
+  /** The limits in force, as far as this manager knows; null: the user's. */
   readonly target: { readonly cpu: number; readonly memory: number } | null;
 }
 
@@ -94,7 +91,7 @@ export const VPA_INITIAL: VpaState = {
   target: null,
 };
 
-/** What the recommender says of one resource. */
+/** Recommendation for one resource. */
 export interface Bounds {
   readonly lower: number;
   readonly target: number;
@@ -119,7 +116,7 @@ function withMemoryPeak(
     return { ...state, memory: add(state.memory, peak, 1, now), interval: { start: now, peak } };
   }
   if (peak <= interval.peak) return state;
-  // One sample an interval: the higher peak takes the place of the lower one.
+  // One sample per interval: the higher peak replaces the lower one.
   const without = add(state.memory, interval.peak, -1, interval.start);
   return {
     ...state,
@@ -128,10 +125,7 @@ function withMemoryPeak(
   };
 }
 
-/**
- * Takes one control step in: its mean CPU use as one sample, its memory peak, an OOM kill as a
- * sample of its own.
- */
+/** Adds a control step: its mean CPU use and its memory peak, and an OOM kill as a larger peak. */
 export function vpaObserve(
   state: VpaState,
   observation: Observation,
@@ -158,7 +152,7 @@ export function vpaObserve(
   return { ...next, cpu, first: next.first ?? now, samples: next.samples + 1 };
 }
 
-/** Percentiles x margin, the bounds the wider the shorter the history; null without one. */
+/** Percentiles × margin; bounds are wider for a shorter history. Null without samples. */
 export function boundsOf(
   histogram: UsageHistogram,
   buckets: BucketScheme,
@@ -178,7 +172,7 @@ export function boundsOf(
   if (!Number.isFinite(target)) return null;
   const lower = at(constants.lower) * (1 + 0.001 / confidence) ** -2;
   const upper = at(constants.upper) * (1 + 1 / confidence);
-  // No bound at all is a very large one, which a state can keep as JSON.
+  // A missing bound is the largest number, because JSON has no infinity.
   const floor = (value: number): number =>
     Math.min(Number.MAX_VALUE, Math.ceil(Math.max(least, value) - 1e-9));
   return { lower: floor(lower), target: floor(target), upper: floor(upper) };
@@ -199,7 +193,7 @@ export function vpaRecommend(
   return cpu === null ? null : { cpu, memory };
 }
 
-/** The updater's test: outside the bounds, or a change worth making that has waited long enough. */
+/** The updater's rule: outside the bounds, or a large change long enough after the last one. */
 export function needsUpdate(
   now: number,
   held: number,
@@ -215,9 +209,9 @@ export function needsUpdate(
 }
 
 /**
- * The vertical pod autoscaler: size from decaying histograms of use, p90 x 1.15. Nothing is
- * evicted, limits change in place, so the updater's "two replicas, half at a time" falls away; its
- * test of what is worth a change stays. The user's sizes stand until the first recommendation.
+ * The vertical pod autoscaler [VPA]: sizes from decaying histograms of use, p90 × 1.15. Limits
+ * change in place and nothing is evicted, so the updater's replica rules do not apply. User limits
+ * apply until the first recommendation.
  */
 export function vpaManager(constants: VpaConstants): ResourceManager<VpaState> {
   return {
@@ -235,7 +229,7 @@ export function vpaManager(constants: VpaConstants): ResourceManager<VpaState> {
         const since = state.changedAt ?? state.first ?? now;
         const isOutdated = (old: number, bounds: Bounds | null): boolean =>
           bounds !== null && needsUpdate(now, old, bounds, since, constants);
-        // As upstream: what is worth an update for one resource brings both.
+        // As upstream: an update for one resource updates both.
         const update =
           oomKills > 0 ||
           isOutdated(held.cpu, recommendation.cpu) ||

@@ -11,7 +11,6 @@ import { latencies, play } from './play.js';
 const at = (ms: number): Millis => ms as Millis;
 const exact = (target: number) => ({ lower: target, target, upper: target });
 const user = { cpu: 1000, memory: 256 };
-const actuator = { pause: 10_000, dryRun: false };
 const says = (recommendation: Partial<Recommendation>, now = 0) =>
   stored(null, { urgent: false, ...recommendation }, 'hpa-vpa', at(now), 1e9);
 
@@ -48,7 +47,6 @@ test('the actuator does the same thing once, and pauses between two changes', (t
       says({ cpu: exact(cpu), containers, urgent }),
       user,
       at(0),
-      actuator,
       VPA_DEFAULT,
       at(now),
     );
@@ -70,27 +68,16 @@ test('the actuator does the same thing once, and pauses between two changes', (t
   );
 });
 
-test('small changes are kept back, and a dry run wishes for nothing', (t) => {
+test('the actuator holds small changes back', (t) => {
   const wide = says({ cpu: { lower: 100, target: 500, upper: 2000 } });
   t.is(
-    actuate(NOTHING_IN_FORCE, wide, user, at(0), actuator, VPA_DEFAULT, at(299_999)).inForce.cpu,
+    actuate(NOTHING_IN_FORCE, wide, user, at(0), VPA_DEFAULT, at(299_999)).inForce.cpu,
     null,
   );
   t.is(
-    actuate(NOTHING_IN_FORCE, wide, user, at(0), actuator, VPA_DEFAULT, at(300_000)).inForce.cpu,
+    actuate(NOTHING_IN_FORCE, wide, user, at(0), VPA_DEFAULT, at(300_000)).inForce.cpu,
     500,
   );
-  const dry = actuate(
-    NOTHING_IN_FORCE,
-    says({ cpu: exact(500) }),
-    user,
-    at(0),
-    { pause: 0, dryRun: true },
-    VPA_DEFAULT,
-    at(0),
-  );
-  t.is(dry.inForce.cpu, 500);
-  t.deepEqual(dry.decision, { actions: [0, 0, 0] });
 });
 
 test('all together: number and size follow the load, an OOM kill is answered at once', (t) => {
