@@ -2,9 +2,8 @@ import type { Observation } from '../broker/messages/index.js';
 import type { Decision } from './resource-manager.js';
 
 /**
- * Where managers learn and are compared, without a network: the simulator implements it (wired in
- * cli and bench). One step is one mean-field interval; observations are those that a hook would
- * publish.
+ * Where managers learn without a cluster; the simulator implements it. One step is one mean-field
+ * interval; observations are those that a hook would publish.
  */
 export interface Environment {
   readonly functions: readonly string[];

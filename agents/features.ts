@@ -1,7 +1,7 @@
 import type { Others } from '../broker/mean-field/index.js';
 import { LatencyHistogram, type MeanField, type Observation } from '../broker/messages/index.js';
 
-/** Names of the local features, in their order (simppo-aware.md §1.2). */
+/** Names of the local features, in their order [SIMPPO]. */
 export const FEATURES = [
   'cpu_util',
   'slo_preservation',
@@ -11,27 +11,18 @@ export const FEATURES = [
   'arrival_rate',
 ] as const;
 
-/**
- * Scales of the published environment (simppo-aware.md §1.2), used where no invoker host tells its
- * capacity.
- */
+/** Scales of the published environment; capacity only until an invoker host reports its own. */
 const CAPACITY_UNKNOWN = 20_000;
 const CONTAINERS_SCALE = 20;
 const RATE_SCALE = 10;
-/**
- * Fewer samples than this have no p99 of their own: the largest stands for it (simppo-aware.md
- * §1.8).
- */
+/** With fewer samples than this the largest stands for the p99. */
 const P99_SAMPLES = 20;
 
 const clip = (value: number): number => (value > 0 ? Math.min(1, value) : 0);
 
 const scratch = new LatencyHistogram();
 
-/**
- * min(1, SLO / p99); 1 without an SLO or without activations; 0 where calls wait and no container
- * exists.
- */
+/** min(1, SLO / p99); 1 without an SLO or activations; 0 if activations wait for a container. */
 export function sloPreservation(observation: Observation): number {
   if (observation.containers === 0 && observation.running > 0) return 0;
   if (observation.slo === undefined || observation.activations === 0) return 1;
@@ -39,16 +30,13 @@ export function sloPreservation(observation: Observation): number {
   return tail > 0 ? Math.min(1, observation.slo / tail) : 1;
 }
 
-/**
- * min(1, p99 / SLO): how much of the objective is used, where {@link sloPreservation} is 1; 0
- * without an SLO or without activations.
- */
+/** min(1, p99 / SLO), the used share of the SLO; 0 without an SLO or activations. */
 export function sloUsed(observation: Observation): number {
   if (observation.slo === undefined || observation.activations === 0) return 0;
   return Math.min(1, tailOf(observation.latency) / observation.slo);
 }
 
-/** p99, ms; the largest where samples are few. */
+/** p99, ms; the largest if there are few samples. */
 export function tailOf(latency: Observation['latency']): number {
   let samples = 0;
   for (const count of latency.counts) samples += count;

@@ -2,7 +2,7 @@ import type { Others } from '../broker/mean-field/index.js';
 import type { Observation, PerResource } from '../broker/messages/index.js';
 import type { Bytes, Millicores, Millis, Random } from '../config/index.js';
 
-/** What a manager wishes for one function, per container; what is absent is no wish. */
+/** A manager's target for one function, per container; absent members set no target. */
 export interface Decision {
   readonly cpu?: Millicores;
   readonly memory?: Bytes;
@@ -11,21 +11,20 @@ export interface Decision {
   readonly containers?: number;
   readonly concurrency?: number;
   /**
-   * The action's `limits.memory`: what OpenWhisk admits by, where `memory` is a running container's
-   * limit. A new one makes a new revision, so containers that exist keep theirs until they end
-   * (design §3, memory).
+   * The action's `limits.memory`, by which OpenWhisk admits, while `memory` is a running
+   * container's limit. A new value is a new revision: existing containers keep theirs.
    */
   readonly nominalMemory?: Bytes;
-  /** Steps taken (containers, cpu, memory), -1, 0 or 1 each: what the mean field adds up. */
+  /** Steps (containers, CPU, memory), -1, 0 or 1 each; the mean field sums them. */
   readonly actions: readonly [number, number, number];
 }
 
-/** What a manager may look at. */
+/** The input of a decision. */
 export interface View {
   readonly observation: Observation;
   /** Local features, each in [0, 1] (`features.ts`). */
   readonly features: readonly number[];
-  /** The virtual agent; null without a mean field of late. */
+  /** All other agents as one virtual agent; null without a recent mean field. */
   readonly others: Others | null;
   /** Congestion price of the observation's host; null without one. */
   readonly price: PerResource | null;
@@ -38,28 +37,26 @@ export interface Cap {
   readonly memory: Bytes;
 }
 
-/** What a control step leaves behind. */
+/** The result of a control step. */
 export interface Decided<State> {
   readonly state: State;
   readonly decision: Decision;
-  /**
-   * Of the step that this observation closed; absent where none did, or where the manager has none.
-   */
+  /** Of the step that this observation closed; absent if it closed none. */
   readonly reward?: number;
-  /** Changes of the life-cycle phase, for people to be told of; absent where nothing changed. */
+  /** Changes of the life-cycle phase, published as events; absent without a change. */
   readonly transitions?: readonly PhaseChange[];
 }
 
 export interface PhaseChange {
   readonly from: string;
   readonly to: string;
-  /** With the figures that decided. */
+  /** Includes the figures that caused the change. */
   readonly reason: string;
 }
 
 /**
- * Decides at each control step of a function. Pure but for `view.random`: the function's state goes
- * in and comes out, so it can rest elsewhere, be replayed and be compared.
+ * Decides at each control step of a function. Pure except for `view.random`: the function's state
+ * is an argument and a result, so that it can be suspended, replayed and compared.
  */
 export interface ResourceManager<State = unknown> {
   readonly name: string;
@@ -68,15 +65,14 @@ export interface ResourceManager<State = unknown> {
   /** Life-cycle phase for inspection; `managing` for a manager that does not learn. */
   phase(state: State): string;
   /**
-   * What of a function's state is worth taking along when it goes to another host or rests for
-   * long: JSON, with ages for times, for another machine's clock means nothing. Absent, or null:
-   * the function begins anew.
+   * The state to suspend or move to another host, as JSON; times are ages, because clocks of two
+   * machines are not comparable. Absent or null: the function starts from scratch afterwards.
    */
   saveState?(state: State, now: Millis): unknown;
-  /** What {@link rest} gave, checked; null where it cannot be used. */
+  /** Validates and restores what {@link saveState} returned; null if it is unusable. */
   loadState?(fn: string, saved: unknown, now: Millis): State | null;
-  /** Where a function stands in its phase and by which figures, for people. */
+  /** Describes a function's progress in its phase, with the figures behind it. */
   about?(state: State): string;
-  /** Begins to learn anew. Absent: it does not learn. */
+  /** Starts learning again. Absent if the manager does not learn. */
   retrain?(state: State): State;
 }

@@ -12,7 +12,7 @@ test('the six features follow their definitions', (t) => {
   });
   const [util, slo, cpu, others, containers, rate] = localFeatures(seen, null, null);
   t.is(util, 0.5);
-  // All 20 calls took 100 ms; the histogram gives that to within half a bucket, a factor of 1.0443:
+  // All 20 activations took 100 ms; the histogram is exact to half a bucket, a factor of 1.0443:
   // 50 / 100.
   t.true(slo! > 0.5 / 1.0444 && slo! < 0.5 * 1.0444);
   // 500 millicores x 2 containers / 20000 where no capacity is known.
@@ -23,13 +23,13 @@ test('the six features follow their definitions', (t) => {
   t.is(rate, 0.2);
 });
 
-test('an objective is kept without calls, lost where calls wait without a container', (t) => {
+test('the SLO is met without activations, missed if they wait without a container', (t) => {
   t.is(sloPreservation(observation({ activations: 0, slo: 1 as Millis })), 1);
   t.is(sloPreservation(observation({ containers: 0, running: 3 })), 0);
   t.is(sloPreservation(observation({ slo: 200 as Millis })), 1);
 });
 
-test('every feature stays in [0, 1], whatever is observed', (t) => {
+test('every feature stays in [0, 1] for any observation', (t) => {
   const amount = fc.double({ min: 0, max: 1e6, noNaN: true });
   fc.assert(
     fc.property(

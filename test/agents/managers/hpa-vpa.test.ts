@@ -34,7 +34,7 @@ test('the store keeps the newest of each member, until it expires', (t) => {
   t.is(stored(second, { cpu: exact(1), urgent: false }, 'a', at(150), 100).containers, undefined);
 });
 
-test('the actuator does the same thing once, and pauses between two changes', (t) => {
+test('the actuator is idempotent and pauses between two changes', (t) => {
   const act = (
     before: typeof NOTHING_IN_FORCE,
     cpu: number,
@@ -53,7 +53,7 @@ test('the actuator does the same thing once, and pauses between two changes', (t
   const first = act(NOTHING_IN_FORCE, 500, 3, 0);
   t.like(first.decision, { cpu: 500, memory: 256, containers: 3, actions: [0, -1, 0] });
   const again = act(first.inForce, 500, 3, 20_000);
-  t.deepEqual(again.inForce, first.inForce, 'nothing changed, so no pause begins anew');
+  t.deepEqual(again.inForce, first.inForce, 'nothing changed, so no new pause begins');
   t.deepEqual(again.decision.actions, [0, 0, 0]);
   t.like(act(first.inForce, 600, 4, 9_999).decision, { cpu: 500, containers: 3 });
   t.like(act(first.inForce, 600, 4, 10_000).decision, {
@@ -70,17 +70,11 @@ test('the actuator does the same thing once, and pauses between two changes', (t
 
 test('the actuator holds small changes back', (t) => {
   const wide = says({ cpu: { lower: 100, target: 500, upper: 2000 } });
-  t.is(
-    actuate(NOTHING_IN_FORCE, wide, user, at(0), VPA_DEFAULT, at(299_999)).inForce.cpu,
-    null,
-  );
-  t.is(
-    actuate(NOTHING_IN_FORCE, wide, user, at(0), VPA_DEFAULT, at(300_000)).inForce.cpu,
-    500,
-  );
+  t.is(actuate(NOTHING_IN_FORCE, wide, user, at(0), VPA_DEFAULT, at(299_999)).inForce.cpu, null);
+  t.is(actuate(NOTHING_IN_FORCE, wide, user, at(0), VPA_DEFAULT, at(300_000)).inForce.cpu, 500);
 });
 
-test('all together: number and size follow the load, an OOM kill is answered at once', (t) => {
+test('number and size follow the load, and an OOM kill is answered at once', (t) => {
   const busy = { ...latencies(20, 900), used: amounts(100, 100), peak: amounts(500, 128) };
   const { decisions } = play(hpaVpaManager(HPA_VPA_DEFAULT), [
     { ...busy, now: 0 },

@@ -31,7 +31,7 @@ test('a rise is at most four containers or as many again in one sync', (t) => {
 test('a fall takes the highest recommendation of 300 s', (t) => {
   let state = step(10, 0.6, 0);
   t.is(state.containers, 10);
-  // Half the use: 5 wanted, but 10 was recommended within the window.
+  // Half the use: 5 desired, but 10 was recommended within the window.
   state = step(10, 0.3, 15_000, state);
   t.is(state.containers, 10);
   state = step(10, 0.3, 300_000, state);
@@ -59,7 +59,7 @@ test('use counts idle containers, over all hosts', (t) => {
   );
 });
 
-test('between two syncs the wish stands, and no container means no wish', (t) => {
+test('between two syncs the target stays, and without containers there is none', (t) => {
   const busy: Step = { ...latencies(20, 900), used: { cpu: 1000, memory: 1 } as never };
   const { decisions } = play(hpaManager(HPA_PUBLISHED), [{ containers: 0 }, busy, { now: 30_000 }]);
   t.deepEqual(

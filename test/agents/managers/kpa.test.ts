@@ -29,7 +29,7 @@ test('a fall is to half of what is ready at most, and to one at least', (t) => {
   t.deepEqual(numbers(load(0.07, 1)), [1]);
 });
 
-test('twice what is ready is a panic, in which the number never falls, for a whole stable window', (t) => {
+test('at twice the ready containers panic mode starts, in which the number never falls', (t) => {
   // 2.8 over 2 containers: 4 / 2 = 2: panic at 10 s.
   const calm = (now: number) => load(0.7, 4, { now });
   const steps = [

@@ -29,14 +29,14 @@ function play(
   });
 }
 
-test('fixed always wishes for what the user asked for', (t) => {
+test('fixed always targets the user limits', (t) => {
   t.deepEqual(play(createManager('fixed', { cap }), [{}, { peak: amounts(5, 1) }]), [
     [1000, 256],
     [1000, 256],
   ]);
 });
 
-test('greedy begins at the user limits, steps down while peaks leave room and up when they do not', (t) => {
+test('greedy starts at the user limits and follows the peaks in steps', (t) => {
   const manager = createManager('greedy', { cap });
   const decisions = play(manager, [
     {},
@@ -55,14 +55,14 @@ test('greedy begins at the user limits, steps down while peaks leave room and up
   ]);
 });
 
-test('greedy goes by what was granted, not by what it wished, where limits are in force', (t) => {
+test('greedy continues from the grant, not from its target, if limits are enforced', (t) => {
   const manager = createManager('greedy', { cap });
-  // The safeguard gave 900 although 750 was wished: the next step is from 900.
+  // The safeguard granted 900 instead of the target 750: the next step starts at 900.
   const decisions = play(manager, [{}, {}, { granted: granted(900, 200) }]);
   t.deepEqual(decisions[2], [650, 136]);
 });
 
-test('greedy walks on from its own wishes where nothing is enforced', (t) => {
+test('greedy continues from its own target if nothing is enforced', (t) => {
   const manager = createManager('greedy', { cap });
   const recommend: Partial<Observation> = { mode: 'recommend', peak: amounts(10, 10) };
   const decisions = play(manager, [
@@ -84,7 +84,7 @@ test('greedy walks on from its own wishes where nothing is enforced', (t) => {
   ]);
 });
 
-test('greedy stops at the cap, and a user limit above the cap stands', (t) => {
+test('greedy stops at the cap, and a user limit may exceed the cap', (t) => {
   const manager = createManager('greedy', {
     cap: { cpu: 1100 as Millicores, memory: mebibytes(128) },
   });
@@ -95,7 +95,7 @@ test('greedy stops at the cap, and a user limit above the cap stands', (t) => {
   ]);
 });
 
-test('a step without activations changes nothing, and an OOM kill gives memory back with a step more', (t) => {
+test('a step without activations changes nothing; an OOM kill raises memory', (t) => {
   const manager = createManager('greedy', { cap });
   const decisions = play(manager, [
     {},
@@ -122,7 +122,7 @@ test('the freyr preset moves by whole cores between 1 and 8', (t) => {
   ]);
 });
 
-test('an unknown manager is named, with those that there are', (t) => {
+test('an unknown manager is refused with the list of known ones', (t) => {
   const error = t.throws(() => createManager('constructor', { cap }), {
     instanceOf: UnknownManagerError,
   });

@@ -8,7 +8,7 @@ export interface Step extends Partial<Observation> {
   readonly price?: PerResource;
 }
 
-/** Plays observations, 10 s apart where nothing is said, through a manager. */
+/** Passes observations through a manager, 10 s apart unless they say otherwise. */
 export function play<State>(
   manager: ResourceManager<State>,
   steps: readonly Step[],
@@ -31,7 +31,7 @@ export function play<State>(
   return { decisions, state };
 }
 
-/** `calls` activations of `each` ms; managers look at the sum. */
+/** `calls` activations of `each` ms; managers use the sum. */
 export const latencies = (
   calls: number,
   each: number,

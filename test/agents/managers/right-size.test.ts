@@ -25,7 +25,7 @@ test('sizes are 128, 192 … 512 MiB and the user’s own', (t) => {
   t.is(size(600, 2048), 640, 'a user above the standard range may come down to it');
 });
 
-test('it falls after 100 calls, to peak + margin rounded up', (t) => {
+test('the size falls after 100 activations, to peak + margin rounded up', (t) => {
   // 20 calls a step. 100 MiB + max(25, 32) = 132: 192. 150 + 37.5 = 187.5: 192. 160 + 40 = 200:
   // 256, the user's.
   t.deepEqual(sizes(times(6, peaks(100))), [256, 256, 256, 256, 192, 192]);
@@ -39,7 +39,7 @@ test('it falls after 100 calls, to peak + margin rounded up', (t) => {
   );
 });
 
-test('it rises at once and waits 30 s and 100 calls before it falls again', (t) => {
+test('the size rises at once, and falls again after 30 s and 100 activations', (t) => {
   const steps = [...times(5, peaks(100)), peaks(170), ...times(13, peaks(100))];
   const all = sizes(steps);
   // 170 + 42.5 = 212.5: 256. It counts whole for the 8 newest steps: the 8 from it on, then decays
@@ -51,7 +51,7 @@ test('it rises at once and waits 30 s and 100 calls before it falls again', (t) 
   t.is(sizes([...steps, later]).at(-1), 192);
 });
 
-test('an OOM kill below the user’s limit gives it back, and nothing falls for 1000 calls', (t) => {
+test('an OOM kill below the user limit restores it for 1000 activations', (t) => {
   const small = asks(192);
   const fallen = times(5, peaks(100));
   const kill = peaks(192, { user: small, oomKills: 1 });
@@ -64,7 +64,7 @@ test('an OOM kill below the user’s limit gives it back, and nothing falls for 
   t.is(all[55], 192);
 });
 
-test('kills at the user’s own limit ask for a size more, once', (t) => {
+test('kills at the user limit raise the size once', (t) => {
   // max(1.2 x 256 MiB, 256 MiB + 100 MB) = 351.4 MiB: 384. The same kill again asks for the same.
   const kill = { oomKills: 1, activations: 0, peak: amounts(0, 0) };
   t.deepEqual(sizes(times(10, kill)), new Array(10).fill(384));
@@ -73,7 +73,7 @@ test('kills at the user’s own limit ask for a size more, once', (t) => {
   t.deepEqual(sizes([kill, more, more, { ...kill, user: asks(512) }]), [384, 512, 512, 512]);
 });
 
-test('a size of ours that comes back is not taken for the user’s, another one is', (t) => {
+test('an observed limit that this manager set is not taken for the user’s', (t) => {
   const applied = peaks(100, { user: asks(192) });
   const { state } = play(manager, [...times(5, peaks(100)), applied, applied]);
   t.is(state.user, 256 * MIB);
@@ -83,15 +83,15 @@ test('a size of ours that comes back is not taken for the user’s, another one 
     peaks(100, { user: asks(512) }),
   ]);
   t.is(changed.state.user, 512 * MIB);
-  t.is(changed.state.calls, 20, 'its history begins anew');
+  t.is(changed.state.calls, 20, 'its history is reset');
 });
 
-test('no memory limit, no wish', (t) => {
+test('without a memory limit there is no target', (t) => {
   t.deepEqual(play(manager, [peaks(100, { user: asks(0) })]).decisions, [{ actions: [0, 0, 0] }]);
 });
 
 testProp(
-  'the size always holds the highest of the newest eight peaks, and is within the range or the user’s',
+  'the size always holds the highest of the newest eight peaks',
   [
     fc.array(
       fc.record({

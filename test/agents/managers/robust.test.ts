@@ -44,7 +44,7 @@ const sound = fc.record({
   containers: fc.nat(30),
   concurrency: fc.integer({ min: 1, max: 10 }),
 });
-/** Some member is nonsense. */
+/** Some member is invalid. */
 const garbage = fc.oneof(
   fc.record({ span: fc.constantFrom(Number.NaN, Number.POSITIVE_INFINITY, -1) }),
   fc.record({ used: fc.record({ cpu: fc.constantFrom(Number.NaN, -5), memory: amount(1) }) }),
@@ -81,7 +81,7 @@ const finite = (value: unknown): boolean =>
 
 for (const name of managerNames) {
   testProp(
-    `${name}: nonsense gives no wish and changes nothing; wishes are finite and within the caps; nothing is changed in place`,
+    `${name}: an invalid observation changes nothing; targets are within the caps`,
     [fc.array(step, { maxLength: 30 }), fc.constantFrom('default', 'freyr')],
     (t, steps, preset) => {
       const manager = createManager(name, { cap, preset: preset as 'default' });
@@ -142,7 +142,7 @@ for (const name of managerNames) {
   );
 }
 
-test('a clock that is no number is nonsense too', (t) => {
+test('a time that is not a number is invalid', (t) => {
   const manager = createManager('fixed', { cap });
   const view = {
     observation: observation(),

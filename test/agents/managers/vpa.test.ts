@@ -78,7 +78,7 @@ test('bounds: percentiles x 1.15, the wider the shorter the history', (t) => {
   t.deepEqual(at(0, 1), { lower: 25, target: 127, upper: Number.MAX_VALUE });
 });
 
-test('an update is worth it outside the bounds, or for a tenth after a while', (t) => {
+test('an update is due outside the bounds, or for a tenth after a while', (t) => {
   const bounds = { lower: 50, target: 100, upper: 200 };
   const worth = (held: number, age: number) => needsUpdate(age, held, bounds, 0, VPA_DEFAULT);
   t.true(worth(201, 0));
@@ -91,7 +91,7 @@ test('an update is worth it outside the bounds, or for a tenth after a while', (
 test('the sizes change at the first moment that the bounds allow', (t) => {
   // 100 millicores and 128 MiB against 1000 and 256. Upper = 126.805 x (1 + 1 / c), c = min(age /
   // 600 s, samples / 60). 80 s, 9 samples: c = .133, upper 1077.8: within. 90 s, 10 samples: c =
-  // .15, upper 972.2: outside, and memory goes along.
+  // .15, upper 972.2: outside, and memory is updated, too.
   const steady = { used: amounts(100, 100), peak: amounts(500, 128) };
   const steps = Array.from({ length: 10 }, (_, i) => ({ ...steady, now: i * 10_000 }));
   const { decisions } = play(vpaManager(VPA_DEFAULT), steps);
@@ -105,7 +105,7 @@ test('the sizes change at the first moment that the bounds allow', (t) => {
   t.deepEqual(decisions[9]?.actions, [0, -1, -1]);
 });
 
-test('one memory sample an interval: a higher peak takes the lower one’s place', (t) => {
+test('one memory sample per interval: a higher peak replaces a lower one', (t) => {
   let state = VPA_INITIAL;
   for (const [at, mib] of [
     [0, 100],
