@@ -33,21 +33,21 @@ export {
 } from './exit.js';
 export { DurationHistogram, FixedHistogram, StepTimes } from './histogram.js';
 export { type LoadedConfig, loadConfig } from './load.js';
+export {
+  isManagerModule,
+  type ManagerName,
+  managers,
+  managerTable,
+  PACKAGE_PREFIX,
+} from './managers.js';
 export { isExcluded, overrideFor } from './patterns.js';
+export { type PolicyKind, type PolicyName, policyNames, policyTable } from './policies.js';
 export { ConfigError, type ConfigProblem, formatProblem } from './problem.js';
 export { hashOf, type Random, SeededRandom, standardNormal } from './random.js';
 export { configExample, configReference, printConfig } from './reference.js';
 export { reloadConfig } from './reload.js';
-export type { ConfiguredPolicy } from './schema/decision.js';
 export { type FunctionOverride, type Mode, modes, overrideSchema } from './schema/functions.js';
 export { CONTAINER_PREFIX } from './schema/hook.js';
-export {
-  isManagerModule,
-  type ManagerName,
-  managers as managerNames,
-  managers,
-  PACKAGE_PREFIX,
-} from './schema/processes.js';
 export {
   type AgentsConfig,
   type Config,

@@ -47,6 +47,4 @@ export type OpenWhiskConfig = Config['openwhisk'];
 export type MetricsConfig = Config['metrics'];
 export type DashboardConfig = Config['dashboard'];
 export type SimulatorConfig = Config['simulator'];
-export { type ConfiguredPolicy, quotaPolicies, weightPolicies } from './schema/decision.js';
 export { type FunctionOverride, type Mode, modes, overrideSchema } from './schema/functions.js';
-export { isManagerModule, type ManagerName, managers, PACKAGE_PREFIX } from './schema/processes.js';

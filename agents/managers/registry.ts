@@ -87,9 +87,6 @@ const makers = {
     }),
 } as const satisfies Record<ManagerName, (settings: ManagerSettings) => ResourceManager>;
 
-export type { ManagerName } from '../../config/index.js';
-export { managers as managerNames } from '../../config/index.js';
-
 export class UnknownManagerError extends errorClass('GLN_MANAGER_UNKNOWN') {
   constructor(name: string) {
     super(name, managers.join(', '));

@@ -1,4 +1,5 @@
 import type { Logger } from '../../broker/index.js';
+import type { ManagerName } from '../../config/index.js';
 import { defaultEngine, type Engine, type PolicyStore } from '../nn/index.js';
 import { InlineTrainer, type Trainer } from '../ppo/index.js';
 import type { Cap } from '../resource-manager.js';
@@ -16,7 +17,7 @@ import {
 } from './settings.js';
 import type { TrajectoryStep } from './trajectory-step.js';
 
-export const SIMPPO_NAMES = ['simppo', 'single-agent'] as const;
+export const SIMPPO_NAMES = ['simppo', 'single-agent'] as const satisfies readonly ManagerName[];
 export type SimppoName = (typeof SIMPPO_NAMES)[number];
 
 export interface SimppoParts {

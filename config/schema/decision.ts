@@ -1,20 +1,6 @@
 import { z } from 'zod';
 import { key, positive, section, share } from '../keys.js';
-
-/**
- * Names of the activation policies that choose a limit inside the range, and of those that choose a
- * weight: openwhisk-plugin/decision/policies has one for each.
- */
-export const quotaPolicies = [
-  'target',
-  'smallest-in-range',
-  'largest-in-range',
-  'random-in-range',
-  'libra',
-  'faasrm',
-] as const;
-export const weightPolicies = ['short-first', 'target', 'memory', 'equal', 'sfs', 'alps'] as const;
-export type ConfiguredPolicy = (typeof quotaPolicies)[number] | (typeof weightPolicies)[number];
+import { quotaPolicies, weightPolicies } from '../policies.js';
 
 const live = { reload: true };
 

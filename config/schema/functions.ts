@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { key, section } from '../keys.js';
-import { quotaPolicies, weightPolicies } from './decision.js';
+import { configuredPolicies } from '../policies.js';
 import { managerName } from './processes.js';
 
 export const modes = ['observe', 'recommend', 'enforce'] as const;
@@ -54,7 +54,7 @@ export const overrideSchema = z.strictObject({
     .optional()
     .meta({ description: 'Memory policy of these functions.' }),
   policy: z
-    .enum([...new Set([...quotaPolicies, ...weightPolicies])])
+    .enum(configuredPolicies)
     .optional()
     .meta({ description: 'Activation policy of these functions, by name.' }),
   manager: managerName().optional().meta({

@@ -1,44 +1,11 @@
 import { z } from 'zod';
 import { hostNameText, key, optionalText, section } from '../keys.js';
-import { suggest } from '../suggest.js';
-
-/**
- * Names of the resource managers that come with Gleaner: agents/managers/registry.ts has one for
- * each.
- */
-export const managers = [
-  'fixed',
-  'greedy',
-  'ensure',
-  'hpa',
-  'vpa',
-  'hpa-vpa',
-  'kpa',
-  'right-size',
-  'simppo',
-  'single-agent',
-  'aware',
-] as const;
-export type ManagerName = (typeof managers)[number];
-
-/** Marks a manager that a package brings. */
-export const PACKAGE_PREFIX = 'package:';
-const PACKAGE = /^package:(@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/;
-const MODULE_PATH = /^(\.{0,2}\/).*\.(mjs|js)$/;
-
-/** A manager that is no part of Gleaner: `./my-manager.mjs`, or `package:my-manager`. */
-export const isManagerModule = (name: string): boolean =>
-  MODULE_PATH.test(name) || PACKAGE.test(name);
+import { isManagerName, managerNameProblem, managers } from '../managers.js';
 
 export const managerName = () =>
   z
     .string()
-    .refine((name) => (managers as readonly string[]).includes(name) || isManagerModule(name), {
-      error: ({ input }) => {
-        const near = typeof input === 'string' ? suggest(input, managers) : undefined;
-        return `must be one of ${managers.join(', ')}, the path of a module (./my-manager.mjs) or package:NAME${near === undefined ? '' : `; did you mean ${near}?`}`;
-      },
-    })
+    .refine(isManagerName, { error: ({ input }) => managerNameProblem(input) })
     .meta({
       range: `${managers.map((name) => `\`${name}\``).join(', ')}, \`./FILE.mjs\` or \`package:NAME\``,
     });

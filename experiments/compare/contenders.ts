@@ -2,10 +2,13 @@ import {
   type Config,
   defaultConfig,
   errorClass,
-  managerNames,
+  managers,
+  managerTable,
+  type PolicyName,
+  policyNames,
+  policyTable,
   suggest,
 } from '../../config/index.js';
-import { createPolicy, policyNames } from '../../openwhisk-plugin/decision/index.js';
 import type { ClusterMode } from '../../simulator/engine/index.js';
 
 /**
@@ -78,8 +81,8 @@ export const FLOORS: readonly string[] = [
  * not among them.
  */
 export function contenderNames(): string[] {
-  const policies = policyNames.filter((name) => createPolicy(name).kind !== 'both');
-  return ['fixed', 'default', ...managerNames.filter((name) => name !== 'fixed'), ...policies];
+  const policies = policyNames.filter((name) => policyTable[name].kind !== 'both');
+  return ['fixed', 'default', ...managers.filter((name) => name !== 'fixed'), ...policies];
 }
 
 /**
@@ -93,10 +96,10 @@ export function contender(name: string): Contender {
   if (name === 'fixed') return FIXED;
   if (name === 'default') return DEFAULT;
   const parts = name.split('+');
-  const managers = parts.filter(isManager);
+  const [managerPart] = parts.filter((part) => Object.hasOwn(managerTable, part));
   const ranges = parts.filter((part) => kindOf(part) === 'range');
   const weights = parts.filter((part) => kindOf(part) === 'weight');
-  const named = [managers[0], ranges[0], weights[0]];
+  const named = [managerPart, ranges[0], weights[0]];
   if (name === '' || named.filter((one) => one !== undefined).join('+') !== name)
     throw unknown(name);
   const [manager = 'fixed', quotaPolicy = NEUTRAL, weightPolicy = NEUTRAL] = named;
@@ -108,11 +111,10 @@ export function contender(name: string): Contender {
 
 /** What a policy chooses; undefined: it is none, or chooses nothing by itself. */
 function kindOf(name: string): 'range' | 'weight' | undefined {
-  const kind = policyNames.includes(name) ? createPolicy(name).kind : 'both';
+  if (!Object.hasOwn(policyTable, name)) return undefined;
+  const { kind } = policyTable[name as PolicyName];
   return kind === 'both' ? undefined : kind;
 }
-
-const isManager = (name: string): boolean => (managerNames as readonly string[]).includes(name);
 
 function unknown(name: string): UnknownContenderError {
   const meant = suggest(name, contenderNames());

@@ -1,5 +1,5 @@
-import { type FunctionOverride, MIB } from '../../config/index.js';
-import type { ActivationPolicy, Grant, PolicyContext, PolicyKind, Run } from '../decision/index.js';
+import { type FunctionOverride, MIB, type PolicyKind } from '../../config/index.js';
+import type { ActivationPolicy, Grant, PolicyContext, Run } from '../decision/index.js';
 
 type Bounds = NonNullable<FunctionOverride['bounds']>;
 

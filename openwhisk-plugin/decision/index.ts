@@ -10,7 +10,6 @@ export type {
   ActivationPolicy,
   Oracle,
   PolicyContext,
-  PolicyKind,
 } from './policies/activation-policy.js';
 export { Choice, type ExperienceListener, experienceOf } from './policies/faasrm/experience.js';
 export {
@@ -21,7 +20,7 @@ export {
 } from './policies/faasrm/features.js';
 export { OptionScorer } from './policies/faasrm/scorer.js';
 export { ACTOR_WEIGHTS, POLICY_WEIGHTS } from './policies/faasrm/weights.js';
-export { createPolicy, policyNames } from './policies/registry.js';
+export { createPolicy } from './policies/registry.js';
 export type { Policies } from './policies-in-use.js';
 export {
   type CpuMode,

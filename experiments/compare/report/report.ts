@@ -1,5 +1,5 @@
 import type { Comparison, Row, Section } from '../comparison.js';
-import { ABOUT } from './about.js';
+import { aboutOf } from './about.js';
 import { figureTable, slowedFunctionsTable } from './figure-table.js';
 import { changeText, figure, valueText } from './figures.js';
 import { forest } from './forest.js';
@@ -200,13 +200,13 @@ ${figureTable(section, metrics, DENSITY_TABLE)}`,
 
 function howBody({ seeds, sections }: Comparison): Html {
   const names = [...new Set(sections.flatMap(({ rows }) => rows.map(({ name }) => name)))];
-  const known = names.filter((name) => ABOUT[name] !== undefined);
+  const known = names.filter((name) => aboutOf(name) !== undefined);
   return html`<p>Each contender meets the same arrivals with the same demand (seeds ${seeds.join(', ')}); what it decides has random streams of
 its own, so no contender changes another's run. Means are over seeds, intervals are 95 % by the percentile bootstrap over seeds (2000
 resamples), changes are paired by seed. With few seeds an interval says what these seeds say, not more.</p>
 <p>"fixed, other placement" and "fixed, other arrivals" are fixed once more with other draws, paired as if they were contenders: a change
 no larger than theirs may be noise. Offered load is CPU work asked for over all cores and the span of the arrivals; cold starts come on
 top. Azure's traces have no CPU demand: it is assumed by class and drawn by seed (simulator/README.md). Everything here is simulated.</p>
-<div class="scroll"><table><tbody>${known.map((name) => html`<tr><td>${name}</td><td style="text-align:left;white-space:normal">${ABOUT[name]!}</td></tr>`)}</tbody></table></div>
+<div class="scroll"><table><tbody>${known.map((name) => html`<tr><td>${name}</td><td style="text-align:left;white-space:normal">${aboutOf(name)!}</td></tr>`)}</tbody></table></div>
 <p class="soft">Figures of every run stand in runs.csv, all of this in comparison.json beside this page.</p>`;
 }

@@ -1,6 +1,6 @@
 import type { Comparison, Row, Section } from '../comparison.js';
 import { bootstrapMean } from '../statistics.js';
-import { ABOUT } from './about.js';
+import { aboutOf } from './about.js';
 import { type ChangeRating, changeText, figure, judge, percentage, valueText } from './figures.js';
 
 /** What contenders are ranked by. */
@@ -56,7 +56,7 @@ export function verdict(section: Section, metrics: Comparison['metrics']): strin
   if (first === undefined || against(first) !== 'better')
     return withoutWinner(fixed, contenders, slower);
   const same = indistinguishable(contenders);
-  const about = ABOUT[first.name];
+  const about = aboutOf(first.name);
   const sentences = [
     `${first.name} wins${about === undefined ? '' : ` (${about})`}: mean slowdown of waiting and running ${figure(mean(fixed))} → ${figure(mean(first))}, ${changeText(first.paired![RANKED_BY]!, { unit: '' })}.` +
       (same.length > 0

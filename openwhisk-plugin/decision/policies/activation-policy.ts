@@ -1,15 +1,9 @@
-import type { Millis, Random } from '../../../config/index.js';
+import type { Millis, PolicyKind, Random } from '../../../config/index.js';
 import type { Run } from '../container-state.js';
 import type { Grant } from '../grant.js';
 import type { HostSnapshot } from '../host-snapshot.js';
 import type { DecisionSettings } from '../settings.js';
 import type { ExperienceListener } from './faasrm/experience.js';
-
-/**
- * `range`: chooses an amount inside the safeguard's range. `weight`: chooses the CPU weight.
- * `both`: an amount where there is a quota, else the weight.
- */
-export type PolicyKind = 'range' | 'weight' | 'both';
 
 /**
  * What only a simulator can know. A real host has {@link noOracle}; a policy that needs more

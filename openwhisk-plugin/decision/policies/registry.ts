@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type ConfiguredPolicy, errorClass } from '../../../config/index.js';
+import { errorClass, type PolicyName, policyNames } from '../../../config/index.js';
 import type { ActivationPolicy } from './activation-policy.js';
 import { AlpsPolicy } from './alps.js';
 import { EqualPolicy } from './equal.js';
@@ -63,11 +63,7 @@ const trainedFaasrm = maker(
 );
 const untrainedFaasrm = maker('faasrm', noParameters, () => new FaasrmPolicy());
 
-/**
- * Of all policies that may be configured, and of the bound that needs to know what no host knows:
- * for the simulator only.
- */
-const makers: Readonly<Record<ConfiguredPolicy | 'shortest-remaining-first', Maker>> = {
+const makers: Readonly<Record<PolicyName, Maker>> = {
   target: maker('target', noParameters, () => new TargetPolicy()),
   'short-first': maker(
     'short-first',
@@ -93,8 +89,6 @@ const makers: Readonly<Record<ConfiguredPolicy | 'shortest-remaining-first', Mak
   ),
 };
 
-export const policyNames: readonly string[] = Object.keys(makers);
-
 /**
  * Throws {@link UnknownPolicyError} or {@link PolicyParametersError}; `ScorerUnavailableError`
  * where `faasrm` cannot run.
@@ -107,5 +101,5 @@ export function createPolicy(
   if (!Object.hasOwn(makers, name)) {
     throw new UnknownPolicyError(name, policyNames.join(', '));
   }
-  return makers[name as keyof typeof makers](parameters, weights);
+  return makers[name as PolicyName](parameters, weights);
 }

@@ -6,7 +6,7 @@ import {
   type Bytes,
   type Millicores,
   type Millis,
-  managerNames,
+  managers,
   mebibytes,
   SeededRandom,
 } from '../../../config/index.js';
@@ -79,7 +79,7 @@ const finite = (value: unknown): boolean =>
     ? Number.isFinite(value)
     : typeof value !== 'object' || value === null || Object.values(value).every(finite);
 
-for (const name of managerNames) {
+for (const name of managers) {
   testProp(
     `${name}: an invalid observation changes nothing; targets are within the caps`,
     [fc.array(step, { maxLength: 30 }), fc.constantFrom('default', 'freyr')],

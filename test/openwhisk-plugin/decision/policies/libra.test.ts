@@ -1,7 +1,7 @@
 import { fc, testProp } from '@fast-check/ava';
 import test from 'ava';
-import { type Bytes, MIB } from '../../../../config/index.js';
-import { createPolicy, policyNames } from '../../../../openwhisk-plugin/decision/index.js';
+import { type Bytes, MIB, policyNames } from '../../../../config/index.js';
+import { createPolicy } from '../../../../openwhisk-plugin/decision/index.js';
 import {
   DemandProfile,
   LibraProfile,

@@ -1,11 +1,16 @@
 import { fc, testProp } from '@fast-check/ava';
 import test from 'ava';
-import { type Bytes, type Millicores, SeededRandom } from '../../../../config/index.js';
+import {
+  type Bytes,
+  type Millicores,
+  policyNames,
+  policyTable,
+  SeededRandom,
+} from '../../../../config/index.js';
 import {
   createPolicy,
   type DecisionSettings,
   type PolicyContext,
-  policyNames,
   type Run,
 } from '../../../../openwhisk-plugin/decision/index.js';
 import { freyrSettings } from '../../../../openwhisk-plugin/decision/settings.js';
@@ -21,11 +26,9 @@ function run(quota = 1, shares = 128): Run {
   return player.run;
 }
 
-test('every name has a policy, and every policy its name', (t) => {
-  t.deepEqual(
-    policyNames.map((name) => createPolicy(name).name),
-    [...policyNames],
-  );
+test('every policy of the table has its name and its kind', (t) => {
+  for (const name of policyNames)
+    t.like(createPolicy(name), { name, kind: policyTable[name].kind });
 });
 
 test('smallest and largest in range are the ends of the range', (t) => {
