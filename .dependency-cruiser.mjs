@@ -104,7 +104,7 @@ export default {
         pathNot: 'node_modules/(lru-cache|zod)/',
       },
     },
-    { name: 'no cycles', severity: 'warn', from: {}, to: { circular: true } },
+    { name: 'no cycles', severity: 'error', from: {}, to: { circular: true } },
   ],
   options: {
     parser: 'swc',

@@ -19,16 +19,15 @@ export interface EndedActivation {
   readonly id: string;
   readonly run: Run;
   readonly revision: { readonly version: string };
-  readonly container: { readonly info: { readonly id: string; readonly user: UserLimits } };
+  readonly container: { readonly id: string; readonly user: UserLimits };
   /** Kernel's stamp of the request's head. */
   readonly startedAt: Micros;
   /** Run time without pauses, us. */
   readonly duration: Micros;
   readonly initMicros: Micros;
-  /** First activation of its container: `initMicros` belongs to it. */
   readonly cold: boolean;
   readonly reason: EndReason;
   readonly status: number;
-  /** Ended by its answer, with both clocks agreeing: its peaks and duration are used for learning. */
   readonly clean: boolean;
+  readonly stepped: boolean;
 }

@@ -79,7 +79,7 @@ export class Explanations {
     numbers[at++] = activation.status;
     numbers[at++] = Number(activation.clean);
     numbers[at++] = run.shares;
-    numbers[at++] = container.info.user.shares;
+    numbers[at++] = container.user.shares;
     numbers[at++] = run.container.memoryLoan;
     numbers[at++] = Number(run.trippedCpu);
     numbers[at++] = Number(run.trippedMemory);
@@ -94,7 +94,7 @@ export class Explanations {
     at = this.#next * TEXTS;
     texts[at++] = activation.id;
     texts[at++] = activation.revision.version;
-    texts[at++] = container.info.id;
+    texts[at++] = container.id;
     texts[at++] = activation.reason;
     texts[at++] = run.container.mode;
     texts[at++] = run.cpu.reason;

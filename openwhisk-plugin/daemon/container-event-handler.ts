@@ -19,6 +19,9 @@ export interface ContainerEventHandlerSettings {
 /** Ends after a single activation from which a warm-reuse ratio is believed (field-notes A1-10). */
 const REUSE_SAMPLE = 20;
 
+/** Ended containers remembered, because an OOM event may come after the container's end. */
+const REMEMBERED = 128;
+
 /**
  * Hears the engine: adopts what runs at the start, boosts what starts, ends what ends, and follows
  * pauses and OOM kills.
@@ -29,6 +32,7 @@ export class ContainerEventHandler implements ContainerEngineListener {
   readonly #watch: (bridges: readonly Bridge[]) => void;
   readonly #managed: ManagedFilter;
   readonly #invokers = new Map<string, number>();
+  readonly #ended = new Map<string, Container>();
   #live = false;
   #ignored = 0;
   isEngineReachable = true;
@@ -90,7 +94,7 @@ export class ContainerEventHandler implements ContainerEngineListener {
   }
 
   containerEnded(id: string): void {
-    const { containers, decider, oom, clock } = this.#parts;
+    const { containers } = this.#parts;
     const container = containers.get(id);
     if (container === undefined) {
       containers.remove(id);
@@ -100,11 +104,10 @@ export class ContainerEventHandler implements ContainerEngineListener {
     if (container.running === 0 && container.memoryInForce === 0) {
       container.memoryInForce = container.handle.expected.memory;
     }
-    this.#pipeline.tracker.endContainer(container, 'container_end', null);
+    this.#pipeline.tracker.endContainer(container, 'container_end');
     containers.remove(id);
     this.#pipeline.containerRemoved(container);
-    decider.containerEnded(container.state, clock.monotonic());
-    oom.remember(container);
+    this.#remember(container);
     this.#countInvoker(container.info, -1);
     this.#countReuse(container);
   }
@@ -121,11 +124,18 @@ export class ContainerEventHandler implements ContainerEngineListener {
   setPaused(container: Container, paused: boolean): void {
     if (container.paused === paused) return;
     container.setPaused(paused, this.#parts.clock.monotonic());
-    if (paused) this.#pipeline.tracker.paused(container);
   }
 
   containerOom(id: string): void {
-    this.#parts.oom.event(id, this.#parts.containers.get(id));
+    const container = this.#parts.containers.get(id) ?? this.#ended.get(id);
+    if (container !== undefined)
+      this.#pipeline.controller.onOomEvent(container, this.#parts.clock.monotonic());
+  }
+
+  #remember(container: Container): void {
+    this.#ended.set(container.id, container);
+    if (this.#ended.size > REMEMBERED)
+      this.#ended.delete(this.#ended.keys().next().value as string);
   }
 
   bridgesChanged(bridges: readonly Bridge[]): void {

@@ -7,7 +7,6 @@ import type { EventQueue } from './events.js';
 import type { ExperienceQueue } from './experience-queue.js';
 import type { FunctionRegistry } from './functions.js';
 import type { LimitApplier } from './limit-applier.js';
-import type { OomTracker } from './oom.js';
 
 /** What the parts of the hook share; made once by run-hook. */
 export interface HookParts {
@@ -18,7 +17,6 @@ export interface HookParts {
   readonly containers: ContainerRegistry;
   readonly functions: FunctionRegistry;
   readonly applier: LimitApplier;
-  readonly oom: OomTracker;
   readonly counters: Counters;
   readonly events: EventQueue;
   readonly experiences: ExperienceQueue;

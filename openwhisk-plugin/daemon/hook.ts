@@ -31,6 +31,7 @@ import type { Modes } from './modes.js';
 import type { Pipeline } from './pipeline.js';
 import type { PolicyTable } from './policies.js';
 import type { Reporter } from './reporter.js';
+import type { HostReports } from './reports.js';
 import type { Sampler } from './sampler.js';
 import type { TargetReceiver } from './targets.js';
 
@@ -41,6 +42,7 @@ import type { TargetReceiver } from './targets.js';
 export interface HookControls {
   readonly parts: HookParts;
   readonly pipeline: Pipeline;
+  readonly reports: Pick<HostReports, 'decisions'>;
   readonly containerEvents: ContainerEventHandler;
   readonly sampler: Pick<Sampler, 'steps'>;
   readonly modes: Modes;
@@ -149,12 +151,12 @@ export class Hook {
   }
 
   figures(): HookFigures {
-    const { parts, pipeline, sampler, targets, reporter, audit } = this.#controls;
+    const { parts, pipeline, reports, sampler, targets, reporter, audit } = this.#controls;
     return {
       host: this.hostView(),
       counters: parts.counters,
       limits: parts.applier.tally,
-      decisions: pipeline.decisions,
+      decisions: reports.decisions,
       lag: pipeline.lag,
       steps: sampler.steps.histograms,
       events: parts.events.counts(),

@@ -2,7 +2,6 @@ import type { FunctionView, Inspection } from '../../broker/services/index.js';
 import { comparisonOf, comparisonSums } from '../../config/index.js';
 import type { FunctionRecord } from '../control/index.js';
 import { type FunctionState, JUDGED_ACTIVATIONS, slowerThanControl } from '../decision/index.js';
-import { mayLimit } from './containers.js';
 import type { HookParts } from './hook-parts.js';
 import type { Pipeline } from './pipeline.js';
 
@@ -33,7 +32,7 @@ export function containerSums(
     const sum = revision === null ? undefined : sums.get(revision.fn);
     if (sum === undefined) continue;
     sum.count++;
-    if (mayLimit(container)) sum.limited++;
+    if (container.mayLimit) sum.limited++;
     sum.shares += handle.expected.shares;
     sum.quota += handle.expected.quota;
     sum.memory += handle.expected.memory;

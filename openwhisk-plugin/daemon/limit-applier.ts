@@ -1,9 +1,9 @@
 import type { RateLimitedLog } from '../../broker/index.js';
-import type { Bytes, Clock } from '../../config/index.js';
+import type { Bytes, Clock, Millicores, Millis } from '../../config/index.js';
+import type { Activation, LimitChange, LimitPort } from '../control/index.js';
 import type { Grant } from '../decision/index.js';
 import { type Limits, NO_LIMIT, type WriteResult } from '../decision/index.js';
 import { QUOTA_ROUNDING } from '../host/cgroup/index.js';
-import type { Activation } from './activations.js';
 import type { AuditLog, AuditRecord, AuditResource } from './audit.js';
 import type { Container } from './containers.js';
 import type { Counters } from './counters.js';
@@ -15,20 +15,34 @@ function above(a: number, b: number): boolean {
   return a === NO_LIMIT || a > b;
 }
 
+type Change = LimitChange<Container>;
+
+/** One write, for the audit record. */
+interface Written {
+  readonly resource: LimitResource;
+  readonly old: number;
+  readonly value: number;
+  readonly readBack: number;
+  readonly result: WriteResult;
+  /** Monotonic ms before the write. */
+  readonly before: number;
+}
+
+const DRIFT: Change = { who: 'drift', why: 'changed_outside', activation: null };
+
 /**
- * The only place where limits are changed: one container after another, newest wish wins, each
- * change with its audit record. Everything is synchronous except a memory reduction, which the
- * kernel may make wait.
+ * The only place where limits are written: the newest limit of a container wins, and each change
+ * has an audit record. All writes are synchronous except a memory reduction, for which the kernel
+ * may have to reclaim first.
  */
-export class LimitApplier {
+export class LimitApplier implements LimitPort<Container> {
   readonly #clock: Clock;
   readonly #audit: AuditLog;
   readonly #counters: Counters;
   readonly #log: RateLimitedLog;
   readonly #pending = new Set<Promise<void>>();
   readonly tally = new LimitTally();
-  /** Told when a reduction of memory was not taken: the old limit stands. */
-  refusedMemory: (container: Container) => void = () => undefined;
+  #memoryRefused: (container: Container, now: Millis) => void = () => undefined;
 
   constructor(clock: Clock, audit: AuditLog, counters: Counters, log: RateLimitedLog) {
     this.#clock = clock;
@@ -37,128 +51,80 @@ export class LimitApplier {
     this.#log = log;
   }
 
-  /** `activation`: the one that the change is for, whose decision the audit record repeats. */
-  setShares(
-    container: Container,
-    shares: number,
-    who: string,
-    why: string,
-    activation: Activation | null,
-  ): WriteResult {
+  onMemoryRefused(listener: (container: Container, now: Millis) => void): void {
+    this.#memoryRefused = listener;
+  }
+
+  setShares(container: Container, shares: number, change: Change): WriteResult {
+    const { handle } = container;
+    // The drift check looks whether a repeated weight is still in force.
+    if (change.activation !== null && shares === handle.expected.shares) return 'unchanged';
     const before = this.#clock.monotonic();
-    const old = container.handle.expected.shares;
-    const result = container.handle.setShares(shares);
-    if (result !== 'unchanged') {
-      const readBack = container.handle.expected.shares;
-      this.#record(
-        container,
-        'cpu.shares',
-        old,
-        shares,
-        readBack,
-        result,
-        before,
-        who,
-        why,
-        activation,
-      );
-    } else this.#counters.limitsUnchanged++;
+    const old = handle.expected.shares;
+    const result = handle.setShares(shares);
+    const readBack = handle.expected.shares;
+    this.#done(
+      container,
+      { resource: 'cpu.shares', old, value: shares, readBack, result, before },
+      change,
+    );
     return result;
   }
 
-  setQuota(
-    container: Container,
-    quota: number,
-    who: string,
-    why: string,
-    activation: Activation | null,
-  ): WriteResult {
+  setQuota(container: Container, quota: number, change: Change): WriteResult {
+    const { handle } = container;
     const before = this.#clock.monotonic();
-    const old = container.handle.expected.quota;
-    const result = container.handle.setQuota(quota as typeof old);
-    if (result !== 'unchanged') {
-      const readBack = container.handle.expected.quota;
-      this.#record(
-        container,
-        'cpu.quota',
-        old,
-        quota,
-        readBack,
-        result,
-        before,
-        who,
-        why,
-        activation,
-      );
-    } else this.#counters.limitsUnchanged++;
+    const old = handle.expected.quota;
+    const result = handle.setQuota(quota as Millicores);
+    const readBack = handle.expected.quota;
+    this.#done(
+      container,
+      { resource: 'cpu.quota', old, value: quota, readBack, result, before },
+      change,
+    );
     return result;
   }
 
-  /**
-   * A raise is in force on return; a reduction follows by itself, unless a newer wish comes first.
-   */
-  setMemory(
-    container: Container,
-    limit: number,
-    who: string,
-    why: string,
-    activation: Activation | null,
-  ): void {
+  /** A raise is in force on return; a reduction follows, unless a newer limit comes first. */
+  setMemory(container: Container, limit: number, change: Change): void {
     const { handle } = container;
     container.desiredMemory = limit;
     if (limit === handle.expected.memory && !container.memoryBusy) return;
-    if (above(handle.expected.memory, limit)) {
-      if (!container.memoryBusy) this.#lower(container, who, why);
-      return;
-    }
-    this.#raise(container, limit, who, why, activation);
+    if (!above(handle.expected.memory, limit)) this.#raise(container, limit, change);
+    else if (!container.memoryBusy) this.#lower(container, change.who, change.why);
   }
 
-  /**
-   * v2: what the user asked for is this container's before any borrower's (`memory.low`, design
-   * §3). Once in its life.
-   */
-  protect(container: Container): void {
+  /** v2: `memory.low` keeps the user's memory from other containers' loans. Once per life. */
+  protectMemory(container: Container): void {
     if (container.isProtected === null)
-      container.isProtected = this.#protect(container, container.info.user.memory, 'enforced');
+      container.isProtected = this.#protect(container, container.user.memory, 'enforced');
   }
 
   #protect(container: Container, amount: number, why: string): boolean {
     const before = this.#clock.monotonic();
     const result = container.handle.protectMemory(amount as Bytes);
-    if (result === 'written')
-      this.#record(
-        container,
-        'memory.low',
-        -1,
-        amount,
-        amount,
-        result,
-        before,
-        'lender',
-        why,
-        null,
-      );
+    if (result === 'written') {
+      const change = { who: 'lender', why, activation: null };
+      const written = { resource: 'memory.low', old: -1, value: amount, readBack: amount } as const;
+      this.#record(container, { ...written, result, before }, change);
+    }
     return result === 'written' || result === 'unchanged';
   }
 
-  /**
-   * Every limit of the user, as inspect says. A loan still in use stays until the next try: taking
-   * it would kill.
-   */
-  restore(container: Container, who: string, why: string): void {
-    const { user } = container.info;
-    this.setShares(container, user.shares, who, why, null);
-    this.setQuota(container, user.quota, who, why, null);
-    this.setMemory(container, user.memory, who, why, null);
-    if (container.isProtected) this.#protect(container, 0, why);
+  /** Every limit back to the user's. A loan in use stays for now: taking it would kill. */
+  restore(container: Container, change: Change): void {
+    const { user } = container;
+    this.setShares(container, user.shares, change);
+    this.setQuota(container, user.quota, change);
+    this.setMemory(container, user.memory, change);
+    if (container.isProtected) this.#protect(container, 0, change.why);
     container.isProtected = null;
     this.#counters.restores++;
   }
 
   isChanged(container: Container): boolean {
     const { expected } = container.handle;
-    const { user } = container.info;
+    const { user } = container;
     // The kernel rounds a quota to microseconds and a memory limit down to pages.
     const short = user.memory - expected.memory;
     const memory =
@@ -173,6 +139,14 @@ export class LimitApplier {
     );
   }
 
+  memoryInForce(container: Container): number {
+    return container.handle.expected.memory;
+  }
+
+  memoryCeiling(container: Container): Bytes {
+    return container.handle.memoryCeiling?.() ?? (Number.POSITIVE_INFINITY as Bytes);
+  }
+
   /** Writes the expected limits again after something else has changed them to `found`. */
   repair(container: Container, found: Readonly<Limits>): void {
     const { handle } = container;
@@ -184,18 +158,7 @@ export class LimitApplier {
       value: number,
       result: WriteResult,
     ): void => {
-      this.#record(
-        container,
-        resource,
-        old,
-        value,
-        value,
-        result,
-        before,
-        'drift',
-        'changed_outside',
-        null,
-      );
+      this.#record(container, { resource, old, value, readBack: value, result, before }, DRIFT);
     };
     if (found.shares !== shares) note('cpu.shares', found.shares, shares, handle.setShares(shares));
     if (found.quota !== quota) note('cpu.quota', found.quota, quota, handle.setQuota(quota));
@@ -203,27 +166,28 @@ export class LimitApplier {
     container.desiredMemory = memory;
     if (above(memory, found.memory))
       note('memory', found.memory, memory, handle.raiseMemory(memory));
-    else if (!container.memoryBusy) this.#lower(container, 'drift', 'changed_outside', true);
+    else if (!container.memoryBusy) this.#lower(container, DRIFT.who, DRIFT.why, true);
   }
 
   /** What would have been written in mode `recommend`. */
-  recommended(
-    container: Container,
+  recommend(activation: Activation<Container>): void {
+    const { container, run } = activation;
+    const { shares, quota, memory } = container.handle.expected;
+    if (container.state.mode === 'quota') this.#note(activation, 'cpu.quota', quota, run.quota);
+    else this.#note(activation, 'cpu.shares', shares, run.shares);
+    if (run.memoryLimit > 0) this.#note(activation, 'memory', memory, run.memoryLimit);
+  }
+
+  #note(
+    activation: Activation<Container>,
     resource: AuditResource,
+    old: number,
     value: number,
-    who: string,
-    activation: Activation,
   ): void {
-    const { expected } = container.handle;
-    const old =
-      resource === 'cpu.shares'
-        ? expected.shares
-        : resource === 'cpu.quota'
-          ? expected.quota
-          : expected.memory;
     if (old === value) return;
     const record = this.#audit.next(this.#clock.wall());
-    this.#describe(record, container, resource, who, 'recommend', activation);
+    const change = { who: activation.author, why: 'recommend', activation };
+    this.#describe(record, activation.container, resource, change);
     record.old = old;
     record.new = value;
     record.result = 'recommended';
@@ -234,31 +198,22 @@ export class LimitApplier {
     while (this.#pending.size > 0) await Promise.all(this.#pending);
   }
 
-  #raise(
-    container: Container,
-    limit: number,
-    who: string,
-    why: string,
-    activation: Activation | null,
-  ): void {
+  #done(container: Container, written: Written, change: Change): void {
+    if (written.result === 'unchanged') this.#counters.limitsUnchanged++;
+    else this.#record(container, written, change);
+  }
+
+  #raise(container: Container, limit: number, change: Change): void {
     const { handle } = container;
     const before = this.#clock.monotonic();
     const old = handle.expected.memory;
-    const result = handle.raiseMemory(limit as typeof old);
-    if (result === 'unchanged') this.#counters.limitsUnchanged++;
-    else
-      this.#record(
-        container,
-        'memory',
-        old,
-        limit,
-        handle.expected.memory,
-        result,
-        before,
-        who,
-        why,
-        activation,
-      );
+    const result = handle.raiseMemory(limit as Bytes);
+    const readBack = handle.expected.memory;
+    this.#done(
+      container,
+      { resource: 'memory', old, value: limit, readBack, result, before },
+      change,
+    );
   }
 
   #lower(container: Container, who: string, why: string, again = false): void {
@@ -281,56 +236,48 @@ export class LimitApplier {
 
   async #lowering(container: Container, who: string, why: string, again: boolean): Promise<void> {
     const { handle } = container;
+    const change = { who, why, activation: null };
     while (!container.ended && (again || above(handle.expected.memory, container.desiredMemory))) {
       again = false;
-      const limit = container.desiredMemory;
+      const value = container.desiredMemory;
       const before = this.#clock.monotonic();
       const old = handle.expected.memory;
-      const result = await handle.lowerMemory(limit as typeof old);
+      const result = await handle.lowerMemory(value as Bytes);
       if (result !== 'unchanged') {
+        const readBack = handle.expected.memory;
         this.#record(
           container,
-          'memory',
-          old,
-          limit,
-          handle.expected.memory,
-          result,
-          before,
-          who,
-          why,
-          null,
+          { resource: 'memory', old, value, readBack, result, before },
+          change,
         );
       }
       if (result === 'written') continue;
-      // Refused because a newer wish took its place, or because the kernel could not: only the
-      // latter is a refusal.
+      // It also ends if a newer limit took its place, which is no refusal.
       if (result !== 'gone' && above(handle.expected.memory, container.desiredMemory))
-        this.refusedMemory(container);
+        this.#memoryRefused(container, this.#clock.monotonic());
       break;
     }
-    // A wish to raise came while the kernel was still reclaiming: it counts, being newer.
-    if (!container.ended && above(container.desiredMemory, handle.expected.memory)) {
-      this.#raise(container, container.desiredMemory, who, why, null);
-    }
+    // A newer limit came while the kernel was still reclaiming.
+    if (!container.ended && above(container.desiredMemory, handle.expected.memory))
+      this.#raise(container, container.desiredMemory, change);
   }
 
   #describe(
     record: AuditRecord,
     container: Container,
     resource: AuditResource,
-    who: string,
-    why: string,
-    activation: Activation | null,
+    { who, why, activation }: Change,
   ): void {
     record.resource = resource;
     record.who = who;
     record.why = why;
-    record.container = container.info.id;
+    record.container = container.id;
     record.containerName = container.info.name;
-    if (container.revision !== null) {
-      record.action = container.revision.fn.action;
-      record.version = container.revision.version;
-      record.mode = container.revision.fn.mode;
+    const { revision } = container;
+    if (revision !== null) {
+      record.action = revision.fn.action;
+      record.version = revision.version;
+      record.mode = revision.fn.mode;
     }
     if (activation === null) return;
     record.activation = activation.id;
@@ -347,21 +294,11 @@ export class LimitApplier {
     record.granted = grant.granted;
   }
 
-  #record(
-    container: Container,
-    resource: LimitResource,
-    old: number,
-    value: number,
-    readBack: number,
-    result: WriteResult,
-    before: number,
-    who: string,
-    why: string,
-    activation: Activation | null,
-  ): void {
+  #record(container: Container, written: Written, change: Change): void {
+    const { resource, old, value, readBack, result, before } = written;
     const now = this.#clock.monotonic();
     const record = this.#audit.next(this.#clock.wall());
-    this.#describe(record, container, resource, who, why, activation);
+    this.#describe(record, container, resource, change);
     record.old = old;
     record.new = value;
     record.readBack = readBack;

@@ -24,6 +24,7 @@ import { slowerThanControl } from '../decision/index.js';
 import type { HookParts } from './hook-parts.js';
 import type { Modes } from './modes.js';
 import type { Pipeline } from './pipeline.js';
+import type { UsageReader } from './usage.js';
 
 export interface ReporterSettings {
   readonly host: string;
@@ -46,6 +47,7 @@ const FLUSH_MILLIS = 50;
  */
 export class Reporter {
   readonly #parts: HookParts;
+  readonly #usage: UsageReader;
   readonly #modes: Modes;
   #settings: ReporterSettings;
   #alarmed: ReadonlySet<string> = new Set();
@@ -63,7 +65,8 @@ export class Reporter {
   #reportedCpu = 0;
   #reportedAt = Number.NaN;
 
-  constructor(parts: HookParts, modes: Modes, settings: ReporterSettings) {
+  constructor(parts: HookParts, usage: UsageReader, modes: Modes, settings: ReporterSettings) {
+    this.#usage = usage;
     this.#parts = parts;
     this.#modes = modes;
     this.#settings = settings;
@@ -201,7 +204,7 @@ export class Reporter {
   /** Cores that were busy since the last report, and memory in use; nothing in the first one. */
   #used(): Pick<HostReport, 'used'> {
     const now = this.#clock.monotonic();
-    const total = this.#pipeline?.usedCpu ?? 0;
+    const total = this.#usage.usedCpu;
     const span = now - this.#reportedAt;
     const busy = total - this.#reportedCpu;
     this.#reportedAt = now;

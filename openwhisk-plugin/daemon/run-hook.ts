@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { type Broker, hostNameFrom, type Logger, RateLimitedLog } from '../../broker/index.js';
 import type { Inspection } from '../../broker/services/index.js';
 import { type Config, messageOf, millis, type Random, timeOfDay } from '../../config/index.js';
-import type { Explanation } from '../control/index.js';
+import { type Explanation, HostController } from '../control/index.js';
 import { Decider, decisionSettings, MemoryHeadroom } from '../decision/index.js';
 import { EngineLock, HookLock } from '../host/lock/index.js';
 import type { Bridge, Platform } from '../host/ports/index.js';
 import { FileAuditLog } from './audit.js';
 import { HookBus } from './bus.js';
 import { ContainerEventHandler } from './container-event-handler.js';
-import { ContainerRegistry } from './containers.js';
+import { type Container, ContainerRegistry } from './containers.js';
 import { Counters } from './counters.js';
 import { EventQueue } from './events.js';
 import { ExperienceQueue } from './experience-queue.js';
@@ -23,13 +23,14 @@ import type { HookParts } from './hook-parts.js';
 import { KillSwitch } from './kill-switch.js';
 import { LimitApplier } from './limit-applier.js';
 import { Modes } from './modes.js';
-import { OomTracker } from './oom.js';
 import { Pipeline } from './pipeline.js';
 import { PolicyTable } from './policies.js';
 import { Reporter } from './reporter.js';
+import { HostReports } from './reports.js';
 import { Sampler } from './sampler.js';
 import { hostCapacity } from './settings.js';
 import { TargetReceiver } from './targets.js';
+import { UsageReader } from './usage.js';
 
 export interface HookOptions {
   readonly platform: Platform;
@@ -175,7 +176,6 @@ async function start(options: HookOptions, release: () => void): Promise<Running
   );
   const containers = new ContainerRegistry(platform, decider);
   const applier = new LimitApplier(clock, audit, counters, log);
-  const oom = new OomTracker(clock, decider, counters, audit, events);
   const parts: HookParts = {
     clock,
     steady: platform.steady ?? clock,
@@ -183,14 +183,14 @@ async function start(options: HookOptions, release: () => void): Promise<Running
     containers,
     functions,
     applier,
-    oom,
     counters,
     events,
     experiences,
     logger,
     log,
   };
-  const reporter = new Reporter(parts, modes, {
+  const usage = new UsageReader();
+  const reporter = new Reporter(parts, usage, modes, {
     host: identity.host,
     boot: identity.boot,
     stepActivations: config.hook.stepActivations,
@@ -199,9 +199,24 @@ async function start(options: HookOptions, release: () => void): Promise<Running
   });
   const silent = (): boolean => stopping || killSwitch.killed;
   let boosts = config.decision.boost.enabled;
+  const reports = new HostReports({
+    clock,
+    decider,
+    containers,
+    counters,
+    audit,
+    events,
+    stepped: (fn) => reporter.stepped(fn),
+  });
+  const controller = new HostController<Container>(decider, {
+    functions,
+    limits: applier,
+    usage,
+    reports,
+  });
   const pipeline = new Pipeline(
     parts,
-    (fn) => reporter.stepped(fn),
+    controller,
     () => boosts && !silent() && modes.global === 'enforce',
   );
   pipeline.tracker.lateMicros = config.decision.lateStartMs * 1000;
@@ -224,6 +239,7 @@ async function start(options: HookOptions, release: () => void): Promise<Running
   const sampler = new Sampler(
     parts,
     pipeline,
+    usage,
     containerEvents,
     { sampleMillis: config.hook.sampleMs, driftMillis: config.hook.driftS * 1000 },
     () => !silent(),
@@ -252,6 +268,7 @@ async function start(options: HookOptions, release: () => void): Promise<Running
     {
       parts,
       pipeline,
+      reports,
       containerEvents,
       sampler,
       modes,
@@ -303,7 +320,7 @@ async function start(options: HookOptions, release: () => void): Promise<Running
     // Nothing decides any more once the activations are closed and the functions not enforced.
     functions.refresh(true);
     for (const container of containers.values())
-      pipeline.tracker.endContainer(container, 'stopped', null);
+      pipeline.tracker.endContainer(container, 'stopped');
     hook.restoreNow('restore', 'stopped');
     await withDeadline(applier.settled(), SETTLE_MILLIS);
     reporter.flush();

@@ -9,9 +9,10 @@ import {
 import type { Limits } from '../decision/index.js';
 import { type DriftHandle, findDrift, QUOTA_ROUNDING } from '../host/cgroup/index.js';
 import type { ContainerEventHandler } from './container-event-handler.js';
-import { type Container, mayLimit, SLICES } from './containers.js';
+import { type Container, SLICES } from './containers.js';
 import type { HookParts } from './hook-parts.js';
 import type { Pipeline } from './pipeline.js';
+import type { UsageReader } from './usage.js';
 
 export interface SamplerSettings {
   /** How often each running container is sampled, ms. */
@@ -31,6 +32,7 @@ export type SamplerStep = (typeof SAMPLER_STEPS)[number];
 const IDLE_MILLIS = 30_000;
 /** How often the host's memory is looked at, for loans. */
 const HEADROOM_MILLIS = 1000;
+const IDLE = { who: 'restore', why: 'idle', activation: null };
 
 /**
  * Everything that looks again: the usage of what runs (the mid-run safeguard), limits that
@@ -41,6 +43,7 @@ export class Sampler {
   readonly steps = new StepTimes(SAMPLER_STEPS);
   readonly #parts: HookParts;
   readonly #pipeline: Pipeline;
+  readonly #usage: UsageReader;
   readonly #containerEvents: ContainerEventHandler;
   #settings: SamplerSettings;
   #timers: Timers | null = null;
@@ -65,6 +68,7 @@ export class Sampler {
   constructor(
     parts: HookParts,
     pipeline: Pipeline,
+    usage: UsageReader,
     containerEvents: ContainerEventHandler,
     settings: SamplerSettings,
     mayWrite: () => boolean,
@@ -75,6 +79,7 @@ export class Sampler {
     this.#heartbeat = heartbeat;
     this.#parts = parts;
     this.#pipeline = pipeline;
+    this.#usage = usage;
     this.#containerEvents = containerEvents;
     this.#settings = settings;
     this.#mayWrite = mayWrite;
@@ -113,7 +118,7 @@ export class Sampler {
     }
     for (const container of containers.inSlice(this.#slice)) {
       if (container.boosted && container.state.boostUntil <= now)
-        this.#pipeline.endBoost(container, 'too_long');
+        this.#pipeline.controller.endBoost(container, 'too_long');
       if (container.running > 0) this.#sample(container, now);
       else if (!container.boosted) containers.rest(container);
     }
@@ -132,26 +137,26 @@ export class Sampler {
   }
 
   #sample(container: Container, now: Millis): void {
-    const { decider } = this.#parts;
     const { sample } = container;
     if (!container.probe.sample(sample)) {
       // The cgroup is gone before the engine said so; its word follows and closes the rest.
-      this.#pipeline.tracker.endContainer(container, 'container_end', null);
+      this.#pipeline.tracker.endContainer(container, 'container_end');
       return;
     }
     if (sample.frozen !== container.paused)
       this.#containerEvents.setPaused(container, sample.frozen);
     if (container.running === 0 || container.revision === null) return;
-    if (this.#pipeline.observe(container, sample, container.revision.fn)) {
-      // A child was killed and the container lives on: what runs there is no clean run any more
-      // (field-notes A1-09).
-      for (let each = container.newest; each !== null; each = each.older)
-        each.limitsInterrupted = true;
-    }
-    // Also while it is paused, when nothing trips: the window of its CPU must not count that time.
+    const { controller } = this.#pipeline;
+    this.#usage.add(container, sample.cpu);
+    // A child was killed and the container lives on: what runs there does not end cleanly.
+    if (controller.observe(container, sample, container.revision.fn, now))
+      container.interruptLimits();
+    // Also while paused, when nothing trips: the window of CPU use must not count that time.
     for (let each = container.newest; each !== null; each = each.older) {
-      this.#pipeline.safeguard(each, decider.sample(each.run, sample, now));
-      this.#pipeline.revise(each, sample);
+      const { startCpu } = each.run;
+      controller.onSample(each, sample, now);
+      if (!container.paused && startCpu >= 0)
+        controller.revise(each, (sample.cpu - startCpu) / 1000);
     }
   }
 
@@ -175,7 +180,7 @@ export class Sampler {
     if (container.running === 0) this.#sampleIdle(container);
     const { handle, revision } = container;
     if (container.ended || container.memoryBusy) return;
-    if (!this.#mayWrite() || revision === null || !mayLimit(container)) {
+    if (!this.#mayWrite() || revision === null || !container.mayLimit) {
       this.#retryUserLimits(container);
       return;
     }
@@ -234,15 +239,9 @@ export class Sampler {
       !container.boosted &&
       Math.abs(container.handle.expected.quota - user.quota) > QUOTA_ROUNDING
     ) {
-      this.#parts.applier.setQuota(container, user.quota, 'restore', 'idle', null);
+      this.#parts.applier.setQuota(container, user.quota, IDLE);
     }
     if (user.memory === 0 || memory <= user.memory + container.state.memoryLoan) return;
-    this.#parts.applier.setMemory(
-      container,
-      user.memory + container.state.memoryLoan,
-      'restore',
-      'idle',
-      null,
-    );
+    this.#parts.applier.setMemory(container, user.memory + container.state.memoryLoan, IDLE);
   }
 }

@@ -18,7 +18,7 @@ const ended = (n: number, flags = true) =>
   ({
     id: `id${n}`,
     revision: { version: '0.0.1' },
-    container: { info: { id: 'c'.repeat(64), user: { shares: 128 } } },
+    container: { id: 'c'.repeat(64), user: { shares: 128 } },
     startedAt: n,
     duration: 5000,
     initMicros: 7000,

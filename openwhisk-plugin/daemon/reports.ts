@@ -1,0 +1,176 @@
+import type { Clock } from '../../config/index.js';
+import type {
+  Activation,
+  EndedActivation,
+  FunctionRecord,
+  ReportPort,
+  Revision,
+} from '../control/index.js';
+import type { Decider, SampleAction } from '../decision/index.js';
+import type { AuditLog } from './audit.js';
+import type { Container, ContainerRegistry } from './containers.js';
+import { type Counters, END_COUNTERS } from './counters.js';
+import type { EventQueue, PendingEvent } from './events.js';
+import { DecisionTally } from './tallies.js';
+
+/** Authors kept as text; one per policy and agent host. */
+const AUTHORS_MAX = 256;
+
+export interface ReportParts {
+  readonly clock: Clock;
+  readonly decider: Decider;
+  readonly containers: ContainerRegistry;
+  readonly counters: Counters;
+  readonly audit: AuditLog;
+  readonly events: EventQueue;
+  /** The control step of a function has grown. */
+  readonly stepped: (fn: FunctionRecord) => void;
+}
+
+/** What happens on this host, as counters, events, audit records and explanations. */
+export class HostReports implements ReportPort<Container> {
+  readonly decisions = new DecisionTally();
+  readonly #parts: ReportParts;
+  /** `policy:<name>` and `agent:<author>`: text is made once. */
+  readonly #authors = new Map<string, string>();
+
+  constructor(parts: ReportParts) {
+    this.#parts = parts;
+  }
+
+  decided(activation: Activation<Container>): void {
+    const { counters, containers } = this.#parts;
+    const { container, run, revision } = activation;
+    counters.started++;
+    if (activation.late) counters.late++;
+    containers.watch(container);
+    activation.author = this.#authorOf(activation);
+    this.decisions.add(revision.fn.mode, run.cpu.reason);
+  }
+
+  ended(activation: EndedActivation, fn: FunctionRecord): void {
+    const { counters } = this.#parts;
+    const { run, reason, duration, initMicros } = activation;
+    counters.ended++;
+    counters[END_COUNTERS[reason]]++;
+    if (activation.stepped) counters.clockSteps++;
+    fn.explanations.record(activation);
+    if (reason === 'init_failed') return;
+    if (activation.clean && !run.control && !activation.cold) fn.latency.record(duration / 1000);
+    if (activation.cold) {
+      fn.coldStarts++;
+      fn.initMillis += initMicros / 1000;
+    }
+    this.#announce(activation, fn);
+  }
+
+  stepped(fn: FunctionRecord): void {
+    this.#parts.stepped(fn);
+  }
+
+  safeguarded({ container, revision }: Activation<Container>, action: SampleAction): void {
+    this.#parts.counters.safeguards++;
+    this.#push(container, {
+      kind: 'safeguard',
+      function: revision.fn.action,
+      resource: action === 'restore_memory' ? 'memory' : 'cpu',
+      reason: 'mid_run',
+    });
+  }
+
+  boosted(container: Container): void {
+    this.#parts.counters.boosts++;
+    this.#parts.containers.watch(container);
+  }
+
+  lent(container: Container, revision: Revision, before: number, after: number): void {
+    this.#parts.counters.loans++;
+    this.#push(container, {
+      kind: 'loan',
+      function: revision.fn.action,
+      resource: 'memory',
+      before: container.user.memory + before,
+      after: container.user.memory + after,
+      reason: 'hit_user_limit',
+    });
+  }
+
+  revoked(container: Container, revision: Revision): void {
+    const { action } = revision.fn;
+    this.#push(container, { kind: 'release', function: action, reason: 'loan_taken_back' });
+  }
+
+  lentLater(activation: Activation<Container>): void {
+    this.#announce(activation, activation.revision.fn);
+  }
+
+  oomKilled(container: Container, limit: number, isHarvest: boolean): void {
+    const { audit, clock, counters } = this.#parts;
+    const user = container.user.memory;
+    const why = isHarvest ? 'killed_under_a_lowered_limit' : 'killed_at_the_users_limit_or_above';
+    if (isHarvest) counters.oomHarvest++;
+    else counters.oomUser++;
+    const { revision } = container;
+    const record = audit.next(clock.wall());
+    record.who = 'kernel';
+    record.why = why;
+    record.resource = 'oom';
+    record.container = container.id;
+    record.containerName = container.info.name;
+    record.action = revision?.fn.action ?? '';
+    record.version = revision?.version ?? '';
+    record.activation = container.newest?.id ?? '';
+    record.old = limit;
+    record.granted = user;
+    record.result = isHarvest ? 'harvest' : 'user';
+    this.#push(container, {
+      kind: 'oom',
+      function: revision?.fn.action ?? null,
+      resource: 'memory',
+      before: limit,
+      after: user,
+      reason: why,
+    });
+  }
+
+  /** Events when harvesting and borrowing begin and end, not at each activation. */
+  #announce({ run }: EndedActivation, fn: FunctionRecord): void {
+    const harvesting = run.enforced && (run.cpu.reduced || run.memory.reduced);
+    const borrowing = run.enforced && (run.cpu.borrowed > 0 || run.memory.borrowed > 0);
+    if (harvesting === fn.harvesting && borrowing === fn.borrowing) return;
+    const begins = (harvesting && !fn.harvesting) || (borrowing && !fn.borrowing);
+    const isLender = harvesting || fn.harvesting;
+    fn.harvesting = harvesting;
+    fn.borrowing = borrowing;
+    const onCpu = run.cpu.reduced || run.cpu.borrowed > 0;
+    // At a release both are the user's again; CPU is the one that changes at each activation.
+    const resource = !onCpu && (run.memory.reduced || run.memory.borrowed > 0) ? 'memory' : 'cpu';
+    const grant = run[resource];
+    this.#parts.events.push({
+      kind: begins ? (borrowing ? 'loan' : 'harvest') : 'release',
+      function: fn.action,
+      resource,
+      before: grant.user,
+      after: grant.granted,
+      reason: isLender ? grant.reason : grant.choice,
+    });
+  }
+
+  #push(container: Container, event: PendingEvent): void {
+    this.#parts.events.push({ ...event, container: container.id.slice(0, 64) });
+  }
+
+  #authorOf({ run, hasTarget, revision }: Activation<Container>): string {
+    const policy = this.#parts.decider.policyName(run);
+    if (policy === 'target' && !hasTarget) this.#parts.counters.noTarget++;
+    const isAgent = hasTarget && policy === 'target';
+    const key = isAgent ? revision.fn.target.author : policy;
+    let author = this.#authors.get(key);
+    if (author === undefined) {
+      author = isAgent ? `agent:${key}` : `policy:${key}`;
+      if (this.#authors.size > AUTHORS_MAX) this.#authors.clear();
+      this.#authors.set(key, author);
+    }
+    return author;
+  }
+}
