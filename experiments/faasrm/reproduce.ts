@@ -181,7 +181,7 @@ function besidePublished(sections: readonly CorrectedSection[]): string[] {
   ]);
 }
 
-/** docs/results/faasrm.md: what came of `command`. */
+/** docs/results/faasrm-claims.md: what came of `command`. */
 export function faasrmReport(
   published: readonly PublishedRow[],
   corrected: readonly CorrectedSection[],
