@@ -2,7 +2,7 @@ import type { Observation } from '../../broker/messages/index.js';
 import type { Cap } from '../resource-manager.js';
 import type { ActionSettings } from './settings.js';
 
-/** One dimension, one step (simppo-aware.md §1.5). */
+/** One step in one dimension [SIMPPO]. */
 export const SIMPPO_ACTIONS = [
   'stay',
   'cpu up',
@@ -37,10 +37,7 @@ export interface Range {
   readonly upper: number;
 }
 
-/**
- * The safeguard's range of one resource, from the highest peak that is remembered; null: user
- * limits, whatever is wished.
- */
+/** The safeguard's range of one resource, from its highest known peak; null: user limits only. */
 function rangeOf(
   peak: number,
   user: number,
@@ -55,7 +52,7 @@ function rangeOf(
   return { lower: Math.min(above, most), upper: most };
 }
 
-/** Bounds of what can be wished now. Null: nothing but what the user has. */
+/** Bounds of the next target. Null: user limits only. */
 export interface Bounds {
   readonly cpu: Range | null;
   readonly memory: Range | null;
@@ -136,14 +133,13 @@ export function apply(
   };
 }
 
-/** Asks for as little as the hook's safeguard allows, millicores: it clips. */
+/** Asks for the least that the hook's safeguard allows, in millicores: the hook clips it. */
 const MIN_CPU = 1;
 
 /**
- * The CPU to wish for where a quota holds `held.cpu`. Within a step of the range's bottom that is
- * as little as the safeguard allows: the hook knows its range at every activation and the agent
- * only what it was, so an amount would lie above the bottom or, when peaks have risen, be clipped
- * anyway.
+ * The CPU target in quota mode. Near the bottom of the range the agent asks for the least that the
+ * safeguard allows: the hook knows the current range and the agent only an earlier one, so an
+ * amount would lie above the bottom or be clipped.
  */
 export function cpuTarget(
   { cpu: held }: Held,
@@ -154,10 +150,7 @@ export function cpuTarget(
   return held < range.lower + Math.min(cpuStep, (range.upper - range.lower) / 2) ? MIN_CPU : held;
 }
 
-/**
- * What was really in force after a wish: hooks clip, and say so in the next observation. Where
- * nothing is enforced, the wish stands.
- */
+/** What was in force after a target: hooks clip it, and report the grant in the observation. */
 export function granted(target: Held, observation: Observation): Held {
   const { mode, cpuMode, granted: of } = observation;
   if (mode !== 'enforce') return target;
@@ -170,10 +163,7 @@ export function granted(target: Held, observation: Observation): Held {
   };
 }
 
-/**
- * The action that was executed: the one wanted, or none where what it changed stayed (the safeguard
- * clipped it, or had it back).
- */
+/** The executed action: the chosen one, or none if the safeguard clipped or undid its change. */
 export function executed(
   chosen: number,
   before: Held,

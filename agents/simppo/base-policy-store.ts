@@ -11,10 +11,7 @@ import type { LearnerState } from '../ppo/index.js';
 import { expectedPolicy, policyCheckpoint, policyState } from './base-policy.js';
 import type { SimppoSettings } from './settings.js';
 
-/**
- * Where the weights that functions share rest. Nobody waits for it: what is not found is learned
- * anew.
- */
+/** Stores the base policy's weights. Decisions never wait for it: missing weights are relearned. */
 export interface BasePolicyStore {
   save(state: LearnerState): void;
   /** `done` is called once, later; null: there are none, or none that can be read. */
@@ -31,11 +28,10 @@ export interface BrokerBasePolicyStoreOptions {
 }
 
 /**
- * In the broker's object store, one object a manager for all agent hosts. Each host's base policy
- * learns from the functions that it has, so several differ: the one that has learned most is kept,
- * whoever writes it, and all hosts begin with it. So nobody needs to own the object, and none that
- * has just begun writes over what another has learned. Weights that began with another release's are
- * not read, and are written over.
+ * In the broker's object store, one object per manager for all agent hosts. Each host's base policy
+ * learns from its own functions; the one with the most updates is stored and all hosts start from
+ * it. So the object needs no owner, and a new host does not overwrite what another has learned.
+ * Weights that started from another release's shipped policy are ignored and overwritten.
  */
 export class BrokerBasePolicyStore implements BasePolicyStore {
   readonly #store: PolicyStore;
@@ -85,7 +81,7 @@ export class BrokerBasePolicyStore implements BasePolicyStore {
       } catch (error) {
         this.#failed(
           { object: this.#name, error: messageOf(error) },
-          'the base policy cannot be put by',
+          'cannot store the base policy',
         );
       }
     }
@@ -98,7 +94,7 @@ export class BrokerBasePolicyStore implements BasePolicyStore {
     return state;
   }
 
-  /** Null also where nobody can ever read what there is; a newer Gleaner's is left to it. */
+  /** Null also if the stored object is damaged or foreign; one of a newer Gleaner is kept. */
   async #readable(): Promise<LearnerState | null> {
     try {
       return await this.#read();

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 
-/** Steps of an episode (simppo-aware.md §1.8), where nothing cuts it before. */
+/** Steps of an episode that is not cut before [AWARE artifact]. */
 const EPISODE_STEPS = 200;
-/** Trajectories counted; one that is forgotten begins at 0 again. */
+/** Trajectories that are counted; a forgotten one starts at 0 again. */
 const TRAJECTORIES_MAX = 50_000;
 
 export interface Place {
@@ -14,7 +14,7 @@ export interface Place {
 export class Episodes {
   readonly #next = new LRUCache<string, Place>({ max: TRAJECTORIES_MAX });
 
-  /** Place of the next step, which is taken by this. */
+  /** Returns the place of this step and moves on to the next. */
   take(trajectory: string): Place {
     const now = this.#next.get(trajectory) ?? { episode: 0, step: 0 };
     const ends = now.step + 1 === EPISODE_STEPS;
@@ -25,7 +25,7 @@ export class Episodes {
     return now;
   }
 
-  /** What comes next does not follow from what was. */
+  /** The next step does not follow from the last. */
   cut(trajectory: string): void {
     const before = this.#next.get(trajectory);
     if (before !== undefined && before.step > 0)

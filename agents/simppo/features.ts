@@ -17,12 +17,11 @@ export const OWN_FEATURES = [
   'memory_util',
   'weight_mode',
 ] as const;
-/** Occupancy and price come with each virtual agent (simppo-aware.md §1.3). */
+/** Occupancy and price follow each virtual agent's features. */
 const GLOBAL = 2;
 export const VIRTUAL: Readonly<Record<VirtualAgent, number>> = {
   mf8: 8 + GLOBAL,
   g4: 4 + GLOBAL,
-  g8var: 8 + GLOBAL,
   none: 0,
 };
 
@@ -65,7 +64,7 @@ function ownFeatures(
   ];
 }
 
-/** Means, and with `g8var` variances, of all others; zeros where nobody else is known. */
+/** The means of all others; zeros while no other agent is known. */
 export function virtualFeatures(
   virtual: VirtualAgent,
   { others, price, features }: Pick<View, 'others' | 'price' | 'features'>,
@@ -75,23 +74,10 @@ export function virtualFeatures(
   if (others === null || others.members === 0)
     return [...Array<number>(VIRTUAL[virtual] - GLOBAL).fill(0), ...global];
   const mean = (i: number): number => others.mean[i] ?? 0;
-  const variance = (i: number): number => others.variance[i] ?? 0;
   const actions = (i: number): number => signed(others.actionMean[i] ?? 0);
   if (virtual === 'mf8')
     return [...[0, 1, 2, 3, 4, 5].map((i) => clip(mean(i))), actions(0), actions(1), ...global];
-  const four = [clip(features[3] ?? 0), actions(1), clip(mean(1)), clip(mean(0))];
-  if (virtual === 'g4') return [...four, ...global];
-  // Steps are -1, 0 or 1 and few: their variance is taken as if they were all steps, E[a^2] <=
-  // |mean|; the rest is the sums' own.
-  const step = others.actionMean[1] ?? 0;
-  return [
-    ...four,
-    clip(4 * variance(2)),
-    clip(Math.abs(step) - step * step),
-    clip(4 * variance(1)),
-    clip(4 * variance(0)),
-    ...global,
-  ];
+  return [clip(features[3] ?? 0), actions(1), clip(mean(1)), clip(mean(0)), ...global];
 }
 
 /** The network's input, each number in [0, 1]. */

@@ -21,7 +21,7 @@ export { createSimppo, SIMPPO_NAMES, type SimppoName, settingsOf, threadEngine }
 export { SimppoManager } from './manager.js';
 export { functionOfPolicy } from './own-policy-store.js';
 export { type RetrainTrigger, RevisionTrigger } from './retrain-trigger.js';
-export { rewardOf } from './reward.js';
+export { rewardOf, weightedReward } from './reward.js';
 export {
   type ActionSettings,
   type SimppoSettings,
@@ -29,5 +29,6 @@ export {
   type VirtualAgent,
 } from './settings.js';
 export { withHost } from './state.js';
+export { type Directions, type SimppoStep, stepOf } from './step.js';
 export type { TrajectoryStep } from './trajectory-step.js';
 export { widenPolicy, widenPolicyInputs } from './widen-policy.js';

@@ -13,7 +13,7 @@ import {
 import type { Held } from './actions.js';
 import type { SimppoSettings } from './settings.js';
 
-/** A step that was decided and whose outcome is not known yet. */
+/** A decided step without its outcome. */
 export interface Pending {
   readonly input: Float32Array;
   readonly mask: Uint8Array;
@@ -24,14 +24,11 @@ export interface Pending {
   /** What was held before it, and whether it took the last step back. */
   readonly held: Held;
   readonly reversed: boolean;
-  /** Drawn from the policy: only such a step teaches an on-policy learner. */
+  /** Sampled from the policy: an on-policy learner uses only such steps. */
   readonly sampled: boolean;
 }
 
-/**
- * Trajectories that wait for their next step; the oldest is cut where there are more (functions
- * that have gone).
- */
+/** Open trajectories; beyond this the oldest is cut, as its function has probably gone. */
 const OPEN_MAX = 50_000;
 
 interface Open {
@@ -50,8 +47,8 @@ export interface LearningPolicyOptions {
 }
 
 /**
- * One actor that decides for one function, or for many, and what it learns from: steps are kept by
- * function and host, as each has a trajectory of its own, and make one batch together.
+ * One actor for one function or many, with its training data. Each function on a host is its own
+ * trajectory; together they make one batch.
  */
 export class LearningPolicy {
   readonly policy: Policy;
@@ -88,8 +85,8 @@ export class LearningPolicy {
   }
 
   /**
-   * What came of the pending step. An action that was masked then teaches an on-policy learner
-   * nothing; null: so it was, or nothing was pending. The step is for whoever else learns.
+   * The outcome of the pending step, as it was executed. Null: nothing was pending, or the executed
+   * action was masked, which an on-policy learner cannot use.
    */
   record(trajectory: string, action: number, reward: number, discount: number): Transition | null {
     const open = this.#open.get(trajectory);
@@ -115,7 +112,7 @@ export class LearningPolicy {
       if (this.#open.size >= OPEN_MAX) this.cut(this.#open.keys().next().value!);
       this.#open.set(trajectory, { steps: [], pending });
     } else {
-      // What is not sampled ends what was.
+      // A step that was not sampled ends the segment.
       if (!pending.sampled && open.steps.length > 0) {
         this.#closed.push({ steps: open.steps, after: pending.input });
         open.steps = [];
@@ -125,7 +122,7 @@ export class LearningPolicy {
     if (!this.#training && this.#enough(pending.at)) this.#train();
   }
 
-  /** Nothing is known of what follows: the critic's value of the last state stands for it. */
+  /** Ends a trajectory: the critic's value of the last state stands for the steps after it. */
   cut(trajectory: string): void {
     const open = this.#open.get(trajectory);
     this.#open.delete(trajectory);
@@ -133,7 +130,7 @@ export class LearningPolicy {
       this.#closed.push({ steps: open.steps, after: open.pending.input });
   }
 
-  /** A function goes elsewhere with its next step. */
+  /** The function's next steps belong to another policy. */
   cutFunction(fn: string): void {
     for (const trajectory of [...this.#open.keys()])
       if (trajectory.startsWith(`${fn} `)) this.cut(trajectory);
@@ -185,7 +182,7 @@ export class LearningPolicy {
     };
     trainer.train(job, (result) => {
       this.#training = false;
-      // A thread may answer when the function has long been forgotten.
+      // The thread may answer after the function was forgotten.
       if (result === null || this.#disposed) return;
       this.updates++;
       this.import(result.state);

@@ -5,7 +5,6 @@ import type { Engine } from '../nn/index.js';
 import type { LearnerState, PpoMetrics, Trainer } from '../ppo/index.js';
 import type { Cap, Decided, Decision, ResourceManager, View } from '../resource-manager.js';
 import {
-  apply,
   type Bounds,
   boundsOf,
   cpuTarget,
@@ -28,11 +27,12 @@ import { rewardOf } from './reward.js';
 import { loadedState, savedState } from './saved-state.js';
 import type { SimppoSettings } from './settings.js';
 import { type OnHost, rateAfter, retrainingAfter, type SimppoState, withHost } from './state.js';
+import { stepOf } from './step.js';
 import type { TrajectoryStep } from './trajectory-step.js';
 
-/** A base policy that has learned nothing here is looked for elsewhere so often, ms. */
+/** Interval of looking for a stored base policy, while this host has learned nothing, ms. */
 const LOAD_INTERVAL = 600_000;
-/** Steps are discounted as if they were at least and at most this long, in ordinary steps. */
+/** Bounds of a step's length for discounting, in ordinary steps. */
 const DISCOUNT_MIN = 0.1;
 const DISCOUNT_MAX = 6;
 
@@ -41,33 +41,30 @@ export interface SimppoOptions {
   readonly settings: SimppoSettings;
   readonly engine: Engine;
   readonly trainer: Trainer;
-  /**
-   * What functions start from, and what the sparse ones share. Null: untrained weights, by the
-   * seed.
-   */
+  /** Initial weights of all functions, shared by the rare ones. Null: untrained, by the seed. */
   readonly base: LearnerState | null;
   readonly seed: number;
   readonly cap: Cap;
-  /** Agents with weights of their own kept in memory. */
+  /** Largest number of own policies in memory. */
   readonly resident?: number;
-  /** Of each update of the base policy. */
+  /** After each update of the base policy. */
   readonly onUpdate?: (metrics: PpoMetrics) => void;
   readonly onReward?: (reward: number) => void;
-  /** Of each step as it was executed, serving agents' too. */
+  /** Each executed step, of serving agents too. */
   readonly onStep?: (step: TrajectoryStep) => void;
-  /** Which agents learn anew, besides those told to (`retrain`). */
+  /** Makes agents retrain, besides an operator's `retrain`. */
   readonly trigger?: RetrainTrigger;
-  /** Where weights of functions' own go when they are no longer resident, and come from. */
+  /** Stores own policies that are no longer resident. */
   readonly ownPolicyStore?: OwnPolicyStore;
-  /** Where the base policy goes with each update, and comes from when a host begins. */
+  /** Stores the base policy at each update, for hosts that start later. */
   readonly basePolicyStore?: BasePolicyStore;
 }
 
 /**
- * SIMPPO (simppo-aware.md §1, design §4): each function's agent moves its limits by steps, sees the
- * others as one virtual agent, and learns by PPO. A function's small state goes in and out as with
- * any manager; weights stay here: own ones for functions called often, the base policy's for all
- * others. The same seed, observations and an inline trainer give the same decisions.
+ * SIMPPO [SIMPPO]: each function's agent moves its limits by steps, sees all other agents as one
+ * virtual agent, and learns by PPO. Weights stay in the manager: functions with many activations
+ * have their own, all others share the base policy's. With an inline trainer the same seed and
+ * observations give the same decisions.
  */
 export class SimppoManager implements ResourceManager<SimppoState> {
   readonly name: string;
@@ -151,7 +148,7 @@ export class SimppoManager implements ResourceManager<SimppoState> {
       cap,
       settings.actions,
     );
-    // Nothing but control runs: no step, the wish stands.
+    // Only control runs: no step, and the target is unchanged.
     if (observation.activations === 0) {
       const state = { ...before, rate, hosts: withHost(before.hosts, host, seen) };
       return { state, decision: decisionOf(0, seen.held, bounds, observation, settings) };
@@ -166,30 +163,24 @@ export class SimppoManager implements ResourceManager<SimppoState> {
     const input = inputOf(view, remembered, bounds, settings.virtual);
     const online = phase === 'online';
     const { action } = policy.policy.decide(input, mask, online ? this.#random : undefined);
+    const step = stepOf(action, seen.held, seen.last, bounds, observation, settings.actions);
     if ((online || onStep !== undefined) && action !== null) {
       const logProbabilities = Float64Array.from(SIMPPO_ACTIONS, (_, i) =>
         policy.policy.logProbability(i),
       );
-      const reversed = isReversal(seen.last, directionsOf(action));
-      const { held } = seen;
       policy.decided(trajectory, {
         input,
         mask: mask.slice(),
         action,
         logProbabilities,
         at: now,
-        held,
-        reversed,
+        held: seen.held,
+        reversed: step.isReversal,
         sampled: online,
       });
     } else this.#cut(policy, trajectory);
-    // No sound action: what is held stays.
-    const target = apply(action ?? 0, seen.held, bounds, observation, settings.actions);
-    const hosts = withHost(before.hosts, host, {
-      ...seen,
-      held: target,
-      last: directionsOf(action ?? 0),
-    });
+    const { held, directions: last } = step;
+    const hosts = withHost(before.hosts, host, { ...seen, held, last });
     const state: SimppoState = {
       ...before,
       phase,
@@ -198,20 +189,17 @@ export class SimppoManager implements ResourceManager<SimppoState> {
       hosts,
       reward: reward ?? before.reward,
     };
-    const decision = decisionOf(action ?? 0, target, bounds, observation, settings);
+    const decision = decisionOf(step.action, held, bounds, observation, settings);
     return reward === null ? { state, decision } : { state, decision, reward };
   }
 
-  /** Closes all trajectories: what comes next has nothing to do with what was. */
+  /** Closes all trajectories: the next steps do not follow from the last. */
   endEpisode(): void {
     this.base.cutAll();
     for (const policy of this.#own.values()) policy.cutAll();
   }
 
-  /**
-   * Outcome of the step before this observation, into the rollout: as it was executed. Null: there
-   * is none.
-   */
+  /** Records the step before this observation as it was executed. Null: there is none. */
   #learn(
     policy: LearningPolicy,
     trajectory: string,
@@ -258,10 +246,7 @@ export class SimppoManager implements ResourceManager<SimppoState> {
     return reward;
   }
 
-  /**
-   * What hosts have learned before this one has: at its first step, and in case that fails, or
-   * another host learns, now and then.
-   */
+  /** Loads what other hosts have learned, from time to time until this host has learned itself. */
   #seekBase(now: Millis): void {
     const { basePolicyStore } = this.#options;
     if (basePolicyStore === undefined || this.base.updates > 0 || now < this.#seekAt) return;
@@ -281,7 +266,7 @@ export class SimppoManager implements ResourceManager<SimppoState> {
     return policy === this.base ? 'base' : 'own';
   }
 
-  /** A function called often learns for itself. */
+  /** A function with many activations learns its own policy. */
   #policyOf({ fn, rate, phase }: SimppoState): LearningPolicy {
     const own = this.#own.get(fn);
     if (own !== undefined || rate < this.#options.settings.ownRate) return own ?? this.base;
@@ -307,9 +292,6 @@ export class SimppoManager implements ResourceManager<SimppoState> {
     });
   }
 }
-
-const isReversal = (before: readonly number[], now: readonly number[]): boolean =>
-  now.some((direction, i) => direction * before[i]! < 0);
 
 function decisionOf(
   action: number,

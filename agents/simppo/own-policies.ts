@@ -9,7 +9,7 @@ import { blend, nearest, type Profile, profileOf } from './similarity.js';
 const FUNCTIONS_MAX = 20_000;
 
 export interface OwnPoliciesOptions {
-  /** Kept in memory; of the one not used for longest the shelf's copy is left. */
+  /** Largest number in memory; the least recently used one remains in the store only. */
   readonly resident: number;
   readonly ownPolicyStore: OwnPolicyStore | undefined;
   /** Weights that functions share, as they are now. */
@@ -23,9 +23,9 @@ export interface OwnPoliciesOptions {
 export class OwnPolicies {
   readonly #options: OwnPoliciesOptions;
   readonly #resident: LRUCache<string, LearningPolicy>;
-  /** Functions whose weights were looked for on the shelf. */
+  /** Functions whose weights were looked up in the store. */
   readonly #sought = new LRUCache<string, true>({ max: FUNCTIONS_MAX });
-  /** Have learned what the shelf has not taken. */
+  /** Functions with updates that the store has not accepted. */
   readonly #unkept = new Set<string>();
   readonly #profiles = new LRUCache<string, Profile>({ max: FUNCTIONS_MAX });
 
@@ -37,7 +37,7 @@ export class OwnPolicies {
         // Only what it lacks: another host may have gone on from its copy since.
         if (this.#unkept.delete(fn)) options.ownPolicyStore?.save(fn, policy.state);
         policy.dispose();
-        // It comes back from the shelf with its next step.
+        // Loaded from the store again at its next step.
         this.#sought.delete(fn);
       },
     });
@@ -72,10 +72,7 @@ export class OwnPolicies {
     else this.#unkept.add(fn);
   }
 
-  /**
-   * Begins with the most similar function's weights, else with the base policy's (simppo-aware.md
-   * §1.9, 1).
-   */
+  /** Starts from the most similar function's weights, otherwise from the base policy's [SIMPPO]. */
   begin(fn: string): LearningPolicy {
     const trained: [Profile, LearningPolicy][] = [];
     for (const [other, policy] of this.#resident.entries()) {

@@ -11,17 +11,15 @@ import type { LearnerState } from '../ppo/index.js';
 import { expectedPolicy, policyCheckpoint, policyState } from './base-policy.js';
 import type { SimppoSettings } from './settings.js';
 
-/**
- * Where weights of a function's own rest. Nobody waits for it: what is not found is learned anew.
- */
+/** Stores functions' own policies. Decisions never wait for it: missing weights are relearned. */
 export interface OwnPolicyStore {
-  /** False: it is not put by, and may be with its next update. */
+  /** False: not accepted; try again with the next update. */
   save(fn: string, state: LearnerState): boolean;
   /** `done` is called once, now or later; null: there is none, or none that can be read. */
   load(fn: string, done: (state: LearnerState | null) => void): void;
 }
 
-/** Writes at once; what comes on top is not taken, as the policy is put by again. */
+/** Parallel writes; more are not accepted, as each policy is stored again with its next update. */
 const WRITES_MAX = 16;
 
 /** The function whose weights an object has; null: it has none of a function's own. */
@@ -74,7 +72,7 @@ export class BrokerOwnPolicyStore implements OwnPolicyStore {
       },
       (error: unknown) => {
         this.#writing--;
-        this.#failed(fn, error, 'a policy cannot be put by');
+        this.#failed(fn, error, 'cannot store a policy');
       },
     );
     return true;
@@ -88,7 +86,7 @@ export class BrokerOwnPolicyStore implements OwnPolicyStore {
         done(checkpoint && policyState(name, checkpoint));
       },
       (error: unknown) => {
-        this.#failed(fn, error, 'a policy that was put by cannot be read');
+        this.#failed(fn, error, 'cannot read a stored policy');
         done(null);
       },
     );

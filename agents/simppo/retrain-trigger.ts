@@ -1,12 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import type { Observation } from '../../broker/messages/index.js';
 
-/**
- * Which agents learn anew, and when (simppo-aware.md §1.9): asked once a step of each function.
- * Detectors that watch rewards are other implementations.
- */
+/** Decides which agents retrain [SIMPPO]; asked once per step of each function. */
 export interface RetrainTrigger {
-  /** True: the function's agent learns anew from this step on. */
+  /** True: the function's agent retrains from this step on. */
   shouldRetrain(observation: Observation): boolean;
 }
 

@@ -2,34 +2,54 @@ import { sloPreservation } from '../features.js';
 import type { View } from '../resource-manager.js';
 import type { RewardSettings } from './settings.js';
 
+/** What one step is rewarded for [SIMPPO]. */
+export interface RewardTerms {
+  readonly preservation: number;
+  readonly utilization: number;
+  /** Further costs of the environment, already weighted. */
+  readonly penalties: readonly number[];
+  /** The congestion charge. */
+  readonly charge: number;
+  readonly isReversal: boolean;
+}
+
+/** The reward of one step: SLO preservation and utilization, less penalties, charge, reversal. */
+export function weightedReward(
+  { preservation, utilization, penalties, charge, isReversal }: RewardTerms,
+  weights: Pick<RewardSettings, 'slo' | 'utilization' | 'price' | 'reversal'>,
+): number {
+  let reward = weights.slo * preservation + weights.utilization * utilization;
+  for (const penalty of penalties) reward -= penalty;
+  return reward - weights.price * charge - (isReversal ? weights.reversal : 0);
+}
+
 /**
- * Of one step (design §4): SLO preservation, utilization of what was granted (quota mode: a weight
- * is no amount), the slowdown against the control arm on both sides of 1, the congestion price and
- * the reversal. `slowdown`: as `Remembered` has it.
+ * The reward on a host. Utilization counts in quota mode only, as a weight is not an amount. The
+ * slowdown against the control arm (as in `Remembered`) counts in both directions.
  */
 export function rewardOf(
   view: View,
   slowdown: number,
-  reversed: boolean,
+  isReversal: boolean,
   settings: RewardSettings,
 ): number {
   const { observation } = view;
-  const quota = observation.cpuMode === 'quota';
-  const limit = observation.granted.cpu.mean;
-  const utilization = quota && limit > 0 ? Math.min(1, observation.used.cpu / limit) : 0;
-  return (
-    settings.slo * sloPreservation(observation) +
-    settings.utilization * utilization -
-    settings.slowdown * slowdown -
-    settings.price * chargeOf(view) -
-    (reversed ? settings.reversal : 0)
+  const limit = observation.cpuMode === 'quota' ? observation.granted.cpu.mean : 0;
+  return weightedReward(
+    {
+      preservation: sloPreservation(observation),
+      utilization: limit > 0 ? Math.min(1, observation.used.cpu / limit) : 0,
+      penalties: [settings.slowdown * slowdown],
+      charge: chargeOf(view),
+      isReversal,
+    },
+    settings,
   );
 }
 
 /**
- * Excess of the host's wishes x the function's share of all wishes x members, so that an average
- * function is charged the excess; at most 1. Nothing in weight mode: a weight asks for no amount,
- * and if all raise theirs nobody has lost anything.
+ * Excess of the host's demand x the function's share of it x members: an average function is
+ * charged the excess, at most 1. Nothing in weight mode: a weight asks for no amount.
  */
 export function chargeOf({ observation, others, price }: View): number {
   if (price === null || others === null || price.cpu <= 0 || observation.cpuMode === 'weight')

@@ -5,10 +5,7 @@ import type { SimppoState } from './state.js';
 const finite = z.number();
 const notNegative = finite.min(0);
 
-/**
- * A function's small state at rest: as in memory, with the age of what was seen for its time.
- * Weights of its own do not go along.
- */
+/** The stored state of a function, with ages instead of times; without its own weights. */
 const savedStateSchema = z.object({
   rate: notNegative,
   reward: finite.nullable(),

@@ -1,19 +1,13 @@
 import { type Bytes, type Millicores, type Millis, mebibytes } from '../../config/index.js';
 import { onlineSettings, type PpoSettings, simulatorSettings } from '../ppo/index.js';
 
-/**
- * Which of the others' statistics an agent sees (simppo-aware.md §1.3); `none`: it is alone, and
- * pays no price.
- */
-export type VirtualAgent = 'mf8' | 'g4' | 'g8var' | 'none';
+/** Which statistics of all other agents an agent sees; `none`: no others and no price. */
+export type VirtualAgent = 'mf8' | 'g4' | 'none';
 
 /** Sizes of one step, and which dimensions the platform can change at all. */
 export interface ActionSettings {
   readonly cpuStep: Millicores;
-  /**
-   * Weight mode: the policy's weight is multiplied by this, or divided, within 1 / `weightMost` ..
-   * `weightMost` (design §3).
-   */
+  /** Weight mode: a step multiplies or divides the policy's weight by this. */
   readonly weightStep: number;
   readonly maxWeightFactor: number;
   readonly memoryStep: Bytes;
@@ -24,9 +18,9 @@ export interface ActionSettings {
     readonly containers: boolean;
   };
   /**
-   * The safeguard's range as hooks have it by default (design §3.2): peak <= thetaUser x user is
-   * over-provisioned; the lower bound is max(peak + unit, peak / room). A hook has the last word,
-   * so these only keep agents from wishing what would be clipped.
+   * The hooks' default safeguard range: with peak <= thetaUser x user a function is
+   * over-provisioned; the lower bound is max(peak + unit, peak / targetUtilization). Hooks clip in
+   * any case, so these only keep agents from asking for what would be clipped.
    */
   readonly range: {
     readonly thetaUser: number;
@@ -38,7 +32,7 @@ export interface ActionSettings {
   };
 }
 
-/** Weights of the reward's terms (design §4). */
+/** Weights of the reward's terms. */
 export interface RewardSettings {
   readonly slo: number;
   readonly utilization: number;
@@ -61,8 +55,8 @@ export interface SimppoSettings {
   /** Rows of one update. */
   readonly batch: number;
   /**
-   * Fewer rows do where the oldest has waited for `batchMs`, so that few calls teach in minutes and
-   * not in hours: at least `batchLeast`.
+   * Rows that suffice once the oldest has waited for `batchMs`, so that functions with few
+   * activations are learned from within minutes.
    */
   readonly minBatch: number;
   readonly batchMs: Millis;
@@ -71,10 +65,7 @@ export interface SimppoSettings {
    * this).
    */
   readonly stepMs: Millis;
-  /**
-   * A wish older than this was no longer in force: what came after it teaches nothing (hooks: 60
-   * s).
-   */
+  /** Hooks drop a target after 60 s, so a step that is older is not used for learning. */
   readonly staleMs: Millis;
   /**
    * Activations a second, on all hosts together, from which a function has weights of its own;
@@ -133,10 +124,7 @@ export const liveLearning: Pick<SimppoSettings, 'ppo' | 'batchMs'> = {
   batchMs: 300_000 as Millis,
 };
 
-/**
- * Multi-tenant single-agent learning (simppo-aware.md §4.2): the same agent without the global
- * state, so without a price too.
- */
+/** Multi-tenant single-agent learning, the baseline of [SIMPPO]: no global state and no price. */
 export const singleAgentSettings: SimppoSettings = {
   ...simppoSettings,
   virtual: 'none',

@@ -1,10 +1,7 @@
 import type { Observation } from '../../broker/messages/index.js';
 import { MIB } from '../../config/index.js';
 
-/**
- * What a function is like, each number about 0..1; a mean over its steps. Stands in for AWARE's
- * embedding (simppo-aware.md §1.9, 1).
- */
+/** A function's profile, each number about 0..1, a mean over its steps; instead of an embedding. */
 export type Profile = readonly number[];
 
 const SMOOTHING = 0.1;
@@ -16,7 +13,7 @@ const NEAR = 0.15;
 
 const clip = (value: number): number => (value > 0 ? Math.min(1, value) : 0);
 
-/** Null: nothing ended in the step that tells of the function. */
+/** Null: no activation ended in the step. */
 export function profileOf({
   latency,
   used,

@@ -8,8 +8,8 @@ export interface OnHost extends HostState {
 }
 
 /**
- * Updates that an agent is still to learn by, of the weights that it learns on now: it may get
- * weights of its own meanwhile, or come back to the base policy's.
+ * Updates that are left, counted on the policy that the agent uses now: it may change between its
+ * own policy and the base policy meanwhile.
  */
 export interface RetrainProgress {
   readonly left: number;
@@ -23,7 +23,7 @@ export interface SimppoState {
   readonly phase: 'online' | 'serving';
   /** Activations a second on all hosts, smoothed. */
   readonly rate: number;
-  /** Until it serves again; null: it serves, or learns for ever. */
+  /** Until it serves again; null: it serves, or learns without an end. */
   readonly retraining: RetrainProgress | null;
   readonly hosts: Readonly<Record<string, OnHost>>;
   readonly reward: number | null;

@@ -9,10 +9,10 @@ import { simppoShape } from './base-policy.js';
 import type { SimppoSettings } from './settings.js';
 
 /**
- * A policy that saw less, for agents that see more: the new inputs stand last and have no weight
- * yet, so it decides as it did until it has learned from them. Counts of updates begin anew.
+ * A policy with additional inputs. They come last and have zero weights, so that it decides as
+ * before until it learns from them. The update counts start again.
  *
- * @throws ShapeError where the wider input does not begin with the narrower one
+ * @throws ShapeError if the wider input does not begin with the narrower one
  */
 export function widenPolicy(
   state: LearnerState,

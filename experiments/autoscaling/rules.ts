@@ -3,7 +3,7 @@ import { createManager, type HpaVpaConstants, hpaVpaManager } from '../../agents
 import { SIMPPO_ACTIONS } from '../../agents/simppo/index.js';
 import type { Bytes, Millicores, Millis } from '../../config/index.js';
 import { SeededRandom } from '../../config/index.js';
-import { heldAfter, possibleActions } from './agent/agent.js';
+import { possibleActions, scalingStep } from './agent/agent.js';
 import { SIMPPO_SIZES, scalingSettings } from './agent/settings.js';
 import type { ScalingState } from './agent/state.js';
 import { observationOfState } from './observations.js';
@@ -31,7 +31,7 @@ export function randomActions(seed: number): ScalingController {
       allObserved.map(({ held }) => {
         possibleActions(held, scalingSettings, mask);
         const actions = [...mask.keys()].filter((action) => mask[action] === 1);
-        return heldAfter(actions[random.below(actions.length)]!, held, scalingSettings);
+        return scalingStep(actions[random.below(actions.length)]!, held, scalingSettings).held;
       }),
   };
 }

@@ -2,59 +2,59 @@ import type { Engine } from '../../../agents/nn/index.js';
 import { type LearnerState, PpoAgent } from '../../../agents/ppo/index.js';
 import {
   type ActionBounds,
-  apply,
-  directionsOf,
+  type Directions,
   type Held,
   maskOf,
   SIMPPO_ACTIONS,
+  type SimppoStep,
+  stepOf,
 } from '../../../agents/simppo/index.js';
-import type { Others } from '../../../broker/mean-field/index.js';
 import type { Random } from '../../../config/index.js';
 import { scalingInput, scalingWidth } from './features.js';
 import { learningReward } from './reward.js';
 import { type ScalingAgentSettings, SIMPPO_SIZES } from './settings.js';
-import type { ClusterTotals, ScalingState } from './state.js';
+import type { ClusterTotals, ScalingState, ScalingView } from './state.js';
 
-/** The platform's bounds stand where a safeguard's range would: no user's limit. */
+/** Without user limits, the platform's sizes are the bounds. */
 const PLATFORM_BOUNDS: ActionBounds = {
   cpu: { lower: SIMPPO_SIZES.least.cpu, upper: SIMPPO_SIZES.most.cpu },
   memory: { lower: SIMPPO_SIZES.least.memory, upper: SIMPPO_SIZES.most.memory },
 };
 /** Limits are amounts here, never weights. */
 const BY_QUOTA = { cpuMode: 'quota' } as const;
+const NO_STEP: Directions = [0, 0, 0];
 
-/** What can be done from here, 1 or 0 by action. */
+/** 1 for each action that changes something, otherwise 0. */
 export const possibleActions = (
   held: Held,
-  settings: ScalingAgentSettings,
+  { actions }: ScalingAgentSettings,
   to: Uint8Array,
-): Uint8Array => maskOf(held, PLATFORM_BOUNDS, BY_QUOTA, settings.actions, to);
+): Uint8Array => maskOf(held, PLATFORM_BOUNDS, BY_QUOTA, actions, to);
 
-/** What is held after an action. */
-export const heldAfter = (action: number, held: Held, settings: ScalingAgentSettings): Held =>
-  apply(action, held, PLATFORM_BOUNDS, BY_QUOTA, settings.actions);
+/** The step of an action within the platform's bounds. */
+export const scalingStep = (
+  action: number | null,
+  held: Held,
+  { actions }: ScalingAgentSettings,
+  last: Directions = NO_STEP,
+): SimppoStep => stepOf(action, held, last, PLATFORM_BOUNDS, BY_QUOTA, actions);
 
 export interface ScalingAgentOptions {
   readonly engine: Engine;
   readonly settings: ScalingAgentSettings;
   readonly random: Random;
-  /** What it starts from; null: untrained. */
+  /** Initial weights; null: untrained. */
   readonly state: LearnerState | null;
 }
 
-/**
- * One function's agent: an actor and a critic of its own; sets limits and number of its containers
- * a step at a time.
- */
+/** SIMPPO's agent of one function in the published protocol: its observation and its reward. */
 export class ScalingAgent {
   readonly ppo: PpoAgent;
   readonly settings: ScalingAgentSettings;
   #input: Float32Array;
   readonly #mask = new Uint8Array(SIMPPO_ACTIONS.length);
   #rateBefore = 0;
-  #action = 0;
-  #reversed = false;
-  #last: readonly [number, number, number] = [0, 0, 0];
+  #step: Pick<SimppoStep, 'action' | 'directions' | 'isReversal'>;
 
   constructor({ engine, settings, random, state }: ScalingAgentOptions) {
     this.settings = settings;
@@ -68,72 +68,47 @@ export class ScalingAgent {
     });
     if (state !== null) this.ppo.import(state);
     this.#input = new Float32Array(features);
+    this.#step = { action: 0, directions: NO_STEP, isReversal: false };
   }
 
-  /** Steps last taken: containers, cpu, memory. */
-  get last(): readonly [number, number, number] {
-    return this.#last;
+  /** Directions of the last step: containers, CPU, memory. */
+  get last(): Directions {
+    return this.#step.directions;
   }
 
-  /** A new episode: nothing was done before. */
+  /** A new episode has no previous step. */
   begin(): void {
-    this.#last = [0, 0, 0];
+    this.#step = { action: 0, directions: NO_STEP, isReversal: false };
     this.#rateBefore = 0;
-    this.#reversed = false;
   }
 
-  /** What to hold next. `explore`: samples; else the most probable action. */
-  decide(
-    observed: ScalingState,
-    published: readonly number[],
-    others: Others | null,
-    totals: ClusterTotals,
-    explore: boolean,
-  ): Held {
-    this.#see(observed, published, others, totals);
-    possibleActions(observed.held, this.settings, this.#mask);
-    // No sound action: what is held stays.
-    this.#action = this.ppo.decide(this.#input, this.#mask, { greedy: !explore }).action ?? 0;
-    const directions = directionsOf(this.#action);
-    this.#reversed = directions.some((direction, i) => direction * this.#last[i]! < 0);
-    this.#last = directions;
-    this.#rateBefore = observed.rate;
-    return heldAfter(this.#action, observed.held, this.settings);
+  /** What to hold next. `explore` samples; otherwise the most probable action is taken. */
+  decide(view: ScalingView, explore: boolean): Held {
+    const { held, rate } = view.observed;
+    const input = this.#observe(view);
+    possibleActions(held, this.settings, this.#mask);
+    const { action } = this.ppo.decide(input, this.#mask, { greedy: !explore });
+    const step = scalingStep(action, held, this.settings, this.last);
+    this.#step = step;
+    this.#rateBefore = rate;
+    return step.held;
   }
 
-  /** What came of it, into the rollout where `record`. Returns the reward. */
+  /** Returns the reward of the last step; `record` puts it into the rollout. */
   learn(observed: ScalingState, totals: ClusterTotals, members: number, record: boolean): number {
-    const reward = learningReward(observed, totals, members, this.#reversed, this.settings.reward);
-    if (record) this.ppo.executed(this.#action, reward);
+    const { action, isReversal } = this.#step;
+    const reward = learningReward(observed, totals, members, isReversal, this.settings.reward);
+    if (record) this.ppo.executed(action, reward);
     return reward;
   }
 
-  /** The episode is cut: the critic's value of what is seen now stands for what follows. */
-  cut(
-    observed: ScalingState,
-    published: readonly number[],
-    others: Others | null,
-    totals: ClusterTotals,
-  ): void {
-    this.ppo.cut(this.#see(observed, published, others, totals));
+  /** The episode is cut: the critic's value of this view stands for the steps after it. */
+  cut(view: ScalingView): void {
+    this.ppo.cut(this.#observe(view));
   }
 
-  #see(
-    observed: ScalingState,
-    published: readonly number[],
-    others: Others | null,
-    totals: ClusterTotals,
-  ): Float32Array {
-    const { virtual } = this.settings;
-    return scalingInput(
-      observed,
-      this.#rateBefore,
-      published,
-      others,
-      totals,
-      virtual,
-      this.#input,
-    );
+  #observe(view: ScalingView): Float32Array {
+    return scalingInput(view, this.#rateBefore, this.settings.virtual, this.#input);
   }
 
   dispose(): void {

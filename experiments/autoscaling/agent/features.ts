@@ -1,12 +1,8 @@
 import { VIRTUAL, type VirtualAgent, virtualFeatures } from '../../../agents/simppo/index.js';
-import type { Others } from '../../../broker/mean-field/index.js';
 import { SIMPPO_SIZES } from './settings.js';
-import { type ClusterTotals, preservation, type ScalingState } from './state.js';
+import { type ClusterTotals, preservation, type ScalingState, type ScalingView } from './state.js';
 
-/**
- * The published six (simppo-aware.md §1.2), which the mean field adds up; then what else an agent
- * knows of its own function.
- */
+/** The published six [SIMPPO], which the mean field adds up; then others of the agent's function. */
 export const SCALING_FEATURES = [
   'cpu_util',
   'slo_preservation',
@@ -28,7 +24,7 @@ const PUBLISHED = 6;
 export const scalingWidth = (virtual: VirtualAgent): number =>
   SCALING_FEATURES.length + VIRTUAL[virtual];
 
-/** Arrivals a second at which the feature is 1; logarithmic, as functions differ by decades. */
+/** Arrivals per second at which the feature is 1; logarithmic, as rates differ by decades. */
 const RATE_SCALE = Math.log1p(200);
 /** Natural logarithm of tail / SLO at which the feature is 0 or 1. */
 const TAIL_RANGE = 2;
@@ -52,16 +48,10 @@ export function publishedFeatures(
   ];
 }
 
-/**
- * An actor's and critic's input, each number in [0, 1]. `published`: this function's, as the mean
- * field has them.
- */
+/** The networks' input, each number in [0, 1]. */
 export function scalingInput(
-  observed: ScalingState,
+  { observed, published, others, totals }: ScalingView,
   rateBefore: number,
-  published: readonly number[],
-  others: Others | null,
-  totals: ClusterTotals,
   virtual: VirtualAgent,
   to: Float32Array,
 ): Float32Array {

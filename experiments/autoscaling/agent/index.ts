@@ -1,4 +1,4 @@
-export { heldAfter, possibleActions, ScalingAgent, type ScalingAgentOptions } from './agent.js';
+export { possibleActions, ScalingAgent, scalingStep } from './agent.js';
 export { publishedFeatures, SCALING_FEATURES, scalingInput, scalingWidth } from './features.js';
 export { LocalMeanField } from './mean-field.js';
 export {

@@ -6,39 +6,30 @@ import {
 } from '../../../agents/simppo/index.js';
 import { type Bytes, type Millicores, mebibytes } from '../../../config/index.js';
 
-/**
- * What a function can hold (simppo-aware.md §1.5): the platform's bounds, as there is no user's
- * limit. `first`: before anyone decides.
- */
+/** Sizes that the platform allows [AWARE artifact]; `first`: before the first decision. */
 export const SIMPPO_SIZES = {
   first: { cpu: 1024, memory: mebibytes(512) },
   least: { cpu: 128, memory: mebibytes(128), containers: 1 },
   most: { cpu: 2048, memory: mebibytes(1024), containers: 20 },
 } as const;
 
-/** Weights of the reward (simppo-aware.md §1.6). */
+/** Weights of the reward [AWARE artifact]; `late` and `failed` are additions. */
 export interface ScalingReward {
   readonly slo: number;
   readonly utilization: number;
-  /** A step that takes the last one of its dimension back. */
+  /** Penalty of a step that takes back the last one in a dimension. */
   readonly reversal: number;
   /** Of the congestion price. */
   readonly price: number;
   readonly priceBy: 'share' | 'idle';
   /**
-   * Of the share of calls that were late or failed: what p99 / SLO alone does not see below the
-   * SLO, and sees too late above.
+   * Penalty of late and failed activations, as a share: p99 / SLO does not show them below the SLO,
+   * and shows them too late above it.
    */
   readonly late: number;
-  /**
-   * Of the share that failed: killed for memory, or given up while they waited. Falls with each
-   * step towards what the load needs.
-   */
+  /** Penalty of failed activations, as a share: OOM kills, or timed out while waiting. */
   readonly failed: number;
-  /**
-   * p99 / SLO from which SLO preservation is worth nothing, as agents learn from it; 1: SLO / p99
-   * as published.
-   */
+  /** p99 / SLO from which SLO preservation is 0 for learning. */
   readonly maxSloRatio: number;
 }
 

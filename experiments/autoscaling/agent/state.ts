@@ -1,14 +1,15 @@
 import type { Held } from '../../../agents/simppo/index.js';
+import type { Others } from '../../../broker/mean-field/index.js';
 
-/** What an autoscaling agent sees of its own function, of one control step. */
+/** An agent's observation of its own function in one control step. */
 export interface ScalingState {
   readonly held: Held;
   /** CPU and memory in use / limits of all its containers, 0..1. */
   readonly cpuUse: number;
   readonly memoryUse: number;
-  /** Share of the containers' time with a call in them. */
+  /** Share of the containers' time with an activation in them. */
   readonly busy: number;
-  /** Calls a second. */
+  /** Activations per second. */
   readonly rate: number;
   /**
    * p99 of the response time, ms, over the look-back window; 0: nothing ended and nothing waits.
@@ -17,19 +18,28 @@ export interface ScalingState {
   readonly slo: number;
   /** Waiting at the step's end. */
   readonly waiting: number;
-  /** Share of the calls that were late or failed. */
+  /** Share of the activations that were late or failed. */
   readonly late: number;
-  /** Share of the calls that failed: killed for memory, or given up while they waited. */
+  /** Share of the activations that failed: OOM kills, or timed out while waiting. */
   readonly failed: number;
 }
 
-/** The totals that everyone sees. Millicores. */
+/** Cluster totals that every agent sees, in millicores. */
 export interface ClusterTotals {
   readonly capacity: number;
   readonly allocated: number;
-  /** Of what was promised: what was not used (`idleOf`, all functions). */
+  /** The unused part of `allocated` (`idleOf`, over all functions). */
   readonly idle: number;
 }
 
-/** min(1, SLO / p99); 1 where nothing was asked for. */
+/** What an agent sees of its function, of all others and of the cluster. */
+export interface ScalingView {
+  readonly observed: ScalingState;
+  /** The function's published features, as the mean field adds them up. */
+  readonly published: readonly number[];
+  readonly others: Others | null;
+  readonly totals: ClusterTotals;
+}
+
+/** min(1, SLO / p99); 1 without activations. */
 export const preservation = ({ tail, slo }: ScalingState): number => (tail > slo ? slo / tail : 1);

@@ -6,11 +6,11 @@ import { ScalingAgent } from './agent.js';
 import { publishedFeatures } from './features.js';
 import { LocalMeanField } from './mean-field.js';
 import type { ScalingAgentSettings } from './settings.js';
-import type { ClusterTotals, ScalingState } from './state.js';
+import type { ClusterTotals, ScalingState, ScalingView } from './state.js';
 
 export interface TeamMember {
   readonly name: string;
-  /** What it starts from; null: untrained. */
+  /** Initial weights; null: untrained. */
   readonly state: LearnerState | null;
 }
 
@@ -21,15 +21,12 @@ export interface ScalingTeamOptions {
   readonly members: readonly TeamMember[];
 }
 
-/**
- * Agents that share a cluster and see each other as one virtual agent each. Steps are synchronous:
- * all see, all decide.
- */
+/** Agents on one cluster; each sees all others as one virtual agent. Steps are synchronous. */
 export class ScalingTeam {
   readonly agents: readonly ScalingAgent[];
   readonly names: readonly string[];
   readonly #meanField = new LocalMeanField();
-  /** By agent: false keeps its weights as they are. */
+  /** By agent: false keeps its weights unchanged. */
   readonly learning: boolean[];
 
   constructor({ engine, settings, seed, members }: ScalingTeamOptions) {
@@ -48,17 +45,11 @@ export class ScalingTeam {
   decide(allObserved: readonly ScalingState[], totals: ClusterTotals, explore: boolean): Held[] {
     const states = this.#publish(allObserved, totals);
     return this.agents.map((agent, i) =>
-      agent.decide(
-        allObserved[i]!,
-        states[i]!,
-        this.#others(i),
-        totals,
-        explore && this.learning[i]!,
-      ),
+      agent.decide(this.#view(i, allObserved, states, totals), explore && this.learning[i]!),
     );
   }
 
-  /** Rewards of the step, of those who learn and of those who do not. */
+  /** Rewards of the step, of learning and of serving agents. */
   learn(allObserved: readonly ScalingState[], totals: ClusterTotals): number[] {
     const members = this.agents.length;
     return this.agents.map((agent, i) =>
@@ -66,12 +57,12 @@ export class ScalingTeam {
     );
   }
 
-  /** The episode is cut; who has a batch learns from it. */
+  /** The episode is cut; agents with a full batch learn from it. */
   end(allObserved: readonly ScalingState[], totals: ClusterTotals): void {
     const states = this.#publish(allObserved, totals);
     this.agents.forEach((agent, i) => {
       if (!this.learning[i]) return;
-      agent.cut(allObserved[i]!, states[i]!, this.#others(i), totals);
+      agent.cut(this.#view(i, allObserved, states, totals));
       if (agent.ppo.ready) agent.ppo.update();
     });
   }
@@ -85,8 +76,14 @@ export class ScalingTeam {
     return states;
   }
 
-  #others(index: number) {
-    return this.#meanField.others(this.names[index]!);
+  #view(
+    index: number,
+    allObserved: readonly ScalingState[],
+    states: readonly (readonly number[])[],
+    totals: ClusterTotals,
+  ): ScalingView {
+    const others = this.#meanField.others(this.names[index]!);
+    return { observed: allObserved[index]!, published: states[index]!, others, totals };
   }
 
   export(): LearnerState[] {

@@ -19,7 +19,6 @@ test('the width of the input is that of its virtual agent, however many others t
     ['none', 14],
     ['g4', 20],
     ['mf8', 24],
-    ['g8var', 24],
   ] as const) {
     t.is(featuresOf({ virtual }), width);
     for (const around of [null, others(), others({ members: 109 })])

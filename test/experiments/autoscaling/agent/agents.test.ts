@@ -1,7 +1,7 @@
 import test from 'ava';
 import { defaultEngine } from '../../../../agents/nn/index.js';
 import { SIMPPO_ACTIONS } from '../../../../agents/simppo/index.js';
-import { heldAfter, possibleActions } from '../../../../experiments/autoscaling/agent/agent.js';
+import { possibleActions, scalingStep } from '../../../../experiments/autoscaling/agent/agent.js';
 import {
   publishedFeatures,
   scalingInput,
@@ -98,11 +98,11 @@ test("only the platform's bounds mask: no user's limit", (t) => {
   );
   possibleActions({ cpu: least.cpu, memory: least.memory, containers: 1 }, scalingSettings, mask);
   t.deepEqual([...mask], [1, 1, 0, 1, 0, 1, 0]);
-  t.deepEqual(heldAfter(action('cpu up'), observed().held, scalingSettings), {
+  t.deepEqual(scalingStep(action('cpu up'), observed().held, scalingSettings).held, {
     ...observed().held,
     cpu: 1152,
   });
-  t.deepEqual(heldAfter(action('out'), observed().held, scalingSettings), {
+  t.deepEqual(scalingStep(action('out'), observed().held, scalingSettings).held, {
     ...observed().held,
     containers: 5,
   });
@@ -122,11 +122,8 @@ test('the virtual agent is the mean of all others, whatever their order, and its
   for (let k = 0; k < 6; k++) near(t, others.mean[k]!, mean(states, k));
   near(t, others.actionMean[1]!, mean(actions, 1));
   const input = scalingInput(
-    allObserved[7]!,
+    { observed: allObserved[7]!, published: states[7]!, others, totals },
     10,
-    states[7]!,
-    others,
-    totals,
     'mf8',
     new Float32Array(scalingWidth('mf8')),
   );
