@@ -71,10 +71,7 @@ export class DdpgAgent {
     return this.#learner.update(this.memory);
   }
 
-  /**
-   * The target networks are what the learned ones are now: after the actor was taught by other means
-   * than its critic.
-   */
+  /** Copies the networks to their targets: after the actor was trained without its critic. */
   settle(): void {
     const state = this.#learner.export();
     this.#learner.import({ ...state, targetActor: state.actor, targetCritic: state.critic });

@@ -31,9 +31,9 @@ export interface DdpgSettings {
 }
 
 /**
- * FIRM's, as AWARE's paper tabulates them (simppo-aware.md §3.6: rates, gamma, tau, sigma) and its
- * prototype has them (§4.1: layers of 40, warm-up, theta). Without batch normalization, as every
- * feature here is in [0, 1]; with a memory of 10^5 and a gradient clip.
+ * Rates, gamma, tau and sigma as [AWARE] reports them for FIRM; layers, warm-up and theta of
+ * [FIRM artifact]. No batch normalization, as every feature here is in [0, 1]; the replay size and
+ * the gradient clip are additions.
  */
 export const firmSettings: DdpgSettings = {
   hidden: [40, 40],

@@ -56,9 +56,9 @@ export interface RunningFaasrmTrainer {
 }
 
 /**
- * `faasrm` on an agent host: one of them, by a lease, gives hooks the weights and learns from their
- * lessons. Weights are the newest checkpoint's, else those that come with the product. With NATS
- * away hooks go on with the weights they have.
+ * `faasrm` on an agent host: the host with the lease learns from the hooks' experiences and sends
+ * them weights, first those of the newest checkpoint or the shipped ones. Without NATS hooks keep
+ * their weights.
  */
 export function runFaasrmTrainer(run: FaasrmTrainerRun): RunningFaasrmTrainer {
   const { broker, clock, timers, host, boot, trainer, settings, seed, learns, logger } = run;
@@ -151,14 +151,14 @@ export function runFaasrmTrainer(run: FaasrmTrainerRun): RunningFaasrmTrainer {
   });
   const subscription = broker.subscribe(wildcards.experiences, (message) => {
     const batch = inbox.take(message.data, clock.monotonic());
-    const mine = learner;
-    if (batch === null || mine === null || !learns || lease.epoch === null) return;
+    const current = learner;
+    if (batch === null || current === null || !learns || lease.epoch === null) return;
     // A hook speaks for its own host alone; NATS holds it to the subject.
     if (message.subject !== subjects.experiences(batch.host)) return;
-    for (const experience of batch.experiences) mine.take(experience);
-    if (!mine.ready) return;
-    mine.update((metrics) => {
-      if (metrics !== null) learned(mine, metrics);
+    for (const experience of batch.experiences) current.take(experience);
+    if (!current.ready) return;
+    current.update((metrics) => {
+      if (metrics !== null) learned(current, metrics);
     });
   });
   const cancelStatus = broker.onStatus((status) => {

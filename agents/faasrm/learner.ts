@@ -13,13 +13,10 @@ export interface FaasrmLearnerParts {
   readonly state?: LearnerState | null;
 }
 
-/**
- * Updates that weights may be behind when a lesson by them arrives: the ratio of probabilities is
- * clipped, and older ones teach little.
- */
+/** Updates that an experience may be behind: PPO's clip leaves little to learn from older ones. */
 const MAX_VERSION_LAG = 1;
 
-/** Learns the option-scoring network by PPO from lessons, whoever brings them. */
+/** Learns the option-scoring network by PPO from experiences of hooks or of the simulator. */
 export class FaasrmLearner {
   readonly #settings: FaasrmSettings;
   readonly #seed: number;
@@ -29,7 +26,7 @@ export class FaasrmLearner {
   readonly #mask: Uint8Array;
   #state: LearnerState;
   #busy = false;
-  /** Lessons not taken: of old weights, or with more options than there is room for. */
+  /** Experiences not used: of outdated weights, or with too many options. */
   refused = 0;
 
   constructor({ settings, seed, trainer, state = null }: FaasrmLearnerParts) {
@@ -57,7 +54,7 @@ export class FaasrmLearner {
     return this.#rollout.rows;
   }
 
-  /** Enough lessons for an update, and none under way. */
+  /** Enough experiences for an update, and no update is running. */
   get ready(): boolean {
     return this.#rollout.full && !this.#busy;
   }
@@ -86,8 +83,8 @@ export class FaasrmLearner {
   }
 
   /**
-   * One update of what there is; call it when `ready`, or earlier with any lessons. `done` with
-   * null: nothing was learned, the weights stay.
+   * One update from the experiences so far; usually when `ready`. `done(null)`: nothing was learned
+   * and the weights are unchanged.
    */
   update(done: (metrics: PpoMetrics | null) => void): void {
     this.#busy = true;

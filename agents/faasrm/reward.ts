@@ -6,11 +6,10 @@ const MAX_SLOWDOWN = 4;
 const FREE_CPU = 1;
 
 /**
- * What came of one choice: the published terms of one completion, -s + (1 - s) where it was faster
- * and -s - (s - 1) where it was slower than at user limits, which both are 1 - 2 s (faasrm.md §2),
- * less a price for what others may lose by it. Without one, who decides for itself asks for all
- * there is: more never makes it slower. It is due for the part of the host's CPU that was asked
- * for, and rises with the part that is taken.
+ * The reward of one choice. [FaaSRM] gives -s + (1 - s) for a faster and -s - (s - 1) for a slower
+ * activation than at user limits; both are 1 - 2 s. The price is an addition: without it each
+ * activation would ask for everything, as more CPU never makes it slower. It is charged for the
+ * share of the host's CPU that was asked for, and rises with the share that is allocated.
  */
 export function experienceReward(
   { slowdown, share, state }: FaasrmExperience,

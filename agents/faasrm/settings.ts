@@ -8,16 +8,16 @@ export interface FaasrmSettings {
    * eight times as cheap.
    */
   readonly options: number;
-  /** Lessons of one update. */
+  /** Experiences of one update. */
   readonly rollout: number;
   /** Of the host's whole CPU on a full host, in slowdowns: what others may lose by a choice. */
   readonly price: number;
 }
 
 /**
- * Published: clip .2, 4 epochs, entropy .01, AdamW 1e-3, no advantage normalization, no gradient
- * clip (faasrm.md §2). The last two are repaired by agents/ppo; the rate falls, and the published
- * whole episode in one batch is mini-batches.
+ * Published [Freyr]: clip .2, 4 epochs, entropy .01, AdamW 1e-3, the whole episode in one batch, no
+ * advantage normalization, no gradient clip. Here the learning rate decays, and agents/ppo
+ * normalizes, clips and uses mini-batches.
  */
 export const faasrmSettings: FaasrmSettings = {
   ppo: {
@@ -33,7 +33,7 @@ export const faasrmSettings: FaasrmSettings = {
   price: 0.5,
 };
 
-/** On a live system: a third of the rate, for ever (agents/ppo/settings.ts). */
+/** On a live system: a third of the learning rate, constant (agents/ppo/settings.ts). */
 export const faasrmOnlineSettings: FaasrmSettings = {
   ...faasrmSettings,
   ppo: {

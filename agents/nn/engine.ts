@@ -3,7 +3,7 @@ import type { NetworkShape } from './shape.js';
 export const ENGINES = ['simd', 'js', 'tensorflow'] as const;
 export type EngineName = (typeof ENGINES)[number];
 
-/** Adam's constants: Kingma and Ba's, with the epsilon of simppo-aware.md §6.1 item 2. */
+/** Adam's constants (Kingma and Ba 2015), with PPO's usual epsilon of 1e-5 [CleanRL]. */
 export interface AdamSettings {
   readonly learningRate: number;
   readonly beta1: number;
@@ -31,7 +31,7 @@ export interface Moments {
 export interface StepResult {
   /** Of the gradient, before it was clipped. */
   readonly norm: number;
-  /** False: the gradient was not finite, and nothing has changed (field-notes A5-08). */
+  /** False: the gradient was not finite and nothing has changed: a NaN would never leave. */
   readonly applied: boolean;
 }
 

@@ -26,7 +26,8 @@ export function defaultEngine(
     return first();
   } catch (error) {
     warn(
-      `the WebAssembly kernels do not run here (${messageOf(error)}), using the engine 'js'; were they built by npm run build?`,
+      `cannot run the WebAssembly kernels: ${messageOf(error)}; ` +
+        "using engine 'js' (npm run build builds the kernels)",
     );
     return new JsEngine();
   }

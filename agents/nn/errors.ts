@@ -13,7 +13,7 @@ export class EngineUnavailableError extends errorClass('GLN_NN_ENGINE') {
 /** A checkpoint that is incomplete or has been changed. */
 export class CheckpointDamagedError extends errorClass('GLN_CHECKPOINT_DAMAGED') {}
 
-/** A file of somebody else's, or of another network than the one asked for. */
+/** Not a checkpoint of Gleaner, or one of another network. */
 export class CheckpointForeignError extends errorClass('GLN_CHECKPOINT_FOREIGN') {}
 
 /** Written by a later version than this one. */

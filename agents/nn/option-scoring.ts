@@ -15,10 +15,7 @@ import { ShapeError } from './errors.js';
 import { policyGradient, valueGradientOf } from './js/loss.js';
 import { inputsOf, type NetworkShape, orthogonal, outputsOf } from './shape.js';
 
-/**
- * FaaSRM's network: eleven features of a function and one option, one number out (faasrm.md §2).
- * Actor and critic: 1,858 parameters.
- */
+/** FaaSRM's network: eleven features of a function and one option in, one score out [FaaSRM]. */
 export const scoreShape: NetworkShape = { widths: [11, 32, 16, 1], activation: 'tanh' };
 
 /**

@@ -68,8 +68,8 @@ export function expectLength(
 }
 
 /**
- * Orthogonal kernels, biases 0 (simppo-aware.md §6.1 item 1): gain sqrt 2 in hidden layers,
- * `outputGain` in the last (0.01 for a policy, so that it starts nearly uniform; 1 for a value).
+ * Orthogonal kernels and zero biases, as in [CleanRL]: gain sqrt 2 in hidden layers, `outputGain`
+ * in the last (0.01 for a policy, so that it starts nearly uniform; 1 for a value).
  */
 export function orthogonal(shape: NetworkShape, outputGain: number, random: Random): Float32Array {
   checkShape(shape);

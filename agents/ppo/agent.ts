@@ -12,7 +12,7 @@ export interface PpoAgentShape {
   readonly actions: number;
 }
 
-/** Shapes of the two networks (simppo-aware.md §6.1 items 1 and 11): separate, tanh. */
+/** Shapes of the two networks: separate, with tanh, as in [CleanRL]. */
 export function ppoShapes(
   { features, criticFeatures = features, actions }: PpoAgentShape,
   { hidden }: Pick<PpoSettings, 'hidden'>,

@@ -1,7 +1,4 @@
-/**
- * How a policy's learning looks. `collapsed`: always the same action; `uniform`: still uniform
- * (field-notes A5-09).
- */
+/** `collapsed`: the policy always takes the same action; `uniform`: it has learned nothing. */
 export type EntropyVerdict = 'learning' | 'collapsed' | 'uniform';
 
 /** Updates in a row that a verdict takes. */
@@ -38,7 +35,7 @@ export class EntropyWatch {
 
 export interface Promotion {
   readonly promoted: boolean;
-  /** Both, always: a learner that is worse than doing nothing must be seen (field-notes A5-10). */
+  /** Reported together, so that an agent that is worse than the fallback is noticed. */
   readonly agentMean: number;
   readonly baselineMean: number;
   readonly reason: 'better' | 'no-data' | 'below-baseline' | EntropyVerdict;

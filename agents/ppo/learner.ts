@@ -60,9 +60,8 @@ export interface LearnerState {
 }
 
 /**
- * Proximal policy optimization (Schulman et al. 2017) by the checklist of simppo-aware.md §6.1, on
- * an actor and a critic of any engine. The same rollout, weights, counters and random stream give
- * the same weights, bit for bit.
+ * Proximal policy optimization [PPO], in the details as [CleanRL], on the networks of any engine.
+ * The same rollout, weights, counters and random stream give the same weights, bit for bit.
  */
 export class PpoLearner {
   readonly #pair: ActorCritic;

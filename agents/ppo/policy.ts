@@ -2,10 +2,7 @@ import type { Clock, Millis, Random } from '../../config/index.js';
 import { inputsOf, type Network, outputsOf } from '../nn/index.js';
 import { type CategoricalFault, MaskedCategorical } from './categorical.js';
 
-/**
- * Why a decision may not be acted on: then user limits stand. `late`: it took longer than its
- * deadline (A5-11).
- */
+/** Why a decision is not used, so that user limits apply. `late`: it missed its deadline. */
 export type PolicyFault = CategoricalFault | 'late';
 
 export interface PolicyDecision {
@@ -67,9 +64,8 @@ export class Policy {
   }
 
   /**
-   * ln p of an action in the last decision: of the one that was executed, whatever was wanted.
-   * -Infinity where it was masked: such a step teaches an on-policy learner nothing and is not
-   * recorded.
+   * ln p of the executed action in the last decision; -Infinity if it was masked. An on-policy
+   * learner cannot use such a step, so it is not recorded.
    */
   logProbability(action: number): number {
     return this.#categorical.logProbabilities[action] ?? Number.NEGATIVE_INFINITY;

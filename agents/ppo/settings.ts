@@ -1,6 +1,6 @@
 import { errorClass } from '../../config/index.js';
 
-/** PPO's settings do not go together. */
+/** PPO's settings contradict each other or are out of range. */
 export class PpoSettingsError extends errorClass('GLN_PPO_SETTINGS') {}
 
 /**
@@ -12,7 +12,6 @@ export interface Schedule {
   readonly last: number;
 }
 
-/** simppo-aware.md §6.1 is the checklist, §6.2 our values. */
 export interface PpoSettings {
   /** Hidden layers of the actor and of the critic. */
   readonly hidden: readonly number[];
@@ -23,9 +22,7 @@ export interface PpoSettings {
   /** Of the generalized advantage estimate: 0 trusts the critic, 1 the returns. */
   readonly lambda: number;
   readonly learningRate: Schedule;
-  /**
-   * Above 0 throughout: the regularizer is part of what is known to converge (simppo-aware.md §2).
-   */
+  /** Always above 0: mean-field learning converges with a regularizer [MFG]. */
   readonly entropy: Schedule;
   readonly valueCoefficient: number;
   /** Of the probability ratio. */
@@ -57,7 +54,7 @@ export const simulatorSettings: PpoSettings = {
   updates: 80,
 };
 
-/** On a live system: a third of the rate, for ever. */
+/** On a live system: a third of the learning rate, constant. */
 export const onlineSettings: PpoSettings = {
   ...simulatorSettings,
   learningRate: { first: 3e-4, last: 3e-4 },

@@ -11,10 +11,7 @@ export interface TrainingQueueOptions {
   readonly logger?: Logger;
 }
 
-/**
- * Jobs that wait at most: what comes on top is not learned from, as an agent's next batch or episode
- * is newer anyway.
- */
+/** Largest number of waiting jobs; more are dropped, as an agent's next batch is newer anyway. */
 const WAITING_MAX = 64;
 
 /**

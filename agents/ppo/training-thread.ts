@@ -7,7 +7,7 @@ import type { FromTrainingThread } from './training-threads.js';
 /** The other side of `TrainingThreads`: one engine, one job after the other. */
 const port = parentPort!;
 const send = (message: FromTrainingThread): void => port.postMessage(message);
-// Whoever started this thread has warned already.
+// The process that started this thread has printed the engine's warnings already.
 const engine = defaultEngine(() => {});
 
 port.on('message', (job: TrainingJob) => {

@@ -7,7 +7,7 @@ import type { PpoSettings } from './settings.js';
 
 /** One update of one agent, in plain data. */
 export interface TrainingJob {
-  /** Its networks: an ordinary pair, or FaaSRM's scorer of so many options. */
+  /** Shapes of an ordinary pair, or the number of options of FaaSRM's scorer. */
   readonly shape: PpoAgentShape | { readonly options: number };
   readonly settings: PpoSettings;
   /** Of the agent: an agent made with `new SeededRandom(seed)` learns the same by itself. */

@@ -200,7 +200,7 @@ test('a limit at which containers are killed is left before the next turn, and n
   await until(() => limit() === 20, LONG, 'the limit is back');
   t.regex(
     reasons[0] ?? '',
-    /^limit 30 and above do harm: at 30 0 of \d+ calls failed, 1 container killed for memory; at the user's own 20 0 of \d+ .*; back to 20$/,
+    /^limit 30 and above are harmful: at 30 0 of \d+ activations failed, 1 OOM kills; at the user's own 20 0 of \d+ .*; back to 20$/,
   );
   await restart();
   let known: ExplainedAgent | undefined;
@@ -221,5 +221,5 @@ test('a limit at which containers are killed is left before the next turn, and n
     [],
   );
   t.is(known?.concurrency?.unsafeLimit?.limit, 30);
-  t.regex(agentText(known!), /not tried again: limit 30 and above do harm/);
+  t.regex(agentText(known!), /not tried again: limit 30 and above are harmful/);
 });

@@ -52,7 +52,7 @@ export function expectCheckpoint(
     if (!sameShape(found, shape))
       throw new CheckpointForeignError(
         where,
-        `'${name}' is ${found.widths.join('-')} ${found.activation}, not ${shape.widths.join('-')} ${shape.activation}`,
+        `'${name}' is ${nameOf(found)}, not ${nameOf(shape)}`,
       );
   }
 }
@@ -67,3 +67,6 @@ export function checkNetworks(checkpoint: Checkpoint): void {
     expectLength(`second moments of ${name}`, moments.second, length);
   }
 }
+
+const nameOf = ({ widths, activation }: NetworkShape): string =>
+  `${widths.join('-')} ${activation}`;

@@ -7,9 +7,9 @@ import { decodeCheckpoint, encodeCheckpoint, readModel } from './layers-format.j
 const MODEL = 'model.json';
 
 /**
- * Writes a checkpoint into a folder of its own. The weights get a new name each time and model.json
- * is renamed into place last: whoever reads, and whenever the power goes, finds the old checkpoint
- * or the new one and never a mixture.
+ * Writes a checkpoint into its folder. The weights get a new name each time and model.json is
+ * renamed into place last, so that readers, also after a power failure, find the old checkpoint or
+ * the new one and never a mixture.
  */
 export async function saveCheckpoint(folder: string, checkpoint: Checkpoint): Promise<void> {
   const { model, weightsFile, weights } = encodeCheckpoint(checkpoint);

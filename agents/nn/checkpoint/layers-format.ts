@@ -125,7 +125,7 @@ export function readModel(
   const parsed = modelSchema.safeParse(raw);
   if (!parsed.success) throw new CheckpointDamagedError(where, z.prettifyError(parsed.error));
   const weightsFile = parsed.data.weightsManifest[0].paths[0];
-  // A name, never a path: model.json may come from somebody else.
+  // A name, never a path: model.json is untrusted input.
   if (!/^weights-[0-9a-f]{16}\.bin$/.test(weightsFile))
     throw new CheckpointDamagedError(
       where,

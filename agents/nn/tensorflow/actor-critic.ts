@@ -95,8 +95,7 @@ export class TensorFlowActorCritic implements ActorCritic {
   #data(batch: PpoBatch): Data {
     const tf = this.#tf;
     const actions = outputsOf(this.actor.shape);
-    // `gather` has no gradient on the WebAssembly backend: the taken action is a one-hot row
-    // (libraries.md §3.2).
+    // `gather` has no gradient on the WebAssembly backend, so the action is a one-hot row.
     const taken = new Float32Array(batch.rows * actions);
     for (let row = 0; row < batch.rows; row++) taken[row * actions + batch.actions[row]!] = 1;
     const masked = Float32Array.from(batch.masks, (allowed) => (allowed === 1 ? 0 : MASKED));

@@ -20,7 +20,7 @@ export class TensorFlowEngine implements Engine {
     return new TensorFlowEngine(await loadTensorFlow(warn, packages));
   }
 
-  /** Tensors alive in this process: flat where nothing leaks (field-notes A5-03). */
+  /** Tensors alive in this process: constant unless one leaks. */
   get tensors(): number {
     return this.#tf.memory().numTensors;
   }

@@ -46,9 +46,9 @@ export const projectPackages: Packages = {
 const firstLine = (error: unknown): string => messageOf(error).split('\n')[0]!;
 
 /**
- * tfjs-node where its native library loads *and computes*: on Node 23 and later it loads and its
- * kernels throw (field-notes A5-02). Otherwise the package without native code, with one warning.
- * Rejects where neither is there.
+ * tfjs-node if its native library loads and computes (on Node 23 and later it loads, but its
+ * kernels throw), otherwise the package without native code, with one warning. Rejects if neither
+ * is installed.
  */
 export async function loadTensorFlow(
   warn: (text: string) => void,
@@ -69,7 +69,8 @@ export async function loadTensorFlow(
     await tf.setBackend('cpu');
     selfTest(tf);
     warn(
-      `tfjs-node does not run here (${firstLine(error)}), using @tensorflow/tfjs; see npm run tensorflow:install`,
+      `cannot run tfjs-node: ${firstLine(error)}; using @tensorflow/tfjs ` +
+        '(npm run tensorflow:install installs tfjs-node)',
     );
     return {
       tf,

@@ -14,9 +14,9 @@ import {
 import type { TensorFlow } from './load.js';
 
 /**
- * The same network in TensorFlow.js' own operations and gradients. Everything runs in `tidy`: the
- * number of tensors is constant (field-notes A5-03). Adam runs once over all parameters laid end to
- * end, as each operation costs more than its arithmetic here.
+ * The network in TensorFlow.js operations and gradients. Everything runs in `tidy`, so that no
+ * tensor leaks. Adam runs once over all parameters, concatenated, as an operation's overhead
+ * exceeds its arithmetic here.
  */
 export class TensorFlowNetwork implements Network {
   readonly shape: NetworkShape;

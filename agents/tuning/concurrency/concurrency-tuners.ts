@@ -23,10 +23,7 @@ import {
 } from './table.js';
 import { concurrencyTuner } from './tuner.js';
 
-/**
- * Phases in which an agent does not learn; in any other the tuner holds still (simppo-aware.md
- * §5.4).
- */
+/** Phases in which an agent does not learn; two learners at once would disturb each other. */
 const SETTLED: ReadonlySet<string> = new Set(['managing', 'serving']);
 
 /** A lease may be lost and had again, ms. */
@@ -34,7 +31,7 @@ const AWAY_MAX = 10_000;
 
 /** One function that is tuned. */
 interface Tuned {
-  /** What its table was learned on; another revision begins anew. */
+  /** The revision that the table belongs to; another revision starts with an empty table. */
   readonly revision: string;
   /** Null until its table and its guard were looked for. */
   state: SafeTunerState | null;
@@ -69,11 +66,10 @@ function summaryOf(
 export type UnsafeLimitListener = (fn: string, found: UnsafeLimit, back: number) => void;
 
 /**
- * The concurrency tuner of an agent host: every function whose limit the platform lets be changed
- * is tuned from its observations, on the slower clock of its settings, and holds still while the
- * function's agent learns. Limits that do harm are left at once and not tried again (`guard.ts`).
- * Tables and guards are kept per function and revision. It only wishes: who may change actions asks
- * for the wishes, and what counts is the limit that is then in force.
+ * The concurrency tuner of an agent host. It tunes each function whose limit may change, on a slow
+ * clock, and pauses while the function's agent learns. Harmful limits are left at once and not
+ * tried again (`guard.ts`). Tables and guards are stored per function and revision. It only gives
+ * targets: openwhisk-plugin/openwhisk-api applies them, and only the limit in force counts.
  */
 export class ConcurrencyTuners {
   readonly #tuner: SafeTuner;
@@ -135,7 +131,7 @@ export class ConcurrencyTuners {
     if (searchSteps || decision.found !== null) this.#save(fn, tuned, state, searchSteps);
   }
 
-  /** Another agent host has the function, as far as is known here: nothing is wished. */
+  /** Another agent host has the function: there is no target here. */
   elsewhere(fn: string, now: Millis): void {
     const tuned = this.#tuned.peek(fn);
     if (tuned !== undefined) tuned.away ??= now;
@@ -190,7 +186,7 @@ export class ConcurrencyTuners {
     const orNothing = (what: string) => (error: unknown) => {
       this.#logger.warn(
         { function: owner.function, error: messageOf(error) },
-        `${what} cannot be used: it begins anew`,
+        `cannot use ${what}: it starts again`,
       );
       return null;
     };

@@ -128,8 +128,10 @@ export function unsafeLimitText({
   user,
 }: UnsafeLimit): string {
   const seen = (one: Tally): string =>
-    `${one.failures} of ${one.activations} calls failed, ${one.oomKills} ${one.oomKills === 1 ? 'container' : 'containers'} killed for memory`;
-  return `limit ${limit} and above do harm: at ${limit} ${seen({ activations, failures, oomKills })}; at the user's own ${user.limit} ${seen(user)}`;
+    `${one.failures} of ${one.activations} activations failed, ${one.oomKills} OOM kills`;
+  const here = seen({ activations, failures, oomKills });
+  const there = `at the user's own ${user.limit} ${seen(user)}`;
+  return `limit ${limit} and above are harmful: at ${limit} ${here}; ${there}`;
 }
 
 function sampled(

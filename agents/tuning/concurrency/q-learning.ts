@@ -122,14 +122,13 @@ const replaced = (row: Row, action: Action, value: number): Row => {
 };
 
 /**
- * Schuler, Jamil and Kuhl (CCGrid'21), by simppo-aware.md §5.1: a table over (limit, CPU bin,
- * memory bin); throughput against the best so far as reward; Q <- (1 - alpha) Q + alpha (r + gamma
- * max Q'), the maximum over what is permitted where it was reached.
+ * Q-learning of a concurrency limit [Schuler]: a table over (limit, CPU bin, memory bin). The
+ * reward is throughput relative to the best so far; Q <- (1 - alpha) Q + alpha (r + gamma max Q'),
+ * the maximum over the permitted actions of the next state.
  *
- * With `replay` (Dyna-Q, Sutton 1990) every iteration repeats that update for all that is known:
- * where a step leads is no secret, and what a limit brings is the same from wherever it was
- * reached. So a reward that was earned against an old reference is corrected, and what was learned
- * in one bin holds in its neighbors. docs/results/concurrency.md has what it brings.
+ * With `replay` (Dyna-Q, Sutton 1990) each iteration repeats the update for all known transitions:
+ * a step's target is known, and a limit's throughput does not depend on how it was reached. That
+ * corrects rewards relative to an old reference. Figures: docs/results/concurrency.md.
  */
 export function qLearning(settings: QLearningSettings): LimitSearch<QLearningState> {
   checkQLearningSettings(settings);

@@ -92,7 +92,7 @@ export function sampleOf(observation: Observation, limit: number): Sample {
   };
 }
 
-/** Whether every figure can be one; what cannot teaches nothing. */
+/** Whether all figures are possible; an invalid sample is not learned from. */
 export const isValidSample = ({ limit, ...figures }: Sample): boolean =>
   Number.isInteger(limit) &&
   limit >= 1 &&

@@ -56,17 +56,14 @@ export interface QLearningSettings {
   readonly replay: boolean;
 }
 
-/** Schuler's limits 10, 30, ..., 310 (simppo-aware.md §5.1); held as issue 6 asks. */
+/** The limits 10, 30, ..., 310 of [Schuler]. */
 export const TUNER_DEFAULT: TunerSettings = {
   grid: { least: 10, most: 310, step: 20 },
   hold: { time: 30_000, activations: 100 },
   bindingShare: 0.5,
 };
 
-/**
- * Schuler, Jamil and Kuhl (CCGrid'21), by simppo-aware.md §5.1. Ten bins are our reading: the
- * paper's number is not in what we have.
- */
+/** As published [Schuler]; the number of bins, ten, is an assumption. */
 export const Q_PUBLISHED: QLearningSettings = {
   alpha: 0.5,
   gamma: 0.9,

@@ -29,26 +29,22 @@ export type TunerReason =
   | 'searched';
 
 export interface TunerDecision {
-  /**
-   * The limit wished for, said again at each step until it is in force; the sample's where nothing
-   * shall change.
-   */
+  /** The target, repeated until it is in force; the sample's limit if nothing shall change. */
   readonly limit: number;
   readonly reason: TunerReason;
 }
 
 export interface TunerState<SearchState = unknown> {
   readonly search: SearchState;
-  /** Null after a restart, a freeze or a sample that cannot be one: a limit is then held anew. */
+  /** Null after a restart, a pause or an invalid sample: the window then starts again. */
   readonly window: Window | null;
-  /** Wished for and not yet seen in force; null otherwise. */
+  /** A target that is not yet in force; null otherwise. */
   readonly targetLimit: number | null;
 }
 
 /**
- * A search on a slower clock: it is asked only when a limit was held long enough and filled. Pure
- * but for `random`. The wish may be refused, delayed or overruled: what counts is the limit in
- * force, and a search only learns from what it then sees.
+ * A search on a slow clock: it is asked only after a limit was in force long enough and used. A
+ * target may be refused, delayed or overruled, so the search learns from the limit in force.
  */
 export interface ConcurrencyTuner<SearchState = unknown> {
   readonly search: LimitSearch<SearchState>;

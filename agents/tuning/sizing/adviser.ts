@@ -12,23 +12,16 @@ import {
 } from '../../managers/index.js';
 import { type SizingRecord, sizingRecordSchema } from './record.js';
 
-/**
- * cgroup v1 weight of a container as large as its host's user-memory (field-notes A1-03: shares =
- * 1024 x memory / user-memory).
- */
+/** Shares of a container as large as the host's user-memory: OpenWhisk scales by memory. */
 const WHOLE_SHARES = 1024;
 /** Hosts whose user-memory is known. */
 const HOSTS_MAX = 10_000;
 /**
- * Peaks lose half of themselves in a day, where the manager's do in an hour: a change of an action
- * is dear, and what comes once a day is to be remembered the next (the vertical pod autoscaler's
- * half-life, simppo-aware.md §4.5).
+ * Peaks halve in a day [VPA], the manager's in an hour: changing an action is expensive, and a
+ * daily peak must be remembered until the next day.
  */
 const ADVICE: RightSizeConstants = { ...RIGHT_SIZE_DEFAULT, halfLife: 86_400_000 as Millis };
-/**
- * OpenWhisk removes a container that idles for so long (field-notes C2): one not heard of since is
- * gone, ms.
- */
+/** OpenWhisk removes containers after this idle time [OpenWhisk ContainerProxy.scala], ms. */
 const IDLE_LIFE = 600_000;
 
 /** What was seen of one function; amounts as in {@link SizeAdvice}. */
@@ -41,7 +34,7 @@ class Sizing {
   highest = 0;
   /** Decayed up to `until`. */
   peak = 0;
-  /** Peaks of the newest steps, which count whole (field-notes A3-15). */
+  /** Peaks of the newest steps; they count in full, so that the advice does not alternate. */
   readonly newest: number[] = [];
   calls = 0;
   callsAtLimit = 0;
@@ -83,8 +76,7 @@ class Sizing {
     this.coldStarts += observation.coldStarts;
     this.hosts.set(observation.host, { at: now, containers: observation.containers });
     if (observation.oomKills > 0) {
-      // A kill proves that more was needed than the limit, whether or not it was sampled
-      // (field-notes A3-02).
+      // An OOM kill proves that more than the limit was needed, even if no sample shows it.
       this.kills += observation.oomKills;
       this.killedAt = least;
       this.peak = Math.max(this.peak, least);
@@ -92,13 +84,12 @@ class Sizing {
   }
 }
 
-/** ms; what was put by in the future, by another wall clock, was put by now. */
+/** ms; a record from the future, by another machine's clock, counts as stored now. */
 const awayFor = (at: Micros, wall: Micros): Millis => Math.max(0, (wall - at) / 1000) as Millis;
 
 /**
- * What functions' calls say about the memory of their actions, whatever manager they have: peaks
- * and the margin of manager `right-size`, with the evidence. It wishes nothing; who may change
- * actions asks it (`gleaner actions`).
+ * Advice on the nominal memory of actions, for functions of all managers: peaks with the margin of
+ * manager `right-size`, and the evidence. `gleaner actions` asks for it; it changes nothing.
  */
 export class SizeAdviser {
   readonly #constants: RightSizeConstants;
@@ -187,10 +178,7 @@ export class SizeAdviser {
     }));
   }
 
-  /**
-   * Shares are rounded down, so each container tells a little too much; the least of late is the
-   * nearest.
-   */
+  /** Shares are rounded down, so each estimate is too high; the lowest recent one is the best. */
   #learnHost({ host, user }: Observation): void {
     if (!(user.shares > 2)) return;
     const told = (WHOLE_SHARES * user.memory) / user.shares;

@@ -3,10 +3,7 @@ import { z } from 'zod';
 const amount = z.number().min(0);
 const count = z.int().min(0);
 
-/**
- * Evidence of one function as it is put by: amounts in bytes, times in ms, and no machine's own
- * clock in it.
- */
+/** The stored evidence of one function: bytes and ms, with ages instead of times. */
 export const sizingRecordSchema = z.object({
   limit: amount,
   most: amount,

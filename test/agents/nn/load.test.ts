@@ -26,7 +26,7 @@ test.serial(
       packages(notInstalled),
     );
     t.is(warnings.length, 1);
-    t.regex(warnings[0]!, /tfjs-node does not run here .*tensorflow:install/);
+    t.regex(warnings[0]!, /cannot run tfjs-node: .*tensorflow:install/);
     t.false(engine.native);
     t.regex(engine.detail, /^tfjs 4\.22\.0, backend cpu/);
     const pair = seeded(engine, scoreShape, scoreShape);

@@ -17,8 +17,9 @@ export function sumOfSquares(at: usize, floats: i32): f64 {
 }
 
 /**
- * Adam (Kingma, Ba 2015) with bias correction: p -= rate m' / (sqrt(v') + epsilon), m' = m / (1 - b1^t), v' = v / (1 - b2^t). `scale` is the
- * factor of the gradient clip; `correct1` and `correct2` are the two divisors.
+ * Adam (Kingma, Ba 2015) with bias correction: p -= rate m' / (sqrt(v') + epsilon), where
+ * m' = m / (1 - b1^t) and v' = v / (1 - b2^t). `scale` is the factor of the gradient clip;
+ * `correct1` and `correct2` are the two divisors.
  */
 export function adam(
   parameters: usize, gradients: usize, first: usize, second: usize, floats: i32,

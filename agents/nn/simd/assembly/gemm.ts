@@ -1,7 +1,8 @@
 /**
- * C[r][c] = init[r][c] + sum over k of A[r][k] B[k][c], on tiles that stay in registers. All strides are in bytes, so one kernel serves three
- * products: forward (A = activations), gradient of the kernel (A read transposed), gradient of the input (B = the kernel transposed).
- * `cols` is a multiple of 4; A needs no padding, as it is read a number at a time.
+ * C[r][c] = init[r][c] + sum over k of A[r][k] B[k][c], on tiles that stay in registers. All
+ * strides are in bytes, so one kernel computes three products: forward (A = activations), gradient
+ * of the kernel (A read transposed), gradient of the input (B = the kernel transposed). `cols` is a
+ * multiple of 4; A needs no padding, as it is read one number at a time.
  */
 export function gemm(
   a: usize, aRow: usize, aK: usize,
@@ -123,7 +124,7 @@ function tile4x4(
   v128.store(c + cRow * 3, c3);
 }
 
-/** One row times B: what a decision is made of. Thirty-two columns at a time, so that eight sums run side by side. */
+/** One row times B, for decisions: 32 columns at a time, so that eight sums run in parallel. */
 export function rowTimes(
   a: usize, aK: usize,
   b: usize, bK: usize,

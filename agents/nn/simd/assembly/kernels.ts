@@ -1,5 +1,6 @@
-/** What agents/nn/simd calls. Memory is laid out and owned by TypeScript (arena.ts); nothing here allocates. */
-import { backwardRows, CHUNK, forwardOne, forwardRows, Network, outputStride, padded, width } from './network';
+/** The exports that agents/nn/simd calls. TypeScript owns the memory (arena.ts). */
+import { backwardRows, CHUNK, forwardOne, forwardRows } from './network';
+import { Network, outputStride, padded, width } from './network';
 
 export { adam, sumOfSquares } from './adam';
 export { ppoStep } from './ppo';
@@ -22,13 +23,26 @@ export function forwardBatch(net: Network, x: usize, rows: i32, y: usize, acts: 
   for (let from = 0; from < rows; from += CHUNK) {
     const count = min(CHUNK, rows - from);
     const result = forwardRows(net, x + (<usize>from) * inputs, count, acts);
-    for (let r = 0; r < count; r++) memory.copy(y + (<usize>(from + r)) * outputs, result + (<usize>r) * stride, outputs);
+    for (let r = 0; r < count; r++) {
+      const row = y + (<usize>(from + r)) * outputs;
+      memory.copy(row, result + (<usize>r) * stride, outputs);
+    }
   }
 }
 
-/** The gradient for given dL/d outputs (rows x padded outputs), left in the network's `gradients`; dL/d inputs into `dx` unless 0. */
+/**
+ * The gradient for given dL/d outputs (rows x padded outputs), in the network's `gradients`; dL/d
+ * inputs into `dx` unless 0.
+ */
 export function gradients(
-  net: Network, x: usize, rows: i32, deltas: usize, dx: usize, workspace: usize, activations: i32, widest: i32,
+  net: Network,
+  x: usize,
+  rows: i32,
+  deltas: usize,
+  dx: usize,
+  workspace: usize,
+  activations: i32,
+  widest: i32,
 ): void {
   memory.fill(net.gradients, 0, (<usize>net.size) << 2);
   const scratch = workspace + ((<usize>activations) << 2);

@@ -1,4 +1,4 @@
-/** Elementary functions on four lanes. Each says its error; test/agents/nn/engines.test.ts holds them against Math. */
+/** Elementary functions on four lanes, with their errors (test/agents/nn/engines.test.ts). */
 
 const P0: f32 = 0.9999987384193221;
 const P1: f32 = 0.1267255457792864;
@@ -11,8 +11,9 @@ const Q3: f32 = 1.9182662127797272e-4;
 
 
 /**
- * tanh as x P(x^2) / Q(x^2), clamped to |x| <= 8.3. The coefficients are a least-squares fit of ours, reweighted until the error is level (degrees 4
- * and 3 in x^2 on [0, 8.3]): 2.6e-7 in exact arithmetic, at most 6e-7 in float32.
+ * tanh as x P(x^2) / Q(x^2), clamped to |x| <= 8.3. The coefficients are a least-squares fit on
+ * [0, 8.3] of degrees 4 and 3 in x^2, reweighted until the error is level: 2.6e-7 in exact
+ * arithmetic, at most 6e-7 in float32.
  */
 export function tanh4(x: v128): v128 {
   const c = f32x4.min(f32x4.max(x, f32x4.splat(-8.3)), f32x4.splat(8.3));
@@ -32,8 +33,8 @@ export function tanh4(x: v128): v128 {
 }
 
 /**
- * e^x as 2^k e^r with |r| <= ln 2 / 2 and a Taylor polynomial of degree 7 (next term r^8 / 8! < 6e-9): relative error below 2e-7.
- * Below -87 it is 0, above 87 it stays at e^87: nothing here is ever infinite.
+ * e^x as 2^k e^r with |r| <= ln 2 / 2 and a Taylor polynomial of degree 7 (next term r^8 / 8! <
+ * 6e-9): relative error below 2e-7. It is 0 below -87 and e^87 above 87, so never infinite.
  */
 export function exp4(x: v128): v128 {
   const c = f32x4.min(f32x4.max(x, f32x4.splat(-87)), f32x4.splat(87));
@@ -60,7 +61,9 @@ export function exp1(x: f32): f32 {
 
 export function sum4(x: v128): f32 {
   return (
-    f32x4.extract_lane(x, 0) + f32x4.extract_lane(x, 1) + (f32x4.extract_lane(x, 2) + f32x4.extract_lane(x, 3))
+    f32x4.extract_lane(x, 0) +
+    f32x4.extract_lane(x, 1) +
+    (f32x4.extract_lane(x, 2) + f32x4.extract_lane(x, 3))
   );
 }
 

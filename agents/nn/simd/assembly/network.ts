@@ -9,8 +9,9 @@ const WIDEST = 1024;
 const zeros = memory.data(WIDEST * 4, 16);
 
 /**
- * A network in memory (agents/nn/simd/network.ts writes it). `parameters`, `gradients`, `first` and `second` (Adam's moments) share one layout: per layer
- * the kernel, inputs x padded outputs, then the padded bias. Padding is zero and stays zero, as its gradient is.
+ * A network in memory (agents/nn/simd/network.ts writes it). `parameters`, `gradients`, `first` and
+ * `second` (Adam's moments) have one layout: per layer the kernel, inputs x padded outputs, then
+ * the padded bias. Padding is zero and stays zero, as its gradient is zero.
  */
 @unmanaged
 export class Network {
@@ -69,7 +70,7 @@ export function forwardOne(net: Network, x: usize, scratch: usize): usize {
   return from;
 }
 
-/** At most CHUNK rows. Activations of every layer go to `acts`, one block after the other; returns where the outputs are. */
+/** At most CHUNK rows. Writes each layer's activations to `acts`; returns the outputs' address. */
 export function forwardRows(net: Network, x: usize, rows: i32, acts: usize): usize {
   let at = net.parameters;
   let from = x;
@@ -132,24 +133,35 @@ function throughActivation(delta: usize, h: usize, floats: i32, activation: i32)
     const d = v128.load(delta);
     v128.store(
       delta,
-      activation == 0 ? f32x4.mul(d, f32x4.sub(one, f32x4.mul(y, y))) : v128.and(d, f32x4.gt(y, zero)),
+      activation == 0
+        ? f32x4.mul(d, f32x4.sub(one, f32x4.mul(y, y)))
+        : v128.and(d, f32x4.gt(y, zero)),
     );
     h += 16;
   }
 }
 
 /**
- * Adds the gradient of the parameters for the rows that `forwardRows` has just worked on. `delta` is dL/d outputs, padded; `scratch` holds two blocks of
- * CHUNK x widest and one kernel; `dx` gets dL/d inputs, rows x padded inputs, unless it is 0.
+ * Adds the gradient of the parameters for the rows of the last `forwardRows`. `delta` is dL/d
+ * outputs, padded; `scratch` holds two blocks of CHUNK x widest and one kernel; `dx` gets dL/d
+ * inputs, rows x padded inputs, unless it is 0.
  */
 export function backwardRows(
-  net: Network, x: usize, rows: i32, acts: usize, delta: usize, dx: usize, scratch: usize, widest: i32,
+  net: Network,
+  x: usize,
+  rows: i32,
+  acts: usize,
+  delta: usize,
+  dx: usize,
+  scratch: usize,
+  widest: i32,
 ): void {
   const block = ((<usize>CHUNK) * (<usize>widest)) << 2;
   const turned = scratch + (block << 1);
   let at: usize = (<usize>net.size) << 2;
   let h = acts;
-  for (let layer = 1; layer < net.layers; layer++) h += ((<usize>rows) * (<usize>padded(width(net, layer)))) << 2;
+  for (let layer = 1; layer < net.layers; layer++)
+    h += ((<usize>rows) * (<usize>padded(width(net, layer)))) << 2;
   let next = scratch;
   for (let layer = net.layers; layer >= 1; layer--) {
     const inputs = width(net, layer - 1);
@@ -167,13 +179,15 @@ export function backwardRows(
       below = h;
     }
     const gradient = net.gradients + kernel;
-    gemm(below, 4, belowStride, delta, stride, gradient, stride, gradient, stride, inputs, rows, outputs);
+    gemm(below, 4, belowStride, delta, stride, gradient, stride,
+      gradient, stride, inputs, rows, outputs);
     addColumns(delta, stride, rows, outputs, net.gradients + bias);
     if (layer == 1 && dx == 0) return;
     const to = layer == 1 ? dx : next;
     const toStride = (<usize>inputWidth) << 2;
     transpose(net.parameters + kernel, inputs, width(net, layer), turned);
-    gemm(delta, stride, 4, turned, toStride, zeros, 0, to, toStride, rows, width(net, layer), inputWidth);
+    gemm(delta, stride, 4, turned, toStride, zeros, 0,
+      to, toStride, rows, width(net, layer), inputWidth);
     if (layer > 1) throughActivation(to, below, rows * inputWidth, net.activation);
     delta = to;
     next = next == scratch ? scratch + block : scratch;

@@ -4,10 +4,10 @@ import { backwardRows, CHUNK, forwardRows, Network, outputStride, width } from '
 
 /** Below every logit, and still finite: its probability is 0 and nothing becomes NaN. */
 const MASKED: f32 = -1e30;
-/** The log-ratio is cut here, so that its exponential is finite (field-notes A5-08). */
+/** The log-ratio is clipped to this, so that its exponential is finite. */
 const WIDEST_LOG_RATIO: f32 = 20;
 
-/** All that one PPO step needs; agents/nn/simd/actor-critic.ts writes it. Addresses of row-major blocks, unpadded. */
+/** The arguments of one PPO step (agents/nn/simd/actor-critic.ts): addresses of unpadded rows. */
 @unmanaged
 export class PpoJob {
   actor: Network;
@@ -53,7 +53,8 @@ export class PpoJob {
 function policyRow(job: PpoJob, row: i32, logits: usize, actions: i32, columns: i32): void {
   const mask = job.masks + (<usize>(row * actions));
   for (let j = 0; j < columns; j++) {
-    if (j >= actions || load<u8>(mask + <usize>j) == 0) store<f32>(logits + ((<usize>j) << 2), MASKED);
+    if (j >= actions || load<u8>(mask + <usize>j) == 0)
+      store<f32>(logits + ((<usize>j) << 2), MASKED);
   }
   const bytes = (<usize>columns) << 2;
   let peak = v128.load(logits);
@@ -93,7 +94,8 @@ function policyRow(job: PpoJob, row: i32, logits: usize, actions: i32, columns: 
     const lp = f32x4.sub(v128.load(logits + i), f32x4.splat(logSum));
     const p = exp4(lp);
     // p (c (log p + H) - pull); the taken action gets its pull below.
-    const g = f32x4.mul(p, f32x4.sub(f32x4.mul(f32x4.add(lp, f32x4.splat(entropy)), f32x4.splat(regular)), f32x4.splat(own)));
+    const spread = f32x4.mul(f32x4.add(lp, f32x4.splat(entropy)), f32x4.splat(regular));
+    const g = f32x4.mul(p, f32x4.sub(spread, f32x4.splat(own)));
     v128.store(logits + i, f32x4.mul(g, f32x4.splat(share)));
   }
   const taken = logits + ((<usize>action) << 2);
@@ -148,11 +150,12 @@ export function ppoGradients(job: PpoJob): void {
   }
 }
 
-/** One step of Adam on both networks, their gradient clipped together. False: it was not finite, and nothing has changed. */
+/** One step of Adam on both networks, clipped together. False: not finite, nothing has changed. */
 export function ppoStep(job: PpoJob): bool {
   ppoGradients(job);
   const norm = Math.sqrt(
-    sumOfSquares(job.actor.gradients, job.actor.size) + sumOfSquares(job.critic.gradients, job.critic.size),
+    sumOfSquares(job.actor.gradients, job.actor.size) +
+      sumOfSquares(job.critic.gradients, job.critic.size),
   );
   job.norm = norm;
   if (!isFinite(norm) || !isFinite(job.policyLoss + job.valueLoss)) return false;
